@@ -1,0 +1,40 @@
+# make demo, make test: each sets up its own virtual environment and needs only git, gcc and Python 3.11.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test environment kernels lint bench clean
+
+environment: $(VENV)/stamp
+
+$(VENV)/stamp: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet cmake ninja "cython>=3.1" "numpy>=1.26" "numba>=0.61"
+	touch $@
+
+$(VENV)/stamp-test: $(VENV)/stamp
+	$(BIN)/python -m pip install --quiet pytest pytest-benchmark pytest-xdist hypothesis ruff mypy build \
+	    "vulkan>=1.3.275" pyelftools llvmlite "scikit-build-core>=1.1" "cython-cmake>=0.3"
+	touch $@
+
+# The kernels, built in place (PYACO_PYTHON selects an environment that is already set up).
+kernels: environment
+	PATH="$(abspath $(BIN)):$$PATH" cmake -S . -B build/development -G Ninja -DPYACO_INPLACE=ON \
+	    -DPython_EXECUTABLE="$(abspath $(BIN))/python" -DCMAKE_BUILD_TYPE=Release > /dev/null
+	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/development
+
+demo: kernels
+	$(BIN)/python examples/matmul.py
+
+test: kernels $(VENV)/stamp-test
+	$(BIN)/python -m pytest -n 2 -q
+
+lint: $(VENV)/stamp-test
+	$(BIN)/ruff check . && $(BIN)/mypy
+
+bench: kernels $(VENV)/stamp-test
+	$(BIN)/python -m pytest bench -q
+
+clean:
+	rm -rf build .venv

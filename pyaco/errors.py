@@ -1,0 +1,17 @@
+"""The errors that pyaco raises for what a user feeds in."""
+
+from __future__ import annotations
+
+__all__ = ["InputError", "PyacoError", "UnsupportedError"]
+
+
+class PyacoError(Exception):
+    """Base of every error that pyaco raises on purpose."""
+
+
+class InputError(PyacoError):
+    """The input is malformed: the message says where (word, line, column, register) and why."""
+
+
+class UnsupportedError(PyacoError):
+    """The input is well formed and uses a feature that pyaco does not have; the message names the feature."""
