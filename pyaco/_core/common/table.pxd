@@ -1,0 +1,37 @@
+"""Tables of columns: the storage under every IR.
+
+A table is a C struct that begins with ``Table`` and goes on with one typed pointer per column, in the order of
+``element_sizes``. All columns of a table live in one allocation and move together when it grows, so a growth that fails
+leaves every row whole. A table whose columns are exported to Python (NumPy views) refuses to grow: ``exports`` counts
+them. Not thread-safe: a table belongs to one compile, and one compile runs on one thread.
+"""
+from libc.stdint cimport uint8_t, uint32_t
+
+cdef struct Table:
+    uint32_t count                 # rows in use
+    uint32_t capacity              # rows allocated
+    uint32_t exports               # live NumPy views of any column
+    uint32_t column_count
+    const uint8_t *element_sizes   # bytes per element, one per column
+    void *memory                   # the one allocation behind all columns
+
+cdef int table_init(Table *table, const uint8_t *element_sizes, uint32_t column_count, uint32_t capacity) except -1 nogil
+cdef void table_free(Table *table) noexcept nogil
+# Makes room for `extra` more rows; grows by doubling. Raises MemoryError, or BufferError while views are exported.
+cdef int table_grow(Table *table, uint32_t extra) except -1 nogil
+
+cdef inline int table_reserve(Table *table, uint32_t extra) except -1 nogil:
+    if table.capacity - table.count < extra:
+        table_grow(table, extra)
+    return 0
+
+# The index of a new last row, whose columns hold zero.
+cdef uint32_t table_append(Table *table) except? 0xffffffffU nogil
+# The index of the first of `rows` new zeroed rows.
+cdef uint32_t table_append_many(Table *table, uint32_t rows) except? 0xffffffffU nogil
+
+cdef inline void **table_columns(Table *table) noexcept nogil:
+    return <void **>(table + 1)
+
+# Exposes one column of a table as a NumPy array without a copy; `owner` is kept alive by the array.
+cdef object column_view(object owner, Table *table, uint32_t column, str dtype, bint writable)

@@ -1,0 +1,465 @@
+"""ACO IR as columns: the data sheet of a program between instruction selection and the assembler.
+
+There is no object per instruction, operand, temporary or block: an index is the identity of a thing, and index 0 of
+instructions and temps means "none". A pass reads the order array of a block and writes a new one (``Rewrite``).
+Names and meanings follow Mesa's ACO (``aco_ir.h``) where the field has no older word.
+
+Thread safety: a program belongs to one thread at a time; different programs are independent.
+"""
+from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+from pyaco._core.common.table cimport Table
+
+# ---------------------------------------------------------------------------------------------------- register classes
+# Bits 0-4 size (dwords, or bytes when bit 6 is set), bit 5 VGPR, bit 6 sub-dword, bit 7 linear (lives through linear
+# edges; SGPRs always do). s1 = 1, v1 = 0x21, v2b = 0x62, linear v1 = 0xa1.
+cdef enum:
+    class_s1 = 1
+    class_s2 = 2
+    class_s3 = 3
+    class_s4 = 4
+    class_s8 = 8
+    class_s16 = 16
+    class_v1 = 0x21
+    class_v2 = 0x22
+    class_v3 = 0x23
+    class_v4 = 0x24
+    class_v1b = 0x61
+    class_v2b = 0x62
+    class_v3b = 0x63
+    class_v1_linear = 0xa1
+
+cdef inline bint class_is_vgpr(uint8_t register_class) noexcept nogil:
+    return (register_class & 0x20) != 0
+
+cdef inline bint class_is_subdword(uint8_t register_class) noexcept nogil:
+    return (register_class & 0x40) != 0
+
+# True for SGPRs and linear VGPRs: live through the linear CFG.
+cdef inline bint class_is_linear(uint8_t register_class) noexcept nogil:
+    return (register_class & 0x80) != 0 or (register_class & 0x20) == 0
+
+cdef inline bint class_is_linear_vgpr(uint8_t register_class) noexcept nogil:
+    return (register_class & 0x80) != 0
+
+cdef inline uint32_t class_bytes(uint8_t register_class) noexcept nogil:
+    return (register_class & 0x1f) if register_class & 0x40 else <uint32_t>(register_class & 0x1f) * 4
+
+# Size in dwords, sub-dword classes rounded up.
+cdef inline uint32_t class_dwords(uint8_t register_class) noexcept nogil:
+    return (class_bytes(register_class) + 3) >> 2
+
+# The class of `bytes` bytes of a VGPR (sub-dword when not a multiple of four) or an SGPR.
+cdef inline uint8_t class_of_bytes(bint vgpr, uint32_t bytes) noexcept nogil:
+    if not vgpr:
+        return <uint8_t>((bytes + 3) >> 2)
+    return <uint8_t>(0x60 | bytes) if bytes & 3 else <uint8_t>(0x20 | (bytes >> 2))
+
+# ---------------------------------------------------------------------------------------------------------- registers
+# A physical register is a byte address: SGPR n at 4n, VGPR n at 4(256 + n).
+cdef enum:
+    register_vcc = 106 * 4
+    register_vcc_hi = 107 * 4
+    register_m0 = 124 * 4         # the assembler swaps m0 and null on GFX11+
+    register_null = 125 * 4
+    register_exec = 126 * 4
+    register_exec_hi = 127 * 4
+    register_scc = 253 * 4
+    register_vgpr0 = 256 * 4
+    register_none = 0xffff
+
+# -------------------------------------------------------------------------------------------------------------- formats
+cdef enum:
+    format_pseudo = 0
+    format_pseudo_branch = 1
+    format_pseudo_barrier = 2
+    format_pseudo_reduction = 3
+    format_sop1 = 4
+    format_sop2 = 5
+    format_sopk = 6
+    format_sopp = 7
+    format_sopc = 8
+    format_smem = 9
+    format_ds = 10
+    format_ldsdir = 11
+    format_mtbuf = 12
+    format_mubuf = 13
+    format_mimg = 14
+    format_exp = 15
+    format_flat = 16
+    format_global = 17
+    format_scratch = 18
+    format_vintrp = 19
+    format_vinterp_inreg = 20
+    format_vopd = 21
+    format_base_mask = 0x7f
+    # vector ALU formats: bits that combine (a VOP2 instruction in VOP3 encoding has both)
+    format_vop1 = 0x80
+    format_vop2 = 0x100
+    format_vopc = 0x200
+    format_vop3 = 0x400
+    format_vop3p = 0x800
+    format_sdwa = 0x1000
+    format_dpp16 = 0x2000
+    format_dpp8 = 0x4000
+
+cdef inline bint format_is_valu(uint16_t format) noexcept nogil:
+    return (format & 0xf80) != 0 or format == format_vinterp_inreg or format == format_vopd
+
+cdef inline bint format_is_salu(uint16_t format) noexcept nogil:
+    return format_sop1 <= format <= format_sopc
+
+cdef inline bint format_is_flat_like(uint16_t format) noexcept nogil:
+    return format_flat <= format <= format_scratch
+
+cdef inline bint format_is_vmem(uint16_t format) noexcept nogil:
+    return format == format_mtbuf or format == format_mubuf or format == format_mimg
+
+cdef inline bint format_is_pseudo(uint16_t format) noexcept nogil:
+    return format <= format_pseudo_reduction
+
+# ------------------------------------------------------------------------------------------------------------- operands
+# Kinds are exclusive: temp, constant (inline constant or literal), undef, or a bare fixed register (none of them set).
+cdef enum:
+    operand_temp = 1              # data: temp id
+    operand_constant = 2          # data: low 32 bits of the value; reg: hardware source code * 4 (128..208 integers,
+                                  # 240..248 floats, 255 literal)
+    operand_undef = 4
+    operand_fixed = 8             # reg holds an assigned register
+    operand_kill = 0x10           # last use on this path: dead after the instruction
+    operand_first_kill = 0x20     # the first operand of the instruction that names this killed temp
+    operand_late_kill = 0x40      # must not share a register with a definition
+    operand_16bit = 0x80          # only the low 16 bits are read
+    operand_24bit = 0x100         # known to fit 24 bits unsigned
+    operand_copy_kill = 0x200
+    operand_size_mask = 0xc00     # constants: log2 of the size in bytes at bits 10-11
+    operand_size_shift = 10
+
+cdef struct Operand:
+    uint32_t data
+    uint16_t reg
+    uint8_t register_class
+    uint16_t flags
+
+cdef enum:
+    definition_temp = 1
+    definition_fixed = 2          # reg holds an assigned register
+    definition_kill = 4           # never used
+    definition_precise = 8        # no reassociation, no contraction
+    definition_nuw = 0x10         # no unsigned wrap
+    definition_no_cse = 0x20
+
+cdef struct Definition:
+    uint32_t temp                 # 0: a fixed register without a temp
+    uint16_t reg
+    uint8_t register_class
+    uint16_t flags
+
+# --------------------------------------------------------------------------------------------------------------- blocks
+cdef enum:
+    block_uniform = 1             # leaving it, all active lanes stay active
+    block_top_level = 2
+    block_loop_preheader = 4
+    block_loop_header = 8
+    block_loop_exit = 0x10
+    block_continue = 0x20
+    block_break = 0x40
+    block_continue_or_break = 0x80
+    block_branch = 0x100          # ends with a divergent branch
+    block_merge = 0x200
+    block_invert = 0x400
+    block_discard_early_exit = 0x800
+    block_uses_discard = 0x1000
+    block_resume = 0x2000
+    block_export_end = 0x4000
+    block_end_with_regs = 0x8000
+
+cdef enum:                        # storage classes of memory operations
+    storage_none = 0
+    storage_buffer = 1
+    storage_gds = 2
+    storage_image = 4
+    storage_shared = 8
+    storage_vmem_output = 0x10
+    storage_task_payload = 0x20
+    storage_scratch = 0x40
+    storage_vgpr_spill = 0x80
+    semantic_acquire = 1
+    semantic_release = 2
+    semantic_acqrel = 3
+    semantic_volatile = 4         # cannot be removed or merged
+    semantic_private = 8          # only this lane accesses it; barriers do not matter
+    semantic_can_reorder = 0x10   # read-only memory for the purpose of ordering
+    semantic_atomic = 0x20
+    semantic_rmw = 0x40
+    semantic_atomicrmw = 0x64
+    scope_invocation = 0
+    scope_subgroup = 1
+    scope_workgroup = 2
+    scope_queuefamily = 3
+    scope_device = 4
+
+cdef enum:                        # fp_mode: hardware bits, then what the program promised
+    fp_round32_shift = 0          # 0 nearest even, 1 +inf, 2 -inf, 3 zero
+    fp_round16_64_shift = 2
+    fp_denorm32_shift = 4         # 0 flush in and out, 1 allow in, 2 allow out, 3 keep
+    fp_denorm16_64_shift = 6
+    fp_preserve_signed_zero_inf_nan32 = 0x100
+    fp_preserve_signed_zero_inf_nan16_64 = 0x200
+    fp_must_flush_denorms32 = 0x400
+    fp_must_flush_denorms16_64 = 0x800
+    fp_care_about_round32 = 0x1000
+    fp_care_about_round16_64 = 0x2000
+
+cdef enum:                        # gfx_level values; comparisons by order are meaningful
+    gfx6 = 60
+    gfx7 = 70
+    gfx8 = 80
+    gfx9 = 90
+    gfx10 = 100
+    gfx10_3 = 103
+    gfx11 = 110
+    gfx11_5 = 115
+    gfx12 = 120
+
+# --------------------------------------------------------------------------------------------------------------- tables
+cdef struct Instructions:
+    Table table
+    uint16_t *opcode              # op_* of isa_opcodes.pxd
+    uint16_t *format              # format_*; may differ from the opcode's own when promoted (VOP3, DPP, SDWA)
+    uint32_t *operand_first       # row in Operands
+    uint16_t *operand_count
+    uint32_t *definition_first    # row in Definitions
+    uint16_t *definition_count
+    uint64_t *modifiers           # packed; accessors modifier_* of modifiers.pxd
+    uint32_t *immediate           # SALU immediate, memory offset, first branch target
+    uint32_t *pass_flags          # scratch of one pass; no meaning between passes
+    int16_t *demand_sgpr          # registers live during the instruction; written by liveness
+    int16_t *demand_vgpr
+
+cdef struct Operands:
+    Table table
+    uint32_t *data
+    uint16_t *reg
+    uint8_t *register_class
+    uint16_t *flags
+
+cdef struct Definitions:
+    Table table
+    uint32_t *temp
+    uint16_t *reg
+    uint8_t *register_class
+    uint16_t *flags
+
+cdef struct Temps:
+    Table table
+    uint8_t *register_class       # by temp id
+
+cdef struct Order:
+    Table table
+    uint32_t *instruction         # instruction ids, block after block
+
+cdef struct Blocks:
+    Table table
+    uint32_t *order_first         # row in Order
+    uint32_t *order_count
+    uint32_t *next_first          # the same in the order that a Rewrite is writing
+    uint32_t *next_count
+    uint32_t *kind
+    uint16_t *fp_mode
+    uint16_t *loop_depth
+    uint16_t *uniform_if_depth
+    uint16_t *divergent_if_depth
+    int32_t *logical_idom         # -1: not in the logical CFG; the entry is its own dominator
+    int32_t *linear_idom
+    uint32_t *logical_pre         # dominator-tree numbering: a dominates b iff pre[a] <= pre[b] and post[b] <= post[a]
+    uint32_t *logical_post
+    uint32_t *linear_pre
+    uint32_t *linear_post
+    uint32_t *logical_pred_first  # rows in EdgeLists.block
+    uint32_t *logical_pred_count
+    uint32_t *logical_succ_first
+    uint32_t *logical_succ_count
+    uint32_t *linear_pred_first
+    uint32_t *linear_pred_count
+    uint32_t *linear_succ_first
+    uint32_t *linear_succ_count
+    int16_t *demand_sgpr          # highest demand within the block
+    int16_t *demand_vgpr
+    int16_t *live_in_demand_sgpr
+    int16_t *live_in_demand_vgpr
+    uint32_t *offset              # dword offset in the machine code
+
+cdef enum:
+    edge_logical = 0
+    edge_linear = 1
+
+cdef struct Edges:                # in the order in which they were added; that order is the order of phi operands
+    Table table
+    uint8_t *kind
+    uint32_t *predecessor
+    uint32_t *successor
+
+cdef struct EdgeLists:            # compressed rows, made from Edges by edges_finish
+    Table table
+    uint32_t *block
+
+cdef struct Bytes:
+    Table table
+    uint8_t *byte
+
+# What the hardware and the driver give a wave; filled from pyaco.targets before instruction selection.
+cdef struct DeviceInfo:
+    uint32_t lds_encoding_granule     # bytes
+    uint32_t lds_allocation_granule   # bytes
+    uint32_t lds_limit                # bytes per workgroup
+    uint32_t physical_sgprs           # per SIMD
+    uint32_t physical_vgprs           # per SIMD, of this wave size
+    uint32_t sgpr_limit               # addressable
+    uint32_t vgpr_limit
+    uint32_t sgpr_allocation_granule
+    uint32_t vgpr_allocation_granule
+    uint32_t max_waves_per_simd
+    uint32_t simds_per_cu             # of the unit that a workgroup occupies (WGP mode: 4)
+    uint32_t scratch_alloc_granule
+    int32_t scratch_offset_min
+    int32_t scratch_offset_max
+    uint32_t has_fast_fma32
+    uint32_t has_16bank_lds
+    uint32_t xnack_enabled
+    uint32_t sram_ecc_enabled
+
+cdef struct ProgramConfig:            # what the packet that launches the program needs
+    uint32_t num_sgprs
+    uint32_t num_vgprs
+    uint32_t lds_bytes
+    uint32_t scratch_bytes_per_lane
+    uint32_t float_mode
+    uint32_t spilled_sgprs
+    uint32_t spilled_vgprs
+    uint32_t user_sgprs               # SGPRs loaded before the system values
+    uint32_t workgroup_id_mask        # bit per dimension
+    uint32_t local_id_components      # 1 to 3 VGPRs, or packed in one on GFX11+
+    uint32_t uses_vcc
+    uint32_t uses_scratch
+
+cdef struct ProgramData:
+    uint32_t gfx_level                # gfx*
+    uint32_t wave_size
+    uint32_t workgroup_size           # invocations; 0xffffffffU unknown
+    uint32_t wgp_mode
+    uint32_t address32_hi             # high half of 32-bit pointers (descriptor sets)
+    uint8_t lane_mask                 # class_s1 or class_s2
+    int16_t max_demand_sgpr
+    int16_t max_demand_vgpr
+    uint16_t num_waves
+    uint16_t max_waves
+    uint32_t progress                 # progress_*
+    uint32_t first_spill_slot
+    DeviceInfo device
+    ProgramConfig config
+    Instructions instructions
+    Operands operands
+    Definitions definitions
+    Temps temps
+    Blocks blocks
+    Order order
+    Order next_order                  # being written by a Rewrite
+    Edges edges
+    EdgeLists edge_lists
+    Bytes constant_data
+    Bytes code                        # machine code, after the assembler
+    uint64_t *live_in                 # liveness: one row of `live_words` words per block, by temp id
+    uint32_t live_words
+
+cdef enum:
+    progress_after_isel = 0
+    progress_after_spilling = 1
+    progress_after_ra = 2
+    progress_after_lower_to_hw = 3
+
+# --------------------------------------------------------------------------------------------------- building and editing
+cdef uint32_t temp_new(ProgramData *program, uint8_t register_class) except 0 nogil
+# A new instruction with room for its operands and definitions, in no block yet.
+cdef uint32_t instruction_new(ProgramData *program, uint16_t opcode, uint16_t format, uint32_t operand_count,
+                              uint32_t definition_count) except 0 nogil
+# The same, filled from arrays.
+cdef uint32_t instruction_make(ProgramData *program, uint16_t opcode, uint16_t format,
+                               const Definition *definitions, uint32_t definition_count,
+                               const Operand *operands, uint32_t operand_count) except 0 nogil
+cdef uint32_t block_new(ProgramData *program, uint32_t kind) except? 0xffffffffU nogil
+cdef int edge_add(ProgramData *program, int kind, uint32_t predecessor, uint32_t successor) except -1 nogil
+# (Re)builds the compressed predecessor and successor lists from Edges.
+cdef int edges_finish(ProgramData *program) except -1 nogil
+
+cdef inline Operand operand_at(const ProgramData *p, uint32_t row) noexcept nogil:
+    cdef Operand o
+    o.data = p.operands.data[row]
+    o.reg = p.operands.reg[row]
+    o.register_class = p.operands.register_class[row]
+    o.flags = p.operands.flags[row]
+    return o
+
+cdef inline void operand_put(ProgramData *p, uint32_t row, Operand o) noexcept nogil:
+    p.operands.data[row] = o.data
+    p.operands.reg[row] = o.reg
+    p.operands.register_class[row] = o.register_class
+    p.operands.flags[row] = o.flags
+
+cdef inline Definition definition_at(const ProgramData *p, uint32_t row) noexcept nogil:
+    cdef Definition d
+    d.temp = p.definitions.temp[row]
+    d.reg = p.definitions.reg[row]
+    d.register_class = p.definitions.register_class[row]
+    d.flags = p.definitions.flags[row]
+    return d
+
+cdef inline void definition_put(ProgramData *p, uint32_t row, Definition d) noexcept nogil:
+    p.definitions.temp[row] = d.temp
+    p.definitions.reg[row] = d.reg
+    p.definitions.register_class[row] = d.register_class
+    p.definitions.flags[row] = d.flags
+
+# Operands. `operand_of` reads the class of the temp; constants choose an inline code or a literal by themselves.
+cdef Operand operand_of(const ProgramData *program, uint32_t temp) noexcept nogil
+cdef Operand operand_of_fixed(const ProgramData *program, uint32_t temp, uint16_t reg) noexcept nogil
+cdef Operand operand_register(uint16_t reg, uint8_t register_class) noexcept nogil
+cdef Operand operand_undefined(uint8_t register_class) noexcept nogil
+cdef Operand operand_c8(uint32_t value) noexcept nogil
+cdef Operand operand_c16(uint32_t value) noexcept nogil
+cdef Operand operand_c32(uint32_t value) noexcept nogil
+# 64-bit constants must be an inline constant or the zero extension of a literal: see operand_c64_fits.
+cdef Operand operand_c64(uint64_t value) noexcept nogil
+cdef bint operand_c64_fits(uint64_t value) noexcept nogil
+# A 32-bit literal even where an inline code exists.
+cdef Operand operand_literal32(uint32_t value) noexcept nogil
+# The full value of a constant operand (64-bit sizes are extended as the hardware does).
+cdef uint64_t operand_constant_value(Operand operand) noexcept nogil
+
+cdef inline bint operand_is_literal(Operand o) noexcept nogil:
+    return (o.flags & operand_constant) != 0 and o.reg == 255 * 4
+
+cdef inline uint32_t operand_bytes(Operand o) noexcept nogil:
+    if o.flags & operand_constant:
+        return 1 << ((o.flags & operand_size_mask) >> operand_size_shift)
+    return class_bytes(o.register_class)
+
+cdef Definition definition_of(const ProgramData *program, uint32_t temp) noexcept nogil
+cdef Definition definition_of_fixed(const ProgramData *program, uint32_t temp, uint16_t reg) noexcept nogil
+cdef Definition definition_register(uint16_t reg, uint8_t register_class) noexcept nogil
+
+# Writing a new order of instructions. Every block must be written between begin and end, each as one run, in any order.
+cdef struct Rewrite:
+    ProgramData *program
+    uint32_t block                    # the block being written, 0xffffffffU none
+
+cdef int rewrite_begin(Rewrite *rewrite, ProgramData *program) except -1 nogil
+cdef int rewrite_block(Rewrite *rewrite, uint32_t block) except -1 nogil
+cdef int rewrite_emit(Rewrite *rewrite, uint32_t instruction) except -1 nogil
+cdef int rewrite_end(Rewrite *rewrite) except -1 nogil
+
+cdef class Program:
+    """Owner of a ``ProgramData``; Python sees its columns as NumPy arrays."""
+    cdef ProgramData data
+    cdef readonly dict metadata       # entry name, stage, descriptor and argument layout (abi)
+    cdef bint editable
