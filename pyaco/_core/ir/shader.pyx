@@ -1,0 +1,440 @@
+"""Storage of NIR. The data sheet is ``shader.pxd``."""
+from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+from nir_opcodes cimport (
+    alu_count, alu_input_count, alu_input_sizes_flat, alu_input_types_flat, alu_max_inputs, alu_mov, alu_output_size,
+    alu_output_type, alu_vec2, alu_vec3, alu_vec4, alu_vec5, alu_vec8, alu_vec16, index_count, intrinsic_components,
+    intrinsic_has_result, intrinsic_index_count, intrinsic_index_position_flat, intrinsic_source_count,
+)
+from pyaco._core.common.table cimport (
+    Table, column_view, table_append, table_append_many, table_free, table_init, table_reserve,
+)
+
+from contextlib import contextmanager
+
+from pyaco.errors import UnsupportedError
+
+_COLUMNS = {
+    "instructions": [("kind", "u1"), ("components", "u1"), ("bit_size", "u1"), ("opcode", "u2"), ("flags", "u2"),
+                     ("source_first", "u4"), ("source_count", "u2"), ("data", "u4"), ("type", "u4"), ("mode", "u4"),
+                     ("block", "u4")],
+    "sources": [("value", "u4"), ("swizzle", "u8")],
+    "constants": [("value", "u8")],
+    "indices": [("value", "i4")],
+    "nodes": [("kind", "u1"), ("parent", "u4"), ("previous", "u4"), ("next", "u4"), ("first0", "u4"), ("last0", "u4"),
+              ("first1", "u4"), ("last1", "u4"), ("condition", "u4"), ("order_first", "u4"), ("order_count", "u4"),
+              ("next_order_first", "u4"), ("next_order_count", "u4"), ("index", "u4"), ("immediate_dominator", "i4"),
+              ("divergent", "u1")],
+    "order": [("instruction", "u4")],
+    "types": [("base", "u1"), ("bit_size", "u1"), ("components", "u1"), ("row_major", "u1"), ("element", "u4"),
+              ("length", "u4"), ("stride", "u4"), ("member_first", "u4"), ("member_count", "u4")],
+    "members": [("type", "u4"), ("offset", "u4"), ("access", "u4")],
+    "variables": [("mode", "u4"), ("type", "u4"), ("set", "u4"), ("binding", "u4"), ("location", "u4"),
+                  ("builtin", "u4"), ("access", "u4"), ("initializer", "u4"), ("flags", "u4")],
+    "arguments": [("kind", "u4"), ("detail", "u4"), ("first", "u4"), ("count", "u4"), ("is_vgpr", "u1")],
+    "constant_data": [("byte", "u1")],
+}
+
+cdef uint8_t[11][16] _sizes
+cdef int _table_index = 0
+_TABLE_ROWS = {}
+for _name, _columns in _COLUMNS.items():
+    _TABLE_ROWS[_name] = _table_index
+    for _i, (_, _type) in enumerate(_columns):
+        _sizes[_table_index][_i] = int(_type[1])
+    _table_index += 1
+
+
+# ------------------------------------------------------------------------------------------------------------- building
+cdef uint32_t nir_instruction_new(ShaderData *s, int kind, int opcode, int components, int bit_size,
+                                  uint32_t source_count) except 0 nogil:
+    cdef uint32_t sources = table_append_many(&s.sources.table, source_count)
+    cdef uint32_t row = table_append(&s.instructions.table)
+    cdef uint32_t i
+    s.instructions.kind[row] = <uint8_t>kind
+    s.instructions.opcode[row] = <uint16_t>opcode
+    s.instructions.components[row] = <uint8_t>components
+    s.instructions.bit_size[row] = <uint8_t>bit_size
+    s.instructions.source_first[row] = sources
+    s.instructions.source_count[row] = <uint16_t>source_count
+    if kind == nir_alu:
+        for i in range(source_count):
+            s.sources.swizzle[sources + i] = identity_swizzle
+    return row
+
+
+cdef uint32_t nir_constant_vector(ShaderData *s, const uint64_t *values, int components, int bit_size) except 0 nogil:
+    cdef uint32_t first = table_append_many(&s.constants.table, components)
+    cdef uint32_t row = nir_instruction_new(s, nir_load_const, 0, components, bit_size, 0)
+    cdef uint64_t mask = 0xffffffffffffffffULL if bit_size == 64 else ((<uint64_t>1 << bit_size) - 1)
+    cdef int i
+    for i in range(components):
+        s.constants.value[first + i] = values[i] & mask
+    s.instructions.data[row] = first
+    return row
+
+
+cdef uint32_t nir_constant(ShaderData *s, uint64_t value, int bit_size) except 0 nogil:
+    return nir_constant_vector(s, &value, 1, bit_size)
+
+
+cdef uint32_t nir_alu_n(ShaderData *s, int opcode, const uint32_t *values, uint32_t count) except 0 nogil:
+    cdef int components = alu_output_size[opcode]
+    cdef int bit_size = alu_output_type[opcode] & 0xff
+    cdef uint32_t i
+    for i in range(count):
+        if components == 0 or (alu_output_size[opcode] == 0 and s.instructions.components[values[i]] > components):
+            if alu_input_sizes_flat[opcode * alu_max_inputs + i] == 0:
+                components = s.instructions.components[values[i]]
+        if bit_size == 0 and alu_input_types_flat[opcode * alu_max_inputs + i] & 0xff == 0:
+            bit_size = s.instructions.bit_size[values[i]]
+    cdef uint32_t row = nir_instruction_new(s, nir_alu, opcode, components, bit_size, count)
+    for i in range(count):
+        source_set(s, row, i, values[i])
+        # A scalar operand of a vector operation is broadcast.
+        if s.instructions.components[values[i]] == 1:
+            s.sources.swizzle[s.instructions.source_first[row] + i] = 0
+    return row
+
+
+cdef uint32_t nir_alu1(ShaderData *s, int opcode, uint32_t a) except 0 nogil:
+    return nir_alu_n(s, opcode, &a, 1)
+
+
+cdef uint32_t nir_alu2(ShaderData *s, int opcode, uint32_t a, uint32_t b) except 0 nogil:
+    cdef uint32_t[2] values
+    values[0] = a
+    values[1] = b
+    return nir_alu_n(s, opcode, values, 2)
+
+
+cdef uint32_t nir_alu3(ShaderData *s, int opcode, uint32_t a, uint32_t b, uint32_t c) except 0 nogil:
+    cdef uint32_t[3] values
+    values[0] = a
+    values[1] = b
+    values[2] = c
+    return nir_alu_n(s, opcode, values, 3)
+
+
+cdef uint32_t nir_component(ShaderData *s, uint32_t value, int component) except 0 nogil:
+    if s.instructions.components[value] == 1:
+        return value
+    cdef uint32_t row = nir_instruction_new(s, nir_alu, alu_mov, 1, s.instructions.bit_size[value], 1)
+    source_set(s, row, 0, value)
+    s.sources.swizzle[s.instructions.source_first[row]] = component
+    return row
+
+
+cdef uint32_t nir_vector(ShaderData *s, const uint32_t *values, uint32_t count) except 0 nogil:
+    cdef int opcode = -1
+    if count == 1:
+        return values[0]
+    if count == 2:
+        opcode = alu_vec2
+    elif count == 3:
+        opcode = alu_vec3
+    elif count == 4:
+        opcode = alu_vec4
+    elif count == 5:
+        opcode = alu_vec5
+    elif count == 8:
+        opcode = alu_vec8
+    elif count == 16:
+        opcode = alu_vec16
+    else:
+        with gil:
+            raise UnsupportedError(f"a vector of {count} components")
+    cdef uint32_t row = nir_instruction_new(s, nir_alu, opcode, count, s.instructions.bit_size[values[0]], count)
+    cdef uint32_t i
+    for i in range(count):
+        source_set(s, row, i, values[i])
+        s.sources.swizzle[s.instructions.source_first[row] + i] = 0
+    return row
+
+
+cdef uint32_t nir_intrinsic_new(ShaderData *s, int intrinsic, int components, int bit_size,
+                                const uint32_t *values) except 0 nogil:
+    cdef uint32_t count = intrinsic_source_count[intrinsic]
+    cdef uint32_t indices = table_append_many(&s.indices.table, intrinsic_index_count[intrinsic])
+    cdef uint32_t i
+    if not intrinsic_has_result[intrinsic]:
+        components = bit_size = 0
+    elif intrinsic_components[intrinsic]:
+        components = intrinsic_components[intrinsic]
+    cdef uint32_t row = nir_instruction_new(s, nir_intrinsic, intrinsic, components, bit_size, count)
+    s.instructions.data[row] = indices
+    for i in range(count):
+        source_set(s, row, i, values[i])
+    return row
+
+
+cdef uint32_t nir_undefined(ShaderData *s, int components, int bit_size) except 0 nogil:
+    return nir_instruction_new(s, nir_undef, 0, components, bit_size, 0)
+
+
+cdef bint intrinsic_has_index(const ShaderData *s, uint32_t instruction, int index) noexcept nogil:
+    return intrinsic_index_position_flat[<int>s.instructions.opcode[instruction] * index_count + index] >= 0
+
+
+cdef int32_t intrinsic_index(const ShaderData *s, uint32_t instruction, int index) noexcept nogil:
+    cdef int place = intrinsic_index_position_flat[<int>s.instructions.opcode[instruction] * index_count + index]
+    return s.indices.value[s.instructions.data[instruction] + place] if place >= 0 else 0
+
+
+cdef void intrinsic_set_index(ShaderData *s, uint32_t instruction, int index, int32_t value) noexcept nogil:
+    cdef int place = intrinsic_index_position_flat[<int>s.instructions.opcode[instruction] * index_count + index]
+    if place >= 0:
+        s.indices.value[s.instructions.data[instruction] + place] = value
+
+
+# ----------------------------------------------------------------------------------------------------------- control flow
+cdef uint32_t _node_bare(ShaderData *s, int kind) except 0 nogil:
+    cdef uint32_t node = table_append(&s.nodes.table)
+    s.nodes.kind[node] = <uint8_t>kind
+    s.nodes.immediate_dominator[node] = -1
+    return node
+
+
+cdef uint32_t node_new(ShaderData *s, int kind) except 0 nogil:
+    cdef uint32_t node = _node_bare(s, kind)
+    cdef uint32_t block
+    if kind != node_block:
+        block = _node_bare(s, node_block)
+        s.nodes.parent[block] = node
+        s.nodes.first0[node] = s.nodes.last0[node] = block
+    if kind == node_if:
+        block = _node_bare(s, node_block)
+        s.nodes.parent[block] = node
+        s.nodes.first1[node] = s.nodes.last1[node] = block
+    return node
+
+
+cdef void node_insert_after(ShaderData *s, uint32_t node, uint32_t after) noexcept nogil:
+    cdef uint32_t parent = s.nodes.parent[after]
+    cdef uint32_t following = s.nodes.next[after]
+    s.nodes.parent[node] = parent
+    s.nodes.previous[node] = after
+    s.nodes.next[node] = following
+    s.nodes.next[after] = node
+    if following:
+        s.nodes.previous[following] = node
+    elif s.nodes.last0[parent] == after:
+        s.nodes.last0[parent] = node
+    else:
+        s.nodes.last1[parent] = node
+
+
+cdef void node_remove(ShaderData *s, uint32_t node) noexcept nogil:
+    cdef uint32_t parent = s.nodes.parent[node]
+    cdef uint32_t before = s.nodes.previous[node]
+    cdef uint32_t following = s.nodes.next[node]
+    if before:
+        s.nodes.next[before] = following
+    elif s.nodes.first0[parent] == node:
+        s.nodes.first0[parent] = following
+    else:
+        s.nodes.first1[parent] = following
+    if following:
+        s.nodes.previous[following] = before
+    elif s.nodes.last0[parent] == node:
+        s.nodes.last0[parent] = before
+    else:
+        s.nodes.last1[parent] = before
+    s.nodes.previous[node] = s.nodes.next[node] = s.nodes.parent[node] = 0
+
+
+cdef uint32_t node_walk_next(const ShaderData *s, uint32_t node) noexcept nogil:
+    cdef uint32_t parent
+    cdef uint32_t top
+    if s.nodes.first0[node]:
+        return s.nodes.first0[node]
+    while node:
+        if s.nodes.next[node]:
+            return s.nodes.next[node]
+        parent = s.nodes.parent[node]
+        if parent == 0:
+            return 0
+        if s.nodes.kind[parent] == node_if and s.nodes.last0[parent] == node:
+            return s.nodes.first1[parent]
+        node = parent
+    return 0
+
+
+cdef uint32_t node_first_block(const ShaderData *s) noexcept nogil:
+    return s.nodes.first0[1]
+
+
+cdef uint32_t block_walk_next(const ShaderData *s, uint32_t block) noexcept nogil:
+    block = node_walk_next(s, block)
+    while block and s.nodes.kind[block] != node_block:
+        block = node_walk_next(s, block)
+    return block
+
+
+cdef uint32_t nodes_index(ShaderData *s) noexcept nogil:
+    cdef uint32_t block = node_first_block(s)
+    cdef uint32_t count = 0
+    while block:
+        s.nodes.index[block] = count
+        count += 1
+        block = block_walk_next(s, block)
+    return count
+
+
+# -------------------------------------------------------------------------------------------------------------- rewrite
+cdef int shader_rewrite_begin(ShaderRewrite *rewrite, ShaderData *shader) except -1 nogil:
+    cdef uint64_t bytes = <uint64_t>shader.nodes.table.count * 4
+    rewrite.shader = shader
+    rewrite.block = 0
+    shader.next_order.table.count = 0
+    table_reserve(&shader.next_order.table, shader.order.table.count)
+    memset(shader.nodes.next_order_first, 0, bytes)
+    memset(shader.nodes.next_order_count, 0, bytes)
+    return 0
+
+
+cdef void _close_block(ShaderRewrite *rewrite) noexcept nogil:
+    cdef ShaderData *s = rewrite.shader
+    if rewrite.block:
+        s.nodes.next_order_count[rewrite.block] = s.next_order.table.count - s.nodes.next_order_first[rewrite.block]
+
+
+cdef int shader_rewrite_block(ShaderRewrite *rewrite, uint32_t block) except -1 nogil:
+    _close_block(rewrite)
+    rewrite.block = block
+    rewrite.shader.nodes.next_order_first[block] = rewrite.shader.next_order.table.count
+    return 0
+
+
+cdef int shader_rewrite_emit(ShaderRewrite *rewrite, uint32_t instruction) except -1 nogil:
+    cdef ShaderData *s = rewrite.shader
+    table_reserve(&s.next_order.table, 1)
+    s.next_order.instruction[s.next_order.table.count] = instruction
+    s.next_order.table.count += 1
+    s.instructions.block[instruction] = rewrite.block
+    return 0
+
+
+cdef int shader_rewrite_end(ShaderRewrite *rewrite) except -1 nogil:
+    cdef ShaderData *s = rewrite.shader
+    cdef Order swap = s.order
+    cdef uint32_t node
+    _close_block(rewrite)
+    if s.order.table.exports:
+        with gil:
+            raise BufferError("the order cannot change while NumPy views of it are alive")
+    s.order = s.next_order
+    s.next_order = swap
+    for node in range(s.nodes.table.count):
+        s.nodes.order_first[node] = s.nodes.next_order_first[node]
+        s.nodes.order_count[node] = s.nodes.next_order_count[node]
+    return 0
+
+
+cdef uint32_t type_new(ShaderData *s, int base, int bit_size, int components) except? 0xffffffffU nogil:
+    cdef uint32_t row = table_append(&s.types.table)
+    s.types.base[row] = <uint8_t>base
+    s.types.bit_size[row] = <uint8_t>bit_size
+    s.types.components[row] = <uint8_t>components
+    return row
+
+
+cdef uint32_t variable_new(ShaderData *s, int mode, uint32_t type) except? 0xffffffffU nogil:
+    cdef uint32_t row = table_append(&s.variables.table)
+    s.variables.mode[row] = mode
+    s.variables.type[row] = type
+    s.variables.flags[row] = 1
+    return row
+
+
+# --------------------------------------------------------------------------------------------------------------- Python
+cdef class ShaderTable:
+    """The columns of one table as attributes, NumPy arrays over the live storage."""
+    cdef Shader shader
+    cdef Table *table
+    cdef list columns
+
+    def __getattr__(self, name):
+        for index, (column, dtype) in enumerate(self.columns):
+            if column == name:
+                return column_view(self.shader, self.table, index, dtype, self.shader.editable)
+        raise AttributeError(name)
+
+    def __dir__(self):
+        return [column for column, _ in self.columns]
+
+    def __len__(self):
+        return self.table.count
+
+
+cdef Table *_table(ShaderData *s, int index) noexcept:
+    cdef (Table *)[11] tables
+    tables[0] = &s.instructions.table
+    tables[1] = &s.sources.table
+    tables[2] = &s.constants.table
+    tables[3] = &s.indices.table
+    tables[4] = &s.nodes.table
+    tables[5] = &s.order.table
+    tables[6] = &s.types.table
+    tables[7] = &s.members.table
+    tables[8] = &s.variables.table
+    tables[9] = &s.arguments.table
+    tables[10] = &s.constant_data.table
+    return tables[index]
+
+
+cdef class Shader:
+    def __cinit__(self):
+        cdef ShaderData *s = &self.data
+        cdef int index
+        memset(s, 0, sizeof(ShaderData))
+        self.metadata = {}
+        self.variable_names = {}
+        self.member_names = {}
+        for index, columns in enumerate(_COLUMNS.values()):
+            table_init(_table(s, index), _sizes[index], len(columns), 64)
+        table_init(&s.next_order.table, _sizes[5], 1, 64)
+        # Row 0 of instructions and nodes means "none"; node 1 is the function, type 0 void.
+        table_append(&s.instructions.table)
+        table_append(&s.nodes.table)
+        type_new(s, type_void, 0, 0)
+        node_new(s, node_function)
+
+    def __dealloc__(self):
+        cdef int index
+        for index in range(11):
+            table_free(_table(&self.data, index))
+        table_free(&self.data.next_order.table)
+
+    def __getattr__(self, name):
+        if name not in _TABLE_ROWS:
+            raise AttributeError(name)
+        cdef ShaderTable view = ShaderTable.__new__(ShaderTable)
+        view.shader = self
+        view.table = _table(&self.data, _TABLE_ROWS[name])
+        view.columns = _COLUMNS[name]
+        return view
+
+    @property
+    def info(self):
+        """Facts of the shader as a dict (fields of ``ShaderInfo``)."""
+        return self.data.info
+
+    def set_info(self, **facts):
+        """Set fields of ``ShaderInfo`` by name."""
+        merged = dict(self.data.info)
+        unknown = set(facts) - set(merged)
+        if unknown:
+            raise AttributeError(f"no such shader facts: {sorted(unknown)}")
+        merged.update(facts)
+        self.data.info = merged
+
+    @contextmanager
+    def edit(self):
+        """Make the columns writable: views taken inside may be written to; take new views after leaving."""
+        self.editable = True
+        try:
+            yield self
+        finally:
+            self.editable = False

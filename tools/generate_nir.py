@@ -1,0 +1,133 @@
+"""Kernels' view of the NIR opcode tables ``pyaco/nir/data/alu.txt`` and ``intrinsics.txt``.
+
+``nir_opcodes.h`` and ``.pxd``: constants ``alu_<name>``, ``intrinsic_<name>``, ``index_<name>``; arrays indexed by them.
+A type is encoded as base (1 int, 2 uint, 3 float, 4 bool) << 8 | bit size (0: that of the instruction).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+BASES = {"int": 1, "uint": 2, "float": 3, "bool": 4}
+PROPERTIES = {"c": 1, "a": 2, "i": 4, "s": 8, "v": 16}
+FLAGS = {"e": 1, "r": 2, "d": 4, "u": 8, "b": 16}
+MAX_INPUTS = 16
+MAX_INDICES = 8
+
+
+def type_code(name: str) -> int:
+    """Return the code of a type such as ``float32`` or ``int``."""
+    match = re.fullmatch(r"(int|uint|float|bool)(\d*)", name)
+    if match is None:
+        raise ValueError(f"unknown NIR type {name!r}")
+    return BASES[match[1]] << 8 | int(match[2] or 0)
+
+
+def lines(path: Path) -> list[list[str]]:
+    """Return the words of every line that is not a comment."""
+    rows = (line.split("#")[0].split() for line in path.read_text().splitlines())
+    return [row for row in rows if row]
+
+
+def flags(text: str, meaning: dict[str, int]) -> int:
+    """Return the bits of a word of letters, ``-`` for none."""
+    return 0 if text == "-" else sum(meaning[letter] for letter in text)
+
+
+def array(kind: str, name: str, values: list[object]) -> str:
+    """Return a C array definition."""
+    return f"static const {kind} {name}[] = {{{', '.join(map(str, values))}}};"
+
+
+def strings(values: list[str]) -> list[object]:
+    """Return C string literals."""
+    return [f'"{value}"' for value in values]
+
+
+def alu_tables(rows: list[list[str]]) -> list[str]:
+    """Return the arrays of the ALU opcodes, indexed by ``alu_<name>``."""
+    operands = [[tuple(word.split(":")) for word in row[4:]] for row in rows]
+    types: list[object] = []
+    sizes: list[object] = []
+    for inputs in operands:
+        padding = [0] * (MAX_INPUTS - len(inputs))
+        types += [type_code(kind) for kind, _ in inputs] + padding
+        sizes += [int(size) for _, size in inputs] + padding
+    return [
+        array("char *const", "alu_names", strings([row[0] for row in rows])),
+        array("uint8_t", "alu_input_count", [len(inputs) for inputs in operands]),
+        array("uint8_t", "alu_output_size", [int(row[1]) for row in rows]),
+        array("uint16_t", "alu_output_type", [type_code(row[2]) for row in rows]),
+        array("uint8_t", "alu_properties", [flags(row[3], PROPERTIES) for row in rows]),
+        array("uint16_t", "alu_input_types_flat", types),
+        array("uint8_t", "alu_input_sizes_flat", sizes),
+    ]
+
+
+def intrinsic_tables(rows: list[list[str]], index_names: list[str]) -> list[str]:
+    """Return the arrays of the intrinsics, indexed by ``intrinsic_<name>``."""
+    positions: list[object] = []
+    for row in rows:
+        own = [] if row[3] == "-" else row[3].split(",")
+        positions += [own.index(name) if name in own else -1 for name in index_names]
+    sources = [[] if row[2] == "-" else [int(word) for word in row[2].split(",")] for row in rows]
+    flat: list[object] = []
+    for counts in sources:
+        flat += counts + [0] * (4 - len(counts))
+    return [
+        array("char *const", "intrinsic_names", strings([row[0] for row in rows])),
+        array("uint8_t", "intrinsic_has_result", [int(row[1] != "-") for row in rows]),
+        array("uint8_t", "intrinsic_components", [0 if row[1] == "-" else int(row[1]) for row in rows]),
+        array("uint8_t", "intrinsic_source_count", [len(counts) for counts in sources]),
+        array("uint8_t", "intrinsic_source_sizes_flat", flat),
+        array("uint8_t", "intrinsic_index_count", [0 if row[3] == "-" else row[3].count(",") + 1 for row in rows]),
+        array("uint8_t", "intrinsic_flags", [flags(row[4], FLAGS) for row in rows]),
+        array("int8_t", "intrinsic_index_position_flat", positions),
+        array("char *const", "index_names", strings(index_names)),
+    ]
+
+
+def generate(source: Path) -> dict[str, str]:
+    """Return the generated files."""
+    alu = lines(source / "pyaco/nir/data/alu.txt")
+    intrinsics = lines(source / "pyaco/nir/data/intrinsics.txt")
+    index_names = sorted({name for row in intrinsics if row[3] != "-" for name in row[3].split(",")})
+    constants = [f"alu_{row[0]}" for row in alu], [f"intrinsic_{row[0]}" for row in intrinsics]
+    indices = [f"index_{name}" for name in index_names]
+    header = ["#pragma once", "#include <stdint.h>"]
+    for names in (*constants, indices):
+        header.append("enum { " + ", ".join(f"{name} = {value}" for value, name in enumerate(names)) + " };")
+    header.append(f"enum {{ alu_count = {len(alu)}, intrinsic_count = {len(intrinsics)}, ")
+    header.append(f"index_count = {len(index_names)}, alu_max_inputs = {MAX_INPUTS} }};")
+    header += alu_tables(alu) + intrinsic_tables(intrinsics, index_names)
+    declarations = [
+        "from libc.stdint cimport int8_t, uint8_t, uint16_t",
+        "",
+        'cdef extern from "nir_opcodes.h" nogil:',
+        "    enum:",
+        *(f"        {name}" for names in (*constants, indices) for name in names),
+        "        alu_count",
+        "        intrinsic_count",
+        "        index_count",
+        "        alu_max_inputs",
+        "    const char *const *alu_names",
+        "    const uint8_t *alu_input_count",
+        "    const uint8_t *alu_output_size        # components, 0 per component",
+        "    const uint16_t *alu_output_type       # base << 8 | bits; base 1 int 2 uint 3 float 4 bool",
+        "    const uint8_t *alu_properties         # 1 commutative, 2 associative, 4 inexact associative, 8 selection,",
+        "                                          # 16 conversion",
+        "    const uint16_t *alu_input_types_flat  # [opcode * alu_max_inputs + operand]",
+        "    const uint8_t *alu_input_sizes_flat",
+        "    const char *const *intrinsic_names",
+        "    const uint8_t *intrinsic_has_result",
+        "    const uint8_t *intrinsic_components   # 0: variable",
+        "    const uint8_t *intrinsic_source_count",
+        "    const uint8_t *intrinsic_source_sizes_flat  # [intrinsic * 4 + source]",
+        "    const uint8_t *intrinsic_index_count",
+        "    const uint8_t *intrinsic_flags        # 1 can be eliminated, 2 can be reordered, 4 always divergent,",
+        "                                          # 8 always uniform, 16 convergent",
+        "    const int8_t *intrinsic_index_position_flat  # [intrinsic * index_count + index]: place, -1 none",
+        "    const char *const *index_names",
+    ]
+    return {"nir_opcodes.h": "\n".join(header) + "\n", "nir_opcodes.pxd": "\n".join(declarations) + "\n"}
