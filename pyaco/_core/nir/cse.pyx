@@ -1,0 +1,198 @@
+"""Common subexpression elimination over the tree of control flow.
+
+An expression is replaced by an equal one that stands earlier in the same list or in a list around it: in structured control
+flow those are the values that dominate it. One walk with a scoped hash table; leaving a list undoes its entries.
+Needs: nothing. Guarantees: valid NIR; replaced instructions are gone. Convergent operations stay.
+"""
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from nir_opcodes cimport alu_input_sizes_flat, alu_max_inputs, intrinsic_flags, intrinsic_index_count
+
+from pyaco._core.ir.shader cimport (
+    Shader, ShaderData, ShaderRewrite, access_non_uniform, nir_alu, nir_deref, nir_exact, nir_intrinsic, nir_load_const,
+    nir_phi, node_block, node_function, node_if, node_loop, node_walk_next, shader_rewrite_begin, shader_rewrite_block,
+    shader_rewrite_emit, shader_rewrite_end, source_swizzle, swizzle_component,
+)
+
+cdef enum:
+    wrap_flags = 0xc              # nir_no_signed_wrap | nir_no_unsigned_wrap
+
+cdef struct Scope:
+    vector[uint32_t] slots        # hash table of instruction ids, linear probing
+    vector[uint32_t] log          # filled slots, in order
+    uint32_t mask
+
+
+cdef inline uint64_t _mix(uint64_t hash, uint64_t word) noexcept nogil:
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL
+    return hash ^ (hash >> 29)
+
+
+cdef bint _eligible(const ShaderData *s, uint32_t instruction) noexcept nogil:
+    cdef uint8_t kind = s.instructions.kind[instruction]
+    if kind == nir_intrinsic:
+        return intrinsic_flags[s.instructions.opcode[instruction]] & 19 == 3
+    return kind == nir_alu or kind == nir_load_const or kind == nir_deref
+
+
+cdef uint32_t _swizzle_size(const ShaderData *s, uint32_t instruction, uint32_t source) noexcept nogil:
+    cdef uint32_t size
+    if s.instructions.kind[instruction] != nir_alu:
+        return 0
+    size = alu_input_sizes_flat[<int>s.instructions.opcode[instruction] * alu_max_inputs + source]
+    return size if size else s.instructions.components[instruction]
+
+
+cdef uint64_t _swizzle_bits(const ShaderData *s, uint32_t instruction, uint32_t source) noexcept nogil:
+    cdef uint32_t size = _swizzle_size(s, instruction, source)
+    cdef uint64_t swizzle
+    if size == 0:
+        return 0
+    swizzle = source_swizzle(s, instruction, source)
+    return swizzle if size >= 16 else swizzle & ((<uint64_t>1 << (4 * size)) - 1)
+
+
+cdef uint64_t _hash(const ShaderData *s, uint32_t instruction) noexcept nogil:
+    cdef uint64_t hash = s.instructions.kind[instruction]
+    cdef uint32_t i
+    hash = _mix(hash, s.instructions.opcode[instruction] | (<uint64_t>s.instructions.components[instruction] << 16)
+                | (<uint64_t>s.instructions.bit_size[instruction] << 24))
+    for i in range(s.instructions.source_count[instruction]):
+        hash = _mix(hash, s.sources.value[s.instructions.source_first[instruction] + i])
+        hash = _mix(hash, _swizzle_bits(s, instruction, i))
+    if s.instructions.kind[instruction] == nir_load_const:
+        for i in range(s.instructions.components[instruction]):
+            hash = _mix(hash, s.constants.value[s.instructions.data[instruction] + i])
+    elif s.instructions.kind[instruction] == nir_intrinsic:
+        for i in range(intrinsic_index_count[s.instructions.opcode[instruction]]):
+            hash = _mix(hash, <uint64_t>s.indices.value[s.instructions.data[instruction] + i])
+    elif s.instructions.kind[instruction] == nir_deref:
+        hash = _mix(hash, s.instructions.data[instruction])
+    return hash
+
+
+cdef bint _equal(const ShaderData *s, uint32_t a, uint32_t b) noexcept nogil:
+    cdef uint32_t i
+    if (s.instructions.kind[a] != s.instructions.kind[b] or s.instructions.opcode[a] != s.instructions.opcode[b]
+            or s.instructions.components[a] != s.instructions.components[b]
+            or s.instructions.bit_size[a] != s.instructions.bit_size[b]
+            or s.instructions.source_count[a] != s.instructions.source_count[b]):
+        return False
+    for i in range(s.instructions.source_count[a]):
+        if (s.sources.value[s.instructions.source_first[a] + i] != s.sources.value[s.instructions.source_first[b] + i]
+                or _swizzle_bits(s, a, i) != _swizzle_bits(s, b, i)):
+            return False
+    if s.instructions.kind[a] == nir_load_const:
+        for i in range(s.instructions.components[a]):
+            if s.constants.value[s.instructions.data[a] + i] != s.constants.value[s.instructions.data[b] + i]:
+                return False
+    elif s.instructions.kind[a] == nir_intrinsic:
+        for i in range(intrinsic_index_count[s.instructions.opcode[a]]):
+            if s.indices.value[s.instructions.data[a] + i] != s.indices.value[s.instructions.data[b] + i]:
+                return False
+    elif s.instructions.kind[a] == nir_deref:
+        return (s.instructions.data[a] == s.instructions.data[b] and s.instructions.type[a] == s.instructions.type[b]
+                and s.instructions.mode[a] == s.instructions.mode[b])
+    return True
+
+
+cdef uint32_t _find_or_insert(const ShaderData *s, Scope *scope, uint32_t instruction) noexcept nogil:
+    """An equal instruction in scope, or `instruction` itself, now entered."""
+    cdef uint32_t slot = <uint32_t>_hash(s, instruction) & scope.mask
+    while scope.slots[slot]:
+        if _equal(s, scope.slots[slot], instruction):
+            return scope.slots[slot]
+        slot = (slot + 1) & scope.mask
+    scope.slots[slot] = instruction
+    scope.log.push_back(slot)
+    return instruction
+
+
+cdef bint _block(ShaderData *s, Scope *scope, ShaderRewrite *rewrite, vector[uint32_t] &replaced,
+                 uint32_t block) except -1 nogil:
+    cdef bint progress = False
+    cdef uint32_t row
+    cdef uint32_t i
+    cdef uint32_t instruction
+    cdef uint32_t twin
+    shader_rewrite_block(rewrite, block)
+    for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
+        instruction = s.order.instruction[row]
+        for i in range(s.instructions.source_first[instruction],
+                       s.instructions.source_first[instruction] + s.instructions.source_count[instruction]):
+            if replaced[s.sources.value[i]]:
+                s.sources.value[i] = replaced[s.sources.value[i]]
+        if _eligible(s, instruction):
+            twin = _find_or_insert(s, scope, instruction)
+            if twin != instruction:
+                replaced[instruction] = twin
+                s.instructions.flags[twin] |= s.instructions.flags[instruction] & nir_exact
+                # Wrapping promises hold for the merged value only when both made them.
+                s.instructions.flags[twin] &= s.instructions.flags[instruction] | <unsigned short>(~wrap_flags & 0xffff)
+                progress = True
+                continue
+        shader_rewrite_emit(rewrite, instruction)
+    return progress
+
+
+cdef bint _list(ShaderData *s, Scope *scope, ShaderRewrite *rewrite, vector[uint32_t] &replaced,
+                uint32_t node) except -1 nogil:
+    """Process the siblings from `node` on, in a scope of their own."""
+    cdef size_t mark = scope.log.size()
+    cdef bint progress = False
+    while node:
+        if s.nodes.kind[node] == node_block:
+            progress |= _block(s, scope, rewrite, replaced, node)
+        else:
+            if s.nodes.kind[node] == node_if:
+                if replaced[s.nodes.condition[node]]:
+                    s.nodes.condition[node] = replaced[s.nodes.condition[node]]
+                progress |= _list(s, scope, rewrite, replaced, s.nodes.first1[node])
+            progress |= _list(s, scope, rewrite, replaced, s.nodes.first0[node])
+        node = s.nodes.next[node]
+    while scope.log.size() > mark:
+        scope.slots[scope.log.back()] = 0
+        scope.log.pop_back()
+    return progress
+
+
+cdef void _rename_phis(ShaderData *s, const vector[uint32_t] &replaced) noexcept nogil:
+    """Loop-header phis are visited before the values of their back edges."""
+    cdef uint32_t row
+    cdef uint32_t i
+    cdef uint32_t instruction
+    for row in range(s.order.table.count):
+        instruction = s.order.instruction[row]
+        if s.instructions.kind[instruction] == nir_phi:
+            for i in range(s.instructions.source_first[instruction],
+                           s.instructions.source_first[instruction] + s.instructions.source_count[instruction]):
+                if replaced[s.sources.value[i]]:
+                    s.sources.value[i] = replaced[s.sources.value[i]]
+
+
+cdef bint cse_run(ShaderData *s) except -1 nogil:
+    cdef Scope scope
+    cdef vector[uint32_t] replaced
+    cdef ShaderRewrite rewrite
+    cdef uint32_t size = 64
+    cdef bint progress
+    while size < 2 * s.order.table.count:
+        size *= 2
+    scope.slots.resize(size)
+    scope.mask = size - 1
+    replaced.resize(s.instructions.table.count)
+    shader_rewrite_begin(&rewrite, s)
+    progress = _list(s, &scope, &rewrite, replaced, s.nodes.first0[1])
+    shader_rewrite_end(&rewrite)
+    if progress:
+        _rename_phis(s, replaced)
+    return progress
+
+
+def run(Shader shader):
+    """Merge equal expressions; True when one was removed."""
+    cdef bint progress
+    with nogil:
+        progress = cse_run(&shader.data)
+    return progress

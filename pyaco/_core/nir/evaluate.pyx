@@ -1,0 +1,840 @@
+"""The value of NIR ALU opcodes on constants: what constant folding and tests use.
+
+Floats are computed in double and rounded once to the result's size, which is correct rounding for every basic operation
+on 16 and 32 bits; 32-bit fused multiply-add goes through fmaf. Integers wrap. Meanings follow Mesa's NIR documentation
+(docs/nir/alu.rst); conversions of floats to integers saturate, as AMD's instructions do.
+"""
+from libc.math cimport (
+    INFINITY, NAN, ceil, copysign, cos, exp2, fabs, floor, fma, fmax, fmin, fmod, frexp, isnan, ldexp, log2, nearbyint,
+    pow, sin, sqrt, trunc,
+)
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from nir_opcodes cimport *
+
+cdef extern from "<math.h>" nogil:
+    float fmaf(float a, float b, float c)
+
+cdef enum:
+    base_int = 1
+    base_uint = 2
+    base_float = 3
+    base_bool = 4
+
+
+cdef inline uint64_t _mask(int bits) noexcept nogil:
+    return 0xffffffffffffffffULL if bits >= 64 else (<uint64_t>1 << bits) - 1
+
+
+cdef inline int64_t _signed(uint64_t value, int bits) noexcept nogil:
+    return <int64_t>(value << (64 - bits)) >> (64 - bits)
+
+
+cdef double half_to_double(uint64_t bits) noexcept nogil:
+    cdef int exponent = <int>(bits >> 10) & 31
+    cdef double magnitude
+    if exponent == 31:
+        magnitude = NAN if bits & 0x3ff else INFINITY
+    elif exponent:
+        magnitude = ldexp(<double>((bits & 0x3ff) | 0x400), exponent - 25)
+    else:
+        magnitude = ldexp(<double>(bits & 0x3ff), -24)
+    return -magnitude if bits & 0x8000 else magnitude
+
+
+cdef uint64_t double_to_half(double value, bint toward_zero) noexcept nogil:
+    cdef uint64_t sign
+    cdef int exponent
+    cdef double scaled
+    cdef uint64_t bits
+    memcpy(&bits, &value, 8)
+    sign = (bits >> 48) & 0x8000
+    value = fabs(value)
+    if isnan(value):
+        return sign | 0x7e00
+    if value >= 65536.0 and value != INFINITY:
+        return sign | (0x7bff if toward_zero else 0x7c00)
+    if value == INFINITY:
+        return sign | 0x7c00
+    frexp(value, &exponent)
+    exponent -= 1
+    if exponent < -14:
+        exponent = -14
+    scaled = ldexp(value, 10 - exponent)
+    scaled = floor(scaled) if toward_zero else nearbyint(scaled)
+    # The implicit bit of a normal adds one to the exponent field; a round up to 2048 carries into it.
+    return sign | ((<uint64_t>(exponent + 14) << 10) + <uint64_t>scaled)
+
+
+cdef inline double _float_from(uint64_t bits, int size) noexcept nogil:
+    cdef float single
+    cdef double value
+    cdef uint32_t low
+    if size == 16:
+        return half_to_double(bits)
+    if size == 32:
+        low = <uint32_t>bits
+        memcpy(&single, &low, 4)
+        return single
+    memcpy(&value, &bits, 8)
+    return value
+
+
+cdef inline uint64_t _float_to(double value, int size) noexcept nogil:
+    cdef float single
+    cdef uint32_t low
+    cdef uint64_t bits
+    if size == 16:
+        return double_to_half(value, False)
+    if size == 32:
+        single = <float>value
+        memcpy(&low, &single, 4)
+        return low
+    memcpy(&bits, &value, 8)
+    return bits
+
+
+cdef inline double _sign(double a) noexcept nogil:
+    if isnan(a):
+        return 0.0
+    return a if a == 0 else copysign(1.0, a)
+
+
+cdef bint _float_unary(int opcode, double a, double *r) noexcept nogil:
+    cdef int exponent
+    if opcode == alu_fneg:
+        r[0] = -a
+    elif opcode == alu_fabs:
+        r[0] = fabs(a)
+    elif opcode == alu_fsat:
+        r[0] = 0.0 if isnan(a) or a <= 0 else (1.0 if a > 1 else a)
+    elif opcode == alu_frcp:
+        r[0] = 1.0 / a
+    elif opcode == alu_frsq:
+        r[0] = 1.0 / sqrt(a)
+    elif opcode == alu_fsqrt:
+        r[0] = sqrt(a)
+    elif opcode == alu_fexp2:
+        r[0] = exp2(a)
+    elif opcode == alu_flog2:
+        r[0] = log2(a)
+    elif opcode == alu_ftrunc:
+        r[0] = trunc(a)
+    elif opcode == alu_fceil:
+        r[0] = ceil(a)
+    elif opcode == alu_ffloor:
+        r[0] = floor(a)
+    elif opcode == alu_ffract:
+        r[0] = a - floor(a)
+    elif opcode == alu_fround_even:
+        r[0] = nearbyint(a)
+    elif opcode == alu_fsign:
+        r[0] = _sign(a)
+    elif opcode == alu_fsin:
+        r[0] = sin(a)
+    elif opcode == alu_fcos:
+        r[0] = cos(a)
+    elif opcode == alu_fsin_amd:
+        r[0] = sin(a * 6.283185307179586)
+    elif opcode == alu_fcos_amd:
+        r[0] = cos(a * 6.283185307179586)
+    elif opcode == alu_fcanonicalize:
+        r[0] = a
+    elif opcode == alu_frexp_sig:
+        r[0] = frexp(a, &exponent)
+    else:
+        return False
+    return True
+
+
+cdef bint _float_binary(int opcode, double a, double b, double *r) noexcept nogil:
+    if opcode == alu_fadd:
+        r[0] = a + b
+    elif opcode == alu_fsub:
+        r[0] = a - b
+    elif opcode == alu_fmul:
+        r[0] = a * b
+    elif opcode == alu_fmulz:
+        r[0] = 0.0 if a == 0 or b == 0 else a * b
+    elif opcode == alu_fdiv:
+        r[0] = a / b
+    elif opcode == alu_fmod:
+        r[0] = a - b * floor(a / b)
+    elif opcode == alu_frem:
+        r[0] = a - b * trunc(a / b)
+    elif opcode == alu_fpow:
+        r[0] = pow(a, b)
+    elif opcode == alu_fmin:
+        r[0] = fmin(a, b)
+    elif opcode == alu_fmax:
+        r[0] = fmax(a, b)
+    else:
+        return False
+    return True
+
+
+cdef double _median(double a, double b, double c) noexcept nogil:
+    return fmax(fmin(a, b), fmin(fmax(a, b), c))
+
+
+cdef bint _float_ternary(int opcode, int bits, double a, double b, double c, double *r) noexcept nogil:
+    if opcode == alu_ffma or opcode == alu_ffmaz:
+        if opcode == alu_ffmaz and (a == 0 or b == 0):
+            r[0] = c
+        else:
+            r[0] = fmaf(<float>a, <float>b, <float>c) if bits == 32 else fma(a, b, c)
+    elif opcode == alu_flrp:
+        r[0] = a * (1.0 - c) + b * c
+    elif opcode == alu_fmin3:
+        r[0] = fmin(a, fmin(b, c))
+    elif opcode == alu_fmax3:
+        r[0] = fmax(a, fmax(b, c))
+    elif opcode == alu_fmed3:
+        r[0] = _median(a, b, c)
+    else:
+        return False
+    return True
+
+
+cdef int _float_compare(int opcode, double a, double b) noexcept nogil:
+    """The truth of a float comparison; -1 for another opcode."""
+    cdef bint unordered = isnan(a) or isnan(b)
+    if opcode == alu_flt:
+        return a < b
+    if opcode == alu_fge:
+        return a >= b
+    if opcode == alu_feq:
+        return a == b
+    if opcode == alu_fneu:
+        return a != b
+    if opcode == alu_fltu:
+        return unordered or a < b
+    if opcode == alu_fgeu:
+        return unordered or a >= b
+    if opcode == alu_fequ:
+        return unordered or a == b
+    if opcode == alu_fneo:
+        return not unordered and a != b
+    if opcode == alu_ford:
+        return not unordered
+    if opcode == alu_funord:
+        return unordered
+    return -1
+
+
+cdef int _count_bits(uint64_t a) noexcept nogil:
+    cdef int count = 0
+    while a:
+        a &= a - 1
+        count += 1
+    return count
+
+
+cdef int _highest_bit(uint64_t a) noexcept nogil:
+    cdef int bit = -1
+    while a:
+        a >>= 1
+        bit += 1
+    return bit
+
+
+cdef uint64_t _reverse(uint64_t a, int bits) noexcept nogil:
+    cdef uint64_t r = 0
+    cdef int i
+    for i in range(bits):
+        r |= ((a >> i) & 1) << (bits - 1 - i)
+    return r
+
+
+cdef bint _integer_unary(int opcode, int bits, uint64_t a, uint64_t *r) noexcept nogil:
+    cdef int64_t s = _signed(a, bits)
+    cdef int high
+    if opcode == alu_mov:
+        r[0] = a
+    elif opcode == alu_ineg:
+        r[0] = 0 - a
+    elif opcode == alu_inot:
+        r[0] = ~a
+    elif opcode == alu_isign:
+        r[0] = <uint64_t>(<int64_t>(s > 0) - <int64_t>(s < 0))
+    elif opcode == alu_iabs:
+        r[0] = a if s >= 0 else 0 - a
+    elif opcode == alu_bitfield_reverse:
+        r[0] = _reverse(a, bits)
+    elif opcode == alu_bit_count:
+        r[0] = _count_bits(a)
+    elif opcode == alu_ufind_msb:
+        r[0] = <uint64_t><int64_t>_highest_bit(a)
+    elif opcode == alu_ufind_msb_rev:
+        high = _highest_bit(a)
+        r[0] = <uint64_t><int64_t>(-1 if high < 0 else bits - 1 - high)
+    elif opcode == alu_ifind_msb:
+        r[0] = <uint64_t><int64_t>_highest_bit(~a & _mask(bits) if s < 0 else a)
+    elif opcode == alu_ifind_msb_rev:
+        high = _highest_bit(~a & _mask(bits) if s < 0 else a)
+        r[0] = <uint64_t><int64_t>(-1 if high < 0 else bits - 1 - high)
+    elif opcode == alu_find_lsb:
+        r[0] = <uint64_t><int64_t>_highest_bit(a & (0 - a))
+    elif opcode == alu_uclz:
+        r[0] = bits - 1 - _highest_bit(a)
+    else:
+        return False
+    return True
+
+
+cdef uint64_t _clamp_signed(int64_t value, int64_t overflow_sign, bint overflow, int bits) noexcept nogil:
+    cdef int64_t high = <int64_t>(_mask(bits) >> 1)
+    if overflow:
+        return <uint64_t>(-high - 1 if overflow_sign < 0 else high)
+    if value > high:
+        return <uint64_t>high
+    if value < -high - 1:
+        return <uint64_t>(-high - 1)
+    return <uint64_t>value
+
+
+cdef uint64_t _multiply_high(uint64_t a, uint64_t b) noexcept nogil:
+    cdef uint64_t al = a & 0xffffffffU
+    cdef uint64_t ah = a >> 32
+    cdef uint64_t bl = b & 0xffffffffU
+    cdef uint64_t bh = b >> 32
+    cdef uint64_t middle = ah * bl + ((al * bl) >> 32)
+    cdef uint64_t cross = al * bh + (middle & 0xffffffffU)
+    return ah * bh + (middle >> 32) + (cross >> 32)
+
+
+cdef bint _division(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) noexcept nogil:
+    cdef int64_t x = _signed(a, bits)
+    cdef int64_t y = _signed(b, bits)
+    cdef int64_t remainder
+    if opcode == alu_udiv:
+        r[0] = a // b if b else 0
+    elif opcode == alu_umod:
+        r[0] = a % b if b else 0
+    elif y == 0:
+        r[0] = 0
+    elif y == -1:
+        r[0] = 0 - a if opcode == alu_idiv else 0
+    elif opcode == alu_idiv:
+        r[0] = <uint64_t>(x // y)
+    else:
+        remainder = x % y
+        if opcode == alu_imod and remainder and (remainder < 0) != (y < 0):
+            remainder += y
+        r[0] = <uint64_t>remainder
+    return True
+
+
+cdef bint _saturating(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) noexcept nogil:
+    cdef int64_t x = _signed(a, bits)
+    cdef int64_t y = _signed(b, bits)
+    cdef uint64_t total
+    cdef int64_t signed_total
+    if opcode == alu_uadd_sat:
+        total = (a + b) & _mask(bits)
+        r[0] = _mask(bits) if total < a else total
+    elif opcode == alu_usub_sat:
+        r[0] = a - b if a > b else 0
+    elif opcode == alu_iadd_sat:
+        signed_total = <int64_t>(<uint64_t>x + <uint64_t>y)
+        r[0] = _clamp_signed(signed_total, x, (x < 0) == (y < 0) and (signed_total < 0) != (x < 0), bits)
+    else:
+        signed_total = <int64_t>(<uint64_t>x - <uint64_t>y)
+        r[0] = _clamp_signed(signed_total, x, (x < 0) != (y < 0) and (signed_total < 0) != (x < 0), bits)
+    return True
+
+
+cdef bint _integer_binary(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) noexcept nogil:
+    cdef int64_t x = _signed(a, bits)
+    cdef int64_t y = _signed(b, bits)
+    cdef int shift = <int>(b & <uint64_t>(bits - 1))
+    cdef uint64_t high
+    if opcode == alu_iadd:
+        r[0] = a + b
+    elif opcode == alu_isub:
+        r[0] = a - b
+    elif opcode == alu_imul:
+        r[0] = a * b
+    elif opcode == alu_iand:
+        r[0] = a & b
+    elif opcode == alu_ior:
+        r[0] = a | b
+    elif opcode == alu_ixor:
+        r[0] = a ^ b
+    elif opcode == alu_imin:
+        r[0] = a if x < y else b
+    elif opcode == alu_imax:
+        r[0] = a if x > y else b
+    elif opcode == alu_umin:
+        r[0] = a if a < b else b
+    elif opcode == alu_umax:
+        r[0] = a if a > b else b
+    elif opcode == alu_ishl:
+        r[0] = a << shift
+    elif opcode == alu_ishr:
+        r[0] = <uint64_t>(x >> shift)
+    elif opcode == alu_ushr:
+        r[0] = a >> shift
+    elif opcode == alu_urol or opcode == alu_uror:
+        if opcode == alu_uror:
+            shift = (bits - shift) & (bits - 1)
+        r[0] = (a << shift) | (a >> (bits - shift) if shift else 0)
+    elif opcode == alu_udiv or opcode == alu_umod or opcode == alu_idiv or opcode == alu_irem or opcode == alu_imod:
+        return _division(opcode, bits, a, b, r)
+    elif opcode == alu_uadd_sat or opcode == alu_usub_sat or opcode == alu_iadd_sat or opcode == alu_isub_sat:
+        return _saturating(opcode, bits, a, b, r)
+    elif opcode == alu_uadd_carry:
+        r[0] = ((a + b) & _mask(bits)) < a
+    elif opcode == alu_usub_borrow:
+        r[0] = a < b
+    elif opcode == alu_umul_high:
+        high = _multiply_high(a, b)
+        r[0] = high if bits == 64 else (a * b) >> bits
+    elif opcode == alu_imul_high:
+        high = _multiply_high(<uint64_t>x, <uint64_t>y)
+        if x < 0:
+            high -= <uint64_t>y
+        if y < 0:
+            high -= <uint64_t>x
+        r[0] = high if bits == 64 else <uint64_t>((x * y) >> bits)
+    elif opcode == alu_uhadd:
+        r[0] = (a & b) + ((a ^ b) >> 1)
+    elif opcode == alu_urhadd:
+        r[0] = (a | b) - ((a ^ b) >> 1)
+    elif opcode == alu_ihadd:
+        r[0] = <uint64_t>((x & y) + ((x ^ y) >> 1))
+    elif opcode == alu_irhadd:
+        r[0] = <uint64_t>((x | y) - ((x ^ y) >> 1))
+    elif opcode == alu_uabs_usub:
+        r[0] = a - b if a > b else b - a
+    elif opcode == alu_uabs_isub:
+        r[0] = a - b if x > y else b - a
+    elif opcode == alu_umul24 or opcode == alu_umul24_relaxed:
+        r[0] = (a & 0xffffff) * (b & 0xffffff)
+    elif opcode == alu_imul24 or opcode == alu_imul24_relaxed:
+        r[0] = <uint64_t>(_signed(a & 0xffffff, 24) * _signed(b & 0xffffff, 24))
+    elif opcode == alu_umul_16x16:
+        r[0] = (a & 0xffff) * (b & 0xffff)
+    elif opcode == alu_imul_16x16:
+        r[0] = <uint64_t>(_signed(a & 0xffff, 16) * _signed(b & 0xffff, 16))
+    elif opcode == alu_imul_2x32_64:
+        r[0] = <uint64_t>(x * y)
+    elif opcode == alu_umul_2x32_64:
+        r[0] = a * b
+    elif opcode == alu_bfm:
+        r[0] = ((<uint64_t>1 << (a & 31)) - 1) << (b & 31)
+    elif opcode == alu_extract_u8:
+        r[0] = (a >> (8 * b)) & 0xff
+    elif opcode == alu_extract_i8:
+        r[0] = <uint64_t>_signed((a >> (8 * b)) & 0xff, 8)
+    elif opcode == alu_extract_u16:
+        r[0] = (a >> (16 * b)) & 0xffff
+    elif opcode == alu_extract_i16:
+        r[0] = <uint64_t>_signed((a >> (16 * b)) & 0xffff, 16)
+    elif opcode == alu_insert_u8:
+        r[0] = (a & 0xff) << (8 * b)
+    elif opcode == alu_insert_u16:
+        r[0] = (a & 0xffff) << (16 * b)
+    else:
+        return False
+    return True
+
+
+cdef int _integer_compare(int opcode, int bits, uint64_t a, uint64_t b) noexcept nogil:
+    if opcode == alu_ieq:
+        return a == b
+    if opcode == alu_ine:
+        return a != b
+    if opcode == alu_ilt:
+        return _signed(a, bits) < _signed(b, bits)
+    if opcode == alu_ige:
+        return _signed(a, bits) >= _signed(b, bits)
+    if opcode == alu_ult:
+        return a < b
+    if opcode == alu_uge:
+        return a >= b
+    if opcode == alu_bitz:
+        return (a >> (b & <uint64_t>(bits - 1))) & 1 == 0
+    if opcode == alu_bitnz:
+        return (a >> (b & <uint64_t>(bits - 1))) & 1 != 0
+    return -1
+
+
+cdef uint64_t _field(uint64_t a, uint64_t offset, uint64_t width, bint is_signed) noexcept nogil:
+    offset &= 31
+    width &= 31
+    if width == 0:
+        return 0
+    a >>= offset
+    if offset + width >= 32:
+        # The hardware's bfe shifts the whole dword when the field reaches its end.
+        return <uint64_t>_signed(a, <int>(32 - offset)) if is_signed else a
+    a &= (<uint64_t>1 << width) - 1
+    return <uint64_t>_signed(a, <int>width) if is_signed else a
+
+
+cdef uint64_t _bytes_from(uint64_t high, uint64_t low, uint64_t selector) noexcept nogil:
+    cdef uint64_t both = (high << 32) | low
+    cdef uint64_t r = 0
+    cdef uint64_t choice
+    cdef int i
+    for i in range(4):
+        choice = (selector >> (8 * i)) & 0xff
+        if choice < 8:
+            r |= ((both >> (8 * choice)) & 0xff) << (8 * i)
+        elif choice < 12:
+            r |= <uint64_t>(0xff if (both >> (16 * (choice - 8) + 15)) & 1 else 0) << (8 * i)
+        elif choice >= 13:
+            r |= <uint64_t>0xff << (8 * i)
+    return r
+
+
+cdef bint _integer_ternary(int opcode, int bits, uint64_t a, uint64_t b, uint64_t c, uint64_t *r) noexcept nogil:
+    cdef int64_t x = _signed(a, bits)
+    cdef int64_t y = _signed(b, bits)
+    cdef int64_t z = _signed(c, bits)
+    if opcode == alu_iadd3:
+        r[0] = a + b + c
+    elif opcode == alu_umad24:
+        r[0] = (a & 0xffffff) * (b & 0xffffff) + c
+    elif opcode == alu_imin3:
+        r[0] = <uint64_t>min(x, min(y, z))
+    elif opcode == alu_imax3:
+        r[0] = <uint64_t>max(x, max(y, z))
+    elif opcode == alu_imed3:
+        r[0] = <uint64_t>max(min(x, y), min(max(x, y), z))
+    elif opcode == alu_umin3:
+        r[0] = min(a, min(b, c))
+    elif opcode == alu_umax3:
+        r[0] = max(a, max(b, c))
+    elif opcode == alu_umed3:
+        r[0] = max(min(a, b), min(max(a, b), c))
+    elif opcode == alu_bitfield_select:
+        r[0] = (a & b) | (~a & c)
+    elif opcode == alu_bfi:
+        r[0] = (((b << _highest_bit(a & (0 - a))) & a) | (c & ~a)) if a else c
+    elif opcode == alu_ubfe or opcode == alu_ibfe:
+        r[0] = _field(a, b, c, opcode == alu_ibfe)
+    elif opcode == alu_ubitfield_extract or opcode == alu_ibitfield_extract:
+        if c >= 32:
+            r[0] = a
+        else:
+            r[0] = _field(a, b, c, opcode == alu_ibitfield_extract)
+    elif opcode == alu_shfr:
+        r[0] = ((a << 32) | b) >> (c & 31)
+    elif opcode == alu_alignbyte_amd:
+        r[0] = ((a << 32) | b) >> (8 * (c & 3))
+    elif opcode == alu_byte_perm_amd:
+        r[0] = _bytes_from(a, b, c)
+    else:
+        return False
+    return True
+
+
+cdef int64_t _dot(uint64_t a, uint64_t b, int lanes, bint signed_a, bint signed_b) noexcept nogil:
+    cdef int64_t total = 0
+    cdef int width = 32 // lanes
+    cdef uint64_t x
+    cdef uint64_t y
+    cdef int i
+    for i in range(lanes):
+        x = (a >> (i * width)) & _mask(width)
+        y = (b >> (i * width)) & _mask(width)
+        total += (_signed(x, width) if signed_a else <int64_t>x) * (_signed(y, width) if signed_b else <int64_t>y)
+    return total
+
+
+cdef bint _dot_product(int opcode, uint64_t a, uint64_t b, uint64_t c, uint64_t *r) noexcept nogil:
+    cdef int64_t accumulator = _signed(c, 32)
+    cdef int64_t total
+    if opcode == alu_sdot_4x8_iadd or opcode == alu_sdot_4x8_iadd_sat:
+        total = _dot(a, b, 4, True, True) + accumulator
+    elif opcode == alu_sudot_4x8_iadd or opcode == alu_sudot_4x8_iadd_sat:
+        total = _dot(a, b, 4, True, False) + accumulator
+    elif opcode == alu_sdot_2x16_iadd or opcode == alu_sdot_2x16_iadd_sat:
+        total = _dot(a, b, 2, True, True) + accumulator
+    elif opcode == alu_udot_4x8_uadd or opcode == alu_udot_4x8_uadd_sat:
+        total = _dot(a, b, 4, False, False) + <int64_t>c
+    elif opcode == alu_udot_2x16_uadd or opcode == alu_udot_2x16_uadd_sat:
+        total = _dot(a, b, 2, False, False) + <int64_t>c
+    else:
+        return False
+    if opcode == alu_udot_4x8_uadd_sat or opcode == alu_udot_2x16_uadd_sat:
+        total = min(total, <int64_t>0xffffffffU)
+    elif (opcode == alu_sdot_4x8_iadd_sat or opcode == alu_sudot_4x8_iadd_sat or opcode == alu_sdot_2x16_iadd_sat):
+        total = max(min(total, <int64_t>0x7fffffff), -<int64_t>0x80000000ULL)
+    r[0] = <uint64_t>total
+    return True
+
+
+cdef uint64_t _float_to_integer(double a, int bits, bint is_signed) noexcept nogil:
+    cdef double limit = ldexp(1.0, bits - 1 if is_signed else bits)
+    a = trunc(a)
+    if isnan(a):
+        return 0
+    if a >= limit:
+        return _mask(bits) >> 1 if is_signed else _mask(bits)
+    if is_signed:
+        return <uint64_t>1 << (bits - 1) if a < -limit else <uint64_t><int64_t>a
+    return 0 if a <= 0 else <uint64_t>a
+
+
+cdef uint64_t _integer_to_float(uint64_t a, int from_bits, bint is_signed, int bits) noexcept nogil:
+    cdef float single
+    cdef uint32_t low
+    cdef int64_t s = _signed(a, from_bits)
+    if bits == 32:
+        # Straight to float: through double, 64-bit integers would round twice.
+        single = <float>s if is_signed else <float>a
+        memcpy(&low, &single, 4)
+        return low
+    return _float_to(<double>s if is_signed else <double>a, bits)
+
+
+cdef bint _conversion(int opcode, int from_bits, int to_bits, uint64_t a, uint64_t *r) noexcept nogil:
+    cdef int from_base = alu_input_types_flat[opcode * alu_max_inputs] >> 8
+    cdef int to_base = alu_output_type[opcode] >> 8
+    if from_base == base_float and to_base == base_float:
+        if opcode == alu_f2f16_rtz:
+            r[0] = double_to_half(_float_from(a, from_bits), True)
+        else:
+            r[0] = _float_to(_float_from(a, from_bits), to_bits)
+    elif from_base == base_float:
+        r[0] = _float_to_integer(_float_from(a, from_bits), to_bits, to_base == base_int)
+    elif to_base == base_float:
+        r[0] = _integer_to_float(a, from_bits, from_base == base_int, to_bits)
+    elif to_base == base_bool:
+        r[0] = (a != 0) if to_bits == 1 else (_mask(to_bits) if a else 0)
+    elif from_base == base_bool:
+        r[0] = a != 0
+    else:
+        r[0] = <uint64_t>_signed(a, from_bits) if from_base == base_int else a
+    return True
+
+
+cdef inline double _limit(double a, double low, double high) noexcept nogil:
+    return low if isnan(a) or a < low else (high if a > high else a)
+
+
+cdef bint _pack(int opcode, const uint64_t *const *o, uint64_t *r) noexcept nogil:
+    """Opcodes with fixed component counts that pack and unpack."""
+    cdef int i
+    cdef uint64_t total = 0
+    cdef const uint64_t *a = o[0]
+    if opcode == alu_pack_half_2x16:
+        r[0] = double_to_half(_float_from(a[0], 32), False) | (double_to_half(_float_from(a[1], 32), False) << 16)
+    elif opcode == alu_unpack_half_2x16:
+        r[0] = _float_to(half_to_double(a[0] & 0xffff), 32)
+        r[1] = _float_to(half_to_double(a[0] >> 16), 32)
+    elif opcode == alu_pack_snorm_2x16 or opcode == alu_pack_unorm_2x16:
+        for i in range(2):
+            if opcode == alu_pack_snorm_2x16:
+                total |= (<uint64_t><int64_t>nearbyint(_limit(_float_from(a[i], 32), -1, 1) * 32767) & 0xffff) << (16 * i)
+            else:
+                total |= <uint64_t>nearbyint(_limit(_float_from(a[i], 32), 0, 1) * 65535) << (16 * i)
+        r[0] = total
+    elif opcode == alu_pack_snorm_4x8 or opcode == alu_pack_unorm_4x8:
+        for i in range(4):
+            if opcode == alu_pack_snorm_4x8:
+                total |= (<uint64_t><int64_t>nearbyint(_limit(_float_from(a[i], 32), -1, 1) * 127) & 0xff) << (8 * i)
+            else:
+                total |= <uint64_t>nearbyint(_limit(_float_from(a[i], 32), 0, 1) * 255) << (8 * i)
+        r[0] = total
+    elif opcode == alu_unpack_unorm_2x16 or opcode == alu_unpack_snorm_2x16:
+        for i in range(2):
+            total = (a[0] >> (16 * i)) & 0xffff
+            r[i] = _float_to(total / 65535.0 if opcode == alu_unpack_unorm_2x16
+                             else _limit(_signed(total, 16) / 32767.0, -1, 1), 32)
+    elif opcode == alu_unpack_unorm_4x8 or opcode == alu_unpack_snorm_4x8:
+        for i in range(4):
+            total = (a[0] >> (8 * i)) & 0xff
+            r[i] = _float_to(total / 255.0 if opcode == alu_unpack_unorm_4x8
+                             else _limit(_signed(total, 8) / 127.0, -1, 1), 32)
+    elif opcode == alu_pack_32_2x16:
+        r[0] = a[0] | (a[1] << 16)
+    elif opcode == alu_pack_32_4x8:
+        r[0] = a[0] | (a[1] << 8) | (a[2] << 16) | (a[3] << 24)
+    elif opcode == alu_pack_64_2x32:
+        r[0] = a[0] | (a[1] << 32)
+    elif opcode == alu_pack_64_4x16:
+        r[0] = a[0] | (a[1] << 16) | (a[2] << 32) | (a[3] << 48)
+    elif opcode == alu_unpack_32_2x16 or opcode == alu_unpack_64_4x16:
+        for i in range(2 if opcode == alu_unpack_32_2x16 else 4):
+            r[i] = (a[0] >> (16 * i)) & 0xffff
+    elif opcode == alu_unpack_32_4x8:
+        for i in range(4):
+            r[i] = (a[0] >> (8 * i)) & 0xff
+    elif opcode == alu_unpack_64_2x32:
+        r[0] = a[0] & 0xffffffffU
+        r[1] = a[0] >> 32
+    elif opcode == alu_pack_uint_2x16:
+        r[0] = min(a[0], <uint64_t>0xffff) | (min(a[1], <uint64_t>0xffff) << 16)
+    elif opcode == alu_pack_sint_2x16:
+        for i in range(2):
+            total |= (<uint64_t>max(min(_signed(a[i], 32), <int64_t>32767), <int64_t>-32768) & 0xffff) << (16 * i)
+        r[0] = total
+    else:
+        return False
+    return True
+
+
+cdef bint _split_pack(int opcode, uint64_t a, uint64_t b, uint64_t *r) noexcept nogil:
+    if opcode == alu_pack_half_2x16_split or opcode == alu_pack_half_2x16_rtz_split:
+        r[0] = (double_to_half(_float_from(a, 32), opcode == alu_pack_half_2x16_rtz_split)
+                | (double_to_half(_float_from(b, 32), opcode == alu_pack_half_2x16_rtz_split) << 16))
+    elif opcode == alu_pack_32_2x16_split:
+        r[0] = a | (b << 16)
+    elif opcode == alu_pack_64_2x32_split:
+        r[0] = a | (b << 32)
+    elif opcode == alu_unpack_half_2x16_split_x:
+        r[0] = _float_to(half_to_double(a & 0xffff), 32)
+    elif opcode == alu_unpack_half_2x16_split_y:
+        r[0] = _float_to(half_to_double((a >> 16) & 0xffff), 32)
+    elif opcode == alu_unpack_32_2x16_split_x:
+        r[0] = a & 0xffff
+    elif opcode == alu_unpack_32_2x16_split_y:
+        r[0] = a >> 16
+    elif opcode == alu_unpack_64_2x32_split_x:
+        r[0] = a & 0xffffffffU
+    elif opcode == alu_unpack_64_2x32_split_y:
+        r[0] = a >> 32
+    else:
+        return False
+    return True
+
+
+cdef bint _float_odd(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) noexcept nogil:
+    """Float opcodes with an operand or result that is not a float of the same size."""
+    cdef double value = _float_from(a, bits)
+    cdef int exponent
+    if opcode == alu_ldexp:
+        r[0] = _float_to(ldexp(value, <int><int32_t>b), bits)
+    elif opcode == alu_frexp_exp:
+        frexp(value, &exponent)
+        r[0] = <uint64_t><int64_t>(exponent if value != 0 and fabs(value) != INFINITY and not isnan(value) else 0)
+    elif opcode == alu_fquantize2f16:
+        if fabs(value) < ldexp(1.0, -14):
+            value = copysign(0.0, value)
+        r[0] = _float_to(half_to_double(double_to_half(value, False)), bits)
+    else:
+        return False
+    return True
+
+
+cdef bint _component(int opcode, int bits, int result_bits, const uint64_t *v, int count, uint64_t *r) noexcept nogil:
+    """One component of a per-component opcode."""
+    cdef int base = alu_input_types_flat[opcode * alu_max_inputs] >> 8
+    cdef int truth
+    cdef double value
+    if alu_properties[opcode] & 16:
+        return _conversion(opcode, bits, result_bits, v[0], r)
+    if opcode == alu_bcsel:
+        r[0] = v[1] if v[0] else v[2]
+        return True
+    if opcode == alu_bitfield_insert:
+        truth = <int>(v[3] & 63)
+        r[0] = (v[0] & ~(_mask(truth) << (v[2] & 31))) | ((v[1] & _mask(truth)) << (v[2] & 31))
+        return True
+    if opcode == alu_pack_32_4x8_split:
+        r[0] = v[0] | (v[1] << 8) | (v[2] << 16) | (v[3] << 24)
+        return True
+    if _split_pack(opcode, v[0], v[1] if count > 1 else 0, r):
+        return True
+    if base == base_float:
+        if _float_odd(opcode, bits, v[0], v[1] if count > 1 else 0, r):
+            return True
+        if count == 1:
+            if not _float_unary(opcode, _float_from(v[0], bits), &value):
+                return False
+        elif count == 2:
+            truth = _float_compare(opcode, _float_from(v[0], bits), _float_from(v[1], bits))
+            if truth >= 0:
+                r[0] = truth
+                return True
+            if not _float_binary(opcode, _float_from(v[0], bits), _float_from(v[1], bits), &value):
+                return False
+        elif not _float_ternary(opcode, bits, _float_from(v[0], bits), _float_from(v[1], bits), _float_from(v[2], bits),
+                                &value):
+            return False
+        r[0] = _float_to(value, bits)
+        return True
+    if count == 1:
+        return _integer_unary(opcode, bits, v[0], r)
+    if count == 2:
+        truth = _integer_compare(opcode, bits, v[0], v[1])
+        if truth >= 0:
+            r[0] = truth
+            return True
+        return _integer_binary(opcode, bits, v[0], v[1], r)
+    if count == 3:
+        return _integer_ternary(opcode, bits, v[0], v[1], v[2], r) or _dot_product(opcode, v[0], v[1], v[2], r)
+    return False
+
+
+cdef bint _horizontal(int opcode, int bits, const uint64_t *const *o, uint64_t *r) noexcept nogil:
+    """Dot products and vector comparisons."""
+    cdef int size = alu_input_sizes_flat[opcode * alu_max_inputs]
+    cdef bint is_float = alu_input_types_flat[opcode * alu_max_inputs] >> 8 == base_float
+    cdef double total = 0
+    cdef bint equal = True
+    cdef int i
+    if alu_output_size[opcode] != 1 or alu_input_count[opcode] != 2 or size < 2:
+        return False
+    if alu_output_type[opcode] >> 8 == base_float:
+        for i in range(size):
+            total = _float_from(_float_to(total + _float_from(_float_to(
+                _float_from(o[0][i], bits) * _float_from(o[1][i], bits), bits), bits), bits), bits)
+        r[0] = _float_to(total, bits)
+        return True
+    for i in range(size):
+        if is_float:
+            equal = equal and _float_from(o[0][i], bits) == _float_from(o[1][i], bits)
+        else:
+            equal = equal and o[0][i] == o[1][i]
+    if (opcode == alu_bany_inequal2 or opcode == alu_bany_inequal3 or opcode == alu_bany_inequal4
+            or opcode == alu_bany_inequal8 or opcode == alu_bany_inequal16 or opcode == alu_bany_fnequal2
+            or opcode == alu_bany_fnequal3 or opcode == alu_bany_fnequal4 or opcode == alu_bany_fnequal8
+            or opcode == alu_bany_fnequal16):
+        r[0] = not equal
+    else:
+        r[0] = equal
+    return True
+
+
+cdef bint evaluate_alu(int opcode, int bit_size, int result_bits, int components, const uint64_t *const *operands,
+                       uint64_t *result) noexcept nogil:
+    cdef int count = alu_input_count[opcode]
+    cdef uint64_t[16] values
+    cdef int i
+    cdef int component
+    if opcode == alu_vec2 or opcode == alu_vec3 or opcode == alu_vec4 or opcode == alu_vec5 or opcode == alu_vec8 \
+            or opcode == alu_vec16:
+        for i in range(count):
+            result[i] = operands[i][0]
+        return True
+    if alu_output_size[opcode]:
+        return _pack(opcode, operands, result) or _horizontal(opcode, bit_size, operands, result)
+    for component in range(components):
+        for i in range(count):
+            values[i] = operands[i][component]
+        if not _component(opcode, bit_size, result_bits, values, count, &result[component]):
+            return False
+        result[component] &= _mask(result_bits)
+    return True
+
+
+def alu(int opcode, int bit_size, int result_bits, int components, list operands):
+    """Value of an ALU opcode; `operands` are lists of zero-extended component bits. None when it cannot be evaluated."""
+    cdef uint64_t[16][16] storage
+    cdef (const uint64_t *)[16] pointers
+    cdef uint64_t[16] result
+    cdef int i
+    cdef int j
+    for i in range(len(operands)):
+        for j in range(len(operands[i])):
+            storage[i][j] = operands[i][j]
+        pointers[i] = storage[i]
+    if not evaluate_alu(opcode, bit_size, result_bits, components, pointers, result):
+        return None
+    return [result[i] for i in range(alu_output_size[opcode] or components)]
