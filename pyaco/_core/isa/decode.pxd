@@ -1,0 +1,42 @@
+"""One instruction in the vocabulary of ACO IR, decoded from machine code or about to be encoded.
+
+Registers are byte addresses as in ``program.pxd``: SGPR n at 4n, VGPR n at 4(256 + n), + 2 for the high half of a 16-bit
+operand, constants as their source code * 4 (128..208 integers, 240..248 floats, 255 a literal). ``m0`` is always 124 * 4
+and ``null`` 125 * 4, whatever the generation. An operand that the instruction does not use ("off") is ``register_none``.
+
+Order of the sources:
+
+- scalar and vector ALU: ACO's operands without implicit scc, vcc, exec and m0; a destination that is read too (``v_fmac``,
+  ``s_addk``, ``v_writelane``) is its own source at its place; lane masks are sources and destinations even where the
+  encoding implies vcc (``v_cndmask``, ``v_addc_co_u32``, VOPC). A literal of ``v_fmaak``/``v_fmamk`` is the last source (255 * 4).
+- SMEM: base, offset register (none), data of a store or atomic. MUBUF, MTBUF: resource, vaddr (none), soffset, data.
+- FLAT, GLOBAL, SCRATCH: vaddr (none), saddr (none), data. DS: those of addr, data0, data1 that the opcode has.
+- MIMG: resource, sampler (none), data (none), then the address registers. EXP: four values.
+- VOPD: src0, src1 (none) of the first half, then of the second; the destinations are those of the halves.
+
+``immediate``: SOPK and SOPP simm16 (zero-extended), memory offsets in bytes (sign-extended to 32 bits), DS offset0 in bits
+0-15 and offset1 in bits 16-23.
+"""
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+
+cdef enum:
+    decoded_source_limit = 18
+
+cdef struct Decoded:
+    uint16_t opcode                   # op_*; 0xffff: not an instruction of this gfx level
+    uint16_t format                   # format_* bits as the words have it (VOP3, DPP and SDWA bits included)
+    uint8_t dwords                    # length; 1 where opcode is 0xffff
+    uint8_t source_count
+    uint8_t destination_count
+    uint8_t has_literal
+    uint16_t source[decoded_source_limit]
+    uint8_t source_bytes[decoded_source_limit]  # 0: a lane mask, as wide as the wave
+    uint16_t destination[3]
+    uint8_t destination_bytes[3]      # 0: a lane mask
+    uint32_t literal                  # value of source 255 * 4
+    uint32_t immediate
+    uint64_t modifiers                # modifier_* of modifiers.pxd
+
+# Decodes the instruction at `words`, of which `available` dwords may be read (at least one). Never reads beyond them and
+# accepts any bit pattern. Returns the length in dwords.
+cdef int decode(const uint32_t *words, uint32_t available, uint32_t gfx_level, Decoded *out) noexcept nogil

@@ -1,0 +1,45 @@
+"""Opcodes by name, for text: the kernels' numbers and what the table says about each.
+
+The table is read on first use; nothing here is on a hot path.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from pyaco.isa.table import FORMATS, GENERATIONS, IMPLICIT, Row, read_table
+
+__all__ = ["FORMATS", "GENERATIONS", "IMPLICIT", "INVALID", "Row", "names", "numbers", "row", "rows"]
+
+#: The opcode that stands for "not an instruction".
+INVALID = 0xFFFF
+
+
+@cache
+def rows() -> tuple[Row, ...]:
+    """Every opcode in the order of the kernels' numbers."""
+    return tuple(read_table(Path(__file__).parent / "data"))
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Name by number."""
+    return tuple(entry.name for entry in rows())
+
+
+@cache
+def numbers() -> dict[str, int]:
+    """Number by name (``op_<name>`` of the kernels)."""
+    return {name: number for number, name in enumerate(names())}
+
+
+def row(name: str) -> Row:
+    """The table's row of opcode `name`.
+
+    Raises
+    ------
+    KeyError
+        No such opcode.
+    """
+    return rows()[numbers()[name]]

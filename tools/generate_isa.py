@@ -1,0 +1,227 @@
+"""Opcode constants and instruction tables of the kernels, from ``pyaco/isa/data/opcodes_*.txt``.
+
+``isa_opcodes``: ``op_<name>``. ``isa_tables``: the facts about each opcode. ``isa_decode_tables``: opcode by number,
+for the decoder alone (it is large).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+
+def load_reader(source: Path) -> ModuleType:
+    """Import ``pyaco/isa/table.py`` without the package, which is not built yet."""
+    specification = importlib.util.spec_from_file_location("pyaco_isa_table", source / "pyaco/isa/table.py")
+    if specification is None or specification.loader is None:
+        raise RuntimeError("pyaco/isa/table.py is missing")
+    module = importlib.util.module_from_spec(specification)
+    sys.modules["pyaco_isa_table"] = module
+    specification.loader.exec_module(module)
+    return module
+
+
+# Register classes as in program.pxd; a lane mask has no size of its own.
+MASK_CLASS = 0xFF
+MAX_DEFINITIONS = 2
+MAX_OPERANDS = 6
+FLAGS = {"input_modifiers": 1, "output_modifiers": 2, "atomic": 4, "encode_only": 8}
+# Encodings the decoder looks numbers up in.
+ENCODINGS = (
+    "sop1", "sop2", "sopk", "sopp", "sopc", "smem", "vop1", "vop2", "vopc", "vop3", "vop3p", "vintrp", "vinterp_inreg",
+    "ds", "ldsdir", "mubuf", "mtbuf", "mimg", "exp", "flat", "global", "scratch", "vopd", "vopd_y",
+)  # fmt: skip
+
+
+def register_class(token: str) -> int:
+    """The register class a signature token stands for."""
+    if token == "mask":
+        return MASK_CLASS
+    if token == "v2b":
+        return 0x62
+    if token in ("imm", "lit"):
+        return 1
+    size = int(token[1:])
+    # program.pxd keeps the size in five bits: 32 dwords (block loads) wrap to 0
+    return size if token[0] == "s" else 0x20 | (size & 0x1F)
+
+
+def constant_bits(row) -> int:
+    """Bits of the value that an inline constant operand stands for (the widest source)."""
+    if row.format == "vop3p":
+        packed = row.name.startswith("v_pk_") or "16" in row.name.rsplit("_", 1)[-1]
+        return 16 if packed and "mix" not in row.name else 32
+    sizes = [token for token in row.operands if token not in ("mask", "scc", "vcc", "exec", "m0", "imm")]
+    if row.format.startswith("vop") and sizes and all(size == "v2b" for size in sizes):
+        return 16
+    if re.search(r"_f16$", row.name) and row.format.startswith("sop"):
+        return 16
+    return 64 if any(size in ("s2", "v2") for size in sizes) else 32
+
+
+def array(kind: str, name: str, values, per_line: int = 24) -> list[str]:
+    """A C array of numbers."""
+    values = [str(value) for value in values]
+    lines = [f"static const {kind} {name}[{len(values)}] = {{"]
+    for start in range(0, len(values), per_line):
+        lines.append("  " + ",".join(values[start : start + per_line]) + ",")
+    return [*lines, "};"]
+
+
+def opcode_files(rows) -> dict[str, str]:
+    """The constants."""
+    header = ["#pragma once", "enum {"]
+    header += [f"  op_{row.name} = {number}," for number, row in enumerate(rows)]
+    header += [f"  op_count = {len(rows)},", "  op_invalid = 0xffff", "};"]
+    declarations = ['cdef extern from "isa_opcodes.h" nogil:', "    enum:"]
+    declarations += [f"        op_{row.name}" for row in rows] + ["        op_count", "        op_invalid"]
+    return {"isa_opcodes.h": "\n".join(header) + "\n", "isa_opcodes.pxd": "\n".join(declarations) + "\n"}
+
+
+def explicit(tokens, implicit):
+    """Tokens that the encoding holds."""
+    return [token for token in tokens if token not in implicit]
+
+
+def implicit_bits(tokens, implicit) -> int:
+    """Bit set of the implicit registers among `tokens`."""
+    return sum(1 << implicit.index(token) for token in set(tokens) if token in implicit)
+
+
+def table_files(module: ModuleType, rows) -> dict[str, str]:
+    """Facts by opcode."""
+    generations = module.GENERATIONS
+    latencies = sorted({row.latency for row in rows})
+    header = ["#pragma once", "#include <stdint.h>", '#include "isa_opcodes.h"', "enum {"]
+    header += [f"  latency_{name} = {number}," for number, name in enumerate(latencies)]
+    header += [f"  opcode_flag_{name} = {bit}," for name, bit in FLAGS.items()]
+    header += [f"  implicit_{name} = {1 << number}," for number, name in enumerate(module.IMPLICIT)]
+    header += [f"  opcode_mask_class = {MASK_CLASS}, opcode_max_operands = {MAX_OPERANDS},"]
+    header += [f"  opcode_max_definitions = {MAX_DEFINITIONS}, generation_count = {len(generations)}", "};"]
+    header += array("uint16_t", "opcode_format", (module.FORMATS[row.format] for row in rows))
+    header += array("uint8_t", "opcode_latency", (latencies.index(row.latency) for row in rows))
+    header += array("uint8_t", "opcode_flags", (sum(FLAGS[flag] for flag in row.flags) for row in rows))
+    header += array("uint8_t", "opcode_constant_bits", (constant_bits(row) for row in rows))
+    for what in ("definition", "operand"):
+        limit = MAX_DEFINITIONS if what == "definition" else MAX_OPERANDS
+        tokens = [explicit(getattr(row, what + "s"), module.IMPLICIT) for row in rows]
+        classes = [[register_class(token) for token in line] + [0] * (limit - len(line)) for line in tokens]
+        header += array("uint8_t", f"opcode_{what}_count", (len(line) for line in tokens))
+        header += array("uint8_t", f"opcode_{what}_classes", (value for line in classes for value in line), limit * 12)
+        bits = (implicit_bits(getattr(row, what + "s"), module.IMPLICIT) for row in rows)
+        header += array("uint8_t", f"opcode_implicit_{what}s", bits)
+    for generation in generations:
+        numbers = (row.numbers.get(generation, -1) for row in rows)
+        header += array("int16_t", f"opcode_number_{generation.replace('.', '_')}", numbers)
+    header += array("int8_t", "opcode_number_y", (row.second_half for row in rows))
+    second = [
+        (number, generations.index(generation), module.FORMATS[form], value)
+        for number, row in enumerate(rows)
+        for generation, (form, value) in row.second.items()
+    ]
+    header += array("int16_t", "opcode_second", (value for line in second for value in line), 4)
+    header += ["static const char *const opcode_name[] = {"] + [f'  "{row.name}",' for row in rows] + ["};"]
+    header += HEADER_FUNCTIONS.splitlines()
+    names = [f"latency_{name}" for name in latencies] + [f"opcode_flag_{name}" for name in FLAGS]
+    names += [f"implicit_{name}" for name in module.IMPLICIT]
+    names += ["opcode_mask_class", "opcode_max_operands", "opcode_max_definitions", "generation_count"]
+    declarations = ["from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint16_t, uint32_t", ""]
+    declarations += ['cdef extern from "isa_tables.h" nogil:', "    enum:"] + [f"        {name}" for name in names]
+    declarations += ["    " + line for line in DECLARATIONS.splitlines()]
+    return {"isa_tables.h": "\n".join(header) + "\n", "isa_tables.pxd": "\n".join(declarations) + "\n"}
+
+
+DECLARATIONS = """\
+# by opcode
+const uint16_t opcode_format[]            # native format, format_* of program.pxd
+const uint8_t opcode_latency[]            # latency_*: class of the latency model
+const uint8_t opcode_flags[]              # opcode_flag_*
+const uint8_t opcode_constant_bits[]      # width of the value an inline constant stands for
+const uint8_t opcode_definition_count[]   # those the encoding holds; implicit scc, vcc, exec, m0 follow as a bit set
+const uint8_t opcode_operand_count[]
+const uint8_t opcode_definition_classes[] # [opcode * opcode_max_definitions + i]; opcode_mask_class: a lane mask
+const uint8_t opcode_operand_classes[]    # [opcode * opcode_max_operands + i]
+const uint8_t opcode_implicit_definitions[]
+const uint8_t opcode_implicit_operands[]
+const int8_t opcode_number_y[]            # as the second half of VOPD, -1 none
+const char *const opcode_name[]
+# Row of a gfx_level (gfx* of program.pxd) in the opcode numbers.
+uint32_t isa_generation(uint32_t gfx_level)
+# Opcode number, -1 when the generation lacks the opcode; the native format's number, or that of the format the
+# instruction has where a generation offers both.
+int32_t isa_opcode_number(uint32_t gfx_level, uint32_t opcode, uint32_t format)
+bint can_use_input_modifiers(uint32_t opcode)
+bint can_use_output_modifiers(uint32_t opcode)
+bint is_atomic(uint32_t opcode)
+"""
+
+HEADER_FUNCTIONS = """\
+static const int16_t *const opcode_numbers[generation_count] = {
+  opcode_number_6, opcode_number_7, opcode_number_8, opcode_number_9, opcode_number_10, opcode_number_10_3,
+  opcode_number_11, opcode_number_11_5, opcode_number_12};
+static inline uint32_t isa_generation(uint32_t gfx_level) {
+  switch (gfx_level) {
+  case 60: return 0;
+  case 70: return 1;
+  case 80: return 2;
+  case 90: return 3;
+  case 100: return 4;
+  case 103: return 5;
+  case 110: return 6;
+  case 115: return 7;
+  default: return 8;
+  }
+}
+static inline int32_t isa_opcode_number(uint32_t gfx_level, uint32_t opcode, uint32_t format) {
+  uint32_t generation = isa_generation(gfx_level);
+  if ((format & 0x100) && !(opcode_format[opcode] & 0x100))
+    for (unsigned i = 0; i < sizeof(opcode_second) / sizeof(opcode_second[0]); i += 4)
+      if (opcode_second[i] == (int16_t)opcode && opcode_second[i + 1] == (int16_t)generation)
+        return opcode_second[i + 3];
+  return opcode_numbers[generation][opcode];
+}
+static inline int can_use_input_modifiers(uint32_t opcode) { return opcode_flags[opcode] & 1; }
+static inline int can_use_output_modifiers(uint32_t opcode) { return (opcode_flags[opcode] >> 1) & 1; }
+static inline int is_atomic(uint32_t opcode) { return (opcode_flags[opcode] >> 2) & 1; }
+"""
+
+
+def decode_files(module: ModuleType, rows) -> dict[str, str]:
+    """Opcode by generation, encoding and number."""
+    spaces: dict[str, dict[tuple[int, int], int]] = {encoding: {} for encoding in ENCODINGS}
+    for number, row in enumerate(rows):
+        if row.name.startswith("p_") or "encode_only" in row.flags:
+            continue
+        for position, generation in enumerate(module.GENERATIONS):
+            places = [(row.format, row.numbers[generation])] if generation in row.numbers else []
+            if generation in row.second:
+                places = [row.second[generation]]
+            for form, value in places:
+                if spaces[form].setdefault((position, value), number) != number:
+                    other = rows[spaces[form][position, value]].name
+                    raise ValueError(f"{row.name} and {other} share {form} {value:#x}")
+            if row.second_half >= 0 and generation in ("11", "11.5", "12"):
+                spaces["vopd_y"][position, row.second_half] = number
+    header = ["#pragma once", "#include <stdint.h>"]
+    declarations = ["from libc.stdint cimport uint16_t", "", 'cdef extern from "isa_decode_tables.h" nogil:']
+    for encoding, space in spaces.items():
+        width = 1
+        while width <= max((value for _, value in space), default=0):
+            width *= 2
+        places = ((position, value) for position in range(len(module.GENERATIONS)) for value in range(width))
+        values = [space.get(place, 0xFFFF) for place in places]
+        header.append(f"enum {{ decode_{encoding}_width = {width} }};")
+        header += array("uint16_t", f"decode_{encoding}", values)
+        declarations.append(f"    enum: decode_{encoding}_width")
+        declarations.append(f"    const uint16_t decode_{encoding}[]  # [generation * width + number]")
+    return {"isa_decode_tables.h": "\n".join(header) + "\n", "isa_decode_tables.pxd": "\n".join(declarations) + "\n"}
+
+
+def generate(source: Path) -> dict[str, str]:
+    """Return the generated files."""
+    module = load_reader(source)
+    rows = module.read_table(source / "pyaco/isa/data")
+    return {**opcode_files(rows), **table_files(module, rows), **decode_files(module, rows)}
