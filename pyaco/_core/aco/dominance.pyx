@@ -1,0 +1,121 @@
+"""Dominators of the logical and the linear CFG.
+
+Needs: finished edges; every edge but those back to loop headers goes from a lower to a higher block. Guarantees: immediate
+dominators, and numbers of both trees by which dominance is decided in constant time. A block without linear predecessors is
+its own dominator; a block outside the logical CFG has -1 and counts as dominated by all.
+
+Source: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm" (2001), with block indices as the postorder.
+"""
+from libc.stdint cimport int32_t, uint32_t
+from libcpp.vector cimport vector
+
+from pyaco._core.ir.program cimport Program, ProgramData
+
+
+cdef struct Graph:
+    const uint32_t *first             # predecessors
+    const uint32_t *count
+    const uint32_t *block
+    int32_t *idom
+
+
+cdef inline int32_t _intersect(const int32_t *idom, int32_t a, int32_t b) noexcept nogil:
+    while a != b:
+        while a > b:
+            if idom[a] == a:          # an unreachable root: it constrains nothing
+                return b
+            a = idom[a]
+        while b > a:
+            if idom[b] == b:
+                return a
+            b = idom[b]
+    return a
+
+
+cdef void _immediate_dominators(ProgramData *p, Graph *g) noexcept nogil:
+    cdef uint32_t n = p.blocks.table.count
+    cdef uint32_t b
+    cdef uint32_t k
+    cdef int32_t other
+    cdef int32_t found
+    cdef bint changed = True
+    for b in range(n):
+        g.idom[b] = <int32_t>b if p.blocks.linear_pred_count[b] == 0 else -1
+    # One sweep settles forward edges; reducible loops need no second one, text from a user may.
+    while changed:
+        changed = False
+        for b in range(n):
+            if p.blocks.linear_pred_count[b] == 0:
+                continue
+            found = -1
+            for k in range(g.count[b]):
+                other = <int32_t>g.block[g.first[b] + k]
+                if g.idom[other] == -1:
+                    continue
+                # A predecessor that is not yet placed below its own dominator is a back edge.
+                found = other if found == -1 else _intersect(g.idom, found, other)
+            if found != g.idom[b]:
+                g.idom[b] = found
+                changed = True
+
+
+cdef int _number(ProgramData *p, const int32_t *idom, uint32_t *pre, uint32_t *post) except -1 nogil:
+    """Number the tree depth first, children in ascending order."""
+    cdef uint32_t n = p.blocks.table.count
+    cdef vector[uint32_t] next_child          # children as linked lists
+    cdef vector[uint32_t] first_child
+    cdef vector[uint32_t] stack
+    cdef uint32_t b
+    cdef uint32_t child
+    cdef uint32_t before = 0
+    cdef uint32_t after = 0
+    cdef uint32_t none = 0xffffffffU
+    next_child.assign(n, none)
+    first_child.assign(n, none)
+    for b in range(n - 1, -1, -1):
+        pre[b] = none
+        post[b] = 0
+        if idom[b] >= 0 and <uint32_t>idom[b] != b:
+            next_child[b] = first_child[idom[b]]
+            first_child[idom[b]] = b
+    for b in range(n):
+        if idom[b] != <int32_t>b:
+            continue
+        stack.push_back(b)
+        pre[b] = before
+        before += 1
+        while not stack.empty():
+            child = first_child[stack.back()]
+            if child == none:
+                after += 1
+                post[stack.back()] = after
+                stack.pop_back()
+                continue
+            first_child[stack.back()] = next_child[child]
+            pre[child] = before
+            before += 1
+            stack.push_back(child)
+    return 0
+
+
+cdef int dominance_run(ProgramData *p) except -1 nogil:
+    cdef Graph g
+    if p.blocks.table.count == 0:
+        return 0
+    g.block = p.edge_lists.block
+    g.first = p.blocks.logical_pred_first
+    g.count = p.blocks.logical_pred_count
+    g.idom = p.blocks.logical_idom
+    _immediate_dominators(p, &g)
+    _number(p, g.idom, p.blocks.logical_pre, p.blocks.logical_post)
+    g.first = p.blocks.linear_pred_first
+    g.count = p.blocks.linear_pred_count
+    g.idom = p.blocks.linear_idom
+    _immediate_dominators(p, &g)
+    return _number(p, g.idom, p.blocks.linear_pre, p.blocks.linear_post)
+
+
+def run(Program program, options=None):
+    """Compute the dominator trees of both CFGs."""
+    with nogil:
+        dominance_run(&program.data)

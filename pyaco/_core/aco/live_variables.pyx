@@ -1,0 +1,395 @@
+"""Live variables and register demand.
+
+Needs: blocks in an order where every edge but those back to loop headers goes forward; edges finished; SSA or the
+result of register allocation (temps are kept there). Guarantees:
+
+- ``live_in``: one bit row per block, by temp id. Phi definitions of the block are not in its row, phi operands are live
+  at the end of their predecessor only. VGPRs flow over logical edges, SGPRs and linear VGPRs over linear edges.
+- ``operand_kill`` on every operand whose temp dies at the instruction, ``operand_first_kill`` on the first of them;
+  ``operand_late_kill`` is an input and is spread to every operand naming the same temp. On phis ``operand_kill`` means
+  that the temp is not live into the block. ``definition_kill`` on definitions that are never used. The operands of a
+  phi with a killed definition keep nothing alive.
+- ``demand_*`` of an instruction: the larger of what is live before it (plus a copy of a tied operand that lives on) and
+  what is live after it plus dead definitions and late-killed operands. Of a block: the highest of its instructions and
+  its live-in demand, which counts phi definitions. ``max_demand_*``: the highest of all blocks.
+- ``num_waves``: occupancy of that demand, 0 when registers must be spilled; ``max_waves``: without register limits.
+
+Source: backward data-flow over bit vectors, loops by re-visiting from the furthest changed predecessor; demand model after
+ACO's (S. Hack, "Register allocation for programs in SSA form": the demand is the allocation).
+"""
+from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+from libcpp.vector cimport vector
+
+from isa_opcodes cimport op_p_phi
+from pyaco._core.aco.occupancy cimport suitable_waves, waves_of_demand
+from pyaco._core.aco.queries cimport opcode_is_phi, tied_operand
+from pyaco._core.ir.program cimport (
+    Program, ProgramData, class_dwords, class_is_linear, class_is_vgpr, definition_fixed, definition_kill, definition_temp, format_vop2,
+    format_vop3, format_vopc, operand_first_kill, operand_fixed, operand_kill, operand_late_kill, operand_temp,
+    register_vcc,
+)
+
+cdef extern from *:
+    """
+    static inline int pyaco_ctz64(unsigned long long x) { return __builtin_ctzll(x); }
+    """
+    int pyaco_ctz64(uint64_t x) nogil
+
+
+cdef struct Demand:
+    int32_t sgpr
+    int32_t vgpr
+
+
+cdef struct Context:
+    ProgramData *p
+    uint64_t *linear              # row of temps that live through linear edges
+    uint64_t *live                # working row
+    int64_t worklist           # next block to visit is worklist - 1
+
+
+cdef inline void _add(Demand *d, uint8_t register_class, int sign) noexcept nogil:
+    if class_is_vgpr(register_class):
+        d.vgpr += sign * <int32_t>class_dwords(register_class)
+    else:
+        d.sgpr += sign * <int32_t>class_dwords(register_class)
+
+
+cdef inline void _raise_to(Demand *d, Demand other) noexcept nogil:
+    if other.sgpr > d.sgpr:
+        d.sgpr = other.sgpr
+    if other.vgpr > d.vgpr:
+        d.vgpr = other.vgpr
+
+
+cdef void _insert_phi_operands(const ProgramData *p, uint32_t block, uint32_t successor, bint logical,
+                               uint64_t *row) noexcept nogil:
+    """The operands that phis of `successor` read at the end of `block`."""
+    cdef uint32_t first = p.blocks.logical_pred_first[successor] if logical else p.blocks.linear_pred_first[successor]
+    cdef uint32_t count = p.blocks.logical_pred_count[successor] if logical else p.blocks.linear_pred_count[successor]
+    cdef uint32_t position = 0
+    cdef uint32_t k
+    cdef uint32_t i
+    cdef uint32_t operand
+    while position < count and p.edge_lists.block[first + position] != block:
+        position += 1
+    for k in range(p.blocks.order_count[successor]):
+        i = p.order.instruction[p.blocks.order_first[successor] + k]
+        if not opcode_is_phi(p.instructions.opcode[i]):
+            break
+        if (p.instructions.opcode[i] == op_p_phi) != logical or position >= p.instructions.operand_count[i]:
+            continue
+        if p.definitions.flags[p.instructions.definition_first[i]] & definition_kill:
+            continue
+        operand = p.instructions.operand_first[i] + position
+        if p.operands.flags[operand] & operand_temp:
+            row[p.operands.data[operand] >> 6] |= <uint64_t>1 << (p.operands.data[operand] & 63)
+
+
+cdef void _live_out(const ProgramData *p, const uint64_t *linear, uint32_t block, uint64_t *row) noexcept nogil:
+    cdef uint32_t words = p.live_words
+    cdef uint32_t k
+    cdef uint32_t w
+    cdef uint32_t s
+    cdef const uint64_t *other
+    memset(row, 0, <size_t>words * 8)
+    for k in range(p.blocks.linear_succ_count[block]):
+        s = p.edge_lists.block[p.blocks.linear_succ_first[block] + k]
+        other = p.live_in + <uint64_t>s * words
+        for w in range(words):
+            row[w] |= other[w] & linear[w]
+        _insert_phi_operands(p, block, s, False, row)
+    for k in range(p.blocks.logical_succ_count[block]):
+        s = p.edge_lists.block[p.blocks.logical_succ_first[block] + k]
+        other = p.live_in + <uint64_t>s * words
+        for w in range(words):
+            row[w] |= other[w] & ~linear[w]
+        _insert_phi_operands(p, block, s, True, row)
+
+
+cdef void _fill_linear(const ProgramData *p, uint64_t *linear) noexcept nogil:
+    cdef uint32_t t
+    memset(linear, 0, <size_t>p.live_words * 8)
+    for t in range(1, p.temps.table.count):
+        if class_is_linear(p.temps.register_class[t]):
+            linear[t >> 6] |= <uint64_t>1 << (t & 63)
+
+
+cdef void live_out_of(const ProgramData *p, uint32_t block, uint64_t *row) noexcept nogil:
+    cdef vector[uint64_t] linear
+    linear.resize(p.live_words)
+    _fill_linear(p, linear.data())
+    _live_out(p, linear.data(), block, row)
+
+
+cdef Demand _demand_of_row(const ProgramData *p, const uint64_t *row) noexcept nogil:
+    cdef Demand d
+    cdef uint32_t w
+    cdef uint64_t bits
+    d.sgpr = 0
+    d.vgpr = 0
+    for w in range(p.live_words):
+        bits = row[w]
+        while bits:
+            _add(&d, p.temps.register_class[w * 64 + pyaco_ctz64(bits)], 1)
+            bits &= bits - 1
+    return d
+
+
+cdef bint _needs_vcc(const ProgramData *p, uint32_t i) noexcept nogil:
+    """Encodings that can name VCC only: VOPC and the carries of VOP2."""
+    cdef uint16_t format = p.instructions.format[i]
+    cdef uint32_t operand
+    if format & format_vop3:
+        return False
+    if format & format_vopc:
+        return True
+    if not format & format_vop2:
+        return False
+    if p.instructions.definition_count[i] == 2:
+        return True
+    if p.instructions.operand_count[i] != 3:
+        return False
+    operand = p.instructions.operand_first[i] + 2
+    return (p.operands.flags[operand] & operand_temp) != 0 and not class_is_vgpr(p.operands.register_class[operand])
+
+
+cdef void _definitions(Context *c, uint32_t i, Demand *live, Demand *during) noexcept nogil:
+    """Definitions end liveness (walking backwards); a dead one occupies a register during the instruction only."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t k
+    cdef uint32_t row
+    cdef uint32_t temp
+    during[0] = live[0]
+    for k in range(p.instructions.definition_count[i]):
+        row = p.instructions.definition_first[i] + k
+        if p.definitions.flags[row] & definition_fixed and p.definitions.reg[row] == register_vcc:
+            p.config.uses_vcc = 1
+        if not p.definitions.flags[row] & definition_temp:
+            continue
+        temp = p.definitions.temp[row]
+        if (c.live[temp >> 6] >> (temp & 63)) & 1:
+            c.live[temp >> 6] &= ~(<uint64_t>1 << (temp & 63))
+            _add(live, p.definitions.register_class[row], -1)
+            p.definitions.flags[row] &= ~<uint16_t>definition_kill
+        else:
+            _add(during, p.definitions.register_class[row], 1)
+            p.definitions.flags[row] |= definition_kill
+
+
+cdef void _operands(Context *c, uint32_t i, Demand *live, Demand *during) noexcept nogil:
+    """First reads (walking backwards) begin liveness: those operands are kills."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef uint32_t count = p.instructions.operand_count[i]
+    cdef uint32_t k
+    cdef uint32_t j
+    cdef uint32_t temp
+    cdef uint16_t late
+    for k in range(count):
+        p.operands.flags[first + k] &= ~<uint16_t>(operand_kill | operand_first_kill)
+    for k in range(count):
+        if not p.operands.flags[first + k] & operand_temp:
+            continue
+        if p.operands.flags[first + k] & operand_fixed and p.operands.reg[first + k] == register_vcc:
+            p.config.uses_vcc = 1
+        temp = p.operands.data[first + k]
+        if (c.live[temp >> 6] >> (temp & 63)) & 1:
+            continue
+        c.live[temp >> 6] |= <uint64_t>1 << (temp & 63)
+        late = 0
+        for j in range(k, count):
+            if p.operands.flags[first + j] & operand_temp and p.operands.data[first + j] == temp:
+                late |= p.operands.flags[first + j] & <uint16_t>operand_late_kill
+        for j in range(k, count):
+            if p.operands.flags[first + j] & operand_temp and p.operands.data[first + j] == temp:
+                p.operands.flags[first + j] |= <uint16_t>(operand_kill | late)
+        p.operands.flags[first + k] |= operand_first_kill
+        _add(live, p.operands.register_class[first + k], 1)
+        if late:
+            _add(during, p.operands.register_class[first + k], 1)
+
+
+cdef void _instruction(Context *c, uint32_t i, Demand *live) noexcept nogil:
+    cdef ProgramData *p = c.p
+    cdef Demand during
+    cdef Demand before
+    cdef int tied
+    if _needs_vcc(p, i):
+        p.config.uses_vcc = 1
+    _definitions(c, i, live, &during)
+    _operands(c, i, live, &during)
+    before = live[0]
+    tied = tied_operand(p, i)
+    if tied >= 0 and not p.operands.flags[p.instructions.operand_first[i] + tied] & operand_kill:
+        _add(&before, p.definitions.register_class[p.instructions.definition_first[i]], 1)
+    _raise_to(&during, before)
+    p.instructions.demand_sgpr[i] = <int16_t>during.sgpr
+    p.instructions.demand_vgpr[i] = <int16_t>during.vgpr
+
+
+cdef inline void _revisit(Context *c, uint32_t block) noexcept nogil:
+    """All predecessors must be visited again."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t k
+    cdef uint32_t b
+    for k in range(p.blocks.linear_pred_count[block]):
+        b = p.edge_lists.block[p.blocks.linear_pred_first[block] + k]
+        if <int64_t>b + 1 > c.worklist:
+            c.worklist = b + 1
+    for k in range(p.blocks.logical_pred_count[block]):
+        b = p.edge_lists.block[p.blocks.logical_pred_first[block] + k]
+        if <int64_t>b + 1 > c.worklist:
+            c.worklist = b + 1
+
+
+cdef void _phis(Context *c, uint32_t block, uint32_t count, Demand live) noexcept nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t k
+    cdef uint32_t j
+    cdef uint32_t i
+    cdef uint32_t row
+    cdef uint32_t temp
+    cdef bint dead
+    for k in range(count):
+        i = p.order.instruction[p.blocks.order_first[block] + k]
+        p.instructions.demand_sgpr[i] = <int16_t>live.sgpr
+        p.instructions.demand_vgpr[i] = <int16_t>live.vgpr
+        row = p.instructions.definition_first[i]
+        if p.definitions.flags[row] & definition_fixed and p.definitions.reg[row] == register_vcc:
+            p.config.uses_vcc = 1
+        if not p.definitions.flags[row] & definition_temp:
+            continue
+        temp = p.definitions.temp[row]
+        dead = not (c.live[temp >> 6] >> (temp & 63)) & 1
+        if not dead and p.definitions.flags[row] & definition_kill:
+            _revisit(c, block)
+            p.definitions.flags[row] &= ~<uint16_t>definition_kill
+        elif dead:
+            p.definitions.flags[row] |= definition_kill
+        c.live[temp >> 6] &= ~(<uint64_t>1 << (temp & 63))
+    for k in range(count):
+        i = p.order.instruction[p.blocks.order_first[block] + k]
+        for j in range(p.instructions.operand_count[i]):
+            row = p.instructions.operand_first[i] + j
+            p.operands.flags[row] &= ~<uint16_t>(operand_kill | operand_first_kill)
+            if not p.operands.flags[row] & operand_temp:
+                continue
+            temp = p.operands.data[row]
+            if not (c.live[temp >> 6] >> (temp & 63)) & 1:
+                p.operands.flags[row] |= operand_kill
+
+
+cdef int _block(Context *c, uint32_t block) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t first = p.blocks.order_first[block]
+    cdef uint32_t k = p.blocks.order_count[block]
+    cdef uint32_t i
+    cdef uint32_t w
+    cdef uint64_t change = 0
+    cdef uint64_t *row = p.live_in + <uint64_t>block * p.live_words
+    cdef Demand live
+    cdef Demand highest
+    _live_out(p, c.linear, block, c.live)
+    live = _demand_of_row(p, c.live)
+    highest = live
+    while k > 0:
+        i = p.order.instruction[first + k - 1]
+        if opcode_is_phi(p.instructions.opcode[i]):
+            break
+        _instruction(c, i, &live)
+        if p.instructions.demand_sgpr[i] > highest.sgpr:
+            highest.sgpr = p.instructions.demand_sgpr[i]
+        if p.instructions.demand_vgpr[i] > highest.vgpr:
+            highest.vgpr = p.instructions.demand_vgpr[i]
+        k -= 1
+    _raise_to(&highest, live)
+    if highest.sgpr > 32767 or highest.vgpr > 32767:
+        with gil:
+            raise OverflowError(f"block {block}: more than 32767 registers are live at once")
+    _phis(c, block, k, live)
+    p.blocks.demand_sgpr[block] = <int16_t>highest.sgpr
+    p.blocks.demand_vgpr[block] = <int16_t>highest.vgpr
+    p.blocks.live_in_demand_sgpr[block] = <int16_t>live.sgpr
+    p.blocks.live_in_demand_vgpr[block] = <int16_t>live.vgpr
+    for w in range(p.live_words):
+        change |= c.live[w] & ~row[w]
+        row[w] |= c.live[w]
+    if change:
+        _revisit(c, block)
+    return 0
+
+
+cdef void _assume_phis_dead(ProgramData *p) noexcept nogil:
+    cdef uint32_t b
+    cdef uint32_t k
+    cdef uint32_t i
+    for b in range(p.blocks.table.count):
+        for k in range(p.blocks.order_count[b]):
+            i = p.order.instruction[p.blocks.order_first[b] + k]
+            if not opcode_is_phi(p.instructions.opcode[i]):
+                break
+            if p.definitions.flags[p.instructions.definition_first[i]] & definition_temp:
+                p.definitions.flags[p.instructions.definition_first[i]] |= definition_kill
+            else:
+                p.definitions.flags[p.instructions.definition_first[i]] &= ~<uint16_t>definition_kill
+
+
+cdef int _summarize(ProgramData *p) except -1 nogil:
+    cdef uint32_t b
+    p.max_demand_sgpr = 0
+    p.max_demand_vgpr = 0
+    for b in range(p.blocks.table.count):
+        if p.blocks.demand_sgpr[b] > p.max_demand_sgpr:
+            p.max_demand_sgpr = p.blocks.demand_sgpr[b]
+        if p.blocks.demand_vgpr[b] > p.max_demand_vgpr:
+            p.max_demand_vgpr = p.blocks.demand_vgpr[b]
+    # A program read from text may come without a device.
+    if p.device.physical_vgprs and p.device.simds_per_cu:
+        p.max_waves = <uint16_t>suitable_waves(p, p.device.max_waves_per_simd)
+        p.num_waves = <uint16_t>waves_of_demand(p, p.max_demand_sgpr, p.max_demand_vgpr)
+    return 0
+
+
+cdef int live_variables_run(ProgramData *p) except -1 nogil:
+    cdef Context c
+    cdef uint32_t blocks = p.blocks.table.count
+    cdef vector[uint64_t] scratch
+    free(p.live_in)
+    p.live_words = (p.temps.table.count + 63) >> 6
+    p.live_in = <uint64_t *>malloc(<size_t>p.live_words * (blocks + 1) * 8)
+    if p.live_in == NULL:
+        p.live_words = 0
+        with gil:
+            raise MemoryError()
+    memset(p.live_in, 0, <size_t>p.live_words * (blocks + 1) * 8)
+    scratch.resize(<size_t>p.live_words * 2)
+    c.p = p
+    c.linear = scratch.data()
+    c.live = scratch.data() + p.live_words
+    c.worklist = blocks
+    p.config.uses_vcc = 0
+    _fill_linear(p, c.linear)
+    _assume_phis_dead(p)
+    while c.worklist > 0:
+        c.worklist -= 1
+        _block(&c, <uint32_t>c.worklist)
+    return _summarize(p)
+
+
+def run(Program program, options=None):
+    """Compute live variables, kill flags and register demand."""
+    with nogil:
+        live_variables_run(&program.data)
+
+
+def live_in(Program program, uint32_t block):
+    """Return the ids of the temps that are live at the start of `block` (phi definitions left out)."""
+    cdef const uint64_t *row
+    cdef uint32_t t
+    if block >= program.data.blocks.table.count or program.data.live_in == NULL:
+        raise IndexError(f"no liveness of block {block}")
+    row = program.data.live_in + <uint64_t>block * program.data.live_words
+    return [t for t in range(program.data.live_words * 64) if (row[t >> 6] >> (t & 63)) & 1]

@@ -1,0 +1,99 @@
+"""Occupancy of a SIMD.
+
+Sources: allocation granules and register file sizes of the AMD ISA documents ("Wave state"); the meaning of
+"waves" follows RADV's ``VK_AMD_shader_info``. Nothing here changes the program.
+"""
+from libc.stdint cimport uint32_t
+
+from pyaco._core.ir.program cimport ProgramData, gfx8, gfx10
+
+
+cdef inline uint32_t _ceil_div(uint32_t a, uint32_t b) noexcept nogil:
+    return (a + b - 1) // b
+
+
+cdef inline uint32_t _align(uint32_t a, uint32_t granule) noexcept nogil:
+    return _ceil_div(a, granule) * granule
+
+
+cdef uint32_t extra_sgprs(const ProgramData *p) noexcept nogil:
+    if p.gfx_level >= gfx10:
+        return 0
+    if p.gfx_level >= gfx8:
+        if p.config.uses_scratch:
+            return 6
+        if p.device.xnack_enabled:
+            return 4
+    elif p.config.uses_scratch:
+        return 4
+    return 2 if p.config.uses_vcc else 0
+
+
+cdef uint32_t sgpr_allocation(const ProgramData *p, uint32_t addressable) noexcept nogil:
+    cdef uint32_t granule = p.device.sgpr_allocation_granule
+    cdef uint32_t used = addressable + extra_sgprs(p)
+    return _align(used if used > granule else granule, granule)
+
+
+cdef uint32_t vgpr_allocation(const ProgramData *p, uint32_t addressable) noexcept nogil:
+    cdef uint32_t granule = p.device.vgpr_allocation_granule
+    return _align(addressable if addressable > granule else granule, granule)
+
+
+cdef uint32_t addressable_sgprs(const ProgramData *p, uint32_t waves) noexcept nogil:
+    cdef uint32_t granule = p.device.sgpr_allocation_granule
+    cdef uint32_t registers = p.device.physical_sgprs // waves
+    if registers > 128:
+        registers = 128
+    registers = registers // granule * granule - extra_sgprs(p)
+    return registers if registers < p.device.sgpr_limit else p.device.sgpr_limit
+
+
+cdef uint32_t addressable_vgprs(const ProgramData *p, uint32_t waves) noexcept nogil:
+    cdef uint32_t granule = p.device.vgpr_allocation_granule
+    cdef uint32_t registers = p.device.physical_vgprs // waves // granule * granule
+    return registers if registers < p.device.vgpr_limit else p.device.vgpr_limit
+
+
+cdef uint32_t _waves_per_workgroup(const ProgramData *p) noexcept nogil:
+    if p.workgroup_size == 0xffffffffU or p.workgroup_size == 0:
+        return 1
+    return _ceil_div(p.workgroup_size, p.wave_size)
+
+
+cdef uint32_t min_waves(const ProgramData *p) noexcept nogil:
+    return _ceil_div(_waves_per_workgroup(p), p.device.simds_per_cu)
+
+
+cdef uint32_t suitable_waves(const ProgramData *p, uint32_t waves) noexcept nogil:
+    cdef uint32_t simds = p.device.simds_per_cu
+    cdef uint32_t per_workgroup = _waves_per_workgroup(p)
+    cdef uint32_t workgroups = waves * simds // per_workgroup
+    cdef uint32_t lds = 0
+    cdef uint32_t lds_total = p.device.lds_limit * (2 if p.wgp_mode else 1)
+    cdef uint32_t workgroup_limit = 32 if p.wgp_mode else 16
+    if p.config.lds_bytes:
+        lds = _align(p.config.lds_bytes, p.device.lds_allocation_granule)
+        if lds_total // lds < workgroups:
+            workgroups = lds_total // lds
+    # The dispatcher tracks at most 16 workgroups of several waves per CU.
+    if per_workgroup > 1 and workgroups > workgroup_limit:
+        workgroups = workgroup_limit
+    # Workgroups do not divide evenly among the SIMDs; report the fullest one.
+    simds = _ceil_div(workgroups * per_workgroup, simds)
+    return simds if simds < waves else waves
+
+
+cdef uint32_t waves_of_demand(const ProgramData *p, uint32_t sgprs, uint32_t vgprs) noexcept nogil:
+    cdef uint32_t least = min_waves(p)
+    cdef uint32_t waves
+    cdef uint32_t by_vgprs
+    if sgprs > addressable_sgprs(p, least) or vgprs > addressable_vgprs(p, least):
+        return 0
+    waves = p.device.physical_sgprs // sgpr_allocation(p, sgprs)
+    by_vgprs = p.device.physical_vgprs // vgpr_allocation(p, vgprs)
+    if by_vgprs < waves:
+        waves = by_vgprs
+    if p.device.max_waves_per_simd < waves:
+        waves = p.device.max_waves_per_simd
+    return suitable_waves(p, waves)

@@ -1,0 +1,33 @@
+"""Questions that many backend passes ask about one instruction."""
+from libc.stdint cimport uint16_t, uint32_t
+
+from isa_opcodes cimport (
+    op_p_linear_phi, op_p_phi, op_s_addk_i32, op_s_cmovk_i32, op_s_fmac_f16, op_s_fmac_f32, op_s_mulk_i32,
+    op_v_dot2c_f32_f16, op_v_dot4c_i32_i8, op_v_fmac_f16, op_v_fmac_f32, op_v_fmac_legacy_f32, op_v_interp_p2_f32,
+    op_v_mac_f16, op_v_mac_f32, op_v_mac_legacy_f32, op_v_pk_fmac_f16, op_v_writelane_b32, op_v_writelane_b32_e64,
+)
+from pyaco._core.ir.program cimport (
+    ProgramData, format_mimg, format_mubuf, operand_undef,
+)
+
+cdef inline bint opcode_is_phi(uint16_t opcode) noexcept nogil:
+    return opcode == op_p_phi or opcode == op_p_linear_phi
+
+# The operand that must sit in the register of the first definition (the accumulator of v_mac, the untouched lanes of
+# v_writelane, the destination that a buffer atomic also reads), or -1. Source: encodings in the RDNA ISA documents.
+cdef inline int tied_operand(const ProgramData *p, uint32_t i) noexcept nogil:
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef uint16_t format = p.instructions.format[i]
+    if opcode in (op_v_mac_f32, op_v_mac_legacy_f32, op_v_fmac_f32, op_v_fmac_legacy_f32, op_v_mac_f16, op_v_fmac_f16,
+                  op_v_pk_fmac_f16, op_v_dot4c_i32_i8, op_v_dot2c_f32_f16, op_v_interp_p2_f32, op_v_writelane_b32,
+                  op_v_writelane_b32_e64, op_s_fmac_f32, op_s_fmac_f16):
+        return 2
+    if opcode in (op_s_addk_i32, op_s_mulk_i32, op_s_cmovk_i32):
+        return 0
+    if p.instructions.definition_count[i] != 1:
+        return -1
+    if format == format_mubuf and p.instructions.operand_count[i] == 4:
+        return 3
+    if format == format_mimg and not p.operands.flags[p.instructions.operand_first[i] + 2] & operand_undef:
+        return 2
+    return -1
