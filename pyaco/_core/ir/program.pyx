@@ -438,6 +438,16 @@ cdef class Program:
     def edge_lists(self):
         return _view(self, &self.data.edge_lists.table, _EDGE_LIST_COLUMNS)
 
+    def configure(self, *, int gfx_level, int wave_size, int workgroup_size, dict limits, bint wgp_mode=False):
+        """Say what the program is for; `limits` is ``pyaco.targets.wave_limits(...).as_dict()``."""
+        self.data.gfx_level = gfx_level
+        self.data.wave_size = wave_size
+        self.data.workgroup_size = workgroup_size
+        self.data.wgp_mode = wgp_mode
+        self.data.address32_hi = 0xffff8000U
+        self.data.lane_mask = class_s1 if wave_size == 32 else class_s2
+        self.data.device = limits
+
     @property
     def gfx_level(self):
         return self.data.gfx_level

@@ -1,0 +1,98 @@
+"""The chips that pyaco names, and how a user's word for one becomes its gfx target.
+
+Sources: LLVM's "User Guide for AMDGPU Backend" (processor table: gfx names and product names); Mesa's
+``amd_family.c`` (chip names).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pyaco.errors import InputError
+
+__all__ = ["Chip", "chip", "chips"]
+
+
+@dataclass(frozen=True)
+class Chip:
+    """One chip.
+
+    Attributes
+    ----------
+    name : str
+        Code name, such as ``navi31``.
+    target : str
+        LLVM's processor name, such as ``gfx1100``.
+    level : int
+        Hardware level times ten, as kernels compare it: 90 (GFX9), 103 (GFX10.3), 110, 115, 120.
+    architecture : str
+        Family of the instruction set.
+    products : tuple of str
+        Marketing names.
+    """
+
+    name: str
+    target: str
+    level: int
+    architecture: str
+    products: tuple[str, ...]
+
+    @property
+    def level_name(self) -> str:
+        """The level as people write it, such as ``GFX10.3``."""
+        whole, tenth = divmod(self.level, 10)
+        return f"GFX{whole}" if tenth == 0 else f"GFX{whole}.{tenth}"
+
+
+_CHIPS = (
+    Chip("vega10", "gfx900", 90, "GCN 5", ("RX Vega 56", "RX Vega 64", "Radeon Vega Frontier Edition")),
+    Chip("raven", "gfx902", 90, "GCN 5", ("Ryzen 5 2400G", "Ryzen 3 2200G")),
+    Chip("vega20", "gfx906", 90, "GCN 5.1", ("Radeon VII", "Radeon Pro VII")),
+    Chip("renoir", "gfx90c", 90, "GCN 5", ("Ryzen 7 4700G", "Ryzen 7 5700G")),
+    Chip("navi21", "gfx1030", 103, "RDNA 2", ("RX 6800", "RX 6800 XT", "RX 6900 XT", "RX 6950 XT")),
+    Chip("navi22", "gfx1031", 103, "RDNA 2", ("RX 6700 XT", "RX 6750 XT")),
+    Chip("navi23", "gfx1032", 103, "RDNA 2", ("RX 6600", "RX 6600 XT", "RX 6650 XT")),
+    Chip("vangogh", "gfx1033", 103, "RDNA 2", ("Steam Deck",)),
+    Chip("navi24", "gfx1034", 103, "RDNA 2", ("RX 6400", "RX 6500 XT")),
+    Chip("rembrandt", "gfx1035", 103, "RDNA 2", ("Radeon 680M", "Radeon 660M")),
+    Chip("raphael", "gfx1036", 103, "RDNA 2", ("Ryzen 9 7950X", "Ryzen 7 7700X")),
+    Chip("navi31", "gfx1100", 110, "RDNA 3", ("RX 7900 XTX", "RX 7900 XT", "RX 7900 GRE")),
+    Chip("navi32", "gfx1101", 110, "RDNA 3", ("RX 7800 XT", "RX 7700 XT")),
+    Chip("navi33", "gfx1102", 110, "RDNA 3", ("RX 7600", "RX 7600 XT")),
+    Chip("phoenix", "gfx1103", 110, "RDNA 3", ("Radeon 780M", "Radeon 760M")),
+    Chip("navi44", "gfx1200", 120, "RDNA 4", ("RX 9060 XT",)),
+    Chip("navi48", "gfx1201", 120, "RDNA 4", ("RX 9070", "RX 9070 XT")),
+)
+
+
+def _key(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", text.lower().replace("radeon", "").replace("amd", ""))
+
+
+_BY_NAME = {_key(word): c for c in _CHIPS for word in (c.name, c.target, *c.products)}
+
+
+def chips() -> tuple[Chip, ...]:
+    """Return every chip, oldest first."""
+    return _CHIPS
+
+
+def chip(name: str) -> Chip:
+    """Return the chip that `name` means: a gfx name, a chip name, or a product name.
+
+    Parameters
+    ----------
+    name : str
+        For example ``gfx1100``, ``navi31`` or ``RX 7900 XTX``.
+
+    Raises
+    ------
+    InputError
+        When nothing is called so.
+    """
+    found = _BY_NAME.get(_key(name))
+    if found is None:
+        known = ", ".join(c.target for c in _CHIPS)
+        raise InputError(f"unknown target {name!r}; known targets: {known}, their chip names and product names")
+    return found

@@ -1,0 +1,145 @@
+"""What one wave may use on a chip, and how many waves run at once.
+
+Sources: AMD's ISA documents (register files, LDS), LLVM's AMDGPU user guide (allocation granules), Mesa's
+``aco_ir.cpp`` (granules per family, offset ranges), ``ac_gpu_info.c`` (LDS granules).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from pyaco.errors import InputError, UnsupportedError
+from pyaco.targets.chips import Chip, chip
+
+__all__ = ["WaveLimits", "occupancy", "wave_limits"]
+
+# Chips whose SIMDs have a register file half as large again.
+_LARGE_REGISTER_FILE = {"gfx1100", "gfx1101", "gfx1200", "gfx1201"}
+
+# Immediate offsets of scratch_* and global_* instructions. GFX9 has negative ones, but not together with SADDR.
+_SCRATCH_OFFSETS = {
+    90: (0, 4095), 103: (-2048, 2047), 110: (-4096, 4095), 115: (-4096, 4095), 120: (-(1 << 23), (1 << 23) - 1),
+}
+
+
+@dataclass(frozen=True)
+class WaveLimits:
+    """Limits of one wave; registers are counted per lane (VGPRs) or per wave (SGPRs), LDS in bytes.
+
+    The fields are those of ``DeviceInfo`` in ``_core/ir/program.pxd``.
+    """
+
+    lds_encoding_granule: int
+    lds_allocation_granule: int
+    lds_limit: int
+    physical_sgprs: int
+    physical_vgprs: int
+    sgpr_limit: int
+    vgpr_limit: int
+    sgpr_allocation_granule: int
+    vgpr_allocation_granule: int
+    max_waves_per_simd: int
+    simds_per_cu: int
+    scratch_alloc_granule: int
+    scratch_offset_min: int
+    scratch_offset_max: int
+    has_fast_fma32: int
+    has_16bank_lds: int
+    xnack_enabled: int
+    sram_ecc_enabled: int
+
+    def as_dict(self) -> dict[str, int]:
+        """Return the fields by name."""
+        return asdict(self)
+
+
+def _vector_registers(chip_: Chip, wave: int) -> tuple[int, int]:
+    """Return (registers per SIMD, allocation granule) for a wave size."""
+    if chip_.level < 100:
+        return 256, 4
+    halves = 2 if wave == 32 else 1
+    if chip_.target in _LARGE_REGISTER_FILE:
+        return 768 * halves, 12 * halves
+    return 512 * halves, 8 * halves
+
+
+def wave_limits(target: str | Chip, wave: int = 64) -> WaveLimits:
+    """Return the limits of a wave of `wave` lanes on `target`.
+
+    Raises
+    ------
+    UnsupportedError
+        For wave32 on GFX9.
+    InputError
+        For a wave size other than 32 or 64.
+    """
+    chip_ = chip(target) if isinstance(target, str) else target
+    if wave not in (32, 64):
+        raise InputError(f"a wave has 32 or 64 lanes, not {wave}")
+    rdna = chip_.level >= 100
+    if wave == 32 and not rdna:
+        raise UnsupportedError(f"wave32 on {chip_.target}: {chip_.level_name} has wave64 only")
+    vgprs, vgpr_granule = _vector_registers(chip_, wave)
+    scratch_low, scratch_high = _SCRATCH_OFFSETS[chip_.level]
+    return WaveLimits(
+        lds_encoding_granule=512,
+        lds_allocation_granule=1024 if chip_.level >= 103 else 512,
+        lds_limit=65536,
+        # RDNA gives every wave a fixed set of SGPRs: they never limit occupancy.
+        physical_sgprs=5120 if rdna else 800,
+        physical_vgprs=vgprs,
+        sgpr_limit=108 if rdna else 102,
+        vgpr_limit=256,
+        sgpr_allocation_granule=128 if rdna else 16,
+        vgpr_allocation_granule=vgpr_granule,
+        max_waves_per_simd=16 if rdna else 10,
+        simds_per_cu=2 if rdna else 4,
+        scratch_alloc_granule=256 if chip_.level >= 110 else 1024,
+        scratch_offset_min=scratch_low,
+        scratch_offset_max=scratch_high,
+        has_fast_fma32=1,
+        has_16bank_lds=0,
+        xnack_enabled=int(chip_.target in ("gfx902", "gfx90c")),
+        sram_ecc_enabled=int(chip_.target == "gfx906"),
+    )
+
+
+def occupancy(
+    target: str, *, wave: int = 64, vgprs: int = 0, sgprs: int = 0, lds_bytes: int = 0, workgroup_size: int = 64
+) -> int:
+    """Return how many waves of a kernel one SIMD holds at once.
+
+    Parameters
+    ----------
+    target : str
+        Any name that :func:`pyaco.targets.chip` knows.
+    wave : int
+        Lanes per wave.
+    vgprs, sgprs : int
+        Registers that the kernel uses.
+    lds_bytes : int
+        LDS per workgroup.
+    workgroup_size : int
+        Invocations per workgroup.
+    """
+    limits = wave_limits(target, wave)
+    if vgprs > limits.vgpr_limit or sgprs > limits.sgpr_limit or lds_bytes > limits.lds_limit:
+        return 0
+    waves = limits.max_waves_per_simd
+    if vgprs:
+        granule = limits.vgpr_allocation_granule
+        waves = min(waves, limits.physical_vgprs // (-(-vgprs // granule) * granule))
+    if sgprs and limits.physical_sgprs < 5120:
+        granule = limits.sgpr_allocation_granule
+        waves = min(waves, limits.physical_sgprs // (-(-sgprs // granule) * granule))
+    waves_per_group = -(-workgroup_size // wave)
+    if lds_bytes or waves_per_group > 1:
+        # In workgroup-processor mode a group may use both compute units of the pair and their LDS.
+        pair = 2 if chip(target).level >= 100 else 1
+        simds = limits.simds_per_cu * pair
+        groups = simds * waves // waves_per_group
+        if lds_bytes:
+            granule = limits.lds_allocation_granule
+            groups = min(groups, limits.lds_limit * pair // (-(-lds_bytes // granule) * granule))
+        waves = min(waves, -(-groups * waves_per_group // simds))
+    return waves
