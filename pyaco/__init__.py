@@ -2,8 +2,31 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from pyaco.errors import InputError, PyacoError, UnsupportedError
+
+if TYPE_CHECKING:
+    from pyaco import aco, emu, isa, nir, spirv, targets
+    from pyaco.compiler import CompiledShader, compile
 
 __version__ = "0.1.0"
 
-__all__ = ["InputError", "PyacoError", "UnsupportedError", "__version__"]
+__all__ = [
+    "CompiledShader", "InputError", "PyacoError", "UnsupportedError", "__version__", "aco", "compile", "emu", "isa", "nir",
+    "spirv", "targets",
+]
+
+_ROOMS = frozenset(("aco", "binary", "descriptors", "emu", "isa", "nir", "spirv", "targets"))
+
+
+def __getattr__(name: str) -> Any:
+    # Rooms load when they are used, so that importing pyaco costs next to nothing.
+    if name in ("compile", "CompiledShader"):
+        from pyaco import compiler
+
+        return getattr(compiler, name)
+    if name in _ROOMS:
+        return importlib.import_module(f"pyaco.{name}")
+    raise AttributeError(f"module 'pyaco' has no attribute {name!r}")
