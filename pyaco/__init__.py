@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "CompiledShader", "InputError", "PyacoError", "UnsupportedError", "__version__", "aco", "compile", "emu", "isa", "nir",
-    "spirv", "targets",
+    "CompiledShader", "InputError", "PyacoError", "UnsupportedError", "__version__", "aco", "compile", "emu", "isa",
+    "nir", "spirv", "targets",
 ]
 
 _ROOMS = frozenset(("aco", "binary", "descriptors", "emu", "isa", "nir", "spirv", "targets"))

@@ -1,6 +1,7 @@
 """Accessors of the packed modifier column, from ``pyaco/isa/data/modifiers.txt``.
 
-``modifiers.h`` holds ``modifier_<name>(word)`` and ``modifier_set_<name>(word, value)``; ``modifiers.pxd`` declares them.
+``modifiers.h`` holds ``modifier_<name>(word)`` and ``modifier_set_<name>(word, value)``; ``modifiers.pxd`` declares
+them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Kernels' view of the NIR opcode tables ``pyaco/nir/data/alu.txt`` and ``intrinsics.txt``.
 
-``nir_opcodes.h`` and ``.pxd``: constants ``alu_<name>``, ``intrinsic_<name>``, ``index_<name>``; arrays indexed by them.
+``nir_opcodes.h`` and ``.pxd``: constants ``alu_<name>``, ``intrinsic_<name>``, ``index_<name>``; arrays indexed by
+them.
 A type is encoded as base (1 int, 2 uint, 3 float, 4 bool) << 8 | bit size (0: that of the instruction).
 """
 

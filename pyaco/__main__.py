@@ -1,0 +1,7 @@
+"""``python -m pyaco``."""
+
+import sys
+
+from pyaco.cli.main import main
+
+sys.exit(main())

@@ -1,0 +1,37 @@
+"""``pyaco asm``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from pyaco.cli.shared import read_bytes, write_bytes
+from pyaco.errors import InputError
+from pyaco.targets import chip
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command line of this verb."""
+    parser.add_argument("input", metavar="IN", help="assembly text, - for standard input")
+    parser.add_argument("--target", default="gfx1100", help="gfx name, chip name or product name")
+    parser.add_argument("-o", "--output", metavar="OUT", help="file to write (standard output)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object with the code in hexadecimal")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Assemble and write the bytes."""
+    from pyaco import isa
+
+    target = chip(options.target).target
+    try:
+        text = read_bytes(options.input).decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{options.input}: not text: {error}") from None
+    code = isa.assemble(text, target)
+    if options.json:
+        document = {"target": target, "bytes": len(code), "code_hex": code.hex()}
+        write_bytes(options.output, (json.dumps(document) + "\n").encode())
+    else:
+        write_bytes(options.output, code)

@@ -1,0 +1,71 @@
+"""``pyaco compile``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from pyaco.cli.shared import add_compile_arguments, specializations, write_bytes, write_text
+from pyaco.compiler import CompiledShader, compile
+
+__all__ = ["add_arguments", "run"]
+
+EMIT = ("asm", "bin", "elf", "nir", "aco", "json")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command line of this verb."""
+    add_compile_arguments(parser)
+    parser.add_argument("-o", "--output", metavar="OUT", help="file to write (standard output)")
+    parser.add_argument("--emit", choices=EMIT, default="asm", help="what to write")
+    parser.add_argument("--json", action="store_true", help="the same as --emit json")
+    parser.add_argument("--dump-after", action="append", default=[], metavar="PASS", help="print the IR after a pass")
+    parser.add_argument("--stop-after", metavar="PASS", help="stop after a pass and print its IR")
+    parser.add_argument("--print-passes", action="store_true", help="list the passes in the order in which they ran")
+    parser.add_argument("--time-passes", action="store_true", help="print how long each pass took")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Compile and write what was asked for."""
+    emit = "json" if options.json else options.emit
+    dumps = list(options.dump_after)
+    if emit in ("nir", "aco"):
+        dumps.append("all")
+    shader = compile(
+        options.input, options.target, stage=options.stage, entry=options.entry, wave=options.wave,
+        spec=specializations(options.spec), validate=options.validate, dump_after=dumps, stop_after=options.stop_after,
+    )
+    if options.print_passes:
+        write_text(options.output, "\n".join(f"{record.room}.{record.name}" for record in shader.passes))
+        return
+    for name, text in shader.dumps.items():
+        if name in options.dump_after or name.split(".")[-1] in options.dump_after or "all" in options.dump_after:
+            print(f"; after {name}\n{text}", file=sys.stderr)
+    if options.time_passes:
+        _print_times(shader)
+    if options.stop_after:
+        write_text(options.output, list(shader.dumps.values())[-1])
+    else:
+        _emit(shader, emit, options.output)
+
+
+def _print_times(shader: CompiledShader) -> None:
+    times = shader.times_ms
+    for name, milliseconds in times["passes"].items():
+        print(f"{milliseconds:9.3f} ms  {name}", file=sys.stderr)
+    print(f"{times['total']:9.3f} ms  total", file=sys.stderr)
+
+
+def _emit(shader: CompiledShader, emit: str, output: str | None) -> None:
+    if emit == "json":
+        write_text(output, json.dumps(shader.to_json(), indent=2))
+    elif emit == "bin":
+        write_bytes(output, shader.code)
+    elif emit == "elf":
+        write_bytes(output, shader.to_elf())
+    elif emit in ("nir", "aco"):
+        write_text(output, [text for name, text in shader.dumps.items() if name.startswith(emit)][-1])
+    else:
+        statistics = "\n".join(f"; {name}: {value}" for name, value in shader.stats.items())
+        write_text(output, f"{shader.disassembly.rstrip()}\n{statistics}")

@@ -1,0 +1,60 @@
+"""The ``pyaco`` command: small verbs over the Python API.
+
+Exit status: 0, or 2 for bad input, 3 for what is not supported, 1 for a bug of ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from pyaco import __version__
+from pyaco.errors import InputError, PyacoError, UnsupportedError
+
+__all__ = ["main"]
+
+# A verb is a module of this folder with `add_arguments(parser)` and `run(options) -> None`.
+VERBS = {
+    "compile": "compile a shader to machine code",
+    "run": "compile a shader and run it on the emulator",
+    "asm": "assemble text to machine code",
+    "disasm": "disassemble machine code",
+    "targets": "list targets, or say what one is and may use",
+}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="pyaco", description="GPU shaders to AMD machine code, and back to results.")
+    parser.add_argument("--version", action="version", version=f"pyaco {__version__}")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="COMMAND")
+    for verb, text in VERBS.items():
+        sub = verbs.add_parser(verb, help=text, description=text)
+        importlib.import_module(f"pyaco.cli.{verb}").add_arguments(sub)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        importlib.import_module(f"pyaco.cli.{options.verb}").run(options)
+    except InputError as error:
+        return _complain(error, 2)
+    except UnsupportedError as error:
+        return _complain(error, 3)
+    except PyacoError as error:
+        return _complain(error, 1)
+    except BrokenPipeError:
+        return 0
+    return 0
+
+
+def _complain(error: Exception, status: int) -> int:
+    print(f"pyaco: {' '.join(str(error).split()) if status != 1 else error}", file=sys.stderr)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+"""Arguments and file handling that several verbs share."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from pyaco.errors import InputError
+
+__all__ = ["add_compile_arguments", "read_bytes", "specializations", "write_bytes", "write_text"]
+
+
+def add_compile_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what every verb that compiles a shader takes."""
+    parser.add_argument("input", metavar="IN", help="SPIR-V (.spv), NIR text (.nir) or GLSL (.comp)")
+    parser.add_argument("--target", default="gfx1100", help="gfx name, chip name or product name")
+    parser.add_argument("--stage", default="compute", help="pipeline stage")
+    parser.add_argument("--entry", help="entry point; needed when the module has several")
+    parser.add_argument("--wave", type=int, choices=(32, 64), help="lanes per wave (64)")
+    parser.add_argument("--spec", nargs="+", default=[], metavar="ID=VALUE", help="specialization constants")
+    parser.add_argument("--validate", action="store_true", help="run the validators after every pass")
+
+
+def specializations(words: list[str]) -> dict[int, int | float | bool]:
+    """Parse ``ID=VALUE`` words: integers in any base, floats, true and false."""
+    result: dict[int, int | float | bool] = {}
+    for word in words:
+        name, separator, value = word.partition("=")
+        try:
+            result[int(name, 0)] = _number(value)
+        except ValueError:
+            separator = ""
+        if not separator:
+            raise InputError(f"--spec {word}: expected ID=VALUE, for example 0=64 or 3=1.5")
+    return result
+
+
+def _number(text: str) -> int | float | bool:
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        return int(text, 0)
+    except ValueError:
+        return float(text)
+
+
+def read_bytes(path: str) -> bytes:
+    """Return the contents of a file, ``-`` for standard input."""
+    try:
+        return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+def write_bytes(path: str | None, data: bytes) -> None:
+    """Write a whole file at once, or standard output; a failure leaves an old file as it was."""
+    if path in (None, "-"):
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    target = Path(str(path))
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        os.replace(name, target)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+def write_text(path: str | None, text: str) -> None:
+    """Write text that ends with a newline."""
+    write_bytes(path, (text if text.endswith("\n") else text + "\n").encode())
