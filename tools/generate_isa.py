@@ -28,7 +28,8 @@ def load_reader(source: Path) -> ModuleType:
 MASK_CLASS = 0xFF
 MAX_DEFINITIONS = 2
 MAX_OPERANDS = 6
-FLAGS = {"input_modifiers": 1, "output_modifiers": 2, "atomic": 4, "encode_only": 8}
+FLAGS = {"input_modifiers": 1, "output_modifiers": 2, "atomic": 4, "encode_only": 8, "tied": 0x10, "literal": 0x20,
+         "two_offsets": 0x40, "no_address": 0x80}  # fmt: skip
 # Encodings the decoder looks numbers up in.
 ENCODINGS = (
     "sop1", "sop2", "sopk", "sopp", "sopc", "smem", "vop1", "vop2", "vopc", "vop3", "vop3p", "vintrp", "vinterp_inreg",

@@ -1,6 +1,6 @@
 """The opcode table: what ``data/opcodes_*.txt`` says about each opcode.
 
-The files are the only place where an opcode is named; ``tools/generate_isa.py`` makes the tables of the kernels of them.
+The files are the only place where an opcode is named; ``tools/generate_isa.py`` makes the kernels' tables of them.
 This module imports nothing but the standard library, because the build runs it before the package exists.
 """
 
@@ -43,7 +43,9 @@ class Row:
     latency
         Class of the latency model.
     flags
-        Properties: ``input_modifiers``, ``output_modifiers``, ``atomic``, ``encode_only``.
+        Properties: ``input_modifiers``, ``output_modifiers``, ``atomic``; ``encode_only``: another opcode has the same
+        number and is the one decoded; ``tied``: the last operand is the destination; ``literal``: the last operand is a literal;
+        ``two_offsets``: two 8-bit LDS offsets; ``no_address``: memory access without an address register.
     spellings
         LLVM's name from a generation on, where it differs from `name`.
     second

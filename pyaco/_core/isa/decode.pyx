@@ -1,8 +1,1096 @@
-from isa_opcodes cimport op_v_add_f32, op_invalid
-from isa_tables cimport isa_opcode_number, latency_valu32, opcode_latency, opcode_name, opcode_flag_atomic
-from isa_decode_tables cimport decode_sop2, decode_sop2_width
-cdef int decode(const uint32_t *words, uint32_t available, uint32_t gfx_level, Decoded *out) noexcept nogil:
-    out.opcode = op_invalid
+"""Machine code to ``Decoded``: one instruction at a time, for GFX8 to GFX12.
+
+The six top bits of the first dword choose the encoding; the opcode number chooses the row of the table, and the row says
+which fields hold operands. Field positions: AMD "Vega", "RDNA 2", "RDNA 3" and "RDNA 4" ISA documents, chapter
+"Microcode formats". Reserved bits are ignored here; the disassembler compares with the encoder where they matter.
+"""
+from isa_decode_tables cimport *
+from isa_opcodes cimport *
+from isa_tables cimport (isa_generation, opcode_definition_classes, opcode_definition_count, opcode_flag_literal,
+                         opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags,
+                         opcode_implicit_definitions, implicit_exec,
+                         opcode_mask_class, opcode_max_definitions, opcode_max_operands, opcode_operand_classes,
+                         opcode_operand_count)
+from modifiers cimport *
+from pyaco._core.ir.program cimport *
+
+
+# What every step of one decode shares.
+cdef struct Reader:
+    const uint32_t *words
+    uint32_t available
+    uint32_t level
+    uint32_t generation
+    uint32_t length               # dwords consumed so far
+    Decoded *out
+
+
+cdef inline uint32_t bits(uint32_t word, uint32_t first, uint32_t width) noexcept nogil:
+    return (word >> first) & ((1U << width) - 1)
+
+
+cdef inline uint32_t sign_extended(uint32_t value, uint32_t width) noexcept nogil:
+    cdef uint32_t top = 1U << (width - 1)
+    return (value ^ top) - top
+
+
+cdef inline uint16_t address_of(const Reader *r, uint32_t code) noexcept nogil:
+    """Byte address of a 7- to 9-bit operand code; GFX11 exchanged the codes of m0 and null."""
+    if r.level >= gfx11 and (code == 124 or code == 125):
+        code ^= 1
+    return <uint16_t>(code * 4)
+
+
+cdef inline uint16_t vgpr(uint32_t number) noexcept nogil:
+    return <uint16_t>(register_vgpr0 + number * 4)
+
+
+cdef inline uint8_t bytes_of(uint8_t register_class) noexcept nogil:
+    if register_class == opcode_mask_class:
+        return 0
+    if register_class & 0x40:
+        return register_class & 0x1f
+    # the class of a block load, 32 dwords, wraps to 0 (it has the VGPR bit alone)
+    return (register_class & 0x1f) * 4 if register_class & 0x1f else 128
+
+
+cdef inline void add_source(Reader *r, uint16_t address, uint8_t size) noexcept nogil:
+    cdef Decoded *out = r.out
+    out.source[out.source_count] = address
+    out.source_bytes[out.source_count] = size
+    out.source_count += 1
+
+
+cdef inline void add_destination(Reader *r, uint16_t address, uint8_t size) noexcept nogil:
+    cdef Decoded *out = r.out
+    out.destination[out.destination_count] = address
+    out.destination_bytes[out.destination_count] = size
+    out.destination_count += 1
+
+
+cdef inline uint8_t operand_class(const Reader *r, uint32_t position) noexcept nogil:
+    return opcode_operand_classes[<uint32_t>r.out.opcode * opcode_max_operands + position]
+
+
+cdef inline uint8_t operand_size(const Reader *r, uint32_t position) noexcept nogil:
+    return bytes_of(operand_class(r, position))
+
+
+cdef inline uint8_t definition_class(const Reader *r, uint32_t position) noexcept nogil:
+    return opcode_definition_classes[<uint32_t>r.out.opcode * opcode_max_definitions + position]
+
+
+cdef inline uint8_t definition_size(const Reader *r, uint32_t position) noexcept nogil:
+    return bytes_of(definition_class(r, position))
+
+
+cdef int invalid(Reader *r) noexcept nogil:
+    r.out.opcode = op_invalid
+    r.out.format = 0
+    r.out.dwords = 1
+    r.out.source_count = 0
+    r.out.destination_count = 0
+    r.out.has_literal = 0
+    r.out.modifiers = 0
+    r.out.immediate = 0
+    r.out.literal = 0
     return 1
-def probe():
-    return isa_opcode_number(90, op_v_add_f32, 0), opcode_latency[op_v_add_f32]==latency_valu32, opcode_name[op_v_add_f32], opcode_flag_atomic, decode_sop2[decode_sop2_width*3+12]
+
+
+# Reads the literal dword that follows the encoding; 0 when it is missing.
+cdef bint take_literal(Reader *r) noexcept nogil:
+    if r.out.has_literal:
+        return True
+    if r.length >= r.available:
+        return False
+    r.out.literal = r.words[r.length]
+    r.out.has_literal = 1
+    r.length += 1
+    return True
+
+
+cdef int finish(Reader *r) noexcept nogil:
+    """Takes the literal if a source names it, and closes the instruction."""
+    cdef uint32_t i
+    for i in range(r.out.source_count):
+        if r.out.source[i] == 255 * 4 and not take_literal(r):
+            return invalid(r)
+    r.out.dwords = <uint8_t>r.length
+    return <int>r.length
+
+
+cdef inline bint begin(Reader *r, uint16_t opcode, uint16_t format, uint32_t length) noexcept nogil:
+    if opcode == op_invalid or length > r.available:
+        return False
+    r.out.opcode = opcode
+    r.out.format = format
+    r.length = length
+    return True
+
+
+# ------------------------------------------------------------------------------------------------------------ scalar ALU
+cdef int decode_sop1_word(Reader *r) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    if not begin(r, decode_sop1[r.generation * decode_sop1_width + bits(word, 8, 8)], format_sop1, 1):
+        return invalid(r)
+    if opcode_definition_count[r.out.opcode]:
+        add_destination(r, address_of(r, bits(word, 16, 7)), definition_size(r, 0))
+    if opcode_operand_count[r.out.opcode]:
+        add_source(r, address_of(r, bits(word, 0, 8)), operand_size(r, 0))
+    return finish(r)
+
+
+cdef int decode_sop2_word(Reader *r) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    if not begin(r, decode_sop2[r.generation * decode_sop2_width + bits(word, 23, 7)], format_sop2, 1):
+        return invalid(r)
+    if opcode_definition_count[r.out.opcode]:
+        add_destination(r, address_of(r, bits(word, 16, 7)), definition_size(r, 0))
+    add_source(r, address_of(r, bits(word, 0, 8)), operand_size(r, 0))
+    add_source(r, address_of(r, bits(word, 8, 8)), operand_size(r, 1))
+    if opcode_flags[r.out.opcode] & opcode_flag_literal:
+        add_source(r, 255 * 4, 4)
+    elif opcode_flags[r.out.opcode] & opcode_flag_tied:
+        add_source(r, r.out.destination[0], r.out.destination_bytes[0])
+    return finish(r)
+
+
+cdef int decode_sopc_word(Reader *r) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    if not begin(r, decode_sopc[r.generation * decode_sopc_width + bits(word, 16, 7)], format_sopc, 1):
+        return invalid(r)
+    add_source(r, address_of(r, bits(word, 0, 8)), operand_size(r, 0))
+    if r.out.opcode == op_s_set_gpr_idx_on:
+        r.out.immediate = bits(word, 8, 8)
+    else:
+        add_source(r, address_of(r, bits(word, 8, 8)), operand_size(r, 1))
+    return finish(r)
+
+
+cdef int decode_sopk_word(Reader *r) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    if not begin(r, decode_sopk[r.generation * decode_sopk_width + bits(word, 23, 5)], format_sopk, 1):
+        return invalid(r)
+    r.out.immediate = bits(word, 0, 16)
+    if opcode_definition_count[r.out.opcode]:
+        add_destination(r, address_of(r, bits(word, 16, 7)), definition_size(r, 0))
+    if r.out.opcode == op_s_setreg_imm32_b32:
+        add_source(r, 255 * 4, 4)
+    elif opcode_operand_count[r.out.opcode]:
+        add_source(r, address_of(r, bits(word, 16, 7)), operand_size(r, 0))
+    return finish(r)
+
+
+cdef int decode_sopp_word(Reader *r) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    if not begin(r, decode_sopp[r.generation * decode_sopp_width + bits(word, 16, 7)], format_sopp, 1):
+        return invalid(r)
+    r.out.immediate = bits(word, 0, 16)
+    return finish(r)
+
+
+cdef int decode_scalar(Reader *r) noexcept nogil:
+    """Words that start with the bits 10: SOP2, and SOPK, SOP1, SOPC, SOPP in its unused opcodes."""
+    cdef uint32_t head = r.words[0] >> 23
+    if head == 0x17d:
+        return decode_sop1_word(r)
+    if head == 0x17e:
+        return decode_sopc_word(r)
+    if head == 0x17f:
+        return decode_sopp_word(r)
+    if head >> 5 == 0xb:
+        return decode_sopk_word(r)
+    return decode_sop2_word(r)
+
+
+# --------------------------------------------------------------------------------------------------------- scalar memory
+cdef int decode_smem_words(Reader *r) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t high
+    cdef uint32_t number = bits(word, 13, 6) if r.level >= gfx12 else bits(word, 18, 8)
+    cdef uint16_t offset = register_none
+    cdef uint16_t base, data
+    cdef uint64_t modifiers = 0
+    if not begin(r, decode_smem[r.generation * decode_smem_width + number]
+                 if number < decode_smem_width else <uint16_t>op_invalid, format_smem, 2):
+        return invalid(r)
+    high = r.words[1]
+    base = <uint16_t>(bits(word, 0, 6) * 8)
+    data = address_of(r, bits(word, 6, 7))
+    if r.level >= gfx12:
+        r.out.immediate = sign_extended(bits(high, 0, 24), 24)
+        modifiers = modifier_set_cache_scope(modifiers, bits(word, 21, 2))
+        modifiers = modifier_set_cache_temporal_hint(modifiers, bits(word, 23, 2))
+    else:
+        if r.level >= gfx11:
+            modifiers = modifier_set_cache_glc(modifiers, bits(word, 14, 1))
+            modifiers = modifier_set_cache_dlc(modifiers, bits(word, 13, 1))
+        else:
+            modifiers = modifier_set_cache_glc(modifiers, bits(word, 16, 1))
+            if r.level >= gfx10:
+                modifiers = modifier_set_cache_dlc(modifiers, bits(word, 14, 1))
+    if gfx10 <= r.level < gfx12:
+        r.out.immediate = sign_extended(bits(high, 0, 21), 21)
+    if r.level >= gfx10:
+        offset = address_of(r, bits(high, 25, 7))
+        if offset == register_null:
+            offset = register_none
+    elif r.level == gfx9:
+        # imm says whether the offset field is an immediate, soe whether the register field counts
+        if bits(word, 17, 1):
+            r.out.immediate = sign_extended(bits(high, 0, 21), 21)
+            if bits(word, 14, 1):
+                offset = address_of(r, bits(high, 25, 7))
+        else:
+            offset = address_of(r, bits(high, 25, 7) if bits(word, 14, 1) else bits(high, 0, 7))
+    elif bits(word, 17, 1):
+        r.out.immediate = bits(high, 0, 20)
+    else:
+        offset = address_of(r, bits(high, 0, 7))
+    r.out.modifiers = modifiers
+    number = opcode_operand_count[r.out.opcode]
+    if r.out.opcode == op_s_prefetch_inst_pc_rel or r.out.opcode == op_s_prefetch_data_pc_rel:
+        add_source(r, register_none, 0)
+        add_source(r, offset, 4)
+        add_source(r, data, 4)
+        return finish(r)
+    if number == 0 or number == 1:
+        # time, cache control; s_atc_probe and s_dcache_discard name an address
+        if opcode_definition_count[r.out.opcode]:
+            add_destination(r, data, definition_size(r, 0))
+        if number:
+            add_source(r, base, operand_size(r, 0))
+            add_source(r, offset, 4)
+            add_source(r, data, 4)
+        else:
+            r.out.immediate = 0
+        return finish(r)
+    add_source(r, base, operand_size(r, 0))
+    add_source(r, offset, 4)
+    if number > 2:
+        add_source(r, data, operand_size(r, 2))
+        if modifier_cache_glc(modifiers) and r.level < gfx12 and opcode_definition_count[r.out.opcode] == 0:
+            # an atomic that returns the old value
+            if r.out.opcode >= op_s_buffer_atomic_swap and smem_atomic(r.out.opcode):
+                number = r.out.source_bytes[2]
+                if smem_compares(r.out.opcode):
+                    number >>= 1
+                add_destination(r, data, <uint8_t>number)
+    elif opcode_definition_count[r.out.opcode]:
+        add_destination(r, data, definition_size(r, 0))
+    else:
+        add_source(r, data, 4)
+    return finish(r)
+
+
+cdef inline bint smem_atomic(uint32_t opcode) noexcept nogil:
+    return (opcode_flags[opcode] & 4) != 0
+
+
+cdef inline bint smem_compares(uint32_t opcode) noexcept nogil:
+    return (opcode == op_s_buffer_atomic_cmpswap or opcode == op_s_buffer_atomic_cmpswap_x2
+            or opcode == op_s_atomic_cmpswap or opcode == op_s_atomic_cmpswap_x2)
+
+
+# ------------------------------------------------------------------------------------------------------------ vector ALU
+# The extra dword of DPP or SDWA named by the src0 code; returns the code of the real first source, or -1 when the words
+# are not available. `short_form`: the 32-bit encoding, whose DPP dword also carries the source modifiers.
+cdef int take_lane_control(Reader *r, uint32_t code, bint short_form, bint compare) noexcept nogil:
+    cdef uint32_t word
+    cdef uint64_t m = r.out.modifiers
+    cdef uint32_t source
+    if r.length >= r.available:
+        return -1
+    word = r.words[r.length]
+    r.length += 1
+    if code == 250:
+        r.out.format |= format_dpp16
+        m = modifier_set_dpp_ctrl(m, bits(word, 8, 9))
+        m = modifier_set_dpp_fetch_inactive(m, bits(word, 18, 1) if r.level >= gfx10 else 0)
+        m = modifier_set_dpp_bound_ctrl(m, bits(word, 19, 1))
+        m = modifier_set_dpp_bank_mask(m, bits(word, 24, 4))
+        m = modifier_set_dpp_row_mask(m, bits(word, 28, 4))
+        if short_form:
+            m = modifier_set_neg(m, bits(word, 20, 1) | bits(word, 22, 1) << 1)
+            m = modifier_set_abs(m, bits(word, 21, 1) | bits(word, 23, 1) << 1)
+        source = 256 + bits(word, 0, 8)
+    elif code == 249:
+        r.out.format |= format_sdwa
+        if compare:
+            if bits(word, 15, 1):
+                r.out.destination[0] = address_of(r, bits(word, 8, 7))
+        else:
+            m = modifier_set_sdwa_dst_sel(m, sdwa_select(bits(word, 8, 3)) | (bits(word, 12, 1) << 4))
+            m = modifier_set_sdwa_dst_sext(m, bits(word, 11, 1))
+            m = modifier_set_omod(m, bits(word, 14, 2))
+            m = modifier_set_clamp(m, bits(word, 13, 1))
+        m = modifier_set_sdwa_sel0(m, sdwa_select(bits(word, 16, 3)) | (bits(word, 19, 1) << 4))
+        m = modifier_set_sdwa_sel1(m, sdwa_select(bits(word, 24, 3)) | (bits(word, 27, 1) << 4))
+        m = modifier_set_neg(m, bits(word, 20, 1) | bits(word, 28, 1) << 1)
+        m = modifier_set_abs(m, bits(word, 21, 1) | bits(word, 29, 1) << 1)
+        source = bits(word, 0, 8) + (0 if bits(word, 23, 1) and r.level >= gfx9 else 256)
+        if bits(word, 31, 1) and r.level >= gfx9 and r.out.source_count > 1:
+            # the second source is an SGPR then: its VGPR number is the SGPR's code
+            r.out.source[1] = address_of(r, (r.out.source[1] - register_vgpr0) >> 2)
+    else:
+        r.out.format |= format_dpp8
+        m = modifier_set_dpp8_lane_sel(m, word >> 8)
+        m = modifier_set_dpp8_fetch_inactive(m, code - 233)
+        source = 256 + bits(word, 0, 8)
+    r.out.modifiers = m
+    return <int>source
+
+
+cdef inline uint32_t sdwa_select(uint32_t code) noexcept nogil:
+    """Size in bits 0-1 (0 byte, 1 word, 2 dword), byte offset in bits 2-3, of a hardware selector."""
+    if code < 4:
+        return code << 2
+    if code < 6:
+        return 1 | (code - 4) << 3
+    return 2
+
+
+cdef inline bint is_lane_control(const Reader *r, uint32_t code, bint short_form) noexcept nogil:
+    if code == 250:
+        return short_form or r.level >= gfx11
+    if code == 249:
+        return short_form and r.level < gfx11
+    return (code == 233 or code == 234) and (r.level >= gfx11 or (short_form and r.level >= gfx10))
+
+
+cdef inline bint is_cmpx(uint32_t opcode) noexcept nogil:
+    """v_cmpx_*: the table counts exec among the definitions, which no other VOPC opcode has."""
+    return (opcode_implicit_definitions[opcode] & implicit_exec) != 0
+
+
+# A 16-bit VGPR operand of a short encoding on GFX11+: bit 7 chooses the half. `slot` is its opsel bit.
+cdef inline uint16_t short_vgpr(Reader *r, uint32_t number, bint half, uint32_t slot) noexcept nogil:
+    if half and r.level >= gfx11 and number & 0x80:
+        r.out.modifiers = modifier_set_opsel(r.out.modifiers, modifier_opsel(r.out.modifiers) | 1U << slot)
+        return vgpr(number & 0x7f) + 2
+    return vgpr(number)
+
+
+cdef inline uint16_t short_source(Reader *r, uint32_t code, bint half, uint32_t slot) noexcept nogil:
+    return short_vgpr(r, code - 256, half, slot) if code >= 256 else address_of(r, code)
+
+
+cdef int decode_vop_short(Reader *r, uint16_t opcode, uint16_t format) noexcept nogil:
+    """VOP1, VOP2 and VOPC in one dword, with an SDWA, DPP or literal dword where src0 says so."""
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t code = bits(word, 0, 9)
+    cdef uint32_t flags, count
+    cdef int source
+    cdef bint control
+    cdef uint8_t first_class
+    if not begin(r, opcode, format, 1):
+        return invalid(r)
+    flags = opcode_flags[opcode]
+    count = opcode_operand_count[opcode]
+    if format == format_vopc:
+        if is_cmpx(opcode) and r.level >= gfx10:
+            add_destination(r, register_exec, 0)
+        else:
+            add_destination(r, register_vcc, 0)
+    elif opcode_definition_count[opcode]:
+        first_class = definition_class(r, 0)
+        if first_class & 0x20:
+            add_destination(r, short_vgpr(r, bits(word, 17, 8), (first_class & 0x40) != 0, 3), bytes_of(first_class))
+        else:
+            add_destination(r, address_of(r, bits(word, 17, 7)), bytes_of(first_class))
+    control = is_lane_control(r, code, True)
+    if control and (flags & opcode_flag_literal or count == 0):
+        return invalid(r)
+    if count:
+        add_source(r, 0, operand_size(r, 0))
+    if format != format_vop1:
+        add_source(r, short_vgpr(r, bits(word, 9, 8), operand_size(r, 1) == 2, 1), operand_size(r, 1))
+    if control:
+        source = take_lane_control(r, code, True, format == format_vopc)
+        if source < 0:
+            return invalid(r)
+        code = <uint32_t>source
+        if r.out.format & format_sdwa:
+            r.out.source[0] = address_of(r, code)
+        else:
+            r.out.source[0] = short_source(r, code, operand_size(r, 0) == 2, 0)
+    elif count:
+        r.out.source[0] = short_source(r, code, operand_size(r, 0) == 2, 0)
+    if format == format_vop2:
+        complete_vop2(r, flags, register_vcc, register_vcc)
+    elif opcode == op_v_swap_b32 or opcode == op_v_swap_b16 or opcode == op_v_swaprel_b32:
+        add_source(r, r.out.destination[0], r.out.destination_bytes[0])
+        add_destination(r, r.out.source[0], r.out.source_bytes[0])
+    return finish(r)
+
+
+# The operands of a VOP2 opcode beyond the two sources: the tied destination, the literal, lane masks in and out.
+cdef void complete_vop2(Reader *r, uint32_t flags, uint16_t mask_in, uint16_t mask_out) noexcept nogil:
+    if flags & opcode_flag_tied:
+        add_source(r, r.out.destination[0], r.out.destination_bytes[0])
+    elif flags & opcode_flag_literal:
+        add_source(r, 255 * 4, operand_size(r, 2))
+    elif opcode_operand_count[r.out.opcode] > 2:
+        add_source(r, mask_in, operand_size(r, 2))
+    if opcode_definition_count[r.out.opcode] > 1:
+        add_destination(r, mask_out, definition_size(r, 1))
+
+
+# The opcode and format of a VOP3 opcode number.
+cdef uint16_t vop3_opcode(const Reader *r, uint32_t number, uint16_t *format) noexcept nogil:
+    cdef uint16_t opcode = decode_vop3[r.generation * decode_vop3_width + number]
+    cdef uint32_t first_vop1 = 0x180 if r.level >= gfx10 else 0x140
+    format[0] = format_vop3
+    if opcode != op_invalid:
+        return opcode
+    if number < 0x100:
+        format[0] |= format_vopc
+        return decode_vopc[r.generation * decode_vopc_width + number]
+    if number < 0x140:
+        format[0] |= format_vop2
+        opcode = decode_vop2[r.generation * decode_vop2_width + number - 0x100]
+    elif first_vop1 <= number < first_vop1 + decode_vop1_width:
+        format[0] |= format_vop1
+        opcode = decode_vop1[r.generation * decode_vop1_width + number - first_vop1]
+    if opcode != op_invalid and opcode_flags[opcode] & opcode_flag_literal:
+        return op_invalid
+    return opcode
+
+
+cdef int decode_vop3_words(Reader *r) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t high, code, count, flags, number, i
+    cdef uint16_t format, opcode, address
+    cdef uint64_t m = 0
+    cdef bint has_scalar_destination
+    cdef uint8_t first_class
+    cdef int source
+    cdef uint32_t codes[3]
+    opcode = vop3_opcode(r, bits(word, 16, 10), &format)
+    if not begin(r, opcode, format, 2):
+        return invalid(r)
+    high = r.words[1]
+    flags = opcode_flags[opcode]
+    count = opcode_operand_count[opcode]
+    for i in range(3):
+        codes[i] = bits(high, 9 * i, 9)
+        if codes[i] == 255 and i < count and r.level < gfx10:
+            return invalid(r)
+    has_scalar_destination = opcode_definition_count[opcode] > 1 and not swaps(opcode)
+    if not has_scalar_destination:
+        m = modifier_set_abs(m, bits(word, 8, 3))
+        m = modifier_set_opsel(m, bits(word, 11, 4))
+    m = modifier_set_clamp(m, bits(word, 15, 1))
+    m = modifier_set_omod(m, bits(high, 27, 2))
+    m = modifier_set_neg(m, bits(high, 29, 3))
+    r.out.modifiers = m
+    if format & format_vopc:
+        if is_cmpx(opcode) and r.level >= gfx10:
+            add_destination(r, register_exec, 0)
+        else:
+            add_destination(r, address_of(r, bits(word, 0, 8)), 0)
+    elif opcode_definition_count[opcode]:
+        first_class = definition_class(r, 0)
+        if first_class & 0x20:
+            address = vgpr(bits(word, 0, 8))
+            if first_class & 0x40 and modifier_opsel(m) & 8:
+                address += 2
+        else:
+            address = address_of(r, bits(word, 0, 7))
+        add_destination(r, address, bytes_of(first_class))
+        if has_scalar_destination:
+            add_destination(r, address_of(r, bits(word, 8, 7)), definition_size(r, 1))
+    if count and is_lane_control(r, codes[0], False):
+        source = take_lane_control(r, codes[0], False, False)
+        if source < 0:
+            return invalid(r)
+        codes[0] = <uint32_t>source
+    for i in range(count):
+        if i == count - 1 and (flags & opcode_flag_tied or (swaps(opcode) and i == 1)):
+            add_source(r, r.out.destination[0], r.out.destination_bytes[0])
+        elif i < 3:
+            address = address_of(r, codes[i])
+            number = operand_size(r, i)
+            if number == 2 and (modifier_opsel(m) >> i) & 1 and (codes[i] >= 256 or codes[i] < 128):
+                address += 2
+            add_source(r, address, <uint8_t>number)
+    if swaps(opcode):
+        add_destination(r, r.out.source[0], r.out.source_bytes[0])
+    return finish(r)
+
+
+cdef inline bint swaps(uint32_t opcode) noexcept nogil:
+    return opcode == op_v_swap_b32 or opcode == op_v_swap_b16 or opcode == op_v_swaprel_b32
+
+
+cdef int decode_vop3p_words(Reader *r) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t high, i, code
+    cdef uint64_t m = 0
+    cdef int source
+    if not begin(r, decode_vop3p[r.generation * decode_vop3p_width + bits(word, 16, 7)]
+                 if bits(word, 16, 7) < decode_vop3p_width else <uint16_t>op_invalid, format_vop3p, 2):
+        return invalid(r)
+    high = r.words[1]
+    m = modifier_set_neg_hi(m, bits(word, 8, 3))
+    m = modifier_set_opsel(m, bits(word, 11, 3))
+    m = modifier_set_opsel_hi(m, bits(high, 27, 2) | bits(word, 14, 1) << 2)
+    m = modifier_set_clamp(m, bits(word, 15, 1))
+    m = modifier_set_neg(m, bits(high, 29, 3))
+    r.out.modifiers = m
+    add_destination(r, vgpr(bits(word, 0, 8)), definition_size(r, 0))
+    for i in range(opcode_operand_count[r.out.opcode]):
+        code = bits(high, 9 * i, 9)
+        if code == 255 and r.level < gfx10:
+            return invalid(r)
+        if i == 0 and is_lane_control(r, code, False):
+            source = take_lane_control(r, code, False, False)
+            if source < 0:
+                return invalid(r)
+            code = <uint32_t>source
+        add_source(r, address_of(r, code), operand_size(r, i))
+    return finish(r)
+
+
+cdef int decode_vinterp_words(Reader *r) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t high, i
+    cdef uint64_t m = 0
+    cdef uint32_t number = bits(word, 16, 5)
+    if not begin(r, decode_vinterp_inreg[r.generation * decode_vinterp_inreg_width + number]
+                 if number < decode_vinterp_inreg_width else <uint16_t>op_invalid, format_vinterp_inreg, 2):
+        return invalid(r)
+    high = r.words[1]
+    m = modifier_set_wait_exp(m, bits(word, 8, 3))
+    m = modifier_set_opsel(m, bits(word, 11, 4))
+    m = modifier_set_clamp(m, bits(word, 15, 1))
+    m = modifier_set_neg(m, bits(high, 29, 3))
+    r.out.modifiers = m
+    add_destination(r, vgpr(bits(word, 0, 8)), definition_size(r, 0))
+    for i in range(opcode_operand_count[r.out.opcode]):
+        add_source(r, address_of(r, bits(high, 9 * i, 9)), operand_size(r, i))
+    return finish(r)
+
+
+cdef int decode_vintrp_word(Reader *r) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    cdef uint64_t m = 0
+    if not begin(r, decode_vintrp[r.generation * decode_vintrp_width + bits(word, 16, 2)], format_vintrp, 1):
+        return invalid(r)
+    m = modifier_set_ldsdir_channel(m, bits(word, 8, 2))
+    r.out.modifiers = modifier_set_ldsdir_attr(m, bits(word, 10, 6))
+    add_destination(r, vgpr(bits(word, 18, 8)), 4)
+    if r.out.opcode == op_v_interp_mov_f32:
+        r.out.immediate = bits(word, 0, 8)
+    else:
+        add_source(r, vgpr(bits(word, 0, 8)), 4)
+    return finish(r)
+
+
+cdef int decode_vopd_words(Reader *r) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t high
+    cdef uint16_t second
+    cdef uint32_t x = bits(word, 22, 4)
+    cdef uint32_t y = bits(word, 17, 5)
+    cdef bint literal
+    if x >= decode_vopd_width or y >= decode_vopd_y_width:
+        return invalid(r)
+    second = decode_vopd_y[r.generation * decode_vopd_y_width + y]
+    if second == op_invalid or not begin(r, decode_vopd[r.generation * decode_vopd_width + x], format_vopd, 2):
+        return invalid(r)
+    high = r.words[1]
+    add_source(r, address_of(r, bits(word, 0, 9)), 4)
+    add_source(r, vgpr(bits(word, 9, 8)) if r.out.opcode != op_v_dual_mov_b32 else <uint16_t>register_none, 4)
+    add_source(r, address_of(r, bits(high, 0, 9)), 4)
+    add_source(r, vgpr(bits(high, 9, 8)) if second != op_v_dual_mov_b32 else <uint16_t>register_none, 4)
+    add_destination(r, vgpr(bits(high, 24, 8)), 4)
+    # the halves write registers of different parity; the encoding drops the low bit of the second
+    add_destination(r, vgpr(bits(high, 17, 7) << 1 | (~bits(high, 24, 1) & 1)), 4)
+    r.out.modifiers = modifier_set_vopd_opcode_y(0, second)
+    literal = (r.out.opcode == op_v_dual_fmaak_f32 or r.out.opcode == op_v_dual_fmamk_f32
+               or second == op_v_dual_fmaak_f32 or second == op_v_dual_fmamk_f32)
+    if literal and not take_literal(r):
+        return invalid(r)
+    return finish(r)
+
+
+# ---------------------------------------------------------------------------------------------------------------- LDS
+cdef int decode_ds_words(Reader *r) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t high, flags, i, field
+    cdef uint32_t number = bits(word, 18, 8) if r.level >= gfx10 else bits(word, 17, 8)
+    if not begin(r, decode_ds[r.generation * decode_ds_width + number], format_ds, 2):
+        return invalid(r)
+    high = r.words[1]
+    flags = opcode_flags[r.out.opcode]
+    if flags & opcode_flag_two_offsets:
+        r.out.immediate = bits(word, 0, 8) | bits(word, 8, 8) << 16
+    else:
+        r.out.immediate = bits(word, 0, 16)
+    if r.level < gfx12:
+        r.out.modifiers = modifier_set_gds(0, bits(word, 17, 1) if r.level >= gfx10 else bits(word, 16, 1))
+    if opcode_definition_count[r.out.opcode]:
+        add_destination(r, vgpr(bits(high, 24, 8)), definition_size(r, 0))
+    field = 8 if flags & opcode_flag_no_address else 0
+    for i in range(opcode_operand_count[r.out.opcode]):
+        add_source(r, vgpr(bits(high, field, 8)), operand_size(r, i))
+        field += 8
+    return finish(r)
+
+
+cdef int decode_ldsdir_word(Reader *r) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    cdef uint64_t m = 0
+    if bits(word, 20, 2) >= decode_ldsdir_width:
+        return invalid(r)
+    if not begin(r, decode_ldsdir[r.generation * decode_ldsdir_width + bits(word, 20, 2)], format_ldsdir, 1):
+        return invalid(r)
+    m = modifier_set_ldsdir_channel(m, bits(word, 8, 2))
+    m = modifier_set_ldsdir_attr(m, bits(word, 10, 6))
+    m = modifier_set_wait_vdst(m, bits(word, 16, 4))
+    if r.level >= gfx12:
+        m = modifier_set_wait_vsrc(m, bits(word, 23, 1))
+    r.out.modifiers = m
+    add_destination(r, vgpr(bits(word, 0, 8)), 4)
+    return finish(r)
+
+
+# --------------------------------------------------------------------------------------------------------------- buffers
+cdef inline uint64_t cache_policy_12(uint64_t m, uint32_t word, uint32_t scope) noexcept nogil:
+    m = modifier_set_cache_scope(m, bits(word, scope, 2))
+    return modifier_set_cache_temporal_hint(m, bits(word, scope + 2, 3))
+
+
+# True when an atomic returns the old value (glc before GFX12, bit 0 of the temporal hint there).
+cdef inline bint atomic_returns(const Reader *r) noexcept nogil:
+    return modifier_cache_temporal_hint(r.out.modifiers) & 1 if r.level >= gfx12 else modifier_cache_glc(r.out.modifiers)
+
+
+cdef inline bint compares(uint32_t opcode) noexcept nogil:
+    """Compare-and-swap: the data register holds the new value and the expected one, the result is half as wide."""
+    return (opcode == op_buffer_atomic_cmpswap or opcode == op_buffer_atomic_cmpswap_x2
+            or opcode == op_buffer_atomic_fcmpswap or opcode == op_buffer_atomic_fcmpswap_x2
+            or opcode == op_flat_atomic_cmpswap or opcode == op_flat_atomic_cmpswap_x2
+            or opcode == op_flat_atomic_fcmpswap or opcode == op_flat_atomic_fcmpswap_x2
+            or opcode == op_global_atomic_cmpswap or opcode == op_global_atomic_cmpswap_x2
+            or opcode == op_global_atomic_fcmpswap or opcode == op_global_atomic_fcmpswap_x2)
+
+
+# Data register of a memory access: the destination of loads, a source of stores, both for atomics that return.
+cdef void add_memory_data(Reader *r, uint16_t load, uint16_t store, uint32_t address_operands, uint32_t extra) noexcept nogil:
+    cdef uint32_t size
+    if opcode_definition_count[r.out.opcode]:
+        add_destination(r, load, <uint8_t>(definition_size(r, 0) + extra))
+    elif opcode_operand_count[r.out.opcode] > address_operands:
+        size = operand_size(r, address_operands)
+        add_source(r, store, <uint8_t>size)
+        if opcode_flags[r.out.opcode] & 4 and atomic_returns(r):
+            if compares(r.out.opcode):
+                size >>= 1
+            add_destination(r, load, <uint8_t>(size + extra))
+
+
+cdef int decode_buffer_words(Reader *r, bint typed) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t high, third, number, length
+    cdef uint64_t m = 0
+    cdef uint16_t opcode, vaddr, vdata, resource, soffset
+    length = 3 if r.level >= gfx12 else 2
+    if r.available < length:
+        return invalid(r)
+    high = r.words[1]
+    third = 0
+    if r.level >= gfx12:
+        number = bits(word, 14, 4 if typed else 7)
+    elif typed:
+        number = bits(word, 16, 3) | bits(high, 21, 1) << 3 if gfx10 <= r.level < gfx11 else bits(word, 15, 4)
+    elif r.level >= gfx11:
+        number = bits(word, 18, 8)
+    elif r.level >= gfx10:
+        number = bits(word, 18, 7) | bits(word, 25, 1) << 7
+    else:
+        number = bits(word, 18, 7)
+    if typed:
+        opcode = decode_mtbuf[r.generation * decode_mtbuf_width + number]
+    else:
+        opcode = decode_mubuf[r.generation * decode_mubuf_width + number] if number < decode_mubuf_width else op_invalid
+    if not begin(r, opcode, format_mtbuf if typed else format_mubuf, length):
+        return invalid(r)
+    if r.level >= gfx12:
+        third = r.words[2]
+        soffset = address_of(r, bits(word, 0, 7))
+        m = modifier_set_tfe(m, bits(word, 22, 1))
+        vdata = vgpr(bits(high, 0, 8))
+        resource = <uint16_t>(bits(high, 9, 9) * 4)
+        m = cache_policy_12(m, high, 18)
+        if typed:
+            m = modifier_set_format(m, bits(high, 23, 7))
+        m = modifier_set_offen(m, bits(high, 30, 1))
+        m = modifier_set_idxen(m, bits(high, 31, 1))
+        vaddr = vgpr(bits(third, 0, 8))
+        r.out.immediate = sign_extended(bits(third, 8, 24), 24)
+    else:
+        r.out.immediate = bits(word, 0, 12)
+        vaddr = vgpr(bits(high, 0, 8))
+        vdata = vgpr(bits(high, 8, 8))
+        resource = <uint16_t>(bits(high, 16, 5) * 16)
+        soffset = address_of(r, bits(high, 24, 8))
+        m = modifier_set_cache_glc(m, bits(word, 14, 1))
+        if typed:
+            m = modifier_set_format(m, bits(word, 19, 7))
+        if r.level >= gfx11:
+            m = modifier_set_cache_slc(m, bits(word, 12, 1))
+            m = modifier_set_cache_dlc(m, bits(word, 13, 1))
+            m = modifier_set_tfe(m, bits(high, 21, 1))
+            m = modifier_set_offen(m, bits(high, 22, 1))
+            m = modifier_set_idxen(m, bits(high, 23, 1))
+        else:
+            m = modifier_set_offen(m, bits(word, 12, 1))
+            m = modifier_set_idxen(m, bits(word, 13, 1))
+            m = modifier_set_tfe(m, bits(high, 23, 1))
+            if r.level >= gfx10:
+                m = modifier_set_cache_dlc(m, bits(word, 15, 1))
+            if typed or r.level >= gfx10:
+                m = modifier_set_cache_slc(m, bits(high, 22, 1))
+            else:
+                m = modifier_set_cache_slc(m, bits(word, 17, 1))
+            if not typed:
+                m = modifier_set_lds(m, bits(word, 16, 1))
+    if not modifier_offen(m) and not modifier_idxen(m):
+        vaddr = register_none
+    r.out.modifiers = m
+    if opcode_operand_count[opcode] == 0 and opcode_definition_count[opcode] == 0:
+        r.out.immediate = 0
+        return finish(r)
+    add_source(r, resource, 16)
+    add_source(r, vaddr, 8 if modifier_offen(m) and modifier_idxen(m) else 4)
+    add_source(r, soffset, 4)
+    if not modifier_lds(m):
+        add_memory_data(r, vdata, vdata, 3, 4 if modifier_tfe(m) else 0)
+    return finish(r)
+
+
+# ----------------------------------------------------------------------------------------------------------- flat memory
+cdef uint16_t flat_opcode(const Reader *r, uint32_t segment, uint32_t number) noexcept nogil:
+    if segment == 0:
+        return decode_flat[r.generation * decode_flat_width + number] if number < decode_flat_width else <uint16_t>op_invalid
+    if segment == 1:
+        if number < decode_scratch_width:
+            return decode_scratch[r.generation * decode_scratch_width + number]
+    elif segment == 2 and number < decode_global_width:
+        return decode_global[r.generation * decode_global_width + number]
+    return op_invalid
+
+
+cdef int decode_flat_words(Reader *r) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t high, segment, number, saddr_code, length, width, size
+    cdef uint64_t m = 0
+    cdef uint16_t vaddr, saddr, load, store
+    cdef bint has_vaddr, has_saddr
+    length = 3 if r.level >= gfx12 else 2
+    if r.available < length:
+        return invalid(r)
+    high = r.words[1]
+    if r.level >= gfx12:
+        segment, number = bits(word, 24, 2), bits(word, 14, 8)
+    elif r.level >= gfx11:
+        segment, number = bits(word, 16, 2), bits(word, 18, 7)
+    else:
+        segment, number = bits(word, 14, 2), bits(word, 18, 7)
+    if r.level < gfx9:
+        segment = 0
+    if not begin(r, flat_opcode(r, segment, number), format_flat + (2 if segment == 1 else segment >> 1), length):
+        return invalid(r)
+    if r.level >= gfx12:
+        saddr_code = bits(word, 0, 7)
+        load = vgpr(bits(high, 0, 8))
+        store = vgpr(bits(high, 23, 8))
+        has_vaddr = bits(high, 17, 1)
+        m = cache_policy_12(m, high, 18)
+        vaddr = vgpr(bits(r.words[2], 0, 8))
+        r.out.immediate = sign_extended(bits(r.words[2], 8, 24), 24)
+    else:
+        vaddr = vgpr(bits(high, 0, 8))
+        store = vgpr(bits(high, 8, 8))
+        saddr_code = bits(high, 16, 7)
+        has_vaddr = bits(high, 23, 1)
+        load = vgpr(bits(high, 24, 8))
+        if r.level >= gfx11:
+            m = modifier_set_cache_dlc(m, bits(word, 13, 1))
+            m = modifier_set_cache_glc(m, bits(word, 14, 1))
+            m = modifier_set_cache_slc(m, bits(word, 15, 1))
+        else:
+            m = modifier_set_cache_glc(m, bits(word, 16, 1))
+            m = modifier_set_cache_slc(m, bits(word, 17, 1))
+            m = modifier_set_lds(m, bits(word, 13, 1))
+            if r.level >= gfx10:
+                m = modifier_set_cache_dlc(m, bits(word, 12, 1))
+        if r.level >= gfx9:
+            width = 12 if gfx10 <= r.level < gfx11 else 13
+            # flat addresses take unsigned offsets of one bit less
+            if segment == 0:
+                r.out.immediate = bits(word, 0, width - 1)
+            else:
+                r.out.immediate = sign_extended(bits(word, 0, width), width)
+    has_saddr = segment != 0 and saddr_code != 0x7f and not (r.level >= gfx10 and address_of(r, saddr_code) == register_null)
+    if segment == 1:
+        if r.level < gfx11:
+            has_vaddr = saddr_code == 0x7f if r.level < gfx10 else saddr_code == 0x7d
+    else:
+        has_vaddr = True
+    saddr = address_of(r, saddr_code) if has_saddr else <uint16_t>register_none
+    r.out.modifiers = m
+    if opcode_operand_count[r.out.opcode] == 0 and opcode_definition_count[r.out.opcode] == 0:
+        return finish(r)
+    if opcode_flags[r.out.opcode] & opcode_flag_no_address or not has_vaddr:
+        vaddr = register_none
+    size = 4 if segment == 1 or (segment == 2 and has_saddr) else 8
+    add_source(r, vaddr, <uint8_t>size)
+    add_source(r, saddr, 8 if segment == 2 else 4)
+    add_memory_data(r, load, store, 1 if segment == 0 else 2, 0)
+    return finish(r)
+
+
+# -------------------------------------------------------------------------------------------------------- images, exports
+cdef int decode_mimg_words(Reader *r, bint sample) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t high, number, length, extra, i
+    cdef uint64_t m = 0
+    cdef uint16_t vdata, resource, sampler
+    cdef uint32_t addresses[13]
+    cdef uint32_t count = 1
+    length = 3 if r.level >= gfx12 else 2
+    if r.available < length:
+        return invalid(r)
+    high = r.words[1]
+    sampler = register_none
+    if r.level >= gfx12:
+        number = bits(word, 14, 8)
+    elif r.level >= gfx11:
+        number = bits(word, 18, 8)
+    else:
+        number = bits(word, 18, 7) | (bits(word, 0, 1) << 7 if r.level >= gfx10 else 0)
+    if not begin(r, decode_mimg[r.generation * decode_mimg_width + number], format_mimg, length):
+        return invalid(r)
+    vdata = vgpr(bits(high, 0, 8) if r.level >= gfx12 else bits(high, 8, 8))
+    if r.level >= gfx12:
+        m = modifier_set_dim(m, bits(word, 0, 3))
+        m = modifier_set_r128(m, bits(word, 4, 1))
+        m = modifier_set_d16(m, bits(word, 5, 1))
+        m = modifier_set_a16(m, bits(word, 6, 1))
+        m = modifier_set_dmask(m, bits(word, 22, 4))
+        m = cache_policy_12(m, high, 18)
+        resource = <uint16_t>(bits(high, 9, 9) * 4)
+        for i in range(4):
+            addresses[i] = bits(r.words[2], 8 * i, 8)
+        count = 4
+        if sample:
+            m = modifier_set_image_tfe(m, bits(word, 3, 1))
+            m = modifier_set_unrm(m, bits(word, 13, 1))
+            m = modifier_set_lwe(m, bits(high, 8, 1))
+            sampler = <uint16_t>(bits(high, 23, 9) * 4)
+        else:
+            m = modifier_set_image_tfe(m, bits(high, 23, 1))
+            addresses[4] = bits(high, 24, 8)
+            count = 5
+    else:
+        addresses[0] = bits(high, 0, 8)
+        resource = <uint16_t>(bits(high, 16, 5) * 16)
+        m = modifier_set_dmask(m, bits(word, 8, 4))
+        m = modifier_set_r128(m, bits(word, 15, 1))
+        if r.level >= gfx11:
+            extra = bits(word, 0, 1)
+            m = modifier_set_dim(m, bits(word, 2, 3))
+            m = modifier_set_unrm(m, bits(word, 7, 1))
+            m = modifier_set_cache_slc(m, bits(word, 12, 1))
+            m = modifier_set_cache_dlc(m, bits(word, 13, 1))
+            m = modifier_set_cache_glc(m, bits(word, 14, 1))
+            m = modifier_set_a16(m, bits(word, 16, 1))
+            m = modifier_set_d16(m, bits(word, 17, 1))
+            m = modifier_set_image_tfe(m, bits(high, 21, 1))
+            m = modifier_set_lwe(m, bits(high, 22, 1))
+            sampler = <uint16_t>(bits(high, 26, 5) * 16)
+        else:
+            extra = bits(word, 1, 2) if r.level >= gfx10 else 0
+            m = modifier_set_unrm(m, bits(word, 12, 1))
+            m = modifier_set_cache_glc(m, bits(word, 13, 1))
+            m = modifier_set_image_tfe(m, bits(word, 16, 1))
+            m = modifier_set_lwe(m, bits(word, 17, 1))
+            m = modifier_set_cache_slc(m, bits(word, 25, 1))
+            m = modifier_set_d16(m, bits(high, 31, 1))
+            sampler = <uint16_t>(bits(high, 21, 5) * 16)
+            if r.level >= gfx10:
+                m = modifier_set_dim(m, bits(word, 3, 3))
+                m = modifier_set_cache_dlc(m, bits(word, 7, 1))
+                m = modifier_set_a16(m, bits(high, 30, 1))
+            else:
+                m = modifier_set_da(m, bits(word, 14, 1))
+                if r.level >= gfx9:
+                    m = modifier_set_r128(modifier_set_a16(m, bits(word, 15, 1)), 0)
+        if r.available < 2 + extra:
+            return invalid(r)
+        for i in range(extra * 4):
+            addresses[1 + i] = bits(r.words[2 + (i >> 2)], 8 * (i & 3), 8)
+        count += extra * 4
+        r.length += extra
+    r.out.modifiers = m
+    add_source(r, resource, 16 if modifier_r128(m) else 32)
+    add_source(r, sampler, 16)
+    add_source(r, vdata, 4)
+    for i in range(count):
+        add_source(r, vgpr(addresses[i]), 4)
+    return finish(r)
+
+
+cdef int decode_exp_words(Reader *r) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t i
+    cdef uint64_t m = 0
+    if not begin(r, op_exp, format_exp, 2):
+        return invalid(r)
+    m = modifier_set_exp_enabled_mask(m, bits(word, 0, 4))
+    m = modifier_set_exp_target(m, bits(word, 4, 6))
+    m = modifier_set_exp_done(m, bits(word, 11, 1))
+    if r.level >= gfx11:
+        m = modifier_set_exp_row(m, bits(word, 13, 1))
+    else:
+        m = modifier_set_exp_compressed(m, bits(word, 10, 1))
+        m = modifier_set_exp_valid_mask(m, bits(word, 12, 1))
+    r.out.modifiers = m
+    for i in range(4):
+        add_source(r, vgpr(bits(r.words[1], 8 * i, 8)), 4)
+    return finish(r)
+
+
+# -------------------------------------------------------------------------------------------------------------- dispatch
+cdef int decode_vector(Reader *r) noexcept nogil:
+    """Words that start with a zero bit: VOP2, and VOPC and VOP1 in its two last opcodes."""
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t number = bits(word, 25, 6)
+    if number == 62:
+        return decode_vop_short(r, decode_vopc[r.generation * decode_vopc_width + bits(word, 17, 8)], format_vopc)
+    if number == 63:
+        number = bits(word, 9, 8)
+        return decode_vop_short(r, decode_vop1[r.generation * decode_vop1_width + number]
+                                if number < decode_vop1_width else <uint16_t>op_invalid, format_vop1)
+    return decode_vop_short(r, decode_vop2[r.generation * decode_vop2_width + number]
+                            if number < decode_vop2_width else <uint16_t>op_invalid, format_vop2)
+
+
+cdef int decode_wide_9(Reader *r, uint32_t head) noexcept nogil:
+    """Encodings of 64 bits and more on GFX8 and GFX9."""
+    if head == 0x30:
+        return decode_smem_words(r)
+    if head == 0x31:
+        return decode_exp_words(r)
+    if head == 0x34:
+        if r.words[0] >> 23 == 0x1a7 and r.level >= gfx9:
+            return decode_vop3p_words(r)
+        return decode_vop3_words(r)
+    if head == 0x35:
+        return decode_vintrp_word(r)
+    if head == 0x36:
+        return decode_ds_words(r)
+    if head == 0x37:
+        return decode_flat_words(r)
+    if head == 0x38:
+        return decode_buffer_words(r, False)
+    if head == 0x3a:
+        return decode_buffer_words(r, True)
+    if head == 0x3c:
+        return decode_mimg_words(r, False)
+    return invalid(r)
+
+
+cdef int decode_wide_10(Reader *r, uint32_t head) noexcept nogil:
+    """The same on GFX10 and later."""
+    cdef uint32_t top = r.words[0] >> 24
+    if head == 0x3d:
+        return decode_smem_words(r)
+    if head == 0x35:
+        return decode_vop3_words(r)
+    if top == 0xcc:
+        return decode_vop3p_words(r)
+    if head == 0x36:
+        return decode_ds_words(r)
+    if head == 0x3e:
+        return decode_exp_words(r)
+    if head == 0x32:
+        return decode_vopd_words(r) if r.level >= gfx11 else decode_vintrp_word(r)
+    if r.level >= gfx11 and top == 0xcd:
+        return decode_vinterp_words(r)
+    if r.level >= gfx11 and top == 0xce:
+        return decode_ldsdir_word(r)
+    if r.level >= gfx12:
+        if head == 0x31:
+            return decode_buffer_words(r, bits(r.words[0], 21, 1) != 0)
+        if head == 0x3b:
+            return decode_flat_words(r)
+        if head == 0x34 or head == 0x39:
+            return decode_mimg_words(r, head == 0x39)
+        return invalid(r)
+    if head == 0x37:
+        return decode_flat_words(r)
+    if head == 0x38:
+        return decode_buffer_words(r, False)
+    if head == 0x3a:
+        return decode_buffer_words(r, True)
+    if head == 0x3c:
+        return decode_mimg_words(r, False)
+    return invalid(r)
+
+
+cdef int decode(const uint32_t *words, uint32_t available, uint32_t gfx_level, Decoded *out) noexcept nogil:
+    cdef Reader r
+    cdef uint32_t head = words[0] >> 26
+    r.words = words
+    r.available = available
+    r.level = gfx_level
+    r.generation = isa_generation(gfx_level)
+    r.length = 1
+    r.out = out
+    out.source_count = 0
+    out.destination_count = 0
+    out.has_literal = 0
+    out.literal = 0
+    out.immediate = 0
+    out.modifiers = 0
+    if head < 0x20:
+        return decode_vector(&r)
+    if head < 0x30:
+        return decode_scalar(&r)
+    return decode_wide_10(&r, head) if gfx_level >= gfx10 else decode_wide_9(&r, head)
+
+
+# --------------------------------------------------------------------------------------------------------- Python's view
+def decode_words(const uint32_t[::1] words, uint32_t gfx_level, uint32_t position=0):
+    """Decode one instruction.
+
+    Parameters
+    ----------
+    words
+        Machine code.
+    gfx_level
+        A value of ``gfx*``, such as 90 or 103.
+    position
+        Index of the first dword.
+
+    Returns
+    -------
+    dict
+        The fields of ``Decoded``.
+    """
+    cdef Decoded d
+    if position >= <uint32_t>words.shape[0]:
+        raise IndexError("position is beyond the code")
+    decode(&words[position], <uint32_t>(words.shape[0] - position), gfx_level, &d)
+    return {
+        "opcode": d.opcode, "format": d.format, "dwords": d.dwords,
+        "sources": [d.source[i] for i in range(d.source_count)],
+        "source_bytes": [d.source_bytes[i] for i in range(d.source_count)],
+        "destinations": [d.destination[i] for i in range(d.destination_count)],
+        "destination_bytes": [d.destination_bytes[i] for i in range(d.destination_count)],
+        "literal": d.literal if d.has_literal else None, "immediate": d.immediate, "modifiers": d.modifiers,
+    }
