@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import sys
 from pathlib import Path
 
 
@@ -31,6 +32,7 @@ def main() -> None:
         if specification is None or specification.loader is None:
             raise RuntimeError(f"cannot load {script}")
         module = importlib.util.module_from_spec(specification)
+        sys.modules[script.stem] = module
         specification.loader.exec_module(module)
         for name, text in module.generate(options.source).items():
             write_if_changed(options.output / name, text)

@@ -1,0 +1,302 @@
+"""Algebraic simplification: rewrites scalar ALU trees by the rules of ``pyaco/nir/data/algebraic.txt``.
+
+Needs: scalar ALU (vector instructions are left alone). Guarantees: valid NIR; the root keeps its id, new instructions stand
+before it. Run to a fixed point with constant folding, copy propagation and dead code elimination between.
+
+A rule is matched top down against the tree under an instruction, trying both orders of commutative operands; letters bind
+(value, component) pairs.
+"""
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from algebraic_tables cimport (
+    condition_low_mask, condition_narrows, condition_none, condition_power_of_two, condition_reciprocal_is_exact,
+    condition_shifts_fit, condition_sum_is_32, pattern_bits, pattern_children, pattern_flags, pattern_kind,
+    pattern_opcode, pattern_value, rule_condition, rule_letters, rule_pattern, rule_replacement, rules_of,
+)
+from nir_opcodes cimport (
+    alu_input_count, alu_input_types_flat, alu_max_inputs, alu_mov, alu_output_size, alu_output_type, alu_properties,
+)
+
+from pyaco._core.common.table cimport table_append_many
+from pyaco._core.ir.shader cimport (
+    Shader, ShaderData, ShaderRewrite, block_walk_next, nir_alu, nir_constant, nir_exact, nir_instruction_new,
+    nir_load_const, node_first_block, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
+    shader_rewrite_end, source_set, source_swizzle, source_value, swizzle_component,
+)
+from pyaco._core.nir.evaluate cimport double_to_half
+
+cdef enum:
+    node_opcode = 0
+    node_variable = 1
+    node_integer = 2
+    node_float = 3
+    max_letters = 26
+    max_rewrites = 16             # of one root in one visit; rules that feed each other end here
+
+cdef struct Match:
+    uint32_t[26] value            # 0: unbound
+    uint8_t[26] component
+    uint32_t swaps                # bit n: the n-th commutative node met is matched with its operands exchanged
+    uint32_t commutative          # commutative nodes met so far
+    bint exact                    # a matched instruction is exact
+
+
+cdef uint64_t _pattern_constant(uint32_t node, int bits) noexcept nogil:
+    cdef double value
+    cdef float single
+    cdef uint32_t low
+    if pattern_kind[node] == node_integer:
+        return pattern_value[node] if bits == 64 else pattern_value[node] & ((<uint64_t>1 << bits) - 1)
+    if bits == 64:
+        return pattern_value[node]
+    memcpy(&value, &pattern_value[node], 8)
+    if bits == 16:
+        return double_to_half(value, False)
+    single = <float>value
+    memcpy(&low, &single, 4)
+    return low
+
+
+cdef bint _match(const ShaderData *s, Match *m, uint32_t node, uint32_t value, uint32_t component) noexcept nogil:
+    cdef uint32_t letter
+    cdef bint is_constant = s.instructions.kind[value] == nir_load_const
+    if pattern_bits[node] and s.instructions.bit_size[value] != pattern_bits[node]:
+        return False
+    if pattern_kind[node] == node_variable:
+        if pattern_flags[node] & 2 and not is_constant:
+            return False
+        letter = <uint32_t>pattern_value[node]
+        if m.value[letter]:
+            return m.value[letter] == value and m.component[letter] == component
+        m.value[letter] = value
+        m.component[letter] = <uint8_t>component
+        return True
+    if pattern_kind[node] != node_opcode:
+        if not is_constant or (pattern_kind[node] == node_float and s.instructions.bit_size[value] < 16):
+            return False
+        return (s.constants.value[s.instructions.data[value] + component]
+                == _pattern_constant(node, s.instructions.bit_size[value]))
+    return _match_instruction(s, m, node, value)
+
+
+cdef bint _match_instruction(const ShaderData *s, Match *m, uint32_t node, uint32_t value) noexcept nogil:
+    cdef int opcode = pattern_opcode[node]
+    cdef uint32_t i
+    cdef uint32_t source
+    cdef bint swapped = False
+    if (s.instructions.kind[value] != nir_alu or s.instructions.opcode[value] != opcode
+            or s.instructions.components[value] != 1):
+        return False
+    if s.instructions.flags[value] & nir_exact:
+        if pattern_flags[node] & 1:
+            return False
+        m.exact = True
+    if alu_properties[opcode] & 1:
+        swapped = (m.swaps >> m.commutative) & 1
+        m.commutative += 1
+    for i in range(alu_input_count[opcode]):
+        source = 1 - i if swapped and i < 2 else i
+        if not _match(s, m, pattern_children[node * 4 + i], source_value(s, value, source),
+                      swizzle_component(source_swizzle(s, value, source), 0)):
+            return False
+    return True
+
+
+cdef uint64_t _bound_constant(const ShaderData *s, const Match *m, int rule, int which) noexcept nogil:
+    cdef uint32_t letter = rule_letters[rule * 2 + which]
+    return s.constants.value[s.instructions.data[m.value[letter]] + m.component[letter]]
+
+
+cdef bint _reciprocal_is_exact(uint64_t bits, int size) noexcept nogil:
+    """A power of two whose reciprocal is normal as well."""
+    cdef uint64_t exponent
+    if size == 16:
+        exponent = (bits >> 10) & 0x1f
+        return bits & 0x3ff == 0 and 0 < exponent < 29
+    if size == 32:
+        exponent = (bits >> 23) & 0xff
+        return bits & 0x7fffff == 0 and 0 < exponent < 253
+    exponent = (bits >> 52) & 0x7ff
+    return bits & 0xfffffffffffffULL == 0 and 0 < exponent < 2045
+
+
+cdef bint _condition_holds(const ShaderData *s, const Match *m, int rule, uint32_t root) noexcept nogil:
+    cdef int condition = rule_condition[rule]
+    cdef uint32_t letter = rule_letters[rule * 2]
+    cdef uint64_t a
+    if condition == condition_none:
+        return True
+    if condition == condition_narrows:
+        return s.instructions.bit_size[m.value[letter]] > s.instructions.bit_size[root]
+    a = _bound_constant(s, m, rule, 0)
+    if condition == condition_power_of_two:
+        return a != 0 and a & (a - 1) == 0
+    if condition == condition_low_mask:
+        return a != 0 and a & (a + 1) == 0 and a != 0xffffffffU
+    if condition == condition_reciprocal_is_exact:
+        return _reciprocal_is_exact(a, s.instructions.bit_size[root])
+    if condition == condition_sum_is_32:
+        return a + _bound_constant(s, m, rule, 1) == 32 and a != 0 and a != 32
+    if condition == condition_shifts_fit:
+        return a + _bound_constant(s, m, rule, 1) < s.instructions.bit_size[root]
+    return False
+
+
+cdef int _unsized_bits(const ShaderData *s, const Match *m, uint32_t node, int expected) noexcept nogil:
+    """Bit size of the unsized operands of a replacement node, as far as its letters tell; else that of its result."""
+    cdef int opcode = pattern_opcode[node]
+    cdef uint32_t child
+    cdef int bits
+    cdef int i
+    if pattern_kind[node] == node_variable:
+        return s.instructions.bit_size[m.value[pattern_value[node]]]
+    if pattern_kind[node] != node_opcode:
+        return 0
+    for i in range(alu_input_count[opcode]):
+        if alu_input_types_flat[opcode * alu_max_inputs + i] & 0xff:
+            continue
+        child = pattern_children[node * 4 + i]
+        if pattern_kind[child] == node_opcode and alu_output_type[pattern_opcode[child]] & 0xff:
+            bits = alu_output_type[pattern_opcode[child]] & 0xff
+        else:
+            bits = _unsized_bits(s, m, child, 0)
+        if bits:
+            return bits
+    return expected
+
+
+cdef uint64_t _build(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint32_t node, int expected) except 0 nogil:
+    """Emit a replacement tree below the root; returns value | component << 32."""
+    cdef uint32_t value
+    cdef uint32_t letter
+    if pattern_kind[node] == node_variable:
+        letter = <uint32_t>pattern_value[node]
+        return m.value[letter] | (<uint64_t>m.component[letter] << 32)
+    if pattern_kind[node] == node_opcode:
+        value = nir_instruction_new(s, nir_alu, pattern_opcode[node], 1, 0, alu_input_count[pattern_opcode[node]])
+        _fill(s, rewrite, m, node, value, expected)
+    else:
+        value = nir_constant(s, _pattern_constant(node, expected), expected)
+    shader_rewrite_emit(rewrite, value)
+    return value
+
+
+cdef int _fill(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint32_t node, uint32_t target,
+               int expected) except -1 nogil:
+    """Make `target` the instruction of a replacement's opcode node; its operands are emitted before it."""
+    cdef int opcode = pattern_opcode[node]
+    cdef int unsized = _unsized_bits(s, m, node, expected)
+    cdef int bits = alu_output_type[opcode] & 0xff
+    cdef int size
+    cdef uint32_t i
+    cdef uint64_t operand
+    s.instructions.kind[target] = nir_alu
+    s.instructions.opcode[target] = <uint16_t>opcode
+    s.instructions.bit_size[target] = <uint8_t>(bits if bits else unsized)
+    if m.exact:
+        s.instructions.flags[target] |= nir_exact
+    for i in range(alu_input_count[opcode]):
+        size = alu_input_types_flat[opcode * alu_max_inputs + i] & 0xff
+        operand = _build(s, rewrite, m, pattern_children[node * 4 + i], size if size else unsized)
+        source_set(s, target, i, <uint32_t>operand)
+        s.sources.swizzle[s.instructions.source_first[target] + i] = operand >> 32
+    return 0
+
+
+cdef int _replace(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint32_t node, uint32_t root) except -1 nogil:
+    """Turn the root into the replacement, in place."""
+    cdef uint32_t count = 1
+    cdef uint32_t first
+    cdef uint32_t letter
+    cdef int bits = s.instructions.bit_size[root]
+    # The root's own promises about wrapping need not hold for what replaces it.
+    s.instructions.flags[root] &= <uint16_t>nir_exact
+    if pattern_kind[node] == node_integer or pattern_kind[node] == node_float:
+        first = table_append_many(&s.constants.table, 1)
+        s.constants.value[first] = _pattern_constant(node, bits)
+        s.instructions.kind[root] = nir_load_const
+        s.instructions.opcode[root] = 0
+        s.instructions.source_count[root] = 0
+        s.instructions.data[root] = first
+        return 0
+    if pattern_kind[node] == node_opcode:
+        count = alu_input_count[pattern_opcode[node]]
+    # The operands may outnumber the root's: take new rows (the old ones are garbage until the compile ends).
+    first = table_append_many(&s.sources.table, count)
+    s.instructions.source_first[root] = first
+    s.instructions.source_count[root] = <uint16_t>count
+    if pattern_kind[node] == node_opcode:
+        return _fill(s, rewrite, m, node, root, bits)
+    letter = <uint32_t>pattern_value[node]
+    s.instructions.opcode[root] = alu_mov
+    source_set(s, root, 0, m.value[letter])
+    s.sources.swizzle[first] = m.component[letter]
+    return 0
+
+
+cdef bint _try_rule(ShaderData *s, ShaderRewrite *rewrite, int rule, uint32_t root) except -1 nogil:
+    cdef Match m
+    cdef uint32_t swaps = 0
+    cdef uint32_t met = 0         # commutative nodes that any attempt got to: their orders are all worth trying
+    cdef uint32_t i
+    while True:
+        for i in range(max_letters):
+            m.value[i] = 0
+        m.swaps = swaps
+        m.commutative = 0
+        m.exact = False
+        if _match_instruction(s, &m, rule_pattern[rule], root) and _condition_holds(s, &m, rule, root):
+            if pattern_bits[rule_pattern[rule]] in (0, s.instructions.bit_size[root]):
+                _replace(s, rewrite, &m, rule_replacement[rule], root)
+                return True
+        if m.commutative > met:
+            met = m.commutative
+        swaps += 1
+        if swaps >> met:
+            return False
+
+
+cdef bint _simplify(ShaderData *s, ShaderRewrite *rewrite, int group, uint32_t root) except -1 nogil:
+    cdef bint progress = False
+    cdef bint again = True
+    cdef int rewrites = 0
+    cdef int first
+    cdef int count
+    cdef int rule
+    while again and rewrites < max_rewrites and s.instructions.kind[root] == nir_alu:
+        again = False
+        rules_of(group, s.instructions.opcode[root], &first, &count)
+        for rule in range(first, first + count):
+            if _try_rule(s, rewrite, rule, root):
+                again = progress = True
+                rewrites += 1
+                break
+    return progress
+
+
+cdef bint algebraic_run(ShaderData *s, int group) except -1 nogil:
+    cdef ShaderRewrite rewrite
+    cdef bint progress = False
+    cdef uint32_t block = node_first_block(s)
+    cdef uint32_t row
+    cdef uint32_t instruction
+    shader_rewrite_begin(&rewrite, s)
+    while block:
+        shader_rewrite_block(&rewrite, block)
+        for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
+            instruction = s.order.instruction[row]
+            if s.instructions.kind[instruction] == nir_alu and s.instructions.components[instruction] == 1:
+                progress |= _simplify(s, &rewrite, group, instruction)
+            shader_rewrite_emit(&rewrite, instruction)
+        block = block_walk_next(s, block)
+    shader_rewrite_end(&rewrite)
+    return progress
+
+
+def run(Shader shader, bint late=False):
+    """Apply the rules of the main group, or of the late one; True when an instruction changed."""
+    cdef bint progress
+    with nogil:
+        progress = algebraic_run(&shader.data, 1 if late else 0)
+    return progress

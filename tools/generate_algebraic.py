@@ -1,0 +1,154 @@
+"""Tables of the algebraic rules, from ``pyaco/nir/data/algebraic.txt``.
+
+Every pattern and replacement is a tree in one array of nodes; ``algebraic.pyx`` walks them. Kinds of nodes: 0 opcode,
+1 variable, 2 integer constant, 3 float constant.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+
+CONDITIONS = ("", "power_of_two", "shifts_fit", "sum_is_32", "low_mask", "reciprocal_is_exact", "narrows")
+TOKEN = re.compile(r"\s*(~?[a-z_0-9]+(?:@\d+)?\(|#?[a-z](?:@\d+)?(?![a-z_0-9(])|-?\d+\.\d+|-?\d+|[(),])")
+
+
+@dataclass
+class Tables:
+    """Rows of the node arrays."""
+
+    kind: list[int] = field(default_factory=list)
+    opcode: list[str] = field(default_factory=list)
+    value: list[int] = field(default_factory=list)
+    bits: list[int] = field(default_factory=list)
+    flags: list[int] = field(default_factory=list)
+    children: list[list[int]] = field(default_factory=list)
+
+    def add(self, kind: int, opcode: str = "0", value: int = 0, bits: int = 0, flags: int = 0) -> int:
+        """Append a node and return its row."""
+        self.kind.append(kind)
+        self.opcode.append(opcode)
+        self.value.append(value)
+        self.bits.append(bits)
+        self.flags.append(flags)
+        self.children.append([])
+        return len(self.kind) - 1
+
+
+class Parser:
+    """Recursive descent over one expression."""
+
+    def __init__(self, text: str, tables: Tables) -> None:
+        self.tokens = []
+        position = 0
+        while position < len(text.rstrip()):
+            match = TOKEN.match(text, position)
+            if match is None:
+                raise ValueError(f"algebraic rule: cannot read {text[position:]!r}")
+            self.tokens.append(match[1])
+            position = match.end()
+        self.tables = tables
+
+    def take(self) -> str:
+        """Return the next token."""
+        return self.tokens.pop(0)
+
+    def expression(self) -> int:
+        """Parse one expression and return its node."""
+        token = self.take()
+        if token.endswith("("):
+            name, _, bits = token[:-1].lstrip("~").partition("@")
+            node = self.tables.add(0, f"alu_{name}", 0, int(bits or 0), int(token.startswith("~")))
+            while True:
+                child = self.expression()
+                self.tables.children[node].append(child)
+                if self.take() == ")":
+                    return node
+        if re.fullmatch(r"#?[a-z](@\d+)?", token):
+            name, _, bits = token.lstrip("#").partition("@")
+            return self.tables.add(1, "0", ord(name) - ord("a"), int(bits or 0), 2 * token.startswith("#"))
+        if "." in token:
+            return self.tables.add(3, "0", struct.unpack("<Q", struct.pack("<d", float(token)))[0])
+        return self.tables.add(2, "0", int(token) & 0xFFFFFFFFFFFFFFFF)
+
+
+def read_rules(source: Path, tables: Tables) -> list[tuple[int, str, int, int, str, str]]:
+    """Return (group, root opcode, pattern, replacement, condition, condition's letters) of every rule."""
+    rules = []
+    group = 0
+    for line in (source / "pyaco/nir/data/algebraic.txt").read_text().splitlines():
+        text = line.strip()
+        if text.startswith("["):
+            group = ["[main]", "[late]"].index(text)
+        elif text and not text.startswith("#"):
+            pattern, _, rest = text.partition("=>")
+            replacement, _, condition = re.sub(r"\s{2,}if ", " ;", rest).partition(";")
+            name, _, letters = condition.strip().rstrip(")").partition("(")
+            root = Parser(pattern, tables).expression()
+            target = Parser(replacement, tables).expression()
+            rules.append((group, tables.opcode[root], root, target, name, letters.replace(" ", "")))
+    return rules
+
+
+def numbers(kind: str, name: str, values: list[str]) -> str:
+    """Return a C array definition."""
+    return f"static const {kind} {name}[] = {{{', '.join(values)}}};"
+
+
+def generate(source: Path) -> dict[str, str]:
+    """Return the generated files."""
+    tables = Tables()
+    rules = read_rules(source, tables)
+    # Grouped by (group, root opcode); the order within stays that of the file.
+    keys = sorted({(group, opcode) for group, opcode, *_ in rules})
+    ordered = [rule for key in keys for rule in rules if rule[:2] == key]
+    firsts = {key: next(i for i, rule in enumerate(ordered) if rule[:2] == key) for key in keys}
+    counts = {key: sum(rule[:2] == key for rule in ordered) for key in keys}
+    letters = [[str(ord(x) - ord("a")) for x in rule[5].split(",") if x and x.isalpha()] for rule in ordered]
+    flat = [str((children + [0, 0, 0, 0])[i]) for children in tables.children for i in range(4)]
+    header = [
+        "#pragma once",
+        '#include "nir_opcodes.h"',
+        "enum { " + ", ".join(f"condition_{c or 'none'} = {i}" for i, c in enumerate(CONDITIONS)) + " };",
+        numbers("uint8_t", "pattern_kind", list(map(str, tables.kind))),
+        numbers("uint16_t", "pattern_opcode", tables.opcode),
+        numbers("uint64_t", "pattern_value", [f"{value}ull" for value in tables.value]),
+        numbers("uint8_t", "pattern_bits", list(map(str, tables.bits))),
+        numbers("uint8_t", "pattern_flags", list(map(str, tables.flags))),
+        numbers("uint16_t", "pattern_children", flat),
+        numbers("uint16_t", "rule_pattern", [str(rule[2]) for rule in ordered]),
+        numbers("uint16_t", "rule_replacement", [str(rule[3]) for rule in ordered]),
+        numbers("uint8_t", "rule_condition", [str(CONDITIONS.index(rule[4])) for rule in ordered]),
+        numbers("uint8_t", "rule_letters", [(row + ["0", "0"])[i] for row in letters for i in range(2)]),
+        "static inline void rules_of(int group, int opcode, int *first, int *count) {",
+        "    *first = *count = 0;",
+        "    switch (group * 4096 + opcode) {",
+        *(
+            f"    case {group} * 4096 + {opcode}:"
+            f" *first = {firsts[group, opcode]}; *count = {counts[group, opcode]}; break;"
+            for group, opcode in keys
+        ),
+        "    }",
+        "}",
+    ]
+    declarations = [
+        "from libc.stdint cimport uint8_t, uint16_t, uint64_t",
+        "",
+        'cdef extern from "algebraic_tables.h" nogil:',
+        "    enum:",
+        *(f"        condition_{c or 'none'}" for c in CONDITIONS),
+        "    const uint8_t *pattern_kind         # 0 opcode, 1 variable, 2 integer, 3 float",
+        "    const uint16_t *pattern_opcode",
+        "    const uint64_t *pattern_value       # variable number, or constant (floats as double bits)",
+        "    const uint8_t *pattern_bits         # bit size asked for, 0 any",
+        "    const uint8_t *pattern_flags        # 1 inexact, 2 constant variable",
+        "    const uint16_t *pattern_children    # [node * 4 + child]",
+        "    const uint16_t *rule_pattern",
+        "    const uint16_t *rule_replacement",
+        "    const uint8_t *rule_condition",
+        "    const uint8_t *rule_letters         # [rule * 2 + i]: variables of the condition",
+        "    void rules_of(int group, int opcode, int *first, int *count)",
+    ]
+    return {"algebraic_tables.h": "\n".join(header) + "\n", "algebraic_tables.pxd": "\n".join(declarations) + "\n"}
