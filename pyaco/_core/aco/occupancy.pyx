@@ -61,12 +61,17 @@ cdef uint32_t _waves_per_workgroup(const ProgramData *p) noexcept nogil:
     return _ceil_div(p.workgroup_size, p.wave_size)
 
 
+cdef uint32_t _simds(const ProgramData *p) noexcept nogil:
+    """SIMDs over which a workgroup may spread."""
+    return p.device.simds_per_cu * (2 if p.wgp_mode else 1)
+
+
 cdef uint32_t min_waves(const ProgramData *p) noexcept nogil:
-    return _ceil_div(_waves_per_workgroup(p), p.device.simds_per_cu)
+    return _ceil_div(_waves_per_workgroup(p), _simds(p))
 
 
 cdef uint32_t suitable_waves(const ProgramData *p, uint32_t waves) noexcept nogil:
-    cdef uint32_t simds = p.device.simds_per_cu
+    cdef uint32_t simds = _simds(p)
     cdef uint32_t per_workgroup = _waves_per_workgroup(p)
     cdef uint32_t workgroups = waves * simds // per_workgroup
     cdef uint32_t lds = 0

@@ -320,7 +320,7 @@ cdef struct DeviceInfo:
     uint32_t sgpr_allocation_granule
     uint32_t vgpr_allocation_granule
     uint32_t max_waves_per_simd
-    uint32_t simds_per_cu             # of the unit that a workgroup occupies (WGP mode: 4)
+    uint32_t simds_per_cu             # of one CU; a workgroup in WGP mode spreads over two
     uint32_t scratch_alloc_granule
     int32_t scratch_offset_min
     int32_t scratch_offset_max

@@ -1,0 +1,149 @@
+"""Building ACO IR from Python, for the text reader and tests. Not a hot path.
+
+Operands are tuples ``(data, reg, register_class, flags)``, definitions ``(temp, reg, register_class, flags)``: the columns of
+the data sheet. Instructions must be added block after block.
+"""
+from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
+
+from pyaco._core.common.table cimport table_append, table_reserve
+from pyaco._core.ir.program cimport (
+    Definition, Operand, Program, ProgramData, block_new, class_s1, class_s2, definition_put, edge_add, edge_linear,
+    edge_logical, edges_finish, instruction_new, operand_c16, operand_c32, operand_c64, operand_c8, operand_literal32,
+    operand_put, progress_after_isel,
+)
+
+
+def new_program(uint32_t gfx_level, uint32_t wave_size, uint32_t workgroup_size=0xffffffffU, bint wgp_mode=False):
+    """Return an empty program for a gfx level (``gfx_level`` of the data sheet, e.g. 103)."""
+    cdef Program program = Program()
+    program.data.gfx_level = gfx_level
+    program.data.wave_size = wave_size
+    program.data.workgroup_size = workgroup_size
+    program.data.wgp_mode = wgp_mode
+    program.data.lane_mask = class_s1 if wave_size == 32 else class_s2
+    program.data.progress = progress_after_isel
+    return program
+
+
+def set_device(Program program, **fields):
+    """Fill fields of ``DeviceInfo`` by name."""
+    device = program.data.device
+    device.update(fields)
+    program.data.device = device
+
+
+def set_config(Program program, **fields):
+    """Fill fields of ``ProgramConfig`` by name."""
+    config = program.data.config
+    config.update(fields)
+    program.data.config = config
+
+
+def set_progress(Program program, uint32_t progress):
+    """Set how far the program is compiled (``progress_*``)."""
+    program.data.progress = progress
+
+
+def progress(Program program):
+    """Return how far the program is compiled (``progress_*``)."""
+    return program.data.progress
+
+
+def summary(Program program):
+    """Return the scalars of a program as a dict."""
+    return {
+        "gfx_level": program.data.gfx_level, "wave_size": program.data.wave_size,
+        "workgroup_size": program.data.workgroup_size, "wgp_mode": program.data.wgp_mode,
+        "lane_mask": program.data.lane_mask, "max_demand_sgpr": program.data.max_demand_sgpr,
+        "max_demand_vgpr": program.data.max_demand_vgpr, "num_waves": program.data.num_waves,
+        "max_waves": program.data.max_waves, "progress": program.data.progress, "device": program.data.device,
+    }
+
+
+def add_temps(Program program, classes):
+    """Append temps of the given register classes (zero: an unused id)."""
+    cdef uint32_t temp
+    for register_class in classes:
+        temp = table_append(&program.data.temps.table)
+        program.data.temps.register_class[temp] = register_class
+
+
+def add_block(Program program, uint32_t kind, uint16_t fp_mode, uint16_t loop_depth=0, uint16_t uniform_if_depth=0,
+              uint16_t divergent_if_depth=0):
+    """Append a block and return its index."""
+    cdef uint32_t block = block_new(&program.data, kind)
+    program.data.blocks.fp_mode[block] = fp_mode
+    program.data.blocks.loop_depth[block] = loop_depth
+    program.data.blocks.uniform_if_depth[block] = uniform_if_depth
+    program.data.blocks.divergent_if_depth[block] = divergent_if_depth
+    program.data.blocks.order_first[block] = program.data.order.table.count
+    return block
+
+
+def add_edge(Program program, bint linear, uint32_t predecessor, uint32_t successor):
+    """Append an edge; edges of a successor are the order of its phi operands."""
+    edge_add(&program.data, edge_linear if linear else edge_logical, predecessor, successor)
+
+
+def finish_edges(Program program):
+    """Make the edge lists."""
+    edges_finish(&program.data)
+
+
+def add_instruction(Program program, uint32_t block, uint16_t opcode, uint16_t format, definitions, operands,
+                    uint64_t modifiers=0, uint32_t immediate=0):
+    """Append an instruction to the last block and return its row."""
+    cdef ProgramData *p = &program.data
+    cdef uint32_t row = instruction_new(p, opcode, format, len(operands), len(definitions))
+    cdef uint32_t k
+    cdef Operand o
+    cdef Definition d
+    if block + 1 != p.blocks.table.count:
+        raise ValueError("instructions are added to the last block")
+    for k, (data, reg, register_class, flags) in enumerate(operands):
+        o.data = data
+        o.reg = reg
+        o.register_class = register_class
+        o.flags = flags
+        operand_put(p, p.instructions.operand_first[row] + k, o)
+    for k, (temp, reg, register_class, flags) in enumerate(definitions):
+        d.temp = temp
+        d.reg = reg
+        d.register_class = register_class
+        d.flags = flags
+        definition_put(p, p.instructions.definition_first[row] + k, d)
+    p.instructions.modifiers[row] = modifiers
+    p.instructions.immediate[row] = immediate
+    table_reserve(&p.order.table, 1)
+    p.order.instruction[p.order.table.count] = row
+    p.order.table.count += 1
+    p.blocks.order_count[block] += 1
+    return row
+
+
+def constant(uint64_t value, uint32_t size, bint literal=False):
+    """Return the operand tuple of a constant of 1, 2, 4 or 8 bytes; an inline constant unless `literal`."""
+    cdef Operand o
+    if size == 1:
+        o = operand_c8(<uint32_t>value)
+    elif size == 2:
+        o = operand_c16(<uint32_t>value)
+        if literal:
+            o.reg = 255 * 4
+    elif size == 8:
+        o = operand_c64(value)
+        if literal:
+            o.reg = 255 * 4
+    else:
+        o = operand_literal32(<uint32_t>value) if literal else operand_c32(<uint32_t>value)
+    return o.data, o.reg, o.register_class, o.flags
+
+
+def set_constant_data(Program program, bytes data):
+    """Replace the constant data."""
+    cdef uint8_t value
+    cdef uint32_t row
+    program.data.constant_data.table.count = 0
+    for value in data:
+        row = table_append(&program.data.constant_data.table)
+        program.data.constant_data.byte[row] = value
