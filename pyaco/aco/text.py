@@ -439,7 +439,7 @@ def _expected_format(name: str, word: int, definitions: list, operands: list, gf
     if encoding:
         plain = not any(get(word, field) for field in ("opsel", "omod", "clamp"))
         vop3 = not plain or any(not rc & 0x20 and flags & FIXED and reg != SPECIAL["vcc"] * 4
-                                for _, reg, rc, flags in operands[1:])  # fmt: skip
+                                for _, reg, rc, flags in operands[1:] + definitions)  # fmt: skip
         return native | encoding | (VOP3 if vop3 else 0)
     return native | (VOP3 if _must_be_vop3(name, word, definitions, operands, gfx, native) else 0)
 
