@@ -30,11 +30,12 @@ MAX_DEFINITIONS = 2
 MAX_OPERANDS = 6
 FLAGS = {"input_modifiers": 1, "output_modifiers": 2, "atomic": 4, "encode_only": 8, "tied": 0x10, "literal": 0x20,
          "two_offsets": 0x40, "no_address": 0x80}  # fmt: skip
-# Encodings the decoder looks numbers up in.
-ENCODINGS = (
-    "sop1", "sop2", "sopk", "sopp", "sopc", "smem", "vop1", "vop2", "vopc", "vop3", "vop3p", "vintrp", "vinterp_inreg",
-    "ds", "ldsdir", "mubuf", "mtbuf", "mimg", "exp", "flat", "global", "scratch", "vopd", "vopd_y",
-)  # fmt: skip
+# Encodings the decoder looks numbers up in, and how many numbers their opcode fields can hold.
+ENCODINGS = {
+    "sop1": 256, "sop2": 128, "sopk": 32, "sopp": 128, "sopc": 128, "smem": 256, "vop1": 256, "vop2": 64, "vopc": 256,
+    "vop3": 1024, "vop3p": 128, "vintrp": 4, "vinterp_inreg": 32, "ds": 256, "ldsdir": 4, "mubuf": 256, "mtbuf": 16,
+    "mimg": 256, "exp": 1, "flat": 256, "global": 256, "scratch": 256, "vopd": 16, "vopd_y": 32,
+}  # fmt: skip
 
 
 def register_class(token: str) -> int:
@@ -209,9 +210,7 @@ def decode_files(module: ModuleType, rows) -> dict[str, str]:
     header = ["#pragma once", "#include <stdint.h>"]
     declarations = ["from libc.stdint cimport uint16_t", "", 'cdef extern from "isa_decode_tables.h" nogil:']
     for encoding, space in spaces.items():
-        width = 1
-        while width <= max((value for _, value in space), default=0):
-            width *= 2
+        width = ENCODINGS[encoding]
         places = ((position, value) for position in range(len(module.GENERATIONS)) for value in range(width))
         values = [space.get(place, 0xFFFF) for place in places]
         header.append(f"enum {{ decode_{encoding}_width = {width} }};")

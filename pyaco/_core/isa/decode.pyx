@@ -211,8 +211,7 @@ cdef int decode_smem_words(Reader *r) noexcept nogil:
     cdef uint16_t offset = register_none
     cdef uint16_t base, data
     cdef uint64_t modifiers = 0
-    if not begin(r, decode_smem[r.generation * decode_smem_width + number]
-                 if number < decode_smem_width else <uint16_t>op_invalid, format_smem, 2):
+    if not begin(r, decode_smem[r.generation * decode_smem_width + number], format_smem, 2):
         return invalid(r)
     high = r.words[1]
     base = <uint16_t>(bits(word, 0, 6) * 8)
@@ -449,7 +448,7 @@ cdef uint16_t vop3_opcode(const Reader *r, uint32_t number, uint16_t *format) no
     if number < 0x140:
         format[0] |= format_vop2
         opcode = decode_vop2[r.generation * decode_vop2_width + number - 0x100]
-    elif first_vop1 <= number < first_vop1 + decode_vop1_width:
+    elif first_vop1 <= number < first_vop1 + 0x80:
         format[0] |= format_vop1
         opcode = decode_vop1[r.generation * decode_vop1_width + number - first_vop1]
     if opcode != op_invalid and opcode_flags[opcode] & opcode_flag_literal:
@@ -528,8 +527,7 @@ cdef int decode_vop3p_words(Reader *r) noexcept nogil:
     cdef uint32_t high, i, code
     cdef uint64_t m = 0
     cdef int source
-    if not begin(r, decode_vop3p[r.generation * decode_vop3p_width + bits(word, 16, 7)]
-                 if bits(word, 16, 7) < decode_vop3p_width else <uint16_t>op_invalid, format_vop3p, 2):
+    if not begin(r, decode_vop3p[r.generation * decode_vop3p_width + bits(word, 16, 7)], format_vop3p, 2):
         return invalid(r)
     high = r.words[1]
     m = modifier_set_neg_hi(m, bits(word, 8, 3))
@@ -556,9 +554,8 @@ cdef int decode_vinterp_words(Reader *r) noexcept nogil:
     cdef uint32_t word = r.words[0]
     cdef uint32_t high, i
     cdef uint64_t m = 0
-    cdef uint32_t number = bits(word, 16, 5)
-    if not begin(r, decode_vinterp_inreg[r.generation * decode_vinterp_inreg_width + number]
-                 if number < decode_vinterp_inreg_width else <uint16_t>op_invalid, format_vinterp_inreg, 2):
+    if not begin(r, decode_vinterp_inreg[r.generation * decode_vinterp_inreg_width + bits(word, 16, 5)],
+                 format_vinterp_inreg, 2):
         return invalid(r)
     high = r.words[1]
     m = modifier_set_wait_exp(m, bits(word, 8, 3))
@@ -594,8 +591,6 @@ cdef int decode_vopd_words(Reader *r) noexcept nogil:
     cdef uint32_t x = bits(word, 22, 4)
     cdef uint32_t y = bits(word, 17, 5)
     cdef bint literal
-    if x >= decode_vopd_width or y >= decode_vopd_y_width:
-        return invalid(r)
     second = decode_vopd_y[r.generation * decode_vopd_y_width + y]
     if second == op_invalid or not begin(r, decode_vopd[r.generation * decode_vopd_width + x], format_vopd, 2):
         return invalid(r)
@@ -642,8 +637,6 @@ cdef int decode_ds_words(Reader *r) noexcept nogil:
 cdef int decode_ldsdir_word(Reader *r) noexcept nogil:
     cdef uint32_t word = r.words[0]
     cdef uint64_t m = 0
-    if bits(word, 20, 2) >= decode_ldsdir_width:
-        return invalid(r)
     if not begin(r, decode_ldsdir[r.generation * decode_ldsdir_width + bits(word, 20, 2)], format_ldsdir, 1):
         return invalid(r)
     m = modifier_set_ldsdir_channel(m, bits(word, 8, 2))
@@ -714,7 +707,7 @@ cdef int decode_buffer_words(Reader *r, bint typed) noexcept nogil:
     if typed:
         opcode = decode_mtbuf[r.generation * decode_mtbuf_width + number]
     else:
-        opcode = decode_mubuf[r.generation * decode_mubuf_width + number] if number < decode_mubuf_width else op_invalid
+        opcode = decode_mubuf[r.generation * decode_mubuf_width + number]
     if not begin(r, opcode, format_mtbuf if typed else format_mubuf, length):
         return invalid(r)
     if r.level >= gfx12:
@@ -774,11 +767,10 @@ cdef int decode_buffer_words(Reader *r, bint typed) noexcept nogil:
 # ----------------------------------------------------------------------------------------------------------- flat memory
 cdef uint16_t flat_opcode(const Reader *r, uint32_t segment, uint32_t number) noexcept nogil:
     if segment == 0:
-        return decode_flat[r.generation * decode_flat_width + number] if number < decode_flat_width else <uint16_t>op_invalid
+        return decode_flat[r.generation * decode_flat_width + number]
     if segment == 1:
-        if number < decode_scratch_width:
-            return decode_scratch[r.generation * decode_scratch_width + number]
-    elif segment == 2 and number < decode_global_width:
+        return decode_scratch[r.generation * decode_scratch_width + number]
+    if segment == 2:
         return decode_global[r.generation * decode_global_width + number]
     return op_invalid
 
@@ -972,11 +964,8 @@ cdef int decode_vector(Reader *r) noexcept nogil:
     if number == 62:
         return decode_vop_short(r, decode_vopc[r.generation * decode_vopc_width + bits(word, 17, 8)], format_vopc)
     if number == 63:
-        number = bits(word, 9, 8)
-        return decode_vop_short(r, decode_vop1[r.generation * decode_vop1_width + number]
-                                if number < decode_vop1_width else <uint16_t>op_invalid, format_vop1)
-    return decode_vop_short(r, decode_vop2[r.generation * decode_vop2_width + number]
-                            if number < decode_vop2_width else <uint16_t>op_invalid, format_vop2)
+        return decode_vop_short(r, decode_vop1[r.generation * decode_vop1_width + bits(word, 9, 8)], format_vop1)
+    return decode_vop_short(r, decode_vop2[r.generation * decode_vop2_width + number], format_vop2)
 
 
 cdef int decode_wide_9(Reader *r, uint32_t head) noexcept nogil:

@@ -1,0 +1,30 @@
+"""``Decoded`` or an instruction of ACO IR to machine code, for GFX8 to GFX12: the inverse of ``decode.pxd``."""
+from libc.stdint cimport uint32_t
+
+from pyaco._core.ir.program cimport ProgramData
+from pyaco._core.isa.decode cimport Decoded
+
+cdef enum:
+    # longest instruction: a GFX10 image instruction with twelve separate address registers
+    encode_limit = 6
+    encode_no_opcode = -1             # this gfx level lacks the opcode
+    encode_bad_operand = -2           # a register or constant that its field cannot hold
+    encode_bad_offset = -3            # an immediate out of range
+    encode_bad_literal = -4           # two different literals, or one where none can be
+    encode_bad_modifier = -5          # a modifier that the format or the gfx level lacks
+    encode_bad_format = -6            # a format that the opcode or the gfx level lacks
+
+# Writes the words of `instruction` to `out` (room for encode_limit dwords) and returns their number, or one of the codes
+# above. The opcode and format decide the encoding; fields of `Decoded` are read as `decode` writes them.
+cdef int encode(const Decoded *instruction, uint32_t gfx_level, uint32_t *out) noexcept nogil
+
+# Fills `out` from an instruction of ACO IR whose registers are assigned. Returns 0 or one of the codes above. Promotes
+# 16-bit operations of GFX11+ to VOP3 where a register is beyond the short encoding.
+cdef int from_ir(const ProgramData *program, uint32_t instruction, uint32_t gfx_level, Decoded *out) noexcept nogil
+
+# One hardware instruction of ACO IR to words; raises RuntimeError (a defect of a pass) when it has no encoding.
+cdef int encode_instruction(const ProgramData *program, uint32_t instruction, uint32_t gfx_level,
+                            uint32_t *out) except -1 nogil
+
+# What an error code means.
+cdef const char *encode_error(int code) noexcept nogil

@@ -1,0 +1,991 @@
+"""Encoder of one instruction, the inverse of the decoder.
+
+``encode`` serves the assembler of compiled programs (through ``from_ir``) and the text assembler alike. Field positions:
+AMD "Vega", "RDNA 2", "RDNA 3" and "RDNA 4" ISA documents, chapter "Microcode formats".
+"""
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
+
+from isa_opcodes cimport *
+from isa_tables cimport (implicit_exec, isa_opcode_number, opcode_definition_classes, opcode_definition_count,
+                         opcode_flag_literal, opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets,
+                         opcode_flags, opcode_format, opcode_implicit_definitions, opcode_max_definitions,
+                         opcode_max_operands, opcode_name, opcode_number_y, opcode_operand_classes, opcode_operand_count)
+from modifiers cimport *
+from pyaco._core.ir.program cimport *
+
+cdef enum:
+    valu_one_dword = format_vop1 | format_vop2 | format_vopc
+
+
+# The words being written; `failed` keeps the first thing that did not fit.
+cdef struct Writer:
+    const Decoded *d
+    uint32_t *out
+    uint32_t level
+    uint32_t length
+    int failed
+
+
+cdef inline void fail(Writer *w, int code) noexcept nogil:
+    if w.failed == 0:
+        w.failed = code
+
+
+cdef inline uint32_t code_of(Writer *w, uint16_t address, uint32_t width) noexcept nogil:
+    """The operand code of a byte address in a field of `width` bits; GFX11 exchanged the codes of m0 and null."""
+    cdef uint32_t code = address >> 2
+    if code >= 1U << width:
+        fail(w, encode_bad_operand)
+        return 0
+    if w.level >= gfx11 and (code == 124 or code == 125):
+        code ^= 1
+    return code
+
+
+cdef inline uint32_t scalar_code(Writer *w, uint16_t address) noexcept nogil:
+    """A register or constant in an 8-bit scalar field."""
+    if address >= register_vgpr0:
+        fail(w, encode_bad_operand)
+    return code_of(w, address, 8)
+
+
+cdef inline uint32_t sgpr_code(Writer *w, uint16_t address) noexcept nogil:
+    """A register in a 7-bit scalar field."""
+    return code_of(w, address, 7)
+
+
+cdef inline uint32_t vgpr_code(Writer *w, uint16_t address) noexcept nogil:
+    """A register in an 8-bit vector field; an absent one is zero."""
+    if address == register_none:
+        return 0
+    if address < register_vgpr0 or address >= 512 * 4:
+        fail(w, encode_bad_operand)
+    return (address >> 2) & 0xff
+
+
+cdef inline uint16_t source(Writer *w, uint32_t position) noexcept nogil:
+    if position >= w.d.source_count:
+        fail(w, encode_bad_operand)
+        return 0
+    return w.d.source[position]
+
+
+cdef inline uint16_t source_or_none(Writer *w, uint32_t position) noexcept nogil:
+    return w.d.source[position] if position < w.d.source_count else <uint16_t>register_none
+
+
+cdef inline uint16_t destination(Writer *w, uint32_t position) noexcept nogil:
+    if position >= w.d.destination_count:
+        fail(w, encode_bad_operand)
+        return register_vgpr0
+    return w.d.destination[position]
+
+
+cdef inline void put(Writer *w, uint32_t word) noexcept nogil:
+    w.out[w.length] = word
+    w.length += 1
+
+
+cdef inline bint is_cmpx(uint32_t opcode) noexcept nogil:
+    return (opcode_implicit_definitions[opcode] & implicit_exec) != 0
+
+
+cdef inline bint swaps(uint32_t opcode) noexcept nogil:
+    return opcode == op_v_swap_b32 or opcode == op_v_swap_b16 or opcode == op_v_swaprel_b32
+
+
+cdef inline uint8_t operand_class(uint32_t opcode, uint32_t position) noexcept nogil:
+    return opcode_operand_classes[opcode * opcode_max_operands + position]
+
+
+cdef inline uint8_t definition_class(uint32_t opcode, uint32_t position) noexcept nogil:
+    return opcode_definition_classes[opcode * opcode_max_definitions + position]
+
+
+cdef inline int32_t simm(Writer *w, uint32_t width) noexcept nogil:
+    """The immediate as a signed field."""
+    cdef int32_t value = <int32_t>w.d.immediate
+    if value < -(1 << (width - 1)) or value >= 1 << (width - 1):
+        fail(w, encode_bad_offset)
+    return value & ((1 << width) - 1)
+
+
+cdef inline uint32_t uimm(Writer *w, uint32_t width) noexcept nogil:
+    if w.d.immediate >> width:
+        fail(w, encode_bad_offset)
+    return w.d.immediate & ((1U << width) - 1)
+
+
+# ------------------------------------------------------------------------------------------------------------ scalar ALU
+cdef void encode_salu(Writer *w, uint32_t format, uint32_t number) noexcept nogil:
+    cdef const Decoded *d = w.d
+    cdef uint32_t word, count
+    count = opcode_operand_count[d.opcode]
+    if format == format_sop2:
+        word = 0x80000000U | number << 23
+        if opcode_definition_count[d.opcode]:
+            word |= sgpr_code(w, destination(w, 0)) << 16
+        word |= scalar_code(w, source(w, 0)) | scalar_code(w, source(w, 1)) << 8
+    elif format == format_sop1:
+        word = 0xbe800000U | number << 8
+        if opcode_definition_count[d.opcode]:
+            word |= sgpr_code(w, destination(w, 0)) << 16
+        if count:
+            word |= scalar_code(w, source(w, 0))
+    elif format == format_sopc:
+        word = 0xbf000000U | number << 16 | scalar_code(w, source(w, 0))
+        word |= (uimm(w, 8) if d.opcode == op_s_set_gpr_idx_on else scalar_code(w, source(w, 1))) << 8
+    elif format == format_sopk:
+        word = 0xb0000000U | number << 23 | (d.immediate & 0xffff)
+        if opcode_definition_count[d.opcode]:
+            word |= sgpr_code(w, destination(w, 0)) << 16
+        elif count and d.opcode != op_s_setreg_imm32_b32:
+            word |= sgpr_code(w, source(w, 0)) << 16
+    else:
+        word = 0xbf800000U | number << 16 | (d.immediate & 0xffff)
+    put(w, word)
+
+
+# --------------------------------------------------------------------------------------------------------- scalar memory
+cdef void encode_smem(Writer *w, uint32_t number) noexcept nogil:
+    cdef const Decoded *d = w.d
+    cdef uint64_t m = d.modifiers
+    cdef uint32_t word, high
+    cdef uint16_t offset = source_or_none(w, 1)
+    cdef uint16_t data = 0
+    cdef uint16_t base = source_or_none(w, 0)
+    cdef uint32_t address_bits
+    if d.destination_count:
+        data = d.destination[0]
+    elif d.source_count > 2:
+        data = d.source[2]
+    address_bits = base >> 3 if base != register_none else 0
+    if address_bits > 63 or (base != register_none and base & 7):
+        fail(w, encode_bad_operand)
+    word = address_bits | (sgpr_code(w, data) if data < 128 * 4 else smem_constant(w, data)) << 6
+    if w.level >= gfx12:
+        word |= 0xf4000000U | number << 13 | modifier_cache_scope(m) << 21 | (modifier_cache_temporal_hint(m) & 3) << 23
+        high = <uint32_t>simm(w, 24)
+        high |= sgpr_code(w, offset if offset != register_none else <uint16_t>register_null) << 25
+    elif w.level >= gfx10:
+        word |= 0xf4000000U | number << 18
+        if w.level >= gfx11:
+            word |= modifier_cache_glc(m) << 14 | modifier_cache_dlc(m) << 13
+        else:
+            word |= modifier_cache_glc(m) << 16 | modifier_cache_dlc(m) << 14
+        high = <uint32_t>simm(w, 21)
+        high |= sgpr_code(w, offset if offset != register_none else <uint16_t>register_null) << 25
+    else:
+        word |= 0xc0000000U | number << 18 | modifier_cache_glc(m) << 16
+        high = 0
+        if offset == register_none:
+            # an opcode without an address takes no immediate either
+            if d.source_count:
+                word |= 1 << 17
+            high = <uint32_t>simm(w, 21) if w.level >= gfx9 else uimm(w, 20)
+        elif d.immediate == 0:
+            high = sgpr_code(w, offset)
+        elif w.level >= gfx9:
+            word |= 1 << 17 | 1 << 14
+            high = <uint32_t>simm(w, 21) | sgpr_code(w, offset) << 25
+        else:
+            fail(w, encode_bad_operand)
+    if d.source_count == 0 and w.level >= gfx10:
+        high = 0
+    put(w, word)
+    put(w, high)
+
+
+cdef inline uint32_t smem_constant(Writer *w, uint16_t address) noexcept nogil:
+    # prefetch lengths and probe modes are small numbers in the data field
+    fail(w, encode_bad_operand)
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------------------ vector ALU
+cdef inline uint32_t short_vgpr_code(Writer *w, uint16_t address, uint8_t register_class, uint32_t slot) noexcept nogil:
+    """An 8-bit VGPR field of a short encoding; 16-bit operands of GFX11+ keep the half in bit 7."""
+    cdef uint32_t code = vgpr_code(w, address)
+    if register_class != 0x62:
+        return code
+    if w.level < gfx11:
+        if w.d.format & (format_sdwa | format_dpp16) == 0 and modifier_opsel(w.d.modifiers) >> slot & 1:
+            fail(w, encode_bad_modifier)
+        return code
+    if code & 0x80:
+        fail(w, encode_bad_operand)
+    if address & 2 or modifier_opsel(w.d.modifiers) >> slot & 1:
+        code |= 0x80
+    return code
+
+
+cdef inline uint32_t short_source_code(Writer *w, uint16_t address, uint8_t register_class, uint32_t slot) noexcept nogil:
+    if address >= register_vgpr0:
+        return 0x100 | short_vgpr_code(w, address, register_class, slot)
+    return code_of(w, address, 8)
+
+
+cdef inline uint32_t sdwa_code(uint32_t select, uint32_t byte) noexcept nogil:
+    """The hardware selector of size and offset bits, with the byte offset of the register added."""
+    cdef uint32_t offset = (select >> 2 & 3) + byte
+    if select & 3 == 0:
+        return offset & 3
+    if select & 3 == 1:
+        return 4 + (offset >> 1 & 1)
+    return 6
+
+
+cdef uint32_t sdwa_word(Writer *w) noexcept nogil:
+    cdef const Decoded *d = w.d
+    cdef uint64_t m = d.modifiers
+    cdef uint32_t word, select
+    cdef uint16_t first = source(w, 0)
+    cdef uint16_t second
+    word = code_of(w, first, 9) & 0xff
+    if first < register_vgpr0:
+        word |= 1 << 23
+        if w.level < gfx9 or first >= 128 * 4:
+            fail(w, encode_bad_operand)
+    select = modifier_sdwa_sel0(m)
+    word |= sdwa_code(select, first & 3) << 16 | (select >> 4) << 19
+    word |= (modifier_neg(m) & 1) << 20 | (modifier_abs(m) & 1) << 21
+    if d.format & (format_vop2 | format_vopc):
+        second = source(w, 1)
+        if second < register_vgpr0:
+            word |= 0x80000000U
+            if w.level < gfx9 or second >= 128 * 4:
+                fail(w, encode_bad_operand)
+        select = modifier_sdwa_sel1(m)
+        word |= sdwa_code(select, second & 3) << 24 | (select >> 4) << 27
+        word |= (modifier_neg(m) >> 1 & 1) << 28 | (modifier_abs(m) >> 1 & 1) << 29
+    elif modifier_sdwa_sel1(m):
+        word |= sdwa_code(modifier_sdwa_sel1(m), 0) << 24
+    if d.format & format_vopc:
+        if d.destination_count and d.destination[0] != (register_exec if is_cmpx(d.opcode) and w.level >= gfx10
+                                                        else register_vcc):
+            word |= sgpr_code(w, d.destination[0]) << 8 | 1 << 15
+    else:
+        select = modifier_sdwa_dst_sel(m)
+        word |= sdwa_code(select, d.destination[0] & 3 if d.destination_count else 0) << 8
+        word |= modifier_sdwa_dst_sext(m) << 11 | (select >> 4) << 12
+        word |= modifier_clamp(m) << 13 | modifier_omod(m) << 14
+    return word
+
+
+# The dword of DPP16 or DPP8 behind the instruction. The short encodings keep source modifiers in it.
+cdef uint32_t dpp_word(Writer *w, bint short_form) noexcept nogil:
+    cdef const Decoded *d = w.d
+    cdef uint64_t m = d.modifiers
+    cdef uint32_t word
+    cdef uint16_t first = source(w, 0)
+    word = short_vgpr_code(w, first, operand_class(d.opcode, 0), 0) if short_form else vgpr_code(w, first)
+    if d.format & format_dpp8:
+        return word | modifier_dpp8_lane_sel(m) << 8
+    word |= modifier_dpp_ctrl(m) << 8 | modifier_dpp_bound_ctrl(m) << 19
+    if w.level >= gfx10:
+        word |= modifier_dpp_fetch_inactive(m) << 18
+    elif modifier_dpp_fetch_inactive(m):
+        fail(w, encode_bad_modifier)
+    word |= modifier_dpp_bank_mask(m) << 24 | modifier_dpp_row_mask(m) << 28
+    if short_form:
+        word |= (modifier_neg(m) & 1) << 20 | (modifier_abs(m) & 1) << 21
+        word |= (modifier_neg(m) >> 1 & 1) << 22 | (modifier_abs(m) >> 1 & 1) << 23
+    return word
+
+
+# The src0 code that announces the extra dword, or the source itself.
+cdef uint32_t first_source_code(Writer *w, bint short_form) noexcept nogil:
+    cdef const Decoded *d = w.d
+    if d.format & format_sdwa:
+        if not short_form or w.level >= gfx11:
+            fail(w, encode_bad_format)
+        return 249
+    if d.format & format_dpp16:
+        if not short_form and w.level < gfx11:
+            fail(w, encode_bad_format)
+        return 250
+    if d.format & format_dpp8:
+        if w.level < gfx10 or (not short_form and w.level < gfx11):
+            fail(w, encode_bad_format)
+        return 233 + modifier_dpp8_fetch_inactive(d.modifiers)
+    if short_form:
+        return short_source_code(w, source(w, 0), operand_class(d.opcode, 0), 0)
+    return code_of(w, source(w, 0), 9)
+
+
+cdef void encode_vop_short(Writer *w, uint32_t number) noexcept nogil:
+    cdef const Decoded *d = w.d
+    cdef uint32_t word, fields, second
+    cdef uint32_t format = d.format & valu_one_dword
+    cdef uint8_t first_class = definition_class(d.opcode, 0)
+    cdef uint64_t m = d.modifiers
+    fields = 0
+    if d.format & (format_sdwa | format_dpp16) == 0 and (modifier_neg(m) | modifier_abs(m)) != 0:
+        fail(w, encode_bad_modifier)
+    if d.format & format_sdwa == 0 and modifier_clamp(m) | modifier_omod(m):
+        fail(w, encode_bad_modifier)
+    if format != format_vopc and opcode_definition_count[d.opcode]:
+        if first_class & 0x20:
+            fields = short_vgpr_code(w, destination(w, 0), first_class, 3) << 17
+        else:
+            fields = sgpr_code(w, destination(w, 0)) << 17
+    if format == format_vop1:
+        word = 0x7e000000U | number << 9 | fields
+        if opcode_operand_count[d.opcode]:
+            word |= first_source_code(w, True)
+    else:
+        if d.format & format_sdwa and source(w, 1) < register_vgpr0:
+            second = sgpr_code(w, source(w, 1))
+        else:
+            second = short_vgpr_code(w, source(w, 1), operand_class(d.opcode, 1), 1)
+        word = (number << 25 | fields) if format == format_vop2 else (0x7c000000U | number << 17)
+        word |= second << 9 | first_source_code(w, True)
+    put(w, word)
+    if d.format & format_sdwa:
+        put(w, sdwa_word(w))
+    elif d.format & (format_dpp16 | format_dpp8):
+        put(w, dpp_word(w, True))
+
+
+cdef uint32_t vop3_number(Writer *w, uint32_t number) noexcept nogil:
+    """The VOP3 opcode of a one-dword opcode."""
+    cdef uint32_t format = w.d.format | (opcode_format[w.d.opcode] & valu_one_dword)
+    if format & format_vop2:
+        return 0x100 + number
+    if format & format_vop1:
+        return (0x180 if w.level >= gfx10 else 0x140) + number
+    return number
+
+
+cdef void encode_vop3(Writer *w, uint32_t number) noexcept nogil:
+    cdef const Decoded *d = w.d
+    cdef uint64_t m = d.modifiers
+    cdef uint32_t word, high, i, count, opsel
+    cdef bint compare = (opcode_format[d.opcode] & format_vopc) != 0
+    cdef bint has_scalar_destination = opcode_definition_count[d.opcode] > 1 and not swaps(d.opcode)
+    if opcode_flags[d.opcode] & opcode_flag_literal:
+        fail(w, encode_bad_format)
+    opsel = modifier_opsel(m)
+    count = opcode_operand_count[d.opcode]
+    if opcode_flags[d.opcode] & opcode_flag_tied or swaps(d.opcode):
+        count -= 1
+    word = (0xd4000000U if w.level >= gfx10 else 0xd0000000U) | vop3_number(w, number) << 16 | modifier_clamp(m) << 15
+    high = modifier_omod(m) << 27 | modifier_neg(m) << 29
+    for i in range(count):
+        if operand_class(d.opcode, i) == 0x62 and source(w, i) & 2:
+            opsel |= 1U << i
+        high |= (first_source_code(w, False) if i == 0 else code_of(w, source(w, i), 9)) << (9 * i)
+    if compare:
+        word |= sgpr_code(w, <uint16_t>register_exec if is_cmpx(d.opcode) and w.level >= gfx10 else destination(w, 0))
+    elif opcode_definition_count[d.opcode]:
+        if definition_class(d.opcode, 0) & 0x20:
+            word |= vgpr_code(w, destination(w, 0))
+            if definition_class(d.opcode, 0) & 0x40 and destination(w, 0) & 2:
+                opsel |= 8
+        else:
+            word |= sgpr_code(w, destination(w, 0))
+    if has_scalar_destination:
+        word |= sgpr_code(w, destination(w, 1)) << 8
+        if modifier_abs(m) or opsel:
+            fail(w, encode_bad_modifier)
+    else:
+        word |= modifier_abs(m) << 8 | opsel << 11
+    put(w, word)
+    put(w, high)
+    if d.format & (format_dpp16 | format_dpp8):
+        put(w, dpp_word(w, False))
+
+
+cdef void encode_vop3p(Writer *w, uint32_t number) noexcept nogil:
+    cdef const Decoded *d = w.d
+    cdef uint64_t m = d.modifiers
+    cdef uint32_t word, high, i
+    word = (0xcc000000U if w.level >= gfx10 else 0xd3800000U) | number << 16 | modifier_clamp(m) << 15
+    word |= vgpr_code(w, destination(w, 0)) | modifier_neg_hi(m) << 8 | (modifier_opsel(m) & 7) << 11
+    word |= (modifier_opsel_hi(m) >> 2) << 14
+    high = (modifier_opsel_hi(m) & 3) << 27 | modifier_neg(m) << 29
+    for i in range(opcode_operand_count[d.opcode]):
+        high |= (first_source_code(w, False) if i == 0 else code_of(w, source(w, i), 9)) << (9 * i)
+    put(w, word)
+    put(w, high)
+    if d.format & (format_dpp16 | format_dpp8):
+        put(w, dpp_word(w, False))
+
+
+cdef void encode_vinterp(Writer *w, uint32_t number) noexcept nogil:
+    cdef const Decoded *d = w.d
+    cdef uint64_t m = d.modifiers
+    cdef uint32_t high = modifier_neg(m) << 29
+    cdef uint32_t i
+    put(w, 0xcd000000U | number << 16 | vgpr_code(w, destination(w, 0)) | modifier_wait_exp(m) << 8
+        | modifier_opsel(m) << 11 | modifier_clamp(m) << 15)
+    for i in range(opcode_operand_count[d.opcode]):
+        high |= code_of(w, source(w, i), 9) << (9 * i)
+    put(w, high)
+
+
+cdef void encode_vintrp(Writer *w, uint32_t number) noexcept nogil:
+    cdef const Decoded *d = w.d
+    cdef uint32_t word = 0xc8000000U if w.level >= gfx10 else 0xd4000000U
+    word |= vgpr_code(w, destination(w, 0)) << 18 | number << 16
+    word |= modifier_ldsdir_attr(d.modifiers) << 10 | modifier_ldsdir_channel(d.modifiers) << 8
+    word |= uimm(w, 8) if d.opcode == op_v_interp_mov_f32 else vgpr_code(w, source(w, 0))
+    put(w, word)
+
+
+cdef void encode_vopd(Writer *w, uint32_t number) noexcept nogil:
+    cdef const Decoded *d = w.d
+    cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
+    cdef uint32_t first_destination, second_destination
+    if w.level < gfx11 or second >= op_count or opcode_number_y[second] < 0:
+        fail(w, encode_no_opcode)
+        return
+    first_destination = vgpr_code(w, destination(w, 0))
+    second_destination = vgpr_code(w, destination(w, 1))
+    if (first_destination ^ second_destination) & 1 == 0:
+        fail(w, encode_bad_operand)
+    put(w, 0xc8000000U | number << 22 | <uint32_t>opcode_number_y[second] << 17 | code_of(w, source(w, 0), 9)
+        | vgpr_code(w, source(w, 1)) << 9)
+    put(w, code_of(w, source(w, 2), 9) | vgpr_code(w, source(w, 3)) << 9 | (second_destination >> 1) << 17
+        | first_destination << 24)
+
+
+# ------------------------------------------------------------------------------------------------------------------- LDS
+cdef void encode_ds(Writer *w, uint32_t number) noexcept nogil:
+    cdef const Decoded *d = w.d
+    cdef uint32_t word, high, i, field
+    word = 0xd8000000U | number << (18 if w.level >= gfx10 else 17)
+    if opcode_flags[d.opcode] & opcode_flag_two_offsets:
+        if d.immediate & 0xff00ff00U:
+            fail(w, encode_bad_offset)
+        word |= (d.immediate & 0xff) | (d.immediate >> 16 & 0xff) << 8
+    else:
+        word |= uimm(w, 16)
+    if modifier_gds(d.modifiers):
+        if w.level >= gfx12:
+            fail(w, encode_bad_modifier)
+        word |= 1U << (17 if w.level >= gfx10 else 16)
+    high = 0
+    if opcode_definition_count[d.opcode]:
+        high = vgpr_code(w, destination(w, 0)) << 24
+    field = 8 if opcode_flags[d.opcode] & opcode_flag_no_address else 0
+    for i in range(opcode_operand_count[d.opcode]):
+        high |= vgpr_code(w, source(w, i)) << field
+        field += 8
+    put(w, word)
+    put(w, high)
+
+
+cdef void encode_ldsdir(Writer *w, uint32_t number) noexcept nogil:
+    cdef uint64_t m = w.d.modifiers
+    cdef uint32_t word = 0xce000000U | number << 20 | vgpr_code(w, destination(w, 0))
+    word |= modifier_ldsdir_channel(m) << 8 | modifier_ldsdir_attr(m) << 10 | modifier_wait_vdst(m) << 16
+    if w.level >= gfx12:
+        word |= modifier_wait_vsrc(m) << 23
+    put(w, word)
+
+
+# --------------------------------------------------------------------------------------------------------------- buffers
+cdef inline uint16_t memory_data(Writer *w, uint32_t position) noexcept nogil:
+    """The one data register of a buffer access."""
+    if w.d.source_count > position:
+        return w.d.source[position]
+    return w.d.destination[0] if w.d.destination_count else <uint16_t>register_none
+
+
+cdef void encode_buffer(Writer *w, bint typed, uint32_t number) noexcept nogil:
+    cdef const Decoded *d = w.d
+    cdef uint64_t m = d.modifiers
+    cdef uint32_t word, high, resource, soffset, vaddr, vdata
+    if d.source_count == 0:
+        # cache control
+        if w.level >= gfx12:
+            fail(w, encode_no_opcode)
+        put(w, 0xe0000000U | (number & 0xff if w.level >= gfx11 else number & 0x7f) << 18)
+        put(w, 0)
+        return
+    vaddr = vgpr_code(w, source(w, 1))
+    vdata = vgpr_code(w, memory_data(w, 3))
+    if (source(w, 1) == register_none) == (modifier_offen(m) | modifier_idxen(m) != 0):
+        fail(w, encode_bad_operand)
+    if w.level >= gfx12:
+        resource = sgpr_code(w, source(w, 0))
+        soffset = sgpr_code(w, source(w, 2))
+        put(w, 0xc4000000U | number << 14 | soffset | modifier_tfe(m) << 22 | (1U if typed else 0U) << 21)
+        high = vdata | resource << 9 | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20
+        high |= (modifier_format(m) if typed else 1) << 23 | modifier_offen(m) << 30 | modifier_idxen(m) << 31
+        put(w, high)
+        put(w, vaddr | <uint32_t>simm(w, 24) << 8)
+        if <int32_t>d.immediate < 0:
+            fail(w, encode_bad_offset)
+        return
+    resource = sgpr_code(w, source(w, 0)) >> 2
+    if source(w, 0) & 15:
+        fail(w, encode_bad_operand)
+    soffset = scalar_code(w, source(w, 2))
+    word = uimm(w, 12) | modifier_cache_glc(m) << 14
+    high = vaddr | vdata << 8 | resource << 16 | soffset << 24
+    word |= modifier_format(m) << 19 if typed else 0
+    if w.level >= gfx11:
+        word |= modifier_cache_slc(m) << 12 | modifier_cache_dlc(m) << 13
+        high |= modifier_tfe(m) << 21 | modifier_offen(m) << 22 | modifier_idxen(m) << 23
+        if modifier_lds(m):
+            fail(w, encode_bad_modifier)
+    else:
+        word |= modifier_offen(m) << 12 | modifier_idxen(m) << 13
+        high |= modifier_tfe(m) << 23
+        if w.level >= gfx10:
+            word |= modifier_cache_dlc(m) << 15
+        elif modifier_cache_dlc(m):
+            fail(w, encode_bad_modifier)
+        if typed or w.level >= gfx10:
+            high |= modifier_cache_slc(m) << 22
+        else:
+            word |= modifier_cache_slc(m) << 17
+        if not typed:
+            word |= modifier_lds(m) << 16
+    if typed:
+        word |= 0xe8000000U
+        if gfx10 <= w.level < gfx11:
+            word |= (number & 7) << 16
+            high |= (number >> 3) << 21
+        else:
+            word |= number << 15
+    elif gfx10 <= w.level < gfx11:
+        word |= 0xe0000000U | (number & 0x7f) << 18 | (number >> 7) << 25
+    else:
+        word |= 0xe0000000U | number << 18
+    put(w, word)
+    put(w, high)
+
+
+# ----------------------------------------------------------------------------------------------------------- flat memory
+cdef void encode_flat(Writer *w, uint32_t format, uint32_t number) noexcept nogil:
+    cdef const Decoded *d = w.d
+    cdef uint64_t m = d.modifiers
+    cdef uint32_t word, high, segment, saddr, load, store, offset
+    cdef uint16_t vaddr = source_or_none(w, 0)
+    cdef uint16_t base = source_or_none(w, 1)
+    segment = 0 if format == format_flat else 1 if format == format_scratch else 2
+    load = vgpr_code(w, d.destination[0]) if d.destination_count else 0
+    store = vgpr_code(w, source_or_none(w, 2))
+    if segment == 0 and base != register_none:
+        fail(w, encode_bad_operand)
+    if base != register_none:
+        saddr = sgpr_code(w, base)
+    elif w.level >= gfx11:
+        saddr = 0x7c
+    elif w.level >= gfx10:
+        saddr = 0x7f if segment == 1 and vaddr == register_none else 0x7d
+    elif segment == 0:
+        saddr = 0
+    else:
+        saddr = 0x7f
+    if segment == 1 and w.level < gfx11 and base != register_none and vaddr != register_none:
+        fail(w, encode_bad_operand)
+    if w.level >= gfx12:
+        put(w, 0xec000000U | number << 14 | segment << 24 | saddr)
+        high = load | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20 | store << 23
+        if segment == 1 and vaddr != register_none:
+            high |= 1 << 17
+        put(w, high)
+        put(w, vgpr_code(w, vaddr) | <uint32_t>simm(w, 24) << 8)
+        return
+    if w.level < gfx9:
+        offset = uimm(w, 0)
+    elif segment == 0:
+        offset = uimm(w, 11 if gfx10 <= w.level < gfx11 else 12)
+    else:
+        offset = <uint32_t>simm(w, 12 if gfx10 <= w.level < gfx11 else 13)
+    word = 0xdc000000U | number << 18 | offset
+    high = vgpr_code(w, vaddr) | store << 8 | saddr << 16 | load << 24
+    if w.level >= gfx11:
+        word |= segment << 16 | modifier_cache_dlc(m) << 13 | modifier_cache_glc(m) << 14 | modifier_cache_slc(m) << 15
+        if segment == 1 and vaddr != register_none:
+            high |= 1 << 23
+        if modifier_lds(m):
+            fail(w, encode_bad_modifier)
+    else:
+        word |= segment << 14 | modifier_cache_glc(m) << 16 | modifier_cache_slc(m) << 17 | modifier_lds(m) << 13
+        if w.level >= gfx10:
+            word |= modifier_cache_dlc(m) << 12
+        elif modifier_cache_dlc(m):
+            fail(w, encode_bad_modifier)
+    put(w, word)
+    put(w, high)
+
+
+# -------------------------------------------------------------------------------------------------------- images, exports
+# Dwords of separate address registers ("NSA") that the addresses need: none when they are consecutive.
+cdef uint32_t nsa_dwords(const Decoded *d) noexcept nogil:
+    cdef uint32_t i
+    for i in range(4, d.source_count):
+        if d.source[i] != d.source[i - 1] + d.source_bytes[i - 1]:
+            return (d.source_count - 4 + 3) >> 2
+    return 0
+
+
+cdef void encode_mimg(Writer *w, uint32_t number) noexcept nogil:
+    cdef const Decoded *d = w.d
+    cdef uint64_t m = d.modifiers
+    cdef uint32_t word, high, third, i, extra, vdata, resource, sampler
+    cdef uint16_t sampler_register = source(w, 1)
+    cdef bint sample = sampler_register != register_none or d.opcode == op_image_msaa_load
+    if d.source_count < 4:
+        fail(w, encode_bad_operand)
+        return
+    vdata = vgpr_code(w, d.destination[0] if d.destination_count else source(w, 2))
+    resource = sgpr_code(w, source(w, 0))
+    sampler = sgpr_code(w, sampler_register) if sampler_register != register_none else 0
+    if w.level >= gfx12:
+        word = modifier_dim(m) | modifier_r128(m) << 4 | modifier_d16(m) << 5 | modifier_a16(m) << 6 | number << 14
+        word |= modifier_dmask(m) << 22
+        high = vdata | resource << 9 | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20
+        third = 0
+        for i in range(4):
+            third |= vgpr_code(w, source_or_none(w, 3 + i)) << (8 * i)
+        if sample:
+            word |= 0xe4000000U | modifier_image_tfe(m) << 3 | modifier_unrm(m) << 13
+            high |= modifier_lwe(m) << 8 | sampler << 23
+        else:
+            word |= 0xd0000000U
+            high |= modifier_image_tfe(m) << 23 | vgpr_code(w, source_or_none(w, 7)) << 24
+        put(w, word)
+        put(w, high)
+        put(w, third)
+        return
+    extra = nsa_dwords(d) if w.level >= gfx10 else 0
+    word = 0xf0000000U | modifier_dmask(m) << 8
+    high = vgpr_code(w, source(w, 3)) | vdata << 8 | (resource >> 2) << 16
+    if w.level >= gfx11:
+        if extra > 1:
+            fail(w, encode_bad_operand)
+        word |= extra | modifier_dim(m) << 2 | modifier_unrm(m) << 7 | modifier_cache_slc(m) << 12
+        word |= modifier_cache_dlc(m) << 13 | modifier_cache_glc(m) << 14 | modifier_r128(m) << 15
+        word |= modifier_a16(m) << 16 | modifier_d16(m) << 17 | number << 18
+        high |= modifier_image_tfe(m) << 21 | modifier_lwe(m) << 22 | (sampler >> 2) << 26
+    else:
+        word |= (number & 0x7f) << 18 | modifier_unrm(m) << 12 | modifier_cache_glc(m) << 13
+        word |= modifier_image_tfe(m) << 16 | modifier_lwe(m) << 17 | modifier_cache_slc(m) << 25
+        high |= (sampler >> 2) << 21 | modifier_d16(m) << 31
+        if w.level >= gfx10:
+            if extra > 3:
+                fail(w, encode_bad_operand)
+            word |= number >> 7 | extra << 1 | modifier_dim(m) << 3 | modifier_cache_dlc(m) << 7 | modifier_r128(m) << 15
+            high |= modifier_a16(m) << 30
+        else:
+            word |= modifier_da(m) << 14 | (modifier_a16(m) if w.level >= gfx9 else modifier_r128(m)) << 15
+    put(w, word)
+    put(w, high)
+    for i in range(extra * 4):
+        if i & 3 == 0:
+            put(w, 0)
+        w.out[w.length - 1] |= vgpr_code(w, source_or_none(w, 4 + i)) << (8 * (i & 3))
+
+
+cdef void encode_exp(Writer *w) noexcept nogil:
+    cdef uint64_t m = w.d.modifiers
+    cdef uint32_t word = modifier_exp_enabled_mask(m) | modifier_exp_target(m) << 4 | modifier_exp_done(m) << 11
+    cdef uint32_t high = 0
+    cdef uint32_t i
+    if w.level >= gfx11:
+        word |= modifier_exp_row(m) << 13
+    else:
+        word |= modifier_exp_compressed(m) << 10 | modifier_exp_valid_mask(m) << 12
+    put(w, word | (0xf8000000U if w.level >= gfx10 else 0xc4000000U))
+    for i in range(4):
+        high |= vgpr_code(w, source_or_none(w, i)) << (8 * i)
+    put(w, high)
+
+
+# -------------------------------------------------------------------------------------------------------------- dispatch
+cdef void put_literal(Writer *w) noexcept nogil:
+    cdef const Decoded *d = w.d
+    cdef uint32_t i
+    cdef bint named = False
+    for i in range(d.source_count):
+        named = named or d.source[i] == 255 * 4
+    if d.format == format_vopd and not named:
+        named = vopd_needs_literal(d)
+    if not named:
+        return
+    if d.format & (format_dpp16 | format_dpp8 | format_sdwa) or (d.format & (format_vop3 | format_vop3p) and w.level < gfx10):
+        fail(w, encode_bad_literal)
+    put(w, d.literal)
+
+
+cdef bint vopd_needs_literal(const Decoded *d) noexcept nogil:
+    cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
+    return (d.opcode == op_v_dual_fmaak_f32 or d.opcode == op_v_dual_fmamk_f32
+            or second == op_v_dual_fmaak_f32 or second == op_v_dual_fmamk_f32)
+
+
+cdef int encode(const Decoded *instruction, uint32_t gfx_level, uint32_t *out) noexcept nogil:
+    cdef Writer w
+    cdef int32_t number
+    cdef uint32_t format = instruction.format
+    cdef uint32_t base = format & format_base_mask
+    w.d = instruction
+    w.out = out
+    w.level = gfx_level
+    w.length = 0
+    w.failed = 0
+    if instruction.opcode >= op_count:
+        return encode_no_opcode
+    number = isa_opcode_number(gfx_level, instruction.opcode, format)
+    if number < 0:
+        return encode_no_opcode
+    if format & (format_vop3 | valu_one_dword):
+        # the format's native bits must be those of the opcode, or of its second encoding in this generation
+        if format & format_vop3:
+            encode_vop3(&w, <uint32_t>number)
+        elif number < 0x100:
+            encode_vop_short(&w, <uint32_t>number)
+        else:
+            return encode_bad_format
+    elif format & format_vop3p:
+        encode_vop3p(&w, <uint32_t>number)
+    elif format != opcode_format[instruction.opcode]:
+        return encode_bad_format
+    elif format_sop1 <= base <= format_sopc:
+        encode_salu(&w, base, <uint32_t>number)
+    elif base == format_smem:
+        encode_smem(&w, <uint32_t>number)
+    elif base == format_ds:
+        encode_ds(&w, <uint32_t>number)
+    elif base == format_mubuf or base == format_mtbuf:
+        encode_buffer(&w, base == format_mtbuf, <uint32_t>number)
+    elif format_is_flat_like(<uint16_t>base):
+        encode_flat(&w, base, <uint32_t>number)
+    elif base == format_vopd:
+        encode_vopd(&w, <uint32_t>number)
+    elif base == format_mimg:
+        encode_mimg(&w, <uint32_t>number)
+    elif base == format_exp:
+        encode_exp(&w)
+    elif base == format_ldsdir:
+        encode_ldsdir(&w, <uint32_t>number)
+    elif base == format_vintrp:
+        encode_vintrp(&w, <uint32_t>number)
+    elif base == format_vinterp_inreg:
+        encode_vinterp(&w, <uint32_t>number)
+    else:
+        return encode_bad_format
+    put_literal(&w)
+    return w.failed if w.failed else <int>w.length
+
+
+cdef const char *encode_error(int code) noexcept nogil:
+    if code == encode_no_opcode:
+        return b"this gfx level has no such instruction"
+    if code == encode_bad_operand:
+        return b"an operand is not one that its place can hold"
+    if code == encode_bad_offset:
+        return b"an immediate or offset is out of range"
+    if code == encode_bad_literal:
+        return b"a literal is not possible here"
+    if code == encode_bad_modifier:
+        return b"a modifier is not possible here"
+    return b"the opcode has no such encoding"
+
+
+# ------------------------------------------------------------------------------------------------------------ from ACO IR
+cdef inline uint16_t ir_register(const ProgramData *p, uint32_t row, bint vector_only) noexcept nogil:
+    """Where an operand lives; an undefined one reads anything, so it reads zero or v0."""
+    if p.operands.flags[row] & operand_undef:
+        return register_vgpr0 if vector_only else <uint16_t>(128 * 4)
+    return p.operands.reg[row]
+
+
+cdef inline bint is_memory(uint32_t base) noexcept nogil:
+    return format_ds <= base <= format_scratch or base == format_smem
+
+
+cdef int add_ir_source(const ProgramData *p, uint32_t row, uint16_t address, Decoded *out) noexcept nogil:
+    cdef Operand o = operand_at(p, row)
+    if operand_is_literal(o):
+        if out.has_literal and out.literal != o.data:
+            return encode_bad_literal
+        out.literal = o.data
+        out.has_literal = 1
+    out.source[out.source_count] = address
+    out.source_bytes[out.source_count] = <uint8_t>operand_bytes(o)
+    out.source_count += 1
+    return 0
+
+
+# ACO's scalar loads keep a constant offset as an operand and a second, register, offset last.
+cdef int smem_from_ir(const ProgramData *p, uint32_t i, Decoded *out) noexcept nogil:
+    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef uint32_t count = p.instructions.operand_count[i]
+    cdef uint32_t plain = 2 if out.destination_count else 3
+    cdef uint16_t offset = register_none
+    if count == 0:
+        return 0
+    add_ir_source(p, first, p.operands.reg[first], out)
+    if count > 1:
+        if p.operands.flags[first + 1] & operand_constant:
+            out.immediate = p.operands.data[first + 1]
+        elif not p.operands.flags[first + 1] & operand_undef:
+            offset = p.operands.reg[first + 1]
+    if count > plain:
+        if offset != register_none:
+            return encode_bad_operand
+        offset = p.operands.reg[first + count - 1]
+    out.source[1] = offset
+    out.source_bytes[1] = 4
+    out.source_count = 2
+    if count > 2 and not out.destination_count:
+        add_ir_source(p, first + 2, p.operands.reg[first + 2], out)
+    return 0
+
+
+cdef int memory_from_ir(const ProgramData *p, uint32_t i, uint32_t base, Decoded *out) noexcept nogil:
+    cdef uint32_t row, end
+    cdef uint16_t address
+    row = p.instructions.operand_first[i]
+    end = row + p.instructions.operand_count[i]
+    while row < end and out.source_count < 16:
+        address = register_none if p.operands.flags[row] & operand_undef else p.operands.reg[row]
+        # LDS instructions name m0 only to order them behind its initialization
+        if not (base == format_ds and address == register_m0):
+            add_ir_source(p, row, address, out)
+        row += 1
+    return 0
+
+
+# 16-bit operations of GFX11+ reach only v0 to v127 in their short encodings.
+cdef bint needs_vop3(const Decoded *d, uint32_t gfx_level) noexcept nogil:
+    cdef uint32_t i
+    if gfx_level < gfx11 or d.format & (format_vop3 | format_vop3p) or not d.format & valu_one_dword:
+        return False
+    for i in range(min(d.source_count, 2)):
+        if operand_class(d.opcode, i) == 0x62 and d.source[i] >= register_vgpr0 + 128 * 4:
+            return True
+    return (d.destination_count != 0 and definition_class(d.opcode, 0) == 0x62
+            and d.destination[0] >= register_vgpr0 + 128 * 4)
+
+
+cdef void promote(Decoded *d) noexcept nogil:
+    cdef uint16_t address
+    if d.opcode == op_v_fmamk_f16:
+        address = d.source[1]
+        d.source[1] = d.source[2]
+        d.source[2] = address
+    if d.opcode == op_v_fmamk_f16 or d.opcode == op_v_fmaak_f16:
+        d.opcode = op_v_fma_f16
+        d.format = format_vop3
+    d.format |= format_vop3
+
+
+cdef int vopd_from_ir(const ProgramData *p, uint32_t i, Decoded *out) noexcept nogil:
+    """ACO lists the operands of both halves; a literal or vcc of a half is implied by its opcode."""
+    cdef uint32_t row = p.instructions.operand_first[i]
+    cdef uint32_t end = row + p.instructions.operand_count[i]
+    cdef uint32_t half, opcode, position, count
+    cdef int code
+    for half in range(2):
+        opcode = out.opcode if half == 0 else modifier_vopd_opcode_y(out.modifiers)
+        count = opcode_operand_count[opcode]
+        if opcode == op_v_dual_cndmask_b32:
+            count = 3
+        for position in range(count):
+            if row >= end:
+                return encode_bad_operand
+            if position < 2:
+                code = add_ir_source(p, row, ir_register(p, row, position == 1), out)
+                if code:
+                    return code
+            elif operand_is_literal(operand_at(p, row)):
+                out.literal = p.operands.data[row]
+                out.has_literal = 1
+            row += 1
+        if count == 1:
+            out.source[out.source_count] = register_none
+            out.source_bytes[out.source_count] = 4
+            out.source_count += 1
+    return 0
+
+
+cdef int from_ir(const ProgramData *program, uint32_t instruction, uint32_t gfx_level, Decoded *out) noexcept nogil:
+    cdef const ProgramData *p = program
+    cdef uint32_t i = instruction
+    cdef uint32_t row, count, position, base
+    cdef bint vector_only
+    cdef int code
+    out.opcode = p.instructions.opcode[i]
+    out.format = p.instructions.format[i]
+    out.source_count = 0
+    out.destination_count = 0
+    out.has_literal = 0
+    out.literal = 0
+    out.immediate = p.instructions.immediate[i]
+    out.modifiers = p.instructions.modifiers[i]
+    base = out.format & format_base_mask
+    row = p.instructions.definition_first[i]
+    for position in range(min(<uint32_t>p.instructions.definition_count[i], 3)):
+        if p.definitions.reg[row + position] == register_scc:
+            continue
+        out.destination[out.destination_count] = p.definitions.reg[row + position]
+        out.destination_bytes[out.destination_count] = <uint8_t>class_bytes(p.definitions.register_class[row + position])
+        out.destination_count += 1
+    if out.format & (valu_one_dword | format_vop3 | format_vop3p) == 0:
+        if base == format_smem:
+            return smem_from_ir(p, i, out)
+        if base == format_vopd:
+            return vopd_from_ir(p, i, out)
+        if is_memory(base):
+            return memory_from_ir(p, i, base, out)
+    row = p.instructions.operand_first[i]
+    count = min(<uint32_t>p.instructions.operand_count[i], <uint32_t>opcode_operand_count[out.opcode])
+    for position in range(count):
+        vector_only = position == 1 and out.format & valu_one_dword and not out.format & format_vop3
+        code = add_ir_source(p, row + position, ir_register(p, row + position, vector_only), out)
+        if code:
+            return code
+    if needs_vop3(out, gfx_level):
+        promote(out)
+    return 0
+
+
+cdef int encode_instruction(const ProgramData *program, uint32_t instruction, uint32_t gfx_level,
+                            uint32_t *out) except -1 nogil:
+    cdef Decoded d
+    cdef int length = from_ir(program, instruction, gfx_level, &d)
+    if length == 0:
+        length = encode(&d, gfx_level, out)
+    if length < 0:
+        with gil:
+            name = opcode_name[d.opcode].decode() if d.opcode < op_count else str(d.opcode)
+            raise RuntimeError(f"{name} (gfx level {gfx_level}) has no encoding: {encode_error(length).decode()}")
+    return length
+
+
+def encode_fields(fields, uint32_t gfx_level):
+    """Encode a dict as ``decode.decode_words`` returns it; the words, or a negative error code.
+
+    Parameters
+    ----------
+    fields
+        ``opcode``, ``format``, ``sources``, ``destinations``, ``literal``, ``immediate``, ``modifiers``.
+    gfx_level
+        A value of ``gfx*``.
+    """
+    cdef Decoded d
+    cdef uint32_t words[encode_limit + 2]
+    cdef int length
+    d.opcode = fields["opcode"]
+    d.format = fields["format"]
+    d.source_count = len(fields["sources"])
+    d.destination_count = len(fields["destinations"])
+    for position, value in enumerate(fields["sources"]):
+        d.source[position] = value
+        d.source_bytes[position] = 4
+    for position, value in enumerate(fields["destinations"]):
+        d.destination[position] = value
+    d.has_literal = fields["literal"] is not None
+    d.literal = fields["literal"] or 0
+    d.immediate = fields["immediate"]
+    d.modifiers = fields["modifiers"]
+    length = encode(&d, gfx_level, words)
+    return length if length < 0 else [words[position] for position in range(length)]
