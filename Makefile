@@ -25,16 +25,16 @@ kernels: environment
 	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/development
 
 demo: kernels
-	$(BIN)/python examples/matmul.py
+	PYTHONPATH=. $(BIN)/python examples/matmul.py
 
 test: kernels $(VENV)/stamp-test
-	$(BIN)/python -m pytest -n 2 -q
+	PYTHONPATH=. $(BIN)/python -m pytest -n 2 -q $(PYTEST_ARGUMENTS)
 
 lint: $(VENV)/stamp-test
-	$(BIN)/ruff check . && $(BIN)/mypy
+	$(BIN)/ruff check . && PYTHONPATH=. $(BIN)/mypy
 
 bench: kernels $(VENV)/stamp-test
-	$(BIN)/python -m pytest bench -q
+	PYTHONPATH=. $(BIN)/python -m pytest bench -q
 
 clean:
 	rm -rf build .venv
