@@ -10,7 +10,7 @@ environment: $(VENV)/stamp
 $(VENV)/stamp: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet cmake ninja "cython>=3.1" "numpy>=1.26" "numba>=0.61"
+	$(BIN)/python -m pip install --quiet cmake ninja "cython>=3.1" "numpy>=1.26" "numba>=0.61" "msgpack>=1.0"
 	touch $@
 
 $(VENV)/stamp-test: $(VENV)/stamp
