@@ -1,0 +1,313 @@
+"""Assembler: ACO IR with assigned registers to machine code.
+
+Needs hardware instructions only, except p_constaddr_getpc and p_constaddr_addlo, which it turns into s_getpc_b64 and
+s_add_u32 with the distance to the constant data, and p_unit_test, which has no code. A SOPP branch names its target block
+in the immediate. Guarantees ``program.code`` and every block's ``offset``.
+
+Layout: blocks in order; then, on GFX10 and later, five s_code_end words that stop the instruction prefetcher and mark the
+end for tools; constant data is expected at the next multiple of 64 bytes. A branch whose distance exceeds 16 bits becomes a jump
+through the SGPR pair that its definition reserves: s_getpc_b64, an addition that stashes scc in the address's free low bit,
+s_setpc_b64. On GFX10.1 a branch over exactly 63 dwords hangs, so a nop follows it ("RDNA ISA, known issues").
+
+Source of the rules: Mesa's ``aco_assembler.cpp`` and the AMD ISA documents (SOPP branches, S_GETPC_B64).
+"""
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+from libcpp.vector cimport vector
+
+from isa_opcodes cimport *
+from isa_tables cimport opcode_name
+from pyaco._core.common.table cimport table_append_many
+from pyaco._core.ir.program cimport *
+from pyaco._core.isa.decode cimport Decoded
+from pyaco._core.isa.encode cimport encode, encode_error, encode_instruction, encode_limit
+
+
+cdef struct Branch:
+    uint32_t position                 # of the branch word; of the literal's base (after s_getpc_b64) once it is long
+    uint32_t target                   # block
+    uint32_t instruction
+    uint32_t literal                  # position of the distance of a long jump, 0 while it is short
+    bint padded                       # the nop of the GFX10.1 defect follows
+
+
+cdef struct Address:
+    uint32_t identity                 # pairs a p_constaddr_getpc with its p_constaddr_addlo
+    uint32_t base                     # word after s_getpc_b64
+    uint32_t literal                  # word that takes the distance
+
+
+cdef struct Assembler:
+    ProgramData *p
+    vector[uint32_t] *code
+    vector[Branch] *branches
+    vector[Address] *addresses
+
+
+cdef inline bint is_branch(uint16_t opcode) noexcept nogil:
+    return (opcode == op_s_branch or opcode == op_s_cbranch_scc0 or opcode == op_s_cbranch_scc1
+            or opcode == op_s_cbranch_vccz or opcode == op_s_cbranch_vccnz
+            or opcode == op_s_cbranch_execz or opcode == op_s_cbranch_execnz)
+
+
+cdef inline uint16_t inverse(uint16_t opcode) noexcept nogil:
+    """The branch that is taken when `opcode` is not."""
+    if opcode == op_s_cbranch_scc0:
+        return op_s_cbranch_scc1
+    if opcode == op_s_cbranch_scc1:
+        return op_s_cbranch_scc0
+    if opcode == op_s_cbranch_vccz:
+        return op_s_cbranch_vccnz
+    if opcode == op_s_cbranch_vccnz:
+        return op_s_cbranch_vccz
+    if opcode == op_s_cbranch_execz:
+        return op_s_cbranch_execnz
+    return op_s_cbranch_execz
+
+
+cdef Decoded scalar(uint16_t opcode, uint16_t format, uint16_t destination, uint16_t first, uint16_t second) noexcept nogil:
+    """A scalar instruction; register_none leaves an operand out."""
+    cdef Decoded d
+    memset(&d, 0, sizeof(Decoded))
+    d.opcode = opcode
+    d.format = format
+    if destination != register_none:
+        d.destination[0] = destination
+        d.destination_count = 1
+    if first != register_none:
+        d.source[0] = first
+        d.source_count = 1
+        if second != register_none:
+            d.source[1] = second
+            d.source_count = 2
+    return d
+
+
+cdef int append(ProgramData *p, vector[uint32_t] *code, const Decoded *d) except -1 nogil:
+    cdef uint32_t words[encode_limit + 2]
+    cdef int length = encode(d, p.gfx_level, words)
+    cdef int i
+    if length < 0:
+        with gil:
+            raise RuntimeError(f"{opcode_name[d.opcode].decode()}: {encode_error(length).decode()}")
+    for i in range(length):
+        code.push_back(words[i])
+    return 0
+
+
+# --------------------------------------------------------------------------------------------------- addresses of constants
+cdef int emit_getpc(Assembler *a, uint32_t i) except -1 nogil:
+    cdef ProgramData *p = a.p
+    cdef Decoded d = scalar(op_s_getpc_b64, format_sop1, p.definitions.reg[p.instructions.definition_first[i]],
+                            register_none, register_none)
+    cdef Address address
+    append(p, a.code, &d)
+    address.identity = p.operands.data[p.instructions.operand_first[i]]
+    address.base = <uint32_t>a.code.size()
+    address.literal = 0
+    a.addresses.push_back(address)
+    return 0
+
+
+cdef int emit_addlo(Assembler *a, uint32_t i) except -1 nogil:
+    """s_add_u32 of the low half: operands are the half, the offset in the constants and the identity of the getpc."""
+    cdef ProgramData *p = a.p
+    cdef uint32_t row = p.instructions.operand_first[i]
+    cdef uint32_t identity = p.operands.data[row + 2]
+    cdef Decoded d = scalar(op_s_add_u32, format_sop2, p.definitions.reg[p.instructions.definition_first[i]],
+                            p.operands.reg[row], 255 * 4)
+    cdef int64_t k
+    d.literal = p.operands.data[row + 1]
+    append(p, a.code, &d)
+    k = <int64_t>a.addresses.size() - 1
+    while k >= 0:
+        if a.addresses[0][k].identity == identity and a.addresses[0][k].literal == 0:
+            a.addresses[0][k].literal = <uint32_t>a.code.size() - 1
+            return 0
+        k -= 1
+    with gil:
+        raise RuntimeError(f"p_constaddr_addlo {identity} has no p_constaddr_getpc before it")
+
+
+# ------------------------------------------------------------------------------------------------------------- instructions
+cdef int emit(Assembler *a, uint32_t i) except -1 nogil:
+    cdef ProgramData *p = a.p
+    cdef uint32_t words[encode_limit + 2]
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef Branch branch
+    cdef int length, k
+    if opcode == op_p_constaddr_getpc:
+        return emit_getpc(a, i)
+    if opcode == op_p_constaddr_addlo:
+        return emit_addlo(a, i)
+    if opcode == op_p_unit_test or opcode == op_p_debug_info:
+        return 0
+    if is_branch(opcode):
+        branch.position = <uint32_t>a.code.size()
+        branch.target = p.instructions.immediate[i]
+        branch.instruction = i
+        branch.literal = 0
+        branch.padded = False
+        if branch.target >= p.blocks.table.count:
+            with gil:
+                raise RuntimeError(f"{opcode_name[opcode].decode()} to block {branch.target}, which does not exist")
+        a.branches.push_back(branch)
+    length = encode_instruction(p, i, p.gfx_level, words)
+    for k in range(length):
+        a.code.push_back(words[k])
+    return 0
+
+
+cdef int emit_blocks(Assembler *a) except -1 nogil:
+    cdef ProgramData *p = a.p
+    cdef uint32_t b, k, first
+    cdef uint16_t last = op_invalid
+    cdef Decoded end
+    for b in range(p.blocks.table.count):
+        p.blocks.offset[b] = <uint32_t>a.code.size()
+        first = p.blocks.order_first[b]
+        for k in range(p.blocks.order_count[b]):
+            last = p.instructions.opcode[p.order.instruction[first + k]]
+            emit(a, p.order.instruction[first + k])
+    if last != op_s_endpgm and last != op_s_branch and last != op_s_setpc_b64 and last != op_s_endpgm_saved:
+        end = scalar(op_s_endpgm, format_sopp, register_none, register_none, register_none)
+        append(p, a.code, &end)
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------------------------ branches
+cdef void insert(Assembler *a, uint32_t position, const uint32_t *words, uint32_t count) noexcept nogil:
+    """Puts words at `position`; everything that lies at or behind it moves."""
+    cdef ProgramData *p = a.p
+    cdef size_t k
+    cdef uint32_t b
+    a.code.insert(a.code.begin() + position, words, words + count)
+    for b in range(p.blocks.table.count):
+        if p.blocks.offset[b] >= position:
+            p.blocks.offset[b] += count
+    for k in range(a.branches.size()):
+        if a.branches[0][k].position >= position:
+            a.branches[0][k].position += count
+        if a.branches[0][k].literal >= position:
+            a.branches[0][k].literal += count
+    for k in range(a.addresses.size()):
+        if a.addresses[0][k].base > position:
+            a.addresses[0][k].base += count
+        if a.addresses[0][k].literal >= position:
+            a.addresses[0][k].literal += count
+
+
+cdef int long_jump(Assembler *a, Branch *branch, bint backwards) except -1 nogil:
+    """Replaces a branch word by the jump through its reserved SGPR pair."""
+    cdef ProgramData *p = a.p
+    cdef uint16_t opcode = p.instructions.opcode[branch.instruction]
+    cdef uint32_t row = p.instructions.definition_first[branch.instruction]
+    cdef uint16_t low, high
+    cdef vector[uint32_t] code
+    cdef Decoded d
+    cdef uint32_t position = branch.position
+    if p.instructions.definition_count[branch.instruction] == 0:
+        with gil:
+            raise RuntimeError("a branch is too far for 16 bits and reserves no SGPR pair for a long jump")
+    low = p.definitions.reg[row]
+    high = low + 4
+    if opcode != op_s_branch:
+        d = scalar(inverse(opcode), format_sopp, register_none, register_none, register_none)
+        d.immediate = 7
+        append(p, &code, &d)
+    d = scalar(op_s_getpc_b64, format_sop1, low, register_none, register_none)
+    append(p, &code, &d)
+    # The address of an instruction has a free low bit: the carry-in leaves scc there until the pc is known.
+    d = scalar(op_s_addc_u32, format_sop2, low, low, 255 * 4)
+    append(p, &code, &d)
+    d = scalar(op_s_addc_u32, format_sop2, high, high, 193 * 4 if backwards else 128 * 4)
+    append(p, &code, &d)
+    d = scalar(op_s_bitcmp1_b32, format_sopc, register_none, low, 128 * 4)
+    append(p, &code, &d)
+    d = scalar(op_s_bitset0_b32, format_sop1, low, 128 * 4, register_none)
+    append(p, &code, &d)
+    d = scalar(op_s_setpc_b64, format_sop1, register_none, low, register_none)
+    append(p, &code, &d)
+    a.code[0][position] = code[0]
+    insert(a, position + 1, code.data() + 1, <uint32_t>code.size() - 1)
+    # six words follow s_getpc_b64; its successor is the base of the distance, the literal the second word after it
+    branch.position = position + <uint32_t>code.size() - 6
+    branch.literal = branch.position + 1
+    return 0
+
+
+cdef int place_branches(Assembler *a) except -1 nogil:
+    cdef ProgramData *p = a.p
+    cdef bint changed = True
+    cdef size_t k
+    cdef int64_t distance
+    cdef Branch *branch
+    cdef uint32_t nop = 0xbf800000U
+    while changed:
+        changed = False
+        for k in range(a.branches.size()):
+            branch = &a.branches[0][k]
+            if branch.literal:
+                continue
+            distance = <int64_t>p.blocks.offset[branch.target] - branch.position - 1
+            if distance < -32768 or distance > 32767:
+                long_jump(a, branch, distance < 0)
+                changed = True
+            elif p.gfx_level == gfx10 and distance == 63 and not branch.padded:
+                branch.padded = True
+                insert(a, branch.position + 1, &nop, 1)
+                changed = True
+    for k in range(a.branches.size()):
+        branch = &a.branches[0][k]
+        if branch.literal:
+            distance = <int64_t>p.blocks.offset[branch.target] - branch.position
+            a.code[0][branch.literal] = <uint32_t>(distance * 4)
+        else:
+            distance = <int64_t>p.blocks.offset[branch.target] - branch.position - 1
+            a.code[0][branch.position] = (a.code[0][branch.position] & 0xffff0000U) | <uint32_t>(distance & 0xffff)
+    return 0
+
+
+cdef int finish(Assembler *a) except -1 nogil:
+    cdef ProgramData *p = a.p
+    cdef size_t k
+    cdef uint32_t constants, rows
+    if p.gfx_level >= gfx10:
+        for k in range(5):
+            a.code.push_back(0xbf9f0000U)
+    constants = (<uint32_t>a.code.size() * 4 + 63) & ~63U
+    for k in range(a.addresses.size()):
+        if a.addresses[0][k].literal:
+            a.code[0][a.addresses[0][k].literal] += constants - a.addresses[0][k].base * 4
+    rows = <uint32_t>a.code.size() * 4
+    p.code.table.count = 0
+    table_append_many(&p.code.table, rows)
+    memcpy(p.code.byte, a.code.data(), rows)
+    return 0
+
+
+cdef int assemble_run(ProgramData *program) except -1 nogil:
+    cdef vector[uint32_t] code
+    cdef vector[Branch] branches
+    cdef vector[Address] addresses
+    cdef Assembler a
+    a.p = program
+    a.code = &code
+    a.branches = &branches
+    a.addresses = &addresses
+    emit_blocks(&a)
+    place_branches(&a)
+    return finish(&a)
+
+
+def run(Program program, options=None):
+    """Assemble `program`; its ``code`` holds the machine code afterwards.
+
+    Raises
+    ------
+    RuntimeError
+        An instruction has no encoding for the program's gfx level: a defect of an earlier pass.
+    """
+    with nogil:
+        assemble_run(&program.data)
+    return True
