@@ -1,0 +1,234 @@
+"""Vulkan drivers as judges: lavapipe executes compute shaders, RADV on its null winsys compiles them.
+
+Each driver lives in a worker process (``vulkan_worker``), started on first use and kept. ``Lavapipe().run(...)``
+returns buffer contents; ``Radv("gfx1100").compile(...)`` returns statistics, NIR and ACO IR text and machine code,
+``Radv(...).time(...)`` the processor time of pipeline creation with all caches off.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import re
+import select
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+ICD_FOLDERS = (Path("/usr/share/vulkan/icd.d"), Path("/etc/vulkan/icd.d"))
+
+#: Names that RADV of Mesa 22.3 takes for this project's targets.
+FAMILIES = {
+    "gfx803": "polaris10", "gfx900": "vega10", "gfx906": "vega20", "gfx1010": "navi10", "gfx1030": "navi21",
+    "gfx1100": "gfx1100", "gfx1101": "gfx1101", "gfx1102": "gfx1102",
+}  # fmt: skip
+
+
+class PeerError(RuntimeError):
+    """The driver refused a request, died, or did not answer in time."""
+
+
+def find_icd(name: str) -> Path | None:
+    """The manifest of an installed driver, e.g. ``find_icd("lvp")``."""
+    for folder in ICD_FOLDERS:
+        for path in sorted(folder.glob(f"{name}_icd*.json")):
+            return path
+    return None
+
+
+class Worker:
+    """A process with one device, restarted after it died."""
+
+    def __init__(self, icd: str, environment: Mapping[str, str]) -> None:
+        path = find_icd(icd)
+        if path is None:
+            raise PeerError(f"no Vulkan driver '{icd}' is installed")
+        # The window-system and device-selection layers only cost time here.
+        self.environment = {
+            **os.environ, "VK_ICD_FILENAMES": str(path), "VK_DRIVER_FILES": str(path), "NODEVICE_SELECT": "1",
+            "MESA_SHADER_CACHE_DISABLE": "true", "LP_NUM_THREADS": "1", **environment,
+        }  # fmt: skip
+        self.process: subprocess.Popen[bytes] | None = None
+        self.errors: Any = None
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115
+        self.process = subprocess.Popen(
+            [sys.executable, str(HERE / "vulkan_worker.py")],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, env=self.environment,
+        )  # fmt: skip
+        return self.process
+
+    def _fail(self, why: str) -> PeerError:
+        process, self.process = self.process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+        self.errors.seek(0)
+        said = self.errors.read()[-600:].decode("utf-8", "replace").strip()
+        self.errors.close()
+        return PeerError(f"{why}{': ' + said if said else ''}")
+
+    def ask(self, request: Mapping[str, Any], timeout: float = 60.0) -> dict[str, Any]:
+        """Send a request and wait for its answer; raises ``PeerError``."""
+        process = self.process or self._start()
+        assert process.stdin is not None and process.stdout is not None
+        data = pickle.dumps(dict(request))
+        try:
+            process.stdin.write(struct.pack("<Q", len(data)) + data)
+            process.stdin.flush()
+        except BrokenPipeError:
+            raise self._fail("the driver's process ended") from None
+        deadline = time.monotonic() + timeout
+        answer = bytearray()
+        while len(answer) < 8 or len(answer) < 8 + struct.unpack("<Q", answer[:8])[0]:
+            ready, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
+            if not ready:
+                raise self._fail(f"no answer in {timeout:g} s")
+            piece = os.read(process.stdout.fileno(), 1 << 20)
+            if not piece:
+                raise self._fail("the driver's process ended")
+            answer += piece
+        result: dict[str, Any] = pickle.loads(bytes(answer[8:]))
+        if "error" in result:
+            raise PeerError(result["error"])
+        return result
+
+    def close(self) -> None:
+        if self.process is not None:
+            with contextlib.suppress(OSError):
+                self.process.stdin.close()  # type: ignore[union-attr]
+            self.process.wait(timeout=10)
+            self.process = None
+
+
+@cache
+def _worker(icd: str, family: str = "") -> Worker:
+    environment = {"RADV_FORCE_FAMILY": family, "RADV_DEBUG": "nocache"} if family else {}
+    return Worker(icd, environment)
+
+
+def _request(operation: str, spirv: bytes, spec: Mapping[int, int | float] | None, entry: str) -> dict[str, Any]:
+    return {"operation": operation, "spirv": bytes(spirv), "spec": dict(spec or {}), "entry": entry}
+
+
+class Lavapipe:
+    """Mesa's processor driver: the judge of what a compute shader computes. Its subgroups have 8 lanes."""
+
+    subgroup_size = 8
+
+    def __init__(self) -> None:
+        self.worker = _worker("lvp")
+
+    def run(
+        self,
+        spirv: bytes,
+        groups: tuple[int, int, int],
+        buffers: Mapping[Any, np.ndarray],
+        push: bytes = b"",
+        spec: Mapping[int, int | float] | None = None,
+        references: Mapping[tuple[Any, int], str] | None = None,
+        entry: str = "main",
+        timeout: float = 60.0,
+    ) -> dict[Any, np.ndarray]:
+        """Dispatch once and return every buffer's contents with the type and shape it had.
+
+        Parameters
+        ----------
+        buffers
+            By (set, binding), (set, binding, array element), or a name for a buffer that is reached by address.
+        references
+            (place, byte offset) -> name: the device address of that buffer is written there; place is "push" or a key
+            of ``buffers``. The returned contents have the original bytes in its place.
+        """
+        request = _request("run", spirv, spec, entry)
+        request["groups"] = tuple(groups)
+        request["push"] = bytes(push)
+        request["buffers"] = {key: np.ascontiguousarray(data).tobytes() for key, data in buffers.items()}
+        request["references"] = dict(references or {})
+        found = self.worker.ask(request, timeout)["buffers"]
+        return {
+            key: np.frombuffer(bytes(found[key]), data.dtype).reshape(data.shape) for key, data in buffers.items()
+        }
+
+
+@dataclass(frozen=True)
+class RadvPipeline:
+    """What RADV says about one compute pipeline."""
+
+    statistics: Mapping[str, int | float]
+    nir: str
+    ir: str
+    assembly: str
+
+    @cached_property
+    def words(self) -> np.ndarray:
+        """The machine code, read from the code words that RADV's disassembly prints behind each instruction."""
+        return np.array(parse_code_words(self.assembly), np.uint32)
+
+    @property
+    def code(self) -> bytes:
+        return self.words.tobytes()
+
+
+def parse_code_words(assembly: str) -> list[int]:
+    """Code words of a disassembly of the form ``instruction ; 7e000280 00000001``."""
+    words: list[int] = []
+    for line in assembly.splitlines():
+        found = re.search(r";\s*((?:[0-9a-f]{8}\s*)+)$", line)
+        if found:
+            words += [int(word, 16) for word in found.group(1).split()]
+    return words
+
+
+class Radv:
+    """RADV with ACO for one target, without a GPU."""
+
+    def __init__(self, target: str) -> None:
+        self.target = target
+        self.worker = _worker("radeon", FAMILIES.get(target, target))
+
+    def compile(
+        self,
+        spirv: bytes,
+        wave: int | None = None,
+        spec: Mapping[int, int | float] | None = None,
+        entry: str = "main",
+        timeout: float = 120.0,
+    ) -> RadvPipeline:
+        """Create the pipeline; ``wave`` is the required subgroup size (GFX10 and later choose 64 without one)."""
+        request = _request("compile", spirv, spec, entry)
+        request["wave"] = wave
+        found = self.worker.ask(request, timeout)
+        texts = found["representations"]
+
+        def text(*names: str) -> str:
+            return next((body for name, body in texts.items() if any(part in name for part in names)), "")
+
+        return RadvPipeline(found["statistics"], text("NIR"), text("ACO IR"), text("Assembly"))
+
+    def time(
+        self,
+        spirv: bytes,
+        wave: int | None = None,
+        spec: Mapping[int, int | float] | None = None,
+        entry: str = "main",
+        repetitions: int = 100,
+        seconds: float = 5.0,
+        timeout: float = 300.0,
+    ) -> list[float]:
+        """Processor time of each creation of the pipeline, in milliseconds; ends early after ``seconds``."""
+        request = _request("time", spirv, spec, entry)
+        request.update(wave=wave, repetitions=repetitions, seconds=seconds)
+        return [nanoseconds / 1e6 for nanoseconds in self.worker.ask(request, timeout)["times"]]

@@ -1,0 +1,377 @@
+"""One process that holds one Vulkan device and serves requests of ``vulkan_peer`` over its standard streams.
+
+A driver is chosen by environment variables before the loader starts, and RADV aborts the process on an unknown
+family: so each device lives in a process of its own.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import pickle
+import struct
+import sys
+import time
+from typing import Any, BinaryIO
+
+import vulkan as vk
+from spirv_reflection import reflect
+from vulkan._vulkan import ffi, lib
+
+DEVICE_EXTENSIONS = (
+    "VK_KHR_pipeline_executable_properties",
+    "VK_EXT_shader_atomic_float",
+    "VK_KHR_workgroup_memory_explicit_layout",
+    "VK_KHR_shader_clock",
+)
+BUFFER_USAGE = (
+    vk.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | vk.VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT
+    | vk.VK_BUFFER_USAGE_TRANSFER_SRC_BIT | vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT
+)  # fmt: skip
+DESCRIPTOR_TYPES = {
+    "storage": vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+    "uniform": vk.VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
+    "image": vk.VK_DESCRIPTOR_TYPE_STORAGE_IMAGE,
+}
+CAPTURE = 0x40 | 0x80  # VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR, ..._INTERNAL_REPRESENTATIONS_BIT_KHR
+ADDRESS_USAGE = 0x00020000  # VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT
+ADDRESS_ALLOCATION = 0x00000002  # VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
+
+
+class Device:
+    """A Vulkan device with every feature that it offers (robust buffer access excepted) and one compute queue."""
+
+    def __init__(self) -> None:
+        application = vk.VkApplicationInfo(pApplicationName="pyaco tests", apiVersion=vk.VK_MAKE_VERSION(1, 3, 0))
+        self.instance = vk.vkCreateInstance(vk.VkInstanceCreateInfo(pApplicationInfo=application), None)
+        self.physical = vk.vkEnumeratePhysicalDevices(self.instance)[0]
+        properties = vk.vkGetPhysicalDeviceProperties(self.physical)
+        self.name = properties.deviceName
+        offered = {
+            extension.extensionName for extension in vk.vkEnumerateDeviceExtensionProperties(self.physical, None)
+        }
+        self.extensions = [name for name in DEVICE_EXTENSIONS if name in offered]
+        self.features = self._features()
+        queue = vk.VkDeviceQueueCreateInfo(queueFamilyIndex=self._queue_family(), pQueuePriorities=[1.0])
+        self.device = vk.vkCreateDevice(
+            self.physical,
+            vk.VkDeviceCreateInfo(
+                pNext=self.features, pQueueCreateInfos=[queue], ppEnabledExtensionNames=self.extensions
+            ),
+            None,
+        )
+        self.queue = vk.vkGetDeviceQueue(self.device, self._queue_family(), 0)
+        self.pool = vk.vkCreateCommandPool(
+            self.device, vk.VkCommandPoolCreateInfo(queueFamilyIndex=self._queue_family()), None
+        )
+        self.has_addresses = bool(self.parts[1].bufferDeviceAddress)
+
+    def _queue_family(self) -> int:
+        families = vk.vkGetPhysicalDeviceQueueFamilyProperties(self.physical)
+        return next(i for i, family in enumerate(families) if family.queueFlags & vk.VK_QUEUE_COMPUTE_BIT)
+
+    def _features(self) -> Any:
+        names = ["VkPhysicalDeviceVulkan11Features", "VkPhysicalDeviceVulkan12Features",
+                 "VkPhysicalDeviceVulkan13Features"]  # fmt: skip
+        types = [vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
+                 vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                 vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES]  # fmt: skip
+        if "VK_EXT_shader_atomic_float" in self.extensions:
+            names.append("VkPhysicalDeviceShaderAtomicFloatFeaturesEXT")
+            types.append(vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT)
+        if "VK_KHR_pipeline_executable_properties" in self.extensions:
+            names.append("VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR")
+            types.append(vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR)
+        self.parts = []
+        for name, kind in zip(names, types, strict=True):
+            part = ffi.new(name + "*")
+            part.sType = kind
+            if self.parts:
+                self.parts[-1].pNext = part
+            self.parts.append(part)
+        features = ffi.new("VkPhysicalDeviceFeatures2*")
+        features.sType = vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2
+        features.pNext = self.parts[0]
+        lib.vkGetPhysicalDeviceFeatures2(self.physical, features)
+        features.features.robustBufferAccess = 0
+        self.parts[2].robustImageAccess = 0
+        return features
+
+    # Pipelines
+
+    def _module(self, spirv: bytes) -> Any:
+        words = ffi.from_buffer(spirv)
+        info = ffi.new("VkShaderModuleCreateInfo*")
+        info.sType = vk.VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO
+        info.codeSize = len(spirv)
+        info.pCode = ffi.cast("uint32_t*", words)
+        module = ffi.new("VkShaderModule*")
+        check(lib.vkCreateShaderModule(self.device, info, ffi.NULL, module))
+        return module[0]
+
+    def _layouts(self, request: dict[str, Any]) -> tuple[list[Any], Any, dict[tuple[int, int], Any]]:
+        found = reflect(request["spirv"], request["spec"])
+        bindings = {(binding.set, binding.binding): binding for binding in found.bindings}
+        sets = []
+        for number in range(max((key[0] for key in bindings), default=-1) + 1):
+            entries = [
+                vk.VkDescriptorSetLayoutBinding(
+                    binding=key[1], descriptorType=DESCRIPTOR_TYPES[binding.kind],
+                    descriptorCount=binding.count or 16, stageFlags=vk.VK_SHADER_STAGE_COMPUTE_BIT,
+                )
+                for key, binding in sorted(bindings.items()) if key[0] == number
+            ]  # fmt: skip
+            info = vk.VkDescriptorSetLayoutCreateInfo(pBindings=entries)
+            sets.append(vk.vkCreateDescriptorSetLayout(self.device, info, None))
+        size = max(found.push_size, len(request.get("push", b"")))
+        ranges = []
+        if size:
+            ranges = [vk.VkPushConstantRange(vk.VK_SHADER_STAGE_COMPUTE_BIT, 0, (size + 3) // 4 * 4)]
+        info = vk.VkPipelineLayoutCreateInfo(pSetLayouts=sets, pPushConstantRanges=ranges)
+        return sets, vk.vkCreatePipelineLayout(self.device, info, None), bindings
+
+    def _specialisation(self, request: dict[str, Any]) -> Any:
+        types = reflect(request["spirv"], request["spec"]).spec_types
+        data, entries = b"", []
+        for number, value in request["spec"].items():
+            kind, bits = types.get(number, ("int", 32))
+            if kind == "float":
+                piece = struct.pack({16: "<e", 32: "<f", 64: "<d"}[bits], value)
+            else:
+                size = 4 if kind == "bool" else bits // 8
+                piece = (int(value) & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+            entries.append(vk.VkSpecializationMapEntry(number, len(data), len(piece)))
+            data += piece
+        self.keep = ffi.from_buffer(data)
+        return vk.VkSpecializationInfo(pMapEntries=entries, dataSize=len(data), pData=self.keep)
+
+    def _stage(self, request: dict[str, Any], module: Any) -> Any:
+        following = None
+        if request.get("wave"):
+            following = ffi.new("VkPipelineShaderStageRequiredSubgroupSizeCreateInfo*")
+            following.sType = vk.VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO
+            following.requiredSubgroupSize = request["wave"]
+        # The pipeline's description copies this structure and does not keep alive what it points to.
+        self.stage = vk.VkPipelineShaderStageCreateInfo(
+            pNext=following, stage=vk.VK_SHADER_STAGE_COMPUTE_BIT, module=module, pName=request["entry"],
+            pSpecializationInfo=self._specialisation(request) if request["spec"] else None,
+        )  # fmt: skip
+        self.following = following
+        return self.stage
+
+    def _create(self, info: Any) -> Any:
+        pipeline = ffi.new("VkPipeline*")
+        check(lib.vkCreateComputePipelines(self.device, ffi.NULL, 1, info, ffi.NULL, pipeline))
+        return pipeline[0]
+
+    def compile(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Create the pipeline with capture on; return statistics and representations."""
+        module = self._module(request["spirv"])
+        sets, layout, _ = self._layouts(request)
+        info = vk.VkComputePipelineCreateInfo(flags=CAPTURE, stage=self._stage(request, module), layout=layout)
+        pipeline = self._create(ffi.addressof(info))
+        pointer = ffi.new("VkPipelineExecutableInfoKHR*")
+        pointer.sType = vk.VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR
+        pointer.pipeline = pipeline
+        result = {"statistics": self._statistics(pointer), "representations": self._representations(pointer)}
+        self._destroy(pipeline, layout, sets, module)
+        return result
+
+    def _query(self, function: str, kind: str, structure: int, pointer: Any, prepare: Any = None) -> Any:
+        address = lib.vkGetDeviceProcAddr(self.device, function.encode())
+        call = ffi.cast("PFN_" + function, address)
+        count = ffi.new("uint32_t*")
+        check(call(self.device, pointer, count, ffi.NULL))
+        items = ffi.new(f"{kind}[{count[0]}]")
+        for item in items:
+            item.sType = structure
+        check(call(self.device, pointer, count, items))
+        if prepare is not None:
+            keep = [prepare(item) for item in items]
+            check(call(self.device, pointer, count, items))
+            del keep
+        return items
+
+    def _statistics(self, pointer: Any) -> dict[str, int | float]:
+        items = self._query(
+            "vkGetPipelineExecutableStatisticsKHR", "VkPipelineExecutableStatisticKHR",
+            vk.VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR, pointer,
+        )  # fmt: skip
+        member = ("b32", "i64", "u64", "f64")
+        return {ffi.string(item.name).decode(): getattr(item.value, member[item.format]) for item in items}
+
+    def _representations(self, pointer: Any) -> dict[str, str]:
+        keep: list[Any] = []
+
+        def allocate(item: Any) -> None:
+            keep.append(ffi.new("char[]", item.dataSize + 1))
+            item.pData = keep[-1]
+
+        items = self._query(
+            "vkGetPipelineExecutableInternalRepresentationsKHR", "VkPipelineExecutableInternalRepresentationKHR",
+            vk.VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INTERNAL_REPRESENTATION_KHR, pointer, allocate,
+        )  # fmt: skip
+        return {
+            ffi.string(item.name).decode(): ffi.buffer(item.pData, item.dataSize)[:].split(b"\0")[0].decode()
+            for item in items
+        }
+
+    def time(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Processor time of each of many creations of the same pipeline, in nanoseconds."""
+        module = self._module(request["spirv"])
+        sets, layout, _ = self._layouts(request)
+        info = vk.VkComputePipelineCreateInfo(stage=self._stage(request, module), layout=layout)
+        pointer = ffi.addressof(info)
+        pipeline = ffi.new("VkPipeline*")
+        times: list[int] = []
+        limit = time.monotonic() + request["seconds"]
+        while len(times) < request["repetitions"] and (not times or time.monotonic() < limit):
+            start = time.thread_time_ns()
+            status = lib.vkCreateComputePipelines(self.device, ffi.NULL, 1, pointer, ffi.NULL, pipeline)
+            times.append(time.thread_time_ns() - start)
+            check(status)
+            lib.vkDestroyPipeline(self.device, pipeline[0], ffi.NULL)
+        self._destroy(None, layout, sets, module)
+        return {"times": times}
+
+    def _destroy(self, pipeline: Any, layout: Any, sets: list[Any], module: Any) -> None:
+        if pipeline is not None:
+            vk.vkDestroyPipeline(self.device, pipeline, None)
+        vk.vkDestroyPipelineLayout(self.device, layout, None)
+        for each in sets:
+            vk.vkDestroyDescriptorSetLayout(self.device, each, None)
+        vk.vkDestroyShaderModule(self.device, module, None)
+
+    # Dispatch
+
+    def _memory_type(self, bits: int) -> int:
+        wanted = vk.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | vk.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
+        types = vk.vkGetPhysicalDeviceMemoryProperties(self.physical).memoryTypes
+        return next(i for i, kind in enumerate(types) if bits >> i & 1 and kind.propertyFlags & wanted == wanted)
+
+    def _buffer(self, size: int) -> tuple[Any, Any, Any, int]:
+        usage = BUFFER_USAGE | (ADDRESS_USAGE if self.has_addresses else 0)
+        buffer = vk.vkCreateBuffer(self.device, vk.VkBufferCreateInfo(size=max(size, 4), usage=usage), None)
+        need = vk.vkGetBufferMemoryRequirements(self.device, buffer)
+        flags = None
+        if self.has_addresses:
+            flags = vk.VkMemoryAllocateFlagsInfo(flags=ADDRESS_ALLOCATION, deviceMask=0)
+        allocation = vk.VkMemoryAllocateInfo(
+            pNext=flags, allocationSize=need.size, memoryTypeIndex=self._memory_type(need.memoryTypeBits)
+        )
+        memory = vk.vkAllocateMemory(self.device, allocation, None)
+        vk.vkBindBufferMemory(self.device, buffer, memory, 0)
+        address = 0
+        if self.has_addresses:
+            info = ffi.new("VkBufferDeviceAddressInfo*")
+            info.sType = vk.VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO
+            info.buffer = buffer
+            address = lib.vkGetBufferDeviceAddress(self.device, info)
+        return buffer, memory, vk.vkMapMemory(self.device, memory, 0, need.size, 0), address
+
+    def run(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Dispatch once; return the contents of every buffer afterwards."""
+        module = self._module(request["spirv"])
+        sets, layout, bindings = self._layouts(request)
+        info = vk.VkComputePipelineCreateInfo(stage=self._stage(request, module), layout=layout)
+        pipeline = self._create(ffi.addressof(info))
+        buffers = {key: self._buffer(len(data)) for key, data in request["buffers"].items()}
+        push = bytearray(request["push"])
+        contents = {key: bytearray(data) for key, data in request["buffers"].items()}
+        for (place, offset), name in request["references"].items():
+            target = push if place == "push" else contents[place]
+            target[offset : offset + 8] = struct.pack("<Q", buffers[name][3])
+        for key, data in contents.items():
+            buffers[key][2][: len(data)] = bytes(data)
+        pool, descriptors = self._descriptors(sets, bindings, buffers, contents)
+        self._submit(pipeline, layout, descriptors, bytes(push), request["groups"])
+        result = {key: buffers[key][2][: len(data)] for key, data in contents.items()}
+        for (place, offset), _ in request["references"].items():
+            if place != "push":
+                whole = bytearray(result[place])
+                whole[offset : offset + 8] = request["buffers"][place][offset : offset + 8]
+                result[place] = bytes(whole)
+        if pool is not None:
+            vk.vkDestroyDescriptorPool(self.device, pool, None)
+        for buffer, memory, _, _ in buffers.values():
+            vk.vkUnmapMemory(self.device, memory)
+            vk.vkDestroyBuffer(self.device, buffer, None)
+            vk.vkFreeMemory(self.device, memory, None)
+        self._destroy(pipeline, layout, sets, module)
+        return {"buffers": result}
+
+    def _descriptors(
+        self, sets: list[Any], bindings: dict[Any, Any], buffers: dict[Any, Any], contents: dict[Any, Any]
+    ) -> tuple[Any, list[Any]]:
+        if not sets:
+            return None, []
+        sizes = [vk.VkDescriptorPoolSize(kind, 4096) for kind in set(DESCRIPTOR_TYPES.values())]
+        info = vk.VkDescriptorPoolCreateInfo(maxSets=len(sets), pPoolSizes=sizes)
+        pool = vk.vkCreateDescriptorPool(self.device, info, None)
+        allocated = vk.vkAllocateDescriptorSets(
+            self.device, vk.VkDescriptorSetAllocateInfo(descriptorPool=pool, pSetLayouts=sets)
+        )
+        writes = []
+        for key in buffers:
+            if isinstance(key, str) or key[:2] not in bindings:
+                continue
+            each = vk.VkDescriptorBufferInfo(buffer=buffers[key][0], offset=0, range=max(len(contents[key]), 4))
+            writes.append(
+                vk.VkWriteDescriptorSet(
+                    dstSet=allocated[key[0]], dstBinding=key[1], dstArrayElement=key[2] if len(key) == 3 else 0,
+                    descriptorType=DESCRIPTOR_TYPES[bindings[key[:2]].kind], pBufferInfo=[each],
+                )
+            )  # fmt: skip
+        vk.vkUpdateDescriptorSets(self.device, len(writes), writes, 0, None)
+        return pool, list(allocated)
+
+    def _submit(self, pipeline: Any, layout: Any, descriptors: list[Any], push: bytes, groups: Any) -> None:
+        allocate = vk.VkCommandBufferAllocateInfo(
+            commandPool=self.pool, level=vk.VK_COMMAND_BUFFER_LEVEL_PRIMARY, commandBufferCount=1
+        )
+        commands = vk.vkAllocateCommandBuffers(self.device, allocate)[0]
+        vk.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
+        vk.vkCmdBindPipeline(commands, vk.VK_PIPELINE_BIND_POINT_COMPUTE, pipeline)
+        if descriptors:
+            vk.vkCmdBindDescriptorSets(
+                commands, vk.VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, len(descriptors), descriptors, 0, None
+            )
+        if push:
+            data = ffi.from_buffer(push)
+            vk.vkCmdPushConstants(commands, layout, vk.VK_SHADER_STAGE_COMPUTE_BIT, 0, len(push), data)
+        vk.vkCmdDispatch(commands, *groups)
+        vk.vkEndCommandBuffer(commands)
+        vk.vkQueueSubmit(self.queue, 1, [vk.VkSubmitInfo(pCommandBuffers=[commands])], vk.VK_NULL_HANDLE)
+        vk.vkQueueWaitIdle(self.queue)
+        vk.vkFreeCommandBuffers(self.device, self.pool, 1, [commands])
+
+
+def check(status: int) -> None:
+    if status != 0:
+        raise RuntimeError(f"VkResult {status}")
+
+
+def serve(source: BinaryIO, sink: BinaryIO) -> None:
+    """Answer pickled requests, each with a length before it, until the source ends."""
+    device = Device()
+    handlers = {"run": device.run, "compile": device.compile, "time": device.time}
+    while head := source.read(8):
+        request = pickle.loads(source.read(struct.unpack("<Q", head)[0]))
+        try:
+            if request["operation"] == "describe":
+                answer: dict[str, Any] = {"name": device.name, "extensions": device.extensions}
+            else:
+                answer = handlers[request["operation"]](request)
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        data = pickle.dumps(answer)
+        sink.write(struct.pack("<Q", len(data)) + data)
+        sink.flush()
+
+
+if __name__ == "__main__":
+    faulthandler.enable()
+    # Drivers print to standard output; keep the protocol on a descriptor of its own.
+    protocol = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    serve(sys.stdin.buffer, protocol)
