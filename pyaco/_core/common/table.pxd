@@ -25,10 +25,19 @@ cdef inline int table_reserve(Table *table, uint32_t extra) except -1 nogil:
         table_grow(table, extra)
     return 0
 
-# The index of a new last row, whose columns hold zero.
-cdef uint32_t table_append(Table *table) except? 0xffffffffU nogil
-# The index of the first of `rows` new zeroed rows.
-cdef uint32_t table_append_many(Table *table, uint32_t rows) except? 0xffffffffU nogil
+# The index of the first of `rows` new rows, whose columns hold zero: rows past `count` always do (fresh memory is zeroed,
+# table_clear zeroes what was used; whoever lowers `count` by hand must overwrite every column of the rows to come).
+cdef inline uint32_t table_append_many(Table *table, uint32_t rows) except? 0xffffffffU nogil:
+    cdef uint32_t first = table.count
+    table_reserve(table, rows)
+    table.count = first + rows
+    return first
+
+cdef inline uint32_t table_append(Table *table) except? 0xffffffffU nogil:
+    return table_append_many(table, 1)
+
+# Forget all rows; the memory stays.
+cdef void table_clear(Table *table) noexcept nogil
 
 cdef inline void **table_columns(Table *table) noexcept nogil:
     return <void **>(table + 1)

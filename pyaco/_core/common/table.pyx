@@ -61,21 +61,12 @@ cdef int table_grow(Table *table, uint32_t extra) except -1 nogil:
     return _allocate(table, <uint32_t>capacity)
 
 
-cdef uint32_t table_append(Table *table) except? 0xffffffffU nogil:
-    return table_append_many(table, 1)
-
-
-cdef uint32_t table_append_many(Table *table, uint32_t rows) except? 0xffffffffU nogil:
-    table_reserve(table, rows)
-    cdef uint32_t first = table.count
+cdef void table_clear(Table *table) noexcept nogil:
     cdef uint32_t column
-    cdef uint32_t size
     cdef void **columns = table_columns(table)
     for column in range(table.column_count):
-        size = table.element_sizes[column]
-        memset(<uint8_t *>columns[column] + <uint64_t>first * size, 0, <uint64_t>rows * size)
-    table.count = first + rows
-    return first
+        memset(columns[column], 0, <uint64_t>table.count * table.element_sizes[column])
+    table.count = 0
 
 
 cdef class Column:

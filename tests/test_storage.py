@@ -1,0 +1,79 @@
+"""The column storage under both IRs: growth, views, the order of a rewrite."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyaco._core.aco import build
+from pyaco._core.ir.program import Program
+from pyaco._core.ir.shader import Shader
+
+
+def program_with(instructions: int) -> Program:
+    program = build.new_program(103, 64)
+    build.add_temps(program, [0x21] * instructions)
+    block = build.add_block(program, 1, 0)
+    for temp in range(1, instructions + 1):
+        build.add_instruction(program, block, temp % 100, 0x80, [(temp, 0xFFFF, 0x21, 1)], [(temp - 1, 0xFFFF, 0x21, 1)])
+    return program
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 3000))
+def test_rows_survive_growth(count: int) -> None:
+    program = program_with(count)
+    order = program.order.instruction
+    assert len(order) == count
+    assert (program.instructions.opcode[order] == numpy.arange(1, count + 1) % 100).all()
+    first = program.instructions.definition_first[order]
+    assert (program.definitions.temp[first] == numpy.arange(1, count + 1)).all()
+    assert (program.operands.data[program.instructions.operand_first[order]] == numpy.arange(count)).all()
+
+
+def test_views_share_the_storage_and_are_read_only() -> None:
+    program = program_with(4)
+    opcode = program.instructions.opcode
+    with pytest.raises(ValueError, match="read-only"):
+        opcode[1] = 7
+    with program.edit():
+        program.instructions.opcode[1] = 7
+    assert opcode[1] == 7
+
+
+def test_a_table_with_live_views_refuses_to_grow() -> None:
+    program = program_with(4)
+    view = program.temps.register_class
+    with pytest.raises(BufferError, match="views"):
+        build.add_temps(program, [0x21] * 100000)
+    assert len(view) == 5
+    assert len(program.temps) < 1000
+    del view
+    gc.collect()
+    build.add_temps(program, [0x21] * 100000)
+    assert len(program.temps) >= 100005
+
+
+def test_views_outlive_the_program_object() -> None:
+    opcode = program_with(300).instructions.opcode
+    gc.collect()
+    assert (opcode[1:] == numpy.arange(1, 301) % 100).all()
+
+
+def test_a_new_shader_is_one_function_with_one_empty_block() -> None:
+    shader = Shader()
+    assert list(shader.nodes.kind) == [0, 1, 2]
+    assert shader.nodes.first0[1] == shader.nodes.last0[1] == 2
+    assert len(shader.order) == 0
+
+
+def test_unknown_columns_and_facts_are_named() -> None:
+    shader = Shader()
+    with pytest.raises(AttributeError, match="colour"):
+        _ = shader.instructions.colour
+    with pytest.raises(AttributeError, match="colour"):
+        shader.set_info(colour=1)
