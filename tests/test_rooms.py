@@ -62,7 +62,7 @@ def test_doors_open_one_way(room: str) -> None:
 
 
 def test_import_is_light() -> None:
-    heavy = "numba,llvmlite,matplotlib,numpy,argparse".split(",")
+    heavy = ["numba", "llvmlite", "matplotlib", "numpy", "argparse"]
     code = f"import sys, pyaco; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

@@ -107,7 +107,7 @@ def generate(source: Path) -> dict[str, str]:
     firsts = {key: next(i for i, rule in enumerate(ordered) if rule[:2] == key) for key in keys}
     counts = {key: sum(rule[:2] == key for rule in ordered) for key in keys}
     letters = [[str(ord(x) - ord("a")) for x in rule[5].split(",") if x and x.isalpha()] for rule in ordered]
-    flat = [str((children + [0, 0, 0, 0])[i]) for children in tables.children for i in range(4)]
+    flat = [str(([*children, 0, 0, 0, 0])[i]) for children in tables.children for i in range(4)]
     header = [
         "#pragma once",
         '#include "nir_opcodes.h"',
@@ -121,7 +121,7 @@ def generate(source: Path) -> dict[str, str]:
         numbers("uint16_t", "rule_pattern", [str(rule[2]) for rule in ordered]),
         numbers("uint16_t", "rule_replacement", [str(rule[3]) for rule in ordered]),
         numbers("uint8_t", "rule_condition", [str(CONDITIONS.index(rule[4])) for rule in ordered]),
-        numbers("uint8_t", "rule_letters", [(row + ["0", "0"])[i] for row in letters for i in range(2)]),
+        numbers("uint8_t", "rule_letters", [([*row, "0", "0"])[i] for row in letters for i in range(2)]),
         "static inline void rules_of(int group, int opcode, int *first, int *count) {",
         "    *first = *count = 0;",
         "    switch (group * 4096 + opcode) {",

@@ -696,7 +696,7 @@ def _constant_size(name: str, index: int, results: list) -> int:
     token = tokens[index] if index < len(tokens) else "v1"
     if token in ("s2", "v2"):
         return 8
-    if token == "v2b" or re.search(r"(_f16|_u16|_i16|_b16)$", name) and row.format.startswith("vop") and "v_cvt" not in name:
+    if token == "v2b" or (re.search(r"(_f16|_u16|_i16|_b16)$", name) and row.format.startswith("vop") and "v_cvt" not in name):
         return 2 if row.format != "vop3p" else 4
     return 4
 

@@ -34,7 +34,7 @@ def test_llvm_reads_the_header_and_the_metadata(target: str, tmp_path: Path) -> 
     text = subprocess.run([READELF, "-h", "-n", "-s", "-S", path], capture_output=True, text=True, check=True).stdout
     assert target in text
     assert "AMDGPU - PAL" in text
-    assert ".vgpr_count:     12" in text or ".vgpr_count: " in text and "12" in text
+    assert ".vgpr_count:     12" in text or (".vgpr_count: " in text and "12" in text)
     assert "_amdgpu_cs_main" in text
 
 
