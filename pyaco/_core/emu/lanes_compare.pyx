@@ -1,0 +1,5 @@
+"""Lane loops of compare instructions, generated from ``pyaco/emu/data/semantics.txt``."""
+from pyaco._core.emu.numbers cimport *
+from pyaco._core.emu.wave cimport *
+
+include "emulator_compare.pxi"

@@ -1,0 +1,136 @@
+"""Allocation and lookup in the device's address space. The contract is in ``memory.pxd``."""
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memmove
+
+cdef enum:
+    guard = 65536                     # unmapped bytes after every allocation
+
+cdef uint64_t low_base = 0xffff800000010000ULL
+cdef uint64_t low_end = 0xffff8000ffff0000ULL
+cdef uint64_t general_base = 0x0000000100000000ULL
+cdef uint64_t general_end = 0x0000700000000000ULL
+
+
+cdef Allocation *memory_find(Memory *memory, uint64_t address, uint64_t bytes) noexcept nogil:
+    cdef uint32_t first = 0
+    cdef uint32_t last = memory.count
+    cdef uint32_t middle
+    cdef Allocation *allocation
+    cdef uint64_t offset
+    while first < last:
+        middle = (first + last) // 2
+        if memory.allocations[middle].address <= address:
+            first = middle + 1
+        else:
+            last = middle
+    if first == 0:
+        return NULL
+    allocation = &memory.allocations[first - 1]
+    offset = address - allocation.address
+    if offset >= allocation.size or bytes > allocation.size - offset:
+        return NULL
+    memory.last = first - 1
+    return allocation
+
+
+cdef class AddressSpace:
+    """The address space of one device.
+
+    Addresses in the 32-bit region, whose high half is 0xffff8000, are for what shaders reach through 32-bit pointers:
+    descriptor sets, push constants, code. Everything else lies low in the address space.
+    """
+
+    def __cinit__(self):
+        self.memory.allocations = NULL
+        self.memory.count = 0
+        self.memory.capacity = 0
+        self.memory.last = 0
+        self.memory.identity = 0
+        self.owners = {}
+
+    def __dealloc__(self):
+        free(self.memory.allocations)
+
+    def map(self, uint8_t[::1] data not None, bint low=False, uint64_t alignment=256):
+        """Give the bytes of `data` a device address; the array is kept alive until `release`.
+
+        Parameters
+        ----------
+        data : contiguous array of bytes
+            Device accesses go straight to this memory.
+        low : bool
+            Place it in the 32-bit region.
+        alignment : int
+            A power of two.
+
+        Returns
+        -------
+        int
+            The device address.
+        """
+        if alignment == 0 or alignment & (alignment - 1):
+            raise ValueError(f"alignment {alignment} is not a power of two")
+        cdef uint64_t size = data.shape[0]
+        cdef uint64_t base = low_base if low else general_base
+        cdef uint64_t end = low_end if low else general_end
+        cdef uint64_t address = base
+        cdef uint32_t index
+        for index in range(self.memory.count):
+            if base <= self.memory.allocations[index].address < end:
+                address = self.memory.allocations[index].address + self.memory.allocations[index].size + guard
+        address = (address + alignment - 1) & ~(alignment - 1)
+        if size > end - base or address > end - size:
+            raise MemoryError(f"no room for {size} bytes in the {'32-bit region' if low else 'address space'}")
+        self._insert(address, size, &data[0] if size else NULL)
+        self.owners[address] = data
+        return address
+
+    cdef int _insert(self, uint64_t address, uint64_t size, uint8_t *host) except -1:
+        cdef uint32_t row = 0
+        cdef void *grown
+        if self.memory.count == self.memory.capacity:
+            grown = realloc(self.memory.allocations, (self.memory.capacity * 2 + 16) * sizeof(Allocation))
+            if grown == NULL:
+                raise MemoryError("the table of allocations cannot grow")
+            self.memory.allocations = <Allocation *>grown
+            self.memory.capacity = self.memory.capacity * 2 + 16
+        while row < self.memory.count and self.memory.allocations[row].address < address:
+            row += 1
+        memmove(&self.memory.allocations[row + 1], &self.memory.allocations[row],
+                (self.memory.count - row) * sizeof(Allocation))
+        self.memory.allocations[row].address = address
+        self.memory.allocations[row].size = size
+        self.memory.allocations[row].host = host
+        self.memory.count += 1
+        return 0
+
+    def release(self, uint64_t address):
+        """Unmap what `map` placed at `address`."""
+        cdef uint32_t row
+        if address not in self.owners:
+            raise KeyError(f"nothing is mapped at {address:#x}")
+        for row in range(self.memory.count):
+            if self.memory.allocations[row].address == address:
+                memmove(&self.memory.allocations[row], &self.memory.allocations[row + 1],
+                        (self.memory.count - row - 1) * sizeof(Allocation))
+                self.memory.count -= 1
+                break
+        self.memory.last = 0
+        del self.owners[address]
+
+    def use_host_addresses(self):
+        """Make device addresses host addresses; nothing is checked any more."""
+        self.memory.identity = 1
+
+    def nearest(self, uint64_t address):
+        """Address and size of the allocation closest to `address` (for error messages), or None."""
+        cdef uint32_t row
+        best = None
+        for row in range(self.memory.count):
+            first = self.memory.allocations[row].address
+            last = first + self.memory.allocations[row].size
+            distance = first - address if address < first else max(0, address - last + 1)
+            if best is None or distance < best[0]:
+                best = (distance, first, self.memory.allocations[row].size)
+        return None if best is None else best[1:]

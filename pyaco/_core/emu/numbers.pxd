@@ -1,0 +1,588 @@
+"""Arithmetic that the instructions share: half floats, conversions that saturate, bit counts, IEEE corner cases.
+
+All functions are pure and inline. Half floats travel as doubles: sums and products of two halves are exact there, so one
+rounding at the end is the correctly rounded result; ``fma_odd`` rounds to odd so that the same holds for three.
+"""
+from libc.math cimport (INFINITY, NAN, ceil, cos, exp2, fabs, floor, fma, frexp, isinf, isnan, ldexp, log2, nearbyint,
+                        rint, sin, sqrt, trunc)
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+cdef extern from "<math.h>" nogil:
+    float fmaf(float, float, float)
+    float scalbnf(float, int)
+    double scalbn(double, int)
+    bint signbit(double)
+
+cdef extern from * nogil:
+    int __builtin_popcountll(unsigned long long)
+    int __builtin_clz(unsigned int)
+    int __builtin_clzll(unsigned long long)
+    int __builtin_ctz(unsigned int)
+    int __builtin_ctzll(unsigned long long)
+
+cdef enum:                            # MODE's rounding fields
+    round_nearest = 0
+    round_up = 1
+    round_down = 2
+    round_zero = 3
+
+# ------------------------------------------------------------------------------------------------------ bits of floats
+cdef inline uint32_t float_bits(float value) noexcept nogil:
+    cdef uint32_t bits
+    memcpy(&bits, &value, 4)
+    return bits
+
+cdef inline float bits_float(uint32_t bits) noexcept nogil:
+    cdef float value
+    memcpy(&value, &bits, 4)
+    return value
+
+cdef inline uint64_t double_bits(double value) noexcept nogil:
+    cdef uint64_t bits
+    memcpy(&bits, &value, 8)
+    return bits
+
+cdef inline double bits_double(uint64_t bits) noexcept nogil:
+    cdef double value
+    memcpy(&value, &bits, 8)
+    return value
+
+cdef inline double half_to_double(uint32_t bits) noexcept nogil:
+    """The value of a half; a NaN keeps its payload in the top of the double's."""
+    cdef uint64_t sign = <uint64_t>(bits & 0x8000) << 48
+    cdef uint32_t exponent = (bits >> 10) & 0x1f
+    cdef uint64_t fraction = bits & 0x3ff
+    cdef int shift
+    if exponent == 31:
+        return bits_double(sign | (<uint64_t>0x7ff << 52) | (fraction << 42))
+    if exponent != 0:
+        return bits_double(sign | (<uint64_t>(exponent + 1008) << 52) | (fraction << 42))
+    if fraction == 0:
+        return bits_double(sign)
+    shift = __builtin_clz(<uint32_t>fraction) - 21          # brings the leading one to bit 10
+    return bits_double(sign | (<uint64_t>(1009 - shift) << 52) | (((fraction << shift) & 0x3ff) << 42))
+
+cdef inline uint32_t double_to_half(double value, uint32_t rounding) noexcept nogil:
+    """Round once to a half. A NaN keeps the top of its payload and becomes quiet."""
+    cdef uint64_t bits = double_bits(value)
+    cdef uint32_t sign = <uint32_t>(bits >> 48) & 0x8000
+    cdef int exponent = <int>((bits >> 52) & 0x7ff) - 1023
+    cdef uint64_t fraction = bits & 0xfffffffffffffULL
+    cdef uint64_t rest, half
+    cdef uint32_t result
+    cdef int shift = 42
+    cdef bint away
+    if exponent == 1024:
+        return sign | 0x7c00 | ((0x200 | <uint32_t>(fraction >> 42)) if fraction else 0)
+    if exponent == -1023:
+        if fraction == 0:
+            return sign
+        exponent = -1022
+    else:
+        fraction |= <uint64_t>1 << 52
+    if exponent < -14:
+        shift += -14 - exponent
+        exponent = -15
+        if shift > 62:
+            shift = 62
+    result = <uint32_t>(fraction >> shift)
+    rest = fraction & ((<uint64_t>1 << shift) - 1)
+    half = <uint64_t>1 << (shift - 1)
+    if rounding == round_nearest:
+        away = rest > half or (rest == half and (result & 1))
+    elif rounding == round_up:
+        away = rest != 0 and sign == 0
+    elif rounding == round_down:
+        away = rest != 0 and sign != 0
+    else:
+        away = False
+    if exponent == -15:
+        result += away                                      # may carry into the smallest normal
+    else:
+        result = (<uint32_t>(exponent + 14) << 10) + result + away
+    if result >= 0x7c00:                                    # overflow: infinity, or the largest finite towards zero
+        if rounding == round_nearest or (rounding == round_up and sign == 0) or (rounding == round_down and sign != 0):
+            result = 0x7c00
+        else:
+            result = 0x7bff
+    return sign | result
+
+cdef inline double round_half(double value) noexcept nogil:
+    return half_to_double(double_to_half(value, round_nearest))
+
+cdef inline double fma_odd(double a, double b, double c) noexcept nogil:
+    """a * b + c of halves, rounded to odd in double (Boldo, Melquiond 2008), for one correct rounding to half after it."""
+    cdef double product = a * b                             # exact: 22 bits
+    cdef double total = product + c
+    cdef double back = total - product
+    cdef double error = (product - (total - back)) + (c - back)
+    cdef uint64_t bits = double_bits(total)
+    if error == 0 or error != error or (bits & 1):
+        return total
+    if (error > 0) == (total > 0):
+        return bits_double(bits + 1)
+    return bits_double(bits - 1)
+
+cdef inline float flush32(float value) noexcept nogil:
+    """A denormal becomes zero of its sign."""
+    cdef uint32_t bits = float_bits(value)
+    return bits_float(bits & 0x80000000U) if (bits & 0x7f800000U) == 0 else value
+
+# -------------------------------------------------------------------------------------------------------- conversions
+cdef inline int32_t to_i32(double value) noexcept nogil:
+    if value != value:
+        return 0
+    if value >= 2147483647.0:
+        return 2147483647
+    if value <= -2147483648.0:
+        return <int32_t>0x80000000U
+    return <int32_t>value
+
+cdef inline uint32_t to_u32(double value) noexcept nogil:
+    if not value > 0:
+        return 0
+    if value >= 4294967295.0:
+        return 0xffffffffU
+    return <uint32_t>value
+
+cdef inline int64_t to_i64(double value) noexcept nogil:
+    """Truncation for later saturation to a narrow type; NaN is 0."""
+    if value != value:
+        return 0
+    if value >= 1e15:
+        return 1000000000000000
+    if value <= -1e15:
+        return -1000000000000000
+    return <int64_t>value
+
+cdef inline int64_t saturate_i32(int64_t value) noexcept nogil:
+    return 2147483647 if value > 2147483647 else (-2147483648LL if value < -2147483648LL else value)
+
+cdef inline int32_t saturate_i16(int64_t value) noexcept nogil:
+    return 32767 if value > 32767 else (-32768 if value < -32768 else <int32_t>value)
+
+cdef inline uint32_t saturate_u16(int64_t value) noexcept nogil:
+    return 65535 if value > 65535 else (0 if value < 0 else <uint32_t>value)
+
+cdef inline uint32_t saturate_u8(int64_t value) noexcept nogil:
+    return 255 if value > 255 else (0 if value < 0 else <uint32_t>value)
+
+cdef inline double nearest_even(double value) noexcept nogil:
+    """Round to an integer, ties to even, whatever the host's rounding mode is; the sign of zero is kept."""
+    cdef double down = floor(value)
+    cdef double rest = value - down
+    cdef double result
+    if fabs(value) >= 4503599627370496.0 or value != value:
+        return value
+    if rest > 0.5 or (rest == 0.5 and floor(down / 2) * 2 != down):
+        result = down + 1
+    else:
+        result = down
+    return -fabs(result) if signbit(value) else result
+
+cdef inline uint32_t to_snorm16(double value) noexcept nogil:
+    """Signed normalised 16 bits, symmetric: -1 is -32767; NaN is 0."""
+    if value != value:
+        return 0
+    return <uint32_t><int32_t>nearest_even((1.0 if value > 1 else (-1.0 if value < -1 else value)) * 32767) & 0xffff
+
+cdef inline uint32_t to_unorm16(double value) noexcept nogil:
+    if not value > 0:
+        return 0
+    return <uint32_t>nearest_even((1.0 if value > 1 else value) * 65535)
+
+# ------------------------------------------------------------------------------------------------------ floating point
+cdef inline double min_number(double a, double b) noexcept nogil:
+    """The smaller; a NaN loses against a number, and -0 < +0."""
+    if a != a:
+        return b
+    if b != b:
+        return a
+    if a == 0 and b == 0:
+        return a if signbit(a) else b
+    return a if a < b else b
+
+cdef inline double max_number(double a, double b) noexcept nogil:
+    if a != a:
+        return b
+    if b != b:
+        return a
+    if a == 0 and b == 0:
+        return b if signbit(a) else a
+    return a if a > b else b
+
+cdef inline double minimum(double a, double b) noexcept nogil:
+    """IEEE 754-2019 minimum: a NaN wins."""
+    if a != a or b != b:
+        return NAN
+    return min_number(a, b)
+
+cdef inline double maximum(double a, double b) noexcept nogil:
+    if a != a or b != b:
+        return NAN
+    return max_number(a, b)
+
+cdef inline double median_number(double a, double b, double c) noexcept nogil:
+    cdef double largest
+    if a != a or b != b or c != c:
+        return min_number(min_number(a, b), c)
+    largest = max_number(max_number(a, b), c)
+    if largest == a:
+        return max_number(b, c)
+    if largest == b:
+        return max_number(a, c)
+    return max_number(a, b)
+
+cdef inline float fract32(float value) noexcept nogil:
+    """value - floor(value), kept below one."""
+    cdef float result = value - <float>floor(value)
+    return bits_float(0x3f7fffff) if result >= 1 else result
+
+cdef inline double fract64(double value) noexcept nogil:
+    cdef double result = value - floor(value)
+    return bits_double(0x3fefffffffffffffULL) if result >= 1 else result
+
+cdef inline double fract16(double value) noexcept nogil:
+    cdef double result = value - floor(value)
+    return 0.99951171875 if round_half(result) >= 1 else result
+
+cdef inline int32_t exponent_of(double value) noexcept nogil:
+    """The exponent with the mantissa in [0.5, 1); 0 for zero, infinity and NaN."""
+    cdef int exponent = 0
+    if value == 0 or isinf(value) or value != value:
+        return 0
+    frexp(value, &exponent)
+    return exponent
+
+cdef inline double mantissa_of(double value) noexcept nogil:
+    cdef int exponent
+    if value == 0 or isinf(value) or value != value:
+        return value
+    return frexp(value, &exponent)
+
+cdef inline double sine_of_quarter(int32_t quarter, double rest) noexcept nogil:
+    """sin(2 pi (quarter / 4 + rest)) for a small rest: exact at the quarter turns."""
+    cdef double angle = 6.283185307179586476925 * rest
+    quarter &= 3
+    if quarter == 0:
+        return sin(angle)
+    if quarter == 1:
+        return cos(angle)
+    if quarter == 2:
+        return -sin(angle)
+    return -cos(angle)
+
+cdef inline double sine_of_revolutions(double turns) noexcept nogil:
+    cdef double fraction
+    cdef double quarter
+    if isinf(turns) or turns != turns:
+        return NAN
+    if turns == 0:
+        return turns
+    fraction = turns - trunc(turns)                         # exact
+    quarter = floor(fraction * 4 + 0.5)
+    return sine_of_quarter(<int32_t>quarter, fraction - quarter / 4)
+
+cdef inline double cosine_of_revolutions(double turns) noexcept nogil:
+    cdef double fraction
+    cdef double quarter
+    if isinf(turns) or turns != turns:
+        return NAN
+    fraction = turns - trunc(turns)
+    quarter = floor(fraction * 4 + 0.5)
+    return sine_of_quarter(<int32_t>quarter + 1, fraction - quarter / 4)
+
+cdef inline double division_fixup(double quotient, double denominator, double numerator, int precision,
+                                  int smallest, int largest) noexcept nogil:
+    """The special cases of numerator / denominator that an approximate quotient does not have (V_DIV_FIXUP)."""
+    cdef bint negative = signbit(denominator) != signbit(numerator)
+    cdef double magnitude
+    cdef int distance
+    if numerator != numerator:
+        return numerator
+    if denominator != denominator:
+        return denominator
+    if (denominator == 0 and numerator == 0) or (isinf(denominator) and isinf(numerator)):
+        return bits_double(0xfff8000000000000ULL)
+    if denominator == 0 or isinf(numerator):
+        magnitude = INFINITY
+    elif isinf(denominator) or numerator == 0:
+        magnitude = 0.0
+    else:
+        distance = exponent_of(numerator) - exponent_of(denominator)
+        if distance < smallest - 1:
+            magnitude = 0.0
+        elif quotient != quotient:
+            magnitude = INFINITY
+        else:
+            magnitude = fabs(quotient)
+    return -magnitude if negative else magnitude
+
+cdef inline int exponent_field32(float value) noexcept nogil:
+    return <int>((float_bits(value) >> 23) & 0xff)
+
+cdef inline uint32_t division_scale32(uint32_t s0, uint32_t s1, uint32_t s2, uint64_t *flag) noexcept nogil:
+    """V_DIV_SCALE_F32: scales numerator or denominator so that the refinement of the quotient stays in range.
+
+    s0 is the one of s1 (denominator) and s2 (numerator) that is wanted scaled; the flag asks V_DIV_FMAS to undo it.
+    """
+    cdef float value = bits_float(s0)
+    cdef float denominator = bits_float(s1)
+    cdef float numerator = bits_float(s2)
+    cdef bint wants_denominator = s0 == s1
+    cdef bint reciprocal_tiny, quotient_tiny
+    flag[0] = 0
+    if denominator != denominator or numerator != numerator or isinf(denominator) or isinf(numerator):
+        return s0
+    if denominator == 0 or numerator == 0:
+        return 0x7fc00000
+    reciprocal_tiny = fabs(1.0 / <double>denominator) < 1.1754943508222875e-38
+    quotient_tiny = fabs(<double>numerator / <double>denominator) < 1.1754943508222875e-38
+    if exponent_of(numerator) - exponent_of(denominator) >= 96:
+        flag[0] = 1
+        return float_bits(scalbnf(value, 64)) if wants_denominator else s0
+    if exponent_field32(denominator) == 0:
+        return float_bits(scalbnf(value, 64))
+    if reciprocal_tiny and quotient_tiny:
+        flag[0] = 1
+        return float_bits(scalbnf(value, 64)) if wants_denominator else s0
+    if reciprocal_tiny:
+        return float_bits(scalbnf(value, -64))
+    if quotient_tiny:
+        flag[0] = 1
+        return float_bits(scalbnf(value, 64)) if s0 == s2 else s0
+    if exponent_field32(numerator) <= 23:
+        return float_bits(scalbnf(value, 64))
+    return s0
+
+cdef inline uint64_t division_scale64(uint64_t s0, uint64_t s1, uint64_t s2, uint64_t *flag) noexcept nogil:
+    cdef double value = bits_double(s0)
+    cdef double denominator = bits_double(s1)
+    cdef double numerator = bits_double(s2)
+    cdef bint wants_denominator = s0 == s1
+    cdef int distance
+    cdef bint reciprocal_tiny, quotient_tiny
+    flag[0] = 0
+    if denominator != denominator or numerator != numerator or isinf(denominator) or isinf(numerator):
+        return s0
+    if denominator == 0 or numerator == 0:
+        return 0x7ff8000000000000ULL
+    distance = exponent_of(numerator) - exponent_of(denominator)
+    reciprocal_tiny = fabs(1.0 / denominator) < 2.2250738585072014e-308
+    quotient_tiny = fabs(numerator / denominator) < 2.2250738585072014e-308
+    if distance >= 768:
+        flag[0] = 1
+        return double_bits(scalbn(value, 128)) if wants_denominator else s0
+    if ((s1 >> 52) & 0x7ff) == 0:
+        return double_bits(scalbn(value, 128))
+    if reciprocal_tiny and quotient_tiny:
+        flag[0] = 1
+        return double_bits(scalbn(value, 128)) if wants_denominator else s0
+    if reciprocal_tiny:
+        return double_bits(scalbn(value, -128))
+    if quotient_tiny:
+        flag[0] = 1
+        return double_bits(scalbn(value, 128)) if s0 == s2 else s0
+    if ((s2 >> 52) & 0x7ff) <= 53:
+        return double_bits(scalbn(value, 128))
+    return s0
+
+cdef inline uint64_t class_bit(bint negative, bint exponent_zero, bint exponent_ones, bint fraction,
+                               bint quiet) noexcept nogil:
+    """The bit of V_CMP_CLASS's mask that a value belongs to."""
+    if exponent_ones and fraction:
+        return 2 if quiet else 1
+    if exponent_ones:
+        return 4 if negative else 0x200
+    if exponent_zero and not fraction:
+        return 0x20 if negative else 0x40
+    if exponent_zero:
+        return 0x10 if negative else 0x80
+    return 8 if negative else 0x100
+
+cdef inline uint64_t class_of32(uint32_t v, uint32_t mask) noexcept nogil:
+    return (class_bit(v >> 31, ((v >> 23) & 0xff) == 0, ((v >> 23) & 0xff) == 0xff, (v & 0x7fffff) != 0,
+                      (v >> 22) & 1) & mask) != 0
+
+cdef inline uint64_t class_of16(uint32_t v, uint32_t mask) noexcept nogil:
+    return (class_bit((v >> 15) & 1, ((v >> 10) & 0x1f) == 0, ((v >> 10) & 0x1f) == 0x1f, (v & 0x3ff) != 0,
+                      (v >> 9) & 1) & mask) != 0
+
+cdef inline uint64_t class_of64(uint64_t v, uint32_t mask) noexcept nogil:
+    return (class_bit(v >> 63, ((v >> 52) & 0x7ff) == 0, ((v >> 52) & 0x7ff) == 0x7ff,
+                      (v & 0xfffffffffffffULL) != 0, (v >> 51) & 1) & mask) != 0
+
+cdef inline float absolute(float value) noexcept nogil:
+    return bits_float(float_bits(value) & 0x7fffffff)
+
+cdef inline float cube_id(float x, float y, float z) noexcept nogil:
+    """Face of a cube map: 0 to 5 for +x -x +y -y +z -z; ties prefer z, then y."""
+    if absolute(z) >= absolute(x) and absolute(z) >= absolute(y):
+        return 5.0 if z < 0 else 4.0
+    if absolute(y) >= absolute(x):
+        return 3.0 if y < 0 else 2.0
+    return 1.0 if x < 0 else 0.0
+
+cdef inline float cube_s(float x, float y, float z) noexcept nogil:
+    if absolute(z) >= absolute(x) and absolute(z) >= absolute(y):
+        return -x if z < 0 else x
+    if absolute(y) >= absolute(x):
+        return x
+    return z if x < 0 else -z
+
+cdef inline float cube_t(float x, float y, float z) noexcept nogil:
+    if absolute(z) >= absolute(x) and absolute(z) >= absolute(y):
+        return -y
+    if absolute(y) >= absolute(x):
+        return -z if y < 0 else z
+    return -y
+
+cdef inline float cube_major(float x, float y, float z) noexcept nogil:
+    if absolute(z) >= absolute(x) and absolute(z) >= absolute(y):
+        return z
+    if absolute(y) >= absolute(x):
+        return y
+    return x
+
+# -------------------------------------------------------------------------------------------------------------- integers
+cdef inline uint32_t popcount64(uint64_t value) noexcept nogil:
+    return <uint32_t>__builtin_popcountll(value)
+
+cdef inline uint32_t leading32(uint32_t value) noexcept nogil:
+    return <uint32_t>__builtin_clz(value) if value else 0xffffffffU
+
+cdef inline uint32_t leading64(uint64_t value) noexcept nogil:
+    return <uint32_t>__builtin_clzll(value) if value else 0xffffffffU
+
+cdef inline uint32_t first_one32(uint32_t value) noexcept nogil:
+    return <uint32_t>__builtin_ctz(value) if value else 0xffffffffU
+
+cdef inline uint32_t first_one64(uint64_t value) noexcept nogil:
+    return <uint32_t>__builtin_ctzll(value) if value else 0xffffffffU
+
+cdef inline uint32_t reverse32(uint32_t v) noexcept nogil:
+    v = ((v >> 1) & 0x55555555) | ((v & 0x55555555) << 1)
+    v = ((v >> 2) & 0x33333333) | ((v & 0x33333333) << 2)
+    v = ((v >> 4) & 0x0f0f0f0f) | ((v & 0x0f0f0f0f) << 4)
+    v = ((v >> 8) & 0x00ff00ff) | ((v & 0x00ff00ff) << 8)
+    return (v >> 16) | (v << 16)
+
+cdef inline uint64_t replicate_bits(uint32_t value) noexcept nogil:
+    """Every bit twice."""
+    cdef uint64_t result = 0
+    cdef uint32_t i
+    for i in range(32):
+        if (value >> i) & 1:
+            result |= <uint64_t>3 << (2 * i)
+    return result
+
+cdef inline uint64_t whole_quad(uint64_t mask) noexcept nogil:
+    cdef uint64_t any_lane = (mask | (mask >> 1) | (mask >> 2) | (mask >> 3)) & 0x1111111111111111ULL
+    return any_lane * 15
+
+cdef inline uint64_t quad_mask(uint64_t mask) noexcept nogil:
+    cdef uint64_t result = 0
+    cdef uint32_t i
+    for i in range(16):
+        if (mask >> (4 * i)) & 15:
+            result |= <uint64_t>1 << i
+    return result
+
+cdef inline uint64_t extract_unsigned(uint64_t value, uint32_t offset, uint32_t width, uint32_t size) noexcept nogil:
+    if width == 0:
+        return 0
+    value >>= offset
+    return value if width >= size else value & ((<uint64_t>1 << width) - 1)
+
+cdef inline int64_t extract_signed(int64_t value, uint32_t offset, uint32_t width, uint32_t size) noexcept nogil:
+    if width == 0:
+        return 0
+    value >>= offset
+    if width >= size:
+        return value
+    return <int64_t>(<uint64_t>value << (64 - width)) >> (64 - width)
+
+cdef inline int64_t signed24(uint32_t value) noexcept nogil:
+    return <int32_t>(value << 8) >> 8
+
+cdef inline uint32_t difference(uint32_t a, uint32_t b) noexcept nogil:
+    return a - b if a > b else b - a
+
+cdef inline uint32_t sad_bytes(uint32_t a, uint32_t b) noexcept nogil:
+    return (difference(a & 0xff, b & 0xff) + difference((a >> 8) & 0xff, (b >> 8) & 0xff)
+            + difference((a >> 16) & 0xff, (b >> 16) & 0xff) + difference(a >> 24, b >> 24))
+
+cdef inline uint32_t masked_sad_bytes(uint32_t a, uint32_t b) noexcept nogil:
+    """Bytes of b that are zero do not count."""
+    cdef uint32_t total = 0
+    cdef uint32_t i
+    for i in range(4):
+        if (b >> (8 * i)) & 0xff:
+            total += difference((a >> (8 * i)) & 0xff, (b >> (8 * i)) & 0xff)
+    return total
+
+cdef inline uint64_t quad_sad(uint64_t a, uint32_t b, uint64_t c, bint masked) noexcept nogil:
+    cdef uint64_t result = 0
+    cdef uint32_t i, part
+    for i in range(4):
+        part = <uint32_t>(a >> (8 * i))
+        part = masked_sad_bytes(part, b) if masked else sad_bytes(part, b)
+        part += <uint32_t>(c >> (16 * i)) & 0xffff
+        result |= <uint64_t>(0xffff if part > 0xffff else part) << (16 * i)
+    return result
+
+cdef inline uint32_t lerp_bytes(uint32_t a, uint32_t b, uint32_t c) noexcept nogil:
+    cdef uint32_t result = 0
+    cdef uint32_t i
+    for i in range(4):
+        result |= ((((a >> (8 * i)) & 0xff) + ((b >> (8 * i)) & 0xff) + ((c >> (8 * i)) & 1)) >> 1) << (8 * i)
+    return result
+
+cdef inline uint32_t permute_byte(uint64_t bytes, uint32_t selector) noexcept nogil:
+    if selector >= 13:
+        return 0xff
+    if selector == 12:
+        return 0
+    if selector >= 8:                                       # the sign of bytes 1, 3, 5, 7
+        return 0xff if (bytes >> ((2 * (selector - 8) + 1) * 8 + 7)) & 1 else 0
+    return <uint32_t>(bytes >> (8 * selector)) & 0xff
+
+cdef inline uint32_t permute_bytes(uint32_t high, uint32_t low, uint32_t selectors) noexcept nogil:
+    cdef uint64_t bytes = (<uint64_t>high << 32) | low
+    return (permute_byte(bytes, selectors & 0xff) | (permute_byte(bytes, (selectors >> 8) & 0xff) << 8)
+            | (permute_byte(bytes, (selectors >> 16) & 0xff) << 16) | (permute_byte(bytes, selectors >> 24) << 24))
+
+cdef inline uint32_t dot4(uint32_t a, uint32_t b, int32_t c, bint a_signed, bint b_signed, bint clamp) noexcept nogil:
+    cdef int64_t total = c
+    cdef uint32_t i
+    cdef int32_t x, y
+    for i in range(4):
+        x = (a >> (8 * i)) & 0xff
+        y = (b >> (8 * i)) & 0xff
+        total += (<int8_t>x if a_signed else x) * (<int8_t>y if b_signed else y)
+    return <uint32_t>(saturate_i32(total) if clamp else total)
+
+cdef inline uint32_t dot4_unsigned(uint32_t a, uint32_t b, uint32_t c, bint clamp) noexcept nogil:
+    cdef uint64_t total = c
+    cdef uint32_t i
+    for i in range(4):
+        total += ((a >> (8 * i)) & 0xff) * ((b >> (8 * i)) & 0xff)
+    return 0xffffffffU if clamp and total >> 32 else <uint32_t>total
+
+cdef inline uint32_t dot8(uint32_t a, uint32_t b, int32_t c, bint a_signed, bint b_signed, bint clamp) noexcept nogil:
+    cdef int64_t total = c
+    cdef uint32_t i
+    cdef int32_t x, y
+    for i in range(8):
+        x = (a >> (4 * i)) & 15
+        y = (b >> (4 * i)) & 15
+        total += ((x ^ 8) - 8 if a_signed else x) * ((y ^ 8) - 8 if b_signed else y)
+    return <uint32_t>(saturate_i32(total) if clamp else total)
+
+cdef inline uint32_t dot8_unsigned(uint32_t a, uint32_t b, uint32_t c, bint clamp) noexcept nogil:
+    cdef uint64_t total = c
+    cdef uint32_t i
+    for i in range(8):
+        total += ((a >> (4 * i)) & 15) * ((b >> (4 * i)) & 15)
+    return 0xffffffffU if clamp and total >> 32 else <uint32_t>total

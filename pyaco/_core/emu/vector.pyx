@@ -1,0 +1,730 @@
+"""Vector and scalar ALU instructions of the table of semantics: sources, modifiers, lanes, results.
+
+A source passes these steps: the register or constant; DPP or SDWA selection, or the half of a register; abs, neg and the
+flush of denormals by MODE. A result passes: canonical NaN, flush, omod, clamp, and the write to the lanes of EXEC.
+
+Sources: AMD "RDNA 2" and "RDNA3" ISA documents, chapters "Vector ALU Operations" and "Data Parallel Processing"; "Vega" ISA
+document for SDWA and GFX9's DPP.
+"""
+from libc.stdint cimport int8_t, int16_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from modifiers cimport *
+from pyaco._core.emu.numbers cimport (bits_double, bits_float, double_bits, float_bits, flush32, half_to_double,
+                                      double_to_half)
+from pyaco._core.emu.wave cimport *
+from pyaco._core.ir.program cimport (format_dpp8, format_dpp16, format_sdwa, format_vop3, format_vop3p)
+
+cdef extern from "<fenv.h>" nogil:
+    int fesetround(int)
+    int FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO
+
+cdef enum:
+    mode_flush_in32 = 0x10            # set: denormal inputs are kept
+    mode_flush_out32 = 0x20           # set: denormal results are kept
+    mode_flush_in64 = 0x40
+    mode_flush_out64 = 0x80
+
+
+cdef uint32_t read_scalar(const Wave *wave, uint32_t index) noexcept nogil:
+    if index < 128:
+        return wave.sgpr[index]
+    if index == 251:
+        return wave_mask(wave, sgpr_vcc) == 0
+    if index == 252:
+        return wave_exec(wave) == 0
+    if index == 253:
+        return wave.scc
+    return 0
+
+
+cdef inline uint64_t read_scalar64(const Wave *wave, uint32_t index) noexcept nogil:
+    """A pair; the halves of the apertures and of null are what the hardware gives."""
+    if index == 235:                                        # shared base, limit; private base, limit
+        return 0x0001000000000000ULL
+    if index == 236:
+        return 0x00010000ffffffffULL
+    if index == 237:
+        return 0x0002000000000000ULL
+    if index == 238:
+        return 0x00020000ffffffffULL
+    if index == sgpr_null:
+        return 0
+    return read_scalar(wave, index) | (<uint64_t>read_scalar(wave, index + 1) << 32)
+
+
+cdef uint32_t flush_in(const Wave *wave, uint8_t kind) noexcept nogil:
+    """Whether MODE flushes denormal sources of a type."""
+    if kind == type_f32:
+        return (wave.mode & mode_flush_in32) == 0
+    if kind == type_f16 or kind == type_f64:
+        return (wave.mode & mode_flush_in64) == 0
+    return 0
+
+
+# ---------------------------------------------------------------------------------------------------------- lane selection
+cdef inline int dpp_source_lane(uint32_t control, int lane, int lanes) noexcept nogil:
+    """The lane that DPP16 reads for `lane`, or -1 when it lies outside the row or wave."""
+    cdef int row = lane & ~15
+    cdef int place = lane & 15
+    cdef int amount = control & 15
+    if control < 0x100:
+        return (lane & ~3) | ((control >> (2 * (lane & 3))) & 3)
+    if 0x101 <= control <= 0x10f:
+        return row + place + amount if place + amount < 16 else -1
+    if 0x111 <= control <= 0x11f:
+        return row + place - amount if place >= amount else -1
+    if 0x121 <= control <= 0x12f:
+        return row + ((place - amount) & 15)
+    if control == 0x130:
+        return lane + 1 if lane + 1 < lanes else -1
+    if control == 0x134:
+        return (lane + 1) % lanes
+    if control == 0x138:
+        return lane - 1
+    if control == 0x13c:
+        return (lane + lanes - 1) % lanes
+    if control == 0x140:
+        return row + 15 - place
+    if control == 0x141:
+        return lane ^ 7
+    if control == 0x142:
+        return row - 1
+    if control == 0x143:
+        return 31 if lane >= 32 else -1
+    if 0x150 <= control <= 0x15f:
+        return row + amount
+    if 0x160 <= control <= 0x16f:
+        return row + (place ^ amount)
+    return -1
+
+
+cdef uint64_t dpp_select(const Wave *wave, const Instruction *instruction, int8_t *selected) noexcept nogil:
+    """Fill the lane that each lane reads (-1: zero); returns the lanes whose result is written."""
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint64_t written = 0
+    cdef uint32_t control, selectors
+    cdef bint fetch_inactive, bound_control
+    cdef int lane, other
+    cdef int lanes = wave.lanes
+    if instruction.decoded.format & format_dpp8:
+        selectors = modifier_dpp8_lane_sel(modifiers)
+        fetch_inactive = modifier_dpp8_fetch_inactive(modifiers)
+        for lane in range(lanes):
+            other = (lane & ~7) | ((selectors >> (3 * (lane & 7))) & 7)
+            selected[lane] = <int8_t>(other if fetch_inactive or (exec_mask >> other) & 1 else -1)
+        return ~(<uint64_t>0)
+    control = modifier_dpp_ctrl(modifiers)
+    fetch_inactive = modifier_dpp_fetch_inactive(modifiers)
+    bound_control = modifier_dpp_bound_ctrl(modifiers)
+    for lane in range(lanes):
+        other = dpp_source_lane(control, lane, lanes)
+        if other >= 0 and not fetch_inactive and not (exec_mask >> other) & 1:
+            other = -1
+        selected[lane] = <int8_t>other
+        if ((modifier_dpp_row_mask(modifiers) >> (lane >> 4)) & 1
+                and (modifier_dpp_bank_mask(modifiers) >> ((lane & 15) >> 2)) & 1
+                and (other >= 0 or bound_control)):
+            written |= <uint64_t>1 << lane
+    return written
+
+
+cdef inline uint32_t sdwa_extract(uint32_t value, uint32_t selection) noexcept nogil:
+    cdef uint32_t size = selection & 3
+    value >>= 8 * ((selection >> 2) & 3)
+    if size == 0:
+        return <uint32_t><int8_t>value if selection & 16 else value & 0xff
+    if size == 1:
+        return <uint32_t><int16_t>value if selection & 16 else value & 0xffff
+    return value
+
+
+# ---------------------------------------------------------------------------------------------------------------- sources
+cdef struct Modifiers:
+    uint32_t neg
+    uint32_t absolute
+
+
+cdef void modify_narrow(uint32_t *values, uint32_t count, uint8_t kind, Modifiers modify, bint flush) noexcept nogil:
+    cdef uint32_t lane
+    cdef uint32_t sign = 0x8000 if kind == type_f16 or kind == type_r16 else 0x80000000U
+    cdef uint32_t exponent = 0x7c00 if kind == type_f16 or kind == type_r16 else 0x7f800000
+    if modify.absolute:
+        for lane in range(count):
+            values[lane] &= ~sign
+    if modify.neg:
+        for lane in range(count):
+            values[lane] ^= sign
+    if flush:
+        for lane in range(count):
+            if (values[lane] & exponent) == 0:
+                values[lane] &= sign
+
+
+cdef inline uint32_t scalar_value(const Wave *wave, const Source *source) noexcept nogil:
+    if source.kind == operand_value:
+        return <uint32_t>source.value
+    if source.kind == operand_special and 235 <= source.index <= 238:
+        return <uint32_t>read_scalar64(wave, source.index)
+    return read_scalar(wave, source.index)
+
+
+cdef const uint32_t *fetch_narrow(Wave *wave, const Instruction *instruction, uint32_t slot, uint8_t kind,
+                                  uint32_t half, Modifiers modify, const int8_t *selected,
+                                  uint32_t *place) noexcept nogil:
+    """A source of up to 32 bits: the register row itself, or a modified copy in `place`."""
+    cdef const Source *source = &instruction.source[slot]
+    cdef uint32_t lane, value
+    cdef uint32_t lanes = wave.lanes
+    cdef uint64_t mask
+    cdef bint flush = flush_in(wave, kind) != 0
+    cdef bint sixteen = type_u16 <= kind <= type_r16
+    cdef bint is_float = kind == type_f32 or kind == type_r32 or kind == type_f16 or kind == type_r16
+    cdef uint32_t selection
+    cdef const uint32_t *row
+    if kind == type_mask:
+        if source.kind == operand_value:
+            mask = source.value
+        else:
+            mask = wave_mask(wave, source.index) if source.index < 128 else read_scalar(wave, source.index)
+        for lane in range(lanes):
+            place[lane] = <uint32_t>(mask >> lane) & 1
+        return place
+    if source.kind == operand_vgpr:
+        row = wave_vgpr(wave, source.index)
+        if selected != NULL and slot == 0:
+            for lane in range(lanes):
+                place[lane] = row[selected[lane]] if selected[lane] >= 0 else 0
+            row = place
+    else:
+        value = scalar_value(wave, source)
+        for lane in range(lanes):
+            place[lane] = value
+        row = place
+    if instruction.decoded.format & format_sdwa and slot < 2:
+        selection = (modifier_sdwa_sel1(instruction.decoded.modifiers) if slot
+                     else modifier_sdwa_sel0(instruction.decoded.modifiers))
+        for lane in range(lanes):
+            place[lane] = sdwa_extract(row[lane], selection)
+        if sixteen:
+            for lane in range(lanes):
+                place[lane] &= 0xffff
+        row = place
+    elif sixteen and not (source.kind == operand_value and not half):
+        if half:
+            for lane in range(lanes):
+                place[lane] = row[lane] >> 16
+        else:
+            for lane in range(lanes):
+                place[lane] = row[lane] & 0xffff
+        row = place
+    if is_float and (flush or modify.neg or modify.absolute):
+        if row != place:
+            memcpy(place, row, lanes * 4)
+        modify_narrow(place, lanes, kind, modify, flush)
+        row = place
+    return row
+
+
+cdef const uint64_t *fetch_wide(Wave *wave, const Instruction *instruction, uint32_t slot, uint8_t kind,
+                                Modifiers modify, const int8_t *selected, uint64_t *place) noexcept nogil:
+    cdef const Source *source = &instruction.source[slot]
+    cdef uint32_t lane
+    cdef uint32_t lanes = wave.lanes
+    cdef uint64_t value
+    cdef const uint32_t *low
+    cdef const uint32_t *high
+    cdef uint64_t sign = <uint64_t>1 << 63
+    if source.kind == operand_vgpr:
+        low = wave_vgpr(wave, source.index)
+        high = wave_vgpr(wave, source.index + 1)
+        if selected != NULL and slot == 0:
+            for lane in range(lanes):
+                place[lane] = 0
+                if selected[lane] >= 0:
+                    place[lane] = low[selected[lane]] | (<uint64_t>high[selected[lane]] << 32)
+        else:
+            for lane in range(lanes):
+                place[lane] = low[lane] | (<uint64_t>high[lane] << 32)
+    else:
+        value = source.value if source.kind == operand_value else read_scalar64(wave, source.index)
+        for lane in range(lanes):
+            place[lane] = value
+    if kind == type_f64 or kind == type_r64:
+        if modify.absolute:
+            for lane in range(lanes):
+                place[lane] &= ~sign
+        if modify.neg:
+            for lane in range(lanes):
+                place[lane] ^= sign
+        if flush_in(wave, kind):
+            for lane in range(lanes):
+                if (place[lane] & 0x7ff0000000000000ULL) == 0:
+                    place[lane] &= sign
+    return place
+
+
+cdef void fetch_mixed(Wave *wave, const Instruction *instruction, uint32_t slot, uint32_t *place) noexcept nogil:
+    """A source of V_FMA_MIX: single, or a half of the register widened to single."""
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    cdef const Source *source = &instruction.source[slot]
+    cdef bint is_half = (modifier_opsel_hi(modifiers) >> slot) & 1
+    cdef uint32_t shift = 16 if (modifier_opsel(modifiers) >> slot) & 1 else 0
+    cdef uint32_t lane, value
+    cdef uint32_t lanes = wave.lanes
+    cdef const uint32_t *row = wave_vgpr(wave, source.index) if source.kind == operand_vgpr else NULL
+    cdef uint32_t same = 0 if row != NULL else scalar_value(wave, source)
+    for lane in range(lanes):
+        value = row[lane] if row != NULL else same
+        if is_half:
+            if source.kind != operand_value:
+                value = (value >> shift) & 0xffff
+            value = float_bits(<float>half_to_double(value & 0xffff))
+        elif (wave.mode & mode_flush_in32) == 0:
+            value = float_bits(flush32(bits_float(value)))
+        if (modifier_neg_hi(modifiers) >> slot) & 1:        # abs of the mixed-precision forms
+            value &= 0x7fffffff
+        if (modifier_neg(modifiers) >> slot) & 1:
+            value ^= 0x80000000U
+        place[lane] = value
+
+
+cdef void fetch_packed(Wave *wave, const Instruction *instruction, uint32_t slot, bint is_float,
+                       uint32_t *place) noexcept nogil:
+    """Both halves of a source of a dot product, chosen by opsel and opsel_hi."""
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    cdef const Source *source = &instruction.source[slot]
+    cdef uint32_t low = 16 if (modifier_opsel(modifiers) >> slot) & 1 else 0
+    cdef uint32_t high = 16 if (modifier_opsel_hi(modifiers) >> slot) & 1 else 0
+    cdef uint32_t flip = 0
+    cdef uint32_t lane, value
+    cdef const uint32_t *row = wave_vgpr(wave, source.index) if source.kind == operand_vgpr else NULL
+    cdef uint32_t same = 0 if row != NULL else scalar_value(wave, source)
+    if is_float:
+        flip = (0x8000 if (modifier_neg(modifiers) >> slot) & 1 else 0) | (
+            0x80000000U if (modifier_neg_hi(modifiers) >> slot) & 1 else 0)
+        if source.kind == operand_value:
+            same = (same & 0xffff) | (same << 16) if same >> 16 == 0 else same
+    for lane in range(wave.lanes):
+        value = row[lane] if row != NULL else same
+        place[lane] = (((value >> low) & 0xffff) | (((value >> high) & 0xffff) << 16)) ^ flip
+
+
+# ---------------------------------------------------------------------------------------------------------------- results
+cdef inline bint is_nan16(uint32_t v) noexcept nogil:
+    return (v & 0x7fff) > 0x7c00
+
+
+cdef inline bint is_nan32(uint32_t v) noexcept nogil:
+    return (v & 0x7fffffff) > 0x7f800000U
+
+
+cdef inline bint is_nan64(uint64_t v) noexcept nogil:
+    return (v & 0x7fffffffffffffffULL) > 0x7ff0000000000000ULL
+
+
+cdef uint64_t nan_of(const LaneOperation *operation, const Lanes *lanes, uint32_t lane, uint8_t kind,
+                     uint64_t computed) noexcept nogil:
+    """The quiet NaN that an operation gives: its first NaN source, or the default NaN when it made one itself."""
+    cdef uint32_t slot
+    cdef bint converted = False
+    for slot in range(operation.source_count):
+        if operation.source_type[slot] & ~type_old == kind:
+            if kind == type_f32 and is_nan32(lanes.narrow[slot][lane]):
+                return lanes.narrow[slot][lane] | 0x400000
+            if kind == type_f16 and is_nan16(lanes.narrow[slot][lane]):
+                return lanes.narrow[slot][lane] | 0x200
+            if kind == type_f64 and is_nan64(lanes.wide[slot][lane]):
+                return lanes.wide[slot][lane] | 0x8000000000000ULL
+        else:
+            converted = converted or operation.source_type[slot] != type_mask
+    if converted:
+        return computed
+    if kind == type_f16:
+        return 0x7e00
+    return 0x7fc00000 if kind == type_f32 else 0x7ff8000000000000ULL
+
+
+cdef double output_scale(uint32_t omod) noexcept nogil:
+    return 2.0 if omod == 1 else (4.0 if omod == 2 else (0.5 if omod == 3 else 1.0))
+
+
+cdef inline double clamped(double value) noexcept nogil:
+    """To [0, 1]; a NaN becomes 0 (DX10_CLAMP), -0 becomes +0."""
+    return (1.0 if value > 1 else value) if value > 0 else 0.0
+
+
+cdef void finish_single(const LaneOperation *operation, const Lanes *lanes, uint32_t *values, const Wave *wave,
+                        uint32_t omod, bint clamp) noexcept nogil:
+    cdef uint32_t lane
+    cdef uint32_t count = lanes.count
+    cdef float scale = <float>output_scale(omod)
+    cdef bint flush = (wave.mode & mode_flush_out32) == 0
+    for lane in range(count):
+        if is_nan32(values[lane]):
+            values[lane] = <uint32_t>nan_of(operation, lanes, lane, type_f32, values[lane])
+    if flush:
+        for lane in range(count):
+            if (values[lane] & 0x7f800000) == 0:
+                values[lane] &= 0x80000000U
+        if omod:
+            for lane in range(count):
+                values[lane] = float_bits(flush32(bits_float(values[lane]) * scale))
+    if clamp:
+        for lane in range(count):
+            values[lane] = float_bits(<float>clamped(bits_float(values[lane])))
+
+
+cdef void finish_half(const LaneOperation *operation, const Lanes *lanes, uint32_t *values, const Wave *wave,
+                      uint32_t omod, bint clamp) noexcept nogil:
+    cdef uint32_t lane
+    cdef double scale = output_scale(omod)
+    cdef bint flush = (wave.mode & mode_flush_out64) == 0
+    for lane in range(lanes.count):
+        if is_nan16(values[lane]):
+            values[lane] = <uint32_t>nan_of(operation, lanes, lane, type_f16, values[lane])
+        if flush and (values[lane] & 0x7c00) == 0:
+            values[lane] &= 0x8000
+        if omod and flush:
+            values[lane] = double_to_half(half_to_double(values[lane]) * scale, lanes.rounding16)
+            if (values[lane] & 0x7c00) == 0:
+                values[lane] &= 0x8000
+        if clamp:
+            values[lane] = double_to_half(clamped(half_to_double(values[lane])), 0)
+
+
+cdef void finish_double(const LaneOperation *operation, const Lanes *lanes, uint64_t *values, const Wave *wave,
+                        uint32_t omod, bint clamp) noexcept nogil:
+    cdef uint32_t lane
+    cdef double scale = output_scale(omod)
+    cdef bint flush = (wave.mode & mode_flush_out64) == 0
+    for lane in range(lanes.count):
+        if is_nan64(values[lane]):
+            values[lane] = nan_of(operation, lanes, lane, type_f64, values[lane])
+        if flush and (values[lane] & 0x7ff0000000000000ULL) == 0:
+            values[lane] &= <uint64_t>1 << 63
+        if omod and flush:
+            values[lane] = double_bits(bits_double(values[lane]) * scale)
+        if clamp:
+            values[lane] = double_bits(clamped(bits_double(values[lane])))
+
+
+cdef void write_narrow(Wave *wave, uint32_t index, const uint32_t *values, uint64_t written) noexcept nogil:
+    cdef uint32_t *row = wave_vgpr(wave, index)
+    cdef uint32_t lane
+    cdef uint64_t all_lanes = 0xffffffffU if wave.lanes == 32 else ~(<uint64_t>0)
+    if written & all_lanes == all_lanes:
+        memcpy(row, values, wave.lanes * 4)
+        return
+    for lane in range(wave.lanes):
+        if (written >> lane) & 1:
+            row[lane] = values[lane]
+
+
+cdef void write_half(Wave *wave, uint32_t index, bint high, bint zero_high, const uint32_t *values,
+                     uint64_t written) noexcept nogil:
+    cdef uint32_t *row = wave_vgpr(wave, index)
+    cdef uint32_t lane
+    for lane in range(wave.lanes):
+        if (written >> lane) & 1:
+            if high:
+                row[lane] = (row[lane] & 0xffff) | (values[lane] << 16)
+            elif zero_high:
+                row[lane] = values[lane] & 0xffff
+            else:
+                row[lane] = (row[lane] & 0xffff0000U) | (values[lane] & 0xffff)
+
+
+cdef void write_sdwa(Wave *wave, uint32_t index, uint32_t selection, const uint32_t *values,
+                     uint64_t written) noexcept nogil:
+    cdef uint32_t *row = wave_vgpr(wave, index)
+    cdef uint32_t size = selection & 3
+    cdef uint32_t shift = 8 * ((selection >> 2) & 3)
+    cdef uint32_t mask = 0xff if size == 0 else (0xffff if size == 1 else 0xffffffffU)
+    cdef uint32_t keep = ~(mask << shift) if selection & 16 else 0
+    cdef uint32_t lane
+    for lane in range(wave.lanes):
+        if (written >> lane) & 1:
+            row[lane] = (row[lane] & keep) | ((values[lane] & mask) << shift)
+
+
+cdef void write_wide(Wave *wave, uint32_t index, const uint64_t *values, uint64_t written) noexcept nogil:
+    cdef uint32_t *low = wave_vgpr(wave, index)
+    cdef uint32_t *high = wave_vgpr(wave, index + 1)
+    cdef uint32_t lane
+    for lane in range(wave.lanes):
+        if (written >> lane) & 1:
+            low[lane] = <uint32_t>values[lane]
+            high[lane] = <uint32_t>(values[lane] >> 32)
+
+
+cdef void write_mask(Machine *machine, Wave *wave, const Instruction *instruction, uint16_t destination,
+                     const uint32_t *values, uint64_t written) noexcept nogil:
+    """A bit per lane; inactive lanes give zero. V_CMPX writes EXEC, on GFX9 the SGPRs as well."""
+    cdef uint64_t mask = 0
+    cdef uint32_t lane
+    for lane in range(wave.lanes):
+        mask |= <uint64_t>(values[lane] & 1) << lane
+    mask &= written
+    if instruction.operation.writes_exec:
+        wave_put_mask(wave, sgpr_exec, mask)
+        if machine.gfx_level >= 100:
+            return
+    wave_put_mask(wave, destination >> 2, mask)
+
+
+# ------------------------------------------------------------------------------------------------------- whole instructions
+cdef void set_host_rounding(uint32_t rounding) noexcept nogil:
+    fesetround(FE_TONEAREST if rounding == 0 else (FE_UPWARD if rounding == 1 else
+               (FE_DOWNWARD if rounding == 2 else FE_TOWARDZERO)))
+
+
+cdef uint32_t host_rounding(const Wave *wave, const LaneOperation *operation) noexcept nogil:
+    """The rounding that the host must use; halves are rounded in software."""
+    if operation.result_type[0] == type_f32:
+        return wave.mode & 3
+    if operation.result_type[0] == type_f64:
+        return (wave.mode >> 2) & 3
+    return 0
+
+
+cdef void run_lanes(const Wave *wave, const LaneOperation *operation, Lanes *lanes) noexcept nogil:
+    cdef uint32_t rounding = host_rounding(wave, operation)
+    lanes.rounding16 = (wave.mode >> 2) & 3
+    if rounding == 0:
+        operation.function(lanes)
+        return
+    set_host_rounding(rounding)
+    operation.function(lanes)
+    set_host_rounding(0)
+
+
+cdef void finish(const Wave *wave, const LaneOperation *operation, Lanes *lanes, uint64_t modifiers) noexcept nogil:
+    """Result modifiers of every float result."""
+    cdef uint32_t index
+    cdef uint32_t omod = modifier_omod(modifiers)
+    cdef bint clamp = modifier_clamp(modifiers)
+    for index in range(operation.result_count):
+        if operation.result_type[index] == type_f32:
+            finish_single(operation, lanes, lanes.result[index], wave, omod, clamp)
+        elif operation.result_type[index] == type_f16:
+            finish_half(operation, lanes, lanes.result[index], wave, omod, clamp)
+        elif operation.result_type[index] == type_f64:
+            finish_double(operation, lanes, lanes.wide_result[index], wave, omod, clamp)
+
+
+cdef inline bint is_wide(uint8_t kind) noexcept nogil:
+    kind &= ~type_old
+    return type_u64 <= kind <= type_r64 or kind == type_exec64
+
+
+cdef int execute_packed(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """VOP3P: the operation on both halves."""
+    cdef const LaneOperation *operation = instruction.operation
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    cdef bint full = (instruction.decoded.format & format_vop3p) != 0
+    cdef uint32_t places[4][max_lanes]
+    cdef uint32_t results[2][max_lanes]
+    cdef Lanes lanes
+    cdef Modifiers modify
+    cdef uint32_t half, slot, lane, selector
+    lanes.count = wave.lanes
+    lanes.clamp = modifier_clamp(modifiers)
+    lanes.neg = 0
+    for half in range(2):
+        for slot in range(operation.source_count):
+            modify.absolute = 0
+            modify.neg = 0
+            selector = half
+            if full:
+                selector = ((modifier_opsel_hi(modifiers) if half else modifier_opsel(modifiers)) >> slot) & 1
+                modify.neg = ((modifier_neg_hi(modifiers) if half else modifier_neg(modifiers)) >> slot) & 1
+            lanes.narrow[slot] = fetch_narrow(wave, instruction, slot, operation.source_type[slot] & ~type_old,
+                                              selector, modify, NULL, places[slot])
+        lanes.result[0] = results[half]
+        run_lanes(wave, operation, &lanes)
+        finish(wave, operation, &lanes, modifiers)
+    for lane in range(wave.lanes):
+        results[0][lane] = (results[0][lane] & 0xffff) | (results[1][lane] << 16)
+    write_narrow(wave, (instruction.decoded.destination[0] >> 2) - 256, results[0], wave_exec(wave))
+    return 0
+
+
+cdef int execute_vector(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    cdef const LaneOperation *operation = instruction.operation
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    cdef uint32_t places[4][max_lanes]
+    cdef uint64_t wide_places[4][max_lanes]
+    cdef uint32_t results[3][max_lanes]
+    cdef uint64_t wide_results[2][max_lanes]
+    cdef int8_t selection[max_lanes]
+    cdef const int8_t *selected = NULL
+    cdef Lanes lanes
+    cdef Modifiers modify
+    cdef uint64_t written = wave_exec(wave)
+    cdef uint32_t slot, index, half, neg_bits, absolute_bits
+    cdef uint16_t destination
+    cdef uint8_t kind
+    cdef bint high
+    if operation.packed:
+        return execute_packed(machine, wave, instruction)
+    if instruction.decoded.format & (format_dpp16 | format_dpp8):
+        written &= dpp_select(wave, instruction, selection)
+        selected = selection
+    lanes.count = wave.lanes
+    lanes.clamp = modifier_clamp(modifiers)
+    lanes.neg = modifier_neg(modifiers)
+    neg_bits = lanes.neg
+    absolute_bits = 0 if instruction.decoded.format & format_vop3p else modifier_abs(modifiers)
+    for slot in range(operation.source_count):
+        kind = operation.source_type[slot] & ~type_old
+        modify.neg = (neg_bits >> slot) & 1
+        modify.absolute = (absolute_bits >> slot) & 1
+        half = instruction.source[slot].half ^ ((modifier_opsel(modifiers) >> slot) & 1)
+        if is_wide(kind):
+            lanes.wide[slot] = fetch_wide(wave, instruction, slot, kind, modify, selected, wide_places[slot])
+        elif kind == type_mix:
+            fetch_mixed(wave, instruction, slot, places[slot])
+            lanes.narrow[slot] = places[slot]
+        elif kind == type_packed or kind == type_packed_f:
+            fetch_packed(wave, instruction, slot, kind == type_packed_f, places[slot])
+            lanes.narrow[slot] = places[slot]
+        else:
+            lanes.narrow[slot] = fetch_narrow(wave, instruction, slot, kind, half, modify, selected, places[slot])
+    for index in range(operation.result_count):
+        lanes.result[index] = results[index]
+        lanes.wide_result[index] = wide_results[index & 1]
+    run_lanes(wave, operation, &lanes)
+    finish(wave, operation, &lanes, modifiers)
+    for index in range(operation.result_count):
+        kind = operation.result_type[index]
+        destination = instruction.decoded.destination[index]
+        if kind == type_mask:
+            write_mask(machine, wave, instruction, destination, results[index], written)
+        elif destination < 1024:                            # pseudo-scalar transcendentals of GFX12
+            wave_put(wave, destination >> 2, results[index][0])
+        elif is_wide(kind):
+            write_wide(wave, (destination >> 2) - 256, wide_results[index & 1], written)
+        elif instruction.decoded.format & format_sdwa:
+            write_sdwa(wave, (destination >> 2) - 256, modifier_sdwa_dst_sel(modifiers), results[index], written)
+        elif type_u16 <= kind <= type_r16:
+            high = ((destination >> 1) & 1) ^ ((modifier_opsel(modifiers) >> 3) & 1)
+            write_half(wave, (destination >> 2) - 256, high or instruction.writes_high_zero == 2,
+                       instruction.writes_high_zero == 1, results[index], written)
+        else:
+            write_narrow(wave, (destination >> 2) - 256, results[index], written)
+    return 0
+
+
+cdef void run_half_of_dual(Wave *wave, const Instruction *instruction, const LaneOperation *operation,
+                           uint32_t first_source, uint16_t destination, uint32_t *results) noexcept nogil:
+    """One half of VOPD: two sources of its own; then the destination's old value, VCC, or the literal."""
+    cdef uint32_t places[4][max_lanes]
+    cdef Lanes lanes
+    cdef Instruction view
+    cdef Modifiers modify
+    cdef uint32_t slot, encoded
+    cdef uint8_t kind
+    modify.neg = 0
+    modify.absolute = 0
+    view.decoded.format = 0
+    view.decoded.modifiers = 0
+    lanes.count = wave.lanes
+    lanes.clamp = 0
+    lanes.neg = 0
+    lanes.result[0] = results
+    for slot in range(operation.source_count):
+        kind = operation.source_type[slot]
+        if slot < 2 and not (slot == 1 and operation.source_count == 1):
+            view.source[slot] = instruction.source[first_source + slot]
+        elif kind & type_old:
+            view.source[slot].kind = operand_vgpr
+            view.source[slot].half = 0
+            view.source[slot].index = (destination >> 2) - 256
+        elif kind == type_mask:
+            view.source[slot].kind = operand_sgpr
+            view.source[slot].index = sgpr_vcc
+        else:
+            view.source[slot].kind = operand_value
+            view.source[slot].half = 0
+            view.source[slot].value = instruction.decoded.literal
+        lanes.narrow[slot] = fetch_narrow(wave, &view, slot, kind & ~type_old, 0, modify, NULL, places[slot])
+    run_lanes(wave, operation, &lanes)
+    finish(wave, operation, &lanes, 0)
+
+
+cdef int execute_dual(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """VOPD: both halves read before either writes."""
+    cdef uint32_t first[max_lanes]
+    cdef uint32_t second[max_lanes]
+    cdef uint64_t written = wave_exec(wave)
+    run_half_of_dual(wave, instruction, instruction.operation, 0, instruction.decoded.destination[0], first)
+    run_half_of_dual(wave, instruction, instruction.operation_y, 2, instruction.decoded.destination[1], second)
+    write_narrow(wave, (instruction.decoded.destination[0] >> 2) - 256, first, written)
+    write_narrow(wave, (instruction.decoded.destination[1] >> 2) - 256, second, written)
+    return 0
+
+
+cdef int execute_scalar(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """A scalar ALU instruction is a lane loop over one lane."""
+    cdef const LaneOperation *operation = instruction.operation
+    cdef uint32_t narrow[4]
+    cdef uint64_t wide[4]
+    cdef uint32_t results[3]
+    cdef uint64_t wide_results[3]
+    cdef Lanes lanes
+    cdef uint32_t slot, next_source, index
+    cdef uint16_t destination
+    cdef uint8_t kind
+    cdef const Source *source
+    lanes.count = 1
+    lanes.clamp = 0
+    lanes.neg = 0
+    next_source = 0
+    for slot in range(operation.source_count):
+        kind = operation.source_type[slot] & ~type_old
+        lanes.narrow[slot] = &narrow[slot]
+        lanes.wide[slot] = &wide[slot]
+        if kind == type_scc:
+            narrow[slot] = wave.scc
+        elif kind == type_exec32:
+            narrow[slot] = wave.sgpr[sgpr_exec]
+        elif kind == type_exec64:
+            wide[slot] = wave.sgpr[sgpr_exec] | (<uint64_t>wave.sgpr[sgpr_exec + 1] << 32)
+        elif kind == type_imm:
+            narrow[slot] = <uint32_t><int16_t>instruction.decoded.immediate
+        else:
+            source = &instruction.source[next_source]
+            next_source += 1
+            if is_wide(kind):
+                wide[slot] = source.value if source.kind == operand_value else read_scalar64(wave, source.index)
+            else:
+                narrow[slot] = scalar_value(wave, source)
+                if kind == type_f32 and flush_in(wave, kind):
+                    modify_narrow(&narrow[slot], 1, kind, Modifiers(0, 0), True)
+                elif kind == type_f16:
+                    narrow[slot] &= 0xffff
+                    modify_narrow(&narrow[slot], 1, kind, Modifiers(0, 0), flush_in(wave, kind) != 0)
+    for index in range(operation.result_count):
+        lanes.result[index] = &results[index]
+        lanes.wide_result[index] = &wide_results[index]
+    run_lanes(wave, operation, &lanes)
+    finish(wave, operation, &lanes, 0)
+    next_source = 0
+    for index in range(operation.result_count):
+        kind = operation.result_type[index]
+        if kind == type_scc:
+            wave.scc = results[index]
+        elif kind == type_exec32:
+            wave.sgpr[sgpr_exec] = results[index]
+        elif kind == type_exec64:
+            wave_put64(wave, sgpr_exec, wide_results[index])
+        else:
+            destination = instruction.decoded.destination[next_source] >> 2
+            next_source += 1
+            if is_wide(kind):
+                wave_put64(wave, destination, wide_results[index])
+            else:
+                wave_put(wave, destination, results[index])
+    return 0

@@ -1,0 +1,175 @@
+"""State of the emulator: waves, workgroups, decoded instructions, and the signatures of what executes them.
+
+Nothing here allocates. A ``Machine`` runs one dispatch at a time on one thread.
+"""
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+from pyaco._core.emu.memory cimport Memory
+from pyaco._core.isa.decode cimport Decoded
+
+cdef enum:
+    max_lanes = 64
+    vgpr_rows = 256 + 36              # what an instruction may touch past v255 is storage nobody reads
+    sgpr_words = 160
+
+cdef enum:                            # indices into Wave.sgpr, in ACO's numbering
+    sgpr_flat_scratch = 102           # GFX9, GFX10 architected storage is hidden; see Wave.flat_scratch
+    sgpr_vcc = 106
+    sgpr_ttmp0 = 108
+    sgpr_m0 = 124
+    sgpr_null = 125
+    sgpr_exec = 126
+
+# Types of sources and results in the table of semantics.
+cdef enum:
+    type_none = 0
+    type_u16, type_i16, type_f16, type_r16
+    type_u32, type_i32, type_f32, type_r32
+    type_u64, type_i64, type_f64, type_r64
+    type_mask
+    type_scc, type_exec32, type_exec64, type_imm
+    type_mix, type_packed, type_packed_f
+    type_old = 32                     # added to a type: the destination's old value
+
+# What a lane function sees: arrays by lane, sources already selected, modified and flushed.
+cdef struct Lanes:
+    uint32_t count
+    uint32_t clamp
+    uint32_t neg
+    uint32_t rounding16               # round_*; single and double results round in the host's mode
+    const uint32_t *narrow[4]         # sources of up to 32 bits; masks as 0 or 1
+    const uint64_t *wide[4]           # 64-bit sources
+    uint32_t *result[3]
+    uint64_t *wide_result[3]
+
+ctypedef void (*LaneFunction)(Lanes *lanes) noexcept nogil
+
+cdef struct LaneOperation:
+    LaneFunction function             # NULL: none
+    uint8_t packed                    # VOP3P: once per half
+    uint8_t writes_exec               # v_cmpx
+    uint8_t source_count
+    uint8_t result_count
+    uint8_t source_type[4]
+    uint8_t result_type[3]
+
+cdef enum:                            # why a wave or a dispatch stopped
+    stop_running = 0
+    stop_end = 1                      # s_endpgm
+    stop_barrier = 2
+    stop_memory_fault = 3
+    stop_unsupported = 4
+    stop_illegal = 5                  # not an instruction
+    stop_fetch_fault = 6              # pc outside memory
+    stop_budget = 7
+    stop_trap = 8
+    stop_misaligned = 9
+    stop_deadlock = 10
+
+cdef struct Wave:
+    uint32_t sgpr[sgpr_words]
+    uint32_t scc
+    uint32_t lanes                    # 32 or 64
+    uint32_t mode                     # the MODE register
+    uint32_t stop                     # stop_*
+    uint64_t pc
+    uint64_t flat_scratch
+    uint32_t index                    # within the workgroup
+    uint32_t first_lane               # local invocation index of lane 0
+    uint32_t barrier_signalled
+    uint32_t gpr_index                # GFX9's s_set_gpr_idx: bits 0-7 index, 8-11 which operands; in m0 on hardware
+    uint32_t gpr_index_on
+    uint8_t *scratch                  # bytes_per_lane bytes per lane
+    uint32_t *vgpr                    # [vgpr_rows][max_lanes]
+
+ctypedef int (*Handler)(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil
+
+cdef enum:
+    operand_vgpr = 0
+    operand_sgpr = 1
+    operand_value = 2                 # a constant, in `value` with the type of the operand
+    operand_special = 3               # vccz, execz, scc, apertures
+
+cdef struct Source:
+    uint8_t kind                      # operand_*
+    uint8_t half                      # the high half of a 32-bit register
+    uint16_t index
+    uint64_t value
+
+# A decoded instruction with what can be worked out once.
+cdef struct Instruction:
+    Decoded decoded
+    Handler handler
+    const LaneOperation *operation
+    const LaneOperation *operation_y  # second half of VOPD
+    uint64_t pc
+    uint32_t valid
+    uint32_t unit                     # unit_*
+    Source source[8]
+    uint8_t flush_in                  # bit per kind of float that MODE may flush; see vector.pyx
+    uint8_t writes_high_zero          # 16-bit result clears the high half (GFX9)
+    uint8_t plain                     # no DPP, no SDWA
+
+cdef enum:                            # classes of the counters
+    unit_salu = 0
+    unit_valu = 1
+    unit_smem = 2
+    unit_vmem = 3
+    unit_flat = 4                     # flat, global, scratch
+    unit_lds = 5
+    unit_branch = 6
+    unit_wait = 7
+    unit_other = 8
+    unit_count = 9
+
+cdef struct Machine:
+    Memory *memory
+    uint32_t gfx_level
+    uint32_t wave_size
+    uint8_t *lds
+    uint32_t lds_bytes
+    uint32_t scratch_bytes            # per lane
+    uint32_t workgroup[3]
+    uint32_t wave_count               # of the workgroup
+    uint64_t executed                 # wave instructions of the dispatch
+    uint64_t budget
+    uint64_t clock
+    # what went wrong
+    uint32_t fault_lane
+    uint32_t fault_bytes
+    uint64_t fault_address
+    uint64_t fault_pc
+    uint32_t fault_store
+    uint32_t fault_opcode
+    uint64_t counter[unit_count]
+    uint64_t lane_counter[unit_count]
+    uint64_t *opcode_counter          # by opcode, or NULL
+
+cdef inline uint64_t wave_exec(const Wave *wave) noexcept nogil:
+    if wave.lanes == 32:
+        return wave.sgpr[sgpr_exec]
+    return wave.sgpr[sgpr_exec] | (<uint64_t>wave.sgpr[sgpr_exec + 1] << 32)
+
+# A lane mask in an SGPR or SGPR pair, as the wave size has it.
+cdef inline uint64_t wave_mask(const Wave *wave, uint32_t sgpr) noexcept nogil:
+    if wave.lanes == 32:
+        return wave.sgpr[sgpr]
+    return wave.sgpr[sgpr] | (<uint64_t>wave.sgpr[sgpr + 1] << 32)
+
+cdef inline void wave_put(Wave *wave, uint32_t sgpr, uint32_t value) noexcept nogil:
+    if sgpr != sgpr_null and sgpr < 128:
+        wave.sgpr[sgpr] = value
+
+cdef inline void wave_put64(Wave *wave, uint32_t sgpr, uint64_t value) noexcept nogil:
+    if sgpr != sgpr_null:
+        wave_put(wave, sgpr, <uint32_t>value)
+        wave_put(wave, sgpr + 1, <uint32_t>(value >> 32))
+
+cdef inline void wave_put_mask(Wave *wave, uint32_t sgpr, uint64_t value) noexcept nogil:
+    if wave.lanes == 32:
+        wave_put(wave, sgpr, <uint32_t>value)
+    else:
+        wave_put64(wave, sgpr, value)
+
+cdef inline uint32_t *wave_vgpr(const Wave *wave, uint32_t index) noexcept nogil:
+    return wave.vgpr + <uint64_t>index * max_lanes
