@@ -152,6 +152,107 @@ def type_code(kind: str) -> str:
     return f"type_{kind} + type_old" if old else f"type_{kind}"
 
 
+ATOMICS = {
+    "add": "add", "sub": "sub", "rsub": "rsub", "inc": "inc", "dec": "dec", "smin": "smin", "umin": "umin",
+    "smax": "smax", "umax": "umax", "and": "and", "or": "or", "xor": "xor", "swap": "swap", "cmpswap": "cmpswap",
+    "fcmpswap": "fcmpswap", "fmin": "fmin", "fmax": "fmax", "csub": "csub", "add_f32": "fadd", "pk_add_f16": "pk_add_f16",
+    "pk_add_bf16": "pk_add_bf16", "cond_sub_u32": "cond_sub",
+}  # fmt: skip
+LDS_ATOMICS = {
+    "mskor": "mskor", "wrxchg": "swap", "wrxchg2": "swap", "wrxchg2st64": "swap", "cmpst": "cmpswap", "wrap": "wrap",
+    "sub_clamp": "csub", "cond_sub": "cond_sub", "pk_add": "pk_add",
+}  # fmt: skip
+CACHE_CONTROL = {
+    "s_gl1_inv", "s_dcache_inv", "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb_vol", "s_dcache_discard", "s_dcache_discard_x2",
+    "s_prefetch_inst", "s_prefetch_inst_pc_rel", "s_prefetch_data", "s_prefetch_data_pc_rel", "s_buffer_prefetch_data",
+    "s_atc_probe", "s_atc_probe_buffer",
+    "buffer_gl0_inv", "buffer_gl1_inv", "buffer_wbinvl1", "buffer_wbinvl1_vol", "global_inv", "global_wb", "global_wbinv",
+}  # fmt: skip
+SIZES = {"ubyte": (1, 0), "sbyte": (1, 1), "ushort": (2, 0), "sshort": (2, 1), "short": (2, 0), "byte": (1, 0),
+         "u8": (1, 0), "i8": (1, 1), "u16": (2, 0), "i16": (2, 1), "b8": (1, 0), "b16": (2, 0)}  # fmt: skip
+
+
+def shape(access: str, size: int = 4, dwords: int = 1, **more: object) -> dict[str, object]:
+    """Return one row of the table of memory operations."""
+    return {"access": f"access_{access}", "bytes": size, "dwords": dwords, **more}
+
+
+def data_shape(access: str, what: str) -> dict[str, object] | None:
+    """Return the row of a load or store by the part of its name that says what moves."""
+    half = "half_high" if what.endswith("_d16_hi") else "half_low" if what.endswith("_d16") else "half_none"
+    stem = re.sub(r"_d16(_hi)?$", "", what)
+    if match := re.fullmatch(r"dword(?:x(\d+))?", stem):
+        return shape(access, 4, int(match[1] or 1))
+    if match := re.fullmatch(r"b(32|64|96|128)", stem):
+        return shape(access, 4, int(match[1]) // 32)
+    if stem in SIZES:
+        size, is_signed = SIZES[stem]
+        return shape(access, size, 1, is_signed=is_signed, half=half)
+    return None
+
+
+def memory_shape(name: str) -> dict[str, object] | None:
+    """Return what a memory instruction does, from its name; None where it does not follow the rules."""
+    if name in CACHE_CONTROL:
+        return shape("nothing")
+    if match := re.fullmatch(r"s_(buffer_)?(load|store)_(\w+)", name):
+        row = data_shape(match[2], match[3])
+        return None if row is None else row | {"buffered": int(bool(match[1]))}
+    if match := re.fullmatch(r"t?buffer_(load|store)_format_(d16_)?(hi_)?(x|xy|xyz|xyzw)", name):
+        half = "half_none" if not match[2] else "half_high" if match[3] else "half_low"
+        return shape(f"format_{match[1]}", 4, len(match[4]), half=half)
+    if match := re.fullmatch(r"(buffer|flat|global|scratch)_atomic_(\w+?)(_x2)?", name):
+        wide = 8 if match[3] else 4
+        return shape("atomic", wide, 1, atomic=f"atomic_{ATOMICS[match[2]]}") if match[2] in ATOMICS else None
+    if match := re.fullmatch(r"global_(load|store)_dword_addtid", name):
+        return shape(match[1], 4, 1, add_lane=1)
+    if match := re.fullmatch(r"(buffer|flat|global|scratch)_(load|store)_(\w+)", name):
+        return data_shape(match[2], match[3])
+    return lds_shape(name)
+
+
+def lds_shape(name: str) -> dict[str, object] | None:
+    """Return what an LDS instruction does, from its name."""
+    if match := re.fullmatch(r"ds_(read|write)_addtid_b32", name):
+        return shape("load" if match[1] == "read" else "store", 4, 1, add_lane=1)
+    if match := re.fullmatch(r"ds_(read|write)2(st64)?_b(32|64)", name):
+        access = "load" if match[1] == "read" else "store"
+        return shape(access, 4, int(match[3]) // 32, pair=2 if match[2] else 1)
+    if match := re.fullmatch(r"ds_(read|write)_(\w+)", name):
+        return data_shape("load" if match[1] == "read" else "store", match[2])
+    if match := re.fullmatch(r"ds_(\w+?)(_rtn)?_([biuf])(f16|16|32|64)", name):
+        stem, kind, bits = match[1], match[3], match[4]
+        wide = 8 if bits == "64" else 4
+        more = {"returns": int(bool(match[2])), "pair": {"wrxchg2": 1, "wrxchg2st64": 2}.get(stem, 0)}
+        if stem == "pk_add" and kind in "fb":
+            return shape("atomic", 4, 1, atomic=f"atomic_pk_add_{kind}{bits}", **more)
+        if stem in ("min", "max") and kind in "iuf":
+            operation = {"i": "s", "u": "u", "f": "f"}[kind] + stem
+        elif stem == "add" and kind == "f":
+            operation = "fadd"
+        elif stem == "cmpst" and kind == "f":
+            operation = "fcmpswap"
+        else:
+            operation = LDS_ATOMICS.get(stem, stem if stem in ATOMICS else "")
+        return shape("atomic", wide, 1, atomic=f"atomic_{operation}", **more) if operation else None
+    return None
+
+
+def memory_table(known: set[str]) -> str:
+    """Return the text of ``emulator_memory.pxi``."""
+    imports, lines = [], []
+    for name in sorted(known):
+        row = memory_shape(name)
+        if row is None:
+            continue
+        imports.append(f"    op_{name},")
+        lines.append(f"    row = &table[<int>op_{name}]")
+        lines += [f"    row.{field} = {value}" for field, value in row.items() if value]
+    head = ["from isa_opcodes cimport (", *imports, ")", ""]
+    fill = ["cdef void fill_memory(MemoryOperation *table) noexcept nogil:", "    cdef MemoryOperation *row", *lines]
+    return "\n".join(head + fill) + "\n"
+
+
 def generate(source: Path) -> dict[str, str]:
     """Return the generated files."""
     known = opcode_names(source)
@@ -181,4 +282,5 @@ def generate(source: Path) -> dict[str, str]:
         head = ["from isa_opcodes cimport (", *(f"    {name}," for name in imports), ")", ""]
         fill = [f"cdef void fill_{group}(LaneOperation *table) noexcept nogil:", "    cdef LaneOperation *entry", *entries]
         files[f"emulator_{group}.pxi"] = "\n".join(head + lines + fill) + "\n"
+    files["emulator_memory.pxi"] = memory_table(known)
     return files

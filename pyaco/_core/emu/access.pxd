@@ -1,0 +1,178 @@
+"""What memory instructions do, by opcode; generated from their names into ``emulator_memory.pxi``.
+
+Atomics apply a pure function to the old value: waves run one after the other, so nothing else can come between.
+"""
+from libc.stdint cimport int16_t, int32_t, int64_t, int8_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from pyaco._core.emu.numbers cimport (bits_double, bits_float, double_bits, double_to_half, float_bits, half_to_double,
+                                      max_number, min_number)
+from pyaco._core.emu.wave cimport Machine, stop_memory_fault
+
+cdef enum:
+    access_none = 0
+    access_load = 1
+    access_store = 2
+    access_atomic = 3
+    access_format_load = 4
+    access_format_store = 5
+    access_nothing = 6                # cache control
+
+cdef enum:
+    atomic_add, atomic_sub, atomic_rsub, atomic_inc, atomic_dec, atomic_smin, atomic_umin, atomic_smax, atomic_umax
+    atomic_and, atomic_or, atomic_xor, atomic_swap, atomic_cmpswap, atomic_mskor, atomic_wrap
+    atomic_csub, atomic_cond_sub
+    atomic_fadd, atomic_fmin, atomic_fmax, atomic_fcmpswap, atomic_pk_add_f16, atomic_pk_add_bf16
+
+cdef enum:                            # which half of a register sub-dword data takes
+    half_none = 0
+    half_low = 1
+    half_high = 2
+
+cdef struct MemoryOperation:
+    uint8_t access                    # access_*
+    uint8_t bytes                     # of one element: 1, 2, 4 (multi-dword data is several of 4); atomics 4 or 8
+    uint8_t dwords                    # registers of data; format: components
+    uint8_t is_signed
+    uint8_t half                      # half_*; typed formats: d16
+    uint8_t atomic                    # atomic_*
+    uint8_t returns                   # LDS: gives back the old value
+    uint8_t pair                      # LDS: two addresses; 1: offsets in elements, 2: in 64 elements
+    uint8_t add_lane                  # the address comes from the lane
+    uint8_t buffered                  # SMEM: through a descriptor
+
+cdef inline int stray(Machine *machine, uint32_t lane, uint64_t address, uint32_t bytes, bint store) noexcept nogil:
+    """Record an access outside memory; returns the reason to stop."""
+    machine.fault_lane = lane
+    machine.fault_address = address
+    machine.fault_bytes = bytes
+    machine.fault_store = store
+    return stop_memory_fault
+
+cdef inline uint32_t load_element(const uint8_t *host, const MemoryOperation *operation) noexcept nogil:
+    cdef uint32_t word = 0
+    cdef uint16_t half
+    if operation.bytes == 1:
+        return <uint32_t>(<const int8_t *>host)[0] if operation.is_signed else host[0]
+    if operation.bytes == 2:
+        memcpy(&half, host, 2)
+        return <uint32_t><int16_t>half if operation.is_signed else half
+    memcpy(&word, host, 4)
+    return word
+
+cdef inline void store_element(uint8_t *host, uint32_t value, uint32_t bytes) noexcept nogil:
+    memcpy(host, &value, bytes)
+
+# Puts a loaded element where the instruction wants it: a whole register or a half that keeps the other.
+cdef inline void place_element(uint32_t *register_, uint32_t value, uint8_t half) noexcept nogil:
+    if half == half_none:
+        register_[0] = value
+    elif half == half_low:
+        register_[0] = (register_[0] & 0xffff0000U) | (value & 0xffff)
+    else:
+        register_[0] = (register_[0] & 0xffff) | (value << 16)
+
+cdef inline uint32_t add_halves(uint32_t a, uint32_t b) noexcept nogil:
+    return (double_to_half(half_to_double(a & 0xffff) + half_to_double(b & 0xffff), 0)
+            | (double_to_half(half_to_double(a >> 16) + half_to_double(b >> 16), 0) << 16))
+
+cdef inline uint32_t to_bfloat(float value) noexcept nogil:
+    cdef uint32_t bits = float_bits(value)
+    if (bits & 0x7fffffff) > 0x7f800000:
+        return (bits >> 16) | 0x40
+    return (bits + 0x7fff + ((bits >> 16) & 1)) >> 16
+
+cdef inline uint32_t add_bfloats(uint32_t a, uint32_t b) noexcept nogil:
+    return (to_bfloat(bits_float(a << 16) + bits_float(b << 16))
+            | (to_bfloat(bits_float(a & 0xffff0000U) + bits_float(b & 0xffff0000U)) << 16))
+
+cdef inline uint32_t atomic32(uint8_t operation, uint32_t old, uint32_t data, uint32_t other) noexcept nogil:
+    """The new value of a dword; `other` is what a compare compares with, or the second datum."""
+    if operation == atomic_add:
+        return old + data
+    if operation == atomic_sub:
+        return old - data
+    if operation == atomic_rsub:
+        return data - old
+    if operation == atomic_inc:
+        return 0 if old >= data else old + 1
+    if operation == atomic_dec:
+        return data if old == 0 or old > data else old - 1
+    if operation == atomic_smin:
+        return old if <int32_t>old < <int32_t>data else data
+    if operation == atomic_umin:
+        return old if old < data else data
+    if operation == atomic_smax:
+        return old if <int32_t>old > <int32_t>data else data
+    if operation == atomic_umax:
+        return old if old > data else data
+    if operation == atomic_and:
+        return old & data
+    if operation == atomic_or:
+        return old | data
+    if operation == atomic_xor:
+        return old ^ data
+    if operation == atomic_swap:
+        return data
+    if operation == atomic_cmpswap:
+        return data if old == other else old
+    if operation == atomic_mskor:
+        return (old & ~data) | other
+    if operation == atomic_wrap:
+        return old - data if old >= data else old + other
+    if operation == atomic_csub:
+        return 0 if data > old else old - data
+    if operation == atomic_cond_sub:
+        return old - data if old >= data else old
+    if operation == atomic_fadd:
+        return float_bits(bits_float(old) + bits_float(data))
+    if operation == atomic_fmin:
+        return float_bits(<float>min_number(bits_float(old), bits_float(data)))
+    if operation == atomic_fmax:
+        return float_bits(<float>max_number(bits_float(old), bits_float(data)))
+    if operation == atomic_fcmpswap:
+        return data if bits_float(old) == bits_float(other) else old
+    if operation == atomic_pk_add_f16:
+        return add_halves(old, data)
+    if operation == atomic_pk_add_bf16:
+        return add_bfloats(old, data)
+    return old
+
+cdef inline uint64_t atomic64(uint8_t operation, uint64_t old, uint64_t data, uint64_t other) noexcept nogil:
+    if operation == atomic_add:
+        return old + data
+    if operation == atomic_sub:
+        return old - data
+    if operation == atomic_rsub:
+        return data - old
+    if operation == atomic_inc:
+        return 0 if old >= data else old + 1
+    if operation == atomic_dec:
+        return data if old == 0 or old > data else old - 1
+    if operation == atomic_smin:
+        return old if <int64_t>old < <int64_t>data else data
+    if operation == atomic_umin:
+        return old if old < data else data
+    if operation == atomic_smax:
+        return old if <int64_t>old > <int64_t>data else data
+    if operation == atomic_umax:
+        return old if old > data else data
+    if operation == atomic_and:
+        return old & data
+    if operation == atomic_or:
+        return old | data
+    if operation == atomic_xor:
+        return old ^ data
+    if operation == atomic_swap:
+        return data
+    if operation == atomic_cmpswap:
+        return data if old == other else old
+    if operation == atomic_mskor:
+        return (old & ~data) | other
+    if operation == atomic_fmin:
+        return double_bits(min_number(bits_double(old), bits_double(data)))
+    if operation == atomic_fmax:
+        return double_bits(max_number(bits_double(old), bits_double(data)))
+    if operation == atomic_fcmpswap:
+        return data if bits_double(old) == bits_double(other) else old
+    return old

@@ -1,0 +1,422 @@
+"""Scalar loads, and the vector memory instructions that reach device memory: flat, global, scratch and buffers.
+
+A stray access stops the dispatch. What the hardware defines for accesses outside a descriptor's range (loads give zero,
+stores are dropped) is done, not reported.
+
+Sources: AMD "RDNA 2" ISA document 7 "Scalar Memory Operations", 8 "Vector Memory Operations", 9 "Flat Memory Instructions";
+"RDNA3" and "RDNA4" for OOB_SELECT, swizzle and format fields; "Vega" for GFX9's descriptors.
+"""
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from isa_opcodes cimport op_count
+from modifiers cimport *
+from pyaco._core.emu.access cimport *
+from pyaco._core.emu.formats cimport format_of_descriptor, load_format, store_format, format_bytes
+from pyaco._core.emu.memory cimport memory_at
+from pyaco._core.emu.vector cimport read_scalar
+from pyaco._core.emu.wave cimport *
+from pyaco._core.ir.program cimport format_flat, format_mtbuf, format_scratch, register_none
+
+include "emulator_memory.pxi"
+
+cdef MemoryOperation operations[<int>op_count]
+memset(operations, 0, sizeof(operations))
+fill_memory(operations)
+
+
+cdef const MemoryOperation *memory_operation(unsigned int opcode) noexcept nogil:
+    return &operations[opcode]
+
+
+cdef inline uint32_t *data_row(const Wave *wave, uint16_t register_, uint32_t dword) noexcept nogil:
+    return wave_vgpr(wave, (register_ >> 2) - 256 + dword)
+
+
+cdef inline uint64_t scalar_pair(const Wave *wave, uint16_t register_) noexcept nogil:
+    if register_ >> 2 == sgpr_null:
+        return 0
+    return read_scalar(wave, register_ >> 2) | (<uint64_t>read_scalar(wave, (register_ >> 2) + 1) << 32)
+
+
+cdef inline uint32_t scalar_offset(const Wave *wave, const Instruction *instruction, uint32_t slot) noexcept nogil:
+    """A scalar source that may be absent or a constant."""
+    if slot >= instruction.decoded.source_count or instruction.decoded.source[slot] == register_none:
+        return 0
+    if instruction.source[slot].kind == operand_value:
+        return <uint32_t>instruction.source[slot].value
+    return read_scalar(wave, instruction.source[slot].index)
+
+
+# -------------------------------------------------------------------------------------------------------------- scalar
+cdef int execute_smem(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    cdef const MemoryOperation *operation = &operations[instruction.decoded.opcode]
+    cdef uint16_t base_register
+    cdef uint64_t base, address, limit, offset
+    cdef uint32_t dword, count, stride, value
+    cdef uint32_t words[16]
+    cdef uint8_t *host
+    if operation.access == access_nothing:
+        return stop_running
+    base_register = instruction.decoded.source[0]
+    base = scalar_pair(wave, base_register)
+    offset = <uint64_t><int64_t><int32_t>instruction.decoded.immediate + scalar_offset(wave, instruction, 1)
+    limit = ~(<uint64_t>0)
+    if operation.buffered:
+        stride = <uint32_t>(base >> 48) & 0x3fff
+        base &= 0xffffffffffffULL
+        limit = read_scalar(wave, (base_register >> 2) + 2)
+        if stride:
+            limit *= stride
+    address = base + offset
+    if operation.bytes == 4:
+        address &= ~(<uint64_t>3)
+        offset &= ~(<uint64_t>3)
+    count = operation.dwords
+    if operation.access == access_store:
+        for dword in range(count):
+            if offset + 4 * dword + 4 > limit:
+                continue
+            host = memory_at(machine.memory, address + 4 * dword, 4)
+            if host == NULL:
+                return stray(machine, 0, address + 4 * dword, 4, True)
+            value = read_scalar(wave, (instruction.decoded.source[2] >> 2) + dword)
+            memcpy(host, &value, 4)
+        return stop_running
+    for dword in range(count):
+        words[dword] = 0
+        if operation.buffered and (offset > limit or offset + 4 * dword + operation.bytes > limit):
+            continue
+        host = memory_at(machine.memory, address + 4 * dword, operation.bytes)
+        if host == NULL:
+            return stray(machine, 0, address + 4 * dword, operation.bytes, False)
+        words[dword] = load_element(host, operation)
+    for dword in range(count):
+        wave_put(wave, (instruction.decoded.destination[0] >> 2) + dword, words[dword])
+    return stop_running
+
+
+# ------------------------------------------------------------------------------------------------ flat, global, scratch
+cdef inline uint8_t *lane_scratch(Machine *machine, Wave *wave, uint32_t lane, int64_t offset,
+                                  uint32_t bytes) noexcept nogil:
+    if offset < 0 or offset + bytes > machine.scratch_bytes:
+        return NULL
+    return wave.scratch + <uint64_t>lane * machine.scratch_bytes + offset
+
+
+cdef uint8_t *flat_host(Machine *machine, Wave *wave, uint16_t family, uint32_t lane, uint64_t address,
+                        uint32_t bytes) noexcept nogil:
+    """Where one access of a lane lies on the host; NULL is a stray one."""
+    if family == format_scratch:
+        return lane_scratch(machine, wave, lane, <int64_t>address, bytes)
+    if family == format_flat:
+        if address >> 32 == 0x00010000:                     # the aperture of LDS
+            if (address & 0xffffffffU) + bytes > machine.lds_bytes:
+                return NULL
+            return machine.lds + (address & 0xffffffffU)
+        if address >> 32 == 0x00020000:
+            return lane_scratch(machine, wave, lane, address & 0xffffffffU, bytes)
+    return memory_at(machine.memory, address, bytes)
+
+
+cdef uint64_t flat_address(const Wave *wave, const Instruction *instruction, uint16_t family, uint32_t lane) noexcept nogil:
+    cdef uint16_t vaddr = instruction.decoded.source[0]
+    cdef uint16_t saddr = instruction.decoded.source[1] if instruction.decoded.source_count > 1 else <uint16_t>register_none
+    cdef int64_t immediate = <int32_t>instruction.decoded.immediate
+    cdef uint64_t address = 0
+    cdef uint32_t index
+    if family == format_scratch:
+        if vaddr != register_none:
+            address = <uint64_t><int64_t><int32_t>data_row(wave, vaddr, 0)[lane]
+        if saddr != register_none:
+            address += <uint64_t><int64_t><int32_t>read_scalar(wave, saddr >> 2)
+        return address + <uint64_t>immediate
+    if saddr != register_none and saddr >> 2 != sgpr_null and family != format_flat:
+        address = scalar_pair(wave, saddr)
+        if vaddr != register_none:
+            address += data_row(wave, vaddr, 0)[lane]
+    elif vaddr != register_none:
+        index = (vaddr >> 2) - 256
+        address = wave_vgpr(wave, index)[lane] | (<uint64_t>wave_vgpr(wave, index + 1)[lane] << 32)
+    return address + <uint64_t>immediate
+
+
+cdef int atomic_lane(Machine *machine, Wave *wave, const MemoryOperation *operation, uint8_t *host, uint32_t lane,
+                     uint16_t data, uint16_t destination) noexcept nogil:
+    """Read, modify, write; gives the old value back where a destination is named."""
+    cdef uint32_t old, fresh
+    cdef uint64_t old64, fresh64, value, other
+    cdef bint two = operation.atomic == atomic_cmpswap or operation.atomic == atomic_fcmpswap
+    if operation.bytes == 4:
+        memcpy(&old, host, 4)
+        fresh = atomic32(operation.atomic, old, data_row(wave, data, 0)[lane],
+                         data_row(wave, data, 1)[lane] if two else 0)
+        memcpy(host, &fresh, 4)
+        if destination != register_none:
+            data_row(wave, destination, 0)[lane] = old
+        return stop_running
+    memcpy(&old64, host, 8)
+    value = data_row(wave, data, 0)[lane] | (<uint64_t>data_row(wave, data, 1)[lane] << 32)
+    other = data_row(wave, data, 2)[lane] | (<uint64_t>data_row(wave, data, 3)[lane] << 32) if two else 0
+    fresh64 = atomic64(operation.atomic, old64, value, other)
+    memcpy(host, &fresh64, 8)
+    if destination != register_none:
+        data_row(wave, destination, 0)[lane] = <uint32_t>old64
+        data_row(wave, destination, 1)[lane] = <uint32_t>(old64 >> 32)
+    return stop_running
+
+
+cdef inline uint16_t returned(const Instruction *instruction) noexcept nogil:
+    """The destination of an atomic that gives back the old value, or register_none."""
+    return instruction.decoded.destination[0] if instruction.decoded.destination_count else <uint16_t>register_none
+
+
+cdef int execute_flat(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    cdef const MemoryOperation *operation = &operations[instruction.decoded.opcode]
+    cdef uint16_t family = instruction.decoded.format & 0x7f
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint64_t address
+    cdef uint64_t addresses[max_lanes]
+    cdef uint32_t lane, dword, value
+    cdef uint16_t data = instruction.decoded.source[2]
+    cdef uint8_t *host
+    if operation.access == access_nothing:
+        return stop_running
+    for lane in range(wave.lanes):                          # a load may overwrite its own address
+        if (exec_mask >> lane) & 1:
+            addresses[lane] = flat_address(wave, instruction, family, lane)
+            if operation.add_lane:
+                addresses[lane] += 4 * lane
+    for lane in range(wave.lanes):
+        if not (exec_mask >> lane) & 1:
+            continue
+        address = addresses[lane]
+        if operation.access == access_atomic:
+            host = flat_host(machine, wave, family, lane, address, operation.bytes)
+            if host == NULL:
+                return stray(machine, lane, address, operation.bytes, True)
+            atomic_lane(machine, wave, operation, host, lane, data, returned(instruction))
+            continue
+        for dword in range(operation.dwords):
+            host = flat_host(machine, wave, family, lane, address + 4 * dword, operation.bytes)
+            if host == NULL:
+                return stray(machine, lane, address + 4 * dword, operation.bytes, operation.access == access_store)
+            if operation.access == access_load:
+                value = load_element(host, operation)
+                place_element(&data_row(wave, instruction.decoded.destination[0], dword)[lane], value, operation.half)
+            else:
+                value = data_row(wave, data, dword)[lane]
+                store_element(host, value >> 16 if operation.half == half_high else value, operation.bytes)
+    return stop_running
+
+
+# -------------------------------------------------------------------------------------------------------------- buffers
+cdef struct Resource:
+    uint64_t base
+    uint32_t stride
+    uint32_t records
+    uint32_t swizzle                  # 0, or the bytes of a swizzle element
+    uint32_t index_stride
+    uint32_t add_lane
+    uint32_t oob_select               # GFX10+
+    uint32_t word3
+
+
+cdef Resource read_resource(const Wave *wave, uint16_t register_, uint32_t gfx_level) noexcept nogil:
+    cdef Resource r
+    cdef uint32_t word[4]
+    cdef uint32_t i
+    for i in range(4):
+        word[i] = read_scalar(wave, (register_ >> 2) + i)
+    r.base = canonical(word[0] | (<uint64_t>(word[1] & 0xffff) << 32))
+    r.stride = (word[1] >> 16) & 0x3fff
+    r.records = word[2]
+    r.word3 = word[3]
+    r.index_stride = 8 << ((word[3] >> 21) & 3)
+    r.add_lane = (word[3] >> 23) & 1
+    r.oob_select = (word[3] >> 28) & 3
+    r.swizzle = 0
+    if gfx_level >= 110:
+        if word[1] >> 30:
+            r.swizzle = 2 << (word[1] >> 30)                # 4, 8, 16 bytes
+    elif word[1] >> 31:
+        r.swizzle = 4 if gfx_level >= 100 else 2 << ((word[3] >> 19) & 3)
+    if r.add_lane and gfx_level < 100:
+        r.stride |= ((word[3] >> 15) & 0xf) << 14
+    return r
+
+
+cdef inline uint64_t canonical(uint64_t address) noexcept nogil:
+    return <uint64_t>(<int64_t>(address << 16) >> 16)
+
+
+cdef bint out_of_range(const Resource *r, uint32_t gfx_level, bint structured, uint64_t index, uint64_t offset,
+                       uint32_t soffset, uint32_t bytes) noexcept nogil:
+    """The range check of one element; `offset` is within the structure, or all of it for raw buffers."""
+    if gfx_level < 100:
+        if r.stride != 0 and structured:
+            return index >= r.records or (r.swizzle != 0 and offset >= r.stride)
+        return offset + soffset + bytes > r.records
+    if r.oob_select == 0:
+        return index >= r.records or offset + bytes > r.stride
+    if r.oob_select == 1:
+        return index >= r.records
+    if r.oob_select == 2:
+        return r.records == 0
+    if r.swizzle and r.stride:
+        return index >= r.records // r.stride or offset >= r.stride
+    return index * r.stride + offset + soffset + bytes > r.records
+
+
+cdef inline uint64_t buffer_address(const Resource *r, uint64_t index, uint64_t offset, uint32_t soffset) noexcept nogil:
+    cdef uint64_t block
+    if not r.swizzle:
+        return r.base + soffset + index * r.stride + offset
+    block = (index // r.index_stride) * r.stride * r.index_stride + (offset // r.swizzle) * r.index_stride * r.swizzle
+    return r.base + soffset + block + (index % r.index_stride) * r.swizzle + offset % r.swizzle
+
+
+cdef int typed_lane(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
+                    const Resource *r, uint32_t lane, bint inside, uint64_t address, uint32_t format_) noexcept nogil:
+    """A load or store that converts between the buffer's format and registers."""
+    cdef uint32_t texel[4]
+    cdef uint32_t bytes = format_bytes(format_)
+    cdef uint32_t component, value, selector
+    cdef uint8_t *host = NULL
+    cdef uint16_t data
+    if inside:
+        host = memory_at(machine.memory, address, bytes)
+        if host == NULL:
+            return stray(machine, lane, address, bytes, operation.access == access_format_store)
+    if operation.access == access_format_load:
+        memset(texel, 0, sizeof(texel))
+        if inside:
+            load_format(format_, host, texel)
+        data = instruction.decoded.destination[0]
+        for component in range(operation.dwords):
+            selector = (r.word3 >> (3 * component)) & 7
+            value = 0
+            if inside:
+                if selector >= 4:
+                    value = texel[selector - 4]
+                elif selector == 1:
+                    value = one_of_format(format_)
+            if operation.half:
+                value = narrow_component(format_, value)
+                place_element(&data_row(wave, data, component // 2)[lane], value,
+                              half_high if (component & 1) or operation.half == half_high else half_low)
+            else:
+                data_row(wave, data, component)[lane] = value
+        return stop_running
+    if not inside:
+        return stop_running
+    data = instruction.decoded.source[3]
+    for component in range(4):
+        texel[component] = 0
+        if component < operation.dwords:
+            if operation.half:
+                value = data_row(wave, data, component // 2)[lane]
+                value = value >> 16 if (component & 1) or operation.half == half_high else value & 0xffff
+                texel[component] = widen_component(format_, value)
+            else:
+                texel[component] = data_row(wave, data, component)[lane]
+    store_format(format_, host, texel)
+    return stop_running
+
+
+cdef inline uint32_t one_of_format(uint32_t format_) noexcept nogil:
+    return 1 if format_is_integer(format_) else 0x3f800000
+
+
+cdef inline bint format_is_integer(uint32_t format_) noexcept nogil:
+    cdef uint32_t kind = (format_ >> 4) & 15
+    return kind == 4 or kind == 5
+
+
+cdef inline uint32_t narrow_component(uint32_t format_, uint32_t value) noexcept nogil:
+    """A loaded component in 16 bits."""
+    return value & 0xffff if format_is_integer(format_) else double_to_half(bits_float(value), 0)
+
+
+cdef inline uint32_t widen_component(uint32_t format_, uint32_t value) noexcept nogil:
+    return value if format_is_integer(format_) else float_bits(<float>half_to_double(value))
+
+
+cdef int execute_buffer(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    cdef const MemoryOperation *operation = &operations[instruction.decoded.opcode]
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef Resource r
+    cdef uint16_t vaddr, data
+    cdef uint32_t soffset, lane, dword, value, format_
+    cdef uint64_t index, offset, address
+    cdef uint64_t indices[max_lanes]
+    cdef uint64_t offsets[max_lanes]
+    cdef bint index_enabled, offset_enabled, inside
+    cdef uint8_t *host
+    cdef uint16_t destination
+    if operation.access == access_nothing:
+        return stop_running
+    if modifier_tfe(modifiers) or modifier_lds(modifiers) or modifier_addr64(modifiers):
+        return stop_unsupported
+    r = read_resource(wave, instruction.decoded.source[0], machine.gfx_level)
+    vaddr = instruction.decoded.source[1]
+    soffset = scalar_offset(wave, instruction, 2)
+    data = instruction.decoded.source[3]
+    index_enabled = modifier_idxen(modifiers)
+    offset_enabled = modifier_offen(modifiers)
+    format_ = 0
+    if operation.access == access_format_load or operation.access == access_format_store:
+        format_ = format_of_descriptor(machine.gfx_level, r.word3,
+                                       modifier_format(modifiers) if instruction.decoded.format == format_mtbuf else -1)
+        if format_ == 0:
+            return stop_unsupported
+    for lane in range(wave.lanes):
+        if (exec_mask >> lane) & 1:
+            indices[lane] = data_row(wave, vaddr, 0)[lane] if index_enabled else 0
+            if r.add_lane:
+                indices[lane] += lane
+            offsets[lane] = <uint64_t>instruction.decoded.immediate
+            if offset_enabled:
+                offsets[lane] += data_row(wave, vaddr, 1 if index_enabled else 0)[lane]
+    destination = returned(instruction)
+    for lane in range(wave.lanes):
+        if not (exec_mask >> lane) & 1:
+            continue
+        index = indices[lane]
+        offset = offsets[lane]
+        if format_:
+            inside = not out_of_range(&r, machine.gfx_level, index_enabled or r.add_lane, index, offset, soffset,
+                                      format_bytes(format_))
+            if typed_lane(machine, wave, instruction, operation, &r, lane, inside,
+                          buffer_address(&r, index, offset, soffset), format_):
+                return stop_memory_fault
+            continue
+        if operation.access == access_atomic:
+            if out_of_range(&r, machine.gfx_level, index_enabled or r.add_lane, index, offset, soffset, operation.bytes):
+                if destination != register_none:
+                    for dword in range(operation.bytes // 4):
+                        data_row(wave, destination, dword)[lane] = 0
+                continue
+            address = buffer_address(&r, index, offset, soffset)
+            host = memory_at(machine.memory, address, operation.bytes)
+            if host == NULL:
+                return stray(machine, lane, address, operation.bytes, True)
+            atomic_lane(machine, wave, operation, host, lane, data, destination)
+            continue
+        for dword in range(operation.dwords):
+            inside = not out_of_range(&r, machine.gfx_level, index_enabled or r.add_lane, index, offset + 4 * dword,
+                                      soffset, operation.bytes)
+            host = NULL
+            if inside:
+                address = buffer_address(&r, index, offset + 4 * dword, soffset)
+                host = memory_at(machine.memory, address, operation.bytes)
+                if host == NULL:
+                    return stray(machine, lane, address, operation.bytes, operation.access == access_store)
+            if operation.access == access_load:
+                value = load_element(host, operation) if inside else 0
+                place_element(&data_row(wave, destination, dword)[lane], value, operation.half)
+            elif inside:
+                value = data_row(wave, data, dword)[lane]
+                store_element(host, value >> 16 if operation.half == half_high else value, operation.bytes)
+    return stop_running
