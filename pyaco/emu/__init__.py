@@ -1,1 +1,9 @@
+"""AMD machine code on an ordinary CPU: a device with memory, dispatches, and two engines that agree bit for bit."""
 
+from __future__ import annotations
+
+from pyaco.emu.device import Buffer, Device
+from pyaco.emu.errors import BudgetError, EmulationError, MemoryFault
+from pyaco.emu.report import Report
+
+__all__ = ["Buffer", "BudgetError", "Device", "EmulationError", "MemoryFault", "Report"]

@@ -1,0 +1,463 @@
+"""Program flow, hardware registers, indirect register access, and moves between lanes.
+
+Sources: AMD "RDNA 2", "RDNA3", "RDNA4" and "Vega" ISA documents, chapters "Program Flow Control" and "Instructions"; LLVM's
+"User Guide for AMDGPU Backend" for the numbers of hardware registers.
+"""
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+from isa_opcodes cimport *
+from modifiers cimport modifier_opsel
+from pyaco._core.emu.vector cimport read_scalar
+from pyaco._core.emu.wave cimport *
+
+
+cdef inline uint64_t next_pc(const Instruction *instruction) noexcept nogil:
+    return instruction.pc + 4 * instruction.decoded.dwords
+
+
+cdef inline uint32_t destination_of(const Instruction *instruction) noexcept nogil:
+    return instruction.decoded.destination[0] >> 2
+
+
+cdef inline uint32_t scalar_source(const Wave *wave, const Instruction *instruction, uint32_t slot) noexcept nogil:
+    if instruction.source[slot].kind == operand_value:
+        return <uint32_t>instruction.source[slot].value
+    return read_scalar(wave, instruction.source[slot].index)
+
+
+cdef inline uint64_t scalar_pair(const Wave *wave, const Instruction *instruction) noexcept nogil:
+    cdef uint32_t index = instruction.source[0].index
+    return read_scalar(wave, index) | (<uint64_t>read_scalar(wave, index + 1) << 32)
+
+
+# ----------------------------------------------------------------------------------------------------------------- flow
+cdef int no_operation(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    return stop_running
+
+
+cdef int end_program(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    return stop_end
+
+
+cdef int trap(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    return stop_trap
+
+
+cdef int barrier(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    return stop_barrier
+
+
+cdef int barrier_signal(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """Only the workgroup's barrier (-1) exists here; waiting does the rest."""
+    if scalar_source(wave, instruction, 0) != 0xffffffffU:
+        return stop_unsupported
+    wave.barrier_signalled = 1
+    return stop_running
+
+
+cdef int barrier_wait(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    if <int16_t>instruction.decoded.immediate != -1:
+        return stop_unsupported
+    wave.barrier_signalled = 0
+    return stop_barrier
+
+
+cdef int branch_if(Wave *wave, const Instruction *instruction, bint taken) noexcept nogil:
+    if taken:
+        wave.pc = next_pc(instruction) + <uint64_t>(<int64_t><int16_t>instruction.decoded.immediate * 4)
+    return stop_running
+
+
+cdef int branch(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    return branch_if(wave, instruction, True)
+
+
+cdef int branch_scc0(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    return branch_if(wave, instruction, wave.scc == 0)
+
+
+cdef int branch_scc1(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    return branch_if(wave, instruction, wave.scc != 0)
+
+
+cdef int branch_vccz(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    return branch_if(wave, instruction, wave_mask(wave, sgpr_vcc) == 0)
+
+
+cdef int branch_vccnz(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    return branch_if(wave, instruction, wave_mask(wave, sgpr_vcc) != 0)
+
+
+cdef int branch_execz(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    return branch_if(wave, instruction, wave_exec(wave) == 0)
+
+
+cdef int branch_execnz(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    return branch_if(wave, instruction, wave_exec(wave) != 0)
+
+
+cdef int get_pc(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    wave_put64(wave, destination_of(instruction), next_pc(instruction))
+    return stop_running
+
+
+cdef int set_pc(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    wave.pc = scalar_pair(wave, instruction)
+    return stop_running
+
+
+cdef int swap_pc(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    cdef uint64_t target = scalar_pair(wave, instruction)
+    wave_put64(wave, destination_of(instruction), next_pc(instruction))
+    wave.pc = target
+    return stop_running
+
+
+cdef int call(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    wave_put64(wave, destination_of(instruction), next_pc(instruction))
+    return branch_if(wave, instruction, True)
+
+
+# ------------------------------------------------------------------------------------------------------ hardware registers
+cdef enum:
+    hwreg_mode = 1
+    hwreg_status = 2
+    hwreg_flat_scratch_lo = 20
+    hwreg_flat_scratch_hi = 21
+    hwreg_shader_cycles = 29
+    hwreg_shader_cycles_hi = 30
+
+
+cdef uint32_t hardware_register(const Machine *machine, const Wave *wave, uint32_t number) noexcept nogil:
+    if number == hwreg_mode:
+        return wave.mode
+    if number == hwreg_status:
+        return wave.scc | ((wave_exec(wave) == 0) << 9) | ((wave_mask(wave, sgpr_vcc) == 0) << 10)
+    if number == hwreg_flat_scratch_lo:
+        return <uint32_t>wave.flat_scratch
+    if number == hwreg_flat_scratch_hi:
+        return <uint32_t>(wave.flat_scratch >> 32)
+    if number == hwreg_shader_cycles:
+        return <uint32_t>machine.executed if machine.gfx_level >= 120 else <uint32_t>machine.executed & 0xfffff
+    if number == hwreg_shader_cycles_hi:
+        return <uint32_t>(machine.executed >> 32)
+    return 0
+
+
+cdef int get_register(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    cdef uint32_t field = instruction.decoded.immediate
+    cdef uint32_t width = ((field >> 11) & 31) + 1
+    cdef uint32_t value = hardware_register(machine, wave, field & 63) >> ((field >> 6) & 31)
+    wave_put(wave, destination_of(instruction), value if width == 32 else value & ((<uint32_t>1 << width) - 1))
+    return stop_running
+
+
+cdef int set_register(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """S_SETREG: MODE and FLAT_SCRATCH are stored; the others do not change what is computed."""
+    cdef uint32_t field = instruction.decoded.immediate
+    cdef uint32_t number = field & 63
+    cdef uint32_t first = (field >> 6) & 31
+    cdef uint32_t width = ((field >> 11) & 31) + 1
+    cdef uint32_t mask = (0xffffffffU if width == 32 else (<uint32_t>1 << width) - 1) << first
+    cdef uint32_t value = instruction.decoded.literal
+    cdef uint64_t shifted
+    if instruction.decoded.opcode == <int>op_s_setreg_b32:
+        value = scalar_source(wave, instruction, 0)
+    value = (value << first) & mask
+    if number == hwreg_mode:
+        wave.mode = (wave.mode & ~mask) | value
+    elif number == hwreg_flat_scratch_lo or number == hwreg_flat_scratch_hi:
+        shifted = 32 if number == hwreg_flat_scratch_hi else 0
+        wave.flat_scratch = (wave.flat_scratch & ~(<uint64_t>mask << shifted)) | (<uint64_t>value << shifted)
+    return stop_running
+
+
+cdef int round_mode(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    wave.mode = (wave.mode & ~<uint32_t>0xf) | (instruction.decoded.immediate & 0xf)
+    return stop_running
+
+
+cdef int denorm_mode(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    wave.mode = (wave.mode & ~<uint32_t>0xf0) | ((instruction.decoded.immediate & 0xf) << 4)
+    return stop_running
+
+
+cdef int read_clock(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """Time is the number of instructions that the dispatch has executed."""
+    wave_put64(wave, destination_of(instruction), machine.executed)
+    return stop_running
+
+
+cdef int read_wave_index(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    wave_put(wave, destination_of(instruction), wave.index)
+    return stop_running
+
+
+cdef int send_message_returning(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """Message 0x83 is the real time; the others ask for driver state that does not exist here."""
+    cdef uint16_t message = instruction.decoded.source[0] >> 2
+    if message != 0x83:
+        return stop_unsupported
+    return read_clock(machine, wave, instruction)
+
+
+# --------------------------------------------------------------------------------------------------- indirect registers
+cdef int move_relative_scalar(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """S_MOVRELS, S_MOVRELD: M0 is added to the number of the source or destination."""
+    cdef uint32_t opcode = instruction.decoded.opcode
+    cdef uint32_t source = instruction.source[0].index
+    cdef uint32_t destination = destination_of(instruction)
+    cdef uint32_t index = wave.sgpr[sgpr_m0]
+    cdef bint wide = opcode == <uint32_t>op_s_movrels_b64 or opcode == <uint32_t>op_s_movreld_b64
+    cdef uint32_t low, high
+    if opcode == <uint32_t>op_s_movrels_b32 or opcode == <uint32_t>op_s_movrels_b64:
+        source += index
+    elif opcode == <uint32_t>op_s_movrelsd_2_b32:
+        source += index & 0x3ff
+        destination += (index >> 16) & 0x3ff
+    else:
+        destination += index
+    if instruction.source[0].kind == operand_value:
+        low = <uint32_t>instruction.source[0].value
+        high = <uint32_t>(instruction.source[0].value >> 32)
+    else:
+        low = read_scalar(wave, source) if source < 128 else 0
+        high = read_scalar(wave, source + 1) if source < 127 else 0
+    if destination < 106:
+        wave_put(wave, destination, low)
+        if wide:
+            wave_put(wave, destination + 1, high)
+    return stop_running
+
+
+cdef int move_relative_vector(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """V_MOVRELS, V_MOVRELD, V_MOVRELSD: M0 is added to the number of a VGPR."""
+    cdef uint32_t opcode = instruction.decoded.opcode
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint32_t source = instruction.source[0].index
+    cdef uint32_t destination = destination_of(instruction) - 256
+    cdef uint32_t index = wave.sgpr[sgpr_m0]
+    cdef uint32_t lane, value
+    if opcode == <uint32_t>op_v_movrels_b32 or opcode == <uint32_t>op_v_movrelsd_b32:
+        source += index
+    if opcode == <uint32_t>op_v_movreld_b32 or opcode == <uint32_t>op_v_movrelsd_b32:
+        destination += index
+    if opcode == <uint32_t>op_v_movrelsd_2_b32:
+        source += index & 0x3ff
+        destination += (index >> 16) & 0x3ff
+    if instruction.source[0].kind == operand_vgpr and source >= 256:
+        source = 0                                          # out of range reads v0
+    if destination >= 256:
+        return stop_running
+    for lane in range(wave.lanes):
+        if (exec_mask >> lane) & 1:
+            if instruction.source[0].kind == operand_vgpr:
+                value = wave_vgpr(wave, source)[lane]
+            else:
+                value = scalar_source(wave, instruction, 0)
+            wave_vgpr(wave, destination)[lane] = value
+    return stop_running
+
+
+# ---------------------------------------------------------------------------------------------------------- between lanes
+cdef uint32_t lane_value(const Wave *wave, const Instruction *instruction, uint32_t lane) noexcept nogil:
+    if instruction.source[0].kind == operand_vgpr:
+        return wave_vgpr(wave, instruction.source[0].index)[lane]
+    return scalar_source(wave, instruction, 0)
+
+
+cdef int read_first_lane(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint32_t lane = 0
+    if exec_mask:
+        while not (exec_mask >> lane) & 1:
+            lane += 1
+    wave_put(wave, destination_of(instruction), lane_value(wave, instruction, lane))
+    return stop_running
+
+
+cdef int read_lane(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    cdef uint32_t lane = scalar_source(wave, instruction, 1) & (wave.lanes - 1)
+    wave_put(wave, destination_of(instruction), lane_value(wave, instruction, lane))
+    return stop_running
+
+
+cdef int write_lane(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    cdef uint32_t lane = scalar_source(wave, instruction, 1) & (wave.lanes - 1)
+    wave_vgpr(wave, destination_of(instruction) - 256)[lane] = scalar_source(wave, instruction, 0)
+    return stop_running
+
+
+cdef int swap_registers(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint32_t first = destination_of(instruction) - 256
+    cdef uint32_t second = instruction.source[0].index
+    cdef uint32_t lane, value
+    if instruction.decoded.opcode == <int>op_v_swaprel_b32:
+        second += wave.sgpr[sgpr_m0] & 0x3ff
+        first += (wave.sgpr[sgpr_m0] >> 16) & 0x3ff
+        if first >= 256 or second >= 256:
+            return stop_running
+    for lane in range(wave.lanes):
+        if (exec_mask >> lane) & 1:
+            value = wave_vgpr(wave, first)[lane]
+            wave_vgpr(wave, first)[lane] = wave_vgpr(wave, second)[lane]
+            wave_vgpr(wave, second)[lane] = value
+    return stop_running
+
+
+cdef int swap_halves(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """V_SWAP_B16 of two halves of registers."""
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint32_t first = destination_of(instruction) - 256
+    cdef uint32_t second = instruction.source[0].index
+    cdef uint32_t first_shift = 16 if (instruction.decoded.destination[0] >> 1) & 1 else 0
+    cdef uint32_t second_shift = 16 if instruction.source[0].half else 0
+    cdef uint32_t lane, a, b
+    for lane in range(wave.lanes):
+        if (exec_mask >> lane) & 1:
+            a = (wave_vgpr(wave, first)[lane] >> first_shift) & 0xffff
+            b = (wave_vgpr(wave, second)[lane] >> second_shift) & 0xffff
+            wave_vgpr(wave, first)[lane] = (wave_vgpr(wave, first)[lane] & ~(0xffffU << first_shift)) | (b << first_shift)
+            wave_vgpr(wave, second)[lane] = ((wave_vgpr(wave, second)[lane] & ~(0xffffU << second_shift))
+                                             | (a << second_shift))
+    return stop_running
+
+
+cdef int permute_lanes16(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """V_PERMLANE16, V_PERMLANEX16: a lane of the own or of the neighbouring row of 16."""
+    cdef uint32_t opcode = instruction.decoded.opcode
+    cdef bint crosses = opcode == <uint32_t>op_v_permlanex16_b32 or opcode == <uint32_t>op_v_permlanex16_var_b32
+    cdef bint varies = opcode == <uint32_t>op_v_permlane16_var_b32 or opcode == <uint32_t>op_v_permlanex16_var_b32
+    cdef bint fetch_inactive = modifier_opsel(instruction.decoded.modifiers) & 1
+    cdef bint bound_control = (modifier_opsel(instruction.decoded.modifiers) >> 1) & 1
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint32_t result[max_lanes]
+    cdef uint32_t *row = wave_vgpr(wave, destination_of(instruction) - 256)
+    cdef uint64_t selectors = 0
+    cdef uint32_t lane, other
+    if not varies:
+        selectors = scalar_source(wave, instruction, 1) | (<uint64_t>scalar_source(wave, instruction, 2) << 32)
+    for lane in range(wave.lanes):
+        if varies:
+            other = wave_vgpr(wave, instruction.source[1].index)[lane] & 15
+        else:
+            other = <uint32_t>(selectors >> (4 * (lane & 15))) & 15
+        other |= (lane & ~<uint32_t>15) ^ (16 if crosses else 0)
+        if fetch_inactive or (exec_mask >> other) & 1:
+            result[lane] = lane_value(wave, instruction, other)
+        else:
+            result[lane] = 0 if bound_control else row[lane]
+    for lane in range(wave.lanes):
+        if (exec_mask >> lane) & 1:
+            row[lane] = result[lane]
+    return stop_running
+
+
+cdef int permute_lanes64(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """V_PERMLANE64: the other half of a wave64, active or not; a wave32 keeps its data."""
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint32_t result[max_lanes]
+    cdef uint32_t lane
+    if wave.lanes == 32:
+        return stop_running
+    for lane in range(64):
+        result[lane] = lane_value(wave, instruction, lane ^ 32)
+    for lane in range(64):
+        if (exec_mask >> lane) & 1:
+            wave_vgpr(wave, destination_of(instruction) - 256)[lane] = result[lane]
+    return stop_running
+
+
+cdef void fill_nothing(Handler *table) noexcept nogil:
+    """Instructions that change nothing that a program can compute: waits, hints, caches, priorities."""
+    table[<int>op_s_nop] = no_operation
+    table[<int>op_s_wakeup] = no_operation
+    table[<int>op_s_setkill] = no_operation
+    table[<int>op_s_waitcnt] = no_operation
+    table[<int>op_s_sleep] = no_operation
+    table[<int>op_s_sleep_var] = no_operation
+    table[<int>op_s_setprio] = no_operation
+    table[<int>op_s_sendmsg] = no_operation
+    table[<int>op_s_icache_inv] = no_operation
+    table[<int>op_s_incperflevel] = no_operation
+    table[<int>op_s_decperflevel] = no_operation
+    table[<int>op_s_ttracedata] = no_operation
+    table[<int>op_s_ttracedata_imm] = no_operation
+    table[<int>op_s_inst_prefetch] = no_operation
+    table[<int>op_s_clause] = no_operation
+    table[<int>op_s_wait_idle] = no_operation
+    table[<int>op_s_waitcnt_depctr] = no_operation
+    table[<int>op_s_delay_alu] = no_operation
+    table[<int>op_s_wait_event] = no_operation
+    table[<int>op_s_wait_loadcnt] = no_operation
+    table[<int>op_s_wait_storecnt] = no_operation
+    table[<int>op_s_wait_samplecnt] = no_operation
+    table[<int>op_s_wait_bvhcnt] = no_operation
+    table[<int>op_s_wait_expcnt] = no_operation
+    table[<int>op_s_wait_dscnt] = no_operation
+    table[<int>op_s_wait_kmcnt] = no_operation
+    table[<int>op_s_wait_loadcnt_dscnt] = no_operation
+    table[<int>op_s_wait_storecnt_dscnt] = no_operation
+    table[<int>op_s_waitcnt_vscnt] = no_operation
+    table[<int>op_s_waitcnt_vmcnt] = no_operation
+    table[<int>op_s_waitcnt_expcnt] = no_operation
+    table[<int>op_s_waitcnt_lgkmcnt] = no_operation
+    table[<int>op_s_version] = no_operation
+    table[<int>op_v_nop] = no_operation
+    table[<int>op_v_pipeflush] = no_operation
+    table[<int>op_v_clrexcp] = no_operation
+    table[<int>op_ds_nop] = no_operation
+
+
+cdef void fill_control(Handler *table) noexcept nogil:
+    fill_nothing(table)
+    table[<int>op_s_endpgm] = end_program
+    table[<int>op_s_endpgm_saved] = end_program
+    table[<int>op_s_endpgm_ordered_ps_done] = end_program
+    table[<int>op_s_trap] = trap
+    table[<int>op_s_barrier] = barrier
+    table[<int>op_s_barrier_signal] = barrier_signal
+    table[<int>op_s_barrier_wait] = barrier_wait
+    table[<int>op_s_branch] = branch
+    table[<int>op_s_cbranch_scc0] = branch_scc0
+    table[<int>op_s_cbranch_scc1] = branch_scc1
+    table[<int>op_s_cbranch_vccz] = branch_vccz
+    table[<int>op_s_cbranch_vccnz] = branch_vccnz
+    table[<int>op_s_cbranch_execz] = branch_execz
+    table[<int>op_s_cbranch_execnz] = branch_execnz
+    table[<int>op_s_getpc_b64] = get_pc
+    table[<int>op_s_setpc_b64] = set_pc
+    table[<int>op_s_swappc_b64] = swap_pc
+    table[<int>op_s_call_b64] = call
+    table[<int>op_s_getreg_b32] = get_register
+    table[<int>op_s_setreg_b32] = set_register
+    table[<int>op_s_setreg_imm32_b32] = set_register
+    table[<int>op_s_round_mode] = round_mode
+    table[<int>op_s_denorm_mode] = denorm_mode
+    table[<int>op_s_memtime] = read_clock
+    table[<int>op_s_memrealtime] = read_clock
+    table[<int>op_s_get_waveid_in_workgroup] = read_wave_index
+    table[<int>op_s_sendmsg_rtn_b64] = send_message_returning
+    table[<int>op_s_movrels_b32] = move_relative_scalar
+    table[<int>op_s_movrels_b64] = move_relative_scalar
+    table[<int>op_s_movreld_b32] = move_relative_scalar
+    table[<int>op_s_movreld_b64] = move_relative_scalar
+    table[<int>op_s_movrelsd_2_b32] = move_relative_scalar
+    table[<int>op_v_movrels_b32] = move_relative_vector
+    table[<int>op_v_movreld_b32] = move_relative_vector
+    table[<int>op_v_movrelsd_b32] = move_relative_vector
+    table[<int>op_v_movrelsd_2_b32] = move_relative_vector
+    table[<int>op_v_readfirstlane_b32] = read_first_lane
+    table[<int>op_v_readlane_b32] = read_lane
+    table[<int>op_v_readlane_b32_e64] = read_lane
+    table[<int>op_v_writelane_b32] = write_lane
+    table[<int>op_v_writelane_b32_e64] = write_lane
+    table[<int>op_v_swap_b32] = swap_registers
+    table[<int>op_v_swaprel_b32] = swap_registers
+    table[<int>op_v_swap_b16] = swap_halves
+    table[<int>op_v_permlane16_b32] = permute_lanes16
+    table[<int>op_v_permlanex16_b32] = permute_lanes16
+    table[<int>op_v_permlane16_var_b32] = permute_lanes16
+    table[<int>op_v_permlanex16_var_b32] = permute_lanes16
+    table[<int>op_v_permlane64_b32] = permute_lanes64

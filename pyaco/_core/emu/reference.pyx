@@ -1,0 +1,603 @@
+"""The reference engine: decodes machine code once per address and interprets it, wave after wave.
+
+Workgroups run one after the other in ascending order, the waves of a workgroup in turn: each until it ends, reaches a
+barrier, or has used its slice of instructions. So a dispatch gives the same result every time.
+
+Thread safety: an engine belongs to one device and runs one dispatch at a time; the interpreter lock is released meanwhile.
+"""
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
+
+from isa_opcodes cimport *
+from isa_tables cimport latency_branch, opcode_latency
+from modifiers cimport modifier_opsel_hi, modifier_vopd_opcode_y
+from pyaco._core.emu.access cimport MemoryOperation, access_none
+from pyaco._core.emu.control cimport fill_control
+from pyaco._core.emu.global_memory cimport execute_buffer, execute_flat, execute_smem, memory_operation
+from pyaco._core.emu.lanes_compare cimport fill_compare
+from pyaco._core.emu.lanes_float cimport fill_float
+from pyaco._core.emu.lanes_integer cimport fill_integer
+from pyaco._core.emu.lanes_scalar cimport fill_scalar
+from pyaco._core.emu.lds cimport execute_append, execute_lds, execute_permute, execute_swizzle
+from pyaco._core.emu.memory cimport AddressSpace, memory_at, memory_find, canonical_address
+from pyaco._core.emu.numbers cimport double_bits, double_to_half, float_bits, popcount64
+from pyaco._core.emu.vector cimport execute_dual, execute_scalar, execute_vector
+from pyaco._core.emu.wave cimport *
+from pyaco._core.ir.program cimport *
+from pyaco._core.isa.decode cimport Decoded, decode
+
+cdef LaneOperation lane_operations[<int>op_count]
+cdef Handler handlers[<int>op_count]
+
+cdef enum:
+    slice_instructions = 65536        # a wave's turn
+    region_limit = 64
+    signal_interval = 1000000         # instructions between looks at the user's interrupts
+
+
+cdef void fill_tables() noexcept nogil:
+    """Every opcode's handler. What no table names stays NULL: unsupported."""
+    cdef uint32_t opcode
+    cdef const MemoryOperation *operation
+    memset(lane_operations, 0, sizeof(lane_operations))
+    memset(handlers, 0, sizeof(handlers))
+    fill_scalar(lane_operations)
+    fill_integer(lane_operations)
+    fill_float(lane_operations)
+    fill_compare(lane_operations)
+    fill_control(handlers)
+    handlers[<int>op_ds_swizzle_b32] = execute_swizzle
+    handlers[<int>op_ds_permute_b32] = execute_permute
+    handlers[<int>op_ds_bpermute_b32] = execute_permute
+    handlers[<int>op_ds_bpermute_fi_b32] = execute_permute
+    handlers[<int>op_ds_append] = execute_append
+    handlers[<int>op_ds_consume] = execute_append
+
+fill_tables()
+
+
+# ------------------------------------------------------------------------------------------------------------- operands
+cdef uint64_t float_constant(uint32_t code, uint32_t bytes) noexcept nogil:
+    """The inline constants 240 to 248: +-0.5, 1, 2, 4 and 1 / (2 pi), in the size of the operand."""
+    cdef double value
+    if code == 248:
+        return 0x3118 if bytes == 2 else (0x3e22f983 if bytes == 4 else 0x3fc45f306dc9c882ULL)
+    value = 0.5 * (1 << ((code - 240) >> 1))
+    if code & 1:
+        value = -value
+    if bytes == 2:
+        return double_to_half(value, 0)
+    return float_bits(<float>value) if bytes == 4 else double_bits(value)
+
+
+cdef uint64_t constant_value(uint32_t code, uint32_t literal, uint8_t kind, bint packed) noexcept nogil:
+    """The value of a constant source for an operand of a type."""
+    cdef uint32_t bytes = 4
+    cdef int64_t integer
+    if type_u16 <= kind <= type_r16 or kind == type_packed or kind == type_packed_f:
+        bytes = 2
+    elif type_u64 <= kind <= type_r64 or kind == type_mask or kind == type_exec64:
+        bytes = 8
+    if code == 255:
+        if kind == type_f64 or kind == type_r64:
+            return <uint64_t>literal << 32
+        if kind == type_i64:
+            return <uint64_t><int64_t><int32_t>literal
+        return literal
+    if 240 <= code <= 248:
+        return float_constant(code, bytes)
+    integer = <int64_t>code - 128 if code <= 192 else 192 - <int64_t>code
+    if bytes == 8:
+        return <uint64_t>integer
+    return <uint32_t>integer
+
+
+cdef void fill_source(Instruction *instruction, uint32_t slot, uint8_t kind, bint packed) noexcept nogil:
+    """What a source is, from its register address."""
+    cdef uint16_t address = instruction.decoded.source[slot]
+    cdef uint32_t code = address >> 2
+    cdef Source *source = &instruction.source[slot]
+    source.half = (address >> 1) & 1
+    source.value = 0
+    if address >= 1024:
+        source.kind = operand_vgpr
+        source.index = <uint16_t>(code - 256)
+    elif 128 <= code <= 208 or 240 <= code <= 248 or code == 255:
+        source.kind = operand_value
+        source.index = <uint16_t>code
+        source.value = constant_value(code, instruction.decoded.literal, kind, packed)
+    else:
+        source.kind = operand_sgpr if code < 128 else operand_special
+        source.index = <uint16_t>code
+
+
+cdef uint8_t mixed_kind(const Instruction *instruction, uint32_t slot, uint8_t kind) noexcept nogil:
+    """A constant of V_FMA_MIX is a half where its opsel_hi says so."""
+    if kind != type_mix:
+        return kind
+    return type_f16 if (modifier_opsel_hi(instruction.decoded.modifiers) >> slot) & 1 else type_f32
+
+
+cdef bint keeps_high_half_on_gfx9(uint32_t opcode) noexcept nogil:
+    """The 16-bit operations of GFX9 that leave the other half of their destination alone (Mesa, aco_ir.cpp)."""
+    return (opcode == <uint32_t>op_v_mad_f16 or opcode == <uint32_t>op_v_mad_u16 or opcode == <uint32_t>op_v_mad_i16
+            or opcode == <uint32_t>op_v_fma_f16 or opcode == <uint32_t>op_v_div_fixup_f16
+            or opcode == <uint32_t>op_v_fma_mixlo_f16 or opcode == <uint32_t>op_v_mac_f16
+            or opcode == <uint32_t>op_v_madak_f16 or opcode == <uint32_t>op_v_madmk_f16)
+
+
+cdef void prepare_sources(Instruction *instruction) noexcept nogil:
+    cdef const LaneOperation *operation = instruction.operation
+    cdef uint32_t slot, place
+    cdef uint8_t kind
+    cdef bint scalar
+    if operation == NULL:
+        for slot in range(min(<uint32_t>instruction.decoded.source_count, <uint32_t>8)):
+            fill_source(instruction, slot, type_u32, False)
+        return
+    if instruction.decoded.format & 0xff == format_vopd:
+        for slot in range(min(<uint32_t>instruction.decoded.source_count, <uint32_t>4)):
+            kind = operation.source_type[slot] if slot < 2 else instruction.operation_y.source_type[slot - 2]
+            fill_source(instruction, slot, kind & ~type_old, False)
+        return
+    scalar = format_is_salu(instruction.decoded.format)
+    place = 0
+    for slot in range(operation.source_count):
+        kind = operation.source_type[slot] & ~type_old
+        if scalar and type_scc <= kind <= type_imm:
+            continue
+        if place >= instruction.decoded.source_count:
+            # a destination that is read too, where the encoding lists it once
+            instruction.decoded.source[place] = instruction.decoded.destination[0]
+        fill_source(instruction, place, mixed_kind(instruction, slot, kind), operation.packed)
+        place += 1
+
+
+cdef uint32_t unit_of(const Decoded *decoded) noexcept nogil:
+    cdef uint16_t base = decoded.format & 0x7f
+    if format_is_valu(decoded.format):
+        return unit_valu
+    if base == format_smem:
+        return unit_smem
+    if base == format_mubuf or base == format_mtbuf or base == format_mimg:
+        return unit_vmem
+    if format_flat <= base <= format_scratch:
+        return unit_flat
+    if base == format_ds:
+        return unit_lds
+    if base == format_sopp:
+        return unit_branch if opcode_latency[decoded.opcode] == latency_branch else unit_wait
+    return unit_salu
+
+
+cdef void prepare(Instruction *instruction, uint32_t gfx_level) noexcept nogil:
+    """Choose the handler and work out the operands. A handler that stays NULL is unsupported."""
+    cdef Decoded *decoded = &instruction.decoded
+    cdef uint32_t opcode = decoded.opcode
+    cdef uint16_t base = decoded.format & 0x7f
+    cdef uint8_t kind
+    instruction.operation = NULL
+    instruction.handler = handlers[opcode]
+    instruction.writes_high_zero = 0
+    if instruction.handler == NULL:
+        if lane_operations[opcode].function != NULL:
+            instruction.operation = &lane_operations[opcode]
+            instruction.handler = execute_scalar if format_is_salu(decoded.format) else execute_vector
+            if not format_is_valu(decoded.format) and not format_is_salu(decoded.format):
+                instruction.handler = NULL
+            if base == format_vopd:
+                instruction.operation_y = &lane_operations[modifier_vopd_opcode_y(decoded.modifiers)]
+                instruction.handler = execute_dual
+                if instruction.operation_y.function == NULL:
+                    instruction.handler = NULL
+            kind = instruction.operation.result_type[0]
+            if opcode == <uint32_t>op_v_fma_mixhi_f16:
+                instruction.writes_high_zero = 2
+            elif gfx_level < 100 and type_u16 <= kind <= type_r16 and not keeps_high_half_on_gfx9(opcode):
+                instruction.writes_high_zero = 1
+        elif memory_operation(opcode).access != access_none:
+            if base == format_smem:
+                instruction.handler = execute_smem
+            elif base == format_mubuf or base == format_mtbuf:
+                instruction.handler = execute_buffer
+            elif base == format_ds:
+                instruction.handler = execute_lds
+            elif format_flat <= base <= format_scratch:
+                instruction.handler = execute_flat
+    instruction.unit = unit_of(decoded)
+    if instruction.handler != NULL:
+        prepare_sources(instruction)
+
+
+# ------------------------------------------------------------------------------------------------------------------ code
+cdef struct Region:
+    uint64_t first
+    uint64_t bytes
+    Instruction *instructions         # by dword; valid == 0: not decoded yet
+
+
+cdef struct Code:
+    Region regions[region_limit]
+    uint32_t count
+    uint32_t last
+
+
+cdef Region *region_of(Code *code, Machine *machine, uint64_t pc) noexcept nogil:
+    """The cache of decoded instructions around a pc; a new one spans the allocation that holds it."""
+    cdef uint32_t i
+    cdef Region *region
+    cdef uint64_t address = canonical_address(pc)
+    for i in range(code.count):
+        region = &code.regions[i]
+        if address - region.first < region.bytes:
+            code.last = i
+            return region
+    if code.count == region_limit or memory_at(machine.memory, address, 4) == NULL or machine.memory.identity:
+        return NULL
+    region = &code.regions[code.count]
+    region.first = machine.memory.allocations[machine.memory.last].address
+    region.bytes = machine.memory.allocations[machine.memory.last].size & ~(<uint64_t>3)
+    region.instructions = <Instruction *>calloc(region.bytes // 4 + 1, sizeof(Instruction))
+    if region.instructions == NULL:
+        return NULL
+    code.last = code.count
+    code.count += 1
+    return region
+
+
+cdef Instruction *fetch(Code *code, Machine *machine, uint64_t pc) noexcept nogil:
+    """The decoded instruction at `pc`, NULL when that is not in memory."""
+    cdef Region *region = &code.regions[code.last]
+    cdef Instruction *instruction
+    cdef const uint32_t *words
+    cdef uint64_t offset = canonical_address(pc) - region.first
+    if code.count == 0 or offset >= region.bytes:
+        region = region_of(code, machine, pc)
+        if region == NULL:
+            return NULL
+        offset = canonical_address(pc) - region.first
+    if offset & 3 or offset + 4 > region.bytes:
+        return NULL
+    instruction = &region.instructions[offset >> 2]
+    if not instruction.valid:
+        words = <const uint32_t *>memory_at(machine.memory, region.first, region.bytes)
+        decode(words + (offset >> 2), <uint32_t>((region.bytes - offset) >> 2), machine.gfx_level, &instruction.decoded)
+        instruction.pc = pc
+        if instruction.decoded.opcode != <int>op_invalid:
+            prepare(instruction, machine.gfx_level)
+        instruction.valid = 1
+    return instruction
+
+
+cdef void forget(Code *code) noexcept nogil:
+    cdef uint32_t i
+    for i in range(code.count):
+        free(code.regions[i].instructions)
+    code.count = 0
+    code.last = 0
+
+
+# ------------------------------------------------------------------------------------------------------------------ waves
+cdef int run_wave(Code *code, Machine *machine, Wave *wave) noexcept nogil:
+    """Run a wave until it stops or its slice is over; returns why (stop_running: the slice)."""
+    cdef uint32_t turn
+    cdef Instruction *instruction
+    cdef int stop
+    for turn in range(slice_instructions):
+        instruction = fetch(code, machine, wave.pc)
+        machine.fault_pc = wave.pc
+        if instruction == NULL:
+            return stop_fetch_fault
+        machine.fault_opcode = instruction.decoded.opcode
+        if instruction.decoded.opcode == <int>op_invalid:
+            return stop_illegal
+        if instruction.handler == NULL:
+            return stop_unsupported
+        if machine.executed >= machine.budget:
+            return stop_budget
+        machine.executed += 1
+        machine.counter[instruction.unit] += 1
+        machine.opcode_counter[instruction.decoded.opcode] += 1
+        machine.lane_counter[instruction.unit] += popcount64(wave_exec(wave))
+        wave.pc += 4 * <uint64_t>instruction.decoded.dwords
+        stop = instruction.handler(machine, wave, instruction)
+        if stop != stop_running:
+            return stop
+    return stop_running
+
+
+cdef struct Launch:
+    uint64_t entry
+    uint32_t groups[3]
+    uint32_t size[3]
+    uint32_t wave_size
+    uint32_t user_count
+    uint32_t user[32]
+    uint32_t id_mask
+    uint32_t ids_in_ttmp
+    uint32_t packed_ids               # v0 = x | y << 10 | z << 20
+    uint32_t local_components
+    uint32_t workgroup_info           # an SGPR with the wave's place in the workgroup
+    uint32_t scratch_offset           # an SGPR with the wave's scratch offset
+    uint32_t mode
+    uint32_t fill                     # what undefined registers hold
+
+
+cdef void start_wave(const Launch *launch, Wave *wave, uint32_t index, uint32_t waves,
+                     const uint32_t *group) noexcept nogil:
+    """Registers of a wave as the packet processor and the dispatcher set them."""
+    cdef uint32_t i, lane, local, x, y, z, total, active
+    cdef uint32_t *vgpr = wave.vgpr
+    cdef uint32_t next_sgpr = launch.user_count
+    for i in range(sgpr_words):
+        wave.sgpr[i] = launch.fill
+    for i in range(vgpr_rows * max_lanes):
+        vgpr[i] = launch.fill
+    wave.sgpr[sgpr_null] = 0
+    for i in range(launch.user_count):
+        wave.sgpr[i] = launch.user[i]
+    if launch.ids_in_ttmp:
+        wave.sgpr[sgpr_ttmp0 + 9] = group[0]
+        wave.sgpr[sgpr_ttmp0 + 7] = group[1] | (group[2] << 16)
+        wave.sgpr[sgpr_ttmp0 + 8] = index << 25
+    else:
+        for i in range(3):
+            if (launch.id_mask >> i) & 1:
+                wave.sgpr[next_sgpr] = group[i]
+                next_sgpr += 1
+    if launch.workgroup_info:
+        wave.sgpr[next_sgpr] = waves | (index << 6) | ((<uint32_t>1 << 31) if index == 0 else 0)
+        next_sgpr += 1
+    if launch.scratch_offset:
+        wave.sgpr[next_sgpr] = 0
+    total = launch.size[0] * launch.size[1] * launch.size[2]
+    wave.lanes = launch.wave_size
+    wave.first_lane = index * launch.wave_size
+    active = min(total - wave.first_lane, launch.wave_size)
+    wave_put64(wave, sgpr_exec, ~(<uint64_t>0) if active == 64 else (<uint64_t>1 << active) - 1)
+    for lane in range(launch.wave_size):
+        local = wave.first_lane + lane
+        if local >= total:
+            break
+        x = local % launch.size[0]
+        y = local // launch.size[0] % launch.size[1]
+        z = local // (launch.size[0] * launch.size[1])
+        if launch.packed_ids:
+            vgpr[lane] = x | (y << 10) | (z << 20)
+        else:
+            vgpr[lane] = x
+            if launch.local_components > 1:
+                vgpr[max_lanes + lane] = y
+            if launch.local_components > 2:
+                vgpr[2 * max_lanes + lane] = z
+    wave.scc = 0
+    wave.mode = launch.mode
+    wave.pc = launch.entry
+    wave.flat_scratch = 0
+    wave.index = index
+    wave.stop = stop_running
+    wave.barrier_signalled = 0
+    wave.gpr_index_on = 0
+
+
+cdef int run_workgroup(Code *code, Machine *machine, Wave *waves, uint32_t count, uint32_t *faulty,
+                       uint64_t *checked) except -1 nogil:
+    """All waves in turn until they have ended; returns a reason other than stop_end when one went wrong."""
+    cdef uint32_t i, ended, waiting
+    while True:
+        ended = 0
+        waiting = 0
+        for i in range(count):
+            if waves[i].stop == stop_running:
+                waves[i].stop = run_wave(code, machine, &waves[i])
+            if waves[i].stop == stop_end:
+                ended += 1
+            elif waves[i].stop == stop_barrier:
+                waiting += 1
+            elif waves[i].stop != stop_running:
+                faulty[0] = i
+                return waves[i].stop
+        if ended == count:
+            return stop_end
+        if ended + waiting == count:                        # waves that have ended do not hold a barrier
+            for i in range(count):
+                if waves[i].stop == stop_barrier:
+                    waves[i].stop = stop_running
+        if machine.executed - checked[0] > signal_interval:
+            checked[0] = machine.executed
+            with gil:
+                PyErr_CheckSignals()
+    return stop_end
+
+
+STOP_NAMES = {
+    stop_memory_fault: "memory fault", stop_unsupported: "unsupported", stop_illegal: "illegal instruction",
+    stop_fetch_fault: "fetch fault", stop_budget: "budget", stop_trap: "trap",
+}
+
+
+cdef class Engine:
+    """Runs dispatches of one device.
+
+    Parameters
+    ----------
+    space : AddressSpace
+        The device's memory.
+    gfx_level : int
+        Hardware level times ten, such as 110.
+    """
+    cdef Machine machine
+    cdef Code code
+    cdef readonly AddressSpace space
+
+    def __cinit__(self, AddressSpace space not None, uint32_t gfx_level):
+        memset(&self.machine, 0, sizeof(Machine))
+        memset(&self.code, 0, sizeof(Code))
+        self.space = space
+        self.machine.memory = &space.memory
+        self.machine.gfx_level = gfx_level
+        self.machine.opcode_counter = <uint64_t *>calloc(<int>op_count, sizeof(uint64_t))
+        if self.machine.opcode_counter == NULL:
+            raise MemoryError("counters")
+
+    def __dealloc__(self):
+        forget(&self.code)
+        free(self.machine.opcode_counter)
+
+    def run(self, uint64_t entry, groups, size, *, uint32_t wave_size, user_sgprs, uint32_t workgroup_id_mask=0,
+            bint ids_in_ttmp=False, bint packed_ids=False, uint32_t local_id_components=1, bint workgroup_info=False,
+            bint scratch_offset=False, uint32_t mode=0x1c0, uint32_t lds_bytes=0, uint32_t scratch_bytes=0,
+            uint64_t budget=1ULL << 36, uint32_t fill=0xdeadbeefU, uint64_t code_bytes=0):
+        """Run every workgroup of a dispatch.
+
+        Returns
+        -------
+        dict
+            ``stop`` (None when all waves ended, else the name of what went wrong) with its place, and the counters.
+        """
+        cdef Launch launch
+        cdef uint32_t count, i, invocations
+        cdef uint32_t faulty = 0
+        cdef uint32_t group[3]
+        cdef int stop = stop_end
+        cdef Wave *waves = NULL
+        cdef uint32_t *registers = NULL
+        cdef uint8_t *scratch = NULL
+        cdef uint8_t *lds = NULL
+        memset(&launch, 0, sizeof(Launch))
+        launch.entry = entry
+        for i in range(3):
+            launch.groups[i] = groups[i]
+            launch.size[i] = size[i]
+        launch.wave_size = wave_size
+        launch.user_count = len(user_sgprs)
+        if launch.user_count > 32:
+            raise ValueError(f"{launch.user_count} user SGPRs; a wave has at most 32")
+        for i in range(launch.user_count):
+            launch.user[i] = user_sgprs[i]
+        launch.id_mask = workgroup_id_mask
+        launch.ids_in_ttmp = ids_in_ttmp
+        launch.packed_ids = packed_ids
+        launch.local_components = local_id_components
+        launch.workgroup_info = workgroup_info
+        launch.scratch_offset = scratch_offset
+        launch.mode = mode
+        launch.fill = fill
+        invocations = launch.size[0] * launch.size[1] * launch.size[2]
+        count = (invocations + wave_size - 1) // wave_size
+        forget(&self.code)
+        if self.space.memory.identity:
+            self._cache_host_code(entry, code_bytes)
+        self._reset(wave_size, lds_bytes, scratch_bytes, count, budget)
+        try:
+            waves = <Wave *>calloc(count, sizeof(Wave))
+            registers = <uint32_t *>malloc(<uint64_t>count * vgpr_rows * max_lanes * 4)
+            scratch = <uint8_t *>malloc(<uint64_t>count * wave_size * scratch_bytes + 1)
+            lds = <uint8_t *>malloc(lds_bytes + 1)
+            if waves == NULL or registers == NULL or scratch == NULL or lds == NULL:
+                raise MemoryError(f"a workgroup of {count} waves")
+            self.machine.lds = lds
+            for i in range(count):
+                waves[i].vgpr = registers + <uint64_t>i * vgpr_rows * max_lanes
+                waves[i].scratch = scratch + <uint64_t>i * wave_size * scratch_bytes
+            with nogil:
+                stop = run_groups(&self.code, &self.machine, &launch, waves, count, scratch, group, &faulty)
+            result = self._counters()
+            result["stop"] = None
+            if stop != stop_end:
+                result.update(self._fault(stop, &waves[faulty], group, faulty))
+            return result
+        finally:
+            free(waves)
+            free(registers)
+            free(scratch)
+            free(lds)
+
+    cdef int _cache_host_code(self, uint64_t entry, uint64_t code_bytes) except -1:
+        """With host addresses there are no allocations to span: the caller says how long the code is."""
+        cdef Region *region = &self.code.regions[0]
+        region.first = canonical_address(entry)
+        region.bytes = code_bytes & ~(<uint64_t>3)
+        region.instructions = <Instruction *>calloc(region.bytes // 4 + 1, sizeof(Instruction))
+        if region.instructions == NULL:
+            raise MemoryError(f"{code_bytes} bytes of code")
+        self.code.count = 1
+        return 0
+
+    cdef int _reset(self, uint32_t wave_size, uint32_t lds_bytes, uint32_t scratch_bytes, uint32_t waves,
+                    uint64_t budget) except -1:
+        cdef uint32_t i
+        self.machine.wave_size = wave_size
+        self.machine.lds_bytes = lds_bytes
+        self.machine.scratch_bytes = scratch_bytes
+        self.machine.wave_count = waves
+        self.machine.executed = 0
+        self.machine.budget = budget
+        memset(self.machine.opcode_counter, 0, <int>op_count * sizeof(uint64_t))
+        for i in range(unit_count):
+            self.machine.counter[i] = 0
+            self.machine.lane_counter[i] = 0
+        return 0
+
+    cdef dict _counters(self):
+        cdef uint32_t i
+        opcodes = {}
+        for i in range(<uint32_t>op_count):
+            if self.machine.opcode_counter[i]:
+                opcodes[i] = self.machine.opcode_counter[i]
+        return {
+            "instructions": self.machine.executed,
+            "units": [self.machine.counter[i] for i in range(unit_count)],
+            "lanes": [self.machine.lane_counter[i] for i in range(unit_count)],
+            "opcodes": opcodes,
+        }
+
+    cdef dict _fault(self, int stop, const Wave *wave, const uint32_t *group, uint32_t index):
+        cdef uint32_t i
+        words = []
+        for i in range(4):
+            host = <uint64_t>memory_at(&self.space.memory, self.machine.fault_pc + 4 * i, 4)
+            if host == 0 or (self.space.memory.identity and stop == stop_fetch_fault):
+                break
+            words.append((<uint32_t *><uint64_t>host)[0])
+        return {
+            "stop": STOP_NAMES.get(stop, str(stop)), "workgroup": (group[0], group[1], group[2]), "wave": index,
+            "pc": self.machine.fault_pc, "opcode": self.machine.fault_opcode, "words": words,
+            "lane": self.machine.fault_lane, "address": self.machine.fault_address, "bytes": self.machine.fault_bytes,
+            "store": bool(self.machine.fault_store),
+        }
+
+
+cdef int run_groups(Code *code, Machine *machine, const Launch *launch, Wave *waves, uint32_t count, uint8_t *scratch,
+                    uint32_t *group, uint32_t *faulty) except -1 nogil:
+    """Every workgroup, x fastest; `group` is left at the one that stopped."""
+    cdef uint32_t x, y, z, i
+    cdef int stop
+    cdef uint64_t checked = 0
+    group[0] = group[1] = group[2] = 0
+    for z in range(launch.groups[2]):
+        for y in range(launch.groups[1]):
+            for x in range(launch.groups[0]):
+                group[0] = x
+                group[1] = y
+                group[2] = z
+                memset(machine.lds, 0xcd, machine.lds_bytes)
+                memset(scratch, 0xcd, <uint64_t>count * machine.wave_size * machine.scratch_bytes)
+                for i in range(count):
+                    start_wave(launch, &waves[i], i, count, group)
+                stop = run_workgroup(code, machine, waves, count, faulty, &checked)
+                if stop != stop_end:
+                    return stop
+                if machine.executed - checked > signal_interval:
+                    checked = machine.executed
+                    with gil:
+                        PyErr_CheckSignals()
+    return stop_end
+
+
+def supported_opcodes():
+    """Numbers of the opcodes that the engine executes."""
+    return [number for number in range(<int>op_count) if handlers[<int>number] != NULL
+            or lane_operations[<int>number].function != NULL or memory_operation(number).access != access_none]

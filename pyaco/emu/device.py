@@ -1,0 +1,374 @@
+"""A device: buffers in its memory, and dispatches of machine code.
+
+A dispatch comes either from a compiled shader, whose ``abi`` says how its arguments reach registers (see
+``docs/architecture.md``), or from bare machine code with its registers given one by one (``Device.run``).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy
+from numpy.typing import NDArray
+
+from pyaco import targets
+from pyaco._core.emu.memory import AddressSpace
+from pyaco._core.emu.reference import Engine
+from pyaco.descriptors.buffer import raw_buffer
+from pyaco.emu.errors import BudgetError, EmulationError, MemoryFault
+from pyaco.emu.report import UNITS, Report
+from pyaco.errors import InputError, UnsupportedError
+from pyaco.isa import opcodes
+
+__all__ = ["DEFAULT_BUDGET", "Buffer", "Device"]
+
+#: Wave instructions that a dispatch may execute unless it says otherwise.
+DEFAULT_BUDGET = 1 << 36
+_ADDRESS32_HI = 0xFFFF8000
+# MODE: denormals kept everywhere, round to nearest even; ieee 0, dx10_clamp 1.
+_DX10_CLAMP = 0x100
+_MAX_LDS = 65536
+
+
+class Shader(Protocol):
+    """What ``Device.dispatch`` needs of a compiled shader."""
+
+    @property
+    def code(self) -> bytes: ...
+    @property
+    def constant_data(self) -> bytes: ...
+    @property
+    def abi(self) -> Mapping[str, Any]: ...
+
+
+class Buffer:
+    """Device memory. The device works on the same bytes as ``numpy()`` shows."""
+
+    def __init__(self, device: Device, data: NDArray[Any], low: bool = False) -> None:
+        flat = numpy.ascontiguousarray(data)
+        if flat is data or flat.base is not None:
+            flat = flat.copy()
+        self._array = flat
+        self._device = device
+        self.address: int = device.space.map(flat.reshape(-1).view(numpy.uint8), low=low)
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self._array.nbytes
+
+    def numpy(self) -> NDArray[Any]:
+        """Return the contents, with the type and shape of the array that the buffer was made from; not a copy."""
+        return self._array
+
+    def write(self, data: NDArray[Any] | bytes, offset: int = 0) -> None:
+        """Copy `data` into the buffer from byte `offset` on."""
+        raw = numpy.frombuffer(data if isinstance(data, bytes) else numpy.ascontiguousarray(data).tobytes(), numpy.uint8)
+        if offset < 0 or offset + raw.nbytes > self.size:
+            raise InputError(f"{raw.nbytes} bytes at offset {offset} do not fit a buffer of {self.size} bytes")
+        self._array.reshape(-1).view(numpy.uint8)[offset : offset + raw.nbytes] = raw
+
+    def __repr__(self) -> str:
+        return f"<Buffer of {self.size} bytes at {self.address:#x}>"
+
+
+class Device:
+    """An emulated GPU.
+
+    Parameters
+    ----------
+    target : str
+        A gfx name, chip or product, such as ``gfx1100``.
+    engine : str
+        ``reference``.
+
+    Raises
+    ------
+    UnsupportedError
+        A target older than GFX9, or an engine that does not exist.
+    """
+
+    def __init__(self, target: str, engine: str = "reference") -> None:
+        self.chip = targets.chip(target)
+        self.gfx_level = self.chip.level
+        if self.gfx_level < 90:
+            raise UnsupportedError(f"emulation of {self.chip.level_name}: the emulator has GFX9 and later")
+        if engine != "reference":
+            raise UnsupportedError(f"emulator engine {engine!r}: there is 'reference'")
+        self.engine = engine
+        self.space = AddressSpace()
+        self._engine = Engine(self.space, self.gfx_level)
+
+    def buffer(self, array: NDArray[Any] | bytes) -> Buffer:
+        """Return a buffer with a copy of `array`."""
+        if isinstance(array, (bytes, bytearray, memoryview)):
+            array = numpy.frombuffer(bytes(array), numpy.uint8)
+        return Buffer(self, numpy.array(array, copy=True, order="C"))
+
+    def zeros(self, size: int) -> Buffer:
+        """Return a buffer of `size` zero bytes."""
+        if size < 0:
+            raise InputError(f"a buffer of {size} bytes")
+        return Buffer(self, numpy.zeros(size, numpy.uint8))
+
+    # ------------------------------------------------------------------------------------------------------- dispatch
+    def dispatch(
+        self,
+        shader: Shader,
+        groups: Sequence[int] = (1, 1, 1),
+        buffers: Mapping[tuple[int, int], Buffer | Sequence[Buffer]] | None = None,
+        push: bytes = b"",
+        budget: int = DEFAULT_BUDGET,
+    ) -> Report:
+        """Run a compiled compute shader.
+
+        Parameters
+        ----------
+        shader : Shader
+            What ``pyaco.compile`` returns.
+        groups : sequence of int
+            Workgroups in x, y, z.
+        buffers : mapping
+            (set, binding) to a buffer, or to the buffers of a descriptor array. Bindings that are not named get null
+            descriptors: loads give zero, stores are dropped.
+        push : bytes
+            Push constants.
+        budget : int
+            Wave instructions that may be executed.
+
+        Raises
+        ------
+        MemoryFault, BudgetError, EmulationError
+            The dispatch stopped; the message names the place.
+        UnsupportedError
+            It reached an instruction that the engine does not have.
+        InputError
+            Arguments that do not fit the shader.
+        """
+        abi = shader.abi
+        shape = _three(groups, "groups")
+        low = _LowMemory(self)
+        try:
+            entry = low.place(_padded_code(shader.code, shader.constant_data), 256)
+            user = self._user_sgprs(abi, low, shape, buffers or {}, push)
+            level = self.gfx_level
+            return self._run(
+                entry, len(shader.code), shape, _three(abi["workgroup_size"], "workgroup_size"),
+                wave_size=abi["wave_size"], user_sgprs=user, workgroup_id_mask=abi["workgroup_id_mask"],
+                ids_in_ttmp=level >= 120, packed_ids=level >= 110, local_id_components=abi["local_id_components"],
+                scratch_offset=bool(abi["scratch_wave_offset"]) and level < 110,
+                mode=abi["float_mode"] & 0xFF | _DX10_CLAMP, lds_bytes=abi["lds_bytes"],
+                scratch_bytes=abi["scratch_bytes_per_lane"], budget=budget,
+            )  # fmt: skip
+        finally:
+            low.release()
+
+    def run(
+        self,
+        code: bytes,
+        groups: Sequence[int] = (1, 1, 1),
+        workgroup_size: Sequence[int] = (32, 1, 1),
+        *,
+        user_sgprs: Sequence[int] = (),
+        wave_size: int = 32,
+        workgroup_ids: Sequence[bool] = (False, False, False),
+        workgroup_info: bool = False,
+        scratch_offset: bool = False,
+        local_id_components: int = 3,
+        packed_ids: bool | None = None,
+        float_mode: int = 0xC0,
+        lds_bytes: int = 0,
+        scratch_bytes_per_lane: int = 0,
+        budget: int = DEFAULT_BUDGET,
+    ) -> Report:
+        """Run bare machine code, its registers given one by one.
+
+        Parameters
+        ----------
+        code : bytes
+            Machine code, and data that it reaches relative to its pc.
+        user_sgprs : sequence of int
+            What s0, s1 ... hold.
+        workgroup_ids : sequence of bool
+            Which workgroup ids follow them (GFX12 has them in ttmp7 and ttmp9 in any case).
+        workgroup_info : bool
+            Then an SGPR with the number of waves in bits 0-5, this wave's index in bits 6-11, and bit 31 in the first.
+        scratch_offset : bool
+            Then an SGPR with the wave's scratch offset (0: scratch is a region per lane here).
+        local_id_components : int
+            VGPRs with local ids, where they are not packed.
+        packed_ids : bool, optional
+            v0 holds x | y << 10 | z << 20; by default from GFX11 on.
+        float_mode : int
+            The low byte of MODE; by default single denormals are flushed, half and double ones kept.
+
+        Raises
+        ------
+        MemoryFault, BudgetError, EmulationError, UnsupportedError, InputError
+            As `dispatch`.
+        """
+        low = _LowMemory(self)
+        try:
+            entry = low.place(_padded_code(code, b""), 256)
+            mask = sum(1 << axis for axis, enabled in enumerate(workgroup_ids) if enabled)
+            return self._run(
+                entry, len(code), _three(groups, "groups"), _three(workgroup_size, "workgroup_size"),
+                wave_size=wave_size, user_sgprs=[value & 0xFFFFFFFF for value in user_sgprs], workgroup_id_mask=mask,
+                ids_in_ttmp=self.gfx_level >= 120,
+                packed_ids=self.gfx_level >= 110 if packed_ids is None else packed_ids,
+                local_id_components=local_id_components, workgroup_info=workgroup_info, scratch_offset=scratch_offset,
+                mode=float_mode & 0xFF | _DX10_CLAMP, lds_bytes=lds_bytes, scratch_bytes=scratch_bytes_per_lane,
+                budget=budget,
+            )  # fmt: skip
+        finally:
+            low.release()
+
+    def _run(
+        self, entry: int, code_bytes: int, groups: tuple[int, int, int], size: tuple[int, int, int], *, wave_size: int,
+        user_sgprs: Sequence[int], lds_bytes: int, **launch: Any,
+    ) -> Report:  # fmt: skip
+        if wave_size not in (32, 64) or (wave_size == 32 and self.gfx_level < 100):
+            raise InputError(f"{self.chip.level_name} has no waves of {wave_size} lanes")
+        invocations = size[0] * size[1] * size[2]
+        if not 1 <= invocations <= 1024:
+            raise InputError(f"a workgroup of {invocations} invocations: hardware has 1 to 1024")
+        if len(user_sgprs) > 32:
+            raise InputError(f"{len(user_sgprs)} user SGPRs: hardware has up to 32")
+        if not 0 <= lds_bytes <= _MAX_LDS:
+            raise InputError(f"{lds_bytes} bytes of LDS: a workgroup has up to {_MAX_LDS}")
+        start = time.perf_counter()
+        result = self._engine.run(
+            entry, groups, size, wave_size=wave_size, user_sgprs=user_sgprs, lds_bytes=lds_bytes, **launch
+        )
+        seconds = time.perf_counter() - start
+        if result["stop"] is not None:
+            raise self._error(result, entry, code_bytes)
+        names = opcodes.names()
+        workgroups = groups[0] * groups[1] * groups[2]
+        return Report(
+            instructions=result["instructions"],
+            waves=workgroups * -(-invocations // wave_size),
+            workgroups=workgroups,
+            units=dict(zip(UNITS, result["units"], strict=True)),
+            lane_units=dict(zip(UNITS, result["lanes"], strict=True)),
+            opcodes={names[number]: count for number, count in result["opcodes"].items()},
+            seconds=seconds,
+        )
+
+    # ------------------------------------------------------------------------------------------------------ arguments
+    def _user_sgprs(
+        self, abi: Mapping[str, Any], low: _LowMemory, groups: tuple[int, int, int],
+        buffers: Mapping[tuple[int, int], Buffer | Sequence[Buffer]], push: bytes,
+    ) -> list[int]:  # fmt: skip
+        if abi.get("address32_hi", _ADDRESS32_HI) != _ADDRESS32_HI:
+            raise UnsupportedError(f"32-bit addresses with high half {abi['address32_hi']:#x}")
+        user = [0] * abi["user_sgpr_count"]
+        sets: dict[int, Mapping[str, Any]] = {int(number): layout for number, layout in abi["descriptor_sets"].items()}
+        for set_, binding in buffers:
+            if set_ not in sets or binding not in {int(key) for key in sets[set_]["bindings"]}:
+                raise InputError(f"the shader has no binding {binding} in descriptor set {set_}")
+        if len(push) > abi["push_constant_bytes"]:
+            raise InputError(f"{len(push)} bytes of push constants: the shader takes {abi['push_constant_bytes']}")
+        for argument in abi["user_sgprs"]:
+            kind, first = argument["kind"], argument["first"]
+            if kind == "descriptor_set":
+                block = self._descriptor_set(argument["set"], sets[argument["set"]], buffers)
+                user[first] = low.place(block, 64) & 0xFFFFFFFF
+            elif kind == "push_constants":
+                user[first] = low.place(push.ljust(abi["push_constant_bytes"], b"\0"), 64) & 0xFFFFFFFF
+            elif kind == "num_workgroups":
+                user[first : first + 3] = groups
+            elif kind == "scratch_address":
+                user[first : first + 2] = [0, 0]
+            else:
+                raise UnsupportedError(f"user SGPRs of kind {kind!r}")
+        return user
+
+    def _descriptor_set(
+        self, number: int, layout: Mapping[str, Any], buffers: Mapping[tuple[int, int], Buffer | Sequence[Buffer]]
+    ) -> bytes:
+        size = layout["size"]
+        bound = {}
+        for key, binding in layout["bindings"].items():
+            given = buffers.get((number, int(key)), ())
+            elements = [given] if isinstance(given, Buffer) else list(given)
+            bound[int(key)] = elements
+            if binding["count"] and len(elements) > binding["count"]:
+                raise InputError(
+                    f"{len(elements)} buffers for binding {key} of set {number}, which has {binding['count']} elements"
+                )
+            size = max(size, binding["offset"] + binding["stride"] * len(elements))
+        block = bytearray(size)
+        for key, binding in layout["bindings"].items():
+            for element, buffer in enumerate(bound[int(key)]):
+                words = raw_buffer(buffer.address, buffer.size, self.gfx_level)
+                first = binding["offset"] + binding["stride"] * element
+                block[first : first + 16] = numpy.array(words, numpy.uint32).tobytes()
+        return bytes(block)
+
+    # --------------------------------------------------------------------------------------------------------- errors
+    def _error(self, result: Mapping[str, Any], entry: int, code_bytes: int) -> Exception:
+        """Turn what the engine says into an error that names the place."""
+        pc = result["pc"]
+        inside = entry <= pc < entry + code_bytes
+        place = {key: result[key] for key in ("workgroup", "wave")}
+        place["pc"] = pc - entry if inside else pc
+        name = opcodes.names()[result["opcode"]] if result["opcode"] < len(opcodes.names()) else "?"
+        where = f"workgroup {result['workgroup']}, wave {result['wave']}, pc {place['pc']:#x}"
+        words = " ".join(f"{word:08x}" for word in result["words"])
+        stop = result["stop"]
+        if stop == "memory fault":
+            place |= {key: result[key] for key in ("lane", "address", "bytes", "store")}
+            kind = "store" if result["store"] else "load"
+            near = self.space.nearest(result["address"])
+            hint = f"; the nearest allocation is {near[1]} bytes at {near[0]:#x}" if near else ""
+            return MemoryFault(
+                f"{name}: {kind} of {result['bytes']} bytes at {result['address']:#x} outside memory "
+                f"({where}, lane {result['lane']}){hint}",
+                place,
+            )
+        if stop == "unsupported":
+            return UnsupportedError(f"the emulator does not have this form of {name} ({where}: {words})")
+        if stop == "illegal instruction":
+            return EmulationError(f"{words.split(' ')[0]} is not an instruction of {self.chip.target} ({where})", place)
+        if stop == "fetch fault":
+            return EmulationError(f"the pc left the code ({where})", place)
+        if stop == "budget":
+            return BudgetError(f"{result['instructions']} instructions executed without an end ({where}: {name})", place)
+        return EmulationError(f"{stop}: {name} ({where})", place)
+
+
+class _LowMemory:
+    """Short-lived allocations in the 32-bit region."""
+
+    def __init__(self, device: Device) -> None:
+        self._space = device.space
+        self._addresses: list[int] = []
+
+    def place(self, data: bytes, alignment: int) -> int:
+        # whole blocks of 64 bytes, because compilers load a few dwords more than they use
+        padded = numpy.frombuffer(data.ljust(-(-max(len(data), 1) // 64) * 64, b"\0"), numpy.uint8).copy()
+        address: int = self._space.map(padded, low=True, alignment=alignment)
+        self._addresses.append(address)
+        return address
+
+    def release(self) -> None:
+        for address in self._addresses:
+            self._space.release(address)
+
+
+def _padded_code(code: bytes, constant_data: bytes) -> bytes:
+    """Code, padded to 64 bytes where data follows."""
+    if not code or len(code) % 4:
+        raise InputError(f"{len(code)} bytes are not machine code: instructions are dwords")
+    return code.ljust(-(-len(code) // 64) * 64, b"\0") + constant_data if constant_data else code
+
+
+def _three(values: Sequence[int], what: str) -> tuple[int, int, int]:
+    numbers = [int(value) for value in values]
+    numbers += [1] * (3 - len(numbers))
+    if len(numbers) != 3 or any(not 0 <= number < 1 << 31 for number in numbers):
+        raise InputError(f"{what} {tuple(values)}: expected up to three counts")
+    return numbers[0], numbers[1], numbers[2]
