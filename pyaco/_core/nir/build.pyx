@@ -1,0 +1,179 @@
+"""Building of NIR from Python, one call per instruction: for tests, examples and text input, not for the compile path."""
+from libc.stdint cimport uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from nir_opcodes cimport (
+    alu_count, alu_input_count, alu_names, index_count, index_names, intrinsic_components, intrinsic_count,
+    intrinsic_has_result, intrinsic_names, intrinsic_source_count,
+)
+from pyaco._core.common.table cimport table_append_many, table_append
+from pyaco._core.ir.shader cimport (
+    Shader, ShaderData, ShaderRewrite, intrinsic_has_index, intrinsic_set_index, nir_alu_n, nir_constant_vector,
+    nir_deref, nir_instruction_new, nir_intrinsic_new, nir_jump, nir_phi, nir_undefined, node_block, node_if,
+    node_insert_after, node_loop, node_new, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
+    shader_rewrite_end, source_set, type_array, type_matrix, type_new, type_pointer, type_struct, variable_new,
+)
+
+ALU = {alu_names[i].decode(): i for i in range(alu_count)}
+INTRINSICS = {intrinsic_names[i].decode(): i for i in range(intrinsic_count)}
+INDICES = {index_names[i].decode(): i for i in range(index_count)}
+ALU_INPUTS = {alu_names[i].decode(): alu_input_count[i] for i in range(alu_count)}
+INTRINSIC_SHAPES = {
+    intrinsic_names[i].decode(): (bool(intrinsic_has_result[i]), intrinsic_components[i], intrinsic_source_count[i])
+    for i in range(intrinsic_count)
+}
+
+
+cdef int _check(Shader shader, uint32_t value) except -1:
+    if value == 0 or value >= shader.data.instructions.table.count:
+        raise ValueError(f"no NIR value {value}")
+    return 0
+
+
+def alu(Shader shader, int opcode, values, swizzles=None, int components=0, int bit_size=0):
+    """A new ALU instruction; `swizzles` gives a list of component numbers per operand (or None for identity)."""
+    cdef vector[uint32_t] sources = values
+    cdef uint32_t row, value
+    cdef uint64_t packed
+    if not 0 <= opcode < alu_count or alu_input_count[opcode] != sources.size():
+        raise ValueError(f"ALU opcode {opcode} does not take {sources.size()} operands")
+    for value in sources:
+        _check(shader, value)
+    row = nir_alu_n(&shader.data, opcode, sources.data(), <uint32_t>sources.size())
+    if components:
+        shader.data.instructions.components[row] = components
+    if bit_size:
+        shader.data.instructions.bit_size[row] = bit_size
+    for place, swizzle in enumerate(swizzles or ()):
+        if swizzle is None:
+            continue
+        packed = 0
+        for at, number in enumerate(swizzle):
+            packed |= <uint64_t><int>number << (4 * <int>at)
+        shader.data.sources.swizzle[shader.data.instructions.source_first[row] + <uint32_t><int>place] = packed
+    return row
+
+
+def constant(Shader shader, values, int bit_size):
+    """A load_const of the raw bits given, one per component."""
+    cdef vector[uint64_t] bits = values
+    return nir_constant_vector(&shader.data, bits.data(), <int>bits.size(), bit_size)
+
+
+def undefined(Shader shader, int components, int bit_size):
+    """An undefined value."""
+    return nir_undefined(&shader.data, components, bit_size)
+
+
+def intrinsic(Shader shader, int opcode, values, int components=0, int bit_size=0, indices=None):
+    """A new intrinsic; `indices` maps index numbers to values."""
+    cdef vector[uint32_t] sources = values
+    cdef uint32_t row, value
+    if not 0 <= opcode < intrinsic_count or intrinsic_source_count[opcode] != sources.size():
+        raise ValueError(f"intrinsic {opcode} does not take {sources.size()} sources")
+    for value in sources:
+        _check(shader, value)
+    row = nir_intrinsic_new(&shader.data, opcode, components, bit_size, sources.data())
+    for index, number in (indices or {}).items():
+        if not intrinsic_has_index(&shader.data, row, index):
+            raise ValueError(f"{intrinsic_names[opcode].decode()} has no index {index_names[<int>index].decode()}")
+        intrinsic_set_index(&shader.data, row, index, number)
+    return row
+
+
+def phi(Shader shader, values, predecessors, int components, int bit_size):
+    """A phi; operands may be set later with :func:`set_source`."""
+    cdef uint32_t row = nir_instruction_new(&shader.data, nir_phi, 0, components, bit_size, <uint32_t>len(values))
+    cdef uint32_t first = shader.data.instructions.source_first[row]
+    for place, (value, block) in enumerate(zip(values, predecessors, strict=True)):
+        shader.data.sources.value[first + <uint32_t><int>place] = value
+        shader.data.sources.swizzle[first + <uint32_t><int>place] = block
+    return row
+
+
+def set_source(Shader shader, uint32_t instruction, uint32_t source, uint32_t value):
+    """Change one source."""
+    _check(shader, instruction)
+    if source >= shader.data.instructions.source_count[instruction]:
+        raise ValueError("no such source")
+    source_set(&shader.data, instruction, source, value)
+
+
+def set_flags(Shader shader, uint32_t instruction, uint32_t flags):
+    """Set the flags of an instruction."""
+    _check(shader, instruction)
+    shader.data.instructions.flags[instruction] = flags
+
+
+def deref(Shader shader, int opcode, values, uint32_t type, uint32_t mode, uint32_t data, int components, int bit_size):
+    """A deref instruction."""
+    cdef uint32_t row = nir_instruction_new(&shader.data, nir_deref, opcode, components, bit_size,
+                                            <uint32_t>len(values))
+    for place, value in enumerate(values):
+        source_set(&shader.data, row, <uint32_t><int>place, value)
+    shader.data.instructions.type[row] = type
+    shader.data.instructions.mode[row] = mode
+    shader.data.instructions.data[row] = data
+    return row
+
+
+def jump(Shader shader, int kind):
+    """A jump."""
+    return nir_instruction_new(&shader.data, nir_jump, kind, 0, 0, 0)
+
+
+def node(Shader shader, str kind, uint32_t after, uint32_t condition=0):
+    """A new if, loop or block after the node `after`."""
+    cdef uint32_t row = node_new(&shader.data, {"if": node_if, "loop": node_loop, "block": node_block}[kind])
+    node_insert_after(&shader.data, row, after)
+    shader.data.nodes.condition[row] = condition
+    return row
+
+
+def type_of(Shader shader, int base, int bit_size=0, int components=0, uint32_t element=0, uint32_t length=0,
+            uint32_t stride=0, bint row_major=False, members=()):
+    """A new type; `members` are (type, offset) pairs of a struct (offset None: none yet)."""
+    cdef uint32_t row = type_new(&shader.data, base, bit_size, components)
+    cdef uint32_t first, member
+    shader.data.types.element[row] = element
+    shader.data.types.length[row] = length
+    shader.data.types.stride[row] = stride
+    shader.data.types.row_major[row] = row_major
+    if base == type_struct:
+        first = table_append_many(&shader.data.members.table, <uint32_t>len(members))
+        shader.data.types.member_first[row] = first
+        shader.data.types.member_count[row] = <uint32_t>len(members)
+        for place, (member_type, offset) in enumerate(members):
+            member = first + <uint32_t><int>place
+            shader.data.members.type[member] = member_type
+            shader.data.members.offset[member] = 0xffffffffU if offset is None else offset
+    return row
+
+
+def variable(Shader shader, uint32_t mode, uint32_t type, initializer=None, **facts):
+    """A new variable; `initializer` lists the bits of its components depth first."""
+    cdef uint32_t row = variable_new(&shader.data, mode, type)
+    cdef uint32_t first, i
+    cdef vector[uint64_t] bits
+    if initializer is not None:
+        bits = initializer
+        first = table_append_many(&shader.data.constants.table, <uint32_t>bits.size())
+        for i in range(bits.size()):
+            shader.data.constants.value[first + i] = bits[i]
+        shader.data.variables.initializer[row] = first + 1
+    shader.data.variables.set[row] = facts.get("set", 0)
+    shader.data.variables.binding[row] = facts.get("binding", 0)
+    shader.data.variables.builtin[row] = facts.get("builtin", 0)
+    shader.data.variables.access[row] = facts.get("access", 0)
+    return row
+
+
+def write_blocks(Shader shader, lists):
+    """Make `lists` (block node to list of instructions) the contents of the shader."""
+    cdef ShaderRewrite rewrite
+    shader_rewrite_begin(&rewrite, &shader.data)
+    for block, instructions in lists.items():
+        shader_rewrite_block(&rewrite, block)
+        for instruction in instructions:
+            shader_rewrite_emit(&rewrite, instruction)
+    shader_rewrite_end(&rewrite)

@@ -1,0 +1,233 @@
+"""Vector ALU operations, phis and constants become scalar ones.
+
+Guarantees: every ALU instruction but mov, vecN and the opcodes of fixed width has one component; phis have one
+component; an ALU source never names a vector constant. Horizontal operations (fdotN, ball_*, bany_*) become chains;
+a dot product is a chain of fused multiply-adds unless it is exact.
+
+As Mesa's nir_lower_alu_width and nir_lower_phis_to_scalar in effect.
+"""
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from nir_opcodes cimport (
+    alu_ball_fequal16, alu_ball_fequal2, alu_ball_fequal3, alu_ball_fequal4, alu_ball_fequal8, alu_ball_iequal16,
+    alu_ball_iequal2, alu_ball_iequal3, alu_ball_iequal4, alu_ball_iequal8, alu_bany_fnequal16, alu_bany_fnequal2,
+    alu_bany_fnequal3, alu_bany_fnequal4, alu_bany_fnequal8, alu_bany_inequal16, alu_bany_inequal2,
+    alu_bany_inequal3, alu_bany_inequal4, alu_bany_inequal8, alu_fadd, alu_fdot16, alu_fdot2, alu_fdot3, alu_fdot4,
+    alu_fdot8, alu_feq, alu_ffma, alu_fmul, alu_fneu, alu_iand, alu_ieq, alu_ine, alu_input_count,
+    alu_input_sizes_flat, alu_ior, alu_max_inputs, alu_mov, alu_output_size, alu_vec2, alu_vec3, alu_vec4, alu_vec5,
+    alu_vec8, alu_vec16,
+)
+from pyaco._core.ir.shader cimport (
+    Shader, ShaderData, ShaderRewrite, constant_bits, nir_alu, nir_component, nir_constant, nir_exact,
+    nir_instruction_new, nir_jump, nir_load_const, nir_phi, nir_vector, node_first_block, block_walk_next, shader_rewrite_begin,
+    shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_set, source_swizzle, source_value,
+    swizzle_component,
+)
+from pyaco._core.nir.lowering cimport (
+    Lowering, alu2, alu3, alu_source, constant, emit, lower_keep, lowered, lowering_run, vector_of,
+)
+
+
+cdef bint _is_vector_opcode(int opcode) noexcept nogil:
+    return opcode in (alu_vec2, alu_vec3, alu_vec4, alu_vec5, alu_vec8, alu_vec16)
+
+
+cdef bint _horizontal(int opcode, int *each, int *join) noexcept nogil:
+    """The operation per component and the one that joins the results of a horizontal opcode."""
+    if opcode in (alu_fdot2, alu_fdot3, alu_fdot4, alu_fdot8, alu_fdot16):
+        each[0], join[0] = alu_fmul, alu_fadd
+    elif opcode in (alu_ball_fequal2, alu_ball_fequal3, alu_ball_fequal4, alu_ball_fequal8, alu_ball_fequal16):
+        each[0], join[0] = alu_feq, alu_iand
+    elif opcode in (alu_ball_iequal2, alu_ball_iequal3, alu_ball_iequal4, alu_ball_iequal8, alu_ball_iequal16):
+        each[0], join[0] = alu_ieq, alu_iand
+    elif opcode in (alu_bany_fnequal2, alu_bany_fnequal3, alu_bany_fnequal4, alu_bany_fnequal8, alu_bany_fnequal16):
+        each[0], join[0] = alu_fneu, alu_ior
+    elif opcode in (alu_bany_inequal2, alu_bany_inequal3, alu_bany_inequal4, alu_bany_inequal8, alu_bany_inequal16):
+        each[0], join[0] = alu_ine, alu_ior
+    else:
+        return False
+    return True
+
+
+cdef uint32_t _reduce(Lowering *b, uint32_t instruction, int each, int join) except? 0xffffffffU nogil:
+    cdef ShaderData *s = b.s
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef int width = alu_input_sizes_flat[opcode * alu_max_inputs]
+    cdef uint32_t flags = s.instructions.flags[instruction] & nir_exact
+    cdef uint32_t result = 0
+    cdef uint32_t left, right, term
+    cdef int i
+    for i in range(width):
+        left = alu_source(b, instruction, 0, i)
+        right = alu_source(b, instruction, 1, i)
+        if each == alu_fmul and i and not flags:
+            result = alu3(b, alu_ffma, left, right, result)
+            continue
+        term = alu2(b, each, left, right)
+        s.instructions.flags[term] |= flags
+        result = alu2(b, join, result, term) if i else term
+        s.instructions.flags[result] |= flags
+    return result
+
+
+cdef uint32_t _split(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+    """One scalar instruction per component and a vector of them."""
+    cdef ShaderData *s = b.s
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef int components = s.instructions.components[instruction]
+    cdef int sources = alu_input_count[opcode]
+    cdef uint32_t[16] values
+    cdef uint32_t row
+    cdef int i, k
+    for i in range(components):
+        row = nir_instruction_new(s, nir_alu, opcode, 1, s.instructions.bit_size[instruction], sources)
+        s.instructions.flags[row] = s.instructions.flags[instruction]
+        for k in range(sources):
+            source_set(s, row, k, source_value(s, instruction, k))
+            s.sources.swizzle[s.instructions.source_first[row] + k] = swizzle_component(
+                source_swizzle(s, instruction, k), i)
+        values[i] = emit(b, row)
+    return vector_of(b, values, components)
+
+
+cdef int _scalar_constants(Lowering *b, uint32_t instruction) except -1 nogil:
+    """Replace sources that name a component of a vector constant by scalar constants."""
+    cdef ShaderData *s = b.s
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef uint32_t k, value, row
+    cdef uint64_t bits
+    for k in range(s.instructions.source_count[instruction]):
+        value = source_value(s, instruction, k)
+        if s.instructions.kind[value] != nir_load_const or s.instructions.components[value] == 1:
+            continue
+        if s.instructions.components[instruction] != 1 and not _is_vector_opcode(opcode):
+            continue
+        if alu_input_sizes_flat[opcode * alu_max_inputs + k] > 1:
+            continue
+        bits = constant_bits(s, value, swizzle_component(source_swizzle(s, instruction, k), 0))
+        value = constant(b, bits, s.instructions.bit_size[value])
+        source_set(s, instruction, k, value)
+        s.sources.swizzle[s.instructions.source_first[instruction] + k] = 0
+        b.progress = True
+    return 0
+
+
+cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+    cdef ShaderData *s = b.s
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef int each = 0
+    cdef int join = 0
+    if s.instructions.kind[instruction] != nir_alu:
+        return lower_keep
+    _scalar_constants(b, instruction)
+    if _horizontal(opcode, &each, &join):
+        return _reduce(b, instruction, each, join)
+    if s.instructions.components[instruction] == 1 or alu_output_size[opcode] != 0 or opcode == alu_mov:
+        return lower_keep
+    return _split(b, instruction)
+
+
+# ------------------------------------------------------------------------------------------------------------------ phis
+cdef int _append_components(ShaderData *s, vector[uint32_t] &tail, uint32_t value, uint32_t *parts) except -1 nogil:
+    """Components of `value` as scalars, made at the end of a block."""
+    cdef uint32_t i, row
+    for i in range(s.instructions.components[value]):
+        if s.instructions.kind[value] == nir_load_const:
+            row = nir_constant(s, constant_bits(s, value, i), s.instructions.bit_size[value])
+        else:
+            row = nir_component(s, value, i)
+        parts[i] = row
+        tail.push_back(row)
+    return 0
+
+
+cdef bint phis_to_scalar_run(ShaderData *s) except -1 nogil:
+    cdef vector[vector[uint32_t]] tails       # by block node: instructions before its jump
+    cdef vector[vector[uint32_t]] scalars     # of the phis that split
+    cdef vector[uint32_t] split_row           # by instruction: row + 1 in scalars
+    cdef vector[uint32_t] row_values
+    cdef ShaderRewrite rewrite
+    cdef uint32_t block, i, k, n, instruction, value, row, predecessor, last
+    cdef uint32_t[16] parts
+    cdef bint progress = False
+    split_row.assign(s.instructions.table.count, 0)
+    tails.resize(s.nodes.table.count)
+    block = node_first_block(s)
+    while block:
+        for i in range(s.nodes.order_count[block]):
+            instruction = s.order.instruction[s.nodes.order_first[block] + i]
+            if s.instructions.kind[instruction] != nir_phi:
+                break
+            if s.instructions.components[instruction] == 1:
+                continue
+            progress = True
+            row_values.clear()
+            for k in range(s.instructions.components[instruction]):
+                row = nir_instruction_new(s, nir_phi, 0, 1, s.instructions.bit_size[instruction],
+                                          s.instructions.source_count[instruction])
+                row_values.push_back(row)
+            for n in range(s.instructions.source_count[instruction]):
+                value = source_value(s, instruction, n)
+                predecessor = <uint32_t>source_swizzle(s, instruction, n)
+                _append_components(s, tails[predecessor], value, parts)
+                for k in range(s.instructions.components[instruction]):
+                    source_set(s, row_values[k], n, parts[k])
+                    s.sources.swizzle[s.instructions.source_first[row_values[k]] + n] = predecessor
+            scalars.push_back(row_values)
+            split_row[instruction] = <uint32_t>scalars.size()
+        block = block_walk_next(s, block)
+    if not progress:
+        return False
+    # The vector takes the id of the old phi, so that no use changes.
+    shader_rewrite_begin(&rewrite, s)
+    block = node_first_block(s)
+    while block:
+        shader_rewrite_block(&rewrite, block)
+        n = 0
+        for i in range(s.nodes.order_count[block]):
+            instruction = s.order.instruction[s.nodes.order_first[block] + i]
+            if s.instructions.kind[instruction] != nir_phi:
+                break
+            n += 1
+            if split_row[instruction]:
+                for k in range(scalars[split_row[instruction] - 1].size()):
+                    shader_rewrite_emit(&rewrite, scalars[split_row[instruction] - 1][k])
+            else:
+                shader_rewrite_emit(&rewrite, instruction)
+        for i in range(n):
+            instruction = s.order.instruction[s.nodes.order_first[block] + i]
+            if split_row[instruction]:
+                _become_vector(s, instruction, scalars[split_row[instruction] - 1])
+                shader_rewrite_emit(&rewrite, instruction)
+        last = s.nodes.order_count[block]
+        if last and s.instructions.kind[s.order.instruction[s.nodes.order_first[block] + last - 1]] == nir_jump:
+            last -= 1
+        for i in range(n, last):
+            shader_rewrite_emit(&rewrite, s.order.instruction[s.nodes.order_first[block] + i])
+        for i in range(tails[block].size()):
+            shader_rewrite_emit(&rewrite, tails[block][i])
+        for i in range(last if last > n else n, s.nodes.order_count[block]):
+            shader_rewrite_emit(&rewrite, s.order.instruction[s.nodes.order_first[block] + i])
+        block = block_walk_next(s, block)
+    shader_rewrite_end(&rewrite)
+    return True
+
+
+cdef int _become_vector(ShaderData *s, uint32_t phi, vector[uint32_t] &values) except -1 nogil:
+    """Turn a phi into the vecN of the scalar phis."""
+    cdef uint32_t made = nir_vector(s, values.data(), <uint32_t>values.size())
+    s.instructions.kind[phi] = nir_alu
+    s.instructions.opcode[phi] = s.instructions.opcode[made]
+    s.instructions.source_first[phi] = s.instructions.source_first[made]
+    s.instructions.source_count[phi] = s.instructions.source_count[made]
+    return 0
+
+
+def run(Shader shader, options=None):
+    """Make ALU operations and phis scalar."""
+    cdef bint progress
+    with nogil:
+        progress = phis_to_scalar_run(&shader.data)
+        progress |= lowering_run(&shader.data, _lower, NULL)
+    return progress

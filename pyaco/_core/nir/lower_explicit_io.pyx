@@ -1,0 +1,548 @@
+"""Pointers become byte offsets: every deref of memory turns into intrinsics with explicit addresses.
+
+Needs: copies split (``lower_var_copies``), local variables that can be values promoted (``vars_to_ssa``).
+Guarantees: no derefs of ubo, ssbo, push_constant, shared, global, constant, function_temp or shader_temp variables are
+left, and none of those variables is alive. Shared variables are laid out (``info.shared_bytes``), remaining local
+variables live in scratch (``info.scratch_bytes``), and the alignment known of every access is in its indices.
+
+An address is kept in parts while a chain is walked: a resource or 64-bit base, a run-time byte offset and a constant
+one. A pointer that is used as a value (phi, selection, stored physical pointer) is materialised in the form that its
+mode has as a value: ubo and ssbo three words (two name the descriptor, one the offset), shared and scratch a 32-bit
+offset, global a 64-bit address; ``deref_cast`` takes the same forms back. Layout rules: Vulkan specification, "Offset
+and stride assignment"; booleans take 32 bits in memory.
+"""
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from nir_opcodes cimport (
+    alu_b2i32, alu_i2i32, alu_i2i64, alu_iadd, alu_imul, alu_ine, alu_udiv, alu_usub_sat, alu_u2u64, alu_ushr,
+    index_access, index_align_mul, index_align_offset, index_atomic_op, index_base, index_binding, index_desc_set,
+    index_desc_type, index_range, index_write_mask, intrinsic_deref_atomic, intrinsic_deref_atomic_swap,
+    intrinsic_deref_buffer_array_length, intrinsic_get_ssbo_size, intrinsic_global_atomic_amd,
+    intrinsic_global_atomic_swap_amd, intrinsic_load_constant, intrinsic_load_deref, intrinsic_load_global_amd,
+    intrinsic_load_push_constant, intrinsic_load_scratch, intrinsic_load_shared, intrinsic_load_ssbo,
+    intrinsic_load_ubo, intrinsic_load_vulkan_descriptor, intrinsic_shared_atomic, intrinsic_shared_atomic_swap,
+    intrinsic_ssbo_atomic, intrinsic_ssbo_atomic_swap, intrinsic_store_deref, intrinsic_store_global_amd,
+    intrinsic_store_scratch, intrinsic_store_shared, intrinsic_store_ssbo, intrinsic_vulkan_resource_index,
+)
+from pyaco._core.ir.shader cimport (
+    Shader, ShaderData, constant_bits, deref_array, deref_cast, deref_ptr_as_array, deref_struct, deref_var,
+    descriptor_ssbo, descriptor_ubo, intrinsic_index, intrinsic_set_index, mode_constant, mode_function_temp,
+    mode_global, mode_push_constant, mode_shader_temp, mode_shared, mode_ssbo, mode_ubo, nir_deref, nir_intrinsic,
+    source_value, type_array, type_matrix, type_pointer, type_struct, value_is_constant,
+)
+from pyaco._core.nir.lowering cimport (
+    Lowering, alu1, alu2, alu2_constant, component, constant, intrinsic1, intrinsic2, intrinsic3, intrinsic4,
+    lower_keep, lower_remove, lowered, lowering_run, vector_of,
+)
+from pyaco._core.nir.types cimport component_bytes, member_offset, type_align, type_bytes, type_stride
+
+from pyaco.errors import UnsupportedError
+
+cdef enum:
+    mode_buffer = mode_ubo | mode_ssbo
+    mode_scratch = mode_function_temp | mode_shader_temp
+    mode_memory = (mode_buffer | mode_scratch | mode_push_constant | mode_shared | mode_global | mode_constant)
+    buffer_align = 4               # what RADV allows for descriptor offsets
+    vector_limit = 4               # components of one access
+
+cdef struct Address:
+    uint32_t mode                  # 0: not one of ours
+    uint32_t base                  # buffer: value whose first two words name the descriptor; global: 64-bit address
+    uint32_t offset                # value: run-time offset (64 bits wide for global), 0 none
+    int64_t fixed                  # constant offset
+    uint32_t align_mul
+    uint32_t align_offset
+    uint32_t component_stride      # of the vector pointed to, 0: packed (columns of row-major matrices are not)
+    uint32_t row_stride            # deref of a row-major matrix: its stride, else 0
+    uint32_t pending               # buffer variable + 1 whose descriptor array still wants an index
+
+cdef struct Context:
+    uint32_t modes
+    vector[Address] addresses      # by instruction
+    vector[uint8_t] as_value       # by instruction: the pointer itself is used
+
+
+# --------------------------------------------------------------------------------------------------------------- addresses
+cdef void _aligned(Address *a, int64_t bytes) noexcept nogil:
+    """Account for a constant step."""
+    a.fixed += bytes
+    a.align_offset = <uint32_t>(<uint64_t>(a.align_offset + bytes) % a.align_mul)
+
+
+cdef int _step(Lowering *b, Address *a, uint32_t index, uint32_t stride) except -1 nogil:
+    """Add index * stride."""
+    cdef ShaderData *s = b.s
+    cdef int width = 64 if a.mode == mode_global else 32
+    cdef int bits = s.instructions.bit_size[index]
+    cdef int64_t number
+    cdef uint32_t lowest = stride & (~stride + 1)
+    if value_is_constant(s, index):
+        number = <int64_t>(constant_bits(s, index, 0) << (64 - bits)) >> (64 - bits)
+        _aligned(a, number * stride)
+        return 0
+    if bits != width:
+        index = alu1(b, alu_i2i64 if width == 64 else alu_i2i32, index)
+    if stride != 1:
+        index = alu2_constant(b, alu_imul, index, stride)
+    a.offset = alu2(b, alu_iadd, a.offset, index) if a.offset else index
+    if lowest and lowest < a.align_mul:
+        a.align_mul = lowest
+        a.align_offset %= lowest
+    return 0
+
+
+cdef uint32_t _scalar_align(const ShaderData *s, uint32_t type) noexcept nogil:
+    cdef uint32_t best = 1
+    cdef uint32_t i, part
+    if s.types.base[type] == type_struct:
+        for i in range(s.types.member_count[type]):
+            part = _scalar_align(s, s.members.type[s.types.member_first[type] + i])
+            best = part if part > best else best
+        return best
+    if s.types.base[type] == type_array or s.types.base[type] == type_matrix:
+        return _scalar_align(s, s.types.element[type])
+    part = component_bytes(s, type)
+    return part if part else 1
+
+
+cdef int _resource(Lowering *b, Address *a, uint32_t variable, uint32_t index) except -1 nogil:
+    """Point an address at the start of a buffer variable (element `index` of a descriptor array)."""
+    cdef ShaderData *s = b.s
+    cdef int kind = descriptor_ubo if a.mode == mode_ubo else descriptor_ssbo
+    cdef uint32_t value = intrinsic1(b, intrinsic_vulkan_resource_index, 3, 32, index)
+    intrinsic_set_index(s, value, index_desc_set, s.variables.set[variable])
+    intrinsic_set_index(s, value, index_binding, s.variables.binding[variable])
+    intrinsic_set_index(s, value, index_desc_type, kind)
+    a.base = intrinsic1(b, intrinsic_load_vulkan_descriptor, 3, 32, value)
+    intrinsic_set_index(s, a.base, index_desc_type, kind)
+    a.pending = 0
+    return 0
+
+
+cdef int _start_variable(Lowering *b, Address *a, uint32_t deref) except -1 nogil:
+    cdef ShaderData *s = b.s
+    cdef uint32_t variable = s.instructions.data[deref]
+    a.align_mul = 16
+    if a.mode & mode_buffer:
+        a.align_mul = buffer_align
+        if s.types.base[s.variables.type[variable]] == type_array:
+            a.pending = variable + 1
+        else:
+            _resource(b, a, variable, constant(b, 0, 32))
+    elif a.mode & (mode_shared | mode_scratch | mode_constant):
+        _aligned(a, s.variables.location[variable])
+    elif a.mode == mode_global:
+        with gil:
+            raise UnsupportedError("a variable in the PhysicalStorageBuffer storage class")
+    return 0
+
+
+cdef int _start_cast(Lowering *b, Address *a, uint32_t deref) except -1 nogil:
+    """An address from a pointer value."""
+    cdef ShaderData *s = b.s
+    cdef uint32_t value = source_value(s, deref, 0)
+    a.align_mul = _scalar_align(s, s.instructions.type[deref])
+    if a.mode & mode_buffer:
+        if a.align_mul > buffer_align:
+            a.align_mul = buffer_align
+        a.base = value
+        if s.instructions.kind[value] == nir_intrinsic and \
+                s.instructions.opcode[value] == intrinsic_load_vulkan_descriptor:
+            a.align_mul = buffer_align
+        else:
+            a.offset = component(b, value, 2)
+    elif a.mode == mode_global:
+        a.base = value
+    elif a.mode & mode_push_constant:
+        with gil:
+            raise UnsupportedError("a push-constant pointer as a value")
+    else:
+        a.offset = value
+    return 0
+
+
+cdef uint32_t _pointer_stride(const ShaderData *s, uint32_t deref) noexcept nogil:
+    """Byte stride of pointer arithmetic on this deref."""
+    cdef uint32_t parent
+    if s.instructions.opcode[deref] == deref_cast and s.instructions.data[deref]:
+        return s.instructions.data[deref]
+    if s.instructions.opcode[deref] == deref_ptr_as_array:
+        return _pointer_stride(s, source_value(s, deref, 0))
+    if s.instructions.opcode[deref] == deref_array:
+        parent = s.instructions.type[source_value(s, deref, 0)]
+        if s.types.base[parent] == type_array or s.types.base[parent] == type_matrix:
+            return type_stride(s, parent)
+    return type_bytes(s, s.instructions.type[deref])
+
+
+cdef int _index_array(Lowering *b, Address *a, uint32_t type, uint32_t index) except -1 nogil:
+    """Step into an array, a matrix column or a vector component."""
+    cdef ShaderData *s = b.s
+    cdef int base = s.types.base[type]
+    if a.pending:
+        return _resource(b, a, a.pending - 1, index)
+    if base == type_array:
+        return _step(b, a, index, type_stride(s, type))
+    if base == type_matrix:
+        if s.types.row_major[type]:
+            a.component_stride = type_stride(s, type)
+            return _step(b, a, index, component_bytes(s, s.types.element[type]))
+        return _step(b, a, index, type_stride(s, type))
+    return _step(b, a, index, a.component_stride if a.component_stride else component_bytes(s, type))
+
+
+cdef int _trace(Lowering *b, Context *c, uint32_t deref) except -1 nogil:
+    """Compute the address of a deref."""
+    cdef ShaderData *s = b.s
+    cdef int opcode = s.instructions.opcode[deref]
+    cdef uint32_t parent = source_value(s, deref, 0) if opcode != deref_var else 0
+    cdef bint from_deref = opcode != deref_var and parent < c.addresses.size() and c.addresses[parent].mode != 0
+    cdef Address a
+    a.mode = a.base = a.offset = 0
+    a.fixed = 0
+    a.align_mul = 1
+    a.align_offset = a.component_stride = a.row_stride = a.pending = 0
+    if from_deref:
+        a = c.addresses[parent]
+    else:
+        a.mode = s.instructions.mode[deref]
+    if opcode == deref_var:
+        _start_variable(b, &a, deref)
+    elif opcode == deref_cast:
+        if not from_deref:
+            _start_cast(b, &a, deref)
+    elif not from_deref:
+        with gil:
+            raise UnsupportedError("a deref whose parent is not a deref")
+    elif opcode == deref_struct:
+        if a.pending:
+            with gil:
+                raise UnsupportedError("an array of buffers used without an index")
+        _aligned(&a, member_offset(s, s.instructions.type[parent], s.instructions.data[deref]))
+    elif opcode == deref_array:
+        _index_array(b, &a, s.instructions.type[parent], source_value(s, deref, 1))
+    elif opcode == deref_ptr_as_array:
+        _step(b, &a, source_value(s, deref, 1), _pointer_stride(s, parent))
+    else:
+        with gil:
+            raise UnsupportedError("array wildcards in explicit memory")
+    c.addresses[deref] = a
+    return 0
+
+
+cdef uint32_t _offset_value(Lowering *b, const Address *a, int64_t extra) except? 0xffffffffU nogil:
+    """The byte offset as a value; `extra` bytes are added."""
+    cdef int64_t fixed = a.fixed + extra
+    if not a.offset:
+        return constant(b, <uint64_t>fixed, 32)
+    if fixed == 0:
+        return a.offset
+    return alu2_constant(b, alu_iadd, a.offset, <uint64_t>fixed)
+
+
+cdef uint32_t _materialise(Lowering *b, const Address *a) except? 0xffffffffU nogil:
+    """The pointer as a value."""
+    cdef uint32_t[3] words
+    cdef uint32_t value
+    if a.mode & mode_buffer:
+        words[0] = component(b, a.base, 0)
+        words[1] = component(b, a.base, 1)
+        words[2] = _offset_value(b, a, 0)
+        return vector_of(b, words, 3)
+    if a.mode == mode_global:
+        value = alu2(b, alu_iadd, a.base, a.offset) if a.offset else a.base
+        return alu2_constant(b, alu_iadd, value, <uint64_t>a.fixed) if a.fixed else value
+    return _offset_value(b, a, 0)
+
+
+# ---------------------------------------------------------------------------------------------------------------- accesses
+cdef void _set_alignment(ShaderData *s, uint32_t instruction, const Address *a, int64_t extra) noexcept nogil:
+    intrinsic_set_index(s, instruction, index_align_mul, a.align_mul)
+    intrinsic_set_index(s, instruction, index_align_offset,
+                        <int>(<uint64_t>(a.align_offset + extra) % a.align_mul))
+
+
+cdef uint32_t _global_base(Lowering *b, const Address *a, int64_t fixed, int *base) except? 0xffffffffU nogil:
+    """The 64-bit address of a global access; the constant part goes to the index `base` where it fits."""
+    cdef uint32_t value = alu2(b, alu_iadd, a.base, a.offset) if a.offset else a.base
+    base[0] = 0
+    if 0 <= fixed < 0x7fffffff:
+        base[0] = <int>fixed
+        return value
+    return alu2_constant(b, alu_iadd, value, <uint64_t>fixed)
+
+
+cdef uint32_t _shared_offset(Lowering *b, const Address *a, int64_t extra, int *base) except? 0xffffffffU nogil:
+    """Run-time offset of shared and constant memory; the constant part goes to the index `base`."""
+    cdef int64_t fixed = a.fixed + extra
+    if a.offset and 0 <= fixed < 0x7fffffff:
+        base[0] = <int>fixed
+        return a.offset
+    if not a.offset and 0 <= fixed < 0x7fffffff:
+        base[0] = <int>fixed
+        return constant(b, 0, 32)
+    base[0] = 0
+    return _offset_value(b, a, extra)
+
+
+cdef uint32_t _load_part(Lowering *b, const Address *a, int64_t extra, int components, int bit_size,
+                         int access) except? 0xffffffffU nogil:
+    """One load of up to four components, `extra` bytes after the address."""
+    cdef ShaderData *s = b.s
+    cdef int base = 0
+    cdef uint32_t value
+    if a.mode & mode_buffer:
+        value = intrinsic2(b, intrinsic_load_ubo if a.mode == mode_ubo else intrinsic_load_ssbo, components, bit_size,
+                           a.base, _offset_value(b, a, extra))
+        if a.mode == mode_ubo:
+            intrinsic_set_index(s, value, index_range, -1)
+    elif a.mode == mode_global:
+        value = _global_base(b, a, a.fixed + extra, &base)
+        value = intrinsic2(b, intrinsic_load_global_amd, components, bit_size, value, constant(b, 0, 32))
+    elif a.mode & mode_push_constant:
+        value = _shared_offset(b, a, extra, &base)
+        value = intrinsic1(b, intrinsic_load_push_constant, components, bit_size, value)
+        intrinsic_set_index(s, value, index_range, -1)
+    elif a.mode == mode_shared:
+        value = _shared_offset(b, a, extra, &base)
+        value = intrinsic1(b, intrinsic_load_shared, components, bit_size, value)
+    elif a.mode == mode_constant:
+        value = _shared_offset(b, a, extra, &base)
+        value = intrinsic1(b, intrinsic_load_constant, components, bit_size, value)
+        intrinsic_set_index(s, value, index_range, -1)
+    else:
+        value = intrinsic1(b, intrinsic_load_scratch, components, bit_size, _offset_value(b, a, extra))
+    intrinsic_set_index(s, value, index_base, base)
+    intrinsic_set_index(s, value, index_access, access)
+    _set_alignment(s, value, a, extra)
+    return value
+
+
+cdef int _store_part(Lowering *b, const Address *a, int64_t extra, uint32_t value, uint32_t mask,
+                     int access) except -1 nogil:
+    cdef ShaderData *s = b.s
+    cdef int base = 0
+    cdef uint32_t store, address
+    if a.mode == mode_ssbo:
+        store = intrinsic3(b, intrinsic_store_ssbo, 0, 0, value, a.base, _offset_value(b, a, extra))
+    elif a.mode == mode_global:
+        address = _global_base(b, a, a.fixed + extra, &base)
+        store = intrinsic3(b, intrinsic_store_global_amd, 0, 0, value, address, constant(b, 0, 32))
+    elif a.mode == mode_shared:
+        address = _shared_offset(b, a, extra, &base)
+        store = intrinsic2(b, intrinsic_store_shared, 0, 0, value, address)
+    elif a.mode & mode_scratch:
+        store = intrinsic2(b, intrinsic_store_scratch, 0, 0, value, _offset_value(b, a, extra))
+    else:
+        with gil:
+            raise UnsupportedError("a store to read-only memory")
+    intrinsic_set_index(s, store, index_base, base)
+    intrinsic_set_index(s, store, index_access, access)
+    intrinsic_set_index(s, store, index_write_mask, mask)
+    _set_alignment(s, store, a, extra)
+    return 0
+
+
+cdef uint32_t _load(Lowering *b, const Address *a, uint32_t load) except? 0xffffffffU nogil:
+    cdef ShaderData *s = b.s
+    cdef int components = s.instructions.components[load]
+    cdef int bit_size = s.instructions.bit_size[load]
+    cdef int access = intrinsic_index(s, load, index_access)
+    cdef int stored_bits = 32 if bit_size == 1 else bit_size
+    cdef int group = 1 if a.component_stride else vector_limit
+    cdef int64_t stride = a.component_stride if a.component_stride else stored_bits // 8
+    cdef uint32_t[16] values
+    cdef uint32_t part = 0
+    cdef int i, k, count
+    i = 0
+    while i < components:
+        count = components - i if components - i < group else group
+        part = _load_part(b, a, i * stride, count, stored_bits, access)
+        if count == components and bit_size != 1:
+            return part
+        for k in range(count):
+            values[i + k] = component(b, part, k)
+            if bit_size == 1:
+                values[i + k] = alu2_constant(b, alu_ine, values[i + k], 0)
+        i += count
+    return vector_of(b, values, components)
+
+
+cdef int _store(Lowering *b, const Address *a, uint32_t store) except -1 nogil:
+    cdef ShaderData *s = b.s
+    cdef uint32_t value = source_value(s, store, 1)
+    cdef int components = s.instructions.components[value]
+    cdef uint32_t mask = intrinsic_index(s, store, index_write_mask) & ((1 << components) - 1)
+    cdef int access = intrinsic_index(s, store, index_access)
+    cdef int group = 1 if a.component_stride else vector_limit
+    cdef uint32_t[16] parts
+    cdef int64_t stride
+    cdef int i, k, count
+    if s.instructions.bit_size[value] == 1:
+        value = alu1(b, alu_b2i32, value)
+    stride = a.component_stride if a.component_stride else s.instructions.bit_size[value] // 8
+    if components <= group:
+        return _store_part(b, a, 0, value, mask, access)
+    i = 0
+    while i < components:
+        count = components - i if components - i < group else group
+        if mask >> i & ((1 << count) - 1):
+            for k in range(count):
+                parts[k] = component(b, value, i + k)
+            _store_part(b, a, i * stride, vector_of(b, parts, count), mask >> i & ((1 << count) - 1), access)
+        i += count
+    return 0
+
+
+cdef uint32_t _atomic(Lowering *b, const Address *a, uint32_t atomic) except? 0xffffffffU nogil:
+    cdef ShaderData *s = b.s
+    cdef bint swap = s.instructions.opcode[atomic] == intrinsic_deref_atomic_swap
+    cdef int bits = s.instructions.bit_size[atomic]
+    cdef uint32_t first = source_value(s, atomic, 1)
+    cdef uint32_t second = source_value(s, atomic, 2) if swap else 0
+    cdef int base = 0
+    cdef uint32_t value, address
+    if a.mode == mode_ssbo:
+        address = _offset_value(b, a, 0)
+        value = intrinsic4(b, intrinsic_ssbo_atomic_swap if swap else intrinsic_ssbo_atomic, 1, bits, a.base, address,
+                           first, second)
+    elif a.mode == mode_shared:
+        address = _shared_offset(b, a, 0, &base)
+        value = intrinsic3(b, intrinsic_shared_atomic_swap if swap else intrinsic_shared_atomic, 1, bits, address,
+                           first, second)
+    elif a.mode == mode_global:
+        address = _global_base(b, a, a.fixed, &base)
+        value = constant(b, 0, 32)
+        if swap:
+            value = intrinsic4(b, intrinsic_global_atomic_swap_amd, 1, bits, address, first, second, value)
+        else:
+            value = intrinsic3(b, intrinsic_global_atomic_amd, 1, bits, address, first, value)
+    else:
+        with gil:
+            raise UnsupportedError("an atomic on memory that is not shared between invocations")
+    intrinsic_set_index(s, value, index_base, base)
+    intrinsic_set_index(s, value, index_access, intrinsic_index(s, atomic, index_access))
+    intrinsic_set_index(s, value, index_atomic_op, intrinsic_index(s, atomic, index_atomic_op))
+    return value
+
+
+cdef uint32_t _array_length(Lowering *b, const Address *a, uint32_t instruction) except? 0xffffffffU nogil:
+    """Elements of the runtime-sized array that a deref points to (or that ends the struct it points to)."""
+    cdef ShaderData *s = b.s
+    cdef uint32_t type = s.instructions.type[source_value(s, instruction, 0)]
+    cdef Address array = a[0]
+    cdef uint32_t size, stride
+    if s.types.base[type] == type_struct and s.types.member_count[type]:
+        _aligned(&array, member_offset(s, type, s.types.member_count[type] - 1))
+        type = s.members.type[s.types.member_first[type] + s.types.member_count[type] - 1]
+    if a.mode != mode_ssbo or s.types.base[type] != type_array:
+        with gil:
+            raise UnsupportedError("the length of an array that is not the end of a storage buffer")
+    stride = type_stride(s, type)
+    size = intrinsic1(b, intrinsic_get_ssbo_size, 1, 32, a.base)
+    intrinsic_set_index(s, size, index_access, intrinsic_index(s, instruction, index_access))
+    if array.fixed or array.offset:
+        size = alu2(b, alu_usub_sat, size, _offset_value(b, &array, 0))
+    return alu2_constant(b, alu_udiv, size, stride) if stride != 1 else size
+
+
+cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+    cdef ShaderData *s = b.s
+    cdef Context *c = <Context *>b.context
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef uint32_t deref
+    if s.instructions.kind[instruction] == nir_deref:
+        if not s.instructions.mode[instruction] & c.modes:
+            return lower_keep
+        _trace(b, c, instruction)
+        if c.as_value[instruction]:
+            return _materialise(b, &c.addresses[instruction])
+        return <uint32_t>lower_remove
+    if s.instructions.kind[instruction] != nir_intrinsic:
+        return lower_keep
+    if opcode not in (intrinsic_load_deref, intrinsic_store_deref, intrinsic_deref_atomic, intrinsic_deref_atomic_swap,
+                      intrinsic_deref_buffer_array_length):
+        return lower_keep
+    # A materialised deref was renamed in the sources; its address is under the old name, which as_value leaves there.
+    deref = source_value(s, instruction, 0)
+    if deref >= c.addresses.size() or c.addresses[deref].mode == 0:
+        return lower_keep
+    if opcode == intrinsic_load_deref:
+        return _load(b, &c.addresses[deref], instruction)
+    if opcode == intrinsic_store_deref:
+        _store(b, &c.addresses[deref], instruction)
+        return <uint32_t>lower_remove
+    if opcode == intrinsic_deref_buffer_array_length:
+        return _array_length(b, &c.addresses[deref], instruction)
+    return _atomic(b, &c.addresses[deref], instruction)
+
+
+# ------------------------------------------------------------------------------------------------------------------ layout
+cdef uint32_t _place(ShaderData *s, uint32_t modes, uint32_t start) noexcept nogil:
+    """Assign byte offsets to the variables of some modes; returns the end."""
+    cdef uint32_t variable, alignment, size
+    for variable in range(s.variables.table.count):
+        if not s.variables.flags[variable] & 1 or not s.variables.mode[variable] & modes:
+            continue
+        size = type_bytes(s, s.variables.type[variable])
+        alignment = 16 if size >= 16 else type_align(s, s.variables.type[variable])
+        alignment = 4 if alignment < 4 else alignment
+        start = (start + alignment - 1) & ~(alignment - 1)
+        s.variables.location[variable] = start
+        start += size
+    return (start + 3) & ~<uint32_t>3
+
+
+cdef void _find_values(ShaderData *s, Context *c) noexcept nogil:
+    """Mark derefs that are used as values; variables that no deref names are dead."""
+    cdef uint32_t i, k, instruction, value, variable
+    cdef vector[uint8_t] named
+    cdef bint plain
+    c.as_value.assign(s.instructions.table.count, 0)
+    named.assign(s.variables.table.count, 0)
+    for i in range(s.order.table.count):
+        instruction = s.order.instruction[i]
+        if s.instructions.kind[instruction] == nir_deref and s.instructions.opcode[instruction] == deref_var:
+            named[s.instructions.data[instruction]] = 1
+        for k in range(s.instructions.source_count[instruction]):
+            value = source_value(s, instruction, k)
+            if s.instructions.kind[value] != nir_deref:
+                continue
+            plain = k == 0 and (s.instructions.kind[instruction] == nir_deref
+                                or s.instructions.kind[instruction] == nir_intrinsic)
+            if not plain:
+                c.as_value[value] = 1
+    for variable in range(s.variables.table.count):
+        if not named[variable] and s.variables.mode[variable] & (mode_shared | mode_scratch):
+            s.variables.flags[variable] &= 0xfffffffeU
+
+
+cdef void _retire(ShaderData *s, uint32_t modes) noexcept nogil:
+    cdef uint32_t variable
+    for variable in range(s.variables.table.count):
+        if s.variables.mode[variable] & modes:
+            s.variables.flags[variable] &= 0xfffffffeU
+
+
+cdef bint lower_explicit_io_run(ShaderData *s) except -1 nogil:
+    cdef Context c
+    cdef Address none
+    cdef bint progress
+    none.mode = 0
+    c.modes = mode_memory
+    _find_values(s, &c)
+    c.addresses.assign(s.instructions.table.count, none)
+    s.info.shared_bytes = _place(s, mode_shared, s.info.shared_bytes)
+    s.info.scratch_bytes = _place(s, mode_scratch, s.info.scratch_bytes)
+    progress = lowering_run(s, _lower, &c)
+    _retire(s, mode_memory)
+    return progress
+
+
+def run(Shader shader, options=None):
+    """Lower derefs of memory to explicit addresses."""
+    cdef bint progress
+    with nogil:
+        progress = lower_explicit_io_run(&shader.data)
+    return progress

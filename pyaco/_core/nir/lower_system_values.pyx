@@ -1,0 +1,324 @@
+"""Built-in inputs and the position of an invocation become the few values that the hardware gives.
+
+Two entries. ``run`` with option ``stage`` "inputs" turns loads of system-value variables into ``load_*`` intrinsics (as
+Mesa's nir_lower_system_values). The second, "arguments" (default), runs after the ABI is declared by ``lower_descriptors``
+and turns these into arguments and arithmetic:
+
+- local id: v0 .. v2, or packed x | y << 10 | z << 20 in v0 on GFX11+;
+- workgroup id and number of workgroups: scalar arguments; workgroup size: constants;
+- local index: x + sx * (y + sy * z); global id: workgroup id * size + local id;
+- subgroup: lanes are numbered by local index, so the subgroup is index / wave size and the lane is ``mbcnt_amd``
+  (``load_subgroup_invocation`` here).
+
+Sources: AMD RDNA2 and RDNA3 ISA documents, "Initial wave state"; Vulkan specification, "Built-In Variables".
+"""
+from libc.stdint cimport uint32_t, uint64_t
+
+from nir_opcodes cimport (
+    alu_bcsel, alu_iadd, alu_iand, alu_imul, alu_inot, alu_ior, alu_ishl, alu_isub, alu_u2u64, alu_ubfe, alu_uge, alu_unpack_64_2x32_split_x,
+    alu_unpack_64_2x32_split_y,
+    alu_ushr, index_base, intrinsic_load_base_workgroup_id, intrinsic_load_deref, intrinsic_load_global_invocation_id,
+    intrinsic_load_global_invocation_index, intrinsic_load_local_invocation_id,
+    intrinsic_load_local_invocation_index, intrinsic_load_num_subgroups, intrinsic_load_num_workgroups,
+    intrinsic_load_scalar_arg_amd, intrinsic_load_subgroup_eq_mask, intrinsic_load_subgroup_ge_mask,
+    intrinsic_load_subgroup_gt_mask, intrinsic_load_subgroup_id, intrinsic_load_subgroup_invocation,
+    intrinsic_load_subgroup_le_mask, intrinsic_load_subgroup_lt_mask, intrinsic_load_subgroup_size,
+    intrinsic_load_vector_arg_amd, intrinsic_load_workgroup_id, intrinsic_load_workgroup_size, intrinsic_mbcnt_amd,
+    intrinsic_read_first_invocation,
+)
+from pyaco._core.ir.shader cimport (
+    Shader, ShaderData, argument_local_ids, argument_num_workgroups, argument_workgroup_id, deref_array, deref_var,
+    intrinsic_set_index, mode_system_value, nir_deref, nir_intrinsic, source_value,
+)
+from pyaco._core.nir.lowering cimport (
+    Lowering, alu1, alu2, alu2_constant, alu3, component, constant, intrinsic0, intrinsic1, intrinsic2, lower_keep, lower_remove,
+    lowered, lowering_run, lowering_run_from, vector_of,
+)
+
+from pyaco.errors import UnsupportedError
+
+cdef struct BuiltIn:
+    uint32_t number                # SPIR-V BuiltIn
+    int intrinsic
+    int components
+
+cdef enum:
+    built_in_count = 16
+
+cdef BuiltIn[built_in_count] built_ins
+built_ins[0] = BuiltIn(24, intrinsic_load_num_workgroups, 3)
+built_ins[1] = BuiltIn(25, intrinsic_load_workgroup_size, 3)
+built_ins[2] = BuiltIn(26, intrinsic_load_workgroup_id, 3)
+built_ins[3] = BuiltIn(27, intrinsic_load_local_invocation_id, 3)
+built_ins[4] = BuiltIn(28, intrinsic_load_global_invocation_id, 3)
+built_ins[5] = BuiltIn(29, intrinsic_load_local_invocation_index, 1)
+built_ins[6] = BuiltIn(36, intrinsic_load_subgroup_size, 1)
+built_ins[7] = BuiltIn(38, intrinsic_load_num_subgroups, 1)
+built_ins[8] = BuiltIn(40, intrinsic_load_subgroup_id, 1)
+built_ins[9] = BuiltIn(41, intrinsic_load_subgroup_invocation, 1)
+built_ins[10] = BuiltIn(4416, intrinsic_load_subgroup_eq_mask, 4)
+built_ins[11] = BuiltIn(4417, intrinsic_load_subgroup_ge_mask, 4)
+built_ins[12] = BuiltIn(4418, intrinsic_load_subgroup_gt_mask, 4)
+built_ins[13] = BuiltIn(4419, intrinsic_load_subgroup_le_mask, 4)
+built_ins[14] = BuiltIn(4420, intrinsic_load_subgroup_lt_mask, 4)
+built_ins[15] = BuiltIn(34, intrinsic_load_global_invocation_index, 1)
+
+
+# ---------------------------------------------------------------------------------------------------------------- inputs
+cdef uint32_t _load_input(Lowering *b, uint32_t load) except? 0xffffffffU nogil:
+    cdef ShaderData *s = b.s
+    cdef uint32_t deref = source_value(s, load, 0)
+    cdef uint32_t index = 0
+    cdef uint32_t number, value, picked
+    cdef int i, k
+    if s.instructions.kind[deref] != nir_deref or s.instructions.mode[deref] != mode_system_value:
+        return lower_keep
+    if s.instructions.opcode[deref] == deref_array:
+        index = source_value(s, deref, 1)
+        deref = source_value(s, deref, 0)
+    if s.instructions.opcode[deref] != deref_var:
+        with gil:
+            raise UnsupportedError("a pointer to a built-in input")
+    number = s.variables.builtin[s.instructions.data[deref]]
+    for i in range(built_in_count):
+        if built_ins[i].number != number:
+            continue
+        value = intrinsic0(b, built_ins[i].intrinsic, built_ins[i].components, 32)
+        if not index:
+            return value
+        picked = component(b, value, 0)
+        for k in range(1, built_ins[i].components):
+            picked = alu3(b, alu_bcsel, alu2_constant(b, alu_uge, index, k), component(b, value, k), picked)
+        return picked
+    with gil:
+        raise UnsupportedError(f"SPIR-V BuiltIn {number}")
+
+
+cdef uint32_t _lower_input(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+    cdef ShaderData *s = b.s
+    if s.instructions.kind[instruction] == nir_intrinsic and s.instructions.opcode[instruction] == intrinsic_load_deref:
+        return _load_input(b, instruction)
+    return lower_keep
+
+
+# ------------------------------------------------------------------------------------------------------------- arguments
+cdef struct Context:
+    uint32_t[3] local_id           # values, made in the first block
+    uint32_t local_index
+    bint wants_id
+    bint wants_index
+
+
+cdef uint32_t _argument(const ShaderData *s, uint32_t kind, uint32_t detail) noexcept nogil:
+    """Row of an argument; 0xffffffff when it was not declared."""
+    cdef uint32_t row
+    for row in range(s.arguments.table.count):
+        if s.arguments.kind[row] == kind and (kind != argument_workgroup_id or s.arguments.detail[row] == detail):
+            return row
+    return 0xffffffffU
+
+
+cdef uint32_t _load_argument(Lowering *b, uint32_t kind, uint32_t detail, int opcode,
+                             int components) except? 0xffffffffU nogil:
+    cdef uint32_t row = _argument(b.s, kind, detail)
+    cdef uint32_t value
+    if row == 0xffffffffU:
+        return constant(b, 0, 32) if components == 1 else 0
+    value = intrinsic0(b, opcode, components, 32)
+    intrinsic_set_index(b.s, value, index_base, <int>row)
+    return value
+
+
+cdef int _local_ids(Lowering *b) except -1 nogil:
+    """The local ids, once at the start of the function: v0 need not live on."""
+    cdef ShaderData *s = b.s
+    cdef Context *c = <Context *>b.context
+    cdef uint32_t row = _argument(s, argument_local_ids, 0)
+    cdef uint32_t packed
+    cdef int i
+    if not c.wants_id and not c.wants_index:
+        return 0
+    if row == 0xffffffffU:
+        for i in range(3):
+            c.local_id[i] = constant(b, 0, 32)
+    else:
+        packed = intrinsic0(b, intrinsic_load_vector_arg_amd, s.arguments.count[row], 32)
+        intrinsic_set_index(s, packed, index_base, <int>row)
+        for i in range(3):
+            if s.info.workgroup_size[i] == 1:
+                c.local_id[i] = constant(b, 0, 32)
+            elif s.arguments.detail[row] & 1:
+                c.local_id[i] = _packed_id(b, packed, i)
+            elif i < <int>s.arguments.count[row]:
+                c.local_id[i] = component(b, packed, i)
+            else:
+                c.local_id[i] = constant(b, 0, 32)
+    if c.wants_index:
+        c.local_index = _index_of(b, c)
+    return 0
+
+
+cdef uint32_t _packed_id(Lowering *b, uint32_t packed, int dimension) except? 0xffffffffU nogil:
+    """Ten bits each; the other ids are zero when their size is one."""
+    cdef ShaderData *s = b.s
+    cdef bint alone = True
+    cdef int i
+    for i in range(3):
+        if i != dimension and s.info.workgroup_size[i] != 1:
+            alone = False
+    if dimension == 0 and alone:
+        return packed
+    return alu3(b, alu_ubfe, packed, constant(b, 10 * dimension, 32), constant(b, 10, 32))
+
+
+cdef uint32_t _index_of(Lowering *b, const Context *c) except? 0xffffffffU nogil:
+    cdef const uint32_t *size = b.s.info.workgroup_size
+    cdef uint32_t index = 0
+    if size[2] > 1:
+        index = alu2_constant(b, alu_imul, c.local_id[2], size[1])
+    if size[1] > 1 or size[2] > 1:
+        index = alu2(b, alu_iadd, index, c.local_id[1]) if index else c.local_id[1]
+        index = alu2_constant(b, alu_imul, index, size[0])
+        return alu2(b, alu_iadd, index, c.local_id[0])
+    return c.local_id[0]
+
+
+cdef uint32_t _workgroup_id(Lowering *b) except? 0xffffffffU nogil:
+    cdef uint32_t[3] ids
+    cdef int i
+    for i in range(3):
+        ids[i] = _load_argument(b, argument_workgroup_id, i, intrinsic_load_scalar_arg_amd, 1)
+    return vector_of(b, ids, 3)
+
+
+cdef uint32_t _global_id(Lowering *b, Context *c) except? 0xffffffffU nogil:
+    cdef uint32_t[3] ids
+    cdef uint32_t group
+    cdef int i
+    for i in range(3):
+        group = _load_argument(b, argument_workgroup_id, i, intrinsic_load_scalar_arg_amd, 1)
+        ids[i] = alu2_constant(b, alu_imul, group, b.s.info.workgroup_size[i])
+        ids[i] = alu2(b, alu_iadd, ids[i], c.local_id[i])
+    return vector_of(b, ids, 3)
+
+
+cdef uint32_t _invocation(Lowering *b) except? 0xffffffffU nogil:
+    return intrinsic2(b, intrinsic_mbcnt_amd, 1, 32, constant(b, 0xffffffffffffffffULL, b.s.info.wave_size),
+                      constant(b, 0, 32))
+
+
+cdef uint32_t _subgroup_mask(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+    """The masks of lanes before, at and after this one, cut to the wave."""
+    cdef ShaderData *s = b.s
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef int components = s.instructions.components[instruction]
+    cdef int wave = s.info.wave_size
+    cdef int bit_size = s.instructions.bit_size[instruction]
+    cdef uint32_t lane = _invocation(b)
+    cdef uint32_t one = constant(b, 1, wave)
+    cdef uint32_t ones = constant(b, 0xffffffffffffffffULL, wave)
+    cdef uint32_t mask
+    if opcode == intrinsic_load_subgroup_eq_mask:
+        mask = alu2(b, alu_ishl, one, lane)
+    elif opcode == intrinsic_load_subgroup_ge_mask:
+        mask = alu2(b, alu_ishl, ones, lane)
+    elif opcode == intrinsic_load_subgroup_gt_mask:
+        mask = alu2(b, alu_ishl, constant(b, 0xfffffffffffffffeULL, wave), lane)
+    elif opcode == intrinsic_load_subgroup_le_mask:
+        mask = alu1(b, alu_inot, alu2(b, alu_ishl, constant(b, 0xfffffffffffffffeULL, wave), lane))
+    else:
+        mask = alu1(b, alu_inot, alu2(b, alu_ishl, ones, lane))
+    return _spread(b, mask, wave, components, bit_size)
+
+
+cdef uint32_t _spread(Lowering *b, uint32_t mask, int wave, int components, int bit_size) except? 0xffffffffU nogil:
+    """A lane mask as a vector of words, zero beyond the wave."""
+    cdef uint32_t[4] words
+    cdef int i
+    if components == 1 and bit_size == wave:
+        return mask
+    if components == 1 and bit_size == 64:
+        return alu1(b, alu_u2u64, mask)
+    for i in range(4):
+        words[i] = 0
+    if wave == 64 and bit_size == 32:
+        words[0] = alu1(b, alu_unpack_64_2x32_split_x, mask)
+        words[1] = alu1(b, alu_unpack_64_2x32_split_y, mask)
+    else:
+        words[0] = mask if wave == bit_size else alu1(b, alu_u2u64, mask)
+    for i in range(components):
+        if words[i] == 0:
+            words[i] = constant(b, 0, bit_size)
+    return vector_of(b, words, components)
+
+
+cdef uint32_t _lower_argument(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+    cdef ShaderData *s = b.s
+    cdef Context *c = <Context *>b.context
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef const uint32_t *size = s.info.workgroup_size
+    cdef uint32_t[3] values
+    cdef uint32_t total = size[0] * size[1] * size[2]
+    cdef uint32_t wave = s.info.wave_size
+    cdef uint32_t shift = 5 if wave == 32 else 6
+    cdef int i
+    if s.instructions.kind[instruction] != nir_intrinsic:
+        return lower_keep
+    if opcode == intrinsic_load_workgroup_id:
+        return _workgroup_id(b)
+    if opcode == intrinsic_load_num_workgroups:
+        return _load_argument(b, argument_num_workgroups, 0, intrinsic_load_scalar_arg_amd, 3)
+    if opcode == intrinsic_load_workgroup_size or opcode == intrinsic_load_base_workgroup_id:
+        for i in range(3):
+            values[i] = constant(b, size[i] if opcode == intrinsic_load_workgroup_size else 0, 32)
+        return vector_of(b, values, 3)
+    if opcode == intrinsic_load_local_invocation_id:
+        return vector_of(b, c.local_id, 3)
+    if opcode == intrinsic_load_local_invocation_index:
+        return c.local_index
+    if opcode == intrinsic_load_global_invocation_id:
+        return _global_id(b, c)
+    if opcode == intrinsic_load_subgroup_id:
+        if total <= wave:
+            return constant(b, 0, 32)
+        values[0] = alu2_constant(b, alu_ushr, c.local_index, shift)
+        return intrinsic1(b, intrinsic_read_first_invocation, 1, 32, values[0])
+    if opcode == intrinsic_load_num_subgroups:
+        return constant(b, (total + wave - 1) // wave, 32)
+    if opcode == intrinsic_load_subgroup_size:
+        return constant(b, wave, 32)
+    if opcode == intrinsic_load_subgroup_invocation:
+        return _invocation(b)
+    if opcode in (intrinsic_load_subgroup_eq_mask, intrinsic_load_subgroup_ge_mask, intrinsic_load_subgroup_gt_mask,
+                  intrinsic_load_subgroup_le_mask, intrinsic_load_subgroup_lt_mask):
+        return _subgroup_mask(b, instruction)
+    return lower_keep
+
+
+cdef void _wanted(const ShaderData *s, Context *c) noexcept nogil:
+    cdef uint32_t i, instruction
+    cdef int opcode
+    for i in range(s.order.table.count):
+        instruction = s.order.instruction[i]
+        opcode = s.instructions.opcode[instruction]
+        if s.instructions.kind[instruction] != nir_intrinsic:
+            continue
+        if opcode == intrinsic_load_local_invocation_id or opcode == intrinsic_load_global_invocation_id:
+            c.wants_id = True
+        elif opcode == intrinsic_load_local_invocation_index or opcode == intrinsic_load_subgroup_id:
+            c.wants_index = True
+
+
+def run(Shader shader, options=None):
+    """Lower system values; option ``stage``: "inputs" or "arguments" (default)."""
+    cdef Context c
+    cdef bint progress
+    cdef bint inputs = (options or {}).get("stage") == "inputs"
+    with nogil:
+        if inputs:
+            progress = lowering_run(&shader.data, _lower_input, NULL)
+        else:
+            c.wants_id = c.wants_index = False
+            _wanted(&shader.data, &c)
+            progress = lowering_run_from(&shader.data, _local_ids, _lower_argument, &c)
+    return progress

@@ -1,0 +1,496 @@
+"""Function-local variables become SSA values, one per scalar component.
+
+Needs: ``split_var_copies`` before it (a variable that is still copied as a whole stays in memory).
+Guarantees: every component of a function_temp or shader_temp variable that is only reached through constant indices is
+a value; an array reached by an index known at run time is promoted too when it has at most ``indirect_limit`` elements
+(loads become trees of selections, stores one selection per element), else that array stays a variable. Components of a
+vector picked at run time are always selected. Uninitialised components are undefined values.
+
+Algorithm: phis are allowed at the iterated dominance frontier of a component's stores (Cytron et al., "Efficiently
+computing static single assignment form", 1991) but made only when a read reaches one, which prunes them. Reads walk up
+the dominator tree, and every answer is remembered at the block that asked.
+"""
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+from nir_opcodes cimport (
+    alu_bcsel, alu_iand, alu_ieq, alu_ult, index_write_mask, intrinsic_load_deref, intrinsic_store_deref,
+)
+from pyaco._core.ir.shader cimport (
+    Shader, ShaderData, ShaderRewrite, constant_bits, deref_array, deref_struct, deref_var, intrinsic_index,
+    mode_function_temp, mode_shader_temp, nir_deref, nir_instruction_new, nir_intrinsic, nir_load_const, nir_phi,
+    nir_undefined, node_first_block, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
+    shader_rewrite_end, source_value, type_array, type_matrix, type_pointer, value_is_constant, variable_new,
+)
+from pyaco._core.nir.dominance cimport Cfg, cfg_build, cfg_dominance, cfg_frontiers
+from pyaco._core.nir.lowering cimport (
+    Lowering, alu2, alu2_constant, alu3, component, constant, lower_keep, lower_remove, lowered, lowering_run,
+    vector_of,
+)
+from pyaco._core.nir.types cimport member_slots, type_slots
+
+cdef enum:
+    no_variable = 0xffffffff
+    phi_allowed = 0xffffffff
+    variable_slot_limit = 1 << 16
+
+cdef struct Dimension:
+    uint32_t index                 # value
+    uint32_t stride                # slots
+    uint32_t length                # elements
+
+cdef struct Path:                  # of a deref
+    uint32_t variable
+    uint32_t slot
+    uint32_t dimension_first       # rows in Context.dimensions, outermost first
+    uint32_t dimension_count
+    bint outside                   # a constant index past the end
+
+cdef struct Context:
+    ShaderData *s
+    Cfg *cfg
+    uint32_t indirect_limit
+    uint32_t slot_count
+    vector[uint32_t] slot_base             # by variable
+    vector[uint8_t] kept                   # by slot: stays in memory
+    vector[uint8_t] whole                  # by variable: every slot is promoted
+    vector[Path] paths                     # by instruction
+    vector[Dimension] dimensions
+    unordered_map[uint64_t, uint32_t] definitions   # slot << 32 | block number -> value at its end (or phi_allowed)
+    vector[uint32_t] phis
+    vector[uint32_t] phi_slots
+    vector[uint32_t] phi_blocks            # block numbers
+    vector[uint32_t] undefs
+    unordered_map[uint32_t, uint32_t] undef_of_slot
+
+
+# ------------------------------------------------------------------------------------------------------------- analysis
+cdef bint _is_local(const ShaderData *s, uint32_t instruction) noexcept nogil:
+    return s.instructions.kind[instruction] == nir_deref and (
+        s.instructions.mode[instruction] & (mode_function_temp | mode_shader_temp)) != 0
+
+
+cdef void _number_slots(Context *c) noexcept nogil:
+    cdef ShaderData *s = c.s
+    cdef uint32_t variable, count
+    c.slot_base.assign(s.variables.table.count, <uint32_t>no_variable)
+    c.whole.assign(s.variables.table.count, 0)
+    c.slot_count = 0
+    for variable in range(s.variables.table.count):
+        if not s.variables.flags[variable] & 1:
+            continue
+        if not s.variables.mode[variable] & (mode_function_temp | mode_shader_temp):
+            continue
+        count = type_slots(s, s.variables.type[variable])
+        if count <= variable_slot_limit:
+            c.slot_base[variable] = c.slot_count
+            c.slot_count += count
+    c.kept.assign(c.slot_count, 0)
+
+
+cdef void _keep(Context *c, uint32_t first, uint32_t count) noexcept nogil:
+    cdef uint32_t i
+    for i in range(first, first + count):
+        c.kept[i] = 1
+
+
+cdef void _keep_variable(Context *c, uint32_t variable) noexcept nogil:
+    if variable != <uint32_t>no_variable and c.slot_base[variable] != <uint32_t>no_variable:
+        _keep(c, c.slot_base[variable], type_slots(c.s, c.s.variables.type[variable]))
+
+
+cdef void _trace_array(Context *c, uint32_t deref, uint32_t parent_type, Path *path) noexcept nogil:
+    """Extend a path by one array (matrix, vector) index."""
+    cdef ShaderData *s = c.s
+    cdef uint32_t index = source_value(s, deref, 1)
+    cdef bint is_vector = s.types.base[parent_type] != type_array and s.types.base[parent_type] != type_matrix
+    cdef uint32_t length = s.types.components[parent_type] if is_vector else s.types.length[parent_type]
+    cdef uint32_t stride = 1 if is_vector else type_slots(s, s.types.element[parent_type])
+    cdef uint32_t combinations = length
+    cdef uint32_t i
+    cdef Dimension dimension
+    if value_is_constant(s, index):
+        if constant_bits(s, index, 0) >= length:
+            path.outside = True
+        else:
+            path.slot += <uint32_t>constant_bits(s, index, 0) * stride
+        return
+    for i in range(path.dimension_count):
+        combinations *= c.dimensions[path.dimension_first + i].length
+    if not is_vector and combinations > c.indirect_limit:
+        # The outermost dynamic array stays in memory as a whole.
+        if path.dimension_count == 0:
+            _keep(c, path.slot, length * stride)
+        else:
+            _keep_variable(c, path.variable)
+    i = <uint32_t>c.dimensions.size()
+    if path.dimension_first + path.dimension_count != i:
+        # Another path grew in between: copy, so that each path is one run.
+        for i in range(path.dimension_count):
+            dimension = c.dimensions[path.dimension_first + i]
+            c.dimensions.push_back(dimension)
+        path.dimension_first = <uint32_t>c.dimensions.size() - path.dimension_count
+    dimension.index = index
+    dimension.stride = stride
+    dimension.length = length
+    c.dimensions.push_back(dimension)
+    path.dimension_count += 1
+
+
+cdef void _trace(Context *c, uint32_t deref) noexcept nogil:
+    """Compute the path of a deref from that of its parent."""
+    cdef ShaderData *s = c.s
+    cdef Path path
+    cdef uint32_t parent, parent_type
+    path.variable = <uint32_t>no_variable
+    path.slot = path.dimension_first = path.dimension_count = 0
+    path.outside = False
+    if s.instructions.opcode[deref] == deref_var:
+        if c.slot_base[s.instructions.data[deref]] != <uint32_t>no_variable:
+            path.variable = s.instructions.data[deref]
+            path.slot = c.slot_base[path.variable]
+            path.dimension_first = <uint32_t>c.dimensions.size()
+    elif s.instructions.opcode[deref] == deref_array or s.instructions.opcode[deref] == deref_struct:
+        parent = source_value(s, deref, 0)
+        path = c.paths[parent]
+        if path.variable != <uint32_t>no_variable:
+            parent_type = s.instructions.type[parent]
+            if s.instructions.opcode[deref] == deref_struct:
+                path.slot += member_slots(s, parent_type, s.instructions.data[deref])
+            else:
+                _trace_array(c, deref, parent_type, &path)
+    c.paths[deref] = path
+
+
+cdef bint _use_is_plain(const ShaderData *s, uint32_t user, uint32_t source) noexcept nogil:
+    """Whether a deref used as this source is only dereferenced further, loaded or stored to."""
+    if source != 0:
+        return False
+    if s.instructions.kind[user] == nir_deref:
+        return s.instructions.opcode[user] == deref_array or s.instructions.opcode[user] == deref_struct
+    return s.instructions.kind[user] == nir_intrinsic and (
+        s.instructions.opcode[user] == intrinsic_load_deref or s.instructions.opcode[user] == intrinsic_store_deref)
+
+
+cdef void _analyse(Context *c) noexcept nogil:
+    cdef ShaderData *s = c.s
+    cdef uint32_t number, block, i, k, instruction, value, variable
+    cdef Path none
+    none.variable = <uint32_t>no_variable
+    none.slot = none.dimension_first = none.dimension_count = 0
+    none.outside = False
+    _number_slots(c)
+    c.paths.assign(s.instructions.table.count, none)
+    for number in range(c.cfg.blocks.size()):
+        block = c.cfg.blocks[number]
+        for i in range(s.nodes.order_count[block]):
+            instruction = s.order.instruction[s.nodes.order_first[block] + i]
+            if _is_local(s, instruction):
+                _trace(c, instruction)
+            for k in range(s.instructions.source_count[instruction]):
+                value = source_value(s, instruction, k)
+                if s.instructions.kind[value] == nir_deref and not _use_is_plain(s, instruction, k):
+                    _keep_variable(c, c.paths[value].variable)
+    for variable in range(s.variables.table.count):
+        if c.slot_base[variable] == <uint32_t>no_variable:
+            continue
+        c.whole[variable] = 1
+        for i in range(type_slots(s, s.variables.type[variable])):
+            if c.kept[c.slot_base[variable] + i]:
+                c.whole[variable] = 0
+
+
+cdef bint _promoted(const Context *c, uint32_t deref) noexcept nogil:
+    """Whether what this deref points to has become values."""
+    if c.paths[deref].variable == <uint32_t>no_variable:
+        return False
+    return c.paths[deref].outside or not c.kept[c.paths[deref].slot]
+
+
+# ------------------------------------------------------------------------------------------------------------------ phis
+cdef uint32_t _combinations(const Context *c, const Path *path) noexcept nogil:
+    cdef uint32_t total = 1
+    cdef uint32_t i
+    for i in range(path.dimension_count):
+        total *= c.dimensions[path.dimension_first + i].length
+    return total
+
+
+cdef uint32_t _combination_slot(const Context *c, const Path *path, uint32_t combination) noexcept nogil:
+    """The slot at one combination of the dynamic indices; the innermost index runs fastest."""
+    cdef uint32_t slot = path.slot
+    cdef uint32_t i
+    cdef const Dimension *dimension
+    for i in range(path.dimension_count):
+        dimension = &c.dimensions[path.dimension_first + path.dimension_count - 1 - i]
+        slot += combination % dimension.length * dimension.stride
+        combination //= dimension.length
+    return slot
+
+
+cdef void _place(Context *c, vector[vector[uint32_t]] &stores) noexcept nogil:
+    """Mark the iterated dominance frontier of every slot's stores."""
+    cdef vector[uint32_t] stamp
+    cdef vector[uint32_t] work
+    cdef uint32_t slot, block, row, k, target
+    stamp.assign(c.cfg.blocks.size(), 0)
+    for slot in range(c.slot_count):
+        work.clear()
+        for k in range(stores[slot].size()):
+            work.push_back(stores[slot][k])
+        while not work.empty():
+            block = work.back()
+            work.pop_back()
+            for row in range(c.cfg.frontier_first[block], c.cfg.frontier_first[block + 1]):
+                target = c.cfg.frontier[row]
+                if stamp[target] == slot + 1:
+                    continue
+                stamp[target] = slot + 1
+                c.definitions[<uint64_t>slot << 32 | target] = <uint32_t>phi_allowed
+                work.push_back(target)
+
+
+cdef void _collect_stores(Context *c, vector[vector[uint32_t]] &stores) noexcept nogil:
+    cdef ShaderData *s = c.s
+    cdef uint32_t number, block, i, instruction, deref, k, n, slot, mask
+    stores.resize(c.slot_count)
+    for number in range(c.cfg.blocks.size()):
+        block = c.cfg.blocks[number]
+        for i in range(s.nodes.order_count[block]):
+            instruction = s.order.instruction[s.nodes.order_first[block] + i]
+            if s.instructions.kind[instruction] != nir_intrinsic or \
+                    s.instructions.opcode[instruction] != intrinsic_store_deref:
+                continue
+            deref = source_value(s, instruction, 0)
+            if not _promoted(c, deref) or c.paths[deref].outside:
+                continue
+            mask = intrinsic_index(s, instruction, index_write_mask)
+            for n in range(_combinations(c, &c.paths[deref])):
+                slot = _combination_slot(c, &c.paths[deref], n)
+                for k in range(s.instructions.components[source_value(s, instruction, 1)]):
+                    if mask >> k & 1 and (stores[slot + k].empty() or stores[slot + k].back() != number):
+                        stores[slot + k].push_back(number)
+
+
+cdef uint32_t _undef(Context *c, uint32_t slot, int bit_size) except 0 nogil:
+    cdef uint32_t value
+    if c.undef_of_slot.count(slot):
+        return c.undef_of_slot[slot]
+    value = nir_undefined(c.s, 1, bit_size)
+    c.undefs.push_back(value)
+    c.undef_of_slot[slot] = value
+    return value
+
+
+cdef uint32_t _read(Context *c, uint32_t slot, uint32_t block, int bit_size) except 0 nogil:
+    """The value of a slot here (while `block` is being written) or at its end (afterwards)."""
+    cdef uint64_t high = <uint64_t>slot << 32
+    cdef uint32_t value = 0
+    cdef uint32_t number = block
+    cdef uint32_t count
+    while True:
+        if c.definitions.count(high | number):
+            value = c.definitions[high | number]
+            break
+        if c.cfg.immediate_dominator[number] < 0:
+            value = _undef(c, slot, bit_size)
+            break
+        number = <uint32_t>c.cfg.immediate_dominator[number]
+    if value == <uint32_t>phi_allowed:
+        count = c.cfg.predecessor_first[number + 1] - c.cfg.predecessor_first[number]
+        value = nir_instruction_new(c.s, nir_phi, 0, 1, bit_size, count)
+        c.phis.push_back(value)
+        c.phi_slots.push_back(slot)
+        c.phi_blocks.push_back(number)
+        c.definitions[high | number] = value
+    if number != block:
+        c.definitions[high | block] = value
+    return value
+
+
+cdef int _fill_phis(Context *c) except -1 nogil:
+    """Give every phi its operands; reading them may ask for further phis."""
+    cdef ShaderData *s = c.s
+    cdef size_t n = 0
+    cdef uint32_t first, row, phi, value, predecessor
+    while n < c.phis.size():
+        phi = c.phis[n]
+        first = c.cfg.predecessor_first[c.phi_blocks[n]]
+        for row in range(first, c.cfg.predecessor_first[c.phi_blocks[n] + 1]):
+            predecessor = c.cfg.predecessors[row]
+            value = _read(c, c.phi_slots[n], predecessor, s.instructions.bit_size[phi])
+            s.sources.value[s.instructions.source_first[phi] + row - first] = value
+            s.sources.swizzle[s.instructions.source_first[phi] + row - first] = c.cfg.blocks[predecessor]
+        n += 1
+    return 0
+
+
+# --------------------------------------------------------------------------------------------------------------- rewrite
+cdef uint32_t _select(Lowering *b, uint32_t index, uint32_t *values, uint32_t low, uint32_t high) except 0 nogil:
+    """values[index] as a balanced tree of selections."""
+    cdef uint32_t middle, left, right
+    if high - low == 1:
+        return values[low]
+    middle = (low + high) // 2
+    left = _select(b, index, values, low, middle)
+    right = _select(b, index, values, middle, high)
+    if left == right:
+        return left
+    return alu3(b, alu_bcsel, alu2_constant(b, alu_ult, index, middle), left, right)
+
+
+cdef uint32_t _load_slot(Lowering *b, Context *c, const Path *path, uint32_t offset, int bit_size) except 0 nogil:
+    cdef vector[uint32_t] values
+    cdef uint32_t n, d, length, kept
+    cdef uint32_t block = c.s.nodes.index[b.block]
+    for n in range(_combinations(c, path)):
+        values.push_back(_read(c, _combination_slot(c, path, n) + offset, block, bit_size))
+    for d in range(path.dimension_count):
+        length = c.dimensions[path.dimension_first + path.dimension_count - 1 - d].length
+        kept = <uint32_t>values.size() // length
+        for n in range(kept):
+            values[n] = _select(b, lowered(b, c.dimensions[path.dimension_first + path.dimension_count - 1 - d].index),
+                                &values[n * length], 0, length)
+        values.resize(kept)
+    return values[0]
+
+
+cdef uint32_t _load(Lowering *b, Context *c, uint32_t load) except? 0xffffffffU nogil:
+    cdef ShaderData *s = b.s
+    cdef Path path = c.paths[source_value(s, load, 0)]
+    cdef int components = s.instructions.components[load]
+    cdef int bit_size = s.instructions.bit_size[load]
+    cdef uint32_t[16] values
+    cdef int i
+    for i in range(components):
+        if path.outside:
+            values[i] = _undef(c, 0xffffff00U + bit_size, bit_size)
+        else:
+            values[i] = _load_slot(b, c, &path, i, bit_size)
+    return vector_of(b, values, components)
+
+
+cdef uint32_t _chosen(Lowering *b, Context *c, const Path *path, uint32_t combination) except? 0xffffffffU nogil:
+    """The condition that the dynamic indices make this combination."""
+    cdef uint32_t condition = 0
+    cdef uint32_t d, term
+    cdef Dimension dimension
+    for d in range(path.dimension_count):
+        dimension = c.dimensions[path.dimension_first + path.dimension_count - 1 - d]
+        term = alu2_constant(b, alu_ieq, lowered(b, dimension.index), combination % dimension.length)
+        condition = alu2(b, alu_iand, condition, term) if condition else term
+        combination //= dimension.length
+    return condition
+
+
+cdef int _store(Lowering *b, Context *c, uint32_t store) except -1 nogil:
+    cdef ShaderData *s = b.s
+    cdef Path path = c.paths[source_value(s, store, 0)]
+    cdef uint32_t value = source_value(s, store, 1)
+    cdef uint32_t mask = intrinsic_index(s, store, index_write_mask)
+    cdef uint32_t block = s.nodes.index[b.block]
+    cdef int components = s.instructions.components[value]
+    cdef int bit_size = s.instructions.bit_size[value]
+    cdef uint32_t[16] parts
+    cdef uint32_t n, slot, condition, old, new
+    cdef int i
+    if path.outside:
+        return 0
+    for i in range(components):
+        if mask >> i & 1:
+            parts[i] = component(b, value, i)
+    for n in range(_combinations(c, &path)):
+        slot = _combination_slot(c, &path, n)
+        condition = _chosen(b, c, &path, n)
+        for i in range(components):
+            if not mask >> i & 1:
+                continue
+            new = parts[i]
+            if condition:
+                old = _read(c, slot + i, block, bit_size)
+                new = alu3(b, alu_bcsel, condition, new, old)
+            c.definitions[<uint64_t>(slot + i) << 32 | block] = new
+    return 0
+
+
+cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+    cdef ShaderData *s = b.s
+    cdef Context *c = <Context *>b.context
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef uint32_t deref
+    if s.instructions.kind[instruction] == nir_deref:
+        if c.paths[instruction].variable != <uint32_t>no_variable and c.whole[c.paths[instruction].variable]:
+            return <uint32_t>lower_remove
+        return lower_keep
+    if s.instructions.kind[instruction] != nir_intrinsic:
+        return lower_keep
+    if opcode != intrinsic_load_deref and opcode != intrinsic_store_deref:
+        return lower_keep
+    deref = source_value(s, instruction, 0)
+    if not _promoted(c, deref):
+        return lower_keep
+    if opcode == intrinsic_load_deref:
+        return _load(b, c, instruction)
+    _store(b, c, instruction)
+    return <uint32_t>lower_remove
+
+
+cdef int _prepend(Context *c) except -1 nogil:
+    """Put the new phis and undefs where they belong."""
+    cdef ShaderData *s = c.s
+    cdef ShaderRewrite rewrite
+    cdef vector[vector[uint32_t]] heads
+    cdef uint32_t number, block, i
+    cdef size_t n
+    heads.resize(c.cfg.blocks.size())
+    for n in range(c.phis.size()):
+        heads[c.phi_blocks[n]].push_back(c.phis[n])
+    for n in range(c.undefs.size()):
+        heads[0].push_back(c.undefs[n])
+    shader_rewrite_begin(&rewrite, s)
+    for number in range(c.cfg.blocks.size()):
+        block = c.cfg.blocks[number]
+        shader_rewrite_block(&rewrite, block)
+        for n in range(heads[number].size()):
+            shader_rewrite_emit(&rewrite, heads[number][n])
+        for i in range(s.nodes.order_count[block]):
+            shader_rewrite_emit(&rewrite, s.order.instruction[s.nodes.order_first[block] + i])
+    return shader_rewrite_end(&rewrite)
+
+
+cdef bint vars_to_ssa_run(ShaderData *s, uint32_t indirect_limit) except -1 nogil:
+    cdef Context c
+    cdef Cfg cfg
+    cdef vector[vector[uint32_t]] stores
+    cdef uint32_t variable
+    cdef bint progress
+    cfg_build(&cfg, s)
+    cfg_dominance(&cfg, s)
+    cfg_frontiers(&cfg)
+    c.s = s
+    c.cfg = &cfg
+    c.indirect_limit = indirect_limit
+    _analyse(&c)
+    if c.slot_count == 0:
+        return False
+    _collect_stores(&c, stores)
+    _place(&c, stores)
+    progress = lowering_run(s, _lower, &c)
+    _fill_phis(&c)
+    if not c.phis.empty() or not c.undefs.empty():
+        _prepend(&c)
+    for variable in range(s.variables.table.count):
+        if c.slot_base[variable] != <uint32_t>no_variable and c.whole[variable]:
+            s.variables.flags[variable] &= 0xfffffffeU
+            progress = True
+    return progress
+
+
+def run(Shader shader, options=None):
+    """Promote local variables; option ``indirect_limit``: elements of an array that may be selected from (0)."""
+    cdef uint32_t limit = (options or {}).get("indirect_limit", 0)
+    cdef bint progress
+    with nogil:
+        progress = vars_to_ssa_run(&shader.data, limit)
+    return progress
