@@ -256,6 +256,18 @@ cdef uint32_t _materialise(Lowering *b, const Address *a) except? 0xffffffffU no
     return _offset_value(b, a, 0)
 
 
+cdef uint32_t _as_value(Lowering *b, Context *c, uint32_t deref) except? 0xffffffffU nogil:
+    """Materialise a deref; later derefs and accesses, renamed to the value, find its address under the value's id."""
+    cdef Address a = c.addresses[deref]
+    cdef Address none
+    cdef uint32_t value = _materialise(b, &a)
+    none.mode = 0
+    if value >= c.addresses.size():
+        c.addresses.resize(value + 1, none)
+    c.addresses[value] = a
+    return value
+
+
 # ---------------------------------------------------------------------------------------------------------------- accesses
 cdef void _set_alignment(ShaderData *s, uint32_t instruction, const Address *a, int64_t extra) noexcept nogil:
     intrinsic_set_index(s, instruction, index_align_mul, a.align_mul)
@@ -457,14 +469,13 @@ cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogi
             return lower_keep
         _trace(b, c, instruction)
         if c.as_value[instruction]:
-            return _materialise(b, &c.addresses[instruction])
+            return _as_value(b, c, instruction)
         return <uint32_t>lower_remove
     if s.instructions.kind[instruction] != nir_intrinsic:
         return lower_keep
     if opcode not in (intrinsic_load_deref, intrinsic_store_deref, intrinsic_deref_atomic, intrinsic_deref_atomic_swap,
                       intrinsic_deref_buffer_array_length):
         return lower_keep
-    # A materialised deref was renamed in the sources; its address is under the old name, which as_value leaves there.
     deref = source_value(s, instruction, 0)
     if deref >= c.addresses.size() or c.addresses[deref].mode == 0:
         return lower_keep

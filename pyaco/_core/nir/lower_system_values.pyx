@@ -26,6 +26,7 @@ from nir_opcodes cimport (
     intrinsic_load_vector_arg_amd, intrinsic_load_workgroup_id, intrinsic_load_workgroup_size, intrinsic_mbcnt_amd,
     intrinsic_read_first_invocation,
 )
+from pyaco._core.ir.program cimport gfx12
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, argument_local_ids, argument_num_workgroups, argument_workgroup_id, deref_array, deref_var,
     intrinsic_set_index, mode_system_value, nir_deref, nir_intrinsic, source_value,
@@ -183,21 +184,30 @@ cdef uint32_t _index_of(Lowering *b, const Context *c) except? 0xffffffffU nogil
     return c.local_id[0]
 
 
+cdef uint32_t _group(Lowering *b, int dimension) except? 0xffffffffU nogil:
+    """One workgroup id; GFX12 packs y and z."""
+    cdef uint32_t value = _load_argument(b, argument_workgroup_id, dimension, intrinsic_load_scalar_arg_amd, 1)
+    if b.s.info.gfx_level < gfx12 or dimension == 0 or \
+            _argument(b.s, argument_workgroup_id, dimension) == 0xffffffffU:
+        return value
+    if dimension == 1:
+        return alu2_constant(b, alu_iand, value, 0xffff)
+    return alu2_constant(b, alu_ushr, value, 16)
+
+
 cdef uint32_t _workgroup_id(Lowering *b) except? 0xffffffffU nogil:
     cdef uint32_t[3] ids
     cdef int i
     for i in range(3):
-        ids[i] = _load_argument(b, argument_workgroup_id, i, intrinsic_load_scalar_arg_amd, 1)
+        ids[i] = _group(b, i)
     return vector_of(b, ids, 3)
 
 
 cdef uint32_t _global_id(Lowering *b, Context *c) except? 0xffffffffU nogil:
     cdef uint32_t[3] ids
-    cdef uint32_t group
     cdef int i
     for i in range(3):
-        group = _load_argument(b, argument_workgroup_id, i, intrinsic_load_scalar_arg_amd, 1)
-        ids[i] = alu2_constant(b, alu_imul, group, b.s.info.workgroup_size[i])
+        ids[i] = alu2_constant(b, alu_imul, _group(b, i), b.s.info.workgroup_size[i])
         ids[i] = alu2(b, alu_iadd, ids[i], c.local_id[i])
     return vector_of(b, ids, 3)
 

@@ -1,0 +1,137 @@
+"""Loop-closed SSA: a value defined in a loop is used outside it only through a phi in the block behind the loop.
+
+Constants and undefined values get a copy behind the loop instead. Guarantees: for every use, the loop that defines the
+value contains the use. As Mesa's nir_convert_to_lcssa; the form is due to Zadeck, see "Loop-closed SSA form" in the GCC
+internals manual.
+"""
+from libc.stdint cimport uint32_t, uint64_t
+from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+from pyaco._core.ir.shader cimport (
+    Shader, ShaderData, ShaderRewrite, block_walk_next, nir_instruction_new, nir_load_const, nir_phi, nir_undef,
+    node_block, node_first_block, node_if, node_walk_next, shader_rewrite_begin, shader_rewrite_block,
+    shader_rewrite_emit, shader_rewrite_end, source_swizzle, source_value,
+)
+from pyaco._core.nir.dominance cimport Cfg, cfg_build, node_loop_around
+
+cdef struct Context:
+    ShaderData *s
+    Cfg cfg
+    vector[uint32_t] loop_of                        # by node: the loop around it, 0 none
+    unordered_map[uint64_t, uint32_t] closed        # value << 32 | loop -> the value behind the loop
+    vector[vector[uint32_t]] phis                   # by block number: to be put first
+    vector[vector[uint32_t]] copies                 # by block number: after the phis
+
+
+cdef uint32_t _loop_of_value(const Context *c, uint32_t value) noexcept nogil:
+    return c.loop_of[c.s.instructions.block[value]]
+
+
+cdef bint _contains(const Context *c, uint32_t outer, uint32_t inner) noexcept nogil:
+    while inner and inner != outer:
+        inner = c.loop_of[inner]
+    return inner == outer
+
+
+cdef uint32_t _close(Context *c, uint32_t value, uint32_t loop) except 0 nogil:
+    """The value as seen right behind a loop."""
+    cdef ShaderData *s = c.s
+    cdef uint64_t key = <uint64_t>value << 32 | loop
+    cdef uint32_t exit, number, first, count, i, row
+    if c.closed.count(key):
+        return c.closed[key]
+    exit = s.nodes.next[loop]
+    number = s.nodes.index[exit]
+    if s.instructions.kind[value] == nir_load_const or s.instructions.kind[value] == nir_undef:
+        row = nir_instruction_new(s, s.instructions.kind[value], 0, s.instructions.components[value],
+                                  s.instructions.bit_size[value], 0)
+        s.instructions.data[row] = s.instructions.data[value]
+        c.copies[number].push_back(row)
+    else:
+        first = c.cfg.predecessor_first[number]
+        count = c.cfg.predecessor_first[number + 1] - first
+        row = nir_instruction_new(s, nir_phi, 0, s.instructions.components[value], s.instructions.bit_size[value],
+                                  count)
+        for i in range(count):
+            s.sources.value[s.instructions.source_first[row] + i] = value
+            s.sources.swizzle[s.instructions.source_first[row] + i] = c.cfg.blocks[c.cfg.predecessors[first + i]]
+        c.phis[number].push_back(row)
+    s.instructions.block[row] = exit
+    c.closed[key] = row
+    return row
+
+
+cdef uint32_t _seen_from(Context *c, uint32_t value, uint32_t loop) except? 0xffffffffU nogil:
+    """The value to use inside `loop` (0: outside all)."""
+    cdef uint32_t own = _loop_of_value(c, value)
+    while own and not _contains(c, own, loop):
+        value = _close(c, value, own)
+        own = c.loop_of[own]
+    return value
+
+
+cdef int _visit(Context *c, uint32_t instruction, uint32_t block) except -1 nogil:
+    cdef ShaderData *s = c.s
+    cdef uint32_t row = s.instructions.source_first[instruction]
+    cdef uint32_t k, place, value
+    for k in range(s.instructions.source_count[instruction]):
+        place = <uint32_t>source_swizzle(s, instruction, k) if s.instructions.kind[instruction] == nir_phi else block
+        value = _seen_from(c, s.sources.value[row + k], c.loop_of[place])
+        s.sources.value[row + k] = value
+    return 0
+
+
+cdef bint convert_to_lcssa_run(ShaderData *s) except -1 nogil:
+    cdef Context c
+    cdef ShaderRewrite rewrite
+    cdef uint32_t node = 1
+    cdef uint32_t number, block, i, n, instruction
+    cdef size_t k
+    c.s = s
+    cfg_build(&c.cfg, s)
+    c.loop_of.assign(s.nodes.table.count, 0)
+    c.phis.resize(c.cfg.blocks.size())
+    c.copies.resize(c.cfg.blocks.size())
+    while node:
+        c.loop_of[node] = node_loop_around(s, node)
+        node = node_walk_next(s, node)
+    for number in range(c.cfg.blocks.size()):
+        block = c.cfg.blocks[number]
+        for i in range(s.nodes.order_count[block]):
+            _visit(&c, s.order.instruction[s.nodes.order_first[block] + i], block)
+    node = 1
+    while node:
+        if s.nodes.kind[node] == node_if:
+            n = _seen_from(&c, s.nodes.condition[node], c.loop_of[node])
+            s.nodes.condition[node] = n
+        node = node_walk_next(s, node)
+    if c.closed.empty():
+        return False
+    shader_rewrite_begin(&rewrite, s)
+    for number in range(c.cfg.blocks.size()):
+        block = c.cfg.blocks[number]
+        shader_rewrite_block(&rewrite, block)
+        for k in range(c.phis[number].size()):
+            shader_rewrite_emit(&rewrite, c.phis[number][k])
+        n = 0
+        while n < s.nodes.order_count[block]:
+            instruction = s.order.instruction[s.nodes.order_first[block] + n]
+            if s.instructions.kind[instruction] != nir_phi:
+                break
+            shader_rewrite_emit(&rewrite, instruction)
+            n += 1
+        for k in range(c.copies[number].size()):
+            shader_rewrite_emit(&rewrite, c.copies[number][k])
+        for i in range(n, s.nodes.order_count[block]):
+            shader_rewrite_emit(&rewrite, s.order.instruction[s.nodes.order_first[block] + i])
+    shader_rewrite_end(&rewrite)
+    return True
+
+
+def run(Shader shader, options=None):
+    """Close loops."""
+    cdef bint progress
+    with nogil:
+        progress = convert_to_lcssa_run(&shader.data)
+    return progress

@@ -1,0 +1,244 @@
+"""The ABI: which arguments a compute shader gets, in which registers, and the layout of its descriptor sets.
+
+Needs: system values as ``load_*`` intrinsics (``lower_system_values`` stage "inputs"), explicit I/O, dead code gone.
+Guarantees: ``shader.arguments`` and ``shader.metadata["abi"]`` as docs/architecture.md describes them. Descriptor sets
+follow the shader's own variables unless ``metadata["descriptor_layout"]`` gives ``{set: {binding: (type, count)}}``.
+
+Sources: AMD RDNA2 ISA, section 3.12 and LLVM's AMDGPU usage, "Initial kernel execution state" (order of user SGPRs,
+workgroup ids, packed local ids on GFX11, ttmp registers on GFX12).
+"""
+from libc.stdint cimport uint8_t, uint32_t
+from libcpp.vector cimport vector
+
+from nir_opcodes cimport (
+    index_base, index_desc_set, intrinsic_load_global_invocation_id, intrinsic_load_local_invocation_id,
+    intrinsic_load_local_invocation_index, intrinsic_load_num_workgroups, intrinsic_load_push_constant,
+    intrinsic_load_subgroup_id, intrinsic_load_workgroup_id, intrinsic_vulkan_resource_index,
+)
+from pyaco._core.common.table cimport table_append
+from pyaco._core.ir.program cimport gfx10, gfx11, gfx12
+from pyaco._core.ir.shader cimport (
+    Shader, ShaderData, argument_descriptor_set, argument_local_ids, argument_num_workgroups, argument_push_constants,
+    argument_scratch_address, argument_scratch_wave_offset, argument_workgroup_id, intrinsic_index, mode_push_constant,
+    mode_ssbo, mode_ubo, nir_alu, nir_intrinsic, source_swizzle, source_value, swizzle_component, type_array,
+)
+from pyaco._core.nir.types cimport type_bytes
+from nir_opcodes cimport alu_input_sizes_flat, alu_max_inputs
+
+from pyaco.errors import InputError, UnsupportedError
+
+cdef enum:
+    all_components = 7
+    ttmp7 = 115                    # SGPR numbers of trap temporaries
+    ttmp9 = 117
+
+cdef struct Uses:
+    uint32_t workgroup_id          # bit per dimension
+    uint32_t local_id
+    bint local_index
+    bint num_workgroups
+    bint push_constants
+    vector[uint32_t] sets
+
+
+cdef uint32_t _used_by(const ShaderData *s, uint32_t user, uint32_t source) noexcept nogil:
+    """Components (of the first three) that one source reads."""
+    cdef uint32_t mask = 0
+    cdef uint32_t i, width
+    if s.instructions.kind[user] != nir_alu:
+        return all_components
+    width = alu_input_sizes_flat[<int>s.instructions.opcode[user] * alu_max_inputs + source]
+    if width == 0:
+        width = s.instructions.components[user]
+    for i in range(width):
+        mask |= 1 << swizzle_component(source_swizzle(s, user, source), i)
+    return mask
+
+
+cdef void _note_use(const ShaderData *s, Uses *uses, uint32_t value, uint32_t mask) noexcept nogil:
+    cdef int opcode = s.instructions.opcode[value]
+    if s.instructions.kind[value] != nir_intrinsic:
+        return
+    if opcode == intrinsic_load_workgroup_id or opcode == intrinsic_load_global_invocation_id:
+        uses.workgroup_id |= mask
+    if opcode == intrinsic_load_local_invocation_id or opcode == intrinsic_load_global_invocation_id:
+        uses.local_id |= mask
+
+
+cdef void _collect(const ShaderData *s, Uses *uses) noexcept nogil:
+    cdef uint32_t i, k, instruction
+    cdef int opcode
+    uses.workgroup_id = uses.local_id = 0
+    uses.local_index = uses.num_workgroups = uses.push_constants = False
+    for i in range(s.order.table.count):
+        instruction = s.order.instruction[i]
+        for k in range(s.instructions.source_count[instruction]):
+            _note_use(s, uses, source_value(s, instruction, k), _used_by(s, instruction, k))
+        if s.instructions.kind[instruction] != nir_intrinsic:
+            continue
+        opcode = s.instructions.opcode[instruction]
+        if opcode == intrinsic_load_local_invocation_index or opcode == intrinsic_load_subgroup_id:
+            uses.local_index = True
+        elif opcode == intrinsic_load_num_workgroups:
+            uses.num_workgroups = True
+        elif opcode == intrinsic_load_push_constant:
+            uses.push_constants = True
+        elif opcode == intrinsic_vulkan_resource_index:
+            uses.sets.push_back(<uint32_t>intrinsic_index(s, instruction, index_desc_set))
+    if uses.local_index:
+        uses.local_id |= all_components
+
+
+cdef uint32_t _declare(ShaderData *s, uint32_t kind, uint32_t detail, uint32_t first, uint32_t count,
+                       bint is_vgpr) except? 0xffffffffU:
+    cdef uint32_t row = table_append(&s.arguments.table)
+    s.arguments.kind[row] = kind
+    s.arguments.detail[row] = detail
+    s.arguments.first[row] = first
+    s.arguments.count[row] = count
+    s.arguments.is_vgpr[row] = is_vgpr
+    return row
+
+
+cdef dict _reflected_bindings(Shader shader):
+    """``{set: {binding: (type, count)}}`` of the buffer variables."""
+    cdef ShaderData *s = &shader.data
+    cdef uint32_t variable, type, count
+    sets = {}
+    for variable in range(s.variables.table.count):
+        if not s.variables.mode[variable] & (mode_ubo | mode_ssbo):
+            continue
+        type = s.variables.type[variable]
+        count = 1
+        while s.types.base[type] == type_array:
+            count *= s.types.length[type]
+            type = s.types.element[type]
+        bindings = sets.setdefault(s.variables.set[variable], {})
+        kind = "uniform_buffer" if s.variables.mode[variable] == mode_ubo else "storage_buffer"
+        known = bindings.get(s.variables.binding[variable])
+        if known is None or (known[1] and known[1] < count):
+            bindings[s.variables.binding[variable]] = (kind, count)
+    return sets
+
+
+def descriptor_layout(bindings):
+    """Layout of one set, ``{"size", "bindings": {binding: {"offset", "stride", "count", "type"}}}``.
+
+    Parameters
+    ----------
+    bindings : dict
+        ``{binding: (type, count)}``; a count of 0 is a runtime-sized array, which must be the last binding.
+    """
+    offset = 0
+    out = {}
+    for place, (binding, (kind, count)) in enumerate(sorted(bindings.items())):
+        if count == 0 and place != len(bindings) - 1:
+            raise UnsupportedError(f"binding {binding} is a runtime-sized descriptor array and not the last of its set")
+        if kind not in ("uniform_buffer", "storage_buffer"):
+            raise UnsupportedError(f"descriptors of type {kind}")
+        offset = (offset + 15) & ~15
+        out[binding] = {"offset": offset, "stride": 16, "count": count, "type": kind}
+        offset += 16 * count
+    return {"size": offset, "bindings": out}
+
+
+cdef uint32_t _push_constant_bytes(const ShaderData *s) noexcept:
+    cdef uint32_t variable, size
+    cdef uint32_t best = s.info.push_constant_bytes
+    for variable in range(s.variables.table.count):
+        if s.variables.mode[variable] == mode_push_constant:
+            size = type_bytes(s, s.variables.type[variable])
+            best = size if size > best else best
+    return best
+
+
+cdef int _float_mode(const ShaderData *s) noexcept:
+    """MODE's float bits: round 32, round 16/64, denormals 32, denormals 16/64 (two bits each).
+
+    Denormals of 32 bits are flushed and those of 16 and 64 kept unless the module asks otherwise, as RADV does.
+    """
+    cdef uint32_t controls = s.info.float_controls
+    cdef int mode = 0xc0
+    if controls & 2:
+        mode |= 0x30
+    if controls & (8 | 32) and not controls & (1 | 4):
+        mode &= ~0xc0
+    if controls & 8192:
+        mode |= 3
+    if controls & (4096 | 16384):
+        mode |= 0xc
+    return mode
+
+
+def run(Shader shader, options=None):
+    """Declare the arguments."""
+    cdef ShaderData *s = &shader.data
+    cdef Uses uses
+    cdef uint32_t next_sgpr = 0
+    cdef uint32_t dimensions = 0
+    cdef uint32_t i
+    if s.info.wave_size not in (32, 64):
+        raise InputError(f"wave size {s.info.wave_size}")
+    _collect(s, &uses)
+    s.arguments.table.count = 0
+    user_sgprs = []
+
+    def user(kind, argument, count, detail=0):
+        nonlocal next_sgpr
+        _declare(s, argument, detail, next_sgpr, count, False)
+        record = {"kind": kind, "first": next_sgpr, "count": count}
+        if kind == "descriptor_set":
+            record["set"] = detail
+        user_sgprs.append(record)
+        next_sgpr += count
+
+    # GFX9 and GFX10: register allocation may still come to need scratch for spilling.
+    scratch = s.info.gfx_level < gfx11
+    if scratch:
+        user("scratch_address", argument_scratch_address, 2)
+    for number in sorted(set(uses.sets)):
+        user("descriptor_set", argument_descriptor_set, 1, number)
+    if uses.push_constants:
+        user("push_constants", argument_push_constants, 1)
+    if uses.num_workgroups:
+        user("num_workgroups", argument_num_workgroups, 3)
+    user_count = next_sgpr
+    for i in range(3):
+        if not uses.workgroup_id >> i & 1:
+            continue
+        if s.info.gfx_level >= gfx12:
+            _declare(s, argument_workgroup_id, i, ttmp9 if i == 0 else ttmp7, 1, False)
+        else:
+            _declare(s, argument_workgroup_id, i, next_sgpr, 1, False)
+            next_sgpr += 1
+    if scratch:
+        _declare(s, argument_scratch_wave_offset, 0, next_sgpr, 1, False)
+    for i in range(3):
+        if uses.local_id >> i & 1 and s.info.workgroup_size[i] != 1:
+            dimensions = i + 1
+    packed = s.info.gfx_level >= gfx11
+    if dimensions:
+        _declare(s, argument_local_ids, packed, 0, 1 if packed else dimensions, True)
+    s.info.push_constant_bytes = _push_constant_bytes(s)
+    layouts = shader.metadata.get("descriptor_layout") or _reflected_bindings(shader)
+    shader.metadata["abi"] = {
+        "user_sgprs": user_sgprs,
+        "user_sgpr_count": user_count,
+        "workgroup_id_mask": uses.workgroup_id & 7,
+        "scratch_wave_offset": scratch,
+        "local_id_components": max(dimensions, 1),
+        "wave_size": s.info.wave_size,
+        "workgroup_size": [s.info.workgroup_size[0], s.info.workgroup_size[1], s.info.workgroup_size[2]],
+        "float_mode": _float_mode(s),
+        "lds_bytes": s.info.shared_bytes,
+        "scratch_bytes_per_lane": s.info.scratch_bytes,
+        "num_sgprs": 0,
+        "num_vgprs": 0,
+        "push_constant_bytes": s.info.push_constant_bytes if uses.push_constants else 0,
+        "address32_hi": s.info.address32_hi,
+        "descriptor_sets": {number: descriptor_layout(bindings) for number, bindings in sorted(layouts.items())},
+    }
+    for number in sorted(set(uses.sets)):
+        if number not in shader.metadata["abi"]["descriptor_sets"]:
+            raise InputError(f"descriptor set {number} is used and has no layout")
+    return True

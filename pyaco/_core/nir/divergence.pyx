@@ -1,0 +1,233 @@
+"""Divergence analysis: which values may differ between the lanes of a wave.
+
+Needs: loops in LCSSA form, so that a value that leaves a loop does so through a phi.
+Guarantees: flag ``nir_divergent`` on every such value; ``Nodes.divergent`` of an if whose condition is divergent and of
+a loop that some lanes may leave earlier than others; ``info.divergence_valid``.
+
+Flags only ever go from uniform to divergent, and the walk over the node tree is repeated until nothing changes. A phi
+behind an if is divergent when the condition is and its operands differ; one behind a loop when lanes leave in different
+iterations; one at a loop's head when lanes may come from different continues. After a continue that only some lanes
+take, the rest of the loop's body runs for some of them only, so a later break is divergent too. The rules are those of
+Mesa's nir_divergence_analysis; see also Karrenberg and Hack, "Whole-Function Vectorization", 2011.
+"""
+from libc.stdint cimport uint16_t, uint32_t, uint8_t
+from libcpp.vector cimport vector
+
+from nir_opcodes cimport (
+    index_cluster_size, intrinsic_deref_atomic, intrinsic_deref_atomic_swap, intrinsic_flags,
+    intrinsic_global_atomic, intrinsic_global_atomic_amd, intrinsic_global_atomic_swap,
+    intrinsic_global_atomic_swap_amd, intrinsic_load_deref, intrinsic_load_scratch, intrinsic_read_first_invocation,
+    intrinsic_reduce, intrinsic_shared_atomic, intrinsic_shared_atomic_swap, intrinsic_ssbo_atomic,
+    intrinsic_ssbo_atomic_swap,
+)
+from pyaco._core.ir.shader cimport (
+    Shader, ShaderData, intrinsic_index, jump_break, jump_continue, mode_function_temp, mode_shader_temp, nir_deref,
+    nir_divergent, nir_intrinsic, nir_jump, nir_phi, nir_undef, node_block, node_if, node_loop, source_swizzle,
+    source_value,
+)
+from pyaco._core.nir.dominance cimport block_ends_in_jump
+
+cdef struct State:
+    bint some_lanes                # only some of the lanes that entered the loop's iteration run here
+    bint divergent_break
+    bint divergent_continue
+
+cdef struct Context:
+    ShaderData *s
+    bint changed
+    vector[uint8_t] loop_break     # by loop node
+    vector[uint8_t] loop_continue
+
+
+cdef bint _divergent(const ShaderData *s, uint32_t value) noexcept nogil:
+    return (s.instructions.flags[value] & nir_divergent) != 0
+
+
+cdef bint _any_source(const ShaderData *s, uint32_t instruction) noexcept nogil:
+    cdef uint32_t k
+    for k in range(s.instructions.source_count[instruction]):
+        if _divergent(s, source_value(s, instruction, k)):
+            return True
+    return False
+
+
+cdef bint _of_intrinsic(const ShaderData *s, uint32_t instruction) noexcept nogil:
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef uint32_t cluster, deref
+    if intrinsic_flags[opcode] & 4:
+        return True
+    if intrinsic_flags[opcode] & 8:
+        return False
+    if opcode in (intrinsic_load_scratch, intrinsic_deref_atomic, intrinsic_deref_atomic_swap, intrinsic_ssbo_atomic,
+                  intrinsic_ssbo_atomic_swap, intrinsic_shared_atomic, intrinsic_shared_atomic_swap,
+                  intrinsic_global_atomic, intrinsic_global_atomic_swap, intrinsic_global_atomic_amd,
+                  intrinsic_global_atomic_swap_amd):
+        return True
+    if opcode == intrinsic_reduce:
+        cluster = intrinsic_index(s, instruction, index_cluster_size)
+        return cluster != 0 and cluster < s.info.wave_size
+    if opcode == intrinsic_load_deref:
+        deref = source_value(s, instruction, 0)
+        if s.instructions.mode[deref] & (mode_function_temp | mode_shader_temp):
+            return True
+    return _any_source(s, instruction)
+
+
+cdef bint _operands_differ(const ShaderData *s, uint32_t phi) noexcept nogil:
+    """Whether a phi has two different operands that are defined."""
+    cdef uint32_t k, value
+    cdef uint32_t first = 0
+    for k in range(s.instructions.source_count[phi]):
+        value = source_value(s, phi, k)
+        if s.instructions.kind[value] == nir_undef:
+            continue
+        if first and value != first:
+            return True
+        first = value
+    return False
+
+
+cdef bint _inside(const ShaderData *s, uint32_t node, uint32_t loop) noexcept nogil:
+    while node and node != loop:
+        node = s.nodes.parent[node]
+    return node == loop
+
+
+cdef bint _of_exit_phi(const Context *c, uint32_t phi, uint32_t loop) noexcept nogil:
+    cdef const ShaderData *s = c.s
+    cdef uint32_t k, value
+    if _any_source(s, phi):
+        return True
+    if not c.loop_break[loop]:
+        return False
+    if _operands_differ(s, phi):
+        return True
+    for k in range(s.instructions.source_count[phi]):
+        value = source_value(s, phi, k)
+        if s.instructions.kind[value] != nir_undef and _inside(s, s.instructions.block[value], loop):
+            return True
+    return False
+
+
+cdef bint _of_header_phi(const Context *c, uint32_t phi, uint32_t loop) noexcept nogil:
+    cdef const ShaderData *s = c.s
+    cdef uint32_t k, value
+    cdef uint32_t first = 0
+    if _any_source(s, phi):
+        return True
+    if not c.loop_continue[loop]:
+        return False
+    for k in range(s.instructions.source_count[phi]):
+        if not _inside(s, <uint32_t>source_swizzle(s, phi, k), loop):
+            continue
+        value = source_value(s, phi, k)
+        if s.instructions.kind[value] == nir_undef:
+            continue
+        if first and value != first:
+            return True
+        first = value
+    return False
+
+
+cdef bint _of_phi(const Context *c, uint32_t phi, uint32_t block) noexcept nogil:
+    cdef const ShaderData *s = c.s
+    cdef uint32_t before = s.nodes.previous[block]
+    cdef uint32_t parent = s.nodes.parent[block]
+    if before and s.nodes.kind[before] == node_if:
+        if _any_source(s, phi):
+            return True
+        return _divergent(s, s.nodes.condition[before]) and _operands_differ(s, phi)
+    if before and s.nodes.kind[before] == node_loop:
+        return _of_exit_phi(c, phi, before)
+    if not before and s.nodes.kind[parent] == node_loop:
+        return _of_header_phi(c, phi, parent)
+    return _any_source(s, phi)
+
+
+cdef void _visit_block(Context *c, uint32_t block, State *state) noexcept nogil:
+    cdef ShaderData *s = c.s
+    cdef uint32_t i, instruction
+    cdef int kind
+    cdef bint result
+    for i in range(s.nodes.order_count[block]):
+        instruction = s.order.instruction[s.nodes.order_first[block] + i]
+        kind = s.instructions.kind[instruction]
+        if kind == nir_jump:
+            if s.instructions.opcode[instruction] == jump_break:
+                state.divergent_break |= state.some_lanes
+            elif s.instructions.opcode[instruction] == jump_continue:
+                state.divergent_continue |= state.some_lanes
+            continue
+        if s.instructions.flags[instruction] & nir_divergent:
+            continue
+        if kind == nir_phi:
+            result = _of_phi(c, instruction, block)
+        elif kind == nir_intrinsic:
+            result = s.instructions.components[instruction] != 0 and _of_intrinsic(s, instruction)
+        else:
+            result = _any_source(s, instruction)
+        if result:
+            s.instructions.flags[instruction] |= nir_divergent
+            c.changed = True
+
+
+cdef void _visit_if(Context *c, uint32_t node, State *state) noexcept nogil:
+    cdef State branch = state[0]
+    cdef bint divergent = _divergent(c.s, c.s.nodes.condition[node])
+    c.s.nodes.divergent[node] = divergent
+    branch.some_lanes |= divergent
+    _visit_list(c, c.s.nodes.first0[node], &branch)
+    branch.some_lanes = state.some_lanes or divergent
+    _visit_list(c, c.s.nodes.first1[node], &branch)
+    state.divergent_break = branch.divergent_break
+    state.divergent_continue = branch.divergent_continue
+    if branch.divergent_continue:
+        state.some_lanes = True
+
+
+cdef void _visit_loop(Context *c, uint32_t node) noexcept nogil:
+    cdef State state
+    state.some_lanes = False
+    state.divergent_break = state.divergent_continue = False
+    _visit_list(c, c.s.nodes.first0[node], &state)
+    if state.divergent_break > c.loop_break[node] or state.divergent_continue > c.loop_continue[node]:
+        c.loop_break[node] |= state.divergent_break
+        c.loop_continue[node] |= state.divergent_continue
+        c.changed = True
+    c.s.nodes.divergent[node] = c.loop_break[node]
+
+
+cdef void _visit_list(Context *c, uint32_t node, State *state) noexcept nogil:
+    while node:
+        if c.s.nodes.kind[node] == node_block:
+            _visit_block(c, node, state)
+        elif c.s.nodes.kind[node] == node_if:
+            _visit_if(c, node, state)
+        else:
+            _visit_loop(c, node)
+        node = c.s.nodes.next[node]
+
+
+cdef int divergence_run(ShaderData *s) except -1 nogil:
+    cdef Context c
+    cdef State state
+    cdef uint32_t i
+    c.s = s
+    c.loop_break.assign(s.nodes.table.count, 0)
+    c.loop_continue.assign(s.nodes.table.count, 0)
+    for i in range(s.instructions.table.count):
+        s.instructions.flags[i] &= <uint16_t>~nir_divergent
+    c.changed = True
+    while c.changed:
+        c.changed = False
+        state.some_lanes = state.divergent_break = state.divergent_continue = False
+        _visit_list(&c, s.nodes.first0[1], &state)
+    s.info.divergence_valid = 1
+    return 0
+
+
+def run(Shader shader, options=None):
+    """Compute divergence."""
+    with nogil:
+        divergence_run(&shader.data)
+    return False

@@ -1,0 +1,266 @@
+"""Descriptors and push constants become loads from memory.
+
+Needs: ``declare_arguments``, explicit I/O, divergence analysis (for push constants read at a varying offset).
+Guarantees: no vulkan_* intrinsic, load_push_constant or get_ssbo_size is left; buffer intrinsics take four dwords of a
+descriptor. A pointer to a buffer is three words: address of the descriptor set (low half), byte offset of the
+descriptor in it, and the byte offset in the buffer (while a resource index is being made: the stride of its array).
+A descriptor that may differ between lanes is used inside a loop that serves the lanes of one descriptor at a time.
+
+Sources: AMD RDNA2 ISA, "Buffer resource descriptor" (word 2 is the number of records, bytes for raw buffers);
+Vulkan specification, "Descriptor indexing" (NonUniform).
+"""
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+from nir_opcodes cimport (
+    alu_extract_u16, alu_extract_u8, alu_iadd, alu_ieq, alu_imul, alu_ior, alu_ishl, alu_pack_64_2x32_split,
+    alu_u2u16, alu_u2u8, alu_ushr, alu_vec2, alu_vec3, alu_vec4, index_access, index_align_mul, index_align_offset,
+    index_base, index_binding, index_desc_set, intrinsic_get_ssbo_size, intrinsic_load_global_amd,
+    intrinsic_load_push_constant, intrinsic_load_scalar_arg_amd, intrinsic_load_smem_amd, intrinsic_load_ssbo,
+    intrinsic_load_ubo, intrinsic_load_vulkan_descriptor, intrinsic_read_first_invocation, intrinsic_ssbo_atomic,
+    intrinsic_ssbo_atomic_swap, intrinsic_store_ssbo, intrinsic_vulkan_resource_index,
+    intrinsic_vulkan_resource_reindex,
+)
+from pyaco._core.ir.shader cimport (
+    Shader, ShaderData, access_can_reorder, access_non_uniform, argument_descriptor_set, argument_push_constants,
+    constant_bits, intrinsic_index, intrinsic_set_index, jump_break, nir_alu, nir_divergent, nir_intrinsic,
+    source_set, source_swizzle, source_value, swizzle_component, value_is_constant,
+)
+from pyaco._core.nir.lowering cimport (
+    Lowering, alu1, alu2, alu2_constant, component, constant, emit, intrinsic0, intrinsic1, intrinsic2,
+    lower_if_begin, lower_if_else, lower_if_end, lower_jump, lower_keep, lower_loop_begin, lower_loop_end,
+    lower_remove, lowered, lowering_run, vector_of,
+)
+
+from pyaco.errors import InputError
+
+cdef struct Binding:
+    uint32_t offset
+    uint32_t stride
+
+cdef struct Context:
+    unordered_map[uint64_t, Binding] bindings     # set << 32 | binding
+
+
+cdef uint32_t _argument(Lowering *b, uint32_t kind, uint32_t detail) except? 0xffffffffU nogil:
+    """Load a one-dword argument."""
+    cdef ShaderData *s = b.s
+    cdef uint32_t row, value
+    for row in range(s.arguments.table.count):
+        if s.arguments.kind[row] == kind and s.arguments.detail[row] == detail:
+            value = intrinsic0(b, intrinsic_load_scalar_arg_amd, 1, 32)
+            intrinsic_set_index(s, value, index_base, <int>row)
+            return value
+    with gil:
+        raise InputError(f"argument {kind}:{detail} was not declared")
+
+
+cdef uint32_t _word(Lowering *b, uint32_t value, int index) except? 0xffffffffU nogil:
+    """A component; looks through the vector that this pass just made."""
+    cdef ShaderData *s = b.s
+    cdef int opcode = s.instructions.opcode[value]
+    cdef uint32_t source
+    if s.instructions.kind[value] == nir_alu and opcode in (alu_vec2, alu_vec3, alu_vec4):
+        source = source_value(s, value, index)
+        if s.instructions.components[source] == 1:
+            return source
+    return component(b, value, index)
+
+
+cdef uint32_t _address(Lowering *b, uint32_t low) except? 0xffffffffU nogil:
+    return alu2(b, alu_pack_64_2x32_split, low, constant(b, b.s.info.address32_hi, 32))
+
+
+# ------------------------------------------------------------------------------------------------------------- resources
+cdef uint32_t _resource_index(Lowering *b, Context *c, uint32_t instruction) except? 0xffffffffU nogil:
+    cdef ShaderData *s = b.s
+    cdef uint32_t set_number = intrinsic_index(s, instruction, index_desc_set)
+    cdef uint32_t number = intrinsic_index(s, instruction, index_binding)
+    cdef uint32_t index = source_value(s, instruction, 0)
+    cdef uint64_t key = <uint64_t>set_number << 32 | number
+    cdef Binding binding
+    cdef uint32_t[3] words
+    if not c.bindings.count(key):
+        with gil:
+            raise InputError(f"set {set_number} has no binding {number}")
+    binding = c.bindings[key]
+    words[0] = _argument(b, argument_descriptor_set, set_number)
+    if value_is_constant(s, index):
+        words[1] = constant(b, binding.offset + constant_bits(s, index, 0) * binding.stride, 32)
+    else:
+        words[1] = alu2_constant(b, alu_iadd, alu2_constant(b, alu_imul, index, binding.stride), binding.offset)
+    words[2] = constant(b, binding.stride, 32)
+    return vector_of(b, words, 3)
+
+
+cdef uint32_t _reindex(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+    cdef uint32_t base = source_value(b.s, instruction, 0)
+    cdef uint32_t[3] words
+    words[0] = _word(b, base, 0)
+    words[2] = _word(b, base, 2)
+    words[1] = alu2(b, alu_iadd, _word(b, base, 1), alu2(b, alu_imul, source_value(b.s, instruction, 1), words[2]))
+    return vector_of(b, words, 3)
+
+
+cdef uint32_t _pointer(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+    cdef uint32_t base = source_value(b.s, instruction, 0)
+    cdef uint32_t[3] words
+    words[0] = _word(b, base, 0)
+    words[1] = _word(b, base, 1)
+    words[2] = constant(b, 0, 32)
+    return vector_of(b, words, 3)
+
+
+cdef bint _is_set_argument(const ShaderData *s, uint32_t value) noexcept nogil:
+    return s.instructions.kind[value] == nir_intrinsic and \
+        s.instructions.opcode[value] == intrinsic_load_scalar_arg_amd
+
+
+cdef uint32_t _uniform(Lowering *b, uint32_t value) except? 0xffffffffU nogil:
+    """A value that Vulkan promises to be uniform, as one that we know to be."""
+    if value_is_constant(b.s, value) or _is_set_argument(b.s, value):
+        return value
+    return intrinsic1(b, intrinsic_read_first_invocation, 1, 32, value)
+
+
+cdef uint32_t _descriptor(Lowering *b, uint32_t set_address, uint32_t offset) except? 0xffffffffU nogil:
+    cdef uint32_t value = intrinsic2(b, intrinsic_load_smem_amd, 4, 32, _address(b, set_address), offset)
+    intrinsic_set_index(b.s, value, index_align_mul, 16)
+    return value
+
+
+cdef int _resource_source(const ShaderData *s, uint32_t instruction) noexcept nogil:
+    """Which source of an intrinsic names a buffer, -1 none."""
+    cdef int opcode = s.instructions.opcode[instruction]
+    if opcode in (intrinsic_load_ubo, intrinsic_load_ssbo, intrinsic_ssbo_atomic, intrinsic_ssbo_atomic_swap,
+                  intrinsic_get_ssbo_size):
+        return 0
+    return 1 if opcode == intrinsic_store_ssbo else -1
+
+
+cdef uint32_t _access(Lowering *b, uint32_t instruction, int source, uint32_t descriptor) except? 0xffffffffU nogil:
+    """Emit the access with its descriptor; returns the value (lower_keep: the instruction itself)."""
+    cdef ShaderData *s = b.s
+    if s.instructions.opcode[instruction] == intrinsic_get_ssbo_size:
+        return component(b, descriptor, 2)
+    source_set(s, instruction, source, descriptor)
+    emit(b, instruction)
+    return instruction
+
+
+cdef uint32_t _waterfall(Lowering *b, uint32_t instruction, int source, uint32_t set_address,
+                         uint32_t offset) except? 0xffffffffU nogil:
+    """Serve one descriptor at a time: loop { first = offset of the first lane; if mine is that: access, break }."""
+    cdef uint32_t loop = lower_loop_begin(b)
+    cdef uint32_t first = intrinsic1(b, intrinsic_read_first_invocation, 1, 32, offset)
+    cdef uint32_t branch = lower_if_begin(b, alu2(b, alu_ieq, first, offset))
+    cdef uint32_t result = _access(b, instruction, source, _descriptor(b, _uniform(b, set_address), first))
+    lower_jump(b, jump_break)
+    lower_if_else(b, branch)
+    lower_if_end(b, branch)
+    lower_loop_end(b, loop)
+    return result
+
+
+cdef uint32_t _buffer_access(Lowering *b, uint32_t instruction, int source) except? 0xffffffffU nogil:
+    cdef ShaderData *s = b.s
+    cdef uint32_t base = source_value(s, instruction, source)
+    cdef uint32_t set_address = _word(b, base, 0)
+    cdef uint32_t offset = _word(b, base, 1)
+    cdef uint32_t access = intrinsic_index(s, instruction, index_access)
+    cdef uint32_t result
+    b.progress = True
+    if access & access_non_uniform and not value_is_constant(s, offset):
+        result = _waterfall(b, instruction, source, set_address, offset)
+    else:
+        result = _access(b, instruction, source, _descriptor(b, _uniform(b, set_address), _uniform(b, offset)))
+    # The instruction itself has been emitted already.
+    return <uint32_t>lower_remove if result == instruction else result
+
+
+# -------------------------------------------------------------------------------------------------------- push constants
+cdef uint32_t _narrow_push_constants(Lowering *b, uint32_t words, uint32_t instruction,
+                                     uint32_t byte) except? 0xffffffffU nogil:
+    """Pick 8- or 16-bit components out of dwords; `byte` is where they begin in the first."""
+    cdef ShaderData *s = b.s
+    cdef int bits = s.instructions.bit_size[instruction]
+    cdef uint32_t[4] parts
+    cdef uint32_t place, word
+    cdef int i
+    for i in range(s.instructions.components[instruction]):
+        place = byte + i * bits // 8
+        word = component(b, words, place // 4)
+        if place % 4:
+            word = alu2_constant(b, alu_ushr, word, 8 * (place % 4))
+        parts[i] = alu1(b, alu_u2u8 if bits == 8 else alu_u2u16, word)
+    return vector_of(b, parts, s.instructions.components[instruction])
+
+
+cdef uint32_t _push_constant(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+    cdef ShaderData *s = b.s
+    cdef uint32_t offset = source_value(s, instruction, 0)
+    cdef uint32_t base = intrinsic_index(s, instruction, index_base)
+    cdef int bits = s.instructions.bit_size[instruction]
+    cdef int components = s.instructions.components[instruction]
+    cdef uint32_t address = _address(b, _argument(b, argument_push_constants, 0))
+    cdef uint32_t value, start, words
+    if value_is_constant(s, offset):
+        start = base + <uint32_t>constant_bits(s, offset, 0)
+        words = (start % 4 + components * bits // 8 + 3) // 4
+        if bits >= 32 and start % 4 == 0:
+            value = intrinsic2(b, intrinsic_load_smem_amd, components, bits, address, constant(b, start, 32))
+            intrinsic_set_index(s, value, index_align_mul, 4)
+            return value
+        if bits < 32:
+            value = intrinsic2(b, intrinsic_load_smem_amd, words, 32, address, constant(b, start & ~<uint32_t>3, 32))
+            intrinsic_set_index(s, value, index_align_mul, 4)
+            return _narrow_push_constants(b, value, instruction, start % 4)
+    elif not s.instructions.flags[offset] & nir_divergent and bits >= 32:
+        if base:
+            offset = alu2_constant(b, alu_iadd, offset, base)
+        value = intrinsic2(b, intrinsic_load_smem_amd, components, bits, address, offset)
+        intrinsic_set_index(s, value, index_align_mul, 4)
+        return value
+    value = intrinsic2(b, intrinsic_load_global_amd, components, bits, address, offset)
+    intrinsic_set_index(s, value, index_base, <int>base)
+    intrinsic_set_index(s, value, index_access, access_can_reorder)
+    intrinsic_set_index(s, value, index_align_mul, intrinsic_index(s, instruction, index_align_mul))
+    intrinsic_set_index(s, value, index_align_offset, intrinsic_index(s, instruction, index_align_offset))
+    return value
+
+
+cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+    cdef ShaderData *s = b.s
+    cdef Context *c = <Context *>b.context
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef int source
+    if s.instructions.kind[instruction] != nir_intrinsic:
+        return lower_keep
+    if opcode == intrinsic_vulkan_resource_index:
+        return _resource_index(b, c, instruction)
+    if opcode == intrinsic_vulkan_resource_reindex:
+        return _reindex(b, instruction)
+    if opcode == intrinsic_load_vulkan_descriptor:
+        return _pointer(b, instruction)
+    if opcode == intrinsic_load_push_constant:
+        return _push_constant(b, instruction)
+    source = _resource_source(s, instruction)
+    if source < 0 or s.instructions.components[source_value(s, instruction, source)] == 4:
+        return lower_keep
+    return _buffer_access(b, instruction, source)
+
+
+def run(Shader shader, options=None):
+    """Lower descriptors and push constants."""
+    cdef Context c
+    cdef Binding binding
+    cdef bint progress
+    for set_number, layout in shader.metadata["abi"]["descriptor_sets"].items():
+        for number, facts in layout["bindings"].items():
+            binding.offset = facts["offset"]
+            binding.stride = facts["stride"]
+            c.bindings[<uint64_t><uint32_t>set_number << 32 | <uint32_t>number] = binding
+    with nogil:
+        progress = lowering_run(&shader.data, _lower, &c)
+    return progress
