@@ -53,6 +53,8 @@ cdef uint64_t double_to_half(double value, bint toward_zero) noexcept nogil:
     value = fabs(value)
     if isnan(value):
         return sign | 0x7e00
+    if value == 0:
+        return sign
     if value >= 65536.0 and value != INFINITY:
         return sign | (0x7bff if toward_zero else 0x7c00)
     if value == INFINITY:
