@@ -1,0 +1,119 @@
+"""The register file during allocation: who owns which byte, seen before and after one instruction.
+
+An instruction splits time in two: its operands are read from the *before* view, its definitions are written into the
+*after* view. A value that lives through the instruction owns its registers in both, a killed operand only before, a
+definition only after. Each view is a column of owners by dword register (SGPR n at n, VGPR n at 256 + n) plus one busy bit
+per register, so that gaps are found with bit operations. A dword shared by sub-dword values has the owner
+``owner_partial`` and its four bytes are in ``bytes``.
+"""
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+cdef extern from *:
+    """
+    static inline int pyaco_lowest_bit(unsigned long long x) { return __builtin_ctzll(x); }
+    static inline int pyaco_bit_count(unsigned long long x) { return __builtin_popcountll(x); }
+    """
+    int pyaco_lowest_bit(uint64_t x) nogil
+    int pyaco_bit_count(uint64_t x) nogil
+
+cdef enum:
+    file_size = 512
+    view_before = 0
+    view_after = 1
+    in_before = 1
+    in_after = 2
+    in_both = 3
+    owner_partial = 0xfffffffe
+    owner_blocked = 0xffffffff        # taken for this instruction by something that is no temp
+
+cdef struct RegisterFile:
+    uint32_t owner[2][512]
+    uint32_t bytes[2][512][4]
+    uint64_t busy[2][8]
+
+cdef inline void file_clear_all(RegisterFile *f) noexcept nogil:
+    memset(f, 0, sizeof(RegisterFile))
+
+cdef inline void file_put_view(RegisterFile *f, int view, uint32_t address, uint32_t size, uint32_t id) noexcept nogil:
+    """Give `size` bytes from byte address `address` to `id`; 0 frees them."""
+    cdef uint32_t i
+    cdef uint32_t r
+    if not (address & 3) and not (size & 3):
+        for r in range(address >> 2, (address + size) >> 2):
+            f.owner[view][r] = id
+            if id:
+                f.busy[view][r >> 6] |= <uint64_t>1 << (r & 63)
+            else:
+                f.busy[view][r >> 6] &= ~(<uint64_t>1 << (r & 63))
+        return
+    for i in range(address, address + size):
+        r = i >> 2
+        if f.owner[view][r] != <uint32_t>owner_partial:
+            memset(f.bytes[view][r], 0, 16)
+            f.owner[view][r] = <uint32_t>owner_partial
+            f.busy[view][r >> 6] |= <uint64_t>1 << (r & 63)
+        f.bytes[view][r][i & 3] = id
+        if not id and not (f.bytes[view][r][0] | f.bytes[view][r][1] | f.bytes[view][r][2] | f.bytes[view][r][3]):
+            f.owner[view][r] = 0
+            f.busy[view][r >> 6] &= ~(<uint64_t>1 << (r & 63))
+
+cdef inline void file_put(RegisterFile *f, int views, uint32_t address, uint32_t size, uint32_t id) noexcept nogil:
+    if views & in_before:
+        file_put_view(f, view_before, address, size, id)
+    if views & in_after:
+        file_put_view(f, view_after, address, size, id)
+
+cdef inline bint file_taken_view(const RegisterFile *f, int view, uint32_t address, uint32_t size) noexcept nogil:
+    cdef uint32_t i
+    cdef uint32_t r = address >> 2
+    cdef uint32_t last = (address + size - 1) >> 2
+    while r <= last:
+        if f.owner[view][r]:
+            if f.owner[view][r] != <uint32_t>owner_partial:
+                return True
+            for i in range(4):
+                if f.bytes[view][r][i] and address <= r * 4 + i < address + size:
+                    return True
+        r += 1
+    return False
+
+cdef inline bint file_taken(const RegisterFile *f, int views, uint32_t address, uint32_t size) noexcept nogil:
+    if views & in_before and file_taken_view(f, view_before, address, size):
+        return True
+    return (views & in_after) != 0 and file_taken_view(f, view_after, address, size)
+
+cdef inline uint32_t file_owner(const RegisterFile *f, int view, uint32_t address) noexcept nogil:
+    """The owner of one byte."""
+    cdef uint32_t id = f.owner[view][address >> 2]
+    return f.bytes[view][address >> 2][address & 3] if id == <uint32_t>owner_partial else id
+
+# First bit at or after `position` that is set in `words` (of 512 bits), or `limit`.
+cdef inline uint32_t bits_next(const uint64_t *words, uint32_t position, uint32_t limit) noexcept nogil:
+    cdef uint64_t word
+    while position < limit:
+        word = words[position >> 6] >> (position & 63)
+        if word:
+            position += <uint32_t>pyaco_lowest_bit(word)
+            return position if position < limit else limit
+        position = (position | 63) + 1
+    return limit
+
+# The smallest gap of `free` in [low, high) that holds `size` registers at a multiple of `align`: its position or -1.
+cdef inline int bits_best_gap(const uint64_t *free, const uint64_t *busy, uint32_t low, uint32_t high, uint32_t size,
+                              uint32_t align) noexcept nogil:
+    cdef int best = -1
+    cdef uint32_t best_size = 0xffffffffU
+    cdef uint32_t start = bits_next(free, low, high)
+    cdef uint32_t end
+    cdef uint32_t aligned
+    while start < high:
+        end = bits_next(busy, start, high)
+        aligned = (start + align - 1) & ~(align - 1)
+        if aligned + size <= end and end - start < best_size:
+            best = <int>aligned
+            best_size = end - start
+            if best_size == size:
+                return best
+        start = bits_next(free, end, high)
+    return best
