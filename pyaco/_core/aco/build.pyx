@@ -27,14 +27,14 @@ def new_program(uint32_t gfx_level, uint32_t wave_size, uint32_t workgroup_size=
 
 def set_device(Program program, **fields):
     """Fill fields of ``DeviceInfo`` by name."""
-    device = program.data.device
+    cdef dict device = program.data.device
     device.update(fields)
     program.data.device = device
 
 
 def set_config(Program program, **fields):
     """Fill fields of ``ProgramConfig`` by name."""
-    config = program.data.config
+    cdef dict config = program.data.config
     config.update(fields)
     program.data.config = config
 

@@ -134,11 +134,11 @@ cdef inline void _pin(Allocator *a, uint32_t temp, bint hard) noexcept nogil:
 cdef void _note_used(Allocator *a, uint8_t register_class, uint32_t address) noexcept nogil:
     cdef int which = _file_of(register_class)
     cdef uint32_t end = (address + class_bytes(register_class) + 3) >> 2
-    if which == file_vgpr or end <= a.limit[file_sgpr]:
+    if which == file_sgpr and address <= register_vcc_hi and (end << 2) > register_vcc:
+        a.p.config.uses_vcc = 1
+    elif which == file_vgpr or end <= a.limit[file_sgpr]:
         if end > a.used[which]:
             a.used[which] = end
-    elif address <= register_vcc_hi and (end << 2) > register_vcc:
-        a.p.config.uses_vcc = 1
 
 
 cdef void _place(Allocator *a, uint32_t temp, uint32_t address, int views) noexcept nogil:
