@@ -60,7 +60,7 @@ class Builder:
         self.block = int(self.shader.nodes.first0[1])
         self.lists: dict[int, list[int]] = {self.block: []}
 
-    # ----------------------------------------------------------------------------------------------------- instructions
+    # --------------------------------------------------------------------------------------------- instructions
     def emit(self, instruction: int) -> int:
         """Append an instruction that exists to the current block."""
         self.lists[self.block].append(instruction)
@@ -143,7 +143,7 @@ class Builder:
         """Append a jump."""
         return self.emit(build.jump(self.shader, JUMPS[kind]))
 
-    # ------------------------------------------------------------------------------------------------------------ derefs
+    # --------------------------------------------------------------------------------------------- derefs
     def variable(self, mode: str, type: int, initializer: Sequence[int] | None = None, **facts: Any) -> int:
         """Make a variable and return its row."""
         return build.variable(self.shader, MODES[mode], type, initializer, **facts)
@@ -193,7 +193,7 @@ class Builder:
         mask = (1 << self.components(value)) - 1 if write_mask is None else write_mask
         return self.intrinsic("store_deref", deref, value, write_mask=mask, access=access)
 
-    # ------------------------------------------------------------------------------------------------------------- types
+    # --------------------------------------------------------------------------------------------- types
     def type(self, base: int | str, **facts: Any) -> int:
         """Make a type; see ``pyaco._core.nir.build.type_of``."""
         return build.type_of(self.shader, TYPES[base] if isinstance(base, str) else base, **facts)
@@ -214,7 +214,7 @@ class Builder:
         """Make a struct type of ``(type, offset)`` members."""
         return self.type("struct", members=members)
 
-    # -------------------------------------------------------------------------------------------------------- control flow
+    # --------------------------------------------------------------------------------------------- control flow
     def _open(self, block: int) -> None:
         self.block = block
         self.lists.setdefault(block, [])

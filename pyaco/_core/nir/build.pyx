@@ -3,8 +3,9 @@ from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
-    alu_count, alu_input_count, alu_names, index_count, index_names, intrinsic_components, intrinsic_count,
-    intrinsic_has_result, intrinsic_names, intrinsic_source_count,
+    alu_count, alu_input_count, alu_input_sizes_flat, alu_max_inputs, alu_names, index_count, index_names,
+    intrinsic_components, intrinsic_count, intrinsic_has_result, intrinsic_index_position_flat, intrinsic_names,
+    intrinsic_source_count,
 )
 from pyaco._core.common.table cimport table_append_many, table_append
 from pyaco._core.ir.shader cimport (
@@ -18,6 +19,14 @@ ALU = {alu_names[i].decode(): i for i in range(alu_count)}
 INTRINSICS = {intrinsic_names[i].decode(): i for i in range(intrinsic_count)}
 INDICES = {index_names[i].decode(): i for i in range(index_count)}
 ALU_INPUTS = {alu_names[i].decode(): alu_input_count[i] for i in range(alu_count)}
+ALU_INPUT_SIZES = {alu_names[i].decode(): [alu_input_sizes_flat[i * alu_max_inputs + k] for k in range(alu_input_count[i])]
+                   for i in range(alu_count)}
+INTRINSIC_INDICES = {
+    intrinsic_names[i].decode(): [name for _, name in sorted(
+        (intrinsic_index_position_flat[i * index_count + k], index_names[k].decode())
+        for k in range(index_count) if intrinsic_index_position_flat[i * index_count + k] >= 0)]
+    for i in range(intrinsic_count)
+}
 INTRINSIC_SHAPES = {
     intrinsic_names[i].decode(): (bool(intrinsic_has_result[i]), intrinsic_components[i], intrinsic_source_count[i])
     for i in range(intrinsic_count)
