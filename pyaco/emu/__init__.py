@@ -5,5 +5,6 @@ from __future__ import annotations
 from pyaco.emu.device import Buffer, Device
 from pyaco.emu.errors import BudgetError, EmulationError, MemoryFault
 from pyaco.emu.report import Report
+from pyaco.emu.seam import run_asm
 
-__all__ = ["Buffer", "BudgetError", "Device", "EmulationError", "MemoryFault", "Report"]
+__all__ = ["BudgetError", "Buffer", "Device", "EmulationError", "MemoryFault", "Report", "run_asm"]

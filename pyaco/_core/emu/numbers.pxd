@@ -325,21 +325,25 @@ cdef inline int exponent_field32(float value) noexcept nogil:
 cdef inline uint32_t division_scale32(uint32_t s0, uint32_t s1, uint32_t s2, uint64_t *flag) noexcept nogil:
     """V_DIV_SCALE_F32: scales numerator or denominator so that the refinement of the quotient stays in range.
 
-    s0 is the one of s1 (denominator) and s2 (numerator) that is wanted scaled; the flag asks V_DIV_FMAS to undo it.
+    s0 is the one of s1 (denominator) and s2 (numerator) that is wanted scaled; the flag asks V_DIV_FMAS to undo it. The
+    documents print pseudocode that leaves out the result without scaling, and the flag for zeros.
     """
     cdef float value = bits_float(s0)
     cdef float denominator = bits_float(s1)
     cdef float numerator = bits_float(s2)
     cdef bint wants_denominator = s0 == s1
     cdef bint reciprocal_tiny, quotient_tiny
+    cdef int distance
     flag[0] = 0
     if denominator != denominator or numerator != numerator or isinf(denominator) or isinf(numerator):
         return s0
     if denominator == 0 or numerator == 0:
+        flag[0] = 1
         return 0x7fc00000
+    distance = exponent_of(numerator) - exponent_of(denominator)
     reciprocal_tiny = fabs(1.0 / <double>denominator) < 1.1754943508222875e-38
-    quotient_tiny = fabs(<double>numerator / <double>denominator) < 1.1754943508222875e-38
-    if exponent_of(numerator) - exponent_of(denominator) >= 96:
+    quotient_tiny = distance <= -126
+    if distance >= 96:
         flag[0] = 1
         return float_bits(scalbnf(value, 64)) if wants_denominator else s0
     if exponent_field32(denominator) == 0:
@@ -367,10 +371,11 @@ cdef inline uint64_t division_scale64(uint64_t s0, uint64_t s1, uint64_t s2, uin
     if denominator != denominator or numerator != numerator or isinf(denominator) or isinf(numerator):
         return s0
     if denominator == 0 or numerator == 0:
+        flag[0] = 1
         return 0x7ff8000000000000ULL
     distance = exponent_of(numerator) - exponent_of(denominator)
     reciprocal_tiny = fabs(1.0 / denominator) < 2.2250738585072014e-308
-    quotient_tiny = fabs(numerator / denominator) < 2.2250738585072014e-308
+    quotient_tiny = distance <= -1022
     if distance >= 768:
         flag[0] = 1
         return double_bits(scalbn(value, 128)) if wants_denominator else s0
@@ -586,3 +591,30 @@ cdef inline uint32_t dot8_unsigned(uint32_t a, uint32_t b, uint32_t c, bint clam
     for i in range(8):
         total += ((a >> (4 * i)) & 15) * ((b >> (4 * i)) & 15)
     return 0xffffffffU if clamp and total >> 32 else <uint32_t>total
+
+cdef inline uint64_t two_over_pi_word(uint32_t index) noexcept nogil:
+    """64 of the 1201 bits of 2 / pi after the point, the highest first; zero beyond them."""
+    cdef uint64_t words[19]
+    words[:] = [
+         0xa2f9836e4e441529ULL, 0xfc2757d1f534ddc0ULL, 0xdb6295993c439041ULL, 0xfe5163abdebbc561ULL,
+         0xb7246e3a424dd2e0ULL, 0x06492eea09d1921cULL, 0xfe1deb1cb129a73eULL, 0xe88235f52ebb4484ULL,
+         0xe99c7026b45f7e41ULL, 0x3991d639835339f4ULL, 0x9c845f8bbdf9283bULL, 0x1ff897ffde05980fULL,
+         0xef2f118b5a0a6d1fULL, 0x6d367ecf27cb09b7ULL, 0x4f463f669e5fea2dULL, 0x7527bac7ebe5f17bULL,
+         0x3d0739f78a5292eaULL, 0x6bfb5fb11f8d5d08ULL, 0x56033046fc7b0000ULL]
+    return words[index] if index < 19 else 0
+
+cdef inline double trigonometric_preparation(double value, uint32_t segment) noexcept nogil:
+    """V_TRIG_PREOP_F64: 53 bits of 2 / pi for a product with `value` in segments."""
+    cdef uint32_t exponent = (double_bits(value) >> 52) & 0x7ff
+    cdef uint32_t shift = (segment & 31) * 53
+    cdef uint32_t word
+    cdef uint64_t high, low, bits
+    if exponent > 1077:
+        shift += exponent - 1077
+    word = shift >> 6
+    high = two_over_pi_word(word)
+    low = two_over_pi_word(word + 1)
+    bits = high << (shift & 63)
+    if shift & 63:
+        bits |= low >> (64 - (shift & 63))
+    return ldexp(<double>(bits >> 11), -53 - <int>shift + (128 if exponent >= 1968 else 0))

@@ -76,7 +76,9 @@ cdef uint64_t constant_value(uint32_t code, uint32_t literal, uint8_t kind, bint
     """The value of a constant source for an operand of a type."""
     cdef uint32_t bytes = 4
     cdef int64_t integer
-    if type_u16 <= kind <= type_r16 or kind == type_packed or kind == type_packed_f:
+    if packed and kind != type_f16:                         # packed integers see the 32-bit pattern of a float
+        bytes = 4
+    elif type_u16 <= kind <= type_r16 or kind == type_packed or kind == type_packed_f:
         bytes = 2
     elif type_u64 <= kind <= type_r64 or kind == type_mask or kind == type_exec64:
         bytes = 8
@@ -149,8 +151,8 @@ cdef void prepare_sources(Instruction *instruction) noexcept nogil:
         if scalar and type_scc <= kind <= type_imm:
             continue
         if place >= instruction.decoded.source_count:
-            # a destination that is read too, where the encoding lists it once
-            instruction.decoded.source[place] = instruction.decoded.destination[0]
+            # VCC, or a destination that is read too, where the encoding does not name them
+            instruction.decoded.source[place] = register_vcc if kind == type_mask else instruction.decoded.destination[0]
         fill_source(instruction, place, mixed_kind(instruction, slot, kind), operation.packed)
         place += 1
 

@@ -24,6 +24,7 @@ cdef enum:
     mode_flush_out32 = 0x20           # set: denormal results are kept
     mode_flush_in64 = 0x40
     mode_flush_out64 = 0x80
+    mode_ieee = 0x200                 # until GFX11
 
 
 cdef uint32_t read_scalar(const Wave *wave, uint32_t index) noexcept nogil:
@@ -503,7 +504,8 @@ cdef void run_lanes(const Wave *wave, const LaneOperation *operation, Lanes *lan
 cdef void finish(const Wave *wave, const LaneOperation *operation, Lanes *lanes, uint64_t modifiers) noexcept nogil:
     """Result modifiers of every float result."""
     cdef uint32_t index
-    cdef uint32_t omod = modifier_omod(modifiers)
+    # IEEE mode has no output scale
+    cdef uint32_t omod = 0 if wave.mode & mode_ieee else modifier_omod(modifiers)
     cdef bint clamp = modifier_clamp(modifiers)
     for index in range(operation.result_count):
         if operation.result_type[index] == type_f32:
@@ -581,7 +583,7 @@ cdef int execute_vector(Machine *machine, Wave *wave, const Instruction *instruc
         kind = operation.source_type[slot] & ~type_old
         modify.neg = (neg_bits >> slot) & 1
         modify.absolute = (absolute_bits >> slot) & 1
-        half = instruction.source[slot].half ^ ((modifier_opsel(modifiers) >> slot) & 1)
+        half = instruction.source[slot].half | ((modifier_opsel(modifiers) >> slot) & 1)
         if is_wide(kind):
             lanes.wide[slot] = fetch_wide(wave, instruction, slot, kind, modify, selected, wide_places[slot])
         elif kind == type_mix:
@@ -609,7 +611,7 @@ cdef int execute_vector(Machine *machine, Wave *wave, const Instruction *instruc
         elif instruction.decoded.format & format_sdwa:
             write_sdwa(wave, (destination >> 2) - 256, modifier_sdwa_dst_sel(modifiers), results[index], written)
         elif type_u16 <= kind <= type_r16:
-            high = ((destination >> 1) & 1) ^ ((modifier_opsel(modifiers) >> 3) & 1)
+            high = ((destination >> 1) & 1) | ((modifier_opsel(modifiers) >> 3) & 1)
             write_half(wave, (destination >> 2) - 256, high or instruction.writes_high_zero == 2,
                        instruction.writes_high_zero == 1, results[index], written)
         else:

@@ -1,0 +1,90 @@
+"""The entry that another program calls in place of its own emulator: raw host pointers in, machine code run on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from pyaco import targets
+from pyaco._core.emu.memory import AddressSpace
+from pyaco._core.emu.reference import Engine
+from pyaco.emu.errors import EmulationError
+from pyaco.errors import InputError, UnsupportedError
+from pyaco.isa import opcodes
+
+__all__ = ["run_asm"]
+
+_TARGETS = {"rdna2": "gfx1030", "rdna3": "gfx1100", "rdna4": "gfx1200"}
+# MODE: single denormals flushed, half and double ones kept, round to nearest even; ieee 1, dx10_clamp 1 (what an AMD
+# kernel descriptor says by default)
+_MODE = 0x3C0
+_BUDGET = 1 << 36
+
+
+@cache
+def _engine(target: str) -> Engine:
+    space = AddressSpace()
+    space.use_host_addresses()
+    return Engine(space, targets.chip(target).level)
+
+
+def run_asm(
+    lib: int, lib_sz: int, gx: int, gy: int, gz: int, lx: int, ly: int, lz: int, args_ptr: int, rsrc2: int = 0x19C,
+    scratch_size: int = 0, arch: str = "rdna3", user_data: Sequence[int] | None = None,
+) -> int:  # fmt: skip
+    """Run machine code at a host address; device addresses are host addresses, and nothing is checked.
+
+    The signature is that of tinygrad's ``test.mockgpu.amd.emu.run_asm``.
+
+    Parameters
+    ----------
+    lib, lib_sz : int
+        Where the code lies, and how many bytes may be read from there.
+    gx, gy, gz, lx, ly, lz : int
+        Workgroups, and invocations of a workgroup.
+    args_ptr : int
+        Address of the kernel's arguments: s[0:1], unless `user_data` says otherwise.
+    rsrc2 : int
+        COMPUTE_PGM_RSRC2: bits 1-5 the number of user SGPRs, 7-9 which workgroup ids follow, 15-23 LDS in 512 bytes.
+    scratch_size : int
+        Bytes per lane.
+    arch : str
+        ``rdna2``, ``rdna3``, ``rdna4``, or a gfx name.
+    user_data : sequence of int, optional
+        What s[0..n) hold.
+
+    Returns
+    -------
+    int
+        0.
+
+    Raises
+    ------
+    EmulationError, UnsupportedError
+        The code did not run to its end.
+    """
+    target = _TARGETS.get(arch, arch)
+    if not target.startswith("gfx"):
+        raise UnsupportedError(f"architecture {arch!r}; there are {', '.join(_TARGETS)}, and gfx names")
+    engine = _engine(target)
+    level = targets.chip(target).level
+    if not 1 <= lx * ly * lz <= 1024:
+        raise InputError(f"a workgroup of {lx * ly * lz} invocations")
+    user = list(user_data) if user_data is not None else [args_ptr & 0xFFFFFFFF, args_ptr >> 32 & 0xFFFFFFFF]
+    user += [0] * ((rsrc2 >> 1 & 31) - len(user))
+    result = engine.run(
+        lib, (gx, gy, gz), (lx, ly, lz), wave_size=32 if level >= 100 else 64, user_sgprs=user,
+        workgroup_id_mask=rsrc2 >> 7 & 7, ids_in_ttmp=level >= 120, packed_ids=level >= 110, local_id_components=3,
+        mode=_MODE, lds_bytes=(rsrc2 >> 15 & 0x1FF) * 512, scratch_bytes=scratch_size, budget=_BUDGET, fill=0,
+        code_bytes=lib_sz,
+    )  # fmt: skip
+    if result["stop"] is None:
+        return 0
+    names = opcodes.names()
+    name = names[result["opcode"]] if result["opcode"] < len(names) else "?"
+    place = {key: result[key] for key in ("workgroup", "wave", "pc")}
+    words = " ".join(f"{word:08x}" for word in result["words"])
+    message = f"{result['stop']}: {name} at {result['pc'] - lib:#x} ({words})"
+    if result["stop"] == "unsupported":
+        raise UnsupportedError(message)
+    raise EmulationError(message, place)
