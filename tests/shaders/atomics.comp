@@ -1,6 +1,5 @@
 #version 450
 #extension GL_EXT_shader_atomic_int64 : require
-#extension GL_EXT_shader_atomic_float : require
 #extension GL_ARB_gpu_shader_int64 : require
 #extension GL_KHR_memory_scope_semantics : require
 // target: vulkan1.2
@@ -11,8 +10,7 @@ layout(local_size_x = 64) in;
 layout(set = 0, binding = 0) readonly buffer Values { uint values[]; };
 layout(set = 0, binding = 1) buffer Words { uint words[16]; };
 layout(set = 0, binding = 2) buffer Wide { uint64_t wide[8]; };
-layout(set = 0, binding = 3) buffer Floats { float floats[4]; };
-layout(set = 0, binding = 4) buffer Slots { uint slots[]; };
+layout(set = 0, binding = 3) buffer Slots { uint slots[]; };
 
 shared uint local_words[8];
 shared uint64_t local_wide[4];
@@ -49,7 +47,6 @@ void main()
     atomicMin(wide[2], uint64_t(value) << 20);
     atomicOr(wide[3], 1ul << (value & 63u));
     atomicXor(wide[4], uint64_t(value) * 0x100000001ul);
-    atomicAdd(floats[0], float(value & 15u) * 0.25);
 
     // A float maximum by compare-and-swap, as programs do without the extension for it.
     float candidate = float(value >> 8) * 0.001;

@@ -499,6 +499,11 @@ def descriptor_arrays(random: np.random.Generator) -> Inputs:
 
 
 @case(groups=1)
+def scratch_array(random: np.random.Generator) -> Inputs:
+    return Inputs({(0, 0): Buffer(uint32(random, 288 * 64)), (0, 1): Buffer(np.zeros(64, np.uint32))}, pack("II", 64, 3))
+
+
+@case(groups=1)
 def vector_pressure(random: np.random.Generator) -> Inputs:
     return Inputs({(0, 0): Buffer(uint32(random, 288 * 64)), (0, 1): Buffer(np.zeros(64, np.uint32))}, pack("II", 64, 3))
 
@@ -566,8 +571,7 @@ def atomics(random: np.random.Generator) -> Inputs:
             (0, 0): Buffer(uint32(random, 128)),
             (0, 1): Buffer(words),
             (0, 2): Buffer(wide),
-            (0, 3): Buffer(np.zeros(4, np.float32)),
-            (0, 4): Buffer(slots),
+            (0, 3): Buffer(slots),
         }
     )
 
