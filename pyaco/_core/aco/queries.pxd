@@ -6,8 +6,10 @@ from isa_opcodes cimport (
     op_v_dot2c_f32_f16, op_v_dot4c_i32_i8, op_v_fmac_f16, op_v_fmac_f32, op_v_fmac_legacy_f32, op_v_interp_p2_f32,
     op_v_mac_f16, op_v_mac_f32, op_v_mac_legacy_f32, op_v_pk_fmac_f16, op_v_writelane_b32, op_v_writelane_b32_e64,
 )
+from modifiers cimport modifier_storage
 from pyaco._core.ir.program cimport (
-    ProgramData, format_mimg, format_mubuf, operand_undef,
+    ProgramData, class_s2, format_exp, format_is_flat_like, format_is_vmem, format_mimg, format_mubuf, format_pseudo_barrier,
+    format_scratch, format_smem, operand_undef,
 )
 
 cdef inline bint opcode_is_phi(uint16_t opcode) noexcept nogil:
@@ -31,3 +33,33 @@ cdef inline int tied_operand(const ProgramData *p, uint32_t i) noexcept nogil:
     if format == format_mimg and not p.operands.flags[p.instructions.operand_first[i] + 2] & operand_undef:
         return 2
     return -1
+
+# Whether two memory instructions likely touch neighbouring addresses, so that they profit from being issued together: the same
+# kind, and the same descriptor, or addresses without one.
+cdef inline bint form_clause(const ProgramData *p, uint32_t a, uint32_t b) noexcept nogil:
+    cdef uint16_t format = p.instructions.format[a]
+    cdef uint32_t x = p.instructions.operand_first[a]
+    cdef uint32_t y = p.instructions.operand_first[b]
+    if format != p.instructions.format[b]:
+        return False
+    if (p.instructions.definition_count[a] == 0) != (p.instructions.definition_count[b] == 0):
+        return False
+    if format_is_flat_like(format):
+        return True
+    if p.instructions.operand_count[a] == 0 or p.instructions.operand_count[b] == 0:
+        return False
+    if format == format_smem and p.operands.register_class[x] == class_s2 and p.operands.register_class[y] == class_s2:
+        return True
+    if format == format_smem or format_is_vmem(format):
+        return p.operands.data[x] == p.operands.data[y] and p.operands.reg[x] == p.operands.reg[y]
+    return False
+
+cdef inline bint format_has_sync(uint16_t format) noexcept nogil:
+    return format_smem <= format <= format_scratch and format != format_exp
+
+# Storage classes that an instruction touches, as in the modifiers; 0 for one that is not memory.
+cdef inline uint32_t storage_of(const ProgramData *p, uint32_t i) noexcept nogil:
+    cdef uint16_t format = p.instructions.format[i]
+    if format == format_pseudo_barrier or format_has_sync(format):
+        return modifier_storage(p.instructions.modifiers[i])
+    return 0

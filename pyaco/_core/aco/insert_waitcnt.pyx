@@ -1,0 +1,666 @@
+"""Insert waits for memory operations.
+
+Loads deliver their result later; the hardware counts outstanding operations in a few counters, and an instruction that needs a
+result must be preceded by a wait for the counter to fall. This pass tracks, for every register (and for every storage class, as a
+register of its own, for barriers) and every counter, how many operations of the same kind were issued after the one that is
+outstanding there: its age. Operations of one kind finish in order, so waiting until the counter is at most the age is enough;
+scalar loads and FLAT finish in any order and have age zero for ever. A register is entered when a load that writes it is issued
+and leaves when a wait covers it.
+
+Needs: hardware instructions and ``p_barrier``. Guarantees: every use is preceded by a sufficient wait; ``p_barrier`` is gone.
+Blocks are visited until the states at their starts no longer change. Waits of the members of a coming memory clause are
+put before the clause. Sources: counters and ordering, AMD "Vega" and "RDNA" ISA documents, "Data dependency resolution";
+memory model of barriers as in ACO (``aco_insert_waitcnt``), in workgroup-processor and compute-unit mode.
+"""
+from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
+from libc.string cimport memset
+from libcpp.vector cimport vector
+
+from isa_opcodes cimport (
+    op_image_bvh64_intersect_ray, op_image_bvh_intersect_ray, op_p_barrier, op_s_dcache_wb, op_s_sendmsg,
+    op_s_sendmsg_rtn_b32, op_s_sendmsg_rtn_b64, op_s_setpc_b64, op_s_wait_bvhcnt, op_s_wait_dscnt, op_s_wait_expcnt,
+    op_s_wait_kmcnt, op_s_wait_loadcnt, op_s_wait_loadcnt_dscnt, op_s_wait_samplecnt, op_s_wait_storecnt,
+    op_s_wait_storecnt_dscnt, op_s_waitcnt, op_s_waitcnt_vscnt,
+)
+from modifiers cimport modifier_gds, modifier_scope, modifier_semantics, modifier_storage
+from pyaco._core.aco.queries cimport form_clause, format_has_sync
+from pyaco._core.ir.program cimport (
+    Operand, Program, ProgramData, Rewrite, class_bytes, class_s1, class_s4, format_ds, format_exp, format_flat,
+    format_is_flat_like, format_is_vmem, format_ldsdir, format_mimg, format_pseudo_barrier, format_smem, format_sopk,
+    format_sopp, gfx10, gfx11, gfx12, gfx9, instruction_make, operand_constant, operand_register, operand_undef, register_none,
+    register_null, rewrite_begin, rewrite_block, rewrite_emit, rewrite_end, scope_subgroup, scope_workgroup,
+    semantic_acqrel, semantic_acquire, semantic_private, semantic_release,
+)
+
+cdef enum:
+    counter_exp = 0
+    counter_lgkm = 1                 # GFX12: dscnt
+    counter_vm = 2                   # GFX12: loadcnt
+    counter_vs = 3                   # GFX12: storecnt
+    counter_sample = 4
+    counter_bvh = 5
+    counter_km = 6
+    counter_count = 7
+    # kinds of operations; bits
+    event_smem = 1
+    event_lds = 2
+    event_gds = 4
+    event_message = 8
+    event_flat = 0x10
+    event_vmem = 0x20
+    event_store = 0x40
+    event_export = 0x80              # and other locks of a register against writing
+    event_ldsdir = 0x100
+    # what order VMEM results of one kind come in; bits
+    type_plain = 1
+    type_sampler = 2
+    type_bvh = 4
+    places = 520                     # 512 registers, 8 storage classes
+    storage_place = 512
+    none = 0xff
+
+cdef struct State:
+    uint8_t[7][520] age              # none: nothing outstanding
+    uint16_t[7][520] events
+    uint8_t[520] types
+    uint16_t[7] pending              # kinds that may be outstanding at all
+
+
+cdef struct Wait:
+    uint8_t[7] count                 # none: do not wait
+
+
+cdef cppclass Context:
+    ProgramData *p
+    uint8_t[7] limit                 # highest count that can be waited for
+    bint rewriting
+    Rewrite rewrite
+    vector[State] entry              # by block
+    vector[uint8_t] dirty
+
+
+# --------------------------------------------------------------------------------------------------------------- the state
+cdef inline void _no_wait(Wait *w) noexcept nogil:
+    memset(w.count, none, counter_count)
+
+
+cdef inline bint _is_empty(const Wait *w) noexcept nogil:
+    cdef uint32_t c
+    for c in range(counter_count):
+        if w.count[c] != none:
+            return False
+    return True
+
+
+cdef inline void _need(Wait *w, uint32_t counter, uint8_t count) noexcept nogil:
+    if count < w.count[counter]:
+        w.count[counter] = count
+
+
+cdef void _clear(State *s) noexcept nogil:
+    memset(s.age, none, sizeof(s.age))
+    memset(s.events, 0, sizeof(s.events))
+    memset(s.types, 0, sizeof(s.types))
+    memset(s.pending, 0, sizeof(s.pending))
+
+
+cdef void _apply(State *s, const Wait *w) noexcept nogil:
+    """What is known after a wait."""
+    cdef uint32_t c
+    cdef uint32_t k
+    for c in range(counter_count):
+        if w.count[c] == none or not s.pending[c]:
+            continue
+        if w.count[c] == 0:
+            s.pending[c] = 0
+        for k in range(places):
+            if s.age[c][k] != none and s.age[c][k] >= w.count[c]:
+                s.age[c][k] = none
+                s.events[c][k] = 0
+
+
+cdef void _issue(Context *c, State *s, uint32_t counter, uint16_t event) noexcept nogil:
+    """Everything of the same kind gets older; results of any other kind may still come in any order with it."""
+    cdef uint32_t k
+    cdef uint8_t limit = c.limit[counter]
+    s.pending[counter] |= event
+    if event & (event_smem | event_flat | event_message):
+        return
+    for k in range(places):
+        if s.events[counter][k] == event and s.age[counter][k] < limit:
+            s.age[counter][k] += 1
+
+
+cdef void _enter(State *s, uint32_t counter, uint16_t event, uint16_t reg, uint8_t register_class, uint8_t types) noexcept nogil:
+    """An operation just issued is outstanding at these registers."""
+    cdef uint32_t first = reg >> 2
+    cdef uint32_t end = (reg + class_bytes(register_class) + 3) >> 2
+    cdef uint32_t k
+    for k in range(first, end if end < storage_place else storage_place):
+        s.age[counter][k] = 0
+        s.events[counter][k] |= event
+        s.types[k] |= types
+
+
+cdef bint _join(State *into, const State *other, uint32_t first, uint32_t end) noexcept nogil:
+    """Merge the places from `first` to `end`; True when something changed."""
+    cdef bint changed = False
+    cdef uint32_t c
+    cdef uint32_t k
+    for c in range(counter_count):
+        if not other.pending[c]:
+            continue
+        if other.pending[c] & ~into.pending[c]:
+            into.pending[c] |= other.pending[c]
+            changed = True
+        for k in range(first, end):
+            if other.age[c][k] == none:
+                continue
+            if other.age[c][k] < into.age[c][k] or other.events[c][k] & ~into.events[c][k]:
+                changed = True
+                into.events[c][k] |= other.events[c][k]
+                if other.age[c][k] < into.age[c][k]:
+                    into.age[c][k] = other.age[c][k]
+            if other.types[k] & ~into.types[k]:
+                into.types[k] |= other.types[k]
+                changed = True
+    return changed
+
+
+# ------------------------------------------------------------------------------------------------------------ instructions
+cdef uint8_t _vmem_type(const ProgramData *p, uint32_t i) noexcept nogil:
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef uint16_t format = p.instructions.format[i]
+    cdef uint32_t sampler
+    if opcode == op_image_bvh64_intersect_ray or opcode == op_image_bvh_intersect_ray:
+        return type_bvh
+    if format == format_mimg and p.instructions.operand_count[i] > 1:
+        sampler = p.instructions.operand_first[i] + 1
+        if not p.operands.flags[sampler] & operand_undef and p.operands.register_class[sampler] == class_s4:
+            return type_sampler
+    if format_is_vmem(format) or (format_is_flat_like(format) and format != format_flat):
+        return type_plain
+    return 0
+
+
+cdef uint16_t _event(const ProgramData *p, uint32_t i) noexcept nogil:
+    """The kind of a memory operation; 0 for all other instructions."""
+    cdef uint16_t format = p.instructions.format[i]
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    if format == format_smem:
+        return event_smem if p.instructions.definition_count[i] or p.instructions.operand_count[i] > 1 else 0
+    if format == format_ds:
+        return event_gds if modifier_gds(p.instructions.modifiers[i]) else event_lds
+    if format == format_flat:
+        return event_flat
+    if format == format_ldsdir:
+        return event_ldsdir
+    if format == format_exp:
+        return event_export
+    if format_is_vmem(format) or format_is_flat_like(format):
+        return event_store if p.instructions.definition_count[i] == 0 and p.gfx_level >= gfx10 else event_vmem
+    if opcode in (op_s_sendmsg, op_s_sendmsg_rtn_b32, op_s_sendmsg_rtn_b64):
+        return event_message
+    return 0
+
+
+cdef uint32_t _counter(const ProgramData *p, uint16_t event, uint8_t type) noexcept nogil:
+    """The counter that an operation of a kind is counted in (FLAT: the vector one)."""
+    cdef bint split = p.gfx_level >= gfx12
+    if event & (event_smem | event_message):
+        return counter_km if split else counter_lgkm
+    if event & (event_lds | event_gds):
+        return counter_lgkm
+    if event & (event_export | event_ldsdir):
+        return counter_exp
+    if event == event_store:
+        return counter_vs
+    if split and type == type_sampler:
+        return counter_sample
+    return counter_bvh if split and type == type_bvh else counter_vm
+
+
+cdef void _check_operands(const ProgramData *p, const State *s, uint32_t i, Wait *w) noexcept nogil:
+    cdef uint32_t row
+    cdef uint32_t c
+    cdef uint32_t k
+    cdef uint32_t end
+    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        if p.operands.flags[row] & (operand_constant | operand_undef) or p.operands.reg[row] == register_none:
+            continue
+        end = (p.operands.reg[row] + class_bytes(p.operands.register_class[row]) + 3) >> 2
+        for k in range(p.operands.reg[row] >> 2, end):
+            for c in range(counter_count):
+                # Exports read their registers: reading those again does no harm.
+                if s.age[c][k] != none and s.events[c][k] != event_export:
+                    _need(w, c, s.age[c][k])
+
+
+cdef bint _in_order(const ProgramData *p, uint16_t outstanding, uint8_t outstanding_types, uint16_t event,
+                    uint8_t type) noexcept nogil:
+    """A write by `event` behind outstanding writes of the same kind arrives behind them."""
+    if event & (event_lds | event_gds):
+        return outstanding == event
+    # GFX12 counts each type on its own.
+    return type != 0 and outstanding == event_vmem and (p.gfx_level >= gfx12 or outstanding_types == type)
+
+
+cdef void _check_definitions(const ProgramData *p, const State *s, uint32_t i, Wait *w) noexcept nogil:
+    cdef uint16_t event = _event(p, i)
+    cdef uint8_t type = _vmem_type(p, i)
+    cdef uint32_t row
+    cdef uint32_t c
+    cdef uint32_t k
+    cdef uint32_t end
+    for row in range(p.instructions.definition_first[i],
+                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        if p.definitions.reg[row] == register_none:
+            continue
+        end = (p.definitions.reg[row] + class_bytes(p.definitions.register_class[row]) + 3) >> 2
+        for k in range(p.definitions.reg[row] >> 2, end):
+            for c in range(counter_count):
+                if s.age[c][k] == none or (event and _counter(p, event, type) == c
+                                           and _in_order(p, s.events[c][k], s.types[k], event, type)):
+                    continue
+                _need(w, c, s.age[c][k])
+
+
+cdef void _check_memory_order(const ProgramData *p, const State *s, uint64_t word, uint32_t semantics, Wait *w) noexcept nogil:
+    """Wait for the operations that an acquire or release orders."""
+    cdef uint32_t scope = modifier_scope(word)
+    cdef uint32_t storage = modifier_storage(word)
+    cdef uint32_t own = scope_workgroup if p.workgroup_size <= p.wave_size else scope_subgroup
+    cdef uint16_t ignored = 0
+    cdef uint32_t k
+    cdef uint32_t c
+    if not modifier_semantics(word) & semantics or scope <= own:
+        return
+    # LDS belongs to the workgroup: no larger scope sees it.
+    if own == scope_workgroup:
+        ignored |= event_lds
+    # All waves of a workgroup in CU mode share one first-level cache, which keeps their operations in order.
+    if not p.wgp_mode and scope <= scope_workgroup:
+        ignored |= event_vmem | event_store | event_smem
+    for k in range(8):
+        if not storage >> k & 1:
+            continue
+        for c in range(counter_count):
+            if s.events[c][storage_place + k] & ~ignored:
+                _need(w, c, s.age[c][storage_place + k])
+
+
+cdef void _check_other(const ProgramData *p, const State *s, uint32_t i, Wait *w) noexcept nogil:
+    """Instructions that need everything outstanding to be finished."""
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef uint32_t c
+    if opcode != op_s_setpc_b64 and opcode != op_s_dcache_wb:
+        return
+    for c in range(counter_count):
+        if s.pending[c] and (opcode == op_s_setpc_b64 or c == counter_lgkm or c == counter_km):
+            _need(w, c, 0)
+
+
+cdef void _check(const ProgramData *p, const State *s, uint32_t i, Wait *w) noexcept nogil:
+    cdef uint16_t pending = 0
+    cdef uint32_t c
+    for c in range(counter_count):
+        pending |= s.pending[c]
+    if not pending:
+        return
+    _check_operands(p, s, i, w)
+    _check_definitions(p, s, i, w)
+    _check_other(p, s, i, w)
+    if p.instructions.opcode[i] == op_p_barrier:
+        _check_memory_order(p, s, p.instructions.modifiers[i], semantic_acqrel, w)
+    elif format_has_sync(p.instructions.format[i]):
+        _check_memory_order(p, s, p.instructions.modifiers[i], semantic_release, w)
+
+
+cdef void _enter_storage(State *s, uint32_t counter, uint16_t event, uint64_t word) noexcept nogil:
+    cdef uint32_t storage = modifier_storage(word)
+    cdef uint32_t k
+    if modifier_semantics(word) & semantic_private:
+        return
+    for k in range(8):
+        if storage >> k & 1:
+            s.age[counter][storage_place + k] = 0
+            s.events[counter][storage_place + k] |= event
+
+
+cdef void _account(Context *c, State *s, uint32_t i, uint32_t counter, uint16_t event, uint8_t type) noexcept nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t row
+    _issue(c, s, counter, event)
+    if format_has_sync(p.instructions.format[i]):
+        _enter_storage(s, counter, event, p.instructions.modifiers[i])
+    for row in range(p.instructions.definition_first[i],
+                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        if p.definitions.reg[row] != register_none:
+            _enter(s, counter, event, p.definitions.reg[row], p.definitions.register_class[row], type)
+    if event & (event_export | event_gds):
+        # Data leave the registers late: they are locked against writing until the operation is done.
+        counter = counter_exp
+        if event == event_gds:
+            _issue(c, s, counter, event_export)
+        for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+            if not p.operands.flags[row] & (operand_constant | operand_undef) and p.operands.reg[row] != register_none:
+                _enter(s, counter, event_export, p.operands.reg[row], p.operands.register_class[row], 0)
+
+
+cdef void _generate(Context *c, State *s, uint32_t i) noexcept nogil:
+    """What an instruction leaves outstanding."""
+    cdef ProgramData *p = c.p
+    cdef uint16_t event = _event(p, i)
+    cdef uint8_t type = _vmem_type(p, i)
+    if event == 0:
+        return
+    _account(c, s, i, _counter(p, event, type), event, type)
+    if event == event_flat:
+        _account(c, s, i, counter_lgkm, event, type)
+        if p.instructions.definition_count[i] == 0 and p.gfx_level >= gfx10:
+            _account(c, s, i, counter_vs, event, type)
+
+
+# ---------------------------------------------------------------------------------------------------------- existing waits
+cdef bint _parse_wait12(const ProgramData *p, uint32_t i, Wait *w) noexcept nogil:
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef uint32_t value = p.instructions.immediate[i]
+    if opcode == op_s_wait_loadcnt_dscnt or opcode == op_s_wait_storecnt_dscnt:
+        _need(w, counter_lgkm, value & 63)
+        _need(w, counter_vm if opcode == op_s_wait_loadcnt_dscnt else counter_vs, value >> 8 & 63)
+    elif opcode == op_s_wait_loadcnt:
+        _need(w, counter_vm, value)
+    elif opcode == op_s_wait_storecnt:
+        _need(w, counter_vs, value)
+    elif opcode == op_s_wait_samplecnt:
+        _need(w, counter_sample, value)
+    elif opcode == op_s_wait_bvhcnt:
+        _need(w, counter_bvh, value)
+    elif opcode == op_s_wait_expcnt:
+        _need(w, counter_exp, value)
+    elif opcode == op_s_wait_dscnt:
+        _need(w, counter_lgkm, value)
+    elif opcode == op_s_wait_kmcnt:
+        _need(w, counter_km, value)
+    else:
+        return False
+    return True
+
+
+cdef void _need_below(Wait *w, uint32_t counter, uint32_t value, uint32_t full) noexcept nogil:
+    if value != full:
+        _need(w, counter, <uint8_t>value)
+
+
+cdef bint _parse_wait(const ProgramData *p, uint32_t i, Wait *w) noexcept nogil:
+    """Whether an instruction is a wait; its counts go to `w`."""
+    cdef uint32_t value = p.instructions.immediate[i]
+    if p.gfx_level >= gfx12:
+        return _parse_wait12(p, i, w)
+    if p.instructions.opcode[i] == op_s_waitcnt_vscnt:
+        if p.instructions.definition_count[i] and p.definitions.reg[p.instructions.definition_first[i]] != register_null:
+            return False
+        if p.instructions.operand_count[i] and p.operands.reg[p.instructions.operand_first[i]] != register_null:
+            return False
+        _need_below(w, counter_vs, value & 63, 63)
+        return True
+    if p.instructions.opcode[i] != op_s_waitcnt:
+        return False
+    if p.gfx_level >= gfx11:
+        _need_below(w, counter_vm, value >> 10 & 63, 63)
+        _need_below(w, counter_lgkm, value >> 4 & 63, 63)
+        _need_below(w, counter_exp, value & 7, 7)
+        return True
+    _need_below(w, counter_exp, value >> 4 & 7, 7)
+    if p.gfx_level >= gfx10:
+        _need_below(w, counter_lgkm, value >> 8 & 63, 63)
+    else:
+        _need_below(w, counter_lgkm, value >> 8 & 15, 15)
+    if p.gfx_level >= gfx9:
+        _need_below(w, counter_vm, (value & 15) | (value >> 10 & 0x30), 63)
+    else:
+        _need_below(w, counter_vm, value & 15, 15)
+    return True
+
+
+# ---------------------------------------------------------------------------------------------------------- writing waits
+cdef int _emit_sopp(Context *c, uint16_t opcode, uint32_t immediate) except -1 nogil:
+    cdef uint32_t i = instruction_make(c.p, opcode, format_sopp, NULL, 0, NULL, 0)
+    c.p.instructions.immediate[i] = immediate
+    return rewrite_emit(&c.rewrite, i)
+
+
+cdef int _emit_wait12(Context *c, Wait w) except -1 nogil:
+    if w.count[counter_exp] != none:
+        _emit_sopp(c, op_s_wait_expcnt, w.count[counter_exp])
+    if w.count[counter_lgkm] != none and w.count[counter_vm] != none:
+        _emit_sopp(c, op_s_wait_loadcnt_dscnt, w.count[counter_vm] << 8 | w.count[counter_lgkm])
+        w.count[counter_vm] = w.count[counter_lgkm] = none
+    if w.count[counter_lgkm] != none and w.count[counter_vs] != none:
+        _emit_sopp(c, op_s_wait_storecnt_dscnt, w.count[counter_vs] << 8 | w.count[counter_lgkm])
+        w.count[counter_vs] = w.count[counter_lgkm] = none
+    if w.count[counter_lgkm] != none:
+        _emit_sopp(c, op_s_wait_dscnt, w.count[counter_lgkm])
+    if w.count[counter_vm] != none:
+        _emit_sopp(c, op_s_wait_loadcnt, w.count[counter_vm])
+    if w.count[counter_vs] != none:
+        _emit_sopp(c, op_s_wait_storecnt, w.count[counter_vs])
+    if w.count[counter_sample] != none:
+        _emit_sopp(c, op_s_wait_samplecnt, w.count[counter_sample])
+    if w.count[counter_bvh] != none:
+        _emit_sopp(c, op_s_wait_bvhcnt, w.count[counter_bvh])
+    if w.count[counter_km] != none:
+        _emit_sopp(c, op_s_wait_kmcnt, w.count[counter_km])
+    return 0
+
+
+cdef uint32_t _pack(const ProgramData *p, Wait w) noexcept nogil:
+    """The immediate of s_waitcnt; a full field does not wait."""
+    cdef uint32_t vm = 63 if w.count[counter_vm] == none else w.count[counter_vm]
+    cdef uint32_t lgkm = 63 if w.count[counter_lgkm] == none else w.count[counter_lgkm]
+    cdef uint32_t exports = 7 if w.count[counter_exp] == none else w.count[counter_exp]
+    if p.gfx_level >= gfx11:
+        return vm << 10 | lgkm << 4 | exports
+    if p.gfx_level >= gfx10:
+        return (vm & 0x30) << 10 | lgkm << 8 | exports << 4 | (vm & 15)
+    lgkm = 15 if lgkm > 15 else lgkm
+    if p.gfx_level >= gfx9:
+        return (vm & 0x30) << 10 | lgkm << 8 | exports << 4 | (vm & 15)
+    return lgkm << 8 | exports << 4 | (15 if vm > 15 else vm)
+
+
+cdef int _emit_wait(Context *c, Wait w) except -1 nogil:
+    cdef Operand nothing = operand_register(register_null, class_s1)
+    cdef uint32_t i
+    if c.p.gfx_level >= gfx12:
+        return _emit_wait12(c, w)
+    if w.count[counter_vs] != none:
+        i = instruction_make(c.p, op_s_waitcnt_vscnt, format_sopk, NULL, 0, &nothing, 1)
+        c.p.instructions.immediate[i] = w.count[counter_vs]
+        rewrite_emit(&c.rewrite, i)
+        w.count[counter_vs] = none
+    if not _is_empty(&w):
+        _emit_sopp(c, op_s_waitcnt, _pack(c.p, w))
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------------------------ blocks
+cdef bint _reads_any(const ProgramData *p, uint32_t i, const uint64_t *written) noexcept nogil:
+    """Whether an instruction reads one of a set of registers."""
+    cdef uint32_t row
+    cdef uint32_t k
+    cdef uint32_t end
+    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        if p.operands.flags[row] & (operand_constant | operand_undef) or p.operands.reg[row] == register_none:
+            continue
+        end = (p.operands.reg[row] + class_bytes(p.operands.register_class[row]) + 3) >> 2
+        for k in range(p.operands.reg[row] >> 2, end if end < storage_place else storage_place):
+            if written[k >> 6] >> (k & 63) & 1:
+                return True
+    return False
+
+
+cdef void _add_written(const ProgramData *p, uint32_t i, uint64_t *written) noexcept nogil:
+    cdef uint32_t row
+    cdef uint32_t k
+    cdef uint32_t end
+    for row in range(p.instructions.definition_first[i],
+                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        if p.definitions.reg[row] == register_none:
+            continue
+        end = (p.definitions.reg[row] + class_bytes(p.definitions.register_class[row]) + 3) >> 2
+        for k in range(p.definitions.reg[row] >> 2, end if end < storage_place else storage_place):
+            written[k >> 6] |= <uint64_t>1 << (k & 63)
+
+
+cdef uint32_t _check_clause(const ProgramData *p, const State *s, uint32_t block, uint32_t k, Wait *w) noexcept nogil:
+    """Add what the further members of a clause beginning at `k` wait for; returns the position behind the clause."""
+    cdef const uint32_t *order = p.order.instruction + p.blocks.order_first[block]
+    cdef uint32_t head = order[k]
+    cdef uint64_t[9] written
+    cdef uint16_t format = p.instructions.format[head]
+    memset(written, 0, sizeof(written))
+    k += 1
+    if p.gfx_level < gfx10 or not (format == format_smem or format_is_vmem(format) or format_is_flat_like(format)):
+        return k
+    _add_written(p, head, written)
+    while k < p.blocks.order_count[block] and form_clause(p, head, order[k]) and not _reads_any(p, order[k], written):
+        _check(p, s, order[k], w)
+        _add_written(p, order[k], written)
+        k += 1
+    return k
+
+
+cdef int _flush(Context *c, State *s, Wait *queued) except -1 nogil:
+    """Wait now for what is queued."""
+    if _is_empty(queued):
+        return 0
+    if c.rewriting:
+        _emit_wait(c, queued[0])
+    _apply(s, queued)
+    _no_wait(queued)
+    return 0
+
+
+cdef int _block(Context *c, uint32_t block, State *s) except -1 nogil:
+    """Run over a block; waits are written when rewriting."""
+    cdef ProgramData *p = c.p
+    cdef const uint32_t *order = p.order.instruction + p.blocks.order_first[block]
+    cdef uint32_t count = p.blocks.order_count[block]
+    cdef uint32_t clause_end = 0
+    cdef uint32_t k
+    cdef uint32_t i
+    cdef Wait queued
+    _no_wait(&queued)
+    for k in range(count):
+        i = order[k]
+        if _parse_wait(p, i, &queued):
+            continue
+        _check(p, s, i, &queued)
+        if k >= clause_end:
+            clause_end = _check_clause(p, s, block, k, &queued)
+        if p.instructions.format[i] == format_pseudo_barrier:
+            _apply(s, &queued)
+            # The wait itself is written before the next instruction that exists.
+            continue
+        _flush(c, s, &queued)
+        if c.rewriting:
+            rewrite_emit(&c.rewrite, i)
+        _generate(c, s, i)
+        if format_has_sync(p.instructions.format[i]):
+            _check_memory_order(p, s, p.instructions.modifiers[i], semantic_acquire, &queued)
+    return _flush(c, s, &queued)
+
+
+cdef void _hand_on(Context *c, uint32_t block, const State *s) noexcept nogil:
+    """Join the state at the end of a block into its successors."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t k
+    cdef uint32_t b
+    # Before GFX11 the lanes that wait for a load into a VGPR are the only ones that care about it.
+    cdef bint vgprs_linear = p.gfx_level >= gfx11
+    cdef bint changed
+    for k in range(p.blocks.linear_succ_count[block]):
+        b = p.edge_lists.block[p.blocks.linear_succ_first[block] + k]
+        changed = _join(&c.entry[b], s, 0, 256)
+        changed |= _join(&c.entry[b], s, storage_place, places)
+        if vgprs_linear:
+            changed |= _join(&c.entry[b], s, 256, storage_place)
+        if changed:
+            c.dirty[b] = 1
+    if vgprs_linear:
+        return
+    for k in range(p.blocks.logical_succ_count[block]):
+        b = p.edge_lists.block[p.blocks.logical_succ_first[block] + k]
+        if _join(&c.entry[b], s, 256, storage_place):
+            c.dirty[b] = 1
+
+
+cdef int _solve(Context *c) except -1 nogil:
+    """Visit blocks, always the first whose entry changed, until none is left."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t blocks = p.blocks.table.count
+    cdef uint32_t b = 0
+    cdef uint32_t k
+    cdef uint32_t other
+    cdef uint32_t following
+    cdef State s
+    while b < blocks:
+        if not c.dirty[b]:
+            b += 1
+            continue
+        c.dirty[b] = 0
+        s = c.entry[b]
+        _block(c, b, &s)
+        _hand_on(c, b, &s)
+        following = b + 1
+        for k in range(p.blocks.linear_succ_count[b]):
+            other = p.edge_lists.block[p.blocks.linear_succ_first[b] + k]
+            if other < following and c.dirty[other]:
+                following = other
+        for k in range(p.blocks.logical_succ_count[b]):
+            other = p.edge_lists.block[p.blocks.logical_succ_first[b] + k]
+            if other < following and c.dirty[other]:
+                following = other
+        b = following
+    return 0
+
+
+cdef void _limits(Context *c) noexcept nogil:
+    """The largest count that a wait can name: one below the full field."""
+    cdef uint32_t gfx = c.p.gfx_level
+    c.limit[counter_exp] = 6
+    c.limit[counter_lgkm] = 62 if gfx >= gfx10 else 14
+    c.limit[counter_vm] = 62 if gfx >= gfx9 else 14
+    c.limit[counter_vs] = 62
+    c.limit[counter_sample] = 62
+    c.limit[counter_bvh] = 6
+    c.limit[counter_km] = 30
+
+
+cdef int insert_waitcnt_run(ProgramData *p) except -1 nogil:
+    cdef Context c
+    cdef State nothing
+    cdef State s
+    cdef uint32_t b
+    cdef uint32_t blocks = p.blocks.table.count
+    c.p = p
+    c.rewriting = False
+    _limits(&c)
+    _clear(&nothing)
+    c.entry.assign(blocks, nothing)
+    c.dirty.assign(blocks, 1)
+    _solve(&c)
+    c.rewriting = True
+    rewrite_begin(&c.rewrite, p)
+    for b in range(blocks):
+        rewrite_block(&c.rewrite, b)
+        s = c.entry[b]
+        _block(&c, b, &s)
+    return rewrite_end(&c.rewrite)
+
+
+def run(Program program, options=None):
+    """Insert waits for memory operations."""
+    with nogil:
+        insert_waitcnt_run(&program.data)
