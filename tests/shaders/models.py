@@ -27,7 +27,8 @@ def exclusive(operation: np.ufunc, values: np.ndarray, identity: float) -> np.nd
 
 def reduce(operation: np.ufunc, values: np.ndarray, cluster: int | None = None) -> np.ndarray:
     """The reduction of each row (or of each cluster of neighbours), in every lane."""
-    parts = values.reshape(values.shape[0], -1, cluster or values.shape[1])
+    wave = values.shape[1]
+    parts = values.reshape(values.shape[0], -1, min(cluster or wave, wave))
     totals = operation.reduce(parts, axis=2, keepdims=True, dtype=values.dtype)
     return np.broadcast_to(totals, parts.shape).reshape(values.shape)
 
