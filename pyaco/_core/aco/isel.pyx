@@ -1,0 +1,985 @@
+"""Instruction selection: NIR to ACO IR with a logical and a linear control-flow graph.
+
+Needs: NIR as the contract in ``docs/architecture.md`` describes it (no derefs, scalar ALU, divergence known, arguments
+declared). Guarantees: ACO IR in SSA form; every block of the logical CFG is in the linear one, which has the extra blocks that
+keep its edges uncritical; branches name their targets; phis are the first instructions of a block, in the order of its edges.
+
+Uniform control flow has one CFG. A divergent if is laid out as
+
+    logical:  if -> then -> endif,  if -> else -> endif
+    linear:   if -> then, then' -> invert -> else, else' -> endif     (then', else': empty, taken when no lane is active)
+
+A divergent break or continue goes on in the linear CFG through a helper block. A loop that may run on with no lane active
+ends with a block that continues or breaks.
+
+The source of these shapes: Mesa's ACO (``README.md`` and ``aco_instruction_selection.cpp``: visit_if, visit_loop). Here, edges
+are made to labels and phis are filled in at the end, when the whole graph is known.
+"""
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+from libcpp.vector cimport vector
+
+from isa_opcodes cimport (
+    op_p_boolean_phi, op_p_branch, op_p_cbranch_z, op_p_create_vector, op_p_init_scratch, op_p_linear_phi, op_p_logical_end,
+    op_p_logical_start, op_p_parallelcopy, op_p_phi, op_p_startpgm, op_s_endpgm,
+)
+from isa_tables cimport opcode_format
+from modifiers cimport modifier_set_branch_target1
+from nir_opcodes cimport alu_names
+from pyaco._core.aco.isel_alu cimport select_alu
+from pyaco._core.aco.isel_classes cimport choose_classes
+from pyaco._core.aco.isel_context cimport *
+from pyaco._core.aco.isel_intrinsics cimport select_intrinsic
+from pyaco._core.common.table cimport table_append_many
+from pyaco._core.ir.program cimport (
+    Definition, Operand, Program, block_branch, block_break, block_continue, block_continue_or_break, block_invert,
+    block_loop_exit, block_loop_header, block_loop_preheader, block_merge, block_new, block_top_level, block_uniform,
+    Blocks, ProgramData, class_bytes, class_is_linear, class_is_vgpr, class_of_bytes, class_s1, class_s2, definition_of, definition_of_fixed, edge_add, edge_linear,
+    edge_logical, edges_finish, format_pseudo_branch, gfx10_3, gfx9, instruction_make, operand_c64, operand_of,
+    operand_put, operand_register, operand_undefined, progress_after_isel, register_scc, register_vgpr0, temp_new,
+    fp_denorm16_64_shift, fp_denorm32_shift, fp_care_about_round16_64, fp_care_about_round32, fp_must_flush_denorms16_64,
+    fp_must_flush_denorms32, fp_preserve_signed_zero_inf_nan16_64, fp_preserve_signed_zero_inf_nan32, fp_round16_64_shift,
+    fp_round32_shift,
+)
+from pyaco._core.ir.shader cimport (
+    Shader, ShaderData, argument_scratch_address, argument_scratch_wave_offset, constant_bits, jump_break, jump_continue, nir_alu,
+    nir_divergent, nir_intrinsic, nir_jump, nir_load_const, nir_phi, nir_undef, node_block, node_if, node_loop,
+    source_swizzle, source_value, value_is_constant,
+)
+
+from pyaco.errors import InputError, UnsupportedError
+
+cdef enum:
+    not_placed = 0xffffffffU
+
+
+# ----------------------------------------------------------------------------------------------------- blocks and edges
+cdef uint32_t _label_new(Isel *c) except? 0 nogil:
+    c.label_block.push_back(not_placed)
+    return c.label_block.size() - 1
+
+
+cdef int _label_place(Isel *c, uint32_t label, uint32_t kind) except -1 nogil:
+    """The block of a label comes next in program order and becomes the current one."""
+    cdef uint32_t block = block_new(c.p, kind)
+    c.p.blocks.fp_mode[block] = c.fp_mode
+    c.p.blocks.loop_depth[block] = c.flow.loop_depth
+    c.p.blocks.uniform_if_depth[block] = c.flow.uniform_if_depth
+    c.p.blocks.divergent_if_depth[block] = c.flow.divergent_if_depth
+    c.label_block[label] = block
+    c.block = block
+    return 0
+
+
+cdef int _edge(Isel *c, int kind, uint32_t predecessor, uint32_t label) except -1 nogil:
+    cdef LabelEdge edge
+    edge.kind = <uint8_t>kind
+    edge.predecessor = predecessor
+    edge.label = label
+    c.edges.push_back(edge)
+    return 0
+
+
+cdef int _edges(Isel *c, uint32_t predecessor, uint32_t label) except -1 nogil:
+    _edge(c, edge_logical, predecessor, label)
+    return _edge(c, edge_linear, predecessor, label)
+
+
+cdef int _marker(Isel *c, uint32_t opcode) except -1 nogil:
+    emit_raw(c, opcode, 0, NULL, 0)
+    return 0
+
+
+cdef int _branch(Isel *c, uint32_t opcode, Operand *condition) except -1 nogil:
+    """A branch; its result is a pair of SGPRs for the address of a far target."""
+    emit_raw(c, opcode, new_temp(c, class_s2), condition, 1 if condition != NULL else 0)
+    return 0
+
+
+cdef inline void _mark(Isel *c, uint32_t kind) noexcept nogil:
+    c.p.blocks.kind[c.block] |= kind
+
+
+cdef inline uint32_t _top_level(Isel *c, uint32_t block) noexcept nogil:
+    return c.p.blocks.kind[block] & block_top_level
+
+
+# ------------------------------------------------------------------------------------------------------------------- if
+cdef struct IfState:
+    uint32_t head                 # block that ends with the branch
+    uint32_t invert_label
+    uint32_t end_label
+    uint32_t end_kind
+    bint divergent_before
+    bint then_branch
+    bint then_divergent_branch
+    bint empty_before
+    uint16_t empty_depth_before
+
+
+cdef int _uniform_then(Isel *c, IfState *state, uint32_t condition) except -1 nogil:
+    cdef Operand operand = scc_operand(c, condition)
+    cdef uint32_t label
+    _marker(c, op_p_logical_end)
+    _mark(c, block_uniform)
+    _branch(c, op_p_cbranch_z, &operand)
+    memset(state, 0, sizeof(IfState))
+    state.head = c.block
+    state.end_label = _label_new(c)
+    state.end_kind = _top_level(c, c.block)
+    c.flow.has_branch = False
+    c.flow.loop_divergent_branch = False
+    c.flow.uniform_if_depth += 1
+    label = _label_new(c)
+    _edges(c, state.head, label)
+    _label_place(c, label, 0)
+    return _marker(c, op_p_logical_start)
+
+
+cdef int _uniform_side_end(Isel *c, IfState *state) except -1 nogil:
+    """Leave a side of a uniform if that did not jump away."""
+    if c.flow.has_branch:
+        return 0
+    _marker(c, op_p_logical_end)
+    _branch(c, op_p_branch, NULL)
+    _edge(c, edge_linear, c.block, state.end_label)
+    if not c.flow.loop_divergent_branch:
+        _edge(c, edge_logical, c.block, state.end_label)
+    _mark(c, block_uniform)
+    return 0
+
+
+cdef int _uniform_else(Isel *c, IfState *state) except -1 nogil:
+    cdef uint32_t label
+    state.then_branch = c.flow.has_branch
+    state.then_divergent_branch = c.flow.loop_divergent_branch
+    _uniform_side_end(c, state)
+    c.flow.has_branch = False
+    c.flow.loop_divergent_branch = False
+    label = _label_new(c)
+    _edges(c, state.head, label)
+    _label_place(c, label, 0)
+    return _marker(c, op_p_logical_start)
+
+
+cdef int _uniform_end(Isel *c, IfState *state) except -1 nogil:
+    _uniform_side_end(c, state)
+    c.flow.has_branch = c.flow.has_branch and state.then_branch
+    c.flow.loop_divergent_branch = c.flow.loop_divergent_branch and state.then_divergent_branch
+    c.flow.uniform_if_depth -= 1
+    if c.flow.has_branch:
+        return 0
+    _label_place(c, state.end_label, state.end_kind)
+    return _marker(c, op_p_logical_start)
+
+
+cdef int _divergent_then(Isel *c, IfState *state, uint32_t condition) except -1 nogil:
+    cdef Operand operand = T(c, condition)
+    cdef uint32_t label
+    _marker(c, op_p_logical_end)
+    _mark(c, block_branch)
+    _branch(c, op_p_cbranch_z, &operand)
+    memset(state, 0, sizeof(IfState))
+    state.head = c.block
+    state.invert_label = _label_new(c)
+    state.end_label = _label_new(c)
+    state.end_kind = block_merge | _top_level(c, c.block)
+    state.divergent_before = c.flow.divergent_if
+    state.empty_before = c.flow.exec_may_be_empty
+    state.empty_depth_before = c.flow.exec_empty_depth
+    c.flow.divergent_if = True
+    # The branch is not taken without active lanes.
+    c.flow.exec_may_be_empty = False
+    c.flow.exec_empty_depth = 0xffff
+    c.flow.divergent_if_depth += 1
+    label = _label_new(c)
+    _edges(c, state.head, label)
+    _label_place(c, label, 0)
+    return _marker(c, op_p_logical_start)
+
+
+cdef int _divergent_side_end(Isel *c, uint32_t linear_label, uint32_t logical_label) except -1 nogil:
+    _marker(c, op_p_logical_end)
+    _branch(c, op_p_branch, NULL)
+    _edge(c, edge_linear, c.block, linear_label)
+    if not c.flow.loop_divergent_branch:
+        _edge(c, edge_logical, c.block, logical_label)
+    _mark(c, block_uniform)
+    return 0
+
+
+cdef int _linear_side(Isel *c, uint32_t head, uint32_t target) except -1 nogil:
+    """The empty block through which the linear CFG passes by a side."""
+    cdef uint32_t label = _label_new(c)
+    _edge(c, edge_linear, head, label)
+    _label_place(c, label, block_uniform)
+    _branch(c, op_p_branch, NULL)
+    return _edge(c, edge_linear, c.block, target)
+
+
+cdef void _merge_emptiness(Isel *c, IfState *state) noexcept nogil:
+    state.empty_before = state.empty_before or c.flow.exec_may_be_empty
+    state.empty_depth_before = min(state.empty_depth_before, c.flow.exec_empty_depth)
+
+
+cdef int _divergent_else(Isel *c, IfState *state) except -1 nogil:
+    cdef uint32_t label
+    _divergent_side_end(c, state.invert_label, state.end_label)
+    state.then_divergent_branch = c.flow.loop_divergent_branch
+    c.flow.loop_divergent_branch = False
+    c.flow.divergent_if_depth -= 1
+    _linear_side(c, state.head, state.invert_label)
+    _label_place(c, state.invert_label, block_invert)
+    _branch(c, op_p_branch, NULL)
+    _merge_emptiness(c, state)
+    c.flow.exec_may_be_empty = False
+    c.flow.exec_empty_depth = 0xffff
+    c.flow.divergent_if_depth += 1
+    label = _label_new(c)
+    _edge(c, edge_logical, state.head, label)
+    _edge(c, edge_linear, c.block, label)
+    _label_place(c, label, 0)
+    return _marker(c, op_p_logical_start)
+
+
+cdef int _divergent_end(Isel *c, IfState *state) except -1 nogil:
+    _divergent_side_end(c, state.end_label, state.end_label)
+    c.flow.loop_divergent_branch = c.flow.loop_divergent_branch and state.then_divergent_branch
+    c.flow.divergent_if_depth -= 1
+    _linear_side(c, c.label_block[state.invert_label], state.end_label)
+    _label_place(c, state.end_label, state.end_kind)
+    _marker(c, op_p_logical_start)
+    c.flow.divergent_if = state.divergent_before
+    _merge_emptiness(c, state)
+    c.flow.exec_may_be_empty = state.empty_before
+    c.flow.exec_empty_depth = state.empty_depth_before
+    # Lanes that left the loop at this depth are out of its mask again; without loop and if around, all lanes are back.
+    if not c.flow.divergent_if and (c.flow.loop_depth == c.flow.exec_empty_depth or c.flow.loop_depth == 0):
+        c.flow.exec_may_be_empty = False
+        c.flow.exec_empty_depth = 0xffff
+    return 0
+
+
+cdef bint _list_is_empty(Isel *c, uint32_t first) noexcept nogil:
+    return c.s.nodes.kind[first] == node_block and c.s.nodes.next[first] == 0 and c.s.nodes.order_count[first] == 0
+
+
+cdef int _select_if(Isel *c, uint32_t node) except -1 nogil:
+    """One if. Where only one side goes on, the code of that side is put behind the if: what it defines must reach the code
+    behind it through the linear CFG too."""
+    cdef IfState state
+    cdef uint32_t condition = value_temp(c, c.s.nodes.condition[node])
+    cdef bint divergent = value_divergent(c, c.s.nodes.condition[node])
+    cdef uint32_t first_then = c.s.nodes.first0[node]
+    cdef uint32_t first_else = c.s.nodes.first1[node]
+    cdef bint then_ends = _list_ends(c, first_then)
+    cdef bint else_ends = _list_ends(c, first_else)
+    cdef uint32_t behind = 0
+    if then_ends and not else_ends and not _list_is_empty(c, first_else):
+        behind = first_else
+        first_else = 0
+    elif else_ends and not then_ends and not _list_is_empty(c, first_then):
+        behind = first_then
+        first_then = 0
+    if divergent:
+        _divergent_then(c, &state, condition)
+    else:
+        _uniform_then(c, &state, mask_to_scc(c, condition))
+    if first_then:
+        _select_list(c, first_then)
+    if divergent:
+        _divergent_else(c, &state)
+    else:
+        _uniform_else(c, &state)
+    if first_else:
+        _select_list(c, first_else)
+    if divergent:
+        _divergent_end(c, &state)
+    else:
+        _uniform_end(c, &state)
+    if behind:
+        c.node_copies[c.s.nodes.next[node]] = 1
+        _select_list(c, behind)
+    return 0
+
+
+# ----------------------------------------------------------------------------------------------------------------- loops
+cdef int _jump(Isel *c, bint is_break) except -1 nogil:
+    cdef uint32_t target = c.flow.loop_exit_label if is_break else c.flow.loop_header_label
+    cdef uint32_t block = c.block
+    cdef uint32_t label
+    if c.flow.loop_header_label == 0:
+        with gil:
+            raise InputError("a break or continue outside of a loop")
+    _marker(c, op_p_logical_end)
+    _edge(c, edge_logical, block, target)
+    _mark(c, block_break if is_break else block_continue)
+    if not c.flow.divergent_if and not (is_break and c.flow.loop_divergent_continue):
+        _mark(c, block_uniform)
+        c.flow.has_branch = True
+        _branch(c, op_p_branch, NULL)
+        return _edge(c, edge_linear, block, target)
+    c.flow.loop_divergent_branch = True
+    if not is_break:
+        c.flow.loop_divergent_continue = True
+    if c.flow.divergent_if and not c.flow.exec_may_be_empty:
+        c.flow.exec_may_be_empty = True
+        c.flow.exec_empty_depth = c.flow.loop_depth
+    _branch(c, op_p_branch, NULL)
+    label = _label_new(c)
+    _edge(c, edge_linear, block, label)
+    _label_place(c, label, block_uniform)
+    _branch(c, op_p_branch, NULL)
+    _edge(c, edge_linear, c.block, target)
+    label = _label_new(c)
+    _edge(c, edge_linear, block, label)
+    _label_place(c, label, 0)
+    return _marker(c, op_p_logical_start)
+
+
+cdef int _loop_end(Isel *c) except -1 nogil:
+    """Go round again; where no lane may be active, leave instead."""
+    cdef uint32_t block = c.block
+    cdef uint32_t header = c.flow.loop_header_label
+    cdef uint32_t exit_label = c.flow.loop_exit_label
+    cdef uint32_t label
+    if c.flow.has_branch:
+        return 0
+    _marker(c, op_p_logical_end)
+    _branch(c, op_p_branch, NULL)
+    if not c.flow.loop_divergent_branch:
+        _edge(c, edge_logical, block, header)
+    if not c.flow.exec_may_be_empty:
+        _mark(c, block_continue | block_uniform)
+        return _edge(c, edge_linear, block, header)
+    _mark(c, block_continue_or_break | block_uniform)
+    label = _label_new(c)
+    _edge(c, edge_linear, block, label)
+    _label_place(c, label, block_uniform)
+    _branch(c, op_p_branch, NULL)
+    _edge(c, edge_linear, c.block, exit_label)
+    label = _label_new(c)
+    _edge(c, edge_linear, block, label)
+    _label_place(c, label, block_uniform)
+    _branch(c, op_p_branch, NULL)
+    return _edge(c, edge_linear, c.block, header)
+
+
+cdef bint _has_edge_to(Isel *c, uint32_t label, uint32_t first_edge) noexcept nogil:
+    cdef uint32_t i
+    for i in range(first_edge, c.edges.size()):
+        if c.edges[i].label == label and c.edges[i].kind == edge_logical:
+            return True
+    return False
+
+
+cdef int _select_loop(Isel *c, uint32_t node) except -1 nogil:
+    cdef FlowState before
+    cdef IfState never
+    cdef uint32_t exit_kind = block_loop_exit | _top_level(c, c.block)
+    cdef uint32_t first_edge = c.edges.size()
+    cdef Operand zero = K(0)
+    cdef uint32_t condition
+    _marker(c, op_p_logical_end)
+    _mark(c, block_loop_preheader | block_uniform)
+    _branch(c, op_p_branch, NULL)
+    before = c.flow
+    c.flow.loop_header_label = _label_new(c)
+    c.flow.loop_exit_label = _label_new(c)
+    c.flow.loop_divergent_continue = False
+    c.flow.loop_divergent_branch = False
+    c.flow.divergent_if = False
+    c.flow.has_branch = False
+    _edges(c, c.block, c.flow.loop_header_label)
+    c.flow.loop_depth += 1
+    _label_place(c, c.flow.loop_header_label, block_loop_header)
+    _marker(c, op_p_logical_start)
+    _select_list(c, c.s.nodes.first0[node])
+    if not _has_edge_to(c, c.flow.loop_exit_label, first_edge):
+        # A loop that nothing leaves: the code behind it must be reachable all the same.
+        if c.flow.has_branch or c.flow.loop_divergent_branch:
+            return unsupported(c, b"a loop", b"without an exit")
+        condition = new_temp(c, class_s1)
+        place(c, _copy_to_scc(c, condition))
+        _uniform_then(c, &never, condition)
+        _jump(c, True)
+        _uniform_else(c, &never)
+        _uniform_end(c, &never)
+    _loop_end(c)
+    before.exec_may_be_empty = before.exec_may_be_empty or c.flow.exec_may_be_empty
+    before.exec_empty_depth = min(before.exec_empty_depth, c.flow.exec_empty_depth)
+    condition = c.flow.loop_exit_label
+    c.flow = before
+    _label_place(c, condition, exit_kind)
+    _marker(c, op_p_logical_start)
+    if not c.flow.divergent_if and c.flow.loop_depth == 0:
+        c.flow.exec_may_be_empty = False
+        c.flow.exec_empty_depth = 0xffff
+    return 0
+
+
+cdef uint32_t _copy_to_scc(Isel *c, uint32_t temp) except 0 nogil:
+    cdef Definition d = definition_of_fixed(c.p, temp, register_scc)
+    cdef Operand zero = K(0)
+    return instruction_make(c.p, op_p_parallelcopy, opcode_format[op_p_parallelcopy], &d, 1, &zero, 1)
+
+
+# ---------------------------------------------------------------------------------------------------------------- blocks
+cdef bint _list_ends(Isel *c, uint32_t first) noexcept nogil:
+    """Whether control never reaches the end of a list of nodes."""
+    while first:
+        if c.node_ends[first]:
+            return True
+        first = c.s.nodes.next[first]
+    return False
+
+
+cdef bint _breaks(Isel *c, uint32_t first) noexcept nogil:
+    """Whether a list has a break of the loop that it belongs to."""
+    cdef uint32_t last
+    while first:
+        if c.s.nodes.kind[first] == node_if:
+            if _breaks(c, c.s.nodes.first0[first]) or _breaks(c, c.s.nodes.first1[first]):
+                return True
+        elif c.s.nodes.kind[first] == node_block and c.s.nodes.order_count[first]:
+            last = c.s.order.instruction[c.s.nodes.order_first[first] + c.s.nodes.order_count[first] - 1]
+            if c.s.instructions.kind[last] == nir_jump and c.s.instructions.opcode[last] == jump_break:
+                return True
+        first = c.s.nodes.next[first]
+    return False
+
+
+cdef void _find_ends(Isel *c, uint32_t first) noexcept nogil:
+    """Fill node_ends of a list and of the lists within."""
+    cdef uint32_t last
+    while first:
+        if c.s.nodes.kind[first] == node_if:
+            _find_ends(c, c.s.nodes.first0[first])
+            _find_ends(c, c.s.nodes.first1[first])
+            c.node_ends[first] = _list_ends(c, c.s.nodes.first0[first]) and _list_ends(c, c.s.nodes.first1[first])
+        elif c.s.nodes.kind[first] == node_loop:
+            _find_ends(c, c.s.nodes.first0[first])
+        elif c.s.nodes.order_count[first]:
+            last = c.s.order.instruction[c.s.nodes.order_first[first] + c.s.nodes.order_count[first] - 1]
+            c.node_ends[first] = c.s.instructions.kind[last] == nir_jump
+        first = c.s.nodes.next[first]
+
+
+cdef int _select_constant(Isel *c, uint32_t value) except -1 nogil:
+    cdef uint32_t components = c.s.instructions.components[value]
+    cdef uint32_t bits = c.s.instructions.bit_size[value]
+    cdef uint32_t dst = value_temp(c, value)
+    cdef uint64_t[16] words
+    cdef Operand[32] o
+    cdef uint32_t i
+    cdef uint64_t word
+    cdef uint32_t dwords = 0
+    if bits == 1:
+        copy(c, dst, 0, mask_constant(c, constant_bits(c.s, value, 0) != 0))
+        return 0
+    if bits == 64:
+        for i in range(components):
+            word = constant_bits(c.s, value, i)
+            o[2 * i] = K(<uint32_t>word)
+            o[2 * i + 1] = K(<uint32_t>(word >> 32))
+        dwords = 2 * components
+    else:
+        for i in range((components * bits + 31) // 32):
+            words[i] = 0
+        for i in range(components):
+            word = constant_bits(c.s, value, i)
+            if components == 1 and bits == 16:
+                word = <uint32_t><short>word      # s_movk_i32 reaches these
+            words[i * bits // 32] |= word << (i * bits % 32)
+        dwords = (components * bits + 31) // 32
+        for i in range(dwords):
+            o[i] = K(<uint32_t>words[i])
+    if dwords == 1:
+        copy(c, dst, 0, o[0])
+    else:
+        emit_raw(c, op_p_create_vector, dst, o, dwords)
+    return 0
+
+
+cdef int _select_undefined(Isel *c, uint32_t value) except -1 nogil:
+    cdef Operand o = operand_undefined(c.value_class[value])
+    copy(c, value_temp(c, value), 0, o)
+    return 0
+
+
+cdef int _select_phi(Isel *c, uint32_t value, uint32_t node) except -1 nogil:
+    """A phi without operands yet, or a copy where only one value arrives."""
+    cdef PendingPhi pending
+    cdef Definition d
+    cdef uint32_t dst = value_temp(c, value)
+    cdef bint linear = class_is_linear(class_of(c, dst))
+    cdef bint logical = not linear or value_divergent(c, value) or (c.p.blocks.kind[c.block] & block_merge) != 0
+    cdef uint32_t only = _only_source(c, value)
+    cdef uint32_t opcode = op_p_linear_phi
+    if c.node_copies[node] or (only and not c.p.blocks.kind[c.block] & (block_loop_header | block_loop_exit)):
+        if only == 0:
+            with gil:
+                raise InputError("NIR: a phi behind an if that one side leaves has no source from the other side")
+        return _copy_value(c, dst, value_temp(c, only))
+    if logical:
+        opcode = op_p_boolean_phi if c.s.instructions.bit_size[value] == 1 else op_p_phi
+    d = definition_of(c.p, dst)
+    pending.value = value
+    pending.block = c.block
+    pending.instruction = instruction_make(c.p, opcode, opcode_format[opcode], &d, 1, NULL, 0)
+    c.phis.push_back(pending)
+    _place_front(c, c.block, pending.instruction)
+    return 0
+
+
+cdef int _copy_value(Isel *c, uint32_t dst, uint32_t temp) except -1 nogil:
+    if is_vgpr(c, dst) and not is_vgpr(c, temp):
+        temp = as_vgpr_bytes(c, temp, class_bytes(class_of(c, dst)))
+    elif is_vgpr(c, temp) and not is_vgpr(c, dst):
+        as_uniform(c, dst, temp)
+        return 0
+    copy(c, dst, 0, T(c, temp))
+    return 0
+
+
+cdef uint32_t _only_source(Isel *c, uint32_t phi) noexcept nogil:
+    """The one value that reaches a phi from blocks selected so far; 0: none or several."""
+    cdef uint32_t only = 0
+    cdef uint32_t i
+    cdef uint32_t value
+    for i in range(c.s.instructions.source_count[phi]):
+        if c.node_block[<uint32_t>source_swizzle(c.s, phi, i)] == not_placed:
+            continue
+        value = source_value(c.s, phi, i)
+        if only and only != value:
+            return 0
+        only = value
+    return only
+
+
+cdef int _place_front(Isel *c, uint32_t block, uint32_t instruction) except -1 nogil:
+    cdef Placement placement
+    placement.block = block
+    placement.instruction = instruction
+    c.placed_front.push_back(placement)
+    return 0
+
+
+cdef int _select_block(Isel *c, uint32_t node) except -1 nogil:
+    cdef uint32_t row
+    cdef uint32_t i
+    cdef uint8_t kind
+    for row in range(c.s.nodes.order_first[node], c.s.nodes.order_first[node] + c.s.nodes.order_count[node]):
+        i = c.s.order.instruction[row]
+        kind = c.s.instructions.kind[i]
+        if kind == nir_alu:
+            select_alu(c, i)
+        elif kind == nir_intrinsic:
+            select_intrinsic(c, i)
+        elif kind == nir_load_const:
+            _select_constant(c, i)
+        elif kind == nir_undef:
+            _select_undefined(c, i)
+        elif kind == nir_phi:
+            _select_phi(c, i, node)
+        elif kind == nir_jump:
+            c.node_block[node] = c.block
+            if c.s.instructions.opcode[i] == jump_break or c.s.instructions.opcode[i] == jump_continue:
+                return _jump(c, c.s.instructions.opcode[i] == jump_break)
+            return unsupported(c, b"jump", b"return or halt inside control flow")
+        else:
+            return unsupported(c, b"NIR instruction kind", b"deref: derefs must be lowered first")
+    c.node_block[node] = c.block
+    return 0
+
+
+cdef int _select_list(Isel *c, uint32_t first) except -1 nogil:
+    cdef bint ends
+    while first:
+        ends = c.node_ends[first]
+        if c.s.nodes.kind[first] == node_block:
+            _select_block(c, first)
+        elif c.s.nodes.kind[first] == node_if:
+            _select_if(c, first)
+        else:
+            _select_loop(c, first)
+        if ends:
+            return 0
+        first = c.s.nodes.next[first]
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------------------------ phis
+cdef Operand _phi_operand(Isel *c, uint32_t value, uint8_t register_class, bint logical) noexcept nogil:
+    """A source of a phi. Undefined values and constant lane masks are named as what they are: lowering uses that."""
+    if c.s.instructions.kind[value] == nir_undef or c.value_temp[value] == 0:
+        return operand_undefined(register_class)
+    if logical and c.s.instructions.bit_size[value] == 1 and value_is_constant(c.s, value):
+        return mask_constant(c, constant_bits(c.s, value, 0) != 0)
+    return T(c, c.value_temp[value])
+
+
+cdef uint32_t _source_from(Isel *c, uint32_t phi, uint32_t block) noexcept nogil:
+    """The NIR value that a phi takes when control comes from an ACO block; 0: none."""
+    cdef uint32_t i
+    for i in range(c.s.instructions.source_count[phi]):
+        if c.node_block[<uint32_t>source_swizzle(c.s, phi, i)] == block:
+            return source_value(c.s, phi, i)
+    return 0
+
+
+cdef int _set_operands(Isel *c, uint32_t instruction, vector[Operand] &operands) except -1 nogil:
+    cdef uint32_t first = table_append_many(&c.p.operands.table, operands.size())
+    cdef uint32_t i
+    for i in range(operands.size()):
+        operand_put(c.p, first + i, operands[i])
+    c.p.instructions.operand_first[instruction] = first
+    c.p.instructions.operand_count[instruction] = <uint16_t>operands.size()
+    return 0
+
+
+cdef int _fill_logical(Isel *c, PendingPhi *phi) except -1 nogil:
+    cdef vector[Operand] operands
+    cdef uint8_t register_class = c.value_class[phi.value]
+    cdef uint32_t first = c.p.blocks.logical_pred_first[phi.block]
+    cdef uint32_t count = c.p.blocks.logical_pred_count[phi.block]
+    cdef uint32_t defined = 0
+    cdef uint32_t last_defined = 0
+    cdef uint32_t i
+    cdef uint32_t value
+    for i in range(count):
+        value = _source_from(c, phi.value, c.p.edge_lists.block[first + i])
+        operands.push_back(_phi_operand(c, value, register_class, True) if value else operand_undefined(register_class))
+        if value and c.s.instructions.kind[value] != nir_undef:
+            defined += 1
+            last_defined = i
+    if class_is_linear(register_class) and c.p.blocks.kind[phi.block] & block_merge and defined <= 1:
+        return _fill_single(c, phi, operands, last_defined)
+    return _set_operands(c, phi.instruction, operands)
+
+
+cdef int _fill_single(Isel *c, PendingPhi *phi, vector[Operand] &operands, uint32_t index) except -1 nogil:
+    """An SGPR that one side of a divergent if defines: a linear phi where that side's code meets the way around it."""
+    cdef Blocks *blocks = &c.p.blocks
+    cdef uint32_t *lists = c.p.edge_lists.block
+    cdef uint32_t around_else = lists[blocks.linear_pred_first[phi.block] + 1]
+    cdef uint32_t invert = lists[blocks.linear_pred_first[around_else]]
+    cdef uint32_t then_end = lists[blocks.linear_pred_first[invert]]
+    cdef vector[Operand] pair
+    cdef uint32_t target = phi.block
+    cdef uint32_t i
+    pair.push_back(operands[index] if operands.size() else operand_undefined(c.value_class[phi.value]))
+    pair.push_back(operand_undefined(c.value_class[phi.value]))
+    if operands.size() and lists[blocks.logical_pred_first[phi.block] + index] == then_end:
+        target = invert
+    c.p.instructions.opcode[phi.instruction] = op_p_linear_phi
+    for i in range(c.placed_front.size()):
+        if c.placed_front[i].instruction == phi.instruction:
+            c.placed_front[i].block = target
+    return _set_operands(c, phi.instruction, pair)
+
+
+cdef int _fill_linear(Isel *c, PendingPhi *phi) except -1 nogil:
+    cdef vector[Operand] operands
+    cdef Operand operand
+    cdef uint8_t register_class = c.value_class[phi.value]
+    cdef uint32_t first = c.p.blocks.linear_pred_first[phi.block]
+    cdef uint32_t i
+    cdef uint32_t block
+    cdef uint32_t value
+    for i in range(c.p.blocks.linear_pred_count[phi.block]):
+        block = c.p.edge_lists.block[first + i]
+        value = _source_from(c, phi.value, block)
+        if value == 0 and c.p.blocks.logical_pred_count[block] == 0 and c.p.blocks.linear_pred_count[block] == 1:
+            # through the helper block of a divergent jump
+            value = _source_from(c, phi.value, c.p.edge_lists.block[c.p.blocks.linear_pred_first[block]])
+        if value:
+            operands.push_back(_phi_operand(c, value, register_class, False))
+        elif c.p.blocks.kind[phi.block] & block_loop_header:
+            _value_on_linear_path(c, phi, block, &operand)
+            operands.push_back(operand)
+        else:
+            operands.push_back(operand_undefined(register_class))
+    return _set_operands(c, phi.instruction, operands)
+
+
+cdef int _value_on_linear_path(Isel *c, PendingPhi *phi, uint32_t last, Operand *result) except -1 nogil:
+    """What a uniform loop-header phi must take from a block that goes round in the linear CFG only: lanes that continued
+    earlier in the loop are among those that come by. Their values are merged along the linear CFG."""
+    cdef uint32_t header = phi.block
+    cdef uint8_t register_class = c.value_class[phi.value]
+    cdef vector[Operand] values
+    cdef vector[Operand] merged
+    cdef Definition d
+    cdef uint32_t block
+    cdef uint32_t value
+    cdef uint32_t i
+    cdef uint32_t first
+    cdef uint32_t temp
+    cdef uint32_t row
+    cdef bint same
+    values.resize(last - header + 1)
+    values[0] = T(c, c.value_temp[phi.value])
+    for block in range(header + 1, last + 1):
+        if c.p.blocks.loop_depth[block] != c.p.blocks.loop_depth[header]:
+            values[block - header] = values[block - header - 1]
+            continue
+        value = _source_from(c, phi.value, block)
+        if value:
+            values[block - header] = _phi_operand(c, value, register_class, False)
+            continue
+        merged.clear()
+        same = True
+        first = c.p.blocks.linear_pred_first[block]
+        for i in range(c.p.blocks.linear_pred_count[block]):
+            merged.push_back(values[c.p.edge_lists.block[first + i] - header])
+            same = same and merged[i].data == merged[0].data and merged[i].flags == merged[0].flags
+        if same:
+            values[block - header] = merged[0]
+            continue
+        temp = new_temp(c, register_class)
+        d = definition_of(c.p, temp)
+        row = instruction_make(c.p, op_p_linear_phi, opcode_format[op_p_linear_phi], &d, 1, merged.data(), merged.size())
+        _place_front(c, block, row)
+        values[block - header] = T(c, temp)
+    result[0] = values[last - header]
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------------------- beginning
+cdef int _start(Isel *c) except -1 nogil:
+    """p_startpgm defines the arguments in their registers. SGPR tuples at places that no tuple may have come in pieces."""
+    cdef vector[Definition] definitions
+    cdef vector[uint32_t] pieces
+    cdef vector[Operand] operands
+    cdef uint32_t count
+    cdef uint32_t alignment
+    cdef uint32_t row
+    cdef uint32_t i
+    cdef uint32_t temp
+    cdef uint32_t address = 0
+    cdef uint32_t offset = 0
+    cdef Operand[2] o
+    cdef Definition[2] d
+    c.argument_temp.assign(c.s.arguments.table.count, 0)
+    for row in range(c.s.arguments.table.count):
+        count = c.s.arguments.count[row]
+        alignment = 1 if count == 1 else (2 if count == 2 else 4)
+        if c.s.arguments.is_vgpr[row]:
+            temp = new_temp(c, vgpr_class(4 * count))
+            definitions.push_back(definition_of_fixed(c.p, temp, <uint16_t>(register_vgpr0 + 4 * c.s.arguments.first[row])))
+        elif c.s.arguments.first[row] % alignment == 0:
+            temp = new_temp(c, sgpr_class(4 * count))
+            definitions.push_back(definition_of_fixed(c.p, temp, <uint16_t>(4 * c.s.arguments.first[row])))
+        else:
+            for i in range(count):
+                temp = new_temp(c, class_s1)
+                definitions.push_back(definition_of_fixed(c.p, temp, <uint16_t>(4 * (c.s.arguments.first[row] + i))))
+                pieces.push_back(temp)
+            temp = 0
+        c.argument_temp[row] = temp
+    place(c, instruction_make(c.p, op_p_startpgm, opcode_format[op_p_startpgm], definitions.data(), definitions.size(), NULL, 0))
+    _marker(c, op_p_logical_start)
+    i = 0
+    for row in range(c.s.arguments.table.count):
+        count = c.s.arguments.count[row]
+        if c.argument_temp[row] == 0:
+            operands.clear()
+            for temp in range(count):
+                operands.push_back(T(c, pieces[i]))
+                i += 1
+            c.argument_temp[row] = create_vector(c, 0, sgpr_class(4 * count), operands.data(), count)
+        elif count > 1:
+            split(c, c.argument_temp[row], 4)
+        if c.s.arguments.kind[row] == argument_scratch_address:
+            address = c.argument_temp[row]
+        elif c.s.arguments.kind[row] == argument_scratch_wave_offset:
+            offset = c.argument_temp[row]
+    if address and offset and c.gfx <= gfx10_3:
+        o[0] = T(c, address)
+        o[1] = T(c, offset)
+        d[0] = definition_of(c.p, new_temp(c, class_s2))
+        d[1] = definition_of_fixed(c.p, new_temp(c, class_s1), register_scc)
+        place(c, instruction_make(c.p, op_p_init_scratch, opcode_format[op_p_init_scratch], d, 2, o, 2))
+    return 0
+
+
+cdef uint16_t _float_mode(const ShaderData *s) noexcept nogil:
+    """The float mode that the program asks for. Without a request: round to nearest even; denormals of 32 bits are flushed,
+    of 16 and 64 bits kept, as keeping the former costs instructions and the latter is free."""
+    cdef uint32_t controls = s.info.float_controls
+    cdef uint32_t mode = 0
+    if controls & 0x2:
+        mode |= 3 << fp_denorm32_shift
+    if not controls & (0x8 | 0x20):
+        mode |= 3 << fp_denorm16_64_shift
+    if controls & 0x2000:
+        mode |= 3 << fp_round32_shift
+    if controls & (0x1000 | 0x4000):
+        mode |= 3 << fp_round16_64_shift
+    if controls & 0x80:
+        mode |= fp_preserve_signed_zero_inf_nan32
+    if controls & (0x40 | 0x100):
+        mode |= fp_preserve_signed_zero_inf_nan16_64
+    if controls & 0x10:
+        mode |= fp_must_flush_denorms32
+    if controls & (0x8 | 0x20):
+        mode |= fp_must_flush_denorms16_64
+    if controls & (0x400 | 0x2000):
+        mode |= fp_care_about_round32
+    if controls & (0x200 | 0x800 | 0x1000 | 0x4000):
+        mode |= fp_care_about_round16_64
+    return <uint16_t>mode
+
+
+# ---------------------------------------------------------------------------------------------------------------- ending
+cdef int _finish_edges(Isel *c) except -1 nogil:
+    cdef uint32_t i
+    for i in range(c.edges.size()):
+        if c.label_block[c.edges[i].label] != not_placed:
+            edge_add(c.p, c.edges[i].kind, c.edges[i].predecessor, c.label_block[c.edges[i].label])
+    return edges_finish(c.p)
+
+
+cdef int _finish_order(Isel *c) except -1 nogil:
+    """Put every instruction in its block: a counting sort."""
+    cdef ProgramData *p = c.p
+    cdef vector[uint32_t] next
+    cdef uint32_t block
+    cdef uint32_t total = c.placed.size() + c.placed_front.size()
+    cdef uint32_t row = 0
+    cdef size_t i
+    next.assign(p.blocks.table.count + 1, 0)
+    for i in range(c.placed.size()):
+        next[c.placed[i].block] += 1
+    for i in range(c.placed_front.size()):
+        next[c.placed_front[i].block] += 1
+    p.order.table.count = 0
+    table_append_many(&p.order.table, total)
+    for block in range(p.blocks.table.count):
+        p.blocks.order_first[block] = row
+        p.blocks.order_count[block] = next[block]
+        next[block] = row
+        row += p.blocks.order_count[block]
+    for i in range(c.placed_front.size()):
+        block = c.placed_front[i].block
+        p.order.instruction[next[block]] = c.placed_front[i].instruction
+        next[block] += 1
+    for i in range(c.placed.size()):
+        block = c.placed[i].block
+        p.order.instruction[next[block]] = c.placed[i].instruction
+        next[block] += 1
+    return 0
+
+
+cdef void _finish_branches(ProgramData *p) noexcept nogil:
+    """Name the targets: a conditional branch goes to the second successor when it is taken."""
+    cdef uint32_t block
+    cdef uint32_t i
+    cdef uint32_t *successors
+    cdef uint32_t count
+    for block in range(p.blocks.table.count):
+        if p.blocks.order_count[block] == 0:
+            continue
+        i = p.order.instruction[p.blocks.order_first[block] + p.blocks.order_count[block] - 1]
+        if p.instructions.format[i] != format_pseudo_branch:
+            continue
+        successors = p.edge_lists.block + p.blocks.linear_succ_first[block]
+        count = p.blocks.linear_succ_count[block]
+        if count == 2 and p.instructions.opcode[i] == op_p_cbranch_z:
+            p.instructions.immediate[i] = successors[1]
+            p.instructions.modifiers[i] = modifier_set_branch_target1(p.instructions.modifiers[i], successors[0])
+        elif count:
+            p.instructions.immediate[i] = successors[0]
+            p.instructions.modifiers[i] = modifier_set_branch_target1(p.instructions.modifiers[i], successors[count - 1])
+
+
+cdef int _finish(Isel *c) except -1 nogil:
+    cdef size_t i
+    cdef uint32_t count = c.s.constant_data.table.count
+    cdef PendingPhi phi
+    _finish_edges(c)
+    for i in range(c.phis.size()):
+        phi = c.phis[i]
+        if c.p.instructions.opcode[phi.instruction] == op_p_linear_phi:
+            _fill_linear(c, &phi)
+        else:
+            _fill_logical(c, &phi)
+    _finish_order(c)
+    _finish_branches(c.p)
+    if count:
+        table_append_many(&c.p.constant_data.table, (count + 3) // 4 * 4)
+        memcpy(c.p.constant_data.byte, c.s.constant_data.byte, count)
+    return 0
+
+
+cdef int _select(Isel *c) except -1 nogil:
+    cdef uint32_t label
+    c.mask = class_s2 if c.wave64 else class_s1
+    c.value_temp.assign(c.s.instructions.table.count, 0)
+    c.node_block.assign(c.s.nodes.table.count, not_placed)
+    c.node_ends.assign(c.s.nodes.table.count, 0)
+    c.node_copies.assign(c.s.nodes.table.count, 0)
+    c.flow.exec_empty_depth = 0xffff
+    c.fp_mode = _float_mode(c.s)
+    choose_classes(c)
+    _find_ends(c, c.s.nodes.first0[1])
+    c.label_block.push_back(not_placed)       # label 0: none
+    label = _label_new(c)
+    _label_place(c, label, block_top_level)
+    _start(c)
+    _select_list(c, c.s.nodes.first0[1])
+    _marker(c, op_p_logical_end)
+    _mark(c, block_uniform)
+    emit_raw(c, op_s_endpgm, 0, NULL, 0)
+    return _finish(c)
+
+
+def run(Shader shader, Program program=None):
+    """Select ACO IR for a shader.
+
+    Parameters
+    ----------
+    shader : Shader
+        NIR after all lowering; ``shader.info`` names gfx level and wave size.
+    program : Program, optional
+        An empty program with its device facts filled in; made when absent.
+
+    Returns
+    -------
+    Program
+        The same program, or the new one.
+    """
+    cdef Isel c
+    cdef ShaderData *s = &shader.data
+    cdef ProgramData *p
+    if program is None:
+        program = Program()
+    p = &program.data
+    if p.blocks.table.count:
+        raise InputError("instruction selection writes into an empty program")
+    if s.info.gfx_level < gfx9:
+        raise UnsupportedError(f"instruction selection: gfx level {s.info.gfx_level // 10} (GFX9 and later are supported)")
+    if s.info.wave_size != 64 and (s.info.wave_size != 32 or s.info.gfx_level < 100):
+        raise UnsupportedError(f"instruction selection: wave size {s.info.wave_size} on gfx level {s.info.gfx_level // 10}")
+    p.gfx_level = s.info.gfx_level
+    p.wave_size = s.info.wave_size
+    p.lane_mask = class_s2 if s.info.wave_size == 64 else class_s1
+    p.workgroup_size = s.info.workgroup_size[0] * s.info.workgroup_size[1] * s.info.workgroup_size[2]
+    p.address32_hi = s.info.address32_hi
+    p.progress = progress_after_isel
+    p.config.lds_bytes = s.info.shared_bytes
+    p.config.scratch_bytes_per_lane = s.info.scratch_bytes
+    p.config.uses_scratch = s.info.scratch_bytes != 0
+    c.p = p
+    c.s = s
+    c.gfx = s.info.gfx_level
+    c.wave64 = s.info.wave_size == 64
+    c.block = c.last = c.scc = c.second = 0
+    c.precise = c.no_unsigned_wrap = False
+    memset(&c.flow, 0, sizeof(FlowState))
+    with nogil:
+        _select(&c)
+    p.config.float_mode = c.fp_mode & 0xff
+    program.metadata.update(shader.metadata)
+    return program

@@ -1,0 +1,547 @@
+"""Instruction selection of NIR's ALU instructions.
+
+Most opcodes are one row of a table: an opcode of the SALU for 32 and 64 bits, one of the VALU for 16, 32 and 64 bits. A uniform
+integer (class s1, s2) takes the SALU opcode, everything else the VALU one. The rest is written out here (moves, vectors,
+booleans, selections) and in ``isel_alu_integer`` and ``isel_alu_float``.
+
+Sources: AMD ISA documents (Vega, RDNA 2, RDNA 3); NIR's opcode semantics (Mesa ``docs/nir``); the pairing of NIR with ISA opcodes as
+in ACO's ``aco_instruction_selection.cpp``.
+"""
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+
+from isa_opcodes cimport *
+from nir_opcodes cimport *
+from pyaco._core.aco.isel_alu_float cimport select_float
+from pyaco._core.aco.isel_alu_integer cimport select_integer
+from pyaco._core.aco.isel_context cimport *
+from pyaco._core.ir.program cimport (
+    Operand, class_bytes, class_dwords, class_is_vgpr, class_of_bytes, class_s1, class_s2, class_v1, class_v2, gfx10,
+    operand_c64, operand_undefined,
+)
+from pyaco._core.ir.shader cimport constant_bits, nir_exact, nir_no_unsigned_wrap, source_value, source_swizzle, value_is_constant, swizzle_component
+
+cdef enum:                        # methods
+    by_hand = 0                   # not in the table
+    integer = 1
+    logic = 2                     # bitwise: also lane masks; 64 bits in VGPRs by halves
+    shift = 3
+    floating = 4                  # VALU by the bit size of the result
+    floating_source = 5           # VALU by the bit size of the first source
+    compare_integer = 6
+    compare_float = 7
+
+cdef enum:                        # flags
+    commutative = 1
+    reversed_operands = 2         # the VALU takes the shift count first
+    sign_matters = 4              # narrow SGPR sources are sign-extended first
+    zero_matters = 8              # ... zero-extended
+
+cdef struct Rule:
+    uint8_t method
+    uint8_t flags
+    uint16_t scalar32
+    uint16_t scalar64
+    uint16_t vector16             # GFX8, GFX9
+    uint16_t vector16_new         # GFX10 and later
+    uint16_t vector32
+    uint16_t vector64
+
+cdef Rule[1024] _rules
+
+_NONE = op_invalid
+# NIR opcode: method, flags, SALU 32, SALU 64, VALU 16 (GFX9), VALU 16 (GFX10+), VALU 32, VALU 64.
+_TABLE = {
+    alu_iadd: (integer, commutative, op_s_add_u32, _NONE, op_v_add_u16, op_v_add_u16_e64, op_v_add_u32, _NONE),
+    alu_isub: (integer, 0, op_s_sub_i32, _NONE, op_v_sub_u16, op_v_sub_u16_e64, op_v_sub_u32, _NONE),
+    alu_imul: (integer, commutative, op_s_mul_i32, _NONE, op_v_mul_lo_u16, op_v_mul_lo_u16_e64, op_v_mul_lo_u32, _NONE),
+    alu_imin: (integer, commutative | sign_matters, op_s_min_i32, _NONE, op_v_min_i16, op_v_min_i16_e64, op_v_min_i32, _NONE),
+    alu_imax: (integer, commutative | sign_matters, op_s_max_i32, _NONE, op_v_max_i16, op_v_max_i16_e64, op_v_max_i32, _NONE),
+    alu_umin: (integer, commutative | zero_matters, op_s_min_u32, _NONE, op_v_min_u16, op_v_min_u16_e64, op_v_min_u32, _NONE),
+    alu_umax: (integer, commutative | zero_matters, op_s_max_u32, _NONE, op_v_max_u16, op_v_max_u16_e64, op_v_max_u32, _NONE),
+    alu_umul_high: (integer, commutative, op_s_mul_hi_u32, _NONE, _NONE, _NONE, op_v_mul_hi_u32, _NONE),
+    alu_imul_high: (integer, commutative, op_s_mul_hi_i32, _NONE, _NONE, _NONE, op_v_mul_hi_i32, _NONE),
+    alu_umul24: (floating, commutative, _NONE, _NONE, _NONE, _NONE, op_v_mul_u32_u24, _NONE),
+    alu_umul24_relaxed: (floating, commutative, _NONE, _NONE, _NONE, _NONE, op_v_mul_u32_u24, _NONE),
+    alu_imul24: (floating, commutative, _NONE, _NONE, _NONE, _NONE, op_v_mul_i32_i24, _NONE),
+    alu_imul24_relaxed: (floating, commutative, _NONE, _NONE, _NONE, _NONE, op_v_mul_i32_i24, _NONE),
+    alu_umad24: (floating, 0, _NONE, _NONE, _NONE, _NONE, op_v_mad_u32_u24, _NONE),
+    alu_bfm: (integer, 0, op_s_bfm_b32, _NONE, _NONE, _NONE, op_v_bfm_b32, _NONE),
+    alu_iand: (logic, commutative, op_s_and_b32, op_s_and_b64, op_v_and_b32, op_v_and_b32, op_v_and_b32, _NONE),
+    alu_ior: (logic, commutative, op_s_or_b32, op_s_or_b64, op_v_or_b32, op_v_or_b32, op_v_or_b32, _NONE),
+    alu_ixor: (logic, commutative, op_s_xor_b32, op_s_xor_b64, op_v_xor_b32, op_v_xor_b32, op_v_xor_b32, _NONE),
+    alu_ishl: (shift, reversed_operands, op_s_lshl_b32, op_s_lshl_b64, op_v_lshlrev_b16, op_v_lshlrev_b16_e64, op_v_lshlrev_b32,
+               op_v_lshlrev_b64),
+    alu_ushr: (shift, reversed_operands | zero_matters, op_s_lshr_b32, op_s_lshr_b64, op_v_lshrrev_b16, op_v_lshrrev_b16_e64,
+               op_v_lshrrev_b32, op_v_lshrrev_b64),
+    alu_ishr: (shift, reversed_operands | sign_matters, op_s_ashr_i32, op_s_ashr_i64, op_v_ashrrev_i16, op_v_ashrrev_i16_e64,
+               op_v_ashrrev_i32, op_v_ashrrev_i64),
+    alu_bitfield_reverse: (integer, 0, op_s_brev_b32, op_s_brev_b64, _NONE, _NONE, op_v_bfrev_b32, _NONE),
+    alu_ufind_msb_rev: (integer, 0, op_s_flbit_i32_b32, _NONE, _NONE, _NONE, op_v_ffbh_u32, _NONE),
+    alu_ifind_msb_rev: (integer, 0, op_s_flbit_i32, _NONE, _NONE, _NONE, op_v_ffbh_i32, _NONE),
+    alu_umin3: (floating, 0, _NONE, _NONE, op_v_min3_u16, op_v_min3_u16, op_v_min3_u32, _NONE),
+    alu_umax3: (floating, 0, _NONE, _NONE, op_v_max3_u16, op_v_max3_u16, op_v_max3_u32, _NONE),
+    alu_umed3: (floating, 0, _NONE, _NONE, op_v_med3_u16, op_v_med3_u16, op_v_med3_u32, _NONE),
+    alu_imin3: (floating, 0, _NONE, _NONE, op_v_min3_i16, op_v_min3_i16, op_v_min3_i32, _NONE),
+    alu_imax3: (floating, 0, _NONE, _NONE, op_v_max3_i16, op_v_max3_i16, op_v_max3_i32, _NONE),
+    alu_imed3: (floating, 0, _NONE, _NONE, op_v_med3_i16, op_v_med3_i16, op_v_med3_i32, _NONE),
+    alu_alignbyte_amd: (floating, 0, _NONE, _NONE, _NONE, _NONE, op_v_alignbyte_b32, _NONE),
+    alu_byte_perm_amd: (floating, 0, _NONE, _NONE, _NONE, _NONE, op_v_perm_b32, _NONE),
+    alu_msad_4x8: (floating, 0, _NONE, _NONE, _NONE, _NONE, op_v_msad_u8, _NONE),
+    # --- floats
+    alu_fadd: (floating, commutative, _NONE, _NONE, op_v_add_f16, op_v_add_f16, op_v_add_f32, op_v_add_f64),
+    alu_fmul: (floating, commutative, _NONE, _NONE, op_v_mul_f16, op_v_mul_f16, op_v_mul_f32, op_v_mul_f64),
+    alu_fmulz: (floating, commutative, _NONE, _NONE, _NONE, _NONE, op_v_mul_legacy_f32, _NONE),
+    alu_fmin: (floating, commutative, _NONE, _NONE, op_v_min_f16, op_v_min_f16, op_v_min_f32, op_v_min_f64),
+    alu_fmax: (floating, commutative, _NONE, _NONE, op_v_max_f16, op_v_max_f16, op_v_max_f32, op_v_max_f64),
+    alu_ffma: (floating, 0, _NONE, _NONE, op_v_fma_f16, op_v_fma_f16, op_v_fma_f32, op_v_fma_f64),
+    alu_ffmaz: (floating, 0, _NONE, _NONE, _NONE, _NONE, op_v_fma_legacy_f32, _NONE),
+    alu_fmin3: (floating, 0, _NONE, _NONE, op_v_min3_f16, op_v_min3_f16, op_v_min3_f32, _NONE),
+    alu_fmax3: (floating, 0, _NONE, _NONE, op_v_max3_f16, op_v_max3_f16, op_v_max3_f32, _NONE),
+    alu_fmed3: (floating, 0, _NONE, _NONE, op_v_med3_f16, op_v_med3_f16, op_v_med3_f32, _NONE),
+    alu_ffract: (floating, 0, _NONE, _NONE, op_v_fract_f16, op_v_fract_f16, op_v_fract_f32, op_v_fract_f64),
+    alu_ffloor: (floating, 0, _NONE, _NONE, op_v_floor_f16, op_v_floor_f16, op_v_floor_f32, op_v_floor_f64),
+    alu_fceil: (floating, 0, _NONE, _NONE, op_v_ceil_f16, op_v_ceil_f16, op_v_ceil_f32, op_v_ceil_f64),
+    alu_ftrunc: (floating, 0, _NONE, _NONE, op_v_trunc_f16, op_v_trunc_f16, op_v_trunc_f32, op_v_trunc_f64),
+    alu_fround_even: (floating, 0, _NONE, _NONE, op_v_rndne_f16, op_v_rndne_f16, op_v_rndne_f32, op_v_rndne_f64),
+    alu_fexp2: (floating, 0, _NONE, _NONE, op_v_exp_f16, op_v_exp_f16, op_v_exp_f32, _NONE),
+    alu_fsin_amd: (floating, 0, _NONE, _NONE, op_v_sin_f16, op_v_sin_f16, op_v_sin_f32, _NONE),
+    alu_fcos_amd: (floating, 0, _NONE, _NONE, op_v_cos_f16, op_v_cos_f16, op_v_cos_f32, _NONE),
+    alu_frexp_sig: (floating, 0, _NONE, _NONE, op_v_frexp_mant_f16, op_v_frexp_mant_f16, op_v_frexp_mant_f32, op_v_frexp_mant_f64),
+    # --- comparisons
+    alu_ilt: (compare_integer, sign_matters, op_s_cmp_lt_i32, _NONE, op_v_cmp_lt_i16, op_v_cmp_lt_i16, op_v_cmp_lt_i32, op_v_cmp_lt_i64),
+    alu_ige: (compare_integer, sign_matters, op_s_cmp_ge_i32, _NONE, op_v_cmp_ge_i16, op_v_cmp_ge_i16, op_v_cmp_ge_i32, op_v_cmp_ge_i64),
+    alu_ieq: (compare_integer, zero_matters | commutative, op_s_cmp_eq_i32, op_s_cmp_eq_u64, op_v_cmp_eq_i16, op_v_cmp_eq_i16,
+              op_v_cmp_eq_i32, op_v_cmp_eq_i64),
+    alu_ine: (compare_integer, zero_matters | commutative, op_s_cmp_lg_i32, op_s_cmp_lg_u64, op_v_cmp_lg_i16, op_v_cmp_lg_i16,
+              op_v_cmp_lg_i32, op_v_cmp_lg_i64),
+    alu_ult: (compare_integer, zero_matters, op_s_cmp_lt_u32, _NONE, op_v_cmp_lt_u16, op_v_cmp_lt_u16, op_v_cmp_lt_u32, op_v_cmp_lt_u64),
+    alu_uge: (compare_integer, zero_matters, op_s_cmp_ge_u32, _NONE, op_v_cmp_ge_u16, op_v_cmp_ge_u16, op_v_cmp_ge_u32, op_v_cmp_ge_u64),
+    alu_flt: (compare_float, 0, _NONE, _NONE, op_v_cmp_lt_f16, op_v_cmp_lt_f16, op_v_cmp_lt_f32, op_v_cmp_lt_f64),
+    alu_fge: (compare_float, 0, _NONE, _NONE, op_v_cmp_ge_f16, op_v_cmp_ge_f16, op_v_cmp_ge_f32, op_v_cmp_ge_f64),
+    alu_feq: (compare_float, commutative, _NONE, _NONE, op_v_cmp_eq_f16, op_v_cmp_eq_f16, op_v_cmp_eq_f32, op_v_cmp_eq_f64),
+    alu_fneu: (compare_float, commutative, _NONE, _NONE, op_v_cmp_neq_f16, op_v_cmp_neq_f16, op_v_cmp_neq_f32, op_v_cmp_neq_f64),
+    alu_fltu: (compare_float, 0, _NONE, _NONE, op_v_cmp_nge_f16, op_v_cmp_nge_f16, op_v_cmp_nge_f32, op_v_cmp_nge_f64),
+    alu_fgeu: (compare_float, 0, _NONE, _NONE, op_v_cmp_nlt_f16, op_v_cmp_nlt_f16, op_v_cmp_nlt_f32, op_v_cmp_nlt_f64),
+    alu_fequ: (compare_float, commutative, _NONE, _NONE, op_v_cmp_nlg_f16, op_v_cmp_nlg_f16, op_v_cmp_nlg_f32, op_v_cmp_nlg_f64),
+    alu_fneo: (compare_float, commutative, _NONE, _NONE, op_v_cmp_lg_f16, op_v_cmp_lg_f16, op_v_cmp_lg_f32, op_v_cmp_lg_f64),
+    alu_ford: (compare_float, commutative, _NONE, _NONE, op_v_cmp_o_f16, op_v_cmp_o_f16, op_v_cmp_o_f32, op_v_cmp_o_f64),
+    alu_funord: (compare_float, commutative, _NONE, _NONE, op_v_cmp_u_f16, op_v_cmp_u_f16, op_v_cmp_u_f32, op_v_cmp_u_f64),
+}
+_FIELDS = ("method", "flags", "scalar32", "scalar64", "vector16", "vector16_new", "vector32", "vector64")
+for _opcode, _row in _TABLE.items():
+    _rules[_opcode] = dict(zip(_FIELDS, _row))
+
+# The comparison with exchanged operands.
+cdef uint16_t[32][2] _mirrored
+_MIRRORED = [
+    (op_v_cmp_lt_i16, op_v_cmp_gt_i16), (op_v_cmp_lt_i32, op_v_cmp_gt_i32), (op_v_cmp_lt_i64, op_v_cmp_gt_i64),
+    (op_v_cmp_ge_i16, op_v_cmp_le_i16), (op_v_cmp_ge_i32, op_v_cmp_le_i32), (op_v_cmp_ge_i64, op_v_cmp_le_i64),
+    (op_v_cmp_lt_u16, op_v_cmp_gt_u16), (op_v_cmp_lt_u32, op_v_cmp_gt_u32), (op_v_cmp_lt_u64, op_v_cmp_gt_u64),
+    (op_v_cmp_ge_u16, op_v_cmp_le_u16), (op_v_cmp_ge_u32, op_v_cmp_le_u32), (op_v_cmp_ge_u64, op_v_cmp_le_u64),
+    (op_v_cmp_lt_f16, op_v_cmp_gt_f16), (op_v_cmp_lt_f32, op_v_cmp_gt_f32), (op_v_cmp_lt_f64, op_v_cmp_gt_f64),
+    (op_v_cmp_ge_f16, op_v_cmp_le_f16), (op_v_cmp_ge_f32, op_v_cmp_le_f32), (op_v_cmp_ge_f64, op_v_cmp_le_f64),
+    (op_v_cmp_nlt_f16, op_v_cmp_ngt_f16), (op_v_cmp_nlt_f32, op_v_cmp_ngt_f32), (op_v_cmp_nlt_f64, op_v_cmp_ngt_f64),
+    (op_v_cmp_nge_f16, op_v_cmp_nle_f16), (op_v_cmp_nge_f32, op_v_cmp_nle_f32), (op_v_cmp_nge_f64, op_v_cmp_nle_f64),
+]
+for _opcode, _row in enumerate(_MIRRORED):
+    _mirrored[_opcode][0] = _row[0]
+    _mirrored[_opcode][1] = _row[1]
+cdef int _mirrored_count = len(_MIRRORED)
+
+
+cdef uint32_t _mirror(uint32_t opcode) noexcept nogil:
+    cdef int i
+    for i in range(_mirrored_count):
+        if _mirrored[i][0] == opcode:
+            return _mirrored[i][1]
+    return op_invalid
+
+
+cdef int _unsupported_alu(Isel *c, uint32_t instruction) except -1 nogil:
+    return unsupported(c, b"ALU opcode (with these bit sizes)", alu_names[c.s.instructions.opcode[instruction]])
+
+
+cdef inline uint32_t _source_bits(Isel *c, uint32_t instruction, uint32_t index) noexcept nogil:
+    return c.s.instructions.bit_size[source_value(c.s, instruction, index)]
+
+
+cdef uint32_t _vector_opcode(Isel *c, Rule *rule, uint32_t bits) noexcept nogil:
+    if bits <= 16:
+        return rule.vector16_new if c.gfx >= gfx10 else rule.vector16
+    return rule.vector64 if bits == 64 else rule.vector32
+
+
+cdef int _valu(Isel *c, uint32_t instruction, uint32_t dst, uint32_t opcode, uint32_t flags) except -1 nogil:
+    cdef Operand[3] o
+    cdef Operand swap
+    cdef uint32_t count = c.s.instructions.source_count[instruction]
+    cdef uint32_t i
+    if opcode == op_invalid:
+        return _unsupported_alu(c, instruction)
+    for i in range(count):
+        o[i] = T(c, source(c, instruction, i))
+    if flags & reversed_operands or (flags & commutative and not class_is_vgpr(o[1].register_class)
+                                     and class_is_vgpr(o[0].register_class)):
+        swap = o[0]
+        o[0] = o[1]
+        o[1] = swap
+    emit(c, opcode, dst, o, count)
+    return 0
+
+
+cdef uint32_t _extended(Isel *c, uint32_t temp, uint32_t bits, uint32_t flags) except 0 nogil:
+    """A narrow integer in an SGPR with its high bits made meaningful, where they matter."""
+    if bits >= 32 or not flags & (sign_matters | zero_matters):
+        return temp
+    return extract_bits(c, 0, temp, 0, bits, (flags & sign_matters) != 0)
+
+
+cdef int _integer(Isel *c, uint32_t instruction, uint32_t dst, Rule *rule) except -1 nogil:
+    cdef uint32_t bits = _source_bits(c, instruction, 0)
+    cdef uint32_t opcode
+    cdef Operand[2] o
+    cdef uint32_t i
+    if is_vgpr(c, dst):
+        opcode = _vector_opcode(c, rule, bits)
+        if opcode == op_invalid:
+            return _by_hand(c, instruction, dst)
+        return _valu(c, instruction, dst, opcode, rule.flags)
+    opcode = rule.scalar64 if bits == 64 else rule.scalar32
+    if opcode == op_invalid:
+        return _by_hand(c, instruction, dst)
+    for i in range(c.s.instructions.source_count[instruction]):
+        o[i] = T(c, _extended(c, source(c, instruction, i), bits, rule.flags))
+    emit(c, opcode, dst, o, c.s.instructions.source_count[instruction])
+    return 0
+
+
+cdef int _shift(Isel *c, uint32_t instruction, uint32_t dst, Rule *rule) except -1 nogil:
+    cdef uint32_t bits = c.s.instructions.bit_size[instruction]
+    cdef Operand value
+    cdef Operand count
+    if is_vgpr(c, dst):
+        if bits == 8:
+            return _unsupported_alu(c, instruction)
+        return _valu(c, instruction, dst, _vector_opcode(c, rule, bits), rule.flags)
+    value = T(c, _extended(c, source(c, instruction, 0), bits, rule.flags))
+    count = T(c, source(c, instruction, 1))
+    if bits < 32:
+        count = T(c, emit2(c, op_s_and_b32, 0, count, K(bits - 1)))
+    emit2(c, rule.scalar64 if bits == 64 else rule.scalar32, dst, value, count)
+    return 0
+
+
+cdef int _logic(Isel *c, uint32_t instruction, uint32_t dst, Rule *rule) except -1 nogil:
+    cdef uint32_t bits = c.s.instructions.bit_size[instruction]
+    cdef uint32_t a
+    cdef uint32_t b
+    cdef uint32_t low
+    cdef uint32_t high
+    if bits == 1:
+        emit2(c, mask_op(c, rule.scalar32, rule.scalar64), dst, T(c, source(c, instruction, 0)), T(c, source(c, instruction, 1)))
+        return 0
+    if not is_vgpr(c, dst) or bits < 64:
+        return _integer(c, instruction, dst, rule)
+    a = source(c, instruction, 0)
+    b = source(c, instruction, 1)
+    if not is_vgpr(c, b):
+        a, b = b, a
+    low = emit2(c, rule.vector32, 0, T(c, part(c, a, 0, 4)), T(c, part(c, b, 0, 4)))
+    high = emit2(c, rule.vector32, 0, T(c, part(c, a, 1, 4)), T(c, part(c, b, 1, 4)))
+    pair(c, dst, 0, T(c, low), T(c, high))
+    return 0
+
+
+cdef int _compare(Isel *c, uint32_t instruction, uint32_t dst, Rule *rule) except -1 nogil:
+    cdef uint32_t bits = _source_bits(c, instruction, 0)
+    cdef uint32_t a = source(c, instruction, 0)
+    cdef uint32_t b = source(c, instruction, 1)
+    cdef bint is_signed = (rule.flags & sign_matters) != 0
+    cdef uint32_t opcode = rule.scalar64 if bits == 64 else rule.scalar32
+    cdef uint32_t mirrored
+    if bits == 1:
+        if c.s.instructions.opcode[instruction] == alu_ieq:
+            emit2(c, mask_op(c, op_s_xnor_b32, op_s_xnor_b64), dst, T(c, a), T(c, b))
+        elif c.s.instructions.opcode[instruction] == alu_ine:
+            emit2(c, mask_op(c, op_s_xor_b32, op_s_xor_b64), dst, T(c, a), T(c, b))
+        else:
+            return _unsupported_alu(c, instruction)
+        return 0
+    if not is_vgpr(c, a) and not is_vgpr(c, b) and opcode != op_invalid and not value_divergent(c, instruction):
+        scc_to_mask(c, dst, emit2(c, opcode, 0, T(c, _extended(c, a, bits, rule.flags)),
+                                T(c, _extended(c, b, bits, rule.flags))))
+        return 0
+    if bits == 8:
+        a = convert_integer(c, 0, a, 8, 32, is_signed)
+        b = convert_integer(c, 0, b, 8, 32, is_signed)
+        bits = 32
+    opcode = _vector_opcode(c, rule, bits)
+    if opcode == op_invalid:
+        return _unsupported_alu(c, instruction)
+    if not is_vgpr(c, b) and is_vgpr(c, a):
+        mirrored = opcode if rule.flags & commutative else _mirror(opcode)
+        if mirrored != op_invalid:
+            opcode = mirrored
+            a, b = b, a
+    emit2(c, opcode, dst, T(c, a), T(c, b))
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------------ moves and vectors
+cdef int _mov(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+    cdef uint32_t components = c.s.instructions.components[instruction]
+    cdef uint32_t bits = c.s.instructions.bit_size[instruction]
+    cdef uint32_t value = source_value(c.s, instruction, 0)
+    cdef uint64_t swizzle = source_swizzle(c.s, instruction, 0)
+    cdef uint32_t[16] temps
+    cdef uint32_t i
+    cdef bint whole = c.s.instructions.components[value] == components
+    for i in range(components):
+        whole = whole and swizzle_component(swizzle, i) == i
+    if whole:
+        temps[0] = value_temp(c, value)
+    elif components == 1:
+        temps[0] = source(c, instruction, 0)
+    else:
+        for i in range(components):
+            temps[i] = source_component(c, instruction, 0, i)
+        return _vector(c, dst, temps, components, bits)
+    if is_vgpr(c, temps[0]) and not is_vgpr(c, dst):
+        as_uniform(c, dst, temps[0])
+        return 0
+    if class_bytes(class_of(c, temps[0])) != class_bytes(class_of(c, dst)):
+        temps[0] = as_vgpr_bytes(c, temps[0], class_bytes(class_of(c, dst)))
+    copy(c, dst, 0, T(c, temps[0]))
+    if components > 1 and is_vgpr(c, dst) == is_vgpr(c, temps[0]):
+        split(c, dst, bits // 8)
+    return 0
+
+
+cdef int _vector(Isel *c, uint32_t dst, uint32_t *temps, uint32_t count, uint32_t bits) except -1 nogil:
+    """A vector in `dst` of scalars of `bits` bits."""
+    cdef Operand[32] o
+    cdef uint32_t i
+    cdef uint32_t dwords
+    cdef uint32_t per_dword
+    cdef uint32_t piece
+    if bits == 1:
+        return unsupported(c, b"vector of", b"booleans")
+    if bits >= 32 or is_vgpr(c, dst):
+        for i in range(count):
+            if is_vgpr(c, temps[i]) and not is_vgpr(c, dst):
+                temps[i] = as_uniform(c, 0, temps[i])
+            elif bits < 32 and not is_vgpr(c, temps[i]):
+                temps[i] = as_vgpr_bytes(c, temps[i], bits // 8)
+            o[i] = T(c, temps[i])
+        create_vector(c, dst, 0, o, count)
+        return 0
+    # Narrow elements in SGPRs are packed by the SALU, dword by dword.
+    per_dword = 32 // bits
+    dwords = (count + per_dword - 1) // per_dword
+    for i in range(dwords):
+        o[i] = T(c, _pack_dword(c, temps + i * per_dword, min(per_dword, count - i * per_dword), bits))
+    if dwords == 1:
+        copy(c, dst, 0, o[0])
+    else:
+        create_vector(c, dst, 0, o, dwords)
+    return 0
+
+
+cdef uint32_t _pack_dword(Isel *c, uint32_t *temps, uint32_t count, uint32_t bits) except 0 nogil:
+    cdef uint32_t result = as_uniform(c, 0, temps[0])
+    cdef uint32_t i
+    cdef uint32_t piece
+    if count == 2 and bits == 16:
+        return emit2(c, op_s_pack_ll_b32_b16, 0, T(c, result), T(c, as_uniform(c, 0, temps[1])))
+    if count > 1:
+        result = emit2(c, op_s_and_b32, 0, T(c, result), K((1 << bits) - 1))
+    for i in range(1, count):
+        piece = as_uniform(c, 0, temps[i])
+        if (i + 1) * bits < 32:
+            piece = emit2(c, op_s_and_b32, 0, T(c, piece), K((1 << bits) - 1))
+        piece = emit2(c, op_s_lshl_b32, 0, T(c, piece), K(i * bits))
+        result = emit2(c, op_s_or_b32, 0, T(c, result), T(c, piece))
+    return result
+
+
+cdef int _select(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+    cdef uint32_t bits = c.s.instructions.bit_size[instruction]
+    cdef uint32_t condition = source(c, instruction, 0)
+    cdef uint32_t then = source(c, instruction, 1)
+    cdef uint32_t other = source(c, instruction, 2)
+    cdef uint32_t low
+    cdef uint32_t high
+    if bits == 1 and value_divergent(c, source_value(c.s, instruction, 0)):
+        # (condition & then) | (other & ~condition)
+        if condition != then:
+            then = emit2(c, mask_op(c, op_s_and_b32, op_s_and_b64), 0, T(c, condition), T(c, then))
+        if condition == other:
+            copy(c, dst, 0, T(c, then))
+        else:
+            other = emit2(c, mask_op(c, op_s_andn2_b32, op_s_andn2_b64), 0, T(c, other), T(c, condition))
+            emit2(c, mask_op(c, op_s_or_b32, op_s_or_b64), dst, T(c, then), T(c, other))
+        return 0
+    if not is_vgpr(c, dst):
+        then = as_uniform(c, 0, then)
+        other = as_uniform(c, 0, other)
+        low = mask_to_scc(c, condition)
+        emit3(c, op_s_cselect_b64 if class_of(c, dst) == class_s2 else op_s_cselect_b32, dst, T(c, then), T(c, other),
+              scc_operand(c, low))
+        return 0
+    if bits < 64:
+        emit3(c, op_v_cndmask_b32, dst, T(c, other), T(c, then), T(c, condition))
+        return 0
+    low = emit3(c, op_v_cndmask_b32, 0, T(c, part(c, other, 0, 4)), T(c, part(c, then, 0, 4)), T(c, condition))
+    high = emit3(c, op_v_cndmask_b32, 0, T(c, part(c, other, 1, 4)), T(c, part(c, then, 1, 4)), T(c, condition))
+    pair(c, dst, 0, T(c, low), T(c, high))
+    return 0
+
+
+cdef int _not(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+    cdef uint32_t a = source(c, instruction, 0)
+    cdef uint32_t low
+    cdef uint32_t high
+    if c.s.instructions.bit_size[instruction] == 1:
+        emit1(c, mask_op(c, op_s_not_b32, op_s_not_b64), dst, T(c, a))
+    elif not is_vgpr(c, dst):
+        emit1(c, op_s_not_b64 if class_of(c, dst) == class_s2 else op_s_not_b32, dst, T(c, a))
+    elif c.s.instructions.bit_size[instruction] == 64:
+        low = emit1(c, op_v_not_b32, 0, T(c, part(c, a, 0, 4)))
+        high = emit1(c, op_v_not_b32, 0, T(c, part(c, a, 1, 4)))
+        pair(c, dst, 0, T(c, low), T(c, high))
+    else:
+        emit1(c, op_v_not_b32, dst, T(c, a))
+    return 0
+
+
+cdef int _bool_to_number(Isel *c, uint32_t instruction, uint32_t dst, uint64_t one) except -1 nogil:
+    """1 or 1.0 where the lane mask is set, else 0."""
+    cdef uint32_t mask = source(c, instruction, 0)
+    cdef uint32_t high
+    cdef uint32_t scc
+    if is_vgpr(c, dst):
+        if class_bytes(class_of(c, dst)) < 8:
+            emit3(c, op_v_cndmask_b32, dst, K(0), K(<uint32_t>one), T(c, mask))
+            return 0
+        if one >> 32:
+            high = emit3(c, op_v_cndmask_b32, 0, K(0), K(<uint32_t>(one >> 32)), T(c, mask))
+            pair(c, dst, 0, K(0), T(c, high))
+        else:
+            high = emit3(c, op_v_cndmask_b32, 0, K(0), K(<uint32_t>one), T(c, mask))
+            pair(c, dst, 0, T(c, high), K(0))
+        return 0
+    scc = mask_to_scc(c, mask)
+    if class_of(c, dst) == class_s2:
+        emit3(c, op_s_cselect_b64, dst, operand_c64(one), operand_c64(0), scc_operand(c, scc))
+    elif one == 1:
+        copy(c, dst, 0, T(c, scc))
+    else:
+        emit3(c, op_s_cselect_b32, dst, K(<uint32_t>one), K(0), scc_operand(c, scc))
+    return 0
+
+
+cdef int _number_to_bool(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+    """Whether an integer is not zero."""
+    cdef uint32_t a = source(c, instruction, 0)
+    cdef uint32_t bits = _source_bits(c, instruction, 0)
+    if bits == 1:
+        copy(c, dst, 0, T(c, a))
+        return 0
+    if bits < 32:
+        a = convert_integer(c, 0, a, bits, 32, False)
+    if is_vgpr(c, a):
+        if bits == 64:
+            emit2(c, op_v_cmp_lg_u64, dst, operand_c64(0), T(c, a))
+        else:
+            emit2(c, op_v_cmp_lg_u32, dst, K(0), T(c, a))
+    elif bits == 64:
+        scc_to_mask(c, dst, emit2(c, op_s_cmp_lg_u64, 0, T(c, a), operand_c64(0)))
+    else:
+        scc_to_mask(c, dst, emit2(c, op_s_cmp_lg_u32, 0, T(c, a), K(0)))
+    return 0
+
+
+cdef int _unpack(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+    """A dword or two seen as a vector of narrower integers: the same bits."""
+    cdef uint32_t a = source(c, instruction, 0)
+    if is_vgpr(c, a) and not is_vgpr(c, dst):
+        as_uniform(c, dst, a)
+    else:
+        copy(c, dst, 0, T(c, a))
+    split(c, dst, c.s.instructions.bit_size[instruction] // 8)
+    return 0
+
+
+cdef int _pack(Isel *c, uint32_t instruction, uint32_t dst, bint of_vector) except -1 nogil:
+    """Narrow integers as one wider integer: from the components of one source, or from one source each."""
+    cdef uint32_t[8] temps
+    cdef uint32_t bits = _source_bits(c, instruction, 0)
+    cdef uint32_t count = c.s.instructions.bit_size[instruction] // bits
+    cdef uint32_t i
+    for i in range(count):
+        temps[i] = source_component(c, instruction, 0, i) if of_vector else source(c, instruction, i)
+    return _vector(c, dst, temps, count, bits)
+
+
+cdef int _by_hand(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+    cdef uint32_t opcode = c.s.instructions.opcode[instruction]
+    cdef uint32_t[16] temps
+    cdef uint32_t i
+    if opcode == alu_mov:
+        return _mov(c, instruction, dst)
+    if opcode == alu_vec2 or opcode == alu_vec3 or opcode == alu_vec4 or opcode == alu_vec5 or opcode == alu_vec8 or opcode == alu_vec16:
+        for i in range(c.s.instructions.source_count[instruction]):
+            temps[i] = source(c, instruction, i)
+        return _vector(c, dst, temps, c.s.instructions.source_count[instruction], c.s.instructions.bit_size[instruction])
+    if opcode == alu_bcsel:
+        return _select(c, instruction, dst)
+    if opcode == alu_inot:
+        return _not(c, instruction, dst)
+    if opcode == alu_b2i8 or opcode == alu_b2i16 or opcode == alu_b2i32 or opcode == alu_b2i64 or opcode == alu_b2b32:
+        return _bool_to_number(c, instruction, dst, 1)
+    if opcode == alu_b2f16:
+        return _bool_to_number(c, instruction, dst, 0x3c00)
+    if opcode == alu_b2f32:
+        return _bool_to_number(c, instruction, dst, 0x3f800000)
+    if opcode == alu_b2f64:
+        return _bool_to_number(c, instruction, dst, 0x3ff0000000000000ULL)
+    if opcode == alu_b2b1 or opcode == alu_i2i1 or opcode == alu_u2u1:
+        return _number_to_bool(c, instruction, dst)
+    if (opcode == alu_unpack_64_2x32 or opcode == alu_unpack_64_4x16 or opcode == alu_unpack_32_2x16
+            or opcode == alu_unpack_32_4x8):
+        return _unpack(c, instruction, dst)
+    if opcode == alu_pack_64_2x32 or opcode == alu_pack_64_4x16 or opcode == alu_pack_32_2x16 or opcode == alu_pack_32_4x8:
+        return _pack(c, instruction, dst, True)
+    if opcode == alu_pack_64_2x32_split or opcode == alu_pack_32_2x16_split or opcode == alu_pack_32_4x8_split:
+        return _pack(c, instruction, dst, False)
+    if select_integer(c, instruction, dst) or select_float(c, instruction, dst):
+        return 0
+    return _unsupported_alu(c, instruction)
+
+
+cdef int select_alu(Isel *c, uint32_t instruction) except -1 nogil:
+    cdef uint32_t dst = value_temp(c, instruction)
+    cdef Rule *rule = &_rules[c.s.instructions.opcode[instruction]]
+    cdef uint32_t bits = c.s.instructions.bit_size[instruction]
+    cdef int result = 0
+    c.precise = (c.s.instructions.flags[instruction] & nir_exact) != 0
+    c.no_unsigned_wrap = (c.s.instructions.flags[instruction] & nir_no_unsigned_wrap) != 0
+    if c.s.instructions.components[instruction] > 1 and rule.method != by_hand:
+        return unsupported(c, b"vector ALU opcode", alu_names[c.s.instructions.opcode[instruction]])
+    if rule.method == integer:
+        result = _integer(c, instruction, dst, rule)
+    elif rule.method == logic:
+        result = _logic(c, instruction, dst, rule)
+    elif rule.method == shift:
+        result = _shift(c, instruction, dst, rule)
+    elif rule.method == floating:
+        result = _valu(c, instruction, dst, _vector_opcode(c, rule, bits), rule.flags)
+    elif rule.method == floating_source:
+        result = _valu(c, instruction, dst, _vector_opcode(c, rule, _source_bits(c, instruction, 0)), rule.flags)
+    elif rule.method == compare_integer or rule.method == compare_float:
+        result = _compare(c, instruction, dst, rule)
+    else:
+        result = _by_hand(c, instruction, dst)
+    c.precise = False
+    c.no_unsigned_wrap = False
+    return result

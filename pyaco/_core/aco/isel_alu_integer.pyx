@@ -1,0 +1,652 @@
+"""Integer operations of NIR that need more than one instruction, or another one by where the operands are.
+
+Sources: AMD ISA documents (Vega, RDNA 2, RDNA 3) for carries, saturation (clamp), bit scans that return -1 for "none", and field
+extraction; NIR's opcode semantics.
+"""
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
+
+from isa_opcodes cimport *
+from isa_tables cimport opcode_format
+from modifiers cimport modifier_set_clamp, modifier_set_neg, modifier_set_opsel_hi
+from nir_opcodes cimport *
+from pyaco._core.aco.isel_context cimport *
+from pyaco._core.ir.program cimport (
+    Definition, Operand, class_bytes, class_s1, class_s2, class_v1, class_v2, definition_of, definition_of_fixed, gfx10, gfx11,
+    gfx12, instruction_make, operand_c16, operand_c64, register_scc,
+)
+from pyaco._core.ir.shader cimport constant_bits, source_swizzle, source_value, swizzle_component, value_is_constant
+
+
+cdef inline uint32_t _bits_of(Isel *c, uint32_t instruction, uint32_t index) noexcept nogil:
+    return c.s.instructions.bit_size[source_value(c.s, instruction, index)]
+
+
+cdef bint _constant(Isel *c, uint32_t instruction, uint32_t index, uint64_t *bits) noexcept nogil:
+    cdef uint32_t value = source_value(c.s, instruction, index)
+    if not value_is_constant(c.s, value):
+        return False
+    bits[0] = constant_bits(c.s, value, swizzle_component(source_swizzle(c.s, instruction, index), 0))
+    return True
+
+
+cdef void _clamp_last(Isel *c) noexcept nogil:
+    promote_last(c)
+    modifiers_of_last(c)[0] = modifier_set_clamp(modifiers_of_last(c)[0], 1)
+
+
+cdef uint32_t _add_saturating(Isel *c, Operand a, Operand b) except 0 nogil:
+    cdef uint32_t result = emit2(c, op_v_add_u32, 0, a, b)
+    _clamp_last(c)
+    return result
+
+
+# ----------------------------------------------------------------------------------------------------- carries, saturation
+cdef int _add_sub_64(Isel *c, uint32_t dst, uint32_t a, uint32_t b, bint subtract) except -1 nogil:
+    """Sum or difference in `dst`; the carry or borrow out is left in c.scc or c.second."""
+    cdef Operand a0
+    cdef Operand b0
+    cdef Operand a1
+    cdef Operand b1
+    cdef uint32_t low
+    cdef uint32_t high
+    if not is_vgpr(c, dst) and c.gfx >= gfx12:
+        emit2(c, op_s_sub_nc_u64 if subtract else op_s_add_nc_u64, dst, T(c, a), T(c, b))
+        return 0
+    a0 = T(c, part(c, a, 0, 4))
+    a1 = T(c, part(c, a, 1, 4))
+    b0 = T(c, part(c, b, 0, 4))
+    b1 = T(c, part(c, b, 1, 4))
+    if not is_vgpr(c, dst):
+        low = emit2(c, op_s_sub_u32 if subtract else op_s_add_u32, 0, a0, b0)
+        high = emit3(c, op_s_subb_u32 if subtract else op_s_addc_u32, 0, a1, b1, scc_operand(c, c.scc))
+    elif subtract:
+        low = vsub32(c, 0, a0, b0, True, 0)
+        high = vsub32(c, 0, a1, b1, True, c.second)
+    else:
+        low = vadd32(c, 0, a0, b0, True, 0)
+        high = vadd32(c, 0, a1, b1, True, c.second)
+    pair(c, dst, 0, T(c, low), T(c, high))
+    return 0
+
+
+cdef int _carry(Isel *c, uint32_t instruction, uint32_t dst, bint subtract) except -1 nogil:
+    """uadd_carry, usub_borrow: 1 where the operation wraps."""
+    cdef uint32_t a = source(c, instruction, 0)
+    cdef uint32_t b = source(c, instruction, 1)
+    cdef bint wide = c.s.instructions.bit_size[instruction] == 64
+    cdef uint32_t bit
+    cdef uint32_t low
+    if c.s.instructions.bit_size[instruction] < 32:
+        return unsupported(c, b"narrow", alu_names[c.s.instructions.opcode[instruction]])
+    if is_vgpr(c, dst):
+        if wide:
+            _add_sub_64(c, new_temp(c, class_v2), a, b, subtract)
+        elif subtract:
+            vsub32(c, 0, T(c, a), T(c, b), True, 0)
+        else:
+            vadd32(c, 0, T(c, a), T(c, b), True, 0)
+        bit = emit3(c, op_v_cndmask_b32, 0 if wide else dst, K(0), K(1), T(c, c.second))
+    else:
+        if wide:
+            low = emit2(c, op_s_sub_u32 if subtract else op_s_add_u32, 0, T(c, part(c, a, 0, 4)), T(c, part(c, b, 0, 4)))
+            emit3(c, op_s_subb_u32 if subtract else op_s_addc_u32, 0, T(c, part(c, a, 1, 4)), T(c, part(c, b, 1, 4)),
+                  scc_operand(c, c.scc))
+        else:
+            emit2(c, op_s_sub_u32 if subtract else op_s_add_u32, 0, T(c, a), T(c, b))
+        bit = copy(c, 0 if wide else dst, class_s1, T(c, c.scc))
+    if wide:
+        pair(c, dst, 0, T(c, bit), K(0))
+    return 0
+
+
+cdef int _unsigned_saturating(Isel *c, uint32_t instruction, uint32_t dst, bint subtract) except -1 nogil:
+    cdef uint32_t a = source(c, instruction, 0)
+    cdef uint32_t b = source(c, instruction, 1)
+    cdef uint32_t bits = c.s.instructions.bit_size[instruction]
+    cdef uint32_t bound = 0 if subtract else 0xffffffffU
+    cdef uint32_t sum
+    cdef uint32_t mask
+    cdef uint32_t low
+    if bits < 32 and not is_vgpr(c, dst):
+        # In 32 bits nothing wraps; the bound is found by comparison.
+        a = extract_bits(c, 0, a, 0, bits, False)
+        b = extract_bits(c, 0, b, 0, bits, False)
+        if subtract:
+            b = emit2(c, op_s_min_u32, 0, T(c, a), T(c, b))
+            emit2(c, op_s_sub_u32, dst, T(c, a), T(c, b))
+        else:
+            sum = emit2(c, op_s_add_u32, 0, T(c, a), T(c, b))
+            emit2(c, op_s_min_u32, dst, T(c, sum), K((1 << bits) - 1))
+    elif bits == 16:
+        if subtract:
+            emit2(c, op_v_sub_u16_e64 if c.gfx >= gfx10 else op_v_sub_u16, dst, T(c, a), T(c, b))
+        else:
+            emit2(c, op_v_add_u16_e64 if c.gfx >= gfx10 else op_v_add_u16, dst, T(c, a), T(c, b))
+        _clamp_last(c)
+    elif bits == 32 and is_vgpr(c, dst):
+        emit2(c, op_v_sub_u32 if subtract else op_v_add_u32, dst, T(c, a), T(c, b))
+        _clamp_last(c)
+    elif bits == 32:
+        sum = emit2(c, op_s_sub_u32 if subtract else op_s_add_u32, 0, T(c, a), T(c, b))
+        emit3(c, op_s_cselect_b32, dst, K(bound), T(c, sum), scc_operand(c, c.scc))
+    elif bits == 64 and is_vgpr(c, dst):
+        sum = new_temp(c, class_v2)
+        _add_sub_64(c, sum, a, b, subtract)
+        mask = c.second
+        low = emit3(c, op_v_cndmask_b32, 0, T(c, part(c, sum, 0, 4)), K(bound), T(c, mask))
+        sum = emit3(c, op_v_cndmask_b32, 0, T(c, part(c, sum, 1, 4)), K(bound), T(c, mask))
+        pair(c, dst, 0, T(c, low), T(c, sum))
+    elif bits == 64:
+        low = emit2(c, op_s_sub_u32 if subtract else op_s_add_u32, 0, T(c, part(c, a, 0, 4)), T(c, part(c, b, 0, 4)))
+        sum = emit3(c, op_s_subb_u32 if subtract else op_s_addc_u32, 0, T(c, part(c, a, 1, 4)), T(c, part(c, b, 1, 4)),
+                    scc_operand(c, c.scc))
+        mask = c.scc
+        low = pair(c, 0, class_s2, T(c, low), T(c, sum))
+        emit3(c, op_s_cselect_b64, dst, operand_c64(0 if subtract else 0xffffffffffffffffULL), T(c, low), scc_operand(c, mask))
+    else:
+        return unsupported(c, b"8-bit", alu_names[c.s.instructions.opcode[instruction]])
+    return 0
+
+
+cdef int _signed_saturating(Isel *c, uint32_t instruction, uint32_t dst, bint subtract) except -1 nogil:
+    cdef uint32_t a = source(c, instruction, 0)
+    cdef uint32_t b = source(c, instruction, 1)
+    cdef uint32_t bits = c.s.instructions.bit_size[instruction]
+    cdef uint32_t bound
+    cdef uint32_t sum
+    if bits == 16 and is_vgpr(c, dst):
+        emit2(c, op_v_sub_i16 if subtract else op_v_add_i16, dst, T(c, a), T(c, b))
+        _clamp_last(c)
+    elif bits < 32 and not is_vgpr(c, dst):
+        a = extract_bits(c, 0, a, 0, bits, True)
+        b = extract_bits(c, 0, b, 0, bits, True)
+        sum = emit2(c, op_s_sub_i32 if subtract else op_s_add_i32, 0, T(c, a), T(c, b))
+        sum = emit2(c, op_s_min_i32, 0, T(c, sum), K((1 << (bits - 1)) - 1))
+        emit2(c, op_s_max_i32, dst, T(c, sum), K(<uint32_t>-(1 << (bits - 1))))
+    elif bits == 32 and is_vgpr(c, dst):
+        emit2(c, op_v_sub_i32 if subtract else op_v_add_i32, dst, T(c, a), T(c, b))
+        _clamp_last(c)
+    elif bits == 32:
+        # The bound has the sign of the first operand: 0x7fffffff, or one more.
+        bound = emit2(c, op_s_cmp_lt_i32, 0, T(c, a), K(0))
+        bound = emit3(c, op_s_cselect_b32, 0, K(0x80000000U), K(0x7fffffff), scc_operand(c, bound))
+        sum = emit2(c, op_s_sub_i32 if subtract else op_s_add_i32, 0, T(c, a), T(c, b))
+        emit3(c, op_s_cselect_b32, dst, T(c, bound), T(c, sum), scc_operand(c, c.scc))
+    else:
+        return unsupported(c, b"8- or 64-bit", alu_names[c.s.instructions.opcode[instruction]])
+    return 0
+
+
+# ---------------------------------------------------------------------------------------------------------------- signs
+cdef int _negate(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+    cdef uint32_t a = source(c, instruction, 0)
+    cdef uint32_t bits = c.s.instructions.bit_size[instruction]
+    if bits == 64:
+        return _add_sub_64(c, dst, pair(c, 0, class_v2 if is_vgpr(c, dst) else class_s2, K(0), K(0)), a, True)
+    if not is_vgpr(c, dst):
+        emit2(c, op_s_sub_i32, dst, K(0), T(c, a))
+    elif bits == 32:
+        emit2(c, op_v_sub_u32, dst, K(0), T(c, a))
+    else:
+        emit2(c, op_v_sub_u16_e64 if c.gfx >= gfx10 else op_v_sub_u16, dst, K(0), T(c, a))
+    return 0
+
+
+cdef int _absolute(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+    cdef uint32_t a = source(c, instruction, 0)
+    cdef uint32_t bits = c.s.instructions.bit_size[instruction]
+    cdef uint32_t negative
+    if bits == 64 or (bits == 8 and is_vgpr(c, dst)):
+        return unsupported(c, b"8- or 64-bit", b"iabs")
+    if not is_vgpr(c, dst):
+        if bits < 32:
+            a = extract_bits(c, 0, a, 0, bits, True)
+        emit1(c, op_s_abs_i32, dst, T(c, a))
+    elif bits == 32:
+        negative = emit2(c, op_v_sub_u32, 0, K(0), T(c, a))
+        emit2(c, op_v_max_i32, dst, T(c, a), T(c, negative))
+    else:
+        negative = emit2(c, op_v_sub_u16_e64 if c.gfx >= gfx10 else op_v_sub_u16, 0, K(0), T(c, a))
+        emit2(c, op_v_max_i16_e64 if c.gfx >= gfx10 else op_v_max_i16, dst, T(c, a), T(c, negative))
+    return 0
+
+
+cdef int _sign(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+    cdef uint32_t a = source(c, instruction, 0)
+    cdef uint32_t bits = c.s.instructions.bit_size[instruction]
+    cdef uint32_t sign
+    cdef uint32_t nonzero
+    cdef uint32_t low
+    if bits == 64 and is_vgpr(c, dst):
+        sign = emit2(c, op_v_ashrrev_i32, 0, K(31), T(c, part(c, a, 1, 4)))
+        nonzero = emit2(c, op_v_cmp_lg_u64, 0, operand_c64(0), T(c, a))
+        low = emit2(c, op_v_or_b32, 0, K(1), T(c, sign))
+        low = emit3(c, op_v_cndmask_b32, 0, K(0), T(c, low), T(c, nonzero))
+        pair(c, dst, 0, T(c, low), T(c, sign))
+    elif bits == 64:
+        sign = emit2(c, op_s_ashr_i64, 0, T(c, a), K(63))
+        nonzero = emit2(c, op_s_cmp_lg_u64, 0, T(c, a), operand_c64(0))
+        low = copy(c, 0, class_s1, T(c, nonzero))
+        low = emit2(c, op_s_or_b32, 0, T(c, part(c, sign, 0, 4)), T(c, low))
+        pair(c, dst, 0, T(c, low), T(c, part(c, sign, 1, 4)))
+    elif not is_vgpr(c, dst):
+        if bits < 32:
+            a = extract_bits(c, 0, a, 0, bits, True)
+        a = emit2(c, op_s_max_i32, 0, T(c, a), K(0xffffffffU))
+        emit2(c, op_s_min_i32, dst, T(c, a), K(1))
+    elif bits == 32:
+        emit3(c, op_v_med3_i32, dst, K(0xffffffffU), T(c, a), K(1))
+    elif bits == 16:
+        emit3(c, op_v_med3_i16, dst, operand_c16(0xffff), T(c, a), operand_c16(1))
+    else:
+        return unsupported(c, b"8-bit", b"isign")
+    return 0
+
+
+# ---------------------------------------------------------------------------------------------------------------- bits
+cdef uint32_t _widened(Isel *c, uint32_t instruction, bint is_signed) except 0 nogil:
+    """The first source in at least 32 bits."""
+    cdef uint32_t bits = _bits_of(c, instruction, 0)
+    cdef uint32_t a = source(c, instruction, 0)
+    if bits >= 32:
+        return a
+    return convert_integer(c, 0, a, bits, 32, is_signed)
+
+
+cdef int _count_bits(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+    cdef uint32_t a = _widened(c, instruction, False)
+    cdef bint wide = class_bytes(class_of(c, a)) == 8
+    cdef uint32_t low
+    if not is_vgpr(c, a):
+        low = emit1(c, op_s_bcnt1_i32_b64 if wide else op_s_bcnt1_i32_b32, 0 if is_vgpr(c, dst) else dst, T(c, a))
+        if is_vgpr(c, dst):
+            copy(c, dst, 0, T(c, low))
+    elif wide:
+        low = emit2(c, op_v_bcnt_u32_b32, 0, T(c, part(c, a, 0, 4)), K(0))
+        emit2(c, op_v_bcnt_u32_b32, dst, T(c, part(c, a, 1, 4)), T(c, low))
+    else:
+        emit2(c, op_v_bcnt_u32_b32, dst, T(c, a), K(0))
+    return 0
+
+
+cdef int _lowest_bit(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+    cdef uint32_t a = _widened(c, instruction, False)
+    cdef bint wide = class_bytes(class_of(c, a)) == 8
+    cdef uint32_t low
+    cdef uint32_t high
+    if not is_vgpr(c, a):
+        emit1(c, op_s_ff1_i32_b64 if wide else op_s_ff1_i32_b32, dst, T(c, a))
+    elif wide:
+        # "None" is the largest unsigned number and stays so through the saturating addition.
+        low = emit1(c, op_v_ffbl_b32, 0, T(c, part(c, a, 0, 4)))
+        high = emit1(c, op_v_ffbl_b32, 0, T(c, part(c, a, 1, 4)))
+        high = _add_saturating(c, K(32), T(c, high))
+        emit2(c, op_v_min_u32, dst, T(c, low), T(c, high))
+    else:
+        emit1(c, op_v_ffbl_b32, dst, T(c, a))
+    return 0
+
+
+cdef int _highest_bit(Isel *c, uint32_t instruction, uint32_t dst, bint is_signed) except -1 nogil:
+    cdef uint32_t a = _widened(c, instruction, is_signed)
+    cdef bint wide = class_bytes(class_of(c, a)) == 8
+    cdef uint32_t last = 63 if wide else 31
+    cdef uint32_t from_top
+    cdef uint32_t result
+    cdef uint32_t low
+    cdef uint32_t high
+    cdef uint32_t found
+    if not is_vgpr(c, a):
+        if wide:
+            from_top = emit1(c, op_s_flbit_i32_i64 if is_signed else op_s_flbit_i32_b64, 0, T(c, a))
+        else:
+            from_top = emit1(c, op_s_flbit_i32 if is_signed else op_s_flbit_i32_b32, 0, T(c, a))
+        result = emit2(c, op_s_sub_u32, 0, K(last), T(c, from_top))
+        emit3(c, op_s_cselect_b32, dst, K(0xffffffffU), T(c, result), scc_operand(c, c.scc))
+        return 0
+    if wide:
+        high = part(c, a, 1, 4)
+        low = part(c, a, 0, 4)
+        if is_signed:
+            # Below a high half of sign bits only, the first bit that differs from the sign counts.
+            low = emit2(c, op_v_xor_b32, 0, T(c, low), T(c, emit2(c, op_v_ashrrev_i32, 0, K(31), T(c, high))))
+        low = emit1(c, op_v_ffbh_u32, 0, T(c, low))
+        high = emit1(c, op_v_ffbh_i32 if is_signed else op_v_ffbh_u32, 0, T(c, high))
+        low = _add_saturating(c, K(32), T(c, low))
+        from_top = emit2(c, op_v_min_u32, 0, T(c, low), T(c, high))
+    else:
+        from_top = emit1(c, op_v_ffbh_i32 if is_signed else op_v_ffbh_u32, 0, T(c, a))
+    result = vsub32(c, 0, K(last), T(c, from_top), True, 0)
+    found = c.second
+    emit3(c, op_v_cndmask_b32, dst, T(c, result), T(c, from_top), T(c, found))
+    return 0
+
+
+cdef int _leading_zeros(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+    cdef uint32_t a = source(c, instruction, 0)
+    if is_vgpr(c, a):
+        emit2(c, op_v_min_u32, dst, K(32), T(c, emit1(c, op_v_ffbh_u32, 0, T(c, a))))
+    else:
+        emit2(c, op_s_min_u32, dst, K(32), T(c, emit1(c, op_s_flbit_i32_b32, 0, T(c, a))))
+    return 0
+
+
+cdef int _field(Isel *c, uint32_t instruction, uint32_t dst, bint is_signed) except -1 nogil:
+    cdef uint64_t offset = 0
+    cdef uint64_t width = 0
+    cdef Operand where
+    if is_vgpr(c, dst):
+        emit3(c, op_v_bfe_i32 if is_signed else op_v_bfe_u32, dst, T(c, source(c, instruction, 0)),
+              T(c, source(c, instruction, 1)), T(c, source(c, instruction, 2)))
+        return 0
+    if _constant(c, instruction, 1, &offset) and _constant(c, instruction, 2, &width):
+        where = K(<uint32_t>((offset & 31) | (width & 31) << 16))
+    else:
+        where = T(c, emit2(c, op_s_and_b32, 0, T(c, source(c, instruction, 2)), K(31)))
+        where = T(c, emit2(c, op_s_pack_ll_b32_b16, 0, T(c, source(c, instruction, 1)), where))
+    emit2(c, op_s_bfe_i32 if is_signed else op_s_bfe_u32, dst, T(c, source(c, instruction, 0)), where)
+    return 0
+
+
+cdef int _bit_select(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+    """(base & ~mask) | (insert & mask)"""
+    cdef uint32_t mask = source(c, instruction, 0)
+    cdef uint32_t insert = source(c, instruction, 1)
+    cdef uint32_t base = source(c, instruction, 2)
+    cdef bint wide = c.s.instructions.bit_size[instruction] == 64
+    if is_vgpr(c, dst):
+        if wide:
+            insert = emit3(c, op_v_bfi_b32, 0, T(c, part(c, mask, 0, 4)), T(c, part(c, insert, 0, 4)), T(c, part(c, base, 0, 4)))
+            base = emit3(c, op_v_bfi_b32, 0, T(c, part(c, mask, 1, 4)), T(c, part(c, source(c, instruction, 1), 1, 4)),
+                         T(c, part(c, base, 1, 4)))
+            pair(c, dst, 0, T(c, insert), T(c, base))
+        else:
+            emit3(c, op_v_bfi_b32, dst, T(c, mask), T(c, insert), T(c, base))
+        return 0
+    insert = emit2(c, op_s_and_b64 if wide else op_s_and_b32, 0, T(c, mask), T(c, insert))
+    base = emit2(c, op_s_andn2_b64 if wide else op_s_andn2_b32, 0, T(c, base), T(c, mask))
+    emit2(c, op_s_or_b64 if wide else op_s_or_b32, dst, T(c, insert), T(c, base))
+    return 0
+
+
+cdef int _bit_test(Isel *c, uint32_t instruction, uint32_t dst, bint is_set) except -1 nogil:
+    cdef uint32_t a = source(c, instruction, 0)
+    cdef uint32_t index = source(c, instruction, 1)
+    cdef uint32_t bits = _bits_of(c, instruction, 0)
+    if not is_vgpr(c, a) and not is_vgpr(c, index):
+        if bits < 32:
+            index = emit2(c, op_s_and_b32, 0, T(c, index), K(bits - 1))
+        if bits == 64:
+            a = emit2(c, op_s_bitcmp1_b64 if is_set else op_s_bitcmp0_b64, 0, T(c, a), T(c, index))
+        else:
+            a = emit2(c, op_s_bitcmp1_b32 if is_set else op_s_bitcmp0_b32, 0, T(c, a), T(c, index))
+        scc_to_mask(c, dst, a)
+        return 0
+    if bits == 64:
+        a = part(c, emit2(c, op_v_lshrrev_b64, 0, T(c, index), T(c, a)), 0, 4)
+        a = emit2(c, op_v_and_b32, 0, K(1), T(c, a))
+    else:
+        if bits < 32:
+            a = convert_integer(c, 0, a, bits, 32, False)
+            index = emit2(c, op_v_and_b32, 0, K(bits - 1), T(c, index))
+        a = emit3(c, op_v_bfe_u32, 0, T(c, a), T(c, index), K(1))
+    emit2(c, op_v_cmp_lg_u32 if is_set else op_v_cmp_eq_u32, dst, K(0), T(c, a))
+    return 0
+
+
+cdef int _extract_piece(Isel *c, uint32_t instruction, uint32_t dst, uint32_t bits, bint is_signed) except -1 nogil:
+    cdef uint32_t a = source(c, instruction, 0)
+    cdef uint32_t wide = c.s.instructions.bit_size[instruction]
+    cdef uint64_t index = 0
+    cdef uint32_t piece
+    if not _constant(c, instruction, 1, &index):
+        return unsupported(c, b"variable index of", alu_names[c.s.instructions.opcode[instruction]])
+    if wide < 64:
+        if is_vgpr(c, dst):
+            a = as_vgpr(c, a)
+        if bits == wide:
+            copy(c, dst, 0, T(c, a))
+        else:
+            extract_bits(c, dst, a, <uint32_t>index, bits, is_signed)
+        return 0
+    piece = part(c, a, <uint32_t>(index * bits // 32), 4)
+    piece = extract_bits(c, 0, piece, <uint32_t>(index % (32 // bits)), bits, is_signed)
+    convert_integer(c, dst, piece, 32, 64, is_signed)
+    return 0
+
+
+cdef int _insert_piece(Isel *c, uint32_t instruction, uint32_t dst, uint32_t bits) except -1 nogil:
+    """The low byte or word moved up to a place, zeros elsewhere."""
+    cdef uint32_t a = source(c, instruction, 0)
+    cdef uint32_t wide = c.s.instructions.bit_size[instruction]
+    cdef uint64_t index = 0
+    cdef uint32_t piece = dst
+    cdef Operand[3] o
+    cdef Definition[2] d
+    cdef uint32_t count = 1
+    if not _constant(c, instruction, 1, &index):
+        return unsupported(c, b"variable index of", alu_names[c.s.instructions.opcode[instruction]])
+    if wide == 64:
+        a = part(c, a, 0, 4)
+        piece = new_temp(c, class_v1 if is_vgpr(c, dst) else class_s1)
+    if is_vgpr(c, dst):
+        a = as_vgpr(c, a)
+    o[0] = T(c, a)
+    o[1] = K(<uint32_t>(index % (32 // bits)))
+    o[2] = K(bits)
+    d[0] = definition_of(c.p, piece)
+    if not is_vgpr(c, dst):
+        c.scc = new_temp(c, class_s1)
+        d[1] = definition_of_fixed(c.p, c.scc, register_scc)
+        count = 2
+    place(c, instruction_make(c.p, op_p_insert, opcode_format[op_p_insert], d, count, o, 3))
+    if wide == 64:
+        if index * bits >= 32:
+            pair(c, dst, 0, K(0), T(c, piece))
+        else:
+            pair(c, dst, 0, T(c, piece), K(0))
+    return 0
+
+
+cdef int _funnel_shift(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+    """shfr: the low half of (high:low) >> count."""
+    cdef uint32_t high = source(c, instruction, 0)
+    cdef uint32_t low = source(c, instruction, 1)
+    cdef uint32_t count = source(c, instruction, 2)
+    if is_vgpr(c, dst):
+        emit3(c, op_v_alignbit_b32, dst, T(c, high), T(c, low), T(c, count))
+        return 0
+    count = emit2(c, op_s_and_b32, 0, T(c, count), K(31))
+    low = emit2(c, op_s_lshr_b64, 0, T(c, pair(c, 0, class_s2, T(c, low), T(c, high))), T(c, count))
+    copy(c, dst, 0, T(c, part(c, low, 0, 4)))
+    return 0
+
+
+cdef int _rotate(Isel *c, uint32_t instruction, uint32_t dst, bint left) except -1 nogil:
+    cdef uint32_t a = source(c, instruction, 0)
+    cdef uint32_t count = source(c, instruction, 1)
+    if c.s.instructions.bit_size[instruction] != 32:
+        return unsupported(c, b"rotation of other than 32 bits:", alu_names[c.s.instructions.opcode[instruction]])
+    if is_vgpr(c, dst):
+        if left:
+            count = emit2(c, op_v_sub_u32, 0, K(0), T(c, count))
+        emit3(c, op_v_alignbit_b32, dst, T(c, a), T(c, a), T(c, count))
+        return 0
+    if left:
+        count = emit2(c, op_s_sub_i32, 0, K(0), T(c, count))
+    count = emit2(c, op_s_and_b32, 0, T(c, count), K(31))
+    a = emit2(c, op_s_lshr_b64, 0, T(c, pair(c, 0, class_s2, T(c, a), T(c, a))), T(c, count))
+    copy(c, dst, 0, T(c, part(c, a, 0, 4)))
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------- products, dot products
+cdef int _full_product(Isel *c, uint32_t instruction, uint32_t dst, bint is_signed) except -1 nogil:
+    cdef uint32_t a = source(c, instruction, 0)
+    cdef uint32_t b = source(c, instruction, 1)
+    cdef uint32_t low
+    cdef uint32_t high
+    if is_vgpr(c, dst):
+        low = emit2(c, op_v_mul_lo_u32, 0, T(c, a), T(c, b))
+        high = emit2(c, op_v_mul_hi_i32 if is_signed else op_v_mul_hi_u32, 0, T(c, a), T(c, b))
+    else:
+        low = emit2(c, op_s_mul_i32, 0, T(c, a), T(c, b))
+        high = emit2(c, op_s_mul_hi_i32 if is_signed else op_s_mul_hi_u32, 0, T(c, a), T(c, b))
+    pair(c, dst, 0, T(c, low), T(c, high))
+    return 0
+
+
+cdef int _product_16(Isel *c, uint32_t instruction, uint32_t dst, bint is_signed) except -1 nogil:
+    cdef uint32_t a = extract_bits(c, 0, source(c, instruction, 0), 0, 16, is_signed)
+    cdef uint32_t b = extract_bits(c, 0, source(c, instruction, 1), 0, 16, is_signed)
+    if is_vgpr(c, dst):
+        emit2(c, op_v_mul_i32_i24 if is_signed else op_v_mul_u32_u24, dst, T(c, a), T(c, b))
+    else:
+        emit2(c, op_s_mul_i32, dst, T(c, a), T(c, b))
+    return 0
+
+
+cdef int _dot(Isel *c, uint32_t instruction, uint32_t dst, uint32_t opcode, uint32_t signs, bint saturate) except -1 nogil:
+    """VOP3P dot products; `signs`: which operands are signed, for the opcodes that choose by the negation bits."""
+    cdef uint64_t *word
+    emit3(c, opcode, dst, T(c, source(c, instruction, 0)), T(c, source(c, instruction, 1)), T(c, source(c, instruction, 2)))
+    word = modifiers_of_last(c)
+    word[0] = modifier_set_opsel_hi(modifier_set_neg(word[0], signs), 7)
+    if saturate:
+        word[0] = modifier_set_clamp(word[0], 1)
+    return 0
+
+
+cdef int _three_sum(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+    cdef Operand a = T(c, source(c, instruction, 0))
+    cdef Operand b = T(c, source(c, instruction, 1))
+    cdef Operand d = T(c, source(c, instruction, 2))
+    if c.s.instructions.bit_size[instruction] != 32:
+        return unsupported(c, b"other than 32 bits of", b"iadd3")
+    if is_vgpr(c, dst):
+        emit3(c, op_v_add3_u32, dst, a, b, d)
+    else:
+        emit2(c, op_s_add_u32, dst, T(c, emit2(c, op_s_add_u32, 0, a, b)), d)
+    return 0
+
+
+cdef int _half(Isel *c, uint32_t instruction, uint32_t dst, uint32_t index) except -1 nogil:
+    """One half of a 32- or 64-bit value."""
+    cdef uint32_t a = source(c, instruction, 0)
+    cdef uint32_t bits = c.s.instructions.bit_size[instruction]
+    if is_vgpr(c, a) and not is_vgpr(c, dst):
+        a = as_uniform(c, 0, a)
+    elif is_vgpr(c, dst):
+        a = as_vgpr(c, a)
+    copy(c, dst, 0, T(c, extract(c, a, index, bits // 8)))
+    return 0
+
+
+cdef int select_integer(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+    cdef uint32_t opcode = c.s.instructions.opcode[instruction]
+    cdef uint32_t bits = c.s.instructions.bit_size[instruction]
+    if opcode == alu_iadd or opcode == alu_isub:
+        if bits != 64:
+            return 0
+        _add_sub_64(c, dst, source(c, instruction, 0), source(c, instruction, 1), opcode == alu_isub)
+    elif opcode == alu_i2i8 or opcode == alu_i2i16 or opcode == alu_i2i32 or opcode == alu_i2i64:
+        convert_integer(c, dst, source(c, instruction, 0), _bits_of(c, instruction, 0), bits, True)
+    elif opcode == alu_u2u8 or opcode == alu_u2u16 or opcode == alu_u2u32 or opcode == alu_u2u64:
+        convert_integer(c, dst, source(c, instruction, 0), _bits_of(c, instruction, 0), bits, False)
+    elif opcode == alu_unpack_64_2x32_split_x or opcode == alu_unpack_32_2x16_split_x:
+        _half(c, instruction, dst, 0)
+    elif opcode == alu_unpack_64_2x32_split_y or opcode == alu_unpack_32_2x16_split_y:
+        _half(c, instruction, dst, 1)
+    elif opcode == alu_uadd_carry:
+        _carry(c, instruction, dst, False)
+    elif opcode == alu_usub_borrow:
+        _carry(c, instruction, dst, True)
+    elif opcode == alu_uadd_sat:
+        _unsigned_saturating(c, instruction, dst, False)
+    elif opcode == alu_usub_sat:
+        _unsigned_saturating(c, instruction, dst, True)
+    elif opcode == alu_iadd_sat:
+        _signed_saturating(c, instruction, dst, False)
+    elif opcode == alu_isub_sat:
+        _signed_saturating(c, instruction, dst, True)
+    elif opcode == alu_ineg:
+        _negate(c, instruction, dst)
+    elif opcode == alu_iabs:
+        _absolute(c, instruction, dst)
+    elif opcode == alu_isign:
+        _sign(c, instruction, dst)
+    elif opcode == alu_bit_count:
+        _count_bits(c, instruction, dst)
+    elif opcode == alu_find_lsb:
+        _lowest_bit(c, instruction, dst)
+    elif opcode == alu_ufind_msb:
+        _highest_bit(c, instruction, dst, False)
+    elif opcode == alu_ifind_msb:
+        _highest_bit(c, instruction, dst, True)
+    elif opcode == alu_uclz:
+        _leading_zeros(c, instruction, dst)
+    elif opcode == alu_ubfe:
+        _field(c, instruction, dst, False)
+    elif opcode == alu_ibfe:
+        _field(c, instruction, dst, True)
+    elif opcode == alu_bitfield_select:
+        _bit_select(c, instruction, dst)
+    elif opcode == alu_bitnz:
+        _bit_test(c, instruction, dst, True)
+    elif opcode == alu_bitz:
+        _bit_test(c, instruction, dst, False)
+    elif opcode == alu_extract_u8:
+        _extract_piece(c, instruction, dst, 8, False)
+    elif opcode == alu_extract_i8:
+        _extract_piece(c, instruction, dst, 8, True)
+    elif opcode == alu_extract_u16:
+        _extract_piece(c, instruction, dst, 16, False)
+    elif opcode == alu_extract_i16:
+        _extract_piece(c, instruction, dst, 16, True)
+    elif opcode == alu_insert_u8:
+        _insert_piece(c, instruction, dst, 8)
+    elif opcode == alu_insert_u16:
+        _insert_piece(c, instruction, dst, 16)
+    elif opcode == alu_shfr:
+        _funnel_shift(c, instruction, dst)
+    elif opcode == alu_urol:
+        _rotate(c, instruction, dst, True)
+    elif opcode == alu_uror:
+        _rotate(c, instruction, dst, False)
+    elif opcode == alu_umul_2x32_64:
+        _full_product(c, instruction, dst, False)
+    elif opcode == alu_imul_2x32_64:
+        _full_product(c, instruction, dst, True)
+    elif opcode == alu_umul_16x16:
+        _product_16(c, instruction, dst, False)
+    elif opcode == alu_imul_16x16:
+        _product_16(c, instruction, dst, True)
+    elif opcode == alu_iadd3:
+        _three_sum(c, instruction, dst)
+    elif opcode == alu_imul and bits == 64 and not is_vgpr(c, dst) and c.gfx >= gfx12:
+        emit2(c, op_s_mul_u64, dst, T(c, source(c, instruction, 0)), T(c, source(c, instruction, 1)))
+    else:
+        return _select_dot(c, instruction, dst)
+    return 1
+
+
+cdef int _select_dot(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+    cdef uint32_t opcode = c.s.instructions.opcode[instruction]
+    cdef bint saturate = (opcode == alu_sdot_4x8_iadd_sat or opcode == alu_sudot_4x8_iadd_sat or opcode == alu_udot_4x8_uadd_sat
+                          or opcode == alu_sdot_2x16_iadd_sat or opcode == alu_udot_2x16_uadd_sat)
+    if opcode == alu_udot_4x8_uadd or opcode == alu_udot_4x8_uadd_sat:
+        _dot(c, instruction, dst, op_v_dot4_u32_u8, 0, saturate)
+    elif opcode == alu_sdot_4x8_iadd or opcode == alu_sdot_4x8_iadd_sat:
+        if c.gfx >= gfx11:
+            _dot(c, instruction, dst, op_v_dot4_i32_iu8, 3, saturate)
+        else:
+            _dot(c, instruction, dst, op_v_dot4_i32_i8, 0, saturate)
+    elif (opcode == alu_sudot_4x8_iadd or opcode == alu_sudot_4x8_iadd_sat) and c.gfx >= gfx11:
+        _dot(c, instruction, dst, op_v_dot4_i32_iu8, 1, saturate)
+    elif (opcode == alu_sdot_2x16_iadd or opcode == alu_sdot_2x16_iadd_sat) and c.gfx < gfx11:
+        _dot(c, instruction, dst, op_v_dot2_i32_i16, 0, saturate)
+    elif (opcode == alu_udot_2x16_uadd or opcode == alu_udot_2x16_uadd_sat) and c.gfx < gfx11:
+        _dot(c, instruction, dst, op_v_dot2_u32_u16, 0, saturate)
+    else:
+        return 0
+    return 1

@@ -1,0 +1,463 @@
+"""The shared part of instruction selection: see ``isel_context.pxd``.
+
+Sources of the rules: AMD ISA documents "Vega", "RDNA 2", "RDNA 3" (operand limits of VALU and SALU encodings); Mesa's ACO
+(``aco_instruction_selection.cpp``) for the conventions of ACO IR: lane masks, scc definitions, sub-dword classes.
+"""
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+
+from isa_opcodes cimport (
+    op_p_as_uniform, op_p_create_vector, op_p_extract, op_p_extract_vector, op_p_parallelcopy, op_p_split_vector, op_s_and_b32,
+    op_s_and_b64, op_s_ashr_i32, op_s_cselect_b32, op_s_cselect_b64, op_v_add_co_u32, op_v_add_co_u32_e64, op_v_add_u32,
+    op_v_addc_co_u32, op_v_ashrrev_i32, op_v_mbcnt_hi_u32_b32_e64, op_v_mbcnt_lo_u32_b32, op_v_sub_co_u32,
+    op_v_sub_co_u32_e64, op_v_sub_u32, op_v_subb_co_u32,
+)
+from isa_tables cimport (
+    implicit_scc, opcode_definition_classes, opcode_definition_count, opcode_format, opcode_implicit_definitions,
+    opcode_mask_class, opcode_max_definitions, opcode_max_operands, opcode_operand_classes, opcode_operand_count,
+)
+from pyaco._core.ir.program cimport (
+    Definition, Operand, class_bytes, class_dwords, class_is_subdword, class_is_vgpr, class_of_bytes, class_s1, class_s2,
+    class_v1, class_v2, definition_nuw, definition_of, definition_of_fixed, definition_precise, format_is_salu, format_vop1,
+    format_vop2, format_vop3, format_vopc, gfx10, instruction_make, operand_c64, operand_constant, operand_fixed,
+    operand_is_literal, operand_put, operand_temp, register_exec, register_scc, temp_new,
+)
+from pyaco._core.ir.program cimport operand_register
+from pyaco._core.ir.shader cimport source_swizzle, source_value, swizzle_component
+
+from pyaco.errors import UnsupportedError
+
+
+cdef int unsupported(Isel *c, const char *what, const char *name) except -1 nogil:
+    with gil:
+        raise UnsupportedError(f"instruction selection: {what.decode()} {name.decode()}")
+
+
+cdef uint8_t vgpr_class(uint32_t bytes) noexcept nogil:
+    return class_of_bytes(True, bytes)
+
+
+cdef uint8_t sgpr_class(uint32_t bytes) noexcept nogil:
+    return class_of_bytes(False, bytes)
+
+
+cdef uint32_t new_temp(Isel *c, uint8_t register_class) except 0 nogil:
+    return temp_new(c.p, register_class)
+
+
+cdef uint32_t value_temp(Isel *c, uint32_t value) except 0 nogil:
+    if c.value_temp[value] == 0:
+        c.value_temp[value] = temp_new(c.p, c.value_class[value])
+    return c.value_temp[value]
+
+
+# ------------------------------------------------------------------------------------------------------------ emission
+cdef int place(Isel *c, uint32_t instruction) except -1 nogil:
+    cdef Placement placement
+    placement.block = c.block
+    placement.instruction = instruction
+    c.placed.push_back(placement)
+    c.last = instruction
+    return 0
+
+
+cdef uint64_t *modifiers_of_last(Isel *c) noexcept nogil:
+    return &c.p.instructions.modifiers[c.last]
+
+
+cdef void promote_last(Isel *c) noexcept nogil:
+    c.p.instructions.format[c.last] |= format_vop3
+
+
+cdef uint32_t emit_raw(Isel *c, uint32_t opcode, uint32_t dst, const Operand *operands, uint32_t count) except 0 nogil:
+    cdef Definition d
+    if dst:
+        d = definition_of(c.p, dst)
+    cdef uint32_t row = instruction_make(c.p, opcode, opcode_format[opcode], &d, 1 if dst else 0, operands, count)
+    place(c, row)
+    return row
+
+
+cdef uint32_t copy(Isel *c, uint32_t dst, uint8_t register_class, Operand a) except 0 nogil:
+    if dst == 0:
+        dst = new_temp(c, register_class)
+    emit_raw(c, op_p_parallelcopy, dst, &a, 1)
+    return dst
+
+
+cdef uint32_t as_vgpr(Isel *c, uint32_t temp) except 0 nogil:
+    if is_vgpr(c, temp):
+        return temp
+    return copy(c, 0, vgpr_class(class_bytes(class_of(c, temp))), T(c, temp))
+
+
+cdef uint32_t as_vgpr_bytes(Isel *c, uint32_t temp, uint32_t bytes) except 0 nogil:
+    cdef uint32_t wide = as_vgpr(c, temp)
+    return part(c, wide, 0, bytes)
+
+
+cdef uint32_t as_uniform(Isel *c, uint32_t dst, uint32_t temp) except 0 nogil:
+    cdef Operand a = T(c, temp)
+    if not is_vgpr(c, temp):
+        if dst == 0:
+            return temp
+        return copy(c, dst, 0, a)
+    if dst == 0:
+        dst = new_temp(c, sgpr_class(class_bytes(class_of(c, temp))))
+    emit_raw(c, op_p_as_uniform, dst, &a, 1)
+    return dst
+
+
+cdef inline bint _reads_sgpr(Isel *c, Operand *o) noexcept nogil:
+    if o.flags & operand_temp:
+        return not class_is_vgpr(o.register_class)
+    return (o.flags & operand_fixed) != 0 and (o.flags & operand_constant) == 0 and o.reg < 256 * 4
+
+
+cdef int _to_vgpr(Isel *c, Operand *o) except -1 nogil:
+    cdef uint32_t temp = copy(c, 0, vgpr_class(4 * class_dwords(o.register_class)), o[0])
+    o[0] = operand_of(c.p, temp)
+    return 0
+
+
+cdef inline bint _same_source(Operand *a, Operand *b) noexcept nogil:
+    return a.data == b.data and a.reg == b.reg and (a.flags & 7) == (b.flags & 7)
+
+
+cdef uint16_t _legal_valu(Isel *c, uint32_t opcode, Operand *o, uint32_t count, uint16_t format) except 0xffff nogil:
+    """Keep within the constant bus: one SGPR or literal before GFX10, two from then on; no literal in VOP3 before GFX10.
+    Returns the format, VOP3 where the second source of VOP2 or VOPC is no VGPR."""
+    cdef uint32_t limit = 2 if c.gfx >= gfx10 else 1
+    cdef uint32_t used = 0
+    cdef uint32_t i
+    cdef uint32_t j
+    cdef bint known
+    cdef bint short_form = (format & (format_vop1 | format_vop2 | format_vopc)) != 0
+    cdef const uint8_t *classes = opcode_operand_classes + opcode * opcode_max_operands
+    for i in range(count):
+        if classes[i] == opcode_mask_class and not (o[i].flags & operand_constant):
+            used += 1
+    for i in range(count):
+        if classes[i] == opcode_mask_class or (i < opcode_operand_count[opcode] and not class_is_vgpr(classes[i])):
+            continue
+        if not operand_is_literal(o[i]) and not _reads_sgpr(c, &o[i]):
+            continue
+        known = False
+        for j in range(i):
+            known = known or (classes[j] != opcode_mask_class and _same_source(&o[i], &o[j]))
+        if operand_is_literal(o[i]) and c.gfx < gfx10 and (not short_form or i > 0):
+            _to_vgpr(c, &o[i])
+        elif not known:
+            if used < limit:
+                used += 1
+            else:
+                _to_vgpr(c, &o[i])
+    if format & (format_vop2 | format_vopc) and count > 1 and not (o[1].flags & operand_temp and class_is_vgpr(o[1].register_class)):
+        if c.gfx < gfx10 and operand_is_literal(o[0]):
+            _to_vgpr(c, &o[1])
+        else:
+            format |= format_vop3
+    return format
+
+
+cdef int _legal_salu(Isel *c, Operand *o, uint32_t count) except -1 nogil:
+    """One literal per instruction."""
+    cdef uint32_t temp
+    if count > 1 and operand_is_literal(o[0]) and operand_is_literal(o[1]) and o[0].data != o[1].data:
+        temp = copy(c, 0, class_s1, o[1])
+        o[1] = operand_of(c.p, temp)
+    return 0
+
+
+cdef uint32_t emit(Isel *c, uint32_t opcode, uint32_t dst, const Operand *given, uint32_t count) except 0 nogil:
+    cdef Operand[8] o
+    cdef Definition[3] d
+    cdef uint32_t definitions = 0
+    cdef uint32_t i
+    cdef uint32_t result = dst
+    cdef uint32_t uniform = 0
+    cdef uint16_t format = opcode_format[opcode]
+    cdef uint8_t register_class
+    for i in range(count):
+        o[i] = given[i]
+    if format & 0xf80:
+        format = _legal_valu(c, opcode, o, count, format)
+    elif format_is_salu(format):
+        _legal_salu(c, o, count)
+    for i in range(opcode_definition_count[opcode]):
+        register_class = opcode_definition_classes[opcode * opcode_max_definitions + i]
+        if register_class == opcode_mask_class:
+            register_class = c.mask
+        if i == 0:
+            if dst and class_is_vgpr(register_class) and not is_vgpr(c, dst):
+                uniform = dst
+                result = 0
+            if result == 0:
+                result = new_temp(c, register_class)
+            d[0] = definition_of(c.p, result)
+            if c.precise:
+                d[0].flags |= definition_precise
+            if c.no_unsigned_wrap:
+                d[0].flags |= definition_nuw
+        else:
+            c.second = new_temp(c, register_class)
+            d[i] = definition_of(c.p, c.second)
+        definitions += 1
+    if opcode_implicit_definitions[opcode] & implicit_scc:
+        if definitions == 0 and result:
+            c.scc = result
+        else:
+            c.scc = new_temp(c, class_s1)
+        if definitions == 0:
+            result = c.scc
+        d[definitions] = definition_of_fixed(c.p, c.scc, register_scc)
+        definitions += 1
+    place(c, instruction_make(c.p, opcode, format, d, definitions, o, count))
+    if uniform:
+        i = c.last
+        as_uniform(c, uniform, result)
+        c.last = i
+        return uniform
+    return result
+
+
+cdef uint32_t emit1(Isel *c, uint32_t opcode, uint32_t dst, Operand a) except 0 nogil:
+    return emit(c, opcode, dst, &a, 1)
+
+
+cdef uint32_t emit2(Isel *c, uint32_t opcode, uint32_t dst, Operand a, Operand b) except 0 nogil:
+    cdef Operand[2] o
+    o[0] = a
+    o[1] = b
+    return emit(c, opcode, dst, o, 2)
+
+
+cdef uint32_t emit3(Isel *c, uint32_t opcode, uint32_t dst, Operand a, Operand b, Operand d) except 0 nogil:
+    cdef Operand[3] o
+    o[0] = a
+    o[1] = b
+    o[2] = d
+    return emit(c, opcode, dst, o, 3)
+
+
+cdef uint32_t emit4(Isel *c, uint32_t opcode, uint32_t dst, Operand a, Operand b, Operand d, Operand e) except 0 nogil:
+    cdef Operand[4] o
+    o[0] = a
+    o[1] = b
+    o[2] = d
+    o[3] = e
+    return emit(c, opcode, dst, o, 4)
+
+
+# ------------------------------------------------------------------------------------------------------------- vectors
+cdef int remember_parts(Isel *c, uint32_t vector, const uint32_t *temps, uint32_t count) except -1 nogil:
+    cdef uint32_t i
+    if c.part_first.size() <= vector:
+        c.part_first.resize(vector + 64, 0)
+        c.part_count.resize(vector + 64, 0)
+    if c.parts.size() == 0:
+        c.parts.push_back(0)
+    c.part_first[vector] = c.parts.size()
+    c.part_count[vector] = <uint8_t>count
+    for i in range(count):
+        c.parts.push_back(temps[i])
+    return 0
+
+
+cdef uint32_t create_vector(Isel *c, uint32_t dst, uint8_t register_class, const Operand *operands, uint32_t count) except 0 nogil:
+    cdef uint32_t[16] temps
+    cdef uint32_t i
+    cdef bint same = True
+    if dst == 0:
+        dst = new_temp(c, register_class)
+    emit_raw(c, op_p_create_vector, dst, operands, count)
+    if count <= 16:
+        for i in range(count):
+            temps[i] = operands[i].data
+            same = same and operands[i].flags & operand_temp and operands[i].register_class == operands[0].register_class
+        if same and class_is_vgpr(operands[0].register_class) == is_vgpr(c, dst):
+            remember_parts(c, dst, temps, count)
+    return dst
+
+
+cdef uint32_t pair(Isel *c, uint32_t dst, uint8_t register_class, Operand low, Operand high) except 0 nogil:
+    cdef Operand[2] o
+    o[0] = low
+    o[1] = high
+    return create_vector(c, dst, register_class, o, 2)
+
+
+cdef int split(Isel *c, uint32_t vector, uint32_t bytes) except -1 nogil:
+    cdef Definition[32] d
+    cdef uint32_t[32] temps
+    cdef Operand a = T(c, vector)
+    cdef uint8_t register_class = class_of(c, vector)
+    cdef uint32_t count = class_bytes(register_class) // bytes
+    cdef uint32_t i
+    if not class_is_vgpr(register_class) and bytes < 4:
+        bytes = 4
+        count = class_dwords(register_class)
+    if count < 2 or count > 32 or count * bytes != class_bytes(register_class):
+        return 0
+    if vector < c.part_first.size() and c.part_first[vector]:
+        return 0
+    for i in range(count):
+        temps[i] = new_temp(c, class_of_bytes(class_is_vgpr(register_class), bytes))
+        d[i] = definition_of(c.p, temps[i])
+    place(c, instruction_make(c.p, op_p_split_vector, opcode_format[op_p_split_vector], d, count, &a, 1))
+    return remember_parts(c, vector, temps, count)
+
+
+cdef uint32_t part(Isel *c, uint32_t vector, uint32_t index, uint32_t bytes) except 0 nogil:
+    cdef Operand[2] o
+    cdef uint32_t temp
+    cdef bint vgpr = is_vgpr(c, vector)
+    if class_bytes(class_of(c, vector)) == bytes:
+        return vector
+    if vector < c.part_first.size() and c.part_first[vector] and index < c.part_count[vector]:
+        temp = c.parts[c.part_first[vector] + index]
+        if class_of(c, temp) == class_of_bytes(vgpr, bytes):
+            return temp
+    temp = new_temp(c, class_of_bytes(vgpr, bytes))
+    o[0] = T(c, vector)
+    o[1] = K(index)
+    emit_raw(c, op_p_extract_vector, temp, o, 2)
+    return temp
+
+
+cdef uint32_t extract_bits(Isel *c, uint32_t dst, uint32_t temp, uint32_t index, uint32_t bits, bint is_signed) except 0 nogil:
+    cdef Operand[4] o
+    cdef Definition[2] d
+    cdef uint32_t count = 1
+    if dst == 0:
+        dst = new_temp(c, class_v1 if is_vgpr(c, temp) else class_s1)
+    o[0] = T(c, temp)
+    o[1] = K(index)
+    o[2] = K(bits)
+    o[3] = K(is_signed)
+    d[0] = definition_of(c.p, dst)
+    if not is_vgpr(c, dst):
+        c.scc = new_temp(c, class_s1)
+        d[1] = definition_of_fixed(c.p, c.scc, register_scc)
+        count = 2
+    place(c, instruction_make(c.p, op_p_extract, opcode_format[op_p_extract], d, count, o, 4))
+    return dst
+
+
+cdef uint32_t extract(Isel *c, uint32_t vector, uint32_t index, uint32_t bytes) except 0 nogil:
+    cdef uint32_t dword
+    cdef uint32_t per_dword
+    if is_vgpr(c, vector) or bytes >= 4:
+        return part(c, vector, index, bytes)
+    per_dword = 4 // bytes
+    dword = part(c, vector, index // per_dword, 4)
+    if index % per_dword == 0:
+        return dword
+    return extract_bits(c, 0, dword, index % per_dword, 8 * bytes, False)
+
+
+cdef uint32_t source_component(Isel *c, uint32_t instruction, uint32_t index, uint32_t component) except 0 nogil:
+    cdef uint32_t value = source_value(c.s, instruction, index)
+    cdef uint32_t temp = value_temp(c, value)
+    if c.s.instructions.components[value] == 1:
+        return temp
+    return extract(c, temp, swizzle_component(source_swizzle(c.s, instruction, index), component),
+                   c.s.instructions.bit_size[value] // 8)
+
+
+cdef uint32_t source(Isel *c, uint32_t instruction, uint32_t index) except 0 nogil:
+    return source_component(c, instruction, index, 0)
+
+
+cdef uint32_t source_whole(Isel *c, uint32_t instruction, uint32_t index) except 0 nogil:
+    return value_temp(c, source_value(c.s, instruction, index))
+
+
+# ------------------------------------------------------------------------------------------- booleans and integer widths
+cdef uint32_t mask_op(Isel *c, uint32_t opcode32, uint32_t opcode64) noexcept nogil:
+    return opcode64 if c.wave64 else opcode32
+
+
+cdef Operand mask_constant(Isel *c, bint value) noexcept nogil:
+    if c.wave64:
+        return operand_c64(0xffffffffffffffffULL if value else 0)
+    return K(0xffffffffU if value else 0)
+
+
+cdef Operand exec_operand(Isel *c) noexcept nogil:
+    return operand_register(register_exec, c.mask)
+
+
+cdef uint32_t mask_to_scc(Isel *c, uint32_t mask) except 0 nogil:
+    emit2(c, mask_op(c, op_s_and_b32, op_s_and_b64), 0, T(c, mask), exec_operand(c))
+    return c.scc
+
+
+cdef uint32_t scc_to_mask(Isel *c, uint32_t dst, uint32_t scc) except 0 nogil:
+    return emit3(c, mask_op(c, op_s_cselect_b32, op_s_cselect_b64), dst, mask_constant(c, True), mask_constant(c, False),
+                 scc_operand(c, scc))
+
+
+cdef uint32_t convert_integer(Isel *c, uint32_t dst, uint32_t temp, uint32_t from_bits, uint32_t to_bits, bint is_signed) except 0 nogil:
+    cdef bint vgpr = is_vgpr(c, temp)
+    cdef uint32_t low
+    cdef Operand high
+    if dst and is_vgpr(c, dst) and not vgpr:
+        temp = as_vgpr(c, temp)
+        vgpr = True
+    elif dst and vgpr and not is_vgpr(c, dst):
+        temp = convert_integer(c, 0, temp, from_bits, to_bits, is_signed)
+        return as_uniform(c, dst, temp)
+    if dst == 0:
+        if to_bits == from_bits:
+            return temp
+        dst = new_temp(c, class_of_bytes(vgpr, to_bits // 8))
+    if to_bits <= from_bits:
+        if class_bytes(class_of(c, dst)) == class_bytes(class_of(c, temp)):
+            return copy(c, dst, 0, T(c, temp))
+        return copy(c, dst, 0, T(c, part(c, temp, 0, class_bytes(class_of(c, dst)))))
+    low = temp
+    if from_bits < 32:
+        low = dst if to_bits < 64 else new_temp(c, class_v1 if vgpr else class_s1)
+        extract_bits(c, low, temp, 0, from_bits, is_signed)
+    if to_bits < 64:
+        return dst
+    high = K(0)
+    if is_signed:
+        if vgpr:
+            high = T(c, emit2(c, op_v_ashrrev_i32, 0, K(31), T(c, low)))
+        else:
+            high = T(c, emit2(c, op_s_ashr_i32, 0, T(c, low), K(31)))
+    return pair(c, dst, 0, T(c, low), high)
+
+
+cdef uint32_t vadd32(Isel *c, uint32_t dst, Operand a, Operand b, bint carry_out, uint32_t carry) except 0 nogil:
+    if a.flags & operand_temp and class_is_vgpr(a.register_class) and not (
+            b.flags & operand_temp and class_is_vgpr(b.register_class)):
+        return vadd32(c, dst, b, a, carry_out, carry)
+    if carry:
+        return emit3(c, op_v_addc_co_u32, dst, a, b, T(c, carry))
+    if carry_out:
+        return emit2(c, op_v_add_co_u32_e64 if c.gfx >= gfx10 else op_v_add_co_u32, dst, a, b)
+    return emit2(c, op_v_add_u32, dst, a, b)
+
+
+cdef uint32_t vsub32(Isel *c, uint32_t dst, Operand a, Operand b, bint borrow_out, uint32_t borrow) except 0 nogil:
+    if borrow:
+        return emit3(c, op_v_subb_co_u32, dst, a, b, T(c, borrow))
+    if borrow_out:
+        return emit2(c, op_v_sub_co_u32_e64 if c.gfx >= gfx10 else op_v_sub_co_u32, dst, a, b)
+    return emit2(c, op_v_sub_u32, dst, a, b)
+
+
+cdef uint32_t emit_mbcnt(Isel *c, uint32_t dst, uint32_t mask, Operand base) except 0 nogil:
+    cdef Operand low = K(0xffffffffU)
+    cdef Operand high = K(0xffffffffU)
+    cdef uint32_t count
+    if mask:
+        low = T(c, part(c, mask, 0, 4))
+        if c.wave64:
+            high = T(c, part(c, mask, 1, 4))
+    if not c.wave64:
+        return emit2(c, op_v_mbcnt_lo_u32_b32, dst, low, base)
+    count = emit2(c, op_v_mbcnt_lo_u32_b32, 0, low, base)
+    return emit2(c, op_v_mbcnt_hi_u32_b32_e64, dst, high, T(c, count))
