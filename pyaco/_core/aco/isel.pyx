@@ -20,7 +20,7 @@ from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport (
-    op_p_boolean_phi, op_p_branch, op_p_cbranch_z, op_p_create_vector, op_p_init_scratch, op_p_linear_phi, op_p_logical_end,
+    op_p_branch, op_p_cbranch_z, op_p_create_vector, op_p_init_scratch, op_p_linear_phi, op_p_logical_end,
     op_p_logical_start, op_p_parallelcopy, op_p_phi, op_p_startpgm, op_s_endpgm,
 )
 from isa_tables cimport opcode_format
@@ -522,7 +522,7 @@ cdef int _select_phi(Isel *c, uint32_t value, uint32_t node) except -1 nogil:
                 raise InputError("NIR: a phi behind an if that one side leaves has no source from the other side")
         return _copy_value(c, dst, value_temp(c, only))
     if logical:
-        opcode = op_p_boolean_phi if c.s.instructions.bit_size[value] == 1 else op_p_phi
+        opcode = op_p_phi
     d = definition_of(c.p, dst)
     pending.value = value
     pending.block = c.block

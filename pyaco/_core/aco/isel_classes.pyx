@@ -89,7 +89,7 @@ cdef void _find_used(Isel *c) noexcept nogil:
         for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
             i = s.order.instruction[row]
             for source in range(s.instructions.source_count[i]):
-                c.value_used[source_value(s, i, source)] = 1
+                c.value_used[source_value(s, i, source)] |= 2 if s.instructions.kind[i] == nir_alu else 1
         block = block_walk_next(s, block)
     for node in range(s.nodes.table.count):
         c.value_used[s.nodes.condition[node]] = 1

@@ -54,7 +54,7 @@ cdef cppclass Isel:
     bint no_unsigned_wrap
     uint16_t fp_mode
     vector[uint8_t] value_class   # by NIR value; 0: no result
-    vector[uint8_t] value_used    # by NIR value: something reads it
+    vector[uint8_t] value_used    # by NIR value: bit 1 an ALU instruction, bit 0 anything else reads it
     vector[uint32_t] value_temp   # by NIR value; 0: none yet
     vector[uint32_t] part_first   # by temp: row in parts, 0: not split
     vector[uint8_t] part_count

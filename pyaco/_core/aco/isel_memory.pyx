@@ -421,7 +421,7 @@ cdef int _load_dwords(Isel *c, Access *a, vector[uint32_t] &dwords, uint32_t cou
     return 0
 
 
-cdef int _load_scalar(Isel *c, Access *a, uint32_t dst, uint32_t bytes, uint32_t element) except -1 nogil:
+cdef int _load_scalar(Isel *c, Access *a, uint32_t dst, uint32_t bytes, uint32_t element, bint parts_wanted) except -1 nogil:
     """A uniform load by SMEM, which reads dwords: what starts between them is shifted down."""
     cdef vector[uint32_t] dwords
     cdef vector[Operand] o
@@ -438,7 +438,9 @@ cdef int _load_scalar(Isel *c, Access *a, uint32_t dst, uint32_t bytes, uint32_t
         count = (bytes + 3) // 4
         _load_dwords(c, a, dwords, count, dst)
         if dwords.size() == 0:
-            split(c, dst, max(element, 4))
+            # A descriptor is used as a whole.
+            if parts_wanted:
+                split(c, dst, max(element, 4))
             return 0
     else:
         if a.offset == 0 and known == 4:
@@ -485,7 +487,7 @@ cdef int _load(Isel *c, uint32_t i, Access *a) except -1 nogil:
     if c.s.instructions.bit_size[i] == 1:
         return unsupported(c, b"load of booleans by", intrinsic_names[c.s.instructions.opcode[i]])
     if a.way == by_scalar or a.way == by_scalar_buffer:
-        return _load_scalar(c, a, dst, bytes, element)
+        return _load_scalar(c, a, dst, bytes, element, (c.value_used[i] & 2) != 0)
     return _load_vector(c, a, dst, bytes, element)
 
 

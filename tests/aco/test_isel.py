@@ -1,0 +1,74 @@
+"""Instruction selection: shapes of control flow, choice of register files, memory operations."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pyaco._core.aco import isel
+from pyaco._core.nir import divergence
+from pyaco.aco import text
+from pyaco.errors import UnsupportedError
+from pyaco.nir import passes
+from pyaco.nir.builder import Builder
+
+TARGETS = [(90, 64), (103, 32), (103, 64), (110, 32), (110, 64), (120, 32)]
+SSBO = {0: {0: ("storage_buffer", 1), 1: ("storage_buffer", 1)}}
+
+
+def descriptor(b: Builder, binding: int) -> int:
+    """Append the descriptor of a storage buffer."""
+    index = b.vulkan_resource_index(b.imm(0), desc_set=0, binding=binding, desc_type=7, components=4)
+    return b.load_vulkan_descriptor(index, desc_type=7, components=4)
+
+
+def select(b: Builder) -> str:
+    """Lower and select; return the text of the program."""
+    shader = b.finish()
+    shader.metadata["descriptor_layout"] = SSBO
+    passes.run(shader)
+    return text.format_program(isel.run(shader))
+
+
+def select_bare(b: Builder) -> str:
+    """Select without lowering."""
+    shader = b.finish()
+    divergence.run(shader)
+    return text.format_program(isel.run(shader))
+
+
+def lane(b: Builder) -> int:
+    """Append a divergent integer."""
+    return b.mbcnt_amd(b.imm(-1), b.imm(0))
+
+
+def blocks(program: str) -> list[str]:
+    """Return the text of each block."""
+    return re.split(r"^BB\d+$", program, flags=re.M)[1:]
+
+
+@pytest.mark.parametrize(("gfx", "wave"), TARGETS)
+def test_saxpy(gfx, wave):
+    b = Builder(gfx_level=gfx, wave_size=wave, workgroup_size=(64, 1, 1))
+    i = b.component(b.load_global_invocation_id(), 0)
+    n, a = (b.load_push_constant(b.imm(4 * k), base=0, range=8, align_mul=4, components=1) for k in range(2))
+    with b.if_(b.ult(i, n)):
+        offset = b.ishl(i, b.imm(2))
+        x = b.load_ssbo(descriptor(b, 0), offset, components=1, bit_size=32, align_mul=4)
+        y = b.load_ssbo(descriptor(b, 1), offset, components=1, bit_size=32, align_mul=4)
+        b.store_ssbo(b.ffma(a, x, y), descriptor(b, 1), offset, write_mask=1, align_mul=4)
+    program = select(b)
+    assert len(blocks(program)) == 7
+    assert "v_fma_f32" in program
+    assert program.count("buffer_load_dword ") == 2
+    assert "buffer_store_dword " in program
+    assert "s_load_dwordx4" in program
+    assert program.rstrip().endswith("s_endpgm")
+
+
+def test_unsupported_names_the_opcode():
+    b = Builder()
+    b.fpow(b.fimm(1.0), b.fimm(2.0))
+    with pytest.raises(UnsupportedError, match="fpow"):
+        select_bare(b)
