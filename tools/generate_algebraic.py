@@ -1,4 +1,4 @@
-"""Tables of the algebraic rules, from ``pyaco/nir/data/algebraic.txt``.
+"""Tables of the algebraic rules, from ``pyaco/nir/data/algebraic.txt`` and ``lower_alu.txt``.
 
 Every pattern and replacement is a tree in one array of nodes; ``algebraic.pyx`` walks them. Kinds of nodes: 0 opcode,
 1 variable, 2 integer constant, 3 float constant.
@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 CONDITIONS = ("", "power_of_two", "shifts_fit", "sum_is_32", "low_mask", "reciprocal_is_exact", "narrows")
+FILES = ("algebraic.txt", "lower_alu.txt")
+GROUPS = ("[main]", "[late]", "[lower]", "[lower_dot_4x8]", "[lower_sudot]", "[lower_dot_2x16]")
 TOKEN = re.compile(r"\s*(~?[a-z_0-9]+(?:@\d+)?\(|#?[a-z](?:@\d+)?(?![a-z_0-9(])|-?\d+\.\d+|-?\d+|[(),])")
 
 
@@ -78,10 +80,11 @@ def read_rules(source: Path, tables: Tables) -> list[tuple[int, str, int, int, s
     """Return (group, root opcode, pattern, replacement, condition, condition's letters) of every rule."""
     rules = []
     group = 0
-    for line in (source / "pyaco/nir/data/algebraic.txt").read_text().splitlines():
+    lines = "\n".join((source / "pyaco/nir/data" / name).read_text() for name in FILES).splitlines()
+    for line in lines:
         text = line.strip()
         if text.startswith("["):
-            group = ["[main]", "[late]"].index(text)
+            group = GROUPS.index(text)
         elif text and not text.startswith("#"):
             pattern, _, rest = text.partition("=>")
             replacement, _, condition = re.sub(r"\s{2,}if ", " ;", rest).partition(";")

@@ -1,0 +1,189 @@
+"""ALU opcodes without a form at instruction selection, in terms of those that have one.
+
+Two parts: vector packing and unpacking, here, and the rules of ``pyaco/nir/data/lower_alu.txt``. Needs: scalar ALU
+(``lower_alu_to_scalar``). Guarantees: none of the left-hand sides of the table and no pack or unpack of normalised or
+half-float vectors is left. Dot products of bytes and halves stay where the chip has them.
+
+Sources: GLSL specification, section 8.4 "Floating-Point Pack and Unpack Functions"; LLVM's AMDGPU feature list for the
+dot-product instructions of each generation.
+"""
+from libc.stdint cimport uint32_t, uint64_t
+
+from nir_opcodes cimport (
+    alu_extract_i16, alu_extract_i8, alu_extract_u16, alu_extract_u8, alu_f2i32, alu_f2u32, alu_fmax, alu_fmin,
+    alu_fmul, alu_fround_even, alu_fsat, alu_i2f32, alu_iand, alu_imax, alu_imin, alu_ior, alu_ishl,
+    alu_pack_32_2x16, alu_pack_32_2x16_split, alu_pack_64_2x32, alu_pack_64_2x32_split, alu_pack_64_4x16,
+    alu_pack_half_2x16, alu_pack_half_2x16_split, alu_pack_sint_2x16, alu_pack_snorm_2x16, alu_pack_snorm_4x8,
+    alu_pack_uint_2x16, alu_pack_unorm_2x16, alu_pack_unorm_4x8, alu_u2f32, alu_umin, alu_unpack_32_2x16,
+    alu_unpack_32_2x16_split_x, alu_unpack_32_2x16_split_y, alu_unpack_64_2x32, alu_unpack_64_2x32_split_x,
+    alu_unpack_64_2x32_split_y, alu_unpack_64_4x16, alu_unpack_half_2x16, alu_unpack_half_2x16_split_x,
+    alu_unpack_half_2x16_split_y, alu_unpack_snorm_2x16, alu_unpack_snorm_4x8, alu_unpack_unorm_2x16,
+    alu_unpack_unorm_4x8,
+)
+from pyaco._core.ir.program cimport gfx10_3, gfx11
+from pyaco._core.ir.shader cimport Shader, ShaderData, nir_alu
+from pyaco._core.nir.algebraic cimport (
+    algebraic_run, rules_lower, rules_lower_dot_2x16, rules_lower_dot_4x8, rules_lower_sudot,
+)
+from pyaco._core.nir.lowering cimport (
+    Lowering, alu1, alu2, alu2_constant, alu_source, constant, constant_float, lower_keep, lowering_run, vector_of,
+)
+
+cdef enum:
+    maximum_sweeps = 16
+
+
+cdef uint32_t _normalise(Lowering *b, uint32_t x, int bits, bint is_signed) except? 0xffffffffU nogil:
+    """A float as a normalised integer in the low bits of a word."""
+    cdef double scale = <double>((1 << (bits - 1)) - 1) if is_signed else <double>((1 << bits) - 1)
+    if is_signed:
+        x = alu2(b, alu_fmin, alu2(b, alu_fmax, x, constant_float(b, -1.0, 32)), constant_float(b, 1.0, 32))
+    else:
+        x = alu1(b, alu_fsat, x)
+    x = alu1(b, alu_fround_even, alu2(b, alu_fmul, x, constant_float(b, scale, 32)))
+    if not is_signed:
+        return alu1(b, alu_f2u32, x)
+    return alu2_constant(b, alu_iand, alu1(b, alu_f2i32, x), (<uint64_t>1 << bits) - 1)
+
+
+cdef uint32_t _pack_normalised(Lowering *b, uint32_t instruction, int bits, bint is_signed) except? 0xffffffffU nogil:
+    cdef uint32_t total = 0
+    cdef uint32_t part
+    cdef int i
+    for i in range(32 // bits):
+        part = _normalise(b, alu_source(b, instruction, 0, i), bits, is_signed)
+        if i:
+            part = alu2_constant(b, alu_ishl, part, i * bits)
+        total = alu2(b, alu_ior, total, part) if i else part
+    return total
+
+
+cdef uint32_t _unpack_normalised(Lowering *b, uint32_t instruction, int bits,
+                                 bint is_signed) except? 0xffffffffU nogil:
+    cdef double scale = <double>((1 << (bits - 1)) - 1) if is_signed else <double>((1 << bits) - 1)
+    cdef int extract
+    cdef uint32_t word = alu_source(b, instruction, 0, 0)
+    cdef uint32_t[4] parts
+    cdef uint32_t part
+    cdef int i
+    if is_signed:
+        extract = alu_extract_i8 if bits == 8 else alu_extract_i16
+    else:
+        extract = alu_extract_u8 if bits == 8 else alu_extract_u16
+    for i in range(32 // bits):
+        part = alu1(b, alu_i2f32 if is_signed else alu_u2f32, alu2_constant(b, extract, word, i))
+        part = alu2(b, alu_fmul, part, constant_float(b, 1.0 / scale, 32))
+        if is_signed:
+            part = alu2(b, alu_fmin, alu2(b, alu_fmax, part, constant_float(b, -1.0, 32)),
+                        constant_float(b, 1.0, 32))
+        parts[i] = part
+    return vector_of(b, parts, 32 // bits)
+
+
+cdef uint32_t _pack_clamped(Lowering *b, uint32_t instruction, bint is_signed) except? 0xffffffffU nogil:
+    """Two integers clamped to 16 bits."""
+    cdef uint32_t[2] parts
+    cdef int i
+    for i in range(2):
+        parts[i] = alu_source(b, instruction, 0, i)
+        if is_signed:
+            parts[i] = alu2_constant(b, alu_imin, alu2_constant(b, alu_imax, parts[i], 0xffff8000U), 0x7fff)
+            parts[i] = alu2_constant(b, alu_iand, parts[i], 0xffff)
+        else:
+            parts[i] = alu2_constant(b, alu_umin, parts[i], 0xffff)
+    return alu2(b, alu_ior, parts[0], alu2_constant(b, alu_ishl, parts[1], 16))
+
+
+cdef uint32_t _halves(Lowering *b, uint32_t instruction, int low, int high) except? 0xffffffffU nogil:
+    """Both halves of a scalar as a vector."""
+    cdef uint32_t[2] parts
+    cdef uint32_t value = alu_source(b, instruction, 0, 0)
+    parts[0] = alu1(b, low, value)
+    parts[1] = alu1(b, high, value)
+    return vector_of(b, parts, 2)
+
+
+cdef uint32_t _pair(Lowering *b, uint32_t instruction, int opcode) except? 0xffffffffU nogil:
+    """Both components of a vector, packed by a split opcode."""
+    return alu2(b, opcode, alu_source(b, instruction, 0, 0), alu_source(b, instruction, 0, 1))
+
+
+cdef uint32_t _quarters(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+    """unpack_64_4x16."""
+    cdef uint32_t value = alu_source(b, instruction, 0, 0)
+    cdef uint32_t[2] words
+    cdef uint32_t[4] parts
+    cdef int i
+    words[0] = alu1(b, alu_unpack_64_2x32_split_x, value)
+    words[1] = alu1(b, alu_unpack_64_2x32_split_y, value)
+    for i in range(2):
+        parts[2 * i] = alu1(b, alu_unpack_32_2x16_split_x, words[i])
+        parts[2 * i + 1] = alu1(b, alu_unpack_32_2x16_split_y, words[i])
+    return vector_of(b, parts, 4)
+
+
+cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+    cdef int opcode = b.s.instructions.opcode[instruction]
+    cdef uint32_t low, high
+    if b.s.instructions.kind[instruction] != nir_alu:
+        return lower_keep
+    if opcode == alu_pack_32_2x16:
+        return _pair(b, instruction, alu_pack_32_2x16_split)
+    if opcode == alu_pack_64_2x32:
+        return _pair(b, instruction, alu_pack_64_2x32_split)
+    if opcode == alu_pack_half_2x16:
+        return _pair(b, instruction, alu_pack_half_2x16_split)
+    if opcode == alu_pack_64_4x16:
+        low = alu2(b, alu_pack_32_2x16_split, alu_source(b, instruction, 0, 0), alu_source(b, instruction, 0, 1))
+        high = alu2(b, alu_pack_32_2x16_split, alu_source(b, instruction, 0, 2), alu_source(b, instruction, 0, 3))
+        return alu2(b, alu_pack_64_2x32_split, low, high)
+    if opcode == alu_unpack_32_2x16:
+        return _halves(b, instruction, alu_unpack_32_2x16_split_x, alu_unpack_32_2x16_split_y)
+    if opcode == alu_unpack_64_2x32:
+        return _halves(b, instruction, alu_unpack_64_2x32_split_x, alu_unpack_64_2x32_split_y)
+    if opcode == alu_unpack_half_2x16:
+        return _halves(b, instruction, alu_unpack_half_2x16_split_x, alu_unpack_half_2x16_split_y)
+    if opcode == alu_unpack_64_4x16:
+        return _quarters(b, instruction)
+    if opcode == alu_pack_unorm_2x16 or opcode == alu_pack_snorm_2x16:
+        return _pack_normalised(b, instruction, 16, opcode == alu_pack_snorm_2x16)
+    if opcode == alu_pack_unorm_4x8 or opcode == alu_pack_snorm_4x8:
+        return _pack_normalised(b, instruction, 8, opcode == alu_pack_snorm_4x8)
+    if opcode == alu_unpack_unorm_2x16 or opcode == alu_unpack_snorm_2x16:
+        return _unpack_normalised(b, instruction, 16, opcode == alu_unpack_snorm_2x16)
+    if opcode == alu_unpack_unorm_4x8 or opcode == alu_unpack_snorm_4x8:
+        return _unpack_normalised(b, instruction, 8, opcode == alu_unpack_snorm_4x8)
+    if opcode == alu_pack_uint_2x16 or opcode == alu_pack_sint_2x16:
+        return _pack_clamped(b, instruction, opcode == alu_pack_sint_2x16)
+    return lower_keep
+
+
+cdef bint _rules(ShaderData *s, int group) except -1 nogil:
+    """Apply a group of rules until none matches; what a replacement contains may match again."""
+    cdef bint progress = False
+    cdef int i
+    for i in range(maximum_sweeps):
+        if not algebraic_run(s, group):
+            break
+        progress = True
+    return progress
+
+
+cdef bint lower_alu_run(ShaderData *s) except -1 nogil:
+    cdef bint progress = lowering_run(s, _lower, NULL)
+    progress |= _rules(s, rules_lower)
+    if s.info.gfx_level < gfx10_3:
+        progress |= _rules(s, rules_lower_dot_4x8)
+    if s.info.gfx_level < gfx11:
+        progress |= _rules(s, rules_lower_sudot)
+    if s.info.gfx_level != gfx10_3:
+        progress |= _rules(s, rules_lower_dot_2x16)
+    return progress
+
+
+def run(Shader shader, options=None):
+    """Lower ALU opcodes."""
+    cdef bint progress
+    with nogil:
+        progress = lower_alu_run(&shader.data)
+    return progress

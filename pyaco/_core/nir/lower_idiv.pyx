@@ -1,0 +1,197 @@
+"""Integer division and remainder of 32 bits, and division by constants of 32 and 64 bits.
+
+Needs: scalar ALU; 8- and 16-bit divisions widened (``lower_bit_size``). Guarantees: no udiv, idiv, umod, irem or imod of
+32 bits is left; those of 64 bits are left unless the divisor is a constant (``lower_int64`` does the rest).
+
+Division by a constant multiplies by a rounded-up reciprocal (Granlund and Montgomery, "Division by Invariant Integers
+using Multiplication", 1994; Warren, "Hacker's Delight", chapter 10). Otherwise the reciprocal of the divisor is estimated
+in floating point, improved once by Newton's method in 32-bit fixed point, and the quotient corrected twice: the scheme of
+LLVM's AMDGPU code generator (AMDGPUCodeGenPrepare, expandDivRem32). Dividing by zero gives some value.
+"""
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from nir_opcodes cimport (
+    alu_bcsel, alu_f2u32, alu_fmul, alu_frcp, alu_iadd, alu_iand, alu_idiv, alu_ieq, alu_ige, alu_ilt, alu_imod,
+    alu_imul, alu_imul_high, alu_ine, alu_ineg, alu_irem, alu_ishr, alu_isub, alu_ixor, alu_u2f32, alu_udiv, alu_uge,
+    alu_umod, alu_umul_high, alu_ushr,
+)
+from pyaco._core.ir.shader cimport Shader, ShaderData, nir_alu, nir_exact
+from pyaco._core.nir.lowering cimport (
+    Lowering, alu1, alu2, alu2_constant, alu3, alu_source, constant, constant_source, lower_keep, lowering_run,
+)
+
+cdef extern from *:
+    """
+    typedef unsigned __int128 uint128_t;
+    typedef __int128 int128_t;
+    """
+    ctypedef unsigned long long uint128_t
+    ctypedef long long int128_t
+
+
+# --------------------------------------------------------------------------------------------------- constant divisors
+cdef int _ceil_log2(uint64_t d) noexcept nogil:
+    cdef int n = 0
+    while n < 64 and (<uint64_t>1 << n) < d:
+        n += 1
+    return n
+
+
+cdef uint32_t _divide_by_power(Lowering *b, uint32_t n, uint64_t d) except? 0xffffffffU nogil:
+    return alu2_constant(b, alu_ushr, n, _ceil_log2(d)) if d != 1 else n
+
+
+cdef uint32_t _udiv_constant(Lowering *b, uint32_t n, uint64_t d, int bits) except? 0xffffffffU nogil:
+    """n / d for unsigned n: high half of n * multiplier, shifted; with one more addition where the multiplier has N+1 bits."""
+    cdef int before = 0
+    cdef int after
+    cdef int length
+    cdef uint128_t power, multiplier
+    cdef uint32_t high, rest
+    if d & (d - 1) == 0:
+        return _divide_by_power(b, n, d)
+    while not (d >> before) & 1:
+        before += 1
+    length = _ceil_log2(d >> before)
+    if before:
+        n = alu2_constant(b, alu_ushr, n, before)
+        d >>= before
+    for after in range(length):
+        power = <uint128_t>1 << (bits + after)
+        multiplier = power // d + 1
+        # Exact while the multiplier's excess, times any dividend of bits - before bits, stays below one step.
+        if multiplier >> bits == 0 and multiplier * d - power <= (<uint128_t>1 << (after + before)):
+            high = alu2_constant(b, alu_umul_high, n, <uint64_t>multiplier)
+            return alu2_constant(b, alu_ushr, high, after) if after else high
+    multiplier = (((<uint128_t>1 << length) - d) << bits) // d + 1
+    high = alu2_constant(b, alu_umul_high, n, <uint64_t>multiplier)
+    rest = alu2_constant(b, alu_ushr, alu2(b, alu_isub, n, high), 1)
+    high = alu2(b, alu_iadd, high, rest)
+    return alu2_constant(b, alu_ushr, high, length - 1) if length > 1 else high
+
+
+cdef int64_t _signed(uint64_t bits, int size) noexcept nogil:
+    return <int64_t>(bits << (64 - size)) >> (64 - size)
+
+
+cdef uint32_t _idiv_power(Lowering *b, uint32_t n, int shift, int bits) except? 0xffffffffU nogil:
+    """n / 2**shift, rounded to zero: add 2**shift - 1 to negative dividends."""
+    cdef uint32_t bias
+    if shift == 0:
+        return n
+    bias = alu2_constant(b, alu_ushr, alu2_constant(b, alu_ishr, n, bits - 1), bits - shift)
+    return alu2_constant(b, alu_ishr, alu2(b, alu_iadd, n, bias), shift)
+
+
+cdef uint32_t _idiv_constant(Lowering *b, uint32_t n, int64_t d, int bits) except? 0xffffffffU nogil:
+    """n / d for signed n, rounded to zero; negative divisors negate."""
+    cdef uint64_t magnitude = <uint64_t>d if d > 0 else (<uint64_t>0 - <uint64_t>d)
+    cdef uint128_t power, multiplier
+    cdef uint32_t quotient
+    cdef int shift = _ceil_log2(magnitude)
+    cdef int after
+    if bits < 64:
+        magnitude &= (<uint64_t>1 << bits) - 1
+    if magnitude & (magnitude - 1) == 0:
+        quotient = _idiv_power(b, n, shift, bits)
+    else:
+        # The multiplier for the magnitude, 2**(N-1) <= m < 2**N: read as signed it is m - 2**N, which adding n undoes.
+        after = shift - 1
+        power = <uint128_t>1 << (bits + after)
+        multiplier = power // magnitude + 1
+        quotient = alu2_constant(b, alu_imul_high, n, <uint64_t>multiplier)
+        if (multiplier >> (bits - 1)) & 1:
+            quotient = alu2(b, alu_iadd, quotient, n)
+        if after:
+            quotient = alu2_constant(b, alu_ishr, quotient, after)
+        quotient = alu2(b, alu_isub, quotient, alu2_constant(b, alu_ishr, n, bits - 1))
+    return alu1(b, alu_ineg, quotient) if d < 0 else quotient
+
+
+cdef uint32_t _modulo_sign(Lowering *b, uint32_t remainder, uint32_t divisor) except? 0xffffffffU nogil:
+    """imod from irem: the remainder takes the divisor's sign."""
+    cdef uint32_t differ = alu2_constant(b, alu_ilt, alu2(b, alu_ixor, remainder, divisor), 0)
+    cdef uint32_t wanted = alu2(b, alu_iand, differ, alu2_constant(b, alu_ine, remainder, 0))
+    return alu3(b, alu_bcsel, wanted, alu2(b, alu_iadd, remainder, divisor), remainder)
+
+
+cdef uint32_t _by_constant(Lowering *b, int opcode, uint32_t n, uint64_t d, int bits) except? 0xffffffffU nogil:
+    cdef uint32_t quotient, remainder, divisor
+    cdef int64_t number = _signed(d, bits)
+    if opcode == alu_umod and d & (d - 1) == 0:
+        return alu2_constant(b, alu_iand, n, d - 1)
+    if opcode == alu_imod and number > 0 and d & (d - 1) == 0:
+        return alu2_constant(b, alu_iand, n, d - 1)
+    if opcode == alu_udiv or opcode == alu_umod:
+        quotient = _udiv_constant(b, n, d, bits)
+    else:
+        quotient = _idiv_constant(b, n, number, bits)
+    if opcode == alu_udiv or opcode == alu_idiv:
+        return quotient
+    divisor = constant(b, d, bits)
+    remainder = alu2(b, alu_isub, n, alu2(b, alu_imul, quotient, divisor))
+    return _modulo_sign(b, remainder, divisor) if opcode == alu_imod else remainder
+
+
+# ---------------------------------------------------------------------------------------------------- general divisors
+cdef uint32_t _unsigned(Lowering *b, uint32_t n, uint32_t d, bint want_remainder) except? 0xffffffffU nogil:
+    """Quotient or remainder of 32-bit unsigned division."""
+    cdef uint32_t scale, reciprocal, error, quotient, remainder, enough
+    cdef int step
+    # 2**32 / d, a little too small: the scale is the largest float below 2**32 less one step.
+    scale = constant(b, 0x4f7ffffe, 32)
+    reciprocal = alu1(b, alu_frcp, alu1(b, alu_u2f32, d))
+    reciprocal = alu1(b, alu_f2u32, alu2(b, alu_fmul, reciprocal, scale))
+    error = alu2(b, alu_imul, reciprocal, alu1(b, alu_ineg, d))
+    reciprocal = alu2(b, alu_iadd, reciprocal, alu2(b, alu_umul_high, reciprocal, error))
+    quotient = alu2(b, alu_umul_high, n, reciprocal)
+    remainder = alu2(b, alu_isub, n, alu2(b, alu_imul, quotient, d))
+    for step in range(2):
+        enough = alu2(b, alu_uge, remainder, d)
+        if not want_remainder:
+            quotient = alu3(b, alu_bcsel, enough, alu2_constant(b, alu_iadd, quotient, 1), quotient)
+        if want_remainder or step == 0:
+            remainder = alu3(b, alu_bcsel, enough, alu2(b, alu_isub, remainder, d), remainder)
+    return remainder if want_remainder else quotient
+
+
+cdef uint32_t _magnitude(Lowering *b, uint32_t value, uint32_t sign) except? 0xffffffffU nogil:
+    """(value + sign) ^ sign: the absolute value for the value's own sign, or undoes it."""
+    return alu2(b, alu_ixor, alu2(b, alu_iadd, value, sign), sign)
+
+
+cdef uint32_t _general(Lowering *b, int opcode, uint32_t n, uint32_t d) except? 0xffffffffU nogil:
+    cdef uint32_t n_sign, d_sign, result
+    if opcode == alu_udiv or opcode == alu_umod:
+        return _unsigned(b, n, d, opcode == alu_umod)
+    n_sign = alu2_constant(b, alu_ishr, n, 31)
+    d_sign = alu2_constant(b, alu_ishr, d, 31)
+    result = _unsigned(b, _magnitude(b, n, n_sign), _magnitude(b, d, d_sign), opcode != alu_idiv)
+    if opcode == alu_idiv:
+        n_sign = alu2(b, alu_ixor, n_sign, d_sign)
+    result = alu2(b, alu_isub, alu2(b, alu_ixor, result, n_sign), n_sign)
+    return _modulo_sign(b, result, d) if opcode == alu_imod else result
+
+
+cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+    cdef ShaderData *s = b.s
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef int bits = s.instructions.bit_size[instruction]
+    cdef uint64_t divisor = 0
+    if s.instructions.kind[instruction] != nir_alu or s.instructions.components[instruction] != 1:
+        return lower_keep
+    if opcode not in (alu_udiv, alu_idiv, alu_umod, alu_irem, alu_imod) or bits < 32:
+        return lower_keep
+    if constant_source(s, instruction, 1, &divisor) and divisor != 0:
+        return _by_constant(b, opcode, alu_source(b, instruction, 0, 0), divisor, bits)
+    if bits == 64:
+        return lower_keep
+    return _general(b, opcode, alu_source(b, instruction, 0, 0), alu_source(b, instruction, 1, 0))
+
+
+def run(Shader shader, options=None):
+    """Lower integer division."""
+    cdef bint progress
+    with nogil:
+        progress = lowering_run(&shader.data, _lower, NULL)
+    return progress
