@@ -1,1 +1,77 @@
+"""Reader of SPIR-V: the words of a Vulkan compute module (1.0 to 1.6) to NIR."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pyaco._core.spirv import reader as _reader
+
+if TYPE_CHECKING:
+    from pyaco._core.ir.shader import Shader
+
+__all__ = ["entry_points", "read", "reflect"]
+
+
+def read(
+    words: bytes,
+    entry: str | None = None,
+    specialization: Mapping[int, int | float | bool] | None = None,
+    stage: str = "compute",
+) -> Shader:
+    """Read one entry point of a SPIR-V module into NIR.
+
+    Calls are inlined and control flow is structured; derefs and variables are still there, for the NIR passes to lower.
+    Descriptor accesses are ``vulkan_resource_index`` and ``load_vulkan_descriptor``, as on Mesa's Vulkan path.
+
+    Parameters
+    ----------
+    words
+        The module, in either byte order.
+    entry
+        Name of the entry point; None takes the only one of the stage, or ``main``.
+    specialization
+        Values of specialization constants by SpecId.
+    stage
+        Shader stage; only ``compute`` so far.
+
+    Returns
+    -------
+    Shader
+        ``shader.metadata`` holds what `reflect` returns.
+
+    Raises
+    ------
+    pyaco.InputError
+        The module is malformed; the message names the word and the instruction.
+    pyaco.UnsupportedError
+        The module uses a feature that pyaco does not have.
+
+    References
+    ----------
+    SPIR-V specification 1.6; Vulkan environment for SPIR-V (Vulkan specification, appendix A).
+    """
+    return _reader.read(bytes(words), entry, dict(specialization) if specialization else None, stage)
+
+
+def reflect(
+    words: bytes,
+    entry: str | None = None,
+    specialization: Mapping[int, int | float | bool] | None = None,
+    stage: str = "compute",
+) -> dict[str, Any]:
+    """Return the interface of an entry point.
+
+    Returns
+    -------
+    dict
+        ``entry``, ``stage``, ``workgroup_size``, ``push_constant_bytes``, ``spirv_version``, ``descriptor_sets``
+        (set -> binding -> ``type`` "ssbo" or "ubo" and ``count``, 0 for a runtime array; only what the entry point
+        uses), ``spec_constants`` (SpecId -> ``name``, ``type``, ``value``).
+    """
+    return dict(read(words, entry, specialization, stage).metadata)
+
+
+def entry_points(words: bytes) -> list[tuple[str, str]]:
+    """Return name and stage of every entry point of a module."""
+    return _reader.entry_points(bytes(words))

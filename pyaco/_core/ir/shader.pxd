@@ -321,4 +321,5 @@ cdef class Shader:
     cdef readonly dict metadata           # entry, stage, source_sha1; abi once arguments are declared
     cdef readonly dict variable_names     # variable -> name
     cdef readonly dict member_names       # (type, member) -> name
+    cdef readonly dict type_names         # struct type -> name
     cdef bint editable

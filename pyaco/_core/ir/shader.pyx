@@ -392,6 +392,7 @@ cdef class Shader:
         self.metadata = {}
         self.variable_names = {}
         self.member_names = {}
+        self.type_names = {}
         for index, columns in enumerate(_COLUMNS.values()):
             table_init(_table(s, index), _sizes[index], len(columns), 64)
         table_init(&s.next_order.table, _sizes[5], 1, 64)

@@ -1,0 +1,800 @@
+"""Arithmetic, conversions, composites and selection (the SPIR-V specification, sections 3.42.11 to 3.42.15).
+
+Instructions that are one NIR instruction come from the table ``pyaco/spirv/data/alu.txt``; the rest is built here.
+"""
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+
+from nir_opcodes cimport *
+from spirv_tables cimport *
+from pyaco._core.ir.shader cimport *
+from pyaco._core.spirv.module cimport *
+from pyaco._core.spirv.types cimport *
+from pyaco._core.spirv.values cimport *
+
+
+# --------------------------------------------------------------------------------------------------------------- checks
+cdef int _check_operands(Reader r, int opcode, const uint32_t *values, uint32_t count) except -1 nogil:
+    cdef uint32_t components = 0
+    cdef uint32_t bits = 0
+    cdef uint32_t wanted
+    cdef uint32_t i
+    for i in range(count):
+        wanted = alu_input_types_flat[opcode * alu_max_inputs + i] & 0xff
+        if wanted == 0:
+            if bits == 0:
+                bits = bits_of(r, values[i])
+            wanted = bits
+        if bits_of(r, values[i]) != wanted:
+            fail(r, r.word, "an operand of %u bits does not fit", bits_of(r, values[i]))
+        if (alu_input_types_flat[opcode * alu_max_inputs + i] >> 8) == type_float and wanted < 16:
+            fail(r, r.word, "an operand of %u bits is no float", wanted)
+        wanted = alu_input_sizes_flat[opcode * alu_max_inputs + i]
+        if wanted == 0:
+            if components_of(r, values[i]) == 1 and count > 1:
+                continue
+            if components == 0:
+                components = components_of(r, values[i])
+            wanted = components
+        if components_of(r, values[i]) != wanted:
+            fail(r, r.word, "an operand of %u components does not fit", components_of(r, values[i]))
+    return 0
+
+
+cdef uint32_t checked_alu(Reader r, int opcode, const uint32_t *values, uint32_t count) except 0 nogil:
+    if count != alu_input_count[opcode]:
+        fail(r, r.word, "%u operands do not fit", count)
+    _check_operands(r, opcode, values, count)
+    return alu_n(r, opcode, values, count)
+
+
+cdef int set_checked(Reader r, uint32_t word, uint32_t value) except -1 nogil:
+    cdef uint32_t type = type_row(r, r.words[word + 1])
+    if (not is_vector_or_scalar(r, type) or r.s.types.components[type] != components_of(r, value)
+            or r.s.types.bit_size[type] != bits_of(r, value)):
+        if not (r.s.types.base[type] == type_pointer and bits_of(r, value) == 64 and components_of(r, value) == 1
+                and r.types[type].storage_class == StorageClass_PhysicalStorageBuffer):
+            fail(r, word, "the operands do not fit the result type")
+    return set_value(r, r.words[word + 2], type, value)
+
+
+cdef uint32_t require_vector_type(Reader r, uint32_t id) except 0xffffffffU nogil:
+    cdef uint32_t type = type_row(r, id)
+    if not is_vector_or_scalar(r, type):
+        fail(r, r.word, "id %u is not a scalar or vector type", id)
+    return type
+
+
+cdef uint32_t replicate(Reader r, uint32_t scalar, uint32_t count) except 0 nogil:
+    cdef uint32_t[16] values
+    cdef uint32_t i
+    for i in range(count):
+        values[i] = scalar
+    return vector_of(r, values, count)
+
+
+# ------------------------------------------------------------------------------------------------- one-to-one and compare
+cdef int _table_instruction(Reader r, uint32_t word, uint32_t end, uint32_t opcode) except -1 nogil:
+    cdef uint32_t[2] values
+    cdef uint32_t count = end - word - 3
+    cdef uint32_t type = require_vector_type(r, r.words[word + 1])
+    cdef uint8_t flags = spirv_alu_flags[opcode]
+    cdef bint exact = r.exact
+    cdef uint32_t value
+    if count > 2:
+        fail(r, word, "too many operands")
+    values[0] = ssa(r, r.words[word + 3])
+    if count == 2:
+        if flags & 1:
+            values[1] = values[0]
+            values[0] = ssa(r, r.words[word + 4])
+        else:
+            values[1] = ssa(r, r.words[word + 4])
+    if flags & 4:
+        r.exact = True
+    if components_of(r, values[0]) != r.s.types.components[type]:
+        fail(r, word, "an operand of %u components does not fit", components_of(r, values[0]))
+    value = checked_alu(r, spirv_alu[opcode], values, count)
+    if flags & 2:
+        value = alu1(r, alu_inot, value)
+    r.exact = exact
+    if bits_of(r, value) != r.s.types.bit_size[type] and opcode == OpBitCount:
+        value = resize_integer(r, value, r.s.types.bit_size[type], False)
+    return set_checked(r, word, value)
+
+
+cdef int _comparison(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
+    """Comparisons that are more than one instruction."""
+    cdef uint32_t a = ssa(r, r.words[word + 3])
+    cdef uint32_t b = ssa(r, r.words[word + 4]) if length_at(r, word) > 4 else a
+    cdef uint32_t value
+    cdef bint exact = r.exact
+    cdef uint32_t[2] values
+    values[0] = a
+    values[1] = b
+    _check_operands(r, alu_feq, values, 2)
+    if components_of(r, a) != components_of(r, b):
+        fail(r, word, "operands of different sizes")
+    r.exact = True
+    if opcode == OpIsNan:
+        value = alu2(r, alu_fneu, a, a)
+    elif opcode == OpIsInf:
+        value = alu2(r, alu_feq, alu1(r, alu_fabs, a), real(r, _infinity(), bits_of(r, a)))
+    elif opcode == OpOrdered:
+        value = alu2(r, alu_iand, alu2(r, alu_feq, a, a), alu2(r, alu_feq, b, b))
+    elif opcode == OpUnordered:
+        value = alu2(r, alu_ior, alu2(r, alu_fneu, a, a), alu2(r, alu_fneu, b, b))
+    else:
+        value = alu2(r, alu_ior, alu2(r, alu_flt, a, b), alu2(r, alu_flt, b, a))
+        if opcode == OpFUnordEqual:
+            value = alu1(r, alu_inot, value)
+    r.exact = exact
+    return set_checked(r, word, value)
+
+
+cdef double _infinity() noexcept nogil:
+    cdef double big = 1e308
+    return big * 10
+
+
+cdef int _shift(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
+    cdef uint32_t base = ssa(r, r.words[word + 3])
+    cdef uint32_t amount = ssa(r, r.words[word + 4])
+    cdef uint32_t[2] values
+    if bits_of(r, base) < 8 or bits_of(r, amount) < 8 or components_of(r, base) != components_of(r, amount):
+        fail(r, word, "operands that are no integers of one size")
+    values[0] = base
+    values[1] = resize_integer(r, amount, 32, False)
+    if opcode == OpShiftLeftLogical:
+        return set_checked(r, word, checked_alu(r, alu_ishl, values, 2))
+    if opcode == OpShiftRightLogical:
+        return set_checked(r, word, checked_alu(r, alu_ushr, values, 2))
+    return set_checked(r, word, checked_alu(r, alu_ishr, values, 2))
+
+
+cdef int _any_all(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
+    cdef uint32_t vector = ssa(r, r.words[word + 3])
+    cdef uint32_t value = component(r, vector, 0)
+    cdef uint32_t i
+    if bits_of(r, vector) != 1:
+        fail(r, word, "an operand that is not boolean")
+    for i in range(1, components_of(r, vector)):
+        value = alu2(r, alu_ior if opcode == OpAny else alu_iand, value, component(r, vector, i))
+    return set_checked(r, word, value)
+
+
+# ----------------------------------------------------------------------------------------------------------- conversions
+cdef int _by_size(int bit_size, int for8, int for16, int for32, int for64) noexcept nogil:
+    if bit_size == 8:
+        return for8
+    if bit_size == 16:
+        return for16
+    return for32 if bit_size == 32 else for64
+
+
+cdef uint32_t float_convert(Reader r, uint32_t value, int bit_size, uint32_t id) except 0 nogil:
+    """OpFConvert with the rounding that the result id asks for."""
+    cdef uint32_t mode = decoration_of(r, id, no_member, Decoration_FPRoundingMode)
+    if bits_of(r, value) == <uint32_t>bit_size:
+        return value
+    if bit_size == 16 and mode:
+        if r.words[mode] == FPRoundingMode_RTE:
+            return alu1(r, alu_f2f16_rtne, value)
+        if r.words[mode] == FPRoundingMode_RTZ:
+            return alu1(r, alu_f2f16_rtz, value)
+        unsupported(r, r.word, "rounding modes other than to nearest even and toward zero")
+    return alu1(r, _by_size(bit_size, 0, alu_f2f16, alu_f2f32, alu_f2f64), value)
+
+
+cdef int _conversion(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
+    cdef uint32_t type = require_vector_type(r, r.words[word + 1])
+    cdef int bits = r.s.types.bit_size[type]
+    cdef uint32_t value = ssa(r, r.words[word + 3])
+    cdef bint from_float = opcode == OpConvertFToU or opcode == OpConvertFToS or opcode == OpFConvert
+    cdef bint to_float = opcode == OpConvertSToF or opcode == OpConvertUToF or opcode == OpFConvert
+    if bits < 8 or bits_of(r, value) < 8 or ((from_float and bits_of(r, value) < 16) or (to_float and bits < 16)):
+        fail(r, word, "a conversion of or to booleans or 8-bit floats")
+    if to_float and r.s.types.base[type] != type_float:
+        fail(r, word, "a result that is no float")
+    if opcode == OpConvertFToU:
+        value = alu1(r, _by_size(bits, alu_f2u8, alu_f2u16, alu_f2u32, alu_f2u64), value)
+    elif opcode == OpConvertFToS:
+        value = alu1(r, _by_size(bits, alu_f2i8, alu_f2i16, alu_f2i32, alu_f2i64), value)
+    elif opcode == OpConvertSToF:
+        value = alu1(r, _by_size(bits, 0, alu_i2f16, alu_i2f32, alu_i2f64), value)
+    elif opcode == OpConvertUToF:
+        value = alu1(r, _by_size(bits, 0, alu_u2f16, alu_u2f32, alu_u2f64), value)
+    elif opcode == OpFConvert:
+        value = float_convert(r, value, bits, r.words[word + 2])
+    else:
+        value = resize_integer(r, value, bits, opcode == OpSConvert)
+    return set_checked(r, word, value)
+
+
+cdef uint32_t _pack_pair(Reader r, uint32_t low, uint32_t high) except 0 nogil:
+    """Two integers as one of twice the width."""
+    cdef uint32_t bits = bits_of(r, low)
+    if bits == 32:
+        return alu2(r, alu_pack_64_2x32_split, low, high)
+    if bits == 16:
+        return alu2(r, alu_pack_32_2x16_split, low, high)
+    return alu2(r, alu_ior, alu1(r, alu_u2u16, low),
+                alu2(r, alu_ishl, alu1(r, alu_u2u16, high), integer(r, 8, 32)))
+
+
+cdef uint32_t _half_of(Reader r, uint32_t value, bint high) except 0 nogil:
+    cdef uint32_t bits = bits_of(r, value)
+    if bits == 64:
+        return alu1(r, alu_unpack_64_2x32_split_y if high else alu_unpack_64_2x32_split_x, value)
+    if bits == 32:
+        return alu1(r, alu_unpack_32_2x16_split_y if high else alu_unpack_32_2x16_split_x, value)
+    if high:
+        value = alu2(r, alu_ushr, value, integer(r, 8, 32))
+    return alu1(r, alu_u2u8, value)
+
+
+cdef uint32_t bitcast(Reader r, uint32_t value, uint32_t components, uint32_t bit_size) except 0 nogil:
+    """The same bits in components of another width; the lowest component holds the lowest bits."""
+    cdef uint32_t[128] parts
+    cdef uint32_t count = components_of(r, value)
+    cdef uint32_t bits = bits_of(r, value)
+    cdef uint32_t i
+    if bits == bit_size and count == components:
+        return value
+    if bits < 8 or bit_size < 8 or bits * count != bit_size * components:
+        fail(r, r.word, "a bit cast between types of different sizes")
+    for i in range(count):
+        parts[i] = component(r, value, i)
+    while bits < bit_size:
+        count //= 2
+        for i in range(count):
+            parts[i] = _pack_pair(r, parts[2 * i], parts[2 * i + 1])
+        bits *= 2
+    while bits > bit_size:
+        for i in range(count, 0, -1):
+            parts[2 * i - 1] = _half_of(r, parts[i - 1], True)
+            parts[2 * i - 2] = _half_of(r, parts[i - 1], False)
+        count *= 2
+        bits //= 2
+    return vector_of(r, parts, count)
+
+
+cdef int _bitcast_instruction(Reader r, uint32_t word) except -1 nogil:
+    cdef uint32_t type = type_row(r, r.words[word + 1])
+    cdef uint32_t value = ssa(r, r.words[word + 3])
+    if r.s.types.base[type] == type_pointer:
+        if r.types[type].storage_class != StorageClass_PhysicalStorageBuffer:
+            if components_of(r, value) == 3 or bits_of(r, value) != 64:
+                return set_value(r, r.words[word + 2], type, value)
+        return set_checked(r, word, bitcast(r, value, 1, 64))
+    if not is_vector_or_scalar(r, type):
+        fail(r, word, "a bit cast to a composite")
+    return set_checked(r, word, bitcast(r, value, r.s.types.components[type], r.s.types.bit_size[type]))
+
+
+cdef int _pointer_conversion(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
+    """OpConvertPtrToU and OpConvertUToPtr: physical addresses."""
+    cdef uint32_t type = type_row(r, r.words[word + 1])
+    cdef uint32_t value = ssa(r, r.words[word + 3])
+    if components_of(r, value) != 1 or bits_of(r, value) < 8:
+        fail(r, word, "an operand that is no address")
+    if opcode == OpConvertPtrToU:
+        if bits_of(r, value) != 64:
+            fail(r, word, "a pointer that is not physical")
+        return set_checked(r, word, resize_integer(r, value, r.s.types.bit_size[type], False))
+    return set_checked(r, word, resize_integer(r, value, 64, False))
+
+
+# ------------------------------------------------------------------------------------------------------- linear algebra
+cdef uint32_t dot(Reader r, uint32_t a, uint32_t b) except 0 nogil:
+    cdef uint32_t value = alu2(r, alu_fmul, component(r, a, 0), component(r, b, 0))
+    cdef uint32_t i
+    for i in range(1, components_of(r, a)):
+        value = alu2(r, alu_fadd, value, alu2(r, alu_fmul, component(r, a, i), component(r, b, i)))
+    return value
+
+
+cdef uint32_t _matrix_type_of(Reader r, uint32_t id) except 0xffffffffU nogil:
+    cdef uint32_t type = value_type(r, id)
+    if r.s.types.base[type] != type_matrix:
+        fail(r, r.word, "id %u is not a matrix", id)
+    return type
+
+
+cdef int _require_float_vector(Reader r, uint32_t value, uint32_t components, uint32_t bits) except -1 nogil:
+    if components_of(r, value) != components or bits_of(r, value) != bits:
+        fail(r, r.word, "an operand of %u components does not fit", components_of(r, value))
+    return 0
+
+
+cdef uint32_t _matrix_times_vector(Reader r, uint32_t matrix, uint32_t columns, uint32_t vector) except 0 nogil:
+    cdef uint32_t value = 0
+    cdef uint32_t term
+    cdef uint32_t i
+    for i in range(columns):
+        term = alu2(r, alu_fmul, r.trees[matrix + i], component(r, vector, i))
+        value = term if i == 0 else alu2(r, alu_fadd, value, term)
+    return value
+
+
+cdef int _matrix_instruction(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
+    cdef uint32_t result = type_row(r, r.words[word + 1])
+    cdef uint32_t id_a = r.words[word + 3]
+    cdef uint32_t id_b = r.words[word + 4] if length_at(r, word) > 4 else id_a
+    cdef uint32_t type = 0
+    cdef uint32_t rows
+    cdef uint32_t columns
+    cdef uint32_t bits
+    cdef uint32_t a
+    cdef uint32_t b
+    cdef uint32_t tree
+    cdef uint32_t child
+    cdef uint32_t i
+    cdef uint32_t j
+    cdef uint32_t[4] values
+    if opcode == OpVectorTimesScalar:
+        a = ssa(r, id_a)
+        b = ssa(r, id_b)
+        values[0] = a
+        values[1] = b
+        if components_of(r, b) != 1:
+            fail(r, word, "the second operand is no scalar")
+        return set_checked(r, word, checked_alu(r, alu_fmul, values, 2))
+    if opcode == OpDot:
+        a = ssa(r, id_a)
+        b = ssa(r, id_b)
+        _require_float_vector(r, b, components_of(r, a), bits_of(r, a))
+        if bits_of(r, a) < 16:
+            fail(r, word, "operands that are no floats")
+        return set_checked(r, word, dot(r, a, b))
+    if opcode == OpOuterProduct:
+        if r.s.types.base[result] != type_matrix:
+            fail(r, word, "the result is no matrix")
+        a = ssa(r, id_a)
+        b = ssa(r, id_b)
+        bits = r.s.types.bit_size[result]
+        _require_float_vector(r, a, r.s.types.components[r.s.types.element[result]], bits)
+        _require_float_vector(r, b, r.s.types.length[result], bits)
+        tree = tree_new(r, r.s.types.length[result])
+        for i in range(r.s.types.length[result]):
+            child = alu2(r, alu_fmul, a, component(r, b, i))
+            r.trees[tree + i] = child
+        return set_value(r, r.words[word + 2], result, tree)
+    type = _matrix_type_of(r, id_b if opcode == OpVectorTimesMatrix else id_a)
+    columns = r.s.types.length[type]
+    rows = r.s.types.components[r.s.types.element[type]]
+    bits = r.s.types.bit_size[type]
+    if opcode == OpVectorTimesMatrix:
+        a = ssa(r, id_a)
+        b = value_of(r, id_b)
+        _require_float_vector(r, a, rows, bits)
+        for i in range(columns):
+            values[i] = dot(r, r.trees[b + i], a)
+        return set_checked(r, word, vector_of(r, values, columns))
+    a = value_of(r, id_a)
+    if opcode == OpMatrixTimesVector:
+        b = ssa(r, id_b)
+        _require_float_vector(r, b, columns, bits)
+        return set_checked(r, word, _matrix_times_vector(r, a, columns, b))
+    if r.s.types.base[result] != type_matrix or r.s.types.bit_size[result] != bits:
+        fail(r, word, "the result is no matrix of that width")
+    tree = tree_new(r, r.s.types.length[result])
+    if opcode == OpMatrixTimesScalar:
+        b = ssa(r, id_b)
+        _require_float_vector(r, b, 1, bits)
+        if not same_shape(r, result, type):
+            fail(r, word, "the result has another type")
+        for i in range(columns):
+            child = alu2(r, alu_fmul, r.trees[a + i], b)
+            r.trees[tree + i] = child
+    elif opcode == OpTranspose:
+        if r.s.types.length[result] != rows or r.s.types.components[r.s.types.element[result]] != columns:
+            fail(r, word, "the result has another type")
+        for i in range(rows):
+            for j in range(columns):
+                values[j] = component(r, r.trees[a + j], i)
+            child = vector_of(r, values, columns)
+            r.trees[tree + i] = child
+    else:                                      # OpMatrixTimesMatrix
+        type = _matrix_type_of(r, id_b)
+        b = value_of(r, id_b)
+        if (r.s.types.components[r.s.types.element[type]] != columns or r.s.types.bit_size[type] != bits
+                or r.s.types.length[type] != r.s.types.length[result]
+                or r.s.types.components[r.s.types.element[result]] != rows):
+            fail(r, word, "matrices whose shapes do not fit")
+        for i in range(r.s.types.length[result]):
+            child = _matrix_times_vector(r, a, columns, r.trees[b + i])
+            r.trees[tree + i] = child
+    return set_value(r, r.words[word + 2], result, tree)
+
+
+# ------------------------------------------------------------------------------------------- results of two members, bits
+cdef int _extended(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
+    """Carry, borrow and wide multiplication: a struct of two."""
+    cdef uint32_t type = type_row(r, r.words[word + 1])
+    cdef uint32_t[2] values
+    cdef uint32_t first
+    cdef uint32_t second
+    cdef uint32_t tree
+    values[0] = ssa(r, r.words[word + 3])
+    values[1] = ssa(r, r.words[word + 4])
+    if r.s.types.base[type] != type_struct or r.s.types.member_count[type] != 2 or bits_of(r, values[0]) < 8:
+        fail(r, word, "the result is no struct of two integers")
+    if opcode == OpIAddCarry:
+        first = checked_alu(r, alu_iadd, values, 2)
+        second = checked_alu(r, alu_uadd_carry, values, 2)
+    elif opcode == OpISubBorrow:
+        first = checked_alu(r, alu_isub, values, 2)
+        second = checked_alu(r, alu_usub_borrow, values, 2)
+    else:
+        first = checked_alu(r, alu_imul, values, 2)
+        second = checked_alu(r, alu_umul_high if opcode == OpUMulExtended else alu_imul_high, values, 2)
+    _check_member(r, type, 0, first)
+    _check_member(r, type, 1, second)
+    tree = tree_new(r, 2)
+    r.trees[tree] = first
+    r.trees[tree + 1] = second
+    return set_value(r, r.words[word + 2], type, tree)
+
+
+cdef int _check_member(Reader r, uint32_t type, uint32_t index, uint32_t value) except -1 nogil:
+    cdef uint32_t member = element_type(r, type, index)
+    if (not is_vector_or_scalar(r, member) or r.s.types.components[member] != components_of(r, value)
+            or r.s.types.bit_size[member] != bits_of(r, value)):
+        fail(r, r.word, "member %u of the result has another type", index)
+    return 0
+
+
+cdef int _bit_field(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
+    cdef uint32_t[4] values
+    cdef uint32_t count = 4 if opcode == OpBitFieldInsert else 3
+    cdef uint32_t i
+    for i in range(count):
+        values[i] = ssa(r, r.words[word + 3 + i])
+        if bits_of(r, values[i]) < 8:
+            fail(r, word, "an operand that is no integer")
+        if i >= count - 2:
+            values[i] = resize_integer(r, values[i], 32, False)
+    if bits_of(r, values[0]) != 32:
+        unsupported(r, word, "bit fields of integers other than 32 bits wide")
+    if opcode == OpBitFieldInsert:
+        return set_checked(r, word, checked_alu(r, alu_bitfield_insert, values, 4))
+    if opcode == OpBitFieldSExtract:
+        return set_checked(r, word, checked_alu(r, alu_ibitfield_extract, values, 3))
+    return set_checked(r, word, checked_alu(r, alu_ubitfield_extract, values, 3))
+
+
+# ---------------------------------------------------------------------------------------------------------- integer dot
+cdef uint32_t _packed_opcode(uint32_t opcode, uint32_t bits) noexcept nogil:
+    """The NIR opcode of a dot product of packed integers of `bits` bits; alu_mov when there is none."""
+    cdef bint saturate = opcode >= OpSDotAccSat
+    if bits == 8:
+        if opcode == OpSDot or opcode == OpSDotAccSat:
+            return alu_sdot_4x8_iadd_sat if saturate else alu_sdot_4x8_iadd
+        if opcode == OpUDot or opcode == OpUDotAccSat:
+            return alu_udot_4x8_uadd_sat if saturate else alu_udot_4x8_uadd
+        return alu_sudot_4x8_iadd_sat if saturate else alu_sudot_4x8_iadd
+    if opcode == OpSDot or opcode == OpSDotAccSat:
+        return alu_sdot_2x16_iadd_sat if saturate else alu_sdot_2x16_iadd
+    if opcode == OpUDot or opcode == OpUDotAccSat:
+        return alu_udot_2x16_uadd_sat if saturate else alu_udot_2x16_uadd
+    return alu_mov
+
+
+cdef int _integer_dot(Reader r, uint32_t word, uint32_t end, uint32_t opcode) except -1 nogil:
+    cdef uint32_t type = require_vector_type(r, r.words[word + 1])
+    cdef bint accumulate = opcode >= OpSDotAccSat
+    cdef bint signed_a = opcode != OpUDot and opcode != OpUDotAccSat
+    cdef bint signed_b = opcode == OpSDot or opcode == OpSDotAccSat
+    cdef uint32_t a = ssa(r, r.words[word + 3])
+    cdef uint32_t b = ssa(r, r.words[word + 4])
+    cdef uint32_t accumulator
+    cdef uint32_t width = r.s.types.bit_size[type]
+    cdef uint32_t value
+    cdef uint32_t i
+    if components_of(r, a) != components_of(r, b) or bits_of(r, a) != bits_of(r, b) or width < 8 or bits_of(r, a) < 8 \
+            or r.s.types.components[type] != 1:
+        fail(r, word, "operands that do not fit")
+    accumulator = ssa(r, r.words[word + 5]) if accumulate else integer(r, 0, width)
+    if components_of(r, accumulator) != 1 or bits_of(r, accumulator) != width:
+        fail(r, word, "an accumulator of another type than the result")
+    if components_of(r, a) == 1:
+        if bits_of(r, a) != 32:
+            fail(r, word, "a packed vector that is no 32-bit integer")
+        if width != 32:
+            a = bitcast(r, a, 4, 8)
+            b = bitcast(r, b, 4, 8)
+        else:
+            return set_checked(r, word, alu3(r, _packed_opcode(opcode, 8), a, b, accumulator))
+    i = components_of(r, a) * bits_of(r, a)
+    if width == 32 and i == 32 and _packed_opcode(opcode, bits_of(r, a)) != alu_mov:
+        value = _packed_opcode(opcode, bits_of(r, a))
+        a = alu1(r, alu_pack_32_4x8 if components_of(r, a) == 4 else alu_pack_32_2x16, a)
+        b = alu1(r, alu_pack_32_4x8 if components_of(r, b) == 4 else alu_pack_32_2x16, b)
+        return set_checked(r, word, alu3(r, value, a, b, accumulator))
+    value = 0
+    for i in range(components_of(r, a)):
+        accumulator = alu2(r, alu_imul, resize_integer(r, component(r, a, i), width, signed_a),
+                           resize_integer(r, component(r, b, i), width, signed_b))
+        value = accumulator if i == 0 else alu2(r, alu_iadd, value, accumulator)
+    if accumulate:
+        value = alu2(r, alu_iadd_sat if signed_a else alu_uadd_sat, value, ssa(r, r.words[word + 5]))
+    return set_checked(r, word, value)
+
+
+# ------------------------------------------------------------------------------------------------------------- selection
+cdef uint32_t select_value(Reader r, uint32_t type, uint32_t condition, uint32_t a, uint32_t b) except? \
+        0xffffffffU nogil:
+    cdef uint32_t tree
+    cdef uint32_t count
+    cdef uint32_t child
+    cdef uint32_t i
+    cdef uint32_t[3] values
+    if a == b:
+        return a
+    if not is_composite(r, type):
+        values[0] = condition
+        values[1] = a
+        values[2] = b
+        return checked_alu(r, alu_bcsel, values, 3)
+    count = element_count(r, type)
+    tree = tree_new(r, count)
+    for i in range(count):
+        child = select_value(r, element_type(r, type, i), condition, r.trees[a + i], r.trees[b + i])
+        r.trees[tree + i] = child
+    return tree
+
+
+cdef int _select(Reader r, uint32_t word) except -1 nogil:
+    cdef uint32_t type = type_row(r, r.words[word + 1])
+    cdef uint32_t condition = ssa(r, r.words[word + 3])
+    cdef uint32_t a
+    cdef uint32_t b
+    check_value_type(r, type)
+    if not same_shape(r, value_type(r, r.words[word + 4]), type) or not same_shape(r, value_type(r, r.words[word + 5]),
+                                                                                   type):
+        fail(r, word, "operands of other types than the result")
+    if bits_of(r, condition) != 1 or (components_of(r, condition) != 1 and (
+            not is_vector_or_scalar(r, type) or components_of(r, condition) != r.s.types.components[type])):
+        fail(r, word, "a condition that is not boolean or of another size")
+    a = value_of(r, r.words[word + 4])
+    b = value_of(r, r.words[word + 5])
+    return set_value(r, r.words[word + 2], type, select_value(r, type, condition, a, b))
+
+
+cdef int _pointer_compare(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
+    cdef uint32_t a = pointer_of(r, r.words[word + 3])
+    cdef uint32_t b = pointer_of(r, r.words[word + 4])
+    cdef uint32_t type = pointee_type(r, r.words[word + 3])
+    cdef uint32_t pointer = value_type(r, r.words[word + 3])
+    cdef uint32_t stride = decoration_of(r, r.types[pointer].id, no_member, Decoration_ArrayStride)
+    cdef uint32_t value = 0
+    cdef uint32_t i
+    if components_of(r, a) != components_of(r, b) or bits_of(r, a) != bits_of(r, b):
+        fail(r, word, "pointers into different storage classes")
+    if opcode == OpPtrDiff:
+        if stride == 0 or r.words[stride] == 0:
+            unsupported(r, word, "the difference of pointers without ArrayStride")
+        i = components_of(r, a) - 1
+        value = alu2(r, alu_isub, component(r, a, i), component(r, b, i))
+        value = alu2(r, alu_idiv, value, integer(r, r.words[stride], bits_of(r, value)))
+        type = require_vector_type(r, r.words[word + 1])
+        return set_checked(r, word, resize_integer(r, value, r.s.types.bit_size[type], True))
+    for i in range(components_of(r, a)):
+        stride = alu2(r, alu_ieq, component(r, a, i), component(r, b, i))
+        value = stride if i == 0 else alu2(r, alu_iand, value, stride)
+    if opcode == OpPtrNotEqual:
+        value = alu1(r, alu_inot, value)
+    return set_checked(r, word, value)
+
+
+cdef int arithmetic(Reader r, uint32_t word, uint32_t end, uint32_t opcode) except -1 nogil:
+    if spirv_alu[opcode] >= 0:
+        _table_instruction(r, word, end, opcode)
+    elif (opcode == OpIsNan or opcode == OpIsInf or opcode == OpOrdered or opcode == OpUnordered
+            or opcode == OpFOrdNotEqual or opcode == OpFUnordEqual or opcode == OpLessOrGreater):
+        _comparison(r, word, opcode)
+    elif opcode == OpShiftLeftLogical or opcode == OpShiftRightLogical or opcode == OpShiftRightArithmetic:
+        _shift(r, word, opcode)
+    elif OpConvertFToU <= opcode <= OpFConvert:
+        _conversion(r, word, opcode)
+    elif opcode == OpBitcast:
+        _bitcast_instruction(r, word)
+    elif opcode == OpSelect:
+        _select(r, word)
+    elif OpVectorTimesScalar <= opcode <= OpDot or opcode == OpTranspose:
+        _matrix_instruction(r, word, opcode)
+    elif opcode == OpAny or opcode == OpAll:
+        _any_all(r, word, opcode)
+    elif OpIAddCarry <= opcode <= OpSMulExtended:
+        _extended(r, word, opcode)
+    elif OpBitFieldInsert <= opcode <= OpBitFieldUExtract:
+        _bit_field(r, word, opcode)
+    elif OpSDot <= opcode <= OpSUDotAccSat:
+        _integer_dot(r, word, end, opcode)
+    elif opcode == OpConvertPtrToU or opcode == OpConvertUToPtr:
+        _pointer_conversion(r, word, opcode)
+    elif OpPtrEqual <= opcode <= OpPtrDiff:
+        _pointer_compare(r, word, opcode)
+    else:
+        return 0
+    return 1
+
+
+# ------------------------------------------------------------------------------------------------------------ composites
+cdef int _construct(Reader r, uint32_t word, uint32_t end) except -1 nogil:
+    cdef uint32_t type = type_row(r, r.words[word + 1])
+    cdef uint32_t[16] values
+    cdef uint32_t count = 0
+    cdef uint32_t value
+    cdef uint32_t tree
+    cdef uint32_t i
+    cdef uint32_t j
+    check_value_type(r, type)
+    if not is_composite(r, type):
+        for i in range(word + 3, end):
+            value = ssa(r, r.words[i])
+            for j in range(components_of(r, value)):
+                if count == 16:
+                    fail(r, word, "too many components")
+                values[count] = component(r, value, j)
+                count += 1
+                if bits_of(r, value) != r.s.types.bit_size[type]:
+                    fail(r, word, "a constituent of another type")
+        if count != r.s.types.components[type] or count < 2:
+            fail(r, word, "%u components do not fit the type", count)
+        return set_checked(r, word, vector_of(r, values, count))
+    count = element_count(r, type)
+    if end - word - 3 != count:
+        fail(r, word, "%u constituents do not fit the type", end - word - 3)
+    tree = tree_new(r, count)
+    for i in range(count):
+        if not same_shape(r, value_type(r, r.words[word + 3 + i]), element_type(r, type, i)):
+            fail(r, word, "constituent %u has another type", r.words[word + 3 + i])
+        value = value_of(r, r.words[word + 3 + i])
+        r.trees[tree + i] = value
+    return set_value(r, r.words[word + 2], type, tree)
+
+
+cdef int _extract(Reader r, uint32_t word, uint32_t end) except -1 nogil:
+    cdef uint32_t id = r.words[word + 3]
+    cdef uint32_t type = value_type(r, id)
+    cdef uint32_t value = value_of(r, id)
+    cdef uint32_t place
+    cdef uint32_t index
+    if end - word - 4 > maximum_type_depth:
+        fail(r, word, "more indices than types nest")
+    for place in range(word + 4, end):
+        index = r.words[place]
+        if index >= element_count(r, type):
+            fail(r, word, "element %u does not exist", index)
+        value = r.trees[value + index] if is_composite(r, type) else component(r, value, index)
+        type = element_type(r, type, index)
+    if not same_shape(r, type, type_row(r, r.words[word + 1])):
+        fail(r, word, "the result has another type than the element")
+    return set_value(r, r.words[word + 2], type, value)
+
+
+cdef uint32_t _insert_into(Reader r, uint32_t type, uint32_t value, uint32_t place, uint32_t end, uint32_t object_value,
+                           uint32_t object_type) except? 0xffffffffU nogil:
+    cdef uint32_t[16] values
+    cdef uint32_t count = element_count(r, type)
+    cdef uint32_t tree
+    cdef uint32_t child
+    cdef uint32_t i
+    if place == end:
+        if not same_shape(r, type, object_type):
+            fail(r, r.word, "the object has another type than the element")
+        return object_value
+    if r.words[place] >= count:
+        fail(r, r.word, "element %u does not exist", r.words[place])
+    if is_composite(r, type):
+        child = _insert_into(r, element_type(r, type, r.words[place]), r.trees[value + r.words[place]], place + 1, end,
+                             object_value, object_type)
+        tree = tree_new(r, count)
+        for i in range(count):
+            r.trees[tree + i] = child if i == r.words[place] else r.trees[value + i]
+        return tree
+    child = _insert_into(r, element_type(r, type, 0), value, place + 1, end, object_value, object_type)
+    for i in range(count):
+        values[i] = child if i == r.words[place] else component(r, value, i)
+    return vector_of(r, values, count)
+
+
+cdef int _insert(Reader r, uint32_t word, uint32_t end) except -1 nogil:
+    cdef uint32_t id = r.words[word + 4]
+    cdef uint32_t type = value_type(r, id)
+    cdef uint32_t value = value_of(r, id)
+    if end - word - 5 > maximum_type_depth:
+        fail(r, word, "more indices than types nest")
+    if not same_shape(r, type, type_row(r, r.words[word + 1])):
+        fail(r, word, "the result has another type than the composite")
+    value = _insert_into(r, type, value, word + 5, end, value_of(r, r.words[word + 3]),
+                         value_type(r, r.words[word + 3]))
+    return set_value(r, r.words[word + 2], type, value)
+
+
+cdef int _shuffle(Reader r, uint32_t word, uint32_t end) except -1 nogil:
+    cdef uint32_t a = ssa(r, r.words[word + 3])
+    cdef uint32_t b = ssa(r, r.words[word + 4])
+    cdef uint32_t count = end - word - 5
+    cdef uint32_t[16] values
+    cdef uint32_t index
+    cdef uint32_t row
+    cdef uint64_t swizzle = 0
+    cdef bint one_source = True
+    cdef uint32_t i
+    if count < 2 or count > 16 or bits_of(r, a) != bits_of(r, b):
+        fail(r, word, "vectors that do not fit")
+    for i in range(count):
+        index = r.words[word + 5 + i]
+        if index != 0xffffffffU and index >= components_of(r, a) + components_of(r, b):
+            fail(r, word, "component %u does not exist", index)
+        if index == 0xffffffffU:
+            index = 0
+        if index >= components_of(r, a):
+            one_source = False
+        swizzle |= <uint64_t>index << (4 * i) if index < 16 else 0
+    if one_source:
+        row = nir_instruction_new(r.s, nir_alu, alu_mov, count, bits_of(r, a), 1)
+        source_set(r.s, row, 0, a)
+        r.s.sources.swizzle[r.s.instructions.source_first[row]] = swizzle
+        return set_checked(r, word, emit(r, row))
+    for i in range(count):
+        index = r.words[word + 5 + i]
+        if index == 0xffffffffU:
+            values[i] = undefined(r, 1, bits_of(r, a))
+        elif index < components_of(r, a):
+            values[i] = component(r, a, index)
+        else:
+            values[i] = component(r, b, index - components_of(r, a))
+    return set_checked(r, word, vector_of(r, values, count))
+
+
+cdef int _dynamic(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
+    cdef uint32_t vector = ssa(r, r.words[word + 3])
+    cdef uint32_t index = ssa(r, r.words[word + (4 if opcode == OpVectorExtractDynamic else 5)])
+    cdef uint32_t scalar
+    if components_of(r, index) != 1 or bits_of(r, index) < 8:
+        fail(r, word, "an index that is no integer")
+    if opcode == OpVectorExtractDynamic:
+        return set_checked(r, word, vector_extract_dynamic(r, vector, index))
+    scalar = ssa(r, r.words[word + 4])
+    if components_of(r, scalar) != 1 or bits_of(r, scalar) != bits_of(r, vector):
+        fail(r, word, "a component of another type")
+    return set_checked(r, word, vector_insert_dynamic(r, vector, scalar, index))
+
+
+cdef int _copy(Reader r, uint32_t word) except -1 nogil:
+    cdef uint32_t id = r.words[word + 3]
+    cdef uint32_t type = type_row(r, r.words[word + 1])
+    if not same_shape(r, type, value_type(r, id)):
+        fail(r, word, "the result has another type than the operand")
+    if r.kind[id] == kind_variable:
+        module_variable(r, id)
+    if r.kind[id] == kind_none:
+        value_of(r, id)
+    r.kind[r.words[word + 2]] = r.kind[id]
+    r.payload[r.words[word + 2]] = r.payload[id]
+    return 0
+
+
+cdef int composite(Reader r, uint32_t word, uint32_t end, uint32_t opcode) except -1 nogil:
+    cdef uint32_t type
+    if opcode == OpCompositeExtract:
+        _extract(r, word, end)
+    elif opcode == OpCompositeConstruct:
+        _construct(r, word, end)
+    elif opcode == OpCompositeInsert:
+        _insert(r, word, end)
+    elif opcode == OpVectorShuffle:
+        _shuffle(r, word, end)
+    elif opcode == OpVectorExtractDynamic or opcode == OpVectorInsertDynamic:
+        _dynamic(r, word, opcode)
+    elif opcode == OpCopyObject or opcode == OpCopyLogical or opcode == OpExpectKHR:
+        _copy(r, word)
+    elif opcode == OpUndef:
+        type = type_row(r, r.words[word + 1])
+        set_value(r, r.words[word + 2], type, undefined_value(r, type))
+    else:
+        return 0
+    return 1

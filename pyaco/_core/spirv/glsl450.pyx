@@ -1,0 +1,489 @@
+"""The extended instruction set GLSL.std.450 (SPIR-V Extended Instructions for GLSL).
+
+What is one NIR instruction comes from the table ``pyaco/spirv/data/glsl450.txt``. Inverse trigonometric functions are the
+single-precision minimax polynomials of the Cephes library (S. Moshier, asinf.c and atanf.c) behind branch-free range
+reductions; they stay far below the 4096 ULP that Vulkan allows (Vulkan specification, "Precision and operation of SPIR-V
+instructions"). 16-bit operands are computed in 32 bits.
+"""
+from libc.stdint cimport int16_t, uint32_t, uint64_t
+from libc.math cimport M_LN2, M_LOG2E, M_PI, M_PI_2, M_PI_4
+
+from nir_opcodes cimport *
+from spirv_tables cimport *
+from pyaco._core.ir.shader cimport *
+from pyaco._core.spirv.alu cimport checked_alu, dot, replicate, set_checked
+from pyaco._core.spirv.module cimport *
+from pyaco._core.spirv.types cimport *
+from pyaco._core.spirv.values cimport *
+
+
+cdef uint32_t _add(Reader r, uint32_t a, uint32_t b) except 0 nogil:
+    return alu2(r, alu_fadd, a, b)
+
+
+cdef uint32_t _sub(Reader r, uint32_t a, uint32_t b) except 0 nogil:
+    return alu2(r, alu_fsub, a, b)
+
+
+cdef uint32_t _mul(Reader r, uint32_t a, uint32_t b) except 0 nogil:
+    return alu2(r, alu_fmul, a, b)
+
+
+cdef uint32_t _div(Reader r, uint32_t a, uint32_t b) except 0 nogil:
+    return alu2(r, alu_fdiv, a, b)
+
+
+cdef uint32_t _scale(Reader r, uint32_t a, double factor) except 0 nogil:
+    return alu2(r, alu_fmul, a, real(r, factor, bits_of(r, a)))
+
+
+cdef uint32_t _plus(Reader r, uint32_t a, double term) except 0 nogil:
+    return alu2(r, alu_fadd, a, real(r, term, bits_of(r, a)))
+
+
+cdef uint32_t _choose(Reader r, uint32_t condition, uint32_t a, uint32_t b) except 0 nogil:
+    return alu3(r, alu_bcsel, condition, a, b)
+
+
+cdef uint32_t _constant_like(Reader r, uint32_t like, double value) except 0 nogil:
+    """A constant with as many components as `like`."""
+    return replicate(r, real(r, value, bits_of(r, like)), components_of(r, like))
+
+
+cdef uint32_t _exp(Reader r, uint32_t x) except 0 nogil:
+    return alu1(r, alu_fexp2, _scale(r, x, M_LOG2E))
+
+
+cdef uint32_t _log(Reader r, uint32_t x) except 0 nogil:
+    return _scale(r, alu1(r, alu_flog2, x), M_LN2)
+
+
+cdef uint32_t _sign_bit(Reader r, uint32_t x) except 0 nogil:
+    cdef uint32_t bits = bits_of(r, x)
+    return alu2(r, alu_iand, x, integer(r, <uint64_t>1 << (bits - 1), bits))
+
+
+cdef uint32_t _with_sign(Reader r, uint32_t magnitude, uint32_t x) except 0 nogil:
+    """A value that is not negative, with the sign of `x`."""
+    return alu2(r, alu_ior, magnitude, _sign_bit(r, x))
+
+
+cdef uint32_t _polynomial(Reader r, uint32_t x, const double *coefficients, int count) except 0 nogil:
+    """Horner's scheme, highest coefficient first."""
+    cdef uint32_t value = _plus(r, _scale(r, x, coefficients[0]), coefficients[1])
+    cdef int i
+    for i in range(2, count):
+        value = _plus(r, _mul(r, value, x), coefficients[i])
+    return value
+
+
+# -------------------------------------------------------------------------------------------------- inverse trigonometry
+cdef uint32_t _arcsine_core(Reader r, uint32_t x, uint32_t *small) except 0 nogil:
+    """arcsin(|x|) for |x| <= 1/2; above, arcsin(sqrt((1 - |x|) / 2))."""
+    cdef double[5] c
+    cdef uint32_t a = alu1(r, alu_fabs, x)
+    cdef uint32_t square
+    cdef uint32_t t
+    c[0] = 4.2163199048e-2
+    c[1] = 2.4181311049e-2
+    c[2] = 4.5470025998e-2
+    c[3] = 7.4953002686e-2
+    c[4] = 1.6666752422e-1
+    small[0] = alu2(r, alu_fge, real(r, 0.5, 32), a)
+    square = _choose(r, small[0], _mul(r, a, a), _plus(r, _scale(r, a, -0.5), 0.5))
+    t = _choose(r, small[0], a, alu1(r, alu_fsqrt, square))
+    return _add(r, _mul(r, _mul(r, _polynomial(r, square, c, 5), square), t), t)
+
+
+cdef uint32_t _asin(Reader r, uint32_t x) except 0 nogil:
+    cdef uint32_t small
+    cdef uint32_t core = _arcsine_core(r, x, &small)
+    return _with_sign(r, _choose(r, small, core, _plus(r, _scale(r, core, -2.0), M_PI_2)), x)
+
+
+cdef uint32_t _acos(Reader r, uint32_t x) except 0 nogil:
+    cdef uint32_t small
+    cdef uint32_t core = _arcsine_core(r, x, &small)
+    cdef uint32_t twice = _scale(r, core, 2.0)
+    cdef uint32_t negative = alu2(r, alu_flt, x, real(r, 0.0, 32))
+    cdef uint32_t large = _choose(r, negative, _plus(r, alu1(r, alu_fneg, twice), M_PI), twice)
+    return _choose(r, small, _plus(r, alu1(r, alu_fneg, _with_sign(r, core, x)), M_PI_2), large)
+
+
+cdef uint32_t _arctangent_core(Reader r, uint32_t t) except 0 nogil:
+    """arctan(t) for |t| <= tan(pi / 8)."""
+    cdef double[4] c
+    cdef uint32_t square = _mul(r, t, t)
+    c[0] = 8.05374449538e-2
+    c[1] = -1.38776856032e-1
+    c[2] = 1.99777106478e-1
+    c[3] = -3.33329491539e-1
+    return _add(r, _mul(r, _mul(r, _polynomial(r, square, c, 4), square), t), t)
+
+
+cdef uint32_t _atan(Reader r, uint32_t x) except 0 nogil:
+    cdef uint32_t a = alu1(r, alu_fabs, x)
+    cdef uint32_t large = alu2(r, alu_flt, real(r, 2.414213562373095, 32), a)
+    cdef uint32_t middle = alu2(r, alu_flt, real(r, 0.414213562373095, 32), a)
+    cdef uint32_t one = _constant_like(r, x, 1.0)
+    cdef uint32_t top = _choose(r, large, _constant_like(r, x, -1.0), _choose(r, middle, _plus(r, a, -1.0), a))
+    cdef uint32_t bottom = _choose(r, large, a, _choose(r, middle, _plus(r, a, 1.0), one))
+    cdef uint32_t base = _choose(r, large, _constant_like(r, x, M_PI_2),
+                                 _choose(r, middle, _constant_like(r, x, M_PI_4), _constant_like(r, x, 0.0)))
+    return _with_sign(r, _add(r, base, _arctangent_core(r, _div(r, top, bottom))), x)
+
+
+cdef uint32_t _atan2(Reader r, uint32_t y, uint32_t x) except 0 nogil:
+    cdef uint32_t ax = alu1(r, alu_fabs, x)
+    cdef uint32_t ay = alu1(r, alu_fabs, y)
+    cdef uint32_t low = alu2(r, alu_fmin, ax, ay)
+    cdef uint32_t high = alu2(r, alu_fmax, ax, ay)
+    cdef uint32_t one = _constant_like(r, x, 1.0)
+    cdef uint32_t zero = _constant_like(r, x, 0.0)
+    # The reciprocal of a huge divisor would be subnormal and might be flushed: scale both.
+    cdef uint32_t factor = _choose(r, alu2(r, alu_fge, high, real(r, 1.8446744073709552e19, 32)),
+                                   _constant_like(r, x, 2.3283064365386963e-10), one)
+    cdef uint32_t equal = alu2(r, alu_feq, ax, ay)
+    cdef uint32_t middle
+    cdef uint32_t top
+    cdef uint32_t bottom
+    cdef uint32_t quotient
+    cdef uint32_t angle
+    low = _mul(r, low, factor)
+    high = _mul(r, high, factor)
+    middle = alu2(r, alu_flt, _scale(r, high, 0.414213562373095), low)
+    top = _choose(r, middle, _sub(r, low, high), low)
+    bottom = _choose(r, middle, _add(r, low, high), high)
+    quotient = _div(r, top, bottom)
+    # Equal magnitudes are the diagonal, infinities included; at the origin any angle will do.
+    quotient = _choose(r, equal, zero, quotient)
+    middle = alu2(r, alu_ior, middle, equal)
+    angle = _add(r, _choose(r, middle, _constant_like(r, x, M_PI_4), zero), _arctangent_core(r, quotient))
+    angle = _choose(r, alu2(r, alu_flt, ax, ay), _plus(r, alu1(r, alu_fneg, angle), M_PI_2), angle)
+    angle = _choose(r, alu2(r, alu_flt, x, real(r, 0.0, 32)), _plus(r, alu1(r, alu_fneg, angle), M_PI), angle)
+    return _with_sign(r, angle, y)
+
+
+# ------------------------------------------------------------------------------------------------ exponential, hyperbolic
+cdef uint32_t _tanh(Reader r, uint32_t x) except 0 nogil:
+    """(1 - t) / (1 + t) with t = exp(-2 |x|), which cannot overflow."""
+    cdef uint32_t t = alu1(r, alu_fexp2, _scale(r, alu1(r, alu_fabs, x), -2.0 * M_LOG2E))
+    return _with_sign(r, _div(r, _sub(r, _constant_like(r, x, 1.0), t), _plus(r, t, 1.0)), x)
+
+
+cdef uint32_t _one_float_function(Reader r, uint32_t opcode, uint32_t x) except 0 nogil:
+    """Functions of one operand whose work is done in 32 bits."""
+    cdef uint32_t t
+    if opcode == Glsl_Tan:
+        return _div(r, alu1(r, alu_fsin, x), alu1(r, alu_fcos, x))
+    if opcode == Glsl_Asin:
+        return _asin(r, x)
+    if opcode == Glsl_Acos:
+        return _acos(r, x)
+    if opcode == Glsl_Atan:
+        return _atan(r, x)
+    if opcode == Glsl_Sinh:
+        return _scale(r, _sub(r, _exp(r, x), _exp(r, alu1(r, alu_fneg, x))), 0.5)
+    if opcode == Glsl_Cosh:
+        return _scale(r, _add(r, _exp(r, x), _exp(r, alu1(r, alu_fneg, x))), 0.5)
+    if opcode == Glsl_Tanh:
+        return _tanh(r, x)
+    if opcode == Glsl_Asinh:
+        t = alu1(r, alu_fabs, x)
+        t = _add(r, t, alu1(r, alu_fsqrt, _plus(r, _mul(r, t, t), 1.0)))
+        return _with_sign(r, alu1(r, alu_fabs, _log(r, t)), x)
+    if opcode == Glsl_Acosh:
+        return _log(r, _add(r, x, alu1(r, alu_fsqrt, _plus(r, _mul(r, x, x), -1.0))))
+    if opcode == Glsl_Atanh:
+        t = _div(r, _plus(r, x, 1.0), _plus(r, alu1(r, alu_fneg, x), 1.0))
+        return _scale(r, _log(r, t), 0.5)
+    if opcode == Glsl_Exp:
+        return _exp(r, x)
+    return _log(r, x)
+
+
+cdef uint32_t _widened(Reader r, uint32_t value) except 0 nogil:
+    if bits_of(r, value) == 64 or bits_of(r, value) < 16:
+        unsupported(r, r.word, "this function of 64-bit floats")
+    return alu1(r, alu_f2f32, value) if bits_of(r, value) == 16 else value
+
+
+# ---------------------------------------------------------------------------------------------------------- geometry
+cdef uint32_t _length(Reader r, uint32_t x) except 0 nogil:
+    if components_of(r, x) == 1:
+        return alu1(r, alu_fabs, x)
+    return alu1(r, alu_fsqrt, dot(r, x, x))
+
+
+cdef uint32_t _normalize(Reader r, uint32_t x) except 0 nogil:
+    if components_of(r, x) == 1:
+        return alu1(r, alu_fsign, x)
+    return _mul(r, x, alu1(r, alu_frsq, dot(r, x, x)))
+
+
+cdef uint32_t _rotated(Reader r, uint32_t x, uint64_t swizzle) except 0 nogil:
+    cdef uint32_t row = nir_instruction_new(r.s, nir_alu, alu_mov, 3, bits_of(r, x), 1)
+    source_set(r.s, row, 0, x)
+    r.s.sources.swizzle[r.s.instructions.source_first[row]] = swizzle
+    return emit(r, row)
+
+
+cdef uint32_t _cross(Reader r, uint32_t a, uint32_t b) except 0 nogil:
+    if components_of(r, a) != 3 or components_of(r, b) != 3:
+        fail(r, r.word, "a cross product of vectors that do not have three components")
+    return _sub(r, _mul(r, _rotated(r, a, 0x021), _rotated(r, b, 0x102)),
+                _mul(r, _rotated(r, a, 0x102), _rotated(r, b, 0x021)))
+
+
+cdef uint32_t _refract(Reader r, uint32_t incident, uint32_t normal, uint32_t eta) except 0 nogil:
+    cdef uint32_t bits = bits_of(r, incident)
+    cdef uint32_t cosine = dot(r, normal, incident)
+    cdef uint32_t k
+    cdef uint32_t result
+    if components_of(r, eta) != 1 or bits_of(r, eta) < 16:
+        fail(r, r.word, "an index of refraction that is no scalar float")
+    if bits_of(r, eta) != bits:
+        eta = alu1(r, alu_f2f64 if bits == 64 else (alu_f2f32 if bits == 32 else alu_f2f16), eta)
+    k = _plus(r, alu1(r, alu_fneg, _mul(r, cosine, cosine)), 1.0)
+    k = _plus(r, alu1(r, alu_fneg, _mul(r, _mul(r, eta, eta), k)), 1.0)
+    result = _add(r, _mul(r, eta, cosine), alu1(r, alu_fsqrt, k))
+    result = _sub(r, _mul(r, eta, incident), _mul(r, result, normal))
+    return _choose(r, alu2(r, alu_flt, k, real(r, 0.0, bits)), _constant_like(r, incident, 0.0), result)
+
+
+cdef uint32_t _smooth_step(Reader r, uint32_t low, uint32_t high, uint32_t x) except 0 nogil:
+    cdef uint32_t t = alu1(r, alu_fsat, _div(r, _sub(r, x, low), _sub(r, high, low)))
+    return _mul(r, _mul(r, t, t), _plus(r, _scale(r, t, -2.0), 3.0))
+
+
+cdef int _same_shape_floats(Reader r, const uint32_t *values, uint32_t count) except -1 nogil:
+    cdef uint32_t i
+    for i in range(count):
+        if components_of(r, values[i]) != components_of(r, values[0]) or bits_of(r, values[i]) != bits_of(r, values[0]) \
+                or bits_of(r, values[i]) < 16:
+            fail(r, r.word, "operands that are no floats of one shape")
+    return 0
+
+
+# -------------------------------------------------------------------------------------------------------------- matrices
+cdef uint32_t _element(Reader r, uint32_t tree, uint32_t row, uint32_t column) except 0 nogil:
+    return component(r, r.trees[tree + column], row)
+
+
+cdef uint32_t _minor(Reader r, uint32_t tree, uint32_t rows, uint32_t columns) except 0 nogil:
+    """Determinant of the submatrix of the rows and columns whose bits are set (as many of either)."""
+    cdef uint32_t[4] row_list
+    cdef uint32_t[4] column_list
+    cdef uint32_t n = 0
+    cdef uint32_t m = 0
+    cdef uint32_t i
+    cdef uint32_t value = 0
+    cdef uint32_t term
+    for i in range(4):
+        if rows >> i & 1:
+            row_list[n] = i
+            n += 1
+        if columns >> i & 1:
+            column_list[m] = i
+            m += 1
+    if n == 1:
+        return _element(r, tree, row_list[0], column_list[0])
+    if n == 2:
+        return _sub(r, _mul(r, _element(r, tree, row_list[0], column_list[0]),
+                            _element(r, tree, row_list[1], column_list[1])),
+                    _mul(r, _element(r, tree, row_list[0], column_list[1]),
+                         _element(r, tree, row_list[1], column_list[0])))
+    for i in range(n):
+        term = _mul(r, _element(r, tree, row_list[0], column_list[i]),
+                    _minor(r, tree, rows & ~(<uint32_t>1 << row_list[0]), columns & ~(<uint32_t>1 << column_list[i])))
+        if i == 0:
+            value = term
+        else:
+            value = _sub(r, value, term) if i & 1 else _add(r, value, term)
+    return value
+
+
+cdef int _matrix_function(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
+    cdef uint32_t id = r.words[word + 5]
+    cdef uint32_t type = value_type(r, id)
+    cdef uint32_t size = r.s.types.length[type]
+    cdef uint32_t full = (<uint32_t>1 << size) - 1 if size < 5 else 0
+    cdef uint32_t tree
+    cdef uint32_t result
+    cdef uint32_t inverse
+    cdef uint32_t[4] values
+    cdef uint32_t i
+    cdef uint32_t j
+    if r.s.types.base[type] != type_matrix or r.s.types.components[r.s.types.element[type]] != size:
+        fail(r, word, "an operand that is no square matrix")
+    tree = value_of(r, id)
+    if opcode == Glsl_Determinant:
+        return set_checked(r, word, _minor(r, tree, full, full))
+    if not same_shape(r, type, type_row(r, r.words[word + 1])):
+        fail(r, word, "the result has another type than the operand")
+    inverse = alu1(r, alu_frcp, _minor(r, tree, full, full))
+    result = tree_new(r, size)
+    for j in range(size):                      # column j, row i: the cofactor of element (j, i)
+        for i in range(size):
+            values[i] = _minor(r, tree, full & ~(<uint32_t>1 << j), full & ~(<uint32_t>1 << i))
+            if (i + j) & 1:
+                values[i] = alu1(r, alu_fneg, values[i])
+        i = _mul(r, vector_of(r, values, size), inverse)
+        r.trees[result + j] = i
+    return set_value(r, r.words[word + 2], type, result)
+
+
+# --------------------------------------------------------------------------------------------- functions of two results
+cdef int _two_results(Reader r, uint32_t word, uint32_t opcode, uint32_t x) except -1 nogil:
+    """Modf and Frexp, through a pointer or as a struct."""
+    cdef uint32_t type = type_row(r, r.words[word + 1])
+    cdef bint is_struct = opcode == Glsl_ModfStruct or opcode == Glsl_FrexpStruct
+    cdef bint is_modf = opcode == Glsl_Modf or opcode == Glsl_ModfStruct
+    cdef uint32_t second_type
+    cdef uint32_t first
+    cdef uint32_t second
+    cdef uint32_t tree
+    if bits_of(r, x) < 16:
+        fail(r, word, "an operand that is no float")
+    if is_struct:
+        if r.s.types.base[type] != type_struct or r.s.types.member_count[type] != 2:
+            fail(r, word, "the result is no struct of two")
+        second_type = element_type(r, type, 1)
+    else:
+        second_type = pointee_type(r, r.words[word + 6])
+    if is_modf:
+        second = alu1(r, alu_ftrunc, x)
+        first = _choose(r, alu2(r, alu_feq, x, second), _constant_like(r, x, 0.0), _sub(r, x, second))
+        first = _with_sign(r, first, x)
+    else:
+        first = alu1(r, alu_frexp_sig, x)
+        second = alu1(r, alu_frexp_exp, x)
+        if r.s.types.base[second_type] == type_int or r.s.types.base[second_type] == type_uint:
+            second = resize_integer(r, second, r.s.types.bit_size[second_type], True)
+    if (not is_vector_or_scalar(r, second_type) or r.s.types.components[second_type] != components_of(r, second)
+            or r.s.types.bit_size[second_type] != bits_of(r, second)):
+        fail(r, word, "the second result has another type")
+    if not is_struct:
+        store_value(r, pointer_of(r, r.words[word + 6]), second_type, second, 0)
+        return set_checked(r, word, first)
+    second_type = element_type(r, type, 0)
+    if not is_vector_or_scalar(r, second_type) or r.s.types.components[second_type] != components_of(r, first) or \
+            r.s.types.bit_size[second_type] != bits_of(r, first):
+        fail(r, word, "the first result has another type")
+    tree = tree_new(r, 2)
+    r.trees[tree] = first
+    r.trees[tree + 1] = second
+    return set_value(r, r.words[word + 2], type, tree)
+
+
+# --------------------------------------------------------------------------------------------------------------- dispatch
+cdef uint32_t _operand_count(uint32_t opcode) noexcept nogil:
+    if opcode == Glsl_Atan2 or opcode == Glsl_Step or opcode == Glsl_Distance or opcode == Glsl_Cross or \
+            opcode == Glsl_Reflect:
+        return 2
+    if (Glsl_FClamp <= opcode <= Glsl_SClamp or opcode == Glsl_SmoothStep or opcode == Glsl_NClamp
+            or opcode == Glsl_FaceForward or opcode == Glsl_Refract):
+        return 3
+    return 1
+
+
+cdef uint32_t _built(Reader r, uint32_t opcode, const uint32_t *v) except 0 nogil:
+    """Functions built from several instructions; `v` are operands of one float shape, but for Refract's last."""
+    cdef uint32_t t
+    if opcode == Glsl_Radians:
+        return _scale(r, v[0], M_PI / 180.0)
+    if opcode == Glsl_Degrees:
+        return _scale(r, v[0], 180.0 / M_PI)
+    if opcode == Glsl_FClamp or opcode == Glsl_NClamp:
+        return alu2(r, alu_fmin, alu2(r, alu_fmax, v[0], v[1]), v[2])
+    if opcode == Glsl_Step:
+        return _choose(r, alu2(r, alu_flt, v[1], v[0]), _constant_like(r, v[0], 0.0), _constant_like(r, v[0], 1.0))
+    if opcode == Glsl_SmoothStep:
+        return _smooth_step(r, v[0], v[1], v[2])
+    if opcode == Glsl_Length:
+        return _length(r, v[0])
+    if opcode == Glsl_Distance:
+        return _length(r, _sub(r, v[0], v[1]))
+    if opcode == Glsl_Cross:
+        return _cross(r, v[0], v[1])
+    if opcode == Glsl_Normalize:
+        return _normalize(r, v[0])
+    if opcode == Glsl_FaceForward:
+        t = alu2(r, alu_flt, dot(r, v[2], v[1]), real(r, 0.0, bits_of(r, v[0])))
+        return _choose(r, t, v[0], alu1(r, alu_fneg, v[0]))
+    if opcode == Glsl_Reflect:
+        return _sub(r, v[0], _mul(r, _scale(r, dot(r, v[1], v[0]), 2.0), v[1]))
+    if opcode == Glsl_Refract:
+        return _refract(r, v[0], v[1], v[2])
+    unsupported(r, r.word, "GLSL.std.450 ", glsl_names[opcode])
+    return 0
+
+
+cdef int _integer_clamp(Reader r, uint32_t word, uint32_t opcode, const uint32_t *v) except -1 nogil:
+    cdef uint32_t[2] values
+    values[0] = v[0]
+    values[1] = v[1]
+    values[0] = checked_alu(r, alu_umax if opcode == Glsl_UClamp else alu_imax, values, 2)
+    values[1] = v[2]
+    return set_checked(r, word, checked_alu(r, alu_umin if opcode == Glsl_UClamp else alu_imin, values, 2))
+
+
+cdef int _function(Reader r, uint32_t word, uint32_t end, uint32_t opcode) except -1 nogil:
+    cdef uint32_t[4] values
+    cdef int16_t table = glsl_alu[opcode]
+    cdef uint32_t count = alu_input_count[table] if table >= 0 else _operand_count(opcode)
+    cdef uint32_t bits
+    cdef uint32_t i
+    if opcode == Glsl_Modf or opcode == Glsl_Frexp:
+        count = 2
+    if end - word - 5 != count:
+        fail(r, word, "%u operands do not fit the function", end - word - 5)
+    if opcode == Glsl_Determinant or opcode == Glsl_MatrixInverse:
+        return _matrix_function(r, word, opcode)
+    values[0] = ssa(r, r.words[word + 5])
+    if opcode == Glsl_Modf or opcode == Glsl_ModfStruct or opcode == Glsl_Frexp or opcode == Glsl_FrexpStruct:
+        return _two_results(r, word, opcode, values[0])
+    for i in range(1, count):
+        values[i] = ssa(r, r.words[word + 5 + i])
+    bits = bits_of(r, values[0])
+    if table >= 0:
+        if opcode == Glsl_Ldexp and bits_of(r, values[1]) >= 8:
+            values[1] = resize_integer(r, values[1], 32, True)
+        if opcode == Glsl_NMin or opcode == Glsl_NMax:
+            r.exact = True
+        i = checked_alu(r, table, values, count)
+        if alu_output_size[table] == 0 and components_of(r, values[0]) != components_of(r, i):
+            fail(r, word, "operands of different sizes")
+        return set_checked(r, word, i)
+    if opcode == Glsl_UClamp or opcode == Glsl_SClamp:
+        return _integer_clamp(r, word, opcode, values)
+    _same_shape_floats(r, values, 2 if opcode == Glsl_Refract else count)
+    if opcode == Glsl_Atan2:
+        i = _atan2(r, _widened(r, values[0]), _widened(r, values[1]))
+    elif Glsl_Tan <= opcode <= Glsl_Atanh or opcode == Glsl_Exp or opcode == Glsl_Log:
+        i = _one_float_function(r, opcode, _widened(r, values[0]))
+    else:
+        if opcode == Glsl_NClamp:
+            r.exact = True
+        return set_checked(r, word, _built(r, opcode, values))
+    return set_checked(r, word, alu1(r, alu_f2f16, i) if bits == 16 else i)
+
+
+cdef int glsl_instruction(Reader r, uint32_t word, uint32_t end) except -1 nogil:
+    cdef uint32_t set_id = r.words[word + 3]
+    cdef uint32_t opcode = r.words[word + 4]
+    if r.kind[set_id] != kind_instruction_set:
+        fail(r, word, "id %u is not an instruction set", set_id)
+    if r.payload[set_id] == instruction_set_ignored:
+        r.kind[r.words[word + 2]] = kind_void
+        return 0
+    if r.payload[set_id] != instruction_set_glsl:
+        unsupported(r, word, "the extended instruction set ", <const char *>&r.words[r.offset[set_id] + 2])
+    if opcode >= glsl_opcode_count or glsl_names[opcode] == NULL:
+        fail(r, word, "GLSL.std.450 has no instruction %u", opcode)
+    if end - word < 6:
+        fail(r, word, "too few operands")
+    r.exact = decoration_of(r, r.words[word + 2], no_member, Decoration_NoContraction) != 0
+    _function(r, word, end, opcode)
+    r.exact = False
+    return 0

@@ -1,0 +1,424 @@
+"""Words of a SPIR-V module into columns by id.
+
+One pass over the words checks what can be checked without meaning: instruction lengths, operand shapes (from the
+table ``pyaco/spirv/data/opcodes.txt``), id bounds, single definitions, literal strings. Sections 2.3 to 2.4 and 3 of
+the SPIR-V specification 1.6.
+"""
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memchr, memset, strcmp, strncmp
+
+from spirv_tables cimport *
+from pyaco._core.ir.shader cimport Shader
+
+from pyaco.errors import InputError, UnsupportedError
+
+
+cdef int fail(Reader r, uint32_t word, const char *text, uint32_t value=0) except -1 nogil:
+    with gil:
+        message = text.decode()
+        if "%u" in message:
+            message = message.replace("%u", str(value))
+        raise InputError(f"SPIR-V word {word}: {message}{_instruction_suffix(r, word)}")
+
+
+cdef int unsupported(Reader r, uint32_t word, const char *text, const char *detail="") except -1 nogil:
+    with gil:
+        raise UnsupportedError(f"SPIR-V word {word}: {text.decode()}{detail.decode()}{_instruction_suffix(r, word)}")
+
+
+cdef str _instruction_suffix(Reader r, uint32_t word):
+    cdef uint32_t opcode
+    if word < 5 or word >= r.word_count:
+        return ""
+    opcode = r.words[word] & 0xffff
+    if opcode >= spirv_opcode_count or spirv_names[opcode] == NULL:
+        return ""
+    return f" ({spirv_names[opcode].decode()})"
+
+
+cdef class Reader:
+    def __cinit__(self, bytes source):
+        cdef uint32_t i
+        cdef uint32_t *swapped
+        self.owner = source
+        self.shader = Shader()
+        self.s = &self.shader.data
+        self.specialization_used = set()
+        self.bindings = {}
+        if PyBytes_GET_SIZE(source) < 20 or PyBytes_GET_SIZE(source) % 4:
+            raise InputError(f"not a SPIR-V module: {PyBytes_GET_SIZE(source)} bytes (whole words, at least five)")
+        if PyBytes_GET_SIZE(source) >= 1 << 30:
+            raise InputError("a SPIR-V module of 1 GiB or more")
+        self.words = <const uint32_t *>PyBytes_AS_STRING(source)
+        self.word_count = <uint32_t>(PyBytes_GET_SIZE(source) // 4)
+        if self.words[0] == 0x03022307:
+            import numpy
+            self.owner = numpy.frombuffer(source, "u4").byteswap().tobytes()
+            self.words = <const uint32_t *>PyBytes_AS_STRING(self.owner)
+        if self.words[0] != 0x07230203:
+            raise InputError(f"not a SPIR-V module: word 0 is 0x{self.words[0]:08x} (0x07230203 expected)")
+        self.version = self.words[1]
+        if self.version < 0x10000 or self.version > 0x10600 or self.version & 0xff:
+            raise InputError(f"SPIR-V word 1: version 0x{self.version:08x} (1.0 to 1.6 are known)")
+        self.bound = self.words[3]
+        if self.bound == 0 or self.bound > maximum_bound:
+            raise InputError(f"SPIR-V word 3: an id bound of {self.bound} (1 to {maximum_bound})")
+        if self.words[4] != 0:
+            raise InputError(f"SPIR-V word 4: schema {self.words[4]} (0 expected)")
+        self.offset = <uint32_t *>calloc(self.bound, 4)
+        self.kind = <uint8_t *>calloc(self.bound, 1)
+        self.payload = <uint32_t *>calloc(self.bound, 4)
+        self.decorations = <uint32_t *>calloc(self.bound, 4)
+        self.name = <uint32_t *>calloc(self.bound, 4)
+        self.phi_variable = <uint32_t *>calloc(self.bound, 4)
+        if (self.offset == NULL or self.kind == NULL or self.payload == NULL or self.decorations == NULL
+                or self.name == NULL or self.phi_variable == NULL):
+            raise MemoryError(f"columns for {self.bound} SPIR-V ids")
+
+    def __dealloc__(self):
+        free(self.offset)
+        free(self.kind)
+        free(self.payload)
+        free(self.decorations)
+        free(self.name)
+        free(self.phi_variable)
+
+
+cdef uint32_t type_id_of(Reader r, uint32_t id) noexcept nogil:
+    cdef uint32_t word = r.offset[id]
+    if word == 0 or spirv_shapes[r.words[word] & 0xffff][0] != c'T':
+        return 0
+    return r.words[word + 1]
+
+
+cdef uint32_t type_row(Reader r, uint32_t id) except 0xffffffffU nogil:
+    if id >= r.bound or r.kind[id] != kind_type:
+        fail(r, r.word, "id %u is not a type", id)
+    return r.payload[id]
+
+
+cdef uint32_t decoration_of(Reader r, uint32_t id, uint32_t member, uint32_t decoration) noexcept nogil:
+    cdef uint32_t row = r.decorations[id]
+    cdef uint32_t found
+    while row:
+        if r.decoration_rows[row - 1].group:
+            if r.kind[id] != kind_group and r.decoration_rows[row - 1].member == member:
+                found = decoration_of(r, r.decoration_rows[row - 1].group, no_member, decoration)
+                if found:
+                    return found
+        elif (r.decoration_rows[row - 1].member == member
+                and r.words[r.decoration_rows[row - 1].word] == decoration):
+            return r.decoration_rows[row - 1].word + 1
+        row = r.decoration_rows[row - 1].next
+    return 0
+
+
+cdef str string_at(Reader r, uint32_t word):
+    cdef const char *text = <const char *>&r.words[word]
+    cdef const void *end = memchr(text, 0, <size_t>(r.word_count - word) * 4)
+    if end == NULL:
+        raise InputError(f"SPIR-V word {word}: a literal string without an end")
+    return text[:<const char *>end - text].decode("utf-8", "replace")
+
+
+# ----------------------------------------------------------------------------------------------------------- shape check
+cdef uint32_t _string_words(Reader r, uint32_t word, uint32_t available) noexcept nogil:
+    """Words of the literal string at `word`; 0 when it does not end within `available` words."""
+    cdef uint32_t i
+    cdef uint32_t bits
+    for i in range(available):
+        bits = r.words[word + i]
+        if not (bits & 0xff and bits & 0xff00 and bits & 0xff0000 and bits & 0xff000000U):
+            return i + 1
+    return 0
+
+
+cdef int _memory_operands(Reader r, uint32_t word, uint32_t end) except -1 nogil:
+    """Words of the memory operands at `word` (section 3.26), their ids checked."""
+    cdef uint32_t mask = r.words[word]
+    cdef uint32_t cursor = word + 1
+    if mask & 2:
+        cursor += 1
+    if mask & 8:
+        cursor += 1
+    if mask & 16:
+        cursor += 1
+    if mask & ~<uint32_t>0x3f or cursor > end:
+        fail(r, word, "memory operands 0x%u do not fit the instruction", mask)
+    return cursor - word
+
+
+cdef int _check_id(Reader r, uint32_t word, uint32_t place) except -1 nogil:
+    if r.words[place] == 0 or r.words[place] >= r.bound:
+        fail(r, word, "operand id %u is outside the id bound", r.words[place])
+    return 0
+
+
+cdef int _check_shape(Reader r, uint32_t word, uint32_t end) except -1 nogil:
+    """Compare the operands of an instruction with its row of the table; define its result id."""
+    cdef uint32_t opcode = r.words[word] & 0xffff
+    cdef const char *shape = spirv_shapes[opcode]
+    cdef uint32_t cursor = word + 1
+    cdef uint32_t count
+    cdef char letter
+    cdef char mark
+    while shape[0]:
+        letter = shape[0]
+        mark = shape[1]
+        if cursor >= end:
+            if mark == c'?' or mark == c'*' or letter == c'A':
+                break
+            fail(r, word, "too few operands")
+        if letter == c'T' or letter == c'I':
+            _check_id(r, word, cursor)
+            cursor += 1
+        elif letter == c'R':
+            _check_id(r, word, cursor)
+            if r.offset[r.words[cursor]]:
+                fail(r, word, "id %u is defined twice", r.words[cursor])
+            r.offset[r.words[cursor]] = word
+            cursor += 1
+        elif letter == c'L' or letter == c'E':
+            cursor += 1
+        elif letter == c'S':
+            count = _string_words(r, cursor, end - cursor)
+            if count == 0:
+                fail(r, word, "a literal string without an end")
+            cursor += count
+        elif letter == c'M':
+            cursor += _memory_operands(r, cursor, end)
+        elif letter == c'P' or letter == c'Q' or letter == c'U':
+            if letter == c'P' and opcode == OpSwitch:
+                cursor = end              # literal width depends on the selector; read where it is used
+            else:
+                if cursor + 2 > end:
+                    fail(r, word, "half a pair of operands")
+                if letter != c'P':
+                    _check_id(r, word, cursor)
+                if letter != c'U':
+                    _check_id(r, word, cursor + 1)
+                cursor += 2
+        else:                             # N, D, A: read where they are used
+            cursor = end
+        if mark == c'*':
+            continue
+        shape += 2 if mark == c'?' else 1
+    if cursor < end:
+        fail(r, word, "too many operands")
+    return 0
+
+
+# ---------------------------------------------------------------------------------------------------------- declarations
+cdef int _decorate(Reader r, uint32_t target, uint32_t member, uint32_t word, uint32_t operands,
+                   uint32_t group) except -1 nogil:
+    cdef Decoration row
+    row.word = word
+    row.operands = operands
+    row.member = member
+    row.group = group
+    row.next = r.decorations[target]
+    r.decoration_rows.push_back(row)
+    r.decorations[target] = <uint32_t>r.decoration_rows.size()
+    return 0
+
+
+cdef int _decoration_operands(Reader r, uint32_t word, uint32_t place, uint32_t end) except -1 nogil:
+    """Check that a decoration which the reader reads has its operand."""
+    cdef uint32_t decoration = r.words[place]
+    if (decoration == Decoration_SpecId or decoration == Decoration_ArrayStride or decoration == Decoration_Offset
+            or decoration == Decoration_MatrixStride or decoration == Decoration_BuiltIn
+            or decoration == Decoration_Binding or decoration == Decoration_DescriptorSet
+            or decoration == Decoration_FPRoundingMode or decoration == Decoration_Alignment):
+        if end - place < 2:
+            fail(r, word, "a decoration without its operand")
+    return 0
+
+
+cdef int _annotation(Reader r, uint32_t word, uint32_t end) except -1 nogil:
+    cdef uint32_t opcode = r.words[word] & 0xffff
+    cdef uint32_t i
+    if opcode == OpDecorate or opcode == OpDecorateId or opcode == OpDecorateString:
+        if end - word < 3:
+            fail(r, word, "too few operands")
+        _decoration_operands(r, word, word + 2, end)
+        _decorate(r, r.words[word + 1], no_member, word + 2, end - word - 3, 0)
+    elif opcode == OpMemberDecorate or opcode == OpMemberDecorateString:
+        if end - word < 4:
+            fail(r, word, "too few operands")
+        _decoration_operands(r, word, word + 3, end)
+        _decorate(r, r.words[word + 1], r.words[word + 2], word + 3, end - word - 4, 0)
+    elif opcode == OpGroupDecorate:
+        for i in range(word + 2, end):
+            _decorate(r, r.words[i], no_member, word, 0, r.words[word + 1])
+    elif opcode == OpGroupMemberDecorate:
+        for i in range(word + 2, end - 1, 2):
+            _decorate(r, r.words[i], r.words[i + 1], word, 0, r.words[word + 1])
+    return 0
+
+
+cdef int _entry_point(Reader r, uint32_t word, uint32_t end) except -1 nogil:
+    cdef EntryRow row
+    cdef uint32_t cursor
+    row.word = word
+    row.model = r.words[word + 1]
+    row.function = r.words[word + 2]
+    row.name = word + 3
+    r.entries.push_back(row)
+    return 0
+
+
+cdef int _import(Reader r, uint32_t word) except -1 nogil:
+    cdef uint32_t id = r.words[word + 1]
+    cdef const char *name = <const char *>&r.words[word + 2]
+    r.kind[id] = kind_instruction_set
+    if strcmp(name, "GLSL.std.450") == 0:
+        r.payload[id] = instruction_set_glsl
+    elif strncmp(name, "NonSemantic.", 12) == 0:
+        r.payload[id] = instruction_set_ignored
+    else:
+        r.payload[id] = instruction_set_other
+    return 0
+
+
+# -------------------------------------------------------------------------------------------------------------- functions
+cdef inline bint _is_terminator(uint32_t opcode) noexcept nogil:
+    return (OpBranch <= opcode <= OpUnreachable or opcode == OpTerminateInvocation or opcode == OpIgnoreIntersectionKHR
+            or opcode == OpTerminateRayKHR or opcode == OpEmitMeshTasksEXT)
+
+
+cdef struct Scan:                 # where the scan stands
+    uint32_t function             # row + 1, 0: outside functions
+    uint32_t in_block             # row + 1, 0: between blocks
+
+
+cdef int _begin_function(Reader r, Scan *scan, uint32_t word) except -1 nogil:
+    cdef FunctionRow row
+    if scan.function:
+        fail(r, word, "a function inside a function")
+    memset(&row, 0, sizeof(row))
+    row.id = r.words[word + 2]
+    row.word = word
+    row.type = r.words[word + 4]
+    row.first_block = <uint32_t>r.blocks.size()
+    row.first_parameter = <uint32_t>r.parameters.size()
+    r.functions.push_back(row)
+    scan.function = <uint32_t>r.functions.size()
+    r.kind[row.id] = kind_function
+    r.payload[row.id] = scan.function - 1
+    return 0
+
+
+cdef int _begin_block(Reader r, Scan *scan, uint32_t word) except -1 nogil:
+    cdef BlockRow row
+    if scan.in_block:
+        fail(r, word, "the block before has no terminator")
+    memset(&row, 0, sizeof(row))
+    row.id = r.words[word + 1]
+    row.word = word + 2
+    row.function = scan.function - 1
+    r.blocks.push_back(row)
+    scan.in_block = <uint32_t>r.blocks.size()
+    r.functions[scan.function - 1].block_count += 1
+    r.kind[row.id] = kind_label
+    r.payload[row.id] = scan.in_block - 1
+    return 0
+
+
+cdef int _function_instruction(Reader r, Scan *scan, uint32_t word) except -1 nogil:
+    """An instruction between OpFunction and OpFunctionEnd."""
+    cdef uint32_t opcode = r.words[word] & 0xffff
+    if opcode == OpFunctionParameter:
+        if r.functions[scan.function - 1].block_count:
+            fail(r, word, "a parameter after the first block")
+        r.parameters.push_back(r.words[word + 2])
+        r.functions[scan.function - 1].parameter_count += 1
+    elif opcode == OpFunctionEnd:
+        if scan.in_block:
+            fail(r, word, "the block before has no terminator")
+        scan.function = 0
+    elif opcode == OpLabel:
+        _begin_block(r, scan, word)
+    elif opcode == OpLine or opcode == OpNoLine:
+        pass
+    elif not scan.in_block:
+        fail(r, word, "an instruction outside a block")
+    elif opcode == OpSelectionMerge or opcode == OpLoopMerge:
+        if r.blocks[scan.in_block - 1].merge:
+            fail(r, word, "a second merge instruction in a block")
+        r.blocks[scan.in_block - 1].merge = word
+    elif opcode == OpPhi:
+        r.blocks[scan.in_block - 1].has_phi = 1
+    elif _is_terminator(opcode):
+        r.blocks[scan.in_block - 1].terminator = word
+        if opcode == OpReturnValue:
+            r.functions[scan.function - 1].return_values += 1
+        scan.in_block = 0
+    return 0
+
+
+cdef int _module_instruction(Reader r, uint32_t word, uint32_t end) except -1 nogil:
+    """An instruction outside functions that needs no types; returns 1 when it was one."""
+    cdef uint32_t opcode = r.words[word] & 0xffff
+    cdef uint32_t id
+    if OpDecorate <= opcode <= OpGroupMemberDecorate and opcode != OpDecorationGroup:
+        _annotation(r, word, end)
+    elif opcode == OpDecorationGroup:
+        r.kind[r.words[word + 1]] = kind_group
+    elif opcode == OpDecorateId or opcode == OpDecorateString or opcode == OpMemberDecorateString:
+        _annotation(r, word, end)
+    elif opcode == OpName:
+        r.names.push_back(word)
+        r.name[r.words[word + 1]] = word + 2
+    elif opcode == OpMemberName:
+        r.names.push_back(word)
+    elif opcode == OpExtInstImport:
+        _import(r, word)
+    elif opcode == OpEntryPoint:
+        _entry_point(r, word, end)
+    elif opcode == OpExecutionMode or opcode == OpExecutionModeId:
+        if end - word < 3:
+            fail(r, word, "too few operands")
+        r.execution_modes.push_back(word)
+    elif opcode == OpCapability:
+        r.capabilities.push_back(r.words[word + 1])
+    elif opcode == OpString:
+        r.kind[r.words[word + 1]] = kind_string
+    elif opcode == OpMemoryModel:
+        r.vulkan_memory_model = r.words[word + 2] == MemoryModel_Vulkan
+        if r.words[word + 1] == AddressingModel_Physical32 or r.words[word + 1] == AddressingModel_Physical64:
+            unsupported(r, word, "kernel addressing models")
+    elif (opcode == OpNop or OpSourceContinued <= opcode <= OpSourceExtension or opcode == OpExtension
+            or opcode == OpLine or opcode == OpNoLine or opcode == OpModuleProcessed):
+        pass
+    else:
+        return 0
+    return 1
+
+
+cdef int scan_words(Reader r, Declare declare) except -1 nogil:
+    cdef uint32_t word = 5
+    cdef uint32_t length
+    cdef uint32_t opcode
+    cdef Scan state
+    memset(&state, 0, sizeof(state))
+    while word < r.word_count:
+        opcode = r.words[word] & 0xffff
+        length = r.words[word] >> 16
+        if length == 0 or length > r.word_count - word:
+            fail(r, word, "an instruction of %u words does not fit the module", length)
+        if opcode >= spirv_opcode_count or spirv_shapes[opcode] == NULL:
+            fail(r, word, "unknown opcode %u", opcode)
+        r.word = word
+        _check_shape(r, word, word + length)
+        if opcode == OpFunction:
+            _begin_function(r, &state, word)
+        elif state.function:
+            _function_instruction(r, &state, word)
+        elif not _module_instruction(r, word, word + length):
+            declare(r, word, word + length)
+        word += length
+    if state.function:
+        fail(r, r.word, "the module ends inside a function")
+    return 0

@@ -1,0 +1,256 @@
+"""Reading a SPIR-V module: the order of the steps, entry points, execution modes, specialization, what is reported.
+
+``read`` needs bytes; it guarantees a Shader that the NIR validator accepts, with derefs and variables still in it
+(``docs/architecture.md``).
+"""
+from libc.stdint cimport uint32_t, uint64_t
+from libc.string cimport memset
+
+from spirv_tables cimport *
+from pyaco._core.ir.shader cimport *
+from pyaco._core.spirv.control_flow cimport read_entry
+from pyaco._core.spirv.module cimport *
+from pyaco._core.spirv.repair cimport finish
+from pyaco._core.spirv.types cimport *
+
+from pyaco.errors import InputError, UnsupportedError
+
+
+cdef dict _MODEL_NAMES = {0: "vertex", 1: "tess_control", 2: "tess_eval", 3: "geometry", 4: "fragment", 5: "compute",
+                          6: "kernel", 5267: "task", 5268: "mesh", 5364: "task", 5365: "mesh"}
+
+
+cdef object _entry(Reader r, object entry, str stage):
+    """The row of the entry point that is asked for: by name and stage, or the only one of the stage."""
+    cdef size_t i
+    found = []
+    names = []
+    for i in range(r.entries.size()):
+        name = string_at(r, r.entries[i].name)
+        model = _MODEL_NAMES.get(r.entries[i].model, f"model {r.entries[i].model}")
+        names.append(f"{name} ({model})")
+        if model == stage and (entry is None or entry == name):
+            found.append((i, name))
+    if len(found) > 1 and entry is None:
+        found = [pair for pair in found if pair[1] == "main"] or found
+    if not found:
+        wanted = f"entry point {entry!r}" if entry is not None else "an entry point"
+        raise InputError(f"the module has no {stage} shader {wanted}; it has: {', '.join(names) or 'none'}")
+    if len(found) > 1:
+        raise InputError(f"the module has several {stage} entry points, name one: {', '.join(names)}")
+    return found[0]
+
+
+cdef uint32_t _id_constant(Reader r, uint32_t word, uint32_t place, uint32_t end) except? 0xffffffffU:
+    if place >= end:
+        fail(r, word, "too few operands")
+    if r.words[place] >= r.bound:
+        fail(r, word, "operand id %u is outside the id bound", r.words[place])
+    r.word = word
+    return <uint32_t>integer_constant(r, r.words[place])
+
+
+cdef int _float_control(Reader r, uint32_t word, uint32_t end, uint32_t first) except -1:
+    """Set the bit of a float-controls mode for its width; `first` is the bit for 16-bit floats."""
+    cdef uint32_t width
+    if end - word < 4:
+        fail(r, word, "too few operands")
+    width = r.words[word + 3]
+    if width != 16 and width != 32 and width != 64:
+        fail(r, word, "a float width of %u bits", width)
+    r.s.info.float_controls |= first * (1 if width == 16 else (2 if width == 32 else 4))
+    return 0
+
+
+cdef int _execution_mode(Reader r, uint32_t word) except -1:
+    cdef uint32_t end = word + length_at(r, word)
+    cdef uint32_t mode = r.words[word + 2]
+    cdef int i
+    if mode == ExecutionMode_LocalSize:
+        if end - word < 6:
+            fail(r, word, "too few operands")
+        for i in range(3):
+            r.s.info.workgroup_size[i] = r.words[word + 3 + i]
+    elif mode == ExecutionMode_LocalSizeId:
+        for i in range(3):
+            r.s.info.workgroup_size[i] = _id_constant(r, word, word + 3 + i, end)
+    elif mode == ExecutionMode_DenormPreserve:
+        _float_control(r, word, end, 1)
+    elif mode == ExecutionMode_DenormFlushToZero:
+        _float_control(r, word, end, 8)
+    elif mode == ExecutionMode_SignedZeroInfNanPreserve:
+        _float_control(r, word, end, 64)
+    elif mode == ExecutionMode_RoundingModeRTE:
+        _float_control(r, word, end, 512)
+    elif mode == ExecutionMode_RoundingModeRTZ:
+        _float_control(r, word, end, 4096)
+    return 0
+
+
+cdef int _execution_modes(Reader r, uint32_t function) except -1:
+    cdef size_t i
+    cdef int k
+    cdef uint32_t row
+    cdef uint64_t total
+    for i in range(3):
+        r.s.info.workgroup_size[i] = 0
+    for i in range(r.execution_modes.size()):
+        if r.words[r.execution_modes[i] + 1] == function:
+            _execution_mode(r, r.execution_modes[i])
+    if r.workgroup_constant:
+        row = r.payload[r.workgroup_constant]
+        if not is_vector_or_scalar(r, r.constants[row].type) or r.s.types.components[r.constants[row].type] != 3:
+            fail(r, r.offset[r.workgroup_constant], "a workgroup size that is no vector of three integers")
+        for k in range(3):
+            r.s.info.workgroup_size[k] = <uint32_t>constant_component(r, row, k)
+    total = 1
+    for k in range(3):
+        if r.s.info.workgroup_size[k] == 0 or r.s.info.workgroup_size[k] > 65535:
+            raise InputError(f"a workgroup size of {list(r.s.info.workgroup_size)}: LocalSize is missing or out of range")
+        total *= r.s.info.workgroup_size[k]
+    if total > 1024:
+        raise InputError(f"a workgroup of {list(r.s.info.workgroup_size)} = {total} invocations (at most 1024)")
+    return 0
+
+
+cdef dict _spec_constants(Reader r):
+    """SpecId -> name, type and the value in use."""
+    import struct
+    cdef size_t i
+    cdef uint32_t word
+    cdef uint32_t id
+    cdef uint32_t row
+    result = {}
+    for i in range(r.spec_constants.size()):
+        id = r.spec_constants[i]
+        word = decoration_of(r, id, no_member, Decoration_SpecId)
+        if word == 0 or r.kind[id] != kind_constant:
+            continue
+        row = r.payload[id]
+        base = r.s.types.base[r.constants[row].type]
+        bits = r.s.types.bit_size[r.constants[row].type]
+        value = r.constants[row].bits
+        if base == type_bool:
+            kind, value = "bool", bool(value)
+        elif base == type_float:
+            kind = f"float{bits}"
+            value = struct.unpack({16: "<e", 32: "<f", 64: "<d"}[bits], int(value).to_bytes(bits // 8, "little"))[0]
+        else:
+            kind = f"{'int' if base == type_int else 'uint'}{bits}"
+            if base == type_int and value >> (bits - 1):
+                value -= 1 << bits
+        result[r.words[word]] = {"name": string_at(r, r.name[id]) if r.name[id] else "", "type": kind, "value": value}
+    return result
+
+
+cdef uint64_t _end_of(Reader r, uint32_t type, uint32_t depth) noexcept:
+    """Bytes up to the end of the last member that a laid-out type has (runtime arrays: 0)."""
+    cdef uint64_t end = 0
+    cdef uint64_t member
+    cdef uint32_t i
+    cdef uint32_t first = r.s.types.member_first[type]
+    cdef uint8_t base = r.s.types.base[type]
+    if base == type_struct:
+        for i in range(r.s.types.member_count[type]):
+            if r.s.members.offset[first + i] != 0xffffffffU:
+                member = r.s.members.offset[first + i] + _end_of(r, r.s.members.type[first + i], depth + 1)
+                if member > end:
+                    end = member
+        return end
+    if base == type_array:
+        if r.s.types.length[type] == 0:
+            return 0
+        return (<uint64_t>r.s.types.length[type] - 1) * r.s.types.stride[type] + \
+            _end_of(r, r.s.types.element[type], depth + 1)
+    if base == type_matrix:
+        if r.s.types.row_major[type]:
+            i = r.s.types.components[r.s.types.element[type]]
+            return (<uint64_t>i - 1) * r.s.types.stride[type] + r.s.types.length[type] * r.s.types.bit_size[type] // 8
+        return (<uint64_t>r.s.types.length[type] - 1) * r.s.types.stride[type] + \
+            r.s.types.components[r.s.types.element[type]] * r.s.types.bit_size[type] // 8
+    if base == type_pointer:
+        return 8
+    return r.s.types.components[type] * r.s.types.bit_size[type] // 8
+
+
+cdef int _names(Reader r) except -1:
+    cdef size_t i
+    cdef uint32_t word
+    cdef uint32_t id
+    for i in range(r.names.size()):
+        word = r.names[i]
+        id = r.words[word + 1]
+        if opcode_at(r, word) == OpMemberName and id < r.bound and r.kind[id] == kind_type:
+            r.shader.member_names[(r.payload[id], r.words[word + 2])] = string_at(r, word + 3)
+        elif opcode_at(r, word) == OpName and id < r.bound and r.kind[id] == kind_type:
+            r.shader.type_names[r.payload[id]] = string_at(r, word + 2)
+    for i in range(0, r.variable_ids.size(), 2):
+        if r.name[r.variable_ids[i + 1]]:
+            r.shader.variable_names[r.variable_ids[i]] = string_at(r, r.name[r.variable_ids[i + 1]])
+    return 0
+
+
+cdef int _report(Reader r, str entry, str stage) except -1:
+    import hashlib
+    cdef uint32_t row
+    cdef uint64_t size = 0
+    cdef uint64_t end
+    sets = {}
+    for (descriptor_set, binding), (kind, count) in sorted(r.bindings.items()):
+        sets.setdefault(descriptor_set, {})[binding] = {"type": kind, "count": count}
+    for row in range(r.s.variables.table.count):
+        if r.s.variables.mode[row] == mode_push_constant:
+            end = _end_of(r, r.s.variables.type[row], 0)
+            size = end if end > size else size
+    if size > 0x10000:
+        raise InputError(f"push constants of {size} bytes")
+    r.s.info.push_constant_bytes = <uint32_t>((size + 3) & ~<uint64_t>3)
+    r.shader.metadata.update(
+        entry=entry, stage=stage, source_sha1=hashlib.sha1(r.owner).hexdigest(),
+        workgroup_size=list(r.s.info.workgroup_size), descriptor_sets=sets,
+        push_constant_bytes=r.s.info.push_constant_bytes, spec_constants=_spec_constants(r),
+        spirv_version=f"{r.version >> 16}.{r.version >> 8 & 0xff}")
+    return 0
+
+
+cdef Reader _scan(bytes source, object specialization):
+    cdef Reader r = Reader(source)
+    r.specialization = specialization
+    r.uint_type = add_type(r, type_uint, 32, 1)
+    r.uint3_type = add_type(r, type_uint, 32, 3)
+    r.s.types.element[r.uint3_type] = r.uint_type
+    r.bool_type = add_type(r, type_bool, 1, 1)
+    with nogil:
+        scan_words(r, declare)
+    return r
+
+
+def read(bytes source, entry, specialization, str stage):
+    """Read one entry point of a module; the arguments are those of ``pyaco.spirv.read``."""
+    cdef Reader r = _scan(source, specialization)
+    cdef uint32_t function
+    place, name = _entry(r, entry, stage)
+    if stage != "compute":
+        raise UnsupportedError(f"{stage} shaders")
+    if specialization:
+        unknown = set(specialization) - r.specialization_used
+        if unknown:
+            raise InputError(f"the module has no specialization constants {sorted(unknown)}")
+    function = r.entries[<size_t>place].function
+    if r.kind[function] != kind_function:
+        fail(r, r.entries[<size_t>place].word, "id %u is not a function", function)
+    _execution_modes(r, function)
+    with nogil:
+        read_entry(r, r.payload[function])
+    finish(r)
+    _names(r)
+    _report(r, name, stage)
+    return r.shader
+
+
+def entry_points(bytes source):
+    """Name, stage and id of every entry point of a module."""
+    cdef Reader r = _scan(source, None)
+    cdef size_t i
+    return [(string_at(r, r.entries[i].name), _MODEL_NAMES.get(r.entries[i].model, f"model {r.entries[i].model}"))
+            for i in range(r.entries.size())]

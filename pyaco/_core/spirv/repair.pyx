@@ -1,0 +1,189 @@
+"""The end of reading: values that no longer dominate their uses become variables, and the lists become orders.
+
+Where control flow was rebuilt with flags, NIR has paths that the module does not have, so a definition that dominates its
+use in SPIR-V may not do so in NIR (Mesa repairs that with a phi builder, nir_repair_ssa.c). Here such a value is stored in
+a Function variable behind its definition and loaded before the use; promoting variables to SSA puts the phis in place.
+Derefs are made again at the use instead. The check runs over every module, so that a module which breaks the rule itself
+still gives valid NIR.
+"""
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from nir_opcodes cimport *
+from pyaco._core.common.table cimport table_append_many
+from pyaco._core.ir.shader cimport *
+from pyaco._core.nir.block_dominance cimport *
+from pyaco._core.spirv.module cimport *
+from pyaco._core.spirv.types cimport add_type
+from pyaco._core.spirv.values cimport deref_cast_of, emit_after, local_variable
+
+
+cdef class Repair:
+    cdef Dominance dominance
+    cdef vector[uint32_t] variable    # by NIR value: deref of the variable it is kept in
+    cdef vector[uint32_t] vector_types  # by bit size and components: type row + 1
+
+
+cdef int _prepare(Reader r, Dominance d) except -1 nogil:
+    """Note each instruction's block and how each block ends."""
+    cdef uint32_t node = node_first_block(r.s)
+    cdef uint32_t row
+    cdef uint32_t first = node
+    d.ending.assign(r.s.nodes.table.count, falls_through)
+    if r.block_head.size() < r.s.nodes.table.count:
+        r.block_head.resize(r.s.nodes.table.count)
+        r.block_tail.resize(r.s.nodes.table.count)
+    # The prologue stands before everything in the first block.
+    if r.block_head[0]:
+        r.next_instruction[r.block_tail[0]] = r.block_head[first]
+        if r.block_head[first] == 0:
+            r.block_tail[first] = r.block_tail[0]
+        r.block_head[first] = r.block_head[0]
+        r.block_head[0] = 0
+        r.block_tail[0] = 0
+    while node:
+        row = r.block_head[node]
+        while row:
+            r.s.instructions.block[row] = node
+            if r.s.instructions.kind[row] == nir_jump:
+                d.ending[node] = ends_with_break
+            row = r.next_instruction[row]
+        node = block_walk_next(r.s, node)
+    return 0
+
+
+cdef uint32_t _value_type(Reader r, Repair repair, uint32_t value) except 0xffffffffU nogil:
+    cdef uint32_t bits = r.s.instructions.bit_size[value]
+    cdef uint32_t components = r.s.instructions.components[value]
+    cdef uint32_t slot = bits * 17 + components
+    cdef uint32_t row
+    if repair.vector_types.size() <= slot:
+        repair.vector_types.resize(slot + 1)
+    if repair.vector_types[slot] == 0:
+        row = add_type(r, type_bool if bits == 1 else type_uint, bits, components)
+        if components > 1:
+            slot = add_type(r, type_bool if bits == 1 else type_uint, bits, 1)
+            r.s.types.element[row] = slot
+            slot = bits * 17 + components
+        repair.vector_types[slot] = row + 1
+    return repair.vector_types[slot] - 1
+
+
+cdef uint32_t _variable_of(Reader r, Repair repair, uint32_t value) except 0 nogil:
+    """The variable of a value, with the store behind its definition."""
+    cdef uint32_t type
+    cdef uint32_t row
+    cdef uint32_t[2] sources
+    cdef uint32_t first = node_first_block(r.s)
+    if value < repair.variable.size() and repair.variable[value]:
+        return repair.variable[value]
+    type = _value_type(r, repair, value)
+    row = nir_instruction_new(r.s, nir_deref, deref_var, 1, 32, 0)
+    sources[0] = variable_new(r.s, mode_function_temp, type)
+    r.s.instructions.data[row] = sources[0]
+    r.s.instructions.mode[row] = mode_function_temp
+    r.s.instructions.type[row] = type
+    emit_after(r, first, 0, row)
+    r.s.instructions.block[row] = first
+    if repair.variable.size() <= value:
+        repair.variable.resize(2 * value + 64)
+    repair.variable[value] = row
+    sources[0] = row
+    sources[1] = value
+    row = nir_intrinsic_new(r.s, intrinsic_store_deref, 0, 0, sources)
+    intrinsic_set_index(r.s, row, index_write_mask, (1 << r.s.instructions.components[value]) - 1)
+    emit_after(r, r.s.instructions.block[value], value, row)
+    r.s.instructions.block[row] = r.s.instructions.block[value]
+    return sources[0]
+
+
+cdef uint32_t _insert(Reader r, uint32_t block, uint32_t *previous, uint32_t row) except 0 nogil:
+    emit_after(r, block, previous[0], row)
+    r.s.instructions.block[row] = block
+    previous[0] = row
+    return row
+
+
+cdef uint32_t _remade(Reader r, Repair repair, uint32_t value, uint32_t block, uint32_t *previous) except 0 nogil:
+    """Something equal to `value` that may be used in `block` behind `previous`."""
+    cdef uint32_t row
+    cdef uint32_t source
+    cdef uint32_t i
+    cdef uint32_t deref
+    if dominates(repair.dominance, r.s.instructions.block[value], block):
+        return value
+    if r.s.instructions.kind[value] == nir_deref and r.s.instructions.opcode[value] != deref_var:
+        row = nir_instruction_new(r.s, nir_deref, r.s.instructions.opcode[value], r.s.instructions.components[value],
+                                  r.s.instructions.bit_size[value], r.s.instructions.source_count[value])
+        r.s.instructions.data[row] = r.s.instructions.data[value]
+        r.s.instructions.type[row] = r.s.instructions.type[value]
+        r.s.instructions.mode[row] = r.s.instructions.mode[value]
+        for i in range(r.s.instructions.source_count[value]):
+            source = _remade(r, repair, source_value(r.s, value, i), block, previous)
+            source_set(r.s, row, i, source)
+        return _insert(r, block, previous, row)
+    deref = _variable_of(r, repair, value)
+    row = nir_intrinsic_new(r.s, intrinsic_load_deref, r.s.instructions.components[value],
+                            r.s.instructions.bit_size[value], &deref)
+    return _insert(r, block, previous, row)
+
+
+cdef int _repair_block(Reader r, Repair repair, uint32_t block) except -1 nogil:
+    cdef uint32_t previous = 0
+    cdef uint32_t row = r.block_head[block]
+    cdef uint32_t source
+    cdef uint32_t other
+    cdef uint32_t i
+    cdef uint32_t node = r.s.nodes.next[block]
+    while row:
+        for i in range(r.s.instructions.source_count[row]):
+            source = source_value(r.s, row, i)
+            if r.s.instructions.block[source] != block and not dominates(
+                    repair.dominance, r.s.instructions.block[source], block):
+                other = _remade(r, repair, source, block, &previous)
+                source_set(r.s, row, i, other)
+        previous = row
+        row = r.next_instruction[row]
+    if node and r.s.nodes.kind[node] == node_if:
+        source = r.s.nodes.condition[node]
+        if not dominates(repair.dominance, r.s.instructions.block[source], block):
+            other = _remade(r, repair, source, block, &previous)
+            r.s.nodes.condition[node] = other
+    return 0
+
+
+cdef int _write_orders(Reader r) except -1 nogil:
+    cdef uint32_t node = node_first_block(r.s)
+    cdef uint32_t row
+    cdef uint32_t count
+    cdef uint32_t first
+    while node:
+        count = 0
+        row = r.block_head[node]
+        while row:
+            count += 1
+            row = r.next_instruction[row]
+        first = table_append_many(&r.s.order.table, count)
+        r.s.nodes.order_first[node] = first
+        r.s.nodes.order_count[node] = count
+        row = r.block_head[node]
+        while row:
+            r.s.order.instruction[first] = row
+            first += 1
+            row = r.next_instruction[row]
+        node = block_walk_next(r.s, node)
+    return 0
+
+
+cdef int finish(Reader r) except -1:
+    cdef Repair repair = Repair()
+    cdef uint32_t i
+    repair.dominance = Dominance()
+    with nogil:
+        _prepare(r, repair.dominance)
+        dominance_compute(repair.dominance, r.s)
+        for i in range(<uint32_t>repair.dominance.blocks.size()):
+            _repair_block(r, repair, repair.dominance.blocks[i])
+        _write_orders(r)
+        nodes_index(r.s)
+    return 0

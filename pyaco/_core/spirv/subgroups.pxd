@@ -1,0 +1,7 @@
+"""Group operations."""
+from libc.stdint cimport uint32_t
+
+from pyaco._core.spirv.module cimport Reader
+
+# Reads one instruction; returns 0 when it is none of this file's.
+cdef int subgroup_instruction(Reader r, uint32_t word, uint32_t end, uint32_t opcode) except -1 nogil

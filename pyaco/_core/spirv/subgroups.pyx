@@ -1,0 +1,255 @@
+"""Group operations (the SPIR-V specification, sections 3.42.21 and 3.42.24, SPV_KHR_shader_ballot, SPV_KHR_subgroup_vote).
+
+Values of several components are handled a component at a time, so that what follows sees scalars.
+"""
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+
+from nir_opcodes cimport *
+from spirv_tables cimport *
+from pyaco._core.ir.shader cimport *
+from pyaco._core.spirv.alu cimport require_vector_type, set_checked
+from pyaco._core.spirv.memory cimport scope_of
+from pyaco._core.spirv.module cimport *
+from pyaco._core.spirv.types cimport *
+from pyaco._core.spirv.values cimport *
+
+
+cdef int _require_subgroup(Reader r, uint32_t id) except -1 nogil:
+    if scope_of(r, id) != nir_scope_subgroup:
+        unsupported(r, r.word, "group operations of a scope other than Subgroup")
+    return 0
+
+
+cdef uint32_t _scalar_bool(Reader r, uint32_t id) except 0 nogil:
+    cdef uint32_t value = ssa(r, id)
+    if bits_of(r, value) != 1 or components_of(r, value) != 1:
+        fail(r, r.word, "an operand that is not boolean")
+    return value
+
+
+cdef uint32_t _index_operand(Reader r, uint32_t id) except 0 nogil:
+    cdef uint32_t value = ssa(r, id)
+    if bits_of(r, value) < 8 or components_of(r, value) != 1:
+        fail(r, r.word, "an index that is no integer")
+    return resize_integer(r, value, 32, False)
+
+
+cdef uint32_t _mask_operand(Reader r, uint32_t id) except 0 nogil:
+    cdef uint32_t value = ssa(r, id)
+    if bits_of(r, value) != 32 or components_of(r, value) != 4:
+        fail(r, r.word, "a ballot that is no vector of four 32-bit integers")
+    return value
+
+
+cdef uint32_t _each_component(Reader r, int opcode, uint32_t value, uint32_t index) except 0 nogil:
+    """The intrinsic on every component; `index` 0: it has one source."""
+    cdef uint32_t[16] parts
+    cdef uint32_t[2] sources
+    cdef uint32_t i
+    sources[1] = index
+    for i in range(components_of(r, value)):
+        sources[0] = component(r, value, i)
+        parts[i] = intrinsic(r, opcode, 1, bits_of(r, value), sources)
+    return vector_of(r, parts, components_of(r, value))
+
+
+cdef int _vote(Reader r, uint32_t word, uint32_t opcode, uint32_t id) except -1 nogil:
+    cdef uint32_t value
+    cdef uint32_t all_equal = 0
+    cdef uint32_t part
+    cdef uint32_t i
+    cdef int vote = intrinsic_vote_ieq
+    if opcode == OpGroupNonUniformAllEqual or opcode == OpSubgroupAllEqualKHR:
+        value = ssa(r, id)
+        if r.s.types.base[value_type(r, id)] == type_float:
+            vote = intrinsic_vote_feq
+        for i in range(components_of(r, value)):
+            part = component(r, value, i)
+            part = intrinsic(r, vote, 1, 1, &part)
+            all_equal = alu2(r, alu_iand, all_equal, part) if i else part
+        return set_checked(r, word, all_equal)
+    value = _scalar_bool(r, id)
+    if opcode == OpGroupNonUniformAll or opcode == OpSubgroupAllKHR or opcode == OpGroupAll:
+        return set_checked(r, word, intrinsic(r, intrinsic_vote_all, 1, 1, &value))
+    return set_checked(r, word, intrinsic(r, intrinsic_vote_any, 1, 1, &value))
+
+
+cdef int _ballot(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
+    cdef uint32_t[2] sources
+    cdef int kind
+    if opcode == OpGroupNonUniformBallot or opcode == OpSubgroupBallotKHR:
+        sources[0] = _scalar_bool(r, r.words[word + (4 if opcode == OpGroupNonUniformBallot else 3)])
+        return set_checked(r, word, intrinsic(r, intrinsic_ballot, 4, 32, sources))
+    if opcode == OpGroupNonUniformBallotBitCount:
+        sources[0] = _mask_operand(r, r.words[word + 5])
+        if r.words[word + 4] == GroupOperation_Reduce:
+            kind = intrinsic_ballot_bit_count_reduce
+        elif r.words[word + 4] == GroupOperation_InclusiveScan:
+            kind = intrinsic_ballot_bit_count_inclusive
+        elif r.words[word + 4] == GroupOperation_ExclusiveScan:
+            kind = intrinsic_ballot_bit_count_exclusive
+        else:
+            return unsupported(r, word, "this group operation on a ballot")
+        return set_checked(r, word, intrinsic(r, kind, 1, 32, sources))
+    sources[0] = _mask_operand(r, r.words[word + 4])
+    if opcode == OpGroupNonUniformInverseBallot:
+        return set_checked(r, word, intrinsic(r, intrinsic_inverse_ballot, 1, 1, sources))
+    if opcode == OpGroupNonUniformBallotBitExtract:
+        sources[1] = _index_operand(r, r.words[word + 5])
+        return set_checked(r, word, intrinsic(r, intrinsic_ballot_bitfield_extract, 1, 1, sources))
+    if opcode == OpGroupNonUniformBallotFindLSB:
+        return set_checked(r, word, intrinsic(r, intrinsic_ballot_find_lsb, 1, 32, sources))
+    return set_checked(r, word, intrinsic(r, intrinsic_ballot_find_msb, 1, 32, sources))
+
+
+cdef int _exchange(Reader r, uint32_t word, uint32_t end, uint32_t opcode) except -1 nogil:
+    """Values of other lanes."""
+    cdef uint32_t value
+    cdef uint32_t index = 0
+    cdef uint64_t direction
+    cdef int kind
+    if opcode == OpSubgroupReadInvocationKHR or opcode == OpSubgroupFirstInvocationKHR:
+        value = ssa(r, r.words[word + 3])
+        if opcode == OpSubgroupReadInvocationKHR:
+            index = _index_operand(r, r.words[word + 4])
+            return set_checked(r, word, _each_component(r, intrinsic_read_invocation, value, index))
+        return set_checked(r, word, _each_component(r, intrinsic_read_first_invocation, value, 0))
+    value = ssa(r, r.words[word + 4])
+    if opcode == OpGroupNonUniformBroadcastFirst:
+        return set_checked(r, word, _each_component(r, intrinsic_read_first_invocation, value, 0))
+    if opcode == OpGroupNonUniformQuadSwap:
+        direction = integer_constant(r, r.words[word + 5])
+        if direction > 2:
+            fail(r, word, "a quad direction that is not 0, 1 or 2")
+        kind = intrinsic_quad_swap_horizontal
+        if direction == 1:
+            kind = intrinsic_quad_swap_vertical
+        elif direction == 2:
+            kind = intrinsic_quad_swap_diagonal
+        return set_checked(r, word, _each_component(r, kind, value, 0))
+    index = _index_operand(r, r.words[word + 5])
+    if opcode == OpGroupNonUniformBroadcast or opcode == OpGroupBroadcast:
+        kind = intrinsic_read_invocation
+    elif opcode == OpGroupNonUniformShuffle:
+        kind = intrinsic_shuffle
+    elif opcode == OpGroupNonUniformShuffleXor:
+        kind = intrinsic_shuffle_xor
+    elif opcode == OpGroupNonUniformShuffleUp:
+        kind = intrinsic_shuffle_up
+    elif opcode == OpGroupNonUniformShuffleDown:
+        kind = intrinsic_shuffle_down
+    elif opcode == OpGroupNonUniformQuadBroadcast:
+        kind = intrinsic_quad_broadcast
+    else:
+        return _rotate(r, word, end, value, index)
+    return set_checked(r, word, _each_component(r, kind, value, index))
+
+
+cdef uint32_t _cluster_size(Reader r, uint32_t id) except? 0xffffffffU nogil:
+    cdef uint64_t size = integer_constant(r, id)
+    if size == 0 or size > 128 or size & (size - 1):
+        fail(r, r.word, "a cluster size that is no power of two")
+    return <uint32_t>size
+
+
+cdef int _rotate(Reader r, uint32_t word, uint32_t end, uint32_t value, uint32_t delta) except -1 nogil:
+    cdef uint32_t cluster = _cluster_size(r, r.words[word + 6]) if end - word > 6 else 0
+    cdef uint32_t[16] parts
+    cdef uint32_t[2] sources
+    cdef uint32_t i
+    sources[1] = delta
+    for i in range(components_of(r, value)):
+        sources[0] = component(r, value, i)
+        parts[i] = intrinsic(r, intrinsic_rotate, 1, bits_of(r, value), sources)
+        intrinsic_set_index(r.s, parts[i], index_execution_scope, nir_scope_subgroup)
+        intrinsic_set_index(r.s, parts[i], index_cluster_size, cluster)
+    return set_checked(r, word, vector_of(r, parts, components_of(r, value)))
+
+
+cdef int _reduction_op(uint32_t opcode) noexcept nogil:
+    if opcode == OpGroupNonUniformIAdd or opcode == OpGroupIAdd or opcode == OpGroupIAddNonUniformAMD:
+        return alu_iadd
+    if opcode == OpGroupNonUniformFAdd or opcode == OpGroupFAdd or opcode == OpGroupFAddNonUniformAMD:
+        return alu_fadd
+    if opcode == OpGroupNonUniformIMul:
+        return alu_imul
+    if opcode == OpGroupNonUniformFMul:
+        return alu_fmul
+    if opcode == OpGroupNonUniformSMin or opcode == OpGroupSMin or opcode == OpGroupSMinNonUniformAMD:
+        return alu_imin
+    if opcode == OpGroupNonUniformUMin or opcode == OpGroupUMin or opcode == OpGroupUMinNonUniformAMD:
+        return alu_umin
+    if opcode == OpGroupNonUniformFMin or opcode == OpGroupFMin or opcode == OpGroupFMinNonUniformAMD:
+        return alu_fmin
+    if opcode == OpGroupNonUniformSMax or opcode == OpGroupSMax or opcode == OpGroupSMaxNonUniformAMD:
+        return alu_imax
+    if opcode == OpGroupNonUniformUMax or opcode == OpGroupUMax or opcode == OpGroupUMaxNonUniformAMD:
+        return alu_umax
+    if opcode == OpGroupNonUniformFMax or opcode == OpGroupFMax or opcode == OpGroupFMaxNonUniformAMD:
+        return alu_fmax
+    if opcode == OpGroupNonUniformBitwiseAnd or opcode == OpGroupNonUniformLogicalAnd:
+        return alu_iand
+    if opcode == OpGroupNonUniformBitwiseOr or opcode == OpGroupNonUniformLogicalOr:
+        return alu_ior
+    if opcode == OpGroupNonUniformBitwiseXor or opcode == OpGroupNonUniformLogicalXor:
+        return alu_ixor
+    return -1
+
+
+cdef int _reduction(Reader r, uint32_t word, uint32_t end, int op) except -1 nogil:
+    cdef uint32_t operation = r.words[word + 4]
+    cdef uint32_t value = ssa(r, r.words[word + 5])
+    cdef uint32_t cluster = 0
+    cdef uint32_t[16] parts
+    cdef uint32_t i
+    cdef int kind = intrinsic_reduce
+    cdef bint is_float = op == alu_fadd or op == alu_fmul or op == alu_fmin or op == alu_fmax
+    if (r.s.types.base[require_vector_type(r, r.words[word + 1])] == type_float) != is_float:
+        fail(r, word, "an operation on another kind of number")
+    if bits_of(r, value) == 1 and op != alu_iand and op != alu_ior and op != alu_ixor:
+        fail(r, word, "arithmetic on booleans")
+    if operation == GroupOperation_InclusiveScan:
+        kind = intrinsic_inclusive_scan
+    elif operation == GroupOperation_ExclusiveScan:
+        kind = intrinsic_exclusive_scan
+    elif operation == GroupOperation_ClusteredReduce:
+        if end - word < 7:
+            fail(r, word, "a clustered reduction without its size")
+        cluster = _cluster_size(r, r.words[word + 6])
+    elif operation != GroupOperation_Reduce:
+        unsupported(r, word, "partitioned group operations")
+    for i in range(components_of(r, value)):
+        parts[i] = component(r, value, i)
+        parts[i] = intrinsic(r, kind, 1, bits_of(r, value), &parts[i])
+        intrinsic_set_index(r.s, parts[i], index_reduction_op, op)
+        intrinsic_set_index(r.s, parts[i], index_cluster_size, cluster)
+    return set_checked(r, word, vector_of(r, parts, components_of(r, value)))
+
+
+cdef int subgroup_instruction(Reader r, uint32_t word, uint32_t end, uint32_t opcode) except -1 nogil:
+    cdef uint32_t[1] none
+    cdef int op
+    if OpSubgroupBallotKHR <= opcode <= OpSubgroupAllEqualKHR or opcode == OpSubgroupReadInvocationKHR:
+        if opcode == OpSubgroupBallotKHR:
+            _ballot(r, word, opcode)
+        elif opcode == OpSubgroupFirstInvocationKHR or opcode == OpSubgroupReadInvocationKHR:
+            _exchange(r, word, end, opcode)
+        else:
+            _vote(r, word, opcode, r.words[word + 3])
+        return 1
+    op = _reduction_op(opcode)
+    if op < 0 and not (OpGroupNonUniformElect <= opcode <= OpGroupNonUniformQuadSwap
+                       or OpGroupAll <= opcode <= OpGroupBroadcast or opcode == OpGroupNonUniformRotateKHR):
+        return 0
+    _require_subgroup(r, r.words[word + 3])
+    if op >= 0:
+        _reduction(r, word, end, op)
+    elif opcode == OpGroupNonUniformElect:
+        set_checked(r, word, intrinsic(r, intrinsic_elect, 1, 1, none))
+    elif opcode <= OpGroupNonUniformAllEqual and (opcode >= OpGroupNonUniformAll or opcode <= OpGroupAny):
+        _vote(r, word, opcode, r.words[word + 4])
+    elif OpGroupNonUniformBallot <= opcode <= OpGroupNonUniformBallotFindMSB:
+        _ballot(r, word, opcode)
+    else:
+        _exchange(r, word, end, opcode)
+    return 1

@@ -1,0 +1,790 @@
+"""Types, constants and specialization of a SPIR-V module (the SPIR-V specification, sections 3.42.6, 3.42.7 and 2.9).
+
+A type id is a row of the shader's Types; matrices take a row of their own for each memory layout that struct members ask
+for. A constant id is a row of ``Reader.constants``; specialization constants are rows like others once their value is
+known, and OpSpecConstantOp is evaluated here.
+"""
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+from spirv_tables cimport *
+from pyaco._core.common.table cimport table_append_many
+from pyaco._core.ir.shader cimport *
+from pyaco._core.spirv.module cimport *
+
+from pyaco.errors import InputError
+
+cdef enum:
+    endless = 0x7fffffff
+    maximum_components = 16
+
+
+# ----------------------------------------------------------------------------------------------------------------- types
+cdef uint32_t add_type(Reader r, int base, int bit_size, int components) except 0xffffffffU nogil:
+    cdef uint32_t row = type_new(r.s, base, bit_size, components)
+    cdef TypeFacts facts
+    memset(&facts, 0, sizeof(facts))
+    facts.leaves = 1
+    facts.depth = 1
+    while r.types.size() <= row:
+        r.types.push_back(facts)
+    return row
+
+
+cdef uint32_t add_array_type(Reader r, uint32_t element, uint32_t length) except 0xffffffffU nogil:
+    cdef uint32_t row = add_type(r, type_array, 0, 0)
+    cdef uint64_t leaves = endless if length == 0 else r.types[element].leaves * length
+    r.s.types.element[row] = element
+    r.s.types.length[row] = length
+    r.types[row].leaves = leaves if leaves < endless else endless
+    r.types[row].depth = r.types[element].depth + 1
+    if r.types[row].depth > maximum_type_depth:
+        fail(r, r.word, "types nest deeper than %u levels", maximum_type_depth)
+    return row
+
+
+cdef uint32_t _opaque(Reader r) except 0xffffffffU nogil:
+    cdef uint32_t row = add_type(r, type_opaque, 0, 0)
+    r.types[row].leaves = endless
+    return row
+
+
+cdef uint32_t _scalar(Reader r, uint32_t word, uint32_t opcode) except 0xffffffffU nogil:
+    cdef uint32_t width = r.words[word + 2] if opcode != OpTypeBool else 1
+    if opcode == OpTypeBool:
+        return add_type(r, type_bool, 1, 1)
+    if width != 16 and width != 32 and width != 64 and not (width == 8 and opcode == OpTypeInt):
+        fail(r, word, "a scalar type of %u bits", width)
+    if opcode == OpTypeFloat:
+        return add_type(r, type_float, width, 1)
+    if r.words[word + 3] > 1:
+        fail(r, word, "signedness %u", r.words[word + 3])
+    return add_type(r, type_int if r.words[word + 3] else type_uint, width, 1)
+
+
+cdef uint32_t _vector(Reader r, uint32_t word) except 0xffffffffU nogil:
+    cdef uint32_t scalar = type_row(r, r.words[word + 2])
+    cdef uint32_t count = r.words[word + 3]
+    cdef uint32_t row
+    if not is_vector_or_scalar(r, scalar) or r.s.types.components[scalar] != 1:
+        fail(r, word, "a vector of something that is no scalar")
+    if count != 2 and count != 3 and count != 4 and count != 8 and count != 16:
+        fail(r, word, "a vector of %u components", count)
+    row = add_type(r, r.s.types.base[scalar], r.s.types.bit_size[scalar], count)
+    r.s.types.element[row] = scalar
+    return row
+
+
+cdef uint32_t _matrix(Reader r, uint32_t word) except 0xffffffffU nogil:
+    cdef uint32_t column = type_row(r, r.words[word + 2])
+    cdef uint32_t count = r.words[word + 3]
+    cdef uint32_t row
+    if (r.s.types.base[column] != type_float or r.s.types.components[column] < 2
+            or r.s.types.components[column] > 4):
+        fail(r, word, "matrix columns that are no float vectors")
+    if count < 2 or count > 4:
+        fail(r, word, "a matrix of %u columns", count)
+    row = add_type(r, type_matrix, r.s.types.bit_size[column], 0)
+    r.s.types.element[row] = column
+    r.s.types.length[row] = count
+    r.types[row].leaves = count
+    r.types[row].depth = 2
+    return row
+
+
+cdef uint32_t _array(Reader r, uint32_t word, uint32_t opcode) except 0xffffffffU nogil:
+    cdef uint32_t element = type_row(r, r.words[word + 2])
+    cdef uint64_t length = 0
+    cdef uint32_t row
+    cdef uint32_t stride
+    if r.s.types.base[element] == type_void:
+        fail(r, word, "an array of void")
+    if opcode == OpTypeArray:
+        length = integer_constant(r, r.words[word + 3])
+        if length == 0 or length >= 0x7fffffff:
+            fail(r, word, "an array length that is not in 1 to 2**31 - 2")
+    row = add_array_type(r, element, <uint32_t>length)
+    stride = decoration_of(r, r.words[word + 1], no_member, Decoration_ArrayStride)
+    if stride:
+        r.s.types.stride[row] = r.words[stride]
+    return row
+
+
+cdef uint32_t _with_matrix_layout(Reader r, uint32_t type, uint32_t stride, bint row_major) except 0xffffffffU nogil:
+    """A copy of a matrix type, or of an array of matrices, that has the layout of a struct member."""
+    cdef uint32_t row
+    cdef uint32_t inner
+    cdef TypeFacts facts
+    if r.s.types.base[type] == type_array:
+        inner = _with_matrix_layout(r, r.s.types.element[type], stride, row_major)
+        if inner == r.s.types.element[type]:
+            return type
+        row = add_array_type(r, inner, r.s.types.length[type])
+        r.s.types.stride[row] = r.s.types.stride[type]
+        return row
+    if r.s.types.base[type] != type_matrix:
+        return type
+    inner = r.s.types.element[type]
+    if row_major:
+        row = add_type(r, type_float, r.s.types.bit_size[inner], r.s.types.components[inner])
+        r.s.types.element[row] = r.s.types.element[inner]
+        r.s.types.stride[row] = stride         # components of a column lie a row apart
+        inner = row
+    row = add_type(r, type_matrix, r.s.types.bit_size[type], 0)
+    r.s.types.element[row] = inner
+    r.s.types.length[row] = r.s.types.length[type]
+    r.s.types.stride[row] = stride
+    r.s.types.row_major[row] = row_major
+    facts = r.types[type]
+    r.types[row] = facts
+    return row
+
+
+cdef int _member_decorations(Reader r, uint32_t id, uint32_t first, uint32_t count) except -1 nogil:
+    """Walk the decorations of a struct once: offsets, access, matrix layouts."""
+    cdef vector[uint32_t] matrix_stride
+    cdef vector[uint8_t] row_major
+    cdef uint32_t row = r.decorations[id]
+    cdef uint32_t member
+    cdef uint32_t word
+    cdef Decoration decoration
+    matrix_stride.resize(count)
+    row_major.resize(count)
+    while row:
+        decoration = r.decoration_rows[row - 1]
+        row = decoration.next
+        member = decoration.member
+        if member >= count:
+            if member != no_member and decoration.group == 0:
+                fail(r, r.word, "a decoration of member %u, which the struct does not have", member)
+            continue
+        if decoration.group:
+            word = decoration_of(r, decoration.group, no_member, Decoration_Offset)
+            if word:
+                r.s.members.offset[first + member] = r.words[word]
+            continue
+        word = decoration.word
+        if r.words[word] == Decoration_Offset:
+            r.s.members.offset[first + member] = r.words[word + 1]
+        elif r.words[word] == Decoration_MatrixStride:
+            matrix_stride[member] = r.words[word + 1]
+        elif r.words[word] == Decoration_RowMajor:
+            row_major[member] = 1
+        elif r.words[word] == Decoration_NonWritable:
+            r.s.members.access[first + member] |= access_non_writeable
+        elif r.words[word] == Decoration_NonReadable:
+            r.s.members.access[first + member] |= access_non_readable
+        elif r.words[word] == Decoration_Coherent:
+            r.s.members.access[first + member] |= access_coherent
+        elif r.words[word] == Decoration_Volatile:
+            r.s.members.access[first + member] |= access_volatile
+        elif r.words[word] == Decoration_Restrict:
+            r.s.members.access[first + member] |= access_restrict
+    for member in range(count):
+        if matrix_stride[member]:
+            word = _with_matrix_layout(r, r.s.members.type[first + member], matrix_stride[member], row_major[member])
+            r.s.members.type[first + member] = word
+    return 0
+
+
+cdef uint32_t _struct(Reader r, uint32_t word, uint32_t end) except 0xffffffffU nogil:
+    cdef uint32_t id = r.words[word + 1]
+    cdef uint32_t count = end - word - 2
+    cdef uint32_t row = add_type(r, type_struct, 0, 0)
+    cdef uint32_t first = table_append_many(&r.s.members.table, count)
+    cdef uint64_t leaves = 0
+    cdef uint32_t depth = 0
+    cdef uint32_t member
+    cdef uint32_t i
+    for i in range(count):
+        member = type_row(r, r.words[word + 2 + i])
+        if r.s.types.base[member] == type_void:
+            fail(r, word, "a member of type void")
+        r.s.members.type[first + i] = member
+        r.s.members.offset[first + i] = 0xffffffffU
+        leaves += r.types[member].leaves
+        if r.types[member].depth > depth:
+            depth = r.types[member].depth
+    r.s.types.member_first[row] = first
+    r.s.types.member_count[row] = count
+    r.types[row].leaves = leaves if leaves < endless else endless
+    r.types[row].depth = depth + 1
+    if depth + 1 > maximum_type_depth:
+        fail(r, word, "types nest deeper than %u levels", maximum_type_depth)
+    if decoration_of(r, id, no_member, Decoration_Block):
+        r.types[row].is_block = 1
+    elif decoration_of(r, id, no_member, Decoration_BufferBlock):
+        r.types[row].is_block = 2
+    _member_decorations(r, id, first, count)
+    return row
+
+
+cdef uint32_t _pointer(Reader r, uint32_t word) except 0xffffffffU nogil:
+    cdef uint32_t id = r.words[word + 1]
+    cdef uint32_t storage = r.words[word + 2]
+    cdef uint32_t pointee = type_row(r, r.words[word + 3])
+    cdef uint32_t row
+    if r.kind[id] == kind_type:                # announced by OpTypeForwardPointer
+        row = r.payload[id]
+        if r.types[row].storage_class != storage:
+            fail(r, word, "the forward declaration has another storage class")
+    else:
+        row = add_type(r, type_pointer, 64, 1)
+    r.types[row].storage_class = storage
+    r.s.types.element[row] = pointee
+    return row
+
+
+cdef int _type(Reader r, uint32_t word, uint32_t end) except -1 nogil:
+    cdef uint32_t opcode = opcode_at(r, word)
+    cdef uint32_t id = r.words[word + 1]
+    cdef uint32_t row
+    if opcode == OpTypeVoid:
+        row = add_type(r, type_void, 0, 0)
+    elif opcode == OpTypeBool or opcode == OpTypeInt or opcode == OpTypeFloat:
+        row = _scalar(r, word, opcode)
+    elif opcode == OpTypeVector:
+        row = _vector(r, word)
+    elif opcode == OpTypeMatrix:
+        row = _matrix(r, word)
+    elif opcode == OpTypeArray or opcode == OpTypeRuntimeArray:
+        row = _array(r, word, opcode)
+    elif opcode == OpTypeStruct:
+        row = _struct(r, word, end)
+    elif opcode == OpTypePointer:
+        row = _pointer(r, word)
+    elif opcode == OpTypeForwardPointer:
+        if r.kind[id] != kind_none:
+            fail(r, word, "id %u is not a forward pointer", id)
+        row = add_type(r, type_pointer, 64, 1)
+        r.types[row].storage_class = r.words[word + 2]
+    else:
+        row = _opaque(r)
+    r.kind[id] = kind_type
+    r.payload[id] = row
+    r.types[row].id = id
+    return 0
+
+
+cdef bint is_vector_or_scalar(Reader r, uint32_t type) noexcept nogil:
+    return type_int <= r.s.types.base[type] <= type_bool
+
+
+cdef bint is_composite(Reader r, uint32_t type) noexcept nogil:
+    cdef uint8_t base = r.s.types.base[type]
+    return base == type_struct or base == type_array or base == type_matrix
+
+
+cdef uint32_t scalar_type(Reader r, uint32_t vector) except 0xffffffffU nogil:
+    if r.s.types.components[vector] <= 1:
+        return vector
+    return r.s.types.element[vector]
+
+
+cdef uint32_t element_count(Reader r, uint32_t type) noexcept nogil:
+    cdef uint8_t base = r.s.types.base[type]
+    if base == type_struct:
+        return r.s.types.member_count[type]
+    if base == type_array or base == type_matrix:
+        return r.s.types.length[type]
+    return r.s.types.components[type] if type_int <= base <= type_bool and r.s.types.components[type] > 1 else 0
+
+
+cdef uint32_t element_type(Reader r, uint32_t type, uint32_t index) except 0xffffffffU nogil:
+    cdef uint8_t base = r.s.types.base[type]
+    if base == type_struct:
+        if index >= r.s.types.member_count[type]:
+            fail(r, r.word, "member %u does not exist", index)
+        return r.s.members.type[r.s.types.member_first[type] + index]
+    if base == type_array or base == type_matrix:
+        return r.s.types.element[type]
+    if type_int <= base <= type_bool and r.s.types.components[type] > 1:
+        return r.s.types.element[type]
+    fail(r, r.word, "an index into something that has no elements")
+    return 0xffffffffU
+
+
+cdef bint same_shape(Reader r, uint32_t a, uint32_t b) noexcept nogil:
+    cdef uint32_t i
+    if a == b:
+        return True
+    if r.types[a].leaves > maximum_leaves:      # keeps the comparison near-linear; such values cannot be made anyway
+        return False
+    if (r.s.types.base[a] != r.s.types.base[b] or r.s.types.bit_size[a] != r.s.types.bit_size[b]
+            or r.s.types.components[a] != r.s.types.components[b] or r.types[a].leaves != r.types[b].leaves
+            or r.types[a].depth != r.types[b].depth):
+        if not (is_vector_or_scalar(r, a) and is_vector_or_scalar(r, b)):
+            return False
+        # int and uint hold the same bits
+        return (r.s.types.bit_size[a] == r.s.types.bit_size[b] and r.s.types.components[a] == r.s.types.components[b]
+                and r.s.types.base[a] <= type_uint and r.s.types.base[b] <= type_uint)
+    if r.s.types.base[a] == type_array or r.s.types.base[a] == type_matrix:
+        return r.s.types.length[a] == r.s.types.length[b] and same_shape(r, r.s.types.element[a], r.s.types.element[b])
+    if r.s.types.base[a] == type_struct:
+        if r.s.types.member_count[a] != r.s.types.member_count[b]:
+            return False
+        for i in range(r.s.types.member_count[a]):
+            if not same_shape(r, r.s.members.type[r.s.types.member_first[a] + i],
+                              r.s.members.type[r.s.types.member_first[b] + i]):
+                return False
+    return True
+
+
+cdef int check_value_type(Reader r, uint32_t type) except -1 nogil:
+    if r.s.types.base[type] == type_void:
+        fail(r, r.word, "a value of type void")
+    if r.s.types.base[type] == type_opaque:
+        _opaque_used(r, type)
+    if r.types[type].leaves > maximum_leaves:
+        unsupported(r, r.word, "a runtime array, an opaque type or more than 65536 elements as one value")
+    return 0
+
+
+cdef int _opaque_used(Reader r, uint32_t type) except -1 nogil:
+    cdef uint32_t word = r.offset[r.types[type].id] if r.types[type].id else 0
+    if word:
+        unsupported(r, r.word, "values of type ", spirv_names[opcode_at(r, word)])
+    return unsupported(r, r.word, "values of an opaque type")
+
+
+# ------------------------------------------------------------------------------------------------------------- constants
+cdef uint32_t _add_constant(Reader r, uint32_t type, int kind, uint64_t bits) except 0xffffffffU nogil:
+    cdef ConstantRow row
+    memset(&row, 0, sizeof(row))
+    row.type = type
+    row.kind = kind
+    row.bits = bits
+    r.constants.push_back(row)
+    return <uint32_t>(r.constants.size() - 1)
+
+
+cdef uint64_t _mask(uint64_t bits, uint32_t width) noexcept nogil:
+    return bits if width >= 64 else bits & ((<uint64_t>1 << width) - 1)
+
+
+cdef int64_t _signed(uint64_t bits, uint32_t width) noexcept nogil:
+    if width == 64:
+        return <int64_t>bits
+    return <int64_t>(bits << (64 - width)) >> (64 - width)
+
+
+cdef uint32_t constant_child(Reader r, uint32_t constant, uint32_t index) except 0xffffffffU nogil:
+    cdef uint32_t kind = r.constants[constant].kind
+    cdef uint32_t type = element_type(r, r.constants[constant].type, index)
+    if index >= element_count(r, r.constants[constant].type):
+        fail(r, r.word, "element %u of a constant does not exist", index)
+    if kind == constant_composite:
+        return r.constant_children[r.constants[constant].first + index]
+    return _add_constant(r, type, kind, 0)
+
+
+cdef uint64_t constant_component(Reader r, uint32_t constant, uint32_t index) noexcept nogil:
+    if r.constants[constant].kind == constant_composite:
+        return r.constants[r.constant_children[r.constants[constant].first + index]].bits
+    return r.constants[constant].bits
+
+
+cdef uint64_t integer_constant(Reader r, uint32_t id) except? 0xfffffffffffffffeULL nogil:
+    cdef uint32_t row
+    if r.kind[id] != kind_constant:
+        fail(r, r.word, "id %u is not a constant", id)
+    row = r.payload[id]
+    if r.s.types.base[r.constants[row].type] > type_uint or r.s.types.components[r.constants[row].type] != 1:
+        fail(r, r.word, "id %u is not an integer constant", id)
+    return r.constants[row].bits
+
+
+cdef uint64_t _specialized(Reader r, uint32_t id, uint32_t type, uint64_t bits) except? 0xfffffffffffffffeULL nogil:
+    """The value that the user gave for the specialization constant `id`, or `bits`."""
+    cdef uint32_t word = decoration_of(r, id, no_member, Decoration_SpecId)
+    r.spec_constants.push_back(id)
+    if word == 0:
+        return bits
+    with gil:
+        number = r.words[word]
+        if r.specialization is None or number not in r.specialization:
+            return bits
+        r.specialization_used.add(number)
+        return _bits_of(r, number, r.specialization[number], type)
+
+
+cdef uint64_t _bits_of(Reader r, object number, object value, uint32_t type) except? 0xfffffffffffffffeULL:
+    import struct
+    cdef uint32_t width = r.s.types.bit_size[type]
+    if r.s.types.base[type] == type_float:
+        letters = {16: "e", 32: "f", 64: "d"}[width]
+        try:
+            return int.from_bytes(struct.pack("<" + letters, float(value)), "little")
+        except (OverflowError, ValueError, TypeError) as error:
+            raise InputError(f"specialization constant {number}: {value!r} is no {width}-bit float") from error
+    if r.s.types.base[type] == type_bool:
+        return 1 if value else 0
+    if isinstance(value, float) and not value.is_integer():
+        raise InputError(f"specialization constant {number}: {value!r} is no integer")
+    integer = int(value)
+    if not -(1 << (width - 1)) <= integer < 1 << width:
+        raise InputError(f"specialization constant {number}: {value!r} does not fit {width} bits")
+    return integer & ((1 << width) - 1)
+
+
+cdef uint32_t _literal(Reader r, uint32_t word, uint32_t end, uint32_t type) except 0xffffffffU nogil:
+    cdef uint32_t width = r.s.types.bit_size[type]
+    cdef uint64_t bits
+    if r.s.types.base[type] > type_float or r.s.types.base[type] == type_void or r.s.types.components[type] != 1:
+        fail(r, word, "a literal of a type that is no number")
+    if end - word != <uint32_t>(5 if width == 64 else 4):
+        fail(r, word, "a literal of another width than its type")
+    bits = r.words[word + 3]
+    if width == 64:
+        bits |= <uint64_t>r.words[word + 4] << 32
+    bits = _mask(bits, width)
+    if opcode_at(r, word) == OpSpecConstant:
+        bits = _specialized(r, r.words[word + 2], type, bits)
+    return _add_constant(r, type, constant_scalar, bits)
+
+
+cdef uint32_t _composite(Reader r, uint32_t word, uint32_t end, uint32_t type) except 0xffffffffU nogil:
+    cdef uint32_t count = element_count(r, type)
+    cdef uint32_t row
+    cdef uint32_t child
+    cdef uint32_t first = <uint32_t>r.constant_children.size()
+    cdef uint32_t i
+    if (not is_composite(r, type) and count == 0) or count != end - word - 3:
+        fail(r, word, "%u constituents do not fit the type", end - word - 3)
+    for i in range(count):
+        if r.kind[r.words[word + 3 + i]] != kind_constant:
+            fail(r, word, "constituent %u is not a constant", r.words[word + 3 + i])
+        child = r.payload[r.words[word + 3 + i]]
+        if not same_shape(r, r.constants[child].type, element_type(r, type, i)):
+            fail(r, word, "constituent %u has another type", r.words[word + 3 + i])
+        r.constant_children.push_back(child)
+    row = _add_constant(r, type, constant_composite, 0)
+    r.constants[row].first = first
+    r.constants[row].count = count
+    return row
+
+
+cdef int _constant(Reader r, uint32_t word, uint32_t end) except -1 nogil:
+    cdef uint32_t opcode = opcode_at(r, word)
+    cdef uint32_t id = r.words[word + 2]
+    cdef uint32_t type = type_row(r, r.words[word + 1])
+    cdef uint32_t builtin
+    cdef uint64_t bits
+    cdef uint32_t row
+    if r.s.types.base[type] == type_void or r.s.types.base[type] == type_opaque:
+        _opaque_used(r, type)
+    if OpConstantTrue <= opcode <= OpConstantFalse or OpSpecConstantTrue <= opcode <= OpSpecConstantFalse:
+        if r.s.types.base[type] != type_bool or r.s.types.components[type] != 1:
+            fail(r, word, "a boolean constant of another type")
+        bits = opcode == OpConstantTrue or opcode == OpSpecConstantTrue
+        if opcode >= OpSpecConstantTrue:
+            bits = _specialized(r, id, type, bits)
+        row = _add_constant(r, type, constant_scalar, bits)
+    elif opcode == OpConstant or opcode == OpSpecConstant:
+        row = _literal(r, word, end, type)
+    elif opcode == OpConstantComposite or opcode == OpSpecConstantComposite:
+        row = _composite(r, word, end, type)
+    elif opcode == OpConstantNull:
+        row = _add_constant(r, type, constant_null, 0)
+    elif opcode == OpUndef:
+        row = _add_constant(r, type, constant_undef, 0)
+    else:
+        row = _spec_constant_op(r, word, end, type)
+    r.kind[id] = kind_constant
+    r.payload[id] = row
+    builtin = decoration_of(r, id, no_member, Decoration_BuiltIn)
+    if builtin and r.words[builtin] == BuiltIn_WorkgroupSize:
+        r.workgroup_constant = id
+    return 0
+
+
+# ------------------------------------------------------------------------------------------- specialization constant ops
+cdef uint64_t _convert_float(Reader r, uint64_t bits, uint32_t from_width, uint32_t to_width, bint quantize) except? \
+        0xfffffffffffffffeULL nogil:
+    with gil:
+        import numpy
+        dtype = {16: "<f2", 32: "<f4", 64: "<f8"}
+        with numpy.errstate(all="ignore"):
+            value = numpy.frombuffer(int(bits).to_bytes(8, "little"), dtype[from_width], 1)
+            if quantize:
+                half = value.astype("<f2")
+                half[abs(half) < 2.0 ** -14] *= 0
+                value = half
+            return int.from_bytes(value.astype(dtype[to_width]).tobytes(), "little")
+
+
+cdef uint64_t _divide(uint32_t opcode, uint64_t a, uint64_t b, uint32_t width) noexcept nogil:
+    """Integer division and remainders; division by zero is undefined and gives zero here."""
+    cdef int64_t x = _signed(a, width)
+    cdef int64_t y = _signed(b, width)
+    cdef int64_t rest
+    if b == 0:
+        return 0
+    if opcode == OpUDiv:
+        return a / b
+    if opcode == OpUMod:
+        return a % b
+    if y == -1:
+        return <uint64_t>0 - a if opcode == OpSDiv else 0
+    if opcode == OpSDiv:
+        return <uint64_t>(x / y)
+    rest = x % y
+    if opcode == OpSMod and rest != 0 and (rest < 0) != (y < 0):
+        rest += y
+    return <uint64_t>rest
+
+
+cdef uint64_t _compare(uint32_t opcode, uint64_t a, uint64_t b, uint32_t width) noexcept nogil:
+    cdef int64_t x = _signed(a, width)
+    cdef int64_t y = _signed(b, width)
+    if opcode == OpIEqual or opcode == OpLogicalEqual:
+        return a == b
+    if opcode == OpINotEqual or opcode == OpLogicalNotEqual:
+        return a != b
+    if opcode == OpULessThan:
+        return a < b
+    if opcode == OpSLessThan:
+        return x < y
+    if opcode == OpUGreaterThan:
+        return a > b
+    if opcode == OpSGreaterThan:
+        return x > y
+    if opcode == OpULessThanEqual:
+        return a <= b
+    if opcode == OpSLessThanEqual:
+        return x <= y
+    if opcode == OpUGreaterThanEqual:
+        return a >= b
+    return x >= y
+
+
+cdef uint64_t _evaluate(Reader r, uint32_t opcode, uint64_t a, uint64_t b, uint32_t width, uint32_t from_width) except? \
+        0xfffffffffffffffeULL nogil:
+    """One component of an OpSpecConstantOp; `from_width` is the width of the first operand."""
+    if opcode == OpSConvert:
+        return <uint64_t>_signed(a, from_width)
+    if opcode == OpUConvert or opcode == OpBitcast:
+        return a
+    if opcode == OpFConvert:
+        return _convert_float(r, a, from_width, width, False)
+    if opcode == OpQuantizeToF16:
+        return _convert_float(r, a, from_width, width, True)
+    if opcode == OpSNegate:
+        return <uint64_t>0 - a
+    if opcode == OpNot:
+        return ~a
+    if opcode == OpLogicalNot:
+        return a ^ 1
+    if opcode == OpIAdd:
+        return a + b
+    if opcode == OpISub:
+        return a - b
+    if opcode == OpIMul:
+        return a * b
+    if opcode == OpUDiv or opcode == OpUMod or opcode == OpSDiv or opcode == OpSRem or opcode == OpSMod:
+        return _divide(opcode, a, b, width)
+    if opcode == OpShiftRightLogical:
+        return a >> b if b < width else 0
+    if opcode == OpShiftRightArithmetic:
+        return <uint64_t>(_signed(a, width) >> (b if b < width else 63))
+    if opcode == OpShiftLeftLogical:
+        return a << b if b < width else 0
+    if opcode == OpBitwiseOr or opcode == OpLogicalOr:
+        return a | b
+    if opcode == OpBitwiseXor:
+        return a ^ b
+    if opcode == OpBitwiseAnd or opcode == OpLogicalAnd:
+        return a & b
+    if (OpIEqual <= opcode <= OpSLessThanEqual) or opcode == OpLogicalEqual or opcode == OpLogicalNotEqual:
+        return _compare(opcode, a, b, from_width)
+    unsupported(r, r.word, "a specialization constant operation: ", spirv_names[opcode])
+    return 0
+
+
+cdef uint32_t _operand_constant(Reader r, uint32_t place, uint32_t end) except 0xffffffffU nogil:
+    cdef uint32_t id
+    if place >= end:
+        fail(r, r.word, "too few operands")
+    id = r.words[place]
+    if id >= r.bound or r.kind[id] != kind_constant:
+        fail(r, r.word, "operand %u is not a constant", id)
+    return r.payload[id]
+
+
+cdef uint32_t _from_components(Reader r, uint32_t type, const uint64_t *bits) except 0xffffffffU nogil:
+    """A constant scalar or vector of the given components."""
+    cdef uint32_t count = r.s.types.components[type]
+    cdef uint32_t[16] children
+    cdef uint32_t row
+    cdef uint32_t i
+    if count == 1:
+        return _add_constant(r, type, constant_scalar, _mask(bits[0], r.s.types.bit_size[type]))
+    for i in range(count):
+        children[i] = _add_constant(r, r.s.types.element[type], constant_scalar,
+                                    _mask(bits[i], r.s.types.bit_size[type]))
+    row = _add_constant(r, type, constant_composite, 0)
+    r.constants[row].first = <uint32_t>r.constant_children.size()
+    r.constants[row].count = count
+    for i in range(count):
+        r.constant_children.push_back(children[i])
+    return row
+
+
+cdef uint32_t _componentwise(Reader r, uint32_t opcode, uint32_t place, uint32_t end, uint32_t type) except \
+        0xffffffffU nogil:
+    cdef uint32_t a = _operand_constant(r, place, end)
+    cdef uint32_t b = a
+    cdef uint32_t count = r.s.types.components[type]
+    cdef uint32_t from_width = r.s.types.bit_size[r.constants[a].type]
+    cdef uint64_t[16] bits
+    cdef uint32_t i
+    if end - place > 1:
+        b = _operand_constant(r, place + 1, end)
+    if (not is_vector_or_scalar(r, type) or not is_vector_or_scalar(r, r.constants[a].type)
+            or not is_vector_or_scalar(r, r.constants[b].type)
+            or r.s.types.components[r.constants[a].type] != count
+            or r.s.types.components[r.constants[b].type] != count):
+        fail(r, r.word, "operands of other shapes than the result")
+    if opcode == OpFConvert or opcode == OpQuantizeToF16:
+        if r.s.types.base[type] != type_float or r.s.types.base[r.constants[a].type] != type_float:
+            fail(r, r.word, "operands that are no floats")
+    elif r.s.types.bit_size[type] != from_width and opcode != OpSConvert and opcode != OpUConvert and \
+            r.s.types.base[type] != type_bool:
+        fail(r, r.word, "operands of another width than the result")
+    for i in range(count):
+        bits[i] = _evaluate(r, opcode, constant_component(r, a, i), constant_component(r, b, i),
+                            r.s.types.bit_size[type], from_width)
+    return _from_components(r, type, bits)
+
+
+cdef uint32_t _select(Reader r, uint32_t place, uint32_t end, uint32_t type) except 0xffffffffU nogil:
+    cdef uint32_t condition = _operand_constant(r, place, end)
+    cdef uint32_t a = _operand_constant(r, place + 1, end)
+    cdef uint32_t b = _operand_constant(r, place + 2, end)
+    cdef uint32_t condition_type = r.constants[condition].type
+    cdef uint64_t[16] bits
+    cdef uint32_t i
+    if (r.s.types.base[condition_type] != type_bool or not same_shape(r, r.constants[a].type, type)
+            or not same_shape(r, r.constants[b].type, type)):
+        fail(r, r.word, "operands of other types than the result")
+    if r.s.types.components[condition_type] == 1:
+        return a if constant_component(r, condition, 0) else b
+    if not is_vector_or_scalar(r, type) or r.s.types.components[type] != r.s.types.components[condition_type]:
+        fail(r, r.word, "operands of other shapes than the result")
+    for i in range(r.s.types.components[type]):
+        bits[i] = constant_component(r, a if constant_component(r, condition, i) else b, i)
+    return _from_components(r, type, bits)
+
+
+cdef uint32_t _shuffle(Reader r, uint32_t place, uint32_t end, uint32_t type) except 0xffffffffU nogil:
+    cdef uint32_t a = _operand_constant(r, place, end)
+    cdef uint32_t b = _operand_constant(r, place + 1, end)
+    cdef uint32_t count = r.s.types.components[r.constants[a].type]
+    cdef uint64_t[16] bits
+    cdef uint32_t i
+    cdef uint32_t index
+    if (not is_vector_or_scalar(r, type) or end - place - 2 != r.s.types.components[type]
+            or not is_vector_or_scalar(r, r.constants[a].type) or not is_vector_or_scalar(r, r.constants[b].type)
+            or r.s.types.bit_size[r.constants[a].type] != r.s.types.bit_size[type]
+            or r.s.types.bit_size[r.constants[b].type] != r.s.types.bit_size[type]):
+        fail(r, r.word, "operands of other shapes than the result")
+    for i in range(end - place - 2):
+        index = r.words[place + 2 + i]
+        bits[i] = 0
+        if index != 0xffffffffU and index >= count + r.s.types.components[r.constants[b].type]:
+            fail(r, r.word, "component %u does not exist", index)
+        if index < count:
+            bits[i] = constant_component(r, a, index)
+        elif index != 0xffffffffU:
+            bits[i] = constant_component(r, b, index - count)
+    return _from_components(r, type, bits)
+
+
+cdef uint32_t _insert(Reader r, uint32_t object_row, uint32_t into, uint32_t place, uint32_t end) except \
+        0xffffffffU nogil:
+    """A copy of the constant `into` with the element that the literals from `place` name replaced."""
+    cdef uint32_t type = r.constants[into].type
+    cdef uint32_t count
+    cdef uint32_t first
+    cdef uint32_t row
+    cdef uint32_t child
+    cdef uint32_t i
+    if place == end:
+        if not same_shape(r, r.constants[object_row].type, type):
+            fail(r, r.word, "the object has another type than the element")
+        return object_row
+    check_value_type(r, type)
+    count = element_count(r, type)
+    if r.words[place] >= count:
+        fail(r, r.word, "element %u does not exist", r.words[place])
+    row = _insert(r, object_row, constant_child(r, into, r.words[place]), place + 1, end)
+    r.scratch.clear()
+    for i in range(count):
+        child = row if i == r.words[place] else constant_child(r, into, i)
+        r.scratch.push_back(child)
+    first = <uint32_t>r.constant_children.size()
+    r.constant_children.insert(r.constant_children.end(), r.scratch.begin(), r.scratch.end())
+    row = _add_constant(r, type, constant_composite, 0)
+    r.constants[row].first = first
+    r.constants[row].count = count
+    return row
+
+
+cdef uint32_t _spec_constant_op(Reader r, uint32_t word, uint32_t end, uint32_t type) except 0xffffffffU nogil:
+    cdef uint32_t opcode = r.words[word + 3]
+    cdef uint32_t place = word + 4
+    cdef uint32_t row
+    cdef uint32_t cursor
+    if opcode >= spirv_opcode_count or spirv_names[opcode] == NULL:
+        fail(r, word, "unknown opcode %u", opcode)
+    if opcode == OpSelect:
+        row = _select(r, place, end, type)
+    elif opcode == OpVectorShuffle:
+        row = _shuffle(r, place, end, type)
+    elif opcode == OpCompositeExtract:
+        row = _operand_constant(r, place, end)
+        for cursor in range(place + 1, end):
+            row = constant_child(r, row, r.words[cursor])
+    elif opcode == OpCompositeInsert:
+        row = _operand_constant(r, place + 1, end)
+        if end - place - 2 > maximum_type_depth:
+            fail(r, word, "more indices than types nest")
+        row = _insert(r, _operand_constant(r, place, end), row, place + 2, end)
+    elif opcode == OpCopyLogical or opcode == OpCopyObject:
+        row = _operand_constant(r, place, end)
+    else:
+        row = _componentwise(r, opcode, place, end, type)
+    if not same_shape(r, r.constants[row].type, type):
+        fail(r, word, "the result has another type")
+    return row
+
+
+# ------------------------------------------------------------------------------------------------------------- variables
+cdef int _variable(Reader r, uint32_t word) except -1 nogil:
+    cdef uint32_t id = r.words[word + 2]
+    cdef uint32_t type = type_row(r, r.words[word + 1])
+    if r.s.types.base[type] != type_pointer or r.types[type].storage_class != r.words[word + 3]:
+        fail(r, word, "a variable whose type is no pointer into its storage class")
+    if r.words[word + 3] == StorageClass_Function:
+        fail(r, word, "a Function variable outside functions")
+    r.kind[id] = kind_variable
+    r.module_variables.push_back(id)
+    return 0
+
+
+cdef int declare(Reader r, uint32_t word, uint32_t end) except -1 nogil:
+    cdef uint32_t opcode = opcode_at(r, word)
+    if OpTypeVoid <= opcode <= OpTypeForwardPointer or (spirv_shapes[opcode][0] == c'R'):
+        return _type(r, word, end)
+    if (OpConstantTrue <= opcode <= OpSpecConstantOp) or opcode == OpUndef:
+        if opcode == OpConstantSampler:
+            unsupported(r, word, "samplers")
+        return _constant(r, word, end)
+    if opcode == OpVariable:
+        return _variable(r, word)
+    if opcode == OpExtInst:                     # NonSemantic debug information
+        if r.kind[r.words[word + 3]] == kind_instruction_set and r.payload[r.words[word + 3]] == instruction_set_ignored:
+            r.kind[r.words[word + 2]] = kind_void
+            return 0
+    fail(r, word, "an instruction that belongs into a function")
+    return 0
