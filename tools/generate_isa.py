@@ -29,7 +29,7 @@ MASK_CLASS = 0xFF
 MAX_DEFINITIONS = 2
 MAX_OPERANDS = 6
 FLAGS = {"input_modifiers": 1, "output_modifiers": 2, "atomic": 4, "encode_only": 8, "tied": 0x10, "literal": 0x20,
-         "two_offsets": 0x40, "no_address": 0x80}  # fmt: skip
+         "two_offsets": 0x40, "no_address": 0x80, "one_form": 0x100}  # fmt: skip
 # Encodings the decoder looks numbers up in, and how many numbers their opcode fields can hold.
 ENCODINGS = {
     "sop1": 256, "sop2": 128, "sopk": 32, "sopp": 128, "sopc": 128, "smem": 256, "vop1": 256, "vop2": 64, "vopc": 256,
@@ -85,7 +85,7 @@ def opcode_files(rows) -> dict[str, str]:
 
 def explicit(tokens, implicit):
     """Tokens that the encoding holds."""
-    return [token for token in tokens if token not in implicit]
+    return [token for token in tokens if token not in implicit and token != "imm"]
 
 
 def implicit_bits(tokens, implicit) -> int:
@@ -105,7 +105,7 @@ def table_files(module: ModuleType, rows) -> dict[str, str]:
     header += [f"  opcode_max_definitions = {MAX_DEFINITIONS}, generation_count = {len(generations)}", "};"]
     header += array("uint16_t", "opcode_format", (module.FORMATS[row.format] for row in rows))
     header += array("uint8_t", "opcode_latency", (latencies.index(row.latency) for row in rows))
-    header += array("uint8_t", "opcode_flags", (sum(FLAGS[flag] for flag in row.flags) for row in rows))
+    header += array("uint16_t", "opcode_flags", (sum(FLAGS[flag] for flag in row.flags) for row in rows))
     header += array("uint8_t", "opcode_constant_bits", (constant_bits(row) for row in rows))
     for what in ("definition", "operand"):
         limit = MAX_DEFINITIONS if what == "definition" else MAX_OPERANDS
@@ -140,7 +140,7 @@ DECLARATIONS = """\
 # by opcode
 const uint16_t opcode_format[]            # native format, format_* of program.pxd
 const uint8_t opcode_latency[]            # latency_*: class of the latency model
-const uint8_t opcode_flags[]              # opcode_flag_*
+const uint16_t opcode_flags[]             # opcode_flag_*
 const uint8_t opcode_constant_bits[]      # width of the value an inline constant stands for
 const uint8_t opcode_definition_count[]   # those the encoding holds; implicit scc, vcc, exec, m0 follow as a bit set
 const uint8_t opcode_operand_count[]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pyaco.isa.table import FORMATS, GENERATIONS, IMPLICIT, Row, read_table
 
-__all__ = ["FORMATS", "GENERATIONS", "IMPLICIT", "INVALID", "Row", "names", "numbers", "row", "rows"]
+__all__ = ["FORMATS", "GENERATIONS", "IMPLICIT", "INVALID", "Row", "generation_of", "names", "numbers", "row", "rows"]
 
 #: The opcode that stands for "not an instruction".
 INVALID = 0xFFFF
@@ -43,3 +43,9 @@ def row(name: str) -> Row:
         No such opcode.
     """
     return rows()[numbers()[name]]
+
+
+def generation_of(level: int) -> str:
+    """The table's column of a gfx level (103 is "10.3")."""
+    major, minor = divmod(level, 10)
+    return f"{major}.{minor}" if minor else str(major)

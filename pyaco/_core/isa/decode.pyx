@@ -135,7 +135,9 @@ cdef int decode_sop1_word(Reader *r) noexcept nogil:
         return invalid(r)
     if opcode_definition_count[r.out.opcode]:
         add_destination(r, address_of(r, bits(word, 16, 7)), definition_size(r, 0))
-    if opcode_operand_count[r.out.opcode]:
+    if r.out.opcode == op_s_sendmsg_rtn_b32 or r.out.opcode == op_s_sendmsg_rtn_b64:
+        r.out.immediate = bits(word, 0, 8)
+    elif opcode_operand_count[r.out.opcode]:
         add_source(r, address_of(r, bits(word, 0, 8)), operand_size(r, 0))
     return finish(r)
 
@@ -214,7 +216,7 @@ cdef int decode_smem_words(Reader *r) noexcept nogil:
     if not begin(r, decode_smem[r.generation * decode_smem_width + number], format_smem, 2):
         return invalid(r)
     high = r.words[1]
-    base = <uint16_t>(bits(word, 0, 6) * 8)
+    base = address_of(r, bits(word, 0, 6) * 2)
     data = address_of(r, bits(word, 6, 7))
     if r.level >= gfx12:
         r.out.immediate = sign_extended(bits(high, 0, 24), 24)
@@ -553,6 +555,7 @@ cdef int decode_vop3p_words(Reader *r) noexcept nogil:
 cdef int decode_vinterp_words(Reader *r) noexcept nogil:
     cdef uint32_t word = r.words[0]
     cdef uint32_t high, i
+    cdef uint16_t address
     cdef uint64_t m = 0
     if not begin(r, decode_vinterp_inreg[r.generation * decode_vinterp_inreg_width + bits(word, 16, 5)],
                  format_vinterp_inreg, 2):
@@ -563,9 +566,15 @@ cdef int decode_vinterp_words(Reader *r) noexcept nogil:
     m = modifier_set_clamp(m, bits(word, 15, 1))
     m = modifier_set_neg(m, bits(high, 29, 3))
     r.out.modifiers = m
-    add_destination(r, vgpr(bits(word, 0, 8)), definition_size(r, 0))
+    address = vgpr(bits(word, 0, 8))
+    if definition_size(r, 0) == 2 and modifier_opsel(m) & 8:
+        address += 2
+    add_destination(r, address, definition_size(r, 0))
     for i in range(opcode_operand_count[r.out.opcode]):
-        add_source(r, address_of(r, bits(high, 9 * i, 9)), operand_size(r, i))
+        address = address_of(r, bits(high, 9 * i, 9))
+        if operand_size(r, i) == 2 and modifier_opsel(m) >> i & 1:
+            address += 2
+        add_source(r, address, operand_size(r, i))
     return finish(r)
 
 
@@ -841,7 +850,8 @@ cdef int decode_flat_words(Reader *r) noexcept nogil:
     size = 4 if segment == 1 or (segment == 2 and has_saddr) else 8
     add_source(r, vaddr, <uint8_t>size)
     add_source(r, saddr, 8 if segment == 2 else 4)
-    add_memory_data(r, load, store, 1 if segment == 0 else 2, 0)
+    if not modifier_lds(m):
+        add_memory_data(r, load, store, 1 if segment == 0 else 2, 0)
     return finish(r)
 
 

@@ -94,6 +94,11 @@ cdef inline bint swaps(uint32_t opcode) noexcept nogil:
     return opcode == op_v_swap_b32 or opcode == op_v_swap_b16 or opcode == op_v_swaprel_b32
 
 
+cdef inline bint sends_message(uint32_t opcode) noexcept nogil:
+    """The source field is the number of a message."""
+    return opcode == op_s_sendmsg_rtn_b32 or opcode == op_s_sendmsg_rtn_b64
+
+
 cdef inline uint8_t operand_class(uint32_t opcode, uint32_t position) noexcept nogil:
     return opcode_operand_classes[opcode * opcode_max_operands + position]
 
@@ -130,7 +135,9 @@ cdef void encode_salu(Writer *w, uint32_t format, uint32_t number) noexcept nogi
         word = 0xbe800000U | number << 8
         if opcode_definition_count[d.opcode]:
             word |= sgpr_code(w, destination(w, 0)) << 16
-        if count:
+        if sends_message(d.opcode):
+            word |= uimm(w, 8)
+        elif count:
             word |= scalar_code(w, source(w, 0))
     elif format == format_sopc:
         word = 0xbf000000U | number << 16 | scalar_code(w, source(w, 0))
@@ -159,9 +166,10 @@ cdef void encode_smem(Writer *w, uint32_t number) noexcept nogil:
         data = d.destination[0]
     elif d.source_count > 2:
         data = d.source[2]
-    address_bits = base >> 3 if base != register_none else 0
-    if address_bits > 63 or (base != register_none and base & 7):
+    address_bits = sgpr_code(w, base) if base != register_none else 0
+    if address_bits & 1:
         fail(w, encode_bad_operand)
+    address_bits >>= 1
     word = address_bits | (sgpr_code(w, data) if data < 128 * 4 else smem_constant(w, data)) << 6
     if w.level >= gfx12:
         word |= 0xf4000000U | number << 13 | modifier_cache_scope(m) << 21 | (modifier_cache_temporal_hint(m) & 3) << 23
@@ -244,7 +252,7 @@ cdef uint32_t sdwa_word(Writer *w) noexcept nogil:
     word = code_of(w, first, 9) & 0xff
     if first < register_vgpr0:
         word |= 1 << 23
-        if w.level < gfx9 or first >= 128 * 4:
+        if w.level < gfx9 or first >= 255 * 4:
             fail(w, encode_bad_operand)
     select = modifier_sdwa_sel0(m)
     word |= sdwa_code(select, first & 3) << 16 | (select >> 4) << 19
@@ -253,7 +261,7 @@ cdef uint32_t sdwa_word(Writer *w) noexcept nogil:
         second = source(w, 1)
         if second < register_vgpr0:
             word |= 0x80000000U
-            if w.level < gfx9 or second >= 128 * 4:
+            if w.level < gfx9 or second >= 255 * 4:
                 fail(w, encode_bad_operand)
         select = modifier_sdwa_sel1(m)
         word |= sdwa_code(select, second & 3) << 24 | (select >> 4) << 27
@@ -335,7 +343,7 @@ cdef void encode_vop_short(Writer *w, uint32_t number) noexcept nogil:
             word |= first_source_code(w, True)
     else:
         if d.format & format_sdwa and source(w, 1) < register_vgpr0:
-            second = sgpr_code(w, source(w, 1))
+            second = scalar_code(w, source(w, 1))
         else:
             second = short_vgpr_code(w, source(w, 1), operand_class(d.opcode, 1), 1)
         word = (number << 25 | fields) if format == format_vop2 else (0x7c000000U | number << 17)
@@ -989,3 +997,8 @@ def encode_fields(fields, uint32_t gfx_level):
     d.modifiers = fields["modifiers"]
     length = encode(&d, gfx_level, words)
     return length if length < 0 else [words[position] for position in range(length)]
+
+
+def error_text(int code):
+    """What a negative result of ``encode_fields`` means."""
+    return encode_error(code).decode()

@@ -1,0 +1,91 @@
+"""Machine code to text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pyaco.errors import InputError, UnsupportedError
+from pyaco.targets import chip
+
+__all__ = ["Line", "disassemble", "disassemble_lines", "target_level"]
+
+#: Gfx levels that the text tools serve.
+LEVELS = (90, 103, 110, 120)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a listing.
+
+    Attributes
+    ----------
+    text
+        An instruction, ``.long`` with a word that is none, or a label with its colon.
+    offset
+        Byte offset in the code.
+    size
+        Bytes; 0 for a label.
+    """
+
+    text: str
+    offset: int
+    size: int
+
+
+def target_level(target: str) -> int:
+    """The gfx level of a target name, chip name or product name."""
+    level = chip(target).level
+    if level not in LEVELS:
+        raise UnsupportedError(f"assembly of {target} (gfx level {level})")
+    return level
+
+
+def default_wave_size(level: int, wave_size: int | None) -> int:
+    """The wave size whose lane masks the text names."""
+    if wave_size is None:
+        return 64 if level < 100 else 32
+    if wave_size not in (32, 64) or (wave_size == 32 and level < 100):
+        raise InputError(f"wave size {wave_size} does not exist on this target")
+    return wave_size
+
+
+def disassemble_lines(code: bytes, target: str, *, wave_size: int | None = None) -> list[Line]:
+    """Disassemble `code` to lines with their places.
+
+    Parameters
+    ----------
+    code
+        Machine code, a multiple of four bytes.
+    target
+        A gfx name, chip name or product name.
+    wave_size
+        32 or 64, which decides how lane masks are written (vcc or vcc_lo); by default 64 on GFX9 and 32 later.
+
+    Raises
+    ------
+    InputError
+        The length is no multiple of four, or the target is unknown.
+    """
+    from pyaco._core.isa.disassemble import disassemble_words
+
+    level = target_level(target)
+    if len(code) % 4:
+        raise InputError(f"machine code of {len(code)} bytes: not a multiple of 4")
+    words = np.frombuffer(code, dtype="<u4")
+    lines = []
+    for text, position, length in disassemble_words(words, level, default_wave_size(level, wave_size)):
+        if text is None:
+            text = ".long " + ", ".join(f"0x{word:08x}" for word in words[position : position + length])
+        lines.append(Line(text, position * 4, length * 4))
+    return lines
+
+
+def disassemble(code: bytes, target: str, *, wave_size: int | None = None) -> str:
+    """Disassemble `code` to text that LLVM's assembler and ``assemble`` turn into the same bytes.
+
+    Words that are no instruction of the target become ``.long``. Parameters and errors as for ``disassemble_lines``.
+    """
+    lines = disassemble_lines(code, target, wave_size=wave_size)
+    return "".join(f"{line.text}\n" if line.size == 0 else f"\t{line.text}\n" for line in lines)

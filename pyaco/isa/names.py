@@ -1,0 +1,265 @@
+"""Names of numbers in assembly text: messages, hardware registers, wait counters, lane control, cache policy.
+
+Used by the printer and the reader of assembly. Spellings: LLVM's "Syntax of AMDGPU Instruction Operands"; numbers: the AMD
+ISA documents (S_SENDMSG, S_GETREG_B32, S_WAITCNT, S_DELAY_ALU, DPP_CTRL, temporal hints of GFX12).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+__all__ = [
+    "cache_policies",
+    "cache_policy",
+    "delay",
+    "export_target",
+    "hardware_register",
+    "hardware_registers",
+    "index_mode",
+    "lane_control",
+    "message",
+    "messages",
+    "wait_counters",
+    "wait_fields",
+]
+
+
+class Unsayable(ValueError):
+    """The syntax has no way to write this value."""
+
+
+# ------------------------------------------------------------------------------------------------------------- messages
+_MESSAGES_9 = {
+    1: "MSG_INTERRUPT", 2: "MSG_GS", 3: "MSG_GS_DONE", 4: "MSG_SAVEWAVE", 5: "MSG_STALL_WAVE_GEN", 6: "MSG_HALT_WAVES",
+    7: "MSG_ORDERED_PS_DONE", 8: "MSG_EARLY_PRIM_DEALLOC", 9: "MSG_GS_ALLOC_REQ", 10: "MSG_GET_DOORBELL",
+    15: "MSG_SYSMSG",
+}  # fmt: skip
+_MESSAGES_11 = {
+    1: "MSG_INTERRUPT", 2: "MSG_HS_TESSFACTOR", 3: "MSG_DEALLOC_VGPRS", 5: "MSG_STALL_WAVE_GEN", 6: "MSG_HALT_WAVES",
+    9: "MSG_GS_ALLOC_REQ", 128: "MSG_RTN_GET_DOORBELL", 129: "MSG_RTN_GET_DDID", 130: "MSG_RTN_GET_TMA",
+    131: "MSG_RTN_GET_REALTIME", 132: "MSG_RTN_SAVE_WAVE", 133: "MSG_RTN_GET_TBA", 134: "MSG_RTN_GET_TBA_TO_PC",
+}  # fmt: skip
+GS_OPERATIONS = ("GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT")
+SYSTEM_OPERATIONS = {1: "SYSMSG_OP_ECC_ERR_INTERRUPT", 2: "SYSMSG_OP_REG_RD", 4: "SYSMSG_OP_TTRACE_PC"}
+
+
+@cache
+def messages(level: int) -> dict[int, str]:
+    """Names of messages by number."""
+    if level >= 120:
+        return {k: v for k, v in _MESSAGES_11.items() if k not in (5, 6)} | {135: "MSG_RTN_GET_SE_AID_ID"}
+    if level >= 110:
+        return _MESSAGES_11
+    if level >= 100:
+        return _MESSAGES_9 | {11: "MSG_GET_DDID"}
+    if level == 90:
+        return _MESSAGES_9
+    return {number: name for number, name in _MESSAGES_9.items() if number < 5 or number == 15}
+
+
+def message(known: dict[int, str], value: int, level: int) -> str:
+    """The operand of s_sendmsg."""
+    if level >= 110:
+        return f"sendmsg({known[value]})" if value in known else str(value)
+    number, operation, stream = value & 15, value >> 4 & 7, value >> 8 & 3
+    if number not in known or value >> 10:
+        return str(value)
+    name = known[number]
+    if number in (2, 3):
+        if operation > 3 or (operation == 0 and (number == 2 or stream)):
+            return str(value)
+        tail = f", {stream}" if operation else ""
+        return f"sendmsg({name}, {GS_OPERATIONS[operation]}{tail})"
+    if number == 15:
+        if operation not in SYSTEM_OPERATIONS or stream:
+            return str(value)
+        return f"sendmsg({name}, {SYSTEM_OPERATIONS[operation]})"
+    return str(value) if operation or stream else f"sendmsg({name})"
+
+
+# --------------------------------------------------------------------------------------------------- hardware registers
+_REGISTERS_9 = {
+    1: "HW_REG_MODE", 2: "HW_REG_STATUS", 3: "HW_REG_TRAPSTS", 4: "HW_REG_HW_ID", 5: "HW_REG_GPR_ALLOC",
+    6: "HW_REG_LDS_ALLOC", 7: "HW_REG_IB_STS",
+}  # fmt: skip
+_TRAP_9 = {15: "HW_REG_SH_MEM_BASES", 16: "HW_REG_TBA_LO", 17: "HW_REG_TBA_HI", 18: "HW_REG_TMA_LO", 19: "HW_REG_TMA_HI"}
+_COMMON_10 = {20: "HW_REG_FLAT_SCR_LO", 21: "HW_REG_FLAT_SCR_HI", 23: "HW_REG_HW_ID1", 24: "HW_REG_HW_ID2"}
+_REGISTERS_11 = {
+    15: "HW_REG_SH_MEM_BASES", 18: "HW_REG_PERF_SNAPSHOT_PC_LO", 19: "HW_REG_PERF_SNAPSHOT_PC_HI",
+    27: "HW_REG_PERF_SNAPSHOT_DATA", 29: "HW_REG_SHADER_CYCLES",
+}  # fmt: skip
+_REGISTERS_12 = {
+    1: "HW_REG_WAVE_MODE", 2: "HW_REG_WAVE_STATUS", 4: "HW_REG_WAVE_STATE_PRIV", 5: "HW_REG_WAVE_GPR_ALLOC",
+    6: "HW_REG_WAVE_LDS_ALLOC", 7: "HW_REG_IB_STS", 10: "HW_REG_PERF_SNAPSHOT_DATA", 11: "HW_REG_PERF_SNAPSHOT_PC_LO",
+    12: "HW_REG_PERF_SNAPSHOT_PC_HI", 15: "HW_REG_PERF_SNAPSHOT_DATA1", 16: "HW_REG_PERF_SNAPSHOT_DATA2",
+    17: "HW_REG_WAVE_EXCP_FLAG_PRIV", 18: "HW_REG_WAVE_EXCP_FLAG_USER", 19: "HW_REG_WAVE_TRAP_CTRL",
+    20: "HW_REG_WAVE_SCRATCH_BASE_LO", 21: "HW_REG_WAVE_SCRATCH_BASE_HI", 23: "HW_REG_WAVE_HW_ID1",
+    24: "HW_REG_WAVE_HW_ID2", 26: "HW_REG_WAVE_SCHED_MODE", 29: "HW_REG_SHADER_CYCLES_LO", 30: "HW_REG_SHADER_CYCLES_HI",
+    31: "HW_REG_WAVE_DVGPR_ALLOC_LO", 32: "HW_REG_WAVE_DVGPR_ALLOC_HI",
+}  # fmt: skip
+
+
+@cache
+def hardware_registers(level: int) -> dict[int, str]:
+    """Names of hardware registers by number."""
+    if level >= 120:
+        return _REGISTERS_12
+    without_id = {number: name for number, name in _REGISTERS_9.items() if number != 4}
+    if level >= 110:
+        return without_id | _COMMON_10 | _REGISTERS_11
+    if level >= 100:
+        later = {25: "HW_REG_POPS_PACKER"} | ({29: "HW_REG_SHADER_CYCLES"} if level > 100 else {22: "HW_REG_XNACK_MASK"})
+        return without_id | _TRAP_9 | _COMMON_10 | later
+    return _REGISTERS_9 | (_TRAP_9 if level >= 90 else {})
+
+
+def hardware_register(known: dict[int, str], value: int) -> str:
+    """The operand of s_getreg_b32 and s_setreg_b32."""
+    number, offset, size = value & 63, value >> 6 & 31, (value >> 11) + 1
+    name = known.get(number, str(number))
+    return f"hwreg({name})" if offset == 0 and size == 32 else f"hwreg({name}, {offset}, {size})"
+
+
+# ------------------------------------------------------------------------------------------------------- waits, delays
+def wait_fields(level: int) -> dict[str, list[tuple[int, int]]]:
+    """Counters of s_waitcnt: pieces of (first bit, width), least significant first."""
+    if level >= 110:
+        return {"vmcnt": [(10, 6)], "expcnt": [(0, 3)], "lgkmcnt": [(4, 6)]}
+    vmcnt = [(0, 4), (14, 2)] if level >= 90 else [(0, 4)]
+    return {"vmcnt": vmcnt, "expcnt": [(4, 3)], "lgkmcnt": [(8, 6 if level >= 100 else 4)]}
+
+
+def wait_counters(value: int, level: int) -> str:
+    """The operand of s_waitcnt; counters at their maximum are left out."""
+    texts, everything, encoded = [], [], 0
+    for name, pieces in wait_fields(level).items():
+        count, shift = 0, 0
+        for first, width in pieces:
+            part = value >> first & (1 << width) - 1
+            encoded |= part << first
+            count |= part << shift
+            shift += width
+        everything.append(f"{name}({count})")
+        if count != (1 << shift) - 1:
+            texts.append(f"{name}({count})")
+    if encoded != value:
+        return f"0x{value:x}"
+    return " ".join(texts or everything)
+
+
+DELAYS = ("NO_DEP", "VALU_DEP_1", "VALU_DEP_2", "VALU_DEP_3", "VALU_DEP_4", "TRANS32_DEP_1", "TRANS32_DEP_2",
+          "TRANS32_DEP_3", "FMA_ACCUM_CYCLE_1", "SALU_CYCLE_1", "SALU_CYCLE_2", "SALU_CYCLE_3")  # fmt: skip
+SKIPS = ("SAME", "NEXT", "SKIP_1", "SKIP_2", "SKIP_3", "SKIP_4")
+
+
+def delay(value: int) -> str:
+    """The operand of s_delay_alu."""
+    first, skip, second = value & 15, value >> 4 & 7, value >> 7 & 15
+    if value >> 11 or first >= len(DELAYS) or skip >= len(SKIPS) or second >= len(DELAYS):
+        return f"0x{value:x}"
+    parts = []
+    if first or not value:
+        parts.append(f"instid0({DELAYS[first]})")
+    if skip:
+        parts.append(f"instskip({SKIPS[skip]})")
+    if second:
+        parts.append(f"instid1({DELAYS[second]})")
+    return " | ".join(parts)
+
+
+INDEX_MODES = ("SRC0", "SRC1", "SRC2", "DST")
+
+
+def index_mode(value: int) -> str:
+    """Which operands VGPR indexing of GFX8 and GFX9 applies to."""
+    if value > 15:
+        return str(value)
+    return f"gpr_idx({','.join(name for bit, name in enumerate(INDEX_MODES) if value >> bit & 1)})"
+
+
+# --------------------------------------------------------------------------------------------------------- lane control
+_SHIFTS = {0x100: "row_shl", 0x110: "row_shr", 0x120: "row_ror"}
+_WAVE = {0x130: "wave_shl:1", 0x134: "wave_rol:1", 0x138: "wave_shr:1", 0x13C: "wave_ror:1", 0x142: "row_bcast:15",
+         0x143: "row_bcast:31"}  # fmt: skip
+_MIRRORS = {0x140: "row_mirror", 0x141: "row_half_mirror"}
+_SHARES = {0x150: "row_share", 0x160: "row_xmask"}
+
+
+@cache
+def lane_controls(level: int) -> dict[str, int]:
+    """DPP16 controls other than quad_perm by their text."""
+    controls = {text: number for number, text in (_MIRRORS | (_WAVE if level < 100 else {})).items()}
+    groups = _SHIFTS | (_SHARES if level >= 100 else {})
+    for base, name in groups.items():
+        for count in range(0 if base >= 0x150 else 1, 16):
+            controls[f"{name}:{count}"] = base + count
+    return controls
+
+
+@cache
+def _lane_names(level: int) -> dict[int, str]:
+    return {number: text for text, number in lane_controls(level).items()}
+
+
+def lane_control(value: int, level: int) -> str:
+    """The DPP16 control."""
+    if value < 0x100:
+        return f"quad_perm:[{','.join(str(value >> 2 * lane & 3) for lane in range(4))}]"
+    if value not in _lane_names(level):
+        raise Unsayable(f"DPP control 0x{value:x}")
+    return _lane_names(level)[value]
+
+
+# --------------------------------------------------------------------------------------------------------- cache policy
+SCOPES = ("SCOPE_CU", "SCOPE_SE", "SCOPE_DEV", "SCOPE_SYS")
+_SHARED_HINTS = {0: "RT", 1: "NT", 2: "HT", 4: "NT_RT", 5: "RT_NT", 6: "NT_HT"}
+
+
+@cache
+def cache_policies(kind: str) -> dict[str, int]:
+    """Temporal hints of GFX12 by name; `kind` is LOAD, STORE or ATOMIC. BYPASS is LU or WB at system scope."""
+    if kind == "ATOMIC":
+        hints = {"RETURN": 1, "NT": 2, "NT_RETURN": 3, "CASCADE_RT": 4, "CASCADE_NT": 6, "RT": 0, "RT_RETURN": 1}
+        return {f"TH_ATOMIC_{name}": value for name, value in hints.items()}
+    hints = {name: value for value, name in _SHARED_HINTS.items()}
+    hints |= {"LU": 3, "BYPASS": 3} if kind == "LOAD" else {"WB": 3, "RT_WB": 3, "BYPASS": 3, "NT_WB": 7}
+    return {f"TH_{kind}_{name}": value for name, value in hints.items()}
+
+
+@cache
+def _hint_names(kind: str) -> dict[int, str]:
+    names: dict[int, str] = {}
+    for name, value in cache_policies(kind).items():
+        names.setdefault(value, name)
+    return names
+
+
+def cache_policy(kind: str, hint: int, scope: int) -> str:
+    """Temporal hint and scope of a GFX12 access; `kind` NONE takes a scope alone."""
+    text = ""
+    if hint:
+        if kind == "NONE" or hint not in _hint_names(kind) or (kind == "ATOMIC" and hint >= 4 and scope < 2):
+            raise Unsayable(f"temporal hint {hint}")
+        name = f"TH_{kind}_BYPASS" if hint == 3 and scope == 3 and kind != "ATOMIC" else _hint_names(kind)[hint]
+        text = f" th:{name}"
+    return text + (f" scope:{SCOPES[scope]}" if scope else "")
+
+
+# -------------------------------------------------------------------------------------------------------------- exports
+def export_target(value: int, level: int) -> str:
+    """The target of exp."""
+    if value < 8:
+        return f"mrt{value}"
+    if value == 8:
+        return "mrtz"
+    if value == 9 and level < 110:
+        return "null"
+    if 12 <= value <= 16 and (value < 16 or level >= 100):
+        return f"pos{value - 12}"
+    if value == 20 and level >= 100:
+        return "prim"
+    if level >= 110 and value in (21, 22):
+        return f"dual_src_blend{value - 21}"
+    if 32 <= value < 64 and level < 110:
+        return f"param{value - 32}"
+    raise Unsayable(f"export target {value}")
