@@ -1,8 +1,9 @@
 """Assembly text in LLVM's syntax to machine code.
 
-Two steps: ``statements.py`` splits a line into mnemonic, operands and modifiers; this module finds the opcode, fills the
-fields of ``Decoded`` and lets the encoder of the kernels make the words. A vector instruction takes its shortest encoding
-unless its suffix names one. Syntax: "Syntax of AMDGPU Instruction Operands" and "... Modifiers" of the LLVM manual.
+Two steps: ``statements.py`` splits a line into mnemonic, operands and modifiers; this module finds the opcode, fills
+the fields of ``Decoded`` and lets the encoder of the kernels make the words. A vector instruction takes its shortest
+encoding unless its suffix names one. Syntax: "Syntax of AMDGPU Instruction Operands" and "... Modifiers" of the LLVM
+manual.
 """
 
 from __future__ import annotations
@@ -25,14 +26,17 @@ VCC, NULL, EXEC, LITERAL, VGPR0 = 106 * 4, 125 * 4, 126 * 4, 255 * 4, 256 * 4
 VOP1, VOP2, VOPC, VOP3, VOP3P, SDWA, DPP16, DPP8 = 0x80, 0x100, 0x200, 0x400, 0x800, 0x1000, 0x2000, 0x4000
 ONE_DWORD = VOP1 | VOP2 | VOPC
 BRANCHES = frozenset(
-    "s_branch s_cbranch_scc0 s_cbranch_scc1 s_cbranch_vccz s_cbranch_vccnz s_cbranch_execz s_cbranch_execnz"
-    " s_cbranch_cdbgsys s_cbranch_cdbguser s_cbranch_cdbgsys_or_user s_cbranch_cdbgsys_and_user".split()
-)
-BRANCHES_K = frozenset("s_call_b64 s_subvector_loop_begin s_subvector_loop_end s_cbranch_i_fork".split())
-SWAPS = frozenset("v_swap_b32 v_swap_b16 v_swaprel_b32".split())
+    (
+        "s_branch", "s_cbranch_scc0", "s_cbranch_scc1", "s_cbranch_vccz", "s_cbranch_vccnz", "s_cbranch_execz",
+        "s_cbranch_execnz", "s_cbranch_cdbgsys", "s_cbranch_cdbguser", "s_cbranch_cdbgsys_or_user",
+        "s_cbranch_cdbgsys_and_user",
+    )
+)  # fmt: skip
+BRANCHES_K = frozenset(["s_call_b64", "s_subvector_loop_begin", "s_subvector_loop_end", "s_cbranch_i_fork"])
+SWAPS = frozenset(["v_swap_b32", "v_swap_b16", "v_swaprel_b32"])
 #: D = src0 * K + src1: text has the literal between the sources.
-MULTIPLY_CONSTANT = frozenset("v_madmk_f32 v_madmk_f16 v_fmamk_f32 v_fmamk_f16 s_fmamk_f32".split())
-MIXES = frozenset("v_fma_mix_f32 v_fma_mixlo_f16 v_fma_mixhi_f16".split())
+MULTIPLY_CONSTANT = frozenset(["v_madmk_f32", "v_madmk_f16", "v_fmamk_f32", "v_fmamk_f16", "s_fmamk_f32"])
+MIXES = frozenset(["v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16"])
 SUFFIXES = ("_e64_dpp", "_e32", "_e64", "_sdwa", "_dpp")
 # Inline constants by the bit pattern of each width; code minus 240.
 FLOATS = (0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0)
@@ -157,7 +161,8 @@ class Encoder:
                 return (128 + signed) * 4
             if -16 <= signed < 0:
                 return (192 - signed) * 4
-            code = inline_patterns(bits).get(value & mask)
+            # 16-bit integer operands take no bit patterns of floating-point constants
+            code = inline_patterns(bits).get(value & mask) if bits != 16 or floating else None
             if code is not None and value >= 0:
                 return code * 4
         if bits == 16 and -0x8000 <= value < 0:
@@ -184,7 +189,7 @@ class Encoder:
     def address(self, fields: Fields, operand: Operand, row: opcodes.Row, token: str) -> int:
         """Address of a source or destination of class `token`."""
         if operand.value is not None:
-            return self.constant(fields, operand, self.bits_of(row, token), "f64" in row.name)
+            return self.constant(fields, operand, self.bits_of(row, token), has_floating_operands(row))
         if operand.register is None:
             raise TextError(f"{operand.text} is not a register or constant", operand.column)
         self.check_size(operand, token)
@@ -252,9 +257,11 @@ class Encoder:
         if row.name == "s_setreg_imm32_b32":
             fields.sources.append(self.put_literal(fields, self.literal_value(first, 32)))
         else:
-            token = explicit(row.definitions or row.operands)[0]
+            token = (explicit(row.definitions) or explicit(row.operands))[0]
             where = fields.destinations if explicit(row.definitions) else fields.sources
             where.append(self.address(fields, first, row, token))
+            if "tied" in row.flags:
+                fields.sources.append(fields.destinations[0])
         if "reg" in row.name and row.name.startswith(("s_setreg", "s_getreg")):
             fields.immediate = self.hardware_register(second)
         elif row.name in BRANCHES_K:
@@ -273,8 +280,9 @@ class Encoder:
         if row.name == "s_delay_alu":
             fields.immediate = self.delay(statement)
             return fields
-        if row.name == "s_waitcnt_depctr" and statement.operands and statement.operands[0].call is not None:
-            raise TextError("counters of s_waitcnt_depctr by name; write the number")
+        if row.name == "s_waitcnt_depctr" and "(" in statement.raw:
+            fields.immediate = self.dependencies(statement)
+            return fields
         operand = self.expect(statement, 1)[0]
         if row.name in BRANCHES:
             fields.immediate = self.distance(operand)
@@ -319,6 +327,18 @@ class Encoder:
                 mask = (1 << width) - 1
                 value = value & ~(mask << first) | (count & mask) << first
                 count >>= width
+        return value
+
+    def dependencies(self, statement: Statement) -> int:
+        value = names.NO_DEPENDENCY
+        for name, arguments in statement.calls():
+            if name.removeprefix("depctr_") not in names.DEPENDENCIES or len(arguments) != 1:
+                raise TextError(f"no counter {name}")
+            first, width = names.DEPENDENCIES[name.removeprefix("depctr_")]
+            count = parse_integer(arguments[0])
+            if not 0 <= count < 1 << width:
+                raise TextError(f"{name} goes from 0 to {(1 << width) - 1}")
+            value = value & ~(((1 << width) - 1) << first) | count << first
         return value
 
     def delay(self, statement: Statement) -> int:
@@ -578,10 +598,6 @@ class Encoder:
             value = statement.take(name) or "DWORD"
             if value not in names_of:
                 raise TextError(f"no selection {value}")
-            if name == "src1_sel" and row.format == "vop1":
-                # the unused selector keeps its reset value
-                fields.set(place, 2 if value == "DWORD" else names_of[value])
-                continue
             first, _ = field_bits()[place]
             fields.set(place, fields.modifiers >> first & 0x10 | names_of[value])
         unused = statement.take("dst_unused")
@@ -596,7 +612,7 @@ class Encoder:
         if row.format == "vopc" or not fields.destinations:
             fields.set("sdwa_dst_sel", 0)
         if row.format == "vop1":
-            fields.set("sdwa_sel1", 2)
+            fields.set("sdwa_sel1", 0)
 
     def lanes(self, statement: Statement, fields: Fields) -> None:
         if fields.format & DPP8:
@@ -774,6 +790,11 @@ class Encoder:
         value = statement.take("format")
         if value is None:
             return 1
+        if value.startswith("["):
+            number = names.buffer_format_number(value, self.level)
+            if number is None:
+                raise TextError(f"no buffer format {value}")
+            return number
         return parse_integer(value)
 
     def flat(self, statement: Statement, row: opcodes.Row, fields: Fields) -> Fields:
@@ -829,7 +850,11 @@ class Encoder:
             raise TextError(f"no export target {given[0].text}")
         fields.set("exp_target", targets[given[0].text])
         compressed = statement.take_flag("compr")
-        mask = sum((not operand.is_off) << i for i, operand in enumerate(given[1:]))
+        if compressed:
+            # two registers of packed halves, named twice in text; the first of each pair counts
+            mask = 3 * (not given[1].is_off) | 12 * (not given[3].is_off)
+        else:
+            mask = sum((not operand.is_off) << i for i, operand in enumerate(given[1:]))
         fields.set("exp_enabled_mask", mask)
         values = [VGPR0 if operand.is_off else self.vector(fields, operand, row, "v1") for operand in given[1:]]
         fields.sources = [values[0], values[2], VGPR0, VGPR0] if compressed else values
@@ -878,6 +903,14 @@ def statement_bit(fields: Fields, name: str) -> int:
 def explicit(tokens: tuple[str, ...]) -> tuple[str, ...]:
     """Tokens that text and encoding hold as registers."""
     return tuple(token for token in tokens if token not in opcodes.IMPLICIT and token != "imm")
+
+
+def has_floating_operands(row: opcodes.Row) -> bool:
+    """Whether constants of an instruction are floating-point numbers: the last type in its name."""
+    if not row.format.startswith("vop"):
+        return "f64" in row.name
+    kinds = [word for word in row.name.split("_") if word in ("f16", "f32", "f64") or word[1:] in ("16", "32", "64")]
+    return not kinds or kinds[-1].startswith("f")
 
 
 def parse_integer(text: str) -> int:

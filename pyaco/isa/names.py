@@ -1,27 +1,12 @@
 """Names of numbers in assembly text: messages, hardware registers, wait counters, lane control, cache policy.
 
-Used by the printer and the reader of assembly. Spellings: LLVM's "Syntax of AMDGPU Instruction Operands"; numbers: the AMD
-ISA documents (S_SENDMSG, S_GETREG_B32, S_WAITCNT, S_DELAY_ALU, DPP_CTRL, temporal hints of GFX12).
+Used by the printer and the reader of assembly. Spellings: LLVM's "Syntax of AMDGPU Instruction Operands"; numbers: the
+AMD ISA documents (S_SENDMSG, S_GETREG_B32, S_WAITCNT, S_DELAY_ALU, DPP_CTRL, temporal hints of GFX12).
 """
 
 from __future__ import annotations
 
 from functools import cache
-
-__all__ = [
-    "cache_policies",
-    "cache_policy",
-    "delay",
-    "export_target",
-    "hardware_register",
-    "hardware_registers",
-    "index_mode",
-    "lane_control",
-    "message",
-    "messages",
-    "wait_counters",
-    "wait_fields",
-]
 
 
 class Unsayable(ValueError):
@@ -82,7 +67,9 @@ _REGISTERS_9 = {
     1: "HW_REG_MODE", 2: "HW_REG_STATUS", 3: "HW_REG_TRAPSTS", 4: "HW_REG_HW_ID", 5: "HW_REG_GPR_ALLOC",
     6: "HW_REG_LDS_ALLOC", 7: "HW_REG_IB_STS",
 }  # fmt: skip
-_TRAP_9 = {15: "HW_REG_SH_MEM_BASES", 16: "HW_REG_TBA_LO", 17: "HW_REG_TBA_HI", 18: "HW_REG_TMA_LO", 19: "HW_REG_TMA_HI"}
+_TRAP_9 = {
+    15: "HW_REG_SH_MEM_BASES", 16: "HW_REG_TBA_LO", 17: "HW_REG_TBA_HI", 18: "HW_REG_TMA_LO", 19: "HW_REG_TMA_HI",
+}  # fmt: skip
 _COMMON_10 = {20: "HW_REG_FLAT_SCR_LO", 21: "HW_REG_FLAT_SCR_HI", 23: "HW_REG_HW_ID1", 24: "HW_REG_HW_ID2"}
 _REGISTERS_11 = {
     15: "HW_REG_SH_MEM_BASES", 18: "HW_REG_PERF_SNAPSHOT_PC_LO", 19: "HW_REG_PERF_SNAPSHOT_PC_HI",
@@ -94,8 +81,8 @@ _REGISTERS_12 = {
     12: "HW_REG_PERF_SNAPSHOT_PC_HI", 15: "HW_REG_PERF_SNAPSHOT_DATA1", 16: "HW_REG_PERF_SNAPSHOT_DATA2",
     17: "HW_REG_WAVE_EXCP_FLAG_PRIV", 18: "HW_REG_WAVE_EXCP_FLAG_USER", 19: "HW_REG_WAVE_TRAP_CTRL",
     20: "HW_REG_WAVE_SCRATCH_BASE_LO", 21: "HW_REG_WAVE_SCRATCH_BASE_HI", 23: "HW_REG_WAVE_HW_ID1",
-    24: "HW_REG_WAVE_HW_ID2", 26: "HW_REG_WAVE_SCHED_MODE", 29: "HW_REG_SHADER_CYCLES_LO", 30: "HW_REG_SHADER_CYCLES_HI",
-    31: "HW_REG_WAVE_DVGPR_ALLOC_LO", 32: "HW_REG_WAVE_DVGPR_ALLOC_HI",
+    24: "HW_REG_WAVE_HW_ID2", 26: "HW_REG_WAVE_SCHED_MODE", 29: "HW_REG_SHADER_CYCLES_LO",
+    30: "HW_REG_SHADER_CYCLES_HI", 31: "HW_REG_WAVE_DVGPR_ALLOC_LO", 32: "HW_REG_WAVE_DVGPR_ALLOC_HI",
 }  # fmt: skip
 
 
@@ -108,7 +95,8 @@ def hardware_registers(level: int) -> dict[int, str]:
     if level >= 110:
         return without_id | _COMMON_10 | _REGISTERS_11
     if level >= 100:
-        later = {25: "HW_REG_POPS_PACKER"} | ({29: "HW_REG_SHADER_CYCLES"} if level > 100 else {22: "HW_REG_XNACK_MASK"})
+        last = {29: "HW_REG_SHADER_CYCLES"} if level > 100 else {22: "HW_REG_XNACK_MASK"}
+        later = {25: "HW_REG_POPS_PACKER"} | last
         return without_id | _TRAP_9 | _COMMON_10 | later
     return _REGISTERS_9 | (_TRAP_9 if level >= 90 else {})
 
@@ -165,6 +153,23 @@ def delay(value: int) -> str:
     if second:
         parts.append(f"instid1({DELAYS[second]})")
     return " | ".join(parts)
+
+
+# Counters of s_waitcnt_depctr (s_wait_alu on GFX12): first bit, width. The other bits of the operand are 0x60 in reset.
+DEPENDENCIES = {"hold_cnt": (7, 1), "sa_sdst": (0, 1), "va_vdst": (12, 4), "va_sdst": (9, 3), "va_ssrc": (8, 1),
+                "va_vcc": (1, 1), "vm_vsrc": (2, 3)}  # fmt: skip
+NO_DEPENDENCY = 0xFF9F
+
+
+def dependency_counters(value: int) -> str:
+    """The operand of s_waitcnt_depctr."""
+    texts, rest = [], value
+    for name, (first, width) in DEPENDENCIES.items():
+        mask = (1 << width) - 1
+        rest |= mask << first
+        if value >> first & mask != mask:
+            texts.append(f"depctr_{name}({value >> first & mask})")
+    return " ".join(texts) if rest == NO_DEPENDENCY and texts else f"0x{value:x}"
 
 
 INDEX_MODES = ("SRC0", "SRC1", "SRC2", "DST")
@@ -263,3 +268,57 @@ def export_target(value: int, level: int) -> str:
     if 32 <= value < 64 and level < 110:
         return f"param{value - 32}"
     raise Unsayable(f"export target {value}")
+
+
+# ------------------------------------------------------------------------------------------------------- buffer formats
+_INTEGERS = ("UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT")
+_ALL = (*_INTEGERS, "FLOAT")
+_WHOLE = ("UINT", "SINT", "FLOAT")
+_UNIFIED_10 = (("8", _INTEGERS), ("16", _ALL), ("8_8", _INTEGERS), ("32", _WHOLE), ("16_16", _ALL), ("10_11_11", _ALL),
+               ("11_11_10", _ALL), ("10_10_10_2", _INTEGERS), ("2_10_10_10", _INTEGERS), ("8_8_8_8", _INTEGERS),
+               ("32_32", _WHOLE), ("16_16_16_16", _ALL), ("32_32_32", _WHOLE), ("32_32_32_32", _WHOLE))  # fmt: skip
+_CHANGED_11 = {"10_11_11": ("FLOAT",), "11_11_10": ("FLOAT",), "10_10_10_2": ("UNORM", "SNORM", "UINT", "SINT")}
+DATA_FORMATS = ("INVALID", "8", "16", "8_8", "32", "16_16", "10_11_11", "11_11_10", "10_10_10_2", "2_10_10_10",
+                "8_8_8_8", "32_32", "16_16_16_16", "32_32_32", "32_32_32_32", "RESERVED_15")  # fmt: skip
+NUMBER_FORMATS = (*_INTEGERS, "RESERVED_6", "FLOAT")
+
+
+@cache
+def unified_formats(level: int) -> tuple[str, ...]:
+    """Names of the unified buffer formats of GFX10 and later by number."""
+    formats = ["BUF_FMT_INVALID"]
+    for size, kinds in _UNIFIED_10:
+        kinds = _CHANGED_11.get(size, kinds) if level >= 110 else kinds
+        formats += [f"BUF_FMT_{size}_{kind}" for kind in kinds]
+    return tuple(formats)
+
+
+def buffer_format(value: int, level: int) -> str:
+    """The format modifier of a typed buffer access; the default (8 bits, unorm) has no text."""
+    if value == 1:
+        return ""
+    if level >= 100:
+        known = unified_formats(level)
+        return f" format:[{known[value]}]" if value < len(known) else f" format:{value}"
+    data, number = value & 15, value >> 4
+    parts = [f"BUF_DATA_FORMAT_{DATA_FORMATS[data]}"] if data != 1 else []
+    parts += [f"BUF_NUM_FORMAT_{NUMBER_FORMATS[number]}"] if number else []
+    return f" format:[{','.join(parts)}]"
+
+
+def buffer_format_number(text: str, level: int) -> int | None:
+    """The number of ``[NAME]`` or ``[DATA,NUMBER]``; None if a name is unknown."""
+    words = [word.strip() for word in text.strip("[]").split(",")]
+    if level >= 100:
+        known = unified_formats(level)
+        return known.index(words[0]) if len(words) == 1 and words[0] in known else None
+    data, number = 1, 0
+    for word in words:
+        kind, _, rest = word.partition("_FORMAT_")
+        if kind == "BUF_DATA" and rest in DATA_FORMATS:
+            data = DATA_FORMATS.index(rest)
+        elif kind == "BUF_NUM" and rest in NUMBER_FORMATS:
+            number = NUMBER_FORMATS.index(rest)
+        else:
+            return None
+    return data | number << 4

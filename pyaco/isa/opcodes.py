@@ -10,7 +10,8 @@ from pathlib import Path
 
 from pyaco.isa.table import FORMATS, GENERATIONS, IMPLICIT, Row, read_table
 
-__all__ = ["FORMATS", "GENERATIONS", "IMPLICIT", "INVALID", "Row", "generation_of", "names", "numbers", "row", "rows"]
+__all__ = ["FORMATS", "GENERATIONS", "IMPLICIT", "INVALID", "Row", "generation_of", "names", "numbers", "row",
+           "rows", "spellings"]  # fmt: skip
 
 #: The opcode that stands for "not an instruction".
 INVALID = 0xFFFF
@@ -43,6 +44,12 @@ def row(name: str) -> Row:
         No such opcode.
     """
     return rows()[numbers()[name]]
+
+
+@cache
+def spellings(generation: str) -> list[str]:
+    """LLVM's names in a generation, by number."""
+    return [entry.spelling(generation) for entry in rows()]
 
 
 def generation_of(level: int) -> str:

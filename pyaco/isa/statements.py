@@ -11,9 +11,14 @@ from pyaco.isa import names
 __all__ = ["Operand", "Statement", "TextError", "parse_line", "parse_operand"]
 
 #: Modifiers that are single words.
-FLAGS = frozenset("glc slc dlc offen idxen lds tfe gds clamp done vm compr row_en row_mirror row_half_mirror".split())
-_LANE_WORDS = ("row_shl", "row_shr", "row_ror", "row_share", "row_xmask", "row_bcast", "wave_shl", "wave_shr", "wave_rol",
-               "wave_ror")  # fmt: skip
+FLAGS = frozenset(
+    ("glc", "slc", "dlc", "offen", "idxen", "lds", "tfe", "gds", "clamp", "done", "vm", "compr", "row_en", "row_mirror",
+     "row_half_mirror")
+)  # fmt: skip
+#: Instructions whose operand is a list of calls without commas.
+COUNTED = ("s_waitcnt", "s_delay_alu", "s_waitcnt_depctr", "s_wait_alu")
+_LANE_WORDS = ("row_shl", "row_shr", "row_ror", "row_share", "row_xmask", "row_bcast", "wave_shl", "wave_shr",
+               "wave_rol", "wave_ror")  # fmt: skip
 _SPECIAL = {
     "vcc": (106, 2), "vcc_lo": (106, 1), "vcc_hi": (107, 1), "exec": (126, 2), "exec_lo": (126, 1), "exec_hi": (127, 1),
     "m0": (124, 1), "null": (125, 1), "src_shared_base": (235, 1), "src_shared_limit": (236, 1),
@@ -301,9 +306,13 @@ def _parse_statement(text: str, base: int, level: int) -> Statement:
     statement.raw = rest.strip()
     if not statement.raw:
         return statement
-    if statement.mnemonic in ("s_waitcnt", "s_delay_alu") and "(" in rest:
+    if statement.mnemonic in COUNTED and "(" in rest:
         statement.operands.append(Operand(statement.raw, base + 1))
         return statement
+    if statement.mnemonic in ("exp", "export"):
+        target, _, rest = rest.partition(" ")
+        statement.operands.append(Operand(target, base + 1))
+        base += len(target) + 1
     chunks = _split(rest, ",")
     for chunk, at in chunks[:-1]:
         statement.operands.append(parse_operand(chunk, base + at + 1, level))

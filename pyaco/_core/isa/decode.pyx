@@ -299,7 +299,7 @@ cdef inline bint smem_compares(uint32_t opcode) noexcept nogil:
 cdef int take_lane_control(Reader *r, uint32_t code, bint short_form, bint compare) noexcept nogil:
     cdef uint32_t word
     cdef uint64_t m = r.out.modifiers
-    cdef uint32_t source
+    cdef uint32_t source, second
     if r.length >= r.available:
         return -1
     word = r.words[r.length]
@@ -327,8 +327,9 @@ cdef int take_lane_control(Reader *r, uint32_t code, bint short_form, bint compa
             m = modifier_set_clamp(m, bits(word, 13, 1))
         m = modifier_set_sdwa_sel0(m, sdwa_select(bits(word, 16, 3)) | (bits(word, 19, 1) << 4))
         m = modifier_set_sdwa_sel1(m, sdwa_select(bits(word, 24, 3)) | (bits(word, 27, 1) << 4))
-        m = modifier_set_neg(m, bits(word, 20, 1) | bits(word, 28, 1) << 1)
-        m = modifier_set_abs(m, bits(word, 21, 1) | bits(word, 29, 1) << 1)
+        second = 0 if r.out.format & format_vop1 else 1
+        m = modifier_set_neg(m, bits(word, 20, 1) | (bits(word, 28, 1) & second) << 1)
+        m = modifier_set_abs(m, bits(word, 21, 1) | (bits(word, 29, 1) & second) << 1)
         source = bits(word, 0, 8) + (0 if bits(word, 23, 1) and r.level >= gfx9 else 256)
         if bits(word, 31, 1) and r.level >= gfx9 and r.out.source_count > 1:
             # the second source is an SGPR then: its VGPR number is the SGPR's code
@@ -724,7 +725,7 @@ cdef int decode_buffer_words(Reader *r, bint typed) noexcept nogil:
         soffset = address_of(r, bits(word, 0, 7))
         m = modifier_set_tfe(m, bits(word, 22, 1))
         vdata = vgpr(bits(high, 0, 8))
-        resource = <uint16_t>(bits(high, 9, 9) * 4)
+        resource = address_of(r, bits(high, 9, 9))
         m = cache_policy_12(m, high, 18)
         if typed:
             m = modifier_set_format(m, bits(high, 23, 7))
@@ -761,10 +762,10 @@ cdef int decode_buffer_words(Reader *r, bint typed) noexcept nogil:
                 m = modifier_set_lds(m, bits(word, 16, 1))
     if not modifier_offen(m) and not modifier_idxen(m):
         vaddr = register_none
-    r.out.modifiers = m
     if opcode_operand_count[opcode] == 0 and opcode_definition_count[opcode] == 0:
         r.out.immediate = 0
         return finish(r)
+    r.out.modifiers = m
     add_source(r, resource, 16)
     add_source(r, vaddr, 8 if modifier_offen(m) and modifier_idxen(m) else 4)
     add_source(r, soffset, 4)
@@ -884,7 +885,7 @@ cdef int decode_mimg_words(Reader *r, bint sample) noexcept nogil:
         m = modifier_set_a16(m, bits(word, 6, 1))
         m = modifier_set_dmask(m, bits(word, 22, 4))
         m = cache_policy_12(m, high, 18)
-        resource = <uint16_t>(bits(high, 9, 9) * 4)
+        resource = address_of(r, bits(high, 9, 9))
         for i in range(4):
             addresses[i] = bits(r.words[2], 8 * i, 8)
         count = 4
@@ -892,7 +893,7 @@ cdef int decode_mimg_words(Reader *r, bint sample) noexcept nogil:
             m = modifier_set_image_tfe(m, bits(word, 3, 1))
             m = modifier_set_unrm(m, bits(word, 13, 1))
             m = modifier_set_lwe(m, bits(high, 8, 1))
-            sampler = <uint16_t>(bits(high, 23, 9) * 4)
+            sampler = address_of(r, bits(high, 23, 9))
         else:
             m = modifier_set_image_tfe(m, bits(high, 23, 1))
             addresses[4] = bits(high, 24, 8)

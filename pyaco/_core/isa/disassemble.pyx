@@ -44,7 +44,7 @@ cdef class Printer:
         self.level = level
         self.mask_bytes = wave_size >> 3
         self.true16 = gfx11 <= level < gfx12
-        self.spelling = [row.spelling(generation) for row in opcodes.rows()]
+        self.spelling = opcodes.spellings(generation)
         self.messages = names.messages(level)
         self.hardware_registers = names.hardware_registers(level)
 
@@ -72,20 +72,20 @@ cdef class Printer:
             return self.named_pair("flat_scratch" if code < 104 else "xnack_mask", code & 1, dwords)
         if dwords > 1 and code % min(dwords, 4) and not (dwords == 3 and code % 4 == 0):
             # SGPR tuples are aligned to their size, four at most
-            raise Unsayable
+            raise Unsayable()
         if 108 <= code < 124:
             if self.level < gfx9 or code + dwords > 124:
-                raise Unsayable
+                raise Unsayable()
             return self.range("ttmp", code - 108, dwords)
         if code + dwords > 106 or (self.level < gfx10 and code + dwords > 102):
-            raise Unsayable
+            raise Unsayable()
         return self.range("s", code, dwords)
 
     cdef str named_pair(self, str name, uint32_t half, uint32_t dwords):
         if dwords == 2 and half == 0:
             return name
         if dwords != 1:
-            raise Unsayable
+            raise Unsayable()
         return name + ("_hi" if half else "_lo")
 
     cdef str range(self, str prefix, uint32_t first, uint32_t dwords):
@@ -105,13 +105,13 @@ cdef class Printer:
             return "src_scc"
         if code == 254 and self.level < gfx11 and dwords == 1:
             return "src_lds_direct"
-        raise Unsayable
+        raise Unsayable()
 
     cdef str register(self, uint16_t address, uint32_t size):
         cdef uint32_t dwords = (size + 3) >> 2 if size else self.mask_bytes >> 2
         if address >= register_vgpr0:
             if address == register_none or (address >> 2) - 256 + dwords > 256:
-                raise Unsayable
+                raise Unsayable()
             if size == 2 and self.true16:
                 return f"v{(address >> 2) - 256}.{'h' if address & 2 else 'l'}"
             return self.range("v", (address >> 2) - 256, dwords)
@@ -169,7 +169,7 @@ cdef class Printer:
                 parts.append(self.operand(d, i))
         if d.opcode == op_s_set_gpr_idx_on:
             if d.immediate > 15:
-                raise Unsayable
+                raise Unsayable()
             parts.append(names.index_mode(d.immediate))
         elif d.opcode == op_s_sendmsg_rtn_b32 or d.opcode == op_s_sendmsg_rtn_b64:
             parts.append(f"sendmsg({self.messages.get(d.immediate, str(d.immediate) + ', 0, 0')})")
@@ -210,13 +210,15 @@ cdef class Printer:
             return self.named(d, [self.target(d, labels, position)])
         if op == op_s_waitcnt:
             return self.named(d, [names.wait_counters(imm, self.level)])
+        if op == op_s_waitcnt_depctr:
+            return self.named(d, [names.dependency_counters(imm)])
         if op == op_s_delay_alu:
             return self.named(d, [names.delay(imm)])
         if op == op_s_sendmsg or op == op_s_sendmsghalt:
             return self.named(d, [names.message(self.messages, imm, self.level)])
         if not takes_immediate(op) or (op == op_s_endpgm and imm == 0):
             if imm:
-                raise Unsayable
+                raise Unsayable()
             return self.named(d, [])
         if op == op_s_set_gpr_idx_mode:
             return self.named(d, [names.index_mode(imm)])
@@ -307,7 +309,7 @@ cdef class Printer:
         if format & (format_vop3 | format_sdwa | format_dpp16):
             neg, magnitude = modifier_neg(m), modifier_abs(m)
         if (neg or magnitude) and not takes_sign(d.opcode):
-            raise Unsayable
+            raise Unsayable()
         if not (compare and self.level >= gfx10 and opcode_implicit_definitions[d.opcode] & implicit_exec):
             for i in range(d.destination_count):
                 if not (swaps(d.opcode) and i):
@@ -315,6 +317,8 @@ cdef class Printer:
         count = d.source_count
         if opcode_flags[d.opcode] & opcode_flag_tied or swaps(d.opcode):
             count -= 1
+        if (neg | magnitude) >> count:
+            raise Unsayable()
         for i in range(count):
             if opcode_flags[d.opcode] & opcode_flag_literal and is_multiply_constant(d.opcode) and i:
                 parts.append(self.operand(d, 3 - i))
@@ -322,7 +326,7 @@ cdef class Printer:
             text = self.modified(d, i, neg, magnitude)
             if sign_extends and i < 2 and (modifier_sdwa_sel0(m) if i == 0 else modifier_sdwa_sel1(m)) & 0x10:
                 if (neg | magnitude) >> i & 1:
-                    raise Unsayable
+                    raise Unsayable()
                 text = f"sext({text})"
             parts.append(text)
         text = self.spelling[d.opcode] + self.suffix(d)
@@ -353,12 +357,12 @@ cdef class Printer:
             return ""
         if compare_opcode(d.opcode):
             if opsel & 8:
-                raise Unsayable
+                raise Unsayable()
             values = [str(opsel & 1), str(opsel >> 1 & 1)]
         else:
             values = [str(opsel >> i & 1) for i in range(count)]
             if opsel & ((7 << count) & 7):
-                raise Unsayable
+                raise Unsayable()
             if d.opcode not in OPSEL_LANES:
                 values.append(str(opsel >> 3))
         return f" op_sel:[{','.join(values)}]"
@@ -370,7 +374,7 @@ cdef class Printer:
             text = f" dst_sel:{selection(modifier_sdwa_dst_sel(m))} dst_unused:UNUSED_"
             if modifier_sdwa_dst_sext(m):
                 if modifier_sdwa_dst_sel(m) & 0x10:
-                    raise Unsayable
+                    raise Unsayable()
                 text += "SEXT"
             else:
                 text += "PRESERVE" if modifier_sdwa_dst_sel(m) & 0x10 else "PAD"
@@ -467,6 +471,8 @@ cdef class Printer:
         cdef str text
         if d.source_count == 0:
             return self.named(d, [])
+        if d.opcode == op_buffer_store_lds_dword:
+            raise Unsayable()
         if d.source_count > 3:
             parts.append(self.buffer_data(d, d.source[3], d.source_bytes[3]))
         elif d.destination_count:
@@ -474,11 +480,11 @@ cdef class Printer:
         parts.append("off" if d.source[1] == register_none else self.operand(d, 1))
         parts.append(self.operand(d, 0))
         if 128 <= d.source[2] >> 2 and self.level >= gfx12:
-            raise Unsayable
+            raise Unsayable()
         parts.append(self.operand(d, 2))
         text = self.named(d, parts)
         if d.format == format_mtbuf:
-            text += f" format:{modifier_format(m)}"
+            text += names.buffer_format(modifier_format(m), self.level)
         if modifier_idxen(m):
             text += " idxen"
         if modifier_offen(m):
@@ -528,7 +534,7 @@ cdef class Printer:
         for i in range(4):
             if modifier_exp_compressed(m) and (i & 1 or not modifier_exp_enabled_mask(m) >> i & 1):
                 if modifier_exp_enabled_mask(m) >> i & 1 != modifier_exp_enabled_mask(m) >> (i & 2) & 1:
-                    raise Unsayable
+                    raise Unsayable()
             shift = i >> 1 if modifier_exp_compressed(m) else i
             parts.append(self.register(d.source[shift], 4) if modifier_exp_enabled_mask(m) >> i & 1 else "off")
         text = f"{'export' if self.level >= gfx12 else 'exp'} {names.export_target(modifier_exp_target(m), self.level)} {', '.join(parts)}"
@@ -548,7 +554,7 @@ cdef class Printer:
         cdef list parts = [self.destination(d, 0)]
         for i in range(d.source_count):
             if d.source[i] < register_vgpr0:
-                raise Unsayable
+                raise Unsayable()
             parts.append(self.modified(d, i, modifier_neg(m), 0))
         cdef str text = self.named(d, parts)
         if modifier_clamp(m):
@@ -577,20 +583,20 @@ cdef class Printer:
             if d.opcode == op_lds_param_load:
                 text += f", attr{modifier_ldsdir_attr(m)}.{'xyzw'[modifier_ldsdir_channel(m)]}"
             elif modifier_ldsdir_attr(m) or modifier_ldsdir_channel(m):
-                raise Unsayable
+                raise Unsayable()
             if self.level >= gfx12:
                 return text + f" wait_va_vdst:{modifier_wait_vdst(m)} wait_vm_vsrc:{modifier_wait_vsrc(m)}"
             return text + f" wait_vdst:{modifier_wait_vdst(m)}"
         if d.format == format_vintrp:
             if d.opcode == op_v_interp_mov_f32:
                 if d.immediate > 2:
-                    raise Unsayable
+                    raise Unsayable()
                 text = ("p10", "p20", "p0")[d.immediate]
             else:
                 text = self.operand(d, 0)
             return (f"{self.spelling[d.opcode]}_e32 {self.destination(d, 0)}, {text}, attr{modifier_ldsdir_attr(m)}."
                     f"{'xyzw'[modifier_ldsdir_channel(m)]}")
-        raise Unsayable
+        raise Unsayable()
 
     # -------------------------------------------------------------------------------------------------------- dispatch
     cdef str instruction(self, const Decoded *d, dict labels, uint32_t position):
@@ -621,7 +627,7 @@ cdef class Printer:
             return self.parameter_interpolation(d)
         if format == format_ldsdir or format == format_vintrp:
             return self.interpolation(d)
-        raise Unsayable
+        raise Unsayable()
 
 
 # VOP3 opcodes whose op_sel bits are not halves of registers.
@@ -677,8 +683,11 @@ cdef frozenset BRANCHES_K = frozenset({
     op_s_call_b64, op_s_subvector_loop_begin, op_s_subvector_loop_end, op_s_cbranch_i_fork})
 
 
-cdef bint takes_immediate(uint32_t op):
-    return "imm" in opcodes.rows()[op].operands
+cdef frozenset IMMEDIATE = frozenset(number for number, row in enumerate(opcodes.rows()) if "imm" in row.operands)
+
+
+cdef inline bint takes_immediate(uint32_t op):
+    return op in IMMEDIATE
 
 
 cdef inline str signed_hex(int32_t value):
