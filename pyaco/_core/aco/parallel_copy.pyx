@@ -457,7 +457,7 @@ cdef int _move_piece(CopySolver *s, const Target *t, uint32_t b, uint32_t size) 
     cdef uint32_t offset = t.source[b] & 3
     cdef uint32_t selector = 0x07060504
     cdef uint32_t k
-    if s.p.gfx_level >= gfx11 and size == 2 and (_is_vgpr(source) or offset == 0):
+    if gfx11 <= s.p.gfx_level < gfx12 and size == 2 and (_is_vgpr(source) or offset == 0):
         i = emit_1(s.out, op_v_mov_b16, definition_register(<uint16_t>(t.reg * 4 + b), class_v2b),
                    operand_register(t.source[b], class_v2b if _is_vgpr(source) else class_s1))
         s.p.instructions.modifiers[i] = modifier_set_opsel(0, (8 if b else 0) | (1 if offset else 0))
@@ -496,7 +496,7 @@ cdef int _write_partial(CopySolver *s, Target *t) except -1 nogil:
     cdef uint32_t registers = mask & ~t.constant
     if registers == 0:
         if mask == 12 or mask == 3:
-            if s.p.gfx_level >= gfx11:
+            if gfx11 <= s.p.gfx_level < gfx12:
                 _half_constant(s, t, mask)
                 _done(s, t, mask)
                 return 0

@@ -1,0 +1,617 @@
+"""Pseudo instructions to machine instructions.
+
+Needs: registers everywhere, no phis. Guarantees: only instructions of the hardware are left, besides p_barrier (which tells the
+wait-count pass what must be finished), p_constaddr_getpc and p_constaddr_addlo (the assembler knows the distance) and p_unit_test.
+
+Blocks are written last to first, because whether a branch is worth its cost depends on the code that it would jump over.
+
+Sources: AMD ISA documents "Vega", "RDNA 1" to "RDNA 4" (SOPP branches, MODE, FLAT_SCRATCH, HWREG); ACO for the cost of branches.
+"""
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+from isa_opcodes cimport *
+from isa_tables cimport opcode_format
+from modifiers cimport *
+from pyaco._core.aco.emit cimport *
+from pyaco._core.aco.lower_lane_operations cimport lower_bpermute, lower_reduction
+from pyaco._core.aco.occupancy cimport addressable_vgprs, suitable_waves
+from pyaco._core.aco.parallel_copy cimport CopySolver, emit_constant, solver_add, solver_init, solver_run
+from pyaco._core.ir.program cimport *
+
+from pyaco.errors import InputError, UnsupportedError
+
+
+cdef cppclass Lowering:
+    ProgramData *p
+    Rewrite out
+    CopySolver solver
+    uint32_t block
+
+
+# ---------------------------------------------------------------------------------------------------------------- copies
+cdef int _solve(Lowering *c, uint32_t i) except -1 nogil:
+    cdef uint64_t word = c.p.instructions.modifiers[i]
+    cdef uint16_t scratch = <uint16_t>modifier_scratch_register(word)
+    if not modifier_needs_scratch(word):
+        scratch = register_none
+    return solver_run(&c.solver, c.p.blocks.fp_mode[c.block], scratch, modifier_scc_live(word))
+
+
+cdef int _parallelcopy(Lowering *c, uint32_t i) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t k
+    cdef uint32_t d
+    cdef Operand o
+    for k in range(p.instructions.definition_count[i]):
+        d = p.instructions.definition_first[i] + k
+        o = operand_at(p, p.instructions.operand_first[i] + k)
+        solver_add(&c.solver, p.definitions.reg[d], class_is_linear_vgpr(p.definitions.register_class[d]), o, 0,
+                   class_bytes(p.definitions.register_class[d]))
+    return _solve(c, i)
+
+
+cdef int _create_vector(Lowering *c, uint32_t i) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t d = p.instructions.definition_first[i]
+    cdef uint32_t to = p.definitions.reg[d]
+    cdef uint32_t end = to + class_bytes(p.definitions.register_class[d])
+    cdef bint linear = class_is_linear_vgpr(p.definitions.register_class[d])
+    cdef uint32_t k
+    cdef uint32_t size
+    cdef Operand o
+    for k in range(p.instructions.operand_count[i]):
+        o = operand_at(p, p.instructions.operand_first[i] + k)
+        size = operand_bytes(o)
+        if to + size > end:
+            with gil:
+                raise InputError(f"instruction {i}: p_create_vector has more operands than its definition holds")
+        solver_add(&c.solver, to, linear, o, 0, size)
+        to += size
+    return _solve(c, i)
+
+
+cdef int _split_vector(Lowering *c, uint32_t i) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t k
+    cdef uint32_t d
+    cdef uint32_t offset = 0
+    cdef Operand o = operand_at(p, p.instructions.operand_first[i])
+    for k in range(p.instructions.definition_count[i]):
+        d = p.instructions.definition_first[i] + k
+        # a dead part may share its register with a live one that is written later
+        if not p.definitions.flags[d] & definition_kill:
+            solver_add(&c.solver, p.definitions.reg[d], class_is_linear_vgpr(p.definitions.register_class[d]), o, offset,
+                       class_bytes(p.definitions.register_class[d]))
+        offset += class_bytes(p.definitions.register_class[d])
+    return _solve(c, i)
+
+
+cdef int _extract_vector(Lowering *c, uint32_t i) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t d = p.instructions.definition_first[i]
+    cdef uint32_t size = class_bytes(p.definitions.register_class[d])
+    cdef Operand o = operand_at(p, p.instructions.operand_first[i])
+    solver_add(&c.solver, p.definitions.reg[d], class_is_linear_vgpr(p.definitions.register_class[d]), o,
+               size * p.operands.data[p.instructions.operand_first[i] + 1], size)
+    return _solve(c, i)
+
+
+cdef int _as_uniform(Lowering *c, uint32_t i) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t d = p.instructions.definition_first[i]
+    cdef Operand o = operand_at(p, p.instructions.operand_first[i])
+    cdef uint32_t k
+    if o.flags & (operand_constant | operand_undef) or not class_is_vgpr(o.register_class):
+        solver_add(&c.solver, p.definitions.reg[d], False, o, 0, class_bytes(p.definitions.register_class[d]))
+        return solver_run(&c.solver, 0, register_none, True)
+    for k in range(class_dwords(p.definitions.register_class[d])):
+        emit_1(&c.out, op_v_readfirstlane_b32, sgpr_definition(<uint16_t>(p.definitions.reg[d] + 4 * k)),
+               vgpr_operand(<uint16_t>(o.reg + 4 * k)))
+    return 0
+
+
+cdef int _spill(Lowering *c, uint32_t i) except -1 nogil:
+    """SGPRs into lanes of a linear VGPR."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t row = p.instructions.operand_first[i]
+    cdef uint16_t vector = p.operands.reg[row]
+    cdef uint32_t lane = p.operands.data[row + 1]
+    cdef Operand value = operand_at(p, row + 2)
+    cdef uint32_t k
+    for k in range(class_dwords(value.register_class)):
+        emit_3(&c.out, op_v_writelane_b32_e64, definition_register(vector, class_v1_linear),
+               sgpr_operand(<uint16_t>(value.reg + 4 * k)), operand_c32(lane + k), operand_register(vector, class_v1_linear))
+    return 0
+
+
+cdef int _reload(Lowering *c, uint32_t i) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t row = p.instructions.operand_first[i]
+    cdef uint32_t d = p.instructions.definition_first[i]
+    cdef uint16_t vector = p.operands.reg[row]
+    cdef uint32_t lane = p.operands.data[row + 1]
+    cdef uint32_t k
+    for k in range(class_dwords(p.definitions.register_class[d])):
+        emit_2(&c.out, op_v_readlane_b32_e64, sgpr_definition(<uint16_t>(p.definitions.reg[d] + 4 * k)),
+               operand_register(vector, class_v1_linear), operand_c32(lane + k))
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------------ extract and insert
+cdef int _scalar_extract(Lowering *c, Definition d, Operand o, uint32_t offset, uint32_t bits, bint signed) except -1 nogil:
+    if offset + bits == 32:
+        emit_2d2(&c.out, op_s_ashr_i32 if signed else op_s_lshr_b32, d, scc_definition(), o, operand_c32(offset))
+    elif offset == 0 and signed and (bits == 8 or bits == 16):
+        emit_1(&c.out, op_s_sext_i32_i8 if bits == 8 else op_s_sext_i32_i16, d, o)
+    elif offset == 0 and bits == 16 and c.p.gfx_level >= gfx9:
+        emit_2(&c.out, op_s_pack_ll_b32_b16, d, o, operand_c32(0))
+    else:
+        emit_2d2(&c.out, op_s_bfe_i32 if signed else op_s_bfe_u32, d, scc_definition(), o, operand_c32(bits << 16 | offset))
+    return 0
+
+
+cdef int _permute_bytes(Lowering *c, uint16_t reg, Operand first, Operand second, const uint8_t *bytes) except -1 nogil:
+    """v_perm_b32 into a whole register: selectors 0-3 bytes of `second`, 4-7 of `first`, 8-11 sign of byte 1, 3, 5, 7, 12 zero."""
+    cdef uint32_t selector = bytes[0] | <uint32_t>bytes[1] << 8 | <uint32_t>bytes[2] << 16 | <uint32_t>bytes[3] << 24
+    emit_3(&c.out, op_v_perm_b32, vgpr_definition(reg), first, second, operand_c32(selector))
+    return 0
+
+
+cdef int _permuted_extract(Lowering *c, Definition d, Operand o, uint32_t offset, uint32_t bits, bint signed) except -1 nogil:
+    """Into or out of a part of a register, GFX11 and later."""
+    cdef uint8_t[4] bytes = [4, 5, 6, 7]
+    cdef uint32_t at = d.reg & 3
+    cdef uint32_t size = class_bytes(d.register_class)
+    cdef uint32_t byte = (o.reg & 3 if class_is_vgpr(o.register_class) else 0) + offset // 8
+    cdef uint32_t sign_byte = byte + bits // 8 - 1
+    cdef uint16_t reg = d.reg & 0xfffc
+    cdef uint32_t k
+    cdef Operand source = operand_register(o.reg & 0xfffc, class_v1 if class_is_vgpr(o.register_class) else class_s1)
+    for k in range(size):
+        if k < bits // 8:
+            bytes[at + k] = <uint8_t>(byte + k)
+        elif not signed:
+            bytes[at + k] = 12
+        elif sign_byte & 1:
+            bytes[at + k] = 8 if sign_byte == 1 else 9
+        else:
+            bytes[at + k] = <uint8_t>byte     # copies whose sign is taken below
+    _permute_bytes(c, reg, vgpr_operand(reg), source, bytes)
+    if signed and size > bits // 8 and not sign_byte & 1:
+        for k in range(4):
+            bytes[k] = <uint8_t>(4 + k)
+        for k in range(1, size):
+            bytes[at + k] = 11 if at == 2 else 10
+        _permute_bytes(c, reg, vgpr_operand(reg), operand_c32(0), bytes)
+    return 0
+
+
+cdef int _extract(Lowering *c, uint32_t i) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t row = p.instructions.operand_first[i]
+    cdef Definition d = definition_at(p, p.instructions.definition_first[i])
+    cdef Operand o = operand_at(p, row)
+    cdef uint32_t bits = p.operands.data[row + 2]
+    cdef uint32_t offset = p.operands.data[row + 1] * bits
+    cdef bint signed = p.operands.data[row + 3] != 0
+    cdef uint32_t j
+    if not class_is_vgpr(d.register_class):
+        return _scalar_extract(c, d, o, offset, bits, signed)
+    if d.register_class == class_v1 and not o.reg & 3:
+        if offset + bits == 32 and class_is_vgpr(o.register_class):
+            emit_2(&c.out, op_v_ashrrev_i32 if signed else op_v_lshrrev_b32, d, operand_c32(offset), o)
+        elif offset == 0 and bits == 16 and p.gfx_level >= gfx11:
+            emit_1(&c.out, op_v_cvt_i32_i16 if signed else op_v_cvt_u32_u16, d, o)
+        else:
+            emit_3(&c.out, op_v_bfe_i32 if signed else op_v_bfe_u32, d, o, operand_c32(offset), operand_c32(bits))
+        return 0
+    if p.gfx_level >= gfx11:
+        return _permuted_extract(c, d, o, offset, bits, signed)
+    j = emit_1(&c.out, op_v_mov_b32, d, o)
+    p.instructions.format[j] |= format_sdwa
+    offset = offset // 8 + (o.reg & 3 if class_is_vgpr(o.register_class) else 0)
+    p.instructions.modifiers[j] = modifier_set_sdwa_sel0(modifier_set_sdwa_sel1(0, 2), _selection(bits // 8, offset, signed))
+    p.instructions.modifiers[j] = modifier_set_sdwa_dst_sel(p.instructions.modifiers[j],
+                                                            _destination(class_bytes(d.register_class), d.reg & 3))
+    return 0
+
+
+cdef inline uint32_t _selection(uint32_t bytes, uint32_t offset, bint signed) noexcept nogil:
+    return (0 if bytes == 1 else 1 if bytes == 2 else 2) | offset << 2 | (0x10 if signed else 0)
+
+
+cdef inline uint32_t _destination(uint32_t bytes, uint32_t offset) noexcept nogil:
+    """SDWA destination that keeps the rest of the register."""
+    return (0 if bytes == 1 else 1 if bytes == 2 else 2) | offset << 2 | (0x10 if bytes < 4 else 0)
+
+
+cdef int _insert(Lowering *c, uint32_t i) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t row = p.instructions.operand_first[i]
+    cdef Definition d = definition_at(p, p.instructions.definition_first[i])
+    cdef Operand o = operand_at(p, row)
+    cdef uint32_t bits = p.operands.data[row + 2]
+    cdef uint32_t offset = p.operands.data[row + 1] * bits
+    cdef uint8_t[4] bytes = [4, 5, 6, 7]
+    cdef uint32_t k
+    cdef uint32_t j
+    if not class_is_vgpr(d.register_class):
+        if offset + bits == 32:
+            emit_2d2(&c.out, op_s_lshl_b32, d, scc_definition(), o, operand_c32(offset))
+            return 0
+        emit_2d2(&c.out, op_s_bfe_u32, d, scc_definition(), o, operand_c32(bits << 16))
+        if offset:
+            emit_2d2(&c.out, op_s_lshl_b32, d, scc_definition(), sgpr_operand(d.reg), operand_c32(offset))
+        return 0
+    if d.register_class == class_v1:
+        if offset + bits == 32:
+            j = emit_2(&c.out, op_v_lshlrev_b32, d, operand_c32(offset), o)
+            if not class_is_vgpr(o.register_class):
+                p.instructions.format[j] |= format_vop3
+        elif offset == 0:
+            emit_3(&c.out, op_v_bfe_u32, d, o, operand_c32(0), operand_c32(bits))
+        elif p.gfx_level < gfx11:
+            j = emit_1(&c.out, op_v_mov_b32, d, o)
+            p.instructions.format[j] |= format_sdwa
+            p.instructions.modifiers[j] = modifier_set_sdwa_dst_sel(
+                modifier_set_sdwa_sel0(modifier_set_sdwa_sel1(0, 2), 2), _selection(bits // 8, offset // 8, False))
+        else:
+            for k in range(4):
+                bytes[k] = 12
+            for k in range(bits // 8):
+                bytes[offset // 8 + k] = <uint8_t>k
+            _permute_bytes(c, d.reg, operand_c32(0), operand_register(o.reg, class_v1 if class_is_vgpr(o.register_class) else class_s1), bytes)
+        return 0
+    if p.gfx_level >= gfx11:
+        for k in range(class_bytes(d.register_class)):
+            bytes[(d.reg & 3) + k] = 12
+        for k in range(bits // 8):
+            bytes[(d.reg & 3) + offset // 8 + k] = <uint8_t>k
+        return _permute_bytes(c, d.reg & 0xfffc, vgpr_operand(d.reg & 0xfffc),
+                              operand_register(o.reg, class_v1 if class_is_vgpr(o.register_class) else class_s1), bytes)
+    # the shifted byte or half goes into a half that leaves the other alone
+    j = emit_2(&c.out, op_v_lshlrev_b32, d, operand_c32(offset), o)
+    p.instructions.format[j] |= format_sdwa
+    p.instructions.modifiers[j] = modifier_set_sdwa_dst_sel(
+        modifier_set_sdwa_sel1(modifier_set_sdwa_sel0(0, 2), _selection(bits // 8, 0, False)),
+        _destination(class_bytes(d.register_class), d.reg & 3))
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------------------------- mode
+cdef enum:
+    hwreg_mode = 1
+    hwreg_flat_scratch_low = 20
+
+
+cdef int _set_register(Lowering *c, uint32_t hwreg, uint32_t offset, uint32_t size, uint32_t value) except -1 nogil:
+    cdef Operand o = operand_literal32(value)
+    cdef uint32_t i = emit_any(&c.out, op_s_setreg_imm32_b32, NULL, 0, &o, 1)
+    c.p.instructions.immediate[i] = hwreg | offset << 6 | (size - 1) << 11
+    return 0
+
+
+cdef int _set_mode(Lowering *c, uint32_t mode, bint rounding, bint denormals) except -1 nogil:
+    """The float bits of MODE: rounding in bits 0-3, denormals in bits 4-7."""
+    if c.p.gfx_level >= gfx10:
+        if rounding:
+            emit_0(&c.out, op_s_round_mode, mode & 15)
+        if denormals:
+            emit_0(&c.out, op_s_denorm_mode, mode >> 4 & 15)
+        return 0
+    if rounding and denormals:
+        return _set_register(c, hwreg_mode, 0, 8, mode & 0xff)
+    if rounding:
+        return _set_register(c, hwreg_mode, 0, 4, mode & 15)
+    if denormals:
+        return _set_register(c, hwreg_mode, 4, 4, mode >> 4 & 15)
+    return 0
+
+
+cdef int _mode_of_block(Lowering *c) except -1 nogil:
+    """Change MODE where a predecessor runs under another one; the wave starts in the mode of the first block."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t mode = p.blocks.fp_mode[c.block] & 0xff
+    cdef uint32_t k
+    cdef uint32_t other
+    cdef bint rounding = False
+    cdef bint denormals = False
+    for k in range(p.blocks.linear_pred_count[c.block]):
+        other = p.blocks.fp_mode[p.edge_lists.block[p.blocks.linear_pred_first[c.block] + k]] & 0xff
+        rounding |= (other & 15) != (mode & 15)
+        denormals |= (other >> 4) != (mode >> 4)
+    if rounding or denormals:
+        _set_mode(c, mode, rounding, denormals)
+    return 0
+
+
+cdef int _cvt_f16_f32_rtne(Lowering *c, uint32_t i, uint16_t opcode) except -1 nogil:
+    """A conversion that rounds to nearest even whatever the mode."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t mode = p.blocks.fp_mode[c.block] & 0xff
+    cdef bint change = (mode >> fp_round16_64_shift & 3) != 0
+    p.instructions.opcode[i] = opcode
+    if change:
+        _set_mode(c, mode & ~<uint32_t>(3 << fp_round16_64_shift), True, False)
+    rewrite_emit(&c.out, i)
+    if change:
+        _set_mode(c, mode, True, False)
+    return 0
+
+
+# ---------------------------------------------------------------------------------------------------------- wave and memory
+cdef int _init_scratch(Lowering *c, uint32_t i) except -1 nogil:
+    """FLAT_SCRATCH = address of the dispatch's scratch + offset of the wave (GFX9, GFX10)."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t row = p.instructions.operand_first[i]
+    cdef Operand address = operand_at(p, row)
+    cdef Operand offset = operand_at(p, row + 1)
+    cdef uint16_t low = p.definitions.reg[p.instructions.definition_first[i]]
+    cdef uint32_t k
+    cdef Operand o
+    cdef uint32_t j
+    if p.gfx_level >= gfx11:
+        return 0
+    if p.gfx_level < gfx10:
+        low = 102 * 4                 # FLAT_SCRATCH lies behind the other SGPRs
+    emit_2d2(&c.out, op_s_add_u32, sgpr_definition(low), scc_definition(), sgpr_operand(address.reg),
+             operand_at(p, row + 1))
+    emit_3d2(&c.out, op_s_addc_u32, sgpr_definition(<uint16_t>(low + 4)), scc_definition(),
+             sgpr_operand(<uint16_t>(address.reg + 4)), operand_c32(0), scc_operand())
+    if p.gfx_level >= gfx10:
+        for k in range(2):
+            o = sgpr_operand(<uint16_t>(low + 4 * k))
+            j = emit_any(&c.out, op_s_setreg_b32, NULL, 0, &o, 1)
+            p.instructions.immediate[j] = (hwreg_flat_scratch_low + k) | 31 << 11
+    return 0
+
+
+cdef int _constant_address(Lowering *c, uint32_t i) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef Definition d = definition_at(p, p.instructions.definition_first[i])
+    cdef Operand offset = operand_at(p, p.instructions.operand_first[i])
+    emit_1(&c.out, op_p_constaddr_getpc, d, operand_c32(d.temp))
+    emit_3d2(&c.out, op_p_constaddr_addlo, sgpr_definition(d.reg), scc_definition(), sgpr_operand(d.reg), offset,
+             operand_c32(d.temp))
+    return 0
+
+
+cdef int _barrier(Lowering *c, uint32_t i) except -1 nogil:
+    """The memory part stays for the wait-count pass; waves of one workgroup meet in s_barrier, unless there is only one."""
+    cdef ProgramData *p = c.p
+    cdef Operand o
+    rewrite_emit(&c.out, i)
+    if modifier_execution_scope(p.instructions.modifiers[i]) != scope_workgroup or p.workgroup_size <= p.wave_size:
+        return 0
+    if p.gfx_level >= gfx12:
+        o = operand_c32(0xffffffffU)
+        emit_any(&c.out, op_s_barrier_signal, NULL, 0, &o, 1)
+        emit_0(&c.out, op_s_barrier_wait, 0xffff)
+    else:
+        emit_0(&c.out, op_s_barrier, 0)
+    return 0
+
+
+cdef int _cycles(Lowering *c, uint32_t i) except -1 nogil:
+    """A 64-bit cycle count from two 20-bit or 32-bit halves that may wrap between the reads (GFX12)."""
+    cdef uint16_t low = c.p.definitions.reg[c.p.instructions.definition_first[i]]
+    cdef uint16_t second = c.p.definitions.reg[c.p.instructions.definition_first[i] + 1]
+    cdef uint16_t high = c.p.definitions.reg[c.p.instructions.definition_first[i] + 2]
+    _getreg(c, second, 30)
+    _getreg(c, low, 29)
+    _getreg(c, high, 30)
+    return 0
+
+
+cdef int _getreg(Lowering *c, uint16_t reg, uint32_t hwreg) except -1 nogil:
+    cdef Definition d = sgpr_definition(reg)
+    cdef uint32_t i = emit_any(&c.out, op_s_getreg_b32, &d, 1, NULL, 0)
+    c.p.instructions.immediate[i] = hwreg | 31 << 11
+    return 0
+
+
+cdef bint _deallocate_vgprs(const ProgramData *p) noexcept nogil:
+    """Giving VGPRs back before the stores are done helps only where VGPRs limit how many waves run; it would free scratch
+    that stores still use."""
+    if p.gfx_level < gfx11 or p.config.uses_scratch or p.config.scratch_bytes_per_lane:
+        return False
+    return p.config.num_vgprs > addressable_vgprs(p, suitable_waves(p, p.device.max_waves_per_simd))
+
+
+cdef int _end(Lowering *c, uint32_t i) except -1 nogil:
+    if _deallocate_vgprs(c.p):
+        emit_0(&c.out, op_s_nop, 0)   # hazard of the message behind a VALU that still reads VGPRs
+        emit_0(&c.out, op_s_sendmsg, 3)
+    return rewrite_emit(&c.out, i)
+
+
+# --------------------------------------------------------------------------------------------------------------- branches
+cdef bint _falls_through(Lowering *c, uint32_t target) noexcept nogil:
+    """Only empty blocks lie between the end of this block and `target`."""
+    cdef uint32_t b
+    if target <= c.block:
+        return False
+    for b in range(c.block + 1, target):
+        if c.p.blocks.next_count[b]:
+            return False
+    return True
+
+
+cdef int32_t _cost(const ProgramData *p, uint32_t i) noexcept nogil:
+    """Estimated cycles of an instruction that runs with exec = 0, or a large number where it must be jumped over."""
+    cdef uint16_t format = p.instructions.format[i]
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef uint32_t k
+    cdef int32_t unit = 1 if p.gfx_level >= gfx10 else 4
+    if format_is_valu(format):
+        if opcode == op_v_writelane_b32 or opcode == op_v_writelane_b32_e64:
+            return 1000               # writes whatever exec says
+        for k in range(p.instructions.definition_count[i]):
+            if not class_is_vgpr(p.definitions.register_class[p.instructions.definition_first[i] + k]):
+                return unit + 2
+        return unit
+    if format_is_salu(format):
+        return 2 if p.gfx_level >= gfx10 else 4
+    return 1000
+
+
+cdef bint _cheaper_to_run(Lowering *c, uint32_t target) noexcept nogil:
+    """Running the code up to `target` with exec = 0 costs less than a taken branch (about 16 cycles)."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t b
+    cdef uint32_t k
+    cdef int32_t cost = 0
+    if target <= c.block:
+        return False
+    for b in range(c.block + 1, target):
+        for k in range(p.blocks.next_count[b]):
+            cost += _cost(p, p.next_order.instruction[p.blocks.next_first[b] + k])
+            if cost > 16:
+                return False
+    return True
+
+
+cdef int _emit_branch(Lowering *c, uint32_t i, uint16_t opcode, uint32_t target) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t count = p.instructions.definition_count[i]
+    cdef Definition d
+    cdef uint32_t j
+    if count:
+        d = definition_at(p, p.instructions.definition_first[i])
+    j = emit_any(&c.out, opcode, &d, 1 if count else 0, NULL, 0)
+    p.instructions.immediate[j] = target
+    return 0
+
+
+cdef uint16_t _conditional(uint16_t reg, bint nonzero) noexcept nogil:
+    if reg == register_exec:
+        return op_s_cbranch_execnz if nonzero else op_s_cbranch_execz
+    if reg == register_vcc:
+        return op_s_cbranch_vccnz if nonzero else op_s_cbranch_vccz
+    if reg == register_scc:
+        return op_s_cbranch_scc1 if nonzero else op_s_cbranch_scc0
+    return op_invalid
+
+
+cdef int _branch(Lowering *c, uint32_t i) except -1 nogil:
+    """One or two SOPP branches, or none: targets are the immediate (taken) and branch_target1 (not taken)."""
+    cdef ProgramData *p = c.p
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef uint32_t taken = p.instructions.immediate[i]
+    cdef uint32_t other = modifier_branch_target1(p.instructions.modifiers[i])
+    cdef bint nonzero = opcode != op_p_cbranch_z
+    cdef uint16_t reg
+    if opcode == op_p_branch or taken == other:
+        if not _falls_through(c, taken):
+            _emit_branch(c, i, op_s_branch, taken)
+        return 0
+    reg = p.operands.reg[p.instructions.operand_first[i]]
+    if _conditional(reg, nonzero) == op_invalid:
+        with gil:
+            raise InputError(f"instruction {i}: a branch tests exec, vcc or scc, not register {reg // 4}")
+    if _falls_through(c, taken):
+        if _falls_through(c, other):
+            return 0
+        # both orders are possible: test the opposite and fall through into the taken block
+        _emit_branch(c, i, _conditional(reg, not nonzero), other)
+        return 0
+    if reg == register_exec and not nonzero and _falls_through(c, other) and _cheaper_to_run(c, taken):
+        return 0
+    _emit_branch(c, i, _conditional(reg, nonzero), taken)
+    if not _falls_through(c, other):
+        _emit_branch(c, i, op_s_branch, other)
+    return 0
+
+
+# ----------------------------------------------------------------------------------------------------------------- driver
+cdef int _pseudo(Lowering *c, uint32_t i, uint16_t opcode) except -1 nogil:
+    if opcode == op_p_parallelcopy or opcode == op_p_start_linear_vgpr:
+        if c.p.instructions.operand_count[i]:
+            return _parallelcopy(c, i)
+        return 0
+    if opcode == op_p_create_vector:
+        return _create_vector(c, i)
+    if opcode == op_p_split_vector:
+        return _split_vector(c, i)
+    if opcode == op_p_extract_vector:
+        return _extract_vector(c, i)
+    if opcode == op_p_as_uniform:
+        return _as_uniform(c, i)
+    if opcode == op_p_extract:
+        return _extract(c, i)
+    if opcode == op_p_insert:
+        return _insert(c, i)
+    if opcode == op_p_spill:
+        return _spill(c, i)
+    if opcode == op_p_reload:
+        return _reload(c, i)
+    if opcode == op_p_init_scratch:
+        return _init_scratch(c, i)
+    if opcode == op_p_constaddr:
+        return _constant_address(c, i)
+    if opcode == op_p_bpermute_readlane or opcode == op_p_bpermute_shared_vgpr or opcode == op_p_bpermute_permlane:
+        return lower_bpermute(&c.out, i)
+    if opcode == op_p_shader_cycles_hi_lo_hi:
+        return _cycles(c, i)
+    if opcode == op_p_startpgm or opcode == op_p_end_linear_vgpr or opcode == op_p_logical_start \
+            or opcode == op_p_logical_end or opcode == op_p_return:
+        return 0
+    if opcode == op_p_unit_test or opcode == op_p_debug_info:
+        return rewrite_emit(&c.out, i)
+    with gil:
+        raise UnsupportedError(f"instruction {i}: pseudo instruction {opcode} has no lowering for compute programs")
+
+
+cdef int _instruction(Lowering *c, uint32_t i) except -1 nogil:
+    cdef uint16_t opcode = c.p.instructions.opcode[i]
+    cdef uint16_t format = c.p.instructions.format[i]
+    if format == format_pseudo:
+        return _pseudo(c, i, opcode)
+    if format == format_pseudo_branch:
+        return _branch(c, i)
+    if format == format_pseudo_barrier:
+        return _barrier(c, i)
+    if format == format_pseudo_reduction:
+        return lower_reduction(&c.out, i)
+    if opcode == op_p_cvt_f16_f32_rtne:
+        return _cvt_f16_f32_rtne(c, i, op_v_cvt_f16_f32)
+    if opcode == op_p_s_cvt_f16_f32_rtne:
+        return _cvt_f16_f32_rtne(c, i, op_s_cvt_f16_f32)
+    if opcode == op_s_endpgm:
+        return _end(c, i)
+    return rewrite_emit(&c.out, i)
+
+
+cdef int _lower(Lowering *c, ProgramData *p) except -1 nogil:
+    cdef uint32_t k
+    c.p = p
+    rewrite_begin(&c.out, p)
+    solver_init(&c.solver, &c.out)
+    c.block = p.blocks.table.count
+    if c.block:
+        p.config.float_mode = p.blocks.fp_mode[0] & 0xff
+    while c.block > 0:
+        c.block -= 1
+        rewrite_block(&c.out, c.block)
+        _mode_of_block(c)
+        for k in range(p.blocks.order_count[c.block]):
+            _instruction(c, p.order.instruction[p.blocks.order_first[c.block] + k])
+    rewrite_end(&c.out)
+    p.progress = progress_after_lower_to_hw
+    return 0
+
+
+cdef int lower_to_hw_instr_run(ProgramData *p) except -1 nogil:
+    cdef Lowering *c = new Lowering()
+    try:
+        _lower(c, p)
+    finally:
+        del c
+    return 0
+
+
+def run(Program program, options=None):
+    """Lower pseudo instructions. Returns True."""
+    with nogil:
+        lower_to_hw_instr_run(&program.data)
+    return True
