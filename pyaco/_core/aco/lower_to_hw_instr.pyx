@@ -139,7 +139,9 @@ cdef int _reload(Lowering *c, uint32_t i) except -1 nogil:
 
 # ------------------------------------------------------------------------------------------------------ extract and insert
 cdef int _scalar_extract(Lowering *c, Definition d, Operand o, uint32_t offset, uint32_t bits, bint signed) except -1 nogil:
-    if offset + bits == 32:
+    if offset == 16 and bits == 16 and not signed and c.p.gfx_level >= gfx9:
+        emit_2(&c.out, op_s_pack_hh_b32_b16, d, o, operand_c32(0))
+    elif offset + bits == 32:
         emit_2d2(&c.out, op_s_ashr_i32 if signed else op_s_lshr_b32, d, scc_definition(), o, operand_c32(offset))
     elif offset == 0 and signed and (bits == 8 or bits == 16):
         emit_1(&c.out, op_s_sext_i32_i8 if bits == 8 else op_s_sext_i32_i16, d, o)
@@ -235,7 +237,15 @@ cdef int _insert(Lowering *c, uint32_t i) except -1 nogil:
     cdef uint8_t[4] bytes = [4, 5, 6, 7]
     cdef uint32_t k
     cdef uint32_t j
+    cdef uint32_t part = o.reg & 3 if class_is_vgpr(o.register_class) else 0
+    cdef Operand whole = operand_register(o.reg & 0xfffc, class_v1 if class_is_vgpr(o.register_class) else class_s1)
     if not class_is_vgpr(d.register_class):
+        if bits == 16 and p.gfx_level >= gfx9:
+            if offset:
+                emit_2(&c.out, op_s_pack_ll_b32_b16, d, operand_c32(0), o)
+            else:
+                emit_2(&c.out, op_s_pack_ll_b32_b16, d, o, operand_c32(0))
+            return 0
         if offset + bits == 32:
             emit_2d2(&c.out, op_s_lshl_b32, d, scc_definition(), o, operand_c32(offset))
             return 0
@@ -244,36 +254,36 @@ cdef int _insert(Lowering *c, uint32_t i) except -1 nogil:
             emit_2d2(&c.out, op_s_lshl_b32, d, scc_definition(), sgpr_operand(d.reg), operand_c32(offset))
         return 0
     if d.register_class == class_v1:
-        if offset + bits == 32:
+        if offset + bits == 32 and part == 0:
             j = emit_2(&c.out, op_v_lshlrev_b32, d, operand_c32(offset), o)
             if not class_is_vgpr(o.register_class):
                 p.instructions.format[j] |= format_vop3
         elif offset == 0:
-            emit_3(&c.out, op_v_bfe_u32, d, o, operand_c32(0), operand_c32(bits))
+            emit_3(&c.out, op_v_bfe_u32, d, whole, operand_c32(8 * part), operand_c32(bits))
         elif p.gfx_level < gfx11:
             j = emit_1(&c.out, op_v_mov_b32, d, o)
             p.instructions.format[j] |= format_sdwa
             p.instructions.modifiers[j] = modifier_set_sdwa_dst_sel(
-                modifier_set_sdwa_sel0(modifier_set_sdwa_sel1(0, 2), 2), _selection(bits // 8, offset // 8, False))
+                modifier_set_sdwa_sel0(modifier_set_sdwa_sel1(0, 2), _selection(bits // 8, part, False)),
+                _selection(bits // 8, offset // 8, False))
         else:
             for k in range(4):
                 bytes[k] = 12
             for k in range(bits // 8):
-                bytes[offset // 8 + k] = <uint8_t>k
-            _permute_bytes(c, d.reg, operand_c32(0), operand_register(o.reg, class_v1 if class_is_vgpr(o.register_class) else class_s1), bytes)
+                bytes[offset // 8 + k] = <uint8_t>(part + k)
+            _permute_bytes(c, d.reg, operand_c32(0), whole, bytes)
         return 0
     if p.gfx_level >= gfx11:
         for k in range(class_bytes(d.register_class)):
             bytes[(d.reg & 3) + k] = 12
         for k in range(bits // 8):
-            bytes[(d.reg & 3) + offset // 8 + k] = <uint8_t>k
-        return _permute_bytes(c, d.reg & 0xfffc, vgpr_operand(d.reg & 0xfffc),
-                              operand_register(o.reg, class_v1 if class_is_vgpr(o.register_class) else class_s1), bytes)
+            bytes[(d.reg & 3) + offset // 8 + k] = <uint8_t>(part + k)
+        return _permute_bytes(c, d.reg & 0xfffc, vgpr_operand(d.reg & 0xfffc), whole, bytes)
     # the shifted byte or half goes into a half that leaves the other alone
     j = emit_2(&c.out, op_v_lshlrev_b32, d, operand_c32(offset), o)
     p.instructions.format[j] |= format_sdwa
     p.instructions.modifiers[j] = modifier_set_sdwa_dst_sel(
-        modifier_set_sdwa_sel1(modifier_set_sdwa_sel0(0, 2), _selection(bits // 8, 0, False)),
+        modifier_set_sdwa_sel1(modifier_set_sdwa_sel0(0, 2), _selection(bits // 8, part, False)),
         _destination(class_bytes(d.register_class), d.reg & 3))
     return 0
 

@@ -516,6 +516,9 @@ cdef int _write_partial(CopySolver *s, Target *t) except -1 nogil:
     if _align(s, t) or _shifts(s, t) or _pack_halves(s, t) or _permute(s, t, mask):
         _done(s, t, mask)
         return 0
+    if t.constant and mask == 15 and _permute_with_zeros(s, t):
+        _done(s, t, 15)
+        return 0
     if t.constant and _permute(s, t, registers):
         # the permutation read every byte that the constants are about to overwrite
         _done(s, t, registers)
@@ -524,6 +527,20 @@ cdef int _write_partial(CopySolver *s, Target *t) except -1 nogil:
         return 0
     _write_pieces(s, t)
     return 0
+
+
+cdef bint _permute_with_zeros(CopySolver *s, Target *t) except -1 nogil:
+    """Gather with zeros in place of the constants, which are then set in one go."""
+    cdef Target zeros = t[0]
+    cdef uint32_t b
+    for b in range(4):
+        if (t.constant >> b) & 1:
+            zeros.value[b] = 0
+    if not _shifts(s, &zeros) and not _permute(s, &zeros, 15):
+        return False
+    emit_2(s.out, op_v_or_b32, vgpr_definition(t.reg * 4), operand_c32(_constant_of(t) & _byte_mask(t.constant)),
+           vgpr_operand(t.reg * 4))
+    return True
 
 
 cdef int _half_constant(CopySolver *s, Target *t, uint32_t mask) except -1 nogil:
