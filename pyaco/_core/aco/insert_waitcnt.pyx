@@ -23,6 +23,7 @@ from isa_opcodes cimport (
     op_s_wait_storecnt_dscnt, op_s_waitcnt, op_s_waitcnt_vscnt,
 )
 from modifiers cimport modifier_gds, modifier_scope, modifier_semantics, modifier_storage
+from pyaco._core.aco.dataflow cimport next_block
 from pyaco._core.aco.queries cimport form_clause, format_has_sync
 from pyaco._core.ir.program cimport (
     Operand, Program, ProgramData, Rewrite, class_bytes, class_s1, class_s4, format_ds, format_exp, format_flat,
@@ -601,9 +602,6 @@ cdef int _solve(Context *c) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint32_t blocks = p.blocks.table.count
     cdef uint32_t b = 0
-    cdef uint32_t k
-    cdef uint32_t other
-    cdef uint32_t following
     cdef State s
     while b < blocks:
         if not c.dirty[b]:
@@ -613,16 +611,7 @@ cdef int _solve(Context *c) except -1 nogil:
         s = c.entry[b]
         _block(c, b, &s)
         _hand_on(c, b, &s)
-        following = b + 1
-        for k in range(p.blocks.linear_succ_count[b]):
-            other = p.edge_lists.block[p.blocks.linear_succ_first[b] + k]
-            if other < following and c.dirty[other]:
-                following = other
-        for k in range(p.blocks.logical_succ_count[b]):
-            other = p.edge_lists.block[p.blocks.logical_succ_first[b] + k]
-            if other < following and c.dirty[other]:
-                following = other
-        b = following
+        b = next_block(p, b, c.dirty.data())
     return 0
 
 

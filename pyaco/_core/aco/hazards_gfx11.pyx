@@ -1,0 +1,626 @@
+"""Hazards of GFX11, GFX11.5 and GFX12, resolved with ``s_waitcnt_depctr``, ``v_nop`` and fields of LDSDIR instructions.
+
+The state is kept per register and moves forward: which vector instruction (counted) last touched or wrote it, how many writes of
+exec lay before that, whether memory operations or lane-mask reads are outstanding on it. Names in the code are AMD's as LLVM's
+``GCNHazardRecognizer`` has them:
+
+===========================  ===========  ==================================================================================
+VcmpxPermlane                GFX11, 12    v_permlane behind v_cmpx: ``v_nop``
+LdsDirectVALU                GFX11, 12    LDSDIR writes a VGPR in use by the VALU: its field ``wait_vdst``
+LdsDirectVMEM                GFX11, 12    the same by memory operations: ``vm_vsrc(0)``, on GFX12 the field ``wait_vsrc``
+VALUTransUse                 GFX11.0      result of a transcendental read too early: ``va_vdst(0)``
+VALUPartialForwarding        GFX11 w64    sources written on both sides of a SALU write of exec: ``va_vdst(0)``
+VALUMaskWrite                GFX11 w64    lane mask read by the VALU, then written by the SALU, then read: ``sa_sdst(0)``
+VALUReadSGPR                 GFX12        SGPR read by the VALU, then written, then read: ``sa_sdst(0)``, ``va_sdst(0)``, ``va_vcc(0)``
+WMMA                         GFX11, 12    matrix sources that are the result of the matrix operation before: ``v_nop``
+===========================  ===========  ==================================================================================
+
+Where paths meet the state is the union, and distances are the shortest, so that a wait may be inserted that one path alone would
+not need. Sources: AMD "RDNA 3" ISA document ("Manually inserted wait states"), LLVM, ACO (``aco_insert_NOPs``).
+"""
+from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t, uint8_t
+from libc.string cimport memset
+from libcpp.vector cimport vector
+
+from isa_opcodes cimport (
+    op_s_setpc_b64, op_s_wait_dscnt, op_s_wait_loadcnt, op_s_wait_loadcnt_dscnt, op_s_wait_storecnt,
+    op_s_wait_storecnt_dscnt, op_s_waitcnt, op_s_waitcnt_depctr, op_s_waitcnt_vscnt, op_v_addc_co_u32, op_v_cndmask_b16,
+    op_v_cndmask_b32, op_v_div_fmas_f32, op_v_div_fmas_f64, op_v_nop, op_v_permlane16_b32, op_v_permlane16_var_b32,
+    op_v_permlane64_b32, op_v_permlanex16_b32, op_v_permlanex16_var_b32, op_v_subb_co_u32, op_v_subbrev_co_u32,
+)
+from isa_tables cimport (
+    latency_valu_double_transcendental, latency_valu_transcendental32, latency_wmma, opcode_latency,
+)
+from modifiers cimport modifier_set_wait_vdst, modifier_set_wait_vsrc, modifier_wait_vdst, modifier_wait_vsrc
+from pyaco._core.aco.dataflow cimport next_block
+from pyaco._core.aco.registers cimport Range, definition_range, operand_range
+from pyaco._core.ir.program cimport (
+    ProgramData, Rewrite, block_end_with_regs, format_ds, format_exp, format_flat, format_is_flat_like, format_is_salu,
+    format_is_valu, format_is_vmem, format_ldsdir, format_sopp, format_vop1, format_vopc, gfx11, gfx11_5, gfx12,
+    instruction_make, operand_constant, operand_is_literal, operand_at, register_exec, rewrite_begin, rewrite_block,
+    rewrite_emit, rewrite_end,
+)
+
+cdef enum:
+    long_ago = -32
+    all_counters = 0xffff            # immediate of s_waitcnt_depctr that waits for nothing
+    wait_va_vdst = 0x0fff
+    wait_va_sdst = 0xf1ff
+    wait_vm_vsrc = 0xffe3
+    wait_va_vcc = 0xfffd
+    wait_sa_sdst = 0xfffe
+    exec_register = 126
+    # SALU instructions after which a result has surely arrived
+    salu_expiry = 11
+
+cdef struct State:
+    int32_t valu                     # vector instructions since the start of the block
+    int32_t salu                     # scalar ones
+    int32_t last_trans               # the time (in vector instructions) of the last transcendental
+    int32_t last_use                 # of the last one that names a VGPR
+    int32_t trans                    # transcendentals since the start of the block
+    int32_t[256] touched             # time of the last vector instruction that names the VGPR
+    int32_t[256] written             # ... that writes it
+    int32_t[256] trans_written       # ... that is a transcendental and wrote it, in vector instructions
+    int32_t[256] trans_order         # the same in transcendentals
+    uint8_t[256] epoch_low           # writes of exec by the SALU since it was written: fewest and most over all paths
+    uint8_t[256] epoch_high
+    uint8_t[256] merged              # the time of the write differs between paths
+    uint8_t[256] memory              # bit 0 loads, 1 stores, 2 LDS: operations that name it may be outstanding
+    uint8_t[128] mask                # SGPR: 1 read as a lane mask by the VALU, 2 and written by the SALU since
+    uint8_t[64] read_by_valu         # GFX12, pairs of SGPRs
+    uint8_t[128] then_written_by_valu
+    int32_t[128] then_written_by_salu  # time in scalar instructions
+    bint vcmpx
+    bint wmma                        # the last vector instruction was a matrix operation
+    uint32_t wmma_first
+    uint32_t wmma_end
+
+
+cdef cppclass Context:
+    ProgramData *p
+    bint rewriting
+    Rewrite rewrite
+    vector[State] entry
+    vector[uint8_t] dirty
+
+
+# --------------------------------------------------------------------------------------------------------------- the state
+cdef void _clear(State *s) noexcept nogil:
+    cdef uint32_t k
+    memset(s, 0, sizeof(State))
+    s.last_trans = s.last_use = long_ago
+    for k in range(256):
+        s.touched[k] = s.written[k] = s.trans_written[k] = s.trans_order[k] = long_ago
+    for k in range(128):
+        s.then_written_by_salu[k] = long_ago
+
+
+cdef inline bint _later(int32_t *into, int32_t time) noexcept nogil:
+    if time < long_ago:
+        time = long_ago
+    if time <= into[0]:
+        return False
+    into[0] = time
+    return True
+
+
+cdef bint _join_vgpr(State *into, const State *other, uint32_t k) noexcept nogil:
+    cdef bint changed = _later(&into.touched[k], other.touched[k] - other.valu)
+    cdef int32_t written = other.written[k] - other.valu
+    changed |= _later(&into.trans_written[k], other.trans_written[k] - other.valu)
+    changed |= _later(&into.trans_order[k], other.trans_order[k] - other.trans)
+    if other.memory[k] & ~into.memory[k]:
+        into.memory[k] |= other.memory[k]
+        changed = True
+    if written <= long_ago:
+        return changed
+    if into.written[k] == long_ago:
+        into.written[k] = written
+        into.epoch_low[k] = other.epoch_low[k]
+        into.epoch_high[k] = other.epoch_high[k]
+        into.merged[k] = other.merged[k]
+        return True
+    if not into.merged[k] and (other.merged[k] or written != into.written[k]):
+        into.merged[k] = 1
+        changed = True
+    changed |= _later(&into.written[k], written)
+    if other.epoch_low[k] < into.epoch_low[k]:
+        into.epoch_low[k] = other.epoch_low[k]
+        changed = True
+    if other.epoch_high[k] > into.epoch_high[k]:
+        into.epoch_high[k] = other.epoch_high[k]
+        changed = True
+    return changed
+
+
+cdef inline bint _unite(uint8_t *into, uint8_t bits) noexcept nogil:
+    if bits & ~into[0]:
+        into[0] |= bits
+        return True
+    return False
+
+
+cdef bint _join(State *into, const State *other) noexcept nogil:
+    cdef bint changed = _later(&into.last_trans, other.last_trans - other.valu)
+    cdef uint32_t k
+    changed |= _later(&into.last_use, other.last_use - other.valu)
+    for k in range(256):
+        changed |= _join_vgpr(into, other, k)
+    for k in range(128):
+        changed |= _unite(&into.mask[k], other.mask[k])
+        changed |= _unite(&into.then_written_by_valu[k], other.then_written_by_valu[k])
+        changed |= _later(&into.then_written_by_salu[k], other.then_written_by_salu[k] - other.salu)
+    for k in range(64):
+        changed |= _unite(&into.read_by_valu[k], other.read_by_valu[k])
+    if other.vcmpx and not into.vcmpx:
+        into.vcmpx = changed = True
+    if other.wmma and not into.wmma:
+        into.wmma = changed = True
+        into.wmma_first = other.wmma_first
+        into.wmma_end = other.wmma_end
+    elif other.wmma and (other.wmma_first < into.wmma_first or other.wmma_end > into.wmma_end):
+        changed = True
+        into.wmma_first = min(into.wmma_first, other.wmma_first)
+        into.wmma_end = max(into.wmma_end, other.wmma_end)
+    return changed
+
+
+# ----------------------------------------------------------------------------------------------------------- observations
+cdef inline bint _is_trans(const ProgramData *p, uint32_t i) noexcept nogil:
+    cdef uint8_t latency = opcode_latency[p.instructions.opcode[i]]
+    return latency == latency_valu_transcendental32 or latency == latency_valu_double_transcendental
+
+
+cdef bint _writes_exec(const ProgramData *p, uint32_t i) noexcept nogil:
+    cdef uint32_t k
+    cdef Range r
+    for k in range(p.instructions.definition_count[i]):
+        r = definition_range(p, p.instructions.definition_first[i] + k)
+        if r.first <= exec_register + 1 and r.end > exec_register:
+            return True
+    return False
+
+
+cdef uint32_t _va_vdst(const ProgramData *p, uint32_t i) noexcept nogil:
+    """How many vector results may be outstanding when the instruction is issued (15: it does not wait)."""
+    cdef uint16_t format = p.instructions.format[i]
+    if format_is_vmem(format) or format_is_flat_like(format) or format == format_ds or format == format_exp:
+        return 0
+    if format == format_ldsdir:
+        return modifier_wait_vdst(p.instructions.modifiers[i])
+    if p.instructions.opcode[i] == op_s_waitcnt_depctr:
+        return p.instructions.immediate[i] >> 12 & 15
+    return 15
+
+
+cdef bint _is_permlane(uint16_t opcode) noexcept nogil:
+    return opcode in (op_v_permlane16_b32, op_v_permlanex16_b32, op_v_permlane64_b32, op_v_permlane16_var_b32,
+                      op_v_permlanex16_var_b32)
+
+
+cdef bint _reads_lane_mask(uint16_t opcode) noexcept nogil:
+    return opcode in (op_v_addc_co_u32, op_v_subb_co_u32, op_v_subbrev_co_u32, op_v_cndmask_b16, op_v_cndmask_b32,
+                      op_v_div_fmas_f32, op_v_div_fmas_f64)
+
+
+# ------------------------------------------------------------------------------------------------------------------ checks
+cdef uint32_t _lds_direct_wait(const ProgramData *p, const State *s, uint32_t i) noexcept nogil:
+    """Vector instructions that may be outstanding so that the destination is free."""
+    cdef uint32_t wait = modifier_wait_vdst(p.instructions.modifiers[i])
+    cdef Range r = definition_range(p, p.instructions.definition_first[i])
+    cdef int32_t since
+    if r.first < 256 or s.touched[r.first - 256] == long_ago:
+        return wait
+    since = s.valu - s.touched[r.first - 256]
+    # Transcendentals finish out of order with the rest: counting does not help any more.
+    if s.last_trans >= s.touched[r.first - 256]:
+        since = 0
+    return <uint32_t>since if since < <int32_t>wait else wait
+
+
+cdef bint _trans_use(const ProgramData *p, const State *s, uint32_t i) noexcept nogil:
+    cdef uint32_t k
+    cdef uint32_t v
+    cdef int32_t valu = 15
+    cdef int32_t trans = 15
+    cdef Range r
+    for k in range(p.instructions.operand_count[i]):
+        r = operand_range(p, p.instructions.operand_first[i] + k)
+        if r.first < 256:
+            continue
+        for v in range(r.first - 256, r.end - 256):
+            if s.trans_written[v] == long_ago:
+                continue
+            valu = min(valu, s.valu - s.trans_written[v])
+            trans = min(trans, s.trans - s.trans_order[v])
+    return trans <= 1 and valu <= 5
+
+
+cdef bint _partial_forwarding(const ProgramData *p, const State *s, uint32_t i) noexcept nogil:
+    """Two sources, written before and after a write of exec: at most two vector instructions between the writes and at most
+    four between the second and here."""
+    cdef uint8_t[64] registers
+    cdef uint32_t count = 0
+    cdef uint32_t k
+    cdef uint32_t j
+    cdef uint32_t v
+    cdef Range r
+    for k in range(p.instructions.operand_count[i]):
+        r = operand_range(p, p.instructions.operand_first[i] + k)
+        if r.first < 256:
+            continue
+        for v in range(r.first - 256, r.end - 256):
+            if count < 64 and s.written[v] != long_ago and s.valu - s.written[v] <= 8:
+                registers[count] = <uint8_t>v
+                count += 1
+    for k in range(count):
+        for j in range(count):
+            # registers[j] is the second write
+            if s.valu - s.written[registers[j]] > 4:
+                continue
+            if s.epoch_high[registers[k]] <= s.epoch_low[registers[j]]:
+                continue
+            if s.merged[registers[k]] or s.merged[registers[j]] or s.written[registers[j]] - s.written[registers[k]] <= 3:
+                return True
+    return False
+
+
+cdef uint32_t _mask_write(const ProgramData *p, const State *s, uint32_t i) noexcept nogil:
+    """Counters to wait for before reading SGPRs (immediate of s_waitcnt_depctr)."""
+    cdef uint32_t wait = all_counters
+    cdef uint32_t k
+    cdef uint32_t r
+    cdef Range range_
+    cdef bint valu = format_is_valu(p.instructions.format[i])
+    for k in range(p.instructions.operand_count[i]):
+        range_ = operand_range(p, p.instructions.operand_first[i] + k)
+        for r in range(range_.first, min(range_.end, 124)):
+            if s.mask[r] & 2:
+                wait &= wait_sa_sdst
+            if s.then_written_by_salu[r] != long_ago and s.salu - s.then_written_by_salu[r] < salu_expiry:
+                wait &= wait_sa_sdst
+            if valu and s.then_written_by_valu[r]:
+                wait &= wait_va_vcc if r == 106 or r == 107 else wait_va_sdst
+    return wait
+
+
+cdef bint _wmma_hazard(const ProgramData *p, const State *s, uint32_t i) noexcept nogil:
+    cdef uint32_t k
+    cdef Range r
+    if not s.wmma or opcode_latency[p.instructions.opcode[i]] != latency_wmma:
+        return False
+    for k in range(min(2, <uint32_t>p.instructions.operand_count[i])):
+        r = operand_range(p, p.instructions.operand_first[i] + k)
+        if r.first < s.wmma_end and s.wmma_first < r.end:
+            return True
+    return False
+
+
+# ----------------------------------------------------------------------------------------------------------------- updates
+cdef void _drain_va_vdst(State *s) noexcept nogil:
+    """All vector results have arrived."""
+    cdef uint32_t k
+    s.last_trans = s.last_use = long_ago
+    for k in range(256):
+        s.touched[k] = s.written[k] = s.trans_written[k] = s.trans_order[k] = long_ago
+        s.merged[k] = 0
+
+
+cdef void _drain_memory(State *s, uint8_t bits) noexcept nogil:
+    cdef uint32_t k
+    for k in range(256):
+        s.memory[k] &= ~bits
+
+
+cdef void _drain_sa_sdst(State *s) noexcept nogil:
+    cdef uint32_t k
+    for k in range(128):
+        s.mask[k] &= ~2
+        s.then_written_by_salu[k] = long_ago
+
+
+cdef void _drain(State *s, uint32_t immediate) noexcept nogil:
+    """What a wait for dependency counters settles."""
+    cdef uint32_t k
+    if immediate >> 12 == 0:
+        _drain_va_vdst(s)
+    if (immediate >> 2 & 7) == 0:
+        _drain_memory(s, 7)
+    if not immediate & 1:
+        _drain_sa_sdst(s)
+    for k in range(128):
+        if (k == 106 or k == 107) and not immediate & 2:
+            s.then_written_by_valu[k] = 0
+        elif k != 106 and k != 107 and (immediate >> 9 & 7) == 0:
+            s.then_written_by_valu[k] = 0
+
+
+cdef void _after_exec_write(State *s) noexcept nogil:
+    cdef uint32_t k
+    for k in range(256):
+        s.epoch_low[k] += s.epoch_low[k] < 255
+        s.epoch_high[k] += s.epoch_high[k] < 255
+
+
+cdef void _note_valu_write(State *s, uint32_t v, bint trans) noexcept nogil:
+    s.touched[v] = s.written[v] = s.valu
+    s.epoch_low[v] = s.epoch_high[v] = 0
+    s.merged[v] = 0
+    s.trans_written[v] = s.valu if trans else long_ago
+    s.trans_order[v] = s.trans if trans else long_ago
+
+
+cdef void _note_scalar_sources(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
+    """SGPRs that a vector instruction reads."""
+    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef uint32_t count = p.instructions.operand_count[i]
+    cdef uint32_t k
+    cdef uint32_t r
+    cdef Range range_
+    if p.gfx_level >= gfx12:
+        for k in range(count):
+            range_ = operand_range(p, first + k)
+            for r in range(range_.first, min(range_.end, 124)):
+                s.read_by_valu[r >> 1] = 1
+        return
+    if p.wave_size != 64:
+        return
+    for k in range(count):
+        range_ = operand_range(p, first + k)
+        if operand_is_literal(operand_at(p, first + k)) or (range_.end > range_.first and range_.first < 128):
+            # Reading any SGPR or literal waits for the scalar unit's earlier reads.
+            for r in range(128):
+                s.mask[r] &= ~1
+            break
+    if not _reads_lane_mask(p.instructions.opcode[i]) or count == 0:
+        return
+    range_ = operand_range(p, first + count - 1)
+    if range_.end > range_.first and range_.first < 124:
+        s.mask[range_.first] |= 1
+        s.mask[range_.first + 1] |= 1
+
+
+cdef void _note_valu(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
+    cdef uint32_t row
+    cdef uint32_t v
+    cdef Range r
+    cdef bint trans = _is_trans(p, i)
+    s.valu += 1
+    if trans:
+        s.trans += 1
+        s.last_trans = s.valu
+    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        r = operand_range(p, row)
+        if r.first >= 256:
+            s.last_use = s.valu
+            for v in range(r.first - 256, r.end - 256):
+                s.touched[v] = s.valu
+    for row in range(p.instructions.definition_first[i],
+                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        r = definition_range(p, row)
+        if r.first >= 256:
+            s.last_use = s.valu
+            for v in range(r.first - 256, r.end - 256):
+                _note_valu_write(s, v, trans)
+        elif p.gfx_level >= gfx12:
+            for v in range(r.first, min(r.end, 124)):
+                s.then_written_by_valu[v] = s.read_by_valu[v >> 1]
+                s.then_written_by_salu[v] = long_ago
+    _note_scalar_sources(p, s, i)
+    s.wmma = opcode_latency[p.instructions.opcode[i]] == latency_wmma
+    if s.wmma:
+        r = definition_range(p, p.instructions.definition_first[i])
+        s.wmma_first = r.first
+        s.wmma_end = r.end
+    if p.instructions.format[i] & format_vopc and _writes_exec(p, i):
+        s.vcmpx = True
+    elif p.instructions.opcode[i] != op_v_nop:
+        s.vcmpx = False
+
+
+cdef void _note_salu(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
+    cdef uint32_t row
+    cdef uint32_t k
+    cdef Range r
+    s.salu += 1
+    for row in range(p.instructions.definition_first[i],
+                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        r = definition_range(p, row)
+        for k in range(r.first, min(r.end, 124)):
+            if s.mask[k] & 1:
+                s.mask[k] |= 2
+            if p.gfx_level >= gfx12:
+                s.then_written_by_salu[k] = s.salu if s.read_by_valu[k >> 1] else long_ago
+                s.then_written_by_valu[k] = 0
+    if _writes_exec(p, i):
+        _after_exec_write(s)
+
+
+cdef void _touch_memory(const ProgramData *p, State *s, uint32_t i, uint8_t bits) noexcept nogil:
+    cdef uint32_t row
+    cdef uint32_t k
+    cdef Range r
+    for row in range(p.instructions.definition_first[i],
+                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        r = definition_range(p, row)
+        if r.first >= 256:
+            for k in range(r.first - 256, r.end - 256):
+                s.memory[k] |= bits
+    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        r = operand_range(p, row)
+        if r.first >= 256:
+            for k in range(r.first - 256, r.end - 256):
+                s.memory[k] |= bits
+
+
+cdef void _note_waits(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
+    """Waits for memory also free the registers that the operations read."""
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef uint32_t value = p.instructions.immediate[i]
+    cdef uint8_t bits = 0
+    if opcode == op_s_waitcnt and p.gfx_level < gfx12:
+        bits |= 1 if (value >> 10 & 63) == 0 else 0
+        bits |= 4 if (value >> 4 & 63) == 0 else 0
+    elif opcode == op_s_waitcnt_vscnt or opcode == op_s_wait_storecnt:
+        bits = 2 if value == 0 else 0
+    elif opcode == op_s_wait_loadcnt:
+        bits = 1 if value == 0 else 0
+    elif opcode == op_s_wait_dscnt:
+        bits = 4 if value == 0 else 0
+    elif opcode == op_s_wait_loadcnt_dscnt or opcode == op_s_wait_storecnt_dscnt:
+        bits = 4 if (value & 63) == 0 else 0
+        if value >> 8 == 0:
+            bits |= 1 if opcode == op_s_wait_loadcnt_dscnt else 2
+    if bits:
+        _drain_memory(s, bits)
+
+
+cdef void _note(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
+    cdef uint16_t format = p.instructions.format[i]
+    cdef bint vmem = format_is_vmem(format) or format_is_flat_like(format)
+    if _va_vdst(p, i) == 0:
+        _drain_va_vdst(s)
+    if p.instructions.opcode[i] == op_s_waitcnt_depctr:
+        _drain(s, p.instructions.immediate[i])
+    elif format == format_sopp or p.instructions.opcode[i] == op_s_waitcnt_vscnt:
+        _note_waits(p, s, i)
+    elif format_is_valu(format):
+        _note_valu(p, s, i)
+    elif format_is_salu(format):
+        _note_salu(p, s, i)
+    if vmem:
+        _touch_memory(p, s, i, 2 if p.instructions.definition_count[i] == 0 else 1)
+    if format == format_ds or format == format_flat:
+        _touch_memory(p, s, i, 4)
+    if format_is_valu(format) or format == format_exp:
+        _drain_memory(s, 7)
+
+
+# ------------------------------------------------------------------------------------------------------------------ blocks
+cdef int _wait(Context *c, State *s, uint32_t immediate) except -1 nogil:
+    cdef uint32_t i
+    if immediate == all_counters:
+        return 0
+    if c.rewriting:
+        i = instruction_make(c.p, op_s_waitcnt_depctr, format_sopp, NULL, 0, NULL, 0)
+        c.p.instructions.immediate[i] = immediate
+        rewrite_emit(&c.rewrite, i)
+    _drain(s, immediate)
+    return 0
+
+
+cdef int _nop(Context *c, State *s) except -1 nogil:
+    if c.rewriting:
+        rewrite_emit(&c.rewrite, instruction_make(c.p, op_v_nop, format_vop1, NULL, 0, NULL, 0))
+    s.valu += 1
+    s.vcmpx = s.wmma = False
+    _drain_memory(s, 7)
+    return 0
+
+
+cdef int _lds_direct(Context *c, State *s, uint32_t i) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t count = _lds_direct_wait(p, s, i)
+    cdef Range r = definition_range(p, p.instructions.definition_first[i])
+    cdef bint memory = r.first >= 256 and s.memory[r.first - 256] != 0
+    if c.rewriting and count < modifier_wait_vdst(p.instructions.modifiers[i]):
+        p.instructions.modifiers[i] = modifier_set_wait_vdst(p.instructions.modifiers[i], count)
+    if count == 0:
+        _drain_va_vdst(s)
+    if not memory:
+        return 0
+    if p.gfx_level < gfx12:
+        return _wait(c, s, wait_vm_vsrc)
+    if c.rewriting:
+        p.instructions.modifiers[i] = modifier_set_wait_vsrc(p.instructions.modifiers[i], 0)
+    _drain_memory(s, 7)
+    return 0
+
+
+cdef int _resolve_all(Context *c, State *s) except -1 nogil:
+    """Nothing is known of what follows."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t wait = all_counters
+    cdef uint32_t k
+    if s.vcmpx or s.wmma:
+        _nop(c, s)
+    if s.last_use != long_ago:
+        wait &= wait_va_vdst
+    for k in range(128):
+        if s.mask[k]:
+            wait &= wait_sa_sdst
+        if p.gfx_level >= gfx12 and s.read_by_valu[k >> 1]:
+            wait &= wait_sa_sdst & wait_va_sdst & wait_va_vcc
+    for k in range(256):
+        if s.memory[k]:
+            wait &= wait_vm_vsrc
+    return _wait(c, s, wait)
+
+
+cdef int _check(Context *c, State *s, uint32_t i) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint16_t format = p.instructions.format[i]
+    cdef bint valu = format_is_valu(format)
+    cdef uint32_t wait = all_counters
+    if p.instructions.opcode[i] == op_s_setpc_b64:
+        return _resolve_all(c, s)
+    if format == format_ldsdir:
+        return _lds_direct(c, s, i)
+    if not valu and not format_is_salu(format):
+        return 0
+    if valu and ((s.vcmpx and _is_permlane(p.instructions.opcode[i])) or _wmma_hazard(p, s, i)):
+        _nop(c, s)
+    if valu and p.gfx_level == gfx11 and _trans_use(p, s, i):
+        wait &= wait_va_vdst
+    if valu and p.gfx_level < gfx12 and p.wave_size == 64 and _partial_forwarding(p, s, i):
+        wait &= wait_va_vdst
+    wait &= _mask_write(p, s, i)
+    return _wait(c, s, wait)
+
+
+cdef int _block(Context *c, uint32_t block, State *s) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t first = p.blocks.order_first[block]
+    cdef uint32_t k
+    cdef uint32_t i
+    for k in range(p.blocks.order_count[block]):
+        i = p.order.instruction[first + k]
+        _check(c, s, i)
+        if c.rewriting:
+            rewrite_emit(&c.rewrite, i)
+        _note(p, s, i)
+    return 0
+
+
+cdef int hazards_gfx11_run(ProgramData *p) except -1 nogil:
+    cdef Context c
+    cdef State s
+    cdef uint32_t blocks = p.blocks.table.count
+    cdef uint32_t b = 0
+    cdef uint32_t k
+    cdef uint32_t other
+    c.p = p
+    c.rewriting = False
+    _clear(&s)
+    c.entry.assign(blocks, s)
+    c.dirty.assign(blocks, 1)
+    while b < blocks:
+        if not c.dirty[b]:
+            b += 1
+            continue
+        c.dirty[b] = 0
+        s = c.entry[b]
+        _block(&c, b, &s)
+        for k in range(p.blocks.linear_succ_count[b]):
+            other = p.edge_lists.block[p.blocks.linear_succ_first[b] + k]
+            if _join(&c.entry[other], &s):
+                c.dirty[other] = 1
+        b = next_block(p, b, c.dirty.data())
+    c.rewriting = True
+    rewrite_begin(&c.rewrite, p)
+    for b in range(blocks):
+        rewrite_block(&c.rewrite, b)
+        s = c.entry[b]
+        _block(&c, b, &s)
+    return rewrite_end(&c.rewrite)

@@ -1,0 +1,352 @@
+"""Hazards of GFX9 that the program must resolve with wait states (``s_nop``).
+
+For every register the time of the last write of the kind that matters is kept; an instruction that comes too early is
+preceded by as many wait states as are missing. Source: AMD "Vega" ISA document, "Manually inserted wait states"; ACO
+(``aco_insert_NOPs``) for what the document leaves out (SMEM clauses with XNACK).
+"""
+from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t, uint8_t
+from libc.string cimport memset
+from libcpp.vector cimport vector
+
+from isa_opcodes cimport (
+    op_buffer_store_lds_dword, op_ds_read_addtid_b32, op_ds_write_addtid_b32, op_p_constaddr, op_s_getreg_b32,
+    op_s_movreld_b32, op_s_movreld_b64, op_s_movrels_b32, op_s_movrels_b64, op_s_nop, op_s_sendmsg, op_s_setpc_b64,
+    op_s_setreg_b32, op_s_setreg_imm32_b32, op_s_ttracedata, op_v_div_fmas_f32, op_v_div_fmas_f64, op_v_readlane_b32,
+    op_v_readlane_b32_e64, op_v_writelane_b32, op_v_writelane_b32_e64,
+)
+from isa_tables cimport is_atomic
+from modifiers cimport modifier_gds
+from pyaco._core.aco.dataflow cimport next_block
+from pyaco._core.aco.registers cimport Range, definition_range, operand_range
+from pyaco._core.ir.program cimport (
+    ProgramData, Rewrite, class_dwords, format_dpp16, format_dpp8, format_ds, format_is_flat_like, format_is_salu,
+    format_is_valu, format_is_vmem, format_mimg, format_mubuf, format_mtbuf, format_smem, format_sopp, format_vintrp,
+    instruction_make, operand_constant, operand_undef, register_exec, register_m0, register_vcc, rewrite_begin,
+    rewrite_block, rewrite_emit, rewrite_end,
+)
+
+cdef enum:
+    long_ago = -64
+
+cdef struct State:
+    int32_t now                      # wait states since the start of the block
+    int32_t[512] valu_write          # time of the last write by the vector ALU
+    int32_t[256] store_data          # VGPR: time of the last large store that reads it
+    int32_t m0_write                 # by the scalar ALU
+    int32_t setreg
+    int32_t setreg_vskip
+    bint smem_clause                 # the last instructions were scalar memory loads
+    bint smem_write
+    uint64_t[2] clause_writes        # SGPRs of that clause
+    uint64_t[2] clause_accesses
+
+
+cdef cppclass Context:
+    ProgramData *p
+    bint rewriting
+    Rewrite rewrite
+    vector[State] entry
+    vector[uint8_t] dirty
+
+
+cdef void _clear(State *s) noexcept nogil:
+    cdef uint32_t k
+    memset(s, 0, sizeof(State))
+    for k in range(512):
+        s.valu_write[k] = long_ago
+    for k in range(256):
+        s.store_data[k] = long_ago
+    s.m0_write = s.setreg = s.setreg_vskip = long_ago
+
+
+cdef inline bint _later(int32_t *into, int32_t time) noexcept nogil:
+    if time < long_ago:
+        time = long_ago
+    if time <= into[0]:
+        return False
+    into[0] = time
+    return True
+
+
+cdef bint _join(State *into, const State *other) noexcept nogil:
+    """Merge a state at the end of a block into one at the start of another, whose time is zero."""
+    cdef bint changed = False
+    cdef uint32_t k
+    for k in range(512):
+        changed |= _later(&into.valu_write[k], other.valu_write[k] - other.now)
+    for k in range(256):
+        changed |= _later(&into.store_data[k], other.store_data[k] - other.now)
+    changed |= _later(&into.m0_write, other.m0_write - other.now)
+    changed |= _later(&into.setreg, other.setreg - other.now)
+    changed |= _later(&into.setreg_vskip, other.setreg_vskip - other.now)
+    if other.smem_clause and not into.smem_clause:
+        into.smem_clause = changed = True
+    if other.smem_write and not into.smem_write:
+        into.smem_write = changed = True
+    for k in range(2):
+        if other.clause_writes[k] & ~into.clause_writes[k] or other.clause_accesses[k] & ~into.clause_accesses[k]:
+            changed = True
+            into.clause_writes[k] |= other.clause_writes[k]
+            into.clause_accesses[k] |= other.clause_accesses[k]
+    return changed
+
+
+cdef inline void _require(const State *s, int32_t time, int32_t states, int32_t *missing) noexcept nogil:
+    """`states` wait states must lie between an event and the coming instruction."""
+    if states - (s.now - time) > missing[0]:
+        missing[0] = states - (s.now - time)
+
+
+cdef void _require_range(const State *s, Range r, int32_t states, int32_t *missing) noexcept nogil:
+    cdef uint32_t k
+    for k in range(r.first, r.end):
+        _require(s, s.valu_write[k], states, missing)
+
+
+cdef bint _in_clause(const uint64_t *registers, Range r) noexcept nogil:
+    cdef uint32_t k
+    for k in range(r.first, r.end if r.end < 128 else 128):
+        if registers[k >> 6] >> (k & 63) & 1:
+            return True
+    return False
+
+
+cdef void _add(uint64_t *registers, Range r) noexcept nogil:
+    cdef uint32_t k
+    for k in range(r.first, r.end if r.end < 128 else 128):
+        registers[k >> 6] |= <uint64_t>1 << (k & 63)
+
+
+cdef void _check_smem(const ProgramData *p, const State *s, uint32_t i, int32_t *missing) noexcept nogil:
+    """Members of a clause of scalar loads may be replayed: none may overwrite what another reads, and stores stand alone."""
+    cdef uint32_t k
+    if missing[0] > 0 or not (s.smem_clause or s.smem_write):
+        return
+    if s.smem_write or p.instructions.definition_count[i] == 0 or is_atomic(p.instructions.opcode[i]):
+        missing[0] = 1
+        return
+    if not p.device.xnack_enabled:
+        return
+    for k in range(p.instructions.operand_count[i]):
+        if _in_clause(s.clause_writes, operand_range(p, p.instructions.operand_first[i] + k)):
+            missing[0] = 1
+    if _in_clause(s.clause_accesses, definition_range(p, p.instructions.definition_first[i])):
+        missing[0] = 1
+
+
+cdef void _check_valu(const ProgramData *p, const State *s, uint32_t i, int32_t *missing) noexcept nogil:
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef uint32_t k
+    cdef uint32_t v
+    cdef Range r
+    if p.instructions.format[i] & (format_dpp16 | format_dpp8):
+        _require(s, s.valu_write[register_exec >> 2], 5, missing)
+        _require(s, s.valu_write[(register_exec >> 2) + 1], 5, missing)
+        _require_range(s, operand_range(p, p.instructions.operand_first[i]), 2, missing)
+    for k in range(p.instructions.definition_count[i]):
+        r = definition_range(p, p.instructions.definition_first[i] + k)
+        if r.first >= 256:
+            for v in range(r.first, r.end):
+                _require(s, s.store_data[v - 256], 1, missing)
+    if opcode in (op_v_readlane_b32, op_v_readlane_b32_e64, op_v_writelane_b32, op_v_writelane_b32_e64):
+        _require_range(s, operand_range(p, p.instructions.operand_first[i] + 1), 4, missing)
+    if opcode in (op_v_div_fmas_f32, op_v_div_fmas_f64):
+        _require(s, s.valu_write[register_vcc >> 2], 4, missing)
+        _require(s, s.valu_write[(register_vcc >> 2) + 1], 4, missing)
+
+
+cdef void _check_vmem(const ProgramData *p, const State *s, uint32_t i, int32_t *missing) noexcept nogil:
+    cdef uint32_t k
+    cdef Range r
+    for k in range(p.instructions.operand_count[i]):
+        r = operand_range(p, p.instructions.operand_first[i] + k)
+        if r.first < 256:
+            _require_range(s, r, 5, missing)
+
+
+cdef void _check_salu(const ProgramData *p, const State *s, uint32_t i, int32_t *missing) noexcept nogil:
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    if opcode in (op_s_setreg_b32, op_s_setreg_imm32_b32, op_s_getreg_b32):
+        _require(s, s.setreg, 2, missing)
+    elif opcode in (op_s_movrels_b32, op_s_movrels_b64, op_s_movreld_b32, op_s_movreld_b64, op_s_sendmsg, op_s_ttracedata):
+        _require(s, s.m0_write, 1, missing)
+
+
+cdef int32_t _missing(const ProgramData *p, const State *s, uint32_t i) noexcept nogil:
+    """Wait states that must be inserted before an instruction."""
+    cdef uint16_t format = p.instructions.format[i]
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef int32_t missing = 0
+    cdef bint vmem = format_is_vmem(format) or format_is_flat_like(format)
+    if format_is_salu(format) or format == format_sopp:
+        _check_salu(p, s, i, &missing)
+    elif format == format_smem:
+        _check_smem(p, s, i, &missing)
+    elif format_is_valu(format) or format == format_vintrp:
+        _check_valu(p, s, i, &missing)
+    elif vmem:
+        _check_vmem(p, s, i, &missing)
+    if format_is_valu(format) or format == format_vintrp or vmem or format == format_ds:
+        _require(s, s.setreg_vskip, 2, &missing)
+    if format == format_vintrp or opcode in (op_ds_read_addtid_b32, op_ds_write_addtid_b32, op_buffer_store_lds_dword):
+        _require(s, s.m0_write, 1, &missing)
+    if format == format_ds and modifier_gds(p.instructions.modifiers[i]):
+        _require(s, s.m0_write, 1, &missing)
+    return missing
+
+
+cdef int32_t _wait_states(const ProgramData *p, uint32_t i) noexcept nogil:
+    if p.instructions.opcode[i] == op_s_nop:
+        return <int32_t>p.instructions.immediate[i] + 1
+    return 3 if p.instructions.opcode[i] == op_p_constaddr else 1
+
+
+cdef void _note_smem(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
+    cdef uint32_t k
+    cdef Range r
+    if p.instructions.definition_count[i] == 0 or is_atomic(p.instructions.opcode[i]):
+        s.smem_write = True
+        return
+    s.smem_clause = True
+    if not p.device.xnack_enabled:
+        return
+    for k in range(p.instructions.operand_count[i]):
+        _add(s.clause_accesses, operand_range(p, p.instructions.operand_first[i] + k))
+    r = definition_range(p, p.instructions.definition_first[i])
+    _add(s.clause_accesses, r)
+    _add(s.clause_writes, r)
+
+
+cdef void _note_salu(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef uint32_t immediate = p.instructions.immediate[i]
+    cdef uint32_t offset = immediate >> 6 & 31
+    if p.instructions.definition_count[i] and p.definitions.reg[p.instructions.definition_first[i]] == register_m0:
+        s.m0_write = s.now
+    if opcode == op_s_setreg_b32 or opcode == op_s_setreg_imm32_b32:
+        s.setreg = s.now
+        # MODE.vskip is bit 28.
+        if immediate & 63 == 1 and offset <= 28 < offset + (immediate >> 11 & 31) + 1:
+            s.setreg_vskip = s.now
+
+
+cdef void _note_store(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
+    """A store of more than two dwords reads its data late (buffers: only with a constant offset; images: with a short descriptor)."""
+    cdef uint16_t format = p.instructions.format[i]
+    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef uint32_t count = p.instructions.operand_count[i]
+    cdef uint32_t row
+    cdef uint32_t k
+    cdef Range r
+    if format_is_flat_like(format):
+        if count < 3:
+            return
+        row = first + 2
+    elif format == format_mubuf or format == format_mtbuf:
+        if count != 4 or not p.operands.flags[first + 2] & operand_constant:
+            return
+        row = first + 3
+    elif format == format_mimg and count > 3 and class_dwords(p.operands.register_class[first]) == 4 \
+            and not p.operands.flags[first + 2] & operand_undef:
+        row = first + 2
+    else:
+        return
+    r = operand_range(p, row)
+    if r.end - r.first <= 2 or r.first < 256:
+        return
+    for k in range(r.first, r.end):
+        s.store_data[k - 256] = s.now
+
+
+cdef void _note(const ProgramData *p, State *s, uint32_t i, int32_t nops) noexcept nogil:
+    """Account for an instruction that has just been issued."""
+    cdef uint16_t format = p.instructions.format[i]
+    cdef uint32_t row
+    cdef uint32_t k
+    cdef Range r
+    s.now += nops
+    if nops or format != format_smem:
+        s.smem_clause = s.smem_write = False
+        memset(s.clause_writes, 0, sizeof(s.clause_writes))
+        memset(s.clause_accesses, 0, sizeof(s.clause_accesses))
+    s.now += _wait_states(p, i)
+    if format == format_smem and p.instructions.operand_count[i]:
+        _note_smem(p, s, i)
+    elif format_is_valu(format) or format == format_vintrp:
+        for row in range(p.instructions.definition_first[i],
+                         p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+            r = definition_range(p, row)
+            for k in range(r.first, r.end):
+                s.valu_write[k] = s.now
+    elif format_is_salu(format):
+        _note_salu(p, s, i)
+    elif format_is_vmem(format) or format_is_flat_like(format):
+        _note_store(p, s, i)
+
+
+cdef int32_t _missing_for_all(const State *s) noexcept nogil:
+    """Wait states after which anything may follow."""
+    cdef int32_t missing = 1 if s.smem_clause or s.smem_write else 0
+    cdef uint32_t k
+    for k in range(128):
+        _require(s, s.valu_write[k], 5, &missing)
+    for k in range(256):
+        _require(s, s.valu_write[256 + k], 2, &missing)
+        _require(s, s.store_data[k], 1, &missing)
+    _require(s, s.m0_write, 1, &missing)
+    _require(s, s.setreg, 2, &missing)
+    _require(s, s.setreg_vskip, 2, &missing)
+    return missing
+
+
+cdef int _block(Context *c, uint32_t block, State *s) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t first = p.blocks.order_first[block]
+    cdef uint32_t k
+    cdef uint32_t i
+    cdef uint32_t nop
+    cdef int32_t missing
+    for k in range(p.blocks.order_count[block]):
+        i = p.order.instruction[first + k]
+        missing = _missing_for_all(s) if p.instructions.opcode[i] == op_s_setpc_b64 else _missing(p, s, i)
+        if missing > 0 and c.rewriting:
+            nop = instruction_make(p, op_s_nop, format_sopp, NULL, 0, NULL, 0)
+            p.instructions.immediate[nop] = <uint32_t>(missing - 1)
+            rewrite_emit(&c.rewrite, nop)
+        if c.rewriting:
+            rewrite_emit(&c.rewrite, i)
+        _note(p, s, i, missing if missing > 0 else 0)
+    return 0
+
+
+cdef int hazards_gfx9_run(ProgramData *p) except -1 nogil:
+    cdef Context c
+    cdef State s
+    cdef uint32_t blocks = p.blocks.table.count
+    cdef uint32_t b = 0
+    cdef uint32_t k
+    cdef uint32_t other
+    c.p = p
+    c.rewriting = False
+    _clear(&s)
+    c.entry.assign(blocks, s)
+    c.dirty.assign(blocks, 1)
+    while b < blocks:
+        if not c.dirty[b]:
+            b += 1
+            continue
+        c.dirty[b] = 0
+        s = c.entry[b]
+        _block(&c, b, &s)
+        for k in range(p.blocks.linear_succ_count[b]):
+            other = p.edge_lists.block[p.blocks.linear_succ_first[b] + k]
+            if _join(&c.entry[other], &s):
+                c.dirty[other] = 1
+        b = next_block(p, b, c.dirty.data())
+    c.rewriting = True
+    rewrite_begin(&c.rewrite, p)
+    for b in range(blocks):
+        rewrite_block(&c.rewrite, b)
+        s = c.entry[b]
+        _block(&c, b, &s)
+    return rewrite_end(&c.rewrite)
