@@ -1,0 +1,141 @@
+"""Group neighbouring memory operations of one type into clauses (``s_clause``), GFX10 and later.
+
+The members of a clause are issued without another wave in between, so operations that touch neighbouring addresses find their
+cache lines. Needs: the final order of instructions. Sources: AMD "RDNA" ISA documents, "Instruction clauses"; LLVM for
+the limit of 32 on GFX11 (longer ones hang, although 63 are documented).
+"""
+from libc.stdint cimport uint16_t, uint32_t
+from libcpp.vector cimport vector
+
+from isa_opcodes cimport op_image_bvh64_intersect_ray, op_image_bvh_intersect_ray, op_s_clause
+from isa_tables cimport is_atomic
+from pyaco._core.aco.queries cimport form_clause
+from pyaco._core.ir.program cimport (
+    Program, ProgramData, Rewrite, class_bytes, class_s4, format_flat, format_global, format_is_flat_like, format_is_vmem, format_mimg,
+    format_scratch, format_smem, format_sopp, gfx10, gfx11, instruction_make, operand_undef, rewrite_begin,
+    rewrite_block, rewrite_emit, rewrite_end,
+)
+
+cdef enum ClauseType:
+    type_other
+    type_smem
+    type_vmem                        # GFX10
+    type_flat
+    type_load                        # GFX11 and later: by what the operation does
+    type_store
+    type_atomic
+    type_image_load
+    type_image_store
+    type_image_atomic
+    type_image_sample
+    type_bvh
+    type_flat_load
+    type_flat_store
+    type_flat_atomic
+
+
+cdef ClauseType _image_type(const ProgramData *p, uint32_t i) noexcept nogil:
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef uint32_t sampler = p.instructions.operand_first[i] + 1
+    if opcode == op_image_bvh_intersect_ray or opcode == op_image_bvh64_intersect_ray:
+        return type_bvh
+    if is_atomic(opcode):
+        return type_image_atomic
+    if p.instructions.definition_count[i] == 0:
+        return type_image_store
+    if not p.operands.flags[sampler] & operand_undef and p.operands.register_class[sampler] == class_s4:
+        return type_image_sample
+    return type_image_load
+
+
+cdef bint _scattered_address(const ProgramData *p, uint32_t i) noexcept nogil:
+    """Whether the address of an image operation is in registers that do not follow each other."""
+    cdef uint32_t row
+    for row in range(p.instructions.operand_first[i] + 4, p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        if p.operands.reg[row] != p.operands.reg[row - 1] + class_bytes(p.operands.register_class[row - 1]):
+            return True
+    return False
+
+
+cdef ClauseType _type(const ProgramData *p, uint32_t i) noexcept nogil:
+    cdef uint16_t format = p.instructions.format[i]
+    cdef bint store = p.instructions.definition_count[i] == 0
+    if format == format_smem:
+        return type_smem if p.instructions.operand_count[i] else type_other
+    if p.gfx_level < gfx11:
+        if format_is_vmem(format) and p.instructions.operand_count[i]:
+            # Image addresses in separate registers break clauses on the first RDNA.
+            if p.gfx_level == gfx10 and format == format_mimg and _scattered_address(p, i):
+                return type_other
+            return type_vmem
+        if format == format_scratch or format == format_global:
+            return type_vmem
+        return type_flat if format == format_flat else type_other
+    if format == format_mimg:
+        return _image_type(p, i)
+    if format == format_flat:
+        return type_flat_atomic if is_atomic(p.instructions.opcode[i]) else type_flat_store if store else type_flat_load
+    if format_is_vmem(format) or format_is_flat_like(format):
+        return type_atomic if is_atomic(p.instructions.opcode[i]) else type_store if store else type_load
+    return type_other
+
+
+cdef int _emit(Rewrite *rewrite, const vector[uint32_t] *members) except -1 nogil:
+    """Write the collected instructions, behind an ``s_clause`` if they are more than one."""
+    cdef ProgramData *p = rewrite.program
+    cdef uint32_t count = <uint32_t>members.size()
+    cdef uint32_t start = 0
+    cdef uint32_t end = count
+    cdef uint32_t k
+    cdef uint32_t clause
+    if p.gfx_level < gfx11:
+        # Stores stay out of clauses: they are of no use there.
+        while start < count and p.instructions.definition_count[members[0][start]] == 0:
+            start += 1
+        end = start
+        while end < count and p.instructions.definition_count[members[0][end]] != 0:
+            end += 1
+    for k in range(count):
+        if k == start and end - start > 1:
+            clause = instruction_make(p, op_s_clause, format_sopp, NULL, 0, NULL, 0)
+            p.instructions.immediate[clause] = end - start - 1
+            rewrite_emit(rewrite, clause)
+        rewrite_emit(rewrite, members[0][k])
+    return 0
+
+
+cdef int form_hard_clauses_run(ProgramData *p) except -1 nogil:
+    cdef Rewrite rewrite
+    cdef vector[uint32_t] members
+    cdef ClauseType current = type_other
+    cdef ClauseType following
+    cdef uint32_t limit = 32 if p.gfx_level >= gfx11 else 63
+    cdef uint32_t b
+    cdef uint32_t k
+    cdef uint32_t i
+    rewrite_begin(&rewrite, p)
+    for b in range(p.blocks.table.count):
+        rewrite_block(&rewrite, b)
+        members.clear()
+        current = type_other
+        for k in range(p.blocks.order_count[b]):
+            i = p.order.instruction[p.blocks.order_first[b] + k]
+            following = _type(p, i)
+            if following != current or members.size() == limit or (members.size() and not form_clause(p, members[0], i)):
+                _emit(&rewrite, &members)
+                members.clear()
+                current = following
+            if following == type_other:
+                rewrite_emit(&rewrite, i)
+            else:
+                members.push_back(i)
+        _emit(&rewrite, &members)
+    return rewrite_end(&rewrite)
+
+
+def run(Program program, options=None):
+    """Form clauses of memory operations."""
+    if program.data.gfx_level < gfx10:
+        return
+    with nogil:
+        form_hard_clauses_run(&program.data)
