@@ -183,12 +183,17 @@ class RadvPipeline:
 
 
 def parse_code_words(assembly: str) -> list[int]:
-    """Code words of a disassembly of the form ``instruction ; 7e000280 00000001``."""
+    """Code words of a disassembly of the form ``instruction ; 7e000280 00000001``, repeated lines expanded."""
     words: list[int] = []
+    last: list[int] = []
     for line in assembly.splitlines():
         found = re.search(r";\s*((?:[0-9a-f]{8}\s*)+)$", line)
+        repeated = re.search(r"\(then repeated (\d+) times\)", line)
         if found:
-            words += [int(word, 16) for word in found.group(1).split()]
+            last = [int(word, 16) for word in found.group(1).split()]
+            words += last
+        elif repeated:
+            words += last * int(repeated.group(1))
     return words
 
 
