@@ -99,10 +99,11 @@ def test_radv_code_runs(name, target, lavapipe, radv_any):
 
 @pytest.fixture(scope="session")
 def radv_any():
-    from conftest import _need_driver
-    from vulkan_peer import Radv
+    pytest.importorskip("vulkan")
+    from vulkan_peer import Radv, find_icd
 
-    _need_driver("radeon")
+    if find_icd("radeon") is None:
+        pytest.skip("the Vulkan driver 'radeon' of Mesa is not installed")
     return Radv
 
 
