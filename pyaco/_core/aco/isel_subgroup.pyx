@@ -1,6 +1,749 @@
-"""Subgroup operations (placeholder split)."""
-from libc.stdint cimport uint32_t
+"""Instruction selection of subgroup operations.
+
+Booleans are lane masks, so ballots, votes and their reductions are scalar arithmetic. Other values cross lanes dword by dword:
+narrower ones are widened first. Reductions and scans become pseudo instructions, which need linear VGPRs; those of uniform
+values are arithmetic with the number of active lanes.
+
+Sources: AMD ISA documents (Vega, RDNA 2, RDNA 3): DPP controls, DS_SWIZZLE_B32, DS_BPERMUTE_B32 (which reaches 32 lanes from GFX10
+on), V_READLANE_B32; ACO for the operands of ``p_reduce`` and ``p_bpermute_*`` and for clustered boolean reductions.
+"""
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+
+from isa_opcodes cimport *
+from isa_tables cimport opcode_format
+from modifiers cimport (
+    modifier_set_cluster_size, modifier_set_dpp_bank_mask, modifier_set_dpp_bound_ctrl, modifier_set_dpp_ctrl,
+    modifier_set_dpp_fetch_inactive, modifier_set_dpp_row_mask, modifier_set_reduce_operation,
+)
+from nir_opcodes cimport *
 from pyaco._core.aco.isel_context cimport *
+from pyaco._core.ir.program cimport (
+    Definition, Operand, class_bytes, class_dwords, class_s1, class_s2, class_v1, class_v1_linear, class_v2, definition_of,
+    definition_of_fixed, format_dpp16, gfx10, gfx11, instruction_make, operand_late_kill, operand_of_fixed, operand_undefined,
+    register_exec, register_m0, register_scc, register_vcc,
+)
+from pyaco._core.ir.program cimport operand_register
+from pyaco._core.ir.shader cimport constant_bits, intrinsic_index, source_value, value_is_constant
+
+cdef enum:                        # DPP controls
+    dpp_row_shl = 0x100
+    dpp_row_shr = 0x110
+    dpp_row_ror = 0x120
+    dpp_row_mirror = 0x140
+    dpp_row_half_mirror = 0x141
+    dpp_row_xmask = 0x160
+
+cdef enum:                        # ways across lanes
+    way_dpp = 0                   # argument: control
+    way_swizzle = 1               # argument: pattern of ds_swizzle_b32
+    way_permute = 2               # temp: lane index, divergent
+    way_lane = 3                  # temp: lane index, uniform
+    way_first = 4
+
+cdef struct Crossing:
+    uint8_t way
+    uint32_t argument
+    uint32_t temp
+
+
+cdef inline uint32_t _bits_of(Isel *c, uint32_t i) noexcept nogil:
+    return c.s.instructions.bit_size[source_value(c.s, i, 0)]
+
+
+# ------------------------------------------------------------------------------------------------------- dword by dword
+cdef uint32_t _dpp(Isel *c, uint32_t temp, uint32_t control, bint bound) except 0 nogil:
+    cdef uint32_t result = emit1(c, op_v_mov_b32, 0, T(c, as_vgpr(c, temp)))
+    cdef uint64_t word = modifier_set_dpp_ctrl(0, control)
+    word = modifier_set_dpp_bank_mask(modifier_set_dpp_row_mask(word, 0xf), 0xf)
+    word = modifier_set_dpp_bound_ctrl(word, bound)
+    c.p.instructions.format[c.last] |= format_dpp16
+    modifiers_of_last(c)[0] = modifier_set_dpp_fetch_inactive(word, c.gfx >= gfx10)
+    return result
+
+
+cdef Operand _late(Operand o) noexcept nogil:
+    o.flags |= operand_late_kill
+    return o
+
+
+cdef uint32_t _permute(Isel *c, uint32_t temp, uint32_t index) except 0 nogil:
+    """The value of the lane that each lane names."""
+    cdef uint32_t dst = new_temp(c, class_v1)
+    cdef Operand[4] o
+    cdef Definition[3] d
+    cdef uint32_t low_half
+    cdef uint32_t not_high
+    index = as_vgpr(c, index)
+    temp = as_vgpr(c, temp)
+    d[0] = definition_of(c.p, dst)
+    if c.gfx >= gfx10 and c.gfx < gfx11 and c.wave64:
+        # No instruction reaches the other half of the wave.
+        d[1] = definition_of(c.p, new_temp(c, c.mask))
+        d[2] = definition_of_fixed(c.p, new_temp(c, c.mask), register_vcc)
+        o[0] = _late(T(c, index))
+        o[1] = _late(T(c, temp))
+        place(c, instruction_make(c.p, op_p_bpermute_readlane, opcode_format[op_p_bpermute_readlane], d, 3, o, 2))
+        return dst
+    if not (c.gfx >= gfx11 and c.wave64):
+        index = emit2(c, op_v_lshlrev_b32, 0, K(2), T(c, index))
+        return emit2(c, op_ds_bpermute_b32, dst, T(c, index), T(c, temp))
+    # Lanes whose source is in their own half: the lower ones that name a low lane, the upper ones that name a high one.
+    low_half = emit2(c, op_v_cmp_ge_u32, 0, K(31), T(c, index))
+    not_high = emit1(c, op_s_not_b32, 0, T(c, part(c, low_half, 1, 4)))
+    o[0] = operand_undefined(class_v1_linear)
+    o[3] = T(c, pair(c, 0, class_s2, T(c, part(c, low_half, 0, 4)), T(c, not_high)))
+    o[1] = _late(T(c, emit2(c, op_v_lshlrev_b32, 0, K(2), T(c, index))))
+    o[2] = _late(T(c, temp))
+    d[1] = definition_of(c.p, new_temp(c, class_s2))
+    d[2] = definition_of_fixed(c.p, new_temp(c, class_s1), register_scc)
+    place(c, instruction_make(c.p, op_p_bpermute_permlane, opcode_format[op_p_bpermute_permlane], d, 3, o, 4))
+    return dst
+
+
+cdef uint32_t _cross(Isel *c, Crossing *crossing, uint32_t temp) except 0 nogil:
+    cdef uint32_t result
+    cdef Operand o
+    if crossing.way == way_dpp:
+        return _dpp(c, temp, crossing.argument, True)
+    if crossing.way == way_permute:
+        return _permute(c, temp, crossing.temp)
+    temp = as_vgpr(c, temp)
+    o = T(c, temp)
+    if crossing.way == way_swizzle:
+        result = new_temp(c, class_v1)
+        emit_raw(c, op_ds_swizzle_b32, result, &o, 1)
+        c.p.instructions.immediate[c.last] = crossing.argument
+        return result
+    if crossing.way == way_first:
+        return emit1(c, op_v_readfirstlane_b32, 0, o)
+    return emit2(c, op_v_readlane_b32_e64, 0, o, T(c, crossing.temp))
+
+
+cdef int _cross_value(Isel *c, uint32_t i, Crossing *crossing) except -1 nogil:
+    """Source 0 of the instruction across lanes, into its result."""
+    cdef uint32_t value = source_value(c.s, i, 0)
+    cdef uint32_t bits = c.s.instructions.bit_size[value]
+    cdef uint32_t temp = value_temp(c, value)
+    cdef uint32_t dst = value_temp(c, i)
+    cdef Operand[16] o
+    cdef uint32_t count
+    cdef uint32_t k
+    if bits == 1:
+        temp = emit3(c, op_v_cndmask_b32, 0, K(0), K(1), T(c, temp))
+        temp = _cross(c, crossing, temp)
+        if is_vgpr(c, temp):
+            emit2(c, op_v_cmp_lg_u32, dst, K(0), T(c, temp))
+        else:
+            scc_to_mask(c, dst, emit2(c, op_s_cmp_lg_u32, 0, T(c, temp), K(0)))
+        return 0
+    if c.s.instructions.components[value] * bits < 32:
+        if c.s.instructions.components[value] > 1:
+            return unsupported(c, b"narrow vector source of", intrinsic_names[c.s.instructions.opcode[i]])
+        if is_vgpr(c, temp):
+            temp = convert_integer(c, 0, temp, bits, 32, False)
+        temp = _cross(c, crossing, temp)
+        if is_vgpr(c, dst):
+            temp = part(c, as_vgpr(c, temp), 0, bits // 8)
+        elif is_vgpr(c, temp):
+            temp = as_uniform(c, 0, temp)
+        copy(c, dst, 0, T(c, temp))
+        return 0
+    count = c.s.instructions.components[value] * bits // 32
+    if count > 16 or c.s.instructions.components[value] * bits % 32:
+        return unsupported(c, b"wide vector source of", intrinsic_names[c.s.instructions.opcode[i]])
+    temp = as_vgpr(c, temp)
+    for k in range(count):
+        o[k] = T(c, _cross(c, crossing, part(c, temp, k, 4)))
+        if is_vgpr(c, o[k].data) and not is_vgpr(c, dst):
+            o[k] = T(c, as_uniform(c, 0, o[k].data))
+    if count == 1:
+        copy(c, dst, 0, o[0])
+    else:
+        create_vector(c, dst, 0, o, count)
+    return 0
+
+
+cdef int _copy_source(Isel *c, uint32_t i) except -1 nogil:
+    """A uniform source is the same in every lane."""
+    cdef uint32_t dst = value_temp(c, i)
+    cdef uint32_t temp = source_whole(c, i, 0)
+    if is_vgpr(c, temp) and not is_vgpr(c, dst):
+        as_uniform(c, dst, temp)
+    elif is_vgpr(c, dst) and not is_vgpr(c, temp):
+        copy(c, dst, 0, T(c, as_vgpr_bytes(c, temp, class_bytes(class_of(c, dst)))))
+    else:
+        copy(c, dst, 0, T(c, temp))
+    return 0
+
+
+# ----------------------------------------------------------------------------------------------------- ballots and votes
+cdef uint32_t _active(Isel *c, uint32_t mask) except 0 nogil:
+    """The lanes of a mask that are active; scc says whether there are any."""
+    return emit2(c, mask_op(c, op_s_and_b32, op_s_and_b64), 0, T(c, mask), exec_operand(c))
+
+
+cdef int _ballot(Isel *c, uint32_t i) except -1 nogil:
+    cdef uint32_t dst = value_temp(c, i)
+    cdef uint32_t mask = source_whole(c, i, 0)
+    if _bits_of(c, i) != 1:
+        return unsupported(c, b"source that is no boolean of", b"ballot")
+    mask = _active(c, mask)
+    if class_of(c, dst) == c.mask:
+        copy(c, dst, 0, T(c, mask))
+    elif not c.wave64 and class_of(c, dst) == class_s2:
+        pair(c, dst, 0, T(c, mask), K(0))
+    else:
+        return unsupported(c, b"result size of", b"ballot")
+    return 0
+
+
+cdef int _inverse_ballot(Isel *c, uint32_t i) except -1 nogil:
+    cdef uint32_t mask = as_uniform(c, 0, source_whole(c, i, 0))
+    if class_of(c, mask) != c.mask:
+        if class_of(c, mask) != class_s2:
+            return unsupported(c, b"source size of", b"inverse_ballot")
+        mask = part(c, mask, 0, 4)
+    copy(c, value_temp(c, i), 0, T(c, mask))
+    return 0
+
+
+cdef int _vote(Isel *c, uint32_t i, bint all_lanes) except -1 nogil:
+    cdef uint32_t mask = source_whole(c, i, 0)
+    cdef uint32_t dst = value_temp(c, i)
+    cdef uint32_t any_bit
+    if not value_divergent(c, source_value(c.s, i, 0)):
+        copy(c, dst, 0, T(c, mask))
+        return 0
+    if not all_lanes:
+        scc_to_mask(c, dst, mask_to_scc(c, mask))
+        return 0
+    emit2(c, mask_op(c, op_s_andn2_b32, op_s_andn2_b64), 0, exec_operand(c), T(c, mask))
+    any_bit = c.scc
+    # scc: some active lane is not in the mask
+    emit3(c, mask_op(c, op_s_cselect_b32, op_s_cselect_b64), dst, mask_constant(c, False), mask_constant(c, True),
+          scc_operand(c, any_bit))
+    return 0
+
+
+cdef int _end_lane(Isel *c, uint32_t i, bint first) except -1 nogil:
+    """Number of the first or the last active lane."""
+    cdef uint32_t dst = value_temp(c, i)
+    cdef uint32_t from_top
+    if first:
+        emit1(c, mask_op(c, op_s_ff1_i32_b32, op_s_ff1_i32_b64), dst, exec_operand(c))
+        return 0
+    from_top = emit1(c, mask_op(c, op_s_flbit_i32_b32, op_s_flbit_i32_b64), 0, exec_operand(c))
+    emit2(c, op_s_sub_i32, dst, K(c.p.wave_size - 1), T(c, from_top))
+    return 0
+
+
+cdef int _elect(Isel *c, uint32_t i) except -1 nogil:
+    """The first active lane: known only when the execution mask is."""
+    cdef Operand o = exec_operand(c)
+    emit_raw(c, op_p_elect, value_temp(c, i), &o, 1)
+    return 0
+
+
+# ---------------------------------------------------------------------------------------------------- reads and shuffles
+cdef int _bit_of_lane(Isel *c, uint32_t i, uint32_t lane) except -1 nogil:
+    """A boolean of one lane, for all."""
+    cdef uint32_t mask = source_whole(c, i, 0)
+    scc_to_mask(c, value_temp(c, i), emit2(c, mask_op(c, op_s_bitcmp1_b32, op_s_bitcmp1_b64), 0, T(c, mask), T(c, lane)))
+    return 0
+
+
+cdef int _read_first(Isel *c, uint32_t i) except -1 nogil:
+    cdef Crossing crossing
+    cdef uint32_t value = source_value(c.s, i, 0)
+    if not value_divergent(c, value):
+        return _copy_source(c, i)
+    if _bits_of(c, i) == 1:
+        return _bit_of_lane(c, i, emit1(c, mask_op(c, op_s_ff1_i32_b32, op_s_ff1_i32_b64), 0, exec_operand(c)))
+    crossing.way = way_first
+    return _cross_value(c, i, &crossing)
+
+
+cdef int _read_lane(Isel *c, uint32_t i, uint32_t lane) except -1 nogil:
+    cdef Crossing crossing
+    lane = as_uniform(c, 0, lane)
+    if not value_divergent(c, source_value(c.s, i, 0)):
+        return _copy_source(c, i)
+    if _bits_of(c, i) == 1:
+        return _bit_of_lane(c, i, lane)
+    crossing.way = way_lane
+    crossing.temp = lane
+    return _cross_value(c, i, &crossing)
+
+
+cdef int _shuffle_to(Isel *c, uint32_t i, uint32_t index) except -1 nogil:
+    cdef Crossing crossing
+    cdef uint32_t mask
+    if not value_divergent(c, source_value(c.s, i, 0)):
+        return _copy_source(c, i)
+    if _bits_of(c, i) == 1:
+        # Each lane looks up its bit.
+        mask = source_whole(c, i, 0)
+        if c.wave64:
+            mask = part(c, emit2(c, op_v_lshrrev_b64, 0, T(c, index), T(c, mask)), 0, 4)
+        else:
+            mask = emit2(c, op_v_lshrrev_b32, 0, T(c, index), T(c, as_vgpr(c, mask)))
+        mask = emit2(c, op_v_and_b32, 0, K(1), T(c, mask))
+        emit2(c, op_v_cmp_lg_u32, value_temp(c, i), K(0), T(c, mask))
+        return 0
+    crossing.way = way_permute
+    crossing.temp = index
+    return _cross_value(c, i, &crossing)
+
+
+cdef int _shuffle(Isel *c, uint32_t i) except -1 nogil:
+    cdef uint32_t index = source_whole(c, i, 1)
+    if not value_divergent(c, source_value(c.s, i, 1)):
+        return _read_lane(c, i, index)
+    return _shuffle_to(c, i, index)
+
+
+cdef uint32_t _lane_number(Isel *c) except 0 nogil:
+    return emit_mbcnt(c, 0, 0, K(0))
+
+
+cdef int _shuffle_relative(Isel *c, uint32_t i, uint32_t opcode) except -1 nogil:
+    """shuffle_xor, shuffle_up, shuffle_down: by the lane's own number."""
+    cdef uint32_t lane = _lane_number(c)
+    cdef Operand delta = T(c, source_whole(c, i, 1))
+    if opcode == intrinsic_shuffle_xor:
+        return _shuffle_to(c, i, emit2(c, op_v_xor_b32, 0, delta, T(c, lane)))
+    if opcode == intrinsic_shuffle_up:
+        return _shuffle_to(c, i, vsub32(c, 0, T(c, lane), delta, False, 0))
+    return _shuffle_to(c, i, vadd32(c, 0, delta, T(c, lane), False, 0))
+
+
+cdef int _rotate(Isel *c, uint32_t i) except -1 nogil:
+    """Lane (own + delta) modulo the cluster, within the cluster."""
+    cdef uint32_t cluster = intrinsic_index(c.s, i, index_cluster_size)
+    cdef uint32_t lane = _lane_number(c)
+    cdef uint32_t index = vadd32(c, 0, T(c, source_whole(c, i, 1)), T(c, lane), False, 0)
+    if cluster == 0 or cluster > c.p.wave_size:
+        cluster = c.p.wave_size
+    index = emit3(c, op_v_bfi_b32, 0, K(cluster - 1), T(c, index), T(c, lane))
+    return _shuffle_to(c, i, index)
+
+
+cdef int _write_lane(Isel *c, uint32_t i) except -1 nogil:
+    """write_invocation_amd: the source, but in one lane another value."""
+    cdef uint32_t dst = value_temp(c, i)
+    cdef uint32_t into = as_vgpr(c, source_whole(c, i, 0))
+    cdef uint32_t value = as_uniform(c, 0, source_whole(c, i, 1))
+    cdef uint32_t lane = as_uniform(c, 0, source_whole(c, i, 2))
+    cdef uint32_t bits = _bits_of(c, i)
+    cdef Definition d
+    cdef Operand where = T(c, lane)
+    cdef Operand[2] o
+    cdef uint32_t k
+    if bits != 32 and bits != 64:
+        return unsupported(c, b"narrow source of", b"write_invocation_amd")
+    if c.gfx < gfx10:
+        # Two SGPRs may be read only if one is m0.
+        d = definition_of_fixed(c.p, new_temp(c, class_s1), register_m0)
+        place(c, instruction_make(c.p, op_p_parallelcopy, opcode_format[op_p_parallelcopy], &d, 1, &where, 1))
+        where = operand_of_fixed(c.p, d.temp, register_m0)
+    for k in range(bits // 32):
+        o[k] = T(c, emit3(c, op_v_writelane_b32_e64, 0 if bits == 64 else dst, T(c, part(c, value, k, 4)), where,
+                          T(c, part(c, into, k, 4))))
+    if bits == 64:
+        create_vector(c, dst, 0, o, 2)
+    return 0
+
+
+# ---------------------------------------------------------------------------------------------------------------- quads
+cdef int _quad(Isel *c, uint32_t i, uint32_t pattern) except -1 nogil:
+    cdef Crossing crossing
+    if not value_divergent(c, source_value(c.s, i, 0)):
+        return _copy_source(c, i)
+    crossing.way = way_dpp
+    crossing.argument = pattern
+    return _cross_value(c, i, &crossing)
+
+
+cdef int _quad_broadcast(Isel *c, uint32_t i) except -1 nogil:
+    cdef uint32_t index = source_value(c.s, i, 1)
+    cdef uint32_t lane
+    if value_is_constant(c.s, index):
+        return _quad(c, i, 0x55 * (<uint32_t>constant_bits(c.s, index, 0) & 3))
+    lane = emit3(c, op_v_bfi_b32, 0, K(3), T(c, value_temp(c, index)), T(c, _lane_number(c)))
+    return _shuffle_to(c, i, lane)
+
+
+cdef uint32_t _pattern_lane(uint32_t pattern, uint32_t lane) noexcept nogil:
+    """The lane that a swizzle pattern (and, or, xor masks of 5 bits) reads."""
+    return ((lane & pattern & 0x1f) | (pattern >> 5 & 0x1f)) ^ (pattern >> 10 & 0x1f)
+
+
+cdef int _masked_swizzle(Isel *c, uint32_t i) except -1 nogil:
+    """By DPP where there is a control for the pattern, else by the LDS crossbar."""
+    cdef uint32_t pattern = intrinsic_index(c.s, i, index_swizzle_mask)
+    cdef Crossing crossing
+    cdef uint32_t lane
+    cdef uint32_t quad = 0
+    cdef uint32_t[3] candidates
+    cdef uint32_t k
+    cdef bint in_quad = True
+    cdef bint[3] fits
+    if not value_divergent(c, source_value(c.s, i, 0)):
+        return _copy_source(c, i)
+    candidates[0] = dpp_row_mirror
+    candidates[1] = dpp_row_half_mirror
+    candidates[2] = dpp_row_ror + 8
+    for k in range(3):
+        fits[k] = True
+    for lane in range(32):
+        in_quad = in_quad and (_pattern_lane(pattern, lane) ^ lane) < 4 and _pattern_lane(pattern, lane & 3) == (
+            _pattern_lane(pattern, lane) & 3)
+        fits[0] = fits[0] and _pattern_lane(pattern, lane) == lane ^ 15
+        fits[1] = fits[1] and _pattern_lane(pattern, lane) == lane ^ 7
+        fits[2] = fits[2] and _pattern_lane(pattern, lane) == lane ^ 8
+    crossing.way = way_dpp
+    if in_quad:
+        for lane in range(4):
+            quad |= _pattern_lane(pattern, lane) << 2 * lane
+        crossing.argument = quad
+        return _cross_value(c, i, &crossing)
+    for k in range(3):
+        if fits[k]:
+            crossing.argument = candidates[k]
+            return _cross_value(c, i, &crossing)
+    if c.gfx >= gfx11 and pattern & 0x3ff == 0x1f and pattern >> 10 < 16:
+        crossing.argument = dpp_row_xmask + (pattern >> 10)
+        return _cross_value(c, i, &crossing)
+    crossing.way = way_swizzle
+    crossing.argument = pattern & 0x7fff
+    return _cross_value(c, i, &crossing)
+
+
+cdef int _row_shift(Isel *c, uint32_t i) except -1 nogil:
+    cdef int delta = intrinsic_index(c.s, i, index_base)
+    cdef Crossing crossing
+    crossing.way = way_dpp
+    crossing.argument = dpp_row_shr + delta if delta > 0 else dpp_row_shl - delta
+    if delta == 0 or delta > 15 or delta < -15:
+        return _copy_source(c, i)
+    return _cross_value(c, i, &crossing)
+
+
+cdef int _permute_16(Isel *c, uint32_t i) except -1 nogil:
+    cdef Operand[3] o
+    if c.gfx < gfx10:
+        return unsupported(c, b"before GFX10,", b"lane_permute_16_amd")
+    o[0] = T(c, as_vgpr(c, source_whole(c, i, 0)))
+    o[1] = T(c, as_uniform(c, 0, source_whole(c, i, 1)))
+    o[2] = T(c, as_uniform(c, 0, source_whole(c, i, 2)))
+    emit_raw(c, op_v_permlane16_b32, value_temp(c, i), o, 3)
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------- reductions and scans
+cdef int _operation(uint32_t alu, uint32_t bits) noexcept nogil:
+    """Number of the operation in ``p_reduce``: integer operations have 8, 16, 32 and 64 bits, float ones 16, 32 and 64."""
+    cdef uint32_t wide = 0 if bits == 8 else (1 if bits == 16 else (2 if bits == 32 else 3))
+    if alu == alu_iadd:
+        return wide
+    if alu == alu_imul:
+        return 4 + wide
+    if alu == alu_fadd:
+        return 7 + wide
+    if alu == alu_fmul:
+        return 10 + wide
+    if alu == alu_imin:
+        return 14 + wide
+    if alu == alu_imax:
+        return 18 + wide
+    if alu == alu_umin:
+        return 22 + wide
+    if alu == alu_umax:
+        return 26 + wide
+    if alu == alu_fmin:
+        return 29 + wide
+    if alu == alu_fmax:
+        return 32 + wide
+    if alu == alu_iand:
+        return 36 + wide
+    if alu == alu_ior:
+        return 40 + wide
+    if alu == alu_ixor:
+        return 44 + wide
+    return -1
+
+
+cdef inline bint _is_float(uint32_t alu) noexcept nogil:
+    return alu == alu_fadd or alu == alu_fmul or alu == alu_fmin or alu == alu_fmax
+
+
+cdef inline bint _idempotent(uint32_t alu) noexcept nogil:
+    return (alu == alu_imin or alu == alu_imax or alu == alu_umin or alu == alu_umax or alu == alu_fmin or alu == alu_fmax
+            or alu == alu_iand or alu == alu_ior)
+
+
+cdef uint32_t _across(Isel *c, uint32_t opcode, uint32_t operation, uint32_t cluster, uint32_t dst, uint32_t temp) except 0 nogil:
+    """The pseudo instruction: result, a place for exec, an SGPR where lowering needs one, scc, and vcc for carries."""
+    cdef Definition[5] d
+    cdef Operand[3] o
+    cdef uint32_t count = 2
+    cdef uint32_t dwords = class_dwords(class_of(c, temp))
+    cdef uint64_t word
+    if dst == 0:
+        dst = new_temp(c, class_of(c, temp))
+    d[0] = definition_of(c.p, dst)
+    d[1] = definition_of(c.p, new_temp(c, c.mask))
+    if opcode != op_p_reduce or (is_vgpr(c, dst) and c.wave64 and cluster == 64):
+        d[count] = definition_of(c.p, new_temp(c, sgpr_class(4 * dwords)))
+        count += 1
+    d[count] = definition_of_fixed(c.p, new_temp(c, class_s1), register_scc)
+    count += 1
+    if dwords == 2:
+        d[count] = definition_of_fixed(c.p, new_temp(c, c.mask), register_vcc)
+        count += 1
+    o[0] = T(c, temp)
+    o[1] = operand_undefined(<uint8_t>(0xa0 | dwords))
+    o[2] = operand_undefined(class_v1_linear if dwords == 1 else <uint8_t>(0xa0 | dwords))
+    place(c, instruction_make(c.p, opcode, opcode_format[opcode], d, count, o, 3))
+    word = modifier_set_reduce_operation(0, operation)
+    modifiers_of_last(c)[0] = modifier_set_cluster_size(word, cluster)
+    return dst
+
+
+cdef int _count_times(Isel *c, uint32_t i, uint32_t alu, uint32_t count) except -1 nogil:
+    """A sum of a uniform value: a uniform or divergent number of lanes times the value."""
+    cdef uint32_t dst = value_temp(c, i)
+    cdef uint32_t value = source_whole(c, i, 0)
+    cdef uint32_t bits = _bits_of(c, i)
+    cdef uint32_t low
+    cdef uint32_t high
+    cdef uint32_t cross
+    if alu == alu_fadd:
+        low = emit1(c, op_v_cvt_f32_u32, 0, T(c, count))
+        emit2(c, op_v_mul_f32, dst, T(c, value), T(c, as_vgpr(c, low)))
+        return 0
+    if bits == 64:
+        if is_vgpr(c, dst):
+            low = emit2(c, op_v_mul_lo_u32, 0, T(c, part(c, value, 0, 4)), T(c, count))
+            high = emit2(c, op_v_mul_hi_u32, 0, T(c, part(c, value, 0, 4)), T(c, count))
+            cross = emit2(c, op_v_mul_lo_u32, 0, T(c, part(c, value, 1, 4)), T(c, count))
+            high = vadd32(c, 0, T(c, high), T(c, cross), False, 0)
+        else:
+            value = as_uniform(c, 0, value)
+            low = emit2(c, op_s_mul_i32, 0, T(c, part(c, value, 0, 4)), T(c, count))
+            high = emit2(c, op_s_mul_hi_u32, 0, T(c, part(c, value, 0, 4)), T(c, count))
+            cross = emit2(c, op_s_mul_i32, 0, T(c, part(c, value, 1, 4)), T(c, count))
+            high = emit2(c, op_s_add_u32, 0, T(c, high), T(c, cross))
+        pair(c, dst, 0, T(c, low), T(c, high))
+    elif is_vgpr(c, dst):
+        if bits < 32:
+            low = emit2(c, op_v_mul_lo_u32, 0, T(c, as_uniform(c, 0, value)), T(c, count))
+            copy(c, dst, 0, T(c, part(c, low, 0, bits // 8)))
+        else:
+            emit2(c, op_v_mul_lo_u32, dst, T(c, value), T(c, count))
+    else:
+        emit2(c, op_s_mul_i32, dst, T(c, as_uniform(c, 0, value)), T(c, count))
+    return 0
+
+
+cdef uint32_t _active_count(Isel *c) except 0 nogil:
+    return emit1(c, mask_op(c, op_s_bcnt1_i32_b32, op_s_bcnt1_i32_b64), 0, exec_operand(c))
+
+
+cdef uint32_t _exec_mask(Isel *c) except 0 nogil:
+    cdef Operand o = exec_operand(c)
+    return copy(c, 0, c.mask, o)
+
+
+cdef bint _sums(uint32_t alu, uint32_t bits) noexcept nogil:
+    return alu == alu_iadd or (alu == alu_fadd and bits == 32)
+
+
+cdef int _boolean_reduce(Isel *c, uint32_t i, uint32_t alu, uint32_t cluster) except -1 nogil:
+    """And, or, xor of booleans, over all lanes or over clusters of consecutive lanes."""
+    cdef uint32_t dst = value_temp(c, i)
+    cdef uint32_t mask = source_whole(c, i, 0)
+    cdef uint32_t count
+    cdef uint32_t lane
+    if cluster == 1:
+        copy(c, dst, 0, T(c, mask))
+        return 0
+    if cluster >= c.p.wave_size:
+        if alu == alu_iand or alu == alu_imin or alu == alu_umin:
+            return _vote(c, i, True)
+        if alu == alu_ior or alu == alu_imax or alu == alu_umax:
+            return _vote(c, i, False)
+        mask = _active(c, mask)
+        count = emit1(c, mask_op(c, op_s_bcnt1_i32_b32, op_s_bcnt1_i32_b64), 0, T(c, mask))
+        scc_to_mask(c, dst, emit2(c, op_s_bitcmp1_b32, 0, T(c, count), K(0)))
+        return 0
+    if alu == alu_iand:
+        mask = emit2(c, mask_op(c, op_s_orn2_b32, op_s_orn2_b64), 0, T(c, mask), exec_operand(c))
+    else:
+        mask = _active(c, mask)
+    # The bits of the lane's cluster, from bit 0 on.
+    lane = emit2(c, op_v_and_b32, 0, K(~(cluster - 1)), T(c, _lane_number(c)))
+    if c.wave64:
+        mask = part(c, emit2(c, op_v_lshrrev_b64, 0, T(c, lane), T(c, mask)), 0, 4)
+    else:
+        mask = emit2(c, op_v_lshrrev_b32, 0, T(c, lane), T(c, as_vgpr(c, mask)))
+    if cluster < 32:
+        mask = emit2(c, op_v_and_b32, 0, K((1 << cluster) - 1), T(c, mask))
+    if alu == alu_iand:
+        emit2(c, op_v_cmp_eq_u32, dst, K(0xffffffffU if cluster >= 32 else (1 << cluster) - 1), T(c, mask))
+    elif alu == alu_ior:
+        emit2(c, op_v_cmp_lg_u32, dst, K(0), T(c, mask))
+    else:
+        mask = emit2(c, op_v_bcnt_u32_b32, 0, T(c, mask), K(0))
+        mask = emit2(c, op_v_and_b32, 0, K(1), T(c, mask))
+        emit2(c, op_v_cmp_lg_u32, dst, K(0), T(c, mask))
+    return 0
+
+
+cdef int _boolean_scan(Isel *c, uint32_t i, uint32_t alu, bint inclusive) except -1 nogil:
+    """By the number of set (for and: clear) bits below the lane."""
+    cdef uint32_t dst = value_temp(c, i)
+    cdef uint32_t source = source_whole(c, i, 0)
+    cdef uint32_t mask
+    cdef uint32_t count
+    cdef uint32_t below = 0 if inclusive else dst
+    if alu == alu_iand:
+        mask = emit2(c, mask_op(c, op_s_andn2_b32, op_s_andn2_b64), 0, exec_operand(c), T(c, source))
+    else:
+        mask = _active(c, source)
+    count = emit_mbcnt(c, 0, mask, K(0))
+    if alu == alu_iand:
+        below = emit2(c, op_v_cmp_eq_u32, below, K(0), T(c, count))
+    else:
+        if alu == alu_ixor:
+            count = emit2(c, op_v_and_b32, 0, K(1), T(c, count))
+        below = emit2(c, op_v_cmp_lg_u32, below, K(0), T(c, count))
+    if not inclusive:
+        return 0
+    if alu == alu_iand:
+        emit2(c, mask_op(c, op_s_and_b32, op_s_and_b64), dst, T(c, source), T(c, below))
+    elif alu == alu_ior:
+        emit2(c, mask_op(c, op_s_or_b32, op_s_or_b64), dst, T(c, source), T(c, below))
+    else:
+        emit2(c, mask_op(c, op_s_xor_b32, op_s_xor_b64), dst, T(c, source), T(c, below))
+    return 0
+
+
+cdef int _reduce_or_scan(Isel *c, uint32_t i, uint32_t opcode) except -1 nogil:
+    cdef uint32_t alu = <uint32_t>intrinsic_index(c.s, i, index_reduction_op)
+    cdef uint32_t bits = _bits_of(c, i)
+    cdef uint32_t cluster = 0
+    cdef uint32_t dst = value_temp(c, i)
+    cdef uint32_t temp
+    cdef uint32_t result
+    cdef bint uniform = not value_divergent(c, source_value(c.s, i, 0))
+    cdef int operation
+    if opcode == op_p_reduce:
+        cluster = intrinsic_index(c.s, i, index_cluster_size)
+    if cluster == 0 or cluster > c.p.wave_size:
+        cluster = c.p.wave_size
+    if bits == 1:
+        if alu != alu_iand and alu != alu_ior and alu != alu_ixor:
+            return unsupported(c, b"boolean operation of", intrinsic_names[c.s.instructions.opcode[i]])
+        if opcode == op_p_reduce:
+            return _boolean_reduce(c, i, alu, cluster)
+        return _boolean_scan(c, i, alu, opcode == op_p_inclusive_scan)
+    if uniform and opcode != op_p_exclusive_scan and (_idempotent(alu) or cluster == 1):
+        return _copy_source(c, i)
+    if uniform and opcode == op_p_reduce and cluster == c.p.wave_size and _sums(alu, bits):
+        return _count_times(c, i, alu, _active_count(c))
+    if uniform and opcode != op_p_reduce and _sums(alu, bits):
+        return _count_times(c, i, alu, emit_mbcnt(c, 0, _exec_mask(c), K(1 if opcode == op_p_inclusive_scan else 0)))
+    if cluster == 1:
+        return _copy_source(c, i)
+    temp = as_vgpr(c, source_whole(c, i, 0))
+    if bits < 32 and not _is_float(alu):
+        # Narrow integers are as good in 32 bits.
+        temp = convert_integer(c, 0, part(c, temp, 0, bits // 8), bits, 32, alu == alu_imin or alu == alu_imax)
+        operation = _operation(alu, 32)
+    else:
+        if bits == 16:
+            temp = convert_integer(c, 0, part(c, temp, 0, 2), 16, 32, False)
+        operation = _operation(alu, bits)
+    if operation < 0:
+        return unsupported(c, b"operation of", intrinsic_names[c.s.instructions.opcode[i]])
+    if bits >= 32:
+        _across(c, opcode, operation, cluster, dst, temp)
+        return 0
+    result = _across(c, opcode, operation, cluster, 0 if is_vgpr(c, dst) else dst, temp)
+    if result != dst:
+        copy(c, dst, 0, T(c, part(c, result, 0, bits // 8)))
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------------------- selection
+cdef int _mbcnt(Isel *c, uint32_t i) except -1 nogil:
+    cdef uint32_t value = source_value(c.s, i, 0)
+    cdef uint32_t mask = value_temp(c, value)
+    cdef uint32_t wave = c.p.wave_size
+    cdef uint64_t ones = 0xffffffffffffffffULL if wave == 64 else 0xffffffffU
+    if c.s.instructions.bit_size[value] != wave:
+        return unsupported(c, b"mask that is not as wide as the wave of", b"mbcnt_amd")
+    if value_is_constant(c.s, value) and constant_bits(c.s, value, 0) == ones:
+        mask = 0
+    emit_mbcnt(c, value_temp(c, i), mask, T(c, source_whole(c, i, 1)))
+    return 0
+
 
 cdef int select_subgroup(Isel *c, uint32_t i) except -1 nogil:
-    return 0
+    cdef uint32_t opcode = c.s.instructions.opcode[i]
+    if opcode == intrinsic_ballot:
+        _ballot(c, i)
+    elif opcode == intrinsic_inverse_ballot:
+        _inverse_ballot(c, i)
+    elif opcode == intrinsic_elect:
+        _elect(c, i)
+    elif opcode == intrinsic_first_invocation:
+        _end_lane(c, i, True)
+    elif opcode == intrinsic_last_invocation:
+        _end_lane(c, i, False)
+    elif opcode == intrinsic_vote_any:
+        _vote(c, i, False)
+    elif opcode == intrinsic_vote_all:
+        _vote(c, i, True)
+    elif opcode == intrinsic_read_first_invocation or opcode == intrinsic_as_uniform:
+        _read_first(c, i)
+    elif opcode == intrinsic_read_invocation:
+        _read_lane(c, i, source_whole(c, i, 1))
+    elif opcode == intrinsic_shuffle:
+        _shuffle(c, i)
+    elif opcode == intrinsic_shuffle_xor or opcode == intrinsic_shuffle_up or opcode == intrinsic_shuffle_down:
+        _shuffle_relative(c, i, opcode)
+    elif opcode == intrinsic_rotate:
+        _rotate(c, i)
+    elif opcode == intrinsic_write_invocation_amd:
+        _write_lane(c, i)
+    elif opcode == intrinsic_quad_broadcast:
+        _quad_broadcast(c, i)
+    elif opcode == intrinsic_quad_swap_horizontal:
+        _quad(c, i, 0xb1)
+    elif opcode == intrinsic_quad_swap_vertical:
+        _quad(c, i, 0x4e)
+    elif opcode == intrinsic_quad_swap_diagonal:
+        _quad(c, i, 0x1b)
+    elif opcode == intrinsic_quad_swizzle_amd:
+        _quad(c, i, intrinsic_index(c.s, i, index_swizzle_mask) & 0xff)
+    elif opcode == intrinsic_masked_swizzle_amd:
+        _masked_swizzle(c, i)
+    elif opcode == intrinsic_dpp16_shift_amd:
+        _row_shift(c, i)
+    elif opcode == intrinsic_lane_permute_16_amd:
+        _permute_16(c, i)
+    elif opcode == intrinsic_reduce:
+        _reduce_or_scan(c, i, op_p_reduce)
+    elif opcode == intrinsic_inclusive_scan:
+        _reduce_or_scan(c, i, op_p_inclusive_scan)
+    elif opcode == intrinsic_exclusive_scan:
+        _reduce_or_scan(c, i, op_p_exclusive_scan)
+    elif opcode == intrinsic_mbcnt_amd:
+        _mbcnt(c, i)
+    elif opcode == intrinsic_load_subgroup_invocation:
+        emit_mbcnt(c, value_temp(c, i), 0, K(0))
+    else:
+        return 0
+    return 1
