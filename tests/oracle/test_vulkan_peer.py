@@ -49,4 +49,5 @@ def test_reflection() -> None:
 
 def test_code_words_are_read_from_the_comment() -> None:
     text = "BB0:\n\tv_mov_b32_e32 v2, 0   ; 7e040280\n\tds_store_b32 v1, v2 ; d8340000 00000201\n"
-    assert parse_code_words(text) == [0x7E040280, 0xD8340000, 0x00000201]
+    text += "\t(then repeated 2 times)\n"
+    assert parse_code_words(text) == [0x7E040280, *([0xD8340000, 0x00000201] * 3)]

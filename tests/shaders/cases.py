@@ -599,7 +599,7 @@ def nested_loops(random: np.random.Generator) -> Inputs:
     return Inputs({(0, 0): Buffer(uint32(random, 128)), (0, 1): Buffer(np.zeros((128, 4), np.uint32))})
 
 
-@case(groups=2)
+@case(groups=2, model=models.private_arrays)
 def private_arrays(random: np.random.Generator) -> Inputs:
     return Inputs({(0, 0): Buffer(uint32(random, 64, 16)), (0, 1): Buffer(np.zeros((64, 4), np.uint32))}, pack("I", 13))
 

@@ -1,5 +1,6 @@
 """NumPy models of the shaders whose results depend on the subgroup size, computed for the size that was compiled.
 
+Also of private_arrays, which lavapipe of Mesa 22.3 gets wrong (its walk of the tree ends after one node).
 Lanes of a subgroup are consecutive local invocations; every workgroup here is a whole number of subgroups.
 Source: GL_KHR_shader_subgroup and the SPIR-V group instructions.
 """
@@ -150,3 +151,16 @@ def subgroup_shuffle(inputs: Inputs, wave: int) -> Results:
     mirrored = wave - 1 - lane
     vectors = np.stack([pick(mirrored) & 1023, mirrored], axis=-1).astype(np.float32)
     return {(0, 1): np.stack(columns, axis=-1).astype(np.uint32).reshape(-1, 12), (0, 2): vectors.reshape(-1, 2)}
+
+
+def private_arrays(inputs: Inputs, wave: int) -> Results:
+    items = int.from_bytes(inputs.push[:4], "little")
+    values = inputs.buffers[0, 0].data[:, :items]
+    ordered = np.sort(values, axis=1)
+    lane = np.arange(len(values))
+    digest = np.zeros(len(values), np.uint32)
+    for column in ordered.T:
+        digest = digest * np.uint32(31) + column
+    counts = (values[:, :, None] % 8 == np.arange(8)).sum(axis=1).astype(np.uint32)
+    own = counts[lane, lane % 8] << np.uint32(16) | counts[lane, digest % 8]
+    return {(0, 1): np.stack([digest, np.full_like(digest, items), own, ordered[lane, lane * 5 % items]], axis=1)}

@@ -34,8 +34,8 @@ void main()
     results[first + 6] = uint16_t(int16_t(x) * int16_t(y));
     results[first + 7] = uint16_t(m.c + uint16_t(m.e[i % 3]) + uint16_t(m.f));
     results[first + 8] = uint16_t(x < y ? x : m.b) ^ uint16_t(m.a > m.e[0] ? 256 : 0);
-    results[first + 9] = uint16_t(float(s.x) * 0.5) + uint16_t(float16_t(x));
-    results[first + 10] = uint16_t(int(t) % 7 + int(x) / 3);
+    results[first + 9] = uint16_t(float(s.x) * 0.5) + uint16_t(int16_t(float16_t(x)));
+    results[first + 10] = uint16_t(abs(int(t)) % 7 + int(x) / 3);
     results[first + 11] = uint16_t(abs(t)) | uint16_t(bitCount(uint(s.y)));
 
     int8_t wrapped = int8_t(x * y) + int8_t(m.b - x);
