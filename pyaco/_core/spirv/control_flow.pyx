@@ -18,6 +18,7 @@ where their definition no longer dominates are repaired afterwards (repair.pyx).
 specification, section 2.11.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport *
@@ -833,6 +834,55 @@ cdef int _call(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     return set_value(r, r.words[word + 2], type, value)
 
 
+cdef int _zero_workgroup_variable(Reader r, uint32_t id) except -1 nogil:
+    """Null initializer of a Workgroup variable: of an array, each invocation clears its share of the elements."""
+    cdef uint32_t deref = r.payload[id]
+    cdef uint32_t type = r.s.instructions.type[deref]
+    cdef uint32_t size = r.s.info.workgroup_size[0] * r.s.info.workgroup_size[1] * r.s.info.workgroup_size[2]
+    cdef uint32_t length = r.s.types.length[type]
+    cdef uint32_t index
+    cdef uint32_t local
+    cdef uint32_t k
+    cdef uint32_t[1] none
+    cdef uint32_t zero = _null_value(r, r.s.types.element[type] if r.s.types.base[type] == type_array else type)
+    if r.s.types.base[type] != type_array:
+        return store_value(r, deref, type, zero, 0)
+    local = intrinsic(r, intrinsic_load_local_invocation_index, 1, 32, none)
+    for k in range((length + size - 1) // size):
+        index = alu2(r, alu_iadd, local, integer(r, <uint64_t>k * size, 32))
+        if (k + 1) * size > length:            # past the end: the last element once more
+            index = alu2(r, alu_umin, index, integer(r, length - 1, 32))
+        store_value(r, deref_indexed(r, deref, index), r.s.types.element[type], zero, 0)
+    return 0
+
+
+cdef uint32_t _null_value(Reader r, uint32_t type) except? 0xffffffffU nogil:
+    cdef ConstantRow row
+    memset(&row, 0, sizeof(row))
+    row.type = type
+    row.kind = constant_null
+    r.constants.push_back(row)
+    return constant_value(r, <uint32_t>(r.constants.size() - 1))
+
+
+cdef int _zero_workgroup(Reader r) except -1 nogil:
+    """Behind everything else of the prologue: clear what starts as zero, and wait for the others."""
+    cdef uint32_t i
+    cdef uint32_t row
+    cdef uint32_t[1] none
+    if r.zeroed_workgroup.empty():
+        return 0
+    r.block = 0
+    for i in range(<uint32_t>r.zeroed_workgroup.size()):
+        _zero_workgroup_variable(r, r.zeroed_workgroup[i])
+    row = intrinsic(r, intrinsic_barrier, 0, 0, none)
+    intrinsic_set_index(r.s, row, index_execution_scope, nir_scope_workgroup)
+    intrinsic_set_index(r.s, row, index_memory_scope, nir_scope_workgroup)
+    intrinsic_set_index(r.s, row, index_memory_semantics, nir_semantic_acquire | nir_semantic_release)
+    intrinsic_set_index(r.s, row, index_memory_modes, mode_shared)
+    return 0
+
+
 cdef int read_entry(Reader r, uint32_t function) except -1 nogil:
     if r.functions[function].block_count == 0:
         fail(r, r.functions[function].word, "an entry point without a body")
@@ -847,4 +897,4 @@ cdef int read_entry(Reader r, uint32_t function) except -1 nogil:
     r.serial = 1
     r.function_label = _open_label(r, function_end, 0)
     _region(r, r.functions[function].first_block, False)
-    return 0
+    return _zero_workgroup(r)

@@ -410,7 +410,8 @@ cdef uint64_t _specialized(Reader r, uint32_t id, uint32_t type, uint64_t bits) 
 
 cdef uint64_t _bits_of(Reader r, object number, object value, uint32_t type) except? 0xfffffffffffffffeULL:
     import struct
-    cdef uint32_t width = r.s.types.bit_size[type]
+    width = int(r.s.types.bit_size[type])      # a Python number: shifts by it must not wrap
+    one = int(1)
     if r.s.types.base[type] == type_float:
         letters = {16: "e", 32: "f", 64: "d"}[width]
         try:
@@ -422,9 +423,9 @@ cdef uint64_t _bits_of(Reader r, object number, object value, uint32_t type) exc
     if isinstance(value, float) and not value.is_integer():
         raise InputError(f"specialization constant {number}: {value!r} is no integer")
     integer = int(value)
-    if not -(1 << (width - 1)) <= integer < 1 << width:
+    if not -(one << (width - 1)) <= integer < one << width:
         raise InputError(f"specialization constant {number}: {value!r} does not fit {width} bits")
-    return integer & ((1 << width) - 1)
+    return integer & ((one << width) - 1)
 
 
 cdef uint32_t _literal(Reader r, uint32_t word, uint32_t end, uint32_t type) except 0xffffffffU nogil:

@@ -450,12 +450,15 @@ cdef int _plain_variable(Reader r, uint32_t id, uint32_t mode, uint32_t type) ex
     if length_at(r, word) > 4:
         if mode == mode_push_constant:
             fail(r, word, "a push constant with an initializer")
-        initial = value_of(r, r.words[word + 4])
-        if not same_shape(r, value_type(r, r.words[word + 4]), type):
+        if not same_shape(r, value_type(r, r.words[word + 4]), type) and r.types[type].leaves <= maximum_leaves:
             fail(r, word, "the initializer has another type")
         if mode == mode_shared:
+            if r.kind[r.words[word + 4]] != kind_constant or \
+                    r.constants[r.payload[r.words[word + 4]]].kind != constant_null:
+                fail(r, word, "a Workgroup initializer other than null")
             r.zeroed_workgroup.push_back(id)
         else:
+            initial = value_of(r, r.words[word + 4])
             r.block = 0                        # the prologue runs once, before everything
             store_value(r, deref, type, initial, 0)
             r.block = block
