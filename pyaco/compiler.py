@@ -138,18 +138,21 @@ class _Observer:
         self.records: list[PassRecord] = []
         self.dumps: dict[str, str] = {}
         self.seen: set[str] = set()
+        self.mark = time.perf_counter()
 
-    def __call__(self, room: str, name: str, ir: Any, seconds: float) -> None:
+    def __call__(self, room: str, name: str, ir: Any) -> None:
+        """Record a pass that has just run: its time is that since the last call returned."""
         full = f"{room}.{name}"
         self.seen |= {name, full}
-        self.records.append(PassRecord(room, name, seconds * 1e3))
-        if self.validate:
-            _validate(room, name, ir)
+        self.records.append(PassRecord(room, name, (time.perf_counter() - self.mark) * 1e3))
+        if self.validate and room != "aco":
+            _validate(ir)
         if self.dump_after & {"all", name, full}:
             self.dumps[full] = _print_ir(room, ir)
         if self.stop_after in (name, full):
             self.dumps[full] = _print_ir(room, ir)
             raise _Stopped
+        self.mark = time.perf_counter()
 
     def check_names(self) -> None:
         """Complain about a pass that was named and never ran."""
@@ -160,22 +163,17 @@ class _Observer:
             raise InputError(f"no such pass: {', '.join(sorted(unknown))}; see `pyaco compile --print-passes`")
 
 
-def _validate(room: str, name: str, ir: Any) -> None:
-    if room == "aco":
-        from pyaco.aco import validate
+def _validate(ir: Any) -> None:
+    from pyaco._core.nir import validate
 
-        validate.run(ir, name)
-    else:
-        from pyaco._core.nir import validate as nir_validate
-
-        nir_validate.run(ir)
+    validate.run(ir)
 
 
 def _print_ir(room: str, ir: Any) -> str:
     if room == "aco":
-        from pyaco.aco.text import print_program
+        from pyaco.aco.text import format_program
 
-        return print_program(ir)
+        return format_program(ir)
     from pyaco.nir.text import print_shader
 
     return print_shader(ir)
@@ -234,11 +232,9 @@ def compile(
     limits = targets.wave_limits(chip, wave)
     names = frozenset([dump_after] if isinstance(dump_after, str) else dump_after)
     observer = _Observer(validate, names, stop_after)
-    shader = _read(load(source), entry, spec, observer)
-    program = None
+    shader = program = None
     try:
-        if "spirv.read" in (stop_after, f"spirv.{stop_after}"):
-            raise _Stopped
+        shader = _read(load(source), entry, spec, observer)
         program = _lower(shader, chip, wave, limits, observer)
     except _Stopped:
         pass
@@ -250,7 +246,6 @@ def compile(
 def _read(source: Source, entry: str | None, spec: Mapping[int, int | float | bool] | None, observer: _Observer) -> Any:
     if source.kind == "shader":
         return source.data
-    start = time.perf_counter()
     if source.kind == "nir":
         from pyaco.nir.parse import parse_shader
 
@@ -259,38 +254,38 @@ def _read(source: Source, entry: str | None, spec: Mapping[int, int | float | bo
         from pyaco import spirv
 
         shader = spirv.read(source.data, entry=entry, specialization=dict(spec or {}))
-    observer.records.append(PassRecord("spirv", "read", (time.perf_counter() - start) * 1e3))
-    observer.seen |= {"read", "spirv.read"}
-    if observer.validate:
-        _validate("nir", "read", shader)
-    if observer.dump_after & {"all", "read", "spirv.read"} or observer.stop_after in ("read", "spirv.read"):
-        observer.dumps["spirv.read"] = _print_ir("nir", shader)
+    observer("spirv", "read", shader)
     return shader
 
 
 def _lower(shader: Any, chip: targets.Chip, wave: int, limits: targets.WaveLimits, observer: _Observer) -> Any:
-    """Run the NIR passes, instruction selection and the backend."""
-    from pyaco._core.aco import isel
+    """Run the NIR passes, instruction selection, the backend and the assembler."""
+    from pyaco._core.aco import assemble, isel
     from pyaco._core.ir.program import Program
     from pyaco.aco import passes as aco_passes
     from pyaco.nir import passes as nir_passes
 
     shader.set_info(gfx_level=chip.level, wave_size=wave, address32_hi=0xFFFF8000)
-    nir_passes.run(shader, on_pass=lambda name, ir, seconds: observer("nir", name, ir, seconds))
+    nir_passes.run(shader, on_pass=lambda name, ir, seconds: observer("nir", name, ir))
     x, y, z = shader.info["workgroup_size"]
     program = Program()
     program.configure(
         gfx_level=chip.level, wave_size=wave, workgroup_size=x * y * z, limits=limits.as_dict(), wgp_mode=False
     )
-    start = time.perf_counter()
     isel.run(shader, program)
-    observer("aco", "instruction_selection", program, time.perf_counter() - start)
-    aco_passes.run(program, on_pass=lambda name, ir, seconds: observer("aco", name, ir, seconds))
+    observer("aco", "instruction_selection", program)
+    before: dict[str, int] = {}
+    options = aco_passes.Options(validate=observer.validate, statistics=before)
+    aco_passes.run_passes(program, options, on_pass=lambda name, ir: observer("aco", name, ir))
+    program.metadata["statistics"] = before
+    assemble.run(program)
+    observer("aco", "assemble", program)
     return program
 
 
 def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, observer: _Observer) -> CompiledShader:
-    abi = dict(shader.metadata.get("abi", {}))
+    metadata = shader.metadata if shader is not None else {}
+    abi = dict(metadata.get("abi", {}))
     stats: dict[str, int] = {}
     code = constants = b""
     if program is not None:
@@ -302,7 +297,7 @@ def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, observer: 
         stats = statistics(program)
         code, constants = program.code, program.constant_data
     return CompiledShader(
-        target=chip.target, stage="compute", entry=shader.metadata.get("entry", "main"), wave=wave, code=code,
+        target=chip.target, stage="compute", entry=metadata.get("entry", "main"), wave=wave, code=code,
         constant_data=constants, abi=abi, stats=stats, passes=observer.records, dumps=observer.dumps,
     )
 
