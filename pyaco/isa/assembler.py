@@ -8,6 +8,7 @@ manual.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -103,6 +104,8 @@ class Mnemonics:
         for number, row in here:
             for name in (row.name, row.name.removesuffix("_e64"), *row.spellings.values()):
                 self.opcodes.setdefault(name, number)
+            if row.format == "ldsdir" and level >= 120:
+                self.opcodes.setdefault(row.name.replace("lds_", "ds_"), number)
 
     def find(self, mnemonic: str) -> tuple[int, str]:
         """Opcode and encoding suffix of a mnemonic."""
@@ -864,6 +867,57 @@ class Encoder:
         fields.set("exp_compressed", int(compressed))
         return fields
 
+    # ------------------------------------------------------------------------------------------------- interpolation
+    def attribute(self, fields: Fields, operand: Operand) -> None:
+        """An input attribute such as ``attr3.y``."""
+        match = re.match(r"attr(\d+)\.([xyzw])$", operand.text)
+        if match is None or int(match[1]) > 32:
+            raise TextError(f"{operand.text} is not an attribute from attr0 to attr32", operand.column)
+        fields.set("ldsdir_attr", int(match[1]))
+        fields.set("ldsdir_channel", "xyzw".index(match[2]))
+
+    def ldsdir(self, statement: Statement, row: opcodes.Row, fields: Fields) -> Fields:
+        reads_attribute = "param" in row.name
+        given = self.expect(statement, 1 + reads_attribute)
+        fields.destinations.append(self.vector(fields, given[0], row, "v1"))
+        if reads_attribute:
+            self.attribute(fields, given[1])
+        wait = statement.take_number("wait_va_vdst" if self.level >= 120 else "wait_vdst", 0, 15)
+        fields.set("wait_vdst", 0 if wait is None else wait)
+        if self.level >= 120:
+            fields.set("wait_vsrc", statement.take_number("wait_vm_vsrc", 0, 1) or 0)
+        return fields
+
+    def vintrp(self, statement: Statement, row: opcodes.Row, fields: Fields) -> Fields:
+        result, source, attribute = self.expect(statement, 3)
+        fields.destinations.append(self.vector(fields, result, row, "v1"))
+        if row.name == "v_interp_mov_f32":
+            if source.text not in ("p10", "p20", "p0"):
+                raise TextError(f"{source.text} is not p10, p20 or p0", source.column)
+            fields.immediate = ("p10", "p20", "p0").index(source.text)
+        else:
+            fields.sources.append(self.vector(fields, source, row, "v1"))
+        self.attribute(fields, attribute)
+        return fields
+
+    def vinterp(self, statement: Statement, row: opcodes.Row, fields: Fields) -> Fields:
+        tokens = (*explicit(row.definitions), *explicit(row.operands))
+        given = self.expect(statement, len(tokens))
+        opsel = self.bit_list(statement, "op_sel", 0)
+        neg = 0
+        for i, (token, operand) in enumerate(zip(tokens, given, strict=True)):
+            address = self.vector(fields, operand, row, token)
+            if operand.half:
+                address += 2
+                opsel |= 8 if i == 0 else 1 << i - 1
+            (fields.sources if i else fields.destinations).append(address)
+            neg |= operand.negative << i >> 1
+        fields.set("neg", neg)
+        fields.set("opsel", opsel)
+        fields.set("clamp", int(statement.take_flag("clamp")))
+        fields.set("wait_exp", statement.take_number("wait_exp", 0, 7) or 0)
+        return fields
+
     # ------------------------------------------------------------------------------------------------------ dispatch
     def encode(self, fields: Fields) -> list[int]:
         from pyaco._core.isa.encode import encode_fields, error_text
@@ -885,7 +939,8 @@ class Encoder:
         handlers: dict[str, Callable[[Statement, opcodes.Row, Fields], Fields]] = {
             "sop1": self.salu, "sop2": self.salu, "sopc": self.salu, "sopk": self.sopk, "sopp": self.sopp,
             "smem": self.smem, "vop3p": self.vop3p, "ds": self.ds, "mubuf": self.buffer, "mtbuf": self.buffer,
-            "flat": self.flat, "global": self.flat, "scratch": self.flat, "exp": self.export,
+            "flat": self.flat, "global": self.flat, "scratch": self.flat, "exp": self.export, "ldsdir": self.ldsdir,
+            "vintrp": self.vintrp, "vinterp_inreg": self.vinterp,
         }  # fmt: skip
         if row.format not in handlers:
             raise TextError(f"{statement.mnemonic}: the text form of this instruction is not supported")

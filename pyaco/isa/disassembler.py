@@ -75,7 +75,8 @@ def disassemble_lines(code: bytes, target: str, *, wave_size: int | None = None)
         raise InputError(f"machine code of {len(code)} bytes: not a multiple of 4")
     words = np.frombuffer(code, dtype="<u4")
     lines = []
-    for text, position, length in disassemble_words(words, level, default_wave_size(level, wave_size)):
+    gfx906 = chip(target).target == "gfx906"
+    for text, position, length in disassemble_words(words, level, default_wave_size(level, wave_size), gfx906):
         if text is None:
             text = ".long " + ", ".join(f"0x{word:08x}" for word in words[position : position + length])
         lines.append(Line(text, position * 4, length * 4))

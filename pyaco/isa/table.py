@@ -46,7 +46,8 @@ class Row:
         Properties: ``input_modifiers``, ``output_modifiers``, ``atomic``; ``encode_only``: another opcode has the same
         number and is the one decoded; ``tied``: the last operand is the destination; ``literal``: the last operand
         is a literal; ``two_offsets``: two 8-bit LDS offsets; ``no_address``: memory access without an address register;
-        ``one_form``: a vector opcode that assemblers write without the suffix of its encoding.
+        ``one_form``: a vector opcode that assemblers write without the suffix of its encoding; ``gfx906``:
+        GFX9 has it from that chip on.
     spellings
         LLVM's name from a generation on, where it differs from `name`.
     second

@@ -7,6 +7,7 @@ every opcode; ``lanes`` forms (SDWA, DPP) and ``modifiers`` forms do not, and a 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,8 +72,10 @@ class Maker:
         form["sources"] = [self.register(token) for token in self.operands()]
         if "tied" in self.row.flags:
             form["sources"][-1] = form["destinations"][0]
+        if self.row.name.startswith("v_writelane") and self.level < 100:
+            form["sources"][1] = 133 * 4
         if "literal" in self.row.flags:
-            form["sources"][-1], form["literal"] = LITERAL, self.random.getrandbits(31) | 0x100
+            form["sources"][-1], form["literal"] = LITERAL, 0x1234 if self.row.name.endswith("f16") else 0x12345678
         return form
 
     # ---------------------------------------------------------------------------------------------------- scalar ALU
@@ -87,12 +90,14 @@ class Maker:
             variable = [i for i in range(len(form["sources"])) if form["sources"][i] != LITERAL]
             if "tied" in self.row.flags:
                 variable = variable[:-1]
+            if "barrier" in name:
+                form["sources"][0] = 124 * 4
             if variant and variable and not name.startswith(("s_setpc", "s_swappc", "s_rfe", "s_movrel", "s_cbranch")):
                 where = variable[variant % len(variable)]
                 if name.startswith("s_barrier") or name in ("s_get_barrier_state", "s_alloc_vgpr"):
                     form["sources"][where] = 129 * 4
                 elif variant == 3 and "literal" not in self.row.flags and "jump" not in name:
-                    form["sources"][where], form["literal"] = LITERAL, 0x12345678
+                    form["sources"][where], form["literal"] = LITERAL, 0x1234 if "f16" in name else 0x12345678
                 else:
                     form["sources"][where] = self.random.choice((128, 140, 192, 193, 208, 242)) * 4
             yield "plain", form
@@ -103,10 +108,12 @@ class Maker:
             if self.row.name == "s_setreg_imm32_b32":
                 form["sources"], form["literal"] = [LITERAL], 0x1234567
             form["immediate"] = value
+            if self.row.name.startswith("s_waitcnt"):
+                form["sources"] = [125 * 4]
             yield "plain", form
 
     def sopp(self) -> Iterator[tuple[str, Form]]:
-        values = (0, 1, 7, 0x1234) if "imm" in self.row.operands else (0,)
+        values = (0, 1, 7, 15 if "gpr_idx" in self.row.name else 0x1234) if "imm" in self.row.operands else (0,)
         for value in values:
             yield "plain", self.base() | {"immediate": value}
 
@@ -165,8 +172,8 @@ class Maker:
     def free_source(self) -> bool:
         """Whether the first source may be a scalar or a constant."""
         tokens = self.operands()
-        vector_only = ("v_swap", "v_movrel", "v_readfirst", "v_readlane", "v_permlane", "v_interp", "v_writelane", "v_s_")
-        return bool(tokens) and tokens[0][0] == "v" and not self.row.name.startswith(vector_only)
+        vector_only = ("v_swap", "v_movrel", "v_readfirst", "v_readlane", "v_permlane", "v_interp", "v_writelane")
+        return bool(tokens) and tokens[0][0] == "v" and not self.row.name.startswith((*vector_only, "v_s_"))
 
     def short(self, bits: int) -> Iterator[tuple[str, Form]]:
         yield "plain", self.vector_fields(bits)
@@ -174,10 +181,13 @@ class Maker:
             return
         form = self.vector_fields(bits)
         width = self.operands()[0]
+        if self.level < 100 and "mask" in self.operands():
+            return
         form["sources"][0] = self.sgpr(2 if width == "v2" else 1)
         yield "modifiers" if "literal" in self.row.flags else "plain", form
         form = self.vector_fields(bits)
-        form["sources"][0] = self.random.choice((128, 131, 192, 193, 240, 242)) * 4
+        floats = () if self.row.name == "v_pk_fmac_f16" else (240, 242)
+        form["sources"][0] = self.random.choice((128, 131, 192, 193, *floats)) * 4
         yield "plain", form
         if "literal" not in self.row.flags:
             form = self.vector_fields(bits)
@@ -291,7 +301,8 @@ class Maker:
         if self.level >= 120:
             return modifier(modifier(word, "cache_temporal_hint", 1), "cache_scope", self.random.randrange(4))
         word = modifier(modifier(word, "cache_glc", 1), "cache_slc", self.random.randrange(2))
-        return modifier(word, "cache_dlc", 1) if self.level >= 100 else word
+        coherent = self.level >= 110 or (self.level >= 100 and "atomic" not in self.row.flags)
+        return modifier(word, "cache_dlc", 1) if coherent else word
 
     def data(self, form: Form, fixed: int, returns: bool) -> None:
         operands = self.operands()
@@ -350,7 +361,10 @@ def all_forms(level: int, seed: int = 1) -> Iterator[tuple[str, opcodes.Row, For
     for number, row in enumerate(opcodes.rows()):
         if generation not in row.numbers or row.format in SKIPPED or row.name.startswith("p_"):
             continue
-        if "encode_only" in row.flags:
+        if level == 120 and re.match(r"v_wmma.*16x16x16_(b?f16|iu)", row.name):
+            # GFX12 has narrower operands, the table those of GFX11
+            continue
+        if "encode_only" in row.flags or row.name.startswith(("v_interp", "buffer_store_lds")):
             continue
         for label, form in Maker(row, number, level, generator).forms():
             yield label, row, form

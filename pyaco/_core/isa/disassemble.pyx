@@ -8,14 +8,14 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from isa_tables cimport (can_use_input_modifiers, implicit_exec,
-                         opcode_definition_count, opcode_flag_literal, opcode_flag_no_address, opcode_flag_one_form,
+                         opcode_definition_count, opcode_flag_literal, opcode_flag_gfx906, opcode_flag_no_address, opcode_flag_one_form,
                          opcode_flag_tied, opcode_flag_two_offsets, opcode_flags, opcode_format,
                          opcode_implicit_definitions, opcode_max_definitions, opcode_max_operands,
                          opcode_operand_classes, opcode_operand_count)
 from modifiers cimport *
 from pyaco._core.ir.program cimport *
 from pyaco._core.isa.decode cimport Decoded, decode
-from pyaco._core.isa.encode cimport encode, encode_limit
+from pyaco._core.isa.encode cimport encode, encode_limit, scalar_reads_fit
 
 from pyaco.isa import names
 from pyaco.isa import opcodes
@@ -34,13 +34,15 @@ cdef tuple SELECT = ("BYTE", "WORD", "DWORD")
 cdef class Printer:
     cdef uint32_t level
     cdef uint32_t mask_bytes          # of a lane mask
+    cdef bint gfx906                  # the chip has what GFX9 got with gfx906
     cdef bint true16                  # 16-bit VGPR operands are written v0.l and v0.h
     cdef list spelling                # by opcode
     cdef dict messages
     cdef dict hardware_registers
 
-    def __init__(self, uint32_t level, uint32_t wave_size):
+    def __init__(self, uint32_t level, uint32_t wave_size, bint gfx906):
         generation = opcodes.generation_of(level)
+        self.gfx906 = gfx906
         self.level = level
         self.mask_bytes = wave_size >> 3
         self.true16 = gfx11 <= level < gfx12
@@ -103,8 +105,6 @@ cdef class Printer:
             return "src_vccz" if code == 251 else "src_execz"
         if code == 253:
             return "src_scc"
-        if code == 254 and self.level < gfx11 and dwords == 1:
-            return "src_lds_direct"
         raise Unsayable()
 
     cdef str register(self, uint16_t address, uint32_t size):
@@ -123,6 +123,8 @@ cdef class Printer:
         cdef uint32_t size = d.source_bytes[position]
         if code == 255:
             return self.literal(d)
+        if code == 254 and self.level < gfx11 and d.format == format_vop1 and size == 4:
+            return "src_lds_direct"
         if 128 <= code <= 192:
             return str(code - 128)
         if 193 <= code <= 208:
@@ -135,6 +137,11 @@ cdef class Printer:
 
     cdef str literal(self, const Decoded *d):
         """A literal; marked as one where assemblers would take an inline constant for its value."""
+        cdef uint32_t i
+        for i in range(d.source_count):
+            if d.source[i] == 255 * 4 and d.literal > 0xffff and (d.source_bytes[i] == 2 or d.opcode in SCALAR_HALF):
+                # text has 16 bits for a 16-bit operand
+                raise Unsayable()
         if opcode_flags[d.opcode] & opcode_flag_literal or d.format == format_sopk or not is_inline_value(d.literal):
             return f"0x{d.literal:x}"
         return f"lit(0x{d.literal:x})"
@@ -167,6 +174,8 @@ cdef class Printer:
                 parts.append(self.operand(d, 3 - i))
             else:
                 parts.append(self.operand(d, i))
+        if d.opcode in BARRIERS and d.source[0] < 128 * 4 and d.source[0] != register_m0:
+            raise Unsayable()
         if d.opcode == op_s_set_gpr_idx_on:
             if d.immediate > 15:
                 raise Unsayable()
@@ -194,6 +203,8 @@ cdef class Printer:
         if d.opcode == op_s_version:
             return self.named(d, [f"0x{imm:x}"])
         text = self.destination(d, 0) if d.destination_count else self.operand(d, 0)
+        if waits_with_register(d.opcode) and text != "null":
+            raise Unsayable()
         return self.named(d, [text, f"0x{imm:x}"])
 
     cdef str target(self, const Decoded *d, dict labels, uint32_t position):
@@ -221,6 +232,8 @@ cdef class Printer:
                 raise Unsayable()
             return self.named(d, [])
         if op == op_s_set_gpr_idx_mode:
+            if imm > 15:
+                raise Unsayable()
             return self.named(d, [names.index_mode(imm)])
         if op == op_s_nop or op == op_s_sleep or op == op_s_setprio or op == op_s_trap or op == op_s_barrier_wait:
             text = str(<int32_t>(imm << 16) >> 16 if op == op_s_barrier_wait else imm)
@@ -238,6 +251,8 @@ cdef class Printer:
             if d.destination_count:
                 parts.append(self.destination(d, 0))
             return self.named(d, parts)
+        if offset < 0 and d.opcode == op_s_buffer_prefetch_data:
+            raise Unsayable()
         if d.opcode == op_s_prefetch_inst or d.opcode == op_s_prefetch_data or d.opcode == op_s_buffer_prefetch_data:
             return self.named(d, [self.operand(d, 0), signed_hex(offset), self.soffset(d), str(d.source[2] >> 2)])
         if d.opcode == op_s_atc_probe or d.opcode == op_s_atc_probe_buffer:
@@ -245,6 +260,9 @@ cdef class Printer:
         elif d.opcode != op_s_dcache_discard and d.opcode != op_s_dcache_discard_x2:
             parts.append(self.register(d.source[2], d.source_bytes[2]) if d.source_count > 2 else self.destination(d, 0))
         parts.append(self.operand(d, 0))
+        if offset < 0 and d.source_bytes[0] == 16:
+            # buffers have no negative offsets
+            raise Unsayable()
         if d.source[1] == register_none:
             parts.append(signed_hex(offset))
         else:
@@ -274,6 +292,9 @@ cdef class Printer:
         if modifier_cache_slc(m):
             text += " slc"
         if modifier_cache_dlc(m):
+            if opcode_flags[d.opcode] & 4 and self.level < gfx11:
+                # assemblers keep device coherence from atomics here
+                raise Unsayable()
             text += " dlc"
         return text
 
@@ -309,6 +330,14 @@ cdef class Printer:
         if format & (format_vop3 | format_sdwa | format_dpp16):
             neg, magnitude = modifier_neg(m), modifier_abs(m)
         if (neg or magnitude) and not takes_sign(d.opcode):
+            raise Unsayable()
+        if self.level >= gfx12 and modifier_opsel(m) and not format & format_vop3:
+            # this generation's syntax has no names for halves of registers
+            raise Unsayable()
+        if d.opcode in INTERPOLATING or (d.opcode == op_v_readfirstlane_b32 and d.source[0] < register_vgpr0):
+            raise Unsayable()
+        if d.opcode == op_v_pk_fmac_f16 and format == format_vop2 and 240 <= d.source[0] >> 2 < 249:
+            # assemblers take a literal for these
             raise Unsayable()
         if not (compare and self.level >= gfx10 and opcode_implicit_definitions[d.opcode] & implicit_exec):
             for i in range(d.destination_count):
@@ -347,6 +376,13 @@ cdef class Printer:
         cdef uint32_t opsel = modifier_opsel(d.modifiers)
         cdef uint32_t i
         cdef list values
+        cdef bint halves = d.destination_count != 0 and d.destination_bytes[0] == 2
+        if opsel == 0:
+            return ""
+        for i in range(count):
+            halves = halves or d.source_bytes[i] == 2
+        if not halves and d.opcode not in OPSEL_LANES and d.opcode not in OPSEL_OTHER:
+            raise Unsayable()
         if self.true16 and d.opcode not in OPSEL_LANES:
             for i in range(count):
                 if opsel >> i & 1 and d.source_bytes[i] == 2 and d.source[i] >= register_vgpr0:
@@ -355,6 +391,7 @@ cdef class Printer:
                 opsel &= 7
         if opsel == 0:
             return ""
+        opsel = modifier_opsel(d.modifiers)
         if compare_opcode(d.opcode):
             if opsel & 8:
                 raise Unsayable()
@@ -416,6 +453,10 @@ cdef class Printer:
         for i in range(count):
             parts.append(self.modified(d, i, neg, high) if mixes else self.operand(d, i))
         text = f"{self.spelling[d.opcode]}{self.suffix(d)} {', '.join(parts)}"
+        if self.level >= gfx12 and d.opcode in WIDER_11:
+            raise Unsayable()
+        if d.opcode in PLAIN_DOTS and (modifier_opsel(m) or modifier_clamp(m)):
+            raise Unsayable()
         if modifier_opsel(m):
             text += " op_sel:" + bit_list(modifier_opsel(m), count)
         if mixes:
@@ -434,6 +475,8 @@ cdef class Printer:
 
     cdef str vopd(self, const Decoded *d):
         cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
+        if not dual_operands_fit(d):
+            raise Unsayable()
         return (self.vopd_half(d, d.opcode, 0, 0) + " :: " + self.vopd_half(d, second, 1, 2))
 
     cdef str vopd_half(self, const Decoded *d, uint32_t opcode, uint32_t destination, uint32_t source):
@@ -471,6 +514,8 @@ cdef class Printer:
         cdef str text
         if d.source_count == 0:
             return self.named(d, [])
+        if modifier_tfe(m) and d.format == format_mtbuf:
+            raise Unsayable()
         if d.opcode == op_buffer_store_lds_dword:
             raise Unsayable()
         if d.source_count > 3:
@@ -497,7 +542,13 @@ cdef class Printer:
         return text + " lds" if modifier_lds(m) else text
 
     cdef str buffer_data(self, const Decoded *d, uint16_t address, uint32_t size):
-        return self.register(address, size + (4 if modifier_tfe(d.modifiers) else 0))
+        """The data register of a store or atomic, with the dword of a residency result behind it."""
+        if modifier_tfe(d.modifiers):
+            if not opcode_flags[d.opcode] & 4:
+                # assemblers have no such store
+                raise Unsayable()
+            size += 4
+        return self.register(address, size)
 
     cdef str flat(self, const Decoded *d):
         cdef list parts = []
@@ -580,6 +631,8 @@ cdef class Printer:
             if self.level >= gfx12:
                 text = text.replace("lds_", "ds_")
             text += " " + self.destination(d, 0)
+            if modifier_ldsdir_attr(m) > 32:
+                raise Unsayable()
             if d.opcode == op_lds_param_load:
                 text += f", attr{modifier_ldsdir_attr(m)}.{'xyzw'[modifier_ldsdir_channel(m)]}"
             elif modifier_ldsdir_attr(m) or modifier_ldsdir_channel(m):
@@ -588,6 +641,8 @@ cdef class Printer:
                 return text + f" wait_va_vdst:{modifier_wait_vdst(m)} wait_vm_vsrc:{modifier_wait_vsrc(m)}"
             return text + f" wait_vdst:{modifier_wait_vdst(m)}"
         if d.format == format_vintrp:
+            if modifier_ldsdir_attr(m) > 32:
+                raise Unsayable()
             if d.opcode == op_v_interp_mov_f32:
                 if d.immediate > 2:
                     raise Unsayable()
@@ -601,6 +656,10 @@ cdef class Printer:
     # -------------------------------------------------------------------------------------------------------- dispatch
     cdef str instruction(self, const Decoded *d, dict labels, uint32_t position):
         cdef uint32_t format = d.format
+        if not scalar_reads_fit(d, self.level):
+            raise Unsayable()
+        if opcode_flags[d.opcode] & opcode_flag_gfx906 and self.level == gfx9 and not self.gfx906:
+            raise Unsayable()
         if format & (valu_one_dword | format_vop3):
             return self.vop(d)
         if format & format_vop3p:
@@ -635,6 +694,24 @@ cdef frozenset OPSEL_LANES = frozenset({op_v_permlane16_b32, op_v_permlanex16_b3
                                         op_v_permlanex16_var_b32})
 
 
+# Named barriers are given by m0 or a constant.
+cdef frozenset BARRIERS = frozenset({op_s_barrier_signal, op_s_barrier_signal_isfirst, op_s_get_barrier_state,
+                                     op_s_barrier_init, op_s_barrier_join})
+# Matrix operations whose operands are narrower on GFX12 than the table says.
+cdef frozenset WIDER_11 = frozenset({
+    op_v_wmma_f32_16x16x16_f16, op_v_wmma_f32_16x16x16_bf16, op_v_wmma_f16_16x16x16_f16, op_v_wmma_bf16_16x16x16_bf16,
+    op_v_wmma_i32_16x16x16_iu8, op_v_wmma_i32_16x16x16_iu4})
+# Scalar floating-point operations on 16 bits.
+cdef frozenset SCALAR_HALF = frozenset(
+    number for number, row in enumerate(opcodes.rows()) if row.format in ("sop1", "sop2", "sopc") and row.name.endswith("_f16"))
+# Opcodes whose op_sel is no half of a register, without 16-bit operands.
+cdef frozenset OPSEL_OTHER = frozenset({
+    op_v_cvt_pk_fp8_f32, op_v_cvt_pk_bf8_f32, op_v_cvt_sr_fp8_f32, op_v_cvt_sr_bf8_f32, op_v_cvt_f32_fp8, op_v_cvt_f32_bf8,
+    op_v_cvt_pk_f32_fp8, op_v_cvt_pk_f32_bf8})
+cdef frozenset PLAIN_DOTS = frozenset({
+    op_v_dot4_f32_fp8_bf8, op_v_dot4_f32_bf8_fp8, op_v_dot4_f32_fp8_fp8, op_v_dot4_f32_bf8_bf8})
+
+
 cdef bint is_inline_value(uint32_t value):
     """Whether some operand type has an inline constant of this bit pattern."""
     return value <= 64 or value >= 0xfffffff0U or value in INLINE_PATTERNS or 0xfff0 <= value <= 0xffff
@@ -658,6 +735,11 @@ cdef inline bint takes_sign(uint32_t opcode) noexcept:
     return can_use_input_modifiers(opcode) or opcode in SIGNED
 
 
+# Interpolation in VOP3 has a syntax of its own.
+cdef frozenset INTERPOLATING = frozenset({
+    op_v_interp_p1ll_f16, op_v_interp_p1lv_f16, op_v_interp_p2_f16, op_v_interp_p2_legacy_f16})
+
+
 # ACO does not use modifiers here, but the hardware has them.
 cdef frozenset SIGNED = frozenset({
     op_v_cndmask_b32, op_v_mov_b32, op_v_cmp_class_f32, op_v_cmp_class_f64, op_v_cmp_class_f16, op_v_cmpx_class_f32,
@@ -669,6 +751,12 @@ cdef frozenset SIGNED = frozenset({
 cdef inline bint is_multiply_constant(uint32_t opcode) noexcept:
     """D = src0 * K + src1: text has the literal between the sources."""
     return opcode == op_v_madmk_f32 or opcode == op_v_madmk_f16 or opcode == op_v_fmamk_f32 or opcode == op_v_fmamk_f16
+
+
+cdef inline bint waits_with_register(uint32_t op) noexcept:
+    """Waits of SOPK whose register has to be null."""
+    return (op == op_s_waitcnt_vscnt or op == op_s_waitcnt_vmcnt or op == op_s_waitcnt_expcnt
+            or op == op_s_waitcnt_lgkmcnt)
 
 
 cdef inline bint is_branch(uint32_t op) noexcept:
@@ -707,6 +795,42 @@ cdef str selection(uint32_t select):
     return f"BYTE_{select >> 2 & 3}"
 
 
+cdef inline bint same_bank(uint16_t first, uint16_t second, uint32_t banks) noexcept:
+    """Whether two operands are VGPRs of one bank."""
+    if first < register_vgpr0 or second < register_vgpr0 or first == register_none or second == register_none:
+        return False
+    return ((first >> 2) ^ (second >> 2)) & (banks - 1) == 0
+
+
+cdef uint16_t dual_addend(const Decoded *d, uint32_t opcode, uint32_t half) noexcept:
+    """The third VGPR that a half of VOPD reads."""
+    if opcode == op_v_dual_fmac_f32 or opcode == op_v_dual_dot2acc_f32_f16 or opcode == op_v_dual_dot2acc_f32_bf16:
+        return d.destination[half]
+    return d.source[2 * half + 1] if opcode == op_v_dual_fmamk_f32 else <uint16_t>register_none
+
+
+cdef bint dual_operands_fit(const Decoded *d) noexcept:
+    """VGPR banks and scalar reads of the two halves ("RDNA 3 ISA", VOPD restrictions)."""
+    cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
+    cdef uint16_t x = d.source[1] if d.opcode != op_v_dual_fmamk_f32 else <uint16_t>register_none
+    cdef uint16_t y = d.source[3] if second != op_v_dual_fmamk_f32 else <uint16_t>register_none
+    cdef uint32_t scalars = 0
+    cdef uint32_t i, code
+    if same_bank(d.source[0], d.source[2], 4) or same_bank(x, y, 4):
+        return False
+    if same_bank(dual_addend(d, d.opcode, 0), dual_addend(d, second, 1), 2):
+        return False
+    for i in range(0, 4, 2):
+        code = d.source[i] >> 2
+        if code < 128 and code != 125 and not (i == 2 and d.source[0] == d.source[2]):
+            scalars += 1
+        elif 235 <= code <= 239 or 251 <= code < 255:
+            return False
+    if d.opcode == op_v_dual_cndmask_b32 or second == op_v_dual_cndmask_b32:
+        scalars += d.source[0] != register_vcc and d.source[2] != register_vcc
+    return scalars + d.has_literal <= 2
+
+
 cdef bint same_words(const Decoded *d, uint32_t level, const uint32_t *words) noexcept:
     cdef uint32_t again[encode_limit + 2]
     cdef int length = encode(d, level, again)
@@ -719,7 +843,7 @@ cdef bint same_words(const Decoded *d, uint32_t level, const uint32_t *words) no
     return True
 
 
-def disassemble_words(const uint32_t[::1] words, uint32_t gfx_level, uint32_t wave_size):
+def disassemble_words(const uint32_t[::1] words, uint32_t gfx_level, uint32_t wave_size, bint gfx906=False):
     """Lines of text of machine code.
 
     Parameters
@@ -730,13 +854,15 @@ def disassemble_words(const uint32_t[::1] words, uint32_t gfx_level, uint32_t wa
         A value of ``gfx*``, such as 90 or 103.
     wave_size
         32 or 64: how lane masks are written.
+    gfx906
+        Whether a GFX9 chip has what came with gfx906.
 
     Returns
     -------
     list of (str or None, int, int)
         Text (None where the word is no instruction, and for labels "name:" with length 0), position and length in dwords.
     """
-    cdef Printer printer = Printer(gfx_level, wave_size)
+    cdef Printer printer = Printer(gfx_level, wave_size, gfx906)
     cdef uint32_t count = <uint32_t>words.shape[0]
     cdef uint32_t position = 0
     cdef Decoded d

@@ -13,10 +13,15 @@ cdef enum:
     encode_bad_literal = -4           # two different literals, or one where none can be
     encode_bad_modifier = -5          # a modifier that the format or the gfx level lacks
     encode_bad_format = -6            # a format that the opcode or the gfx level lacks
+    encode_bad_bus = -7               # more scalar sources than a vector instruction can read
 
 # Writes the words of `instruction` to `out` (room for encode_limit dwords) and returns their number, or one of the codes
 # above. The opcode and format decide the encoding; fields of `Decoded` are read as `decode` writes them.
 cdef int encode(const Decoded *instruction, uint32_t gfx_level, uint32_t *out) noexcept nogil
+
+# Whether a vector instruction reads no more scalars (SGPRs and the literal) than the gfx level allows: one before GFX10
+# and for 64-bit shifts, two later. True for everything else.
+cdef bint scalar_reads_fit(const Decoded *instruction, uint32_t gfx_level) noexcept nogil
 
 # Fills `out` from an instruction of ACO IR whose registers are assigned. Returns 0 or one of the codes above. Promotes
 # 16-bit operations of GFX11+ to VOP3 where a register is beyond the short encoding.

@@ -783,6 +783,33 @@ cdef int encode(const Decoded *instruction, uint32_t gfx_level, uint32_t *out) n
     return w.failed if w.failed else <int>w.length
 
 
+cdef bint scalar_reads_fit(const Decoded *instruction, uint32_t gfx_level) noexcept nogil:
+    cdef const Decoded *d = instruction
+    cdef uint32_t limit = 1 if gfx_level < gfx10 else 2
+    cdef uint32_t count = 0
+    cdef uint32_t i, k
+    cdef bint seen
+    if not format_is_valu(d.format) or d.format == format_vopd:
+        return True
+    if d.opcode == op_v_lshlrev_b64 or d.opcode == op_v_lshrrev_b64 or d.opcode == op_v_ashrrev_i64:
+        limit = 1
+    if opcode_definition_count[d.opcode] and definition_class(d.opcode, 0) & 0x20 == 0 \
+            and definition_class(d.opcode, 0) != 0xff:
+        # lane reads and scalar transcendental functions have rules of their own
+        return True
+    if d.opcode == op_v_permlane16_b32 or d.opcode == op_v_permlanex16_b32:
+        return True
+    for i in range(d.source_count):
+        k = d.source[i] >> 2
+        if k >= 256 or 128 <= k <= 208 or 240 <= k <= 248 or k == 125:
+            continue
+        seen = False
+        for k in range(i):
+            seen = seen or (d.source[k] == d.source[i] and d.source_bytes[k] == d.source_bytes[i])
+        count += not seen
+    return count <= limit
+
+
 cdef const char *encode_error(int code) noexcept nogil:
     if code == encode_no_opcode:
         return b"this gfx level has no such instruction"
@@ -792,6 +819,8 @@ cdef const char *encode_error(int code) noexcept nogil:
         return b"an immediate or offset is out of range"
     if code == encode_bad_literal:
         return b"a literal is not possible here"
+    if code == encode_bad_bus:
+        return b"too many scalar registers and literals for one vector instruction"
     if code == encode_bad_modifier:
         return b"a modifier is not possible here"
     return b"the opcode has no such encoding"
@@ -988,7 +1017,7 @@ def encode_fields(fields, uint32_t gfx_level):
     d.destination_count = len(fields["destinations"])
     for position, value in enumerate(fields["sources"]):
         d.source[position] = value
-        d.source_bytes[position] = 4
+        d.source_bytes[position] = 4 if position < 2 else 0
     for position, value in enumerate(fields["destinations"]):
         d.destination[position] = value
     d.has_literal = fields["literal"] is not None
@@ -996,6 +1025,8 @@ def encode_fields(fields, uint32_t gfx_level):
     d.immediate = fields["immediate"]
     d.modifiers = fields["modifiers"]
     length = encode(&d, gfx_level, words)
+    if length > 0 and not scalar_reads_fit(&d, gfx_level):
+        length = encode_bad_bus
     return length if length < 0 else [words[position] for position in range(length)]
 
 
