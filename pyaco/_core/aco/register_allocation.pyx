@@ -925,7 +925,7 @@ cdef int _fixed_definitions(Allocator *a, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int _vector_definition(Allocator *a, uint32_t i, uint32_t row) except -1 nogil:
+cdef int _vector_definition(Allocator *a, uint32_t i, uint32_t row) except -2 nogil:
     """p_create_vector: the window around one of its operands that needs the fewest moves; -1 when a gap is as good."""
     cdef ProgramData *p = a.p
     cdef uint32_t first = p.instructions.operand_first[i]
