@@ -1,0 +1,154 @@
+"""8- and 16-bit integer operations without a hardware form, widened to 32 bits.
+
+Needs: scalar ALU, divergence (the vector unit has 16-bit arithmetic, the scalar unit has none). Guarantees: no 8-bit
+arithmetic, comparison or shift is left (logic, selection, conversion and packing stay); 16-bit minimum, maximum,
+absolute value, sign, shifts, saturation and comparison are left only where they are divergent; no 8- or 16-bit division,
+high product, bit count, search or reversal is left.
+
+Sources: AMD RDNA2 ISA document (VOP2 and VOP3 have *_U16 and *_I16, SOP2 has none); the choice follows RADV's callback for
+nir_lower_bit_size.
+"""
+from libc.stdint cimport uint32_t, uint64_t
+
+from nir_opcodes cimport (
+    alu_bit_count, alu_bitfield_reverse, alu_bitfield_select, alu_bitnz, alu_bitz, alu_find_lsb, alu_i2i32, alu_iabs,
+    alu_iadd, alu_iadd_sat, alu_iand, alu_idiv, alu_ieq, alu_ifind_msb, alu_ige, alu_ihadd, alu_ilt, alu_imax, alu_imin,
+    alu_imod, alu_imul, alu_imul_high, alu_ine, alu_ineg, alu_irem, alu_irhadd, alu_ishl, alu_ishr, alu_isign,
+    alu_isub, alu_isub_sat, alu_u2u16, alu_u2u32, alu_u2u8, alu_uabs_isub, alu_uabs_usub, alu_uadd_carry,
+    alu_uadd_sat, alu_udiv, alu_ufind_msb, alu_uge, alu_uhadd, alu_ult, alu_umax, alu_umin, alu_umod, alu_umul_high,
+    alu_urhadd, alu_urol, alu_uror, alu_ushr, alu_usub_borrow, alu_usub_sat, alu_ior,
+)
+from pyaco._core.ir.shader cimport Shader, ShaderData, nir_alu, nir_divergent, source_value
+from pyaco._core.nir.lowering cimport (
+    Lowering, alu1, alu2, alu2_constant, alu3, alu_source, constant, constant_source, lower_keep, lowering_run,
+)
+
+
+cdef enum:
+    keep = 0
+    sign_extend = 1
+    zero_extend = 2
+
+
+cdef int _result_rule(int opcode, int bits, bint divergent) noexcept nogil:
+    """How operands are extended when an operation with a small result is widened."""
+    if opcode in (alu_udiv, alu_umod, alu_umul_high, alu_uadd_carry, alu_usub_borrow, alu_bitfield_reverse,
+                  alu_bitfield_select, alu_uhadd, alu_urhadd, alu_uabs_usub, alu_urol, alu_uror):
+        return zero_extend
+    if opcode in (alu_idiv, alu_irem, alu_imod, alu_imul_high, alu_ihadd, alu_irhadd, alu_uabs_isub):
+        return sign_extend
+    if bits == 16 and divergent:
+        return keep
+    if opcode in (alu_umin, alu_umax, alu_ushr, alu_uadd_sat, alu_usub_sat):
+        return zero_extend
+    if opcode in (alu_iabs, alu_imin, alu_imax, alu_ishr, alu_isign, alu_iadd_sat, alu_isub_sat):
+        return sign_extend
+    if opcode == alu_ishl:
+        return zero_extend
+    if bits == 8 and opcode in (alu_iadd, alu_isub, alu_imul, alu_ineg):
+        return zero_extend
+    return keep
+
+
+cdef int _operand_rule(int opcode, int bits, bint divergent) noexcept nogil:
+    """The same for operations whose result has its own size."""
+    if opcode in (alu_bit_count, alu_find_lsb, alu_ufind_msb):
+        return zero_extend
+    if opcode == alu_ifind_msb:
+        return sign_extend
+    if bits == 16 and divergent:
+        return keep
+    if opcode in (alu_ieq, alu_ine, alu_ult, alu_uge, alu_bitz, alu_bitnz):
+        return zero_extend
+    if opcode in (alu_ilt, alu_ige):
+        return sign_extend
+    return keep
+
+
+cdef uint32_t _extended(Lowering *b, uint32_t instruction, int source, int rule) except? 0xffffffffU nogil:
+    cdef uint32_t value = alu_source(b, instruction, source, 0)
+    return alu1(b, alu_i2i32 if rule == sign_extend else alu_u2u32, value)
+
+
+cdef uint32_t _count(Lowering *b, uint32_t instruction, int bits) except? 0xffffffffU nogil:
+    """A shift count, taken modulo the small width."""
+    cdef uint64_t number = 0
+    if constant_source(b.s, instruction, 1, &number):
+        return constant(b, number & (bits - 1), 32)
+    return alu2_constant(b, alu_iand, alu_source(b, instruction, 1, 0), bits - 1)
+
+
+cdef uint32_t _clamped(Lowering *b, uint32_t value, int bits, bint is_signed) except? 0xffffffffU nogil:
+    cdef uint64_t top = (<uint64_t>1 << (bits - 1)) - 1 if is_signed else (<uint64_t>1 << bits) - 1
+    value = alu2_constant(b, alu_imin, value, top)
+    return alu2_constant(b, alu_imax, value, (~top & 0xffffffffU) if is_signed else 0)
+
+
+cdef uint32_t _rotated(Lowering *b, uint32_t instruction, uint32_t x, int bits, bint left) except? 0xffffffffU nogil:
+    cdef uint32_t count = _count(b, instruction, bits)
+    cdef uint32_t other = alu2_constant(b, alu_iand, alu1(b, alu_ineg, count), bits - 1)
+    return alu2(b, alu_ior, alu2(b, alu_ishl, x, count if left else other),
+                alu2(b, alu_ushr, x, other if left else count))
+
+
+cdef uint32_t _widened(Lowering *b, uint32_t instruction, int opcode, int bits, int rule) except? 0xffffffffU nogil:
+    """The operation in 32 bits; its low bits are the result."""
+    cdef uint32_t x = _extended(b, instruction, 0, rule)
+    cdef uint32_t y
+    if opcode == alu_bitfield_reverse:
+        return alu2_constant(b, alu_ushr, alu1(b, alu_bitfield_reverse, x), 32 - bits)
+    if opcode in (alu_iabs, alu_isign, alu_ineg):
+        return alu1(b, opcode, x)
+    if opcode in (alu_ishl, alu_ishr, alu_ushr):
+        return alu2(b, opcode, x, _count(b, instruction, bits))
+    if opcode == alu_urol or opcode == alu_uror:
+        return _rotated(b, instruction, x, bits, opcode == alu_urol)
+    y = _extended(b, instruction, 1, rule)
+    if opcode == alu_bitfield_select:
+        return alu3(b, opcode, x, y, _extended(b, instruction, 2, rule))
+    if opcode == alu_umul_high or opcode == alu_imul_high:
+        return alu2_constant(b, alu_ushr, alu2(b, alu_imul, x, y), bits)
+    if opcode == alu_uadd_carry:
+        return alu2_constant(b, alu_ushr, alu2(b, alu_iadd, x, y), bits)
+    if opcode == alu_uadd_sat or opcode == alu_iadd_sat:
+        return _clamped(b, alu2(b, alu_iadd, x, y), bits, opcode == alu_iadd_sat)
+    if opcode == alu_usub_sat or opcode == alu_isub_sat:
+        return _clamped(b, alu2(b, alu_isub, x, y), bits, opcode == alu_isub_sat)
+    return alu2(b, opcode, x, y)
+
+
+cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+    cdef ShaderData *s = b.s
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef int bits = s.instructions.bit_size[instruction]
+    cdef bint divergent = (s.instructions.flags[instruction] & nir_divergent) != 0
+    cdef int rule
+    cdef uint32_t x
+    if s.instructions.kind[instruction] != nir_alu or s.instructions.components[instruction] != 1:
+        return lower_keep
+    if bits == 8 or bits == 16:
+        rule = _result_rule(opcode, bits, divergent)
+        if rule == keep:
+            return lower_keep
+        x = _widened(b, instruction, opcode, bits, rule)
+        return alu1(b, alu_u2u8 if bits == 8 else alu_u2u16, x)
+    bits = s.instructions.bit_size[source_value(s, instruction, 0)]
+    if bits != 8 and bits != 16:
+        return lower_keep
+    rule = _operand_rule(opcode, bits, divergent)
+    if rule == keep:
+        return lower_keep
+    x = _extended(b, instruction, 0, rule)
+    if opcode == alu_bitz or opcode == alu_bitnz:
+        return alu2(b, opcode, x, _count(b, instruction, bits))
+    if s.instructions.source_count[instruction] == 1:
+        return alu1(b, opcode, x)
+    return alu2(b, opcode, x, _extended(b, instruction, 1, rule))
+
+
+def run(Shader shader, options=None):
+    """Widen small integer operations."""
+    cdef bint progress
+    with nogil:
+        progress = lowering_run(&shader.data, _lower, NULL)
+    return progress
