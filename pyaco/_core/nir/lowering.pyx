@@ -46,7 +46,8 @@ cdef void _rename_phis(Lowering *b, uint32_t block) noexcept nogil:
         while row < end:
             s.sources.value[row] = lowered(b, s.sources.value[row])
             predecessor = <uint32_t>s.sources.swizzle[row]
-            if predecessor < b.tail.size() and b.tail[predecessor]:
+            # Phis made by the pass name the blocks as they are now.
+            if instruction < b.replacement.size() and predecessor < b.tail.size() and b.tail[predecessor]:
                 s.sources.swizzle[row] = b.tail[predecessor]
             row += 1
 
