@@ -22,9 +22,14 @@ from pyaco._core.nir import (
     declare_arguments,
     divergence,
     loop_unroll,
+    lower_alu,
     lower_alu_to_scalar,
+    lower_bit_size,
     lower_descriptors,
+    lower_doubles,
     lower_explicit_io,
+    lower_idiv,
+    lower_int64,
     lower_system_values,
     lower_var_copies,
     peephole_select,
@@ -122,6 +127,17 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None, on_pass: OnPas
     do("lower_descriptors", lower_descriptors)
     do("lower_system_values", lower_system_values)
     do("lower_alu_to_scalar", lower_alu_to_scalar)
+    optimise(do)
+
+    # Arithmetic that the hardware has.
+    do("lower_alu", lower_alu)
+    do("lower_alu_to_scalar", lower_alu_to_scalar)
+    do("lower_doubles", lower_doubles)
+    do("lcssa", convert_to_lcssa)
+    do("divergence", divergence)
+    do("lower_bit_size", lower_bit_size)
+    do("lower_idiv", lower_idiv)
+    do("lower_int64", lower_int64)
     optimise(do)
 
     # The last shape.

@@ -2,7 +2,7 @@
 
 Needs: system values as ``load_*`` intrinsics (``lower_system_values`` stage "inputs"), explicit I/O, dead code gone.
 Guarantees: ``shader.arguments`` and ``shader.metadata["abi"]`` as docs/architecture.md describes them. Descriptor sets
-follow the shader's own variables unless ``metadata["descriptor_layout"]`` gives ``{set: {binding: (type, count)}}``.
+follow the shader's own bindings (types "ubo", "ssbo") unless ``metadata["descriptor_layout"]`` gives ``{set: {binding: (type, count)}}``.
 
 Sources: AMD RDNA2 ISA, section 3.12 and LLVM's AMDGPU usage, "Initial kernel execution state" (order of user SGPRs,
 workgroup ids, packed local ids on GFX11, ttmp registers on GFX12).
@@ -110,10 +110,11 @@ cdef dict _bindings_of_reader(Shader shader):
 
 
 cdef dict _reflected_bindings(Shader shader):
-    """``{set: {binding: (type, count)}}`` of the buffer variables."""
+    """``{set: {binding: (type, count)}}``: what the reader reflected, and buffer variables where there are any."""
     cdef ShaderData *s = &shader.data
     cdef uint32_t variable, type, count
-    sets = {}
+    sets = {number: {binding: (facts["type"], facts["count"]) for binding, facts in bindings.items()}
+            for number, bindings in shader.metadata.get("descriptor_sets", {}).items()}
     for variable in range(s.variables.table.count):
         if not s.variables.mode[variable] & (mode_ubo | mode_ssbo):
             continue
@@ -123,7 +124,7 @@ cdef dict _reflected_bindings(Shader shader):
             count *= s.types.length[type]
             type = s.types.element[type]
         bindings = sets.setdefault(s.variables.set[variable], {})
-        kind = "uniform_buffer" if s.variables.mode[variable] == mode_ubo else "storage_buffer"
+        kind = "ubo" if s.variables.mode[variable] == mode_ubo else "ssbo"
         known = bindings.get(s.variables.binding[variable])
         if known is None or (known[1] and known[1] < count):
             bindings[s.variables.binding[variable]] = (kind, count)
@@ -143,7 +144,7 @@ def descriptor_layout(bindings):
     for place, (binding, (kind, count)) in enumerate(sorted(bindings.items())):
         if count == 0 and place != len(bindings) - 1:
             raise UnsupportedError(f"binding {binding} is a runtime-sized descriptor array and not the last of its set")
-        if kind not in ("uniform_buffer", "storage_buffer"):
+        if kind not in ("ubo", "ssbo"):
             raise UnsupportedError(f"descriptors of type {kind}")
         offset = (offset + 15) & ~15
         out[binding] = {"offset": offset, "stride": 16, "count": count, "type": kind}
