@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from pyaco._core.isa.encode import encode_fields, error_text
 from pyaco.errors import InputError
 from pyaco.isa import names, opcodes
 from pyaco.isa.disassembler import default_wave_size, target_level
@@ -133,6 +134,12 @@ class Encoder:
         self.labels: dict[str, int] = {}
         self.strict = False
         self.position = 0
+        self.handlers: dict[str, Callable[[Statement, opcodes.Row, Fields], Fields]] = {
+            "sop1": self.salu, "sop2": self.salu, "sopc": self.salu, "sopk": self.sopk, "sopp": self.sopp,
+            "smem": self.smem, "vop3p": self.vop3p, "ds": self.ds, "mubuf": self.buffer, "mtbuf": self.buffer,
+            "flat": self.flat, "global": self.flat, "scratch": self.flat, "exp": self.export, "ldsdir": self.ldsdir,
+            "vintrp": self.vintrp, "vinterp_inreg": self.vinterp,
+        }  # fmt: skip
 
     # ------------------------------------------------------------------------------------------------------- operands
     def bits_of(self, row: opcodes.Row, token: str) -> int:
@@ -920,8 +927,6 @@ class Encoder:
 
     # ------------------------------------------------------------------------------------------------------ dispatch
     def encode(self, fields: Fields) -> list[int]:
-        from pyaco._core.isa.encode import encode_fields, error_text
-
         result = encode_fields(fields.as_dict(), self.level)
         if isinstance(result, int):
             raise TextError(error_text(result))
@@ -936,15 +941,10 @@ class Encoder:
         fields = Fields(number, opcodes.FORMATS[row.format])
         if row.format in ("vop1", "vop2", "vopc", "vop3"):
             return self.vop(statement, row, fields, suffix)
-        handlers: dict[str, Callable[[Statement, opcodes.Row, Fields], Fields]] = {
-            "sop1": self.salu, "sop2": self.salu, "sopc": self.salu, "sopk": self.sopk, "sopp": self.sopp,
-            "smem": self.smem, "vop3p": self.vop3p, "ds": self.ds, "mubuf": self.buffer, "mtbuf": self.buffer,
-            "flat": self.flat, "global": self.flat, "scratch": self.flat, "exp": self.export, "ldsdir": self.ldsdir,
-            "vintrp": self.vintrp, "vinterp_inreg": self.vinterp,
-        }  # fmt: skip
-        if row.format not in handlers:
+        handler = self.handlers.get(row.format)
+        if handler is None:
             raise TextError(f"{statement.mnemonic}: the text form of this instruction is not supported")
-        fields = handlers[row.format](statement, row, fields)
+        fields = handler(statement, row, fields)
         statement.finish()
         return self.encode(fields)
 
@@ -955,6 +955,7 @@ def statement_bit(fields: Fields, name: str) -> int:
     return fields.modifiers >> first & (1 << width) - 1
 
 
+@cache
 def explicit(tokens: tuple[str, ...]) -> tuple[str, ...]:
     """Tokens that text and encoding hold as registers."""
     return tuple(token for token in tokens if token not in opcodes.IMPLICIT and token != "imm")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from pyaco.isa import names
 
@@ -34,6 +34,13 @@ _REGISTER = re.compile(r"(v|s|ttmp)(?:(\d+)(\.[lh])?|\[(\d+)(?::(\d+))?\])$")
 _INTEGER = re.compile(r"[+-]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]*|[1-9]\d*)$")
 _FLOAT = re.compile(r"[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?$|[+-]?\d+[eE][+-]?\d+$")
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\((.*)\)$")
+_FIRST_WORD = re.compile(r"(\S+)\s*")
+_MODIFIER = re.compile(r"\w+:")
+_WORD = re.compile(r"\w+$")
+_WRAPPER = re.compile(r"(sext|neg)\s*\((.*)\)$")
+_MAGNITUDE = re.compile(r"abs\s*\((.*)\)$")
+_LITERAL = re.compile(r"lit\s*\((.*)\)$")
+_OCTAL = re.compile(r"[+-]?0[0-7]+$")
 _LABEL = re.compile(r"([A-Za-z_.$][\w.$@]*)\s*:(?!:)")
 _NAME = re.compile(r"[A-Za-z_.$][\w.$@]*$")
 
@@ -46,7 +53,7 @@ class TextError(ValueError):
         self.column = column
 
 
-@dataclass
+@dataclass(slots=True)
 class Operand:
     """One operand: a register, a constant, a symbol, a call such as ``hwreg(...)``, or ``off``."""
 
@@ -65,9 +72,14 @@ class Operand:
     is_off: bool = False
 
 
-def _split(text: str, separators: str) -> list[tuple[str, int]]:
+def _split(text: str, separator: str) -> list[tuple[str, int]]:
     """Pieces of `text` between separators outside brackets, with their positions."""
     pieces, depth, start = [], 0, 0
+    if "(" not in text and "[" not in text and ")" not in text and "]" not in text:
+        for piece in text.split(separator):
+            pieces.append((piece.strip(), start + len(piece) - len(piece.lstrip())))
+            start += len(piece) + 1
+        return pieces
     for i, character in enumerate(text):
         if character in "([":
             depth += 1
@@ -75,13 +87,24 @@ def _split(text: str, separators: str) -> list[tuple[str, int]]:
             depth -= 1
             if depth < 0:
                 raise TextError("unbalanced bracket", i + 1)
-        elif depth == 0 and character in separators:
+        elif depth == 0 and character == separator:
             pieces.append((text[start:i], start))
             start = i + 1
     if depth:
         raise TextError("unbalanced bracket", start + 1)
     pieces.append((text[start:], start))
     return [(piece.strip(), at + len(piece) - len(piece.lstrip())) for piece, at in pieces]
+
+
+@lru_cache(maxsize=4096)
+def _plain_register(text: str, level: int) -> tuple[int, int, bool | None] | None:
+    """Address, dwords and half of a register in its plain spelling; None for anything else and for bad registers."""
+    operand = Operand(text)
+    try:
+        found = _parse_register(operand, text, level)
+    except TextError:
+        return None
+    return (operand.register, operand.dwords, operand.half) if found and operand.register is not None else None
 
 
 def _parse_register(operand: Operand, text: str, level: int) -> bool:
@@ -112,11 +135,14 @@ def _parse_register(operand: Operand, text: str, level: int) -> bool:
 
 def parse_operand(text: str, column: int, level: int) -> Operand:
     """One operand with its sign, magnitude and extension wrappers."""
+    known = _plain_register(text, level)
+    if known is not None:
+        return Operand(text, column, known[0], known[1], known[2])
     operand = Operand(text, column)
     inner = text
     if not inner:
         raise TextError("an operand is missing", column)
-    match = re.match(r"(sext|neg)\s*\((.*)\)$", inner)
+    match = _WRAPPER.match(inner)
     if match is not None:
         operand.sign_extended, operand.negative = match[1] == "sext", match[1] == "neg"
         inner = match[2].strip()
@@ -125,14 +151,14 @@ def parse_operand(text: str, column: int, level: int) -> Operand:
         inner = inner[1:].strip()
     if len(inner) > 2 and inner[0] == inner[-1] == "|":
         operand.magnitude, inner = True, inner[1:-1].strip()
-    elif match := re.match(r"abs\s*\((.*)\)$", inner):
+    elif match := _MAGNITUDE.match(inner):
         operand.magnitude, inner = True, match[1].strip()
-    if match := re.match(r"lit\s*\((.*)\)$", inner):
+    if match := _LITERAL.match(inner):
         operand.is_literal, inner = True, match[1].strip()
     if inner == "off":
         operand.is_off = True
     elif _INTEGER.match(inner):
-        operand.value = int(inner, 8) if re.match(r"[+-]?0[0-7]+$", inner) else int(inner, 0)
+        operand.value = int(inner, 8) if _OCTAL.match(inner) else int(inner, 0)
     elif _FLOAT.match(inner):
         operand.value = float(inner)
     elif _parse_register(operand, inner, level):
@@ -160,9 +186,7 @@ class Statement:
 
     def copy(self) -> Statement:
         """The same statement, with its own modifiers."""
-        again = copy.copy(self)
-        again.modifiers = dict(self.modifiers)
-        return again
+        return Statement(self.mnemonic, self.operands, dict(self.modifiers), self.raw, self.second)
 
     def has(self, name: str) -> bool:
         """Whether modifier `name` is given."""
@@ -289,7 +313,7 @@ def _parse_modifiers(words: list[tuple[str, int]], statement: Statement, base: i
         if not word:
             continue
         name, colon, value = word.partition(":")
-        if not re.match(r"\w+$", name):
+        if not _WORD.match(name):
             raise TextError(f"{word} is not a modifier", base + at + 1)
         if name in statement.modifiers:
             raise TextError(f"{name} is given twice", base + at + 1)
@@ -298,7 +322,7 @@ def _parse_modifiers(words: list[tuple[str, int]], statement: Statement, base: i
 
 def _parse_statement(text: str, base: int, level: int) -> Statement:
     """`text` starts at column ``base + 1`` of its line."""
-    match = re.match(r"(\S+)\s*", text)
+    match = _FIRST_WORD.match(text)
     assert match is not None
     statement = Statement(match[1])
     rest = text[match.end() :]
@@ -317,9 +341,9 @@ def _parse_statement(text: str, base: int, level: int) -> Statement:
     for chunk, at in chunks[:-1]:
         statement.operands.append(parse_operand(chunk, base + at + 1, level))
     chunk, at = chunks[-1]
-    words = _split(re.sub(r"\s", " ", chunk), " ")
+    words = _split(chunk, " ")
     first = words[0][0]
-    if len(chunks) > 1 or not (first in FLAGS or re.match(r"\w+:", first)):
+    if len(chunks) > 1 or not (first in FLAGS or _MODIFIER.match(first)):
         statement.operands.append(parse_operand(first, base + at + 1, level))
         words = words[1:]
     _parse_modifiers(words, statement, base + at)
