@@ -30,6 +30,7 @@ from pyaco._core.nir import (
     lower_explicit_io,
     lower_idiv,
     lower_int64,
+    lower_subgroups,
     lower_system_values,
     lower_var_copies,
     peephole_select,
@@ -110,6 +111,7 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None, on_pass: OnPas
     do("lower_system_values", lower_system_values, {"stage": "inputs"})
     do("lower_var_copies", lower_var_copies)
     do("vars_to_ssa", vars_to_ssa)
+    do("lower_subgroups", lower_subgroups)
     do("lower_alu_to_scalar", lower_alu_to_scalar)
     optimise(do)
     # Indices that unrolling made constant free more variables; small arrays become selections.
