@@ -110,6 +110,8 @@ def _plain_register(text: str, level: int) -> tuple[int, int, bool | None] | Non
 def _parse_register(operand: Operand, text: str, level: int) -> bool:
     special = _SPECIAL.get(text) or (_SPECIAL_9.get(text) if level < 100 else None)
     if special is not None:
+        if text == "null" and level < 100:
+            raise TextError("null is no register on this target", operand.column)
         operand.register, operand.dwords = special[0] * 4, special[1]
         return True
     match = _REGISTER.match(text)

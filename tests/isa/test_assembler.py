@@ -1,0 +1,116 @@
+"""Assembly text: known encodings, labels, data, and errors with their places."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from pyaco import isa
+from pyaco.errors import InputError, UnsupportedError
+
+# Encodings as the examples of LLVM's manual and its assembler give them.
+KNOWN = [
+    ("gfx900", "s_mov_b32 s0, 0x12345678", "ff0080be78563412"),
+    ("gfx900", "s_load_dword s0, s[2:3], s5 offset:0x10", "014002c01000000a"),
+    ("gfx900", "s_waitcnt vmcnt(0) & lgkmcnt(1)", "70018cbf"),
+    ("gfx900", "v_add_f32_e64 v0, -v1, |v2| clamp mul:2", "008201d101050228"),
+    ("gfx900", "v_add_f32_sdwa v0, v1, v2 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_1 src1_sel:DWORD",
+     "f904000201060506"),
+    ("gfx900", "v_mov_b32_dpp v0, v1 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf", "fa02007e01b100ff"),
+    ("gfx900", "ds_swizzle_b32 v0, v1 offset:swizzle(QUAD_PERM,0,1,2,3)", "e4807ad801000000"),
+    ("gfx1030", "s_getreg_b32 s0, hwreg(HW_REG_MODE)", "01f800b9"),
+    ("gfx1030", "v_mov_b32_dpp v0, v1 dpp8:[7,6,5,4,3,2,1,0]", "e902007e0177 39 05".replace(" ", "")),
+    ("gfx1030", "global_load_dword v1, v2, s[4:5] offset:-16 glc", "f08f31dc02000401"),
+    ("gfx1100", "s_delay_alu instid0(VALU_DEP_1) | instskip(NEXT) | instid1(VALU_DEP_1)", "910087bf"),
+    ("gfx1100", "v_dual_max_f32 v2, v4, v6 :: v_dual_dot2acc_f32_bf16 v3, v5, v7", "040d9aca050f0202"),
+    ("gfx1100", "s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)", "0300b6bf"),
+    ("gfx1100", "s_mov_b32 s0, null", "7c0080be"),
+    ("gfx1100", "v_add_f16_e32 v1.h, v2.l, v3.h", "02070365"),
+    ("gfx1200", "s_wait_loadcnt 0x1", "0100c0bf"),
+    ("gfx1200", "buffer_load_b32 v1, v2, s[4:7], s3 offen offset:70000 th:TH_LOAD_LU", "030005c40108b04002701101"),
+    ("gfx1200", "global_atomic_add_u32 v1, v[2:3], v4, off th:TH_ATOMIC_RETURN", "7c400dee0100100202000000"),
+]
+
+
+@pytest.mark.parametrize(("target", "text", "code"), KNOWN)
+def test_known_encodings(target: str, text: str, code: str) -> None:
+    assert isa.assemble(text, target).hex() == code
+
+
+def test_labels_reach_backward_and_forward() -> None:
+    code = isa.assemble("start:\ns_nop 0\ns_cbranch_scc1 end\ns_branch start\nend: s_endpgm\n", "gfx1030")
+    words = struct.unpack("<4I", code)
+    assert words[1] & 0xFFFF == 1 and words[2] & 0xFFFF == 0xFFFD
+
+
+def test_the_shortest_encoding_is_chosen() -> None:
+    assert len(isa.assemble("v_add_f32 v0, v1, v2", "gfx1100")) == 4
+    assert len(isa.assemble("v_add_f32 v0, v1, s2", "gfx1100")) == 8
+    assert len(isa.assemble("v_cmp_lt_f32 vcc_lo, v0, v1", "gfx1100")) == 4
+    assert len(isa.assemble("v_cmp_lt_f32 s2, v0, v1", "gfx1100")) == 8
+
+
+def test_mnemonics_of_other_generations_are_understood() -> None:
+    assert isa.assemble("s_andn2_b32 s0, s1, s2", "gfx1100") == isa.assemble("s_and_not1_b32 s0, s1, s2", "gfx1100")
+    assert isa.assemble("ds_read_b32 v0, v1", "gfx1200") == isa.assemble("ds_load_b32 v0, v1", "gfx1200")
+
+
+def test_data_words_and_comments() -> None:
+    assert isa.assemble(".long 0x12345678, -1 ; words\n// nothing\n", "gfx900").hex() == "78563412ffffffff"
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "place", "reason"),
+    [
+        ("gfx1100", "s_nop 0\n  v_bogus v0", "line 2, column 3", "unknown instruction"),
+        ("gfx1100", "v_add_f32 v0, v1, v300", "line 1, column 19", "no such register"),
+        ("gfx1100", "s_mov_b64 s[1:2], 0", "line 1, column 11", "aligned"),
+        ("gfx1100", "s_branch nowhere", "line 1", "no label nowhere"),
+        ("gfx1100", "x:\nx:", "line 2", "defined twice"),
+        ("gfx1100", "v_add_f32 v0, v1", "line 1", "takes 3 operands"),
+        ("gfx1100", "s_add_u32 s0, 0x1234, 0x5678", "line 1", "two different literals"),
+        ("gfx1100", "v_mov_b32 v0, v1 bogus:3", "line 1, column 18", "no modifier bogus"),
+        ("gfx1100", "v_fma_f32 v0, s1, s2, s3", "line 1", "too many scalar"),
+        ("gfx900", "v_fma_f32 v0, v1, v2, 0x12345678", "line 1", "literal"),
+        ("gfx900", "s_mov_b32 s0, null", "line 1", "null is no register"),
+        ("gfx1100", "ds_read_b32 v0, v1 offset:65536", "line 1, column 20", "not from 0 to 65535"),
+        ("gfx1100", "s_mov_b32 s0, [", "line 1", "unbalanced"),
+        ("gfx1100", ".word 3", "line 1, column 1", "not supported"),
+        ("gfx1100", "s_waitcnt bogus(0)", "line 1", "no counter bogus"),
+    ],
+)
+def test_errors_name_place_and_reason(target: str, text: str, place: str, reason: str) -> None:
+    with pytest.raises(InputError) as caught:
+        isa.assemble(text, target)
+    assert place in str(caught.value) and reason in str(caught.value)
+
+
+def test_branch_beyond_16_bits() -> None:
+    with pytest.raises(InputError, match="beyond 16 bits"):
+        isa.assemble("s_branch far\n" + "s_nop 0\n" * 40000 + "far:\n", "gfx1100")
+
+
+def test_odd_code_and_unknown_targets() -> None:
+    with pytest.raises(InputError, match="multiple of 4"):
+        isa.disassemble(b"abc", "gfx1100")
+    with pytest.raises((InputError, UnsupportedError)):
+        isa.assemble("s_nop 0", "gfx9999")
+    assert isa.disassemble(b"", "gfx1100") == ""
+
+
+def test_listing_has_labels_and_places() -> None:
+    code = isa.assemble("top: v_mov_b32 v0, 1.0\ns_cbranch_execnz top\ns_endpgm", "gfx1100")
+    lines = isa.disassemble_lines(code + b"\xff\xff\xff\xff", "gfx1100")
+    assert [(line.text, line.offset, line.size) for line in lines] == [
+        ("L0:", 0, 0), ("v_mov_b32_e32 v0, 1.0", 0, 4), ("s_cbranch_execnz L0", 4, 4), ("s_endpgm", 8, 4),
+        (".long 0xffffffff", 12, 4),
+    ]  # fmt: skip
+
+
+def test_wave_size_names_lane_masks() -> None:
+    code = isa.assemble("v_cmp_lt_f32 vcc, v0, v1", "gfx1030", wave_size=64)
+    assert isa.disassemble(code, "gfx1030", wave_size=64).strip() == "v_cmp_lt_f32_e32 vcc, v0, v1"
+    assert isa.disassemble(code, "gfx1030").strip() == "v_cmp_lt_f32_e32 vcc_lo, v0, v1"
+    with pytest.raises(InputError):
+        isa.assemble("v_cmp_lt_f32 vcc, v0, v1", "gfx1030", wave_size=32)
