@@ -33,6 +33,7 @@ from pyaco._core.nir import (
     lower_subgroups,
     lower_system_values,
     lower_var_copies,
+    opt_large_constants,
     peephole_select,
     vars_to_ssa,
 )
@@ -114,7 +115,9 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None, on_pass: OnPas
     do("lower_subgroups", lower_subgroups)
     do("lower_alu_to_scalar", lower_alu_to_scalar)
     optimise(do)
-    # Indices that unrolling made constant free more variables; small arrays become selections.
+    # Tables become constant data; indices that unrolling made constant free more variables; small arrays become
+    # selections.
+    do("opt_large_constants", opt_large_constants)
     do("vars_to_ssa", vars_to_ssa, {"indirect_limit": options.get("indirect_limit", INDIRECT_LIMIT)})
     do("lower_alu_to_scalar", lower_alu_to_scalar)
     optimise(do)
