@@ -1,0 +1,3 @@
+from pyaco._core.ir.program import Program
+
+def collect(program: Program) -> dict[str, int]: ...
