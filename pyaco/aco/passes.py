@@ -73,8 +73,6 @@ def _kernel(name: str, since: int = 0, optional: bool = False) -> Pass:
 PASSES: tuple[Pass, ...] = (
     _kernel("dominance"),
     _kernel("lower_phis"),
-    _kernel("value_numbering", optional=True),
-    _kernel("optimize", optional=True),
     _kernel("setup_reduce_temp"),
     _kernel("insert_exec_mask"),
     _kernel("live_variables"),
@@ -84,7 +82,6 @@ PASSES: tuple[Pass, ...] = (
     _kernel("lower_to_hw_instr"),
     _kernel("insert_waitcnt"),
     _kernel("insert_nops"),
-    _kernel("insert_delay_alu", since=110, optional=True),
     _kernel("form_hard_clauses", since=100, optional=True),
 )
 

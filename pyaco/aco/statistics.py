@@ -10,7 +10,7 @@ from pyaco._core.aco import statistics as kernel
 if TYPE_CHECKING:
     from pyaco._core.ir.program import Program
 
-__all__ = ["before_allocation", "collect"]
+__all__ = ["before_allocation", "statistics"]
 
 
 def before_allocation(program: Program) -> dict[str, int]:
@@ -19,8 +19,8 @@ def before_allocation(program: Program) -> dict[str, int]:
     return {"pre_sgprs": facts["max_demand_sgpr"], "pre_vgprs": facts["max_demand_vgpr"]}
 
 
-def collect(program: Program) -> dict[str, int]:
-    """Return the statistics of a program that is ready for the assembler.
+def statistics(program: Program) -> dict[str, int]:
+    """Return the statistics of a program that has been assembled, or is ready for it.
 
     The keys are those of ``pyaco compile --emit json`` that the backend knows: instruction counts by kind, clauses, latency and
     inverse throughput of the cycle model, registers, LDS, scratch and occupancy.
@@ -29,6 +29,7 @@ def collect(program: Program) -> dict[str, int]:
     facts = build.summary(program)
     return {
         **kernel.collect(program),
+        "code_size": len(program.code),
         "sgprs": config["num_sgprs"],
         "vgprs": config["num_vgprs"],
         "spilled_sgprs": config["spilled_sgprs"],

@@ -1,0 +1,3 @@
+from pyaco._core.ir.program import Program
+
+def check(program: Program, ssa: bool = ...) -> list[tuple[int, int, str]]: ...
