@@ -331,10 +331,10 @@ class Device:
             )
         if stop == "unsupported":
             return UnsupportedError(f"the emulator does not have this form of {name} ({where}: {words})")
+        if stop == "fetch fault" or (stop == "illegal instruction" and not inside):
+            return EmulationError(f"the pc left the code ({where})", place)
         if stop == "illegal instruction":
             return EmulationError(f"{words.split(' ')[0]} is not an instruction of {self.chip.target} ({where})", place)
-        if stop == "fetch fault":
-            return EmulationError(f"the pc left the code ({where})", place)
         if stop == "budget":
             return BudgetError(f"{result['instructions']} instructions executed without an end ({where}: {name})", place)
         return EmulationError(f"{stop}: {name} ({where})", place)

@@ -213,6 +213,24 @@ cdef void prepare(Instruction *instruction, uint32_t gfx_level) noexcept nogil:
         prepare_sources(instruction)
 
 
+cdef uint32_t touched_rows(const Instruction *instruction) noexcept nogil:
+    """One past the highest VGPR that an instruction may write."""
+    cdef const Decoded *decoded = &instruction.decoded
+    cdef uint32_t opcode = decoded.opcode
+    cdef uint32_t rows = 0
+    cdef uint32_t i, row
+    if (opcode == <uint32_t>op_v_movreld_b32 or opcode == <uint32_t>op_v_movrelsd_b32
+            or opcode == <uint32_t>op_v_movrelsd_2_b32 or opcode == <uint32_t>op_v_swaprel_b32):
+        return vgpr_rows
+    for i in range(decoded.destination_count):
+        row = decoded.destination[i] >> 2
+        if row >= 256 and decoded.destination[i] != register_none:
+            rows = max(rows, row - 256 + max(<uint32_t>1, <uint32_t>decoded.destination_bytes[i] + 3) // 4 + 1)
+    if (opcode == <uint32_t>op_v_swap_b32 or opcode == <uint32_t>op_v_swap_b16) and instruction.source[0].kind == operand_vgpr:
+        rows = max(rows, <uint32_t>instruction.source[0].index + 1)
+    return min(rows, <uint32_t>vgpr_rows)
+
+
 # ------------------------------------------------------------------------------------------------------------------ code
 cdef struct Region:
     uint64_t first
@@ -269,6 +287,7 @@ cdef Instruction *fetch(Code *code, Machine *machine, uint64_t pc) noexcept nogi
         instruction.pc = pc
         if instruction.decoded.opcode != <int>op_invalid:
             prepare(instruction, machine.gfx_level)
+            machine.touched_vgprs = max(machine.touched_vgprs, touched_rows(instruction))
         instruction.valid = 1
     return instruction
 
@@ -327,7 +346,7 @@ cdef struct Launch:
     uint32_t fill                     # what undefined registers hold
 
 
-cdef void start_wave(const Launch *launch, Wave *wave, uint32_t index, uint32_t waves,
+cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, uint32_t index, uint32_t waves,
                      const uint32_t *group) noexcept nogil:
     """Registers of a wave as the packet processor and the dispatcher set them."""
     cdef uint32_t i, lane, local, x, y, z, total, active
@@ -335,7 +354,7 @@ cdef void start_wave(const Launch *launch, Wave *wave, uint32_t index, uint32_t 
     cdef uint32_t next_sgpr = launch.user_count
     for i in range(sgpr_words):
         wave.sgpr[i] = launch.fill
-    for i in range(vgpr_rows * max_lanes):
+    for i in range(max(machine.touched_vgprs, <uint32_t>3) * max_lanes):
         vgpr[i] = launch.fill
     wave.sgpr[sgpr_null] = 0
     for i in range(launch.user_count):
@@ -504,6 +523,9 @@ cdef class Engine:
             for i in range(count):
                 waves[i].vgpr = registers + <uint64_t>i * vgpr_rows * max_lanes
                 waves[i].scratch = scratch + <uint64_t>i * wave_size * scratch_bytes
+            self.machine.touched_vgprs = 0
+            for i in range(count * vgpr_rows * max_lanes):
+                registers[i] = fill
             with nogil:
                 stop = run_groups(&self.code, &self.machine, &launch, waves, count, scratch, group, &faulty)
             result = self._counters()
@@ -588,7 +610,7 @@ cdef int run_groups(Code *code, Machine *machine, const Launch *launch, Wave *wa
                 memset(machine.lds, 0xcd, machine.lds_bytes)
                 memset(scratch, 0xcd, <uint64_t>count * machine.wave_size * machine.scratch_bytes)
                 for i in range(count):
-                    start_wave(launch, &waves[i], i, count, group)
+                    start_wave(machine, launch, &waves[i], i, count, group)
                 stop = run_workgroup(code, machine, waves, count, faulty, &checked)
                 if stop != stop_end:
                     return stop

@@ -133,7 +133,7 @@ cdef struct Machine:
     uint32_t wave_count               # of the workgroup
     uint64_t executed                 # wave instructions of the dispatch
     uint64_t budget
-    uint64_t clock
+    uint32_t touched_vgprs            # rows that a decoded instruction may write; those above still hold their fill
     # what went wrong
     uint32_t fault_lane
     uint32_t fault_bytes

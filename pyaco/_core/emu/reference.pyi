@@ -1,0 +1,17 @@
+from collections.abc import Sequence
+from typing import Any
+
+from pyaco._core.emu.memory import AddressSpace
+
+class Engine:
+    @property
+    def space(self) -> AddressSpace: ...
+    def __init__(self, space: AddressSpace, gfx_level: int) -> None: ...
+    def run(
+        self, entry: int, groups: Sequence[int], size: Sequence[int], *, wave_size: int, user_sgprs: Sequence[int],
+        workgroup_id_mask: int = 0, ids_in_ttmp: bool = False, packed_ids: bool = False, local_id_components: int = 1,
+        workgroup_info: bool = False, scratch_offset: bool = False, mode: int = 0x1C0, lds_bytes: int = 0,
+        scratch_bytes: int = 0, budget: int = ..., fill: int = 0xDEADBEEF, code_bytes: int = 0,
+    ) -> dict[str, Any]: ...
+
+def supported_opcodes() -> list[int]: ...

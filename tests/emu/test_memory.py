@@ -1,0 +1,339 @@
+"""Device memory, LDS, scratch, atomics: values, ranges, and what is said about stray accesses."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from pyaco._core.emu.memory import AddressSpace
+
+from pyaco import emu
+from pyaco.descriptors.buffer import raw_buffer
+from pyaco.emu import Device
+from pyaco.errors import InputError, UnsupportedError
+
+U32 = np.uint32
+LANE = "v_and_b32 v0, 0x3ff, v0\nv_lshlrev_b32 v1, 2, v0\n"
+
+
+def words(*buffers) -> list[int]:
+    return [word for buffer in buffers for word in (buffer.address & 0xFFFFFFFF, buffer.address >> 32)]
+
+
+def descriptors(level: int, *buffers) -> list[int]:
+    return [word for buffer in buffers for word in raw_buffer(buffer.address, buffer.size, level)]
+
+
+def test_addresses_are_disjoint_and_canonical():
+    space = AddressSpace()
+    arrays = [np.zeros(size, np.uint8) for size in (1, 4096, 3, 100000)]
+    low = [space.map(array, low=True) for array in arrays]
+    general = [space.map(array) for array in arrays]
+    assert all(address >> 32 == 0xFFFF8000 for address in low)
+    spans = sorted((address, address + array.nbytes) for address, array in zip(low + general, arrays * 2, strict=True))
+    assert all(first[1] < second[0] for first, second in itertools.pairwise(spans))
+    space.release(low[1])
+    with pytest.raises(KeyError):
+        space.release(low[1])
+    with pytest.raises(ValueError, match="power of two"):
+        space.map(arrays[0], alignment=3)
+
+
+def test_stray_load_names_the_place(assemble):
+    device = Device("gfx1100")
+    buffer = device.zeros(256)
+    text = LANE + "v_lshlrev_b32 v1, 4, v0\ns_nop 0\nglobal_load_b32 v2, v1, s[0:1]\ns_endpgm\n"
+    with pytest.raises(emu.MemoryFault, match=r"global_load_dword: load of 4 bytes") as caught:
+        device.run(assemble(text, "gfx1100"), (2, 1, 1), (64, 1, 1), user_sgprs=words(buffer))
+    place = caught.value.place
+    assert place["workgroup"] == (0, 0, 0) and place["wave"] == 0 and place["lane"] == 16
+    assert place["address"] == buffer.address + 256 and not place["store"]
+    assert place["pc"] == 20
+    assert hex(buffer.address) in str(caught.value)
+
+
+def test_stray_fetch_and_bad_words(assemble):
+    device = Device("gfx1100")
+    with pytest.raises(emu.EmulationError, match="left the code"):
+        device.run(assemble("s_nop 0\n", "gfx1100"))
+    with pytest.raises(emu.EmulationError, match="not an instruction"):
+        device.run(np.array([0xFFFFFFFF, 0], U32).tobytes())
+    with pytest.raises(UnsupportedError, match="v_wmma"):
+        device.run(assemble("v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]\ns_endpgm\n", "gfx1100"))
+
+
+def test_budget_ends_an_endless_loop(assemble):
+    device = Device("gfx1100")
+    with pytest.raises(emu.BudgetError, match="1000 instructions"):
+        device.run(assemble("loop: s_branch loop\n", "gfx1100"), budget=1000)
+
+
+def test_barrier_orders_waves_through_lds(assemble):
+    """Every lane reads what the lane of the next wave wrote before the barrier."""
+    text = LANE + """
+        v_xor_b32 v2, 0x5a, v0
+        ds_store_b32 v1, v2
+        s_waitcnt lgkmcnt(0)
+        s_barrier
+        v_add_nc_u32 v3, 32, v0
+        v_and_b32 v3, 0xff, v3
+        v_lshlrev_b32 v3, 2, v3
+        ds_load_b32 v4, v3
+        s_waitcnt lgkmcnt(0)
+        global_store_b32 v1, v4, s[0:1]
+        s_endpgm
+    """
+    device = Device("gfx1100")
+    results = device.buffer(np.zeros(256, U32))
+    device.run(assemble(text, "gfx1100"), (1, 1, 1), (256, 1, 1), user_sgprs=words(results), lds_bytes=1024)
+    assert np.array_equal(results.numpy(), ((np.arange(256) + 32) % 256) ^ 0x5A)
+
+
+def test_wave_that_ended_does_not_hold_a_barrier(assemble):
+    text = LANE + """
+        v_readfirstlane_b32 s4, v0
+        s_cmp_lt_u32 s4, 64
+        s_cbranch_scc1 out
+        s_barrier
+        v_mov_b32 v2, 7
+        global_store_b32 v1, v2, s[0:1]
+    out:
+        s_endpgm
+    """
+    device = Device("gfx1100")
+    results = device.buffer(np.zeros(128, U32))
+    device.run(assemble(text, "gfx1100"), (1, 1, 1), (128, 1, 1), user_sgprs=words(results))
+    assert np.array_equal(results.numpy(), np.repeat([0, 7], 64))
+
+
+def test_lds_range(assemble):
+    """Loads beyond the workgroup's LDS give zero, stores there are dropped, a straddling store keeps its bytes inside."""
+    text = """
+        v_mov_b32 v1, 0x11223344
+        v_mov_b32 v2, 60
+        ds_store_b32 v2, v1
+        v_mov_b32 v2, 62
+        v_mov_b32 v3, 0x55667788
+        ds_store_b32 v2, v3
+        v_mov_b32 v2, 64
+        ds_store_b32 v2, v1
+        ds_load_b32 v4, v2
+        v_mov_b32 v2, 60
+        ds_load_b32 v5, v2
+        s_waitcnt lgkmcnt(0)
+        v_mov_b32 v0, 0
+        global_store_b64 v0, v[4:5], s[0:1]
+        s_endpgm
+    """
+    device = Device("gfx1100")
+    results = device.buffer(np.zeros(2, U32))
+    device.run(assemble(text, "gfx1100"), (1, 1, 1), (1, 1, 1), user_sgprs=words(results), lds_bytes=64)
+    assert [hex(value) for value in results.numpy()] == ["0x0", "0x77883344"]
+
+
+@pytest.mark.parametrize(("target", "level", "load", "store"), [
+    ("gfx1100", 110, "buffer_load_b32", "buffer_store_b32"), ("gfx1030", 103, "buffer_load_dword", "buffer_store_dword"),
+    ("gfx900", 90, "buffer_load_dword", "buffer_store_dword"),
+])  # fmt: skip
+def test_buffer_range(assemble, target, level, load, store):
+    """Raw buffers: out-of-range loads give zero and stores are dropped, by bytes, with every offset counted."""
+    text = f"""
+        v_and_b32 v0, 0x3ff, v0
+        v_lshlrev_b32 v1, 2, v0
+        s_mov_b32 s8, 32
+        {load} v2, v1, s[0:3], s8 offen offset:16
+        {store} v0, v1, s[0:3], 0 offen offset:128
+        s_waitcnt vmcnt(0)
+        {store} v2, v1, s[4:7], 0 offen
+        s_endpgm
+    """
+    device = Device(target)
+    source = device.buffer(np.arange(1, 49, dtype=U32))
+    results = device.buffer(np.full(64, 9, U32))
+    wave = 64 if level == 90 else 32
+    user = descriptors(level, source, results)
+    device.run(assemble(text, target), (1, 1, 1), (64, 1, 1), user_sgprs=user, wave_size=wave)
+    expected = np.zeros(64, U32)
+    expected[:36] = np.arange(13, 49)
+    # on wave32, lanes of the second wave read what the first one's stores left
+    if wave == 32:
+        expected[32:36] = np.arange(12, 16)
+    assert np.array_equal(results.numpy(), expected)
+    assert np.array_equal(source.numpy(), np.concatenate((np.arange(1, 33), np.arange(16))))
+
+
+def test_swizzled_buffer(assemble):
+    """Element 4 bytes, index stride 8, stride 16: the layout that interleaves structures."""
+    text = """
+        v_and_b32 v0, 0x3ff, v0
+        buffer_load_b32 v2, v0, s[0:3], 0 idxen offset:8
+        v_lshlrev_b32 v1, 2, v0
+        s_waitcnt vmcnt(0)
+        buffer_store_b32 v2, v1, s[4:7], 0 offen
+        s_endpgm
+    """
+    device = Device("gfx1100")
+    source = device.buffer(np.arange(128, dtype=U32))
+    results = device.buffer(np.zeros(32, U32))
+    user = descriptors(110, source, results)
+    user[1] |= 16 << 16 | 1 << 30
+    user[2] = 24
+    user[3] = user[3] & ~(3 << 28)
+    device.run(assemble(text, "gfx1100"), (1, 1, 1), (32, 1, 1), user_sgprs=user)
+    index = np.arange(32)
+    expected = np.where(index < 24, index // 8 * 32 + 2 * 8 + index % 8, 0)
+    assert np.array_equal(results.numpy(), expected)
+
+
+def test_sub_dword_accesses(assemble):
+    text = """
+        v_mov_b32 v0, 0
+        v_mov_b32 v2, -1
+        v_mov_b32 v3, -1
+        global_load_u8 v1, v0, s[0:1] offset:3
+        global_load_i8 v4, v0, s[0:1] offset:3
+        global_load_d16_b16 v2, v0, s[0:1] offset:2
+        global_load_d16_hi_i8 v3, v0, s[0:1] offset:3
+        global_load_i16 v5, v0, s[0:1] offset:1
+        s_waitcnt vmcnt(0)
+        global_store_b32 v0, v1, s[2:3]
+        global_store_b32 v0, v4, s[2:3] offset:4
+        global_store_b32 v0, v2, s[2:3] offset:8
+        global_store_b32 v0, v3, s[2:3] offset:12
+        global_store_b32 v0, v5, s[2:3] offset:16
+        global_store_b8 v0, v1, s[2:3] offset:20
+        global_store_d16_hi_b16 v0, v3, s[2:3] offset:22
+        s_endpgm
+    """
+    device = Device("gfx1100")
+    source, results = device.buffer(np.array([0x8765A321], U32)), device.buffer(np.zeros(6, U32))
+    device.run(assemble(text, "gfx1100"), (1, 1, 1), (1, 1, 1), user_sgprs=words(source, results))
+    shown = [hex(value) for value in results.numpy()]
+    assert shown == ["0x87", "0xffffff87", "0xffff8765", "0xff87ffff", "0x65a3", "0xff870087"]
+
+
+def test_scratch_is_per_lane(assemble):
+    text = LANE + """
+        v_mul_u32_u24 v2, 3, v0
+        v_and_b32 v3, 4, v1
+        scratch_store_b32 v3, v2, off
+        scratch_store_b32 v3, v0, off offset:8
+        scratch_load_b32 v4, v3, off
+        s_waitcnt vmcnt(0)
+        global_store_b32 v1, v4, s[0:1]
+        s_endpgm
+    """
+    device = Device("gfx1100")
+    results = device.buffer(np.zeros(64, U32))
+    code = assemble(text, "gfx1100")
+    device.run(code, (1, 1, 1), (64, 1, 1), user_sgprs=words(results), scratch_bytes_per_lane=16)
+    assert np.array_equal(results.numpy(), 3 * np.arange(64))
+    with pytest.raises(emu.MemoryFault, match="scratch_store"):
+        device.run(code, (1, 1, 1), (64, 1, 1), user_sgprs=words(results), scratch_bytes_per_lane=8)
+
+
+ATOMICS = {
+    "add_u32": np.add, "sub_u32": lambda old, data: old - data, "min_u32": np.minimum, "max_u32": np.maximum,
+    "min_i32": lambda old, data: np.minimum(old.astype(np.int32), data.astype(np.int32)).astype(U32),
+    "and_b32": np.bitwise_and, "or_b32": np.bitwise_or, "xor_b32": np.bitwise_xor, "swap_b32": lambda old, data: data,
+    "inc_u32": lambda old, data: U32(0) if old >= data else old + U32(1),
+    "dec_u32": lambda old, data: data if old == 0 or old > data else old - U32(1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ATOMICS)
+def test_atomics(assemble, name):
+    """All lanes on two dwords, through global memory and LDS: the sequence of old values, lane by lane."""
+    lds = {"swap_b32": "storexchg_rtn_b32"}.get(name, name.replace("_", "_rtn_"))
+    text = LANE + f"""
+        v_and_b32 v3, 4, v1
+        global_load_b32 v2, v1, s[0:1]
+        s_waitcnt vmcnt(0)
+        global_atomic_{name} v4, v3, v2, s[2:3] glc
+        v_mov_b32 v6, 0x64
+        ds_store_b32 v3, v6
+        ds_{lds} v5, v3, v2
+        s_waitcnt vmcnt(0) lgkmcnt(0)
+        global_store_b32 v1, v4, s[4:5]
+        global_store_b32 v1, v5, s[4:5] offset:128
+        s_endpgm
+    """
+    device = Device("gfx1100")
+    data = np.random.default_rng(5).integers(0, 1 << 32, 32, dtype=U32)
+    data[::3] %= 200
+    source, cells, results = device.buffer(data), device.buffer(np.full(2, 100, U32)), device.buffer(np.zeros(64, U32))
+    device.run(assemble(text, "gfx1100"), (1, 1, 1), (32, 1, 1), user_sgprs=words(source, cells, results), lds_bytes=64)
+    state = np.full(2, 100, U32)
+    expected = np.zeros(32, U32)
+    with np.errstate(over="ignore"):
+        for lane in range(32):
+            expected[lane] = state[lane & 1]
+            state[lane & 1] = ATOMICS[name](state[lane & 1], data[lane])
+    assert np.array_equal(results.numpy()[:32], expected)
+    assert np.array_equal(results.numpy()[32:], expected)
+    assert np.array_equal(cells.numpy(), state)
+
+
+def test_compare_and_swap(assemble):
+    """data[0] is the new value and data[1] what is compared; in LDS from GFX11 on data0 is the new value."""
+    text = LANE + """
+        v_mov_b32 v2, 7
+        v_mov_b32 v3, v0
+        v_mov_b32 v6, 0
+        global_atomic_cmpswap_b32 v4, v6, v[2:3], s[0:1] glc
+        v_mov_b32 v7, 3
+        ds_store_b32 v6, v7
+        ds_cmpstore_rtn_b32 v5, v6, v2, v0
+        s_waitcnt vmcnt(0) lgkmcnt(0)
+        global_store_b32 v1, v4, s[2:3]
+        global_store_b32 v1, v5, s[2:3] offset:32
+        s_endpgm
+    """
+    device = Device("gfx1100")
+    cell, results = device.buffer(np.array([3], U32)), device.buffer(np.zeros(16, U32))
+    device.run(assemble(text, "gfx1100"), (1, 1, 1), (8, 1, 1), user_sgprs=words(cell, results), lds_bytes=64)
+    old = [3, 3, 3, 3, 7, 7, 7, 7]
+    assert results.numpy().tolist() == old * 2 and cell.numpy()[0] == 7
+
+
+def test_typed_buffers(assemble):
+    """Loads convert what the format says, stores convert back; the packed and the eight-bit formats."""
+    text = """
+        v_and_b32 v0, 0x3ff, v0
+        v_lshlrev_b32 v1, 2, v0
+        tbuffer_load_format_xyzw v[4:7], v1, s[0:3], 0 format:[BUF_FMT_8_8_8_8_UNORM] offen
+        tbuffer_load_format_xyzw v[8:11], v1, s[0:3], 0 format:[BUF_FMT_2_10_10_10_SINT] offen
+        v_lshlrev_b32 v2, 5, v0
+        s_waitcnt vmcnt(0)
+        buffer_store_b128 v[4:7], v2, s[4:7], 0 offen
+        buffer_store_b128 v[8:11], v2, s[4:7], 0 offen offset:16
+        tbuffer_store_format_xyzw v[4:7], v1, s[4:7], 0 format:[BUF_FMT_8_8_8_8_UNORM] offen offset:1024
+        s_endpgm
+    """
+    device = Device("gfx1100")
+    data = np.random.default_rng(2).integers(0, 1 << 32, 32, dtype=U32)
+    source, results = device.buffer(data), device.buffer(np.zeros(320, U32))
+    device.run(assemble(text, "gfx1100"), (1, 1, 1), (32, 1, 1), user_sgprs=descriptors(110, source, results))
+    rows = results.numpy()[:256].reshape(32, 8)
+    for component in range(4):
+        raw = data >> U32(8 * component) & U32(255)
+        expected = (raw.astype(np.float64) / 255).astype(np.float32)
+        assert np.array_equal(rows[:, component].copy().view(np.float32), expected)
+    widths = (10, 10, 10, 2)
+    for component, width in enumerate(widths):
+        raw = (data >> U32(10 * component) & U32((1 << width) - 1)).astype(np.int64)
+        expected = np.where(raw >> (width - 1), raw - (1 << width), raw)
+        assert np.array_equal(rows[:, 4 + component].astype(np.int32), expected)
+    assert np.array_equal(results.numpy()[256:288], data)
+
+
+def test_buffer_arguments():
+    device = Device("gfx1100")
+    buffer = device.buffer(np.arange(4, dtype=U32))
+    buffer.write(np.array([9], U32), offset=4)
+    assert buffer.numpy().tolist() == [0, 9, 2, 3]
+    with pytest.raises(InputError, match="do not fit"):
+        buffer.write(bytes(8), offset=12)
+    with pytest.raises(InputError, match="descriptor"):
+        raw_buffer(0, 1 << 32, 110)
