@@ -100,15 +100,6 @@ cdef uint32_t _declare(ShaderData *s, uint32_t kind, uint32_t detail, uint32_t f
     return row
 
 
-cdef dict _bindings_of_reader(Shader shader):
-    """The same from what the SPIR-V reader notes in ``metadata["descriptor_sets"]``."""
-    kinds = {"ubo": "uniform_buffer", "ssbo": "storage_buffer"}
-    return {
-        number: {binding: (kinds[facts["type"]], facts["count"]) for binding, facts in bindings.items()}
-        for number, bindings in shader.metadata.get("descriptor_sets", {}).items()
-    }
-
-
 cdef dict _reflected_bindings(Shader shader):
     """``{set: {binding: (type, count)}}``: what the reader reflected, and buffer variables where there are any."""
     cdef ShaderData *s = &shader.data
@@ -230,7 +221,7 @@ def run(Shader shader, options=None):
     if dimensions:
         _declare(s, argument_local_ids, packed, 0, 1 if packed else dimensions, True)
     s.info.push_constant_bytes = _push_constant_bytes(s)
-    layouts = shader.metadata.get("descriptor_layout") or _bindings_of_reader(shader) or _reflected_bindings(shader)
+    layouts = shader.metadata.get("descriptor_layout") or _reflected_bindings(shader)
     shader.metadata["abi"] = {
         "user_sgprs": user_sgprs,
         "user_sgpr_count": user_count,
