@@ -72,7 +72,7 @@ def run_both(
     kernel = Kernel(chip.level, wave, lanes)
     build(kernel)
     shader = kernel.finish()
-    shader.metadata["descriptor_layout"] = {0: {0: ("storage_buffer", 1), 1: ("storage_buffer", 1)}}
+    shader.metadata["descriptor_layout"] = {0: {0: ("ssbo", 1), 1: ("ssbo", 1)}}
     nir_passes.run(shader)
     size = kernel.results * lanes
     wanted = np.zeros(size, np.uint32)

@@ -14,7 +14,7 @@ from pyaco.nir import passes
 from pyaco.nir.builder import Builder
 
 TARGETS = [(90, 64), (103, 32), (103, 64), (110, 32), (110, 64), (120, 32)]
-SSBO = {0: {0: ("storage_buffer", 1), 1: ("storage_buffer", 1)}}
+SSBO = {0: {0: ("ssbo", 1), 1: ("ssbo", 1)}}
 
 
 def descriptor(b: Builder, binding: int) -> int:

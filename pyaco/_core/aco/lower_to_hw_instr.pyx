@@ -211,10 +211,10 @@ cdef int _extract(Lowering *c, uint32_t i) except -1 nogil:
         return _permuted_extract(c, d, o, offset, bits, signed)
     j = emit_1(&c.out, op_v_mov_b32, d, o)
     p.instructions.format[j] |= format_sdwa
-    offset = offset // 8 + (o.reg & 3 if class_is_vgpr(o.register_class) else 0)
-    p.instructions.modifiers[j] = modifier_set_sdwa_sel0(modifier_set_sdwa_sel1(0, 2), _selection(bits // 8, offset, signed))
+    # Selections count from the byte at which the operand's register begins.
+    p.instructions.modifiers[j] = modifier_set_sdwa_sel0(modifier_set_sdwa_sel1(0, 2), _selection(bits // 8, offset // 8, signed))
     p.instructions.modifiers[j] = modifier_set_sdwa_dst_sel(p.instructions.modifiers[j],
-                                                            _destination(class_bytes(d.register_class), d.reg & 3))
+                                                            _destination(class_bytes(d.register_class), 0))
     return 0
 
 
@@ -264,7 +264,7 @@ cdef int _insert(Lowering *c, uint32_t i) except -1 nogil:
             j = emit_1(&c.out, op_v_mov_b32, d, o)
             p.instructions.format[j] |= format_sdwa
             p.instructions.modifiers[j] = modifier_set_sdwa_dst_sel(
-                modifier_set_sdwa_sel0(modifier_set_sdwa_sel1(0, 2), _selection(bits // 8, part, False)),
+                modifier_set_sdwa_sel0(modifier_set_sdwa_sel1(0, 2), _selection(bits // 8, 0, False)),
                 _selection(bits // 8, offset // 8, False))
         else:
             for k in range(4):
@@ -283,8 +283,8 @@ cdef int _insert(Lowering *c, uint32_t i) except -1 nogil:
     j = emit_2(&c.out, op_v_lshlrev_b32, d, operand_c32(offset), o)
     p.instructions.format[j] |= format_sdwa
     p.instructions.modifiers[j] = modifier_set_sdwa_dst_sel(
-        modifier_set_sdwa_sel1(modifier_set_sdwa_sel0(0, 2), _selection(bits // 8, part, False)),
-        _destination(class_bytes(d.register_class), d.reg & 3))
+        modifier_set_sdwa_sel1(modifier_set_sdwa_sel0(0, 2), _selection(bits // 8, 0, False)),
+        _destination(class_bytes(d.register_class), 0))
     return 0
 
 

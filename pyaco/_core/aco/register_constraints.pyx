@@ -441,7 +441,7 @@ cdef void select_subdword_definition(ProgramData *p, uint32_t i, uint32_t k, uin
         _convert_to_sdwa(p, i)
         word = p.instructions.modifiers[i]
         p.instructions.modifiers[i] = modifier_set_sdwa_dst_sel(
-            word, (modifier_sdwa_dst_sel(word) & 0x13) | (offset << 2) | 0x10)
+            word, (modifier_sdwa_dst_sel(word) & 0x13) | 0x10)
     elif offset and opcode == op_v_fma_mixlo_f16:
         p.instructions.opcode[i] = op_v_fma_mixhi_f16
     elif offset:
@@ -454,7 +454,6 @@ cdef void select_subdword_operand(ProgramData *p, uint32_t i, uint32_t k, uint32
     cdef uint16_t format = p.instructions.format[i]
     cdef uint32_t offset = address & 3
     cdef uint64_t word = p.instructions.modifiers[i]
-    cdef uint32_t selection
     if format_is_pseudo(format) or offset == 0:
         return
     if not format_is_valu(format):
@@ -466,13 +465,8 @@ cdef void select_subdword_operand(ProgramData *p, uint32_t i, uint32_t k, uint32
         return
     if can_use_sdwa(p, i):
         _convert_to_sdwa(p, i)
-        word = p.instructions.modifiers[i]
-        if k == 0:
-            selection = modifier_sdwa_sel0(word)
-            word = modifier_set_sdwa_sel0(word, selection + (offset << 2))
-        else:
-            selection = modifier_sdwa_sel1(word)
-            word = modifier_set_sdwa_sel1(word, selection + (offset << 2))
+        # The selection counts from the byte at which the register begins.
+        return
     elif format & format_vop3p:
         word = modifier_set_opsel(word, modifier_opsel(word) | (1 << k))
         word = modifier_set_opsel_hi(word, modifier_opsel_hi(word) | (1 << k))
