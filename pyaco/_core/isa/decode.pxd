@@ -14,6 +14,9 @@ Order of the sources:
 - MIMG: resource, sampler (none), data (none), then the address registers. EXP: four values.
 - VOPD: src0, src1 (none) of the first half, then of the second; the destinations are those of the halves.
 
+A 16-bit operand in the high half of its register has bit 1 of its address set, and its bit of the ``opsel`` modifier; both
+say the same. In VOP3P the opsel modifiers choose halves for the two lanes of packed operations and addresses stay whole.
+
 ``immediate``: SOPK and SOPP simm16 (zero-extended), memory offsets in bytes (sign-extended to 32 bits), DS offset0 in bits
 0-15 and offset1 in bits 16-23.
 """

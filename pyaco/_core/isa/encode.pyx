@@ -214,6 +214,9 @@ cdef inline uint32_t smem_constant(Writer *w, uint16_t address) noexcept nogil:
 cdef inline uint32_t short_vgpr_code(Writer *w, uint16_t address, uint8_t register_class, uint32_t slot) noexcept nogil:
     """An 8-bit VGPR field of a short encoding; 16-bit operands of GFX11+ keep the half in bit 7."""
     cdef uint32_t code = vgpr_code(w, address)
+    if address & 3 and w.d.format & format_sdwa == 0 and (register_class != 0x62 or w.level < gfx11 or address & 1):
+        # parts of registers need SDWA, VOP3 or the halves of GFX11
+        fail(w, encode_bad_operand)
     if register_class != 0x62:
         return code
     if w.level < gfx11:
@@ -301,6 +304,20 @@ cdef uint32_t dpp_word(Writer *w, bint short_form) noexcept nogil:
     return word
 
 
+# The one-dword encodings imply vcc for every lane mask.
+cdef void check_implied_masks(Writer *w, uint32_t format) noexcept nogil:
+    cdef const Decoded *d = w.d
+    if format == format_vopc:
+        if d.format & format_sdwa == 0 and d.destination_count and d.destination[0] != register_vcc \
+                and not (is_cmpx(d.opcode) and w.level >= gfx10 and d.destination[0] == register_exec):
+            fail(w, encode_bad_operand)
+    elif format == format_vop2:
+        if opcode_definition_count[d.opcode] > 1 and destination(w, 1) != register_vcc:
+            fail(w, encode_bad_operand)
+        if opcode_operand_count[d.opcode] > 2 and operand_class(d.opcode, 2) == 0xff and source(w, 2) != register_vcc:
+            fail(w, encode_bad_operand)
+
+
 # The src0 code that announces the extra dword, or the source itself.
 cdef uint32_t first_source_code(Writer *w, bint short_form) noexcept nogil:
     cdef const Decoded *d = w.d
@@ -328,6 +345,7 @@ cdef void encode_vop_short(Writer *w, uint32_t number) noexcept nogil:
     cdef uint8_t first_class = definition_class(d.opcode, 0)
     cdef uint64_t m = d.modifiers
     fields = 0
+    check_implied_masks(w, format)
     if d.format & (format_sdwa | format_dpp16) == 0 and (modifier_neg(m) | modifier_abs(m)) != 0:
         fail(w, encode_bad_modifier)
     if d.format & format_sdwa == 0 and modifier_clamp(m) | modifier_omod(m):
@@ -382,6 +400,8 @@ cdef void encode_vop3(Writer *w, uint32_t number) noexcept nogil:
     for i in range(count):
         if operand_class(d.opcode, i) == 0x62 and source(w, i) & 2:
             opsel |= 1U << i
+        elif source(w, i) & 3:
+            fail(w, encode_bad_operand)
         high |= (first_source_code(w, False) if i == 0 else code_of(w, source(w, i), 9)) << (9 * i)
     if compare:
         word |= sgpr_code(w, <uint16_t>register_exec if is_cmpx(d.opcode) and w.level >= gfx10 else destination(w, 0))
@@ -518,7 +538,8 @@ cdef void encode_buffer(Writer *w, bint typed, uint32_t number) noexcept nogil:
         fail(w, encode_bad_operand)
     if w.level >= gfx12:
         resource = sgpr_code(w, source(w, 0))
-        soffset = sgpr_code(w, source(w, 2))
+        # this generation has no constants here; zero is the null register
+        soffset = sgpr_code(w, source(w, 2) if source(w, 2) != 128 * 4 else <uint16_t>register_null)
         put(w, 0xc4000000U | number << 14 | soffset | modifier_tfe(m) << 22 | (1U if typed else 0U) << 21)
         high = vdata | resource << 9 | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20
         high |= (modifier_format(m) if typed else 1) << 23 | modifier_offen(m) << 30 | modifier_idxen(m) << 31
