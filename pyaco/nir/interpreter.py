@@ -34,6 +34,7 @@ ALU_NAMES = {number: name for name, number in build.ALU.items()}
 INTRINSIC_NAMES = {number: name for name, number in build.INTRINSICS.items()}
 ALU, DEREF, LOAD_CONST, UNDEF, PHI, INTRINSIC, JUMP = range(1, 8)
 BLOCK, IF, LOOP = 2, 3, 4
+DIVERGENT = 2
 STRUCT, ARRAY, POINTER, MATRIX = 5, 6, 7, 8
 FUNCTION_TEMP, SHADER_TEMP, SHARED, UBO, SSBO, PUSH, GLOBAL, SYSTEM, CONSTANT = (1 << i for i in range(9))
 LOCAL = FUNCTION_TEMP | SHADER_TEMP
@@ -86,11 +87,14 @@ class Interpreter:
         Push constants.
     wave : int, optional
         Lanes of a subgroup; the shader's own wave size by default.
+    check_divergence : bool
+        Raise when a value that divergence analysis calls uniform differs between active lanes of a wave.
     """
 
     def __init__(self, shader: Shader, groups: Sequence[int], buffers: Buffers, push: bytes = b"",
-                 wave: int | None = None) -> None:
+                 wave: int | None = None, check_divergence: bool = False) -> None:
         self.shader = shader
+        self.check_divergence = check_divergence
         self.groups = [*groups, 1, 1, 1][:3]
         self.wave = wave or shader.info["wave_size"] or 64
         self.size = [max(1, int(n)) for n in shader.info["workgroup_size"]]
@@ -108,7 +112,7 @@ class Interpreter:
     def _read_tables(self) -> None:
         s = self.shader
         for column in ("kind", "components", "bit_size", "opcode", "data", "type", "mode", "source_first",
-                       "source_count"):
+                       "source_count", "flags"):
             setattr(self, column, getattr(s.instructions, column).tolist())
         self.source_value = s.sources.value.tolist()
         self.source_swizzle = s.sources.swizzle.tolist()
@@ -289,6 +293,9 @@ class Interpreter:
 
     def _set(self, instruction: int, value: Array, mask: Array) -> None:
         old = self.values.get(instruction)
+        if self.check_divergence and not self.flags[instruction] & DIVERGENT and self.kind[instruction] not in (
+                UNDEF, DEREF):
+            self._require_uniform(instruction, mask, value)
         if value.shape != (self.components[instruction], self.padded):
             raise InputError(f"%{instruction}: a value of shape {value.shape}")
         self.values[instruction] = value if old is None else np.where(mask, value, old)
@@ -790,7 +797,7 @@ class Interpreter:
         for row in value.reshape(len(value), -1, self.wave):
             for lanes, active in zip(row, mask.reshape(-1, self.wave), strict=True):
                 if active.any() and (lanes[active] != lanes[active][0]).any():
-                    raise InputError(f"%{i} wants a uniform operand and it differs between lanes")
+                    raise InputError(f"%{i}: a value that must be uniform differs between lanes")
 
     # ------------------------------------------------------------------------------------------ intrinsics: inputs
     def _do_load_scalar_arg_amd(self, i: int, mask: Array) -> Array:
