@@ -161,6 +161,7 @@ class Device:
                 scratch_offset=bool(abi["scratch_wave_offset"]) and level < 110,
                 mode=abi["float_mode"] & 0xFF | _DX10_CLAMP, lds_bytes=abi["lds_bytes"],
                 scratch_bytes=abi["scratch_bytes_per_lane"], budget=budget,
+                shared_vgpr=-(-abi["num_vgprs"] // 4) * 4 if abi.get("num_shared_vgprs") else 0,
             )  # fmt: skip
         finally:
             low.release()
@@ -181,6 +182,7 @@ class Device:
         float_mode: int = 0xC0,
         lds_bytes: int = 0,
         scratch_bytes_per_lane: int = 0,
+        shared_vgpr: int = 0,
         budget: int = DEFAULT_BUDGET,
     ) -> Report:
         """Run bare machine code, its registers given one by one.
@@ -201,6 +203,8 @@ class Device:
             VGPRs with local ids, where they are not packed.
         packed_ids : bool, optional
             v0 holds x | y << 10 | z << 20; by default from GFX11 on.
+        shared_vgpr : int
+            The first VGPR that both halves of a wave64 share (GFX10), 0 where there is none.
         float_mode : int
             The low byte of MODE; by default single denormals are flushed, half and double ones kept.
 
@@ -220,7 +224,7 @@ class Device:
                 packed_ids=self.gfx_level >= 110 if packed_ids is None else packed_ids,
                 local_id_components=local_id_components, workgroup_info=workgroup_info, scratch_offset=scratch_offset,
                 mode=float_mode & 0xFF | _DX10_CLAMP, lds_bytes=lds_bytes, scratch_bytes=scratch_bytes_per_lane,
-                budget=budget,
+                budget=budget, shared_vgpr=shared_vgpr,
             )  # fmt: skip
         finally:
             low.release()

@@ -85,6 +85,7 @@ def registers(nir: str, ir: str, gfx_level: int, sets: tuple[int, ...]) -> Regis
 def run(
     device: Device, code: bytes, layout: Registers, groups: tuple[int, int, int], size: tuple[int, int, int], wave: int,
     buffers: Mapping[tuple[int, ...], Buffer], bindings: Mapping[int, Mapping[int, int]], push: bytes, lds_bytes: int,
+    shared_vgpr: int = 0,
 ) -> None:  # fmt: skip
     """Run RADV's machine code; `bindings` says how many elements each binding of each set has."""
     low = []
@@ -119,7 +120,7 @@ def run(
         device.run(
             code, groups, size, user_sgprs=user, wave_size=wave, workgroup_ids=layout.axes,
             workgroup_info=layout.workgroup_info, scratch_offset=device.gfx_level < 110, lds_bytes=lds_bytes,
-            float_mode=0xC0, budget=20_000_000,
+            float_mode=0xC0, budget=20_000_000, shared_vgpr=shared_vgpr,
         )  # fmt: skip
     finally:
         for address in low:

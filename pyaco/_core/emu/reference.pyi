@@ -12,6 +12,7 @@ class Engine:
         workgroup_id_mask: int = 0, ids_in_ttmp: bool = False, packed_ids: bool = False, local_id_components: int = 1,
         workgroup_info: bool = False, scratch_offset: bool = False, mode: int = 0x1C0, lds_bytes: int = 0,
         scratch_bytes: int = 0, budget: int = ..., fill: int = 0xDEADBEEF, code_bytes: int = 0,
+        shared_vgpr: int = 0,
     ) -> dict[str, Any]: ...
 
 def supported_opcodes() -> list[int]: ...

@@ -301,10 +301,27 @@ cdef void forget(Code *code) noexcept nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------------ waves
+cdef void share_halves(const Machine *machine, Wave *wave, const Instruction *instruction, uint64_t active) noexcept nogil:
+    """What was written to a shared VGPR is seen by both halves of the wave; the high half executes last."""
+    cdef uint32_t i, lane, row
+    cdef uint32_t *values
+    for i in range(instruction.decoded.destination_count):
+        row = instruction.decoded.destination[i] >> 2
+        if row < 256 + machine.shared_vgpr or instruction.decoded.destination[i] == register_none:
+            continue
+        values = wave_vgpr(wave, row - 256)
+        for lane in range(32):
+            if (active >> (lane + 32)) & 1:
+                values[lane] = values[lane + 32]
+            elif (active >> lane) & 1:
+                values[lane + 32] = values[lane]
+
+
 cdef int run_wave(Code *code, Machine *machine, Wave *wave) noexcept nogil:
     """Run a wave until it stops or its slice is over; returns why (stop_running: the slice)."""
     cdef uint32_t turn
     cdef Instruction *instruction
+    cdef uint64_t active
     cdef int stop
     for turn in range(slice_instructions):
         instruction = fetch(code, machine, wave.pc)
@@ -321,9 +338,12 @@ cdef int run_wave(Code *code, Machine *machine, Wave *wave) noexcept nogil:
         machine.executed += 1
         machine.counter[instruction.unit] += 1
         machine.opcode_counter[instruction.decoded.opcode] += 1
-        machine.lane_counter[instruction.unit] += popcount64(wave_exec(wave))
+        active = wave_exec(wave)
+        machine.lane_counter[instruction.unit] += popcount64(active)
         wave.pc += 4 * <uint64_t>instruction.decoded.dwords
         stop = instruction.handler(machine, wave, instruction)
+        if machine.shared_vgpr:
+            share_halves(machine, wave, instruction, active)
         if stop != stop_running:
             return stop
     return stop_running
@@ -470,7 +490,8 @@ cdef class Engine:
     def run(self, uint64_t entry, groups, size, *, uint32_t wave_size, user_sgprs, uint32_t workgroup_id_mask=0,
             bint ids_in_ttmp=False, bint packed_ids=False, uint32_t local_id_components=1, bint workgroup_info=False,
             bint scratch_offset=False, uint32_t mode=0x1c0, uint32_t lds_bytes=0, uint32_t scratch_bytes=0,
-            uint64_t budget=1ULL << 36, uint32_t fill=0xdeadbeefU, uint64_t code_bytes=0):
+            uint64_t budget=1ULL << 36, uint32_t fill=0xdeadbeefU, uint64_t code_bytes=0,
+            uint32_t shared_vgpr=0):
         """Run every workgroup of a dispatch.
 
         Returns
@@ -524,6 +545,7 @@ cdef class Engine:
                 waves[i].vgpr = registers + <uint64_t>i * vgpr_rows * max_lanes
                 waves[i].scratch = scratch + <uint64_t>i * wave_size * scratch_bytes
             self.machine.touched_vgprs = 0
+            self.machine.shared_vgpr = shared_vgpr
             for i in range(count * vgpr_rows * max_lanes):
                 registers[i] = fill
             with nogil:

@@ -133,6 +133,7 @@ cdef struct Machine:
     uint32_t wave_count               # of the workgroup
     uint64_t executed                 # wave instructions of the dispatch
     uint64_t budget
+    uint32_t shared_vgpr              # first VGPR that both halves of a wave64 share (GFX10), 0 none
     uint32_t touched_vgprs            # rows that a decoded instruction may write; those above still hold their fill
     # what went wrong
     uint32_t fault_lane
