@@ -211,10 +211,9 @@ cdef int _extract(Lowering *c, uint32_t i) except -1 nogil:
         return _permuted_extract(c, d, o, offset, bits, signed)
     j = emit_1(&c.out, op_v_mov_b32, d, o)
     p.instructions.format[j] |= format_sdwa
-    # Selections count from the byte at which the operand's register begins.
     p.instructions.modifiers[j] = modifier_set_sdwa_sel0(modifier_set_sdwa_sel1(0, 2), _selection(bits // 8, offset // 8, signed))
     p.instructions.modifiers[j] = modifier_set_sdwa_dst_sel(p.instructions.modifiers[j],
-                                                            _destination(class_bytes(d.register_class), 0))
+                                                            _destination(class_bytes(d.register_class)))
     return 0
 
 
@@ -222,9 +221,9 @@ cdef inline uint32_t _selection(uint32_t bytes, uint32_t offset, bint signed) no
     return (0 if bytes == 1 else 1 if bytes == 2 else 2) | offset << 2 | (0x10 if signed else 0)
 
 
-cdef inline uint32_t _destination(uint32_t bytes, uint32_t offset) noexcept nogil:
-    """SDWA destination that keeps the rest of the register."""
-    return (0 if bytes == 1 else 1 if bytes == 2 else 2) | offset << 2 | (0x10 if bytes < 4 else 0)
+cdef inline uint32_t _destination(uint32_t bytes) noexcept nogil:
+    """SDWA destination that keeps the rest of the register; selections count from the register's own byte address."""
+    return (0 if bytes == 1 else 1 if bytes == 2 else 2) | (0x10 if bytes < 4 else 0)
 
 
 cdef int _insert(Lowering *c, uint32_t i) except -1 nogil:
@@ -284,7 +283,7 @@ cdef int _insert(Lowering *c, uint32_t i) except -1 nogil:
     p.instructions.format[j] |= format_sdwa
     p.instructions.modifiers[j] = modifier_set_sdwa_dst_sel(
         modifier_set_sdwa_sel1(modifier_set_sdwa_sel0(0, 2), _selection(bits // 8, 0, False)),
-        _destination(class_bytes(d.register_class), 0))
+        _destination(class_bytes(d.register_class)))
     return 0
 
 

@@ -472,6 +472,7 @@ cdef int _move_piece(CopySolver *s, const Target *t, uint32_t b, uint32_t size) 
                operand_register(t.source[b], class_v2b if size == 2 else class_v1b) if _is_vgpr(source)
                else _dword_operand(source))
     s.p.instructions.format[i] |= format_sdwa
+    # selections count from the byte address of the operand; SGPRs are named whole
     s.p.instructions.modifiers[i] = modifier_set_sdwa_dst_sel(
         modifier_set_sdwa_sel0(modifier_set_sdwa_sel1(0, 2), (size - 1) | (0 if _is_vgpr(source) else offset << 2)),
         (size - 1) | 0x10)
@@ -651,7 +652,8 @@ cdef int _sdwa_xor(CopySolver *s, uint32_t to, uint32_t other, uint32_t size) ex
     cdef uint8_t register_class = class_v2b if size == 2 else class_v1b
     cdef uint32_t i = emit_2(s.out, op_v_xor_b32, definition_register(<uint16_t>to, register_class),
                              operand_register(<uint16_t>to, register_class), operand_register(<uint16_t>other, register_class))
-    cdef uint64_t word = modifier_set_sdwa_sel1(modifier_set_sdwa_sel0(0, size - 1), size - 1)
+    cdef uint64_t word = modifier_set_sdwa_sel0(0, size - 1)
+    word = modifier_set_sdwa_sel1(word, size - 1)
     word = modifier_set_sdwa_dst_sel(word, (size - 1) | 0x10)
     s.p.instructions.format[i] |= format_sdwa
     s.p.instructions.modifiers[i] = word

@@ -438,10 +438,10 @@ cdef void select_subdword_definition(ProgramData *p, uint32_t i, uint32_t k, uin
     if offset == 0 and _keeps_high_half(p, i):
         return
     if can_use_sdwa(p, i):
+        # selections count from the register's own byte address, so only the rest of the register must be kept
         _convert_to_sdwa(p, i)
         word = p.instructions.modifiers[i]
-        p.instructions.modifiers[i] = modifier_set_sdwa_dst_sel(
-            word, (modifier_sdwa_dst_sel(word) & 0x13) | 0x10)
+        p.instructions.modifiers[i] = modifier_set_sdwa_dst_sel(word, modifier_sdwa_dst_sel(word) | 0x10)
     elif offset and opcode == op_v_fma_mixlo_f16:
         p.instructions.opcode[i] = op_v_fma_mixhi_f16
     elif offset:
@@ -465,9 +465,8 @@ cdef void select_subdword_operand(ProgramData *p, uint32_t i, uint32_t k, uint32
         return
     if can_use_sdwa(p, i):
         _convert_to_sdwa(p, i)
-        # The selection counts from the byte at which the register begins.
         return
-    elif format & format_vop3p:
+    if format & format_vop3p:
         word = modifier_set_opsel(word, modifier_opsel(word) | (1 << k))
         word = modifier_set_opsel_hi(word, modifier_opsel_hi(word) | (1 << k))
     else:
