@@ -747,6 +747,16 @@ cdef int _value_on_linear_path(Isel *c, PendingPhi *phi, uint32_t last, Operand 
 
 
 # ------------------------------------------------------------------------------------------------------------- beginning
+cdef uint32_t _argument_in(Isel *c, uint32_t row) noexcept nogil:
+    """The temp of an earlier argument in the same register: on GFX12 two workgroup ids share one."""
+    cdef uint32_t other
+    for other in range(row):
+        if (c.s.arguments.first[other] == c.s.arguments.first[row] and c.s.arguments.count[other] == c.s.arguments.count[row]
+                and c.s.arguments.is_vgpr[other] == c.s.arguments.is_vgpr[row]):
+            return c.argument_temp[other]
+    return 0
+
+
 cdef int _start(Isel *c) except -1 nogil:
     """p_startpgm defines the arguments in their registers. SGPR tuples at places that no tuple may have come in pieces."""
     cdef vector[Definition] definitions
@@ -765,7 +775,10 @@ cdef int _start(Isel *c) except -1 nogil:
     for row in range(c.s.arguments.table.count):
         count = c.s.arguments.count[row]
         alignment = 1 if count == 1 else (2 if count == 2 else 4)
-        if c.s.arguments.is_vgpr[row]:
+        temp = _argument_in(c, row)
+        if temp:
+            pass
+        elif c.s.arguments.is_vgpr[row]:
             temp = new_temp(c, vgpr_class(4 * count))
             definitions.push_back(definition_of_fixed(c.p, temp, <uint16_t>(register_vgpr0 + 4 * c.s.arguments.first[row])))
         elif c.s.arguments.first[row] % alignment == 0:

@@ -24,6 +24,7 @@ from pyaco._core.ir.program cimport (
     operand_undefined, register_scc, scope_device, semantic_atomicrmw, semantic_can_reorder, semantic_private, semantic_volatile,
     storage_buffer, storage_none, storage_scratch, storage_shared,
 )
+from pyaco._core.ir.program cimport operand_register, register_null
 from pyaco._core.ir.shader cimport (
     access_can_reorder, access_coherent, access_non_readable, access_non_temporal, access_non_uniform, access_non_writeable,
     access_volatile, constant_bits, intrinsic_has_index, intrinsic_index, source_value, value_is_constant,
@@ -195,7 +196,7 @@ cdef uint32_t _vector_operands(Isel *c, Access *a, Operand *o) except 0 nogil:
     if a.way == by_buffer:
         o[0] = T(c, a.resource)
         o[1] = operand_undefined(class_v1)
-        o[2] = K(0)
+        o[2] = operand_register(register_null, class_s1) if c.gfx >= gfx12 else K(0)
         if a.offset:
             if is_vgpr(c, a.offset):
                 o[1] = T(c, a.offset)

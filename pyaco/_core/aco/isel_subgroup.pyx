@@ -91,7 +91,7 @@ cdef uint32_t _permute(Isel *c, uint32_t temp, uint32_t index) except 0 nogil:
     low_half = emit2(c, op_v_cmp_ge_u32, 0, K(31), T(c, index))
     not_high = emit1(c, op_s_not_b32, 0, T(c, part(c, low_half, 1, 4)))
     o[0] = operand_undefined(class_v1_linear)
-    o[3] = T(c, pair(c, 0, class_s2, T(c, part(c, low_half, 0, 4)), T(c, not_high)))
+    o[3] = _late(T(c, pair(c, 0, class_s2, T(c, part(c, low_half, 0, 4)), T(c, not_high))))
     o[1] = _late(T(c, emit2(c, op_v_lshlrev_b32, 0, K(2), T(c, index))))
     o[2] = _late(T(c, temp))
     d[1] = definition_of(c.p, new_temp(c, class_s2))
