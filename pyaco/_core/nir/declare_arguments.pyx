@@ -208,6 +208,8 @@ def run(Shader shader, options=None):
         if not uses.workgroup_id >> i & 1:
             continue
         if s.info.gfx_level >= gfx12:
+            if i == 2 and uses.workgroup_id & 2:
+                continue    # declared with y: one register holds both
             _declare(s, argument_workgroup_id, i, ttmp9 if i == 0 else ttmp7, 1, False)
         else:
             _declare(s, argument_workgroup_id, i, next_sgpr, 1, False)

@@ -116,6 +116,9 @@ cdef uint32_t _argument(const ShaderData *s, uint32_t kind, uint32_t detail) noe
     for row in range(s.arguments.table.count):
         if s.arguments.kind[row] == kind and (kind != argument_workgroup_id or s.arguments.detail[row] == detail):
             return row
+        # GFX12 packs y and z in one register, which is one argument.
+        if s.arguments.kind[row] == kind and s.info.gfx_level >= gfx12 and detail and s.arguments.detail[row]:
+            return row
     return 0xffffffffU
 
 
