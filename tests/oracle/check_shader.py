@@ -39,7 +39,7 @@ def judge(case: Case, target: str, wave: int, options: argparse.Namespace) -> li
     if options.engine == "nir":
         shader: Any = nir_after(case, target, wave, options.after)
         if options.show:
-            from pyaco.nir.print import print_shader
+            from pyaco.nir.text import print_shader
 
             print(print_shader(shader))
         return differences(inputs, wanted, run_nir(shader, case, inputs, wave), options.limit)
