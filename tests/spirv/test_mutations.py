@@ -46,7 +46,7 @@ def mutate(data: bytes, random_source: random.Random) -> bytes:
             words = words[:at]
         elif kind == 4:                        # another id of the module in the place of an operand
             if length > 1:
-                words[start + random_source.randrange(1, length)] = random_source.randrange(1, words[3] + 1)
+                words[min(len(words) - 1, start + random_source.randrange(1, length))] = random_source.randrange(1, words[3] + 1)
         elif kind == 5:                        # another opcode of the same length
             words[start] = words[start] & 0xFFFF0000 | random_source.randrange(0, 420)
         elif kind == 6:                        # an instruction twice, somewhere

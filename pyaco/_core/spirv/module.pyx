@@ -17,7 +17,7 @@ from pyaco.errors import InputError, UnsupportedError
 
 cdef int fail(Reader r, uint32_t word, const char *text, uint32_t value=0) except -1 nogil:
     with gil:
-        message = text.decode()
+        message = text.decode("utf-8", "replace")
         if "%u" in message:
             message = message.replace("%u", str(value))
         raise InputError(f"SPIR-V word {word}: {message}{_instruction_suffix(r, word)}")
@@ -25,7 +25,7 @@ cdef int fail(Reader r, uint32_t word, const char *text, uint32_t value=0) excep
 
 cdef int unsupported(Reader r, uint32_t word, const char *text, const char *detail="") except -1 nogil:
     with gil:
-        raise UnsupportedError(f"SPIR-V word {word}: {text.decode()}{detail.decode()}{_instruction_suffix(r, word)}")
+        raise UnsupportedError(f"SPIR-V word {word}: {text.decode("utf-8", "replace")}{detail.decode("utf-8", "replace")}{_instruction_suffix(r, word)}")
 
 
 cdef str _instruction_suffix(Reader r, uint32_t word):

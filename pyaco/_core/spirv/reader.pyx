@@ -109,7 +109,7 @@ cdef int _execution_modes(Reader r, uint32_t function) except -1:
             raise InputError(f"a workgroup size of {list(r.s.info.workgroup_size)}: LocalSize is missing or out of range")
         total *= r.s.info.workgroup_size[k]
     if total > 1024:
-        raise InputError(f"a workgroup of {list(r.s.info.workgroup_size)} = {total} invocations (at most 1024)")
+        raise UnsupportedError(f"a workgroup of {list(r.s.info.workgroup_size)} = {total} invocations (at most 1024)")
     return 0
 
 

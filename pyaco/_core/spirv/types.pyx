@@ -333,10 +333,13 @@ cdef bint same_shape(Reader r, uint32_t a, uint32_t b) noexcept nogil:
 cdef int check_value_type(Reader r, uint32_t type) except -1 nogil:
     if r.s.types.base[type] == type_void:
         fail(r, r.word, "a value of type void")
-    if r.s.types.base[type] == type_opaque:
-        _opaque_used(r, type)
+    cdef uint32_t inner = type
+    while r.s.types.base[inner] == type_array:
+        inner = r.s.types.element[inner]
+    if r.s.types.base[inner] == type_opaque:
+        _opaque_used(r, inner)
     if r.types[type].leaves > maximum_leaves:
-        unsupported(r, r.word, "a runtime array, an opaque type or more than 65536 elements as one value")
+        unsupported(r, r.word, "a runtime array, or more than 65536 elements, as one value")
     return 0
 
 

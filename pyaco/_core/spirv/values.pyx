@@ -655,6 +655,8 @@ cdef uint32_t pointer_of(Reader r, uint32_t id) except 0 nogil:
         return value_of(r, id)                 # raises
     value = value_of(r, id)
     mode = mode_of_class(r, r.types[pointer].storage_class, type)
+    if mode == mode_ubo and r.s.instructions.kind[value] == nir_deref and r.s.instructions.mode[value] == mode_ssbo:
+        mode = mode_ssbo                       # inside a BufferBlock, of storage class Uniform
     if r.s.instructions.kind[value] == nir_deref and r.s.instructions.mode[value] == mode and \
             (r.s.instructions.type[value] == type or _same_stored(r, r.s.instructions.type[value], type)):
         return value
