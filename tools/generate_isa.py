@@ -29,7 +29,7 @@ MASK_CLASS = 0xFF
 MAX_DEFINITIONS = 2
 MAX_OPERANDS = 6
 FLAGS = {"input_modifiers": 1, "output_modifiers": 2, "atomic": 4, "encode_only": 8, "tied": 0x10, "literal": 0x20,
-         "two_offsets": 0x40, "no_address": 0x80, "one_form": 0x100, "gfx906": 0x200}  # fmt: skip
+         "two_offsets": 0x40, "no_address": 0x80, "one_form": 0x100, "gfx906": 0x200, "opsel": 0x400}  # fmt: skip
 # Encodings the decoder looks numbers up in, and how many numbers their opcode fields can hold.
 ENCODINGS = {
     "sop1": 256, "sop2": 128, "sopk": 32, "sopp": 128, "sopc": 128, "smem": 256, "vop1": 256, "vop2": 64, "vopc": 256,

@@ -77,8 +77,9 @@ def disassemble_lines(code: bytes, target: str, *, wave_size: int | None = None)
     lines = []
     gfx906 = chip(target).target == "gfx906"
     for text, position, length in disassemble_words(words, level, default_wave_size(level, wave_size), gfx906):
-        if text is None:
-            text = ".long " + ", ".join(f"0x{word:08x}" for word in words[position : position + length])
+        if text is None or text.startswith(";"):
+            data = ".long " + ", ".join(f"0x{word:08x}" for word in words[position : position + length])
+            text = data if text is None else f"{data}  ; {text[1:]}"
         lines.append(Line(text, position * 4, length * 4))
     return lines
 
@@ -86,7 +87,8 @@ def disassemble_lines(code: bytes, target: str, *, wave_size: int | None = None)
 def disassemble(code: bytes, target: str, *, wave_size: int | None = None) -> str:
     """Disassemble `code` to text that LLVM's assembler and ``assemble`` turn into the same bytes.
 
-    Words that are no instruction of the target become ``.long``. Parameters and errors as for ``disassemble_lines``.
+    Words that are no instruction of the target become ``.long``; so do instructions that LLVM's default syntax cannot say
+    (halves of registers on GFX12), with a comment. Parameters and errors as for ``disassemble_lines``.
     """
     lines = disassemble_lines(code, target, wave_size=wave_size)
     return "".join(f"{line.text}\n" if line.size == 0 else f"\t{line.text}\n" for line in lines)

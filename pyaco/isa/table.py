@@ -47,7 +47,7 @@ class Row:
         number and is the one decoded; ``tied``: the last operand is the destination; ``literal``: the last operand
         is a literal; ``two_offsets``: two 8-bit LDS offsets; ``no_address``: memory access without an address register;
         ``one_form``: a vector opcode that assemblers write without the suffix of its encoding; ``gfx906``:
-        GFX9 has it from that chip on.
+        GFX9 has it from that chip on; ``opsel``: before GFX11, op_sel chooses halves of its registers (later all can).
     spellings
         LLVM's name from a generation on, where it differs from `name`.
     second

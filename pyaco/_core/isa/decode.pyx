@@ -326,7 +326,8 @@ cdef int take_lane_control(Reader *r, uint32_t code, bint short_form, bint compa
             m = modifier_set_omod(m, bits(word, 14, 2))
             m = modifier_set_clamp(m, bits(word, 13, 1))
         m = modifier_set_sdwa_sel0(m, sdwa_select(bits(word, 16, 3)) | (bits(word, 19, 1) << 4))
-        m = modifier_set_sdwa_sel1(m, sdwa_select(bits(word, 24, 3)) | (bits(word, 27, 1) << 4))
+        if not r.out.format & format_vop1:
+            m = modifier_set_sdwa_sel1(m, sdwa_select(bits(word, 24, 3)) | (bits(word, 27, 1) << 4))
         second = 0 if r.out.format & format_vop1 else 1
         m = modifier_set_neg(m, bits(word, 20, 1) | (bits(word, 28, 1) & second) << 1)
         m = modifier_set_abs(m, bits(word, 21, 1) | (bits(word, 29, 1) & second) << 1)

@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from isa_tables cimport (can_use_input_modifiers, implicit_exec,
-                         opcode_definition_count, opcode_flag_literal, opcode_flag_gfx906, opcode_flag_no_address, opcode_flag_one_form,
+                         opcode_definition_count, opcode_flag_literal, opcode_flag_gfx906, opcode_flag_opsel, opcode_flag_no_address, opcode_flag_one_form,
                          opcode_flag_tied, opcode_flag_two_offsets, opcode_flags, opcode_format,
                          opcode_implicit_definitions, opcode_max_definitions, opcode_max_operands,
                          opcode_operand_classes, opcode_operand_count)
@@ -331,7 +331,7 @@ cdef class Printer:
             neg, magnitude = modifier_neg(m), modifier_abs(m)
         if (neg or magnitude) and not takes_sign(d.opcode):
             raise Unsayable()
-        if self.level >= gfx12 and modifier_opsel(m) and not format & format_vop3:
+        if self.level >= gfx12 and not self.true16 and modifier_opsel(m) and not format & format_vop3:
             # this generation's syntax has no names for halves of registers
             raise Unsayable()
         if d.opcode in INTERPOLATING or (d.opcode == op_v_readfirstlane_b32 and d.source[0] < register_vgpr0):
@@ -383,6 +383,9 @@ cdef class Printer:
             halves = halves or d.source_bytes[i] == 2
         if not halves and d.opcode not in OPSEL_LANES and d.opcode not in OPSEL_OTHER:
             raise Unsayable()
+        if not self.true16 and (not opcode_flags[d.opcode] & opcode_flag_opsel
+                                or (self.level >= gfx12 and d.opcode in WITHOUT_OPSEL_12)):
+            raise Unsayable()
         if self.true16 and d.opcode not in OPSEL_LANES:
             for i in range(count):
                 if opsel >> i & 1 and d.source_bytes[i] == 2 and d.source[i] >= register_vgpr0:
@@ -417,8 +420,6 @@ cdef class Printer:
                 text += "PRESERVE" if modifier_sdwa_dst_sel(m) & 0x10 else "PAD"
         text += f" src0_sel:{selection(modifier_sdwa_sel0(m))}"
         if opcode_format[d.opcode] & format_vop1:
-            if modifier_sdwa_sel1(m) != 2:
-                pass
             return text
         return text + f" src1_sel:{selection(modifier_sdwa_sel1(m))}"
 
@@ -653,6 +654,20 @@ cdef class Printer:
                     f"{'xyzw'[modifier_ldsdir_channel(m)]}")
         raise Unsayable()
 
+    cdef str comment(self, const Decoded *d, dict labels, uint32_t position):
+        """What an instruction means whose text assemblers do not take by default: halves of registers on GFX12."""
+        cdef str text
+        if self.level < gfx12 or self.true16:
+            return None
+        self.true16 = True
+        try:
+            text = self.instruction(d, labels, position)
+        except Unsayable:
+            return None
+        finally:
+            self.true16 = False
+        return ";" + text
+
     # -------------------------------------------------------------------------------------------------------- dispatch
     cdef str instruction(self, const Decoded *d, dict labels, uint32_t position):
         cdef uint32_t format = d.format
@@ -708,6 +723,10 @@ cdef frozenset SCALAR_HALF = frozenset(
 cdef frozenset OPSEL_OTHER = frozenset({
     op_v_cvt_pk_fp8_f32, op_v_cvt_pk_bf8_f32, op_v_cvt_sr_fp8_f32, op_v_cvt_sr_bf8_f32, op_v_cvt_f32_fp8, op_v_cvt_f32_bf8,
     op_v_cvt_pk_f32_fp8, op_v_cvt_pk_f32_bf8})
+# 16-bit integer operations that GFX12's default syntax gives no op_sel.
+cdef frozenset WITHOUT_OPSEL_12 = frozenset({
+    op_v_max_i16_e64, op_v_max_u16_e64, op_v_min_i16_e64, op_v_min_u16_e64, op_v_lshlrev_b16_e64, op_v_lshrrev_b16_e64,
+    op_v_ashrrev_i16_e64, op_v_mul_lo_u16_e64})
 cdef frozenset PLAIN_DOTS = frozenset({
     op_v_dot4_f32_fp8_bf8, op_v_dot4_f32_bf8_fp8, op_v_dot4_f32_fp8_fp8, op_v_dot4_f32_bf8_bf8})
 
@@ -860,7 +879,8 @@ def disassemble_words(const uint32_t[::1] words, uint32_t gfx_level, uint32_t wa
     Returns
     -------
     list of (str or None, int, int)
-        Text (None where the word is no instruction, and for labels "name:" with length 0), position and length in dwords.
+        Text (None where the words are no instruction, ";text" where they are one without text that assemblers take, and
+        for labels "name:" with length 0), position and length in dwords.
     """
     cdef Printer printer = Printer(gfx_level, wave_size, gfx906)
     cdef uint32_t count = <uint32_t>words.shape[0]
@@ -880,7 +900,7 @@ def disassemble_words(const uint32_t[::1] words, uint32_t gfx_level, uint32_t wa
             try:
                 text = printer.instruction(&d, labels, position)
             except Unsayable:
-                text = None
+                text = printer.comment(&d, labels, position)
         lines.append((text, position, d.dwords))
         position += d.dwords
     if count in labels:

@@ -269,8 +269,6 @@ cdef uint32_t sdwa_word(Writer *w) noexcept nogil:
         select = modifier_sdwa_sel1(m)
         word |= sdwa_code(select, second & 3) << 24 | (select >> 4) << 27
         word |= (modifier_neg(m) >> 1 & 1) << 28 | (modifier_abs(m) >> 1 & 1) << 29
-    elif modifier_sdwa_sel1(m):
-        word |= sdwa_code(modifier_sdwa_sel1(m), 0) << 24
     if d.format & format_vopc:
         if d.destination_count and d.destination[0] != (register_exec if is_cmpx(d.opcode) and w.level >= gfx10
                                                         else register_vcc):
@@ -1038,7 +1036,8 @@ def encode_fields(fields, uint32_t gfx_level):
     d.destination_count = len(fields["destinations"])
     for position, value in enumerate(fields["sources"]):
         d.source[position] = value
-        d.source_bytes[position] = 4 if position < 2 else 0
+        d.source_bytes[position] = 0 if d.opcode < op_count and position < opcode_operand_count[d.opcode] \
+            and operand_class(d.opcode, position) == 0xff else 4
     for position, value in enumerate(fields["destinations"]):
         d.destination[position] = value
     d.has_literal = fields["literal"] is not None
