@@ -11,8 +11,8 @@ from libc.string cimport memcpy
 
 from algebraic_tables cimport (
     condition_low_mask, condition_narrows, condition_none, condition_power_of_two, condition_reciprocal_is_exact,
-    condition_shifts_fit, condition_sum_is_32, pattern_bits, pattern_children, pattern_flags, pattern_kind,
-    pattern_opcode, pattern_value, rule_condition, rule_letters, rule_pattern, rule_replacement, rules_of,
+    condition_shifts_fit, condition_sum_is_32, condition_varies, pattern_bits, pattern_children, pattern_flags,
+    pattern_kind, pattern_opcode, pattern_value, rule_condition, rule_letters, rule_pattern, rule_replacement, rules_of,
 )
 from nir_opcodes cimport (
     alu_input_count, alu_input_types_flat, alu_max_inputs, alu_mov, alu_output_size, alu_output_type, alu_properties,
@@ -129,6 +129,8 @@ cdef bint _condition_holds(const ShaderData *s, const Match *m, int rule, uint32
         return True
     if condition == condition_narrows:
         return s.instructions.bit_size[m.value[letter]] > s.instructions.bit_size[root]
+    if condition == condition_varies:
+        return s.instructions.kind[m.value[letter]] != nir_load_const
     a = _bound_constant(s, m, rule, 0)
     if condition == condition_power_of_two:
         return a != 0 and a & (a - 1) == 0
