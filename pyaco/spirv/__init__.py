@@ -67,7 +67,7 @@ def reflect(
     dict
         ``entry``, ``stage``, ``workgroup_size``, ``push_constant_bytes``, ``spirv_version``, ``descriptor_sets``
         (set -> binding -> ``type`` "ssbo" or "ubo" and ``count``, 0 for a runtime array; only what the entry point
-        uses), ``spec_constants`` (SpecId -> ``name``, ``type``, ``value``).
+        uses), ``spec_constants`` (SpecId -> ``name``, ``type``, ``default``, ``value``).
     """
     return dict(read(words, entry, specialization, stage).metadata)
 

@@ -3,7 +3,7 @@
 ``read`` needs bytes; it guarantees a Shader that the NIR validator accepts, with derefs and variables still in it
 (``docs/architecture.md``).
 """
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from spirv_tables cimport *
@@ -113,13 +113,41 @@ cdef int _execution_modes(Reader r, uint32_t function) except -1:
     return 0
 
 
-cdef dict _spec_constants(Reader r):
-    """SpecId -> name, type and the value in use."""
+cdef object _number(Reader r, uint32_t type, uint64_t bits):
+    """Bits of a scalar type as a Python number."""
     import struct
+    cdef uint8_t base = r.s.types.base[type]
+    width = int(r.s.types.bit_size[type])
+    value = int(bits)
+    if base == type_bool:
+        return bool(value)
+    if base == type_float:
+        return struct.unpack({16: "<e", 32: "<f", 64: "<d"}[width], value.to_bytes(width // 8, "little"))[0]
+    if base == type_int and value >> (width - 1):
+        value -= int(1) << width
+    return value
+
+
+cdef uint64_t _default(Reader r, uint32_t id) noexcept:
+    """The value that a specialization constant has in the module."""
+    cdef uint32_t word = r.offset[id]
+    cdef uint64_t bits
+    if opcode_at(r, word) != OpSpecConstant:
+        return opcode_at(r, word) == OpSpecConstantTrue
+    bits = r.words[word + 3]
+    if length_at(r, word) > 4:
+        return bits | <uint64_t>r.words[word + 4] << 32
+    cdef uint32_t width = r.s.types.bit_size[r.constants[r.payload[id]].type]
+    return bits & ((<uint64_t>1 << width) - 1)
+
+
+cdef dict _spec_constants(Reader r):
+    """SpecId -> name, type, default and the value in use."""
     cdef size_t i
     cdef uint32_t word
     cdef uint32_t id
     cdef uint32_t row
+    kinds = {type_int: "int", type_uint: "uint", type_float: "float"}
     result = {}
     for i in range(r.spec_constants.size()):
         id = r.spec_constants[i]
@@ -127,19 +155,12 @@ cdef dict _spec_constants(Reader r):
         if word == 0 or r.kind[id] != kind_constant:
             continue
         row = r.payload[id]
-        base = r.s.types.base[r.constants[row].type]
-        bits = r.s.types.bit_size[r.constants[row].type]
-        value = r.constants[row].bits
-        if base == type_bool:
-            kind, value = "bool", bool(value)
-        elif base == type_float:
-            kind = f"float{bits}"
-            value = struct.unpack({16: "<e", 32: "<f", 64: "<d"}[bits], int(value).to_bytes(bits // 8, "little"))[0]
-        else:
-            kind = f"{'int' if base == type_int else 'uint'}{bits}"
-            if base == type_int and value >> (bits - 1):
-                value -= 1 << bits
-        result[r.words[word]] = {"name": string_at(r, r.name[id]) if r.name[id] else "", "type": kind, "value": value}
+        base = int(r.s.types.base[r.constants[row].type])
+        kind = "bool" if base == type_bool else f"{kinds[base]}{r.s.types.bit_size[r.constants[row].type]}"
+        result[r.words[word]] = {
+            "name": string_at(r, r.name[id]) if r.name[id] else "", "type": kind,
+            "default": _number(r, r.constants[row].type, _default(r, id)),
+            "value": _number(r, r.constants[row].type, r.constants[row].bits)}
     return result
 
 
