@@ -186,3 +186,58 @@ def write_blocks(Shader shader, lists):
         for instruction in instructions:
             shader_rewrite_emit(&rewrite, instruction)
     shader_rewrite_end(&rewrite)
+
+
+def raw(Shader shader, int kind, int opcode, int components, int bit_size, values=(), swizzles=(), uint32_t data=0,
+        uint32_t type=0, uint32_t mode=0, uint32_t flags=0, indices=None, constants=None):
+    """An instruction from its columns, unchecked: for the text reader, which names values before they exist.
+
+    `indices` are an intrinsic's indices in order, `constants` the bits of a load_const.
+    """
+    cdef uint32_t row = nir_instruction_new(&shader.data, kind, opcode, components, bit_size, <uint32_t>len(values))
+    cdef uint32_t first = shader.data.instructions.source_first[row]
+    cdef uint32_t place
+    for number, value in enumerate(values):
+        shader.data.sources.value[first + <uint32_t><int>number] = value
+    for number, swizzle in enumerate(swizzles):
+        shader.data.sources.swizzle[first + <uint32_t><int>number] = swizzle
+    if indices is not None:
+        place = table_append_many(&shader.data.indices.table, <uint32_t>len(indices))
+        for number, value in enumerate(indices):
+            shader.data.indices.value[place + <uint32_t><int>number] = value
+        data = place
+    if constants is not None:
+        place = table_append_many(&shader.data.constants.table, <uint32_t>len(constants))
+        for number, value in enumerate(constants):
+            shader.data.constants.value[place + <uint32_t><int>number] = value
+        data = place
+    shader.data.instructions.data[row] = data
+    shader.data.instructions.type[row] = type
+    shader.data.instructions.mode[row] = mode
+    shader.data.instructions.flags[row] = flags
+    return row
+
+
+def argument(Shader shader, uint32_t kind, uint32_t detail, uint32_t first, uint32_t count, bint is_vgpr):
+    """Declare an argument of the ABI."""
+    cdef uint32_t row = table_append(&shader.data.arguments.table)
+    shader.data.arguments.kind[row] = kind
+    shader.data.arguments.detail[row] = detail
+    shader.data.arguments.first[row] = first
+    shader.data.arguments.count[row] = count
+    shader.data.arguments.is_vgpr[row] = is_vgpr
+    return row
+
+
+def append_constant_data(Shader shader, bytes data):
+    """Append bytes to what load_constant reads."""
+    cdef uint32_t first = table_append_many(&shader.data.constant_data.table, <uint32_t>len(data))
+    for number, byte in enumerate(data):
+        shader.data.constant_data.byte[first + <uint32_t><int>number] = byte
+
+
+def set_member_access(Shader shader, uint32_t type, uint32_t member, uint32_t access):
+    """Set the access flags of a struct member."""
+    if type >= shader.data.types.table.count or member >= shader.data.types.member_count[type]:
+        raise ValueError("no such member")
+    shader.data.members.access[shader.data.types.member_first[type] + member] = access

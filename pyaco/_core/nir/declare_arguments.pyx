@@ -11,7 +11,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
-    index_base, index_desc_set, intrinsic_load_global_invocation_id, intrinsic_load_local_invocation_id,
+    index_binding, index_desc_set, index_desc_type, intrinsic_load_global_invocation_id, intrinsic_load_local_invocation_id,
     intrinsic_load_local_invocation_index, intrinsic_load_num_workgroups, intrinsic_load_push_constant,
     intrinsic_load_subgroup_id, intrinsic_load_workgroup_id, intrinsic_vulkan_resource_index,
 )
@@ -19,8 +19,9 @@ from pyaco._core.common.table cimport table_append
 from pyaco._core.ir.program cimport gfx10, gfx11, gfx12
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, argument_descriptor_set, argument_local_ids, argument_num_workgroups, argument_push_constants,
-    argument_scratch_address, argument_scratch_wave_offset, argument_workgroup_id, intrinsic_index, mode_push_constant,
-    mode_ssbo, mode_ubo, nir_alu, nir_intrinsic, source_swizzle, source_value, swizzle_component, type_array,
+    argument_scratch_address, argument_scratch_wave_offset, argument_workgroup_id, constant_bits, descriptor_ubo, intrinsic_index,
+    mode_push_constant, mode_ssbo, mode_ubo, nir_alu, nir_intrinsic, source_swizzle, source_value, swizzle_component, type_array,
+    value_is_constant,
 )
 from pyaco._core.nir.types cimport type_bytes
 from nir_opcodes cimport alu_input_sizes_flat, alu_max_inputs
@@ -119,7 +120,30 @@ cdef dict _reflected_bindings(Shader shader):
         known = bindings.get(s.variables.binding[variable])
         if known is None or (known[1] and known[1] < count):
             bindings[s.variables.binding[variable]] = (kind, count)
+    _note_resources(s, sets)
     return sets
+
+
+cdef int _note_resources(ShaderData *s, dict sets) except -1:
+    """Add the bindings that instructions name and nothing declares (NIR text has no reflection)."""
+    cdef uint32_t i, instruction, index, count
+    found = {}
+    for i in range(s.order.table.count):
+        instruction = s.order.instruction[i]
+        if s.instructions.kind[instruction] != nir_intrinsic or \
+                s.instructions.opcode[instruction] != intrinsic_vulkan_resource_index:
+            continue
+        index = source_value(s, instruction, 0)
+        # An array indexed at run time has no known end.
+        count = <uint32_t>constant_bits(s, index, 0) + 1 if value_is_constant(s, index) else 0
+        kind = "ubo" if intrinsic_index(s, instruction, index_desc_type) == descriptor_ubo else "ssbo"
+        place = (<uint32_t>intrinsic_index(s, instruction, index_desc_set),
+                 <uint32_t>intrinsic_index(s, instruction, index_binding))
+        known = found.get(place, (kind, count))[1]
+        found[place] = (kind, max(known, count) if known and count else 0)
+    for (number, binding), facts in found.items():
+        sets.setdefault(number, {}).setdefault(binding, facts)
+    return 0
 
 
 def descriptor_layout(bindings):

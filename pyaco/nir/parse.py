@@ -1,0 +1,553 @@
+"""Reader of NIR text: the form that ``pyaco.nir.text`` prints, which is Mesa's ``nir_print`` with additions.
+
+Values keep their ids where the text names them, so printing what was read gives the same text again. What the header
+does not say (wave size, gfx level) stays unset, for the compile driver to fill in.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyaco._core.ir.shader import Shader
+from pyaco._core.nir import build
+from pyaco.errors import InputError, UnsupportedError
+from pyaco.nir import text as form
+
+__all__ = ["parse_shader"]
+
+MODE_NUMBERS = {name: number for number, name in form.MODES.items()}
+MODE_NUMBERS |= {"push_constant": 0x20, "system_value": 0x80}
+ACCESS_NUMBERS = {name: 1 << bit for bit, name in enumerate(form.ACCESS)}
+SCALARS = {name: (base, bits) for (base, bits), (name, _) in form.SCALARS.items()}
+VECTORS = {name: (base, bits) for (base, bits), (_, name) in form.SCALARS.items()}
+SCOPES = {name: number for number, name in form.SCOPES.items()}
+INDEX_NAMES = {shown: name for name, shown in form.INDEX_NAMES.items()}
+JUMPS = {name: number for number, name in enumerate(form.JUMPS)}
+ARGUMENTS = {name: number for number, name in enumerate(form.ARGUMENTS)}
+LITERAL = r"(?:-?(?:0x[0-9a-f]+|\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf|nan)|true|false)"
+COMMENT = re.compile(rf"(%\d+(?:\.[a-pw-z]+)?) \({LITERAL}(?:, {LITERAL})*\)")
+INSTRUCTION = re.compile(r"(?:(?:con|div) )?\s*(?:(\d+)(?:x(\d+))?\s+(?:con |div )?\s*%(\d+) = )?\s*(.*)")
+MATRIX = re.compile(r"mat(\d+)x([a-z0-9]+?vec)(\d)(?:\(stride=(\d+)(, row_major)?\))?$")
+MATRIX_FLOAT = re.compile(r"mat(\d+)x(vec)(\d)(?:\(stride=(\d+)(, row_major)?\))?$")
+
+
+@dataclass
+class _Line:
+    """An instruction before it becomes columns."""
+
+    number: int
+    block: int
+    body: str
+    bits: int = 0
+    components: int = 0
+    flags: int = 0
+    id: int = 0
+
+
+@dataclass
+class _Frame:
+    """A list of nodes being read: the node it belongs to, and what stands last in it."""
+
+    node: int
+    which: int
+    last: int = 0
+    inner: list[int] = field(default_factory=list)
+
+
+class _Parser:
+    def __init__(self, source: str, name: str) -> None:
+        self.name = name
+        self.lines = source.splitlines()
+        self.at = 0
+        self.shader = Shader()
+        self.types: dict[str, int] = {}
+        self.structs: dict[str, int] = {}
+        self.members: dict[int, list[str]] = {}
+        self.variables: dict[str, int] = {}
+        self.instructions: list[_Line] = []
+        self.blocks: dict[int, int] = {}
+        self.block_order: list[int] = []
+        self.conditions: dict[int, int] = {}
+        self.frames: list[_Frame] = []
+        self.pointers: list[tuple[int, str, int]] = []
+
+    def fail(self, reason: str, line: int | None = None) -> InputError:
+        return InputError(f"{self.name}:{(self.at if line is None else line) + 1}: {reason}")
+
+    # ----------------------------------------------------------------------------------------------------------- types
+    def type(self, text: str) -> int:
+        """Row of a type by its text."""
+        text = text.strip()
+        if text not in self.types:
+            self.types[text] = self._type(text)
+        return self.types[text]
+
+    def _type(self, text: str) -> int:
+        if text in self.structs:
+            return self.structs[text]
+        if text == "void":
+            return 0
+        if text == "opaque":
+            return self._new_type(9)
+        if match := MATRIX_FLOAT.match(text) or MATRIX.match(text):
+            column = self.type(match[2] + match[3])
+            return self._new_type(8, element=column, length=int(match[1]), stride=int(match[4] or 0),
+                                  row_major=bool(match[5]))
+        if text.endswith("*"):
+            # Structs may point to structs that are declared later, or to themselves.
+            row = self._new_type(7, bit_size=64, components=1)
+            self.pointers.append((row, text[:-1], self.at))
+            return row
+        if match := re.match(r"(.*)\[(\d*)\](?:\(stride=(\d+)\))?$", text):
+            return self._new_type(6, element=self.type(match[1]), length=int(match[2] or 0), stride=int(match[3] or 0))
+        match = re.match(r"(\w+?)(?:\(stride=(\d+)\))?$", text)
+        if match is None:
+            raise self.fail(f"cannot read the type {text!r}")
+        stride = int(match[2] or 0)
+        if match[1] in SCALARS:
+            base, bits = SCALARS[match[1]]
+            return self._new_type(base, bit_size=bits, components=1, stride=stride)
+        if match[1][:-1] in VECTORS and match[1][-1].isdigit():
+            base, bits = VECTORS[match[1][:-1]]
+            return self._new_type(base, bit_size=bits, components=int(match[1][-1]), stride=stride)
+        vector = re.match(r"([a-z0-9]*vec)(\d+)$", match[1])
+        if vector and vector[1] in VECTORS:
+            base, bits = VECTORS[vector[1]]
+            return self._new_type(base, bit_size=bits, components=int(vector[2]), stride=stride)
+        raise self.fail(f"unknown type {text!r}")
+
+    def _new_type(self, base: int, **facts: Any) -> int:
+        return build.type_of(self.shader, base, **facts)
+
+    def access(self, text: str) -> int:
+        total = 0
+        for word in re.split(r"[| ]+", text.strip()):
+            if word != "none":
+                if word not in ACCESS_NUMBERS:
+                    raise self.fail(f"unknown access {word!r}")
+                total |= ACCESS_NUMBERS[word]
+        return total
+
+    # ---------------------------------------------------------------------------------------------------- declarations
+    def header(self) -> None:
+        """Lines before the first declaration."""
+        constant_data = b""
+        facts: dict[str, Any] = {}
+        metadata = self.shader.metadata
+        known = set(self.shader.info)
+        while self.at < len(self.lines) and not re.match(r"\s*(decl_|impl )", self.lines[self.at]):
+            key, _, value = self.lines[self.at].partition(":")
+            key, value = key.strip(), value.strip()
+            try:
+                if key == "shader":
+                    metadata["stage"] = value.removeprefix("MESA_SHADER_").lower()
+                elif key in ("entry", "source_sha1"):
+                    metadata[key] = value
+                elif key == "workgroup_size":
+                    facts[key] = [int(part) for part in value.split(",")]
+                    if len(facts[key]) != 3 or min(facts[key]) < 1:
+                        raise self.fail("workgroup_size takes three positive numbers")
+                elif key == "constant_data":
+                    constant_data += bytes.fromhex(value)
+                elif key in known:
+                    facts[key] = int(value)
+            except (ValueError, OverflowError) as error:
+                raise self.fail(f"cannot read {key}: {error}") from error
+            self.at += 1
+        metadata.setdefault("stage", "compute")
+        if metadata["stage"] not in ("compute", "kernel"):
+            raise UnsupportedError(f"shader stage {metadata['stage']!r} (only compute)")
+        self.shader.set_info(**facts)
+        metadata["workgroup_size"] = list(self.shader.info["workgroup_size"])
+        build.append_constant_data(self.shader, constant_data)
+
+    def declaration(self, line: str) -> None:
+        if match := re.match(r"decl_struct (\S+) \{(.*)\}$", line):
+            self.declare_struct(match[1], match[2])
+        elif match := re.match(r"decl_argument \d+ (\w+) (vgpr|sgpr) \(detail=(\d+), first=(\d+), count=(\d+)\)", line):
+            if match[1] not in ARGUMENTS:
+                raise self.fail(f"unknown argument {match[1]!r}")
+            build.argument(self.shader, ARGUMENTS[match[1]], int(match[3]), int(match[4]), int(match[5]),
+                           match[2] == "vgpr")
+        elif line.startswith("decl_var "):
+            self.declare_variable(line)
+        elif line.startswith("decl_function "):
+            self.shader.metadata.setdefault("entry", line.split()[1])
+        else:
+            raise self.fail(f"cannot read the declaration {line!r}")
+
+    def declare_struct(self, name: str, body: str) -> None:
+        members: list[tuple[int, int | None]] = []
+        names: list[str] = []
+        accesses = []
+        for part in filter(None, (piece.strip() for piece in body.split("; "))):
+            match = re.match(r"(.+?) ([\w@]+)(?: \(((?:offset|access)=[^()]*)\))?$", part)
+            if match is None:
+                raise self.fail(f"cannot read the member {part!r}")
+            facts = dict(pair.split("=", 1) for pair in match[3].split(", ")) if match[3] else {}
+            members.append((self.type(match[1]), int(facts["offset"]) if "offset" in facts else None))
+            names.append(match[2])
+            accesses.append(self.access(facts.get("access", "none")))
+        row = self._new_type(5, members=members)
+        for member, (shown, access) in enumerate(zip(names, accesses, strict=True)):
+            plain = shown.partition("@")[0]
+            if not re.fullmatch(r"field\d+", plain):
+                self.shader.member_names[row, member] = plain
+            if access:
+                build.set_member_access(self.shader, row, member, access)
+        self.structs[name] = row
+        self.members[row] = names
+        if hasattr(self.shader, "type_names") and name.partition("@")[0] != "struct":
+            self.shader.type_names[row] = name.partition("@")[0]
+
+    def declare_variable(self, line: str) -> None:
+        line, _, initial = line.partition(" = {")
+        match = re.match(r"decl_var (\w+) INTERP_MODE_NONE (.*?) ([\w@]+)(?: \(((?:\w+=\d+(?:, )?)+)\))?$", line.strip())
+        if match is None:
+            raise self.fail("cannot read the variable")
+        words = match[2].split(" ")
+        count = 0
+        while count < len(words) - 1 and (words[count] == "none" or words[count] in ACCESS_NUMBERS):
+            count += 1
+        type = self.type(" ".join(words[count:]))
+        values = None
+        if initial:
+            values = [int(value, 16) for value in initial.rstrip(" }").split(",")]
+        if match[1] not in MODE_NUMBERS:
+            raise self.fail(f"unknown variable mode {match[1]!r}")
+        row = build.variable(self.shader, MODE_NUMBERS[match[1]], type, values,
+                             access=self.access(" ".join(words[:count]) or "none"))
+        with self.shader.edit():
+            for pair in filter(None, (match[4] or "").split(", ")):
+                key, _, value = pair.partition("=")
+                getattr(self.shader.variables, key)[row] = int(value)
+        if shown := match[3].partition("@")[0]:
+            self.shader.variable_names[row] = shown
+        self.variables[match[3]] = row
+
+    # ---------------------------------------------------------------------------------------------------- control flow
+    def open_block(self, number: int) -> None:
+        frame = self.frames[-1]
+        if frame.last == 0:
+            column = self.shader.nodes.first1 if frame.which else self.shader.nodes.first0
+            node = int(column[frame.node])
+            del column
+        else:
+            node = build.node(self.shader, "block", frame.last)
+        if number in self.blocks:
+            raise self.fail(f"block b{number} stands twice")
+        frame.last = self.blocks[number] = node
+        self.block_order.append(node)
+
+    def open_node(self, kind: str, condition: int) -> None:
+        frame = self.frames[-1]
+        if frame.last == 0:
+            raise self.fail(f"{kind} before the first block of its list")
+        node = build.node(self.shader, kind, frame.last, condition)
+        frame.last = node
+        self.frames.append(_Frame(node, 0))
+
+    def close_list(self, begin_else: bool) -> None:
+        frame = self.frames.pop()
+        if frame.last == 0:
+            raise self.fail("a list without a block")
+        if begin_else:
+            self.frames.append(_Frame(frame.node, 1))
+
+    def statement(self, line: str) -> bool:
+        """Read a line of the function's body; True at its end."""
+        if match := re.match(r"block b(\d+):", line):
+            self.open_block(int(match[1]))
+        elif match := re.match(r"if %(\d+)(?: \([^()]*\))? \{$", line):
+            self.open_node("if", int(match[1]))
+            self.conditions[self.frames[-1].node] = self.at
+        elif line == "loop {":
+            self.open_node("loop", 0)
+        elif line == "} else {":
+            if len(self.frames) < 2:
+                raise self.fail("else without if")
+            self.close_list(True)
+        elif line == "}":
+            self.close_list(False)
+            return not self.frames
+        elif line.startswith("decl_var "):
+            self.declare_variable(line)
+        else:
+            self.instruction(line)
+        return False
+
+    def instruction(self, line: str) -> None:
+        match = INSTRUCTION.fullmatch(line)
+        if match is None or not match[4]:
+            raise self.fail(f"cannot read {line!r}")
+        if not self.frames or self.frames[-1].last == 0 or self.frames[-1].last not in self.blocks.values():
+            raise self.fail("an instruction outside a block")
+        entry = _Line(self.at, self.frames[-1].last, COMMENT.sub(r"\1", match[4]))
+        if match[3]:
+            entry.bits, entry.components, entry.id = int(match[1]), int(match[2] or 1), int(match[3])
+            if entry.id == 0 or entry.id > 4_000_000:
+                raise self.fail(f"%{entry.id} is no value")
+        entry.flags = 2 if line.startswith("div ") else 0
+        self.instructions.append(entry)
+
+    # ---------------------------------------------------------------------------------------------------- instructions
+    def place_instructions(self) -> None:
+        """Make the rows in order of their ids; those without a result fill gaps."""
+        by_id: dict[int, _Line] = {}
+        nameless = []
+        for entry in self.instructions:
+            if not entry.id:
+                nameless.append(entry)
+            elif entry.id in by_id:
+                raise self.fail(f"%{entry.id} is defined twice", entry.number)
+            else:
+                by_id[entry.id] = entry
+        self.defined = by_id
+        last = max(by_id, default=0)
+        rows: dict[int, list[int]] = {node: [] for node in self.block_order}
+        made: dict[int, int] = {}
+        waiting = iter(nameless)
+        for id in range(1, last + 1):
+            entry = by_id.get(id) or next(waiting, None)
+            if entry is None:
+                build.raw(self.shader, form.UNDEF, 0, 1, 32)
+            else:
+                made[entry.number] = self.make(entry)
+        for entry in waiting:
+            made[entry.number] = self.make(entry)
+        for entry in self.instructions:
+            rows[entry.block].append(made[entry.number])
+        build.write_blocks(self.shader, rows)
+
+    def value(self, text: str, entry: _Line) -> int:
+        match = re.fullmatch(r"%(\d+)", text.strip())
+        if match is None:
+            raise self.fail(f"cannot read the operand {text!r}", entry.number)
+        if int(match[1]) not in self.defined:
+            raise self.fail(f"%{match[1]} is never defined", entry.number)
+        return int(match[1])
+
+    def make(self, entry: _Line) -> int:
+        body = entry.body
+        word = body.split(" ", 1)[0]
+        if word == "phi":
+            return self.make_phi(entry)
+        if word == "load_const":
+            return self.make_constant(entry)
+        if word in ("undefined", "undef"):
+            return build.raw(self.shader, form.UNDEF, 0, entry.components, entry.bits, flags=entry.flags)
+        if word.startswith("deref_"):
+            return self.make_deref(entry)
+        if word.startswith("@"):
+            return self.make_intrinsic(entry)
+        if word in JUMPS and word == body:
+            return build.raw(self.shader, form.JUMP, JUMPS[word], 0, 0)
+        return self.make_alu(entry)
+
+    def make_phi(self, entry: _Line) -> int:
+        values, blocks = [], []
+        for part in filter(None, entry.body.removeprefix("phi").split(",")):
+            match = re.fullmatch(r"\s*b(\d+): (%\d+)", part)
+            if match is None or int(match[1]) not in self.blocks:
+                raise self.fail(f"cannot read the phi operand {part.strip()!r}", entry.number)
+            values.append(self.value(match[2], entry))
+            blocks.append(self.blocks[int(match[1])])
+        return build.raw(self.shader, form.PHI, 0, entry.components, entry.bits, values, blocks, flags=entry.flags)
+
+    def make_constant(self, entry: _Line) -> int:
+        match = re.fullmatch(r"load_const \((.*)\)", entry.body)
+        values = []
+        for part in match[1].split(",") if match else []:
+            text = part.split("=")[0].strip()
+            try:
+                values.append({"true": 1, "false": 0}.get(text, -1) if text in ("true", "false") else int(text, 16))
+            except ValueError as error:
+                raise self.fail(f"cannot read the constant {text!r}", entry.number) from error
+            if values[-1] >> entry.bits:
+                raise self.fail(f"{text} does not fit {entry.bits} bits", entry.number)
+        if len(values) != entry.components:
+            raise self.fail(f"{len(values)} constants for {entry.components} components", entry.number)
+        return build.raw(self.shader, form.LOAD_CONST, 0, entry.components, entry.bits, constants=values,
+                         flags=entry.flags)
+
+    def make_deref(self, entry: _Line) -> int:
+        match = re.match(r"deref_(\w+) (.*?) \((\w+) ([^()]*(?:\([^()]*\)[^()]*)*)\)(?: \(ptr_stride=(\d+).*\))?$", entry.body)
+        if match is None or match[3] not in MODE_NUMBERS:
+            raise self.fail(f"cannot read the deref {entry.body!r}", entry.number)
+        kind, what = match[1], match[2]
+        kinds = {"var": 0, "array": 1, "array_wildcard": 2, "ptr_as_array": 3, "struct": 4, "cast": 5}
+        if kind not in kinds:
+            raise self.fail(f"unknown deref {kind!r}", entry.number)
+        values: list[int] = []
+        data = 0
+        if kind == "var":
+            if what[1:] not in self.variables:
+                raise self.fail(f"unknown variable {what[1:]!r}", entry.number)
+            data = self.variables[what[1:]]
+        elif kind == "struct":
+            parts = re.fullmatch(r"&(?:\(\*)?(%\d+)\)?(?:->|\.)([\w@]+)", what)
+            if parts is None:
+                raise self.fail(f"cannot read the deref {entry.body!r}", entry.number)
+            values = [self.value(parts[1], entry)]
+            data = self.member_of(values[0], parts[2], entry)
+        elif kind == "cast":
+            parts = re.fullmatch(r"\(.*\*\)(%\d+)", what)
+            if parts is None:
+                raise self.fail(f"cannot read the deref {entry.body!r}", entry.number)
+            values, data = [self.value(parts[1], entry)], int(match[5] or 0)
+        else:
+            parts = re.fullmatch(r"&(?:\(\*)?(%\d+)\)?\[(%\d+|\*)\]", what)
+            if parts is None:
+                raise self.fail(f"cannot read the deref {entry.body!r}", entry.number)
+            values = [self.value(part, entry) for part in parts.groups() if part != "*"]
+        self.at = entry.number
+        return build.raw(self.shader, form.DEREF, kinds[kind], entry.components, entry.bits, values, data=data,
+                         type=self.type(match[4]), mode=MODE_NUMBERS[match[3]], flags=entry.flags)
+
+    def member_of(self, parent: int, name: str, entry: _Line) -> int:
+        """Number of a member; the parent's type is in its own line."""
+        match = re.search(r" \(\w+ ([^()]*(?:\([^()]*\)[^()]*)*)\)(?: \(ptr_stride=.*\))?$", self.defined[parent].body)
+        struct = self.structs.get(match[1].strip()) if match else None
+        if struct is None or name not in self.members[struct]:
+            raise self.fail(f"%{parent} has no member {name!r}", entry.number)
+        return self.members[struct].index(name)
+
+    def make_intrinsic(self, entry: _Line) -> int:
+        match = re.fullmatch(r"@(\w+)((?: \([^()]*\))*)", entry.body)
+        if match is None:
+            raise self.fail(f"cannot read the intrinsic {entry.body!r}", entry.number)
+        name = match[1]
+        if name not in build.INTRINSICS:
+            raise UnsupportedError(f"the NIR intrinsic {name}")
+        groups = re.findall(r"\(([^()]*)\)", match[2])
+        has_result, fixed, count = build.INTRINSIC_SHAPES[name]
+        sources = groups.pop(0).split(",") if count and groups else []
+        if len(sources) != count or has_result != bool(entry.id) or (fixed and entry.components != fixed):
+            raise self.fail(f"{name} takes {count} sources and gives {fixed if has_result else 0} components "
+                            "(0: any)", entry.number)
+        given: dict[str, str] = {}
+        for pair in filter(None, (piece.strip() for group in groups for piece in group.split(","))):
+            key, _, value = pair.partition("=")
+            given[INDEX_NAMES.get(key, key)] = value
+        names = build.INTRINSIC_INDICES[name]
+        indices = [self.index(key, given.pop(key, "0"), entry) for key in names]
+        return build.raw(self.shader, form.INTRINSIC, build.INTRINSICS[name], entry.components, entry.bits,
+                         [self.value(source, entry) for source in sources], indices=indices, flags=entry.flags)
+
+    def index(self, name: str, text: str, entry: _Line) -> int:
+        """Number of an index from its text."""
+        self.at = entry.number
+        try:
+            if name == "write_mask":
+                letters = form.LETTERS if set(text) <= set(form.LETTERS) else form.WIDE_LETTERS
+                return sum(1 << letters.index(letter) for letter in text) if not text.isdigit() else int(text)
+            if re.fullmatch(r"-?\d+", text):
+                return int(text)
+            if name in ("access", "dst_access", "src_access"):
+                return self.access(text)
+            if name == "desc_type":
+                return {"UBO": 6, "SSBO": 7}[text]
+            if name == "atomic_op":
+                return form.ATOMICS.index(text)
+            if name == "reduction_op":
+                return int(build.ALU[text])
+            if name in ("execution_scope", "memory_scope"):
+                return SCOPES[text]
+            if name == "memory_semantics":
+                return sum({"NONE": 0, "ACQ": 1, "REL": 2}[word] for word in text.split("|"))
+            if name == "memory_modes":
+                return sum(MODE_NUMBERS[word] for word in text.split("|") if word != "none")
+            return int(text, 0)
+        except (KeyError, ValueError) as error:
+            raise self.fail(f"cannot read {name}={text}", entry.number) from error
+
+    def make_alu(self, entry: _Line) -> int:
+        match = re.fullmatch(r"(\w+)(!?)((?:\.nsw|\.nuw)*) (.*)", entry.body)
+        if match is None:
+            raise self.fail(f"cannot read {entry.body!r}", entry.number)
+        name = match[1]
+        if name not in build.ALU:
+            raise UnsupportedError(f"the NIR opcode {name}")
+        operands = [operand.strip() for operand in match[4].split(",")]
+        sizes = build.ALU_INPUT_SIZES[name]
+        if len(operands) != len(sizes) or not entry.id:
+            raise self.fail(f"{name} takes {len(sizes)} operands and has a result", entry.number)
+        flags = entry.flags | (1 if match[2] else 0) | (4 if ".nsw" in match[3] else 0) | (8 if ".nuw" in match[3] else 0)
+        values, swizzles = [], []
+        for operand, size in zip(operands, sizes, strict=True):
+            value, _, letters = operand.partition(".")
+            values.append(self.value(value, entry))
+            swizzles.append(self.swizzle(values[-1], letters, size or entry.components, entry))
+        return build.raw(self.shader, form.ALU, build.ALU[name], entry.components, entry.bits, values, swizzles,
+                         flags=flags)
+
+    def swizzle(self, value: int, letters: str, wanted: int, entry: _Line) -> int:
+        available = self.defined[value].components
+        if not letters:
+            if wanted > available:
+                raise self.fail(f"%{value} has {available} components, not {wanted}", entry.number)
+            return int(form.IDENTITY)
+        names = form.LETTERS if available <= 4 else form.WIDE_LETTERS
+        picked = [names.find(letter) for letter in letters]
+        if len(picked) != wanted or min(picked) < 0 or max(picked) >= available:
+            raise self.fail(f"the swizzle .{letters} does not fit %{value}", entry.number)
+        return sum(number << 4 * place for place, number in enumerate(picked))
+
+    # -------------------------------------------------------------------------------------------------------------- all
+    def parse(self) -> Shader:
+        self.header()
+        finished = False
+        while self.at < len(self.lines) and not finished:
+            line = self.lines[self.at].split("//")[0].strip()
+            if not line:
+                pass
+            elif self.frames:
+                finished = self.statement(line)
+            elif line.startswith("impl "):
+                self.frames.append(_Frame(1, 0))
+            else:
+                self.declaration(line)
+            self.at += 1
+        if not finished:
+            raise self.fail("the function does not end" if self.frames else "there is no function")
+        self.place_instructions()
+        while self.pointers:
+            row, pointee, self.at = self.pointers.pop()
+            element = self.type(pointee)
+            with self.shader.edit():
+                self.shader.types.element[row] = element
+        for node, line in self.conditions.items():
+            condition = int(self.shader.nodes.condition[node])
+            entry = self.defined.get(condition)
+            if entry is None or entry.bits != 1 or entry.components != 1:
+                raise self.fail(f"%{condition} is no boolean", line)
+        return self.shader
+
+
+def parse_shader(text: str, name: str = "<nir>") -> Shader:
+    """Read a shader from NIR text.
+
+    Parameters
+    ----------
+    text : str
+        What ``pyaco.nir.text.print_shader`` prints.
+    name : str
+        Name of the file, for messages.
+
+    Raises
+    ------
+    InputError
+        The text is malformed; the message says the line and why.
+    UnsupportedError
+        An opcode or intrinsic that pyaco does not have.
+    """
+    from pyaco._core.nir import validate
+
+    shader = _Parser(text, name).parse()
+    try:
+        validate.run(shader)
+    except validate.ValidationError as error:
+        raise InputError(f"{name}: {error}") from error
+    return shader
