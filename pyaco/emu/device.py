@@ -198,7 +198,7 @@ class Device:
         workgroup_info : bool
             Then an SGPR with the number of waves in bits 0-5, this wave's index in bits 6-11, and bit 31 in the first.
         scratch_offset : bool
-            Then an SGPR with the wave's scratch offset (0: scratch is a region per lane here).
+            Then an SGPR with the wave's scratch offset: its index times its bytes of scratch.
         local_id_components : int
             VGPRs with local ids, where they are not packed.
         packed_ids : bool, optional

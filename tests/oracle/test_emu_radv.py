@@ -74,13 +74,12 @@ def run_case(case, target, radv, wave):
     return inputs, {key: buffer.numpy() for key, buffer in buffers.items()}
 
 
-@pytest.mark.parametrize("target", ["gfx1100", "gfx1030", "gfx900"])
+@pytest.mark.parametrize(("target", "wave"), [("gfx1100", 64), ("gfx1100", 32), ("gfx1030", 64), ("gfx1030", 32), ("gfx900", 64)])
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in sorted(CASES)]
 )
-def test_radv_code_runs(name, target, lavapipe, radv_any):
+def test_radv_code_runs(name, target, wave, lavapipe, radv_any):
     case = CASES[name]
-    wave = 64
     if name in LAVAPIPE_IS_WRONG and case.model is None:
         pytest.skip("lavapipe is wrong here")
     radv = radv_any(target)

@@ -392,7 +392,7 @@ cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, u
         wave.sgpr[next_sgpr] = waves | (index << 6) | ((<uint32_t>1 << 31) if index == 0 else 0)
         next_sgpr += 1
     if launch.scratch_offset:
-        wave.sgpr[next_sgpr] = 0
+        wave.sgpr[next_sgpr] = index * launch.wave_size * machine.scratch_bytes
     total = launch.size[0] * launch.size[1] * launch.size[2]
     wave.lanes = launch.wave_size
     wave.first_lane = index * launch.wave_size
