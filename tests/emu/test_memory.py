@@ -6,9 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
-from pyaco._core.emu.memory import AddressSpace
 
 from pyaco import emu
+from pyaco._core.emu.memory import AddressSpace
 from pyaco.descriptors.buffer import raw_buffer
 from pyaco.emu import Device
 from pyaco.errors import InputError, UnsupportedError

@@ -58,7 +58,8 @@ def expected(inputs, tmp_path_factory) -> np.ndarray:
     if CLANG is None or LINKER is None:
         pytest.skip("clang and lld are not installed")
     library = tmp_path_factory.mktemp("host") / "item.so"
-    subprocess.run([CLANG, "-shared", "-fPIC", "-O1", "-ffp-contract=off", "-w", str(SOURCE), "-lm", "-o", str(library)], check=True)
+    flags = ["-shared", "-fPIC", "-O1", "-ffp-contract=off", "-w"]
+    subprocess.run([CLANG, *flags, str(SOURCE), "-lm", "-o", str(library)], check=True)
     results = np.zeros((ITEMS, WORDS), np.uint32)
     ctypes.CDLL(str(library)).run(
         ITEMS, inputs.ctypes.data_as(ctypes.c_void_p), results.ctypes.data_as(ctypes.c_void_p)
