@@ -33,6 +33,7 @@ cdef struct Finding:
 
 cdef cppclass Context:
     ProgramData *p
+    bint branches                    # blocks with two successors end with a branch
     uint32_t block
     uint32_t instruction
     vector[Finding] findings
@@ -78,7 +79,8 @@ cdef int _check_block(Context *c) except -1 nogil:
                  p.blocks.linear_succ_count)
     _expect(c, b > 0 or p.blocks.linear_pred_count[0] == 0, b"the entry must not have predecessors")
     _expect(c, p.blocks.linear_succ_count[b] <= 2, b"a block has at most two linear successors")
-    if p.blocks.linear_succ_count[b] > 1:
+    # The lowering leaves branches out where falling through with no lanes is cheaper.
+    if p.blocks.linear_succ_count[b] > 1 and c.branches:
         _expect(c, count > 0, b"a block with several successors must end with a branch")
         if count:
             last = p.order.instruction[p.blocks.order_first[b] + count - 1]
@@ -366,7 +368,7 @@ cdef int _check_uses(Context *c, const vector[uint32_t] *home, const vector[uint
     return 0
 
 
-def check(Program program, bint ssa=False):
+def check(Program program, bint ssa=False, bint branches=True):
     """Return what is wrong as a list of (block, instruction or 0, message).
 
     With `ssa` also that every temp has one definition, which dominates its uses (needs ``dominance``).
@@ -378,6 +380,7 @@ def check(Program program, bint ssa=False):
     cdef vector[uint32_t] home
     cdef vector[uint32_t] place
     c.p = p
+    c.branches = branches
     with nogil:
         for b in range(p.blocks.table.count):
             c.block = b

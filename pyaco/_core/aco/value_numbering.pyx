@@ -1,0 +1,357 @@
+"""Value numbering: compute no value twice.
+
+Blocks are visited in order; every pure instruction is looked up by opcode, modifiers and (renamed) operands in a hash table. An equal
+instruction whose block dominates this one replaces it: over the logical CFG for what vector instructions compute, since every
+lane that runs here has run there, over the linear CFG for scalars. Results that depend on which lanes run together (compares,
+ballots, lane crossing) must also have the same execution mask. Copies and phis of one value are renamed away, except
+phis of VGPRs at loop exits, which keep LCSSA form.
+
+Needs: SSA, dominators; before the execution mask is made explicit. Source: dominator-based value numbering, Briggs, Cooper,
+Simpson, "Value Numbering" (1997); conditions on exec as in ACO (``aco_opt_value_numbering``).
+"""
+from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
+from libcpp.vector cimport vector
+
+from isa_opcodes cimport *
+from modifiers cimport modifier_semantics, modifier_storage
+from pyaco._core.aco.dominance cimport dominates_linear, dominates_logical
+from pyaco._core.aco.queries cimport opcode_is_phi
+from pyaco._core.ir.program cimport (
+    Program, ProgramData, Rewrite, block_loop_exit, block_loop_header, block_merge, block_top_level, block_uniform,
+    class_is_linear_vgpr, class_is_vgpr, definition_fixed, definition_no_cse, definition_nuw, definition_precise,
+    definition_temp, format_dpp16, format_dpp8, format_ds, format_exp, format_flat, format_global, format_is_flat_like,
+    format_is_salu, format_is_valu, format_is_vmem, format_ldsdir, format_pseudo, format_pseudo_barrier,
+    format_pseudo_branch, format_pseudo_reduction, format_smem, format_sopp, format_vopc, operand_24bit, operand_16bit,
+    operand_constant, operand_fixed, operand_kill, operand_late_kill, operand_temp, operand_undef, register_exec,
+    register_scc, rewrite_begin, rewrite_block, rewrite_emit, rewrite_end, semantic_can_reorder, semantic_volatile,
+)
+
+cdef struct Entry:
+    uint32_t instruction
+    uint32_t block
+    uint32_t next
+    uint64_t hash
+
+
+cdef cppclass Context:
+    ProgramData *p
+    uint32_t block
+    vector[uint32_t] rename          # by temp; itself if not renamed
+    vector[uint8_t] used             # temps that are read anywhere
+    vector[uint32_t] exec_id         # by block
+    vector[Entry] entries
+    vector[uint32_t] buckets
+
+
+cdef inline uint64_t _mix(uint64_t h, uint64_t value) noexcept nogil:
+    h ^= value
+    h *= 0x9e3779b97f4a7c15ULL
+    return h ^ h >> 29
+
+
+cdef void _exec_ids(Context *c) noexcept nogil:
+    """Blocks with one number run with the same lanes."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t b
+    cdef uint32_t before
+    for b in range(p.blocks.table.count):
+        c.exec_id[b] = b + 2
+        if p.blocks.kind[b] & block_top_level:
+            c.exec_id[b] = 1
+        elif p.blocks.linear_pred_count[b] == 1 and p.blocks.logical_pred_count[b] == 1 \
+                and not p.blocks.kind[b] & block_loop_header:
+            before = p.edge_lists.block[p.blocks.linear_pred_first[b]]
+            if p.blocks.kind[before] & block_uniform and before < b:
+                c.exec_id[b] = c.exec_id[before]
+
+
+cdef bint _depends_on_lanes(const ProgramData *p, uint32_t i) noexcept nogil:
+    """The result depends on the set of running lanes."""
+    cdef uint16_t format = p.instructions.format[i]
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef uint32_t row
+    if format & (format_vopc | format_dpp16 | format_dpp8) and format_is_valu(format):
+        return True
+    if format == format_pseudo_reduction or format == format_ds:
+        return True
+    if opcode in (op_v_readfirstlane_b32, op_p_as_uniform, op_p_elect, op_v_permlane16_b32, op_v_permlanex16_b32,
+                  op_v_permlane64_b32, op_p_bpermute_readlane, op_p_bpermute_shared_vgpr, op_p_bpermute_permlane):
+        return True
+    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        if p.operands.flags[row] & operand_fixed and not p.operands.flags[row] & operand_constant \
+                and p.operands.reg[row] == register_exec:
+            return True
+    for row in range(p.instructions.definition_first[i],
+                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        # Carries and other lane masks
+        if format_is_valu(format) and not class_is_vgpr(p.definitions.register_class[row]):
+            return True
+    return False
+
+
+cdef bint _memory_is_pure(const ProgramData *p, uint32_t i) noexcept nogil:
+    cdef uint64_t word = p.instructions.modifiers[i]
+    if p.instructions.definition_count[i] == 0 or p.instructions.operand_count[i] == 0:
+        return False
+    if modifier_semantics(word) & semantic_volatile:
+        return False
+    return modifier_storage(word) == 0 or (modifier_semantics(word) & semantic_can_reorder) != 0
+
+
+cdef bint _pseudo_is_pure(uint16_t opcode) noexcept nogil:
+    return opcode in (op_p_create_vector, op_p_extract_vector, op_p_split_vector, op_p_extract, op_p_insert, op_p_as_uniform,
+                      op_p_elect, op_p_constaddr, op_p_parallelcopy, op_p_bpermute_readlane, op_p_bpermute_shared_vgpr,
+                      op_p_bpermute_permlane)
+
+
+cdef bint _is_pure(const ProgramData *p, uint32_t i) noexcept nogil:
+    """The instruction does nothing but compute its definitions from its operands."""
+    cdef uint16_t format = p.instructions.format[i]
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    if p.instructions.definition_count[i] == 0:
+        return False
+    if format == format_smem or format_is_vmem(format):
+        return _memory_is_pure(p, i)
+    if format_is_flat_like(format):
+        return format == format_global and _memory_is_pure(p, i)
+    if format == format_ds:
+        return opcode in (op_ds_bpermute_b32, op_ds_permute_b32, op_ds_swizzle_b32)
+    if format in (format_sopp, format_exp, format_ldsdir, format_pseudo_branch, format_pseudo_barrier):
+        return False
+    if opcode in (op_s_getreg_b32, op_s_setreg_b32, op_s_setreg_imm32_b32, op_s_sendmsg_rtn_b32, op_s_sendmsg_rtn_b64,
+                  op_s_getpc_b64, op_s_setpc_b64, op_s_swappc_b64, op_s_barrier_signal, op_s_barrier_signal_isfirst):
+        return False
+    if format == format_pseudo:
+        return _pseudo_is_pure(opcode)
+    return format_is_valu(format) or format_is_salu(format) or format == format_pseudo_reduction
+
+
+cdef bint _definitions_allow(const Context *c, uint32_t i) noexcept nogil:
+    cdef const ProgramData *p = c.p
+    cdef uint32_t row
+    for row in range(p.instructions.definition_first[i],
+                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        if p.definitions.flags[row] & definition_no_cse or class_is_linear_vgpr(p.definitions.register_class[row]):
+            return False
+        if not p.definitions.flags[row] & definition_fixed:
+            continue
+        # A result in scc that somebody reads must stay close to its reader; other fixed registers too.
+        if p.definitions.reg[row] != register_scc or not p.definitions.flags[row] & definition_temp \
+                or c.used[p.definitions.temp[row]]:
+            return False
+    return True
+
+
+cdef uint64_t _hash(const ProgramData *p, uint32_t i) noexcept nogil:
+    cdef uint64_t h = _mix(p.instructions.opcode[i], p.instructions.format[i])
+    cdef uint32_t row
+    h = _mix(h, p.instructions.modifiers[i])
+    h = _mix(h, p.instructions.immediate[i])
+    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        h = _mix(h, p.operands.data[row] if p.operands.flags[row] & (operand_temp | operand_constant) else 0)
+    return h
+
+
+cdef bint _equal_operands(const ProgramData *p, uint32_t a, uint32_t b) noexcept nogil:
+    cdef uint32_t k
+    cdef uint32_t x
+    cdef uint32_t y
+    cdef uint16_t ignored = operand_kill | operand_16bit | operand_24bit | 0x20 | 0x200
+    for k in range(p.instructions.operand_count[a]):
+        x = p.instructions.operand_first[a] + k
+        y = p.instructions.operand_first[b] + k
+        if (p.operands.flags[x] & ~ignored) != (p.operands.flags[y] & ~ignored):
+            return False
+        if p.operands.register_class[x] != p.operands.register_class[y]:
+            return False
+        if p.operands.flags[x] & operand_undef:
+            continue
+        if p.operands.flags[x] & (operand_temp | operand_constant) and p.operands.data[x] != p.operands.data[y]:
+            return False
+        if p.operands.flags[x] & (operand_fixed | operand_constant) and p.operands.reg[x] != p.operands.reg[y]:
+            return False
+    return True
+
+
+cdef bint _equal(const ProgramData *p, uint32_t a, uint32_t b) noexcept nogil:
+    cdef uint32_t k
+    cdef uint32_t x
+    cdef uint32_t y
+    if p.instructions.opcode[a] != p.instructions.opcode[b] or p.instructions.format[a] != p.instructions.format[b]:
+        return False
+    if p.instructions.modifiers[a] != p.instructions.modifiers[b] or p.instructions.immediate[a] != p.instructions.immediate[b]:
+        return False
+    if p.instructions.operand_count[a] != p.instructions.operand_count[b]:
+        return False
+    if p.instructions.definition_count[a] != p.instructions.definition_count[b]:
+        return False
+    for k in range(p.instructions.definition_count[a]):
+        x = p.instructions.definition_first[a] + k
+        y = p.instructions.definition_first[b] + k
+        if p.definitions.register_class[x] != p.definitions.register_class[y] or p.definitions.reg[x] != p.definitions.reg[y]:
+            return False
+    return _equal_operands(p, a, b)
+
+
+cdef bint _may_replace(const Context *c, const Entry *e, uint32_t i) noexcept nogil:
+    cdef const ProgramData *p = c.p
+    cdef uint16_t format = p.instructions.format[i]
+    cdef bint scalar = format_is_salu(format) or format == format_smem
+    cdef uint32_t row
+    if format == format_pseudo:
+        scalar = True
+        for row in range(p.instructions.definition_first[i],
+                         p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+            if class_is_vgpr(p.definitions.register_class[row]):
+                scalar = False
+        if p.instructions.opcode[i] == op_p_as_uniform:
+            scalar = False
+    if scalar and not dominates_linear(p, e.block, c.block):
+        return False
+    if not scalar and not dominates_logical(p, e.block, c.block):
+        return False
+    if format_is_valu(format) and p.blocks.fp_mode[e.block] != p.blocks.fp_mode[c.block]:
+        return False
+    return c.exec_id[e.block] == c.exec_id[c.block] or not _depends_on_lanes(p, i)
+
+
+cdef void _merge(Context *c, uint32_t into, uint32_t i) noexcept nogil:
+    """Rename the results of `i` to those of `into`."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t k
+    cdef uint32_t x
+    cdef uint32_t y
+    for k in range(p.instructions.definition_count[i]):
+        x = p.instructions.definition_first[into] + k
+        y = p.instructions.definition_first[i] + k
+        if p.definitions.flags[y] & definition_temp:
+            c.rename[p.definitions.temp[y]] = p.definitions.temp[x]
+        p.definitions.flags[x] |= p.definitions.flags[y] & <uint16_t>definition_precise
+        if not p.definitions.flags[y] & definition_nuw:
+            p.definitions.flags[x] &= ~<uint16_t>definition_nuw
+
+
+cdef void _rename_operands(Context *c, uint32_t i) noexcept nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t row
+    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        if p.operands.flags[row] & operand_temp:
+            p.operands.data[row] = c.rename[p.operands.data[row]]
+
+
+cdef bint _is_copy(Context *c, uint32_t i) noexcept nogil:
+    """A copy of a temp of the same class, or a phi whose operands are all one temp; the definition is renamed."""
+    cdef ProgramData *p = c.p
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef uint32_t d = p.instructions.definition_first[i]
+    cdef uint32_t k
+    cdef uint32_t temp
+    if opcode != op_p_parallelcopy and not opcode_is_phi(opcode):
+        return False
+    if p.instructions.definition_count[i] != 1 or p.instructions.operand_count[i] == 0:
+        return False
+    if not p.definitions.flags[d] & definition_temp or p.definitions.flags[d] & (definition_fixed | definition_no_cse):
+        return False
+    if opcode_is_phi(opcode) and (p.blocks.kind[c.block] & block_loop_header or (
+            p.blocks.kind[c.block] & block_loop_exit and class_is_vgpr(p.definitions.register_class[d]))):
+        return False
+    temp = p.operands.data[first]
+    for k in range(p.instructions.operand_count[i]):
+        if not p.operands.flags[first + k] & operand_temp or p.operands.flags[first + k] & operand_fixed:
+            return False
+        if p.operands.data[first + k] != temp or p.operands.register_class[first + k] != p.definitions.register_class[d]:
+            return False
+    c.rename[p.definitions.temp[d]] = temp
+    return True
+
+
+cdef int _insert(Context *c, uint32_t i, uint64_t h) except -1 nogil:
+    cdef Entry e
+    cdef uint32_t bucket = <uint32_t>(h & (c.buckets.size() - 1))
+    e.instruction = i
+    e.block = c.block
+    e.hash = h
+    e.next = c.buckets[bucket]
+    c.buckets[bucket] = <uint32_t>c.entries.size()
+    c.entries.push_back(e)
+    return 0
+
+
+cdef bint _find(Context *c, uint32_t i, uint64_t h) noexcept nogil:
+    """Merge with an equal instruction if there is one."""
+    cdef uint32_t at = c.buckets[h & (c.buckets.size() - 1)]
+    cdef uint32_t steps = 0
+    while at != 0xffffffffU and steps < 64:
+        if c.entries[at].hash == h and _equal(c.p, c.entries[at].instruction, i) and _may_replace(c, &c.entries[at], i):
+            _merge(c, c.entries[at].instruction, i)
+            return True
+        at = c.entries[at].next
+        steps += 1
+    return False
+
+
+cdef int _block(Context *c, Rewrite *rewrite) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t k
+    cdef uint32_t i
+    cdef uint64_t h
+    for k in range(p.blocks.order_count[c.block]):
+        i = p.order.instruction[p.blocks.order_first[c.block] + k]
+        _rename_operands(c, i)
+        if _is_copy(c, i):
+            continue
+        if _is_pure(p, i) and _definitions_allow(c, i):
+            h = _hash(p, i)
+            if _find(c, i, h):
+                continue
+            _insert(c, i, h)
+        rewrite_emit(rewrite, i)
+    return 0
+
+
+cdef void _mark_uses(Context *c) noexcept nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t k
+    cdef uint32_t i
+    cdef uint32_t row
+    for k in range(p.order.table.count):
+        i = p.order.instruction[k]
+        for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+            if p.operands.flags[row] & operand_temp:
+                c.used[p.operands.data[row]] = 1
+
+
+cdef int value_numbering_run(ProgramData *p) except -1 nogil:
+    cdef Context c
+    cdef Rewrite rewrite
+    cdef uint32_t b
+    cdef uint32_t k
+    cdef uint32_t size = 64
+    c.p = p
+    c.rename.resize(p.temps.table.count)
+    for k in range(p.temps.table.count):
+        c.rename[k] = k
+    c.used.assign(p.temps.table.count, 0)
+    c.exec_id.resize(p.blocks.table.count)
+    while size < p.order.table.count:
+        size *= 2
+    c.buckets.assign(size, 0xffffffffU)
+    _mark_uses(&c)
+    _exec_ids(&c)
+    rewrite_begin(&rewrite, p)
+    for b in range(p.blocks.table.count):
+        c.block = b
+        rewrite_block(&rewrite, b)
+        _block(&c, &rewrite)
+    rewrite_end(&rewrite)
+    # Loop-carried operands were read before their definitions were renamed.
+    for k in range(p.order.table.count):
+        _rename_operands(&c, p.order.instruction[k])
+    return 0
+
+
+def run(Program program, options=None):
+    """Merge equal computations."""
+    with nogil:
+        value_numbering_run(&program.data)
