@@ -73,6 +73,8 @@ def _kernel(name: str, since: int = 0, optional: bool = False) -> Pass:
 PASSES: tuple[Pass, ...] = (
     _kernel("dominance"),
     _kernel("lower_phis"),
+    _kernel("value_numbering", optional=True),
+    _kernel("optimize", optional=True),
     _kernel("setup_reduce_temp"),
     _kernel("insert_exec_mask"),
     _kernel("live_variables"),

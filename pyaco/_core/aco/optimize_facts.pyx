@@ -1,0 +1,88 @@
+"""Facts about opcodes that the optimizer needs beside the ISA table: commuted and inverted forms, canonical results.
+
+Filled once, by name, when the module is loaded.
+"""
+from libc.stdint cimport uint16_t, uint32_t, uint8_t
+from libc.string cimport memset
+
+from isa_opcodes cimport op_count
+
+from pyaco.isa import opcodes
+
+cdef uint16_t[4096] _commuted
+cdef uint16_t[4096] _inverse
+cdef uint8_t[4096] _float_bits
+cdef uint8_t[4096] _is_shift64
+
+if op_count > 4096:
+    raise ImportError("the tables of optimize_facts are too small")
+
+
+cdef uint16_t commuted_opcode(uint16_t opcode) noexcept nogil:
+    return _commuted[opcode]
+
+
+cdef uint16_t inverse_compare(uint16_t opcode) noexcept nogil:
+    return _inverse[opcode]
+
+
+cdef uint32_t float_bits(uint16_t opcode) noexcept nogil:
+    return _float_bits[opcode]
+
+
+cdef bint has_one_scalar_source(uint16_t opcode) noexcept nogil:
+    return _is_shift64[opcode] != 0
+
+
+_SELF = """v_add_f32 v_add_f16 v_add_f64 v_mul_f32 v_mul_f16 v_mul_f64 v_mul_legacy_f32 v_min_f32 v_max_f32 v_min_f16 v_max_f16
+v_min_i32 v_max_i32 v_min_u32 v_max_u32 v_and_b32 v_or_b32 v_xor_b32 v_xnor_b32 v_add_u32 v_add_co_u32 v_add_co_u32_e64
+v_add_u16 v_add_u16_e64 v_mul_lo_u16 v_mul_lo_u16_e64 v_min_i16 v_max_i16 v_min_u16 v_max_u16 v_mul_u32_u24 v_mul_i32_i24
+v_mul_hi_u32_u24 v_mul_hi_i32_i24 v_mul_lo_u32 v_mul_hi_u32 v_mul_hi_i32 v_min_f64 v_max_f64 v_addc_co_u32""".split()
+_PAIRS = """v_sub_f32 v_subrev_f32, v_sub_f16 v_subrev_f16, v_sub_u32 v_subrev_u32, v_sub_co_u32 v_subrev_co_u32,
+v_subb_co_u32 v_subbrev_co_u32, v_sub_u16 v_subrev_u16"""
+_COMPARES = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "lg": "lg", "neq": "neq", "nge": "nle", "nle": "nge",
+             "ngt": "nlt", "nlt": "ngt", "nlg": "nlg", "o": "o", "u": "u"}
+_INVERSES_FLOAT = {"lt": "nlt", "gt": "ngt", "le": "nle", "ge": "nge", "eq": "neq", "lg": "nlg", "o": "u"}
+_INVERSES_INTEGER = {"lt": "ge", "gt": "le", "eq": "lg"}
+# Results that the hardware flushes (or keeps) by the mode's denormal bits; GFX8 min and max pass denormals through.
+_CANONICAL = """add sub subrev mul mul_legacy fma fmac mad mac rcp rsq sqrt exp log sin cos min max min3 max3 med3 floor ceil trunc
+rndne fract ldexp cvt frexp_mant fmaak fmamk madak madmk div_fixup div_fmas""".split()
+
+
+def _fill():
+    numbers = opcodes.numbers()
+
+    def link(table, a, b):
+        if a in numbers and b in numbers:
+            if table == 0:
+                _commuted[numbers[a]] = numbers[b]
+            else:
+                _inverse[numbers[a]] = numbers[b]
+
+    for name in _SELF:
+        link(0, name, name)
+    for pair in _PAIRS.replace("\n", " ").split(","):
+        a, b = pair.split()
+        link(0, a, b)
+        link(0, b, a)
+    for size in ("16", "32", "64"):
+        for kind in ("f", "i", "u"):
+            for a, b in _COMPARES.items():
+                link(0, f"v_cmp_{a}_{kind}{size}", f"v_cmp_{b}_{kind}{size}")
+            inverses = _INVERSES_FLOAT if kind == "f" else _INVERSES_INTEGER
+            for a, b in inverses.items():
+                for x, y in ((a, b), (b, a)):
+                    link(1, f"v_cmp_{x}_{kind}{size}", f"v_cmp_{y}_{kind}{size}")
+    for name, number in numbers.items():
+        if name.startswith("v_") and "_" in name:
+            for size in (16, 32, 64):
+                if name.removeprefix("v_").removesuffix("_e64").removesuffix(f"_f{size}") in _CANONICAL \
+                        and name.removesuffix("_e64").endswith(f"_f{size}"):
+                    _float_bits[number] = size
+        if name in ("v_lshlrev_b64", "v_lshrrev_b64", "v_ashrrev_i64", "v_lshlrev_b64_e64"):
+            _is_shift64[number] = 1
+
+
+memset(_commuted, 0xff, sizeof(_commuted))
+memset(_inverse, 0xff, sizeof(_inverse))
+_fill()
