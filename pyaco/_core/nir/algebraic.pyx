@@ -31,12 +31,12 @@ cdef enum:
     node_variable = 1
     node_integer = 2
     node_float = 3
-    max_letters = 26
+    max_letters = 8               # rules name their letters from a on
     max_rewrites = 16             # of one root in one visit; rules that feed each other end here
 
 cdef struct Match:
-    uint32_t[26] value            # 0: unbound
-    uint8_t[26] component
+    uint32_t[8] value             # 0: unbound
+    uint8_t[8] component
     uint32_t swaps                # bit n: the n-th commutative node met is matched with its operands exchanged
     uint32_t commutative          # commutative nodes met so far
     bint exact                    # a matched instruction is exact
@@ -237,6 +237,31 @@ cdef int _replace(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint32_
     return 0
 
 
+cdef inline bint _operand_may_match(const ShaderData *s, uint32_t child, uint32_t value) noexcept nogil:
+    """Whether the top of an operand's pattern fits: what rejects most rules before anything is bound."""
+    if pattern_kind[child] == node_opcode:
+        return s.instructions.kind[value] == nir_alu and s.instructions.opcode[value] == pattern_opcode[child]
+    if pattern_kind[child] == node_variable and not pattern_flags[child] & 2:
+        return True
+    return s.instructions.kind[value] == nir_load_const
+
+
+cdef bint _may_match(const ShaderData *s, int rule, uint32_t root) noexcept nogil:
+    cdef uint32_t node = rule_pattern[rule]
+    cdef int opcode = pattern_opcode[node]
+    cdef uint32_t first = s.instructions.source_first[root]
+    cdef const uint32_t *values = &s.sources.value[first]
+    cdef bint commutes = alu_properties[opcode] & 1
+    cdef uint32_t child
+    cdef uint32_t i
+    for i in range(alu_input_count[opcode]):
+        child = pattern_children[node * 4 + i]
+        if not _operand_may_match(s, child, values[i]) and not (
+                commutes and i < 2 and _operand_may_match(s, child, values[1 - i])):
+            return False
+    return True
+
+
 cdef bint _try_rule(ShaderData *s, ShaderRewrite *rewrite, int rule, uint32_t root) except -1 nogil:
     cdef Match m
     cdef uint32_t swaps = 0
@@ -270,7 +295,7 @@ cdef bint _simplify(ShaderData *s, ShaderRewrite *rewrite, int group, uint32_t r
         again = False
         rules_of(group, s.instructions.opcode[root], &first, &count)
         for rule in range(first, first + count):
-            if _try_rule(s, rewrite, rule, root):
+            if _may_match(s, rule, root) and _try_rule(s, rewrite, rule, root):
                 again = progress = True
                 rewrites += 1
                 break
