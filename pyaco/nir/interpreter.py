@@ -91,6 +91,19 @@ class Interpreter:
         Raise when a value that divergence analysis calls uniform differs between active lanes of a wave.
     """
 
+    source_value: list[int]
+    source_swizzle: list[int]
+    kind: list[int]
+    components: list[int]
+    bit_size: list[int]
+    opcode: list[int]
+    data: list[int]
+    type: list[int]
+    mode: list[int]
+    flags: list[int]
+    source_first: list[int]
+    source_count: list[int]
+
     def __init__(self, shader: Shader, groups: Sequence[int], buffers: Buffers, push: bytes = b"",
                  wave: int | None = None, check_divergence: bool = False) -> None:
         self.shader = shader
@@ -260,9 +273,9 @@ class Interpreter:
             if self.kind[instruction] == JUMP:
                 jumped = self._jump(instruction, mask)
             else:
-                value = self._execute(instruction, mask)
-                if value is not None:
-                    self._set(instruction, value, mask)
+                result = self._execute(instruction, mask)
+                if result is not None:
+                    self._set(instruction, result, mask)
         self.predecessor[mask] = block
         return jumped
 
@@ -332,7 +345,8 @@ class Interpreter:
         if method is None:
             raise UnsupportedError(f"the NIR interpreter has no intrinsic {name}")
         sources = [self.values[source] for source in self._sources(instruction)]
-        return method(instruction, mask, *sources)
+        value: Array | None = method(instruction, mask, *sources)
+        return value
 
     def _alu(self, instruction: int) -> Array:
         name = ALU_NAMES[self.opcode[instruction]]
@@ -439,7 +453,7 @@ class Interpreter:
         value: Array = self._lane_mask(name, 4, 32) if name.endswith("_mask") else getattr(self, f"_do_{name}")(0, None)
         if components == 1 and len(value) > 1:
             part = (pointer[0] >> np.uint32(16)).astype(np.int64)
-            return value[part, np.arange(self.padded)][None]
+            return np.asarray(value[part, np.arange(self.padded)][None])
         return value
 
     def _load_mode(self, mode: int, pointer: Array, components: int, bits: int, mask: Array) -> Array:
@@ -496,7 +510,7 @@ class Interpreter:
         words = 3 if len(base) == 4 else 2
         groups: dict[tuple[int, ...], list[int]] = {}
         for lane in lanes:
-            groups.setdefault(tuple(int(base[i][lane]) for i in range(words)), []).append(lane)
+            groups.setdefault(tuple(int(base[i][lane]) for i in range(words)), []).append(int(lane))
         return [(self._buffer_of(base, members[0])[0], np.array(members)) for members in groups.values()]
 
     def _load_buffer(self, base: Array, offset: Array, components: int, bits: int, mask: Array) -> Array:
@@ -641,8 +655,8 @@ class Interpreter:
         size = self.types["bit_size"][self.types["element"][type]] // 8
         stride = nir_types.stride_of(self.shader, type)
         if self.types["row_major"][type]:
-            return component * stride + column * size
-        return column * stride + component * size
+            return int(component * stride + column * size)
+        return int(column * stride + component * size)
 
     def _store_mode(self, mode: int, pointer: Array, value: Array, mask: Array) -> None:
         if mode & LOCAL:
@@ -675,7 +689,7 @@ class Interpreter:
                        second: Array | None) -> Array:
         out, operation = self._zero(i), self._index(i, "atomic_op")
         for lane in np.flatnonzero(mask):
-            data, _ = self._buffer_of(base, lane)
+            data, _ = self._buffer_of(base, int(lane))
             out[0, lane] = self._atomic(operation, data, int(offset[lane]), self.bit_size[i], value[0, lane],
                                         None if second is None else second[0, lane])
         return out
@@ -696,7 +710,8 @@ class Interpreter:
             offset = offset + nir_types.offset_of_member(self.shader, type, last)
             type = int(self.shader.members.type[int(self.shader.types.member_first[type]) + last])
         size = self._do_get_ssbo_size(i, mask, pointer)[0].astype(np.int64)
-        return (np.maximum(size - offset, 0) // nir_types.stride_of(self.shader, type)).astype(np.uint32)[None]
+        count = np.maximum(size - offset, 0) // nir_types.stride_of(self.shader, type)
+        return np.asarray(count.astype(np.uint32)[None])
 
     # ------------------------------------------------------------------------------------------ intrinsics: memory
     def _do_vulkan_resource_index(self, i: int, mask: Array, index: Array) -> Array:
@@ -736,7 +751,7 @@ class Interpreter:
     _do_ssbo_atomic_swap = _do_ssbo_atomic
 
     def _based(self, i: int, offset: Array) -> Array:
-        return offset[0].astype(np.int64) + self._index(i, "base")
+        return np.asarray(offset[0].astype(np.int64) + self._index(i, "base"))
 
     def _do_load_push_constant(self, i: int, mask: Array, offset: Array) -> Array:
         return self._read(self.push, self._based(i, offset), self.components[i], self.bit_size[i], mask)
@@ -765,7 +780,8 @@ class Interpreter:
         return self._read(self.constant_data, self._based(i, offset), self.components[i], self.bit_size[i], mask)
 
     def _address(self, i: int, base: Array, offset: Array) -> Array:
-        return base[0] + offset[0].astype(np.uint64) + np.uint64(self._index(i, "base") & 0xFFFFFFFFFFFFFFFF)
+        constant = np.uint64(self._index(i, "base") & 0xFFFFFFFFFFFFFFFF)
+        return np.asarray(base[0] + offset[0].astype(np.uint64) + constant)
 
     def _do_load_global(self, i: int, mask: Array, address: Array) -> Array:
         return self._load_address(address[0], self.components[i], self.bit_size[i], mask)
@@ -821,7 +837,8 @@ class Interpreter:
     def _do_load_vector_arg_amd(self, i: int, mask: Array) -> Array:
         row = self._index(i, "base")
         if int(self.shader.arguments.detail[row]) & 1:
-            return (self.local_id[0] | self.local_id[1] << np.uint32(10) | self.local_id[2] << np.uint32(20))[None]
+            x, y, z = self.local_id
+            return np.asarray((x | y << np.uint32(10) | z << np.uint32(20))[None])
         return self.local_id[: self.components[i]].copy()
 
     def _same(self, values: Sequence[int]) -> Array:
@@ -1002,7 +1019,7 @@ class Interpreter:
     def _do_write_invocation_amd(self, i: int, mask: Array, value: Array, other: Array, index: Array) -> Array:
         return np.where(self.lane == index[0], other, value)
 
-    def _reduced(self, i: int, value: Array, lanes: Sequence[int]) -> Array:
+    def _reduced(self, i: int, value: Array, lanes: Array) -> Array:
         name = ALU_NAMES[self._index(i, "reduction_op")]
         total = value[:, lanes[0] : lanes[0] + 1]
         for lane in lanes[1:]:

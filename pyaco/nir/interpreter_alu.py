@@ -110,7 +110,7 @@ def _clamped_sum(x: Array, y: Array, sign: int, is_signed: bool) -> Array:
     view = signed if is_signed else (lambda v: v)
     total = _object(view(x)) + sign * _object(view(y))
     low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if is_signed else (0, (1 << bits) - 1)
-    return (np.clip(total, low, high) & ((1 << bits) - 1)).astype(x.dtype)
+    return np.asarray((np.clip(total, low, high) & ((1 << bits) - 1)).astype(x.dtype))
 
 
 def _halved_sum(x: Array, y: Array, is_signed: bool, up: int) -> Array:
@@ -379,13 +379,13 @@ def _rotate(x: Array, y: Array, left: bool) -> Array:
     count = (y.astype(np.int64) if left else -y.astype(np.int64)) % bits
     values = _object(x)
     n = _object(count)
-    return (((values << n) | (values >> (bits - n))) & ((1 << bits) - 1)).astype(x.dtype)
+    return np.asarray((((values << n) | (values >> (bits - n))) & ((1 << bits) - 1)).astype(x.dtype))
 
 
 def _horizontal(each: Callable[[Array, Array], Array], everything: bool) -> Callable[[Array, Array], Array]:
     def run(x: Array, y: Array) -> Array:
         results = each(x, y)
-        return results.all(0, keepdims=True) if everything else results.any(0, keepdims=True)
+        return np.asarray(results.all(0, keepdims=True) if everything else results.any(0, keepdims=True))
 
     return run
 

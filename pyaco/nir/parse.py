@@ -310,11 +310,11 @@ class _Parser:
         made: dict[int, int] = {}
         waiting = iter(nameless)
         for id in range(1, last + 1):
-            entry = by_id.get(id) or next(waiting, None)
-            if entry is None:
+            filler = by_id.get(id) or next(waiting, None)
+            if filler is None:
                 build.raw(self.shader, form.UNDEF, 0, 1, 32)
             else:
-                made[entry.number] = self.make(entry)
+                made[filler.number] = self.make(filler)
         for entry in waiting:
             made[entry.number] = self.make(entry)
         for entry in self.instructions:
@@ -518,11 +518,11 @@ class _Parser:
             element = self.type(pointee)
             with self.shader.edit():
                 self.shader.types.element[row] = element
-        for node, line in self.conditions.items():
+        for node, at in self.conditions.items():
             condition = int(self.shader.nodes.condition[node])
             entry = self.defined.get(condition)
             if entry is None or entry.bits != 1 or entry.components != 1:
-                raise self.fail(f"%{condition} is no boolean", line)
+                raise self.fail(f"%{condition} is no boolean", at)
         return self.shader
 
 
