@@ -461,6 +461,47 @@ def test_variable_pointers_and_workgroup_zero(assemble: Assemble) -> None:
     assert run(words, VALUES) == [x if x & 1 else VALUES[3] for x in VALUES]
 
 
+def test_pointer_in_a_phi_and_in_a_variable(assemble: Assemble) -> None:
+    """A buffer pointer that a loop moves on, kept in a phi and in a Function variable."""
+    words = assemble(module(
+        """
+        OpStore %keep %from
+        OpBranch %header
+        %header = OpLabel
+        %p = OpPhi %puint %from %entry %other %continue
+        %n = OpPhi %uint %c0 %entry %n1 %continue
+        OpLoopMerge %exit %continue None
+        OpBranch %body
+        %body = OpLabel
+        %other = OpAccessChain %puint %in %c0 %n
+        %done = OpUGreaterThanEqual %bool %n %c3
+        OpBranchConditional %done %exit %continue
+        %continue = OpLabel
+        %n1 = OpIAdd %uint %n %c1
+        OpBranch %header
+        %exit = OpLabel
+        %a = OpLoad %uint %p
+        %kept = OpLoad %puint %keep
+        %b = OpLoad %uint %kept
+        %r = OpIAdd %uint %a %b
+        OpStore %to %r
+        """,
+        globals="%fptr = OpTypePointer Function %puint", locals="%keep = OpVariable %fptr Function",
+    ))
+    assert run(words, VALUES) == [x + VALUES[2] & 0xFFFFFFFF for x in VALUES]
+
+
+def test_decoration_groups(assemble: Assemble) -> None:
+    words = assemble(
+        module("%r = OpIAdd %uint %x %c1\nOpStore %to %r", decorations="%g = OpDecorationGroup\nOpGroupDecorate %g %in")
+        .replace("OpDecorate %in DescriptorSet 0\nOpDecorate %in Binding 0\n", "OpDecorate %g DescriptorSet 3\n"
+                 "OpDecorate %g Binding 4\n")
+    )
+    assert spirv.reflect(words)["descriptor_sets"] == {
+        0: {1: {"type": "ssbo", "count": 1}}, 3: {4: {"type": "ssbo", "count": 1}},
+    }
+
+
 def test_composites_in_and_out_of_variables(assemble: Assemble) -> None:
     words = assemble(module(
         """
