@@ -1860,7 +1860,7 @@ cdef int _prepare(Allocator *a, ProgramData *p) except -1 nogil:
     a.limit[file_vgpr] = 256 + min(addressable_vgprs(p, lowest), 256)
     a.free_bound[file_sgpr] = min(addressable_sgprs(p, p.num_waves), a.limit[file_sgpr])
     a.free_bound[file_vgpr] = min(256 + addressable_vgprs(p, p.num_waves), a.limit[file_vgpr])
-    a.bound[file_sgpr] = a.free_bound[file_sgpr]
+    a.bound[file_sgpr] = min(a.free_bound[file_sgpr], 106)     # VCC comes last
     t = <uint32_t>p.max_demand_vgpr
     if granule > 1:
         t = (t + granule - 1) // granule * granule

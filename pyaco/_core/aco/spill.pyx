@@ -77,6 +77,8 @@ cdef cppclass Spiller:
     vector[uint32_t] slot_place       # by slot: lane (SGPR) or byte offset (VGPR)
     vector[uint32_t] lanes            # temps of the linear VGPRs
     vector[int32_t] base[2]           # demand by position in the block
+    vector[int32_t] behind[2]         # the part of it behind the instruction
+    int32_t after_definitions[2]
     vector[Cached] cached
     vector[uint32_t] remaining        # by temp: uses left in the block
     vector[SlotMove] moves
@@ -366,6 +368,7 @@ cdef int _step_back(Spiller *s, uint32_t i, int32_t *after, int32_t *during) exc
                 if not s.spilled[t]:
                     after[_file(_class(s, t))] += _size(s, t)
     for k in range(2):
+        s.after_definitions[k] = during[k]
         if before[k] > during[k]:
             during[k] = before[k]
     return 0
@@ -736,14 +739,14 @@ cdef void _forget(Spiller *s, uint32_t temp) noexcept nogil:
             return
 
 
-cdef void _keep_cache_within(Spiller *s, uint32_t position) noexcept nogil:
+cdef void _keep_cache_within(Spiller *s, vector[int32_t] *demand, uint32_t position) noexcept nogil:
     """Drop reloaded values that the instruction does not name while they and the demand exceed the limit."""
     cdef int which
     cdef int32_t room
     cdef size_t k
     cdef uint32_t t
     for which in range(2):
-        room = s.limit[which] - s.base[which][position]
+        room = s.limit[which] - demand[which][position]
         for k in range(s.cached.size()):
             t = s.cached[k].temp
             if _file(_class(s, t)) == which and s.mark[t] != s.stamp:
@@ -792,6 +795,8 @@ cdef int _prepare_block(Spiller *s, uint32_t block) except -1 nogil:
     s.cached.clear()
     s.base[0].assign(count + 1, 0)
     s.base[1].assign(count + 1, 0)
+    s.behind[0].assign(count + 1, 0)
+    s.behind[1].assign(count + 1, 0)
     # temps made while rewriting are in no live set
     _live_out(s, block)
     _count(s, s.live.data(), after)
@@ -805,6 +810,8 @@ cdef int _prepare_block(Spiller *s, uint32_t block) except -1 nogil:
         _step_back(s, i, after, during)
         s.base[0][k] = during[0]
         s.base[1][k] = during[1]
+        s.behind[0][k] = s.after_definitions[0]
+        s.behind[1][k] = s.after_definitions[1]
         for j in range(p.instructions.operand_count[i]):
             row = p.instructions.operand_first[i] + j
             if p.operands.flags[row] & operand_temp:
@@ -832,7 +839,7 @@ cdef int _ordinary(Spiller *s, uint32_t i, uint32_t position) except -1 nogil:
         row = p.instructions.operand_first[i] + k
         if p.operands.flags[row] & operand_temp:
             s.mark[p.operands.data[row]] = s.stamp
-    _keep_cache_within(s, position)
+    _keep_cache_within(s, s.base, position)
     for k in range(p.instructions.operand_count[i]):
         row = p.instructions.operand_first[i] + k
         if p.operands.flags[row] & operand_temp and s.spilled[p.operands.data[row]]:
@@ -849,6 +856,9 @@ cdef int _ordinary(Spiller *s, uint32_t i, uint32_t position) except -1 nogil:
             s.cached.pop_back()
         else:
             k += 1
+    # operands may stay for later uses where there is room beside the definitions
+    s.stamp += 1
+    _keep_cache_within(s, s.behind, position)
     rewrite_emit(&s.out, i)
     for k in range(p.instructions.definition_count[i]):
         row = p.instructions.definition_first[i] + k
@@ -1025,12 +1035,12 @@ cdef int _rewrite_block(Spiller *s, uint32_t block) except -1 nogil:
             lanes = False
         if opcode == op_p_logical_end:
             s.stamp += 1
-            _keep_cache_within(s, k)
+            _keep_cache_within(s, s.base, k)
             _end_of_block(s, block, True)
             logical = True
         elif p.instructions.format[i] == format_pseudo_branch:
             s.stamp += 1
-            _keep_cache_within(s, k)
+            _keep_cache_within(s, s.base, k)
             if not logical:
                 _end_of_block(s, block, True)
                 logical = True
