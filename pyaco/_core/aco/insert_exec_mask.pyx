@@ -353,7 +353,7 @@ cdef int _end(Context *c, uint32_t block, uint32_t branch) except -1 nogil:
                                           | block_continue_or_break) else 1
     if kind & block_loop_preheader:
         _enter_loop(c, block)
-    if kind & block_uniform:
+    if kind & block_uniform and not kind & block_continue_or_break:
         return _uniform_end(c, block, branch)
     if p.blocks.linear_succ_count[block] < expected:
         with gil:
