@@ -345,8 +345,8 @@ class Interpreter:
         if method is None:
             raise UnsupportedError(f"the NIR interpreter has no intrinsic {name}")
         sources = [self.values[source] for source in self._sources(instruction)]
-        value: Array | None = method(instruction, mask, *sources)
-        return value
+        result: Array | None = method(instruction, mask, *sources)
+        return result
 
     def _alu(self, instruction: int) -> Array:
         name = ALU_NAMES[self.opcode[instruction]]
