@@ -59,8 +59,8 @@ def test_stray_fetch_and_bad_words(assemble):
         device.run(assemble("s_nop 0\n", "gfx1100"))
     with pytest.raises(emu.EmulationError, match="not an instruction"):
         device.run(np.array([0xFFFFFFFF, 0], U32).tobytes())
-    with pytest.raises(UnsupportedError, match="v_wmma"):
-        device.run(assemble("v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]\ns_endpgm\n", "gfx1100"))
+    with pytest.raises(UnsupportedError, match="s_sendmsg_rtn_b32"):
+        device.run(assemble("s_sendmsg_rtn_b32 s0, sendmsg(MSG_RTN_GET_DOORBELL)\ns_endpgm\n", "gfx1100"))
 
 
 def test_budget_ends_an_endless_loop(assemble):

@@ -50,7 +50,7 @@ def nonzero(result: int) -> tuple[int, int]:
     return result, int(result != 0)
 
 
-# name on gfx1030, name on gfx1100 where it differs, bits of the operands, bits of the result (0: SCC alone), model -> (result, SCC or
+# name on gfx1030, name on gfx1100 where it differs, bits of operands and result (0: SCC alone), model -> (result, SCC or
 # None where it must stay)
 OPERATIONS = [
     ("s_add_u32", "", (32, 32), 32, lambda a, b: (a + b & M32, a + b >> 32)),
@@ -146,7 +146,8 @@ def test_against_models(target, assemble):
             low, high, flag, _ = results.numpy()[row, column].tolist()
             found = (low | high << 32, flag) if result else (0, flag)
             if found != (expected, 1 if scc is None else scc):
-                wrong.append(f"{name} {[hex(value) for value in given]}: {found[0]:#x} scc {found[1]}, expected {expected:#x} scc {scc}")
+                shown = [hex(value) for value in given]
+                wrong.append(f"{name} {shown}: {found[0]:#x} scc {found[1]}, expected {expected:#x} scc {scc}")
     assert not wrong, "\n".join(wrong[:20])
 
 

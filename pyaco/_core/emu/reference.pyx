@@ -21,6 +21,7 @@ from pyaco._core.emu.lanes_float cimport fill_float
 from pyaco._core.emu.lanes_integer cimport fill_integer
 from pyaco._core.emu.lanes_scalar cimport fill_scalar
 from pyaco._core.emu.lds cimport execute_append, execute_lds, execute_permute, execute_swizzle
+from pyaco._core.emu.matrix cimport fill_matrix
 from pyaco._core.emu.memory cimport AddressSpace, memory_at, memory_find, canonical_address
 from pyaco._core.emu.numbers cimport double_bits, double_to_half, float_bits, popcount64
 from pyaco._core.emu.vector cimport execute_dual, execute_scalar, execute_vector
@@ -48,6 +49,7 @@ cdef void fill_tables() noexcept nogil:
     fill_float(lane_operations)
     fill_compare(lane_operations)
     fill_control(handlers)
+    fill_matrix(handlers)
     handlers[<int>op_ds_swizzle_b32] = execute_swizzle
     handlers[<int>op_ds_permute_b32] = execute_permute
     handlers[<int>op_ds_bpermute_b32] = execute_permute
