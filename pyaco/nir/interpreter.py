@@ -108,6 +108,8 @@ class Interpreter:
                  wave: int | None = None, check_divergence: bool = False) -> None:
         self.shader = shader
         self.check_divergence = check_divergence
+        #: What uninitialised scratch and shared memory holds.
+        self.garbage = 0
         self.groups = [*groups, 1, 1, 1][:3]
         self.wave = wave or shader.info["wave_size"] or 64
         self.size = [max(1, int(n)) for n in shader.info["workgroup_size"]]
@@ -195,8 +197,8 @@ class Interpreter:
                                   lanes // (self.size[0] * self.size[1])]).astype(np.uint32)
         self.lane = (lanes % self.wave).astype(np.uint32)
         self.values: dict[int, Array] = {}
-        self.local = np.zeros((self.padded, self.local_bytes), np.uint8)
-        self.shared = np.zeros(self.shared_bytes, np.uint8)
+        self.local = np.full((self.padded, self.local_bytes), self.garbage, np.uint8)
+        self.shared = np.full(self.shared_bytes, self.garbage, np.uint8)
         self.predecessor = np.zeros(self.padded, np.int64)
         self.breaks: list[Array] = []
         self.continues: list[Array] = []

@@ -33,6 +33,7 @@ from pyaco._core.nir import (
     lower_subgroups,
     lower_system_values,
     lower_var_copies,
+    opt_access,
     opt_large_constants,
     peephole_select,
     vars_to_ssa,
@@ -124,6 +125,7 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None, on_pass: OnPas
 
     # Memory.
     do("lower_explicit_io", lower_explicit_io)
+    do("opt_access", opt_access)
     do("lower_alu_to_scalar", lower_alu_to_scalar)
     _clean(do)
     do("declare_arguments", declare_arguments)

@@ -136,6 +136,45 @@ def test_shared_memory_with_booleans():
     assert shader.info["shared_bytes"] >= 32 * 4 + 32 * 16 + 4
 
 
+@pytest.mark.parametrize("length", [5, 32, 100])
+def test_zeroed_shared_memory(length):
+    def make(b):
+        before = b.variable("shared", b.array(b.scalar(), 7))
+        words = b.variable("shared", b.array(b.scalar(), length), [0] * length)
+        lane = b.load_local_invocation_index()
+        b.store(b.deref_array(b.deref_var(before), b.imm(3)), lane)
+        value = b.load(b.deref_array(b.deref_var(words), b.umod(lane, b.imm(length))))
+        b.store(b.deref_array(buffer(b, 0, 32), lane), b.iadd(value, b.imm(3)))
+
+    b = Builder(workgroup_size=(32, 1, 1))
+    make(b)
+    shader = b.finish()
+    passes.run(shader, on_pass=lambda name, shader, seconds: validate.run(shader))
+    machine = interpreter.Interpreter(shader, (1,), {(0, 0): (out := np.zeros(32, np.uint32))})
+    machine.garbage = 0xAA
+    machine.run()
+    np.testing.assert_array_equal(out, 3)
+    assert "barrier" in opcodes(shader)
+
+
+def test_access_of_restrict_buffers():
+    def make(b):
+        type = b.struct((b.array(b.scalar(), 0, 4), 0))
+        lane = b.load_local_invocation_index()
+        first = b.load(b.deref_array(b.deref_struct(block(b, type, 0), 0), lane), access=0x12)
+        second = b.load(b.deref_array(b.deref_struct(block(b, type, 1), 0), lane), access=0x10)
+        b.store(b.deref_array(buffer(b, 2, 32), lane), b.iadd(first, second))
+
+    b = Builder()
+    make(b)
+    shader = b.finish()
+    passes.run(shader)
+    access = build.INTRINSIC_INDICES["load_ssbo"].index("access")
+    rows = [row for row in shader.order.instruction if shader.instructions.kind[row] == 6
+            and shader.instructions.opcode[row] == build.INTRINSICS["load_ssbo"]]
+    assert sorted(int(shader.indices.value[shader.instructions.data[row] + access]) & 0x40 for row in rows) == [0, 0x40]
+
+
 def test_large_local_arrays_live_in_scratch():
     def make(b):
         array = b.variable("function_temp", b.array(b.vector(2), 100))

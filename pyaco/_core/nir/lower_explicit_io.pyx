@@ -8,18 +8,21 @@ variables live in scratch (``info.scratch_bytes``), and the alignment known of e
 An address is kept in parts while a chain is walked: a resource or 64-bit base, a run-time byte offset and a constant
 one. A pointer that is used as a value (phi, selection, stored physical pointer) is materialised in the form that its
 mode has as a value: ubo and ssbo three words (two name the descriptor, one the offset), shared and scratch a 32-bit
-offset, global a 64-bit address; ``deref_cast`` takes the same forms back. Layout rules: Vulkan specification, "Offset
+offset, global a 64-bit address; ``deref_cast`` takes the same forms back. Workgroup variables with a (null) initial value
+are zeroed by all invocations at the start, before a barrier. Layout rules: Vulkan specification, "Offset
 and stride assignment"; booleans take 32 bits in memory.
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
-    alu_b2i32, alu_i2i32, alu_i2i64, alu_iadd, alu_imul, alu_ine, alu_udiv, alu_usub_sat, alu_u2u64, alu_ushr,
+    alu_b2i32, alu_i2i32, alu_i2i64, alu_iadd, alu_imul, alu_ine, alu_udiv, alu_usub_sat, alu_u2u64, alu_ult, alu_ushr,
     index_access, index_align_mul, index_align_offset, index_atomic_op, index_base, index_binding, index_desc_set,
-    index_desc_type, index_range, index_write_mask, intrinsic_deref_atomic, intrinsic_deref_atomic_swap,
+    index_desc_type, index_execution_scope, index_memory_modes, index_memory_scope, index_memory_semantics, index_range,
+    index_write_mask, intrinsic_barrier, intrinsic_deref_atomic, intrinsic_deref_atomic_swap,
     intrinsic_deref_buffer_array_length, intrinsic_get_ssbo_size, intrinsic_global_atomic_amd,
     intrinsic_global_atomic_swap_amd, intrinsic_load_constant, intrinsic_load_deref, intrinsic_load_global_amd,
+    intrinsic_load_local_invocation_index,
     intrinsic_load_push_constant, intrinsic_load_scratch, intrinsic_load_shared, intrinsic_load_ssbo,
     intrinsic_load_ubo, intrinsic_load_vulkan_descriptor, intrinsic_shared_atomic, intrinsic_shared_atomic_swap,
     intrinsic_ssbo_atomic, intrinsic_ssbo_atomic_swap, intrinsic_store_deref, intrinsic_store_global_amd,
@@ -29,13 +32,14 @@ from pyaco._core.ir.shader cimport (
     Shader, ShaderData, constant_bits, deref_array, deref_cast, deref_ptr_as_array, deref_struct, deref_var,
     descriptor_ssbo, descriptor_ubo, intrinsic_index, intrinsic_set_index, mode_constant, mode_function_temp,
     mode_global, mode_push_constant, mode_shader_temp, mode_shared, mode_ssbo, mode_ubo, nir_deref, nir_intrinsic,
+    nir_scope_workgroup, nir_semantic_acquire, nir_semantic_release,
     source_value, type_array, type_matrix, type_pointer, type_struct, value_is_constant,
 )
 from pyaco._core.nir.lowering cimport (
-    Lowering, alu1, alu2, alu2_constant, component, constant, intrinsic1, intrinsic2, intrinsic3, intrinsic4,
-    lower_keep, lower_remove, lowered, lowering_run, vector_of,
+    Lowering, alu1, alu2, alu2_constant, component, constant, intrinsic0, intrinsic1, intrinsic2, intrinsic3, intrinsic4,
+    lower_if_begin, lower_if_else, lower_if_end, lower_keep, lower_remove, lowered, lowering_run_from, vector_of,
 )
-from pyaco._core.nir.types cimport component_bytes, member_offset, type_align, type_bytes, type_stride
+from pyaco._core.nir.types cimport component_bytes, member_offset, type_align, type_bytes, type_slots, type_stride
 
 from pyaco.errors import UnsupportedError
 
@@ -489,6 +493,62 @@ cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogi
     return _atomic(b, &c.addresses[deref], instruction)
 
 
+# ------------------------------------------------------------------------------------------------------ zeroed workgroup memory
+cdef int _require_zero(const ShaderData *s, uint32_t variable) except -1 nogil:
+    cdef uint32_t i
+    for i in range(type_slots(s, s.variables.type[variable])):
+        if s.constants.value[s.variables.initializer[variable] - 1 + i]:
+            with gil:
+                raise UnsupportedError("a workgroup variable with an initial value other than null")
+    return 0
+
+
+cdef int _zero_range(Lowering *b, uint32_t lane, uint32_t first, uint32_t bytes) except -1 nogil:
+    """Invocation i stores zero to the dwords i, i + n, i + 2n ... of a range."""
+    cdef ShaderData *s = b.s
+    cdef uint32_t invocations = s.info.workgroup_size[0] * s.info.workgroup_size[1] * s.info.workgroup_size[2]
+    cdef uint32_t dwords = (bytes + 3) // 4
+    cdef uint32_t step = 0
+    cdef uint32_t branch = 0
+    cdef uint32_t address, store
+    while step < dwords:
+        if dwords - step < invocations:
+            branch = lower_if_begin(b, alu2_constant(b, alu_ult, lane, dwords - step))
+        address = alu2_constant(b, alu_imul, lane, 4)
+        store = intrinsic2(b, intrinsic_store_shared, 0, 0, constant(b, 0, 32), address)
+        intrinsic_set_index(s, store, index_base, <int>(first + 4 * step))
+        intrinsic_set_index(s, store, index_write_mask, 1)
+        intrinsic_set_index(s, store, index_align_mul, 4)
+        if branch:
+            lower_if_else(b, branch)
+            lower_if_end(b, branch)
+        step += invocations
+    return 0
+
+
+cdef int _zero_shared(Lowering *b) except -1 nogil:
+    cdef ShaderData *s = b.s
+    cdef uint32_t variable, barrier
+    cdef uint32_t lane = 0
+    for variable in range(s.variables.table.count):
+        if not s.variables.flags[variable] & 1 or s.variables.mode[variable] != mode_shared:
+            continue
+        if s.variables.initializer[variable] == 0:
+            continue
+        _require_zero(s, variable)
+        if not lane:
+            lane = intrinsic0(b, intrinsic_load_local_invocation_index, 1, 32)
+        _zero_range(b, lane, s.variables.location[variable], type_bytes(s, s.variables.type[variable]))
+    if lane:
+        barrier = intrinsic0(b, intrinsic_barrier, 0, 0)
+        intrinsic_set_index(s, barrier, index_execution_scope, nir_scope_workgroup)
+        intrinsic_set_index(s, barrier, index_memory_scope, nir_scope_workgroup)
+        intrinsic_set_index(s, barrier, index_memory_semantics, nir_semantic_acquire | nir_semantic_release)
+        intrinsic_set_index(s, barrier, index_memory_modes, mode_shared)
+        b.progress = True
+    return 0
+
+
 # ------------------------------------------------------------------------------------------------------------------ layout
 cdef uint32_t _place(ShaderData *s, uint32_t modes, uint32_t start) noexcept nogil:
     """Assign byte offsets to the variables of some modes; returns the end."""
@@ -546,7 +606,7 @@ cdef bint lower_explicit_io_run(ShaderData *s) except -1 nogil:
     c.addresses.assign(s.instructions.table.count, none)
     s.info.shared_bytes = _place(s, mode_shared, s.info.shared_bytes)
     s.info.scratch_bytes = _place(s, mode_scratch, s.info.scratch_bytes)
-    progress = lowering_run(s, _lower, &c)
+    progress = lowering_run_from(s, _zero_shared, _lower, &c)
     _retire(s, mode_memory)
     return progress
 

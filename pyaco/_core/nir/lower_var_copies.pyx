@@ -12,7 +12,7 @@ from nir_opcodes cimport (
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, deref_array, deref_struct, deref_var, intrinsic_index, intrinsic_set_index,
     mode_function_temp, mode_shader_temp, nir_constant_vector, nir_deref, nir_instruction_new, nir_intrinsic,
-    node_first_block, source_set, source_value, type_array, type_matrix, type_struct,
+    node_first_block, source_set, source_value, type_array, type_matrix, type_pointer, type_struct,
 )
 from pyaco._core.nir.lowering cimport (
     Lowering, constant, emit, intrinsic1, intrinsic2, lower_keep, lower_remove, lowering_run_from,
@@ -57,6 +57,11 @@ cdef int _children(const ShaderData *s, uint32_t type, int *opcode) noexcept nog
     return 0
 
 
+cdef int _bits(const ShaderData *s, uint32_t type) noexcept nogil:
+    """Bit size of a scalar, vector or physical pointer."""
+    return 64 if s.types.base[type] == type_pointer else s.types.bit_size[type]
+
+
 cdef int _copy(Lowering *b, uint32_t target, uint32_t origin, uint32_t copy) except -1 nogil:
     cdef ShaderData *s = b.s
     cdef uint32_t type = s.instructions.type[origin]
@@ -71,7 +76,7 @@ cdef int _copy(Lowering *b, uint32_t target, uint32_t origin, uint32_t copy) exc
     if s.types.base[type] == type_struct:
         return 0
     components = s.types.components[type] if s.types.components[type] else 1
-    value = intrinsic1(b, intrinsic_load_deref, components, s.types.bit_size[type], origin)
+    value = intrinsic1(b, intrinsic_load_deref, components, _bits(s, type), origin)
     intrinsic_set_index(s, value, index_access, intrinsic_index(s, copy, index_src_access))
     store = intrinsic2(b, intrinsic_store_deref, 0, 0, target, value)
     intrinsic_set_index(s, store, index_write_mask, (1 << components) - 1)
@@ -110,7 +115,7 @@ cdef uint32_t _initialise(Lowering *b, uint32_t deref, uint32_t row) except 0xff
     components = s.types.components[type] if s.types.components[type] else 1
     for i in range(components):
         bits[i] = s.constants.value[row + i]
-    value = emit(b, nir_constant_vector(s, bits, components, s.types.bit_size[type]))
+    value = emit(b, nir_constant_vector(s, bits, components, _bits(s, type)))
     store = intrinsic2(b, intrinsic_store_deref, 0, 0, deref, value)
     intrinsic_set_index(s, store, index_write_mask, (1 << components) - 1)
     return row + components

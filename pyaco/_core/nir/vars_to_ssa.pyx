@@ -304,8 +304,12 @@ cdef uint32_t _read(Context *c, uint32_t slot, uint32_t block, int bit_size) exc
         c.phi_slots.push_back(slot)
         c.phi_blocks.push_back(number)
         c.definitions[high | number] = value
-    if number != block:
+    # Every block on the way has the same value at its end: remembering it keeps all walks together near-linear.
+    while block != number:
         c.definitions[high | block] = value
+        if c.cfg.immediate_dominator[block] < 0:
+            break
+        block = <uint32_t>c.cfg.immediate_dominator[block]
     return value
 
 
