@@ -148,7 +148,10 @@ def undecoded(shader: Any, objdump: str) -> list[str]:
         path.write_bytes(shader.to_elf())
         command = [objdump, "-d", f"--mcpu={shader.target}", f"--mattr=+wavefrontsize{shader.wave}", str(path)]
         text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    lines = [line for line in text.splitlines() if "//" in line]
-    words = sum(len(re.findall(r"\b[0-9A-F]{8}\b", line.split(":", 1)[1])) for line in (x.split("//")[1] for x in lines))
-    bad = [line for line in lines if re.search(r"<unknown>|\.long|\b[sv]_illegal\b", line)]
+    # Constant data stands behind the code in the same section.
+    located = re.findall(r"^(.*)// ([0-9A-F]+): ((?:[0-9A-F]{8} ?)+)", text, re.MULTILINE)
+    start = min((int(address, 16) for _, address, _ in located), default=0)
+    lines = [each for each in located if int(each[1], 16) - start < len(shader.code)]
+    bad = [line.strip() for line, _, _ in lines if re.search(r"<unknown>|\.long|\b[sv]_illegal\b", line)]
+    words = sum(len(codes.split()) for _, _, codes in lines)
     return bad if words * 4 >= len(shader.code) else [*bad, f"only {words} of {len(shader.code) // 4} words decoded"]
