@@ -576,6 +576,7 @@ cdef bint _write_pieces(CopySolver *s, Target *t) except -1 nogil:
         if not (free >> b) & 1:
             b += 1
             continue
+        t.partial = 1                 # also a plain copy, once it is done in parts
         if (t.constant >> b) & 1:
             _mask_in_constant(s, t, free & t.constant)
             _done(s, t, free & t.constant)
@@ -779,7 +780,8 @@ cdef int _solve(CopySolver *s) except -1 nogil:
             return 0
         progress = False
         for i in range(start, s.targets.size()):
-            if s.targets[i].pending and s.targets[i].partial and _write_pieces(s, &s.targets[i]):
+            if s.targets[i].pending and _is_vgpr(s.targets[i].reg) and not s.targets[i].linear \
+                    and _write_pieces(s, &s.targets[i]):
                 progress = True
                 break
         if not progress:

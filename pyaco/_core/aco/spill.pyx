@@ -60,6 +60,8 @@ cdef cppclass Spiller:
     int32_t limit[2]
     int32_t reserve[2]                # registers kept free for moves between slots
     vector[float] cost
+    vector[uint32_t] web              # phis and their operands
+    vector[uint8_t] web_spilled
     vector[uint8_t] spillable
     vector[uint8_t] spilled
     vector[uint32_t] constant         # the instruction that makes a constant, 0: none
@@ -213,6 +215,34 @@ cdef void _costs(Spiller *s) noexcept nogil:
                     s.spillable[p.operands.data[row]] = s.spillable[p.operands.data[row]] and p.operands.reg[row] != register_scc
 
 
+cdef uint32_t _web(Spiller *s, uint32_t temp) noexcept nogil:
+    while s.web[temp] != temp:
+        s.web[temp] = s.web[s.web[temp]]
+        temp = s.web[temp]
+    return temp
+
+
+cdef void _webs(Spiller *s) noexcept nogil:
+    """Join phis and operands: once one of them has a slot, the others are cheaper to spill."""
+    cdef ProgramData *p = s.p
+    cdef uint32_t b
+    cdef uint32_t k
+    cdef uint32_t j
+    cdef uint32_t i
+    cdef uint32_t row
+    cdef uint32_t d
+    for b in range(p.blocks.table.count):
+        for k in range(p.blocks.order_count[b]):
+            i = p.order.instruction[p.blocks.order_first[b] + k]
+            if not opcode_is_phi(p.instructions.opcode[i]):
+                break
+            d = p.definitions.temp[p.instructions.definition_first[i]]
+            for j in range(p.instructions.operand_count[i]):
+                row = p.instructions.operand_first[i] + j
+                if d and p.operands.flags[row] & operand_temp and _class(s, d) == _class(s, p.operands.data[row]):
+                    s.web[_web(s, p.operands.data[row])] = _web(s, d)
+
+
 # -------------------------------------------------------------------------------------------------------- choosing values
 cdef int _spill_down(Spiller *s, int which, int32_t *demand, uint32_t block) except -1 nogil:
     """Spill live values of a file, cheapest first, that the instruction at hand does not name, until the demand fits."""
@@ -234,6 +264,8 @@ cdef int _spill_down(Spiller *s, int which, int32_t *demand, uint32_t block) exc
                 if s.spilled[t] or not s.spillable[t] or s.mark[t] == s.stamp or _file(_class(s, t)) != which:
                     continue
                 cost = s.cost[t] / _size(s, t)
+                if s.web_spilled[_web(s, t)]:
+                    cost *= <float>0.5
                 if best == 0 or cost < best_cost:
                     best = t
                     best_cost = cost
@@ -242,6 +274,7 @@ cdef int _spill_down(Spiller *s, int which, int32_t *demand, uint32_t block) exc
                 raise UnsupportedError(f"spilling: block {block} needs {demand[0]} {'VGPRs' if which else 'SGPRs'} at one "
                                        f"instruction, {s.limit[which]} can be had")
         s.spilled[best] = 1
+        s.web_spilled[_web(s, best)] = 1
         demand[0] -= _size(s, best)
     return 0
 
@@ -1027,7 +1060,10 @@ cdef int _rewrite_block(Spiller *s, uint32_t block) except -1 nogil:
         i = p.order.instruction[first + k]
         opcode = p.instructions.opcode[i]
         if opcode_is_phi(opcode):
-            if not _phi_is_spilled(s, i):
+            row = p.instructions.definition_first[i]
+            # the operands of a dead phi are kept alive by nothing
+            if not _phi_is_spilled(s, i) and (not p.definitions.flags[row] & definition_kill
+                                              or p.definitions.flags[row] & definition_fixed):
                 rewrite_emit(&s.out, i)
             continue
         if lanes and opcode != op_p_startpgm:
@@ -1113,6 +1149,10 @@ cdef int _attempt(Spiller *s, ProgramData *p, int32_t slack) except -1 nogil:
     s.constant.assign(temps, 0)
     s.slot.assign(temps, <uint32_t>no_slot)
     s.row_of.assign(temps, 0)
+    s.web.resize(temps)
+    for t in range(temps):
+        s.web[t] = t
+    s.web_spilled.assign(temps, 0)
     s.mark.assign(temps, 0)
     s.remaining.assign(temps, 0)
     s.live.assign(p.live_words + 1, 0)
@@ -1126,6 +1166,7 @@ cdef int _attempt(Spiller *s, ProgramData *p, int32_t slack) except -1 nogil:
         p.config.uses_scratch = 1
     s.limit[file_sgpr] = <int32_t>addressable_sgprs(p, min_waves(p))
     _costs(s)
+    _webs(s)
     if p.max_demand_sgpr > s.limit[file_sgpr]:
         s.limit[file_sgpr] -= 4 + slack + (1 if vgprs else 0)
         _choose(s, file_sgpr)
