@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyaco._core.aco import build
 from pyaco.errors import InputError
+from pyaco.isa import names as isa_names
 from pyaco.isa import opcodes
 
 if TYPE_CHECKING:
@@ -305,7 +306,7 @@ def _export_text(word: int) -> list[str]:
 def _memory_text(name: str, format_: int, word: int, immediate: int, gfx: int, atomic: bool) -> list[str]:
     out = []
     if format_ == MTBUF:
-        encoded = get(word, "format")
+        encoded = isa_names.split_format(get(word, "format"), gfx)
         out = [f"dfmt:{DATA_FORMATS[encoded & 15]}", f"nfmt:{NUMBER_FORMATS[encoded >> 4]}"]
     if format_ == MIMG:
         out += _mimg_text(word, gfx, atomic)
@@ -438,8 +439,9 @@ def _expected_format(name: str, word: int, definitions: list, operands: list, gf
         return native | encoding
     if encoding:
         plain = not any(get(word, field) for field in ("opsel", "omod", "clamp"))
-        vop3 = not plain or any(not rc & 0x20 and flags & FIXED and reg != SPECIAL["vcc"] * 4
-                                for _, reg, rc, flags in operands[1:] + definitions)  # fmt: skip
+        placed = [(reg, rc) for _, reg, rc, flags in operands[1:] if flags & FIXED]
+        placed += [(reg, rc) for _, reg, rc, flags in definitions if flags & D_FIXED]
+        vop3 = not plain or any(not rc & 0x20 and reg != SPECIAL["vcc"] * 4 for reg, rc in placed)
         return native | encoding | (VOP3 if vop3 else 0)
     return native | (VOP3 if _must_be_vop3(name, word, definitions, operands, gfx, native) else 0)
 
@@ -1070,9 +1072,21 @@ def _wait_none(gfx: int) -> int:
     return immediate
 
 
+def _complete_memory(item: _Instruction, definitions: list, line: str, gfx: int) -> None:
+    """Modifiers that the text leaves to the result's size or to the gfx level."""
+    if item.format == MTBUF:
+        number = isa_names.join_format(get(item.word, "format"), gfx)
+        if number is None:
+            raise InputError("no such buffer format on this gfx level")
+        item.set("format", number)
+    elif item.format == MIMG and definitions and "dmask:" not in line and "atomic" not in item.name:
+        item.set("dmask", (1 << min(4, definitions[0][2] & 0x1F)) - 1)
+
+
 def _parse_instruction(reader: _Reader, line: str) -> tuple[_Instruction, list, list]:
     if " :: " not in line:
         item, definitions, operands = _parse_half(reader, line)
+        _complete_memory(item, definitions, line, reader.gfx)
         encoding = item.format & (SDWA | DPP16 | DPP8)
         if item.format & (VOP1 | VOP2 | VOPC):
             item.format = _expected_format(item.name, item.word, definitions, operands, reader.gfx, encoding)

@@ -87,8 +87,8 @@ def disassemble_lines(code: bytes, target: str, *, wave_size: int | None = None)
 def disassemble(code: bytes, target: str, *, wave_size: int | None = None) -> str:
     """Disassemble `code` to text that LLVM's assembler and ``assemble`` turn into the same bytes.
 
-    Words that are no instruction of the target become ``.long``; so do instructions that LLVM's default syntax cannot say
-    (halves of registers on GFX12), with a comment. Parameters and errors as for ``disassemble_lines``.
+    Words that are no instruction of the target become ``.long``; so do, with a comment, instructions with stray bits and
+    those that LLVM's default syntax cannot say (halves of registers on GFX12). Parameters and errors as for ``disassemble_lines``.
     """
     lines = disassemble_lines(code, target, wave_size=wave_size)
     return "".join(f"{line.text}\n" if line.size == 0 else f"\t{line.text}\n" for line in lines)

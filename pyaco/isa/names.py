@@ -322,3 +322,24 @@ def buffer_format_number(text: str, level: int) -> int | None:
         else:
             return None
     return data | number << 4
+
+
+def join_format(split: int, level: int) -> int | None:
+    """The hardware's number of a data format (bits 0-3) and a number format (bits 4-6); None if it has none."""
+    if level < 100:
+        return split
+    name = f"BUF_FMT_{DATA_FORMATS[split & 15]}_{NUMBER_FORMATS[split >> 4]}"
+    if split & 15 == 0:
+        name = "BUF_FMT_INVALID"
+    known = unified_formats(level)
+    return known.index(name) if name in known else None
+
+
+def split_format(number: int, level: int) -> int:
+    """The inverse of ``join_format``; unknown numbers have the invalid data format."""
+    if level < 100:
+        return number
+    for split in range(128):
+        if join_format(split, level) == number:
+            return split
+    return 0

@@ -68,13 +68,12 @@ def test_long_jumps(level: int, name: str) -> None:
         position = start
         if name != "s_branch":
             # the inverted branch skips the jump
-            assert words[position] & 0xFFFF == 7
+            assert words[position] & 0xFFFF == 6
             position += 1
-        listing = isa.disassemble(struct.pack("<7I", *words[position : position + 7]), TARGETS[level]).split("\n")
-        assert [line.split()[0] for line in listing[:6]] == [
-            "s_getpc_b64", opcodes.row("s_addc_u32").spelling(opcodes.generation_of(level)),
-            opcodes.row("s_addc_u32").spelling(opcodes.generation_of(level)), "s_bitcmp1_b32", "s_bitset0_b32",
-            "s_setpc_b64",
+        listing = isa.disassemble(struct.pack("<6I", *words[position : position + 6]), TARGETS[level]).split("\n")
+        add = opcodes.row("s_addc_u32").spelling(opcodes.generation_of(level))
+        assert [line.split()[0] for line in listing[:5]] == [
+            "s_getpc_b64", add, "s_bitcmp1_b32", "s_bitset0_b32", "s_setpc_b64",
         ]  # fmt: skip
         distance = struct.unpack("<i", struct.pack("<I", words[position + 2]))[0]
         assert (position + 1) * 4 + distance == target * 4
@@ -85,6 +84,7 @@ def test_a_far_branch_without_registers_is_a_defect() -> None:
     emit(program, 0, "s_branch", immediate=2)
     for _ in range(40000):
         emit(program, 1, "s_nop")
+    emit(program, 2, "s_mov_b32", [(3, S1)], [sgpr(0)])
     emit(program, 2, "s_endpgm")
     with pytest.raises(RuntimeError, match="reserves no SGPR pair"):
         assemble.run(program)
@@ -112,7 +112,35 @@ def test_an_end_is_added_and_marked() -> None:
     assert words[1] == 0xBF810000 and words[2:] == (0xBF9F0000,) * 5
     program = new(90)
     emit(program, 0, "s_endpgm")
-    assert words_of(program) == (0xBF810000,)
+    assert words_of(program) == (0xBF810000, *(0xBF9F0000,) * 5)
+
+
+def test_a_far_branch_to_the_end_may_use_any_registers() -> None:
+    program = new(103)
+    emit(program, 0, "s_cbranch_scc0", immediate=2)
+    for _ in range(40000):
+        emit(program, 1, "s_nop")
+    emit(program, 2, "s_endpgm")
+    assert words_of(program)[1] == 0xBE801F00
+
+
+def test_a_branch_over_63_dwords_on_gfx10_1() -> None:
+    program = new(100)
+    emit(program, 0, "s_branch", immediate=2)
+    for _ in range(63):
+        emit(program, 1, "v_nop")
+    emit(program, 2, "s_endpgm")
+    assert words_of(program)[:3] == (0xBF820040, 0xBF800000, 0x7E000000)
+
+
+def test_without_constants_the_address_is_the_end_of_the_code() -> None:
+    program = new(103)
+    identity = build.constant(0, 4)
+    emit(program, 0, "p_constaddr_getpc", [(0, S2)], [identity])
+    emit(program, 0, "p_constaddr_addlo", [(0, S1), (253, S1)], [sgpr(0), build.constant(0, 4), identity])
+    emit(program, 0, "s_endpgm")
+    words = words_of(program)
+    assert 4 + words[2] == len(program.code)
 
 
 def test_an_opcode_of_another_generation_is_a_defect() -> None:

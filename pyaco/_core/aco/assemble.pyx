@@ -4,10 +4,11 @@ Needs hardware instructions only, except p_constaddr_getpc and p_constaddr_addlo
 s_add_u32 with the distance to the constant data, and p_unit_test, which has no code. A SOPP branch names its target block
 in the immediate. Guarantees ``program.code`` and every block's ``offset``.
 
-Layout: blocks in order; then, on GFX10 and later, five s_code_end words that stop the instruction prefetcher and mark the
-end for tools; constant data is expected at the next multiple of 64 bytes. A branch whose distance exceeds 16 bits becomes a jump
+Layout: blocks in order; then five s_code_end words that mark the end for tools and for the instruction prefetcher of GFX10
+and later; constant data is expected at the next multiple of 64 bytes. A branch whose distance exceeds 16 bits becomes a jump
 through the SGPR pair that its definition reserves: s_getpc_b64, an addition that stashes scc in the address's free low bit,
-s_setpc_b64. On GFX10.1 a branch over exactly 63 dwords hangs, so a nop follows it ("RDNA ISA, known issues").
+s_setpc_b64. Code never crosses a multiple of 4 GiB, so the high half of the address stays. On GFX10.1 a branch over exactly 63
+dwords hangs, so a nop follows it ("RDNA ISA", known issues).
 
 Source of the rules: Mesa's ``aco_assembler.cpp`` and the AMD ISA documents (SOPP branches, S_GETPC_B64).
 """
@@ -28,7 +29,6 @@ cdef struct Branch:
     uint32_t target                   # block
     uint32_t instruction
     uint32_t literal                  # position of the distance of a long jump, 0 while it is short
-    bint padded                       # the nop of the GFX10.1 defect follows
 
 
 cdef struct Address:
@@ -147,7 +147,6 @@ cdef int emit(Assembler *a, uint32_t i) except -1 nogil:
         branch.target = p.instructions.immediate[i]
         branch.instruction = i
         branch.literal = 0
-        branch.padded = False
         if branch.target >= p.blocks.table.count:
             with gil:
                 raise RuntimeError(f"{opcode_name[opcode].decode()} to block {branch.target}, which does not exist")
@@ -197,30 +196,43 @@ cdef void insert(Assembler *a, uint32_t position, const uint32_t *words, uint32_
             a.addresses[0][k].literal += count
 
 
-cdef int long_jump(Assembler *a, Branch *branch, bint backwards) except -1 nogil:
+cdef bint only_ends(const ProgramData *p, uint32_t block) noexcept nogil:
+    """Whether a block reads nothing and ends the program."""
+    cdef uint32_t k, i
+    for k in range(p.blocks.order_count[block]):
+        i = p.order.instruction[p.blocks.order_first[block] + k]
+        if p.instructions.opcode[i] == op_s_endpgm:
+            return True
+        if p.instructions.operand_count[i] or p.instructions.definition_count[i] or is_branch(p.instructions.opcode[i]):
+            return False
+    return False
+
+
+cdef int long_jump(Assembler *a, Branch *branch) except -1 nogil:
     """Replaces a branch word by the jump through its reserved SGPR pair."""
     cdef ProgramData *p = a.p
     cdef uint16_t opcode = p.instructions.opcode[branch.instruction]
     cdef uint32_t row = p.instructions.definition_first[branch.instruction]
-    cdef uint16_t low, high
+    cdef uint16_t low
     cdef vector[uint32_t] code
     cdef Decoded d
     cdef uint32_t position = branch.position
-    if p.instructions.definition_count[branch.instruction] == 0:
+    if p.instructions.definition_count[branch.instruction]:
+        low = p.definitions.reg[row]
+    elif p.blocks.kind[branch.target] & block_discard_early_exit or only_ends(p, branch.target):
+        # nothing is live there
+        low = 0
+    else:
         with gil:
             raise RuntimeError("a branch is too far for 16 bits and reserves no SGPR pair for a long jump")
-    low = p.definitions.reg[row]
-    high = low + 4
     if opcode != op_s_branch:
         d = scalar(inverse(opcode), format_sopp, register_none, register_none, register_none)
-        d.immediate = 7
+        d.immediate = 6
         append(p, &code, &d)
     d = scalar(op_s_getpc_b64, format_sop1, low, register_none, register_none)
     append(p, &code, &d)
     # The address of an instruction has a free low bit: the carry-in leaves scc there until the pc is known.
     d = scalar(op_s_addc_u32, format_sop2, low, low, 255 * 4)
-    append(p, &code, &d)
-    d = scalar(op_s_addc_u32, format_sop2, high, high, 193 * 4 if backwards else 128 * 4)
     append(p, &code, &d)
     d = scalar(op_s_bitcmp1_b32, format_sopc, register_none, low, 128 * 4)
     append(p, &code, &d)
@@ -230,10 +242,27 @@ cdef int long_jump(Assembler *a, Branch *branch, bint backwards) except -1 nogil
     append(p, &code, &d)
     a.code[0][position] = code[0]
     insert(a, position + 1, code.data() + 1, <uint32_t>code.size() - 1)
-    # six words follow s_getpc_b64; its successor is the base of the distance, the literal the second word after it
-    branch.position = position + <uint32_t>code.size() - 6
+    # five words follow s_getpc_b64; the first is the base of the distance, the second the literal
+    branch.position = position + <uint32_t>code.size() - 5
     branch.literal = branch.position + 1
     return 0
+
+
+# A nop behind every branch over exactly 63 dwords, until there is none.
+cdef void avoid_defect(Assembler *a) noexcept nogil:
+    cdef ProgramData *p = a.p
+    cdef bint found = True
+    cdef size_t k
+    cdef uint32_t nop = 0xbf800000U
+    cdef Branch *branch
+    while found:
+        found = False
+        for k in range(a.branches.size()):
+            branch = &a.branches[0][k]
+            if branch.literal == 0 and <int64_t>p.blocks.offset[branch.target] - branch.position - 1 == 63:
+                insert(a, branch.position + 1, &nop, 1)
+                found = True
+                break
 
 
 cdef int place_branches(Assembler *a) except -1 nogil:
@@ -242,20 +271,15 @@ cdef int place_branches(Assembler *a) except -1 nogil:
     cdef size_t k
     cdef int64_t distance
     cdef Branch *branch
-    cdef uint32_t nop = 0xbf800000U
     while changed:
         changed = False
+        if p.gfx_level == gfx10:
+            avoid_defect(a)
         for k in range(a.branches.size()):
             branch = &a.branches[0][k]
-            if branch.literal:
-                continue
             distance = <int64_t>p.blocks.offset[branch.target] - branch.position - 1
-            if distance < -32768 or distance > 32767:
-                long_jump(a, branch, distance < 0)
-                changed = True
-            elif p.gfx_level == gfx10 and distance == 63 and not branch.padded:
-                branch.padded = True
-                insert(a, branch.position + 1, &nop, 1)
+            if branch.literal == 0 and (distance < -32768 or distance > 32767):
+                long_jump(a, branch)
                 changed = True
     for k in range(a.branches.size()):
         branch = &a.branches[0][k]
@@ -272,10 +296,11 @@ cdef int finish(Assembler *a) except -1 nogil:
     cdef ProgramData *p = a.p
     cdef size_t k
     cdef uint32_t constants, rows
-    if p.gfx_level >= gfx10:
-        for k in range(5):
-            a.code.push_back(0xbf9f0000U)
-    constants = (<uint32_t>a.code.size() * 4 + 63) & ~63U
+    for k in range(5):
+        a.code.push_back(0xbf9f0000U)
+    constants = <uint32_t>a.code.size() * 4
+    if p.constant_data.table.count:
+        constants = (constants + 63) & ~63U
     for k in range(a.addresses.size()):
         if a.addresses[0][k].literal:
             a.code[0][a.addresses[0][k].literal] += constants - a.addresses[0][k].base * 4

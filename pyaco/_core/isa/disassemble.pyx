@@ -1,7 +1,8 @@
 """Text of machine code in LLVM's assembly syntax.
 
 Every line that this printer makes assembles to the same words again: an instruction whose re-encoding differs from the words
-(reserved bits set, registers that do not exist, forms that the syntax cannot say) is printed as ``.long``. Syntax: "Syntax of
+(reserved bits set, registers that do not exist, forms that the syntax cannot say) is printed as ``.long``, with its text as a
+comment where it has one. Syntax: "Syntax of
 AMDGPU Instruction Operands" and "Syntax of AMDGPU Instruction Modifiers" of the LLVM manual.
 """
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -894,11 +895,12 @@ def disassemble_words(const uint32_t[::1] words, uint32_t gfx_level, uint32_t wa
             lines.append((labels[position] + ":", position, 0))
         decode(&words[position], count - position, gfx_level, &d)
         text = None
-        if d.opcode == op_invalid or not same_words(&d, gfx_level, &words[position]):
-            d.dwords = 1
-        else:
+        if d.opcode != op_invalid:
             try:
                 text = printer.instruction(&d, labels, position)
+                if not same_words(&d, gfx_level, &words[position]):
+                    # bits that do not count are set: text would lose them
+                    text = ";" + text
             except Unsayable:
                 text = printer.comment(&d, labels, position)
         lines.append((text, position, d.dwords))
@@ -919,9 +921,7 @@ cdef dict branch_targets(const uint32_t[::1] words, uint32_t gfx_level):
     while position < count:
         starts.add(position)
         decode(&words[position], count - position, gfx_level, &d)
-        if d.opcode == op_invalid or not same_words(&d, gfx_level, &words[position]):
-            d.dwords = 1
-        elif d.opcode in BRANCHES or d.opcode in BRANCHES_K:
+        if d.opcode in BRANCHES or d.opcode in BRANCHES_K:
             distance = <int32_t>(d.immediate << 16) >> 16
             targets.add(<int32_t>position + 1 + distance)
         position += d.dwords

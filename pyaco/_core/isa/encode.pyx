@@ -14,6 +14,8 @@ from modifiers cimport *
 from pyaco._core.ir.program cimport *
 
 cdef enum:
+    # Undefined operands of ACO IR have the code of the constant 0; fields that do not count keep its low bits.
+    absent = 128 * 4
     valu_one_dword = format_vop1 | format_vop2 | format_vopc
 
 
@@ -23,12 +25,18 @@ cdef struct Writer:
     uint32_t *out
     uint32_t level
     uint32_t length
+    bint from_program                 # ACO's habits for bits that do not count
     int failed
 
 
 cdef inline void fail(Writer *w, int code) noexcept nogil:
     if w.failed == 0:
         w.failed = code
+
+
+cdef inline bint plain_layout(const Writer *w) noexcept nogil:
+    """GFX6, GFX7 and GFX10 to GFX11.5 share the places of several fields that GFX8 and GFX9 moved."""
+    return w.level < gfx8 or w.level >= gfx10
 
 
 cdef inline uint32_t code_of(Writer *w, uint16_t address, uint32_t width) noexcept nogil:
@@ -55,9 +63,11 @@ cdef inline uint32_t sgpr_code(Writer *w, uint16_t address) noexcept nogil:
 
 
 cdef inline uint32_t vgpr_code(Writer *w, uint16_t address) noexcept nogil:
-    """A register in an 8-bit vector field; an absent one is zero."""
+    """A register in an 8-bit vector field. An absent one is zero, or the low bits of the constant 0 as ACO leaves it."""
     if address == register_none:
         return 0
+    if address == absent:
+        return 0x80
     if address < register_vgpr0 or address >= 512 * 4:
         fail(w, encode_bad_operand)
     return (address >> 2) & 0xff
@@ -68,6 +78,10 @@ cdef inline uint16_t source(Writer *w, uint32_t position) noexcept nogil:
         fail(w, encode_bad_operand)
         return 0
     return w.d.source[position]
+
+
+cdef inline bint is_absent(uint16_t address) noexcept nogil:
+    return address == register_none or address == absent
 
 
 cdef inline uint16_t source_or_none(Writer *w, uint32_t position) noexcept nogil:
@@ -171,6 +185,9 @@ cdef void encode_smem(Writer *w, uint32_t number) noexcept nogil:
         fail(w, encode_bad_operand)
     address_bits >>= 1
     word = address_bits | (sgpr_code(w, data) if data < 128 * 4 else smem_constant(w, data)) << 6
+    if w.level < gfx8:
+        encode_smrd(w, number, word, offset)
+        return
     if w.level >= gfx12:
         word |= 0xf4000000U | number << 13 | modifier_cache_scope(m) << 21 | (modifier_cache_temporal_hint(m) & 3) << 23
         high = <uint32_t>simm(w, 24)
@@ -188,7 +205,7 @@ cdef void encode_smem(Writer *w, uint32_t number) noexcept nogil:
         high = 0
         if offset == register_none:
             # an opcode without an address takes no immediate either
-            if d.source_count:
+            if base != register_none:
                 word |= 1 << 17
             high = <uint32_t>simm(w, 21) if w.level >= gfx9 else uimm(w, 20)
         elif d.immediate == 0:
@@ -202,6 +219,27 @@ cdef void encode_smem(Writer *w, uint32_t number) noexcept nogil:
         high = 0
     put(w, word)
     put(w, high)
+
+
+cdef void encode_smrd(Writer *w, uint32_t number, uint32_t fields, uint16_t offset) noexcept nogil:
+    """Scalar memory of GFX6 and GFX7: one dword, offsets in dwords, a literal for long ones on GFX7."""
+    cdef const Decoded *d = w.d
+    cdef uint32_t word = 0xc0000000U | number << 22 | (fields >> 6 & 0x7f) << 15 | (fields & 0x3f) << 9
+    if offset != register_none:
+        put(w, word | sgpr_code(w, offset))
+        if d.immediate:
+            fail(w, encode_bad_offset)
+    elif d.source[0] == register_none:
+        put(w, word)
+    elif d.immediate >= 1024:
+        if w.level < gfx7:
+            fail(w, encode_bad_offset)
+        put(w, word | 0xff)
+        put(w, d.immediate >> 2)
+    else:
+        if d.immediate & 3:
+            fail(w, encode_bad_offset)
+        put(w, word | 1 << 8 | d.immediate >> 2)
 
 
 cdef inline uint32_t smem_constant(Writer *w, uint16_t address) noexcept nogil:
@@ -296,7 +334,7 @@ cdef uint32_t dpp_word(Writer *w, bint short_form) noexcept nogil:
     elif modifier_dpp_fetch_inactive(m):
         fail(w, encode_bad_modifier)
     word |= modifier_dpp_bank_mask(m) << 24 | modifier_dpp_row_mask(m) << 28
-    if short_form:
+    if short_form or w.from_program:
         word |= (modifier_neg(m) & 1) << 20 | (modifier_abs(m) & 1) << 21
         word |= (modifier_neg(m) >> 1 & 1) << 22 | (modifier_abs(m) >> 1 & 1) << 23
     return word
@@ -377,7 +415,7 @@ cdef uint32_t vop3_number(Writer *w, uint32_t number) noexcept nogil:
     if format & format_vop2:
         return 0x100 + number
     if format & format_vop1:
-        return (0x180 if w.level >= gfx10 else 0x140) + number
+        return (0x180 if plain_layout(w) else 0x140) + number
     return number
 
 
@@ -393,7 +431,10 @@ cdef void encode_vop3(Writer *w, uint32_t number) noexcept nogil:
     count = opcode_operand_count[d.opcode]
     if opcode_flags[d.opcode] & opcode_flag_tied or swaps(d.opcode):
         count -= 1
-    word = (0xd4000000U if w.level >= gfx10 else 0xd0000000U) | vop3_number(w, number) << 16 | modifier_clamp(m) << 15
+    if w.level < gfx8:
+        word = 0xd0000000U | vop3_number(w, number) << 17 | modifier_clamp(m) << 11
+    else:
+        word = (0xd4000000U if w.level >= gfx10 else 0xd0000000U) | vop3_number(w, number) << 16 | modifier_clamp(m) << 15
     high = modifier_omod(m) << 27 | modifier_neg(m) << 29
     for i in range(count):
         if operand_class(d.opcode, i) == 0x62 and source(w, i) & 2:
@@ -413,6 +454,10 @@ cdef void encode_vop3(Writer *w, uint32_t number) noexcept nogil:
     if has_scalar_destination:
         word |= sgpr_code(w, destination(w, 1)) << 8
         if modifier_abs(m) or opsel:
+            fail(w, encode_bad_modifier)
+    elif w.level < gfx8:
+        word |= modifier_abs(m) << 8
+        if opsel:
             fail(w, encode_bad_modifier)
     else:
         word |= modifier_abs(m) << 8 | opsel << 11
@@ -452,7 +497,7 @@ cdef void encode_vinterp(Writer *w, uint32_t number) noexcept nogil:
 
 cdef void encode_vintrp(Writer *w, uint32_t number) noexcept nogil:
     cdef const Decoded *d = w.d
-    cdef uint32_t word = 0xc8000000U if w.level >= gfx10 else 0xd4000000U
+    cdef uint32_t word = 0xc8000000U if plain_layout(w) else 0xd4000000U
     word |= vgpr_code(w, destination(w, 0)) << 18 | number << 16
     word |= modifier_ldsdir_attr(d.modifiers) << 10 | modifier_ldsdir_channel(d.modifiers) << 8
     word |= uimm(w, 8) if d.opcode == op_v_interp_mov_f32 else vgpr_code(w, source(w, 0))
@@ -480,7 +525,7 @@ cdef void encode_vopd(Writer *w, uint32_t number) noexcept nogil:
 cdef void encode_ds(Writer *w, uint32_t number) noexcept nogil:
     cdef const Decoded *d = w.d
     cdef uint32_t word, high, i, field
-    word = 0xd8000000U | number << (18 if w.level >= gfx10 else 17)
+    word = 0xd8000000U | number << (18 if plain_layout(w) else 17)
     if opcode_flags[d.opcode] & opcode_flag_two_offsets:
         if d.immediate & 0xff00ff00U:
             fail(w, encode_bad_offset)
@@ -490,7 +535,7 @@ cdef void encode_ds(Writer *w, uint32_t number) noexcept nogil:
     if modifier_gds(d.modifiers):
         if w.level >= gfx12:
             fail(w, encode_bad_modifier)
-        word |= 1U << (17 if w.level >= gfx10 else 16)
+        word |= 1U << (17 if plain_layout(w) else 16)
     high = 0
     if opcode_definition_count[d.opcode]:
         high = vgpr_code(w, destination(w, 0)) << 24
@@ -532,7 +577,7 @@ cdef void encode_buffer(Writer *w, bint typed, uint32_t number) noexcept nogil:
         return
     vaddr = vgpr_code(w, source(w, 1))
     vdata = vgpr_code(w, memory_data(w, 3))
-    if (source(w, 1) == register_none) == (modifier_offen(m) | modifier_idxen(m) != 0):
+    if is_absent(source(w, 1)) == (modifier_offen(m) | modifier_idxen(m) != 0):
         fail(w, encode_bad_operand)
     if w.level >= gfx12:
         resource = sgpr_code(w, source(w, 0))
@@ -565,7 +610,9 @@ cdef void encode_buffer(Writer *w, bint typed, uint32_t number) noexcept nogil:
             word |= modifier_cache_dlc(m) << 15
         elif modifier_cache_dlc(m):
             fail(w, encode_bad_modifier)
-        if typed or w.level >= gfx10:
+        if w.level < gfx8:
+            word |= modifier_addr64(m) << 15
+        if typed or plain_layout(w):
             high |= modifier_cache_slc(m) << 22
         else:
             word |= modifier_cache_slc(m) << 17
@@ -573,7 +620,7 @@ cdef void encode_buffer(Writer *w, bint typed, uint32_t number) noexcept nogil:
             word |= modifier_lds(m) << 16
     if typed:
         word |= 0xe8000000U
-        if gfx10 <= w.level < gfx11:
+        if plain_layout(w) and w.level < gfx11:
             word |= (number & 7) << 16
             high |= (number >> 3) << 21
         else:
@@ -603,17 +650,17 @@ cdef void encode_flat(Writer *w, uint32_t format, uint32_t number) noexcept nogi
     elif w.level >= gfx11:
         saddr = 0x7c
     elif w.level >= gfx10:
-        saddr = 0x7f if segment == 1 and vaddr == register_none else 0x7d
+        saddr = 0x7f if segment == 1 and is_absent(vaddr) else 0x7d
     elif segment == 0:
         saddr = 0
     else:
         saddr = 0x7f
-    if segment == 1 and w.level < gfx11 and base != register_none and vaddr != register_none:
+    if segment == 1 and w.level < gfx11 and base != register_none and not is_absent(vaddr):
         fail(w, encode_bad_operand)
     if w.level >= gfx12:
         put(w, 0xec000000U | number << 14 | segment << 24 | saddr)
         high = load | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20 | store << 23
-        if segment == 1 and vaddr != register_none:
+        if segment == 1 and not is_absent(vaddr):
             high |= 1 << 17
         put(w, high)
         put(w, vgpr_code(w, vaddr) | <uint32_t>simm(w, 24) << 8)
@@ -628,7 +675,7 @@ cdef void encode_flat(Writer *w, uint32_t format, uint32_t number) noexcept nogi
     high = vgpr_code(w, vaddr) | store << 8 | saddr << 16 | load << 24
     if w.level >= gfx11:
         word |= segment << 16 | modifier_cache_dlc(m) << 13 | modifier_cache_glc(m) << 14 | modifier_cache_slc(m) << 15
-        if segment == 1 and vaddr != register_none:
+        if segment == 1 and not is_absent(vaddr):
             high |= 1 << 23
         if modifier_lds(m):
             fail(w, encode_bad_modifier)
@@ -652,6 +699,16 @@ cdef uint32_t nsa_dwords(const Decoded *d) noexcept nogil:
     return 0
 
 
+cdef uint32_t image_address(Writer *w, uint32_t position) noexcept nogil:
+    """Address register of GFX12; a last operand of several dwords goes on in the places behind it."""
+    cdef uint32_t last = w.d.source_count - 1
+    if 3 + position <= last:
+        return vgpr_code(w, w.d.source[3 + position])
+    if (3 + position - last) * 4 < w.d.source_bytes[last]:
+        return vgpr_code(w, w.d.source[last] + (3 + position - last) * 4)
+    return 0
+
+
 cdef void encode_mimg(Writer *w, uint32_t number) noexcept nogil:
     cdef const Decoded *d = w.d
     cdef uint64_t m = d.modifiers
@@ -670,13 +727,13 @@ cdef void encode_mimg(Writer *w, uint32_t number) noexcept nogil:
         high = vdata | resource << 9 | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20
         third = 0
         for i in range(4):
-            third |= vgpr_code(w, source_or_none(w, 3 + i)) << (8 * i)
+            third |= image_address(w, i) << (8 * i)
         if sample:
             word |= 0xe4000000U | modifier_image_tfe(m) << 3 | modifier_unrm(m) << 13
             high |= modifier_lwe(m) << 8 | sampler << 23
         else:
             word |= 0xd0000000U
-            high |= modifier_image_tfe(m) << 23 | vgpr_code(w, source_or_none(w, 7)) << 24
+            high |= modifier_image_tfe(m) << 23 | image_address(w, 4) << 24
         put(w, word)
         put(w, high)
         put(w, third)
@@ -719,7 +776,7 @@ cdef void encode_exp(Writer *w) noexcept nogil:
         word |= modifier_exp_row(m) << 13
     else:
         word |= modifier_exp_compressed(m) << 10 | modifier_exp_valid_mask(m) << 12
-    put(w, word | (0xf8000000U if w.level >= gfx10 else 0xc4000000U))
+    put(w, word | (0xf8000000U if plain_layout(w) else 0xc4000000U))
     for i in range(4):
         high |= vgpr_code(w, source_or_none(w, i)) << (8 * i)
     put(w, high)
@@ -748,6 +805,11 @@ cdef bint vopd_needs_literal(const Decoded *d) noexcept nogil:
 
 
 cdef int encode(const Decoded *instruction, uint32_t gfx_level, uint32_t *out) noexcept nogil:
+    return encode_in_context(instruction, gfx_level, out, False)
+
+
+cdef int encode_in_context(const Decoded *instruction, uint32_t gfx_level, uint32_t *out,
+                           bint from_program) noexcept nogil:
     cdef Writer w
     cdef int32_t number
     cdef uint32_t format = instruction.format
@@ -756,6 +818,7 @@ cdef int encode(const Decoded *instruction, uint32_t gfx_level, uint32_t *out) n
     w.out = out
     w.level = gfx_level
     w.length = 0
+    w.from_program = from_program
     w.failed = 0
     if instruction.opcode >= op_count:
         return encode_no_opcode
@@ -857,6 +920,13 @@ cdef inline bint is_memory(uint32_t base) noexcept nogil:
     return format_ds <= base <= format_scratch or base == format_smem
 
 
+cdef inline uint16_t vector_address(uint16_t address, uint8_t register_class, uint16_t flags) noexcept nogil:
+    """ACO numbers the vector registers of its own tests from 0 at times; the class says what they are."""
+    if class_is_vgpr(register_class) and address < register_vgpr0 and not flags & (operand_constant | operand_undef):
+        return address + register_vgpr0
+    return address
+
+
 cdef int add_ir_source(const ProgramData *p, uint32_t row, uint16_t address, Decoded *out) noexcept nogil:
     cdef Operand o = operand_at(p, row)
     if operand_is_literal(o):
@@ -864,7 +934,7 @@ cdef int add_ir_source(const ProgramData *p, uint32_t row, uint16_t address, Dec
             return encode_bad_literal
         out.literal = o.data
         out.has_literal = 1
-    out.source[out.source_count] = address
+    out.source[out.source_count] = vector_address(address, o.register_class, o.flags)
     out.source_bytes[out.source_count] = <uint8_t>operand_bytes(o)
     out.source_count += 1
     return 0
@@ -877,6 +947,10 @@ cdef int smem_from_ir(const ProgramData *p, uint32_t i, Decoded *out) noexcept n
     cdef uint32_t plain = 2 if out.destination_count else 3
     cdef uint16_t offset = register_none
     if count == 0:
+        # time and cache control: no address, but the null register where there is a register offset
+        out.source[0] = register_none
+        out.source[1] = register_none
+        out.source_count = 2
         return 0
     add_ir_source(p, first, p.operands.reg[first], out)
     if count > 1:
@@ -899,10 +973,19 @@ cdef int smem_from_ir(const ProgramData *p, uint32_t i, Decoded *out) noexcept n
 cdef int memory_from_ir(const ProgramData *p, uint32_t i, uint32_t base, Decoded *out) noexcept nogil:
     cdef uint32_t row, end
     cdef uint16_t address
+    # position of the operand whose undefined value keeps the code of the constant 0 in its field, as ACO's assembler does
+    cdef uint32_t kept = 0xffffffffU
+    cdef uint32_t first = p.instructions.operand_first[i]
+    if base == format_mubuf or base == format_mtbuf:
+        kept = first + 1
+    elif p.gfx_level < gfx12 and base == format_scratch:
+        kept = first
     row = p.instructions.operand_first[i]
     end = row + p.instructions.operand_count[i]
     while row < end and out.source_count < 16:
-        address = register_none if p.operands.flags[row] & operand_undef else p.operands.reg[row]
+        address = p.operands.reg[row]
+        if p.operands.flags[row] & operand_undef:
+            address = absent if row == kept or base == format_exp else register_none
         # LDS instructions name m0 only to order them behind its initialization
         if not (base == format_ds and address == register_m0):
             add_ir_source(p, row, address, out)
@@ -982,7 +1065,8 @@ cdef int from_ir(const ProgramData *program, uint32_t instruction, uint32_t gfx_
     for position in range(min(<uint32_t>p.instructions.definition_count[i], 3)):
         if p.definitions.reg[row + position] == register_scc:
             continue
-        out.destination[out.destination_count] = p.definitions.reg[row + position]
+        out.destination[out.destination_count] = vector_address(p.definitions.reg[row + position],
+                                                                p.definitions.register_class[row + position], 0)
         out.destination_bytes[out.destination_count] = <uint8_t>class_bytes(p.definitions.register_class[row + position])
         out.destination_count += 1
     if out.format & (valu_one_dword | format_vop3 | format_vop3p) == 0:
@@ -1009,7 +1093,7 @@ cdef int encode_instruction(const ProgramData *program, uint32_t instruction, ui
     cdef Decoded d
     cdef int length = from_ir(program, instruction, gfx_level, &d)
     if length == 0:
-        length = encode(&d, gfx_level, out)
+        length = encode_in_context(&d, gfx_level, out, True)
     if length < 0:
         with gil:
             name = opcode_name[d.opcode].decode() if d.opcode < op_count else str(d.opcode)
