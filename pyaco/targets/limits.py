@@ -88,7 +88,8 @@ def wave_limits(target: str | Chip, wave: int = 64) -> WaveLimits:
         # RDNA gives every wave a fixed set of SGPRs: they never limit occupancy.
         physical_sgprs=5120 if rdna else 800,
         physical_vgprs=vgprs,
-        sgpr_limit=108 if rdna else 102,
+        # VCC follows at 106 on RDNA, but no vector of registers may reach into it: LLVM takes such an encoding for data.
+        sgpr_limit=106 if rdna else 102,
         vgpr_limit=256,
         sgpr_allocation_granule=128 if rdna else 16,
         vgpr_allocation_granule=vgpr_granule,
