@@ -20,6 +20,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from pyaco import targets
 from pyaco._core.aco import build
 from pyaco.errors import InputError
 from pyaco.isa import names as isa_names
@@ -1204,6 +1205,9 @@ def _finish(program: Program, reader: _Reader, edges: list[tuple[bool, int, int]
         build.add_edge(program, linear, predecessor, successor)
     build.finish_edges(program)
     build.set_constant_data(program, data)
+    levels = {chip.level: chip for chip in reversed(targets.chips())}
+    if program.gfx_level in levels:
+        build.set_device(program, **targets.wave_limits(levels[program.gfx_level], program.wave_size).as_dict())
 
 
 def field(word: int, name: str) -> Any:

@@ -8,12 +8,17 @@ from libc.stdint cimport uint32_t
 from pyaco._core.ir.program cimport ProgramData, gfx8, gfx10
 
 
+# A program read from text may come without a device: zero granules and counts stand for "no limit known".
 cdef inline uint32_t _ceil_div(uint32_t a, uint32_t b) noexcept nogil:
-    return (a + b - 1) // b
+    return (a + b - 1) // b if b else a
+
+
+cdef inline uint32_t _div(uint32_t a, uint32_t b) noexcept nogil:
+    return a // b if b else a
 
 
 cdef inline uint32_t _align(uint32_t a, uint32_t granule) noexcept nogil:
-    return _ceil_div(a, granule) * granule
+    return _ceil_div(a, granule) * granule if granule else a
 
 
 cdef uint32_t extra_sgprs(const ProgramData *p) noexcept nogil:
@@ -42,16 +47,16 @@ cdef uint32_t vgpr_allocation(const ProgramData *p, uint32_t addressable) noexce
 
 cdef uint32_t addressable_sgprs(const ProgramData *p, uint32_t waves) noexcept nogil:
     cdef uint32_t granule = p.device.sgpr_allocation_granule
-    cdef uint32_t registers = p.device.physical_sgprs // waves
+    cdef uint32_t registers = _div(p.device.physical_sgprs, waves)
     if registers > 128:
         registers = 128
-    registers = registers // granule * granule - extra_sgprs(p)
+    registers = _div(registers, granule) * (granule if granule else 1) - extra_sgprs(p)
     return registers if registers < p.device.sgpr_limit else p.device.sgpr_limit
 
 
 cdef uint32_t addressable_vgprs(const ProgramData *p, uint32_t waves) noexcept nogil:
     cdef uint32_t granule = p.device.vgpr_allocation_granule
-    cdef uint32_t registers = p.device.physical_vgprs // waves // granule * granule
+    cdef uint32_t registers = _div(_div(p.device.physical_vgprs, waves), granule) * (granule if granule else 1)
     return registers if registers < p.device.vgpr_limit else p.device.vgpr_limit
 
 
@@ -79,8 +84,8 @@ cdef uint32_t suitable_waves(const ProgramData *p, uint32_t waves) noexcept nogi
     cdef uint32_t workgroup_limit = 32 if p.wgp_mode else 16
     if p.config.lds_bytes:
         lds = _align(p.config.lds_bytes, p.device.lds_allocation_granule)
-        if lds_total // lds < workgroups:
-            workgroups = lds_total // lds
+        if _div(lds_total, lds) < workgroups:
+            workgroups = _div(lds_total, lds)
     # The dispatcher tracks at most 16 workgroups of several waves per CU.
     if per_workgroup > 1 and workgroups > workgroup_limit:
         workgroups = workgroup_limit
@@ -95,8 +100,8 @@ cdef uint32_t waves_of_demand(const ProgramData *p, uint32_t sgprs, uint32_t vgp
     cdef uint32_t by_vgprs
     if sgprs > addressable_sgprs(p, least) or vgprs > addressable_vgprs(p, least):
         return 0
-    waves = p.device.physical_sgprs // sgpr_allocation(p, sgprs)
-    by_vgprs = p.device.physical_vgprs // vgpr_allocation(p, vgprs)
+    waves = _div(p.device.physical_sgprs, sgpr_allocation(p, sgprs))
+    by_vgprs = _div(p.device.physical_vgprs, vgpr_allocation(p, vgprs))
     if by_vgprs < waves:
         waves = by_vgprs
     if p.device.max_waves_per_simd < waves:

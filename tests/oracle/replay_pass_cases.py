@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Replay recorded pass cases: ``python tests/oracle/replay_pass_cases.py FILE``.
+
+FILE is a (gzipped) JSON list of small programs as a pass of ACO received and left them, or as its assembler encoded them. Prints one JSON
+object ``{pass: {"tried", "agreed", "skipped", "first_disagreements"}}``. A pass agrees when it leaves the same program, line by line; the
+assembler when it gives the same words; the validator when it accepts and rejects the same programs. Register allocation agrees when its
+result is valid and has no more instructions: which registers it takes is its own affair. Cases of passes or generations that pyaco does
+not have are skipped.
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from pyaco._core.aco import build, validate_ir, validate_ra  # noqa: E402
+from pyaco.aco.text import format_program, parse_program  # noqa: E402
+from pyaco.errors import PyacoError, UnsupportedError  # noqa: E402
+
+LEVELS = {"gfx6": 60, "gfx7": 70, "gfx8": 80, "gfx9": 90, "gfx10": 100, "gfx10_3": 103, "gfx11": 110, "gfx11_5": 115, "gfx12": 120}
+KERNELS = {
+    "optimize": ("optimize",),
+    "insert_NOPs": ("insert_nops",),
+    "insert_wait_states": ("insert_waitcnt",),
+    "form_hard_clauses": ("form_hard_clauses",),
+    "setup_reduce_temp": ("setup_reduce_temp",),
+    "lower_to_hw_instr": ("lower_to_hw_instr",),
+}
+
+
+class Skipped(Exception):
+    """The case asks for something that pyaco does not have."""
+
+
+def read(case: dict[str, Any]) -> Any:
+    """The input program of a case, with the modes that the text leaves out."""
+    meta = case["meta"]
+    facts = case["input"]
+    program = parse_program(
+        case["input_text"], LEVELS[meta["gfx"]], meta["wave"], workgroup_size=facts["workgroup"], wgp_mode=bool(facts["wgp"])
+    )
+    with program.edit():
+        for index, block in enumerate(facts["blocks"]):
+            program.blocks.fp_mode[index] = block["fp"] | block["fpx"] << 8
+            program.blocks.loop_depth[index] = block["loop"]
+    return program
+
+
+def lines(text: str) -> list[str]:
+    """The lines of a program that say what it does."""
+    kept = (line.rstrip() for line in text.strip().splitlines() if not line.startswith(("After", "ACO shader stage")))
+    return [line.split("/ mode:")[0].split("/ depth:")[0] if line.startswith("/*") else line for line in kept]
+
+
+def normal(text: str) -> list[str]:
+    """Lines without the ends of block comments."""
+    return [line.removesuffix("*/").rstrip() if line.startswith("/*") else line for line in lines(text)]
+
+
+def replay_pass(case: dict[str, Any]) -> bool:
+    """A pass that changes a program."""
+    program = read(case)
+    for name in KERNELS[case["pass"]]:
+        importlib.import_module(f"pyaco._core.aco.{name}").run(program, None)
+    return normal(format_program(program)) == normal(case["output_text"])
+
+
+def replay_assembler(case: dict[str, Any]) -> bool:
+    """The assembler."""
+    from pyaco._core.aco import assemble
+
+    program = read(case)
+    assemble.run(program)
+    code = program.code
+    words = [f"{int.from_bytes(code[at : at + 4], 'little'):08x}" for at in range(0, len(code), 4)]
+    wanted = [word.removeprefix("0x").rjust(8, "0").lower() for word in case["words"]]
+    return words[: case["exec_size"]] == wanted[: case["exec_size"]]
+
+
+def replay_validator(case: dict[str, Any]) -> bool:
+    """The validator."""
+    return bool(validate_ir.check(read(case))) == ("Validation failed" in case["extra"])
+
+
+def replay_allocation(case: dict[str, Any]) -> bool:
+    """Register allocation."""
+    from pyaco._core.aco import dominance, live_variables, register_allocation
+
+    program = read(case)
+    build.set_device(program, physical_sgprs=5120, physical_vgprs=512, sgpr_limit=104, vgpr_limit=256, sgpr_allocation_granule=128,
+                     vgpr_allocation_granule=8, max_waves_per_simd=16, simds_per_cu=2, lds_limit=65536, lds_allocation_granule=512)  # fmt: skip
+    for kernel in (dominance, live_variables, register_allocation):
+        kernel.run(program, None)
+    return not validate_ra.check(program) and len(lines(format_program(program))) <= len(lines(case["output_text"]))
+
+
+def handler(case: dict[str, Any]) -> Callable[[dict[str, Any]], bool]:
+    """How to replay a case."""
+    name = case["pass"]
+    if name in KERNELS:
+        return replay_pass
+    others = {"emit_program": replay_assembler, "validate_ir": replay_validator, "register_allocation": replay_allocation}
+    if name not in others:
+        raise Skipped
+    return others[name]
+
+
+def main() -> int:
+    """Replay every case of a file."""
+    if len(sys.argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    path = Path(sys.argv[1])
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt") as stream:
+        cases = json.load(stream)
+    report: dict[str, dict[str, Any]] = {}
+    for case in cases:
+        entry = report.setdefault(case["pass"], {"tried": 0, "agreed": 0, "skipped": 0, "first_disagreements": []})
+        try:
+            agreed = handler(case)(case)
+            problem = case["id"]
+        except (Skipped, UnsupportedError):
+            entry["skipped"] += 1
+            continue
+        except (PyacoError, ValueError, ImportError, RuntimeError) as error:
+            agreed, problem = False, f"{case['id']}: {error}"
+        entry["tried"] += 1
+        entry["agreed"] += agreed
+        if not agreed and len(entry["first_disagreements"]) < 5:
+            entry["first_disagreements"].append(problem)
+    print(json.dumps(report, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
