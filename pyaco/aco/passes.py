@@ -85,6 +85,8 @@ PASSES: tuple[Pass, ...] = (
     _kernel("insert_waitcnt"),
     _kernel("insert_nops"),
     _kernel("form_hard_clauses", since=100, optional=True),
+    # Behind everything that inserts instructions: it counts them.
+    _kernel("insert_delay_alu", since=110, optional=True),
 )
 
 

@@ -81,7 +81,8 @@ def replay_assembler(case: dict[str, Any]) -> bool:
     code = program.code
     words = [f"{int.from_bytes(code[at : at + 4], 'little'):08x}" for at in range(0, len(code), 4)]
     wanted = [word.removeprefix("0x").rjust(8, "0").lower() for word in case["words"]]
-    return words[: case["exec_size"]] == wanted[: case["exec_size"]]
+    count = case["exec_size"] // 4
+    return words[:count] == wanted[:count]
 
 
 def replay_validator(case: dict[str, Any]) -> bool:

@@ -19,7 +19,7 @@ from libcpp.vector cimport vector
 from isa_opcodes cimport *
 from isa_tables cimport (
     can_use_input_modifiers, can_use_output_modifiers, is_atomic, isa_opcode_number, opcode_constant_bits, opcode_format,
-    opcode_max_operands, opcode_operand_classes, opcode_operand_count,
+    opcode_mask_class, opcode_max_operands, opcode_operand_classes,
 )
 from modifiers cimport (
     modifier_abs, modifier_clamp, modifier_neg, modifier_omod, modifier_opsel, modifier_semantics, modifier_set_abs,
@@ -261,7 +261,8 @@ cdef int _propagate_valu(Context *c, uint32_t i, uint32_t k, Operand source) exc
         return 0
     count = _load(p, i, operands)
     if source.flags & operand_constant:
-        if not class_is_vgpr(o.register_class) and k >= 2:
+        # Lane masks stay in registers.
+        if k >= opcode_max_operands or opcode_operand_classes[opcode * opcode_max_operands + k] == opcode_mask_class:
             return 0
         if p.instructions.format[i] & format_vop3p or not _constant_for(p, opcode, source, operand_bytes(o), &source):
             return 0

@@ -1,0 +1,64 @@
+"""A pass of your own between two built-in ones.
+
+Every multiplication by a constant two becomes an addition: ``x * 2.0`` is ``x + x``. The pass is a numba kernel over the columns of
+the program; they are the compiler's own memory, not a copy. Run it with a SPIR-V file::
+
+    python examples/user_pass.py shader.spv
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numba
+import numpy as np
+
+import pyaco
+from pyaco.aco import registered
+from pyaco.isa import opcodes
+
+TWO = 0x40000000
+CONSTANT = 2  # operand_constant of the data sheet
+
+
+@numba.njit(cache=True)
+def double_by_adding(opcode, fmt, modifiers, operand_first, data, reg, register_class, flags, multiply, add):
+    """Rewrite the rows in place; return how many."""
+    changed = 0
+    for row in range(1, opcode.size):
+        if opcode[row] != multiply or modifiers[row] != 0 or fmt[row] & 0x7000:
+            continue
+        first = operand_first[row]
+        if not flags[first] & CONSTANT or data[first] != TWO:
+            continue
+        # The constant's place takes the other operand.
+        data[first] = data[first + 1]
+        reg[first] = reg[first + 1]
+        register_class[first] = register_class[first + 1]
+        flags[first] = flags[first + 1]
+        opcode[row] = add
+        changed += 1
+    return changed
+
+
+def strength_reduction(program) -> None:
+    """The pass: called by the compiler with every program."""
+    numbers = opcodes.numbers()
+    with program.edit():
+        rows, operands = program.instructions, program.operands
+        changed = double_by_adding(
+            rows.opcode, rows.format, rows.modifiers, rows.operand_first, operands.data, operands.reg, operands.register_class,
+            operands.flags, np.uint16(numbers["v_mul_f32"]), np.uint16(numbers["v_add_f32"]),
+        )
+    print(f"{changed} multiplications became additions")
+
+
+def main() -> None:
+    """Compile a file with the pass in place."""
+    with registered("lower_phis", strength_reduction):
+        shader = pyaco.compile(sys.argv[1], target="gfx1100", validate=True)
+    print(shader.disassembly)
+
+
+if __name__ == "__main__":
+    main()

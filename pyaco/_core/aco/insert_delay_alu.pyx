@@ -1,0 +1,200 @@
+"""Insert ``s_delay_alu`` hints (GFX11 and later).
+
+When a vector or scalar result is read before it is ready, the wave stalls in the ALU and no other wave is issued there. The hint
+names the instructions that the next one depends on, counted back (``valu_dep_1`` to 4, ``trans32_dep_1`` to 3) or in
+cycles (``salu_cycle_1`` to 3), so that another wave runs meanwhile. Hints never change results. Two hints close together
+are put into one instruction, the second with the number of instructions to skip.
+
+Needs: the final order and registers. Sources: AMD "RDNA 3" ISA document, S_DELAY_ALU; latencies of ``cycle_model``.
+"""
+from libc.stdint cimport int32_t, uint16_t, uint32_t, uint8_t
+from libcpp.vector cimport vector
+
+from isa_opcodes cimport op_s_delay_alu
+from isa_tables cimport (
+    latency_valu_double_transcendental, latency_valu_transcendental32, latency_wmma, opcode_latency,
+)
+from pyaco._core.aco.cycle_model cimport Cycles, cycles_of
+from pyaco._core.aco.registers cimport Range, definition_range, operand_range
+from pyaco._core.ir.program cimport (
+    Program, ProgramData, Rewrite, format_ds, format_exp, format_is_flat_like, format_is_salu, format_is_valu, format_is_vmem,
+    format_sopp, gfx11, instruction_make, rewrite_begin, rewrite_block, rewrite_emit, rewrite_end,
+)
+
+cdef enum Unit:
+    unit_none
+    unit_valu
+    unit_trans
+    unit_salu
+
+cdef struct Writer:
+    Unit unit
+    int32_t number                   # how many instructions of the unit came before
+    int32_t ready                    # cycle at which the result can be read
+
+
+cdef struct Delay:
+    uint32_t valu                    # 1 to 4; 0: none
+    uint32_t trans                   # 1 to 3
+    uint32_t salu                    # cycles
+
+
+cdef cppclass Context:
+    ProgramData *p
+    Writer[512] writer
+    int32_t now
+    int32_t valu
+    int32_t trans
+
+
+cdef void _forget(Context *c) noexcept nogil:
+    cdef uint32_t k
+    for k in range(512):
+        c.writer[k].unit = unit_none
+
+
+cdef Unit _unit(const ProgramData *p, uint32_t i) noexcept nogil:
+    cdef uint8_t latency = opcode_latency[p.instructions.opcode[i]]
+    if latency == latency_valu_transcendental32 or latency == latency_valu_double_transcendental:
+        return unit_trans
+    if format_is_valu(p.instructions.format[i]):
+        return unit_valu
+    return unit_salu if format_is_salu(p.instructions.format[i]) else unit_none
+
+
+cdef void _need(Context *c, const Writer *w, Delay *d) noexcept nogil:
+    """Add the dependency on a writer that is not finished."""
+    cdef int32_t back
+    if w.unit == unit_none or w.ready <= c.now:
+        return
+    if w.unit == unit_salu:
+        d.salu = max(d.salu, <uint32_t>min(3, w.ready - c.now))
+        return
+    back = (c.valu if w.unit == unit_valu else c.trans) - w.number
+    if w.unit == unit_valu and back <= 4:
+        d.valu = back if d.valu == 0 else min(d.valu, <uint32_t>back)
+    elif w.unit == unit_trans and back <= 3:
+        d.trans = back if d.trans == 0 else min(d.trans, <uint32_t>back)
+
+
+cdef Delay _dependencies(Context *c, uint32_t i) noexcept nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t row
+    cdef uint32_t k
+    cdef Range r
+    cdef Delay d
+    d.valu = d.trans = d.salu = 0
+    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        r = operand_range(p, row)
+        for k in range(r.first, r.end):
+            _need(c, &c.writer[k], &d)
+    return d
+
+
+cdef uint32_t _immediate(Delay d) noexcept nogil:
+    """At most two dependencies fit: transcendentals and vector results go first."""
+    cdef uint32_t value = 0
+    if d.trans:
+        value = 4 + d.trans
+    if d.valu:
+        value |= d.valu << (7 if value else 0)
+    if d.salu and value <= 15:
+        value |= (8 + d.salu) << (7 if value else 0)
+    return value
+
+
+cdef void _issue(Context *c, uint32_t i, Unit unit) noexcept nogil:
+    cdef ProgramData *p = c.p
+    cdef Cycles cycles = cycles_of(p, i)
+    cdef uint32_t row
+    cdef uint32_t k
+    cdef Range r
+    for row in range(p.instructions.definition_first[i],
+                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        r = definition_range(p, row)
+        for k in range(r.first, r.end):
+            c.writer[k].unit = unit
+            c.writer[k].number = c.valu if unit == unit_valu else c.trans
+            c.writer[k].ready = c.now + cycles.latency
+    if unit == unit_valu and opcode_latency[p.instructions.opcode[i]] != latency_wmma:
+        c.valu += 1
+    elif unit == unit_trans:
+        c.trans += 1
+    c.now += max(1, cycles.cost0 if unit == unit_valu or unit == unit_trans else 1)
+
+
+cdef void _settle(Context *c, Delay d) noexcept nogil:
+    """What the hint waits for is ready behind it."""
+    cdef uint32_t k
+    cdef int32_t ready = c.now
+    for k in range(512):
+        if c.writer[k].unit == unit_valu and d.valu and c.valu - c.writer[k].number >= <int32_t>d.valu:
+            ready = max(ready, c.writer[k].ready)
+        elif c.writer[k].unit == unit_trans and d.trans and c.trans - c.writer[k].number >= <int32_t>d.trans:
+            ready = max(ready, c.writer[k].ready)
+    c.now = max(ready, c.now + <int32_t>d.salu)
+
+
+cdef int _block(Context *c, Rewrite *rewrite, uint32_t block) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t k
+    cdef uint32_t i
+    cdef uint32_t value
+    cdef uint32_t hint = 0               # the last hint, if it can take a second one
+    cdef uint32_t since = 0              # instructions behind it
+    cdef uint16_t format
+    cdef Unit unit
+    cdef Delay d
+    _forget(c)
+    for k in range(p.blocks.order_count[block]):
+        i = p.order.instruction[p.blocks.order_first[block] + k]
+        unit = _unit(p, i)
+        format = p.instructions.format[i]
+        value = 0
+        if unit != unit_none:
+            d = _dependencies(c, i)
+            value = _immediate(d)
+        if value and hint and value <= 15 and 1 <= since <= 5:
+            # Skip `since - 1` instructions between the one behind the first hint and this one.
+            p.instructions.immediate[hint] |= since << 4 | value << 7
+            _settle(c, d)
+            hint = 0
+        elif value:
+            hint = instruction_make(p, op_s_delay_alu, format_sopp, NULL, 0, NULL, 0)
+            p.instructions.immediate[hint] = value
+            rewrite_emit(rewrite, hint)
+            _settle(c, d)
+            since = 0
+            if value > 15:
+                hint = 0
+        rewrite_emit(rewrite, i)
+        since += 1
+        if unit != unit_none:
+            _issue(c, i, unit)
+        elif format_is_vmem(format) or format_is_flat_like(format) or format == format_ds or format == format_exp:
+            # These wait for vector results themselves.
+            _forget(c)
+    return 0
+
+
+cdef int insert_delay_alu_run(ProgramData *p) except -1 nogil:
+    cdef Context c
+    cdef Rewrite rewrite
+    cdef uint32_t b
+    c.p = p
+    c.now = 0
+    c.valu = 0
+    c.trans = 0
+    rewrite_begin(&rewrite, p)
+    for b in range(p.blocks.table.count):
+        rewrite_block(&rewrite, b)
+        _block(&c, &rewrite, b)
+    return rewrite_end(&rewrite)
+
+
+def run(Program program, options=None):
+    """Insert hints about ALU dependencies."""
+    if program.data.gfx_level < gfx11:
+        return
+    with nogil:
+        insert_delay_alu_run(&program.data)
