@@ -1,6 +1,7 @@
 """The backend passes in their order.
 
-One list, :data:`PASSES`, from the CFG check behind instruction selection to the hard clauses before the assembler; the order is ACO's.
+One list, :data:`PASSES`, from the CFG check behind instruction selection to the hard clauses before the assembler; the order
+is ACO's.
 Users may put passes of their own between the built-in ones with :func:`register_pass`.
 """
 
@@ -11,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyaco.errors import InputError
@@ -128,7 +130,7 @@ def register_pass(after: str, function: Callable[[Program], Any], name: str | No
     """
     if after != "instruction_selection" and after not in pass_names():
         raise InputError(f"no backend pass is named {after!r}; there are: {', '.join(pass_names())}")
-    chosen = name or getattr(function, "__name__", "user pass")
+    chosen = name or str(getattr(function, "__name__", "user pass"))
     if chosen in pass_names() or any(entry.name == chosen for entry in _user_passes):
         raise InputError(f"a pass named {chosen!r} exists already")
     _user_passes.append(_UserPass(chosen, after, function))
@@ -162,7 +164,7 @@ def _steps(gfx: int, options: Options) -> Iterator[tuple[str, Callable[[Program]
             yield entry.name, entry.function
     for step in PASSES:
         if step.wanted(gfx, options):
-            yield step.name, lambda program, step=step: step.run(program, options)
+            yield step.name, partial(step.run, options=options)
         for entry in users:
             if entry.after == step.name:
                 yield entry.name, entry.function

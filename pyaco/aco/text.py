@@ -414,16 +414,16 @@ def _modified_operand(text: str, index: int, name: str, format_: int, word: int)
     return out
 
 
-def _must_be_vop3(name: str, word: int, definitions: list, operands: list, gfx: int, native: int) -> bool:
+def _must_be_vop3(name: str, word: int, definitions: list[Any], operands: list[Any], gfx: int, native: int) -> bool:
     """Whether a VOP1, VOP2 or VOPC opcode cannot be said in its short encoding."""
     if any(get(word, field) for field in ("neg", "abs", "opsel", "omod", "clamp")):
         return True
     for index, (_, reg, register_class, flags) in enumerate(operands):
         constant = flags & CONSTANT
         scalar = not register_class & 0x20 and not flags & UNDEF
-        if index == 1 and native != VOP1 and (constant or scalar) and not name.startswith(("v_readlane", "v_writelane")):
-            if not (name.endswith(("mk_f32", "mk_f16"))):
-                return True
+        takes_scalar = name.startswith(("v_readlane", "v_writelane")) or name.endswith(("mk_f32", "mk_f16"))
+        if index == 1 and native != VOP1 and (constant or scalar) and not takes_scalar:
+            return True
         if index == 2 and scalar and not constant and flags & FIXED and reg != SPECIAL["vcc"] * 4:
             return True
     return bool(any(not rc & 0x20 and flags & D_FIXED and reg != SPECIAL["vcc"] * 4
@@ -431,7 +431,7 @@ def _must_be_vop3(name: str, word: int, definitions: list, operands: list, gfx: 
                 and not name.startswith(("v_cmpx", "v_readlane")))  # fmt: skip
 
 
-def _expected_format(name: str, word: int, definitions: list, operands: list, gfx: int, encoding: int) -> int:
+def _expected_format(name: str, word: int, definitions: list[Any], operands: list[Any], gfx: int, encoding: int) -> int:
     """The format that the reader gives an instruction that says no more than the text does."""
     native = opcodes.FORMATS[opcodes.row(name).format]
     if not native & (VOP1 | VOP2 | VOPC):
@@ -487,7 +487,7 @@ class _Columns:
                 out += " vop3"
         return out
 
-    def _dual_text(self, name: str, word: int, definitions: list, operands: list, kills: bool) -> str:
+    def _dual_text(self, name: str, word: int, definitions: list[Any], operands: list[Any], kills: bool) -> str:
         second = self.names[get(word, "vopd_opcode_y")]
         count = len(opcodes.row(name).operands)
         if name in ("v_dual_fmaak_f32", "v_dual_fmamk_f32", "v_dual_fmac_f32"):
@@ -495,8 +495,8 @@ class _Columns:
         halves = ((name, definitions[:1], operands[:count]), (second, definitions[1:], operands[count:]))
         texts = []
         for half, results, sources in halves:
-            text = ", ".join(_definition_text(*result, kills) for result in results) + f" = {half} "
-            texts.append(text + ", ".join(_operand_text(*source, kills) for source in sources))
+            text = ", ".join(_definition_text(*result, kills=kills) for result in results) + f" = {half} "
+            texts.append(text + ", ".join(_operand_text(*source, kills=kills) for source in sources))
         return " ::".join(texts)
 
 
@@ -687,7 +687,7 @@ def _split_line(line: str) -> tuple[str, str]:
     return (depth[0], depth[1]) if len(depth) == 2 else ("", depth[0])
 
 
-def _constant_size(name: str, index: int, results: list) -> int:
+def _constant_size(name: str, index: int, results: list[Any]) -> int:
     """Bytes that a constant operand stands for."""
     row = opcodes.row(name)
     if row.format.startswith("pseudo"):
@@ -959,7 +959,7 @@ def _suffix(item: _Instruction, text: str, reader: _Reader) -> None:
     elif name == "block":
         item.immediate = _number(value.removeprefix("BB"))
     elif re.fullmatch(r"BB\d+,?", text):
-        target = int(text.strip("BB,"))
+        target = int(text.removeprefix("BB").rstrip(","))
         if item.immediate:
             item.set("branch_target1", target)
         else:
@@ -1041,7 +1041,7 @@ def _is_operand(text: str) -> bool:
                          bare) or re.match(r"(is16bit|is24bit|kill|latekill|lateKill)\)", bare))  # fmt: skip
 
 
-def _parse_half(reader: _Reader, line: str) -> tuple[_Instruction, list, list]:
+def _parse_half(reader: _Reader, line: str) -> tuple[_Instruction, list[Any], list[Any]]:
     results, rest = _split_line(line)
     definitions = [reader.definition(part) for part in results.split(",")] if results.strip() else []
     name, _, rest = rest.strip().partition(" ")
@@ -1073,7 +1073,7 @@ def _wait_none(gfx: int) -> int:
     return immediate
 
 
-def _complete_memory(item: _Instruction, definitions: list, line: str, gfx: int) -> None:
+def _complete_memory(item: _Instruction, definitions: list[Any], line: str, gfx: int) -> None:
     """Modifiers that the text leaves to the result's size or to the gfx level."""
     if item.format == MTBUF:
         number = isa_names.join_format(get(item.word, "format"), gfx)
@@ -1084,7 +1084,7 @@ def _complete_memory(item: _Instruction, definitions: list, line: str, gfx: int)
         item.set("dmask", (1 << min(4, definitions[0][2] & 0x1F)) - 1)
 
 
-def _parse_instruction(reader: _Reader, line: str) -> tuple[_Instruction, list, list]:
+def _parse_instruction(reader: _Reader, line: str) -> tuple[_Instruction, list[Any], list[Any]]:
     if " :: " not in line:
         item, definitions, operands = _parse_half(reader, line)
         _complete_memory(item, definitions, line, reader.gfx)

@@ -71,7 +71,7 @@ def write_elf(shader: Any) -> bytes:
 
 def _metadata(shader: Any) -> bytes:
     """MessagePack of the PAL pipeline metadata."""
-    import msgpack
+    import msgpack  # type: ignore[import-untyped]
 
     abi = shader.abi
     stage = {

@@ -287,8 +287,8 @@ NUMBER_FORMATS = (*_INTEGERS, "RESERVED_6", "FLOAT")
 def unified_formats(level: int) -> tuple[str, ...]:
     """Names of the unified buffer formats of GFX10 and later by number."""
     formats = ["BUF_FMT_INVALID"]
-    for size, kinds in _UNIFIED_10:
-        kinds = _CHANGED_11.get(size, kinds) if level >= 110 else kinds
+    for size, first_kinds in _UNIFIED_10:
+        kinds: tuple[str, ...] = _CHANGED_11.get(size, first_kinds) if level >= 110 else first_kinds
         formats += [f"BUF_FMT_{size}_{kind}" for kind in kinds]
     return tuple(formats)
 
