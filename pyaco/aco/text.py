@@ -492,7 +492,9 @@ class _Columns:
         count = len(opcodes.row(name).operands)
         if name in ("v_dual_fmaak_f32", "v_dual_fmamk_f32", "v_dual_fmac_f32"):
             count = 3
-        halves = ((name, definitions[:1], operands[:count]), (second, definitions[1:], operands[count:]))
+        halves: list[tuple[str, list[Any], list[Any]]] = [
+            (name, definitions[:1], operands[:count]), (second, definitions[1:], operands[count:]),
+        ]
         texts = []
         for half, results, sources in halves:
             text = ", ".join(_definition_text(*result, kills=kills) for result in results) + f" = {half} "
