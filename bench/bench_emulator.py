@@ -19,7 +19,7 @@ from conftest import assemble_object
 from pyaco.descriptors.buffer import raw_buffer
 from pyaco.emu import Device
 
-ENGINES = ("reference",)
+ENGINES = ("reference", "fast")
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 
 ALU_LOOP = """

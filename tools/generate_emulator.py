@@ -17,7 +17,7 @@ RESULT_NAMES = "deg"
 TYPES = {
     "u16": ("uint32_t", "{} & 0xffff", "narrow", "<uint32_t>{} & 0xffff"),
     "i16": ("int32_t", "<int16_t>{}", "narrow", "<uint32_t>{} & 0xffff"),
-    "f16": ("double", "half_to_double({})", "narrow", "double_to_half({}, lanes.rounding16)"),
+    "f16": ("double", "half_to_double({})", "narrow", "double_to_half({}, rounding)"),
     "r16": ("uint32_t", "{}", "narrow", "{}"),
     "b16": ("uint32_t", "{}", "narrow", "{}"),
     "u32": ("uint32_t", "{}", "narrow", "{}"),
@@ -122,25 +122,31 @@ def lane_function(operation: Semantics) -> list[str]:
     name = operation.names[0]
     body = "; ".join(operation.statements)
     declarations: dict[str, list[str]] = {}
-    loads, stores = [], []
+    loads, stores, pointers = [], [], ["cdef uint32_t count = lanes.count"]
     for index, kind in enumerate(operation.sources):
         ctype, load, array, _ = TYPES[kind.removeprefix("old_")]
         declarations.setdefault(ctype, []).append(SOURCE_NAMES[index])
-        loads.append(f"{SOURCE_NAMES[index]} = {load.format(f'lanes.{array}[{index}][lane]')}")
+        words = "uint64_t" if array == "wide" else "uint32_t"
+        pointers.append(f"cdef const {words} *source{index} = lanes.{array}[{index}]")
+        loads.append(f"{SOURCE_NAMES[index]} = {load.format(f'source{index}[lane]')}")
     for index, kind in enumerate(operation.results):
         ctype, _, array, store = TYPES[kind]
         declarations.setdefault(ctype, []).append(RESULT_NAMES[index])
-        target = "wide_result" if array == "wide" else "result"
-        stores.append(f"lanes.{target}[{index}][lane] = {store.format(RESULT_NAMES[index])}")
+        target, words = ("wide_result", "uint64_t") if array == "wide" else ("result", "uint32_t")
+        pointers.append(f"cdef {words} *result{index} = lanes.{target}[{index}]")
+        stores.append(f"result{index}[lane] = {store.format(RESULT_NAMES[index])}")
     for variable, ctype in (("w", "uint64_t"), ("s", "int64_t"), ("x", "double"), ("y", "double"), ("i", "uint32_t")):
         if re.search(rf"\b{variable}\b", body):
             declarations.setdefault(ctype, []).append(variable)
     lines = [f"cdef void lanes_{name}(Lanes *lanes) noexcept nogil:", "    cdef uint32_t lane"]
     lines += [f"    cdef {ctype} {', '.join(names)}" for ctype, names in declarations.items()]
+    lines += [f"    {pointer}" for pointer in pointers]
+    if "f16" in operation.results:
+        lines.append("    cdef uint32_t rounding = lanes.rounding16")
     for variable in ("clamp", "neg"):
         if re.search(rf"\b{variable}\b", body):
             lines.append(f"    cdef uint32_t {variable} = lanes.{variable}")
-    lines.append("    for lane in range(lanes.count):")
+    lines.append("    for lane in range(count):")
     lines += [f"        {line}" for line in (*loads, *operation.statements, *stores)]
     return [*lines, ""]
 

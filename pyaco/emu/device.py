@@ -22,8 +22,10 @@ from pyaco.emu.report import UNITS, Report
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.isa import opcodes
 
-__all__ = ["DEFAULT_BUDGET", "Buffer", "Device"]
+__all__ = ["DEFAULT_BUDGET", "ENGINES", "Buffer", "Device"]
 
+#: Names of the engines.
+ENGINES = ("reference", "fast")
 #: Wave instructions that a dispatch may execute unless it says otherwise.
 DEFAULT_BUDGET = 1 << 36
 _ADDRESS32_HI = 0xFFFF8000
@@ -82,7 +84,7 @@ class Device:
     target : str
         A gfx name, chip or product, such as ``gfx1100``.
     engine : str
-        ``reference``.
+        ``reference``, or ``fast``: lanes as host vectors, the same results bit for bit.
 
     Raises
     ------
@@ -95,11 +97,11 @@ class Device:
         self.gfx_level = self.chip.level
         if self.gfx_level < 90:
             raise UnsupportedError(f"emulation of {self.chip.level_name}: the emulator has GFX9 and later")
-        if engine != "reference":
-            raise UnsupportedError(f"emulator engine {engine!r}: there is 'reference'")
+        if engine not in ENGINES:
+            raise UnsupportedError(f"emulator engine {engine!r}: there are {' and '.join(ENGINES)}")
         self.engine = engine
         self.space = AddressSpace()
-        self._engine = Engine(self.space, self.gfx_level)
+        self._engine = Engine(self.space, self.gfx_level, engine == "fast")
 
     def buffer(self, array: NDArray[Any] | bytes) -> Buffer:
         """Return a buffer with a copy of `array`."""

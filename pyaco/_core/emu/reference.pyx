@@ -15,6 +15,7 @@ from isa_tables cimport latency_branch, opcode_latency
 from modifiers cimport modifier_opsel_hi, modifier_vopd_opcode_y
 from pyaco._core.emu.access cimport MemoryOperation, access_none
 from pyaco._core.emu.control cimport fill_control
+from pyaco._core.emu.fast cimport fill_fast, host_is_fast, plain_handler
 from pyaco._core.emu.global_memory cimport execute_buffer, execute_flat, execute_smem, memory_operation
 from pyaco._core.emu.lanes_compare cimport fill_compare
 from pyaco._core.emu.lanes_float cimport fill_float
@@ -30,6 +31,7 @@ from pyaco._core.ir.program cimport *
 from pyaco._core.isa.decode cimport Decoded, decode
 
 cdef LaneOperation lane_operations[<int>op_count]
+cdef LaneOperation fast_operations[<int>op_count]
 cdef Handler handlers[<int>op_count]
 
 cdef enum:
@@ -48,6 +50,8 @@ cdef void fill_tables() noexcept nogil:
     fill_integer(lane_operations)
     fill_float(lane_operations)
     fill_compare(lane_operations)
+    memcpy(fast_operations, lane_operations, sizeof(lane_operations))
+    fill_fast(fast_operations)
     fill_control(handlers)
     fill_matrix(handlers)
     handlers[<int>op_ds_swizzle_b32] = execute_swizzle
@@ -176,23 +180,27 @@ cdef uint32_t unit_of(const Decoded *decoded) noexcept nogil:
     return unit_salu
 
 
-cdef void prepare(Instruction *instruction, uint32_t gfx_level) noexcept nogil:
+cdef void prepare(Instruction *instruction, uint32_t gfx_level, bint fast) noexcept nogil:
     """Choose the handler and work out the operands. A handler that stays NULL is unsupported."""
     cdef Decoded *decoded = &instruction.decoded
     cdef uint32_t opcode = decoded.opcode
     cdef uint16_t base = decoded.format & 0x7f
     cdef uint8_t kind
+    cdef const LaneOperation *table = &lane_operations[0]
+    cdef Handler shorter
+    if fast:
+        table = &fast_operations[0]
     instruction.operation = NULL
     instruction.handler = handlers[opcode]
     instruction.writes_high_zero = 0
     if instruction.handler == NULL:
         if lane_operations[opcode].function != NULL:
-            instruction.operation = &lane_operations[opcode]
+            instruction.operation = &table[opcode]
             instruction.handler = execute_scalar if format_is_salu(decoded.format) else execute_vector
             if not format_is_valu(decoded.format) and not format_is_salu(decoded.format):
                 instruction.handler = NULL
             if base == format_vopd:
-                instruction.operation_y = &lane_operations[modifier_vopd_opcode_y(decoded.modifiers)]
+                instruction.operation_y = &table[modifier_vopd_opcode_y(decoded.modifiers)]
                 instruction.handler = execute_dual
                 if instruction.operation_y.function == NULL:
                     instruction.handler = NULL
@@ -213,6 +221,10 @@ cdef void prepare(Instruction *instruction, uint32_t gfx_level) noexcept nogil:
     instruction.unit = unit_of(decoded)
     if instruction.handler != NULL:
         prepare_sources(instruction)
+        if fast and instruction.handler == execute_vector:
+            shorter = plain_handler(instruction)
+            if shorter != NULL:
+                instruction.handler = shorter
 
 
 cdef uint32_t touched_rows(const Instruction *instruction) noexcept nogil:
@@ -288,7 +300,7 @@ cdef Instruction *fetch(Code *code, Machine *machine, uint64_t pc) noexcept nogi
         decode(words + (offset >> 2), <uint32_t>((region.bytes - offset) >> 2), machine.gfx_level, &instruction.decoded)
         instruction.pc = pc
         if instruction.decoded.opcode != <int>op_invalid:
-            prepare(instruction, machine.gfx_level)
+            prepare(instruction, machine.gfx_level, machine.fast != 0)
             machine.touched_vgprs = max(machine.touched_vgprs, touched_rows(instruction))
         instruction.valid = 1
     return instruction
@@ -470,17 +482,20 @@ cdef class Engine:
         The device's memory.
     gfx_level : int
         Hardware level times ten, such as 110.
+    fast : bool
+        Lanes as host vectors, where the host has them (see ``fast.pyx``); the results are the same.
     """
     cdef Machine machine
     cdef Code code
     cdef readonly AddressSpace space
 
-    def __cinit__(self, AddressSpace space not None, uint32_t gfx_level):
+    def __cinit__(self, AddressSpace space not None, uint32_t gfx_level, bint fast=False):
         memset(&self.machine, 0, sizeof(Machine))
         memset(&self.code, 0, sizeof(Code))
         self.space = space
         self.machine.memory = &space.memory
         self.machine.gfx_level = gfx_level
+        self.machine.fast = fast and host_is_fast()
         self.machine.opcode_counter = <uint64_t *>calloc(<int>op_count, sizeof(uint64_t))
         if self.machine.opcode_counter == NULL:
             raise MemoryError("counters")

@@ -1,4 +1,4 @@
-from pyaco._core.emu.wave cimport Instruction, Lanes, Machine, Source, Wave
+from pyaco._core.emu.wave cimport Instruction, LaneOperation, Lanes, Machine, Source, Wave
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 # A scalar register by ACO number; the special sources too.
@@ -8,3 +8,5 @@ cdef int execute_vector(Machine *machine, Wave *wave, const Instruction *instruc
 cdef int execute_dual(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil
 # The whole of a scalar ALU instruction of the table.
 cdef int execute_scalar(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil
+# Result modifiers of every float result: canonical NaNs, flush, omod, clamp.
+cdef void finish(const Wave *wave, const LaneOperation *operation, Lanes *lanes, uint64_t modifiers) noexcept nogil
