@@ -1,0 +1,89 @@
+"""Floats, memory and subgroup operations of instruction selection, judged by execution."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from execution import Kernel, run_both, seed_data
+
+TARGETS = [("gfx1030", 64), ("gfx1030", 32), ("gfx1100", 64), ("gfx1100", 32)]
+
+
+def floats(lanes: int = 64) -> np.ndarray:
+    """Return rows of moderate floats."""
+    rng = np.random.default_rng(3)
+    return rng.uniform(-100, 100, (4, lanes, 4)).astype(np.float32)
+
+
+def judge(build, data, target, wave):
+    """Complain about the first result that differs."""
+    wanted, found = run_both(build, data, target, wave)
+    for row in range(len(wanted)):
+        np.testing.assert_array_equal(found[row], wanted[row], err_msg=f"output {row}")
+
+
+@pytest.mark.parametrize(("target", "wave"), TARGETS)
+@pytest.mark.parametrize("uniform", [False, True])
+def test_floats(uniform, target, wave):
+    def build(b: Kernel):
+        x, y, z = (b.input(32, uniform, place) for place in range(3))
+        for name in ("fadd", "fsub", "fmul", "fmin", "fmax"):
+            b.output(b.alu(name, x, y))
+        for name in ("fneg", "fabs", "fsat", "ffloor", "fceil", "ftrunc", "fround_even", "fsign", "f2i32"):
+            b.output(b.alu(name, x))
+        for name in ("flt", "fge", "feq", "fneu"):
+            b.output(b.alu(name, x, y))
+        b.output(b.ffma(x, y, z))
+        b.output(b.f2f64(x))
+        b.output(b.f2f32(b.fadd(b.f2f64(x), b.f2f64(y))))
+        b.output(b.i2f32(b.f2i32(x)))
+        b.output(b.u2f32(b.iand(b.f2i32(x), b.imm(0xFFFF))))
+        half = b.f2f16(x)
+        b.output(b.fadd(half, b.f2f16(y)))
+        b.output(b.fmul(half, b.f2f16(y)))
+        b.output(b.f2f32(half))
+        b.output(b.b2f32(b.flt(x, y)))
+
+    judge(build, floats(), target, wave)
+
+
+@pytest.mark.parametrize(("target", "wave"), TARGETS)
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+@pytest.mark.parametrize("components", [1, 2, 3, 4])
+def test_load_sizes(components, bits, target, wave):
+    def build(b: Kernel):
+        if bits * components <= 128:
+            b.output(b.input(bits, False, 0, components))
+            b.output(b.input(bits, True, 1, components))
+
+    judge(build, seed_data(), target, wave)
+
+
+@pytest.mark.parametrize(("target", "wave"), TARGETS)
+@pytest.mark.parametrize("operation", ["iadd", "imin", "umax", "iand", "ior", "ixor"])
+def test_reductions(operation, target, wave):
+    from pyaco._core.nir import build as tables
+
+    def build(b: Kernel):
+        number = tables.ALU[operation]
+        x = b.input(32)
+        u = b.input(32, True)
+        for value in (x, u):
+            b.output(b.reduce(value, reduction_op=number, cluster_size=0))
+            b.output(b.inclusive_scan(value, reduction_op=number))
+            b.output(b.exclusive_scan(value, reduction_op=number))
+        b.output(b.reduce(x, reduction_op=number, cluster_size=8))
+        condition = b.ilt(x, b.imm(0))
+        if operation in ("iand", "ior", "ixor"):
+            b.output(b.reduce(condition, bit_size=1, reduction_op=number, cluster_size=0))
+            b.output(b.reduce(condition, bit_size=1, reduction_op=number, cluster_size=4))
+        b.output(b.vote_any(condition, bit_size=1))
+        b.output(b.vote_all(condition, bit_size=1))
+        b.output(b.read_first_invocation(x))
+        b.output(b.read_invocation(x, b.imm(5)))
+        b.output(b.shuffle(x, b.iand(b.input(32, False, 1), b.imm(wave - 1))))
+        b.output(b.quad_swap_horizontal(x))
+        b.output(b.quad_swap_diagonal(x))
+        b.output(b.masked_swizzle_amd(x, swizzle_mask=0x1F | 16 << 10, fetch_inactive=1))
+
+    judge(build, seed_data(), target, wave)
