@@ -35,6 +35,7 @@ from pyaco._core.nir import (
     lower_var_copies,
     opt_access,
     opt_large_constants,
+    opt_load_store_vectorize,
     peephole_select,
     vars_to_ssa,
 )
@@ -135,6 +136,8 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None, on_pass: OnPas
     do("lower_system_values", lower_system_values)
     do("lower_alu_to_scalar", lower_alu_to_scalar)
     optimise(do)
+
+    do("opt_load_store_vectorize", opt_load_store_vectorize)
 
     # Arithmetic that the hardware has.
     do("lower_alu", lower_alu)

@@ -33,7 +33,8 @@ from pyaco._core.ir.shader cimport (
     descriptor_ssbo, descriptor_ubo, intrinsic_index, intrinsic_set_index, mode_constant, mode_function_temp,
     mode_global, mode_push_constant, mode_shader_temp, mode_shared, mode_ssbo, mode_ubo, nir_deref, nir_intrinsic,
     nir_scope_workgroup, nir_semantic_acquire, nir_semantic_release,
-    source_value, type_array, type_matrix, type_pointer, type_struct, value_is_constant,
+    nir_alu, source_swizzle, source_value, swizzle_component, type_array, type_matrix, type_pointer, type_struct,
+    value_is_constant,
 )
 from pyaco._core.nir.lowering cimport (
     Lowering, alu1, alu2, alu2_constant, component, constant, intrinsic0, intrinsic1, intrinsic2, intrinsic3, intrinsic4,
@@ -55,6 +56,7 @@ cdef struct Address:
     uint32_t base                  # buffer: value whose first two words name the descriptor; global: 64-bit address
     uint32_t offset                # value: run-time offset (64 bits wide for global), 0 none
     int64_t fixed                  # constant offset
+    int64_t moved                  # constants that were added to run-time indices: belongs to `offset`, which alone may wrap
     uint32_t align_mul
     uint32_t align_offset
     uint32_t component_stride      # of the vector pointed to, 0: packed (columns of row-major matrices are not)
@@ -74,18 +76,43 @@ cdef void _aligned(Address *a, int64_t bytes) noexcept nogil:
     a.align_offset = <uint32_t>(<uint64_t>(a.align_offset + bytes) % a.align_mul)
 
 
+cdef uint32_t _without_constant(const ShaderData *s, uint32_t index, int64_t *number) noexcept nogil:
+    """The value x of an index x + constant; the constant is added to `number`."""
+    cdef uint32_t side, other, place
+    cdef bint found = True
+    cdef int bits = s.instructions.bit_size[index]
+    while found:
+        found = False
+        if s.instructions.kind[index] != nir_alu or s.instructions.opcode[index] != alu_iadd:
+            break
+        for side in range(2):
+            other = source_value(s, index, side)
+            if value_is_constant(s, other) and s.instructions.components[source_value(s, index, 1 - side)] == 1:
+                place = swizzle_component(source_swizzle(s, index, side), 0)
+                number[0] += <int64_t>(constant_bits(s, other, place) << (64 - bits)) >> (64 - bits)
+                index = source_value(s, index, 1 - side)
+                found = True
+                break
+    return index
+
+
 cdef int _step(Lowering *b, Address *a, uint32_t index, uint32_t stride) except -1 nogil:
     """Add index * stride."""
     cdef ShaderData *s = b.s
     cdef int width = 64 if a.mode == mode_global else 32
     cdef int bits = s.instructions.bit_size[index]
-    cdef int64_t number
+    cdef int64_t number = 0
     cdef uint32_t lowest = stride & (~stride + 1)
     if value_is_constant(s, index):
         number = <int64_t>(constant_bits(s, index, 0) << (64 - bits)) >> (64 - bits)
         _aligned(a, number * stride)
         return 0
-    if bits != width:
+    # In the address's own width x + c can be taken apart: it wraps around in the same way.
+    if bits == width:
+        index = _without_constant(s, index, &number)
+        a.moved += number * stride
+        a.align_offset = <uint32_t>(<uint64_t>(a.align_offset + number * stride) % a.align_mul)
+    else:
         index = alu1(b, alu_i2i64 if width == 64 else alu_i2i32, index)
     if stride != 1:
         index = alu2_constant(b, alu_imul, index, stride)
@@ -204,7 +231,7 @@ cdef int _trace(Lowering *b, Context *c, uint32_t deref) except -1 nogil:
     cdef bint from_deref = opcode != deref_var and parent < c.addresses.size() and c.addresses[parent].mode != 0
     cdef Address a
     a.mode = a.base = a.offset = 0
-    a.fixed = 0
+    a.fixed = a.moved = 0
     a.align_mul = 1
     a.align_offset = a.component_stride = a.row_stride = a.pending = 0
     if from_deref:
@@ -237,7 +264,7 @@ cdef int _trace(Lowering *b, Context *c, uint32_t deref) except -1 nogil:
 
 cdef uint32_t _offset_value(Lowering *b, const Address *a, int64_t extra) except? 0xffffffffU nogil:
     """The byte offset as a value; `extra` bytes are added."""
-    cdef int64_t fixed = a.fixed + extra
+    cdef int64_t fixed = a.fixed + a.moved + extra
     if not a.offset:
         return constant(b, <uint64_t>fixed, 32)
     if fixed == 0:
@@ -256,7 +283,7 @@ cdef uint32_t _materialise(Lowering *b, const Address *a) except? 0xffffffffU no
         return vector_of(b, words, 3)
     if a.mode == mode_global:
         value = alu2(b, alu_iadd, a.base, a.offset) if a.offset else a.base
-        return alu2_constant(b, alu_iadd, value, <uint64_t>a.fixed) if a.fixed else value
+        return alu2_constant(b, alu_iadd, value, <uint64_t>(a.fixed + a.moved)) if a.fixed + a.moved else value
     return _offset_value(b, a, 0)
 
 
@@ -294,7 +321,7 @@ cdef uint32_t _shared_offset(Lowering *b, const Address *a, int64_t extra, int *
     cdef int64_t fixed = a.fixed + extra
     if a.offset and 0 <= fixed < 0x7fffffff:
         base[0] = <int>fixed
-        return a.offset
+        return alu2_constant(b, alu_iadd, a.offset, <uint64_t>a.moved) if a.moved else a.offset
     if not a.offset and 0 <= fixed < 0x7fffffff:
         base[0] = <int>fixed
         return constant(b, 0, 32)
@@ -314,7 +341,7 @@ cdef uint32_t _load_part(Lowering *b, const Address *a, int64_t extra, int compo
         if a.mode == mode_ubo:
             intrinsic_set_index(s, value, index_range, -1)
     elif a.mode == mode_global:
-        value = _global_base(b, a, a.fixed + extra, &base)
+        value = _global_base(b, a, a.fixed + a.moved + extra, &base)
         value = intrinsic2(b, intrinsic_load_global_amd, components, bit_size, value, constant(b, 0, 32))
     elif a.mode & mode_push_constant:
         value = _shared_offset(b, a, extra, &base)
@@ -343,7 +370,7 @@ cdef int _store_part(Lowering *b, const Address *a, int64_t extra, uint32_t valu
     if a.mode == mode_ssbo:
         store = intrinsic3(b, intrinsic_store_ssbo, 0, 0, value, a.base, _offset_value(b, a, extra))
     elif a.mode == mode_global:
-        address = _global_base(b, a, a.fixed + extra, &base)
+        address = _global_base(b, a, a.fixed + a.moved + extra, &base)
         store = intrinsic3(b, intrinsic_store_global_amd, 0, 0, value, address, constant(b, 0, 32))
     elif a.mode == mode_shared:
         address = _shared_offset(b, a, extra, &base)
@@ -428,7 +455,7 @@ cdef uint32_t _atomic(Lowering *b, const Address *a, uint32_t atomic) except? 0x
         value = intrinsic3(b, intrinsic_shared_atomic_swap if swap else intrinsic_shared_atomic, 1, bits, address,
                            first, second)
     elif a.mode == mode_global:
-        address = _global_base(b, a, a.fixed, &base)
+        address = _global_base(b, a, a.fixed + a.moved, &base)
         value = constant(b, 0, 32)
         if swap:
             value = intrinsic4(b, intrinsic_global_atomic_swap_amd, 1, bits, address, first, second, value)

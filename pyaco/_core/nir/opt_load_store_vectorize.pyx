@@ -1,0 +1,389 @@
+"""Neighbouring loads, and neighbouring stores, of one block become one wider access.
+
+Accesses join when they have the same opcode, resource, run-time offset, element size and access flags, and their constant
+offsets follow one another without a gap. A joined load stands where the first of its parts stood, a joined store where the
+last did; nothing that could see the difference (a write or barrier for loads, any memory access or barrier for stores)
+stands between. Widths: four components, eight for ``load_smem_amd``; shared memory only where the alignment is known to
+allow one instruction.
+
+As Mesa's nir_opt_load_store_vectorize in effect. Needs: offsets folded to ``iadd(value, constant)`` by the algebraic rules.
+"""
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libcpp.algorithm cimport sort
+from libcpp.vector cimport vector
+
+from nir_opcodes cimport (
+    alu_iadd, alu_mov, index_access, index_align_mul, index_align_offset, index_base, index_write_mask,
+    intrinsic_barrier, intrinsic_flags, intrinsic_index_count, intrinsic_load_constant,
+    intrinsic_load_shared, intrinsic_load_smem_amd,
+    intrinsic_load_ssbo, intrinsic_load_ubo, intrinsic_store_shared,
+    intrinsic_store_ssbo,
+)
+from pyaco._core.ir.shader cimport (
+    Shader, ShaderData, access_can_reorder, access_volatile, block_walk_next, constant_bits, intrinsic_index,
+    intrinsic_set_index, nir_alu, nir_instruction_new, nir_intrinsic, node_first_block, source_set, source_swizzle,
+    source_value, swizzle_component, value_is_constant,
+)
+from pyaco._core.nir.lowering cimport (
+    Lowering, alu2_constant, component, constant, emit, intrinsic1, intrinsic2, intrinsic3, lower_keep, lower_remove,
+    lowered, lowering_run, vector_of,
+)
+
+cdef struct Access:
+    uint64_t key_opcode            # opcode << 32 | element bits << 24 | access flags
+    uint64_t key_place             # resource << 32 | run-time offset
+    uint32_t epoch                 # accesses of different epochs must not join
+    int64_t offset                 # constant part
+    uint32_t instruction
+    uint32_t position              # in the block
+    uint32_t components
+
+cdef struct Group:
+    uint32_t first                 # rows in Context.members
+    uint32_t count
+    uint32_t anchor                # instruction that the joined access replaces in place
+
+cdef struct Context:
+    ShaderData *s
+    vector[Access] accesses
+    vector[Access] members
+    vector[Group] groups
+    vector[uint32_t] group_of      # by instruction: row + 1
+
+
+cdef bint _before(const Access &a, const Access &b) noexcept nogil:
+    if a.key_opcode != b.key_opcode:
+        return a.key_opcode < b.key_opcode
+    if a.key_place != b.key_place:
+        return a.key_place < b.key_place
+    if a.epoch != b.epoch:
+        return a.epoch < b.epoch
+    if a.offset != b.offset:
+        return a.offset < b.offset
+    return a.position < b.position
+
+
+cdef bint _is_load(int opcode) noexcept nogil:
+    return opcode in (intrinsic_load_ssbo, intrinsic_load_ubo, intrinsic_load_smem_amd, intrinsic_load_shared,
+                      intrinsic_load_constant)
+
+
+cdef bint _is_store(int opcode) noexcept nogil:
+    return opcode == intrinsic_store_ssbo or opcode == intrinsic_store_shared
+
+
+cdef int _resource_source(int opcode) noexcept nogil:
+    """Source that names the memory, -1 none."""
+    if opcode in (intrinsic_load_ssbo, intrinsic_load_ubo, intrinsic_load_smem_amd):
+        return 0
+    return 1 if opcode == intrinsic_store_ssbo else -1
+
+
+cdef int _offset_source(int opcode) noexcept nogil:
+    if opcode == intrinsic_store_ssbo:
+        return 2
+    return 0 if opcode in (intrinsic_load_shared, intrinsic_load_constant) else 1
+
+
+cdef uint32_t _split_offset(const ShaderData *s, uint32_t value, int64_t *fixed) noexcept nogil:
+    """The run-time part of an offset (0 none); its constant part is added to `fixed`."""
+    cdef uint32_t side, other
+    if value_is_constant(s, value):
+        fixed[0] += <int64_t>constant_bits(s, value, 0)
+        return 0
+    if s.instructions.kind[value] != nir_alu or s.instructions.opcode[value] != alu_iadd:
+        return value
+    for side in range(2):
+        other = source_value(s, value, side)
+        if value_is_constant(s, other) and s.instructions.components[source_value(s, value, 1 - side)] == 1:
+            fixed[0] += <int>constant_bits(s, other, swizzle_component(source_swizzle(s, value, side), 0))
+            return source_value(s, value, 1 - side)
+    return value
+
+
+cdef bint _wants_order(const ShaderData *s, uint32_t instruction) noexcept nogil:
+    """Whether other accesses may see this one's place."""
+    cdef int opcode = s.instructions.opcode[instruction]
+    return not (intrinsic_flags[opcode] & 2 or intrinsic_index(s, instruction, index_access) & access_can_reorder)
+
+
+cdef uint64_t _place(const ShaderData *s, uint32_t instruction) noexcept nogil:
+    """Resource and run-time offset of an access, as one key."""
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef int resource = _resource_source(opcode)
+    cdef int64_t fixed = 0
+    cdef uint32_t run_time = _split_offset(s, source_value(s, instruction, _offset_source(opcode)), &fixed)
+    return <uint64_t>(source_value(s, instruction, resource) if resource >= 0 else 0) << 32 | run_time
+
+
+cdef bint _full_mask(const ShaderData *s, uint32_t store) noexcept nogil:
+    cdef uint32_t components = s.instructions.components[source_value(s, store, 0)]
+    return <uint32_t>intrinsic_index(s, store, index_write_mask) == (<uint32_t>1 << components) - 1
+
+
+cdef void _note(Context *c, uint32_t instruction, uint32_t position, uint32_t epoch) noexcept nogil:
+    cdef ShaderData *s = c.s
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef uint32_t access = intrinsic_index(s, instruction, index_access)
+    cdef uint32_t value = instruction if _is_load(opcode) else source_value(s, instruction, 0)
+    cdef Access a
+    if access & access_volatile or s.instructions.bit_size[value] < 8 or s.instructions.components[value] > 4:
+        return
+    a.offset = intrinsic_index(s, instruction, index_base)
+    _split_offset(s, source_value(s, instruction, _offset_source(opcode)), &a.offset)
+    a.key_opcode = <uint64_t>opcode << 32 | <uint64_t>s.instructions.bit_size[value] << 24 | access
+    a.key_place = _place(s, instruction)
+    a.epoch = epoch if _wants_order(s, instruction) else 0
+    a.instruction = instruction
+    a.position = position
+    a.components = s.instructions.components[value]
+    c.accesses.push_back(a)
+
+
+cdef void _collect(Context *c, uint32_t block) noexcept nogil:
+    """Loads are cut apart by writes and barriers, stores by any ordered access and barrier."""
+    cdef ShaderData *s = c.s
+    cdef uint32_t i, instruction
+    cdef uint32_t write_epoch = 1
+    cdef uint32_t any_epoch = 1
+    cdef int opcode, flags
+    c.accesses.clear()
+    for i in range(s.nodes.order_count[block]):
+        instruction = s.order.instruction[s.nodes.order_first[block] + i]
+        if s.instructions.kind[instruction] != nir_intrinsic:
+            continue
+        opcode = s.instructions.opcode[instruction]
+        flags = intrinsic_flags[opcode]
+        if _is_load(opcode):
+            if _wants_order(s, instruction):
+                any_epoch += 1
+            _note(c, instruction, i, write_epoch)
+        elif _is_store(opcode):
+            write_epoch += 1
+            # Stores to different places may meet in memory.
+            if not (c.accesses.size() and _is_store(s.instructions.opcode[c.accesses.back().instruction])
+                    and _place(s, instruction) == c.accesses.back().key_place):
+                any_epoch += 1
+            if _full_mask(s, instruction):
+                _note(c, instruction, i, any_epoch)
+            else:
+                any_epoch += 1
+        elif not flags & 2 and (not flags & 1 or flags & 16 or opcode == intrinsic_barrier):
+            # Writes, atomics and barriers; also operations across lanes, which cost nothing to respect.
+            write_epoch += 1
+            any_epoch += 1
+        elif not flags & 2:
+            any_epoch += 1
+
+
+cdef uint32_t _known_alignment(const ShaderData *s, uint32_t instruction) noexcept nogil:
+    cdef uint32_t multiple = intrinsic_index(s, instruction, index_align_mul)
+    cdef uint32_t offset = intrinsic_index(s, instruction, index_align_offset)
+    if multiple == 0:
+        return 1
+    return offset & (~offset + 1) if offset else multiple
+
+
+cdef bint _fits(const ShaderData *s, uint32_t first, uint32_t components, uint32_t bits) noexcept nogil:
+    """Whether the memory instructions have a form for that many components from this access on."""
+    cdef int opcode = s.instructions.opcode[first]
+    cdef uint32_t bytes = components * bits // 8
+    cdef uint32_t alignment = _known_alignment(s, first)
+    if bytes > 16 and opcode != intrinsic_load_smem_amd:
+        return False
+    if opcode == intrinsic_load_smem_amd:
+        return bits == 32 and components in (2, 4, 8)
+    if components > 4:
+        return False
+    if opcode == intrinsic_load_shared or opcode == intrinsic_store_shared:
+        return alignment >= bytes and bytes in (2, 4, 8, 16)
+    return alignment >= 4 or alignment >= bytes
+
+
+cdef void _join(Context *c, uint32_t first, uint32_t end) noexcept nogil:
+    """Make a group of the sorted accesses first .. end - 1."""
+    cdef Group group
+    cdef uint32_t i
+    cdef bint store = _is_store(c.s.instructions.opcode[c.accesses[first].instruction])
+    group.first = <uint32_t>c.members.size()
+    group.count = end - first
+    group.anchor = first
+    for i in range(first, end):
+        c.members.push_back(c.accesses[i])
+        if (c.accesses[i].position > c.accesses[group.anchor].position) == store:
+            group.anchor = i
+    group.anchor = c.accesses[group.anchor].instruction
+    c.groups.push_back(group)
+    for i in range(first, end):
+        c.group_of[c.accesses[i].instruction] = <uint32_t>c.groups.size()
+
+
+cdef bint _same_place(const Access *a, const Access *b) noexcept nogil:
+    return a.key_opcode == b.key_opcode and a.key_place == b.key_place and a.epoch == b.epoch
+
+
+cdef uint32_t _after_overlap(Context *c, uint32_t first) noexcept nogil:
+    """Stores to one place that overlap keep their order: the row after them all; `first` when none do."""
+    cdef uint32_t i = first + 1
+    cdef uint32_t bits = (c.accesses[first].key_opcode >> 24) & 0xff
+    cdef bint overlap = False
+    while i < c.accesses.size() and _same_place(&c.accesses[first], &c.accesses[i]):
+        if c.accesses[i].offset < c.accesses[i - 1].offset + c.accesses[i - 1].components * bits // 8:
+            overlap = True
+        i += 1
+    return i if overlap else first
+
+
+cdef void _find_groups(Context *c) noexcept nogil:
+    """Cut every run of neighbours into the widest pieces that fit, from its start."""
+    cdef ShaderData *s = c.s
+    cdef uint32_t count = <uint32_t>c.accesses.size()
+    cdef uint32_t i = 0
+    cdef uint32_t end, best, components, bits
+    cdef int64_t next_offset
+    while i < count:
+        if _is_store(s.instructions.opcode[c.accesses[i].instruction]) and \
+                (i == 0 or not _same_place(&c.accesses[i - 1], &c.accesses[i])):
+            end = _after_overlap(c, i)
+            if end != i:
+                i = end
+                continue
+        bits = (c.accesses[i].key_opcode >> 24) & 0xff
+        components = c.accesses[i].components
+        next_offset = c.accesses[i].offset + components * bits // 8
+        best = end = i + 1
+        while end < count and components < 8:
+            if not _same_place(&c.accesses[end], &c.accesses[i]) or c.accesses[end].offset != next_offset:
+                break
+            components += c.accesses[end].components
+            next_offset += c.accesses[end].components * bits // 8
+            end += 1
+            if _fits(s, c.accesses[i].instruction, components, bits):
+                best = end
+        if best > i + 1:
+            _join(c, i, best)
+        i = best
+
+
+# --------------------------------------------------------------------------------------------------------------- rewrite
+cdef uint32_t _offset_of(Lowering *b, const Access *a) except? 0xffffffffU nogil:
+    """The offset of the lowest part; every value in it stands before the earliest part."""
+    cdef uint32_t run_time = lowered(b, a.key_place & 0xffffffffU)
+    cdef int64_t fixed = a.offset - intrinsic_index(b.s, a.instruction, index_base)
+    if not run_time:
+        return constant(b, <uint64_t>fixed, 32)
+    return alu2_constant(b, alu_iadd, run_time, <uint64_t>fixed) if fixed else run_time
+
+
+cdef uint32_t _joined_load(Lowering *b, const Access *a, uint32_t components) except? 0xffffffffU nogil:
+    cdef ShaderData *s = b.s
+    cdef int opcode = s.instructions.opcode[a.instruction]
+    cdef int bits = s.instructions.bit_size[a.instruction]
+    cdef uint32_t offset = _offset_of(b, a)
+    cdef uint32_t row
+    if _resource_source(opcode) >= 0:
+        row = intrinsic2(b, opcode, components, bits, lowered(b, source_value(s, a.instruction, 0)), offset)
+    else:
+        row = intrinsic1(b, opcode, components, bits, offset)
+    _copy_indices(s, row, a.instruction)
+    return row
+
+
+cdef void _copy_indices(ShaderData *s, uint32_t target, uint32_t origin) noexcept nogil:
+    cdef uint32_t i
+    for i in range(intrinsic_index_count[<int>s.instructions.opcode[origin]]):
+        s.indices.value[s.instructions.data[target] + i] = s.indices.value[s.instructions.data[origin] + i]
+
+
+cdef uint32_t _slice(Lowering *b, uint32_t value, uint32_t first, uint32_t count) except? 0xffffffffU nogil:
+    """Some neighbouring components."""
+    cdef ShaderData *s = b.s
+    cdef uint64_t swizzle = 0
+    cdef uint32_t row, i
+    row = nir_instruction_new(s, nir_alu, alu_mov, count, s.instructions.bit_size[value], 1)
+    for i in range(count):
+        swizzle |= <uint64_t>(first + i) << 4 * i
+    source_set(s, row, 0, value)
+    s.sources.swizzle[s.instructions.source_first[row]] = swizzle
+    return emit(b, row)
+
+
+cdef uint32_t _lower_load(Lowering *b, Context *c, uint32_t instruction, const Group *group) except? 0xffffffffU nogil:
+    """At the earliest part: load all, and slices for all parts."""
+    cdef uint32_t components = 0
+    cdef uint32_t result = 0
+    cdef uint32_t value, part, i
+    for i in range(group.count):
+        components += c.members[group.first + i].components
+    value = _joined_load(b, &c.members[group.first], components)
+    components = 0
+    for i in range(group.count):
+        part = _slice(b, value, components, c.members[group.first + i].components)
+        components += c.members[group.first + i].components
+        if c.members[group.first + i].instruction == instruction:
+            result = part
+        else:
+            b.replacement[c.members[group.first + i].instruction] = part
+    return result
+
+
+cdef int _lower_store(Lowering *b, Context *c, const Group *group) except -1 nogil:
+    """At the latest part: store all; the values of the others were named before."""
+    cdef ShaderData *s = b.s
+    cdef const Access *lowest = &c.members[group.first]
+    cdef int opcode = s.instructions.opcode[lowest.instruction]
+    cdef uint32_t[8] values
+    cdef uint32_t count = 0
+    cdef uint32_t i, k, value, offset, row
+    for i in range(group.count):
+        value = source_value(s, c.members[group.first + i].instruction, 0)
+        for k in range(c.members[group.first + i].components):
+            values[count] = component(b, value, k)
+            count += 1
+    value = vector_of(b, values, count)
+    offset = source_value(s, lowest.instruction, _offset_source(opcode))
+    if opcode == intrinsic_store_ssbo:
+        row = intrinsic3(b, opcode, 0, 0, value, source_value(s, lowest.instruction, 1), offset)
+    else:
+        row = intrinsic2(b, opcode, 0, 0, value, offset)
+    _copy_indices(s, row, lowest.instruction)
+    intrinsic_set_index(s, row, index_write_mask, (1 << count) - 1)
+    return 0
+
+
+cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+    cdef Context *c = <Context *>b.context
+    cdef Group group
+    if instruction >= c.group_of.size() or c.group_of[instruction] == 0:
+        return lower_keep
+    group = c.groups[c.group_of[instruction] - 1]
+    if _is_load(b.s.instructions.opcode[instruction]):
+        if instruction == group.anchor:
+            return _lower_load(b, c, instruction, &group)
+        return <uint32_t>lower_remove
+    if instruction == group.anchor:
+        _lower_store(b, c, &group)
+    return <uint32_t>lower_remove
+
+
+cdef bint opt_load_store_vectorize_run(ShaderData *s) except -1 nogil:
+    cdef Context c
+    cdef uint32_t block = node_first_block(s)
+    c.s = s
+    c.group_of.assign(s.instructions.table.count, 0)
+    while block:
+        _collect(&c, block)
+        sort(c.accesses.begin(), c.accesses.end(), &_before)
+        _find_groups(&c)
+        block = block_walk_next(s, block)
+    if c.groups.empty():
+        return False
+    return lowering_run(s, _lower, &c)
+
+
+def run(Shader shader, options=None):
+    """Join neighbouring accesses."""
+    cdef bint progress
+    with nogil:
+        progress = opt_load_store_vectorize_run(&shader.data)
+    return progress
