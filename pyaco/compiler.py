@@ -278,7 +278,7 @@ def _lower(shader: Any, chip: targets.Chip, wave: int, limits: targets.WaveLimit
     options = aco_passes.Options(validate=observer.validate, statistics=before)
     aco_passes.run_passes(program, options, on_pass=lambda name, ir: observer("aco", name, ir))
     program.metadata["statistics"] = before
-    assemble.run(program)
+    assemble.run(program, zero_unused=True)
     observer("aco", "assemble", program)
     return program
 

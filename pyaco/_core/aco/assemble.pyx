@@ -42,6 +42,7 @@ cdef struct Assembler:
     vector[uint32_t] *code
     vector[Branch] *branches
     vector[Address] *addresses
+    bint stray_bits
 
 
 cdef inline bint is_branch(uint16_t opcode) noexcept nogil:
@@ -151,7 +152,7 @@ cdef int emit(Assembler *a, uint32_t i) except -1 nogil:
             with gil:
                 raise RuntimeError(f"{opcode_name[opcode].decode()} to block {branch.target}, which does not exist")
         a.branches.push_back(branch)
-    length = encode_instruction(p, i, p.gfx_level, words)
+    length = encode_instruction(p, i, p.gfx_level, words, a.stray_bits)
     for k in range(length):
         a.code.push_back(words[k])
     return 0
@@ -311,7 +312,7 @@ cdef int finish(Assembler *a) except -1 nogil:
     return 0
 
 
-cdef int assemble_run(ProgramData *program) except -1 nogil:
+cdef int assemble_run(ProgramData *program, bint stray_bits) except -1 nogil:
     cdef vector[uint32_t] code
     cdef vector[Branch] branches
     cdef vector[Address] addresses
@@ -320,13 +321,24 @@ cdef int assemble_run(ProgramData *program) except -1 nogil:
     a.code = &code
     a.branches = &branches
     a.addresses = &addresses
+    a.stray_bits = stray_bits
     emit_blocks(&a)
     place_branches(&a)
     return finish(&a)
 
 
-def run(Program program, options=None):
+def run(Program program, options=None, bint zero_unused=False):
     """Assemble `program`; its ``code`` holds the machine code afterwards.
+
+    Parameters
+    ----------
+    program
+        ACO IR of hardware instructions with assigned registers.
+    options
+        Options of the backend; the assembler has none among them.
+    zero_unused
+        Write zero to fields that do not count, so that a listing of the code assembles to the same words; otherwise they
+        hold what ACO's assembler leaves there (the code of an undefined operand).
 
     Raises
     ------
@@ -334,5 +346,5 @@ def run(Program program, options=None):
         An instruction has no encoding for the program's gfx level: a defect of an earlier pass.
     """
     with nogil:
-        assemble_run(&program.data)
+        assemble_run(&program.data, not zero_unused)
     return True

@@ -27,9 +27,10 @@ cdef bint scalar_reads_fit(const Decoded *instruction, uint32_t gfx_level) noexc
 # 16-bit operations of GFX11+ to VOP3 where a register is beyond the short encoding.
 cdef int from_ir(const ProgramData *program, uint32_t instruction, uint32_t gfx_level, Decoded *out) noexcept nogil
 
-# One hardware instruction of ACO IR to words; raises RuntimeError (a defect of a pass) when it has no encoding.
+# One hardware instruction of ACO IR to words; raises RuntimeError (a defect of a pass) when it has no encoding. With
+# `stray_bits`, fields that do not count hold what ACO's assembler leaves in them, else zero, as text has it.
 cdef int encode_instruction(const ProgramData *program, uint32_t instruction, uint32_t gfx_level,
-                            uint32_t *out) except -1 nogil
+                            uint32_t *out, bint stray_bits=*) except -1 nogil
 
 # What an error code means.
 cdef const char *encode_error(int code) noexcept nogil

@@ -25,7 +25,7 @@ cdef struct Writer:
     uint32_t *out
     uint32_t level
     uint32_t length
-    bint from_program                 # ACO's habits for bits that do not count
+    bint stray_bits                   # fields that do not count hold what ACO leaves in them
     int failed
 
 
@@ -67,7 +67,7 @@ cdef inline uint32_t vgpr_code(Writer *w, uint16_t address) noexcept nogil:
     if address == register_none:
         return 0
     if address == absent:
-        return 0x80
+        return 0x80 if w.stray_bits else 0
     if address < register_vgpr0 or address >= 512 * 4:
         fail(w, encode_bad_operand)
     return (address >> 2) & 0xff
@@ -215,7 +215,7 @@ cdef void encode_smem(Writer *w, uint32_t number) noexcept nogil:
             high = <uint32_t>simm(w, 21) | sgpr_code(w, offset) << 25
         else:
             fail(w, encode_bad_operand)
-    if d.source_count == 0 and w.level >= gfx10:
+    if opcode_operand_count[d.opcode] == 0 and w.level >= gfx10 and not w.stray_bits:
         high = 0
     put(w, word)
     put(w, high)
@@ -334,7 +334,7 @@ cdef uint32_t dpp_word(Writer *w, bint short_form) noexcept nogil:
     elif modifier_dpp_fetch_inactive(m):
         fail(w, encode_bad_modifier)
     word |= modifier_dpp_bank_mask(m) << 24 | modifier_dpp_row_mask(m) << 28
-    if short_form or w.from_program:
+    if short_form or w.stray_bits:
         word |= (modifier_neg(m) & 1) << 20 | (modifier_abs(m) & 1) << 21
         word |= (modifier_neg(m) >> 1 & 1) << 22 | (modifier_abs(m) >> 1 & 1) << 23
     return word
@@ -602,7 +602,10 @@ cdef void encode_buffer(Writer *w, bint typed, uint32_t number) noexcept nogil:
         word |= modifier_cache_slc(m) << 12 | modifier_cache_dlc(m) << 13
         high |= modifier_tfe(m) << 21 | modifier_offen(m) << 22 | modifier_idxen(m) << 23
         if modifier_lds(m):
-            fail(w, encode_bad_modifier)
+            # loads into LDS are opcodes of their own
+            if typed or number > 0x14 or 1 <= number < 0x10:
+                fail(w, encode_bad_modifier)
+            number = 0x32 if number == 0 else number + 0x1d
     else:
         word |= modifier_offen(m) << 12 | modifier_idxen(m) << 13
         high |= modifier_tfe(m) << 23
@@ -809,7 +812,7 @@ cdef int encode(const Decoded *instruction, uint32_t gfx_level, uint32_t *out) n
 
 
 cdef int encode_in_context(const Decoded *instruction, uint32_t gfx_level, uint32_t *out,
-                           bint from_program) noexcept nogil:
+                           bint stray_bits) noexcept nogil:
     cdef Writer w
     cdef int32_t number
     cdef uint32_t format = instruction.format
@@ -818,7 +821,7 @@ cdef int encode_in_context(const Decoded *instruction, uint32_t gfx_level, uint3
     w.out = out
     w.level = gfx_level
     w.length = 0
-    w.from_program = from_program
+    w.stray_bits = stray_bits
     w.failed = 0
     if instruction.opcode >= op_count:
         return encode_no_opcode
@@ -982,6 +985,9 @@ cdef int memory_from_ir(const ProgramData *p, uint32_t i, uint32_t base, Decoded
         kept = first
     row = p.instructions.operand_first[i]
     end = row + p.instructions.operand_count[i]
+    if base == format_mubuf and modifier_lds(out.modifiers):
+        # m0 follows the address
+        end = min(end, row + 3)
     while row < end and out.source_count < 16:
         address = p.operands.reg[row]
         if p.operands.flags[row] & operand_undef:
@@ -1089,11 +1095,11 @@ cdef int from_ir(const ProgramData *program, uint32_t instruction, uint32_t gfx_
 
 
 cdef int encode_instruction(const ProgramData *program, uint32_t instruction, uint32_t gfx_level,
-                            uint32_t *out) except -1 nogil:
+                            uint32_t *out, bint stray_bits=False) except -1 nogil:
     cdef Decoded d
     cdef int length = from_ir(program, instruction, gfx_level, &d)
     if length == 0:
-        length = encode_in_context(&d, gfx_level, out, True)
+        length = encode_in_context(&d, gfx_level, out, stray_bits)
     if length < 0:
         with gil:
             name = opcode_name[d.opcode].decode() if d.opcode < op_count else str(d.opcode)
