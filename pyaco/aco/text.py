@@ -497,8 +497,8 @@ class _Columns:
         ]
         texts = []
         for half, results, sources in halves:
-            text = ", ".join(_definition_text(*result, kills=kills) for result in results) + f" = {half} "
-            texts.append(text + ", ".join(_operand_text(*source, kills=kills) for source in sources))
+            text = ", ".join(_definition_text(t, reg, class_, flags, kills) for t, reg, class_, flags in results) + f" = {half} "
+            texts.append(text + ", ".join(_operand_text(data, reg, class_, flags, kills) for data, reg, class_, flags in sources))
         return " ::".join(texts)
 
 
