@@ -491,6 +491,30 @@ def test_pointer_in_a_phi_and_in_a_variable(assemble: Assemble) -> None:
     assert run(words, VALUES) == [x + VALUES[2] & 0xFFFFFFFF for x in VALUES]
 
 
+def test_workgroup_blocks_share_their_memory(assemble: Assemble) -> None:
+    """SPV_KHR_workgroup_memory_explicit_layout: what is stored through one block is read through the other."""
+    words = assemble(module(
+        """
+        %slot = OpAccessChain %wuint %first %c0 %i
+        OpStore %slot %x
+        %low = OpAccessChain %wshort %second %c1 %twice
+        %v = OpLoad %ushort %low
+        %r = OpUConvert %uint %v
+        OpStore %to %r
+        """,
+        interface="%first %second",
+        decorations="OpDecorate %w1 Block\nOpMemberDecorate %w1 0 Offset 0\nOpDecorate %a4 ArrayStride 4\n"
+                    "OpDecorate %w2 Block\nOpMemberDecorate %w2 0 Offset 32\nOpMemberDecorate %w2 1 Offset 0\n"
+                    "OpDecorate %a2 ArrayStride 2",
+        globals="%c8 = OpConstant %uint 8\n%c16 = OpConstant %uint 16\n%a4 = OpTypeArray %uint %c8\n"
+                "%a2 = OpTypeArray %ushort %c16\n%w1 = OpTypeStruct %a4\n%w2 = OpTypeStruct %uint %a2\n"
+                "%pw1 = OpTypePointer Workgroup %w1\n%pw2 = OpTypePointer Workgroup %w2\n"
+                "%wuint = OpTypePointer Workgroup %uint\n%wshort = OpTypePointer Workgroup %ushort\n"
+                "%first = OpVariable %pw1 Workgroup\n%second = OpVariable %pw2 Workgroup",
+    ).replace("%to = Op", "%twice = OpIMul %uint %i %c2\n%to = Op"))
+    assert run(words, VALUES) == [x & 0xFFFF for x in VALUES]
+
+
 def test_decoration_groups(assemble: Assemble) -> None:
     words = assemble(
         module("%r = OpIAdd %uint %x %c1\nOpStore %to %r", decorations="%g = OpDecorationGroup\nOpGroupDecorate %g %in")

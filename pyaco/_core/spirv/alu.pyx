@@ -19,6 +19,8 @@ cdef int _check_operands(Reader r, int opcode, const uint32_t *values, uint32_t 
     cdef uint32_t wanted
     cdef uint32_t i
     for i in range(count):
+        if opcode != alu_bcsel and r.s.instructions.kind[values[i]] == nir_deref:
+            fail(r, r.word, "a pointer in the place of a number")
         wanted = alu_input_types_flat[opcode * alu_max_inputs + i] & 0xff
         if wanted == 0:
             if bits == 0:

@@ -164,36 +164,6 @@ cdef dict _spec_constants(Reader r):
     return result
 
 
-cdef uint64_t _end_of(Reader r, uint32_t type, uint32_t depth) noexcept:
-    """Bytes up to the end of the last member that a laid-out type has (runtime arrays: 0)."""
-    cdef uint64_t end = 0
-    cdef uint64_t member
-    cdef uint32_t i
-    cdef uint32_t first = r.s.types.member_first[type]
-    cdef uint8_t base = r.s.types.base[type]
-    if base == type_struct:
-        for i in range(r.s.types.member_count[type]):
-            if r.s.members.offset[first + i] != 0xffffffffU:
-                member = r.s.members.offset[first + i] + _end_of(r, r.s.members.type[first + i], depth + 1)
-                if member > end:
-                    end = member
-        return end
-    if base == type_array:
-        if r.s.types.length[type] == 0:
-            return 0
-        return (<uint64_t>r.s.types.length[type] - 1) * r.s.types.stride[type] + \
-            _end_of(r, r.s.types.element[type], depth + 1)
-    if base == type_matrix:
-        if r.s.types.row_major[type]:
-            i = r.s.types.components[r.s.types.element[type]]
-            return (<uint64_t>i - 1) * r.s.types.stride[type] + r.s.types.length[type] * r.s.types.bit_size[type] // 8
-        return (<uint64_t>r.s.types.length[type] - 1) * r.s.types.stride[type] + \
-            r.s.types.components[r.s.types.element[type]] * r.s.types.bit_size[type] // 8
-    if base == type_pointer:
-        return 8
-    return r.s.types.components[type] * r.s.types.bit_size[type] // 8
-
-
 cdef int _names(Reader r) except -1:
     cdef size_t i
     cdef uint32_t word
@@ -221,7 +191,7 @@ cdef int _report(Reader r, str entry, str stage) except -1:
         sets.setdefault(descriptor_set, {})[binding] = {"type": kind, "count": count}
     for row in range(r.s.variables.table.count):
         if r.s.variables.mode[row] == mode_push_constant:
-            end = _end_of(r, r.s.variables.type[row], 0)
+            end = end_of_type(r, r.s.variables.type[row])
             size = end if end > size else size
     if size > 0x10000:
         raise InputError(f"push constants of {size} bytes")

@@ -20,6 +20,13 @@ cdef int _require_subgroup(Reader r, uint32_t id) except -1 nogil:
     return 0
 
 
+cdef uint32_t _number(Reader r, uint32_t id) except 0 nogil:
+    cdef uint32_t value = ssa(r, id)
+    if r.s.instructions.kind[value] == nir_deref:
+        fail(r, r.word, "a pointer in the place of a number")
+    return value
+
+
 cdef uint32_t _scalar_bool(Reader r, uint32_t id) except 0 nogil:
     cdef uint32_t value = ssa(r, id)
     if bits_of(r, value) != 1 or components_of(r, value) != 1:
@@ -60,7 +67,7 @@ cdef int _vote(Reader r, uint32_t word, uint32_t opcode, uint32_t id) except -1 
     cdef uint32_t i
     cdef int vote = intrinsic_vote_ieq
     if opcode == OpGroupNonUniformAllEqual or opcode == OpSubgroupAllEqualKHR:
-        value = ssa(r, id)
+        value = _number(r, id)
         if r.s.types.base[value_type(r, id)] == type_float:
             vote = intrinsic_vote_feq
         for i in range(components_of(r, value)):
@@ -109,12 +116,12 @@ cdef int _exchange(Reader r, uint32_t word, uint32_t end, uint32_t opcode) excep
     cdef uint64_t direction
     cdef int kind
     if opcode == OpSubgroupReadInvocationKHR or opcode == OpSubgroupFirstInvocationKHR:
-        value = ssa(r, r.words[word + 3])
+        value = _number(r, r.words[word + 3])
         if opcode == OpSubgroupReadInvocationKHR:
             index = _index_operand(r, r.words[word + 4])
             return set_checked(r, word, _each_component(r, intrinsic_read_invocation, value, index))
         return set_checked(r, word, _each_component(r, intrinsic_read_first_invocation, value, 0))
-    value = ssa(r, r.words[word + 4])
+    value = _number(r, r.words[word + 4])
     if opcode == OpGroupNonUniformBroadcastFirst:
         return set_checked(r, word, _each_component(r, intrinsic_read_first_invocation, value, 0))
     if opcode == OpGroupNonUniformQuadSwap:
@@ -198,7 +205,7 @@ cdef int _reduction_op(uint32_t opcode) noexcept nogil:
 
 cdef int _reduction(Reader r, uint32_t word, uint32_t end, int op) except -1 nogil:
     cdef uint32_t operation = r.words[word + 4]
-    cdef uint32_t value = ssa(r, r.words[word + 5])
+    cdef uint32_t value = _number(r, r.words[word + 5])
     cdef uint32_t cluster = 0
     cdef uint32_t[16] parts
     cdef uint32_t i

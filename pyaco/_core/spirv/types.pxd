@@ -18,6 +18,8 @@ cdef bint same_shape(Reader r, uint32_t a, uint32_t b) noexcept nogil
 # A value that may be loaded, stored or built: neither void nor opaque nor endless.
 cdef int check_value_type(Reader r, uint32_t type) except -1 nogil
 cdef uint32_t scalar_type(Reader r, uint32_t vector) except 0xffffffffU nogil
+# Bytes up to the end of the last member that a laid-out type has (runtime arrays: 0).
+cdef uint64_t end_of_type(Reader r, uint32_t type) noexcept nogil
 # Constants
 cdef uint32_t constant_child(Reader r, uint32_t constant, uint32_t index) except 0xffffffffU nogil
 cdef uint64_t constant_component(Reader r, uint32_t constant, uint32_t index) noexcept nogil

@@ -330,6 +330,36 @@ cdef bint same_shape(Reader r, uint32_t a, uint32_t b) noexcept nogil:
     return True
 
 
+cdef uint64_t end_of_type(Reader r, uint32_t type) noexcept nogil:
+    """Bytes up to the end of the last member that a laid-out type has (runtime arrays: 0)."""
+    cdef uint64_t end = 0
+    cdef uint64_t member
+    cdef uint32_t i
+    cdef uint32_t first = r.s.types.member_first[type]
+    cdef uint8_t base = r.s.types.base[type]
+    if base == type_struct:
+        for i in range(r.s.types.member_count[type]):
+            if r.s.members.offset[first + i] != 0xffffffffU:
+                member = r.s.members.offset[first + i] + end_of_type(r, r.s.members.type[first + i])
+                if member > end:
+                    end = member
+        return end
+    if base == type_array:
+        if r.s.types.length[type] == 0:
+            return 0
+        return (<uint64_t>r.s.types.length[type] - 1) * r.s.types.stride[type] + \
+            end_of_type(r, r.s.types.element[type])
+    if base == type_matrix:
+        if r.s.types.row_major[type]:
+            i = r.s.types.components[r.s.types.element[type]]
+            return (<uint64_t>i - 1) * r.s.types.stride[type] + r.s.types.length[type] * r.s.types.bit_size[type] // 8
+        return (<uint64_t>r.s.types.length[type] - 1) * r.s.types.stride[type] + \
+            r.s.types.components[r.s.types.element[type]] * r.s.types.bit_size[type] // 8
+    if base == type_pointer:
+        return 8
+    return r.s.types.components[type] * r.s.types.bit_size[type] // 8
+
+
 cdef int check_value_type(Reader r, uint32_t type) except -1 nogil:
     if r.s.types.base[type] == type_void:
         fail(r, r.word, "a value of type void")

@@ -465,6 +465,41 @@ cdef int _plain_variable(Reader r, uint32_t id, uint32_t mode, uint32_t type) ex
     return 0
 
 
+cdef uint32_t _workgroup_block(Reader r) except 0xffffffffU nogil:
+    """The Workgroup variable of Block type that reaches farthest; all of them share its memory."""
+    cdef uint32_t i
+    cdef uint32_t id
+    cdef uint32_t type
+    cdef uint32_t best = 0
+    cdef uint64_t end
+    cdef uint64_t best_end = 0
+    for i in range(<uint32_t>r.module_variables.size()):
+        id = r.module_variables[i]
+        if r.words[r.offset[id] + 3] != StorageClass_Workgroup:
+            continue
+        type = r.s.types.element[type_row(r, r.words[r.offset[id] + 1])]
+        end = end_of_type(r, type)
+        if r.types[type].is_block and (best == 0 or end > best_end):
+            best = id
+            best_end = end
+    return best
+
+
+cdef int _aliased_block(Reader r, uint32_t id, uint32_t type) except -1 nogil:
+    """A Workgroup Block (SPV_KHR_workgroup_memory_explicit_layout): a cast of the variable that stands for all of them."""
+    cdef uint32_t owner = _workgroup_block(r)
+    cdef uint32_t value
+    if owner == id:
+        return _plain_variable(r, id, mode_shared, type)
+    if r.kind[owner] == kind_variable:
+        module_variable(r, owner)
+    value = deref_cast_of(r, r.payload[owner], mode_shared, type, 0)
+    r.deref_access[value] = <uint8_t>_variable_access(r, id)
+    r.kind[id] = kind_ssa
+    r.payload[id] = emit_prologue(r, value)
+    return 0
+
+
 cdef int module_variable(Reader r, uint32_t id) except -1 nogil:
     """Make what stands for a module-scope variable, at its first use."""
     cdef uint32_t word = r.offset[id]
@@ -487,6 +522,8 @@ cdef int module_variable(Reader r, uint32_t id) except -1 nogil:
         r.kind[id] = kind_opaque
         check_value_type(r, type)
         unsupported(r, word, "images and samplers")
+    if storage == StorageClass_Workgroup and r.types[type].is_block:
+        return _aliased_block(r, id, type)
     return _plain_variable(r, id, mode_of_class(r, storage, type), type)
 
 
