@@ -34,6 +34,7 @@ from pyaco._core.nir import (
     lower_system_values,
     lower_var_copies,
     opt_access,
+    opt_hoist_arguments,
     opt_large_constants,
     opt_load_store_vectorize,
     peephole_select,
@@ -135,8 +136,9 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None, on_pass: OnPas
     do("lower_descriptors", lower_descriptors)
     do("lower_system_values", lower_system_values)
     do("lower_alu_to_scalar", lower_alu_to_scalar)
+    _clean(do)
+    do("opt_hoist_arguments", opt_hoist_arguments)
     optimise(do)
-
     do("opt_load_store_vectorize", opt_load_store_vectorize)
 
     # Arithmetic that the hardware has.
