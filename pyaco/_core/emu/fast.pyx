@@ -1,8 +1,9 @@
 """The fast engine: the reference engine's interpreter with lanes as host vectors.
 
-Two things differ, and neither changes a result. The lane loops are compiled for AVX2 and FMA (``lanes_*_avx2``), and plain
+Three things differ, and none changes a result. The lane loops are compiled for AVX2 and FMA (``lanes_*_avx2``), and plain
 32-bit instructions, those without modifiers, DPP or SDWA, go through ``execute_plain``: registers are read where they lie, and
-NaNs and denormals are looked for eight lanes at a time. Everything else takes the reference engine's way. The tests hold
+NaNs and denormals are looked for eight lanes at a time. Dword loads and stores through raw buffer descriptors look the buffer up once for all lanes
+(``execute_raw_buffer``). Everything else takes the reference engine's way. The tests hold
 both engines together bit for bit.
 """
 from libc.stdint cimport int16_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -11,9 +12,13 @@ from libc.string cimport memcpy
 from pyaco._core.emu.lanes_compare_avx2 cimport fill_compare
 from pyaco._core.emu.lanes_float_avx2 cimport fill_float
 from pyaco._core.emu.lanes_integer_avx2 cimport fill_integer
+from pyaco._core.emu.access cimport MemoryOperation, access_load, access_store, half_none
+from pyaco._core.emu.global_memory cimport execute_buffer, memory_operation
+from pyaco._core.emu.memory cimport memory_at
 from pyaco._core.emu.vector cimport execute_vector, finish, read_scalar
 from pyaco._core.emu.wave cimport *
-from pyaco._core.ir.program cimport format_dpp8, format_dpp16, format_is_valu, format_sdwa, format_vop3p, format_vopd
+from modifiers cimport (modifier_addr64, modifier_idxen, modifier_lds, modifier_offen, modifier_tfe)
+from pyaco._core.ir.program cimport format_dpp8, format_dpp16, format_is_valu, format_mubuf, format_sdwa, format_vop3p, format_vopd, register_none
 
 cdef extern from *:
     """
@@ -126,6 +131,74 @@ cdef int execute_plain(Machine *machine, Wave *wave, const Instruction *instruct
     return stop_running
 
 
+cdef bint is_raw(const Machine *machine, const uint32_t *words) noexcept nogil:
+    """A descriptor without stride, swizzle and lane numbers, whose range is checked by bytes."""
+    if words[1] >> 16 or (words[3] >> 23) & 1:
+        return False
+    return machine.gfx_level < 100 or (words[3] >> 28) & 3 == 3
+
+
+cdef int execute_raw_buffer(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """BUFFER_LOAD and BUFFER_STORE of dwords where every active lane is within the descriptor's range."""
+    cdef const MemoryOperation *operation = memory_operation(instruction.decoded.opcode)
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    cdef uint64_t active = wave_exec(wave)
+    cdef uint32_t words[4]
+    cdef uint64_t offsets[max_lanes]
+    cdef uint32_t lane, dword, soffset
+    cdef uint32_t bytes = 4 * operation.dwords
+    cdef uint64_t largest = 0
+    cdef uint64_t base
+    cdef const uint32_t *address = NULL
+    cdef uint32_t *data
+    cdef uint8_t *host
+    for lane in range(4):
+        words[lane] = read_scalar(wave, (instruction.decoded.source[0] >> 2) + lane)
+    if active == 0 or not is_raw(machine, words):
+        return execute_buffer(machine, wave, instruction)
+    soffset = 0
+    if instruction.decoded.source[2] != register_none:
+        soffset = (<uint32_t>instruction.source[2].value if instruction.source[2].kind == operand_value
+                   else read_scalar(wave, instruction.source[2].index))
+    if modifier_offen(modifiers):
+        address = wave_vgpr(wave, (instruction.decoded.source[1] >> 2) - 256)
+    for lane in range(wave.lanes):
+        if (active >> lane) & 1:
+            offsets[lane] = <uint64_t>instruction.decoded.immediate + soffset
+            if address != NULL:
+                offsets[lane] += address[lane]
+            if offsets[lane] > largest:
+                largest = offsets[lane]
+    if largest + bytes > words[2]:
+        return execute_buffer(machine, wave, instruction)
+    base = words[0] | (<uint64_t>(words[1] & 0xffff) << 32)
+    host = memory_at(machine.memory, base, largest + bytes)
+    if host == NULL:
+        return execute_buffer(machine, wave, instruction)
+    if operation.access == access_load:
+        for dword in range(operation.dwords):
+            data = wave_vgpr(wave, (instruction.decoded.destination[0] >> 2) - 256 + dword)
+            for lane in range(wave.lanes):
+                if (active >> lane) & 1:
+                    memcpy(&data[lane], host + offsets[lane] + 4 * dword, 4)
+        return stop_running
+    for lane in range(wave.lanes):                          # lane after lane: the last one wins where they meet
+        if (active >> lane) & 1:
+            for dword in range(operation.dwords):
+                data = wave_vgpr(wave, (instruction.decoded.source[3] >> 2) - 256 + dword)
+                memcpy(host + offsets[lane] + 4 * dword, &data[lane], 4)
+    return stop_running
+
+
+cdef bint is_plain_buffer(const Instruction *instruction) noexcept nogil:
+    cdef const MemoryOperation *operation = memory_operation(instruction.decoded.opcode)
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    return (instruction.decoded.format & 0x7f == format_mubuf and operation.bytes == 4 and operation.half == half_none
+            and (operation.access == access_load or operation.access == access_store)
+            and not modifier_idxen(modifiers) and not modifier_tfe(modifiers) and not modifier_lds(modifiers)
+            and not modifier_addr64(modifiers))
+
+
 cdef inline bint is_single(uint8_t kind) noexcept nogil:
     kind &= ~type_old
     return type_u32 <= kind <= type_r32
@@ -135,6 +208,8 @@ cdef Handler plain_handler(const Instruction *instruction) noexcept nogil:
     cdef const LaneOperation *operation = instruction.operation
     cdef uint16_t format = instruction.decoded.format
     cdef uint32_t slot
+    if instruction.handler == execute_buffer and is_plain_buffer(instruction):
+        return execute_raw_buffer
     if (operation == NULL or operation.packed or operation.writes_exec or operation.result_count != 1
             or instruction.decoded.modifiers != 0 or not format_is_valu(format)
             or format & (format_dpp8 | format_dpp16 | format_sdwa | format_vop3p) or format & 0x7f == format_vopd):

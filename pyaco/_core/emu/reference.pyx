@@ -221,7 +221,7 @@ cdef void prepare(Instruction *instruction, uint32_t gfx_level, bint fast) noexc
     instruction.unit = unit_of(decoded)
     if instruction.handler != NULL:
         prepare_sources(instruction)
-        if fast and instruction.handler == execute_vector:
+        if fast and (instruction.handler == execute_vector or instruction.handler == execute_buffer):
             shorter = plain_handler(instruction)
             if shorter != NULL:
                 instruction.handler = shorter
