@@ -84,6 +84,7 @@ PASSES: tuple[Pass, ...] = (
     _kernel("register_allocation"),
     _kernel("ssa_elimination"),
     _kernel("lower_to_hw_instr"),
+    _kernel("schedule_vopd", since=110, optional=True),
     _kernel("insert_waitcnt"),
     _kernel("insert_nops"),
     _kernel("form_hard_clauses", since=100, optional=True),
