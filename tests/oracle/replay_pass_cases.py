@@ -20,9 +20,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from pyaco._core.aco import build, validate_ir, validate_ra  # noqa: E402
-from pyaco.aco.text import format_program, parse_program  # noqa: E402
-from pyaco.errors import PyacoError, UnsupportedError  # noqa: E402
+from pyaco._core.aco import build, validate_ir, validate_ra
+from pyaco.aco.text import format_program, parse_program
+from pyaco.errors import PyacoError, UnsupportedError
 
 LEVELS = {"gfx6": 60, "gfx7": 70, "gfx8": 80, "gfx9": 90, "gfx10": 100, "gfx10_3": 103, "gfx11": 110, "gfx11_5": 115, "gfx12": 120}
 KERNELS = {
