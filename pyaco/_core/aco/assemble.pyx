@@ -297,8 +297,10 @@ cdef int finish(Assembler *a) except -1 nogil:
     cdef ProgramData *p = a.p
     cdef size_t k
     cdef uint32_t constants, rows
-    for k in range(5):
-        a.code.push_back(0xbf9f0000U)
+    # before GFX10 the marks are no instructions, and only ACO has them
+    if a.stray_bits or p.gfx_level >= gfx10:
+        for k in range(5):
+            a.code.push_back(0xbf9f0000U)
     constants = <uint32_t>a.code.size() * 4
     if p.constant_data.table.count:
         constants = (constants + 63) & ~63U
@@ -337,8 +339,8 @@ def run(Program program, options=None, bint zero_unused=False):
     options
         Options of the backend; the assembler has none among them.
     zero_unused
-        Write zero to fields that do not count, so that a listing of the code assembles to the same words; otherwise they
-        hold what ACO's assembler leaves there (the code of an undefined operand).
+        Write zero to fields that do not count and leave out end marks that are no instructions, so that a listing of the
+        code assembles to the same words; otherwise as ACO's assembler has it (the code of an undefined operand).
 
     Raises
     ------
