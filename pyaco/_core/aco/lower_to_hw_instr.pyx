@@ -359,7 +359,7 @@ cdef int _init_scratch(Lowering *c, uint32_t i) except -1 nogil:
     cdef uint32_t k
     cdef Operand o
     cdef uint32_t j
-    if p.gfx_level >= gfx11:
+    if p.gfx_level >= gfx11 or not (p.config.uses_scratch or p.config.scratch_bytes_per_lane):
         return 0
     if p.gfx_level < gfx10:
         low = 102 * 4                 # FLAT_SCRATCH lies behind the other SGPRs
