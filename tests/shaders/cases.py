@@ -621,3 +621,23 @@ def transcendentals(random: np.random.Generator) -> Inputs:
             (0, 3): Buffer(np.zeros((count, 16), np.float32)),
         }
     )
+
+
+@case(groups=3)
+def culling(random: np.random.Generator) -> Inputs:
+    count = 48
+    spheres = np.concatenate([float32(random, count, 3) * 2, random.random((count, 1), np.float32)], axis=1)
+    axes = np.eye(3, dtype=np.float32)
+    planes = np.concatenate([np.concatenate([axes, -axes]), np.full((6, 1), 1.5, np.float32)], axis=1)
+    levels = np.zeros((5, 4), np.uint32)
+    levels[:, :2] = uint32(random, 5, 2, high=1000)
+    levels[:, 2] = np.linspace(1.0, 4.5, 5, dtype=np.float32).view(np.uint32)
+    view = np.concatenate([planes.view(np.uint32), np.array([[0.2, 0.1, -2.0, 0]], np.float32).view(np.uint32), levels])
+    return Inputs(
+        {
+            (0, 0): Buffer(spheres),
+            (0, 1): Buffer(np.full((count, 4), 9, np.uint32)),
+            (0, 2): Buffer(view, uniform=True),
+            (0, 3): Buffer(np.zeros(7, np.uint32)),
+        }
+    )
