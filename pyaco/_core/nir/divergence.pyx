@@ -104,7 +104,9 @@ cdef bint _of_exit_phi(const Context *c, uint32_t phi, uint32_t loop) noexcept n
         return True
     for k in range(s.instructions.source_count[phi]):
         value = source_value(s, phi, k)
-        if s.instructions.kind[value] != nir_undef and _inside(s, s.instructions.block[value], loop):
+        # An undefined operand counts here: the lanes leave one after another, and a scalar register would hold what the
+        # last of them brings.
+        if s.instructions.kind[value] == nir_undef or _inside(s, s.instructions.block[value], loop):
             return True
     return False
 
@@ -121,8 +123,6 @@ cdef bint _of_header_phi(const Context *c, uint32_t phi, uint32_t loop) noexcept
         if not _inside(s, <uint32_t>source_swizzle(s, phi, k), loop):
             continue
         value = source_value(s, phi, k)
-        if s.instructions.kind[value] == nir_undef:
-            continue
         if first and value != first:
             return True
         first = value
