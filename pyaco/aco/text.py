@@ -277,10 +277,15 @@ def _sdwa_text(word: int, format_: int, operand_count: int) -> list[str]:
     return out + [f"src{i}_sel:{_selection_text(get(word, f'sdwa_sel{i}'))}" for i in range(min(2, operand_count))]
 
 
-def _mimg_text(word: int, gfx: int, atomic: bool) -> list[str]:
+def _full_mask(definitions: list) -> int:
+    """The component mask that the text leaves out: as many components as the result has dwords."""
+    return (1 << min(4, (class_bytes(definitions[0][2]) + 3) // 4)) - 1 if definitions else 15
+
+
+def _mimg_text(word: int, gfx: int, atomic: bool, full: int) -> list[str]:
     out = []
     mask = get(word, "dmask")
-    if mask != 15:
+    if mask & full != full:
         out.append("dmask:" + "".join(_flag_names(mask, "xyzw")))
     out.append(DIMENSIONS[get(word, "dim")])
     out += ["unrm"] if get(word, "unrm") else []
@@ -304,13 +309,13 @@ def _export_text(word: int) -> list[str]:
     return out + (named or [{8: "mrtz", 9: "null"}.get(target, f"target{target}")])
 
 
-def _memory_text(name: str, format_: int, word: int, immediate: int, gfx: int, atomic: bool) -> list[str]:
+def _memory_text(name: str, format_: int, word: int, immediate: int, gfx: int, atomic: bool, full: int) -> list[str]:
     out = []
     if format_ == MTBUF:
         encoded = isa_names.split_format(get(word, "format"), gfx)
         out = [f"dfmt:{DATA_FORMATS[encoded & 15]}", f"nfmt:{NUMBER_FORMATS[encoded >> 4]}"]
     if format_ == MIMG:
-        out += _mimg_text(word, gfx, atomic)
+        out += _mimg_text(word, gfx, atomic, full)
     elif format_ == DS:
         out += [f"offset0:{immediate & 0xFFFF}"] if immediate & 0xFFFF else []
         out += [f"offset1:{immediate >> 16 & 0xFF}"] if immediate >> 16 else []
@@ -360,7 +365,7 @@ def _valu_text(format_: int, word: int, operand_count: int) -> list[str]:
     return out
 
 
-def _suffixes(name: str, format_: int, word: int, immediate: int, gfx: int, operand_count: int) -> list[str]:
+def _suffixes(name: str, format_: int, word: int, immediate: int, gfx: int, operand_count: int, full: int) -> list[str]:
     row = opcodes.row(name)
     if format_ <= REDUCTION:
         return _pseudo_text(name, format_, word, immediate)
@@ -382,7 +387,7 @@ def _suffixes(name: str, format_: int, word: int, immediate: int, gfx: int, oper
         out = [f"wait_exp:{get(word, 'wait_exp')}"] if get(word, "wait_exp") != 7 else []
         return out + (["clamp"] if get(word, "clamp") else []) + (["opsel_hi"] if get(word, "opsel") & 8 else [])
     if SMEM <= format_ <= SCRATCH:
-        return _memory_text(name, format_, word, immediate, gfx, "atomic" in row.flags)
+        return _memory_text(name, format_, word, immediate, gfx, "atomic" in row.flags, full)
     if SOP1 <= format_ <= SOPC or format_ == VOPD:
         return []
     return _valu_text(format_, word, operand_count)
@@ -479,7 +484,8 @@ class _Columns:
             texts = (_modified_operand(_operand_text(*operand, kills), index, name, format_, word)
                      for index, operand in enumerate(operands))  # fmt: skip
             out += " " + ", ".join(texts)
-        for suffix in _suffixes(name, format_, word, self.immediate[row], self.gfx, operand_count):
+        full = _full_mask(definitions)
+        for suffix in _suffixes(name, format_, word, self.immediate[row], self.gfx, operand_count, full):
             out += " " + suffix
         if format_ & VOP3:
             encoding = format_ & (SDWA | DPP16 | DPP8)
