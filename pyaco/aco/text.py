@@ -1032,7 +1032,7 @@ def _split_operands(text: str) -> tuple[list[str], list[str]]:
     operands: list[str] = []
     rest = text
     while True:
-        match = re.match(r"\s*(-?\|?-?(?:lo\(|hi\()?-?\(?(?:(?:s\d+|l?v\d+b?):? undef|1/\(2\*PI\)|[^\s,]+\[[^\s\]]*\][^\s,]*|[^\s,]+))",
+        match = re.match(r"\s*(-?\|?-?(?:lo\(|hi\()?-?\(?(?:(?:s\d+|l?v\d+b?):? undef|1/\(2\*PI\)[|)]*|[^\s,]+\[[^\s\]]*\][^\s,]*|[^\s,]+))",
                          rest)  # fmt: skip
         if not match or not _is_operand(match[1]):
             return operands, rest.split()

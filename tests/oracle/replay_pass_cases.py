@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Replay recorded pass cases: ``python tests/oracle/replay_pass_cases.py FILE``.
 
-FILE is a (gzipped) JSON list of small programs as a pass of ACO received and left them, or as its assembler encoded them. Prints one JSON
-object ``{pass: {"tried", "agreed", "skipped", "first_disagreements"}}``. A pass agrees when it leaves the same program, line by line; the
-assembler when it gives the same words; the validator when it accepts and rejects the same programs. Register allocation agrees when its
-result is valid and has no more instructions: which registers it takes is its own affair. Cases of passes or generations that pyaco does
-not have are skipped.
+FILE is a (gzipped) JSON list of small programs as a pass of ACO received and left them, or as its assembler encoded them.
+Prints one JSON object ``{pass: {"tried", "agreed", "skipped", "first_disagreements"}}``. A pass agrees when it leaves the same
+program, line by line; the assembler when it gives the same words; the validator when it accepts and rejects the same
+programs. Register allocation agrees when its result is valid and has no more instructions: which registers it takes is its own
+affair. Cases of passes or generations that pyaco does not have are skipped.
 """
 
 from __future__ import annotations
@@ -95,8 +95,12 @@ def replay_allocation(case: dict[str, Any]) -> bool:
     from pyaco._core.aco import dominance, live_variables, register_allocation
 
     program = read(case)
-    build.set_device(program, physical_sgprs=5120, physical_vgprs=512, sgpr_limit=104, vgpr_limit=256, sgpr_allocation_granule=128,
-                     vgpr_allocation_granule=8, max_waves_per_simd=16, simds_per_cu=2, lds_limit=65536, lds_allocation_granule=512)  # fmt: skip
+    limits = {
+        "physical_sgprs": 5120, "physical_vgprs": 512, "sgpr_limit": 104, "vgpr_limit": 256, "sgpr_allocation_granule": 128,
+        "vgpr_allocation_granule": 8, "max_waves_per_simd": 16, "simds_per_cu": 2, "lds_limit": 65536,
+        "lds_allocation_granule": 512,
+    }  # fmt: skip
+    build.set_device(program, **limits)
     for kernel in (dominance, live_variables, register_allocation):
         kernel.run(program, None)
     return not validate_ra.check(program) and len(lines(format_program(program))) <= len(lines(case["output_text"]))

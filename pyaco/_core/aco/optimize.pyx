@@ -5,7 +5,7 @@ One forward sweep (every definition of SSA is seen before its uses, but for loop
 1. *propagate*: an operand that is a copy, a constant, or a float negated, made absolute or canonicalized is replaced by its source where
    the encoding allows: constant bus, VOP2 or VOP3, one literal, inline constants by operand width.
 2. *combine*: an instruction and the only producer of one of its operands become one: three-operand adds and logic, shifts with
-   adds, multiply-add, min3/max3/med3, clamp and output modifiers, inverted compares, scalar and-not.
+   adds, multiply-add, min3/max3, clamp and output modifiers, scalar and-not and shift-add.
 
 Float rules: nothing is contracted into a fused operation that is marked precise; a multiplication by one may be left out only if
 denormals are kept by the mode, or flushed anyway by whoever produced or reads the value.
@@ -25,7 +25,7 @@ from modifiers cimport (
     modifier_abs, modifier_clamp, modifier_neg, modifier_omod, modifier_opsel, modifier_semantics, modifier_set_abs,
     modifier_set_clamp, modifier_set_neg, modifier_set_omod, modifier_set_opsel,
 )
-from pyaco._core.aco.optimize_facts cimport commuted_opcode, float_bits, has_one_scalar_source, inverse_compare
+from pyaco._core.aco.optimize_facts cimport commuted_opcode, float_bits, has_one_scalar_source
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.program cimport (
@@ -782,11 +782,6 @@ cdef bint _combine_output_scale(Context *c, uint32_t i, uint32_t bits) except -1
         if _takes_output(c, _op(p, i, 1 - k), bits, &q) and modifier_omod(p.instructions.modifiers[q]) == 0:
             _take_over(c, i, q, modifier_set_omod(p.instructions.modifiers[q], scale))
             return True
-    return False
-
-
-cdef bint _combine_not(Context *c, uint32_t i) except -1 nogil:
-    """The complement of a compare's lane mask is the inverse compare, if only active lanes matter to whoever reads it."""
     return False
 
 
