@@ -1,0 +1,69 @@
+"""The table of instruction semantics: its names, its types, and what of the ISA it leaves out."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from pyaco._core.emu.reference import supported_opcodes
+from pyaco.isa import opcodes
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def generator():
+    specification = importlib.util.spec_from_file_location("generate_emulator", ROOT / "tools/generate_emulator.py")
+    module = importlib.util.module_from_spec(specification)
+    sys.modules["generate_emulator"] = module
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_every_name_is_an_opcode(generator):
+    """A misspelt line would be left out of the kernels without a word. Comparisons are made for all types at once."""
+    known = generator.opcode_names(ROOT)
+    named = {
+        name for operation in generator.read_semantics(ROOT) if operation.group != "compare" for name in operation.names
+    }
+    assert named <= known, sorted(named - known)
+
+
+def test_types_and_counts_agree_with_the_isa(generator):
+    """As many vector sources and results as the ISA table says the encoding has."""
+    rows = {row.name: row for row in opcodes.rows()}
+    implied = {"scc", "exec", "vcc", "m0"}
+    for operation in generator.read_semantics(ROOT):
+        kinds = [kind.removeprefix("old_") for kind in operation.sources + operation.results]
+        assert set(kinds) <= set(generator.TYPES), operation.names
+        if operation.scalar or operation.group == "compare":
+            continue
+        for name in operation.names:
+            row = rows[name]
+            assert len(operation.results) == len([word for word in row.definitions if word not in implied]), name
+            encoded = [word for word in row.operands if word not in implied]
+            assert len([kind for kind in operation.sources if kind != "mask"]) == len([w for w in encoded if w != "mask"]), name
+
+
+def test_what_is_missing_is_known():
+    """No vector or scalar ALU instruction of GFX9 to GFX12 is missing but these."""
+    supported = set(supported_opcodes())
+    missing = {
+        row.name
+        for number, row in enumerate(opcodes.rows())
+        if number not in supported
+        and row.format in ("sop1", "sop2", "sopc", "sopk", "vop1", "vop2", "vopc", "vop3")
+        and any(row.numbers.get(generation, -1) not in (-1, None) for generation in ("9", "10.3", "11", "12"))
+    }
+    assert missing == {
+        "s_alloc_vgpr", "s_barrier_init", "s_barrier_join", "s_barrier_signal_isfirst", "s_cbranch_g_fork",
+        "s_cbranch_i_fork", "s_cbranch_join", "s_get_barrier_state", "s_rfe_b64", "s_rfe_restore_b64",
+        "s_sendmsg_rtn_b32", "s_set_gpr_idx_idx", "s_set_gpr_idx_on", "s_setvskip", "s_subvector_loop_begin",
+        "s_subvector_loop_end", "v_cvt_f32_bf8", "v_cvt_f32_fp8", "v_cvt_pk_bf8_f32", "v_cvt_pk_f32_bf8",
+        "v_cvt_pk_f32_fp8", "v_cvt_pk_fp8_f32", "v_cvt_pkaccum_u8_f32", "v_cvt_sr_bf8_f32", "v_cvt_sr_fp8_f32",
+        "v_dot2_bf16_bf16", "v_interp_p1ll_f16", "v_interp_p1lv_f16", "v_interp_p2_f16", "v_interp_p2_legacy_f16",
+        "v_mqsad_u32_u8", "v_screen_partition_4se_b32",
+    }  # fmt: skip
