@@ -277,7 +277,7 @@ def _sdwa_text(word: int, format_: int, operand_count: int) -> list[str]:
     return out + [f"src{i}_sel:{_selection_text(get(word, f'sdwa_sel{i}'))}" for i in range(min(2, operand_count))]
 
 
-def _full_mask(definitions: list) -> int:
+def _full_mask(definitions: list[Any]) -> int:
     """The component mask that the text leaves out: as many components as the result has dwords."""
     return (1 << min(4, (class_bytes(definitions[0][2]) + 3) // 4)) - 1 if definitions else 15
 

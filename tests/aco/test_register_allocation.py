@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from machine_model import Machine
-from random_programs import random_program
+from random_ssa import random_program
 
 from pyaco._core.aco import build, live_variables, lower_to_hw_instr, register_allocation, spill, ssa_elimination
 from pyaco.aco import text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import numpy as np
-from judge import buffer
+from nir_judge import buffer
 
 from pyaco._core.ir.shader import Shader
 from pyaco.nir import interpreter

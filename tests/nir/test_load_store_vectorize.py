@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from judge import buffer
+from nir_judge import buffer
 
 from pyaco._core.nir import build, opt_load_store_vectorize, validate
 from pyaco.nir import interpreter, passes

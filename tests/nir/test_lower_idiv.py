@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from judge import compare, interesting, opcode_body
+from nir_judge import compare, interesting, opcode_body
 
 from pyaco._core.nir import lower_idiv
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from judge import buffer
+from nir_judge import buffer
 
 from pyaco._core.nir import build, declare_arguments, lower_explicit_io, lower_system_values, validate
 from pyaco.errors import UnsupportedError
