@@ -21,7 +21,7 @@ TWO = 0x40000000
 CONSTANT = 2  # operand_constant of the data sheet
 
 
-@numba.njit(cache=True)
+@numba.njit
 def double_by_adding(opcode, fmt, modifiers, operand_first, data, reg, register_class, flags, multiply, add):
     """Rewrite the rows in place; return how many."""
     changed = 0
