@@ -9,12 +9,11 @@ environment: $(VENV)/stamp
 
 $(VENV)/stamp: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet cmake ninja "cython>=3.1" "numpy>=1.26" "numba>=0.61" "msgpack>=1.0"
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check cmake ninja "cython>=3.1" "numpy>=1.26"
 	touch $@
 
 $(VENV)/stamp-test: $(VENV)/stamp
-	$(BIN)/python -m pip install --quiet pytest pytest-benchmark pytest-xdist hypothesis ruff mypy build \
+	$(BIN)/python -m pip install --quiet "numba>=0.61" "msgpack>=1.0" pytest pytest-benchmark pytest-xdist hypothesis ruff mypy build \
 	    "vulkan>=1.3.275" pyelftools llvmlite "scikit-build-core>=1.1" "cython-cmake>=0.3"
 	touch $@
 
@@ -23,8 +22,12 @@ OPTIMIZATION := -O1
 kernels: environment
 	PATH="$(abspath $(BIN)):$$PATH" cmake -S . -B build/development -G Ninja -DPYACO_INPLACE=ON \
 	    -DPython_EXECUTABLE="$(abspath $(BIN))/python" -DCMAKE_BUILD_TYPE=None -DPYACO_OPTIMIZATION=$(OPTIMIZATION) > /dev/null
-	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/development
+	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/development $(addprefix --target room_,$(ROOMS))
 
+# The demonstration needs the rooms of a compute shader's way; it runs a few million instructions, and is done sooner
+# without the optimizer.
+demo: OPTIMIZATION := -O0
+demo: ROOMS := common ir isa spirv nir aco emu
 demo: kernels
 	PYTHONPATH=. $(BIN)/python examples/matmul.py
 

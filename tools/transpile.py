@@ -7,6 +7,7 @@ dependencies are older than their output are left alone, and so are, with it, th
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from pathlib import Path
 
@@ -44,6 +45,7 @@ def main() -> int:
     parser.add_argument("-I", dest="include", action="append", default=[])
     parser.add_argument("sources", nargs="+")
     options = parser.parse_args()
+    gc.disable()  # Cython's trees live as long as their module; collecting among them takes a quarter of the time
     tables = [path for folder in options.include for path in Path(folder).glob("*.pxd")]
     errors = 0
     for name in options.sources:
