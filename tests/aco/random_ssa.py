@@ -134,7 +134,7 @@ class Writer:
             self.blocks[block][-1] = f"p_branch BB{merge}, BB{merge}"
         both = [v for v in sides[0][1] if v in sides[1][1]]
         result = list(both)
-        for rc in set(self.classes):
+        for rc in dict.fromkeys(self.classes):
             left = [v for v in sides[0][1] if v.rc == rc]
             right = [v for v in sides[1][1] if v.rc == rc]
             for pair in list(zip(left, right, strict=False))[:2]:
