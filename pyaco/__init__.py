@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 from pyaco.errors import InputError, PyacoError, UnsupportedError
 
 if TYPE_CHECKING:
-    from pyaco import aco, emu, isa, nir, spirv, targets
+    from pyaco import aco, addrlib, emu, isa, nir, spirv, targets
     from pyaco.compiler import CompiledShader, compile
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "CompiledShader", "InputError", "PyacoError", "UnsupportedError", "__version__", "aco", "compile", "emu", "isa",
+    "CompiledShader", "InputError", "PyacoError", "UnsupportedError", "__version__", "aco", "addrlib", "compile", "emu", "isa",
     "nir", "spirv", "targets",
 ]
 
-_ROOMS = frozenset(("aco", "binary", "descriptors", "emu", "isa", "nir", "spirv", "targets"))
+_ROOMS = frozenset(("aco", "addrlib", "binary", "descriptors", "emu", "isa", "nir", "spirv", "targets"))
 
 
 def __getattr__(name: str) -> Any:

@@ -23,6 +23,7 @@ DOORS = {
     "aco": {"_core.aco", "_core.ir", "_core.isa"},
     "descriptors": set(),
     "emu": {"_core.emu", "_core.isa", "descriptors"},
+    "addrlib": set(),
     "binary": set(),
     "_core.common": set(),
     "_core.ir": set(),

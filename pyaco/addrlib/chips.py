@@ -1,0 +1,145 @@
+"""Chip configurations: the registers and facts from which a GPU's surface layouts follow.
+
+Sources: the ``source`` of every row of ``data/chips.json`` (register dumps in Mesa's drm-shim, the golden settings and tile tables of
+the Linux amdgpu driver, Mesa's ac_surface tests; some are plausible values nobody has read from hardware, and say so). Register
+fields: AMD's register database (``GB_ADDR_CONFIG``, ``MC_ARB_RAMCFG``).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from pyaco.errors import InputError
+
+__all__ = ["GpuConfig", "gpu_config", "gpu_configs"]
+
+
+@dataclass(frozen=True)
+class GpuConfig:
+    """What addressing depends on, for one chip.
+
+    Attributes
+    ----------
+    name : str
+        Name of the configuration, such as ``navi21``.
+    level : int
+        Hardware level times ten: 60, 70, 80, 90, 100, 103, 110, 115, 120.
+    chip : str
+        Mesa's name of the chip family, lower case.
+    family_id, chip_external_rev : int
+        Family and revision as the kernel reports them.
+    gb_addr_config, mc_arb_ramcfg : int
+        Register values.
+    enabled_rb_mask : int
+        Bit per render backend that works.
+    max_render_backends, num_tile_pipes : int
+    pipe_interleave_bytes, tcc_cache_line_size : int
+        Bytes.
+    drm_minor, pci_id : int
+    tile_modes : tuple of int
+        32 values of GB_TILE_MODE (GFX6 to GFX8; empty later).
+    macro_tile_modes : tuple of int
+        16 values of GB_MACROTILE_MODE (GFX7, GFX8; empty otherwise).
+    source : str
+        Where the values come from.
+    """
+
+    name: str
+    level: int
+    chip: str
+    family_id: int
+    chip_external_rev: int
+    gb_addr_config: int
+    mc_arb_ramcfg: int
+    enabled_rb_mask: int
+    max_render_backends: int
+    num_tile_pipes: int
+    pipe_interleave_bytes: int
+    tcc_cache_line_size: int
+    drm_minor: int
+    pci_id: int
+    has_graphics: bool
+    has_dedicated_vram: bool
+    has_image_opcodes: bool
+    has_rbplus: bool
+    rbplus_allowed: bool
+    has_dcc_constant_encode: bool
+    has_tc_compatible_htile: bool
+    has_two_planes_iterate256_bug: bool
+    use_display_dcc_unaligned: bool
+    use_display_dcc_with_retile_blit: bool
+    tile_modes: tuple[int, ...]
+    macro_tile_modes: tuple[int, ...]
+    source: str
+
+    def _field(self, low: int, bits: int) -> int:
+        return (self.gb_addr_config >> low) & ((1 << bits) - 1)
+
+    @property
+    def pipes_log2(self) -> int:
+        """GB_ADDR_CONFIG.NUM_PIPES: log2 of pipes (GFX9: per shader engine; GFX10+: of the chip)."""
+        return self._field(0, 3)
+
+    @property
+    def pipe_interleave_log2(self) -> int:
+        """GB_ADDR_CONFIG.PIPE_INTERLEAVE_SIZE: log2 of bytes that go to one pipe in a row."""
+        return 8 + (self._field(4, 3) if self.level < 90 else self._field(3, 3))
+
+    @property
+    def max_compressed_fragments_log2(self) -> int:
+        """GB_ADDR_CONFIG.MAX_COMPRESSED_FRAGS (GFX9, GFX10; without effect from GFX11 on)."""
+        return self._field(6, 2) if 90 <= self.level < 110 else 0
+
+    @property
+    def banks_log2(self) -> int:
+        """GB_ADDR_CONFIG.NUM_BANKS (GFX9; later generations have no bank bits)."""
+        return self._field(12, 3) if self.level == 90 else 0
+
+    @property
+    def shader_engines_log2(self) -> int:
+        """GB_ADDR_CONFIG.NUM_SHADER_ENGINES (GFX9)."""
+        return self._field(19, 2) if self.level == 90 else 0
+
+    @property
+    def render_backends_per_se_log2(self) -> int:
+        """GB_ADDR_CONFIG.NUM_RB_PER_SE (GFX9)."""
+        return self._field(26, 2) if self.level == 90 else 0
+
+    @property
+    def packers_log2(self) -> int:
+        """GB_ADDR_CONFIG.NUM_PKRS (GFX10.3 and later; earlier chips have no packers that matter here)."""
+        return self._field(8, 3) if self.level >= 103 else 0
+
+    @property
+    def supports_rbplus(self) -> bool:
+        """Whether GFX10 addressing follows the RB+ patterns and has the VAR modes: GFX10.3."""
+        return self.level == 103
+
+
+@cache
+def gpu_configs() -> tuple[GpuConfig, ...]:
+    """Return every configuration, oldest first."""
+    text = resources.files("pyaco.addrlib").joinpath("data/chips.json").read_text(encoding="utf-8")
+    rows = json.loads(text)
+    for row in rows:
+        row["tile_modes"] = tuple(row["tile_modes"])
+        row["macro_tile_modes"] = tuple(row["macro_tile_modes"])
+    return tuple(GpuConfig(**row) for row in rows)
+
+
+@cache
+def gpu_config(name: str) -> GpuConfig:
+    """Return the configuration called `name`.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    for config in gpu_configs():
+        if config.name == name:
+            return config
+    raise InputError(f"no GPU configuration {name!r}; there are: {', '.join(c.name for c in gpu_configs())}")
