@@ -141,9 +141,12 @@ cdef inline bint _unite(uint8_t *into, uint8_t bits) noexcept nogil:
     return False
 
 
-cdef bint _join(State *into, const State *other) noexcept nogil:
-    cdef bint changed = _later(&into.last_trans, other.last_trans - other.valu)
+cdef bint _join(Context *c, State *into, const State *other, bint logical) noexcept nogil:
+    cdef bint changed
     cdef uint32_t k
+    if logical:
+        return False                  # hazards are the machine's: they follow the linear CFG
+    changed = _later(&into.last_trans, other.last_trans - other.valu)
     changed |= _later(&into.last_use, other.last_use - other.valu)
     for k in range(256):
         changed |= _join_vgpr(into, other, k)
@@ -593,34 +596,9 @@ cdef int _block(Context *c, uint32_t block, State *s) except -1 nogil:
     return 0
 
 
+include "forward_rewrite.pxi"
+
+
 cdef int hazards_gfx11_run(ProgramData *p) except -1 nogil:
     cdef Context c
-    cdef State s
-    cdef uint32_t blocks = p.blocks.table.count
-    cdef uint32_t b = 0
-    cdef uint32_t k
-    cdef uint32_t other
-    c.p = p
-    c.rewriting = False
-    _clear(&s)
-    c.entry.assign(blocks, s)
-    c.dirty.assign(blocks, 1)
-    while b < blocks:
-        if not c.dirty[b]:
-            b += 1
-            continue
-        c.dirty[b] = 0
-        s = c.entry[b]
-        _block(&c, b, &s)
-        for k in range(p.blocks.linear_succ_count[b]):
-            other = p.edge_lists.block[p.blocks.linear_succ_first[b] + k]
-            if _join(&c.entry[other], &s):
-                c.dirty[other] = 1
-        b = next_block(p, b, c.dirty.data())
-    c.rewriting = True
-    rewrite_begin(&c.rewrite, p)
-    for b in range(blocks):
-        rewrite_block(&c.rewrite, b)
-        s = c.entry[b]
-        _block(&c, b, &s)
-    return rewrite_end(&c.rewrite)
+    return solve_and_rewrite(&c, p)

@@ -143,7 +143,7 @@ cdef void _enter(State *s, uint32_t counter, uint16_t event, uint16_t reg, uint8
         s.types[k] |= types
 
 
-cdef bint _join(State *into, const State *other, uint32_t first, uint32_t end) noexcept nogil:
+cdef bint _join_places(State *into, const State *other, uint32_t first, uint32_t end) noexcept nogil:
     """Merge the places from `first` to `end`; True when something changed."""
     cdef bint changed = False
     cdef uint32_t c
@@ -165,6 +165,19 @@ cdef bint _join(State *into, const State *other, uint32_t first, uint32_t end) n
             if other.types[k] & ~into.types[k]:
                 into.types[k] |= other.types[k]
                 changed = True
+    return changed
+
+
+cdef bint _join(Context *c, State *into, const State *other, bint logical) noexcept nogil:
+    """VGPRs follow the logical edges before GFX11: there only the lanes that wait for a load care about it."""
+    cdef bint vgprs_linear = c.p.gfx_level >= gfx11
+    cdef bint changed
+    if logical:
+        return not vgprs_linear and _join_places(into, other, 256, storage_place)
+    changed = _join_places(into, other, 0, 256)
+    changed |= _join_places(into, other, storage_place, places)
+    if vgprs_linear:
+        changed |= _join_places(into, other, 256, storage_place)
     return changed
 
 
@@ -573,48 +586,6 @@ cdef int _block(Context *c, uint32_t block, State *s) except -1 nogil:
     return _flush(c, s, &queued)
 
 
-cdef void _hand_on(Context *c, uint32_t block, const State *s) noexcept nogil:
-    """Join the state at the end of a block into its successors."""
-    cdef ProgramData *p = c.p
-    cdef uint32_t k
-    cdef uint32_t b
-    # Before GFX11 the lanes that wait for a load into a VGPR are the only ones that care about it.
-    cdef bint vgprs_linear = p.gfx_level >= gfx11
-    cdef bint changed
-    for k in range(p.blocks.linear_succ_count[block]):
-        b = p.edge_lists.block[p.blocks.linear_succ_first[block] + k]
-        changed = _join(&c.entry[b], s, 0, 256)
-        changed |= _join(&c.entry[b], s, storage_place, places)
-        if vgprs_linear:
-            changed |= _join(&c.entry[b], s, 256, storage_place)
-        if changed:
-            c.dirty[b] = 1
-    if vgprs_linear:
-        return
-    for k in range(p.blocks.logical_succ_count[block]):
-        b = p.edge_lists.block[p.blocks.logical_succ_first[block] + k]
-        if _join(&c.entry[b], s, 256, storage_place):
-            c.dirty[b] = 1
-
-
-cdef int _solve(Context *c) except -1 nogil:
-    """Visit blocks, always the first whose entry changed, until none is left."""
-    cdef ProgramData *p = c.p
-    cdef uint32_t blocks = p.blocks.table.count
-    cdef uint32_t b = 0
-    cdef State s
-    while b < blocks:
-        if not c.dirty[b]:
-            b += 1
-            continue
-        c.dirty[b] = 0
-        s = c.entry[b]
-        _block(c, b, &s)
-        _hand_on(c, b, &s)
-        b = next_block(p, b, c.dirty.data())
-    return 0
-
-
 cdef void _limits(Context *c) noexcept nogil:
     """The largest count that a wait can name: one below the full field."""
     cdef uint32_t gfx = c.p.gfx_level
@@ -627,26 +598,14 @@ cdef void _limits(Context *c) noexcept nogil:
     c.limit[counter_km] = 30
 
 
+include "forward_rewrite.pxi"
+
+
 cdef int insert_waitcnt_run(ProgramData *p) except -1 nogil:
     cdef Context c
-    cdef State nothing
-    cdef State s
-    cdef uint32_t b
-    cdef uint32_t blocks = p.blocks.table.count
     c.p = p
-    c.rewriting = False
     _limits(&c)
-    _clear(&nothing)
-    c.entry.assign(blocks, nothing)
-    c.dirty.assign(blocks, 1)
-    _solve(&c)
-    c.rewriting = True
-    rewrite_begin(&c.rewrite, p)
-    for b in range(blocks):
-        rewrite_block(&c.rewrite, b)
-        s = c.entry[b]
-        _block(&c, b, &s)
-    return rewrite_end(&c.rewrite)
+    return solve_and_rewrite(&c, p)
 
 
 def run(Program program, options=None):
