@@ -53,6 +53,8 @@ def test_fact(kind: str, fact: dict) -> None:
 
 
 CHIPS = [c for c in gpu_configs() if 90 <= c.level < 120]
+# On Vega 12 the real library's equations of HTILE and CMASK give two blocks the same address (its channel and backend bits conflict).
+ONE_TO_ONE = [c for c in CHIPS if c.name != "vega12"]
 
 
 @settings(max_examples=60, deadline=None)
@@ -68,7 +70,7 @@ def test_no_two_blocks_share_a_dcc_byte(config, bits, aligned, width, height, sl
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.sampled_from(CHIPS), st.integers(1, 2000), st.integers(1, 2000), st.sampled_from([1, 2, 4, 8]))
+@given(st.sampled_from(ONE_TO_ONE), st.integers(1, 2000), st.integers(1, 2000), st.sampled_from([1, 2, 4, 8]))
 def test_htile_covers_its_surface(config, width, height, samples):
     info = htile_info(config, HtileRequest(SwizzleMode.SW_64KB_Z_X, width, height))
     y, x = np.mgrid[0:info.block[1]:8, 0:info.block[0]:8]
@@ -80,7 +82,7 @@ def test_htile_covers_its_surface(config, width, height, samples):
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.sampled_from([c for c in CHIPS if c.level < 110]), st.integers(1, 2000), st.integers(1, 2000))
+@given(st.sampled_from([c for c in ONE_TO_ONE if c.level < 110]), st.integers(1, 2000), st.integers(1, 2000))
 def test_cmask_covers_its_surface_in_nibbles(config, width, height):
     info = cmask_info(config, CmaskRequest(SwizzleMode.SW_64KB_Z_X, width, height))
     y, x = np.mgrid[0:info.block[1]:8, 0:info.block[0]:8]
