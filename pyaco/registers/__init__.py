@@ -1,0 +1,7 @@
+"""The register database, GFX6 to GFX12: names, offsets, fields and enumerations; encode and decode by name."""
+
+from __future__ import annotations
+
+from pyaco.registers.database import Field, Register, Registers, registers
+
+__all__ = ["Field", "Register", "Registers", "registers"]

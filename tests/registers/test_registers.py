@@ -1,0 +1,55 @@
+"""Registers by name, by offset, and as fields."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyaco.errors import InputError
+from pyaco.registers import registers
+from pyaco.registers.database import LEVELS
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_fields_survive_a_round_trip(level):
+    """AMD's headers give some bits two names; both readings hold."""
+    for register in registers(level):
+        taken = 0
+        for field in register.fields:
+            assert 0 <= field.low <= field.high < 32, register
+            taken |= field.mask
+        for word in (0, 0xFFFFFFFF, 0x5A5A5A5A):
+            values = {field.name: field.get(word) for field in register.fields}
+            assert register.encode(**values) == word & taken
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_names_and_offsets_lead_to_each_other(level):
+    known = registers(level)
+    assert len(known) > 300
+    for register in known:
+        assert known[register.name] is register
+        assert known.at(register.offset) is not None
+
+
+def test_facts():
+    """From LLVM's user guide (COMPUTE_PGM_RSRC1) and the kernel's gfx headers."""
+    known = registers(110)
+    assert known["COMPUTE_PGM_LO"].offset == 0xB830
+    assert known["COMPUTE_PGM_RSRC1"].encode(VGPRS=3, FLOAT_MODE=0xC0) == 0x000C0003
+    assert registers(60)["VGT_NUM_INDICES"].offset == 0x8970
+    assert registers(70)["VGT_NUM_INDICES"].offset == 0x30930
+    assert registers(103)["VGT_PRIMITIVE_TYPE"].field("PRIM_TYPE").put("DI_PT_TRILIST") == 4
+
+
+def test_bad_input_is_named():
+    register = registers(103)["COMPUTE_PGM_RSRC1"]
+    with pytest.raises(InputError, match="no field 'VGPR'"):
+        register.encode(VGPR=1)
+    with pytest.raises(InputError, match="6 bits: 64 does not fit"):
+        register.encode(VGPRS=64)
+    with pytest.raises(InputError, match="no register 'X'"):
+        registers(103)["X"]
+    with pytest.raises(InputError, match="no registers of level 5"):
+        registers(50)
+    with pytest.raises(InputError, match="no value of PRIM_TYPE"):
+        registers(103)["VGT_PRIMITIVE_TYPE"].encode(PRIM_TYPE="DI_PT_NONSENSE")
