@@ -57,21 +57,21 @@ def test_indirect_buffers_are_followed():
     packets = pm4.parse(words, 103, lambda address, count: memory[address][:count] if address in memory else None)
     assert [p.name for p in packets] == ["INDIRECT_BUFFER", "NOP"]
     assert packets[0].nested is not None and packets[0].nested[0].body == (1,)
-    chained = packet("INDIRECT_BUFFER", 0x1000, 0, len(inner) | 1 << 20) + [0x40000000]
+    chained = [*packet("INDIRECT_BUFFER", 0x1000, 0, len(inner) | 1 << 20), 0x40000000]
     assert len(pm4.parse(chained, 103, lambda address, count: memory[address])) == 1
 
 
 def test_hostile_streams_are_refused():
-    with pytest.raises(InputError, match="dword 0: .* 4 more dwords, the stream 1"):
+    with pytest.raises(InputError, match=r"dword 0: .* 4 more dwords, the stream 1"):
         pm4.parse(packet("DISPATCH_DIRECT", 1, 2, 3, 4)[:2], 103)
-    with pytest.raises(InputError, match="dword 2: .* type 1"):
+    with pytest.raises(InputError, match=r"dword 2: .* type 1"):
         pm4.parse([*packet("NOP", 0), 0x40000000], 103)
     loop = packet("INDIRECT_BUFFER", 0x1000, 0, 4)
     with pytest.raises(InputError, match="calls itself"):
         pm4.parse(loop, 103, lambda address, count: loop)
     with pytest.raises(InputError, match="no memory holds"):
         pm4.parse(loop, 103, lambda address, count: None)
-    with pytest.raises(InputError, match="deep|chain"):
+    with pytest.raises(InputError, match=r"deep|chain"):
         pm4.parse(loop, 103, lambda address, count: packet("INDIRECT_BUFFER", address + 16, 0, 4))
     with pytest.raises(InputError, match="chain"):
         pm4.parse(loop, 103, lambda address, count: packet("INDIRECT_BUFFER", address + 16, 0, 4 | 1 << 20))
