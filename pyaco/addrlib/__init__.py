@@ -25,15 +25,33 @@ if TYPE_CHECKING:
     )
     from pyaco.addrlib.equation import Equation
     from pyaco.addrlib.formats import Format
+    from pyaco.addrlib.v2_surface import MipInfo, SurfaceInfo, surface_info, surface_infos
 
 __all__ = [
-    "BlockSet", "Equation", "Format", "GpuConfig", "ResourceLocation", "ResourceType", "Status", "SurfaceFlags", "SurfaceFlags3",
-    "SwizzleMode", "SwizzleMode3", "SwizzleType", "gpu_config", "gpu_configs",
+    "BlockSet",
+    "Equation",
+    "Format",
+    "GpuConfig",
+    "MipInfo",
+    "ResourceLocation",
+    "ResourceType",
+    "Status",
+    "SurfaceFlags",
+    "SurfaceFlags3",
+    "SurfaceInfo",
+    "SwizzleMode",
+    "SwizzleMode3",
+    "SwizzleType",
+    "gpu_config",
+    "gpu_configs",
+    "surface_info",
+    "surface_infos",
 ]
 
 # Where each name lives; modules load when a name is used, so that numba is not imported for nothing.
 _HOME = {
     "Equation": "equation", "Format": "formats",
+    "MipInfo": "v2_surface", "SurfaceInfo": "v2_surface", "surface_info": "v2_surface", "surface_infos": "v2_surface",
     **dict.fromkeys(
         ("BlockSet", "ResourceLocation", "ResourceType", "Status", "SurfaceFlags", "SurfaceFlags3", "SwizzleMode", "SwizzleMode3", "SwizzleType"),
         "enums"),

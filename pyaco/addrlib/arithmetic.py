@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import njit
 
-__all__ = ["align", "ceil_div", "fmask_bpp", "log2", "reverse_bits", "shift_ceil"]
+__all__ = ["align", "ceil_div", "fmask_bpp", "kernel", "log2", "reverse_bits", "shift_ceil"]
 
 
-@njit(cache=True, inline="always")
+kernel: Any = njit(cache=True, nogil=True)
+"""Decorator of a compiled function; the machine code is cached beside the module."""
+
+
+@kernel
 def align(value: int, alignment: int) -> int:
     """Round up to a multiple of a power of two."""
     return (value + alignment - 1) & -alignment
 
 
-@njit(cache=True, inline="always")
+@kernel
 def ceil_div(value: int, divisor: int) -> int:
     """Divide, rounding up."""
     return (value + divisor - 1) // divisor
 
 
-@njit(cache=True, inline="always")
+@kernel
 def shift_ceil(value: int, bits: int) -> int:
     """Divide by a power of two, rounding up."""
     return (value + (1 << bits) - 1) >> bits
 
 
-@njit(cache=True)
+@kernel
 def log2(value: int) -> int:
     """Return the position of the highest bit set; 0 for 0."""
     result = 0
@@ -35,7 +41,7 @@ def log2(value: int) -> int:
     return result
 
 
-@njit(cache=True)
+@kernel
 def reverse_bits(value: int, number: int) -> int:
     """Mirror the lowest `number` bits."""
     result = 0
@@ -44,7 +50,7 @@ def reverse_bits(value: int, number: int) -> int:
     return result
 
 
-@njit(cache=True)
+@kernel
 def fmask_bpp(num_samples: int, num_frags: int) -> int:
     """Return bits per element of an FMASK: a fragment index per sample, plus one code for unknown when samples exceed fragments."""
     samples = max(num_samples, 1)

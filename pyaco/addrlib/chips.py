@@ -75,6 +75,10 @@ class GpuConfig:
     macro_tile_modes: tuple[int, ...]
     source: str
 
+    def __hash__(self) -> int:
+        # Tables are cached by configuration: hashing all fields would cost more than a query.
+        return hash((self.name, self.gb_addr_config))
+
     def _field(self, low: int, bits: int) -> int:
         return (self.gb_addr_config >> low) & ((1 << bits) - 1)
 

@@ -229,11 +229,12 @@ def _numbered(config: GpuConfig, lookup: NDArray[np.int32], equations: list[Equa
             order.append(equations[index])
 
     if config.level >= 120:
-        for mode, samples, element in product(range(1, 8), range(4), range(5)):
-            add(0, mode, element, samples)
+        for key in product(range(1, 8), range(4), range(5)):
+            add(0, key[0], key[2], key[1])
         number[1] = number[0]
         return number, order
-    for volume, mode in product(range(2), sorted(modes(config).values(), key=lambda m: m.number)):
+    in_order = [m for _, m in sorted(modes(config).items())]
+    for volume, mode in product(range(2), in_order):
         if mode.number < 32 and (_allowed_3d(config, mode) if volume else _allowed_2d(config, mode)):
             for element in range(5):
                 add(volume, mode.number, element, 0)

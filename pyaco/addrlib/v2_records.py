@@ -150,9 +150,9 @@ def _probes(config: GpuConfig) -> list[list[int]]:
 
 @dataclass(frozen=True, eq=False)
 class ChipTables:
-    """What the kernels of GFX9 to GFX11.5 read of a chip: the record, the modes, the equations."""
+    """What the kernels of GFX9 to GFX11.5 read of a chip: the record (in an array of one), the modes, the equations."""
 
-    chip: Any
+    chip: NDArray[Any]
     modes: NDArray[Any]
     swizzle: SwizzleTables
 
@@ -187,7 +187,7 @@ def chip_tables(config: GpuConfig) -> ChipTables:
     chip["display_max_bpp"] = 64
     chip["blocks"] = _blocks(config, tiled, sets)
     chip["probe"] = _probes(config)
-    return ChipTables(chip[0], table, swizzle_tables(config))
+    return ChipTables(chip, table, swizzle_tables(config))
 
 
 def _htile_cache_conflict(config: GpuConfig) -> bool:
