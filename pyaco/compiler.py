@@ -265,6 +265,8 @@ def _lower(shader: Any, chip: targets.Chip, wave: int, limits: targets.WaveLimit
     from pyaco.aco import passes as aco_passes
     from pyaco.nir import passes as nir_passes
 
+    if chip.is_cdna:
+        raise UnsupportedError(f"compilation for {chip.target}: {chip.architecture} has an instruction set but no compiler here")
     shader.set_info(gfx_level=chip.level, wave_size=wave, address32_hi=0xFFFF8000)
     nir_passes.run(shader, on_pass=lambda name, ir, seconds: observer("nir", name, ir))
     x, y, z = shader.info["workgroup_size"]

@@ -29,7 +29,8 @@ MASK_CLASS = 0xFF
 MAX_DEFINITIONS = 2
 MAX_OPERANDS = 6
 FLAGS = {"input_modifiers": 1, "output_modifiers": 2, "atomic": 4, "encode_only": 8, "tied": 0x10, "literal": 0x20,
-         "two_offsets": 0x40, "no_address": 0x80, "one_form": 0x100, "gfx906": 0x200, "opsel": 0x400}  # fmt: skip
+         "two_offsets": 0x40, "no_address": 0x80, "one_form": 0x100, "gfx906": 0x200, "opsel": 0x400,
+         "matrix": 0x800, "neg0": 0x1000, "neg1": 0x2000, "neg2": 0x4000}  # fmt: skip
 # Encodings the decoder looks numbers up in, and how many numbers their opcode fields can hold.
 ENCODINGS = {
     "sop1": 256, "sop2": 128, "sopk": 32, "sopp": 128, "sopc": 128, "smem": 256, "vop1": 256, "vop2": 64, "vopc": 256,
@@ -126,7 +127,11 @@ def table_files(module: ModuleType, rows) -> dict[str, str]:
     ]
     header += array("int16_t", "opcode_second", (value for line in second for value in line), 4)
     header += ["static const char *const opcode_name[] = {"] + [f'  "{row.name}",' for row in rows] + ["};"]
-    header += HEADER_FUNCTIONS.splitlines()
+    columns = (f"opcode_number_{generation.replace('.', '_')}" for generation in generations)
+    header += array("int16_t *const", "opcode_numbers", columns, 4)
+    header += ["static inline uint32_t isa_generation(uint32_t gfx_level) {", "  switch (gfx_level) {"]
+    header += [f"  case {level}: return {number};" for number, level in enumerate(module.LEVELS.values())]
+    header += [f"  default: return {len(generations) - 1};", "  }", "}", *HEADER_FUNCTIONS.splitlines()]
     names = [f"latency_{name}" for name in latencies] + [f"opcode_flag_{name}" for name in FLAGS]
     names += [f"implicit_{name}" for name in module.IMPLICIT]
     names += ["opcode_mask_class", "opcode_max_operands", "opcode_max_definitions", "generation_count"]
@@ -161,22 +166,6 @@ bint is_atomic(uint32_t opcode)
 """
 
 HEADER_FUNCTIONS = """\
-static const int16_t *const opcode_numbers[generation_count] = {
-  opcode_number_6, opcode_number_7, opcode_number_8, opcode_number_9, opcode_number_10, opcode_number_10_3,
-  opcode_number_11, opcode_number_11_5, opcode_number_12};
-static inline uint32_t isa_generation(uint32_t gfx_level) {
-  switch (gfx_level) {
-  case 60: return 0;
-  case 70: return 1;
-  case 80: return 2;
-  case 90: return 3;
-  case 100: return 4;
-  case 103: return 5;
-  case 110: return 6;
-  case 115: return 7;
-  default: return 8;
-  }
-}
 static inline int32_t isa_opcode_number(uint32_t gfx_level, uint32_t opcode, uint32_t format) {
   uint32_t generation = isa_generation(gfx_level);
   if ((format & 0x100) && !(opcode_format[opcode] & 0x100))

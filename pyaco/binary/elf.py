@@ -20,7 +20,8 @@ NT_AMDGPU_METADATA = 32
 SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_NOTE = 1, 2, 3, 7
 SHF_ALLOC, SHF_EXECINSTR = 2, 4
 EF_AMDGPU_MACH = {
-    "gfx900": 0x2C, "gfx902": 0x2D, "gfx906": 0x2F, "gfx90c": 0x32, "gfx1030": 0x36, "gfx1031": 0x37, "gfx1032": 0x38,
+    "gfx900": 0x2C, "gfx902": 0x2D, "gfx906": 0x2F, "gfx90c": 0x32, "gfx908": 0x30, "gfx90a": 0x3F, "gfx942": 0x4C,
+    "gfx950": 0x4F, "gfx1030": 0x36, "gfx1031": 0x37, "gfx1032": 0x38,
     "gfx1033": 0x39, "gfx1034": 0x3E, "gfx1035": 0x3D, "gfx1036": 0x45, "gfx1100": 0x41, "gfx1101": 0x46,
     "gfx1102": 0x47, "gfx1103": 0x44, "gfx1200": 0x48, "gfx1201": 0x4E,
 }

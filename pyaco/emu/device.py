@@ -95,7 +95,7 @@ class Device:
     def __init__(self, target: str, engine: str = "reference") -> None:
         self.chip = targets.chip(target)
         self.gfx_level = self.chip.level
-        if self.gfx_level < 90:
+        if self.gfx_level < 90 or self.chip.is_cdna:
             raise UnsupportedError(f"emulation of {self.chip.level_name}: the emulator has GFX9 and later")
         if engine not in ENGINES:
             raise UnsupportedError(f"emulator engine {engine!r}: there are {' and '.join(ENGINES)}")

@@ -25,7 +25,10 @@ _BUDGET = 1 << 36
 def _engine(target: str) -> Engine:
     space = AddressSpace()
     space.use_host_addresses()
-    return Engine(space, targets.chip(target).level)
+    chip = targets.chip(target)
+    if chip.is_cdna:
+        raise UnsupportedError(f"emulation of {chip.level_name}")
+    return Engine(space, chip.level)
 
 
 def run_asm(

@@ -8,13 +8,14 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from pyaco.isa.table import FORMATS, GENERATIONS, IMPLICIT, Row, read_table
+from pyaco.isa.table import FORMATS, GENERATIONS, IMPLICIT, LEVELS, Row, read_table
 
 __all__ = ["FORMATS", "GENERATIONS", "IMPLICIT", "INVALID", "Row", "generation_of", "names", "numbers", "row",
            "rows", "spellings"]  # fmt: skip
 
 #: The opcode that stands for "not an instruction".
 INVALID = 0xFFFF
+_GENERATION = {level: generation for generation, level in LEVELS.items()}
 
 
 @cache
@@ -53,6 +54,5 @@ def spellings(generation: str) -> list[str]:
 
 
 def generation_of(level: int) -> str:
-    """The table's column of a gfx level (103 is "10.3")."""
-    major, minor = divmod(level, 10)
-    return f"{major}.{minor}" if minor else str(major)
+    """The table's generation of a gfx level (103 is "10.3", 94 "cdna3")."""
+    return _GENERATION[level]

@@ -10,7 +10,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 #: Columns of opcode numbers. GFX10 and GFX10.3, GFX11 and GFX11.5 share encodings but not every instruction.
-GENERATIONS = ("6", "7", "8", "9", "10", "10.3", "11", "11.5", "12")
+COLUMNS = ("6", "7", "8", "9", "10", "10.3", "11", "11.5", "12")
+
+#: Generations of CDNA, descendants of GFX9: gfx908, gfx90a, gfx942, gfx950.
+CDNA = ("cdna1", "cdna2", "cdna3", "cdna4")
+
+#: Gfx level (``gfx*`` of ``_core/ir/program.pxd``) by generation.
+LEVELS = {
+    "6": 60, "7": 70, "8": 80, "9": 90, "cdna1": 91, "cdna2": 92, "cdna3": 94, "cdna4": 95, "10": 100, "10.3": 103,
+    "11": 110, "11.5": 115, "12": 120,
+}  # fmt: skip
+
+#: Every generation, in the order of the levels.
+GENERATIONS = tuple(LEVELS)
 
 #: The bits of an instruction's format (the data sheet ``_core/ir/program.pxd`` has the same values).
 FORMATS = {
@@ -23,7 +35,29 @@ FORMATS = {
 #: Operands that an instruction names but its encoding does not hold.
 IMPLICIT = ("scc", "vcc", "exec", "m0")
 
-FILES = ("pseudo", "scalar", "vector", "vector3", "memory", "graphics", "dual")
+FILES = ("pseudo", "scalar", "vector", "vector3", "memory", "graphics", "dual", "cdna", "matrix")
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """What a matrix operation of CDNA multiplies.
+
+    Attributes
+    ----------
+    shape
+        Rows, columns and depth of one block.
+    blocks
+        Independent blocks.
+    types
+        Element types of A, B, and C and D.
+    passes
+        Passes of four cycles by generation.
+    """
+
+    shape: tuple[int, int, int]
+    blocks: int
+    types: tuple[str, str, str]
+    passes: dict[str, int]
 
 
 @dataclass
@@ -47,13 +81,16 @@ class Row:
         number and is the one decoded; ``tied``: the last operand is the destination; ``literal``: the last operand
         is a literal; ``two_offsets``: two 8-bit LDS offsets; ``no_address``: memory access without an address register;
         ``one_form``: a vector opcode that assemblers write without the suffix of its encoding; ``gfx906``:
-        GFX9 has it from that chip on; ``opsel``: before GFX11, op_sel chooses halves of its registers (later all can).
+        GFX9 has it from that chip on; ``opsel``: before GFX11, op_sel chooses halves of its registers (later all can);
+        ``neg0``, ``neg1``, ``neg2``: input modifiers of that source alone; ``matrix``: the encoding of matrix operations.
     spellings
         LLVM's name from a generation on, where it differs from `name`.
     second
         Format and number in a generation that encodes the opcode natively in another format too.
     second_half
         VOPD only: number as the second (Y) half.
+    matrix
+        Matrix operations of CDNA only.
     """
 
     name: str
@@ -66,13 +103,13 @@ class Row:
     spellings: dict[str, str] = field(default_factory=dict)
     second: dict[str, tuple[str, int]] = field(default_factory=dict)
     second_half: int = -1
+    matrix: Matrix | None = None
 
     def spelling(self, generation: str) -> str:
         """LLVM's name in `generation`."""
         name = self.name
-        position = GENERATIONS.index(generation)
         for since, spelled in self.spellings.items():
-            if GENERATIONS.index(since) <= position:
+            if LEVELS[since] <= LEVELS[generation] and (generation in CDNA or since not in CDNA):
                 name = spelled
         return name
 
@@ -85,7 +122,25 @@ def _spellings(columns: list[str]) -> dict[str, str]:
     return dict(column.split(":", 1) for column in columns if column != "-")
 
 
+def _numbers(generations: tuple[str, ...], words: list[str], base: int = 16) -> dict[str, int]:
+    columns = zip(generations, words[: len(generations)], strict=True)
+    return {generation: int(word, base) for generation, word in columns if word != "-"}
+
+
+def _read_matrix(words: list[str]) -> Row:
+    name, rest = words[0], words[5:]
+    rows, columns, depth = (int(word) for word in rest[2].split("x"))
+    flags = ("matrix", *_tokens(rest[11]))
+    row = Row(name, "vop3p", _numbers(CDNA, words[1:]), _tokens(rest[0]), _tokens(rest[1]), "wmma", flags)
+    row.spellings = _spellings(rest[12:])
+    types = (rest[4], rest[5], rest[6])
+    row.matrix = Matrix((rows, columns, depth), int(rest[3]), types, _numbers(CDNA, rest[7:], 10))
+    return row
+
+
 def _read_row(kind: str, words: list[str]) -> Row:
+    if kind == "matrix":
+        return _read_matrix(words)
     row = Row(words[0], words[1])
     if kind == "pseudo":
         row.latency, row.flags = words[2], _tokens(words[3])
@@ -95,12 +150,9 @@ def _read_row(kind: str, words: list[str]) -> Row:
         row.numbers = {generation: max(first, -1) for generation in ("11", "11.5", "12") if first >= 0}
         rest = words[4:]
     else:
-        row.numbers = {
-            generation: int(word, 16)
-            for generation, word in zip(GENERATIONS, words[2 : 2 + len(GENERATIONS)], strict=True)
-            if word != "-"
-        }
-        rest = words[2 + len(GENERATIONS) :]
+        generations = CDNA if kind == "cdna" else COLUMNS
+        row.numbers = _numbers(generations, words[2:])
+        rest = words[2 + len(generations) :]
     row.definitions, row.operands = _tokens(rest[0]), _tokens(rest[1])
     row.latency, row.flags, row.spellings = rest[2], _tokens(rest[3]), _spellings(rest[4:])
     return row
@@ -110,12 +162,23 @@ def _lines(path: Path) -> list[list[str]]:
     return [words for line in path.read_text().splitlines() if (words := line.split("#")[0].split())]
 
 
+def _derive_cdna(rows: list[Row], by_name: dict[str, Row], changes: list[list[str]]) -> None:
+    """CDNA has what GFX9 (with gfx906) has, but for the changes."""
+    for row in rows:
+        if "9" in row.numbers:
+            row.numbers |= dict.fromkeys(CDNA, row.numbers["9"])
+    for name, *words in changes:
+        row = by_name[name]
+        row.numbers = {key: value for key, value in row.numbers.items() if key not in CDNA} | _numbers(CDNA, words)
+
+
 def read_table(folder: Path) -> list[Row]:
     """Read every row below `folder`; a row's position is the opcode's number in the kernels."""
     rows = [_read_row(kind, words) for kind in FILES for words in _lines(folder / f"opcodes_{kind}.txt")]
     by_name = {row.name: row for row in rows}
     if len(by_name) != len(rows):
         raise ValueError("an opcode is named twice")
+    _derive_cdna(rows, by_name, _lines(folder / "opcodes_cdna_changes.txt"))
     for name, form, *places in _lines(folder / "opcodes_second.txt"):
         for place in places:
             generation, number = place.split(":")

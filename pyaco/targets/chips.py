@@ -25,7 +25,8 @@ class Chip:
     target : str
         LLVM's processor name, such as ``gfx1100``.
     level : int
-        Hardware level times ten, as kernels compare it: 90 (GFX9), 103 (GFX10.3), 110, 115, 120.
+        Hardware level times ten, as kernels compare it: 90 (GFX9), 103 (GFX10.3), 110, 115, 120. CDNA descends from GFX9
+        and is between: 91 (gfx908), 92 (gfx90a), 94 (gfx942), 95 (gfx950).
     architecture : str
         Family of the instruction set.
     products : tuple of str
@@ -39,8 +40,15 @@ class Chip:
     products: tuple[str, ...]
 
     @property
+    def is_cdna(self) -> bool:
+        """Whether this is a compute chip with matrix operations and accumulation registers."""
+        return 90 < self.level < 100
+
+    @property
     def level_name(self) -> str:
-        """The level as people write it, such as ``GFX10.3``."""
+        """The level as people write it, such as ``GFX10.3``; for CDNA its architecture."""
+        if self.is_cdna:
+            return self.architecture
         whole, tenth = divmod(self.level, 10)
         return f"GFX{whole}" if tenth == 0 else f"GFX{whole}.{tenth}"
 
@@ -50,6 +58,10 @@ _CHIPS = (
     Chip("raven", "gfx902", 90, "GCN 5", ("Ryzen 5 2400G", "Ryzen 3 2200G")),
     Chip("vega20", "gfx906", 90, "GCN 5.1", ("Radeon VII", "Radeon Pro VII")),
     Chip("renoir", "gfx90c", 90, "GCN 5", ("Ryzen 7 4700G", "Ryzen 7 5700G")),
+    Chip("arcturus", "gfx908", 91, "CDNA 1", ("Instinct MI100",)),
+    Chip("aldebaran", "gfx90a", 92, "CDNA 2", ("Instinct MI210", "Instinct MI250", "Instinct MI250X")),
+    Chip("aqua_vanjaram", "gfx942", 94, "CDNA 3", ("Instinct MI300A", "Instinct MI300X", "Instinct MI325X")),
+    Chip("mi350", "gfx950", 95, "CDNA 4", ("Instinct MI350X", "Instinct MI355X")),
     Chip("navi21", "gfx1030", 103, "RDNA 2", ("RX 6800", "RX 6800 XT", "RX 6900 XT", "RX 6950 XT")),
     Chip("navi22", "gfx1031", 103, "RDNA 2", ("RX 6700 XT", "RX 6750 XT")),
     Chip("navi23", "gfx1032", 103, "RDNA 2", ("RX 6600", "RX 6600 XT", "RX 6650 XT")),
@@ -67,7 +79,7 @@ _CHIPS = (
 
 
 def _key(text: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", text.lower().replace("radeon", "").replace("amd", ""))
+    return re.sub(r"[^a-z0-9]|amd|radeon|instinct", "", text.lower())
 
 
 _BY_NAME = {_key(word): c for c in _CHIPS for word in (c.name, c.target, *c.products)}

@@ -18,7 +18,8 @@ _LARGE_REGISTER_FILE = {"gfx1100", "gfx1101", "gfx1200", "gfx1201"}
 
 # Immediate offsets of scratch_* and global_* instructions. GFX9 has negative ones, but not together with SADDR.
 _SCRATCH_OFFSETS = {
-    90: (0, 4095), 103: (-2048, 2047), 110: (-4096, 4095), 115: (-4096, 4095), 120: (-(1 << 23), (1 << 23) - 1),
+    90: (0, 4095), 91: (0, 4095), 92: (0, 4095), 94: (-4096, 4095), 95: (-4096, 4095),
+    103: (-2048, 2047), 110: (-4096, 4095), 115: (-4096, 4095), 120: (-(1 << 23), (1 << 23) - 1),
 }
 
 
@@ -55,6 +56,9 @@ class WaveLimits:
 
 def _vector_registers(chip_: Chip, wave: int) -> tuple[int, int]:
     """Return (registers per SIMD, allocation granule) for a wave size."""
+    if chip_.level >= 92 and chip_.is_cdna:
+        # one file for VGPRs and AGPRs
+        return 512, 8
     if chip_.level < 100:
         return 256, 4
     halves = 2 if wave == 32 else 1
@@ -82,26 +86,26 @@ def wave_limits(target: str | Chip, wave: int = 64) -> WaveLimits:
     vgprs, vgpr_granule = _vector_registers(chip_, wave)
     scratch_low, scratch_high = _SCRATCH_OFFSETS[chip_.level]
     return WaveLimits(
-        lds_encoding_granule=512,
-        lds_allocation_granule=1024 if chip_.level >= 103 else 512,
-        lds_limit=65536,
+        lds_encoding_granule=1280 if chip_.level == 95 else 512,
+        lds_allocation_granule=1280 if chip_.level == 95 else 1024 if chip_.level >= 103 else 512,
+        lds_limit=163840 if chip_.level == 95 else 65536,
         # RDNA gives every wave a fixed set of SGPRs: they never limit occupancy.
         physical_sgprs=5120 if rdna else 800,
         physical_vgprs=vgprs,
         # VCC follows at 106 on RDNA, but no vector of registers may reach into it: LLVM takes such an encoding for data.
         sgpr_limit=106 if rdna else 102,
-        vgpr_limit=256,
+        vgpr_limit=512 if vgprs == 512 and chip_.is_cdna else 256,
         sgpr_allocation_granule=128 if rdna else 16,
         vgpr_allocation_granule=vgpr_granule,
-        max_waves_per_simd=16 if rdna else 10,
+        max_waves_per_simd=16 if rdna else 8 if chip_.level >= 92 else 10,
         simds_per_cu=2 if rdna else 4,
         scratch_alloc_granule=256 if chip_.level >= 110 else 1024,
         scratch_offset_min=scratch_low,
         scratch_offset_max=scratch_high,
         has_fast_fma32=1,
         has_16bank_lds=0,
-        xnack_enabled=int(chip_.target in ("gfx902", "gfx90c")),
-        sram_ecc_enabled=int(chip_.target == "gfx906"),
+        xnack_enabled=int(chip_.target in ("gfx902", "gfx90c", "gfx90a", "gfx942", "gfx950")),
+        sram_ecc_enabled=int(chip_.target == "gfx906" or chip_.is_cdna),
     )
 
 

@@ -15,6 +15,8 @@ from pyaco.isa import opcodes
 from pyaco.isa.assembler import explicit, field_bits
 
 NONE, VGPR0, LITERAL, VCC, EXEC = 0xFFFF, 256 * 4, 255 * 4, 106 * 4, 126 * 4
+# From a VGPR to the AGPR of the same number, and the levels that load and store AGPRs.
+AGPRS, UNIFIED = 256 * 4, range(92, 100)
 VOP1, VOP2, VOPC, VOP3, VOP3P, SDWA, DPP16, DPP8 = 0x80, 0x100, 0x200, 0x400, 0x800, 0x1000, 0x2000, 0x4000
 # Text and encoding of images and interpolation come with their own tests; buffer-to-LDS stores have a syntax of their own.
 SKIPPED = ("mimg", "vintrp", "vinterp_inreg", "ldsdir", "vopd", "exp")
@@ -42,7 +44,9 @@ class Maker:
         return self.random.randrange(0, (96 - dwords) // step) * step * 4
 
     def vgpr(self, dwords: int, limit: int = 256) -> int:
-        return VGPR0 + self.random.randrange(0, limit - dwords + 1) * 4
+        number = self.random.randrange(0, limit - dwords + 1)
+        # CDNA 2 and later align tuples
+        return VGPR0 + (number & ~1 if dwords > 1 and self.level in UNIFIED else number) * 4
 
     def register(self, token: str) -> int:
         if token == "mask":
@@ -51,6 +55,8 @@ class Maker:
             return self.vgpr(1, 128)
         if token == "lit":
             return LITERAL
+        if token[0] == "a":
+            return self.vgpr(1) + AGPRS
         return self.sgpr(int(token[1:])) if token[0] == "s" else self.vgpr(int(token[1:]))
 
     def base(self) -> Form:
@@ -159,7 +165,7 @@ class Maker:
         name = self.row.name
         if name.startswith("v_cmpx") and self.level >= 100:
             form["destinations"] = [EXEC]
-        if name.startswith("v_swap"):
+        if name.startswith("v_swap") or name.endswith("_swap_b32"):
             form["sources"][1] = form["destinations"][0]
             form["destinations"][1] = form["sources"][0]
         if not form_bits & VOP3:
@@ -249,9 +255,37 @@ class Maker:
             form["modifiers"] = word
             yield "lanes", form
 
+    def matrix(self) -> Iterator[tuple[str, Form]]:
+        """Matrix operations of CDNA: each register file for A, B, and C with D; constants for C; cbsz, abid, blgp."""
+        for variant in range(16):
+            form = self.filled()
+            accumulation = AGPRS if variant & 4 or self.level == 91 else 0
+            sparse = "tied" in self.row.flags
+            form["destinations"][0] += accumulation
+            form["sources"][0] += AGPRS * (variant & 1)
+            form["sources"][1] += AGPRS * (variant >> 1 & 1)
+            if sparse:
+                form["sources"][3] = form["destinations"][0]
+            elif variant & 8:
+                form["sources"][2] = self.random.choice((128, 131, 193)) * 4
+            else:
+                form["sources"][2] += accumulation
+            if "scale" in self.row.name:
+                form["modifiers"] = modifier(modifier(0, "opsel", variant & 3), "opsel_hi", variant >> 2)
+            elif "f8f6f4" not in self.row.name:
+                word = modifier(modifier(0, "cbsz", self.random.randrange(4)), "abid", self.random.randrange(4))
+                form["modifiers"] = modifier(word, "blgp", 0 if sparse else self.random.randrange(8))
+            yield "plain" if not variant & 8 else "modifiers", form
+
     def vop3p(self) -> Iterator[tuple[str, Form]]:
+        if "matrix" in self.row.flags:
+            yield from self.matrix()
+            return
         for variant in range(3):
             form = self.filled()
+            if self.row.name.startswith("v_accvgpr"):
+                yield "plain", form | {"modifiers": modifier(0, "opsel_hi", 7)}
+                return
             count = len(self.operands())
             mixes = "mix" in self.row.name
             word = modifier(0, "opsel_hi", 0 if mixes else 7)
@@ -272,6 +306,10 @@ class Maker:
         for offset in (0, 5):
             form = self.filled()
             two = "two_offsets" in self.row.flags
+            if offset and self.level in UNIFIED:
+                first = 0 if "no_address" in self.row.flags else 1
+                form["sources"][first:] = [source + AGPRS for source in form["sources"][first:]]
+                form["destinations"] = [destination + AGPRS for destination in form["destinations"]]
             takes_offset = not self.row.name.startswith(("ds_nop", "ds_gws", "ds_bvh"))
             form["immediate"] = (offset | offset << 17 if two else offset * 3) if takes_offset else 0
             if self.row.name.startswith(("ds_gws", "ds_ordered")) or "gs_reg" in self.row.name:
@@ -301,6 +339,8 @@ class Maker:
         if self.level >= 120:
             return modifier(modifier(word, "cache_temporal_hint", 1), "cache_scope", self.random.randrange(4))
         word = modifier(modifier(word, "cache_glc", 1), "cache_slc", self.random.randrange(2))
+        if self.level in UNIFIED:
+            return modifier(word, "cache_sc1", self.random.randrange(2))
         coherent = self.level >= 110 or (self.level >= 100 and "atomic" not in self.row.flags)
         return modifier(word, "cache_dlc", 1) if coherent else word
 
@@ -314,6 +354,9 @@ class Maker:
                 dwords = int(operands[fixed][1:]) // (2 if "cmpswap" in self.row.name else 1)
                 same = self.row.format in ("mubuf", "mtbuf")
                 form["destinations"] = [form["sources"][-1] if same else self.vgpr(dwords)]
+        if returns and self.level in UNIFIED:
+            form["destinations"] = [destination + AGPRS for destination in form["destinations"]]
+            form["sources"][fixed:] = [source + AGPRS for source in form["sources"][fixed:]]
         if "csub" in self.row.name and not returns and self.level < 120:
             # the subtraction that saturates always returns its old value before GFX12
             form["sources"] = []
@@ -331,7 +374,7 @@ class Maker:
                 if "no_address" in self.row.flags or (scratch and address == 1):
                     vaddr = NONE
                 if scratch and address == 2:
-                    if self.level < 110:
+                    if self.level < 110 and self.level not in (94, 95):
                         return
                     base = self.sgpr(1)
                 form["sources"] = [vaddr, base]
@@ -364,7 +407,7 @@ def all_forms(level: int, seed: int = 1) -> Iterator[tuple[str, opcodes.Row, For
         if level == 120 and re.match(r"v_wmma.*16x16x16_(b?f16|iu)", row.name):
             # GFX12 has narrower operands, the table those of GFX11
             continue
-        if "encode_only" in row.flags or row.name.startswith(("v_interp", "buffer_store_lds")):
+        if ("encode_only" in row.flags and "scale" not in row.name) or row.name.startswith(("v_interp", "buffer_store_lds")):
             continue
         for label, form in Maker(row, number, level, generator).forms():
             yield label, row, form

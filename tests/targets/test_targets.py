@@ -18,6 +18,11 @@ def test_unknown_name_lists_what_is_known() -> None:
         targets.chip("gfx9999")
 
 
+def test_cdna_is_between_gfx9_and_gfx10() -> None:
+    assert targets.chip("MI300X").target == "gfx942" and targets.chip("gfx90a").level_name == "CDNA 2"
+    assert all(90 < chip.level < 100 for chip in targets.chips() if chip.is_cdna)
+
+
 def test_wave32_needs_rdna() -> None:
     with pytest.raises(pyaco.UnsupportedError, match="wave32"):
         targets.wave_limits("gfx900", 32)
@@ -29,6 +34,7 @@ def test_wave32_needs_rdna() -> None:
     [
         ("gfx1030", 64, 32, 16), ("gfx1030", 64, 33, 12), ("gfx1030", 32, 64, 16), ("gfx1030", 32, 128, 8),
         ("gfx1100", 64, 48, 16), ("gfx1100", 64, 96, 8), ("gfx1100", 32, 96, 16), ("gfx1100", 32, 256, 5),
+        ("gfx90a", 64, 64, 8), ("gfx90a", 64, 128, 4), ("gfx942", 64, 512, 1), ("gfx908", 64, 24, 10),
         ("gfx900", 64, 24, 10), ("gfx900", 64, 25, 9), ("gfx900", 64, 128, 2), ("gfx900", 64, 257, 0),
     ],
 )

@@ -66,6 +66,7 @@ cdef enum:
     register_exec_hi = 127 * 4
     register_scc = 253 * 4
     register_vgpr0 = 256 * 4
+    register_agpr0 = 512 * 4      # accumulation registers of CDNA
     register_none = 0xffff
 
 # -------------------------------------------------------------------------------------------------------------- formats
@@ -216,6 +217,10 @@ cdef enum:                        # gfx_level values; comparisons by order are m
     gfx7 = 70
     gfx8 = 80
     gfx9 = 90
+    gfx908 = 91                   # CDNA 1 to 4 descend from GFX9
+    gfx90a = 92
+    gfx942 = 94
+    gfx950 = 95
     gfx10 = 100
     gfx10_3 = 103
     gfx11 = 110

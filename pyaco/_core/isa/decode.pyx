@@ -7,7 +7,7 @@ which fields hold operands. Field positions: AMD "Vega", "RDNA 2", "RDNA 3" and 
 from isa_decode_tables cimport *
 from isa_opcodes cimport *
 from isa_tables cimport (isa_generation, opcode_definition_classes, opcode_definition_count, opcode_flag_literal,
-                         opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags,
+                         opcode_flag_matrix, opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags,
                          opcode_implicit_definitions, implicit_exec,
                          opcode_mask_class, opcode_max_definitions, opcode_max_operands, opcode_operand_classes,
                          opcode_operand_count)
@@ -43,6 +43,14 @@ cdef inline uint16_t address_of(const Reader *r, uint32_t code) noexcept nogil:
 
 cdef inline uint16_t vgpr(uint32_t number) noexcept nogil:
     return <uint16_t>(register_vgpr0 + number * 4)
+
+
+cdef inline uint16_t agpr(uint32_t number) noexcept nogil:
+    return <uint16_t>(register_agpr0 + number * 4)
+
+
+cdef inline uint16_t vector_register(uint32_t number, bint accumulation) noexcept nogil:
+    return agpr(number) if accumulation else vgpr(number)
 
 
 cdef inline uint8_t bytes_of(uint8_t register_class) noexcept nogil:
@@ -236,7 +244,7 @@ cdef int decode_smem_words(Reader *r) noexcept nogil:
         offset = address_of(r, bits(high, 25, 7))
         if offset == register_null:
             offset = register_none
-    elif r.level == gfx9:
+    elif r.level >= gfx9:
         # imm says whether the offset field is an immediate, soe whether the register field counts
         if bits(word, 17, 1):
             r.out.immediate = sign_extended(bits(high, 0, 21), 21)
@@ -402,7 +410,7 @@ cdef int decode_vop_short(Reader *r, uint16_t opcode, uint16_t format) noexcept 
         else:
             add_destination(r, address_of(r, bits(word, 17, 7)), bytes_of(first_class))
     control = is_lane_control(r, code, True)
-    if control and (flags & opcode_flag_literal or count == 0):
+    if control and (flags & opcode_flag_literal or count == 0 or opcode == op_v_accvgpr_mov_b32):
         return invalid(r)
     if count:
         add_source(r, 0, operand_size(r, 0))
@@ -421,9 +429,14 @@ cdef int decode_vop_short(Reader *r, uint16_t opcode, uint16_t format) noexcept 
         r.out.source[0] = short_source(r, code, operand_size(r, 0) == 2, 0)
     if format == format_vop2:
         complete_vop2(r, flags, register_vcc, register_vcc)
-    elif opcode == op_v_swap_b32 or opcode == op_v_swap_b16 or opcode == op_v_swaprel_b32:
+    elif swaps(opcode):
         add_source(r, r.out.destination[0], r.out.destination_bytes[0])
         add_destination(r, r.out.source[0], r.out.source_bytes[0])
+    elif opcode == op_v_accvgpr_mov_b32:
+        if code < 256:
+            return invalid(r)
+        r.out.destination[0] = agpr(bits(word, 17, 8))
+        r.out.source[0] = agpr(code - 256)
     return finish(r)
 
 
@@ -455,7 +468,7 @@ cdef uint16_t vop3_opcode(const Reader *r, uint32_t number, uint16_t *format) no
     elif first_vop1 <= number < first_vop1 + 0x80:
         format[0] |= format_vop1
         opcode = decode_vop1[r.generation * decode_vop1_width + number - first_vop1]
-    if opcode != op_invalid and opcode_flags[opcode] & opcode_flag_literal:
+    if opcode != op_invalid and (opcode_flags[opcode] & opcode_flag_literal or opcode == op_v_accvgpr_mov_b32):
         return op_invalid
     return opcode
 
@@ -523,7 +536,8 @@ cdef int decode_vop3_words(Reader *r) noexcept nogil:
 
 
 cdef inline bint swaps(uint32_t opcode) noexcept nogil:
-    return opcode == op_v_swap_b32 or opcode == op_v_swap_b16 or opcode == op_v_swaprel_b32
+    return (opcode == op_v_swap_b32 or opcode == op_v_swap_b16 or opcode == op_v_swaprel_b32
+            or opcode == op_v_permlane16_swap_b32 or opcode == op_v_permlane32_swap_b32)
 
 
 cdef int decode_vop3p_words(Reader *r) noexcept nogil:
@@ -534,23 +548,98 @@ cdef int decode_vop3p_words(Reader *r) noexcept nogil:
     if not begin(r, decode_vop3p[r.generation * decode_vop3p_width + bits(word, 16, 7)], format_vop3p, 2):
         return invalid(r)
     high = r.words[1]
+    if r.out.opcode == op_v_mfma_ld_scale_b32 and r.available >= 4 and scaled_opcode(r) != op_invalid:
+        return decode_scaled_matrix(r)
+    if opcode_flags[r.out.opcode] & opcode_flag_matrix:
+        return decode_matrix(r, word, high)
     m = modifier_set_neg_hi(m, bits(word, 8, 3))
     m = modifier_set_opsel(m, bits(word, 11, 3))
     m = modifier_set_opsel_hi(m, bits(high, 27, 2) | bits(word, 14, 1) << 2)
     m = modifier_set_clamp(m, bits(word, 15, 1))
     m = modifier_set_neg(m, bits(high, 29, 3))
     r.out.modifiers = m
-    add_destination(r, vgpr(bits(word, 0, 8)), definition_size(r, 0))
+    if opcode_definition_count[r.out.opcode]:
+        add_destination(r, vector_register(bits(word, 0, 8), r.out.opcode == op_v_accvgpr_write_b32), definition_size(r, 0))
     for i in range(opcode_operand_count[r.out.opcode]):
         code = bits(high, 9 * i, 9)
         if code == 255 and r.level < gfx10:
             return invalid(r)
+        if r.out.opcode == op_v_accvgpr_read_b32:
+            if code < 256:
+                return invalid(r)
+            code += 256
         if i == 0 and is_lane_control(r, code, False):
             source = take_lane_control(r, code, False, False)
             if source < 0:
                 return invalid(r)
             code = <uint32_t>source
         add_source(r, address_of(r, code), operand_size(r, i))
+    return finish(r)
+
+
+# ------------------------------------------------------------------------------------------------ matrix operations of CDNA
+cdef inline uint8_t element_bytes(uint32_t type_code, uint8_t widest) noexcept nogil:
+    """Size of an operand of f8f6f4, whose elements cbsz or blgp chooses: 8 bits (0, 1), 6 (2, 3) or 4 (4)."""
+    if type_code == 2 or type_code == 3:
+        return 24
+    return 16 if type_code == 4 else widest
+
+
+cdef int decode_matrix(Reader *r, uint32_t word, uint32_t high) noexcept nogil:
+    """A and B are VGPRs or AGPRs each; one bit says it for C and D together. CDNA 1 has C and D in AGPRs alone."""
+    cdef uint32_t opcode = r.out.opcode
+    cdef bint accumulation = bits(word, 15, 1) or r.level == gfx908
+    cdef bint eight_to_four = is_f8f6f4(opcode)
+    cdef bint sparse = (opcode_flags[opcode] & opcode_flag_tied) != 0
+    cdef uint32_t code = bits(high, 18, 9)
+    cdef uint64_t m = modifier_set_cbsz(r.out.modifiers, bits(word, 8, 3))
+    m = modifier_set_abid(m, bits(word, 11, 4))
+    r.out.modifiers = modifier_set_blgp(m, bits(high, 29, 3))
+    if bits(high, 0, 9) < 256 or bits(high, 9, 9) < 256 or (code < 256 and (sparse or not is_inline_constant(code))):
+        return invalid(r)
+    add_destination(r, vector_register(bits(word, 0, 8), accumulation), definition_size(r, 0))
+    add_source(r, vector_register(bits(high, 0, 8), bits(high, 27, 1)),
+               element_bytes(modifier_cbsz(m), 32) if eight_to_four else operand_size(r, 0))
+    add_source(r, vector_register(bits(high, 9, 8), bits(high, 28, 1)),
+               element_bytes(bits(high, 29, 3), 32) if eight_to_four else operand_size(r, 1))
+    if code < 256:
+        add_source(r, address_of(r, code), operand_size(r, 2))
+    else:
+        add_source(r, vector_register(code - 256, accumulation and not sparse), operand_size(r, 2))
+    if sparse:
+        add_source(r, r.out.destination[0], r.out.destination_bytes[0])
+    return finish(r)
+
+
+cdef inline bint is_f8f6f4(uint32_t opcode) noexcept nogil:
+    return (opcode == op_v_mfma_f32_16x16x128_f8f6f4 or opcode == op_v_mfma_f32_32x32x64_f8f6f4
+            or opcode == op_v_mfma_scale_f32_16x16x128_f8f6f4 or opcode == op_v_mfma_scale_f32_32x32x64_f8f6f4)
+
+
+cdef inline bint is_inline_constant(uint32_t code) noexcept nogil:
+    return 128 <= code <= 208 or 240 <= code <= 248
+
+
+cdef uint16_t scaled_opcode(const Reader *r) noexcept nogil:
+    """The scaled operation whose second half is at the third dword; bit 0 of its abid says that scales stand in front."""
+    if r.words[2] >> 23 != 0x1a7 or bits(r.words[2], 11, 4) != 1:
+        return op_invalid
+    if bits(r.words[2], 16, 7) == 0x2d:
+        return op_v_mfma_scale_f32_16x16x128_f8f6f4
+    return op_v_mfma_scale_f32_32x32x64_f8f6f4 if bits(r.words[2], 16, 7) == 0x2e else op_invalid
+
+
+cdef int decode_scaled_matrix(Reader *r) noexcept nogil:
+    """Two scales in front of a matrix operation, four dwords in all; op_sel and op_sel_hi choose the byte of each scale."""
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t high = r.words[1]
+    begin(r, scaled_opcode(r), format_vop3p, 4)
+    r.out.modifiers = modifier_set_opsel_hi(modifier_set_opsel(0, bits(word, 11, 2)), bits(high, 27, 2))
+    if bits(high, 0, 9) == 255 or bits(high, 9, 9) == 255 or decode_matrix(r, r.words[2], r.words[3]) != 4:
+        return invalid(r)
+    r.out.modifiers = modifier_set_abid(r.out.modifiers, 0)
+    add_source(r, address_of(r, bits(high, 0, 9)), 4)
+    add_source(r, address_of(r, bits(high, 9, 9)), 4)
     return finish(r)
 
 
@@ -625,6 +714,7 @@ cdef int decode_vopd_words(Reader *r) noexcept nogil:
 cdef int decode_ds_words(Reader *r) noexcept nogil:
     cdef uint32_t word = r.words[0]
     cdef uint32_t high, flags, i, field
+    cdef bint accumulation = gfx90a <= r.level < gfx10 and bits(word, 25, 1)
     cdef uint32_t number = bits(word, 18, 8) if r.level >= gfx10 else bits(word, 17, 8)
     if not begin(r, decode_ds[r.generation * decode_ds_width + number], format_ds, 2):
         return invalid(r)
@@ -637,10 +727,10 @@ cdef int decode_ds_words(Reader *r) noexcept nogil:
     if r.level < gfx12:
         r.out.modifiers = modifier_set_gds(0, bits(word, 17, 1) if r.level >= gfx10 else bits(word, 16, 1))
     if opcode_definition_count[r.out.opcode]:
-        add_destination(r, vgpr(bits(high, 24, 8)), definition_size(r, 0))
+        add_destination(r, vector_register(bits(high, 24, 8), accumulation), definition_size(r, 0))
     field = 8 if flags & opcode_flag_no_address else 0
     for i in range(opcode_operand_count[r.out.opcode]):
-        add_source(r, vgpr(bits(high, field, 8)), operand_size(r, i))
+        add_source(r, vector_register(bits(high, field, 8), accumulation and field), operand_size(r, i))
         field += 8
     return finish(r)
 
@@ -695,6 +785,12 @@ cdef void add_memory_data(Reader *r, uint16_t load, uint16_t store, uint32_t add
             add_destination(r, load, <uint8_t>(size + extra))
 
 
+cdef inline uint64_t cache_control_policy(uint64_t m) noexcept nogil:
+    """The scope and hint bits of buffer_wbl2 and buffer_inv."""
+    cdef uint64_t kept = modifier_set_cache_sc1(modifier_set_cache_glc(0, modifier_cache_glc(m)), modifier_cache_sc1(m))
+    return modifier_set_cache_slc(kept, modifier_cache_slc(m))
+
+
 cdef int decode_buffer_words(Reader *r, bint typed) noexcept nogil:
     cdef uint32_t word = r.words[0]
     cdef uint32_t high, third, number, length
@@ -737,7 +833,7 @@ cdef int decode_buffer_words(Reader *r, bint typed) noexcept nogil:
     else:
         r.out.immediate = bits(word, 0, 12)
         vaddr = vgpr(bits(high, 0, 8))
-        vdata = vgpr(bits(high, 8, 8))
+        vdata = vector_register(bits(high, 8, 8), gfx90a <= r.level < gfx10 and bits(high, 23, 1))
         resource = <uint16_t>(bits(high, 16, 5) * 16)
         soffset = address_of(r, bits(high, 24, 8))
         m = modifier_set_cache_glc(m, bits(word, 14, 1))
@@ -752,9 +848,12 @@ cdef int decode_buffer_words(Reader *r, bint typed) noexcept nogil:
         else:
             m = modifier_set_offen(m, bits(word, 12, 1))
             m = modifier_set_idxen(m, bits(word, 13, 1))
-            m = modifier_set_tfe(m, bits(high, 23, 1))
             if r.level >= gfx10:
                 m = modifier_set_cache_dlc(m, bits(word, 15, 1))
+            elif r.level >= gfx90a:
+                m = modifier_set_cache_sc1(m, bits(high, 21, 1) if typed else bits(word, 15, 1))
+            if r.level < gfx90a or r.level >= gfx10:
+                m = modifier_set_tfe(m, bits(high, 23, 1))
             if typed or r.level >= gfx10:
                 m = modifier_set_cache_slc(m, bits(high, 22, 1))
             else:
@@ -765,6 +864,8 @@ cdef int decode_buffer_words(Reader *r, bint typed) noexcept nogil:
         vaddr = register_none
     if opcode_operand_count[opcode] == 0 and opcode_definition_count[opcode] == 0:
         r.out.immediate = 0
+        if gfx942 <= r.level < gfx10:
+            r.out.modifiers = cache_control_policy(m)
         return finish(r)
     r.out.modifiers = m
     add_source(r, resource, 16)
@@ -792,6 +893,8 @@ cdef int decode_flat_words(Reader *r) noexcept nogil:
     cdef uint64_t m = 0
     cdef uint16_t vaddr, saddr, load, store
     cdef bint has_vaddr, has_saddr
+    cdef bint accumulation = False
+    cdef bint vaddr_bit = gfx942 <= r.level < gfx10
     length = 3 if r.level >= gfx12 else 2
     if r.available < length:
         return invalid(r)
@@ -816,10 +919,11 @@ cdef int decode_flat_words(Reader *r) noexcept nogil:
         r.out.immediate = sign_extended(bits(r.words[2], 8, 24), 24)
     else:
         vaddr = vgpr(bits(high, 0, 8))
-        store = vgpr(bits(high, 8, 8))
+        accumulation = gfx90a <= r.level < gfx10 and bits(high, 23, 1)
+        store = vector_register(bits(high, 8, 8), accumulation)
         saddr_code = bits(high, 16, 7)
         has_vaddr = bits(high, 23, 1)
-        load = vgpr(bits(high, 24, 8))
+        load = vector_register(bits(high, 24, 8), accumulation)
         if r.level >= gfx11:
             m = modifier_set_cache_dlc(m, bits(word, 13, 1))
             m = modifier_set_cache_glc(m, bits(word, 14, 1))
@@ -827,9 +931,12 @@ cdef int decode_flat_words(Reader *r) noexcept nogil:
         else:
             m = modifier_set_cache_glc(m, bits(word, 16, 1))
             m = modifier_set_cache_slc(m, bits(word, 17, 1))
-            m = modifier_set_lds(m, bits(word, 13, 1))
+            if not vaddr_bit:
+                m = modifier_set_lds(m, bits(word, 13, 1))
             if r.level >= gfx10:
                 m = modifier_set_cache_dlc(m, bits(word, 12, 1))
+            elif r.level >= gfx90a:
+                m = modifier_set_cache_sc1(m, bits(word, 25, 1))
         if r.level >= gfx9:
             width = 12 if gfx10 <= r.level < gfx11 else 13
             # flat addresses take unsigned offsets of one bit less
@@ -839,7 +946,9 @@ cdef int decode_flat_words(Reader *r) noexcept nogil:
                 r.out.immediate = sign_extended(bits(word, 0, width), width)
     has_saddr = segment != 0 and saddr_code != 0x7f and not (r.level >= gfx10 and address_of(r, saddr_code) == register_null)
     if segment == 1:
-        if r.level < gfx11:
+        if vaddr_bit:
+            has_vaddr = bits(word, 13, 1)
+        elif r.level < gfx11:
             has_vaddr = saddr_code == 0x7f if r.level < gfx10 else saddr_code == 0x7d
     else:
         has_vaddr = True
@@ -920,7 +1029,11 @@ cdef int decode_mimg_words(Reader *r, bint sample) noexcept nogil:
             extra = bits(word, 1, 2) if r.level >= gfx10 else 0
             m = modifier_set_unrm(m, bits(word, 12, 1))
             m = modifier_set_cache_glc(m, bits(word, 13, 1))
-            m = modifier_set_image_tfe(m, bits(word, 16, 1))
+            if gfx90a <= r.level < gfx10:
+                vdata = vector_register(bits(high, 8, 8), bits(word, 16, 1))
+                m = modifier_set_cache_sc1(m, bits(word, 7, 1))
+            else:
+                m = modifier_set_image_tfe(m, bits(word, 16, 1))
             m = modifier_set_lwe(m, bits(word, 17, 1))
             m = modifier_set_cache_slc(m, bits(word, 25, 1))
             m = modifier_set_d16(m, bits(high, 31, 1))

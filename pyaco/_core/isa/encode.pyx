@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
 
 from isa_opcodes cimport *
 from isa_tables cimport (implicit_exec, isa_opcode_number, opcode_definition_classes, opcode_definition_count,
-                         opcode_flag_literal, opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets,
+                         opcode_flag_literal, opcode_flag_matrix, opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets,
                          opcode_flags, opcode_format, opcode_implicit_definitions, opcode_max_definitions,
                          opcode_max_operands, opcode_name, opcode_number_y, opcode_operand_classes, opcode_operand_count)
 from modifiers cimport *
@@ -26,6 +26,8 @@ cdef struct Writer:
     uint32_t level
     uint32_t length
     bint stray_bits                   # fields that do not count hold what ACO leaves in them
+    bint accumulation                 # data registers seen: AGPRs, VGPRs
+    bint vectors
     int failed
 
 
@@ -73,6 +75,41 @@ cdef inline uint32_t vgpr_code(Writer *w, uint16_t address) noexcept nogil:
     return (address >> 2) & 0xff
 
 
+cdef inline bint has_agprs(const Writer *w) noexcept nogil:
+    return gfx908 <= w.level < gfx10
+
+
+cdef inline bint is_agpr(uint16_t address) noexcept nogil:
+    return register_agpr0 <= address < register_agpr0 + 256 * 4
+
+
+cdef inline uint32_t agpr_code(Writer *w, uint16_t address) noexcept nogil:
+    """An accumulation register of CDNA in an 8-bit field."""
+    if not is_agpr(address) or not has_agprs(w):
+        fail(w, encode_bad_operand)
+    return (address >> 2) & 0xff
+
+
+cdef inline uint32_t vector_code(Writer *w, uint16_t address) noexcept nogil:
+    """A register of either file of CDNA; a bit elsewhere says which."""
+    return agpr_code(w, address) if is_agpr(address) else vgpr_code(w, address)
+
+
+cdef uint32_t data_code(Writer *w, uint16_t address) noexcept nogil:
+    """A data register of a memory access: any since CDNA 2, but all of one file."""
+    if is_agpr(address) and w.level >= gfx90a:
+        w.accumulation = True
+        return agpr_code(w, address)
+    w.vectors = w.vectors or not is_absent(address)
+    return vgpr_code(w, address)
+
+
+cdef uint32_t accumulation_bit(Writer *w) noexcept nogil:
+    if w.accumulation and w.vectors:
+        fail(w, encode_bad_operand)
+    return w.accumulation
+
+
 cdef inline uint16_t source(Writer *w, uint32_t position) noexcept nogil:
     if position >= w.d.source_count:
         fail(w, encode_bad_operand)
@@ -105,7 +142,8 @@ cdef inline bint is_cmpx(uint32_t opcode) noexcept nogil:
 
 
 cdef inline bint swaps(uint32_t opcode) noexcept nogil:
-    return opcode == op_v_swap_b32 or opcode == op_v_swap_b16 or opcode == op_v_swaprel_b32
+    return (opcode == op_v_swap_b32 or opcode == op_v_swap_b16 or opcode == op_v_swaprel_b32
+            or opcode == op_v_permlane16_swap_b32 or opcode == op_v_permlane32_swap_b32)
 
 
 cdef inline bint sends_message(uint32_t opcode) noexcept nogil:
@@ -387,6 +425,11 @@ cdef void encode_vop_short(Writer *w, uint32_t number) noexcept nogil:
     if d.format & format_sdwa == 0 and modifier_clamp(m) | modifier_omod(m):
         fail(w, encode_bad_modifier)
     if format != format_vopc and opcode_definition_count[d.opcode]:
+        if d.opcode == op_v_accvgpr_mov_b32:
+            if d.format != format_vop1:
+                fail(w, encode_bad_format)
+            put(w, 0x7e000100U | number << 9 | agpr_code(w, destination(w, 0)) << 17 | agpr_code(w, source(w, 0)))
+            return
         if first_class & 0x20:
             fields = short_vgpr_code(w, destination(w, 0), first_class, 3) << 17
         else:
@@ -425,7 +468,7 @@ cdef void encode_vop3(Writer *w, uint32_t number) noexcept nogil:
     cdef uint32_t word, high, i, count, opsel
     cdef bint compare = (opcode_format[d.opcode] & format_vopc) != 0
     cdef bint has_scalar_destination = opcode_definition_count[d.opcode] > 1 and not swaps(d.opcode)
-    if opcode_flags[d.opcode] & opcode_flag_literal:
+    if opcode_flags[d.opcode] & opcode_flag_literal or d.opcode == op_v_accvgpr_mov_b32:
         fail(w, encode_bad_format)
     opsel = modifier_opsel(m)
     count = opcode_operand_count[d.opcode]
@@ -471,16 +514,61 @@ cdef void encode_vop3p(Writer *w, uint32_t number) noexcept nogil:
     cdef const Decoded *d = w.d
     cdef uint64_t m = d.modifiers
     cdef uint32_t word, high, i
+    if opcode_flags[d.opcode] & opcode_flag_matrix:
+        encode_matrix(w, number)
+        return
     word = (0xcc000000U if w.level >= gfx10 else 0xd3800000U) | number << 16 | modifier_clamp(m) << 15
-    word |= vgpr_code(w, destination(w, 0)) | modifier_neg_hi(m) << 8 | (modifier_opsel(m) & 7) << 11
+    if d.opcode == op_v_accvgpr_write_b32:
+        word |= agpr_code(w, destination(w, 0))
+    elif opcode_definition_count[d.opcode]:
+        word |= vgpr_code(w, destination(w, 0))
+    word |= modifier_neg_hi(m) << 8 | (modifier_opsel(m) & 7) << 11
     word |= (modifier_opsel_hi(m) >> 2) << 14
     high = (modifier_opsel_hi(m) & 3) << 27 | modifier_neg(m) << 29
     for i in range(opcode_operand_count[d.opcode]):
+        if d.opcode == op_v_accvgpr_read_b32:
+            high |= 0x100 | agpr_code(w, source(w, 0))
+            continue
         high |= (first_source_code(w, False) if i == 0 else code_of(w, source(w, i), 9)) << (9 * i)
     put(w, word)
     put(w, high)
     if d.format & (format_dpp16 | format_dpp8):
         put(w, dpp_word(w, False))
+
+
+cdef inline bint scales(uint32_t opcode) noexcept nogil:
+    return opcode == op_v_mfma_scale_f32_16x16x128_f8f6f4 or opcode == op_v_mfma_scale_f32_32x32x64_f8f6f4
+
+
+cdef void encode_matrix(Writer *w, uint32_t number) noexcept nogil:
+    """Matrix operations of CDNA: A and B in either register file, C and D in one; scales in two dwords in front."""
+    cdef const Decoded *d = w.d
+    cdef uint64_t m = d.modifiers
+    cdef bint sparse = (opcode_flags[d.opcode] & opcode_flag_tied) != 0
+    cdef bint accumulation = is_agpr(destination(w, 0))
+    cdef uint16_t addend = source(w, 2)
+    cdef uint32_t word, high
+    if scales(d.opcode):
+        put(w, 0xd3ac0000U | (modifier_opsel(m) & 3) << 11)
+        put(w, code_of(w, source(w, 3), 9) | code_of(w, source(w, 4), 9) << 9 | (modifier_opsel_hi(m) & 3) << 27)
+    word = 0xd3800000U | number << 16 | modifier_cbsz(m) << 8 | vector_code(w, destination(w, 0))
+    word |= (1 if scales(d.opcode) else modifier_abid(m)) << 11
+    if accumulation and w.level > gfx908:
+        word |= 1 << 15
+    if not accumulation and w.level == gfx908:
+        fail(w, encode_bad_operand)
+    high = 0x100 | vector_code(w, source(w, 0)) | (0x100 | vector_code(w, source(w, 1))) << 9 | modifier_blgp(m) << 29
+    high |= <uint32_t>is_agpr(source(w, 0)) << 27 | <uint32_t>is_agpr(source(w, 1)) << 28
+    if addend < register_vgpr0:
+        high |= code_of(w, addend, 9) << 18
+        if sparse:
+            fail(w, encode_bad_operand)
+    else:
+        high |= (0x100 | vector_code(w, addend)) << 18
+        if is_agpr(addend) != (accumulation and not sparse):
+            fail(w, encode_bad_operand)
+    put(w, word)
+    put(w, high)
 
 
 cdef void encode_vinterp(Writer *w, uint32_t number) noexcept nogil:
@@ -538,11 +626,12 @@ cdef void encode_ds(Writer *w, uint32_t number) noexcept nogil:
         word |= 1U << (17 if plain_layout(w) else 16)
     high = 0
     if opcode_definition_count[d.opcode]:
-        high = vgpr_code(w, destination(w, 0)) << 24
+        high = data_code(w, destination(w, 0)) << 24
     field = 8 if opcode_flags[d.opcode] & opcode_flag_no_address else 0
     for i in range(opcode_operand_count[d.opcode]):
-        high |= vgpr_code(w, source(w, i)) << field
+        high |= (data_code(w, source(w, i)) if field else vgpr_code(w, source(w, i))) << field
         field += 8
+    word |= accumulation_bit(w) << 25
     put(w, word)
     put(w, high)
 
@@ -564,6 +653,11 @@ cdef inline uint16_t memory_data(Writer *w, uint32_t position) noexcept nogil:
     return w.d.destination[0] if w.d.destination_count else <uint16_t>register_none
 
 
+cdef inline bint has_sc1(const Writer *w) noexcept nogil:
+    """CDNA 2 and later: a second scope bit, and AGPRs in memory accesses where other generations have TFE."""
+    return gfx90a <= w.level < gfx10
+
+
 cdef void encode_buffer(Writer *w, bint typed, uint32_t number) noexcept nogil:
     cdef const Decoded *d = w.d
     cdef uint64_t m = d.modifiers
@@ -572,11 +666,16 @@ cdef void encode_buffer(Writer *w, bint typed, uint32_t number) noexcept nogil:
         # cache control
         if w.level >= gfx12:
             fail(w, encode_no_opcode)
-        put(w, 0xe0000000U | (number & 0xff if w.level >= gfx11 else number & 0x7f) << 18)
+        word = 0xe0000000U | (number & 0xff if w.level >= gfx11 else number & 0x7f) << 18
+        if has_sc1(w):
+            word |= modifier_cache_glc(m) << 14 | modifier_cache_sc1(m) << 15 | modifier_cache_slc(m) << 17
+        put(w, word)
         put(w, 0)
         return
     vaddr = vgpr_code(w, source(w, 1))
-    vdata = vgpr_code(w, memory_data(w, 3))
+    vdata = data_code(w, memory_data(w, 3))
+    if d.destination_count:
+        data_code(w, d.destination[0])
     if is_absent(source(w, 1)) == (modifier_offen(m) | modifier_idxen(m) != 0):
         fail(w, encode_bad_operand)
     if w.level >= gfx12:
@@ -609,7 +708,15 @@ cdef void encode_buffer(Writer *w, bint typed, uint32_t number) noexcept nogil:
     else:
         word |= modifier_offen(m) << 12 | modifier_idxen(m) << 13
         high |= modifier_tfe(m) << 23
-        if w.level >= gfx10:
+        if has_sc1(w):
+            if modifier_tfe(m):
+                fail(w, encode_bad_modifier)
+            high |= accumulation_bit(w) << 23
+            if typed:
+                high |= modifier_cache_sc1(m) << 21
+            else:
+                word |= modifier_cache_sc1(m) << 15
+        elif w.level >= gfx10:
             word |= modifier_cache_dlc(m) << 15
         elif modifier_cache_dlc(m):
             fail(w, encode_bad_modifier)
@@ -643,9 +750,11 @@ cdef void encode_flat(Writer *w, uint32_t format, uint32_t number) noexcept nogi
     cdef uint32_t word, high, segment, saddr, load, store, offset
     cdef uint16_t vaddr = source_or_none(w, 0)
     cdef uint16_t base = source_or_none(w, 1)
+    # CDNA 3 and later say apart from the scalar address whether scratch has a vector address
+    cdef bint vaddr_bit = gfx942 <= w.level < gfx10
     segment = 0 if format == format_flat else 1 if format == format_scratch else 2
-    load = vgpr_code(w, d.destination[0]) if d.destination_count else 0
-    store = vgpr_code(w, source_or_none(w, 2))
+    load = data_code(w, d.destination[0]) if d.destination_count else 0
+    store = data_code(w, source_or_none(w, 2))
     if segment == 0 and base != register_none:
         fail(w, encode_bad_operand)
     if base != register_none:
@@ -658,7 +767,7 @@ cdef void encode_flat(Writer *w, uint32_t format, uint32_t number) noexcept nogi
         saddr = 0
     else:
         saddr = 0x7f
-    if segment == 1 and w.level < gfx11 and base != register_none and not is_absent(vaddr):
+    if segment == 1 and w.level < gfx11 and not vaddr_bit and base != register_none and not is_absent(vaddr):
         fail(w, encode_bad_operand)
     if w.level >= gfx12:
         put(w, 0xec000000U | number << 14 | segment << 24 | saddr)
@@ -684,7 +793,14 @@ cdef void encode_flat(Writer *w, uint32_t format, uint32_t number) noexcept nogi
             fail(w, encode_bad_modifier)
     else:
         word |= segment << 14 | modifier_cache_glc(m) << 16 | modifier_cache_slc(m) << 17 | modifier_lds(m) << 13
-        if w.level >= gfx10:
+        if vaddr_bit:
+            word |= <uint32_t>(segment == 1 and not is_absent(vaddr)) << 13
+            if modifier_lds(m):
+                fail(w, encode_bad_modifier)
+        if has_sc1(w):
+            word |= modifier_cache_sc1(m) << 25
+            high |= accumulation_bit(w) << 23
+        elif w.level >= gfx10:
             word |= modifier_cache_dlc(m) << 12
         elif modifier_cache_dlc(m):
             fail(w, encode_bad_modifier)
@@ -721,7 +837,7 @@ cdef void encode_mimg(Writer *w, uint32_t number) noexcept nogil:
     if d.source_count < 4:
         fail(w, encode_bad_operand)
         return
-    vdata = vgpr_code(w, d.destination[0] if d.destination_count else source(w, 2))
+    vdata = data_code(w, d.destination[0] if d.destination_count else source(w, 2))
     resource = sgpr_code(w, source(w, 0))
     sampler = sgpr_code(w, sampler_register) if sampler_register != register_none else 0
     if w.level >= gfx12:
@@ -754,6 +870,10 @@ cdef void encode_mimg(Writer *w, uint32_t number) noexcept nogil:
     else:
         word |= (number & 0x7f) << 18 | modifier_unrm(m) << 12 | modifier_cache_glc(m) << 13
         word |= modifier_image_tfe(m) << 16 | modifier_lwe(m) << 17 | modifier_cache_slc(m) << 25
+        if has_sc1(w):
+            if modifier_image_tfe(m):
+                fail(w, encode_bad_modifier)
+            word |= accumulation_bit(w) << 16 | modifier_cache_sc1(m) << 7
         high |= (sampler >> 2) << 21 | modifier_d16(m) << 31
         if w.level >= gfx10:
             if extra > 3:
@@ -822,6 +942,8 @@ cdef int encode_in_context(const Decoded *instruction, uint32_t gfx_level, uint3
     w.level = gfx_level
     w.length = 0
     w.stray_bits = stray_bits
+    w.accumulation = False
+    w.vectors = False
     w.failed = 0
     if instruction.opcode >= op_count:
         return encode_no_opcode
