@@ -343,3 +343,76 @@ def split_format(number: int, level: int) -> int:
         if join_format(split, level) == number:
             return split
     return 0
+
+
+# ------------------------------------------------------------------------------------------------------------ registers
+_REGISTERS = {
+    "vcc": (106, 2), "vcc_lo": (106, 1), "vcc_hi": (107, 1), "exec": (126, 2), "exec_lo": (126, 1), "exec_hi": (127, 1),
+    "m0": (124, 1), "src_shared_base": (235, 1), "src_shared_limit": (236, 1), "src_private_base": (237, 1),
+    "src_private_limit": (238, 1), "shared_base": (235, 1), "shared_limit": (236, 1), "private_base": (237, 1),
+    "private_limit": (238, 1), "src_pops_exiting_wave_id": (239, 1), "pops_exiting_wave_id": (239, 1), "src_vccz": (251, 1),
+    "vccz": (251, 1), "src_execz": (252, 1), "execz": (252, 1), "src_scc": (253, 1), "scc": (253, 1),
+    "src_lds_direct": (254, 1), "lds_direct": (254, 1),
+}  # fmt: skip
+
+
+def _pair(name: str, code: int) -> dict[str, tuple[int, int]]:
+    return {name: (code, 2), f"{name}_lo": (code, 1), f"{name}_hi": (code + 1, 1)}
+
+
+@cache
+def registers(level: int) -> dict[str, int]:
+    """Registers with a name of their own: operand code, and dwords from bit 16 (0: this gfx level lacks it)."""
+    known = dict(_REGISTERS)
+    known["null"] = (125, 1 if level >= 100 else 0)
+    if level < 100:
+        known |= _pair("flat_scratch", 102 if level >= 80 else 104)
+        if level >= 80:
+            known |= _pair("xnack_mask", 104)
+    if level < 90:
+        known |= _pair("tba", 108) | _pair("tma", 110)
+    return {name: code | dwords << 16 for name, (code, dwords) in known.items()}
+
+
+FLOATS = ("0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0", "0.15915494")
+
+
+@cache
+def register_texts(level: int) -> dict[int, str]:
+    """Text of one dword by operand code; what has none here has a rule of its own."""
+    texts = {number: f"s{number}" for number in range(106 if level >= 100 else 102 if level >= 80 else 104)}
+    texts |= {256 + number: f"v{number}" for number in range(256)}
+    first, count = (108, 16) if level >= 90 else (112, 12)
+    texts |= {first + number: f"ttmp{number}" for number in range(count)}
+    texts |= {128 + number: str(number) for number in range(65)}
+    texts |= {192 + number: str(-number) for number in range(1, 17)}
+    texts |= {240 + number: text for number, text in enumerate(FLOATS if level >= 80 else FLOATS[:8])}
+    preferred = {name: entry for name, entry in registers(level).items() if not name.startswith(("shared", "private", "pops"))}
+    for name, entry in preferred.items():
+        if entry >> 16 == 1:
+            texts.setdefault(entry & 0xFFFF, name)
+    texts |= {251: "src_vccz", 252: "src_execz", 253: "src_scc", 254: "src_lds_direct"}
+    return texts
+
+
+# ------------------------------------------------------------------------------------------------- images, SDWA, exports
+_DIMENSIONS = ("1D", "2D", "3D", "CUBE", "1D_ARRAY", "2D_ARRAY", "2D_MSAA", "2D_MSAA_ARRAY")
+#: SDWA selectors: size in bits 0-1, byte offset in bits 2-3.
+SELECTIONS = {f"BYTE_{i}": i << 2 for i in range(4)} | {f"WORD_{i}": 1 | i << 3 for i in range(2)} | {"DWORD": 2}
+
+
+def dimensions() -> dict[str, int]:
+    """Image dimensions of ``dim:``, with and without their prefix."""
+    return {f"{prefix}{name}": number for number, name in enumerate(_DIMENSIONS) for prefix in ("SQ_RSRC_IMG_", "")}
+
+
+@cache
+def export_targets(level: int) -> dict[str, int]:
+    """Targets of exp by name."""
+    targets = {f"mrt{i}": i for i in range(8)} | {"mrtz": 8}
+    targets |= {f"pos{i}": 12 + i for i in range(5 if level >= 100 else 4)}
+    if level >= 100:
+        targets["prim"] = 20
+    if level >= 110:
+        return targets | {"dual_src_blend0": 21, "dual_src_blend1": 22}
+    return targets | {"null": 9} | {f"param{i}": 32 + i for i in range(32)}

@@ -32,6 +32,9 @@ FORMATS = {
     "vop1": 0x80, "vop2": 0x100, "vopc": 0x200, "vop3": 0x400, "vop3p": 0x800,
 }  # fmt: skip
 
+#: Formats of one dword that VOP3 has room for too.
+VALU_ONE_DWORD = FORMATS["vop1"] | FORMATS["vop2"] | FORMATS["vopc"]
+
 #: Operands that an instruction names but its encoding does not hold.
 IMPLICIT = ("scc", "vcc", "exec", "m0")
 

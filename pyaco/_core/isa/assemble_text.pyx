@@ -1,0 +1,1965 @@
+"""Assembly text in LLVM's syntax to machine code, in one pass over the source without Python.
+
+``statement.pyx`` reads mnemonic, operands and modifiers; this module finds the opcode in the hash table of its gfx level,
+fills ``Decoded`` and lets the encoder make the words. A vector instruction takes its shortest encoding unless its suffix
+names one. Expressions whose symbols come later are kept as fixups, evaluated at the end. Syntax: "Syntax of AMDGPU
+Instruction Operands" and "... Modifiers" of the LLVM manual.
+"""
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdio cimport snprintf
+from libc.string cimport memcmp, memcpy, memset, strlen
+from libcpp.string cimport string
+from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+from isa_opcodes cimport *
+from isa_tables cimport (is_atomic, opcode_definition_classes, opcode_definition_count, opcode_flag_literal,
+                         opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags, opcode_format,
+                         opcode_mask_class, opcode_max_definitions, opcode_max_operands, opcode_number_y,
+                         opcode_operand_classes, opcode_operand_count)
+from modifiers cimport *
+from pyaco._core.ir.program cimport *
+from pyaco._core.isa.decode cimport Decoded, decoded_source_limit
+from pyaco._core.isa.encode cimport encode, encode_bad_bus, encode_error, encode_limit, scalar_reads_fit
+from pyaco._core.isa.name_table cimport *
+from pyaco._core.isa.statement cimport *
+from pyaco._core.isa.text_facts cimport *
+
+cdef enum:
+    literal_address = 255 * 4
+    valu_one_dword = format_vop1 | format_vop2 | format_vopc
+    section_limit = 64
+
+# What a fixup writes.
+cdef enum FixupKind:
+    fixup_branch                      # 16-bit distance in dwords
+    fixup_literal                     # 32 bits
+    fixup_data                        # `size` bytes
+
+cdef struct Fixup:
+    FixupKind kind
+    uint32_t size
+    int32_t section
+    int64_t place                     # offset of the bytes
+    int64_t origin                    # what a distance counts from; elsewhere the value of "."
+    const char *expression
+
+# An assembly: the cursor, the statement at hand and the instruction it becomes.
+cdef struct Job:
+    Cursor c
+    Statement s
+    Statement second
+    Decoded d
+    const uint32_t *facts             # fact_* of text_facts.pxd by opcode
+    const uint16_t *short_formats     # one-dword format of a vector opcode in this generation, 0 if none
+    const int16_t *unified            # unified buffer format of a data and a number format, -1 if there is none
+    uint32_t suffix
+    const char *literal_expression    # of a literal whose symbols are not known yet
+    const char *branch_expression
+    uint32_t words[encode_limit + 2]
+
+
+#: Facts by name, for whoever fills the table of facts.
+FACTS = {
+    "packed": fact_packed, "scalar_half": fact_scalar_half, "floating": fact_floating,
+    "multiply_constant": fact_multiply_constant, "swaps": fact_swaps, "mixes": fact_mixes, "branch": fact_branch,
+    "cmpx": fact_cmpx, "setreg": fact_setreg, "getreg": fact_getreg, "message": fact_message, "immediate": fact_immediate,
+    "optional": fact_optional, "prefetch": fact_prefetch, "compare_swap": fact_compare_swap, "loads": fact_loads,
+    "sampler": fact_sampler, "gather": fact_gather, "ray": fact_ray,
+}
+#: Directives by name.
+DIRECTIVES = {
+    ".byte": directive_byte, ".short": directive_short, ".hword": directive_short, ".2byte": directive_short,
+    ".long": directive_long, ".int": directive_long, ".4byte": directive_long, ".quad": directive_quad,
+    ".8byte": directive_quad, ".set": directive_set, ".equ": directive_set, ".zero": directive_zero, ".skip": directive_zero,
+    ".space": directive_zero, ".fill": directive_fill, ".p2align": directive_p2align, ".balign": directive_balign,
+    ".align": directive_balign, ".ascii": directive_ascii, ".asciz": directive_asciz, ".string": directive_asciz,
+    ".text": directive_text, ".data": directive_data, ".rodata": directive_rodata, ".section": directive_section,
+    ".amdgpu_metadata": directive_metadata, ".amd_amdgpu_hsa_metadata": directive_metadata,
+    ".amdgpu_pal_metadata": directive_metadata, ".amdhsa_kernel": directive_kernel,
+}
+DIRECTIVES |= dict.fromkeys(
+    (".globl", ".global", ".weak", ".local", ".hidden", ".protected", ".internal", ".type", ".size", ".ident", ".file", ".loc",
+     ".amdgcn_target", ".amdhsa_code_object_version", ".amdgpu_hsa_kernel", ".addrsig", ".addrsig_sym", ".p2alignl",
+     ".hsa_code_object_version", ".hsa_code_object_isa"), directive_ignored)
+
+
+# -------------------------------------------------------------------------------------------------------------- constants
+cdef extern from *:
+    """
+    #include <string.h>
+    #include <math.h>
+    static inline uint32_t pyaco_float_bits(double value) { float f = (float)value; uint32_t b; memcpy(&b, &f, 4); return b; }
+    static inline uint64_t pyaco_double_bits(double value) { uint64_t b; memcpy(&b, &value, 8); return b; }
+    static inline int pyaco_float_overflows(double value) { return isfinite(value) && !isfinite((float)value); }
+    /* binary64 to binary16, round to nearest even; 0xffffffff on overflow */
+    static inline uint32_t pyaco_half_bits(double value) {
+      uint64_t b = pyaco_double_bits(value);
+      uint32_t sign = (uint32_t)(b >> 48) & 0x8000;
+      double scaled = fabs(value), step;
+      int exponent;
+      if (scaled == 0) return sign;
+      frexp(scaled, &exponent);
+      step = ldexp(1.0, (exponent < -13 ? -13 : exponent) - 11);
+      scaled = nearbyint(scaled / step);
+      if (scaled * step >= 65520) return 0xffffffff;
+      return sign + (uint32_t)((exponent < -13 ? 0 : exponent + 13) * 1024) + (uint32_t)scaled;
+    }
+    """
+    uint32_t float_bits "pyaco_float_bits"(double) noexcept nogil
+    uint64_t double_bits "pyaco_double_bits"(double) noexcept nogil
+    uint32_t half_bits "pyaco_half_bits"(double) noexcept nogil
+    bint float_overflows "pyaco_float_overflows"(double) noexcept nogil
+
+
+cdef uint32_t inline_code(uint64_t pattern, uint32_t bits, bint has_inverse_pi) noexcept nogil:
+    """Operand code of an inline floating-point constant, 0 if the bit pattern is none."""
+    cdef uint64_t magnitude
+    cdef uint32_t sign = <uint32_t>(pattern >> (bits - 1)) & 1
+    cdef uint32_t i
+    magnitude = pattern & ((<uint64_t>1 << (bits - 1)) - 1)
+    cdef uint64_t inverse_two_pi = 0x3fc45f306dc9c882ULL
+    if bits == 16:
+        inverse_two_pi = 0x3118
+    elif bits == 32:
+        inverse_two_pi = 0x3e22f983
+    if has_inverse_pi and pattern == inverse_two_pi:
+        return 248
+    # 0.5, 1, 2, 4: exponents one apart, no mantissa
+    for i in range(4):
+        if bits == 16 and magnitude == 0x3800 + 0x400 * i:
+            return 240 + 2 * i + sign
+        if bits == 32 and magnitude == 0x3f000000U + 0x800000U * i:
+            return 240 + 2 * i + sign
+        if bits == 64 and magnitude == 0x3fe0000000000000ULL + 0x10000000000000ULL * i:
+            return 240 + 2 * i + sign
+    return 0
+
+
+cdef uint64_t float_pattern(Job *j, const Operand *o, uint32_t bits) noexcept nogil:
+    """Bits of a floating-point number."""
+    cdef uint32_t half
+    if bits == 64:
+        return double_bits(o.number)
+    if bits == 32:
+        if float_overflows(o.number):
+            fail(&j.c, o.begin, b"% is beyond 32-bit floating point", o.begin, o.end)
+        return float_bits(o.number)
+    half = half_bits(o.number)
+    if half == 0xffffffffU:
+        fail(&j.c, o.begin, b"% is beyond 16-bit floating point", o.begin, o.end)
+    return half & 0xffff
+
+
+cdef uint16_t put_literal(Job *j, const Operand *o, uint32_t value) noexcept nogil:
+    if j.d.has_literal and (j.d.literal != value or j.literal_expression != NULL):
+        fail_plain(&j.c, o.begin, b"two different literals")
+    j.d.has_literal = 1
+    j.d.literal = value
+    return literal_address
+
+
+cdef uint16_t put_later(Job *j, const Operand *o) noexcept nogil:
+    """A literal whose value the end of the source tells."""
+    if j.d.has_literal:
+        fail_plain(&j.c, o.begin, b"two different literals")
+    j.d.has_literal = 1
+    j.d.literal = 0
+    j.literal_expression = o.inner
+    return literal_address
+
+
+cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) noexcept nogil:
+    """Address of a constant: an inline code, else the literal."""
+    cdef uint64_t pattern, mask
+    cdef int64_t value = o.integer
+    cdef int64_t small
+    cdef uint32_t code
+    cdef bint has_inverse_pi = j.c.level >= gfx8
+    if o.kind == operand_symbol:
+        return put_later(j, o)
+    if o.kind == operand_float:
+        pattern = float_pattern(j, o, bits)
+        code = 128 if pattern == 0 else inline_code(pattern, bits, has_inverse_pi)
+        if code and not o.is_literal:
+            return <uint16_t>(code * 4)
+        return put_literal(j, o, <uint32_t>(pattern >> 32) if bits == 64 else <uint32_t>pattern)
+    if not o.is_literal:
+        small = value - (<int64_t>1 << bits) if bits < 64 and (<uint64_t>value >> (bits - 1)) == 1 else value
+        if 0 <= small <= 64:
+            return <uint16_t>((128 + small) * 4)
+        if -16 <= small < 0:
+            return <uint16_t>((192 - small) * 4)
+        # 16-bit integer operands take no bit patterns of floating-point constants
+        mask = 0xffffffffffffffffULL if bits == 64 else (<uint64_t>1 << bits) - 1
+        if (bits != 16 or floating) and (value >= 0 or bits == 64) and <uint64_t>value & ~mask == 0:
+            code = inline_code(<uint64_t>value, bits, has_inverse_pi)
+            if code:
+                return <uint16_t>(code * 4)
+    if bits == 16 and -0x8000 <= value < 0:
+        value &= 0xffff
+    if not -0x80000000LL <= value <= 0xffffffffLL:
+        if bits == 64 and floating and value & 0xffffffffLL == 0:
+            return put_literal(j, o, <uint32_t>(<uint64_t>value >> 32))
+        fail(&j.c, o.begin, b"% does not fit 32 bits", o.begin, o.end)
+    return put_literal(j, o, <uint32_t>value)
+
+
+cdef uint16_t literal_operand(Job *j, const Operand *o, uint32_t bits) noexcept nogil:
+    """A constant that is always a literal."""
+    if o.kind == operand_symbol:
+        return put_later(j, o)
+    if o.kind == operand_float:
+        return put_literal(j, o, <uint32_t>float_pattern(j, o, bits))
+    if o.kind != operand_integer or not -0x80000000LL <= o.integer <= 0xffffffffLL:
+        fail(&j.c, o.begin, b"% is not a 32-bit constant", o.begin, o.end)
+    return put_literal(j, o, <uint32_t>o.integer & (0xffff if bits == 16 and o.integer < 0 else 0xffffffffU))
+
+
+# --------------------------------------------------------------------------------------------------------------- operands
+cdef inline uint8_t definition_class(const Job *j, uint32_t position) noexcept nogil:
+    return opcode_definition_classes[<uint32_t>j.d.opcode * opcode_max_definitions + position]
+
+
+cdef inline uint8_t operand_class(const Job *j, uint32_t position) noexcept nogil:
+    return opcode_operand_classes[<uint32_t>j.d.opcode * opcode_max_operands + position]
+
+
+cdef inline uint32_t class_dwords_of(const Job *j, uint8_t register_class) noexcept nogil:
+    if register_class == opcode_mask_class:
+        return j.c.wave_dwords
+    if register_class & 0x40:
+        return 1
+    # 32 dwords wrap to 0
+    return register_class & 0x1f if register_class & 0x1f else 32
+
+
+cdef uint32_t constant_bits(const Job *j, uint8_t register_class) noexcept nogil:
+    """Width of the value that a constant in this place stands for."""
+    if j.facts[j.d.opcode] & fact_packed:
+        return 16
+    if j.d.format & format_vop3p:
+        return 32
+    if register_class == 0x62 or j.facts[j.d.opcode] & fact_scalar_half:
+        return 16
+    return 64 if register_class == 2 or register_class == 0x22 else 32
+
+
+cdef void check_width(Job *j, const Operand *o, uint32_t dwords) noexcept nogil:
+    cdef char text[64]
+    cdef bint special = 128 * 4 <= o.address < register_vgpr0 or o.address == register_null
+    if o.dwords != dwords and not special and not j.c.failed:
+        snprintf(text, 64, b"%% is %u dwords wide, not %u", <uint32_t>o.dwords, dwords)
+        fail(&j.c, o.begin, text, o.begin, o.end)
+
+
+cdef uint16_t register_of(Job *j, const Operand *o, uint32_t dwords) noexcept nogil:
+    """Address of a register of `dwords` dwords."""
+    if o.kind != operand_register:
+        fail(&j.c, o.begin, b"% is not a register", o.begin, o.end)
+        return 0
+    check_width(j, o, dwords)
+    if o.half >= 0:
+        fail(&j.c, o.begin, b"% is half a register where a whole one belongs", o.begin, o.end)
+    return o.address
+
+
+cdef uint16_t address(Job *j, const Operand *o, uint8_t register_class) noexcept nogil:
+    """Address of a source or destination of a register class."""
+    if operand_integer <= o.kind <= operand_symbol:
+        return constant(j, o, constant_bits(j, register_class), (j.facts[j.d.opcode] & fact_floating) != 0)
+    if o.kind != operand_register:
+        fail(&j.c, o.begin, b"% is not a register or constant", o.begin, o.end)
+        return 0
+    check_width(j, o, class_dwords_of(j, register_class))
+    if o.half >= 0 and register_class != 0x62:
+        fail(&j.c, o.begin, b"% is half a register where a whole one belongs", o.begin, o.end)
+    return o.address
+
+
+cdef uint16_t vector_register(Job *j, const Operand *o, uint32_t dwords) noexcept nogil:
+    """A VGPR of a memory access."""
+    cdef uint16_t result = register_of(j, o, dwords)
+    if result < register_vgpr0:
+        fail(&j.c, o.begin, b"% is not a VGPR", o.begin, o.end)
+    return result
+
+
+cdef int64_t plain_number(Job *j, const Operand *o, int64_t low, int64_t high) noexcept nogil:
+    if o.kind != operand_integer or not low <= o.integer <= high:
+        fail_range(&j.c, o.begin, o.begin, o.end, low, high)
+        return 0
+    return o.integer
+
+
+cdef inline void add_source(Job *j, uint16_t source, uint32_t dwords) noexcept nogil:
+    j.d.source[j.d.source_count] = source
+    j.d.source_bytes[j.d.source_count] = <uint8_t>(4 * dwords)
+    j.d.source_count += 1
+
+
+cdef inline void add_class_source(Job *j, uint16_t source, uint8_t register_class) noexcept nogil:
+    add_source(j, source, class_dwords_of(j, register_class))
+    if register_class == opcode_mask_class:
+        j.d.source_bytes[j.d.source_count - 1] = 0
+    elif register_class == 0x62:
+        j.d.source_bytes[j.d.source_count - 1] = 2
+
+
+cdef inline void add_destination(Job *j, uint16_t destination) noexcept nogil:
+    j.d.destination[j.d.destination_count] = destination
+    j.d.destination_bytes[j.d.destination_count] = 4
+    j.d.destination_count += 1
+
+
+cdef bint expect_count(Job *j, uint32_t count) noexcept nogil:
+    cdef char text[64]
+    if j.s.count == count:
+        return True
+    if not j.c.failed:
+        snprintf(text, 64, b"%% takes %u operands, not %u", count, j.s.count)
+        fail(&j.c, j.s.mnemonic, text, j.s.mnemonic, j.s.mnemonic + j.s.mnemonic_length)
+    return False
+
+
+# -------------------------------------------------------------------------------------------------------------- modifiers
+cdef inline bint given(const Job *j, uint32_t number) noexcept nogil:
+    return (j.s.given >> number & 1) != 0
+
+
+cdef inline bint flag(Job *j, uint32_t number) noexcept nogil:
+    """Whether a single word is given; takes it."""
+    j.s.taken |= <uint64_t>1 << number
+    return (j.s.given >> number & 1) != 0 and j.s.values[number] != 0
+
+
+cdef inline int64_t taken(Job *j, uint32_t number, int64_t default) noexcept nogil:
+    """The value of a modifier; takes it."""
+    j.s.taken |= <uint64_t>1 << number
+    return j.s.values[number] if j.s.given >> number & 1 else default
+
+
+cdef int64_t ranged(Job *j, uint32_t number, int64_t low, int64_t high, int64_t default) noexcept nogil:
+    """The value of a numeric modifier."""
+    cdef int64_t value = taken(j, number, default)
+    cdef const char *end
+    if given(j, number) and not low <= value <= high:
+        end = j.s.value_places[number]
+        while end[0] and end[0] not in (c' ', c',', c'\n', c';'):
+            end += 1
+        fail_range(&j.c, j.s.places[number], j.s.places[number], end, low, high)
+        return 0
+    return value
+
+
+cdef uint32_t bit_list(Job *j, uint32_t number, uint32_t default) noexcept nogil:
+    return <uint32_t>taken(j, number, default) & 0xff
+
+
+cdef void finish(Job *j) noexcept nogil:
+    """Complains about a modifier that nobody took."""
+    cdef uint64_t rest = j.s.given & ~j.s.taken
+    cdef uint32_t number = 0
+    if rest == 0:
+        return
+    while not rest >> number & 1:
+        number += 1
+    fail(&j.c, j.s.places[number], b"this instruction has no modifier % here", j.s.places[number], word_end(j.s.places[number]))
+
+
+# ------------------------------------------------------------------------------------------------------------- scalar ALU
+cdef void salu(Job *j) noexcept nogil:
+    cdef uint32_t op = j.d.opcode
+    cdef uint32_t definitions = opcode_definition_count[op]
+    cdef uint32_t operands = opcode_operand_count[op]
+    cdef bint tied = (opcode_flags[op] & opcode_flag_tied) != 0
+    cdef bint immediate = (j.facts[op] & fact_immediate) != 0
+    cdef uint32_t i, place
+    cdef Operand *o
+    if tied:
+        operands -= 1
+    if not expect_count(j, definitions + operands + immediate):
+        return
+    for i in range(definitions):
+        o = &j.s.operands[i]
+        if o.kind != operand_register:
+            fail(&j.c, o.begin, b"% is not a register", o.begin, o.end)
+        add_destination(j, address(j, o, definition_class(j, i)))
+    for i in range(operands):
+        place = 3 - i if j.facts[op] & fact_multiply_constant and i else i
+        o = &j.s.operands[definitions + place]
+        if opcode_flags[op] & opcode_flag_literal and i == 2:
+            add_source(j, literal_operand(j, o, 32), 1)
+        else:
+            add_class_source(j, address(j, o, operand_class(j, i)), operand_class(j, i))
+    if tied:
+        add_class_source(j, j.d.destination[0], definition_class(j, 0))
+    if immediate:
+        o = &j.s.operands[j.s.count - 1]
+        j.d.immediate = message(j, o) if j.facts[op] & fact_message else index_mode(j, o)
+
+
+cdef void sopk(Job *j) noexcept nogil:
+    cdef uint32_t op = j.d.opcode
+    cdef uint32_t facts = j.facts[op]
+    cdef Operand *first = &j.s.operands[0]
+    cdef Operand *second = &j.s.operands[1]
+    cdef uint16_t register
+    if op == op_s_version:
+        if expect_count(j, 1):
+            j.d.immediate = <uint32_t>plain_number(j, first, 0, 0xffff)
+        return
+    if not expect_count(j, 2):
+        return
+    if facts & fact_setreg:
+        first, second = second, first
+    if op == op_s_setreg_imm32_b32:
+        add_source(j, literal_operand(j, first, 32), 1)
+    elif opcode_definition_count[op]:
+        register = register_of(j, first, class_dwords_of(j, definition_class(j, 0)))
+        add_destination(j, register)
+        if opcode_flags[op] & opcode_flag_tied:
+            add_source(j, register, first.dwords)
+    else:
+        add_source(j, register_of(j, first, class_dwords_of(j, operand_class(j, 0))), first.dwords)
+    if facts & (fact_setreg | fact_getreg):
+        j.d.immediate = hardware_register(j, second)
+    elif facts & fact_branch:
+        branch_target(j, second)
+    else:
+        j.d.immediate = <uint32_t>plain_number(j, second, -0x8000, 0xffff) & 0xffff
+
+
+cdef void sopp(Job *j) noexcept nogil:
+    cdef uint32_t op = j.d.opcode
+    cdef Operand *o = &j.s.operands[0]
+    if not j.facts[op] & fact_immediate or (j.s.count == 0 and j.facts[op] & fact_optional):
+        expect_count(j, 0)
+        return
+    if not expect_count(j, 1):
+        return
+    if j.facts[op] & fact_branch:
+        branch_target(j, o)
+    elif j.facts[op] & fact_message:
+        j.d.immediate = message(j, o)
+    elif op == op_s_set_gpr_idx_mode:
+        j.d.immediate = index_mode(j, o)
+    else:
+        j.d.immediate = <uint32_t>plain_number(j, o, -0x8000, 0xffff) & 0xffff
+
+
+cdef void branch_target(Job *j, const Operand *o) noexcept nogil:
+    """The 16-bit distance of a branch in dwords; that of a symbol is a fixup."""
+    if o.kind == operand_symbol or (o.kind == operand_word and o.end > o.begin):
+        j.branch_expression = o.begin
+    else:
+        j.d.immediate = <uint32_t>plain_number(j, o, -0x8000, 0xffff) & 0xffff
+
+
+# Operands of SOPP that are lists of calls, such as ``vmcnt(0) & lgkmcnt(1)``: read from the cursor directly.
+cdef bint is_call_list(Job *j) noexcept nogil:
+    cdef const char *p
+    cdef uint32_t op = j.d.opcode
+    if op != op_s_waitcnt and op != op_s_delay_alu and op != op_s_waitcnt_depctr:
+        return False
+    p = word_end(j.c.p)
+    while p[0] == c' ':
+        p += 1
+    return p[0] == c'('
+
+
+cdef void call_list(Job *j) noexcept nogil:
+    cdef Cursor *c = &j.c
+    cdef const char *name
+    cdef const char *end
+    cdef uint32_t value = 0
+    cdef uint32_t op = j.d.opcode
+    if op == op_s_waitcnt:
+        value = wait_none(c.level)
+    elif op == op_s_waitcnt_depctr:
+        value = no_dependency
+    while not at_line_end(c) and not c.failed:
+        name = c.p
+        end = word_end(name)
+        if end == name:
+            fail_plain(c, c.p, b"the name of a counter is expected")
+            return
+        c.p = end
+        expect(c, c'(')
+        if op == op_s_waitcnt:
+            value = wait_counter(j, name, end, value)
+        elif op == op_s_delay_alu:
+            value = delay_part(j, name, end, value)
+        else:
+            value = dependency(j, name, end, value)
+        expect(c, c')')
+        while c.p[0] == c'&' or c.p[0] == c'|' or c.p[0] == c',':
+            c.p += 1
+            skip_blanks(c)
+    j.d.immediate = value
+
+
+cdef uint32_t wait_counter(Job *j, const char *name, const char *end, uint32_t value) noexcept nogil:
+    cdef bint saturates = end - name > 4 and memcmp(end - 4, b"_sat", 4) == 0
+    cdef int32_t index = find_name(j.c.names, domain_wait, name, <uint32_t>(end - name) - (4 if saturates else 0))
+    cdef const char *begin = j.c.p
+    cdef int64_t count
+    cdef uint32_t limit
+    if index < 0:
+        fail(&j.c, name, b"no counter %", name, end)
+        return value
+    count = number_expression(&j.c)
+    limit = wait_limit(j.c.level, <uint32_t>index)
+    if saturates and count > limit:
+        count = limit
+    if not 0 <= count <= limit:
+        fail_range(&j.c, begin, begin, j.c.p, 0, limit)
+        return value
+    return set_wait(value, j.c.level, <uint32_t>index, <uint32_t>count)
+
+
+cdef uint32_t dependency(Job *j, const char *name, const char *end, uint32_t value) noexcept nogil:
+    cdef int32_t place = find_name(j.c.names, domain_dependency, name, <uint32_t>(end - name))
+    cdef const char *begin = j.c.p
+    cdef int64_t count
+    cdef uint32_t limit
+    if place < 0:
+        fail(&j.c, name, b"no counter %", name, end)
+        return value
+    count = number_expression(&j.c)
+    limit = (1U << (place >> 8)) - 1
+    if not 0 <= count <= limit:
+        fail_range(&j.c, begin, begin, j.c.p, 0, limit)
+        return value
+    return value & ~(limit << (place & 0xff)) | <uint32_t>count << (place & 0xff)
+
+
+cdef uint32_t delay_part(Job *j, const char *name, const char *end, uint32_t value) noexcept nogil:
+    cdef uint32_t length = <uint32_t>(end - name)
+    cdef uint32_t shift
+    cdef int32_t number
+    cdef const char *word = j.c.p
+    if length == 7 and memcmp(name, b"instid0", 7) == 0:
+        shift = 0
+    elif length == 8 and memcmp(name, b"instskip", 8) == 0:
+        shift = 4
+    elif length == 7 and memcmp(name, b"instid1", 7) == 0:
+        shift = 7
+    else:
+        fail(&j.c, name, b"% is not a part of s_delay_alu", name, end)
+        return value
+    j.c.p = word_end(word)
+    number = find_name(j.c.names, domain_skip if shift == 4 else domain_delay, word, <uint32_t>(j.c.p - word))
+    if number < 0:
+        fail(&j.c, word, b"no such dependency: %", word, j.c.p)
+        return value
+    return value | <uint32_t>number << shift
+
+
+cdef bint enter_call(Job *j, const Operand *o, const char *name, Cursor *inside) noexcept nogil:
+    """A cursor behind ``name(`` of an operand that has to be such a call."""
+    cdef size_t length = strlen(name)
+    inside[0] = j.c
+    if o.kind != operand_call or memcmp(o.inner, name, length) != 0 or word_end(o.inner) - o.inner != <long>length:
+        fail(&j.c, o.begin, b"% is not what belongs here", o.begin, o.end)
+        return False
+    inside.p = o.inner + length
+    return accept(inside, c'(')
+
+
+cdef void leave_call(Job *j, Cursor *inside) noexcept nogil:
+    expect(inside, c')')
+    if inside.failed and not j.c.failed:
+        j.c.failed = True
+        j.c.failed_at = inside.failed_at
+        memcpy(j.c.message, inside.message, message_limit)
+
+
+cdef uint32_t message(Job *j, const Operand *o) noexcept nogil:
+    cdef Cursor inside
+    cdef int64_t number, operation = 0, stream = 0
+    if o.kind != operand_call:
+        return <uint32_t>plain_number(j, o, -0x8000, 0xffff) & 0xffff
+    if not enter_call(j, o, b"sendmsg", &inside):
+        return 0
+    number = name_or_number(&inside, domain_message)
+    if accept(&inside, c','):
+        operation = name_or_number(&inside, domain_system_operation if number == 15 and j.c.level < gfx11 else domain_gs_operation)
+        if accept(&inside, c','):
+            stream = number_expression(&inside)
+    leave_call(j, &inside)
+    return <uint32_t>(number | operation << 4 | stream << 8) & 0xffff
+
+
+cdef uint32_t index_mode(Job *j, const Operand *o) noexcept nogil:
+    cdef Cursor inside
+    cdef uint32_t mode = 0
+    if o.kind != operand_call:
+        return <uint32_t>plain_number(j, o, 0, 15)
+    if not enter_call(j, o, b"gpr_idx", &inside):
+        return 0
+    while inside.p[0] != c')' and not inside.failed:
+        mode |= 1U << (<uint32_t>name_or_number(&inside, domain_index_mode) & 15)
+        if not accept(&inside, c','):
+            break
+    leave_call(j, &inside)
+    return mode & 15
+
+
+cdef uint32_t hardware_register(Job *j, const Operand *o) noexcept nogil:
+    cdef Cursor inside
+    cdef int64_t number, offset = 0, size = 32
+    if o.kind != operand_call:
+        return <uint32_t>plain_number(j, o, -0x8000, 0xffff) & 0xffff
+    if not enter_call(j, o, b"hwreg", &inside):
+        return 0
+    number = name_or_number(&inside, domain_hardware_register)
+    if accept(&inside, c','):
+        offset = number_expression(&inside)
+        expect(&inside, c',')
+        size = number_expression(&inside)
+    if not inside.failed and not (0 <= number < 64 and 0 <= offset < 32 and 1 <= size <= 32):
+        fail(&j.c, o.begin, b"%: a field of a hardware register is out of range", o.begin, o.end)
+    leave_call(j, &inside)
+    return <uint32_t>(number | offset << 6 | (size - 1) << 11)
+
+
+# ---------------------------------------------------------------------------------------------------------- scalar memory
+cdef void smem(Job *j) noexcept nogil:
+    cdef uint32_t op = j.d.opcode
+    cdef uint32_t definitions = opcode_definition_count[op]
+    cdef Operand *o = &j.s.operands[0]
+    cdef int64_t data = -1
+    cdef uint32_t dwords = 1
+    if j.facts[op] & fact_prefetch:
+        prefetch(j)
+        return
+    if opcode_operand_count[op] == 0:
+        if expect_count(j, definitions) and definitions:
+            add_destination(j, register_of(j, o, class_dwords_of(j, definition_class(j, 0))))
+        return
+    if op == op_s_dcache_discard or op == op_s_dcache_discard_x2:
+        if not expect_count(j, 2):
+            return
+        data = 0
+    else:
+        if not expect_count(j, 3):
+            return
+        if op == op_s_atc_probe or op == op_s_atc_probe_buffer:
+            data = plain_number(j, o, 0, 127) * 4
+            if j.c.level >= gfx11 and (data == 124 * 4 or data == 125 * 4):
+                data ^= 4
+        elif definitions:
+            add_destination(j, register_of(j, o, class_dwords_of(j, definition_class(j, 0))))
+        else:
+            dwords = class_dwords_of(j, operand_class(j, 2))
+            data = register_of(j, o, dwords)
+        o += 1
+    add_source(j, register_of(j, o, class_dwords_of(j, operand_class(j, 0))), class_dwords_of(j, operand_class(j, 0)))
+    scalar_offset(j, o + 1)
+    if data >= 0:
+        add_source(j, <uint16_t>data, dwords)
+    cache_policy(j)
+    if is_atomic(op) and returns(j) and definitions == 0:
+        add_destination(j, j.d.source[2])
+
+
+cdef void scalar_offset(Job *j, const Operand *o) noexcept nogil:
+    """An immediate, a register, or a register and ``offset:``; GFX6 and GFX7 count dwords."""
+    cdef bint both = given(j, given_offset)
+    cdef int64_t offset = ranged(j, given_offset, -(1 << 23), (1 << 23) - 1, 0)
+    cdef uint16_t register
+    if operand_integer == o.kind:
+        if both:
+            fail_plain(&j.c, o.begin, b"two immediate offsets")
+        if j.c.level < gfx8:
+            if not 0 <= o.integer <= 0x3fffffff:
+                fail_range(&j.c, o.begin, o.begin, o.end, 0, 0x3fffffff)
+            offset = o.integer * 4
+        else:
+            if not -(1 << 23) <= o.integer < 1 << 23:
+                fail_range(&j.c, o.begin, o.begin, o.end, -(1 << 23), (1 << 23) - 1)
+            offset = o.integer
+        j.d.immediate = <uint32_t>offset
+        add_source(j, register_none, 1)
+        return
+    register = register_of(j, o, 1)
+    if register >= 128 * 4:
+        fail(&j.c, o.begin, b"% is not an offset", o.begin, o.end)
+    j.d.immediate = <uint32_t>offset
+    add_source(j, <uint16_t>register_none if register == register_null else register, 1)
+
+
+cdef void prefetch(Job *j) noexcept nogil:
+    cdef bint relative = j.d.opcode == op_s_prefetch_inst_pc_rel or j.d.opcode == op_s_prefetch_data_pc_rel
+    cdef Operand *o = &j.s.operands[0]
+    cdef uint16_t register
+    if not expect_count(j, 3 if relative else 4):
+        return
+    if relative:
+        add_source(j, register_none, 2)
+    else:
+        add_source(j, register_of(j, o, class_dwords_of(j, operand_class(j, 0))), class_dwords_of(j, operand_class(j, 0)))
+        o += 1
+    j.d.immediate = <uint32_t>plain_number(j, o, -(1 << 23), (1 << 23) - 1)
+    register = register_of(j, o + 1, 1)
+    add_source(j, <uint16_t>register_none if register == register_null else register, 1)
+    add_source(j, <uint16_t>(plain_number(j, o + 2, 0, 127) * 4), 1)
+
+
+cdef uint32_t policy_domain(const Job *j) noexcept nogil:
+    if is_atomic(j.d.opcode):
+        return domain_hint_atomic
+    return domain_hint_load if j.facts[j.d.opcode] & fact_loads else domain_hint_store
+
+
+cdef void cache_policy(Job *j) noexcept nogil:
+    """Cache policy modifiers."""
+    cdef uint64_t m = j.d.modifiers
+    cdef Cursor inside
+    cdef int64_t hint
+    if j.c.level < gfx12:
+        m = modifier_set_cache_glc(m, flag(j, given_glc))
+        m = modifier_set_cache_slc(m, flag(j, given_slc))
+        if j.c.level >= gfx10:
+            m = modifier_set_cache_dlc(m, flag(j, given_dlc))
+        j.d.modifiers = m
+        return
+    m = modifier_set_cache_scope(m, <uint64_t>ranged(j, given_scope, 0, 3, 0))
+    if given(j, given_th):
+        taken(j, given_th, 0)
+        inside = j.c
+        inside.p = j.s.value_places[given_th]
+        hint = name_or_number(&inside, policy_domain(j))
+        if inside.failed or not 0 <= hint < 8:
+            fail(&j.c, j.s.places[given_th], b"no such temporal hint here: %", j.s.value_places[given_th],
+                 word_end(j.s.value_places[given_th]))
+        m = modifier_set_cache_temporal_hint(m, <uint64_t>hint & 7)
+    j.d.modifiers = m
+
+
+cdef inline bint returns(const Job *j) noexcept nogil:
+    """Whether an atomic gives the value from before."""
+    if j.c.level >= gfx12:
+        return modifier_cache_temporal_hint(j.d.modifiers) & 1
+    return modifier_cache_glc(j.d.modifiers)
+
+
+# ------------------------------------------------------------------------------------------------------------- vector ALU
+cdef uint32_t lanes_format(const Job *j) noexcept nogil:
+    if given(j, given_dpp8):
+        return format_dpp8
+    if given(j, given_quad_perm) or given(j, given_dpp_ctrl) or j.suffix == suffix_dpp or j.suffix == suffix_e64_dpp:
+        return format_dpp16
+    return 0
+
+
+cdef int encode_job(Job *j) noexcept nogil:
+    """Words of the instruction; 0 and an error if there are none."""
+    cdef int length = encode(&j.d, j.c.level, j.words)
+    if length > 0 and not scalar_reads_fit(&j.d, j.c.level):
+        length = encode_bad_bus
+    if length < 0:
+        fail_plain(&j.c, j.s.mnemonic, encode_error(length))
+        return 0
+    return length
+
+
+cdef inline void clear_instruction(Job *j, uint16_t opcode, uint32_t format) noexcept nogil:
+    j.d.opcode = opcode
+    j.d.format = <uint16_t>format
+    j.d.source_count = 0
+    j.d.destination_count = 0
+    j.d.has_literal = 0
+    j.d.literal = 0
+    j.d.immediate = 0
+    j.d.modifiers = 0
+    j.literal_expression = NULL
+    j.branch_expression = NULL
+
+
+cdef int vop(Job *j) noexcept nogil:
+    """Words of a vector instruction in the first form that can hold it."""
+    cdef uint16_t op = j.d.opcode
+    cdef uint32_t short_format = j.short_formats[op]
+    cdef uint32_t lanes = lanes_format(j)
+    cdef uint32_t forms[2]
+    cdef uint32_t count = 0
+    cdef uint32_t i
+    cdef int length
+    if j.suffix == suffix_sdwa or (j.suffix == 0 and given(j, given_src0_sel)):
+        if short_format:
+            forms[count] = short_format | format_sdwa
+            count += 1
+    else:
+        if short_format and (j.suffix == 0 or j.suffix == suffix_e32 or j.suffix == suffix_dpp):
+            forms[count] = short_format | lanes
+            count += 1
+        if (j.suffix == 0 or j.suffix == suffix_e64 or j.suffix == suffix_e64_dpp) and not opcode_flags[op] & opcode_flag_literal:
+            forms[count] = (short_format | format_vop3 if short_format else opcode_format[op]) | lanes
+            count += 1
+    if count == 0:
+        fail(&j.c, j.s.mnemonic, b"% has no such encoding", j.s.mnemonic, j.s.mnemonic + j.s.mnemonic_length)
+        return 0
+    for i in range(count):
+        j.c.failed = False
+        clear_instruction(j, op, forms[i])
+        j.s.taken = 0
+        vop_fields(j)
+        if not j.c.failed:
+            finish(j)
+        if j.c.failed:
+            continue
+        length = encode_job(j)
+        if length:
+            return length
+    return 0
+
+
+cdef void vop_fields(Job *j) noexcept nogil:
+    cdef uint32_t op = j.d.opcode
+    cdef uint32_t facts = j.facts[op]
+    cdef uint32_t flags = opcode_flags[op]
+    cdef uint32_t format = j.d.format
+    cdef uint32_t definitions = opcode_definition_count[op]
+    cdef uint32_t operands = opcode_operand_count[op]
+    cdef uint32_t neg = 0, magnitude = 0, opsel = 0
+    cdef uint32_t i, place
+    cdef uint16_t where
+    cdef uint8_t kind
+    cdef Operand *o
+    if facts & fact_cmpx and j.c.level >= gfx10:
+        definitions = 0
+        add_destination(j, register_exec)
+    if flags & opcode_flag_tied or facts & fact_swaps:
+        operands -= 1
+    if facts & fact_swaps:
+        definitions = 1
+    if not expect_count(j, definitions + operands):
+        return
+    opsel = destination_fields(j, definitions)
+    for i in range(operands):
+        place = 3 - i if facts & fact_multiply_constant and i else i
+        o = &j.s.operands[definitions + place]
+        kind = operand_class(j, i)
+        if flags & opcode_flag_literal and i == 2:
+            add_source(j, literal_operand(j, o, constant_bits(j, kind)), 1)
+            continue
+        where = address(j, o, kind)
+        if o.half == 1:
+            where += 2
+            opsel |= 1U << i
+        check_source(j, o, kind, i, where)
+        neg |= <uint32_t>o.negative << i
+        magnitude |= <uint32_t>o.magnitude << i
+        if o.sign_extended:
+            if not format & format_sdwa or i > 1:
+                fail_plain(&j.c, o.begin, b"sext is an SDWA modifier")
+            if i == 0:
+                j.d.modifiers = modifier_set_sdwa_sel0(j.d.modifiers, 0x10)
+            else:
+                j.d.modifiers = modifier_set_sdwa_sel1(j.d.modifiers, 0x10)
+        add_class_source(j, where, kind)
+    if (neg or magnitude) and not format & (format_vop3 | format_sdwa | format_dpp16):
+        fail_plain(&j.c, j.s.mnemonic, b"source modifiers need VOP3, SDWA or DPP")
+    if flags & opcode_flag_tied or facts & fact_swaps:
+        add_source(j, j.d.destination[0], 1)
+    if facts & fact_swaps:
+        add_destination(j, j.d.source[0])
+    j.d.modifiers = modifier_set_neg(j.d.modifiers, neg)
+    j.d.modifiers = modifier_set_abs(j.d.modifiers, magnitude)
+    vop_modifiers(j, opsel, operands)
+
+
+cdef uint32_t destination_fields(Job *j, uint32_t definitions) noexcept nogil:
+    """Fill the destinations; returns the op_sel bit of a high half."""
+    cdef uint32_t opsel = 0
+    cdef uint32_t format = j.d.format
+    cdef uint32_t i
+    cdef uint16_t where
+    cdef uint8_t kind
+    cdef Operand *o
+    for i in range(definitions):
+        o = &j.s.operands[i]
+        kind = definition_class(j, i)
+        if o.kind != operand_register:
+            fail(&j.c, o.begin, b"% is not a register", o.begin, o.end)
+            return 0
+        where = address(j, o, kind)
+        if (where >= register_vgpr0) != (kind != opcode_mask_class and (kind & 0x20) != 0):
+            fail(&j.c, o.begin, b"% is the wrong kind of register for a result", o.begin, o.end)
+        if kind == opcode_mask_class and where != register_vcc and not format & format_vop3 \
+                and not (format & format_sdwa and format & format_vopc):
+            fail(&j.c, o.begin, b"%: this encoding writes vcc", o.begin, o.end)
+        if o.half == 1 and i == 0:
+            where += 2
+            opsel |= 8
+        add_destination(j, where)
+    return opsel
+
+
+cdef void check_source(Job *j, const Operand *o, uint8_t kind, uint32_t position, uint16_t where) noexcept nogil:
+    """Rules of the one-dword encodings that the encoder cannot see."""
+    if j.d.format & format_vop3 or not j.d.format & valu_one_dword:
+        return
+    if kind == opcode_mask_class:
+        if where != register_vcc:
+            fail_plain(&j.c, o.begin, b"this encoding reads vcc")
+    elif position == 1 and where < register_vgpr0 and not j.d.format & format_sdwa and kind & 0x20:
+        fail_plain(&j.c, o.begin, b"the second source of this encoding is a VGPR")
+
+
+cdef void vop_modifiers(Job *j, uint32_t opsel, uint32_t operands) noexcept nogil:
+    cdef uint64_t m = j.d.modifiers
+    cdef int64_t factor
+    cdef uint32_t bits, count
+    if flag(j, given_clamp):
+        m = modifier_set_clamp(m, 1)
+    if given(j, given_mul):
+        factor = taken(j, given_mul, 0)
+        if factor != 2 and factor != 4 and factor != 1:
+            fail_plain(&j.c, j.s.places[given_mul], b"output modifiers are mul:2, mul:4 and div:2")
+        m = modifier_set_omod(m, <uint64_t>(factor >> 1) & 3)
+    if given(j, given_div):
+        factor = taken(j, given_div, 0)
+        if factor != 2 and factor != 1:
+            fail_plain(&j.c, j.s.places[given_div], b"output modifiers are mul:2, mul:4 and div:2")
+        m = modifier_set_omod(m, 3 if factor == 2 else 0)
+    if given(j, given_op_sel):
+        bits = <uint32_t>taken(j, given_op_sel, 0)
+        count = bits >> 8
+        bits &= 0xff
+        if not j.d.format & format_vop3:
+            fail_plain(&j.c, j.s.places[given_op_sel], b"op_sel needs VOP3")
+        # behind the bits of the sources comes that of the result
+        if count > operands and opcode_definition_count[j.d.opcode]:
+            opsel |= bits & ((1U << operands) - 1) | (bits >> operands & 1) << 3
+        else:
+            opsel |= bits
+    m = modifier_set_opsel(m, opsel)
+    j.d.modifiers = m
+    if j.d.format & format_sdwa:
+        sdwa(j)
+    lanes(j)
+
+
+cdef void sdwa(Job *j) noexcept nogil:
+    cdef uint64_t m = j.d.modifiers
+    cdef uint32_t dst = <uint32_t>taken(j, given_dst_sel, 2)
+    cdef int64_t unused
+    m = modifier_set_sdwa_sel0(m, modifier_sdwa_sel0(m) & 0x10 | <uint64_t>taken(j, given_src0_sel, 2))
+    m = modifier_set_sdwa_sel1(m, modifier_sdwa_sel1(m) & 0x10 | <uint64_t>taken(j, given_src1_sel, 2))
+    unused = taken(j, given_dst_unused, 0)
+    if unused == 2:
+        dst |= 0x10
+    m = modifier_set_sdwa_dst_sext(m, unused == 1)
+    if j.d.format & format_vopc or j.d.destination_count == 0:
+        dst = 0
+    if j.d.format & format_vop1:
+        m = modifier_set_sdwa_sel1(m, 0)
+    j.d.modifiers = modifier_set_sdwa_dst_sel(m, dst)
+
+
+cdef void lanes(Job *j) noexcept nogil:
+    cdef uint64_t m = j.d.modifiers
+    if j.d.format & format_dpp8:
+        m = modifier_set_dpp8_lane_sel(m, <uint64_t>taken(j, given_dpp8, 0))
+        m = modifier_set_dpp8_fetch_inactive(m, <uint64_t>ranged(j, given_fi, 0, 1, 0))
+    elif j.d.format & format_dpp16:
+        # without a control all lanes stay where they are
+        m = modifier_set_dpp_ctrl(m, <uint64_t>(taken(j, given_dpp_ctrl, 0) if given(j, given_dpp_ctrl)
+                                                else taken(j, given_quad_perm, 0xe4)))
+        m = modifier_set_dpp_row_mask(m, <uint64_t>ranged(j, given_row_mask, 0, 15, 15))
+        m = modifier_set_dpp_bank_mask(m, <uint64_t>ranged(j, given_bank_mask, 0, 15, 15))
+        # bound_ctrl:0 is an old spelling of 1
+        ranged(j, given_bound_ctrl, 0, 1, 0)
+        m = modifier_set_dpp_bound_ctrl(m, given(j, given_bound_ctrl))
+        m = modifier_set_dpp_fetch_inactive(m, <uint64_t>ranged(j, given_fi, 0, 1, 0))
+    j.d.modifiers = m
+
+
+cdef void vop3p(Job *j) noexcept nogil:
+    cdef uint32_t op = j.d.opcode
+    cdef uint32_t operands = opcode_operand_count[op]
+    cdef bint mixes = (j.facts[op] & fact_mixes) != 0
+    cdef uint32_t neg = 0, high = 0, default, bits, i
+    cdef uint64_t m
+    cdef Operand *o
+    if not expect_count(j, 1 + operands):
+        return
+    j.d.format |= lanes_format(j)
+    add_destination(j, vector_register(j, &j.s.operands[0], class_dwords_of(j, definition_class(j, 0))))
+    for i in range(operands):
+        o = &j.s.operands[1 + i]
+        add_class_source(j, address(j, o, operand_class(j, i)), operand_class(j, i))
+        neg |= <uint32_t>o.negative << i
+        high |= <uint32_t>o.magnitude << i
+    if (neg or high) and not mixes:
+        fail_plain(&j.c, j.s.mnemonic, b"this instruction takes neg_lo and neg_hi")
+    if not mixes:
+        neg, high = bit_list(j, given_neg_lo, 0), bit_list(j, given_neg_hi, 0)
+    m = modifier_set_neg(j.d.modifiers, neg)
+    m = modifier_set_neg_hi(m, high)
+    m = modifier_set_opsel(m, bit_list(j, given_op_sel, 0))
+    default = 0 if mixes else (1U << operands) - 1
+    bits = bit_list(j, given_op_sel_hi, default)
+    if not mixes and operands < 3:
+        bits |= 4
+    m = modifier_set_opsel_hi(m, bits)
+    m = modifier_set_clamp(m, flag(j, given_clamp))
+    j.d.modifiers = m
+    lanes(j)
+
+
+# ------------------------------------------------------------------------------------------------------------------- VOPD
+cdef void vopd_half(Job *j, uint16_t opcode, Statement *s) noexcept nogil:
+    cdef bint multiply = opcode == op_v_dual_fmamk_f32
+    cdef bint literal = multiply or opcode == op_v_dual_fmaak_f32
+    cdef uint32_t sources = 1 if opcode == op_v_dual_mov_b32 else 3 if literal else 2
+    cdef uint32_t count = s.count
+    cdef char text[64]
+    if opcode == op_v_dual_cndmask_b32 and count == 4 and s.operands[3].address == register_vcc:
+        count = 3
+    if count != 1 + sources:
+        snprintf(text, 64, b"%% takes %u operands, not %u", 1 + sources, count)
+        fail(&j.c, s.mnemonic, text, s.mnemonic, s.mnemonic + s.mnemonic_length)
+        return
+    add_destination(j, vector_register(j, &s.operands[0], 1))
+    add_source(j, dual_source(j, &s.operands[1]), 1)
+    if literal:
+        literal_operand(j, &s.operands[2 if multiply else 3], 32)
+    add_source(j, dual_source(j, &s.operands[3 if multiply else 2]) if sources > 1 else <uint16_t>register_none, 1)
+    if s.given:
+        fail_plain(&j.c, s.mnemonic, b"halves of dual instructions take no modifiers")
+
+
+cdef uint16_t dual_source(Job *j, const Operand *o) noexcept nogil:
+    if o.negative or o.magnitude or o.half >= 0:
+        fail(&j.c, o.begin, b"%: dual instructions take no source modifiers", o.begin, o.end)
+    if operand_integer <= o.kind <= operand_symbol:
+        return constant(j, o, 32, True)
+    return register_of(j, o, 1)
+
+
+cdef int vopd(Job *j, uint16_t first) noexcept nogil:
+    """Two halves of a dual instruction."""
+    cdef int32_t found
+    cdef uint16_t second
+    cdef Cursor *c = &j.c
+    c.p += 2
+    skip_blanks(c)
+    if at_line_end(c):
+        fail_plain(c, c.p, b"the second half is missing")
+        return 0
+    j.second.mnemonic = c.p
+    c.p = word_end(c.p)
+    j.second.mnemonic_length = <uint32_t>(c.p - j.second.mnemonic)
+    found = find_name(c.names, domain_mnemonic, j.second.mnemonic, j.second.mnemonic_length)
+    parse_statement(c, &j.second)
+    if c.failed:
+        return 0
+    second = <uint16_t>(found & 0xffff)
+    if found < 0 or opcode_format[first] != format_vopd or opcode_format[second] != format_vopd or opcode_number_y[second] < 0:
+        fail_plain(c, j.second.mnemonic if found < 0 else j.s.mnemonic, b"only v_dual_* instructions go in pairs")
+        return 0
+    clear_instruction(j, first, format_vopd)
+    j.d.modifiers = modifier_set_vopd_opcode_y(0, second)
+    vopd_half(j, first, &j.s)
+    if not c.failed:
+        vopd_half(j, second, &j.second)
+    return 0 if c.failed else encode_job(j)
+
+
+# -------------------------------------------------------------------------------------------------------------------- LDS
+cdef void ds(Job *j) noexcept nogil:
+    cdef uint32_t op = j.d.opcode
+    cdef uint32_t definitions = opcode_definition_count[op]
+    cdef uint32_t operands = opcode_operand_count[op]
+    cdef uint32_t i
+    if not expect_count(j, definitions + operands):
+        return
+    for i in range(definitions):
+        add_destination(j, vector_register(j, &j.s.operands[i], class_dwords_of(j, definition_class(j, i))))
+    for i in range(operands):
+        add_class_source(j, vector_register(j, &j.s.operands[definitions + i], class_dwords_of(j, operand_class(j, i))), operand_class(j, i))
+    if opcode_flags[op] & opcode_flag_two_offsets:
+        j.d.immediate = <uint32_t>ranged(j, given_offset0, 0, 255, 0)
+        j.d.immediate |= <uint32_t>ranged(j, given_offset1, 0, 255, 0) << 16
+    else:
+        j.d.immediate = <uint32_t>ranged(j, given_offset, 0, 0xffff, 0)
+    j.d.modifiers = modifier_set_gds(j.d.modifiers, flag(j, given_gds))
+
+
+# ---------------------------------------------------------------------------------------------------------------- buffers
+cdef void buffer(Job *j) noexcept nogil:
+    cdef uint32_t op = j.d.opcode
+    cdef uint64_t m
+    cdef uint32_t extra, both
+    cdef bint loads = opcode_definition_count[op] != 0
+    cdef bint stores = opcode_operand_count[op] > 3
+    cdef bint has_data
+    cdef uint16_t where
+    cdef uint32_t dwords
+    cdef Operand *o
+    if opcode_operand_count[op] == 0:
+        expect_count(j, 0)
+        return
+    j.d.immediate = <uint32_t>ranged(j, given_offset, 0, (1 << 23) - 1, 0)
+    cache_policy(j)
+    m = j.d.modifiers
+    m = modifier_set_offen(m, flag(j, given_offen))
+    m = modifier_set_idxen(m, flag(j, given_idxen))
+    if j.c.level < gfx8:
+        m = modifier_set_addr64(m, flag(j, given_addr64))
+    extra = flag(j, given_tfe)
+    m = modifier_set_tfe(m, extra)
+    m = modifier_set_lds(m, flag(j, given_lds))
+    if j.d.format == format_mtbuf:
+        m = modifier_set_format(m, buffer_format(j))
+    j.d.modifiers = m
+    has_data = (loads or stores) and not modifier_lds(m)
+    if not expect_count(j, 3 + has_data):
+        return
+    o = &j.s.operands[1 if has_data else 0]
+    add_source(j, register_of(j, o + 1, 4), 4)
+    both = modifier_offen(m) + modifier_idxen(m) + 2 * modifier_addr64(m) if j.c.level < gfx8 else modifier_offen(m) + modifier_idxen(m)
+    if (o.kind == operand_off) != (both == 0):
+        fail_plain(&j.c, o.begin, b"vaddr is given with offen or idxen, off otherwise")
+        return
+    add_source(j, <uint16_t>register_none if both == 0 else vector_register(j, o, both), both)
+    add_source(j, address(j, o + 2, 1), 1)
+    if not has_data:
+        return
+    o = &j.s.operands[0]
+    if loads:
+        add_destination(j, vector_register(j, o, class_dwords_of(j, definition_class(j, 0)) + extra))
+        return
+    dwords = class_dwords_of(j, operand_class(j, 3))
+    if is_atomic(op):
+        dwords += extra
+    where = vector_register(j, o, dwords)
+    add_source(j, where, dwords)
+    if is_atomic(op) and returns(j):
+        add_destination(j, where)
+
+
+cdef uint32_t buffer_format(Job *j) noexcept nogil:
+    """The number of ``[NAME]`` or ``[DATA,NUMBER]``."""
+    cdef Cursor inside
+    cdef int64_t data = -1, number = -1, unified = -1
+    cdef int32_t value
+    cdef const char *end
+    if not given(j, given_format):
+        return 1
+    taken(j, given_format, 0)
+    inside = j.c
+    inside.p = j.s.value_places[given_format]
+    if not accept(&inside, c'['):
+        unified = number_expression(&inside)
+    while unified < 0 and not inside.failed:
+        end = word_end(inside.p)
+        value = find_name(inside.names, domain_format, inside.p, <uint32_t>(end - inside.p))
+        if value >= 0:
+            unified = value
+        else:
+            value = find_name(inside.names, domain_data_format, inside.p, <uint32_t>(end - inside.p))
+            if value >= 0:
+                data = value
+            else:
+                value = find_name(inside.names, domain_number_format, inside.p, <uint32_t>(end - inside.p))
+                number = value
+            if value < 0:
+                fail(&j.c, inside.p, b"no buffer format %", inside.p, end)
+                return 1
+        inside.p = end
+        if not accept(&inside, c','):
+            break
+    if unified < 0:
+        unified = (data if data >= 0 else 1) | (number if number >= 0 else 0) << 4
+        if j.c.level >= gfx10:
+            unified = j.unified[unified & 127]
+    if inside.failed or not 0 <= unified < 128:
+        fail(&j.c, j.s.places[given_format], b"no buffer format %", j.s.value_places[given_format], word_end(j.s.value_places[given_format]))
+        return 1
+    return <uint32_t>unified
+
+
+# ------------------------------------------------------------------------------------------------------------ flat memory
+cdef void flat(Job *j) noexcept nogil:
+    cdef uint32_t op = j.d.opcode
+    cdef uint32_t operands = opcode_operand_count[op]
+    cdef bint loads = opcode_definition_count[op] != 0
+    cdef bint based = j.d.format != format_flat
+    cdef bint stores = operands > (2 if based else 1)
+    cdef bint addressed = not opcode_flags[op] & opcode_flag_no_address
+    cdef bint result, lds
+    cdef uint32_t count = 0
+    cdef uint32_t dwords
+    cdef Operand *o = &j.s.operands[0]
+    cdef Operand *base = &j.s.operands[0]
+    cdef Operand *vaddr = NULL
+    cdef Operand *data = NULL
+    j.d.immediate = <uint32_t>ranged(j, given_offset, -(1 << 23), (1 << 23) - 1, 0)
+    cache_policy(j)
+    lds = flag(j, given_lds)
+    if lds:
+        j.d.modifiers = modifier_set_lds(j.d.modifiers, 1)
+    if operands == 0:
+        expect_count(j, 0)
+        return
+    result = (loads and not lds) or (is_atomic(op) and returns(j) and not loads)
+    if not expect_count(j, result + addressed + stores + based):
+        return
+    count = result
+    if addressed:
+        vaddr = o + count
+        count += 1
+    if stores:
+        data = o + count
+        count += 1
+    if based:
+        base = o + count
+    if vaddr == NULL or vaddr.kind == operand_off:
+        add_source(j, register_none, 1)
+    else:
+        dwords = 2 if not based or (j.d.format == format_global and base.kind == operand_off) else 1
+        add_source(j, vector_register(j, vaddr, dwords), dwords)
+    if not based or base.kind == operand_off:
+        add_source(j, register_none, 1)
+    else:
+        dwords = 2 if j.d.format == format_global else 1
+        add_source(j, register_of(j, base, dwords), dwords)
+    if stores:
+        dwords = class_dwords_of(j, operand_class(j, operands - 1))
+        add_source(j, vector_register(j, data, dwords), dwords)
+    if result:
+        dwords = class_dwords_of(j, definition_class(j, 0) if loads else operand_class(j, operands - 1))
+        if not loads and j.facts[op] & fact_compare_swap:
+            dwords >>= 1
+        add_destination(j, vector_register(j, o, dwords))
+
+
+# ----------------------------------------------------------------------------------------------------------------- images
+cdef void image(Job *j) noexcept nogil:
+    cdef uint32_t op = j.d.opcode
+    cdef uint64_t m
+    cdef uint32_t fixed, i, first, last, resource
+    cdef bint sampled = (j.facts[op] & fact_sampler) != 0
+    cdef bint ray = (j.facts[op] & fact_ray) != 0
+    cdef Operand *o
+    cache_policy(j)
+    m = image_modifiers(j, ray)
+    fixed = 3 + sampled
+    first = 1
+    last = first + (j.s.list_count if j.s.list_count else 1)
+    if j.s.list_count and j.s.list_first != 1:
+        fail_plain(&j.c, j.s.operands[0].begin, b"a register of the data is expected before the addresses")
+        return
+    if not expect_count(j, fixed - 1 + last - first):
+        return
+    resource = 4 if modifier_r128(m) else 8
+    add_source(j, register_of(j, &j.s.operands[last], resource), resource)
+    add_source(j, register_of(j, &j.s.operands[last + 1], 4) if sampled else <uint16_t>register_none, 4)
+    o = &j.s.operands[0]
+    add_source(j, vector_register(j, o, o.dwords), o.dwords)
+    if not ray:
+        check_image_data(j, o, m)
+    for i in range(first, last):
+        if j.d.source_count >= decoded_source_limit:
+            fail_plain(&j.c, j.s.operands[i].begin, b"too many address registers")
+            return
+        o = &j.s.operands[i]
+        add_source(j, vector_register(j, o, o.dwords), o.dwords)
+    j.d.modifiers = m
+
+
+cdef uint64_t image_modifiers(Job *j, bint ray) noexcept nogil:
+    cdef uint64_t m = j.d.modifiers
+    m = modifier_set_dmask(m, <uint64_t>ranged(j, given_dmask, 0, 15, 15 if ray else 0))
+    m = modifier_set_unrm(m, flag(j, given_unorm) or (ray and j.c.level < gfx12))
+    m = modifier_set_lwe(m, flag(j, given_lwe))
+    m = modifier_set_image_tfe(m, flag(j, given_tfe))
+    if ray or j.c.level != gfx9:
+        m = modifier_set_r128(m, flag(j, given_r128) or ray)
+    if j.c.level >= gfx9:
+        m = modifier_set_a16(m, flag(j, given_a16))
+    if j.c.level >= gfx8:
+        m = modifier_set_d16(m, flag(j, given_d16))
+    if j.c.level < gfx10:
+        return modifier_set_da(m, flag(j, given_da))
+    if given(j, given_dim):
+        return modifier_set_dim(m, <uint64_t>ranged(j, given_dim, 0, 7, 0))
+    if not ray:
+        fail_plain(&j.c, j.s.mnemonic, b"an image instruction needs dim:")
+    return m
+
+
+cdef void check_image_data(Job *j, const Operand *o, uint64_t m) noexcept nogil:
+    """The data has a register for each channel of dmask, or half of one, and one for a residency result."""
+    cdef uint32_t mask = modifier_dmask(m)
+    cdef uint32_t channels = (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
+    cdef uint32_t facts = j.facts[j.d.opcode]
+    if is_atomic(j.d.opcode):
+        channels = max(channels, <uint32_t>1)
+    if facts & fact_gather:
+        channels = 4
+    if channels == 0:
+        channels = 1
+    # GFX8.0 is the one that does not pack 16-bit channels
+    if modifier_d16(m) and j.c.level >= gfx9:
+        channels = (channels + 1) >> 1
+    elif modifier_d16(m) and o.dwords == ((channels + 1) >> 1) + modifier_image_tfe(m):
+        return
+    check_width(j, o, channels + modifier_image_tfe(m))
+
+
+# ------------------------------------------------------------------------------------------------- exports, interpolation
+cdef void export(Job *j) noexcept nogil:
+    cdef uint64_t m = 0
+    cdef uint32_t mask = 0
+    cdef uint32_t i
+    cdef int32_t target
+    cdef uint16_t values[4]
+    cdef bint compressed
+    cdef Operand *o = &j.s.operands[0]
+    if not expect_count(j, 5):
+        return
+    target = find_name(j.c.names, domain_export, o.begin, <uint32_t>(o.end - o.begin))
+    if target < 0:
+        fail(&j.c, o.begin, b"no export target %", o.begin, o.end)
+        return
+    compressed = j.c.level < gfx11 and flag(j, given_compr)
+    for i in range(4):
+        o = &j.s.operands[1 + i]
+        mask |= <uint32_t>(o.kind != operand_off) << i
+        values[i] = <uint16_t>register_vgpr0 if o.kind == operand_off else vector_register(j, o, 1)
+    if compressed:
+        # two registers of packed halves, named twice in text; the first of each pair counts
+        mask = 3 * (mask & 1) | 12 * (mask >> 2 & 1)
+        values[1] = values[2]
+        values[2] = register_vgpr0
+        values[3] = register_vgpr0
+    for i in range(4):
+        add_source(j, values[i], 1)
+    m = modifier_set_exp_target(m, target)
+    m = modifier_set_exp_enabled_mask(m, mask)
+    m = modifier_set_exp_compressed(m, compressed)
+    m = modifier_set_exp_done(m, flag(j, given_done))
+    if j.c.level < gfx11:
+        m = modifier_set_exp_valid_mask(m, flag(j, given_vm))
+    else:
+        m = modifier_set_exp_row(m, flag(j, given_row_en))
+    j.d.modifiers = m
+
+
+cdef void attribute(Job *j, const Operand *o) noexcept nogil:
+    """An input attribute such as ``attr3.y``."""
+    cdef const char *p = o.begin
+    cdef uint32_t number = 0
+    cdef uint32_t digits = 0
+    cdef uint32_t channel = 0
+    cdef const char *names = b"xyzw"
+    cdef bint good = o.end - p > 4 and memcmp(p, b"attr", 4) == 0
+    if good:
+        p += 4
+        while c'0' <= p[0] <= c'9' and digits < 3:
+            number = number * 10 + <uint32_t>(p[0] - c'0')
+            digits += 1
+            p += 1
+        good = digits > 0 and number <= 32 and p[0] == c'.' and o.end - p == 2
+    if good:
+        while channel < 4 and names[channel] != p[1]:
+            channel += 1
+    if not good or channel == 4:
+        fail(&j.c, o.begin, b"% is not an attribute from attr0 to attr32", o.begin, o.end)
+        return
+    j.d.modifiers = modifier_set_ldsdir_attr(j.d.modifiers, number)
+    j.d.modifiers = modifier_set_ldsdir_channel(j.d.modifiers, channel)
+
+
+cdef void ldsdir(Job *j) noexcept nogil:
+    cdef bint parameter = j.d.opcode == op_lds_param_load
+    if not expect_count(j, 1 + parameter):
+        return
+    add_destination(j, vector_register(j, &j.s.operands[0], 1))
+    if parameter:
+        attribute(j, &j.s.operands[1])
+    if j.c.level >= gfx12:
+        j.d.modifiers = modifier_set_wait_vdst(j.d.modifiers, <uint64_t>ranged(j, given_wait_va_vdst, 0, 15, 0))
+        j.d.modifiers = modifier_set_wait_vsrc(j.d.modifiers, <uint64_t>ranged(j, given_wait_vm_vsrc, 0, 1, 0))
+    else:
+        j.d.modifiers = modifier_set_wait_vdst(j.d.modifiers, <uint64_t>ranged(j, given_wait_vdst, 0, 15, 0))
+
+
+cdef void vintrp(Job *j) noexcept nogil:
+    cdef int32_t parameter
+    cdef Operand *o = &j.s.operands[1]
+    if not expect_count(j, 3):
+        return
+    add_destination(j, vector_register(j, &j.s.operands[0], 1))
+    if j.d.opcode == op_v_interp_mov_f32:
+        parameter = find_name(j.c.names, domain_parameter, o.begin, <uint32_t>(o.end - o.begin))
+        if parameter < 0:
+            fail(&j.c, o.begin, b"% is not p10, p20 or p0", o.begin, o.end)
+            return
+        j.d.immediate = <uint32_t>parameter
+    else:
+        add_source(j, vector_register(j, o, 1), 1)
+    attribute(j, &j.s.operands[2])
+
+
+cdef void vinterp(Job *j) noexcept nogil:
+    cdef uint32_t operands = opcode_operand_count[j.d.opcode]
+    cdef uint32_t opsel, neg = 0
+    cdef uint32_t i
+    cdef uint16_t where
+    cdef Operand *o
+    if not expect_count(j, 1 + operands):
+        return
+    opsel = bit_list(j, given_op_sel, 0)
+    for i in range(1 + operands):
+        o = &j.s.operands[i]
+        where = address(j, o, operand_class(j, i - 1) if i else definition_class(j, 0))
+        if where < register_vgpr0:
+            fail(&j.c, o.begin, b"% is not a VGPR", o.begin, o.end)
+        if o.half == 1:
+            where += 2
+            opsel |= 1U << (i - 1) if i else 8
+        if i:
+            add_source(j, where, 1)
+            neg |= <uint32_t>o.negative << (i - 1)
+        else:
+            add_destination(j, where)
+    j.d.modifiers = modifier_set_neg(j.d.modifiers, neg)
+    j.d.modifiers = modifier_set_opsel(j.d.modifiers, opsel)
+    j.d.modifiers = modifier_set_clamp(j.d.modifiers, flag(j, given_clamp))
+    j.d.modifiers = modifier_set_wait_exp(j.d.modifiers, <uint64_t>ranged(j, given_wait_exp, 0, 7, 0))
+
+
+# --------------------------------------------------------------------------------------------------------------- dispatch
+cdef int32_t find_opcode(Job *j) noexcept nogil:
+    """Opcode of the mnemonic; its suffix goes to the job."""
+    cdef Cursor *c = &j.c
+    cdef const char *begin = j.s.mnemonic
+    cdef uint32_t length = j.s.mnemonic_length
+    cdef uint32_t cut = 0
+    cdef int32_t found = find_name(c.names, domain_mnemonic, begin, length)
+    j.suffix = 0
+    if found >= 0:
+        return found
+    if length > 5 and begin[length - 4] == c'_' and memcmp(begin + length - 3, b"dpp", 3) == 0:
+        cut = 4
+        j.suffix = suffix_dpp
+        if length > 9 and memcmp(begin + length - 8, b"_e64", 4) == 0:
+            cut = 8
+            j.suffix = suffix_e64_dpp
+    elif length > 5 and memcmp(begin + length - 4, b"_e32", 4) == 0:
+        cut = 4
+        j.suffix = suffix_e32
+    elif length > 5 and memcmp(begin + length - 4, b"_e64", 4) == 0:
+        cut = 4
+        j.suffix = suffix_e64
+    elif length > 6 and memcmp(begin + length - 5, b"_sdwa", 5) == 0:
+        cut = 5
+        j.suffix = suffix_sdwa
+    if cut:
+        found = find_name(c.names, domain_mnemonic, begin, length - cut)
+    if found < 0:
+        fail(c, begin, b"unknown instruction %", begin, begin + length)
+    return found
+
+
+cdef int instruction(Job *j) noexcept nogil:
+    """Words of the statement whose mnemonic the cursor is behind; 0 with an error."""
+    cdef int32_t found = find_opcode(j)
+    cdef uint16_t op
+    cdef uint32_t format
+    if found < 0:
+        return 0
+    op = <uint16_t>(found & 0xffff)
+    format = opcode_format[op]
+    clear_instruction(j, op, format)
+    skip_blanks(&j.c)
+    if format == format_sopp and is_call_list(j):
+        call_list(j)
+        return 0 if j.c.failed else encode_job(j)
+    parse_statement(&j.c, &j.s)
+    if j.c.failed:
+        return 0
+    if j.c.p[0] == c':':
+        return vopd(j, op)
+    if format & (valu_one_dword | format_vop3):
+        return vop(j)
+    if format & format_vop3p:
+        vop3p(j)
+    elif format == format_sopk:
+        sopk(j)
+    elif format == format_sopp:
+        sopp(j)
+    elif format_sop1 <= format <= format_sopc:
+        salu(j)
+    elif format == format_smem:
+        smem(j)
+    elif format == format_ds:
+        ds(j)
+    elif format == format_mubuf or format == format_mtbuf:
+        buffer(j)
+    elif format_flat <= format <= format_scratch:
+        flat(j)
+    elif format == format_mimg:
+        image(j)
+    elif format == format_exp:
+        export(j)
+    elif format == format_ldsdir:
+        ldsdir(j)
+    elif format == format_vintrp:
+        vintrp(j)
+    elif format == format_vinterp_inreg:
+        vinterp(j)
+    else:
+        fail(&j.c, j.s.mnemonic, b"%: this instruction stands in pairs only", j.s.mnemonic, j.s.mnemonic + j.s.mnemonic_length)
+    if not j.c.failed:
+        finish(j)
+    return 0 if j.c.failed else encode_job(j)
+
+
+# ---------------------------------------------------------------------------------------------------------------- program
+cdef class Assembler:
+    """Assembles one source for one gfx level."""
+
+    cdef NameTable table
+    cdef Job j
+    cdef unordered_map[string, Symbol] symbols
+    cdef vector[uint8_t] sections[section_limit]
+    cdef vector[Fixup] fixups
+    cdef vector[string] section_names
+    cdef bytes source
+    cdef const uint32_t[::1] facts
+    cdef const uint16_t[::1] short_formats
+    cdef const int16_t[::1] unified
+    #: Kernel descriptors: (name, {directive: value}), in order.
+    cdef readonly list kernels
+
+    def __init__(self, NameTable table, facts, short_formats, unified, uint32_t level, uint32_t wave_size):
+        self.table = table
+        self.facts = facts
+        self.short_formats = short_formats
+        self.unified = unified
+        self.kernels = []
+        memset(&self.j, 0, sizeof(Job))
+        self.j.facts = &self.facts[0]
+        self.j.short_formats = &self.short_formats[0]
+        self.j.unified = &self.unified[0]
+        self.j.c.names = &table.names
+        self.j.c.symbols = &self.symbols
+        self.j.c.level = level
+        self.j.c.wave_dwords = wave_size >> 5
+        self.section_names.push_back(b".text")
+
+    def assemble(self, bytes source):
+        """Assemble `source`. Returns None, or (offset of the error or -1, message)."""
+        cdef Cursor *c = &self.j.c
+        self.source = source
+        c.start = self.source
+        c.p = c.start
+        with nogil:
+            self.run()
+            if not c.failed:
+                self.resolve()
+        if c.failed:
+            return (c.failed_at - c.start, (<bytes>c.message).decode(errors="replace"))
+        return None
+
+    def code(self, str section=".text"):
+        """Bytes of a section."""
+        cdef size_t i
+        for i in range(self.section_names.size()):
+            if self.section_names[i] == section.encode():
+                return PyBytes_FromStringAndSize(<const char *>self.sections[i].data(), <Py_ssize_t>self.sections[i].size())
+        return b""
+
+    def labels(self):
+        """{name: (section, offset)} of every label."""
+        return {
+            entry.first.decode(): (self.section_names[entry.second.section].decode(), entry.second.value)
+            for entry in self.symbols if entry.second.is_label
+        }
+
+    cdef void run(self) noexcept nogil:
+        cdef Job *j = &self.j
+        cdef Cursor *c = &j.c
+        cdef const char *begin
+        cdef const char *end
+        cdef int length
+        while not c.failed:
+            skip_blanks(c)
+            while c.p[0] == c'\n':
+                c.p += 1
+                skip_blanks(c)
+            if c.p[0] == 0:
+                return
+            begin = c.p
+            end = begin
+            while word_end(end) != end or end[0] == c'.' or end[0] == c'$' or end[0] == c'@':
+                end += 1
+            if end == begin:
+                fail_plain(c, begin, b"an instruction, a label or a directive is expected")
+                return
+            c.p = end
+            skip_blanks(c)
+            if c.p[0] == c':' and c.p[1] != c':':
+                c.p += 1
+                self.define(begin, end, self.here(), c.section, True)
+                continue
+            if c.p[0] == c'=' and c.p[1] != c'=':
+                c.p += 1
+                self.assign(begin, end)
+            elif begin[0] == c'.':
+                self.directive(begin, end)
+            else:
+                c.p = end
+                j.s.mnemonic = begin
+                j.s.mnemonic_length = <uint32_t>(end - begin)
+                c.here = self.here()
+                length = instruction(j)
+                if c.failed:
+                    return
+                self.emit(length)
+            skip_blanks(c)
+            if not at_line_end(c):
+                fail_plain(c, c.p, b"the end of the line is expected")
+
+    cdef inline int64_t here(self) noexcept nogil:
+        return <int64_t>self.sections[self.j.c.section].size()
+
+    cdef void emit(self, int length) noexcept nogil:
+        """Append the words of an instruction, and remember what to fill in later."""
+        cdef Job *j = &self.j
+        cdef vector[uint8_t] *code = &self.sections[j.c.section]
+        cdef Fixup later
+        cdef size_t place = code.size()
+        code.resize(place + 4 * length)
+        memcpy(code.data() + place, j.words, 4 * length)
+        if j.branch_expression == NULL and j.literal_expression == NULL:
+            return
+        later.section = j.c.section
+        later.origin = <int64_t>place
+        later.size = 4
+        if j.branch_expression != NULL:
+            later.kind = fixup_branch
+            later.place = <int64_t>place
+            later.expression = j.branch_expression
+        else:
+            later.kind = fixup_literal
+            later.place = <int64_t>place + 4 * (length - 1)
+            later.expression = j.literal_expression
+        self.fixups.push_back(later)
+
+    cdef void define(self, const char *begin, const char *end, int64_t value, int32_t section, bint is_label) noexcept nogil:
+        cdef string name
+        cdef Symbol *symbol
+        name.assign(begin, <size_t>(end - begin))
+        symbol = &self.symbols[name]
+        if symbol.defined and (is_label or symbol.is_label):
+            fail(&self.j.c, begin, b"label % is defined twice", begin, end)
+            return
+        symbol.value = value
+        symbol.section = section
+        symbol.defined = True
+        symbol.is_label = is_label
+
+    cdef void assign(self, const char *begin, const char *end) noexcept nogil:
+        """``name = expression``."""
+        cdef Cursor *c = &self.j.c
+        cdef const char *place
+        cdef Value v
+        c.here = self.here()
+        skip_blanks(c)
+        place = c.p
+        v = expression(c)
+        if v.section == -2:
+            fail(c, place, b"% has no value here", place, c.p)
+            return
+        self.define(begin, end, v.number, v.section, False)
+
+    # ------------------------------------------------------------------------------------------------------ directives
+    cdef void directive(self, const char *begin, const char *end) noexcept nogil:
+        cdef Cursor *c = &self.j.c
+        cdef int32_t number = find_name(c.names, domain_directive, begin, <uint32_t>(end - begin))
+        c.here = self.here()
+        if number == directive_ignored:
+            self.skip_line()
+        elif number == directive_byte or number == directive_short or number == directive_long or number == directive_quad:
+            self.data(<uint32_t>number)
+        elif number == directive_set:
+            self.set_symbol()
+        elif number == directive_zero:
+            self.zeros()
+        elif number == directive_fill:
+            self.fill()
+        elif number == directive_p2align or number == directive_balign:
+            self.align(number == directive_p2align)
+        elif number == directive_ascii or number == directive_asciz:
+            self.characters(number == directive_asciz)
+        elif number == directive_text or number == directive_data or number == directive_rodata:
+            self.enter_section(begin, end)
+        elif number == directive_section:
+            begin = c.p
+            while c.p[0] not in (c' ', c',', c'\n', c'\0', c'\t', c';'):
+                c.p += 1
+            self.enter_section(begin, c.p)
+            self.skip_line()
+        elif number == directive_metadata:
+            self.skip_metadata()
+        elif number == directive_kernel:
+            with gil:
+                self.kernel()
+        else:
+            fail(c, begin, b"directive % is not supported", begin, end)
+
+    cdef void skip_line(self) noexcept nogil:
+        cdef Cursor *c = &self.j.c
+        while c.p[0] and c.p[0] != c'\n':
+            c.p += 1
+
+    cdef void skip_metadata(self) noexcept nogil:
+        """Metadata is no part of the code: it ends at the line that begins with ``.end_``."""
+        cdef Cursor *c = &self.j.c
+        cdef const char *begin = c.p
+        while c.p[0]:
+            self.skip_line()
+            skip_blanks(c)
+            while c.p[0] == c'\n':
+                c.p += 1
+                skip_blanks(c)
+            if memcmp(c.p, b".end_amd", 8) == 0:
+                self.skip_line()
+                return
+        fail_plain(c, begin, b"the metadata has no end")
+
+    cdef void put(self, int64_t value, uint32_t size) noexcept nogil:
+        cdef vector[uint8_t] *code = &self.sections[self.j.c.section]
+        cdef uint32_t i
+        for i in range(size):
+            code.push_back(<uint8_t>(<uint64_t>value >> (8 * i)))
+
+    cdef void data(self, uint32_t size) noexcept nogil:
+        """``.long 1, 2``: expressions of `size` bytes."""
+        cdef Cursor *c = &self.j.c
+        cdef const char *begin
+        cdef Value v
+        cdef Fixup later
+        while not c.failed:
+            skip_blanks(c)
+            begin = c.p
+            c.here = self.here()
+            v = expression(c)
+            if c.failed:
+                return
+            if v.section == -1:
+                self.check_data(begin, v.number, size)
+            else:
+                later.kind = fixup_data
+                later.size = size
+                later.section = c.section
+                later.place = self.here()
+                later.origin = later.place
+                later.expression = begin
+                self.fixups.push_back(later)
+            self.put(v.number, size)
+            if not accept(c, c','):
+                return
+
+    cdef void check_data(self, const char *begin, int64_t value, uint32_t size) noexcept nogil:
+        if size < 8 and not -(<int64_t>1 << (8 * size - 1)) <= value < <int64_t>1 << (8 * size):
+            fail_range(&self.j.c, begin, begin, self.j.c.p, -(<int64_t>1 << (8 * size - 1)), (<int64_t>1 << (8 * size)) - 1)
+
+    cdef void set_symbol(self) noexcept nogil:
+        cdef Cursor *c = &self.j.c
+        cdef const char *begin = c.p
+        cdef const char *end = begin
+        while word_end(end) != end or end[0] == c'.' or end[0] == c'$':
+            end += 1
+        c.p = end
+        if end == begin:
+            fail_plain(c, begin, b"the name of a symbol is expected")
+        expect(c, c',')
+        if not c.failed:
+            self.assign(begin, end)
+
+    cdef void repeat(self, int64_t count, int64_t value, uint32_t size) noexcept nogil:
+        if not 0 <= count * size <= 1 << 28:
+            fail_plain(&self.j.c, self.j.c.p, b"too many bytes")
+            return
+        while count:
+            self.put(value, size)
+            count -= 1
+
+    cdef void zeros(self) noexcept nogil:
+        """``.zero count[, value]``"""
+        cdef Cursor *c = &self.j.c
+        cdef int64_t count = number_expression(c)
+        cdef int64_t value = number_expression(c) if accept(c, c',') else 0
+        if not c.failed:
+            self.repeat(min(max(count, <int64_t>-1), <int64_t>1 << 30), value, 1)
+
+    cdef void fill(self) noexcept nogil:
+        """``.fill count[, size[, value]]``"""
+        cdef Cursor *c = &self.j.c
+        cdef int64_t count = number_expression(c)
+        cdef int64_t size = 1
+        cdef int64_t value = 0
+        if accept(c, c','):
+            size = number_expression(c)
+            if accept(c, c','):
+                value = number_expression(c)
+        if not 1 <= size <= 8:
+            fail_plain(c, c.p, b"a size from 1 to 8 is expected")
+        if not c.failed:
+            self.repeat(min(max(count, <int64_t>-1), <int64_t>1 << 30), value, <uint32_t>size)
+
+    cdef void align(self, bint power) noexcept nogil:
+        """Pad to a multiple; code is filled with s_nop, as LLVM does, if no value is given."""
+        cdef Cursor *c = &self.j.c
+        cdef int64_t size = number_expression(c)
+        cdef int64_t value = -1
+        if accept(c, c',') and not at_line_end(c) and c.p[0] != c',':
+            value = number_expression(c)
+        self.skip_line()
+        if power:
+            size = <int64_t>1 << size if 0 <= size <= 16 else -1
+        if size < 0 or size > 1 << 16 or size & (size - 1):
+            fail_plain(c, c.p, b"an alignment is a power of two up to 65536")
+        if c.failed or size < 2:
+            return
+        while self.here() & (size - 1):
+            if value < 0 and c.section == 0 and self.here() & 3 == 0:
+                self.put(0xbf800000U, 4)
+            else:
+                self.put(max(value, <int64_t>0), 1)
+
+    cdef void characters(self, bint terminated) noexcept nogil:
+        """Quoted text; escapes are those of C."""
+        cdef Cursor *c = &self.j.c
+        cdef char character
+        while not c.failed:
+            if c.p[0] != c'"':
+                fail_plain(c, c.p, b"quoted text is expected")
+                return
+            c.p += 1
+            while c.p[0] != c'"':
+                character = c.p[0]
+                if character == 0 or character == c'\n':
+                    fail_plain(c, c.p, b"the text has no end")
+                    return
+                if character == c'\\':
+                    c.p += 1
+                    character = c.p[0]
+                    character = c'\n' if character == c'n' else c'\t' if character == c't' else 0 if character == c'0' else character
+                    if c.p[0] == 0:
+                        continue
+                self.put(character, 1)
+                c.p += 1
+            c.p += 1
+            if terminated:
+                self.put(0, 1)
+            if not accept(c, c','):
+                return
+
+    cdef void enter_section(self, const char *begin, const char *end) noexcept nogil:
+        cdef string name
+        cdef size_t i
+        name.assign(begin, <size_t>(end - begin))
+        for i in range(self.section_names.size()):
+            if self.section_names[i] == name:
+                self.j.c.section = <int32_t>i
+                return
+        if self.section_names.size() == section_limit:
+            fail_plain(&self.j.c, begin, b"too many sections")
+            return
+        self.j.c.section = <int32_t>self.section_names.size()
+        self.section_names.push_back(name)
+
+    cdef void kernel(self) noexcept:
+        """``.amdhsa_kernel name`` to ``.end_amdhsa_kernel``: one value a line."""
+        cdef Cursor *c = &self.j.c
+        cdef const char *begin = c.p
+        cdef const char *end = begin
+        while word_end(end) != end or end[0] == c'.' or end[0] == c'$' or end[0] == c'@':
+            end += 1
+        name = (<bytes>begin[:end - begin]).decode(errors="replace")
+        values = {}
+        c.p = end
+        while not c.failed:
+            self.skip_line()
+            while c.p[0] == c'\n':
+                c.p += 1
+                skip_blanks(c)
+            begin = c.p
+            end = begin
+            while word_end(end) != end or end[0] == c'.':
+                end += 1
+            word = (<bytes>begin[:end - begin]).decode(errors="replace")
+            c.p = end
+            skip_blanks(c)
+            if word == ".end_amdhsa_kernel":
+                self.kernels.append((name, values))
+                return
+            if not word.startswith(".amdhsa_"):
+                fail_plain(c, begin, b"a directive that begins with .amdhsa_ is expected")
+                return
+            values[word.removeprefix(".amdhsa_")] = number_expression(c)
+            if not at_line_end(c):
+                fail_plain(c, c.p, b"the end of the line is expected")
+
+    # ---------------------------------------------------------------------------------------------------------- fixups
+    cdef void resolve(self) noexcept nogil:
+        cdef size_t i
+        for i in range(self.fixups.size()):
+            self.resolve_one(self.fixups[i])
+            if self.j.c.failed:
+                return
+
+    cdef void resolve_one(self, Fixup later) noexcept nogil:
+        cdef Cursor *c = &self.j.c
+        cdef uint8_t *place = self.sections[later.section].data() + later.place
+        cdef const char *end
+        cdef int64_t distance
+        cdef uint32_t i
+        cdef Value v
+        cdef char text[96]
+        c.p = later.expression
+        c.here = later.origin
+        c.section = later.section
+        v = expression(c)
+        end = c.p
+        if c.failed:
+            return
+        if v.unknown != NULL:
+            end = v.unknown
+            while word_end(end) != end or end[0] == c'.' or end[0] == c'$' or end[0] == c'@':
+                end += 1
+            fail(c, later.expression, b"no label %", v.unknown, end)
+        elif later.kind == fixup_branch:
+            if v.section != later.section:
+                fail(c, later.expression, b"% is not a place in this section", later.expression, end)
+                return
+            distance = (v.number - later.origin - 4) // 4
+            if v.number & 3 != later.origin & 3:
+                fail(c, later.expression, b"% is not a multiple of four bytes away", later.expression, end)
+            elif not -0x8000 <= distance <= 0x7fff:
+                snprintf(text, 96, b"label %% is %lld dwords away, beyond 16 bits", <long long>distance)
+                fail(c, later.expression, text, later.expression, end)
+            else:
+                place[0] = <uint8_t>distance
+                place[1] = <uint8_t>(distance >> 8)
+        elif v.section != -1:
+            fail(c, later.expression, b"% is an address, which only a linker knows", later.expression, end)
+        elif later.kind == fixup_literal and not -0x80000000LL <= v.number <= 0xffffffffLL:
+            fail(c, later.expression, b"% does not fit 32 bits", later.expression, end)
+        else:
+            if later.kind == fixup_data:
+                self.check_data(later.expression, v.number, later.size)
+            for i in range(later.size):
+                place[i] = <uint8_t>(<uint64_t>v.number >> (8 * i))

@@ -1,0 +1,156 @@
+"""One statement of assembly text: mnemonic, operands and modifiers, without knowledge of opcodes.
+
+A cursor goes over the bytes of the source, which end with a zero byte; nothing is copied. A function that meets an error
+says so once in the cursor and leaves a usable result, so that callers check at the end of a statement.
+"""
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libcpp.string cimport string
+from libcpp.unordered_map cimport unordered_map
+
+from pyaco._core.isa.name_table cimport Names
+
+cdef enum:
+    operand_limit = 24
+    message_limit = 240
+
+cdef enum OperandKind:
+    operand_register
+    operand_integer
+    operand_float
+    operand_symbol                    # an expression whose value is not known yet
+    operand_call                      # name(...): hwreg, sendmsg, gpr_idx
+    operand_off
+    operand_word                      # a name that is none of these: export targets, attributes
+
+# Modifiers, the single words first.
+cdef enum:
+    given_glc
+    given_slc
+    given_dlc
+    given_sc0
+    given_sc1
+    given_nt
+    given_scc
+    given_offen
+    given_idxen
+    given_addr64
+    given_lds
+    given_tfe
+    given_lwe
+    given_gds
+    given_clamp
+    given_done
+    given_vm
+    given_compr
+    given_row_en
+    given_unorm
+    given_da
+    given_r128
+    given_a16
+    given_d16
+    given_high
+    given_offset
+    given_offset0
+    given_offset1
+    given_row_mask
+    given_bank_mask
+    given_bound_ctrl
+    given_fi
+    given_dmask
+    given_wait_exp
+    given_wait_vdst
+    given_wait_va_vdst
+    given_wait_vm_vsrc
+    given_cbsz
+    given_abid
+    given_blgp
+    given_byte_sel
+    given_index_key
+    given_mul
+    given_div
+    given_op_sel
+    given_op_sel_hi
+    given_neg_lo
+    given_neg_hi
+    given_dpp8
+    given_quad_perm
+    given_dpp_ctrl                    # every other DPP16 control; the value is the control
+    given_dst_sel
+    given_src0_sel
+    given_src1_sel
+    given_dst_unused
+    given_scope
+    given_dim
+    given_th                          # a name that depends on the opcode: only its place is kept
+    given_format                      # the same
+    modifier_count
+
+cdef struct Symbol:
+    int64_t value
+    int32_t section                   # -1: a number
+    bint defined
+    bint is_label
+
+cdef struct Operand:
+    OperandKind kind
+    uint16_t address                  # byte address of a register
+    uint8_t dwords
+    int8_t half                       # of a 16-bit register: 0 low, 1 high, -1 not said
+    bint is_literal                   # lit(...)
+    bint negative
+    bint magnitude
+    bint sign_extended
+    int64_t integer
+    double number
+    const char *begin                 # of the text
+    const char *end
+    const char *inner                 # without wrappers and signs
+
+cdef struct Statement:
+    const char *mnemonic
+    uint32_t mnemonic_length
+    uint32_t count
+    uint32_t list_first               # operands of a bracketed list of addresses
+    uint32_t list_count
+    uint64_t given                    # bit per given_*
+    uint64_t taken
+    Operand operands[operand_limit]
+    int64_t values[modifier_count]
+    const char *places[modifier_count]
+    const char *value_places[modifier_count]
+
+# Value of an expression: a number, plus the base of a section if `section` is one.
+cdef struct Value:
+    int64_t number
+    int32_t section                   # -1: absolute, -2: no value (several sections, or a symbol without a value)
+    const char *unknown               # a symbol without a value
+
+cdef struct Cursor:
+    const char *p
+    const char *start
+    const Names *names
+    unordered_map[string, Symbol] *symbols
+    uint32_t level
+    uint32_t wave_dwords
+    int32_t section                   # where the next bytes go
+    int64_t here
+    bint failed
+    const char *failed_at
+    char message[message_limit]
+
+# Records an error at `at`, unless there is one; the message is `text` with "%" replaced by the source from `begin` to `end`.
+cdef void fail(Cursor *c, const char *at, const char *text, const char *begin, const char *end) noexcept nogil
+cdef void fail_plain(Cursor *c, const char *at, const char *text) noexcept nogil
+cdef void fail_range(Cursor *c, const char *at, const char *begin, const char *end, int64_t low, int64_t high) noexcept nogil
+# Skips blanks and comments of a line; the cursor then is at a token, a line break or the end.
+cdef void skip_blanks(Cursor *c) noexcept nogil
+cdef bint at_line_end(const Cursor *c) noexcept nogil
+cdef const char *word_end(const char *p) noexcept nogil
+cdef bint accept(Cursor *c, char character) noexcept nogil
+cdef void expect(Cursor *c, char character) noexcept nogil
+cdef Value expression(Cursor *c) noexcept nogil
+# An expression whose value is known and absolute.
+cdef int64_t number_expression(Cursor *c) noexcept nogil
+cdef void parse_statement(Cursor *c, Statement *s) noexcept nogil
+# A name of `domain` or an expression.
+cdef int64_t name_or_number(Cursor *c, uint32_t domain) noexcept nogil

@@ -1,0 +1,1 @@
+MODIFIERS: dict[str, int]

@@ -1,0 +1,93 @@
+"""What text needs to know of opcodes, suffixes, directives and counters beyond the opcode table."""
+from libc.stdint cimport uint32_t
+
+# Facts of an opcode; ``isa/text_tables.py`` fills them.
+cdef enum:
+    fact_packed = 1                   # constants stand for 16-bit values in both halves
+    fact_scalar_half = 2              # a scalar operation on 16 bits
+    fact_floating = 4                 # constants are floating-point numbers
+    fact_multiply_constant = 8        # D = src0 * K + src1: text has the literal between the sources
+    fact_swaps = 0x10
+    fact_mixes = 0x20
+    fact_branch = 0x40
+    fact_cmpx = 0x80
+    fact_setreg = 0x100
+    fact_getreg = 0x200
+    fact_message = 0x400
+    fact_immediate = 0x800
+    fact_optional = 0x1000            # the immediate may be left out
+    fact_prefetch = 0x2000
+    fact_compare_swap = 0x4000
+    fact_loads = 0x8000               # memory to register: whose temporal hints are those of loads
+    fact_sampler = 0x10000
+    fact_gather = 0x20000
+    fact_ray = 0x40000
+
+cdef enum:
+    suffix_e32 = 1
+    suffix_e64
+    suffix_sdwa
+    suffix_dpp
+    suffix_e64_dpp
+
+# Directives; those of data are their size.
+cdef enum:
+    directive_ignored
+    directive_byte = 1
+    directive_short = 2
+    directive_long = 4
+    directive_quad = 8
+    directive_set = 16
+    directive_zero
+    directive_fill
+    directive_p2align
+    directive_balign
+    directive_ascii
+    directive_asciz
+    directive_text
+    directive_data
+    directive_rodata
+    directive_section
+    directive_metadata
+    directive_kernel
+
+cdef enum:
+    # bits of s_waitcnt_depctr that belong to no counter, and all counters at their maximum
+    no_dependency = 0xff9f
+
+
+cdef inline uint32_t wait_place(uint32_t level, uint32_t index) noexcept nogil:
+    """First bit | width << 8 of vmcnt, expcnt and lgkmcnt in s_waitcnt, in this order."""
+    if level >= 110:
+        return 10 | 6 << 8 if index == 0 else 0 | 3 << 8 if index == 1 else 4 | 6 << 8
+    return 0 | 4 << 8 if index == 0 else 4 | 3 << 8 if index == 1 else 8 | (6 if level >= 100 else 4) << 8
+
+
+cdef inline bint has_high_part(uint32_t level, uint32_t index) noexcept nogil:
+    """vmcnt of GFX9 to GFX10.3 goes on in bits 14 and 15."""
+    return index == 0 and 90 <= level < 110
+
+
+cdef inline uint32_t wait_limit(uint32_t level, uint32_t index) noexcept nogil:
+    return (1U << ((wait_place(level, index) >> 8) + (2 if has_high_part(level, index) else 0))) - 1
+
+
+cdef inline uint32_t set_wait(uint32_t value, uint32_t level, uint32_t index, uint32_t count) noexcept nogil:
+    cdef uint32_t first = wait_place(level, index) & 0xff
+    cdef uint32_t mask = (1U << (wait_place(level, index) >> 8)) - 1
+    value = value & ~(mask << first) | (count & mask) << first
+    if has_high_part(level, index):
+        value = value & 0x3fff | (count >> 4 & 3) << 14
+    return value
+
+
+cdef inline uint32_t get_wait(uint32_t value, uint32_t level, uint32_t index) noexcept nogil:
+    cdef uint32_t place = wait_place(level, index)
+    cdef uint32_t count = value >> (place & 0xff) & ((1U << (place >> 8)) - 1)
+    return count | (value >> 14 & 3) << 4 if has_high_part(level, index) else count
+
+
+cdef inline uint32_t wait_none(uint32_t level) noexcept nogil:
+    """All counters at their maximum: no wait."""
+    return set_wait(set_wait(set_wait(0, level, 0, 63), level, 1, 7), level, 2, 63)
+

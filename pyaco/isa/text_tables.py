@@ -1,0 +1,189 @@
+"""What the text kernels read of one gfx level: the hash table of names, and facts about opcodes that only text needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import numpy as np
+import numpy.typing as npt
+
+from pyaco._core.isa.assemble_text import DIRECTIVES, FACTS
+from pyaco._core.isa.name_table import NameTable
+from pyaco._core.isa.statement import MODIFIERS
+from pyaco.isa import names, opcodes
+from pyaco.isa.table import VALU_ONE_DWORD
+
+__all__ = ["TextTables", "explicit", "field_bits", "text_tables"]
+
+SUFFIXED = "_e64"
+BRANCHES = frozenset(
+    ("s_branch", "s_cbranch_scc0", "s_cbranch_scc1", "s_cbranch_vccz", "s_cbranch_vccnz", "s_cbranch_execz", "s_cbranch_execnz",
+     "s_cbranch_cdbgsys", "s_cbranch_cdbguser", "s_cbranch_cdbgsys_or_user", "s_cbranch_cdbgsys_and_user",
+     "s_call_b64", "s_subvector_loop_begin", "s_subvector_loop_end", "s_cbranch_i_fork")
+)  # fmt: skip
+#: D = src0 * K + src1.
+MULTIPLY_CONSTANT = frozenset(["v_madmk_f32", "v_madmk_f16", "v_fmamk_f32", "v_fmamk_f16", "s_fmamk_f32"])
+SWAPS = frozenset(["v_swap_b32", "v_swap_b16", "v_swaprel_b32"])
+MIXES = frozenset(["v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16", "v_mad_mix_f32", "v_mad_mixlo_f16", "v_mad_mixhi_f16"])
+#: SOPP instructions whose immediate may be left out.
+OPTIONAL = frozenset(["s_endpgm", "s_sethalt", "s_setkill", "s_icache_inv", "s_ttracedata"])
+
+
+@cache
+def field_bits() -> dict[str, tuple[int, int]]:
+    """First bit and width of the packed modifiers (``data/modifiers.txt``)."""
+    text = (resources.files("pyaco.isa") / "data/modifiers.txt").read_text()
+    lines = (line.split("#")[0].split() for line in text.splitlines())
+    return {words[0]: (int(words[1]), int(words[2])) for words in lines if words}
+
+
+@cache
+def explicit(tokens: tuple[str, ...]) -> tuple[str, ...]:
+    """Tokens that text and encoding hold as registers."""
+    return tuple(token for token in tokens if token not in opcodes.IMPLICIT and token != "imm")
+
+
+def has_floating_operands(row: opcodes.Row) -> bool:
+    """Whether constants of an instruction are floating-point numbers: the last type in its name."""
+    if not row.format.startswith("vop"):
+        return "f64" in row.name
+    kinds = [word for word in row.name.split("_") if word in ("f16", "f32", "f64") or word[1:] in ("16", "32", "64")]
+    return not kinds or kinds[-1].startswith("f")
+
+
+def facts_of(row: opcodes.Row) -> int:
+    """The facts of an opcode (``text_facts.pxd``)."""
+    name, form = row.name, row.format
+    buffers = form in ("mubuf", "mtbuf", "flat", "global", "scratch", "smem", "mimg")
+    answers = {
+        "packed": form == "vop3p" and name.startswith("v_pk_"),
+        "scalar_half": form.startswith("sop") and name.endswith("_f16"),
+        "floating": has_floating_operands(row),
+        "multiply_constant": name in MULTIPLY_CONSTANT,
+        "swaps": name in SWAPS,
+        "mixes": name in MIXES,
+        "branch": name in BRANCHES,
+        "cmpx": name.startswith("v_cmpx"),
+        "setreg": name.startswith("s_setreg"),
+        "getreg": name.startswith("s_getreg"),
+        "message": "sendmsg" in name,
+        "immediate": "imm" in row.operands,
+        "optional": name in OPTIONAL,
+        "prefetch": form == "smem" and "prefetch" in name,
+        "compare_swap": "cmpswap" in name,
+        "loads": buffers and "atomic" not in row.flags and (bool(explicit(row.definitions)) or "store" not in name),
+        "sampler": form == "mimg" and ("sample" in name or "gather4" in name or "get_lod" in name),
+        "gather": "gather4" in name or name == "image_msaa_load",
+        "ray": "bvh" in name,
+    }
+    return sum(FACTS[fact] for fact, answer in answers.items() if answer)
+
+
+def mnemonics(level: int) -> dict[str, int]:
+    """Opcodes of a gfx level by what text calls them: LLVM's spelling, then ACO's and those of other generations."""
+    generation = opcodes.generation_of(level)
+    found: dict[str, int] = {}
+    here = [
+        (number, row)
+        for number, row in enumerate(opcodes.rows())
+        if generation in row.numbers or (row.second_half >= 0 and level >= 110)
+    ]
+    for number, row in here:
+        if "encode_only" not in row.flags:
+            found.setdefault(row.spelling(generation), number)
+    for number, row in here:
+        for name in (row.name, row.name.removesuffix(SUFFIXED), *row.spellings.values()):
+            found.setdefault(name, number)
+        if row.format == "ldsdir" and level >= 120:
+            found.setdefault(row.name.replace("lds_", "ds_"), number)
+        if row.format == "exp":
+            found.setdefault("export", number)
+    return found
+
+
+def modifiers() -> dict[str, int]:
+    """Modifiers, and ``no...`` for those that are single words."""
+    last_flag = MODIFIERS["high"]
+    return MODIFIERS | {f"no{name}": number | 0x100 for name, number in MODIFIERS.items() if number <= last_flag}
+
+
+def domains(level: int) -> list[dict[str, int] | dict[int, str]]:
+    """Names by domain, in the order of ``Domain`` of ``name_table.pxd``."""
+    return [
+        mnemonics(level),
+        names.registers(level),
+        modifiers(),
+        {text: number for number, text in names.messages(level).items()},
+        {text: number for number, text in enumerate(names.GS_OPERATIONS)},
+        {text: number for number, text in names.SYSTEM_OPERATIONS.items()},
+        {text: number for number, text in names.hardware_registers(level).items()},
+        {text: number for number, text in enumerate(names.DELAYS)},
+        {text: number for number, text in enumerate(names.SKIPS)},
+        {text: number for number, text in enumerate(names.INDEX_MODES)},
+        {text: number for number, text in enumerate(names.SCOPES)},
+        names.cache_policies("LOAD"),
+        names.cache_policies("STORE"),
+        names.cache_policies("ATOMIC"),
+        {text: number for number, text in enumerate(names.unified_formats(level))} if level >= 100 else {},
+        {f"BUF_DATA_FORMAT_{text}": number for number, text in enumerate(names.DATA_FORMATS)},
+        {f"BUF_NUM_FORMAT_{text}": number for number, text in enumerate(names.NUMBER_FORMATS)},
+        names.export_targets(level),
+        names.dimensions(),
+        names.SELECTIONS,
+        {"UNUSED_PAD": 0, "UNUSED_SEXT": 1, "UNUSED_PRESERVE": 2},
+        {"vmcnt": 0, "expcnt": 1, "lgkmcnt": 2},
+        {f"{prefix}{text}": first | width << 8 for text, (first, width) in names.DEPENDENCIES.items() for prefix in ("depctr_", "")},
+        {"p10": 0, "p20": 1, "p0": 2},
+        {},
+        {},
+        DIRECTIVES,
+        dict(enumerate(opcodes.spellings(opcodes.generation_of(level)))),
+        names.lane_controls(level),
+        names.register_texts(level),
+    ]
+
+
+#: Positions of the domains that are only printed.
+SILENT = {27, 29}
+
+
+@dataclass(frozen=True)
+class TextTables:
+    """Tables of one gfx level.
+
+    Attributes
+    ----------
+    names
+        Every name of the text.
+    facts
+        ``fact_*`` by opcode.
+    short_formats
+        The one-dword format of a vector opcode in this generation by opcode, 0 if it has none.
+    unified
+        Unified buffer format by data format (bits 0-3) and number format (bits 4-6); -1 where there is none.
+    """
+
+    names: NameTable
+    facts: npt.NDArray[np.uint32]
+    short_formats: npt.NDArray[np.uint16]
+    unified: npt.NDArray[np.int16]
+
+
+@cache
+def _facts() -> npt.NDArray[np.uint32]:
+    return np.array([facts_of(row) for row in opcodes.rows()], np.uint32)
+
+
+@cache
+def text_tables(level: int) -> TextTables:
+    """The tables of a gfx level, made on first use."""
+    generation = opcodes.generation_of(level)
+    short = [
+        opcodes.FORMATS[row.second[generation][0] if generation in row.second else row.format] & VALU_ONE_DWORD
+        for row in opcodes.rows()
+    ]
+    joined = [names.join_format(split, level) for split in range(128)] if level >= 100 else list(range(128))
+    unified = np.array([-1 if number is None else number for number in joined], np.int16)
+    return TextTables(NameTable(domains(level), SILENT), _facts(), np.array(short, np.uint16), unified)
