@@ -1,0 +1,90 @@
+"""Where the texels of one mip level lie: a base, a grid of blocks, the equation of a block, and what is xored to every offset.
+
+GFX9 to GFX12 all address texels so; the layout of a generation fills in a `PLACE`, and addresses, their inverses and the tiling
+kernels read it.
+"""
+
+from __future__ import annotations
+
+from pyaco.addrlib.arithmetic import kernel
+from pyaco.addrlib.v2_records import record
+
+__all__ = ["PLACE", "address_of", "coordinates_of", "equation_offset"]
+
+PLACE = record(
+    "equation block_log2 width_log2 height_log2 depth_log2 element_bytes base pitch slice_bytes x_offset y_offset flip "
+    "width height depth samples")
+"""A mip level. `equation` is -1 for a linear level, whose `pitch` counts elements; a tiled level's counts blocks. `slice_bytes` is the
+distance of slices (of layers of blocks, for blocks with depth); `flip` is xored to the offset in a block; width, height, depth (slices)
+and samples bound the coordinates. Offsets in x and y place a level in its mip tail."""
+
+
+@kernel
+def equation_offset(basis, equation, x, y, z, s):
+    """Return the byte offset in a block."""
+    offset = 0
+    columns = basis[equation]
+    bit = 0
+    while x:
+        if x & 1:
+            offset ^= columns[0, bit]
+        x >>= 1
+        bit += 1
+    bit = 0
+    while y:
+        if y & 1:
+            offset ^= columns[1, bit]
+        y >>= 1
+        bit += 1
+    bit = 0
+    while z:
+        if z & 1:
+            offset ^= columns[2, bit]
+        z >>= 1
+        bit += 1
+    bit = 0
+    while s:
+        if s & 1:
+            offset ^= columns[3, bit]
+        s >>= 1
+        bit += 1
+    return offset
+
+
+@kernel
+def address_of(basis, p, x, y, z, s):
+    """Return the byte address of a texel, relative to the surface."""
+    if p.equation < 0:
+        return p.base + z * p.slice_bytes + (y * p.pitch + x) * p.element_bytes
+    block = (y >> p.height_log2) * p.pitch + (x >> p.width_log2)
+    offset = equation_offset(basis, p.equation, x + p.x_offset, y + p.y_offset, z, s) ^ p.flip
+    return p.base + (z >> p.depth_log2) * p.slice_bytes + (block << p.block_log2) + offset
+
+
+@kernel
+def coordinates_of(basis, inverse, p, address):
+    """Return (found, x, y, z, s) of the texel that holds the byte at `address`; not found: the byte is none of this level."""
+    rest = address - p.base
+    if rest < 0:
+        return False, 0, 0, 0, 0
+    layer = rest // p.slice_bytes
+    rest -= layer * p.slice_bytes
+    if p.equation < 0:
+        row = rest // p.element_bytes
+        x, y, z, s = row % p.pitch, row // p.pitch, layer, 0
+    else:
+        block = rest >> p.block_log2
+        row = max(p.pitch, 1)
+        x, y, z = (block % row) << p.width_log2, (block // row) << p.height_log2, layer << p.depth_log2
+        offset = (rest & ((1 << p.block_log2) - 1)) ^ p.flip ^ equation_offset(basis, p.equation, x, y, z, 0)
+        label = 0
+        bit = 0
+        while offset:
+            if offset & 1:
+                label ^= inverse[p.equation, bit]
+            offset >>= 1
+            bit += 1
+        x, y = (x | (label & 0xFFFF)) - p.x_offset, (y | ((label >> 16) & 0xFFFF)) - p.y_offset
+        z |= (label >> 32) & 0xFFFF
+        s = (label >> 48) & 0xFFFF
+    return 0 <= x < p.width and 0 <= y < p.height and z < p.depth and s < p.samples, x, y, z, s
