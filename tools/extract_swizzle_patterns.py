@@ -3,7 +3,7 @@
 The facts come from the swizzle-pattern tables of AMD's addrlib (as in Mesa, ``src/amd/addrlib``), which are C initializers in a
 packed form; this program evaluates them and writes each pattern in words, once, with the configurations that share it.
 
-    python tools/generate_swizzle_patterns.py /path/to/addrlib
+    python tools/extract_swizzle_patterns.py /path/to/addrlib
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def patterns(header: Path, prefix: str, suffix: str, configurations: list[tuple[
 HEADER = """\
 # mode thickness samples element-bytes | log2(pipes):log2(packers) of the chips, * = all | address bits from bit 0 up
 # A bit is the xor (+) of bits of x, y, z (slice) and s (sample); '-' below the first coordinate is a byte of the element.
-# Made by tools/generate_swizzle_patterns.py.
+# Made by tools/extract_swizzle_patterns.py.
 """
 
 
