@@ -126,7 +126,7 @@ def _kernel() -> Any:
     from numba import njit, uint32, uint64
 
     @njit(cache=True, nogil=True)
-    def addresses(xs, ys, zs, samples, masks, block_bit, shape, flip, out):  # type: ignore[no-untyped-def]
+    def addresses(xs, ys, zs, samples, masks, block_bit, shape, flip, out):
         bits = masks.shape[0]
         for i in range(out.size):
             x, y, z, s = xs[i], ys[i], zs[i], samples[i]
