@@ -1,1 +1,0 @@
-"""Compiled kernels of the emulator's fast engine."""
