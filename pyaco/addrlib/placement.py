@@ -84,7 +84,12 @@ def coordinates_of(basis, inverse, p, address):
                 label ^= inverse[p.equation, bit]
             offset >>= 1
             bit += 1
-        x, y = (x | (label & 0xFFFF)) - p.x_offset, (y | ((label >> 16) & 0xFFFF)) - p.y_offset
+        x |= label & 0xFFFF
+        y |= (label >> 16) & 0xFFFF
+        if p.x_offset or p.y_offset:
+            # Places in the tail of GFX12's 3D blocks wrap around in the block.
+            x = (x - p.x_offset) & ((1 << p.width_log2) - 1)
+            y = (y - p.y_offset) & ((1 << p.height_log2) - 1)
         z |= (label >> 32) & 0xFFFF
         s = (label >> 48) & 0xFFFF
     return 0 <= x < p.width and 0 <= y < p.height and z < p.depth and s < p.samples, x, y, z, s
