@@ -1,0 +1,157 @@
+"""Surfaces of GFX6 to 8: facts from the real library, and what must hold for every layout."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyaco.addrlib import gpu_config, gpu_configs
+from pyaco.addrlib.v1.chip import TileInfo, chip_of
+from pyaco.addrlib.v1.layout import Layout
+from pyaco.addrlib.v1.metadata import cmask_layout, dcc_layout, fmask_layout, htile_layout, mask_address
+from pyaco.addrlib.v1.modes import IS_VALID, TileMode, TileType
+from pyaco.addrlib.v1.surface import SurfaceAddresses, surface_info, surface_infos
+from pyaco.addrlib.v1.swizzle import base_swizzle, combine_swizzle, extract_swizzle, slice_swizzle
+from pyaco.addrlib.v1.tiling import pipes_of
+from pyaco.errors import InputError, UnsupportedError
+
+FACTS: dict[str, Any] = json.loads((Path(__file__).parent / "v1_facts.json").read_text())
+CHIPS = [c for c in gpu_configs() if c.level < 90]
+
+
+def layout_of(values: list[int]) -> Layout:
+    return Layout(0, **dict(zip(FACTS["layout_fields"], values, strict=True)))
+
+
+@pytest.mark.parametrize("fact", FACTS["surface"], ids=lambda f: f"{f['chip']}-{f['query'].get('tile_mode', 0)}")
+def test_surface(fact: dict[str, Any]) -> None:
+    config = gpu_config(fact["chip"])
+    query = {"width": 1, "height": 1, "tile_mode": 0} | fact["query"]
+    if fact["layout"] == "invalid":
+        with pytest.raises(InputError):
+            surface_info(config, **query)
+        assert surface_infos(config, **query)["status"] == 3
+        return
+    assert surface_info(config, **query) == layout_of(fact["layout"])
+    assert surface_infos(config, **query).tolist() == tuple(layout_of(fact["layout"]))
+
+
+@pytest.mark.parametrize("fact", FACTS["address"], ids=lambda f: f"{f['chip']}-{f['layout'][4]}")
+def test_address(fact: dict[str, Any]) -> None:
+    info = layout_of(fact["layout"])._replace(samples=fact["frags"])
+    for x, y, z, sample, bank, pipe, depth, address in fact["points"]:
+        addresses = SurfaceAddresses(gpu_config(fact["chip"]), info, depth_order=bool(depth), bank_swizzle=bank, pipe_swizzle=pipe)
+        assert addresses(x, y, z, sample) == address
+        assert addresses.coordinates(address) == (x, y, z, sample)
+
+
+def test_swizzle() -> None:
+    for chip, info, mode, index, expected in FACTS["base_swizzle"]:
+        geometry, pipes = TileInfo(*info), pipes_of(chip_of(gpu_config(chip)), TileInfo(*info))
+        assert base_swizzle(geometry, pipes, 256, mode, index, False, False) == expected
+        bank, pipe = extract_swizzle(pipes, geometry.banks, 256, expected)
+        assert combine_swizzle(pipes, 256, bank, pipe, 0) == expected
+    for chip, info, mode, swizzle, z, expected in FACTS["slice_swizzle"]:
+        pipes = pipes_of(chip_of(gpu_config(chip)), TileInfo(*info))
+        assert slice_swizzle(TileInfo(*info), pipes, 256, mode, swizzle, z, 0) == expected
+
+
+@pytest.mark.parametrize("fact", FACTS["cmask"], ids=lambda f: f["chip"])
+def test_cmask(fact: dict[str, Any]) -> None:
+    chip, info = chip_of(gpu_config(fact["chip"])), TileInfo(*fact["info"])
+    pitch, height, slices, tc_compatible = fact["query"]
+    assert list(cmask_layout(chip, info, pitch, height, slices, bool(tc_compatible), False)) == [0, *fact["layout"]]
+    for x, y, z, bits in fact["points"]:
+        assert mask_address(chip, info, pitch, height, slices, x, y, z, True, False) == bits
+
+
+@pytest.mark.parametrize("fact", FACTS["htile"], ids=lambda f: f["chip"])
+def test_htile(fact: dict[str, Any]) -> None:
+    chip, info = chip_of(gpu_config(fact["chip"])), TileInfo(*fact["info"])
+    pitch, height, slices, tc_compatible = fact["query"]
+    assert list(htile_layout(chip, info, pitch, height, slices, bool(tc_compatible), False, False)) == fact["layout"]
+    for x, y, z, bits in fact["points"]:
+        assert mask_address(chip, info, pitch, height, slices, x, y, z, False, False) == bits
+
+
+def test_fmask_and_dcc() -> None:
+    for fact in FACTS["fmask"]:
+        layout = fmask_layout(chip_of(gpu_config(fact["chip"])), *fact["query"], False)
+        assert [*layout[1:-1], list(layout.info)] == fact["layout"]
+    for fact in FACTS["dcc"]:
+        assert list(dcc_layout(chip_of(gpu_config(fact["chip"])), TileInfo(*fact["info"]), *fact["query"])) == fact["layout"]
+
+
+@st.composite
+def layouts(draw: st.DrawFn) -> SurfaceAddresses:
+    """A small surface of any kind, with its addresses."""
+    config = draw(st.sampled_from(CHIPS))
+    mode = draw(st.sampled_from([m for m in TileMode if m != TileMode.UNKNOWN]))
+    thick = "THICK" in mode.name
+    depth = not thick and draw(st.booleans())
+    samples = 1 if thick or mode <= TileMode.LINEAR_ALIGNED or draw(st.booleans()) else draw(st.sampled_from((2, 4, 8)))
+    flags = 1 << 1 | 1 << 8 if depth else 1
+    tile_type = TileType.DEPTH_SAMPLE_ORDER if depth else draw(st.sampled_from((TileType.DISPLAYABLE, TileType.NON_DISPLAYABLE)))
+    query = {
+        "tile_mode": mode, "tile_type": tile_type, "bpp": draw(st.sampled_from((16, 32) if depth else (8, 16, 32, 64, 128))),
+        "num_samples": samples, "flags": flags, "width": draw(st.integers(1, 300)), "height": draw(st.integers(1, 300)),
+        "num_slices": draw(st.integers(1, 9)),
+    }
+    try:
+        info = surface_info(config, **query)
+        return SurfaceAddresses(config, info, bank_swizzle=draw(st.integers(0, 15)), pipe_swizzle=draw(st.integers(0, 15)))
+    except (InputError, UnsupportedError):
+        return draw(st.nothing())
+
+
+@settings(max_examples=120, deadline=None)
+@given(layouts(), st.data())
+def test_there_and_back(addresses: SurfaceAddresses, data: st.DataObject) -> None:
+    a = addresses.parameters
+    place = [data.draw(st.integers(0, end - 1)) for end in (a.pitch, a.height, a.slices, a.samples)]
+    address = addresses(*place)
+    assert addresses.coordinates(address) == tuple(place)
+    assert addresses.coordinates(address + a.bits // 8 - 1) == tuple(place)
+
+
+@settings(max_examples=25, deadline=None)
+@given(layouts())
+def test_no_two_elements_share_an_address(addresses: SurfaceAddresses) -> None:
+    a = addresses.parameters
+    shape = (a.pitch, min(a.height, 512), min(a.slices, 2), a.samples)
+    grid = np.indices(shape).reshape(4, -1)
+    found = addresses.addresses(*grid)
+    assert found.min() >= 0 and found.max() < addresses.size
+    assert len(np.unique(found)) == found.size
+    some = np.random.default_rng(0).integers(0, found.size, 2000)
+    np.testing.assert_array_equal(addresses.coordinates_of(found[some]), grid[:, some])
+    for i in some[:20]:
+        assert addresses(*(int(v) for v in grid[:, i])) == found[i]
+
+
+def test_refusals() -> None:
+    config = gpu_config("polaris10")
+    with pytest.raises(UnsupportedError):
+        chip_of(gpu_config("vega10"))
+    with pytest.raises(InputError):
+        surface_info(config, tile_mode=TileMode.TILED_2D_THICK, width=64, height=64, bpp=32, num_samples=4)
+    with pytest.raises(InputError):
+        surface_infos(config, tile_mod=4)
+    bad = surface_infos(config, tile_mode=np.arange(-2, 30), width=64, height=64, bpp=32)["status"]
+    assert bad.tolist() == [0 if 0 <= m < 26 and IS_VALID[m] else 3 for m in range(-2, 30)]
+    addresses = SurfaceAddresses(config, surface_info(config, tile_mode=TileMode.TILED_2D_THIN1, width=64, height=64, bpp=32))
+    for x in (-1, addresses.parameters.pitch):
+        with pytest.raises(InputError):
+            addresses(x, 0)
+        with pytest.raises(InputError):
+            addresses.addresses([0, x], [0, 0])
+    with pytest.raises(InputError):
+        addresses.addresses([0.5], [0])
+    with pytest.raises(InputError):
+        addresses.coordinates(addresses.size)
