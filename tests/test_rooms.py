@@ -22,7 +22,7 @@ DOORS = {
     "nir": {"_core.nir", "_core.ir"},
     "aco": {"_core.aco", "_core.ir", "_core.isa"},
     "descriptors": set(),
-    "emu": {"_core.emu", "_core.isa", "descriptors"},
+    "emu": {"_core.emu", "_core.emu_fast", "_core.isa", "descriptors"},
     "addrlib": set(),
     "binary": set(),
     "_core.common": set(),
@@ -32,6 +32,7 @@ DOORS = {
     "_core.nir": {"_core.ir"},
     "_core.aco": {"_core.ir", "_core.isa"},
     "_core.emu": {"_core.isa", "_core.ir"},
+    "_core.emu_fast": {"_core.emu", "_core.isa", "_core.ir"},
 }
 IMPORT = re.compile(r"^\s*(?:from|cimport|import)\s+pyaco((?:\.\w+)*)(?:\s+c?import\s+\(?\s*([\w, ]+))?", re.MULTILINE)
 
@@ -65,5 +66,11 @@ def test_doors_open_one_way(room: str) -> None:
 def test_import_is_light() -> None:
     heavy = ["numba", "llvmlite", "matplotlib", "numpy", "argparse"]
     code = f"import sys, pyaco; print([m for m in {heavy} if m in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_fast_engine_is_loaded_on_demand() -> None:
+    code = "import sys, pyaco.emu; print([m for m in sys.modules if 'emu_fast' in m])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

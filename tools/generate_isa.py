@@ -30,7 +30,7 @@ MAX_DEFINITIONS = 2
 MAX_OPERANDS = 6
 FLAGS = {"input_modifiers": 1, "output_modifiers": 2, "atomic": 4, "encode_only": 8, "tied": 0x10, "literal": 0x20,
          "two_offsets": 0x40, "no_address": 0x80, "one_form": 0x100, "gfx906": 0x200, "opsel": 0x400,
-         "matrix": 0x800, "neg0": 0x1000, "neg1": 0x2000, "neg2": 0x4000}  # fmt: skip
+         "matrix": 0x800, "neg0": 0x1000, "neg1": 0x2000, "neg2": 0x4000, "interpolation": 0x8000}  # fmt: skip
 # Encodings the decoder looks numbers up in, and how many numbers their opcode fields can hold.
 ENCODINGS = {
     "sop1": 256, "sop2": 128, "sopk": 32, "sopp": 128, "sopc": 128, "smem": 256, "vop1": 256, "vop2": 64, "vopc": 256,
@@ -94,19 +94,33 @@ def implicit_bits(tokens, implicit) -> int:
     return sum(1 << implicit.index(token) for token in set(tokens) if token in implicit)
 
 
+def instruction_flags(module: ModuleType, row) -> int:
+    """Bit set of the flags that are not about images alone (an image atomic is an atomic too)."""
+    return sum(FLAGS[flag] for flag in row.flags if flag in FLAGS or flag not in module.IMAGE_FLAGS)
+
+
+def flag_bits(names, flags) -> int:
+    """Bit set of `flags` among `names`."""
+    return sum(1 << position for position, name in enumerate(names) if name in flags)
+
+
 def table_files(module: ModuleType, rows) -> dict[str, str]:
     """Facts by opcode."""
     generations = module.GENERATIONS
+    kinds = module.chip_kinds(rows)
     latencies = sorted({row.latency for row in rows})
     header = ["#pragma once", "#include <stdint.h>", '#include "isa_opcodes.h"', "enum {"]
     header += [f"  latency_{name} = {number}," for number, name in enumerate(latencies)]
     header += [f"  opcode_flag_{name} = {bit}," for name, bit in FLAGS.items()]
     header += [f"  implicit_{name} = {1 << number}," for number, name in enumerate(module.IMPLICIT)]
+    header += [f"  image_flag_{name} = {1 << number}," for number, name in enumerate(module.IMAGE_FLAGS)]
     header += [f"  opcode_mask_class = {MASK_CLASS}, opcode_max_operands = {MAX_OPERANDS},"]
     header += [f"  opcode_max_definitions = {MAX_DEFINITIONS}, generation_count = {len(generations)}", "};"]
     header += array("uint16_t", "opcode_format", (module.FORMATS[row.format] for row in rows))
     header += array("uint8_t", "opcode_latency", (latencies.index(row.latency) for row in rows))
-    header += array("uint16_t", "opcode_flags", (sum(FLAGS[flag] for flag in row.flags) for row in rows))
+    header += array("uint16_t", "opcode_flags", (instruction_flags(module, row) for row in rows))
+    header += array("uint16_t", "opcode_image", (flag_bits(module.IMAGE_FLAGS, row.flags) for row in rows))
+    header += array("uint8_t", "opcode_chips", (sum(row.on_chip(*kind) << bit for bit, kind in enumerate(kinds)) for row in rows))
     header += array("uint8_t", "opcode_constant_bits", (constant_bits(row) for row in rows))
     for what in ("definition", "operand"):
         limit = MAX_DEFINITIONS if what == "definition" else MAX_OPERANDS
@@ -133,7 +147,7 @@ def table_files(module: ModuleType, rows) -> dict[str, str]:
     header += [f"  case {level}: return {number};" for number, level in enumerate(module.LEVELS.values())]
     header += [f"  default: return {len(generations) - 1};", "  }", "}", *HEADER_FUNCTIONS.splitlines()]
     names = [f"latency_{name}" for name in latencies] + [f"opcode_flag_{name}" for name in FLAGS]
-    names += [f"implicit_{name}" for name in module.IMPLICIT]
+    names += [f"implicit_{name}" for name in module.IMPLICIT] + [f"image_flag_{name}" for name in module.IMAGE_FLAGS]
     names += ["opcode_mask_class", "opcode_max_operands", "opcode_max_definitions", "generation_count"]
     declarations = ["from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint16_t, uint32_t", ""]
     declarations += ['cdef extern from "isa_tables.h" nogil:', "    enum:"] + [f"        {name}" for name in names]
@@ -146,6 +160,8 @@ DECLARATIONS = """\
 const uint16_t opcode_format[]            # native format, format_* of program.pxd
 const uint8_t opcode_latency[]            # latency_*: class of the latency model
 const uint16_t opcode_flags[]             # opcode_flag_*
+const uint16_t opcode_image[]             # image_flag_*: what an image opcode does and which addresses it takes
+const uint8_t opcode_chips[]              # bit set of the kinds of chips that have it (pyaco.isa.table.chip_kinds)
 const uint8_t opcode_constant_bits[]      # width of the value an inline constant stands for
 const uint8_t opcode_definition_count[]   # those the encoding holds; implicit scc, vcc, exec, m0 follow as a bit set
 const uint8_t opcode_operand_count[]
@@ -168,9 +184,10 @@ bint is_atomic(uint32_t opcode)
 HEADER_FUNCTIONS = """\
 static inline int32_t isa_opcode_number(uint32_t gfx_level, uint32_t opcode, uint32_t format) {
   uint32_t generation = isa_generation(gfx_level);
-  if ((format & 0x100) && !(opcode_format[opcode] & 0x100))
+  if (format & ~opcode_format[opcode] & 0x500)
     for (unsigned i = 0; i < sizeof(opcode_second) / sizeof(opcode_second[0]); i += 4)
-      if (opcode_second[i] == (int16_t)opcode && opcode_second[i + 1] == (int16_t)generation)
+      if (opcode_second[i] == (int16_t)opcode && opcode_second[i + 1] == (int16_t)generation &&
+          (opcode_second[i + 2] & format))
         return opcode_second[i + 3];
   return opcode_numbers[generation][opcode];
 }
@@ -189,7 +206,8 @@ def decode_files(module: ModuleType, rows) -> dict[str, str]:
         for position, generation in enumerate(module.GENERATIONS):
             places = [(row.format, row.numbers[generation])] if generation in row.numbers else []
             if generation in row.second:
-                places = [row.second[generation]]
+                # the VOP3 form of a VOP2 opcode is found through the VOP2 number
+                places = [*(places if row.format == "vintrp" else []), row.second[generation]]
             for form, value in places:
                 if spaces[form].setdefault((position, value), number) != number:
                     other = rows[spaces[form][position, value]].name

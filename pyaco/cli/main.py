@@ -22,6 +22,8 @@ VERBS = {
     "asm": "assemble text to machine code",
     "disasm": "disassemble machine code",
     "targets": "list targets, or say what one is and may use",
+    "reg": "a register's fields, or a value's",
+    "pm4": "decode a command stream",
 }
 
 

@@ -7,7 +7,9 @@ import json
 from typing import Any
 
 from pyaco.cli.shared import write_text
+from pyaco.errors import InputError
 from pyaco.targets import Chip, chip, chips, wave_limits
+from pyaco.targets.database import Die, Product, dies, families, find_product, peaks, products
 
 __all__ = ["add_arguments", "run"]
 
@@ -27,16 +29,79 @@ def _facts(chip_: Chip) -> dict[str, Any]:
     }
 
 
+def _database_entry(name: str) -> tuple[Die, Product | None] | None:
+    """What the GPU database has under a product's or a chip's name."""
+    try:
+        product = find_product(name)
+    except InputError:
+        return next(((die, None) for die in dies() if die.name == name.lower()), None)
+    return product.die, product
+
+
+def _structure(die: Die, product: Product | None) -> dict[str, Any]:
+    family = next(f for f in families() if f.name == die.family)
+    facts: dict[str, Any] = {
+        "chip": die.name, "family": family.name, "year": die.year, "direct3d": family.direct3d, "mesa_driver": family.driver,
+        "shading": family.shading, "bus_bits": die.bus, "pci_ids": [f"{number:04x}" for number in die.pci_ids],
+    }
+    if die.target:
+        facts |= {
+            "target": die.target, "engines": die.engines, "arrays_per_engine": die.arrays, "compute_units": die.compute_units,
+            "simds_per_unit": die.unit.simds, "lanes_per_simd": die.unit.lanes, "waves_per_simd": die.unit.waves,
+            "vector_register_bytes_per_simd": die.unit.vector_registers, "lds_bytes_per_unit": die.unit.lds,
+            "render_backends": die.backends, "l2_kib": die.l2, "last_level_mib": die.last_level,
+        }
+    else:
+        facts["alus_or_pipelines"] = die.alus
+    if product is not None:
+        facts |= {"product": product.name, "active_units": product.units, "boost_mhz": product.clock, "memory_mib": product.memory}
+        if die.target:
+            facts["peaks"] = {f.name: {"value": f.value, "unit": f.unit, "formula": f.formula, "numbers": f.numbers}
+                              for f in peaks(product)}
+    facts["sources"] = die.sources
+    return facts
+
+
+def _describe_structure(facts: dict[str, Any]) -> str:
+    rows = []
+    for name, value in facts.items():
+        if name == "peaks":
+            rows += [f"  {figure}: {p['value']:,.10g} {p['unit']} = {p['formula']} = {p['numbers']}" for figure, p in value.items()]
+        elif value not in ("", []):
+            rows.append(f"{name.replace('_', ' ')}: {', '.join(value) if isinstance(value, list) else value}")
+    return "\n".join(rows)
+
+
 def run(options: argparse.Namespace) -> None:
     """Print one target, or all."""
-    chosen = [chip(options.name)] if options.name else list(chips())
+    if not options.name:
+        _print_all(options.json)
+        return
+    entry = _database_entry(options.name)
+    try:
+        chosen = chip(options.name)
+    except InputError:
+        if entry is None:
+            raise
+        chosen = None
+    facts: dict[str, Any] = {} if chosen is None else _facts(chosen)
+    if entry is not None:
+        facts["database"] = _structure(*entry)
     if options.json:
-        facts = [_facts(c) for c in chosen]
-        write_text(None, json.dumps(facts[0] if options.name else facts, indent=2))
-    elif options.name:
-        write_text(None, _describe(chosen[0]))
+        write_text(None, json.dumps(facts, indent=2))
     else:
-        write_text(None, "\n".join(map(_row, chosen)))
+        parts = ([_describe(chosen)] if chosen else []) + ([_describe_structure(facts["database"])] if entry else [])
+        write_text(None, "\n".join(parts))
+
+
+def _print_all(as_json: bool) -> None:
+    if as_json:
+        write_text(None, json.dumps({"targets": [_facts(c) for c in chips()], "chips": [_structure(die, None) for die in dies()],
+                                     "products": [_structure(p.die, p) for p in products()]}, indent=2))
+        return
+    compiled = [_row(c) for c in chips()]
+    known = [f"{die.name:<14} {die.family:<12} {die.year}  {die.target}" for die in dies()]
+    write_text(None, "\n".join(["targets of the compiler:", *compiled, "", "chips of the database:", *known]))
 
 
 def _row(chip_: Chip) -> str:

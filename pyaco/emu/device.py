@@ -6,6 +6,7 @@ A dispatch comes either from a compiled shader, whose ``abi`` says how its argum
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -32,6 +33,7 @@ _ADDRESS32_HI = 0xFFFF8000
 # MODE: denormals kept everywhere, round to nearest even; ieee 0, dx10_clamp 1.
 _DX10_CLAMP = 0x100
 _MAX_LDS = 65536
+_MAX_THREADS = 256
 
 
 class Shader(Protocol):
@@ -84,7 +86,9 @@ class Device:
     target : str
         A gfx name, chip or product, such as ``gfx1100``.
     engine : str
-        ``reference``, or ``fast``: lanes as host vectors, the same results bit for bit.
+        ``reference``, or ``fast``: lanes as host vectors and workgroups on several threads, the same results bit for bit.
+    threads : int, optional
+        How many threads of the fast engine run workgroups; by default one for every processor that the process may use.
 
     Raises
     ------
@@ -92,7 +96,7 @@ class Device:
         A target older than GFX9, or an engine that does not exist.
     """
 
-    def __init__(self, target: str, engine: str = "reference") -> None:
+    def __init__(self, target: str, engine: str = "reference", threads: int | None = None) -> None:
         self.chip = targets.chip(target)
         self.gfx_level = self.chip.level
         if self.gfx_level < 90 or self.chip.is_cdna:
@@ -101,7 +105,20 @@ class Device:
             raise UnsupportedError(f"emulator engine {engine!r}: there are {' and '.join(ENGINES)}")
         self.engine = engine
         self.space = AddressSpace()
-        self._engine = Engine(self.space, self.gfx_level, engine == "fast")
+        self._engine = self._new_engine(threads)
+
+    def _new_engine(self, threads: int | None) -> Engine:
+        if self.engine == "reference":
+            if threads not in (None, 1):
+                raise UnsupportedError(f"{threads} threads of the reference engine, which is one")
+            return Engine(self.space, self.gfx_level)
+        if threads is None:
+            threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        if not 1 <= threads <= _MAX_THREADS:
+            raise InputError(f"{threads} threads: expected 1 to {_MAX_THREADS}")
+        from pyaco._core.emu_fast.engine import FastEngine  # built and loaded only where it is asked for
+
+        return FastEngine(self.space, self.gfx_level, threads)
 
     def buffer(self, array: NDArray[Any] | bytes) -> Buffer:
         """Return a buffer with a copy of `array`."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from pyaco.isa.table import FORMATS, GENERATIONS, IMPLICIT, LEVELS, Row, read_table
+from pyaco.isa.table import FORMATS, GENERATIONS, IMPLICIT, LEVELS, Row, chip_kinds, read_table
 
-__all__ = ["FORMATS", "GENERATIONS", "IMPLICIT", "INVALID", "Row", "generation_of", "names", "numbers", "row",
+__all__ = ["FORMATS", "GENERATIONS", "IMPLICIT", "INVALID", "Row", "chip_kind", "generation_of", "names", "numbers", "row",
            "rows", "spellings"]  # fmt: skip
 
 #: The opcode that stands for "not an instruction".
@@ -48,9 +48,19 @@ def row(name: str) -> Row:
 
 
 @cache
-def spellings(generation: str) -> list[str]:
-    """LLVM's names in a generation, by number."""
-    return [entry.spelling(generation) for entry in rows()]
+def spellings(generation: str, chip: str = "") -> list[str]:
+    """LLVM's names in a generation (on a chip, a gfx name), by number."""
+    return [entry.spelling(generation, chip) for entry in rows()]
+
+
+@cache
+def chip_kind(generation: str, chip: str) -> int:
+    """Bit of a chip in the kernels' ``opcode_chips``; all bits where its generation's chips have the same opcodes."""
+    kinds = chip_kinds(list(rows()))
+    for name in (chip, ""):
+        if (generation, name) in kinds:
+            return 1 << kinds.index((generation, name))
+    return 0xFF
 
 
 def generation_of(level: int) -> str:

@@ -38,6 +38,10 @@ VALU_ONE_DWORD = FORMATS["vop1"] | FORMATS["vop2"] | FORMATS["vopc"]
 #: Operands that an instruction names but its encoding does not hold.
 IMPLICIT = ("scc", "vcc", "exec", "m0")
 
+#: What an image opcode does and which addresses it takes before the coordinates and after them.
+IMAGE_FLAGS = ("load", "store", "atomic", "sample", "gather", "bvh", "sampler", "offset", "bias", "compare", "gradients", "lod",
+               "half_gradients", "packed")  # fmt: skip
+
 FILES = ("pseudo", "scalar", "vector", "vector3", "memory", "graphics", "dual", "cdna", "matrix")
 
 
@@ -84,12 +88,17 @@ class Row:
         number and is the one decoded; ``tied``: the last operand is the destination; ``literal``: the last operand
         is a literal; ``two_offsets``: two 8-bit LDS offsets; ``no_address``: memory access without an address register;
         ``one_form``: a vector opcode that assemblers write without the suffix of its encoding; ``gfx906``:
-        GFX9 has it from that chip on; ``opsel``: before GFX11, op_sel chooses halves of its registers (later all can);
-        ``neg0``, ``neg1``, ``neg2``: input modifiers of that source alone; ``matrix``: the encoding of matrix operations.
+        of GFX9, that chip alone has it; ``opsel``: before GFX11, op_sel chooses halves of its registers (later all can);
+        ``neg0``, ``neg1``, ``neg2``: input modifiers of that source alone; ``matrix``: the encoding of matrix operations;
+        ``interpolation``: VOP3 with an attribute as first source. Images: a key of ``IMAGE_FLAGS``.
     spellings
-        LLVM's name from a generation on, where it differs from `name`.
+        LLVM's name from a generation on, or on a chip, where it differs from `name`.
+    aliases
+        Names that assemblers take as well, by generation.
+    chips
+        Chips that have the opcode, by generation; a generation that is no key has it on every chip.
     second
-        Format and number in a generation that encodes the opcode natively in another format too.
+        Format and number in a generation that encodes the opcode in another format too.
     second_half
         VOPD only: number as the second (Y) half.
     matrix
@@ -104,24 +113,33 @@ class Row:
     latency: str = "other"
     flags: tuple[str, ...] = ()
     spellings: dict[str, str] = field(default_factory=dict)
+    aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    chips: dict[str, tuple[str, ...]] = field(default_factory=dict)
     second: dict[str, tuple[str, int]] = field(default_factory=dict)
     second_half: int = -1
     matrix: Matrix | None = None
 
-    def spelling(self, generation: str) -> str:
-        """LLVM's name in `generation`."""
+    def spelling(self, generation: str, chip: str = "") -> str:
+        """LLVM's name in `generation`, on `chip` (a gfx name) where one is given."""
+        if chip in self.spellings:
+            return self.spellings[chip]
         name = self.name
         for since, spelled in self.spellings.items():
-            if LEVELS[since] <= LEVELS[generation] and (generation in CDNA or since not in CDNA):
+            if since in LEVELS and LEVELS[since] <= LEVELS[generation] and (generation in CDNA or since not in CDNA):
                 name = spelled
         return name
+
+    def on_chip(self, generation: str, chip: str) -> bool:
+        """Whether `chip`, of `generation`, has the opcode."""
+        has = generation in self.numbers or generation in self.second
+        return has and (generation not in self.chips or chip in self.chips[generation])
 
 
 def _tokens(column: str) -> tuple[str, ...]:
     return () if column == "-" else tuple(column.split(","))
 
 
-def _spellings(columns: list[str]) -> dict[str, str]:
+def _pairs(columns: list[str]) -> dict[str, str]:
     return dict(column.split(":", 1) for column in columns if column != "-")
 
 
@@ -135,7 +153,7 @@ def _read_matrix(words: list[str]) -> Row:
     rows, columns, depth = (int(word) for word in rest[2].split("x"))
     flags = ("matrix", *_tokens(rest[11]))
     row = Row(name, "vop3p", _numbers(CDNA, words[1:]), _tokens(rest[0]), _tokens(rest[1]), "wmma", flags)
-    row.spellings = _spellings(rest[12:])
+    row.spellings = _pairs(rest[12:])
     types = (rest[4], rest[5], rest[6])
     row.matrix = Matrix((rows, columns, depth), int(rest[3]), types, _numbers(CDNA, rest[7:], 10))
     return row
@@ -157,7 +175,7 @@ def _read_row(kind: str, words: list[str]) -> Row:
         row.numbers = _numbers(generations, words[2:])
         rest = words[2 + len(generations) :]
     row.definitions, row.operands = _tokens(rest[0]), _tokens(rest[1])
-    row.latency, row.flags, row.spellings = rest[2], _tokens(rest[3]), _spellings(rest[4:])
+    row.latency, row.flags, row.spellings = rest[2], _tokens(rest[3]), _pairs(rest[4:])
     return row
 
 
@@ -183,7 +201,19 @@ def read_table(folder: Path) -> list[Row]:
         raise ValueError("an opcode is named twice")
     _derive_cdna(rows, by_name, _lines(folder / "opcodes_cdna_changes.txt"))
     for name, form, *places in _lines(folder / "opcodes_second.txt"):
-        for place in places:
-            generation, number = place.split(":")
+        for generation, number in _pairs(places).items():
             by_name[name].second[generation] = (form, int(number, 16))
+    for alias, name, *generations in _lines(folder / "opcodes_aliases.txt"):
+        for generation in generations:
+            by_name[name].aliases[generation] = (*by_name[name].aliases.get(generation, ()), alias)
+    for name, *places in _lines(folder / "opcodes_chips.txt"):
+        by_name[name].chips = {generation: _tokens(chips) for generation, chips in _pairs(places).items()}
+        if "9" in by_name[name].chips:
+            by_name[name].flags += ("gfx906",)
     return rows
+
+
+def chip_kinds(rows: list[Row]) -> list[tuple[str, str]]:
+    """Generation and chip of every kind of chip that some opcode tells apart; the chip is "" for those not named."""
+    named = {(generation, chip) for row in rows for generation, chips in row.chips.items() for chip in chips}
+    return sorted(named | {(generation, "") for generation, _ in named})

@@ -94,7 +94,7 @@ def mnemonics(level: int) -> dict[str, int]:
         if "encode_only" not in row.flags:
             found.setdefault(row.spelling(generation), number)
     for number, row in here:
-        for name in (row.name, row.name.removesuffix(SUFFIXED), *row.spellings.values()):
+        for name in (row.name, row.name.removesuffix(SUFFIXED), *row.spellings.values(), *row.aliases.get(generation, ())):
             found.setdefault(name, number)
         if row.format == "ldsdir" and level >= 120:
             found.setdefault(row.name.replace("lds_", "ds_"), number)

@@ -8,14 +8,13 @@ Thread safety: an engine belongs to one device and runs one dispatch at a time; 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from isa_opcodes cimport *
 from isa_tables cimport latency_branch, opcode_latency
 from modifiers cimport modifier_opsel_hi, modifier_vopd_opcode_y
 from pyaco._core.emu.access cimport MemoryOperation, access_none
 from pyaco._core.emu.control cimport fill_control
-from pyaco._core.emu.fast cimport fill_fast, host_is_fast, plain_handler
 from pyaco._core.emu.global_memory cimport execute_buffer, execute_flat, execute_smem, memory_operation
 from pyaco._core.emu.lanes_compare cimport fill_compare
 from pyaco._core.emu.lanes_float cimport fill_float
@@ -30,13 +29,13 @@ from pyaco._core.emu.wave cimport *
 from pyaco._core.ir.program cimport *
 from pyaco._core.isa.decode cimport Decoded, decode
 
+cdef extern from "<stdlib.h>" nogil:
+    void *aligned_alloc(size_t alignment, size_t size)
+
 cdef LaneOperation lane_operations[<int>op_count]
-cdef LaneOperation fast_operations[<int>op_count]
 cdef Handler handlers[<int>op_count]
 
 cdef enum:
-    slice_instructions = 65536        # a wave's turn
-    region_limit = 64
     signal_interval = 1000000         # instructions between looks at the user's interrupts
 
 
@@ -50,8 +49,6 @@ cdef void fill_tables() noexcept nogil:
     fill_integer(lane_operations)
     fill_float(lane_operations)
     fill_compare(lane_operations)
-    memcpy(fast_operations, lane_operations, sizeof(lane_operations))
-    fill_fast(fast_operations)
     fill_control(handlers)
     fill_matrix(handlers)
     handlers[<int>op_ds_swizzle_b32] = execute_swizzle
@@ -62,6 +59,10 @@ cdef void fill_tables() noexcept nogil:
     handlers[<int>op_ds_consume] = execute_append
 
 fill_tables()
+
+
+cdef Handler handler_of(unsigned int opcode) noexcept nogil:
+    return handlers[opcode]
 
 
 # ------------------------------------------------------------------------------------------------------------- operands
@@ -180,27 +181,23 @@ cdef uint32_t unit_of(const Decoded *decoded) noexcept nogil:
     return unit_salu
 
 
-cdef void prepare(Instruction *instruction, uint32_t gfx_level, bint fast) noexcept nogil:
+cdef void prepare(Instruction *instruction, uint32_t gfx_level) noexcept nogil:
     """Choose the handler and work out the operands. A handler that stays NULL is unsupported."""
     cdef Decoded *decoded = &instruction.decoded
     cdef uint32_t opcode = decoded.opcode
     cdef uint16_t base = decoded.format & 0x7f
     cdef uint8_t kind
-    cdef const LaneOperation *table = &lane_operations[0]
-    cdef Handler shorter
-    if fast:
-        table = &fast_operations[0]
     instruction.operation = NULL
     instruction.handler = handlers[opcode]
     instruction.writes_high_zero = 0
     if instruction.handler == NULL:
         if lane_operations[opcode].function != NULL:
-            instruction.operation = &table[opcode]
+            instruction.operation = &lane_operations[opcode]
             instruction.handler = execute_scalar if format_is_salu(decoded.format) else execute_vector
             if not format_is_valu(decoded.format) and not format_is_salu(decoded.format):
                 instruction.handler = NULL
             if base == format_vopd:
-                instruction.operation_y = &table[modifier_vopd_opcode_y(decoded.modifiers)]
+                instruction.operation_y = &lane_operations[modifier_vopd_opcode_y(decoded.modifiers)]
                 instruction.handler = execute_dual
                 if instruction.operation_y.function == NULL:
                     instruction.handler = NULL
@@ -221,10 +218,6 @@ cdef void prepare(Instruction *instruction, uint32_t gfx_level, bint fast) noexc
     instruction.unit = unit_of(decoded)
     if instruction.handler != NULL:
         prepare_sources(instruction)
-        if fast and (instruction.handler == execute_vector or instruction.handler == execute_buffer):
-            shorter = plain_handler(instruction)
-            if shorter != NULL:
-                instruction.handler = shorter
 
 
 cdef uint32_t touched_rows(const Instruction *instruction) noexcept nogil:
@@ -246,18 +239,6 @@ cdef uint32_t touched_rows(const Instruction *instruction) noexcept nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------------ code
-cdef struct Region:
-    uint64_t first
-    uint64_t bytes
-    Instruction *instructions         # by dword; valid == 0: not decoded yet
-
-
-cdef struct Code:
-    Region regions[region_limit]
-    uint32_t count
-    uint32_t last
-
-
 cdef Region *region_of(Code *code, Machine *machine, uint64_t pc) noexcept nogil:
     """The cache of decoded instructions around a pc; a new one spans the allocation that holds it."""
     cdef uint32_t i
@@ -300,10 +281,20 @@ cdef Instruction *fetch(Code *code, Machine *machine, uint64_t pc) noexcept nogi
         decode(words + (offset >> 2), <uint32_t>((region.bytes - offset) >> 2), machine.gfx_level, &instruction.decoded)
         instruction.pc = pc
         if instruction.decoded.opcode != <int>op_invalid:
-            prepare(instruction, machine.gfx_level, machine.fast != 0)
+            prepare(instruction, machine.gfx_level)
             machine.touched_vgprs = max(machine.touched_vgprs, touched_rows(instruction))
         instruction.valid = 1
     return instruction
+
+
+cdef bint cache_host_code(Code *code, const Launch *launch) noexcept nogil:
+    """With host addresses there are no allocations to span: the caller says how long the code is."""
+    cdef Region *region = &code.regions[0]
+    region.first = canonical_address(launch.entry)
+    region.bytes = launch.entry_bytes & ~(<uint64_t>3)
+    region.instructions = <Instruction *>calloc(region.bytes // 4 + 1, sizeof(Instruction))
+    code.count = 1
+    return region.instructions != NULL
 
 
 cdef void forget(Code *code) noexcept nogil:
@@ -331,13 +322,13 @@ cdef void share_halves(const Machine *machine, Wave *wave, const Instruction *in
                 values[lane + 32] = values[lane]
 
 
-cdef int run_wave(Code *code, Machine *machine, Wave *wave) noexcept nogil:
-    """Run a wave until it stops or its slice is over; returns why (stop_running: the slice)."""
+cdef int run_wave(Code *code, Machine *machine, Wave *wave, uint32_t turns) noexcept nogil:
+    """Run a wave until it stops or its turns are over; returns why (stop_running: the turns)."""
     cdef uint32_t turn
     cdef Instruction *instruction
     cdef uint64_t active
     cdef int stop
-    for turn in range(slice_instructions):
+    for turn in range(turns):
         instruction = fetch(code, machine, wave.pc)
         machine.fault_pc = wave.pc
         if instruction == NULL:
@@ -363,21 +354,19 @@ cdef int run_wave(Code *code, Machine *machine, Wave *wave) noexcept nogil:
     return stop_running
 
 
-cdef struct Launch:
-    uint64_t entry
-    uint32_t groups[3]
-    uint32_t size[3]
-    uint32_t wave_size
-    uint32_t user_count
-    uint32_t user[32]
-    uint32_t id_mask
-    uint32_t ids_in_ttmp
-    uint32_t packed_ids               # v0 = x | y << 10 | z << 20
-    uint32_t local_components
-    uint32_t workgroup_info           # an SGPR with the wave's place in the workgroup
-    uint32_t scratch_offset           # an SGPR with the wave's scratch offset
-    uint32_t mode
-    uint32_t fill                     # what undefined registers hold
+cdef uint32_t put_group(const Launch *launch, uint32_t *sgpr, const uint32_t *group) noexcept nogil:
+    """The workgroup's ids to where a wave finds them; returns the SGPR that follows."""
+    cdef uint32_t i
+    cdef uint32_t next_sgpr = launch.user_count
+    if launch.ids_in_ttmp:
+        sgpr[sgpr_ttmp0 + 9] = group[0]
+        sgpr[sgpr_ttmp0 + 7] = group[1] | (group[2] << 16)
+        return next_sgpr
+    for i in range(3):
+        if (launch.id_mask >> i) & 1:
+            sgpr[next_sgpr] = group[i]
+            next_sgpr += 1
+    return next_sgpr
 
 
 cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, uint32_t index, uint32_t waves,
@@ -385,7 +374,7 @@ cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, u
     """Registers of a wave as the packet processor and the dispatcher set them."""
     cdef uint32_t i, lane, local, x, y, z, total, active
     cdef uint32_t *vgpr = wave.vgpr
-    cdef uint32_t next_sgpr = launch.user_count
+    cdef uint32_t next_sgpr
     for i in range(sgpr_words):
         wave.sgpr[i] = launch.fill
     for i in range(max(machine.touched_vgprs, <uint32_t>3) * max_lanes):
@@ -393,15 +382,9 @@ cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, u
     wave.sgpr[sgpr_null] = 0
     for i in range(launch.user_count):
         wave.sgpr[i] = launch.user[i]
+    next_sgpr = put_group(launch, wave.sgpr, group)
     if launch.ids_in_ttmp:
-        wave.sgpr[sgpr_ttmp0 + 9] = group[0]
-        wave.sgpr[sgpr_ttmp0 + 7] = group[1] | (group[2] << 16)
         wave.sgpr[sgpr_ttmp0 + 8] = index << 25
-    else:
-        for i in range(3):
-            if (launch.id_mask >> i) & 1:
-                wave.sgpr[next_sgpr] = group[i]
-                next_sgpr += 1
     if launch.workgroup_info:
         wave.sgpr[next_sgpr] = waves | (index << 6) | ((<uint32_t>1 << 31) if index == 0 else 0)
         next_sgpr += 1
@@ -437,34 +420,85 @@ cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, u
     wave.gpr_index_on = 0
 
 
-cdef int run_workgroup(Code *code, Machine *machine, Wave *waves, uint32_t count, uint32_t *faulty,
-                       uint64_t *checked) except -1 nogil:
+cdef int run_workgroup(Workspace *space, uint64_t *checked) except -1 nogil:
     """All waves in turn until they have ended; returns a reason other than stop_end when one went wrong."""
     cdef uint32_t i, ended, waiting
+    cdef Wave *waves = space.waves
     while True:
         ended = 0
         waiting = 0
-        for i in range(count):
+        for i in range(space.count):
             if waves[i].stop == stop_running:
-                waves[i].stop = run_wave(code, machine, &waves[i])
+                waves[i].stop = run_wave(&space.code, &space.machine, &waves[i], slice_instructions)
             if waves[i].stop == stop_end:
                 ended += 1
             elif waves[i].stop == stop_barrier:
                 waiting += 1
             elif waves[i].stop != stop_running:
-                faulty[0] = i
+                space.faulty = i
                 return waves[i].stop
-        if ended == count:
+        if ended == space.count:
             return stop_end
-        if ended + waiting == count:                        # waves that have ended do not hold a barrier
-            for i in range(count):
-                if waves[i].stop == stop_barrier:
-                    waves[i].stop = stop_running
-        if machine.executed - checked[0] > signal_interval:
-            checked[0] = machine.executed
+        if ended + waiting == space.count:                  # waves that have ended do not hold a barrier
+            release_barrier(space)
+        if space.machine.executed - checked[0] > signal_interval:
+            checked[0] = space.machine.executed
             with gil:
                 PyErr_CheckSignals()
     return stop_end
+
+
+cdef void release_barrier(Workspace *space) noexcept nogil:
+    cdef uint32_t i
+    for i in range(space.count):
+        if space.waves[i].stop == stop_barrier:
+            space.waves[i].stop = stop_running
+
+
+cdef void start_workgroup(Workspace *space, const Launch *launch) noexcept nogil:
+    """LDS, scratch and registers as a workgroup finds them: a pattern where the hardware defines nothing."""
+    cdef uint32_t i
+    memset(space.machine.lds, 0xcd, space.machine.lds_bytes)
+    memset(space.scratch, 0xcd, <uint64_t>space.count * space.machine.wave_size * space.machine.scratch_bytes)
+    for i in range(space.count):
+        start_wave(&space.machine, launch, &space.waves[i], i, space.count, space.group)
+
+
+# ------------------------------------------------------------------------------------------------------------- workspace
+cdef void *aligned_bytes(uint64_t bytes) noexcept nogil:
+    return aligned_alloc(64, (bytes + 64) & ~<uint64_t>63)  # C11 wants a multiple of the alignment
+
+
+cdef bint open_workspace(Workspace *space, const Launch *launch, uint32_t count) noexcept nogil:
+    """Memory for the waves of one workgroup; False where there is none."""
+    cdef uint32_t i
+    cdef uint64_t registers = <uint64_t>vgpr_rows * max_lanes
+    cdef uint64_t scratch = <uint64_t>launch.wave_size * space.machine.scratch_bytes
+    space.count = count
+    space.waves = <Wave *>calloc(count, sizeof(Wave))
+    space.registers = <uint32_t *>aligned_bytes(count * registers * 4)
+    space.scratch = <uint8_t *>malloc(count * scratch + 1)
+    space.machine.lds = <uint8_t *>aligned_bytes(space.machine.lds_bytes)
+    if space.waves == NULL or space.registers == NULL or space.scratch == NULL or space.machine.lds == NULL:
+        return False
+    for i in range(count):
+        space.waves[i].vgpr = space.registers + i * registers
+        space.waves[i].scratch = space.scratch + i * scratch
+    for i in range(<uint32_t>(count * registers)):
+        space.registers[i] = launch.fill
+    return True
+
+
+cdef void close_workspace(Workspace *space) noexcept nogil:
+    free(space.waves)
+    free(space.registers)
+    free(space.scratch)
+    free(space.machine.lds)
+    space.waves = NULL
+    space.registers = NULL
+    space.scratch = NULL
+    space.machine.lds = NULL
+    forget(&space.code)
 
 
 STOP_NAMES = {
@@ -482,27 +516,20 @@ cdef class Engine:
         The device's memory.
     gfx_level : int
         Hardware level times ten, such as 110.
-    fast : bool
-        Lanes as host vectors, where the host has them (see ``fast.pyx``); the results are the same.
     """
-    cdef Machine machine
-    cdef Code code
-    cdef readonly AddressSpace space
 
-    def __cinit__(self, AddressSpace space not None, uint32_t gfx_level, bint fast=False):
-        memset(&self.machine, 0, sizeof(Machine))
-        memset(&self.code, 0, sizeof(Code))
+    def __cinit__(self, AddressSpace space not None, uint32_t gfx_level, *arguments):
+        memset(&self.work, 0, sizeof(Workspace))
         self.space = space
-        self.machine.memory = &space.memory
-        self.machine.gfx_level = gfx_level
-        self.machine.fast = fast and host_is_fast()
-        self.machine.opcode_counter = <uint64_t *>calloc(<int>op_count, sizeof(uint64_t))
-        if self.machine.opcode_counter == NULL:
+        self.work.machine.memory = &space.memory
+        self.work.machine.gfx_level = gfx_level
+        self.work.machine.opcode_counter = <uint64_t *>calloc(<int>op_count, sizeof(uint64_t))
+        if self.work.machine.opcode_counter == NULL:
             raise MemoryError("counters")
 
     def __dealloc__(self):
-        forget(&self.code)
-        free(self.machine.opcode_counter)
+        close_workspace(&self.work)
+        free(self.work.machine.opcode_counter)
 
     def run(self, uint64_t entry, groups, size, *, uint32_t wave_size, user_sgprs, uint32_t workgroup_id_mask=0,
             bint ids_in_ttmp=False, bint packed_ids=False, uint32_t local_id_components=1, bint workgroup_info=False,
@@ -518,13 +545,7 @@ cdef class Engine:
         """
         cdef Launch launch
         cdef uint32_t count, i, invocations
-        cdef uint32_t faulty = 0
-        cdef uint32_t group[3]
-        cdef int stop = stop_end
-        cdef Wave *waves = NULL
-        cdef uint32_t *registers = NULL
-        cdef uint8_t *scratch = NULL
-        cdef uint8_t *lds = NULL
+        cdef int stop
         memset(&launch, 0, sizeof(Launch))
         launch.entry = entry
         for i in range(3):
@@ -546,117 +567,98 @@ cdef class Engine:
         launch.fill = fill
         invocations = launch.size[0] * launch.size[1] * launch.size[2]
         count = (invocations + wave_size - 1) // wave_size
-        forget(&self.code)
-        if self.space.memory.identity:
-            self._cache_host_code(entry, code_bytes)
+        launch.entry_bytes = code_bytes
         self._reset(wave_size, lds_bytes, scratch_bytes, count, budget)
+        self.work.machine.shared_vgpr = shared_vgpr
         try:
-            waves = <Wave *>calloc(count, sizeof(Wave))
-            registers = <uint32_t *>malloc(<uint64_t>count * vgpr_rows * max_lanes * 4)
-            scratch = <uint8_t *>malloc(<uint64_t>count * wave_size * scratch_bytes + 1)
-            lds = <uint8_t *>malloc(lds_bytes + 1)
-            if waves == NULL or registers == NULL or scratch == NULL or lds == NULL:
+            if not open_workspace(&self.work, &launch, count):
                 raise MemoryError(f"a workgroup of {count} waves")
-            self.machine.lds = lds
-            for i in range(count):
-                waves[i].vgpr = registers + <uint64_t>i * vgpr_rows * max_lanes
-                waves[i].scratch = scratch + <uint64_t>i * wave_size * scratch_bytes
-            self.machine.touched_vgprs = 0
-            self.machine.shared_vgpr = shared_vgpr
-            for i in range(count * vgpr_rows * max_lanes):
-                registers[i] = fill
-            with nogil:
-                stop = run_groups(&self.code, &self.machine, &launch, waves, count, scratch, group, &faulty)
+            if self.space.memory.identity and not cache_host_code(&self.work.code, &launch):
+                raise MemoryError(f"{code_bytes} bytes of code")
+            stop = self.execute(&launch)
             result = self._counters()
             result["stop"] = None
             if stop != stop_end:
-                result.update(self._fault(stop, &waves[faulty], group, faulty))
+                result.update(self._fault(stop))
             return result
         finally:
-            free(waves)
-            free(registers)
-            free(scratch)
-            free(lds)
+            close_workspace(&self.work)
 
-    cdef int _cache_host_code(self, uint64_t entry, uint64_t code_bytes) except -1:
-        """With host addresses there are no allocations to span: the caller says how long the code is."""
-        cdef Region *region = &self.code.regions[0]
-        region.first = canonical_address(entry)
-        region.bytes = code_bytes & ~(<uint64_t>3)
-        region.instructions = <Instruction *>calloc(region.bytes // 4 + 1, sizeof(Instruction))
-        if region.instructions == NULL:
-            raise MemoryError(f"{code_bytes} bytes of code")
-        self.code.count = 1
-        return 0
+    cdef int execute(self, const Launch *launch) except -1:
+        """Every workgroup, x fastest; returns stop_end or why the dispatch stopped, `self.work` says where."""
+        cdef int stop
+        with nogil:
+            stop = run_groups(&self.work, launch)
+        return stop
 
     cdef int _reset(self, uint32_t wave_size, uint32_t lds_bytes, uint32_t scratch_bytes, uint32_t waves,
                     uint64_t budget) except -1:
         cdef uint32_t i
-        self.machine.wave_size = wave_size
-        self.machine.lds_bytes = lds_bytes
-        self.machine.scratch_bytes = scratch_bytes
-        self.machine.wave_count = waves
-        self.machine.executed = 0
-        self.machine.budget = budget
-        memset(self.machine.opcode_counter, 0, <int>op_count * sizeof(uint64_t))
+        self.work.machine.wave_size = wave_size
+        self.work.machine.lds_bytes = lds_bytes
+        self.work.machine.scratch_bytes = scratch_bytes
+        self.work.machine.wave_count = waves
+        self.work.machine.executed = 0
+        self.work.machine.touched_vgprs = 0
+        self.work.machine.budget = budget
+        memset(self.work.machine.opcode_counter, 0, <int>op_count * sizeof(uint64_t))
         for i in range(unit_count):
-            self.machine.counter[i] = 0
-            self.machine.lane_counter[i] = 0
+            self.work.machine.counter[i] = 0
+            self.work.machine.lane_counter[i] = 0
         return 0
 
     cdef dict _counters(self):
         cdef uint32_t i
         opcodes = {}
         for i in range(<uint32_t>op_count):
-            if self.machine.opcode_counter[i]:
-                opcodes[i] = self.machine.opcode_counter[i]
+            if self.work.machine.opcode_counter[i]:
+                opcodes[i] = self.work.machine.opcode_counter[i]
         return {
-            "instructions": self.machine.executed,
-            "units": [self.machine.counter[i] for i in range(unit_count)],
-            "lanes": [self.machine.lane_counter[i] for i in range(unit_count)],
+            "instructions": self.work.machine.executed,
+            "units": [self.work.machine.counter[i] for i in range(unit_count)],
+            "lanes": [self.work.machine.lane_counter[i] for i in range(unit_count)],
             "opcodes": opcodes,
         }
 
-    cdef dict _fault(self, int stop, const Wave *wave, const uint32_t *group, uint32_t index):
+    cdef dict _fault(self, int stop):
         cdef uint32_t i
+        cdef const uint32_t *group = self.work.group
         words = []
         for i in range(4):
-            host = <uint64_t>memory_at(&self.space.memory, self.machine.fault_pc + 4 * i, 4)
+            host = <uint64_t>memory_at(&self.space.memory, self.work.machine.fault_pc + 4 * i, 4)
             if host == 0 or (self.space.memory.identity and stop == stop_fetch_fault):
                 break
             words.append((<uint32_t *><uint64_t>host)[0])
         return {
-            "stop": STOP_NAMES.get(stop, str(stop)), "workgroup": (group[0], group[1], group[2]), "wave": index,
-            "pc": self.machine.fault_pc, "opcode": self.machine.fault_opcode, "words": words,
-            "lane": self.machine.fault_lane, "address": self.machine.fault_address, "bytes": self.machine.fault_bytes,
-            "store": bool(self.machine.fault_store),
+            "stop": STOP_NAMES.get(stop, str(stop)), "workgroup": (group[0], group[1], group[2]), "wave": self.work.faulty,
+            "pc": self.work.machine.fault_pc, "opcode": self.work.machine.fault_opcode, "words": words,
+            "lane": self.work.machine.fault_lane, "address": self.work.machine.fault_address, "bytes": self.work.machine.fault_bytes,
+            "store": bool(self.work.machine.fault_store),
         }
 
 
-cdef int run_groups(Code *code, Machine *machine, const Launch *launch, Wave *waves, uint32_t count, uint8_t *scratch,
-                    uint32_t *group, uint32_t *faulty) except -1 nogil:
-    """Every workgroup, x fastest; `group` is left at the one that stopped."""
-    cdef uint32_t x, y, z, i
+cdef void group_of(const Launch *launch, uint64_t number, uint32_t *group) noexcept nogil:
+    """The ids of the workgroup that comes at place `number`."""
+    group[0] = <uint32_t>(number % launch.groups[0])
+    group[1] = <uint32_t>(number // launch.groups[0] % launch.groups[1])
+    group[2] = <uint32_t>(number // launch.groups[0] // launch.groups[1])
+
+
+cdef int run_groups(Workspace *space, const Launch *launch) except -1 nogil:
+    """Every workgroup; `space.group` is left at the one that stopped."""
+    cdef uint64_t number
     cdef int stop
     cdef uint64_t checked = 0
-    group[0] = group[1] = group[2] = 0
-    for z in range(launch.groups[2]):
-        for y in range(launch.groups[1]):
-            for x in range(launch.groups[0]):
-                group[0] = x
-                group[1] = y
-                group[2] = z
-                memset(machine.lds, 0xcd, machine.lds_bytes)
-                memset(scratch, 0xcd, <uint64_t>count * machine.wave_size * machine.scratch_bytes)
-                for i in range(count):
-                    start_wave(machine, launch, &waves[i], i, count, group)
-                stop = run_workgroup(code, machine, waves, count, faulty, &checked)
-                if stop != stop_end:
-                    return stop
-                if machine.executed - checked > signal_interval:
-                    checked = machine.executed
-                    with gil:
-                        PyErr_CheckSignals()
+    for number in range(<uint64_t>launch.groups[0] * launch.groups[1] * launch.groups[2]):
+        group_of(launch, number, space.group)
+        start_workgroup(space, launch)
+        stop = run_workgroup(space, &checked)
+        if stop != stop_end:
+            return stop
+        if space.machine.executed - checked > signal_interval:
+            checked = space.machine.executed
+            with gil:
+                PyErr_CheckSignals()
     return stop_end
 
 

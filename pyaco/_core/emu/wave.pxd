@@ -126,7 +126,6 @@ cdef struct Machine:
     Memory *memory
     uint32_t gfx_level
     uint32_t wave_size
-    uint32_t fast                     # the fast engine: see fast.pyx
     uint8_t *lds
     uint32_t lds_bytes
     uint32_t scratch_bytes            # per lane

@@ -981,7 +981,8 @@ cdef void lanes(Job *j) noexcept nogil:
 
 cdef void vop3p(Job *j) noexcept nogil:
     cdef uint32_t op = j.d.opcode
-    cdef uint32_t operands = opcode_operand_count[op]
+    cdef bint tied = (opcode_flags[op] & opcode_flag_tied) != 0
+    cdef uint32_t operands = opcode_operand_count[op] - tied
     cdef bint mixes = (j.facts[op] & fact_mixes) != 0
     cdef uint32_t neg = 0, high = 0, default, bits, i
     cdef uint64_t m
@@ -995,6 +996,8 @@ cdef void vop3p(Job *j) noexcept nogil:
         add_class_source(j, address(j, o, operand_class(j, i)), operand_class(j, i))
         neg |= <uint32_t>o.negative << i
         high |= <uint32_t>o.magnitude << i
+    if tied:
+        add_class_source(j, j.d.destination[0], definition_class(j, 0))
     if (neg or high) and not mixes:
         fail_plain(&j.c, j.s.mnemonic, b"this instruction takes neg_lo and neg_hi")
     if not mixes:

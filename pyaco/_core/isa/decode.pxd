@@ -11,13 +11,17 @@ Order of the sources:
   encoding implies vcc (``v_cndmask``, ``v_addc_co_u32``, VOPC). A literal of ``v_fmaak``/``v_fmamk`` is the last source (255 * 4).
 - SMEM: base, offset register (none), data of a store or atomic. MUBUF, MTBUF: resource, vaddr (none), soffset, data.
 - FLAT, GLOBAL, SCRATCH: vaddr (none), saddr (none), data. DS: those of addr, data0, data1 that the opcode has.
-- MIMG: resource, sampler (none), data (none), then the address registers. EXP: four values.
+- MIMG: resource, sampler (none), data of a store or atomic (none), then the addresses: one register of all dwords (their
+  number is not known before GFX10), or several where the words name them one by one ("NSA", and always on GFX12): their last
+  may have several dwords, those of a ray are one vector each from GFX11 on. EXP: four values.
+- Interpolation in VOP3: the sources without the attribute; bit 0 of ``neg`` and ``abs`` is that of the first.
 - VOPD: src0, src1 (none) of the first half, then of the second; the destinations are those of the halves.
 
 A 16-bit operand in the high half of its register has bit 1 of its address set, and its bit of the ``opsel`` modifier; both
 say the same. In VOP3P the opsel modifiers choose halves for the two lanes of packed operations and addresses stay whole.
 
-``immediate``: SOPK and SOPP simm16 (zero-extended), memory offsets in bytes (sign-extended to 32 bits), DS offset0 in bits
+``immediate``: SOPK and SOPP simm16 (zero-extended), memory offsets in bytes (sign-extended to 32 bits; on GFX7 a long
+scalar one is also the literal, in dwords), DS offset0 in bits
 0-15 and offset1 in bits 16-23.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t

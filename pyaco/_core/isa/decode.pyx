@@ -1,13 +1,16 @@
-"""Machine code to ``Decoded``: one instruction at a time, for GFX8 to GFX12.
+"""Machine code to ``Decoded``: one instruction at a time, for GFX6 to GFX12.
 
 The six top bits of the first dword choose the encoding; the opcode number chooses the row of the table, and the row says
-which fields hold operands. Field positions: AMD "Vega", "RDNA 2", "RDNA 3" and "RDNA 4" ISA documents, chapter
+which fields hold operands. Field positions: AMD "Southern Islands", "Sea Islands", "Vega", "RDNA 2", "RDNA 3" and "RDNA 4" ISA documents, chapter
 "Microcode formats". Reserved bits are ignored here; the disassembler compares with the encoder where they matter.
 """
 from isa_decode_tables cimport *
 from isa_opcodes cimport *
-from isa_tables cimport (isa_generation, opcode_definition_classes, opcode_definition_count, opcode_flag_literal,
-                         opcode_flag_matrix, opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags,
+from isa_tables cimport (image_flag_atomic, image_flag_bias, image_flag_bvh, image_flag_compare, image_flag_gather,
+                         image_flag_gradients, image_flag_half_gradients, image_flag_load, image_flag_lod, image_flag_offset,
+                         image_flag_sample, image_flag_sampler, isa_generation, opcode_definition_classes,
+                         opcode_definition_count, opcode_flag_interpolation, opcode_flag_literal, opcode_flag_matrix,
+                         opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags, opcode_format, opcode_image,
                          opcode_implicit_definitions, implicit_exec,
                          opcode_mask_class, opcode_max_definitions, opcode_max_operands, opcode_operand_classes,
                          opcode_operand_count)
@@ -27,6 +30,11 @@ cdef struct Reader:
 
 cdef inline uint32_t bits(uint32_t word, uint32_t first, uint32_t width) noexcept nogil:
     return (word >> first) & ((1U << width) - 1)
+
+
+cdef inline bint plain_layout(const Reader *r) noexcept nogil:
+    """GFX6, GFX7 and GFX10 to GFX11.5 share the places of several fields that GFX8 and GFX9 moved."""
+    return r.level < gfx8 or r.level >= gfx10
 
 
 cdef inline uint32_t sign_extended(uint32_t value, uint32_t width) noexcept nogil:
@@ -123,6 +131,9 @@ cdef int finish(Reader *r) noexcept nogil:
     for i in range(r.out.source_count):
         if r.out.source[i] == 255 * 4 and not take_literal(r):
             return invalid(r)
+        if r.out.source[i] == 248 * 4 and r.level < gfx8:
+            # 1/(2 pi) came with GFX8
+            return invalid(r)
     r.out.dwords = <uint8_t>r.length
     return <int>r.length
 
@@ -214,6 +225,30 @@ cdef int decode_scalar(Reader *r) noexcept nogil:
 
 
 # --------------------------------------------------------------------------------------------------------- scalar memory
+cdef int decode_smrd_word(Reader *r) noexcept nogil:
+    """Scalar memory of GFX6 and GFX7: one dword; offsets count dwords, and GFX7 takes a literal for long ones."""
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t field = bits(word, 0, 8)
+    cdef uint16_t offset = register_none
+    if not begin(r, decode_smem[r.generation * decode_smem_width + bits(word, 22, 5)], format_smem, 1):
+        return invalid(r)
+    if opcode_definition_count[r.out.opcode]:
+        add_destination(r, address_of(r, bits(word, 15, 7)), definition_size(r, 0))
+    if opcode_operand_count[r.out.opcode] == 0:
+        return finish(r)
+    if bits(word, 8, 1):
+        r.out.immediate = field * 4
+    elif field == 255 and r.level >= gfx7:
+        if not take_literal(r):
+            return invalid(r)
+        r.out.immediate = r.out.literal * 4
+    else:
+        offset = address_of(r, field)
+    add_source(r, address_of(r, bits(word, 9, 6) * 2), operand_size(r, 0))
+    add_source(r, offset, 4)
+    return finish(r)
+
+
 cdef int decode_smem_words(Reader *r) noexcept nogil:
     cdef uint32_t word = r.words[0]
     cdef uint32_t high
@@ -362,6 +397,8 @@ cdef inline uint32_t sdwa_select(uint32_t code) noexcept nogil:
 
 
 cdef inline bint is_lane_control(const Reader *r, uint32_t code, bint short_form) noexcept nogil:
+    if r.level < gfx8:
+        return False
     if code == 250:
         return short_form or r.level >= gfx11
     if code == 249:
@@ -394,7 +431,7 @@ cdef int decode_vop_short(Reader *r, uint16_t opcode, uint16_t format) noexcept 
     cdef int source
     cdef bint control
     cdef uint8_t first_class
-    if not begin(r, opcode, format, 1):
+    if not begin(r, opcode, format, 1) or (opcode == op_v_illegal and word != 0):
         return invalid(r)
     flags = opcode_flags[opcode]
     count = opcode_operand_count[opcode]
@@ -414,8 +451,12 @@ cdef int decode_vop_short(Reader *r, uint16_t opcode, uint16_t format) noexcept 
         return invalid(r)
     if count:
         add_source(r, 0, operand_size(r, 0))
-    if format != format_vop1:
-        add_source(r, short_vgpr(r, bits(word, 9, 8), operand_size(r, 1) == 2, 1), operand_size(r, 1))
+    if count and format != format_vop1:
+        if format == format_vop2 and r.level < gfx8 and operand_class(r, 1) & 0x20 == 0:
+            # the lane number of v_readlane_b32 and v_writelane_b32
+            add_source(r, address_of(r, bits(word, 9, 8)), operand_size(r, 1))
+        else:
+            add_source(r, short_vgpr(r, bits(word, 9, 8), operand_size(r, 1) == 2, 1), operand_size(r, 1))
     if control:
         source = take_lane_control(r, code, True, format == format_vopc)
         if source < 0:
@@ -427,7 +468,7 @@ cdef int decode_vop_short(Reader *r, uint16_t opcode, uint16_t format) noexcept 
             r.out.source[0] = short_source(r, code, operand_size(r, 0) == 2, 0)
     elif count:
         r.out.source[0] = short_source(r, code, operand_size(r, 0) == 2, 0)
-    if format == format_vop2:
+    if format == format_vop2 and count:
         complete_vop2(r, flags, register_vcc, register_vcc)
     elif swaps(opcode):
         add_source(r, r.out.destination[0], r.out.destination_bytes[0])
@@ -455,7 +496,7 @@ cdef void complete_vop2(Reader *r, uint32_t flags, uint16_t mask_in, uint16_t ma
 # The opcode and format of a VOP3 opcode number.
 cdef uint16_t vop3_opcode(const Reader *r, uint32_t number, uint16_t *format) noexcept nogil:
     cdef uint16_t opcode = decode_vop3[r.generation * decode_vop3_width + number]
-    cdef uint32_t first_vop1 = 0x180 if r.level >= gfx10 else 0x140
+    cdef uint32_t first_vop1 = 0x180 if plain_layout(r) else 0x140
     format[0] = format_vop3
     if opcode != op_invalid:
         return opcode
@@ -468,9 +509,36 @@ cdef uint16_t vop3_opcode(const Reader *r, uint32_t number, uint16_t *format) no
     elif first_vop1 <= number < first_vop1 + 0x80:
         format[0] |= format_vop1
         opcode = decode_vop1[r.generation * decode_vop1_width + number - first_vop1]
-    if opcode != op_invalid and (opcode_flags[opcode] & opcode_flag_literal or opcode == op_v_accvgpr_mov_b32):
+    if opcode != op_invalid and (opcode_flags[opcode] & opcode_flag_literal or opcode == op_v_illegal
+                                 or opcode == op_v_accvgpr_mov_b32):
         return op_invalid
     return opcode
+
+
+# Interpolation in VOP3: the attribute is in the place of the first source, so that the sources start at the second.
+cdef int decode_vop3_interpolation(Reader *r, uint16_t opcode) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t high, i
+    cdef uint16_t format = format_vop3 | (opcode_format[opcode] & format_base_mask)
+    cdef uint64_t m = 0
+    if not begin(r, opcode, format, 2):
+        return invalid(r)
+    high = r.words[1]
+    m = modifier_set_ldsdir_attr(m, bits(high, 0, 6))
+    m = modifier_set_ldsdir_channel(m, bits(high, 6, 2))
+    m = modifier_set_interp_high(m, bits(high, 8, 1))
+    m = modifier_set_abs(m, bits(word, 9, 2))
+    m = modifier_set_opsel(m, bits(word, 11, 4))
+    m = modifier_set_clamp(m, bits(word, 15, 1))
+    m = modifier_set_omod(m, bits(high, 27, 2))
+    r.out.modifiers = modifier_set_neg(m, bits(high, 30, 2))
+    add_destination(r, vgpr(bits(word, 0, 8)), definition_size(r, 0))
+    if opcode == op_v_interp_mov_f32:
+        r.out.immediate = bits(high, 9, 9)
+        return finish(r)
+    for i in range(opcode_operand_count[opcode]):
+        add_source(r, address_of(r, bits(high, 9 * (i + 1), 9)), operand_size(r, i))
+    return finish(r)
 
 
 cdef int decode_vop3_words(Reader *r) noexcept nogil:
@@ -482,7 +550,10 @@ cdef int decode_vop3_words(Reader *r) noexcept nogil:
     cdef uint8_t first_class
     cdef int source
     cdef uint32_t codes[3]
-    opcode = vop3_opcode(r, bits(word, 16, 10), &format)
+    opcode = vop3_opcode(r, bits(word, 17, 9) if r.level < gfx8 else bits(word, 16, 10), &format)
+    if opcode != op_invalid and (opcode_flags[opcode] & opcode_flag_interpolation
+                                 or opcode_format[opcode] == format_vintrp):
+        return decode_vop3_interpolation(r, opcode)
     if not begin(r, opcode, format, 2):
         return invalid(r)
     high = r.words[1]
@@ -495,8 +566,12 @@ cdef int decode_vop3_words(Reader *r) noexcept nogil:
     has_scalar_destination = opcode_definition_count[opcode] > 1 and not swaps(opcode)
     if not has_scalar_destination:
         m = modifier_set_abs(m, bits(word, 8, 3))
-        m = modifier_set_opsel(m, bits(word, 11, 4))
-    m = modifier_set_clamp(m, bits(word, 15, 1))
+        if r.level >= gfx8:
+            m = modifier_set_opsel(m, bits(word, 11, 4))
+        else:
+            m = modifier_set_clamp(m, bits(word, 11, 1))
+    if r.level >= gfx8:
+        m = modifier_set_clamp(m, bits(word, 15, 1))
     m = modifier_set_omod(m, bits(high, 27, 2))
     m = modifier_set_neg(m, bits(high, 29, 3))
     r.out.modifiers = m
@@ -542,7 +617,7 @@ cdef inline bint swaps(uint32_t opcode) noexcept nogil:
 
 cdef int decode_vop3p_words(Reader *r) noexcept nogil:
     cdef uint32_t word = r.words[0]
-    cdef uint32_t high, i, code
+    cdef uint32_t high, i, code, count
     cdef uint64_t m = 0
     cdef int source
     if not begin(r, decode_vop3p[r.generation * decode_vop3p_width + bits(word, 16, 7)], format_vop3p, 2):
@@ -560,7 +635,10 @@ cdef int decode_vop3p_words(Reader *r) noexcept nogil:
     r.out.modifiers = m
     if opcode_definition_count[r.out.opcode]:
         add_destination(r, vector_register(bits(word, 0, 8), r.out.opcode == op_v_accvgpr_write_b32), definition_size(r, 0))
-    for i in range(opcode_operand_count[r.out.opcode]):
+    count = opcode_operand_count[r.out.opcode]
+    if opcode_flags[r.out.opcode] & opcode_flag_tied:
+        count -= 1
+    for i in range(count):
         code = bits(high, 9 * i, 9)
         if code == 255 and r.level < gfx10:
             return invalid(r)
@@ -574,6 +652,8 @@ cdef int decode_vop3p_words(Reader *r) noexcept nogil:
                 return invalid(r)
             code = <uint32_t>source
         add_source(r, address_of(r, code), operand_size(r, i))
+    if opcode_flags[r.out.opcode] & opcode_flag_tied:
+        add_source(r, r.out.destination[0], r.out.destination_bytes[0])
     return finish(r)
 
 
@@ -715,7 +795,7 @@ cdef int decode_ds_words(Reader *r) noexcept nogil:
     cdef uint32_t word = r.words[0]
     cdef uint32_t high, flags, i, field
     cdef bint accumulation = gfx90a <= r.level < gfx10 and bits(word, 25, 1)
-    cdef uint32_t number = bits(word, 18, 8) if r.level >= gfx10 else bits(word, 17, 8)
+    cdef uint32_t number = bits(word, 18, 8) if plain_layout(r) else bits(word, 17, 8)
     if not begin(r, decode_ds[r.generation * decode_ds_width + number], format_ds, 2):
         return invalid(r)
     high = r.words[1]
@@ -725,7 +805,7 @@ cdef int decode_ds_words(Reader *r) noexcept nogil:
     else:
         r.out.immediate = bits(word, 0, 16)
     if r.level < gfx12:
-        r.out.modifiers = modifier_set_gds(0, bits(word, 17, 1) if r.level >= gfx10 else bits(word, 16, 1))
+        r.out.modifiers = modifier_set_gds(0, bits(word, 17, 1) if plain_layout(r) else bits(word, 16, 1))
     if opcode_definition_count[r.out.opcode]:
         add_destination(r, vector_register(bits(high, 24, 8), accumulation), definition_size(r, 0))
     field = 8 if flags & opcode_flag_no_address else 0
@@ -803,8 +883,10 @@ cdef int decode_buffer_words(Reader *r, bint typed) noexcept nogil:
     third = 0
     if r.level >= gfx12:
         number = bits(word, 14, 4 if typed else 7)
+    elif typed and plain_layout(r) and r.level < gfx11:
+        number = bits(word, 16, 3) | (bits(high, 21, 1) << 3 if r.level >= gfx10 else 0)
     elif typed:
-        number = bits(word, 16, 3) | bits(high, 21, 1) << 3 if gfx10 <= r.level < gfx11 else bits(word, 15, 4)
+        number = bits(word, 15, 4)
     elif r.level >= gfx11:
         number = bits(word, 18, 8)
     elif r.level >= gfx10:
@@ -854,13 +936,15 @@ cdef int decode_buffer_words(Reader *r, bint typed) noexcept nogil:
                 m = modifier_set_cache_sc1(m, bits(high, 21, 1) if typed else bits(word, 15, 1))
             if r.level < gfx90a or r.level >= gfx10:
                 m = modifier_set_tfe(m, bits(high, 23, 1))
-            if typed or r.level >= gfx10:
+            if r.level < gfx8:
+                m = modifier_set_addr64(m, bits(word, 15, 1))
+            if typed or plain_layout(r):
                 m = modifier_set_cache_slc(m, bits(high, 22, 1))
             else:
                 m = modifier_set_cache_slc(m, bits(word, 17, 1))
             if not typed:
                 m = modifier_set_lds(m, bits(word, 16, 1))
-    if not modifier_offen(m) and not modifier_idxen(m):
+    if not modifier_offen(m) and not modifier_idxen(m) and not modifier_addr64(m):
         vaddr = register_none
     if opcode_operand_count[opcode] == 0 and opcode_definition_count[opcode] == 0:
         r.out.immediate = 0
@@ -869,7 +953,7 @@ cdef int decode_buffer_words(Reader *r, bint typed) noexcept nogil:
         return finish(r)
     r.out.modifiers = m
     add_source(r, resource, 16)
-    add_source(r, vaddr, 8 if modifier_offen(m) and modifier_idxen(m) else 4)
+    add_source(r, vaddr, 8 if modifier_addr64(m) or (modifier_offen(m) and modifier_idxen(m)) else 4)
     add_source(r, soffset, 4)
     if not modifier_lds(m):
         add_memory_data(r, vdata, vdata, 3, 4 if modifier_tfe(m) else 0)
@@ -931,7 +1015,7 @@ cdef int decode_flat_words(Reader *r) noexcept nogil:
         else:
             m = modifier_set_cache_glc(m, bits(word, 16, 1))
             m = modifier_set_cache_slc(m, bits(word, 17, 1))
-            if not vaddr_bit:
+            if r.level >= gfx9 and not vaddr_bit:
                 m = modifier_set_lds(m, bits(word, 13, 1))
             if r.level >= gfx10:
                 m = modifier_set_cache_dlc(m, bits(word, 12, 1))
@@ -967,97 +1051,200 @@ cdef int decode_flat_words(Reader *r) noexcept nogil:
 
 
 # -------------------------------------------------------------------------------------------------------- images, exports
-cdef int decode_mimg_words(Reader *r, bint sample) noexcept nogil:
+# Dwords of the addresses of an image access: offset, bias and comparison value, gradients, then coordinates with the level
+# of detail, its clamp or the mip level. 16-bit coordinates are packed in pairs, 16-bit gradients in pairs per derivative.
+# (AMD "RDNA 2" ISA document, "Image address VGPR layout".) Zero before GFX10, whose words do not tell the dimensions.
+cdef uint32_t image_address_dwords(uint32_t opcode, uint32_t dim, bint a16, uint32_t gfx_level) noexcept nogil:
+    cdef uint32_t flags = opcode_image[opcode]
+    # coordinates by dim: 1D, 2D, 3D, cube, 1D array, 2D array, 2D multisampled, its array; four bits each
+    cdef uint32_t coordinates = 0x43323321U >> (4 * dim) & 0xf
+    cdef uint32_t derivatives = 0x44424642U >> (4 * dim) & 0xf
+    cdef uint32_t dwords = 0
+    if gfx_level < gfx10:
+        return 0
+    if flags & image_flag_bvh:
+        return (12 if opcode == op_image_bvh64_intersect_ray else 11) - (3 if a16 else 0)
+    dwords += (flags & image_flag_offset) != 0
+    dwords += (flags & image_flag_bias) != 0
+    dwords += (flags & image_flag_compare) != 0
+    if flags & image_flag_gradients:
+        dwords += (derivatives // 2 + 1 & ~1U) if flags & image_flag_half_gradients else derivatives
+    if opcode == op_image_get_resinfo:
+        coordinates = 0
+    coordinates += (flags & image_flag_lod) != 0
+    return dwords + ((coordinates + 1) // 2 if a16 else coordinates)
+
+
+# Sizes in dwords of the registers of a ray's addresses where each is a register of its own (GFX11 and later): node, extent
+# (or node and instance mask), origin, direction, inverse direction. With a16 both directions share three registers.
+cdef uint32_t ray_address_dwords(uint32_t opcode, bint a16, uint32_t position) noexcept nogil:
+    if opcode == op_image_bvh_dual_intersect_ray:
+        return 0x23322U >> (4 * position) & 0xf
+    if opcode == op_image_bvh8_intersect_ray:
+        return 0x13322U >> (4 * position) & 0xf
+    if position == 0:
+        return 2 if opcode == op_image_bvh64_intersect_ray else 1
+    if position == 1:
+        return 1
+    return 3 if position < (4 if a16 else 5) else 0
+
+
+# Bytes of the data of an image access.
+cdef uint32_t image_data_bytes(uint32_t opcode, uint64_t m, uint32_t gfx_level) noexcept nogil:
+    cdef uint32_t flags = opcode_image[opcode]
+    cdef uint32_t mask = modifier_dmask(m)
+    cdef uint32_t count = (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3)
+    if flags & image_flag_bvh:
+        return 40 if opcode == op_image_bvh_dual_intersect_ray or opcode == op_image_bvh8_intersect_ray else 16
+    if flags & image_flag_gather or opcode == op_image_msaa_load:
+        count = 4
+    if modifier_d16(m) and gfx_level >= gfx9:
+        count = (count + 1) // 2
+    return 4 * (max(count, 1) + modifier_image_tfe(m))
+
+
+# The address registers: one of all dwords, or, with `separate` numbers in `numbers`, one each.
+cdef void add_image_addresses(Reader *r, const uint32_t *numbers, uint32_t separate) noexcept nogil:
+    cdef uint64_t m = r.out.modifiers
+    cdef uint32_t dwords = image_address_dwords(r.out.opcode, modifier_dim(m), modifier_a16(m), r.level)
+    cdef uint32_t i, size
+    cdef bint ray = (opcode_image[r.out.opcode] & image_flag_bvh) != 0
+    if separate == 1:
+        # before GFX10 nothing says how many there are
+        add_source(r, vgpr(numbers[0]), <uint8_t>(4 * max(dwords, 1)))
+        return
+    for i in range(separate):
+        if ray and r.level >= gfx11:
+            size = ray_address_dwords(r.out.opcode, modifier_a16(m), i)
+        else:
+            size = min(dwords, 1)
+            if i == separate - 1 and r.level >= gfx11:
+                size = dwords
+            dwords -= size
+        if size:
+            add_source(r, vgpr(numbers[i]), <uint8_t>(4 * size))
+
+
+# The data register: what a load or a sample writes, what a store reads, both for an atomic that returns.
+cdef void add_image_data(Reader *r, uint16_t vdata) noexcept nogil:
+    cdef uint32_t flags = opcode_image[r.out.opcode]
+    cdef uint8_t size = <uint8_t>image_data_bytes(r.out.opcode, r.out.modifiers, r.level)
+    if flags & (image_flag_load | image_flag_sample | image_flag_gather | image_flag_bvh):
+        add_destination(r, vdata, size)
+        add_source(r, register_none, 0)
+        return
+    add_source(r, vdata, size)
+    if flags & image_flag_atomic and atomic_returns(r):
+        if r.out.opcode == op_image_atomic_cmpswap or r.out.opcode == op_image_atomic_fcmpswap:
+            size >>= 1
+        add_destination(r, vdata, size)
+
+
+cdef int decode_mimg_12(Reader *r, bint sample) noexcept nogil:
+    """VIMAGE and VSAMPLE: five and four address fields, always used one by one."""
     cdef uint32_t word = r.words[0]
-    cdef uint32_t high, number, length, extra, i
+    cdef uint32_t high, third, i
     cdef uint64_t m = 0
-    cdef uint16_t vdata, resource, sampler
-    cdef uint32_t addresses[13]
-    cdef uint32_t count = 1
-    length = 3 if r.level >= gfx12 else 2
-    if r.available < length:
+    cdef uint16_t sampler = register_none
+    cdef uint32_t addresses[5]
+    if r.available < 3 or not begin(r, decode_mimg[r.generation * decode_mimg_width + bits(word, 14, 8)], format_mimg, 3):
         return invalid(r)
-    high = r.words[1]
-    sampler = register_none
-    if r.level >= gfx12:
-        number = bits(word, 14, 8)
-    elif r.level >= gfx11:
+    if sample != ((opcode_image[r.out.opcode] & image_flag_sampler) != 0 or r.out.opcode == op_image_msaa_load):
+        return invalid(r)
+    high, third = r.words[1], r.words[2]
+    m = modifier_set_dim(m, bits(word, 0, 3))
+    m = modifier_set_r128(m, bits(word, 4, 1))
+    m = modifier_set_d16(m, bits(word, 5, 1))
+    m = modifier_set_a16(m, bits(word, 6, 1))
+    m = modifier_set_dmask(m, bits(word, 22, 4))
+    m = cache_policy_12(m, high, 18)
+    for i in range(4):
+        addresses[i] = bits(third, 8 * i, 8)
+    addresses[4] = bits(high, 24, 8)
+    if sample:
+        m = modifier_set_image_tfe(m, bits(word, 3, 1))
+        m = modifier_set_unrm(m, bits(word, 13, 1))
+        m = modifier_set_lwe(m, bits(high, 8, 1))
+        if opcode_image[r.out.opcode] & image_flag_sampler:
+            sampler = address_of(r, bits(high, 23, 9))
+    else:
+        m = modifier_set_image_tfe(m, bits(high, 23, 1))
+    r.out.modifiers = m
+    add_source(r, address_of(r, bits(high, 9, 9)), image_resource_bytes(r))
+    add_source(r, sampler, 16)
+    add_image_data(r, vgpr(bits(high, 0, 8)))
+    add_image_addresses(r, addresses, 4 if sample else 5)
+    return finish(r)
+
+
+cdef inline uint8_t image_resource_bytes(const Reader *r) noexcept nogil:
+    return 16 if opcode_image[r.out.opcode] & image_flag_bvh or modifier_r128(r.out.modifiers) else 32
+
+
+cdef int decode_mimg_words(Reader *r) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t high, number, extra, i
+    cdef uint64_t m = 0
+    cdef uint32_t sampler
+    cdef bint accumulation = False
+    cdef uint32_t addresses[13]
+    if r.level >= gfx11:
         number = bits(word, 18, 8)
     else:
         number = bits(word, 18, 7) | (bits(word, 0, 1) << 7 if r.level >= gfx10 else 0)
-    if not begin(r, decode_mimg[r.generation * decode_mimg_width + number], format_mimg, length):
+    if r.available < 2 or not begin(r, decode_mimg[r.generation * decode_mimg_width + number], format_mimg, 2):
         return invalid(r)
-    vdata = vgpr(bits(high, 0, 8) if r.level >= gfx12 else bits(high, 8, 8))
-    if r.level >= gfx12:
-        m = modifier_set_dim(m, bits(word, 0, 3))
-        m = modifier_set_r128(m, bits(word, 4, 1))
-        m = modifier_set_d16(m, bits(word, 5, 1))
-        m = modifier_set_a16(m, bits(word, 6, 1))
-        m = modifier_set_dmask(m, bits(word, 22, 4))
-        m = cache_policy_12(m, high, 18)
-        resource = address_of(r, bits(high, 9, 9))
-        for i in range(4):
-            addresses[i] = bits(r.words[2], 8 * i, 8)
-        count = 4
-        if sample:
-            m = modifier_set_image_tfe(m, bits(word, 3, 1))
-            m = modifier_set_unrm(m, bits(word, 13, 1))
-            m = modifier_set_lwe(m, bits(high, 8, 1))
-            sampler = address_of(r, bits(high, 23, 9))
-        else:
-            m = modifier_set_image_tfe(m, bits(high, 23, 1))
-            addresses[4] = bits(high, 24, 8)
-            count = 5
-    else:
-        addresses[0] = bits(high, 0, 8)
-        resource = <uint16_t>(bits(high, 16, 5) * 16)
-        m = modifier_set_dmask(m, bits(word, 8, 4))
+    high = r.words[1]
+    addresses[0] = bits(high, 0, 8)
+    m = modifier_set_dmask(m, bits(word, 8, 4))
+    if r.level >= gfx11:
+        extra = bits(word, 0, 1)
         m = modifier_set_r128(m, bits(word, 15, 1))
-        if r.level >= gfx11:
-            extra = bits(word, 0, 1)
-            m = modifier_set_dim(m, bits(word, 2, 3))
-            m = modifier_set_unrm(m, bits(word, 7, 1))
-            m = modifier_set_cache_slc(m, bits(word, 12, 1))
-            m = modifier_set_cache_dlc(m, bits(word, 13, 1))
-            m = modifier_set_cache_glc(m, bits(word, 14, 1))
-            m = modifier_set_a16(m, bits(word, 16, 1))
-            m = modifier_set_d16(m, bits(word, 17, 1))
-            m = modifier_set_image_tfe(m, bits(high, 21, 1))
-            m = modifier_set_lwe(m, bits(high, 22, 1))
-            sampler = <uint16_t>(bits(high, 26, 5) * 16)
+        m = modifier_set_dim(m, bits(word, 2, 3))
+        m = modifier_set_unrm(m, bits(word, 7, 1))
+        m = modifier_set_cache_slc(m, bits(word, 12, 1))
+        m = modifier_set_cache_dlc(m, bits(word, 13, 1))
+        m = modifier_set_cache_glc(m, bits(word, 14, 1))
+        m = modifier_set_a16(m, bits(word, 16, 1))
+        m = modifier_set_d16(m, bits(word, 17, 1))
+        m = modifier_set_image_tfe(m, bits(high, 21, 1))
+        m = modifier_set_lwe(m, bits(high, 22, 1))
+        sampler = bits(high, 26, 5)
+    else:
+        extra = bits(word, 1, 2) if r.level >= gfx10 else 0
+        m = modifier_set_unrm(m, bits(word, 12, 1))
+        m = modifier_set_cache_glc(m, bits(word, 13, 1))
+        if gfx90a <= r.level < gfx10:
+            accumulation = bits(word, 16, 1)
+            m = modifier_set_cache_sc1(m, bits(word, 7, 1))
         else:
-            extra = bits(word, 1, 2) if r.level >= gfx10 else 0
-            m = modifier_set_unrm(m, bits(word, 12, 1))
-            m = modifier_set_cache_glc(m, bits(word, 13, 1))
-            if gfx90a <= r.level < gfx10:
-                vdata = vector_register(bits(high, 8, 8), bits(word, 16, 1))
-                m = modifier_set_cache_sc1(m, bits(word, 7, 1))
-            else:
-                m = modifier_set_image_tfe(m, bits(word, 16, 1))
-            m = modifier_set_lwe(m, bits(word, 17, 1))
-            m = modifier_set_cache_slc(m, bits(word, 25, 1))
+            m = modifier_set_image_tfe(m, bits(word, 16, 1))
+        m = modifier_set_lwe(m, bits(word, 17, 1))
+        m = modifier_set_cache_slc(m, bits(word, 25, 1))
+        if r.level >= gfx8:
             m = modifier_set_d16(m, bits(high, 31, 1))
-            sampler = <uint16_t>(bits(high, 21, 5) * 16)
-            if r.level >= gfx10:
-                m = modifier_set_dim(m, bits(word, 3, 3))
-                m = modifier_set_cache_dlc(m, bits(word, 7, 1))
-                m = modifier_set_a16(m, bits(high, 30, 1))
-            else:
-                m = modifier_set_da(m, bits(word, 14, 1))
-                if r.level >= gfx9:
-                    m = modifier_set_r128(modifier_set_a16(m, bits(word, 15, 1)), 0)
-        if r.available < 2 + extra:
-            return invalid(r)
-        for i in range(extra * 4):
-            addresses[1 + i] = bits(r.words[2 + (i >> 2)], 8 * (i & 3), 8)
-        count += extra * 4
-        r.length += extra
+        sampler = bits(high, 21, 5)
+        if r.level >= gfx10:
+            m = modifier_set_dim(m, bits(word, 3, 3))
+            m = modifier_set_cache_dlc(m, bits(word, 7, 1))
+            m = modifier_set_a16(m, bits(high, 30, 1))
+        else:
+            m = modifier_set_da(m, bits(word, 14, 1))
+        # GFX9 alone has 16-bit coordinates in the place of the short resource
+        if gfx9 <= r.level < gfx10:
+            m = modifier_set_a16(m, bits(word, 15, 1))
+        else:
+            m = modifier_set_r128(m, bits(word, 15, 1))
+    if r.available < 2 + extra:
+        return invalid(r)
+    for i in range(extra * 4):
+        addresses[1 + i] = bits(r.words[2 + (i >> 2)], 8 * (i & 3), 8)
+    r.length += extra
     r.out.modifiers = m
-    add_source(r, resource, 16 if modifier_r128(m) else 32)
-    add_source(r, sampler, 16)
-    add_source(r, vdata, 4)
-    for i in range(count):
-        add_source(r, vgpr(addresses[i]), 4)
+    add_source(r, <uint16_t>(bits(high, 16, 5) * 16), image_resource_bytes(r))
+    add_source(r, <uint16_t>(sampler * 16) if opcode_image[r.out.opcode] & image_flag_sampler else <uint16_t>register_none, 16)
+    add_image_data(r, vector_register(bits(high, 8, 8), accumulation))
+    add_image_addresses(r, addresses, 1 + extra * 4)
     return finish(r)
 
 
@@ -1093,6 +1280,29 @@ cdef int decode_vector(Reader *r) noexcept nogil:
     return decode_vop_short(r, decode_vop2[r.generation * decode_vop2_width + number], format_vop2)
 
 
+cdef int decode_wide_6(Reader *r, uint32_t head) noexcept nogil:
+    """Encodings behind the scalar ones on GFX6 and GFX7."""
+    if head == 0x30 or head == 0x31:
+        return decode_smrd_word(r)
+    if head == 0x32:
+        return decode_vintrp_word(r)
+    if head == 0x34:
+        return decode_vop3_words(r)
+    if head == 0x36:
+        return decode_ds_words(r)
+    if head == 0x37:
+        return decode_flat_words(r)
+    if head == 0x38:
+        return decode_buffer_words(r, False)
+    if head == 0x3a:
+        return decode_buffer_words(r, True)
+    if head == 0x3c:
+        return decode_mimg_words(r)
+    if head == 0x3e:
+        return decode_exp_words(r)
+    return invalid(r)
+
+
 cdef int decode_wide_9(Reader *r, uint32_t head) noexcept nogil:
     """Encodings of 64 bits and more on GFX8 and GFX9."""
     if head == 0x30:
@@ -1114,7 +1324,7 @@ cdef int decode_wide_9(Reader *r, uint32_t head) noexcept nogil:
     if head == 0x3a:
         return decode_buffer_words(r, True)
     if head == 0x3c:
-        return decode_mimg_words(r, False)
+        return decode_mimg_words(r)
     return invalid(r)
 
 
@@ -1143,7 +1353,7 @@ cdef int decode_wide_10(Reader *r, uint32_t head) noexcept nogil:
         if head == 0x3b:
             return decode_flat_words(r)
         if head == 0x34 or head == 0x39:
-            return decode_mimg_words(r, head == 0x39)
+            return decode_mimg_12(r, head == 0x39)
         return invalid(r)
     if head == 0x37:
         return decode_flat_words(r)
@@ -1152,7 +1362,7 @@ cdef int decode_wide_10(Reader *r, uint32_t head) noexcept nogil:
     if head == 0x3a:
         return decode_buffer_words(r, True)
     if head == 0x3c:
-        return decode_mimg_words(r, False)
+        return decode_mimg_words(r)
     return invalid(r)
 
 
@@ -1175,7 +1385,9 @@ cdef int decode(const uint32_t *words, uint32_t available, uint32_t gfx_level, D
         return decode_vector(&r)
     if head < 0x30:
         return decode_scalar(&r)
-    return decode_wide_10(&r, head) if gfx_level >= gfx10 else decode_wide_9(&r, head)
+    if gfx_level >= gfx10:
+        return decode_wide_10(&r, head)
+    return decode_wide_9(&r, head) if gfx_level >= gfx8 else decode_wide_6(&r, head)
 
 
 # --------------------------------------------------------------------------------------------------------- Python's view

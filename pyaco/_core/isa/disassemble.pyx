@@ -445,7 +445,7 @@ cdef class Printer:
         cdef uint64_t m = d.modifiers
         cdef uint32_t neg = modifier_neg(m)
         cdef uint32_t high = modifier_neg_hi(m)
-        cdef uint32_t count = opcode_operand_count[d.opcode]
+        cdef uint32_t count = opcode_operand_count[d.opcode] - ((opcode_flags[d.opcode] & opcode_flag_tied) != 0)
         cdef uint32_t all_ones = (1 << count) - 1
         cdef uint32_t opsel_hi = modifier_opsel_hi(m)
         cdef bint mixes = d.opcode == op_v_fma_mix_f32 or d.opcode == op_v_fma_mixlo_f16 or d.opcode == op_v_fma_mixhi_f16
@@ -455,8 +455,6 @@ cdef class Printer:
         for i in range(count):
             parts.append(self.modified(d, i, neg, high) if mixes else self.operand(d, i))
         text = f"{self.spelling[d.opcode]}{self.suffix(d)} {', '.join(parts)}"
-        if self.level >= gfx12 and d.opcode in WIDER_11:
-            raise Unsayable()
         if d.opcode in PLAIN_DOTS and (modifier_opsel(m) or modifier_clamp(m)):
             raise Unsayable()
         if modifier_opsel(m):
@@ -713,10 +711,6 @@ cdef frozenset OPSEL_LANES = frozenset({op_v_permlane16_b32, op_v_permlanex16_b3
 # Named barriers are given by m0 or a constant.
 cdef frozenset BARRIERS = frozenset({op_s_barrier_signal, op_s_barrier_signal_isfirst, op_s_get_barrier_state,
                                      op_s_barrier_init, op_s_barrier_join})
-# Matrix operations whose operands are narrower on GFX12 than the table says.
-cdef frozenset WIDER_11 = frozenset({
-    op_v_wmma_f32_16x16x16_f16, op_v_wmma_f32_16x16x16_bf16, op_v_wmma_f16_16x16x16_f16, op_v_wmma_bf16_16x16x16_bf16,
-    op_v_wmma_i32_16x16x16_iu8, op_v_wmma_i32_16x16x16_iu4})
 # Scalar floating-point operations on 16 bits.
 cdef frozenset SCALAR_HALF = frozenset(
     number for number, row in enumerate(opcodes.rows()) if row.format in ("sop1", "sop2", "sopc") and row.name.endswith("_f16"))

@@ -1,4 +1,4 @@
-"""``Decoded`` or an instruction of ACO IR to machine code, for GFX8 to GFX12: the inverse of ``decode.pxd``."""
+"""``Decoded`` or an instruction of ACO IR to machine code, for GFX6 to GFX12: the inverse of ``decode.pxd``."""
 from libc.stdint cimport uint32_t
 
 from pyaco._core.ir.program cimport ProgramData

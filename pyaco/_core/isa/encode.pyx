@@ -6,8 +6,9 @@ AMD "Vega", "RDNA 2", "RDNA 3" and "RDNA 4" ISA documents, chapter "Microcode fo
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
 
 from isa_opcodes cimport *
-from isa_tables cimport (implicit_exec, isa_opcode_number, opcode_definition_classes, opcode_definition_count,
-                         opcode_flag_literal, opcode_flag_matrix, opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets,
+from isa_tables cimport (image_flag_bvh, image_flag_sampler, implicit_exec, isa_opcode_number, opcode_definition_classes,
+                         opcode_definition_count, opcode_flag_interpolation, opcode_flag_literal, opcode_flag_matrix,
+                         opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_image,
                          opcode_flags, opcode_format, opcode_implicit_definitions, opcode_max_definitions,
                          opcode_max_operands, opcode_name, opcode_number_y, opcode_operand_classes, opcode_operand_count)
 from modifiers cimport *
@@ -269,11 +270,12 @@ cdef void encode_smrd(Writer *w, uint32_t number, uint32_t fields, uint16_t offs
             fail(w, encode_bad_offset)
     elif d.source[0] == register_none:
         put(w, word)
-    elif d.immediate >= 1024:
-        if w.level < gfx7:
+    elif d.has_literal or d.immediate >= 1024:
+        if w.level < gfx7 or d.immediate & 3:
             fail(w, encode_bad_offset)
         put(w, word | 0xff)
-        put(w, d.immediate >> 2)
+        # the literal counts dwords, so that bytes cannot say its two highest bits
+        put(w, d.literal if d.has_literal else d.immediate >> 2)
     else:
         if d.immediate & 3:
             fail(w, encode_bad_offset)
@@ -396,11 +398,11 @@ cdef void check_implied_masks(Writer *w, uint32_t format) noexcept nogil:
 cdef uint32_t first_source_code(Writer *w, bint short_form) noexcept nogil:
     cdef const Decoded *d = w.d
     if d.format & format_sdwa:
-        if not short_form or w.level >= gfx11:
+        if not short_form or not gfx8 <= w.level < gfx11:
             fail(w, encode_bad_format)
         return 249
     if d.format & format_dpp16:
-        if not short_form and w.level < gfx11:
+        if w.level < gfx8 or (not short_form and w.level < gfx11):
             fail(w, encode_bad_format)
         return 250
     if d.format & format_dpp8:
@@ -441,6 +443,12 @@ cdef void encode_vop_short(Writer *w, uint32_t number) noexcept nogil:
     else:
         if d.format & format_sdwa and source(w, 1) < register_vgpr0:
             second = scalar_code(w, source(w, 1))
+        elif d.opcode == op_v_illegal:
+            put(w, 0)
+            return
+        elif operand_class(d.opcode, 1) & 0x20 == 0 and w.level < gfx8:
+            # the lane number of v_readlane_b32 and v_writelane_b32
+            second = scalar_code(w, source(w, 1))
         else:
             second = short_vgpr_code(w, source(w, 1), operand_class(d.opcode, 1), 1)
         word = (number << 25 | fields) if format == format_vop2 else (0x7c000000U | number << 17)
@@ -462,13 +470,33 @@ cdef uint32_t vop3_number(Writer *w, uint32_t number) noexcept nogil:
     return number
 
 
+cdef void encode_vop3_interpolation(Writer *w, uint32_t number) noexcept nogil:
+    """The attribute is in the place of the first source, so that the sources start at the second."""
+    cdef const Decoded *d = w.d
+    cdef uint64_t m = d.modifiers
+    cdef uint32_t word = (0xd4000000U if w.level >= gfx10 else 0xd0000000U) | number << 16
+    cdef uint32_t high, i
+    word |= vgpr_code(w, destination(w, 0)) | (modifier_abs(m) & 3) << 9 | modifier_opsel(m) << 11 | modifier_clamp(m) << 15
+    high = modifier_ldsdir_attr(m) | modifier_ldsdir_channel(m) << 6 | modifier_interp_high(m) << 8
+    high |= modifier_omod(m) << 27 | (modifier_neg(m) & 3) << 30
+    if (modifier_abs(m) | modifier_neg(m)) & 4:
+        fail(w, encode_bad_modifier)
+    if d.opcode == op_v_interp_mov_f32:
+        high |= uimm(w, 9) << 9
+    else:
+        for i in range(opcode_operand_count[d.opcode]):
+            high |= code_of(w, source(w, i), 9) << (9 * (i + 1))
+    put(w, word)
+    put(w, high)
+
+
 cdef void encode_vop3(Writer *w, uint32_t number) noexcept nogil:
     cdef const Decoded *d = w.d
     cdef uint64_t m = d.modifiers
     cdef uint32_t word, high, i, count, opsel
     cdef bint compare = (opcode_format[d.opcode] & format_vopc) != 0
     cdef bint has_scalar_destination = opcode_definition_count[d.opcode] > 1 and not swaps(d.opcode)
-    if opcode_flags[d.opcode] & opcode_flag_literal or d.opcode == op_v_accvgpr_mov_b32:
+    if opcode_flags[d.opcode] & opcode_flag_literal or d.opcode == op_v_accvgpr_mov_b32 or d.opcode == op_v_illegal:
         fail(w, encode_bad_format)
     opsel = modifier_opsel(m)
     count = opcode_operand_count[d.opcode]
@@ -496,7 +524,7 @@ cdef void encode_vop3(Writer *w, uint32_t number) noexcept nogil:
             word |= sgpr_code(w, destination(w, 0))
     if has_scalar_destination:
         word |= sgpr_code(w, destination(w, 1)) << 8
-        if modifier_abs(m) or opsel:
+        if modifier_abs(m) or opsel or (w.level < gfx8 and modifier_clamp(m)):
             fail(w, encode_bad_modifier)
     elif w.level < gfx8:
         word |= modifier_abs(m) << 8
@@ -514,9 +542,12 @@ cdef void encode_vop3p(Writer *w, uint32_t number) noexcept nogil:
     cdef const Decoded *d = w.d
     cdef uint64_t m = d.modifiers
     cdef uint32_t word, high, i
+    cdef uint32_t count = opcode_operand_count[d.opcode]
     if opcode_flags[d.opcode] & opcode_flag_matrix:
         encode_matrix(w, number)
         return
+    if opcode_flags[d.opcode] & opcode_flag_tied:
+        count -= 1
     word = (0xcc000000U if w.level >= gfx10 else 0xd3800000U) | number << 16 | modifier_clamp(m) << 15
     if d.opcode == op_v_accvgpr_write_b32:
         word |= agpr_code(w, destination(w, 0))
@@ -525,7 +556,7 @@ cdef void encode_vop3p(Writer *w, uint32_t number) noexcept nogil:
     word |= modifier_neg_hi(m) << 8 | (modifier_opsel(m) & 7) << 11
     word |= (modifier_opsel_hi(m) >> 2) << 14
     high = (modifier_opsel_hi(m) & 3) << 27 | modifier_neg(m) << 29
-    for i in range(opcode_operand_count[d.opcode]):
+    for i in range(count):
         if d.opcode == op_v_accvgpr_read_b32:
             high |= 0x100 | agpr_code(w, source(w, 0))
             continue
@@ -676,7 +707,9 @@ cdef void encode_buffer(Writer *w, bint typed, uint32_t number) noexcept nogil:
     vdata = data_code(w, memory_data(w, 3))
     if d.destination_count:
         data_code(w, d.destination[0])
-    if is_absent(source(w, 1)) == (modifier_offen(m) | modifier_idxen(m) != 0):
+    if modifier_addr64(m) and (w.level >= gfx8 or modifier_offen(m) | modifier_idxen(m)):
+        fail(w, encode_bad_modifier)
+    if is_absent(source(w, 1)) == (modifier_offen(m) | modifier_idxen(m) | modifier_addr64(m) != 0):
         fail(w, encode_bad_operand)
     if w.level >= gfx12:
         resource = sgpr_code(w, source(w, 0))
@@ -809,60 +842,65 @@ cdef void encode_flat(Writer *w, uint32_t format, uint32_t number) noexcept nogi
 
 
 # -------------------------------------------------------------------------------------------------------- images, exports
-# Dwords of separate address registers ("NSA") that the addresses need: none when they are consecutive.
-cdef uint32_t nsa_dwords(const Decoded *d) noexcept nogil:
-    cdef uint32_t i
-    for i in range(4, d.source_count):
-        if d.source[i] != d.source[i - 1] + d.source_bytes[i - 1]:
-            return (d.source_count - 4 + 3) >> 2
-    return 0
-
-
 cdef uint32_t image_address(Writer *w, uint32_t position) noexcept nogil:
-    """Address register of GFX12; a last operand of several dwords goes on in the places behind it."""
+    """Address register of GFX12; a last operand of several dwords goes on in the places behind it, but that of a ray."""
     cdef uint32_t last = w.d.source_count - 1
     if 3 + position <= last:
         return vgpr_code(w, w.d.source[3 + position])
-    if (3 + position - last) * 4 < w.d.source_bytes[last]:
+    if (3 + position - last) * 4 < w.d.source_bytes[last] and not opcode_image[w.d.opcode] & image_flag_bvh:
         return vgpr_code(w, w.d.source[last] + (3 + position - last) * 4)
     return 0
+
+
+cdef void encode_mimg_12(Writer *w, uint32_t number, uint32_t vdata) noexcept nogil:
+    cdef const Decoded *d = w.d
+    cdef uint64_t m = d.modifiers
+    cdef bint sample = (opcode_image[d.opcode] & image_flag_sampler) != 0 or d.opcode == op_image_msaa_load
+    cdef uint32_t word, high, i
+    cdef uint32_t third = 0
+    cdef uint16_t sampler = d.source[1]
+    word = modifier_dim(m) | modifier_r128(m) << 4 | modifier_d16(m) << 5 | modifier_a16(m) << 6 | number << 14
+    word |= modifier_dmask(m) << 22
+    high = vdata | sgpr_code(w, d.source[0]) << 9 | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20
+    for i in range(4):
+        third |= image_address(w, i) << (8 * i)
+    if sample:
+        word |= 0xe4000000U | modifier_image_tfe(m) << 3 | modifier_unrm(m) << 13
+        high |= modifier_lwe(m) << 8 | (sgpr_code(w, sampler) if sampler != register_none else 0) << 23
+    else:
+        word |= 0xd0000000U
+        high |= modifier_image_tfe(m) << 23 | image_address(w, 4) << 24
+        if modifier_unrm(m) | modifier_lwe(m):
+            fail(w, encode_bad_modifier)
+    put(w, word)
+    put(w, high)
+    put(w, third)
 
 
 cdef void encode_mimg(Writer *w, uint32_t number) noexcept nogil:
     cdef const Decoded *d = w.d
     cdef uint64_t m = d.modifiers
-    cdef uint32_t word, high, third, i, extra, vdata, resource, sampler
-    cdef uint16_t sampler_register = source(w, 1)
-    cdef bint sample = sampler_register != register_none or d.opcode == op_image_msaa_load
+    cdef uint32_t word, high, i, extra, vdata, resource
+    cdef uint32_t sampler = 0
     if d.source_count < 4:
         fail(w, encode_bad_operand)
         return
-    vdata = data_code(w, d.destination[0] if d.destination_count else source(w, 2))
-    resource = sgpr_code(w, source(w, 0))
-    sampler = sgpr_code(w, sampler_register) if sampler_register != register_none else 0
+    vdata = data_code(w, d.destination[0] if d.destination_count else d.source[2])
     if w.level >= gfx12:
-        word = modifier_dim(m) | modifier_r128(m) << 4 | modifier_d16(m) << 5 | modifier_a16(m) << 6 | number << 14
-        word |= modifier_dmask(m) << 22
-        high = vdata | resource << 9 | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20
-        third = 0
-        for i in range(4):
-            third |= image_address(w, i) << (8 * i)
-        if sample:
-            word |= 0xe4000000U | modifier_image_tfe(m) << 3 | modifier_unrm(m) << 13
-            high |= modifier_lwe(m) << 8 | sampler << 23
-        else:
-            word |= 0xd0000000U
-            high |= modifier_image_tfe(m) << 23 | image_address(w, 4) << 24
-        put(w, word)
-        put(w, high)
-        put(w, third)
+        encode_mimg_12(w, number, vdata)
         return
-    extra = nsa_dwords(d) if w.level >= gfx10 else 0
+    resource = sgpr_code(w, d.source[0])
+    if d.source[1] != register_none:
+        sampler = sgpr_code(w, d.source[1])
+    if (resource | sampler) & 3:
+        fail(w, encode_bad_operand)
+    # dwords of separate address registers ("NSA")
+    extra = (d.source_count - 4 + 3) >> 2
+    if extra > (1 if w.level >= gfx11 else 3 if w.level >= gfx10 else 0):
+        fail(w, encode_bad_operand)
     word = 0xf0000000U | modifier_dmask(m) << 8
-    high = vgpr_code(w, source(w, 3)) | vdata << 8 | (resource >> 2) << 16
+    high = vgpr_code(w, d.source[3]) | vdata << 8 | (resource >> 2) << 16
     if w.level >= gfx11:
-        if extra > 1:
-            fail(w, encode_bad_operand)
         word |= extra | modifier_dim(m) << 2 | modifier_unrm(m) << 7 | modifier_cache_slc(m) << 12
         word |= modifier_cache_dlc(m) << 13 | modifier_cache_glc(m) << 14 | modifier_r128(m) << 15
         word |= modifier_a16(m) << 16 | modifier_d16(m) << 17 | number << 18
@@ -876,8 +914,6 @@ cdef void encode_mimg(Writer *w, uint32_t number) noexcept nogil:
             word |= accumulation_bit(w) << 16 | modifier_cache_sc1(m) << 7
         high |= (sampler >> 2) << 21 | modifier_d16(m) << 31
         if w.level >= gfx10:
-            if extra > 3:
-                fail(w, encode_bad_operand)
             word |= number >> 7 | extra << 1 | modifier_dim(m) << 3 | modifier_cache_dlc(m) << 7 | modifier_r128(m) << 15
             high |= modifier_a16(m) << 30
         else:
@@ -952,7 +988,9 @@ cdef int encode_in_context(const Decoded *instruction, uint32_t gfx_level, uint3
         return encode_no_opcode
     if format & (format_vop3 | valu_one_dword):
         # the format's native bits must be those of the opcode, or of its second encoding in this generation
-        if format & format_vop3:
+        if format & format_vop3 and (base == format_vintrp or opcode_flags[instruction.opcode] & opcode_flag_interpolation):
+            encode_vop3_interpolation(&w, <uint32_t>number)
+        elif format & format_vop3:
             encode_vop3(&w, <uint32_t>number)
         elif number < 0x100:
             encode_vop_short(&w, <uint32_t>number)
@@ -1121,6 +1159,20 @@ cdef int memory_from_ir(const ProgramData *p, uint32_t i, uint32_t base, Decoded
     return 0
 
 
+cdef void join_addresses(Decoded *d, uint32_t gfx_level) noexcept nogil:
+    """ACO lists the addresses of an image one by one; consecutive registers need no separate address fields (NSA)."""
+    cdef uint32_t i, size
+    if gfx_level >= gfx12 or d.source_count < 4:
+        return
+    size = d.source_bytes[3]
+    for i in range(4, d.source_count):
+        if d.source[i] != d.source[i - 1] + d.source_bytes[i - 1]:
+            return
+        size += d.source_bytes[i]
+    d.source_count = 4
+    d.source_bytes[3] = <uint8_t>size
+
+
 # 16-bit operations of GFX11+ reach only v0 to v127 in their short encodings.
 cdef bint needs_vop3(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     cdef uint32_t i
@@ -1203,7 +1255,10 @@ cdef int from_ir(const ProgramData *program, uint32_t instruction, uint32_t gfx_
         if base == format_vopd:
             return vopd_from_ir(p, i, out)
         if is_memory(base):
-            return memory_from_ir(p, i, base, out)
+            code = memory_from_ir(p, i, base, out)
+            if base == format_mimg:
+                join_addresses(out, gfx_level)
+            return code
     row = p.instructions.operand_first[i]
     count = min(<uint32_t>p.instructions.operand_count[i], <uint32_t>opcode_operand_count[out.opcode])
     for position in range(count):

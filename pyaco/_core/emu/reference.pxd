@@ -1,0 +1,80 @@
+"""What an engine is made of: decoded code, the launch of a dispatch, and the memory of one workgroup's waves.
+
+The fast engine (``emu_fast``) takes these over: it decodes with ``fetch``, and steps with ``run_wave`` where it has no short way.
+"""
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from pyaco._core.emu.memory cimport AddressSpace
+from pyaco._core.emu.wave cimport Handler, Instruction, Machine, Wave
+
+cdef enum:
+    slice_instructions = 65536        # a wave's turn
+    region_limit = 64
+
+cdef struct Region:
+    uint64_t first
+    uint64_t bytes
+    Instruction *instructions         # by dword; valid == 0: not decoded yet
+
+cdef struct Code:
+    Region regions[region_limit]
+    uint32_t count
+    uint32_t last
+
+cdef struct Launch:
+    uint64_t entry
+    uint64_t entry_bytes              # with host addresses: how far code may be read
+    uint32_t groups[3]
+    uint32_t size[3]
+    uint32_t wave_size
+    uint32_t user_count
+    uint32_t user[32]
+    uint32_t id_mask
+    uint32_t ids_in_ttmp
+    uint32_t packed_ids               # v0 = x | y << 10 | z << 20
+    uint32_t local_components
+    uint32_t workgroup_info           # an SGPR with the wave's place in the workgroup
+    uint32_t scratch_offset           # an SGPR with the wave's scratch offset
+    uint32_t mode
+    uint32_t fill                     # what undefined registers hold
+
+cdef struct Workspace:
+    Machine machine                   # its `lds` belongs to the workspace
+    Code code
+    uint32_t count                    # waves of a workgroup
+    uint32_t faulty                   # the wave that stopped the dispatch
+    uint32_t group[3]                 # the workgroup that runs
+    Wave *waves
+    uint32_t *registers               # [count][vgpr_rows][max_lanes], aligned to 64 bytes
+    uint8_t *scratch
+
+# The function of an opcode that has one of its own, or NULL.
+cdef Handler handler_of(unsigned int opcode) noexcept nogil
+# The decoded instruction at `pc`, NULL when that is not in memory.
+cdef Instruction *fetch(Code *code, Machine *machine, uint64_t pc) noexcept nogil
+# The first region of a device whose addresses are the host's.
+cdef bint cache_host_code(Code *code, const Launch *launch) noexcept nogil
+# Run a wave for at most `turns` instructions; returns why it stopped (stop_running: the turns).
+cdef int run_wave(Code *code, Machine *machine, Wave *wave, uint32_t turns) noexcept nogil
+# Memory aligned to 64 bytes, for `free`.
+cdef void *aligned_bytes(uint64_t bytes) noexcept nogil
+cdef bint open_workspace(Workspace *space, const Launch *launch, uint32_t count) noexcept nogil
+cdef void close_workspace(Workspace *space) noexcept nogil
+# Waves that wait at a barrier go on.
+cdef void release_barrier(Workspace *space) noexcept nogil
+cdef void group_of(const Launch *launch, uint64_t number, uint32_t *group) noexcept nogil
+# The workgroup's ids to where a wave finds them; returns the SGPR that follows.
+cdef uint32_t put_group(const Launch *launch, uint32_t *sgpr, const uint32_t *group) noexcept nogil
+cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, uint32_t index, uint32_t waves,
+                     const uint32_t *group) noexcept nogil
+
+
+cdef class Engine:
+    cdef Workspace work
+    cdef readonly AddressSpace space
+    # Every workgroup; returns stop_end, or why the dispatch stopped: `work` says where.
+    cdef int execute(self, const Launch *launch) except -1
+    cdef int _reset(self, uint32_t wave_size, uint32_t lds_bytes, uint32_t scratch_bytes, uint32_t waves,
+                    uint64_t budget) except -1
+    cdef dict _counters(self)
+    cdef dict _fault(self, int stop)

@@ -1,0 +1,34 @@
+"""Blocks of steps, made from decoded instructions on first use and found by pc."""
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+from pyaco._core.emu.reference cimport Code
+from pyaco._core.emu.wave cimport Machine
+from pyaco._core.emu_fast.step cimport Block, MemorySteps, Step, StepFunction
+
+cdef enum:
+    block_limit = 64                  # instructions
+    pool_rows = 1024
+
+cdef struct Kernels:                  # what the host's vectors offer; NULL: nothing
+    const StepFunction *vector
+    const MemorySteps *memory
+
+cdef struct Blocks:
+    Kernels kernels
+    Code *code
+    Machine *machine
+    uint8_t *pool                     # scratch rows of the steps, then constants
+    uint32_t pool_count
+    unordered_map[uint64_t, Block *] *by_pc
+    unordered_map[uint64_t, uint32_t] *constants      # low and high half of a value to its row; narrow ones have equal halves
+
+cdef bint open_blocks(Blocks *blocks, Kernels kernels, Code *code, Machine *machine) noexcept nogil
+cdef void close_blocks(Blocks *blocks) noexcept nogil
+# The block at a pc. One without instructions: what is there stops a wave, or is for the reference engine.
+cdef Block *block_at(Blocks *blocks, uint64_t pc) noexcept nogil
+# Adds what the blocks executed to the counters of the machine.
+cdef void count_blocks(Blocks *blocks) noexcept nogil
+# Counts the first instructions of a block that was left by a step, and takes the whole block back.
+cdef void count_part(Blocks *blocks, Block *block, const Step *last, uint64_t active) noexcept nogil

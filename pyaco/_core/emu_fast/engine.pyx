@@ -1,0 +1,402 @@
+"""The fast engine: blocks of steps over host vectors, workgroups on several threads.
+
+Results are the reference engine's, bit for bit, counters included: waves take the same turns, and what a step cannot do the reference
+engine does. Workgroups are claimed in ascending order; atomics and clocks wait for earlier workgroups (``order.h``), so a program
+without data races gives the same result on any number of threads.
+
+Thread safety: an engine runs one dispatch at a time. Each of its threads has its own machine, code, blocks and registers; the
+address space's table is read only meanwhile.
+"""
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport uint8_t, uint32_t, uint64_t, uintptr_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy, memset
+
+from isa_opcodes cimport op_count
+from pyaco._core.emu.memory cimport AddressSpace, Memory
+from pyaco._core.emu.numbers cimport popcount64
+from pyaco._core.emu.reference cimport *
+from pyaco._core.emu.wave cimport *
+from pyaco._core.emu_fast.block cimport *
+from pyaco._core.emu_fast.step cimport *
+
+import importlib
+
+cdef extern from "Python.h" nogil:
+    int check_signals "PyErr_CheckSignals"()
+
+cdef extern from *:
+    """
+    #if defined(__x86_64__) && defined(__GNUC__)
+    static int host_vector_bits(void) {
+        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")
+            && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma")) return 512;
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 256 : 0;
+    }
+    #else
+    static int host_vector_bits(void) { return 0; }
+    #endif
+    """
+    int host_vector_bits() nogil
+
+cdef enum:
+    mode_keep_in32 = 0x10
+    mode_keep_out32 = 0x20
+    signal_interval = 1000000         # instructions between looks at the user's interrupts
+    alone = 20000                     # instructions of a dispatch before other threads join in
+    interrupted = -1
+
+
+def vector_bits():
+    """Bits of the vectors that the host has and the steps can use: 512, 256, or 0 (every instruction is done as in the reference engine)."""
+    return host_vector_bits()
+
+
+cdef struct Worker:
+    Workspace *space
+    const Launch *launch
+    Blocks blocks
+    Core *core
+    Memory memory                     # the device's table with a look-up cache of its own
+    Wave *first                       # the waves of a workgroup as they start, with the first three rows of registers
+    uint32_t *first_rows
+    Order *order                      # NULL: alone
+    uint64_t workgroup                # the number of the workgroup that runs
+    uint64_t checked
+    int stop
+    bint main
+
+
+# ----------------------------------------------------------------------------------------------------------------- waves
+cdef void enter_block(Core *core, const Wave *wave, uint64_t active) noexcept nogil:
+    """What steps look up instead of EXEC and MODE."""
+    cdef uint32_t lane
+    if active != core.active:
+        core.active = active
+        core.full = active == (0xffffffffU if core.halves == 1 else ~(<uint64_t>0))
+        for lane in range(max_lanes):
+            core.lane_mask[lane] = -(<uint32_t>(active >> lane) & 1)
+    core.flush_out32 = (wave.mode & mode_keep_out32) == 0
+    core.keep_in32 = 0xffffffffU if wave.mode & mode_keep_in32 else 0
+    if core.control != (control_default if core.keep_in32 else control_default | control_zeros):
+        core.control = control_default if core.keep_in32 else control_default | control_zeros
+        set_host_control(core.control)
+
+
+cdef int run_steps(Worker *worker, Wave *wave) noexcept nogil:
+    """Run a wave until it stops or its turn is over, as `run_wave` does."""
+    cdef Core *core = worker.core
+    cdef Machine *machine = core.machine
+    cdef Block *block = NULL
+    cdef uint64_t active
+    cdef int stop
+    core.wave = wave
+    core.base[place_vgpr] = <uint8_t *>wave.vgpr
+    core.base[place_sgpr] = <uint8_t *>wave.sgpr
+    core.slice_end = machine.executed + slice_instructions
+    while machine.executed < core.slice_end:
+        if block == NULL:
+            block = block_at(&worker.blocks, wave.pc)
+        if (block == NULL or block.count == 0 or wave.mode & 3 or wave.gpr_index_on
+                or machine.executed + block.count > min(core.slice_end, machine.budget)):
+            set_host_control(control_default)
+            stop = run_wave(&worker.space.code, machine, wave, 1)
+            set_host_control(core.control)
+            if stop != stop_running:
+                return stop
+            block = NULL
+            continue
+        active = wave_exec(wave)
+        enter_block(core, wave, active)
+        machine.executed += block.count
+        block.executions += 1
+        block.lane_executions += popcount64(active)
+        core.next_block = NULL
+        stop = block.steps.function(core, block.steps)
+        if stop != stop_running:
+            machine.fault_pc = core.stopped.instruction.pc
+            machine.fault_opcode = core.stopped.instruction.decoded.opcode
+            count_part(&worker.blocks, block, core.stopped, active)
+            return stop
+        if core.next_block == NULL:
+            block = NULL
+            continue
+        if core.next_block[0] == NULL:
+            core.next_block[0] = block_at(&worker.blocks, wave.pc)
+        block = core.next_block[0]
+    return stop_running
+
+
+# ------------------------------------------------------------------------------------------------------------ workgroups
+cdef void start_waves(Worker *worker) noexcept nogil:
+    """As `start_workgroup` does, from a copy of the first workgroup's waves."""
+    cdef Workspace *space = worker.space
+    cdef Wave *wave
+    cdef uint32_t *registers
+    cdef uint8_t *scratch
+    cdef uint32_t i, row, lane
+    memset(space.machine.lds, 0xcd, space.machine.lds_bytes)
+    memset(space.scratch, 0xcd, <uint64_t>space.count * space.machine.wave_size * space.machine.scratch_bytes)
+    for i in range(space.count):
+        wave = &space.waves[i]
+        registers = wave.vgpr
+        scratch = wave.scratch
+        wave[0] = worker.first[i]
+        wave.vgpr = registers
+        wave.scratch = scratch
+        put_group(worker.launch, wave.sgpr, space.group)
+        memcpy(registers, worker.first_rows + <uint64_t>i * 3 * max_lanes, 3 * row_bytes)
+        for row in range(3, space.machine.touched_vgprs):
+            for lane in range(row_lanes * worker.core.halves):
+                registers[row * max_lanes + lane] = worker.launch.fill
+
+
+cdef int run_waves(Worker *worker) noexcept nogil:
+    """All waves in turn until they have ended, as `run_workgroup` does."""
+    cdef Workspace *space = worker.space
+    cdef Wave *waves = space.waves
+    cdef uint32_t i, ended, waiting
+    while True:
+        ended = 0
+        waiting = 0
+        for i in range(space.count):
+            if waves[i].stop == stop_running:
+                waves[i].stop = run_steps(worker, &waves[i])
+            if waves[i].stop == stop_end:
+                ended += 1
+            elif waves[i].stop == stop_barrier:
+                waiting += 1
+            elif waves[i].stop != stop_running:
+                space.faulty = i
+                return waves[i].stop
+        if ended == space.count:
+            return stop_end
+        if ended + waiting == space.count:
+            release_barrier(space)
+        if was_interrupted(worker):
+            return interrupted
+
+
+cdef bint was_interrupted(Worker *worker) noexcept nogil:
+    cdef int found = 0
+    if worker.order != NULL and worker.order.first_failed() < worker.workgroup:
+        return True                                         # nobody will see what this one does
+    if not worker.main or worker.core.machine.executed - worker.checked <= signal_interval:
+        return False
+    worker.checked = worker.core.machine.executed
+    with gil:
+        found = check_signals()
+    return found != 0
+
+
+cdef int run_group(Worker *worker, uint64_t number) noexcept nogil:
+    cdef int stop
+    worker.workgroup = number
+    worker.core.group = number
+    group_of(worker.launch, number, worker.space.group)
+    start_waves(worker)
+    set_host_control(worker.core.control)
+    stop = run_waves(worker)
+    set_host_control(control_default)
+    return stop
+
+
+cdef void work(void *data, unsigned int thread) noexcept nogil:
+    """What a thread does: claim workgroups until there is none."""
+    cdef Worker *worker = &(<Worker *>data)[thread]
+    cdef Machine *machine = worker.core.machine
+    cdef uint64_t number
+    machine.executed = 0
+    worker.checked = 0
+    worker.core.first_executed = 0
+    worker.stop = stop_end
+    while worker.order.claim(thread, &number, machine.executed - worker.core.first_executed):
+        machine.executed = 0
+        worker.core.first_executed = 0
+        worker.checked = 0
+        worker.stop = run_group(worker, number)
+        if worker.stop != stop_end:
+            worker.order.fail(0 if worker.stop == interrupted and worker.main else number)
+            break
+
+
+# ---------------------------------------------------------------------------------------------------------------- engine
+cdef bint open_worker(Worker *worker, Workspace *space, const Launch *launch, Kernels kernels, bint main) noexcept nogil:
+    """Everything that a thread needs besides the workspace, which is open."""
+    cdef uint32_t i
+    cdef uint32_t group[3]
+    memset(worker, 0, sizeof(Worker))
+    worker.space = space
+    worker.launch = launch
+    worker.main = main
+    worker.memory = space.machine.memory[0]
+    worker.core = <Core *>aligned_bytes(sizeof(Core))
+    worker.first = <Wave *>calloc(space.count, sizeof(Wave))
+    worker.first_rows = <uint32_t *>aligned_bytes(<uint64_t>space.count * 3 * row_bytes)
+    if worker.core == NULL or worker.first == NULL or worker.first_rows == NULL:
+        return False
+    if not open_blocks(&worker.blocks, kernels, &space.code, &space.machine):
+        return False
+    space.machine.memory = &worker.memory
+    memset(worker.core, 0, sizeof(Core))
+    worker.core.machine = &space.machine
+    worker.core.halves = launch.wave_size // row_lanes
+    worker.core.base[place_pool] = worker.blocks.pool
+    worker.core.control = control_default
+    worker.core.full = 0
+    group[0] = group[1] = group[2] = 0
+    for i in range(space.count):
+        worker.first[i].vgpr = worker.first_rows + <uint64_t>i * 3 * max_lanes
+        start_wave(&space.machine, launch, &worker.first[i], i, space.count, group)
+    return True
+
+
+cdef void close_worker(Worker *worker) noexcept nogil:
+    close_blocks(&worker.blocks)
+    free(worker.core)
+    free(worker.first)
+    free(worker.first_rows)
+
+
+cdef void add_counters(Machine *total, const Machine *part) noexcept nogil:
+    cdef uint32_t i
+    for i in range(unit_count):
+        total.counter[i] += part.counter[i]
+        total.lane_counter[i] += part.lane_counter[i]
+        total.executed += part.counter[i]
+    for i in range(<uint32_t>op_count):
+        total.opcode_counter[i] += part.opcode_counter[i]
+
+
+cdef void take_fault(Workspace *total, const Workspace *part) noexcept nogil:
+    cdef uint32_t i
+    total.faulty = part.faulty
+    for i in range(3):
+        total.group[i] = part.group[i]
+    total.machine.fault_lane = part.machine.fault_lane
+    total.machine.fault_bytes = part.machine.fault_bytes
+    total.machine.fault_address = part.machine.fault_address
+    total.machine.fault_pc = part.machine.fault_pc
+    total.machine.fault_store = part.machine.fault_store
+    total.machine.fault_opcode = part.machine.fault_opcode
+
+
+cdef class FastEngine(Engine):
+    """Runs dispatches of one device on host vectors and several threads.
+
+    Parameters
+    ----------
+    space, gfx_level
+        As ``Engine`` takes them.
+    threads : int
+        How many threads run workgroups.
+    bits : int, optional
+        Bits of the vectors: 512, 256 or 0; by default what the host has.
+
+    Raises
+    ------
+    ValueError
+        No threads, or vectors that the host does not have.
+    """
+    cdef Kernels kernels
+    cdef uint32_t threads
+
+    def __init__(self, AddressSpace space not None, uint32_t gfx_level, uint32_t threads=1, bits=None):
+        if threads == 0:
+            raise ValueError("an engine of no threads")
+        if bits is None:
+            bits = host_vector_bits()
+        if bits not in (0, 256, 512) or bits > host_vector_bits():
+            raise ValueError(f"vectors of {bits} bits on a host that has {host_vector_bits()}")
+        self.threads = threads
+        self.kernels.vector = NULL
+        self.kernels.memory = NULL
+        if bits:
+            # loaded by name: a host without such vectors must not even initialise the module
+            vector, memory = importlib.import_module(f"pyaco._core.emu_fast.lanes{bits}").tables()
+            self.kernels.vector = <const StepFunction *><uintptr_t>vector
+            self.kernels.memory = <const MemorySteps *><uintptr_t>memory
+
+    cdef int execute(self, const Launch *launch) except -1:
+        cdef Memory *memory = self.work.machine.memory
+        cdef Worker worker
+        cdef int stop
+        cdef uint64_t number = 0
+        cdef uint64_t groups = <uint64_t>launch.groups[0] * launch.groups[1] * launch.groups[2]
+        try:
+            if not open_worker(&worker, &self.work, launch, self.kernels, True):
+                raise MemoryError("an engine's thread")
+            stop = stop_end
+            with nogil:
+                while number < groups and stop == stop_end:
+                    if self.threads > 1 and groups - number > 1 and self.work.machine.executed >= alone:
+                        break
+                    stop = run_group(&worker, number)
+                    number += 1
+                    if stop == stop_end and was_interrupted(&worker):
+                        stop = interrupted
+                count_blocks(&worker.blocks)
+        finally:
+            close_worker(&worker)
+            self.work.machine.memory = memory
+        if stop == interrupted:
+            return -1                                       # the signal's exception is set
+        if stop != stop_end or number == groups:
+            return stop
+        return self.execute_together(launch, number, groups)
+
+    cdef int execute_together(self, const Launch *launch, uint64_t first, uint64_t groups) except -1:
+        """The workgroups from `first` on, by all threads."""
+        cdef uint32_t threads = <uint32_t>min(<uint64_t>self.threads, groups - first)
+        cdef Workspace *spaces = <Workspace *>calloc(threads, sizeof(Workspace))
+        cdef Worker *workers = <Worker *>calloc(threads, sizeof(Worker))
+        cdef Order *order = new Order(first, groups, threads, self.work.machine.executed)
+        cdef uint32_t i
+        cdef int stop = stop_end
+        cdef uint64_t lowest = groups
+        try:
+            if spaces == NULL or workers == NULL:
+                raise MemoryError(f"{threads} threads")
+            for i in range(threads):
+                if not self.open_thread(&spaces[i], &workers[i], launch, i == 0):
+                    raise MemoryError(f"a workgroup of {self.work.count} waves for thread {i}")
+                workers[i].order = order
+                workers[i].core.order = order
+            with nogil:
+                Order.run(threads, work, workers)
+            for i in range(threads):
+                count_blocks(&workers[i].blocks)
+                add_counters(&self.work.machine, &spaces[i].machine)
+                if workers[i].stop == interrupted and i == 0 and order.first_failed() == 0:
+                    stop = interrupted
+                elif workers[i].stop != stop_end and workers[i].stop != interrupted and workers[i].workgroup < lowest and stop != interrupted:
+                    lowest = workers[i].workgroup
+                    stop = workers[i].stop
+                    take_fault(&self.work, &spaces[i])
+            if stop == stop_end and self.work.machine.executed > self.work.machine.budget:
+                stop = stop_budget
+        finally:
+            del order
+            for i in range(threads):
+                if workers != NULL:
+                    close_worker(&workers[i])
+                if spaces != NULL:
+                    close_workspace(&spaces[i])
+                    free(spaces[i].machine.opcode_counter)
+            free(spaces)
+            free(workers)
+        return -1 if stop == interrupted else stop
+
+    cdef bint open_thread(self, Workspace *space, Worker *worker, const Launch *launch, bint main) noexcept:
+        space.machine = self.work.machine
+        space.machine.lds = NULL
+        space.machine.executed = 0
+        space.machine.touched_vgprs = 0
+        memset(space.machine.counter, 0, sizeof(space.machine.counter))
+        memset(space.machine.lane_counter, 0, sizeof(space.machine.lane_counter))
+        space.machine.opcode_counter = <uint64_t *>calloc(<int>op_count, sizeof(uint64_t))
+        if space.machine.opcode_counter == NULL or not open_workspace(space, launch, self.work.count):
+            return False
+        if space.machine.memory.identity and not cache_host_code(&space.code, launch):
+            return False
+        return open_worker(worker, space, launch, self.kernels, main)

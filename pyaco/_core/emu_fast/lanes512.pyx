@@ -1,0 +1,25 @@
+"""Steps over rows of lanes in vectors of 512 bits (AVX-512): compiled for such hosts, so import it only there."""
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from isa_opcodes cimport op_count
+from modifiers cimport *
+from pyaco._core.emu.access cimport *
+from pyaco._core.emu.numbers cimport *
+from pyaco._core.emu.wave cimport *
+from pyaco._core.emu_fast.step cimport *
+
+include "pyaco/_core/emu_fast/singles.pxi"
+include "emulator_vector_steps.pxi"
+include "pyaco/_core/emu_fast/memory_steps.pxi"
+
+cdef StepFunction steps[<int>op_count]
+memset(steps, 0, sizeof(steps))
+fill_vector_steps(steps)
+cdef MemorySteps memory
+fill_memory_steps(&memory)
+
+
+def tables():
+    """Addresses of the table of steps by opcode, and of the memory steps."""
+    return <uint64_t>&steps[0], <uint64_t>&memory

@@ -1,0 +1,285 @@
+# Memory steps: addresses of all lanes, one look-up for the span from the lowest to the highest, and moves that see whether
+# sixteen lanes lie side by side or in one place. Whatever does not fit goes to the reference engine, before anything is changed.
+from pyaco._core.emu.memory cimport Allocation, Memory, canonical_address, memory_at
+from pyaco._core.ir.program cimport format_flat, register_none
+
+cdef enum:
+    chunk = 16                        # lanes that are moved at once
+    chunks = 2                        # in a row
+
+
+cdef struct Span:
+    uint32_t offset[max_lanes]        # by lane; those of inactive lanes are an active lane's
+    uint32_t lowest
+    uint32_t highest
+
+
+cdef inline void fill_span(const Core *core, const uint32_t *row, Span *span) noexcept nogil:
+    cdef uint32_t half, lane, other
+    cdef uint32_t lowest = 0xffffffffU
+    cdef uint32_t highest = 0
+    if not core.full:
+        other = row[__builtin_ctzll(core.active)]
+        for lane in range(max_lanes):
+            span.offset[lane] = row[lane] if core.lane_mask[lane] else other
+        row = span.offset
+    for half in range(core.halves):
+        for lane in range(row_lanes):
+            span.offset[row_lanes * half + lane] = row[row_lanes * half + lane]
+            lowest = min(lowest, row[row_lanes * half + lane])
+            highest = max(highest, row[row_lanes * half + lane])
+    span.lowest = lowest
+    span.highest = highest
+
+
+cdef inline uint8_t *host_of(const Core *core, const Step *step, uint64_t address, uint64_t bytes) noexcept nogil:
+    """Where bytes of the device lie; NULL when they are not in one allocation."""
+    cdef Memory *memory = core.machine.memory
+    cdef const Allocation *allocation
+    cdef uint64_t offset
+    cdef uint8_t *host
+    if step.allocation < memory.count:
+        allocation = &memory.allocations[step.allocation]
+        offset = canonical_address(address) - allocation.address
+        if offset < allocation.size and bytes <= allocation.size - offset:
+            return allocation.host + offset
+    host = memory_at(memory, address, bytes)
+    (<Step *>step).allocation = memory.last                 # a step belongs to one thread
+    return host
+
+
+cdef inline bint are_together(const uint32_t *offset, uint32_t stride) noexcept nogil:
+    cdef uint32_t lane
+    cdef uint32_t differs = 0
+    for lane in range(chunk):
+        differs |= offset[lane] ^ (offset[0] + stride * lane)
+    return differs == 0
+
+
+cdef inline void load_chunk(const uint8_t *host, const uint32_t *offset, uint32_t *values) noexcept nogil:
+    cdef uint32_t lane, value
+    if are_together(offset, 4):
+        memcpy(values, host + offset[0], 4 * chunk)
+    elif are_together(offset, 0):
+        memcpy(&value, host + offset[0], 4)
+        for lane in range(chunk):
+            values[lane] = value
+    else:
+        for lane in range(chunk):
+            values[lane] = (<const uint32_t *>(host + offset[lane]))[0]
+
+
+cdef inline void load_rows(Core *core, const Step *step, const uint8_t *host, const uint32_t *offset, uint32_t *row) noexcept nogil:
+    """Every element into its registers."""
+    cdef uint32_t values[row_lanes]
+    cdef uint32_t half, dword, lane, number
+    for half in range(core.halves):
+        if step.memory.bytes != 4:
+            for lane in range(row_lanes):
+                values[lane] = load_element(host + offset[row_lanes * half + lane], step.memory)
+            put_row_at(core, row + row_lanes * half, half, values)
+            continue
+        for dword in range(step.memory.dwords):
+            for number in range(chunks):
+                load_chunk(host + 4 * dword, offset + row_lanes * half + chunk * number, &values[chunk * number])
+            put_row_at(core, row + dword * (row_bytes // 4) + row_lanes * half, half, values)
+
+
+cdef inline void store_rows(const Core *core, const Step *step, uint8_t *host, const uint32_t *offset, const uint32_t *row) noexcept nogil:
+    """Lane after lane, because the last one wins where they meet."""
+    cdef uint32_t lane, dword, number, first
+    cdef uint32_t bytes = step.memory.bytes
+    for number in range(chunks * core.halves):
+        first = chunk * number
+        if core.full and bytes == 4 and step.memory.dwords == 1 and are_together(offset + first, 4):
+            memcpy(host + offset[first], row + first, 4 * chunk)
+            continue
+        for lane in range(first, first + chunk):
+            if not core.lane_mask[lane]:
+                continue
+            if bytes != 4:
+                memcpy(host + offset[lane], row + lane, bytes)
+                continue
+            for dword in range(step.memory.dwords):
+                memcpy(host + offset[lane] + 4 * dword, row + lane + dword * (row_bytes // 4), 4)
+
+
+cdef inline uint32_t span_bytes(const Step *step) noexcept nogil:
+    """What one lane reaches."""
+    return 4 * step.memory.dwords if step.memory.bytes == 4 else step.memory.bytes
+
+
+cdef inline uint32_t *destination_row(const Core *core, const Step *step) noexcept nogil:
+    return <uint32_t *>(core.base[place_vgpr] + step.destination)
+
+
+# --------------------------------------------------------------------------------------------------------- flat, global
+cdef inline bint is_aperture(uint64_t address) noexcept nogil:
+    return address >> 32 == 0x00010000 or address >> 32 == 0x00020000
+
+
+cdef inline uint8_t *global_host(const Core *core, const Step *step, Span *span) noexcept nogil:
+    """Where offset 0 of the span lies; NULL when the lanes are not in one allocation."""
+    cdef const uint32_t *high
+    cdef uint32_t lane
+    cdef uint32_t differs = 0
+    cdef uint64_t base
+    cdef uint8_t *host
+    fill_span(core, source_row(core, step, 0, 0), span)
+    if step.wide_address:
+        high = source_row(core, step, 0, 0) + row_bytes // 4
+        base = high[__builtin_ctzll(core.active)]
+        for lane in range(max_lanes):
+            differs |= (high[lane] ^ <uint32_t>base) & core.lane_mask[lane]
+        if differs:
+            return NULL
+        base <<= 32
+    else:
+        base = core.wave.sgpr[step.sgpr] | (<uint64_t>core.wave.sgpr[step.sgpr + 1] << 32)
+    base += <uint64_t><int64_t><int32_t>step.immediate
+    if step.instruction.decoded.format & 0x7f == format_flat and (is_aperture(base + span.lowest) or is_aperture(base + span.highest)):
+        return NULL
+    host = host_of(core, step, base + span.lowest, <uint64_t>span.highest - span.lowest + span_bytes(step))
+    return host - span.lowest if host != NULL else NULL
+
+
+cdef int step_global_load(Core *core, const Step *step) noexcept nogil:
+    cdef Span span
+    cdef uint8_t *host
+    if core.active:
+        host = global_host(core, step, &span)
+        if host == NULL:
+            return step_reference(core, step)
+        load_rows(core, step, host, span.offset, destination_row(core, step))
+    return next_step(core, step)
+
+
+cdef int step_global_store(Core *core, const Step *step) noexcept nogil:
+    cdef Span span
+    cdef uint8_t *host
+    if core.active:
+        host = global_host(core, step, &span)
+        if host == NULL:
+            return step_reference(core, step)
+        store_rows(core, step, host, span.offset, source_row(core, step, 1, 0))
+    return next_step(core, step)
+
+
+# --------------------------------------------------------------------------------------------------------------- buffers
+cdef inline bint is_raw(const Core *core, const uint32_t *words) noexcept nogil:
+    """A descriptor without stride, swizzle and lane numbers, whose range is checked by bytes."""
+    if words[1] >> 16 or (words[3] >> 23) & 1:
+        return False
+    return core.machine.gfx_level < 100 or (words[3] >> 28) & 3 == 3
+
+
+cdef inline uint8_t *buffer_host(const Core *core, const Step *step, Span *span) noexcept nogil:
+    """Where offset 0 of the span lies; NULL unless all lanes are within the descriptor's range."""
+    cdef const uint32_t *words = &core.wave.sgpr[step.sgpr]
+    cdef uint64_t fixed
+    cdef uint8_t *host
+    if not is_raw(core, words):
+        return NULL
+    fill_span(core, source_row(core, step, 0, 0), span)
+    fixed = <uint64_t>step.immediate + (<const uint32_t *>(core.base[step.place[2]] + step.offset[2]))[0]
+    if fixed + span.highest + span_bytes(step) > words[2]:
+        return NULL
+    host = host_of(core, step, (words[0] | (<uint64_t>(words[1] & 0xffff) << 32)) + fixed + span.lowest,
+                   <uint64_t>span.highest - span.lowest + span_bytes(step))
+    return host - span.lowest if host != NULL else NULL
+
+
+cdef int step_buffer_load(Core *core, const Step *step) noexcept nogil:
+    cdef Span span
+    cdef uint8_t *host
+    if core.active:
+        host = buffer_host(core, step, &span)
+        if host == NULL:
+            return step_reference(core, step)
+        load_rows(core, step, host, span.offset, destination_row(core, step))
+    return next_step(core, step)
+
+
+cdef int step_buffer_store(Core *core, const Step *step) noexcept nogil:
+    cdef Span span
+    cdef uint8_t *host
+    if core.active:
+        host = buffer_host(core, step, &span)
+        if host == NULL:
+            return step_reference(core, step)
+        store_rows(core, step, host, span.offset, source_row(core, step, 1, 0))
+    return next_step(core, step)
+
+
+# ------------------------------------------------------------------------------------------------------------------- LDS
+cdef inline uint32_t lds_offset(const Step *step, uint32_t number) noexcept nogil:
+    """The constant part of the first or second address."""
+    cdef uint32_t scale = step.memory.bytes * step.memory.dwords
+    if not step.memory.pair:
+        return step.immediate & 0xffff
+    if step.memory.pair == 2:
+        scale *= 64
+    return ((step.immediate >> (16 * number)) & (0xff if number else 0xffff)) * scale
+
+
+cdef inline bint fill_lds_span(const Core *core, const Step *step, Span *span) noexcept nogil:
+    cdef uint64_t last = lds_offset(step, 0)
+    if step.memory.pair:
+        last = max(last, <uint64_t>lds_offset(step, 1))
+    fill_span(core, source_row(core, step, 0, 0), span)
+    return span.highest + last + span_bytes(step) <= core.machine.lds_bytes
+
+
+cdef int step_lds_load(Core *core, const Step *step) noexcept nogil:
+    cdef Span span
+    cdef uint32_t number
+    if core.active:
+        if not fill_lds_span(core, step, &span):
+            return step_reference(core, step)
+        for number in range(2 if step.memory.pair else 1):
+            load_rows(core, step, core.machine.lds + lds_offset(step, number), span.offset,
+                      destination_row(core, step) + number * step.memory.dwords * (row_bytes // 4))
+    return next_step(core, step)
+
+
+cdef int step_lds_store(Core *core, const Step *step) noexcept nogil:
+    cdef Span span
+    if core.active:
+        if not fill_lds_span(core, step, &span):
+            return step_reference(core, step)
+        store_rows(core, step, core.machine.lds + lds_offset(step, 0), span.offset, source_row(core, step, 1, 0))
+    return next_step(core, step)
+
+
+# ---------------------------------------------------------------------------------------------------------------- scalar
+cdef int step_scalar_load(Core *core, const Step *step) noexcept nogil:
+    cdef const uint32_t *words = &core.wave.sgpr[step.sgpr]
+    cdef uint64_t base = words[0] | (<uint64_t>words[1] << 32)
+    cdef uint64_t offset = <uint64_t><int64_t><int32_t>step.immediate + (<const uint32_t *>(core.base[step.place[2]] + step.offset[2]))[0]
+    cdef uint64_t bytes = 4 * step.memory.dwords
+    cdef uint64_t limit
+    cdef uint64_t stride
+    cdef const uint8_t *host
+    if step.memory.buffered:
+        stride = (base >> 48) & 0x3fff
+        base &= 0xffffffffffffULL
+        limit = words[2]
+        if stride:
+            limit *= stride
+        if offset + bytes > limit or offset > limit:
+            return step_reference(core, step)
+    host = host_of(core, step, (base + offset) & ~<uint64_t>3, bytes)
+    if host == NULL:
+        return step_reference(core, step)
+    memcpy(&core.wave.sgpr[step.destination], host, bytes)
+    return next_step(core, step)
+
+
+cdef void fill_memory_steps(MemorySteps *table) noexcept nogil:
+    table.global_load = step_global_load
+    table.global_store = step_global_store
+    table.buffer_load = step_buffer_load
+    table.buffer_store = step_buffer_store
+    table.lds_load = step_lds_load
+    table.lds_store = step_lds_store
+    table.scalar_load = step_scalar_load

@@ -1,0 +1,38 @@
+"""Steps of scalar ALU operations on integers, generated from ``pyaco/emu/data/semantics.txt``."""
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from isa_opcodes cimport op_count
+from pyaco._core.emu.numbers cimport *
+from pyaco._core.emu.wave cimport *
+from pyaco._core.emu_fast.step cimport *
+
+
+cdef inline uint32_t scalar_source(const Core *core, const Step *step, uint32_t slot) noexcept nogil:
+    return (<const uint32_t *>(core.base[step.place[slot]] + step.offset[slot]))[0]
+
+
+cdef inline uint64_t scalar_wide(const Core *core, const Step *step, uint32_t slot) noexcept nogil:
+    """A pair of SGPRs, or a constant whose halves lie in rows that follow each other."""
+    cdef const uint32_t *low = <const uint32_t *>(core.base[step.place[slot]] + step.offset[slot])
+    return low[0] | (<uint64_t>low[1 if step.place[slot] == place_sgpr else row_bytes // 4] << 32)
+
+
+cdef inline uint64_t scalar_exec(const Core *core) noexcept nogil:
+    return core.wave.sgpr[sgpr_exec] | (<uint64_t>core.wave.sgpr[sgpr_exec + 1] << 32)
+
+
+cdef inline void put_scalar_wide(Core *core, uint32_t index, uint64_t value) noexcept nogil:
+    core.wave.sgpr[index] = <uint32_t>value
+    core.wave.sgpr[index + 1] = <uint32_t>(value >> 32)
+
+
+include "emulator_scalar_steps.pxi"
+
+cdef StepFunction steps[<int>op_count]
+memset(steps, 0, sizeof(steps))
+fill_scalar_steps(steps)
+
+
+cdef StepFunction scalar_step_of(unsigned int opcode) noexcept nogil:
+    return steps[opcode]

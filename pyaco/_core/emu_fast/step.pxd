@@ -1,0 +1,206 @@
+"""What the fast engine executes: steps, made from decoded instructions, in blocks.
+
+A block is a run of instructions in which neither EXEC nor MODE can change, with one entry and its exits at the end. Each of its
+instructions becomes a few steps; a step's function does its work and then calls the next step's function in its place. Operands are worked
+out when the block is made: a source is a row of 32 (64) dwords at an offset from one of three places, so a lane loop reads a
+VGPR, a constant and a broadcast SGPR alike.
+
+Arithmetic in single precision runs with the host's denormals-are-zero set where MODE flushes denormal sources, which is the same thing.
+Denormal results are flushed by the step: the host's own flush looks at the result before it is rounded to a denormal, MODE's after.
+
+Thread safety: a core, its blocks and its pool belong to one thread.
+"""
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from pyaco._core.emu.access cimport MemoryOperation
+from pyaco._core.emu.wave cimport Instruction, LaneOperation, Machine, Wave, sgpr_null
+
+cdef extern from "order.h" nogil:
+    cdef cppclass Order:
+        Order(uint64_t first, uint64_t groups, unsigned int threads, uint64_t executed)
+        bint claim(unsigned int thread, uint64_t *group, uint64_t executed)
+        bint wait(uint64_t group, uint64_t *executed)
+        void fail(uint64_t group)
+        uint64_t first_failed()
+        @staticmethod
+        void run(unsigned int threads, void (*body)(void *, unsigned int) noexcept nogil, void *data)
+
+cdef extern from * nogil:
+    """
+    #if defined(__x86_64__)
+    #include <immintrin.h>
+    static inline unsigned host_control(void) { return _mm_getcsr(); }
+    static inline void set_host_control(unsigned value) { _mm_setcsr(value); }
+    #else
+    static inline unsigned host_control(void) { return 0; }
+    static inline void set_host_control(unsigned value) { (void)value; }
+    #endif
+    """
+    unsigned int host_control()
+    void set_host_control(unsigned int value)
+    bint __builtin_expect(bint condition, bint expected)
+
+cdef enum:
+    row_lanes = 32                    # a step works on rows of 32 lanes; a wave64 has two of them
+    row_bytes = 256                   # from one register to the next, and from one row of the pool to the next
+    control_default = 0x1f80          # MXCSR: nothing trapped, round to nearest even
+    control_zeros = 0x40              # MXCSR: denormal sources are zeros
+
+cdef enum:                            # indices into Core.base
+    place_vgpr = 0
+    place_pool = 1                    # constants and scratch rows of the steps
+    place_sgpr = 2
+
+ctypedef int (*StepFunction)(Core *core, const Step *step) noexcept nogil
+
+cdef struct Step:
+    StepFunction function
+    const Instruction *instruction
+    const LaneOperation *operation
+    uint32_t offset[4]                # of the sources: bytes from base[place]
+    uint8_t place[4]                  # place_*
+    uint32_t destination              # bytes from base[place_vgpr], or number of an SGPR
+    uint8_t destination_place
+    uint8_t mask_source               # SGPR of a source that is a lane mask
+    uint8_t mask_destination
+    uint8_t wide_address              # memory: the address is a pair of registers
+    uint32_t immediate                # memory: offset; scalar: the 16 bits, extended
+    uint32_t keep                     # modifying a row: (value & keep) ^ flip
+    uint32_t flip
+    uint16_t sgpr                     # memory: first SGPR of the base or the descriptor, register_none
+    uint32_t allocation               # memory: the allocation found last time
+    const MemoryOperation *memory
+    Block *block
+
+# Memory steps by what they reach and whether they load.
+cdef struct MemorySteps:
+    StepFunction global_load
+    StepFunction global_store
+    StepFunction buffer_load
+    StepFunction buffer_store
+    StepFunction lds_load
+    StepFunction lds_store
+    StepFunction scalar_load
+
+cdef struct Block:
+    Step *steps
+    const Instruction **instructions
+    uint32_t count                    # instructions
+    uint64_t pc                       # of the first
+    uint64_t end                      # of the one that follows
+    uint64_t executions
+    uint64_t lane_executions          # active lanes, summed over the executions
+    Block *successor[2]               # not taken, taken; NULL: not known yet
+
+cdef struct Core:
+    uint32_t lane_mask[64]            # all ones in active lanes
+    uint32_t special[64]              # results on their way through `finish_specials`
+    uint8_t *base[4]                  # place_*
+    Wave *wave
+    Machine *machine
+    uint64_t active                   # EXEC of this block
+    uint32_t full                     # every lane is active
+    uint32_t halves                   # rows of a wave: 1 or 2
+    uint32_t keep_in32                # all ones: denormal sources are kept; 0: flushed
+    uint32_t flush_out32              # denormal results are flushed
+    uint32_t control                  # MXCSR of the steps
+    uint32_t mask_result[2]
+    uint64_t slice_end                # `machine.executed` where the wave's turn is over
+    uint64_t first_executed           # and where its workgroup began
+    uint64_t group                    # number of the workgroup
+    Block **next_block                # where to note the block that follows, or NULL
+    const Step *stopped               # the step that stopped the wave
+    Order *order                      # what makes workgroups wait for earlier ones, or NULL
+
+# Steps that are the same on every host.
+cdef int step_reference(Core *core, const Step *step) noexcept nogil          # the reference engine's function
+cdef int step_ordered(Core *core, const Step *step) noexcept nogil            # the same, after all earlier workgroups
+cdef int step_leave(Core *core, const Step *step) noexcept nogil              # the same, as the last of a block: pc and EXEC may change
+cdef int step_leave_ordered(Core *core, const Step *step) noexcept nogil
+cdef int step_end(Core *core, const Step *step) noexcept nogil                # of a block, to the next
+cdef int step_broadcast(Core *core, const Step *step) noexcept nogil          # an SGPR to a row of the pool
+cdef int step_modify(Core *core, const Step *step) noexcept nogil             # abs and neg of a row, to a row of the pool
+cdef int step_copy(Core *core, const Step *step) noexcept nogil               # a row of the pool to a VGPR
+cdef StepFunction branch_step(uint32_t opcode) noexcept nogil                 # NULL: not a direct branch
+# Wait until all earlier workgroups have ended, and set the clock to what they have executed; False: one of them failed.
+cdef bint wait_for_turn(Core *core) noexcept nogil
+# Results that are NaNs become those the hardware gives, denormals are flushed: `core.special`, a row of the step's wave.
+cdef void finish_specials(Core *core, const Step *step, uint32_t half) noexcept nogil
+
+cdef inline int next_step(Core *core, const Step *step) noexcept nogil:
+    return step[1].function(core, step + 1)
+
+cdef inline const uint32_t *source_row(const Core *core, const Step *step, uint32_t slot, uint32_t half) noexcept nogil:
+    return <const uint32_t *>(core.base[step.place[slot]] + step.offset[slot]) + row_lanes * half
+
+cdef inline uint32_t source_mask(const Core *core, const Step *step, uint32_t half) noexcept nogil:
+    return core.wave.sgpr[step.mask_source + half]
+
+cdef inline void put_row(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
+    put_row_at(core, <uint32_t *>(core.base[step.destination_place] + step.destination) + row_lanes * half, half, values)
+
+cdef inline void put_row_at(Core *core, uint32_t *row, uint32_t half, const uint32_t *values) noexcept nogil:
+    """Write the active lanes."""
+    cdef const uint32_t *mask = &core.lane_mask[row_lanes * half]
+    cdef uint32_t kept[row_lanes]
+    cdef uint32_t lane
+    if __builtin_expect(core.full, True):
+        memcpy(row, values, row_lanes * 4)
+        return
+    memcpy(kept, row, row_lanes * 4)
+    for lane in range(row_lanes):
+        kept[lane] = (values[lane] & mask[lane]) | (kept[lane] & ~mask[lane])
+    memcpy(row, kept, row_lanes * 4)
+
+cdef inline void put_wide(Core *core, const Step *step, uint32_t half, const uint64_t *values) noexcept nogil:
+    """Write the active lanes of two registers."""
+    cdef uint32_t *row = <uint32_t *>(core.base[step.destination_place] + step.destination) + row_lanes * half
+    cdef uint32_t part[row_lanes]
+    cdef uint32_t lane
+    for lane in range(row_lanes):
+        part[lane] = <uint32_t>values[lane]
+    put_row_at(core, row, half, part)
+    for lane in range(row_lanes):
+        part[lane] = <uint32_t>(values[lane] >> 32)
+    put_row_at(core, row + row_bytes // 4, half, part)
+
+cdef inline void put_single(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
+    """Write a row of single-precision results."""
+    cdef uint32_t flushed[row_lanes]
+    cdef uint32_t lane
+    cdef uint32_t found = 0
+    for lane in range(row_lanes):
+        found |= <uint32_t>((values[lane] & 0x7fffffff) > 0x7f800000)
+    if __builtin_expect(found != 0, False):
+        memcpy(core.special, values, row_lanes * 4)
+        finish_specials(core, step, half)
+        put_row(core, step, half, core.special)
+        return
+    if core.flush_out32:
+        for lane in range(row_lanes):
+            flushed[lane] = values[lane] if values[lane] & 0x7f800000 else values[lane] & 0x80000000U
+        put_row(core, step, half, flushed)
+        return
+    put_row(core, step, half, values)
+
+cdef inline void note_mask(Core *core, uint32_t half, const uint32_t *values) noexcept nogil:
+    """A result bit per lane."""
+    cdef uint32_t lane
+    cdef uint32_t mask = 0
+    for lane in range(row_lanes):
+        mask |= (values[lane] & 1) << lane
+    core.mask_result[half] = mask & <uint32_t>(core.active >> (row_lanes * half))
+
+cdef inline void put_mask(Core *core, const Step *step) noexcept nogil:
+    cdef uint32_t half, index
+    if step.mask_destination == sgpr_null:
+        return
+    for half in range(core.halves):
+        index = step.mask_destination + half
+        if index != sgpr_null and index < 128:
+            core.wave.sgpr[index] = core.mask_result[half]
+
+# A denormal becomes a zero of its sign where `keep` is 0.
+cdef inline uint32_t flushed_source(uint32_t value, uint32_t keep) noexcept nogil:
+    return value & (0x80000000U | keep | (0xffffffffU if value & 0x7f800000 else 0))

@@ -1,0 +1,155 @@
+"""Steps that are no loops over lanes: what falls back on the reference engine, operands on their way, and the ends of blocks."""
+from libc.stdint cimport int16_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from isa_opcodes cimport *
+from pyaco._core.emu.vector cimport finish
+from pyaco._core.emu.wave cimport *
+
+
+cdef void finish_specials(Core *core, const Step *step, uint32_t half) noexcept nogil:
+    cdef Lanes lanes
+    cdef uint32_t slot
+    lanes.count = row_lanes
+    lanes.clamp = 0
+    lanes.neg = 0
+    for slot in range(step.operation.source_count):
+        lanes.narrow[slot] = source_row(core, step, slot, half)
+        lanes.wide[slot] = NULL
+    lanes.result[0] = core.special
+    finish(core.wave, step.operation, &lanes, 0)
+
+
+cdef bint wait_for_turn(Core *core) noexcept nogil:
+    cdef uint64_t before = 0
+    if not core.order.wait(core.group, &before):
+        return False
+    core.machine.executed += before - core.first_executed
+    core.slice_end += before - core.first_executed
+    core.first_executed = before
+    return True
+
+
+cdef inline int reference(Core *core, const Step *step) noexcept nogil:
+    """Everything that the reference engine does for this instruction."""
+    cdef int stop
+    if core.control != control_default:
+        set_host_control(control_default)
+    stop = step.instruction.handler(core.machine, core.wave, step.instruction)
+    if core.control != control_default:
+        set_host_control(core.control)
+    if stop != stop_running:
+        core.stopped = step
+    return stop
+
+
+cdef int step_reference(Core *core, const Step *step) noexcept nogil:
+    cdef int stop = reference(core, step)
+    if stop != stop_running:
+        return stop
+    return next_step(core, step)
+
+
+cdef int step_ordered(Core *core, const Step *step) noexcept nogil:
+    if core.order != NULL and not wait_for_turn(core):
+        core.stopped = step
+        return stop_deadlock
+    return step_reference(core, step)
+
+
+cdef int step_leave(Core *core, const Step *step) noexcept nogil:
+    core.wave.pc = step.block.end
+    return reference(core, step)
+
+
+cdef int step_leave_ordered(Core *core, const Step *step) noexcept nogil:
+    if core.order != NULL and not wait_for_turn(core):
+        core.stopped = step
+        return stop_deadlock
+    return step_leave(core, step)
+
+
+cdef int step_end(Core *core, const Step *step) noexcept nogil:
+    core.wave.pc = step.block.end
+    core.next_block = &step.block.successor[0]
+    return stop_running
+
+
+cdef int step_broadcast(Core *core, const Step *step) noexcept nogil:
+    cdef uint32_t *row = <uint32_t *>(core.base[place_pool] + step.destination)
+    cdef uint32_t value = (core.wave.sgpr[step.offset[0]] & step.keep) ^ step.flip
+    cdef uint32_t lane
+    for lane in range(row_lanes * core.halves):
+        row[lane] = value
+    return next_step(core, step)
+
+
+cdef int step_modify(Core *core, const Step *step) noexcept nogil:
+    cdef const uint32_t *source = source_row(core, step, 0, 0)
+    cdef uint32_t *row = <uint32_t *>(core.base[place_pool] + step.destination)
+    cdef uint32_t lane
+    for lane in range(row_lanes * core.halves):
+        row[lane] = (source[lane] & step.keep) ^ step.flip
+    return next_step(core, step)
+
+
+cdef int step_copy(Core *core, const Step *step) noexcept nogil:
+    cdef uint32_t half
+    for half in range(core.halves):
+        put_row(core, step, half, source_row(core, step, 0, half))
+    return next_step(core, step)
+
+
+# -------------------------------------------------------------------------------------------------------------- branches
+cdef inline int leave_by(Core *core, const Step *step, bint taken) noexcept nogil:
+    core.wave.pc = step.block.end
+    if taken:
+        core.wave.pc += <uint64_t>(<int64_t><int16_t>step.immediate * 4)
+    core.next_block = &step.block.successor[taken]
+    return stop_running
+
+
+cdef int step_branch(Core *core, const Step *step) noexcept nogil:
+    return leave_by(core, step, True)
+
+
+cdef int step_branch_scc0(Core *core, const Step *step) noexcept nogil:
+    return leave_by(core, step, core.wave.scc == 0)
+
+
+cdef int step_branch_scc1(Core *core, const Step *step) noexcept nogil:
+    return leave_by(core, step, core.wave.scc != 0)
+
+
+cdef int step_branch_vccz(Core *core, const Step *step) noexcept nogil:
+    return leave_by(core, step, wave_mask(core.wave, sgpr_vcc) == 0)
+
+
+cdef int step_branch_vccnz(Core *core, const Step *step) noexcept nogil:
+    return leave_by(core, step, wave_mask(core.wave, sgpr_vcc) != 0)
+
+
+cdef int step_branch_execz(Core *core, const Step *step) noexcept nogil:
+    return leave_by(core, step, wave_exec(core.wave) == 0)
+
+
+cdef int step_branch_execnz(Core *core, const Step *step) noexcept nogil:
+    return leave_by(core, step, wave_exec(core.wave) != 0)
+
+
+cdef StepFunction branch_step(uint32_t opcode) noexcept nogil:
+    if opcode == <uint32_t>op_s_branch:
+        return step_branch
+    if opcode == <uint32_t>op_s_cbranch_scc0:
+        return step_branch_scc0
+    if opcode == <uint32_t>op_s_cbranch_scc1:
+        return step_branch_scc1
+    if opcode == <uint32_t>op_s_cbranch_vccz:
+        return step_branch_vccz
+    if opcode == <uint32_t>op_s_cbranch_vccnz:
+        return step_branch_vccnz
+    if opcode == <uint32_t>op_s_cbranch_execz:
+        return step_branch_execz
+    if opcode == <uint32_t>op_s_cbranch_execnz:
+        return step_branch_execnz
+    return NULL
