@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.targets import chip
+
+if TYPE_CHECKING:
+    from pyaco._core.isa.disassemble import Listing
 
 __all__ = ["Line", "disassemble", "disassemble_lines", "target_level"]
 
@@ -68,20 +72,7 @@ def disassemble_lines(code: bytes, target: str, *, wave_size: int | None = None)
     InputError
         The length is no multiple of four, or the target is unknown.
     """
-    from pyaco._core.isa.disassemble import disassemble_words
-
-    level = target_level(target)
-    if len(code) % 4:
-        raise InputError(f"machine code of {len(code)} bytes: not a multiple of 4")
-    words = np.frombuffer(code, dtype="<u4")
-    lines = []
-    gfx906 = chip(target).target == "gfx906"
-    for text, position, length in disassemble_words(words, level, default_wave_size(level, wave_size), gfx906):
-        if text is None or text.startswith(";"):
-            data = ".long " + ", ".join(f"0x{word:08x}" for word in words[position : position + length])
-            text = data if text is None else f"{data}  ; {text[1:]}"
-        lines.append(Line(text, position * 4, length * 4))
-    return lines
+    return [Line(*row) for row in listing(code, target, wave_size).rows()]
 
 
 def disassemble(code: bytes, target: str, *, wave_size: int | None = None) -> str:
@@ -90,5 +81,18 @@ def disassemble(code: bytes, target: str, *, wave_size: int | None = None) -> st
     Words that are no instruction of the target become ``.long``; so do, with a comment, instructions with stray bits and
     those that LLVM's default syntax cannot say (halves of registers on GFX12). Parameters and errors as for ``disassemble_lines``.
     """
-    lines = disassemble_lines(code, target, wave_size=wave_size)
-    return "".join(f"{line.text}\n" if line.size == 0 else f"\t{line.text}\n" for line in lines)
+    return str(listing(code, target, wave_size).text(), "ascii")
+
+
+def listing(code: bytes, target: str, wave_size: int | None) -> Listing:
+    """The listing of `code`, as the kernel makes it."""
+    from pyaco._core.isa.disassemble import disassemble_words
+    from pyaco.isa.text_tables import text_tables
+
+    level = target_level(target)
+    if len(code) % 4:
+        raise InputError(f"machine code of {len(code)} bytes: not a multiple of 4")
+    words = np.frombuffer(code, dtype="<u4")
+    tables = text_tables(level)
+    gfx906 = chip(target).target == "gfx906"
+    return disassemble_words(words, level, default_wave_size(level, wave_size), tables.names, tables.facts, gfx906)

@@ -27,6 +27,26 @@ BRANCHES = frozenset(
 MULTIPLY_CONSTANT = frozenset(["v_madmk_f32", "v_madmk_f16", "v_fmamk_f32", "v_fmamk_f16", "s_fmamk_f32"])
 SWAPS = frozenset(["v_swap_b32", "v_swap_b16", "v_swaprel_b32"])
 MIXES = frozenset(["v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16", "v_mad_mix_f32", "v_mad_mixlo_f16", "v_mad_mixhi_f16"])
+BARRIERS = frozenset(["s_barrier_signal", "s_barrier_signal_isfirst", "s_get_barrier_state", "s_barrier_init", "s_barrier_join"])
+WAITS_WITH_REGISTER = frozenset(["s_waitcnt_vscnt", "s_waitcnt_vmcnt", "s_waitcnt_expcnt", "s_waitcnt_lgkmcnt"])
+#: ACO does not use source modifiers here, but the hardware has them.
+SIGNED = frozenset(
+    ("v_cndmask_b32", "v_mov_b32", "v_cmp_class_f32", "v_cmp_class_f64", "v_cmp_class_f16", "v_cmpx_class_f32",
+     "v_cmpx_class_f64", "v_cmpx_class_f16", "v_ldexp_f64", "v_ldexp_f32", "v_ldexp_f16", "v_trig_preop_f64",
+     "v_dot2_f16_f16", "v_dot2_bf16_bf16", "v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32", "v_cndmask_b16", "v_dot2c_f32_f16")
+)  # fmt: skip
+OPSEL_LANES = frozenset(["v_permlane16_b32", "v_permlanex16_b32", "v_permlane16_var_b32", "v_permlanex16_var_b32"])
+OPSEL_OTHER = frozenset(
+    ("v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32", "v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32", "v_cvt_f32_fp8", "v_cvt_f32_bf8",
+     "v_cvt_pk_f32_fp8", "v_cvt_pk_f32_bf8")
+)  # fmt: skip
+WITHOUT_OPSEL_12 = frozenset(
+    ("v_max_i16_e64", "v_max_u16_e64", "v_min_i16_e64", "v_min_u16_e64", "v_lshlrev_b16_e64", "v_lshrrev_b16_e64",
+     "v_ashrrev_i16_e64", "v_mul_lo_u16_e64")
+)  # fmt: skip
+PLAIN_DOTS = frozenset(["v_dot4_f32_fp8_bf8", "v_dot4_f32_bf8_fp8", "v_dot4_f32_fp8_fp8", "v_dot4_f32_bf8_bf8"])
+#: Interpolation in VOP3 has a syntax of its own.
+UNSAYABLE = frozenset(["v_interp_p1ll_f16", "v_interp_p1lv_f16", "v_interp_p2_f16", "v_interp_p2_legacy_f16"])
 #: SOPP instructions whose immediate may be left out.
 OPTIONAL = frozenset(["s_endpgm", "s_sethalt", "s_setkill", "s_icache_inv", "s_ttracedata"])
 
@@ -56,7 +76,6 @@ def has_floating_operands(row: opcodes.Row) -> bool:
 def facts_of(row: opcodes.Row) -> int:
     """The facts of an opcode (``text_facts.pxd``)."""
     name, form = row.name, row.format
-    buffers = form in ("mubuf", "mtbuf", "flat", "global", "scratch", "smem", "mimg")
     answers = {
         "packed": form == "vop3p" and name.startswith("v_pk_"),
         "scalar_half": form.startswith("sop") and name.endswith("_f16"),
@@ -73,10 +92,20 @@ def facts_of(row: opcodes.Row) -> int:
         "optional": name in OPTIONAL,
         "prefetch": form == "smem" and "prefetch" in name,
         "compare_swap": "cmpswap" in name,
-        "loads": buffers and "atomic" not in row.flags and (bool(explicit(row.definitions)) or "store" not in name),
+        "loads": bool(explicit(row.definitions)) if form != "mimg" else "store" not in name,
         "sampler": form == "mimg" and ("sample" in name or "gather4" in name or "get_lod" in name),
         "gather": "gather4" in name or name == "image_msaa_load",
         "ray": "bvh" in name,
+        "barrier": name in BARRIERS,
+        "waits_with_register": name in WAITS_WITH_REGISTER,
+        "signed": name in SIGNED,
+        "opsel_lanes": name in OPSEL_LANES,
+        "opsel_other": name in OPSEL_OTHER,
+        "without_opsel_12": name in WITHOUT_OPSEL_12,
+        "plain_dot": name in PLAIN_DOTS,
+        "double_matrix": "matrix" in row.flags and "f64" in name,
+        "scope_alone": name in ("global_inv", "global_wb", "global_wbinv"),
+        "unsayable": name in UNSAYABLE,
     }
     return sum(FACTS[fact] for fact, answer in answers.items() if answer)
 
@@ -101,6 +130,14 @@ def mnemonics(level: int) -> dict[str, int]:
         if row.format == "exp":
             found.setdefault("export", number)
     return found
+
+
+def spellings(level: int) -> dict[int, str]:
+    """LLVM's name by opcode."""
+    listed = dict(enumerate(opcodes.spellings(opcodes.generation_of(level))))
+    if level >= 120:
+        listed |= {n: row.name.replace("lds_", "ds_") for n, row in enumerate(opcodes.rows()) if row.format == "ldsdir"}
+    return listed
 
 
 def modifiers() -> dict[str, int]:
@@ -139,7 +176,7 @@ def domains(level: int) -> list[dict[str, int] | dict[int, str]]:
         {},
         {},
         DIRECTIVES,
-        dict(enumerate(opcodes.spellings(opcodes.generation_of(level)))),
+        spellings(level),
         names.lane_controls(level),
         names.register_texts(level),
     ]

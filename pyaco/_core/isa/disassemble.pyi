@@ -1,6 +1,11 @@
-import numpy as np
-import numpy.typing as npt
+from typing import Any
+
+from pyaco._core.isa.name_table import NameTable
+
+class Listing:
+    def text(self) -> bytes: ...
+    def rows(self) -> list[tuple[str, int, int]]: ...
 
 def disassemble_words(
-    words: npt.NDArray[np.uint32], gfx_level: int, wave_size: int, gfx906: bool = False
-) -> list[tuple[str | None, int, int]]: ...
+    words: Any, gfx_level: int, wave_size: int, table: NameTable, facts: Any, gfx906: bool = False
+) -> Listing: ...

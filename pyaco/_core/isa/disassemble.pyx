@@ -1,829 +1,963 @@
-"""Text of machine code in LLVM's assembly syntax.
+"""Text of machine code in LLVM's assembly syntax, written into one buffer without Python.
 
 Every line that this printer makes assembles to the same words again: an instruction whose re-encoding differs from the words
 (reserved bits set, registers that do not exist, forms that the syntax cannot say) is printed as ``.long``, with its text as a
-comment where it has one. Syntax: "Syntax of
-AMDGPU Instruction Operands" and "Syntax of AMDGPU Instruction Modifiers" of the LLVM manual.
+comment where it has one. Syntax: "Syntax of AMDGPU Instruction Operands" and "Syntax of AMDGPU Instruction Modifiers" of
+the LLVM manual.
+
+One pass decodes and prints; where a branch's target belongs it leaves a gap. When all targets are known, a second pass copies
+the text, with the labels put in. Names come from the tables of ``name_table.pxd``.
 """
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+from libcpp.algorithm cimport sort
+from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
-from isa_tables cimport (can_use_input_modifiers, implicit_exec,
-                         opcode_definition_count, opcode_flag_literal, opcode_flag_gfx906, opcode_flag_opsel, opcode_flag_no_address, opcode_flag_one_form,
-                         opcode_flag_tied, opcode_flag_two_offsets, opcode_flags, opcode_format,
-                         opcode_implicit_definitions, opcode_max_definitions, opcode_max_operands,
-                         opcode_operand_classes, opcode_operand_count)
+from isa_tables cimport (can_use_input_modifiers, implicit_exec, is_atomic,
+                         opcode_definition_count, opcode_flag_literal, opcode_flag_gfx906, opcode_flag_matrix,
+                         opcode_flag_neg0, opcode_flag_neg1, opcode_flag_neg2, opcode_flag_no_address, opcode_flag_one_form,
+                         opcode_flag_opsel, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags, opcode_format,
+                         opcode_implicit_definitions, opcode_operand_count)
 from modifiers cimport *
 from pyaco._core.ir.program cimport *
 from pyaco._core.isa.decode cimport Decoded, decode
 from pyaco._core.isa.encode cimport encode, encode_limit, scalar_reads_fit
-
-from pyaco.isa import names
-from pyaco.isa import opcodes
-from pyaco.isa.names import Unsayable
+from pyaco._core.isa.name_table cimport *
+from pyaco._core.isa.text_facts cimport *
 
 cdef enum:
     valu_one_dword = format_vop1 | format_vop2 | format_vopc
+    line_limit = 1024                 # longest line, generously
 
-# Inline floating-point constants by source code - 240.
-cdef tuple FLOATS = ("0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0", "0.15915494")
-cdef tuple OMOD = ("", " mul:2", " mul:4", " div:2")
-cdef tuple SELECT = ("BYTE", "WORD", "DWORD")
+cdef struct Printer:
+    char *p                           # where the next character goes
+    char *gap                         # where the target of a branch belongs, if the line has one
+    bint unsayable                    # the syntax has no way to write the instruction
+    uint32_t level
+    uint32_t mask_dwords              # of a lane mask
+    bint gfx906                       # the chip has what GFX9 got with gfx906
+    bint true16                       # 16-bit VGPR operands are written v0.l and v0.h
+    const Names *names
+    const uint32_t *facts
+
+# A branch whose text waits for its target.
+cdef struct Branch:
+    size_t place                      # in the text
+    uint32_t line
+    int64_t target                    # dword
 
 
+# ------------------------------------------------------------------------------------------------------------- characters
+cdef inline void put(Printer *t, char character) noexcept nogil:
+    t.p[0] = character
+    t.p += 1
 
-cdef class Printer:
-    cdef uint32_t level
-    cdef uint32_t mask_bytes          # of a lane mask
-    cdef bint gfx906                  # the chip has what GFX9 got with gfx906
-    cdef bint true16                  # 16-bit VGPR operands are written v0.l and v0.h
-    cdef list spelling                # by opcode
-    cdef dict messages
-    cdef dict hardware_registers
 
-    def __init__(self, uint32_t level, uint32_t wave_size, bint gfx906):
-        generation = opcodes.generation_of(level)
-        self.gfx906 = gfx906
-        self.level = level
-        self.mask_bytes = wave_size >> 3
-        self.true16 = gfx11 <= level < gfx12
-        self.spelling = opcodes.spellings(generation)
-        self.messages = names.messages(level)
-        self.hardware_registers = names.hardware_registers(level)
+cdef inline void put_text(Printer *t, const char *text) noexcept nogil:
+    while text[0]:
+        t.p[0] = text[0]
+        t.p += 1
+        text += 1
 
-    # ------------------------------------------------------------------------------------------------------- registers
-    cdef str scalar_register(self, uint32_t code, uint32_t dwords):
-        if code >= 128:
-            return self.special(code, dwords)
-        if code == 124 and dwords == 1:
-            return "m0"
-        if code == 125 and self.level >= gfx10:
-            return "null"
-        if code == 126 and dwords == 2:
-            return "exec"
-        if code == 126 and dwords == 1:
-            return "exec_lo"
-        if code == 127 and dwords == 1:
-            return "exec_hi"
-        if code == 106 and dwords == 2:
-            return "vcc"
-        if code == 106 and dwords == 1:
-            return "vcc_lo"
-        if code == 107 and dwords == 1:
-            return "vcc_hi"
-        if self.level < gfx10 and 102 <= code < 106:
-            return self.named_pair("flat_scratch" if code < 104 else "xnack_mask", code & 1, dwords)
-        if dwords > 1 and code % min(dwords, 4) and not (dwords == 3 and code % 4 == 0):
-            # SGPR tuples are aligned to their size, four at most
-            raise Unsayable()
-        if 108 <= code < 124:
-            if self.level < gfx9 or code + dwords > 124:
-                raise Unsayable()
-            return self.range("ttmp", code - 108, dwords)
-        if code + dwords > 106 or (self.level < gfx10 and code + dwords > 102):
-            raise Unsayable()
-        return self.range("s", code, dwords)
 
-    cdef str named_pair(self, str name, uint32_t half, uint32_t dwords):
-        if dwords == 2 and half == 0:
-            return name
-        if dwords != 1:
-            raise Unsayable()
-        return name + ("_hi" if half else "_lo")
+cdef inline void put_span(Printer *t, Span span) noexcept nogil:
+    memcpy(t.p, span.text, span.length)
+    t.p += span.length
 
-    cdef str range(self, str prefix, uint32_t first, uint32_t dwords):
-        if dwords <= 1:
-            return f"{prefix}{first}"
-        return f"{prefix}[{first}:{first + dwords - 1}]"
 
-    cdef str special(self, uint32_t code, uint32_t dwords):
-        """Source codes that are neither SGPRs nor constants."""
-        if 235 <= code <= 238 and self.level >= gfx9:
-            return ("src_shared_base", "src_shared_limit", "src_private_base", "src_private_limit")[code - 235]
-        if code == 239 and gfx9 <= self.level < gfx11:
-            return "src_pops_exiting_wave_id"
-        if (code == 251 or code == 252) and self.level < gfx11:
-            return "src_vccz" if code == 251 else "src_execz"
-        if code == 253:
-            return "src_scc"
-        raise Unsayable()
+cdef inline void put_name(Printer *t, uint32_t domain, uint32_t value) noexcept nogil:
+    """A name that has to exist."""
+    cdef Span span = name_of(t.names, domain, value)
+    if span.text == NULL:
+        t.unsayable = True
+    else:
+        put_span(t, span)
 
-    cdef str register(self, uint16_t address, uint32_t size):
-        cdef uint32_t dwords = (size + 3) >> 2 if size else self.mask_bytes >> 2
-        if address >= register_vgpr0:
-            if address == register_none or (address >> 2) - 256 + dwords > 256:
-                raise Unsayable()
-            if size == 2 and self.true16:
-                return f"v{(address >> 2) - 256}.{'h' if address & 2 else 'l'}"
-            return self.range("v", (address >> 2) - 256, dwords)
-        return self.scalar_register(address >> 2, dwords)
 
-    cdef str operand(self, const Decoded *d, uint32_t position):
-        """A source: register, inline constant or literal."""
-        cdef uint32_t code = d.source[position] >> 2
-        cdef uint32_t size = d.source_bytes[position]
-        if code == 255:
-            return self.literal(d)
-        if code == 254 and self.level < gfx11 and d.format == format_vop1 and size == 4:
-            return "src_lds_direct"
-        if 128 <= code <= 192:
-            return str(code - 128)
-        if 193 <= code <= 208:
-            return str(192 - <int>code)
-        if 240 <= code <= 248:
-            if code == 248 and size == 8:
-                return "0.15915494309189532"
-            return FLOATS[code - 240]
-        return self.register(d.source[position], size)
+cdef inline bint has_name(const Printer *t, uint32_t domain, uint32_t value) noexcept nogil:
+    return name_of(t.names, domain, value).text != NULL
 
-    cdef str literal(self, const Decoded *d):
-        """A literal; marked as one where assemblers would take an inline constant for its value."""
-        cdef uint32_t i
-        for i in range(d.source_count):
-            if d.source[i] == 255 * 4 and d.literal > 0xffff and (d.source_bytes[i] == 2 or d.opcode in SCALAR_HALF):
-                # text has 16 bits for a 16-bit operand
-                raise Unsayable()
-        if opcode_flags[d.opcode] & opcode_flag_literal or d.format == format_sopk or not is_inline_value(d.literal):
-            return f"0x{d.literal:x}"
-        return f"lit(0x{d.literal:x})"
 
-    cdef str destination(self, const Decoded *d, uint32_t position):
-        return self.register(d.destination[position], d.destination_bytes[position])
+cdef void put_number(Printer *t, uint32_t value) noexcept nogil:
+    cdef char digits[10]
+    cdef int count = 0
+    if value < 10:
+        put(t, <char>(c'0' + value))
+        return
+    while value:
+        digits[count] = <char>(c'0' + value % 10)
+        value //= 10
+        count += 1
+    while count:
+        count -= 1
+        put(t, digits[count])
 
-    cdef str modified(self, const Decoded *d, uint32_t position, uint32_t neg, uint32_t magnitude):
-        """A source with its sign and magnitude modifiers."""
-        cdef str text = self.operand(d, position)
-        if magnitude >> position & 1:
-            text = f"|{text}|"
-            return "-" + text if neg >> position & 1 else text
-        if neg >> position & 1:
-            # before a constant the minus sign would be part of its value
-            return f"neg({text})" if 128 <= d.source[position] >> 2 < 256 else "-" + text
-        return text
 
-    # ------------------------------------------------------------------------------------------------------ scalar ALU
-    cdef str salu(self, const Decoded *d):
-        cdef list parts = []
-        cdef uint32_t i
-        for i in range(d.destination_count):
-            parts.append(self.destination(d, i))
-        for i in range(d.source_count):
-            if opcode_flags[d.opcode] & opcode_flag_tied and i == 2:
-                continue
-            if d.opcode == op_s_fmamk_f32 and i:
-                # the literal stands between the sources in text
-                parts.append(self.operand(d, 3 - i))
-            else:
-                parts.append(self.operand(d, i))
-        if d.opcode in BARRIERS and d.source[0] < 128 * 4 and d.source[0] != register_m0:
-            raise Unsayable()
-        if d.opcode == op_s_set_gpr_idx_on:
-            if d.immediate > 15:
-                raise Unsayable()
-            parts.append(names.index_mode(d.immediate))
-        elif d.opcode == op_s_sendmsg_rtn_b32 or d.opcode == op_s_sendmsg_rtn_b64:
-            parts.append(f"sendmsg({self.messages.get(d.immediate, str(d.immediate) + ', 0, 0')})")
-        return self.named(d, parts)
+cdef void put_signed(Printer *t, int32_t value) noexcept nogil:
+    if value < 0:
+        put(t, c'-')
+        put_number(t, 0 - <uint32_t>value)
+    else:
+        put_number(t, <uint32_t>value)
 
-    cdef str named(self, const Decoded *d, list parts):
-        cdef str name = self.spelling[d.opcode]
-        return f"{name} {', '.join(parts)}" if parts else name
 
-    cdef str sopk(self, const Decoded *d, dict labels, uint32_t position):
-        cdef uint32_t imm = d.immediate
-        cdef str text
-        if d.opcode == op_s_setreg_b32 or d.opcode == op_s_getreg_b32 or d.opcode == op_s_setreg_imm32_b32:
-            text = names.hardware_register(self.hardware_registers, imm)
-            if d.opcode == op_s_getreg_b32:
-                return self.named(d, [self.destination(d, 0), text])
-            return self.named(d, [text, self.operand(d, 0)])
-        if d.opcode == op_s_call_b64 or d.opcode == op_s_subvector_loop_begin or d.opcode == op_s_subvector_loop_end \
-                or d.opcode == op_s_cbranch_i_fork:
-            text = self.destination(d, 0) if d.destination_count else self.operand(d, 0)
-            return self.named(d, [text, self.target(d, labels, position)])
-        if d.opcode == op_s_version:
-            return self.named(d, [f"0x{imm:x}"])
-        text = self.destination(d, 0) if d.destination_count else self.operand(d, 0)
-        if waits_with_register(d.opcode) and text != "null":
-            raise Unsayable()
-        return self.named(d, [text, f"0x{imm:x}"])
+cdef const char *HEX = b"0123456789abcdef"
 
-    cdef str target(self, const Decoded *d, dict labels, uint32_t position):
-        """Where a branch goes: a label within the code, else its distance."""
-        cdef int32_t distance = <int32_t>(d.immediate << 16) >> 16
-        label = labels.get(<int32_t>position + 1 + distance)
-        return str(d.immediate) if label is None else label
 
-    cdef str sopp(self, const Decoded *d, dict labels, uint32_t position):
-        cdef uint32_t imm = d.immediate
-        cdef uint16_t op = d.opcode
-        cdef str text
-        if is_branch(op):
-            return self.named(d, [self.target(d, labels, position)])
-        if op == op_s_waitcnt:
-            return self.named(d, [names.wait_counters(imm, self.level)])
-        if op == op_s_waitcnt_depctr:
-            return self.named(d, [names.dependency_counters(imm)])
-        if op == op_s_delay_alu:
-            return self.named(d, [names.delay(imm)])
-        if op == op_s_sendmsg or op == op_s_sendmsghalt:
-            return self.named(d, [names.message(self.messages, imm, self.level)])
-        if not takes_immediate(op) or (op == op_s_endpgm and imm == 0):
-            if imm:
-                raise Unsayable()
-            return self.named(d, [])
-        if op == op_s_set_gpr_idx_mode:
-            if imm > 15:
-                raise Unsayable()
-            return self.named(d, [names.index_mode(imm)])
-        if op == op_s_nop or op == op_s_sleep or op == op_s_setprio or op == op_s_trap or op == op_s_barrier_wait:
-            text = str(<int32_t>(imm << 16) >> 16 if op == op_s_barrier_wait else imm)
-            return self.named(d, [text])
-        return self.named(d, [f"0x{imm:x}"])
+cdef void put_hex(Printer *t, uint32_t value) noexcept nogil:
+    cdef int shift = 28
+    t.p[0] = c'0'
+    t.p[1] = c'x'
+    t.p += 2
+    while shift and not value >> shift:
+        shift -= 4
+    while shift >= 0:
+        put(t, HEX[value >> shift & 15])
+        shift -= 4
 
-    # --------------------------------------------------------------------------------------------------- scalar memory
-    cdef str smem(self, const Decoded *d):
-        cdef list parts = []
-        cdef int32_t offset = <int32_t>d.immediate
-        cdef str tail = ""
-        if d.opcode == op_s_prefetch_inst_pc_rel or d.opcode == op_s_prefetch_data_pc_rel:
-            return self.named(d, [signed_hex(offset), self.soffset(d), str(d.source[2] >> 2)])
-        if d.source_count == 0:
-            if d.destination_count:
-                parts.append(self.destination(d, 0))
-            return self.named(d, parts)
-        if offset < 0 and d.opcode == op_s_buffer_prefetch_data:
-            raise Unsayable()
-        if d.opcode == op_s_prefetch_inst or d.opcode == op_s_prefetch_data or d.opcode == op_s_buffer_prefetch_data:
-            return self.named(d, [self.operand(d, 0), signed_hex(offset), self.soffset(d), str(d.source[2] >> 2)])
-        if d.opcode == op_s_atc_probe or d.opcode == op_s_atc_probe_buffer:
-            parts.append(str(self.field_of(d.source[2])))
-        elif d.opcode != op_s_dcache_discard and d.opcode != op_s_dcache_discard_x2:
-            parts.append(self.register(d.source[2], d.source_bytes[2]) if d.source_count > 2 else self.destination(d, 0))
-        parts.append(self.operand(d, 0))
-        if offset < 0 and d.source_bytes[0] == 16:
-            # buffers have no negative offsets
-            raise Unsayable()
-        if d.source[1] == register_none:
-            parts.append(signed_hex(offset))
+
+cdef inline void put_signed_hex(Printer *t, int32_t value) noexcept nogil:
+    if value < 0:
+        put(t, c'-')
+        put_hex(t, 0 - <uint32_t>value)
+    else:
+        put_hex(t, <uint32_t>value)
+
+
+cdef void put_word(Printer *t, uint32_t word) noexcept nogil:
+    """Eight digits."""
+    cdef int shift = 28
+    put_text(t, b"0x")
+    while shift >= 0:
+        put(t, HEX[word >> shift & 15])
+        shift -= 4
+
+
+cdef void put_bits(Printer *t, const char *name, uint32_t value, uint32_t count) noexcept nogil:
+    """`` name:[0,1]``"""
+    cdef uint32_t i
+    put_text(t, name)
+    put(t, c'[')
+    for i in range(count):
+        if i:
+            put(t, c',')
+        put(t, <char>(c'0' + (value >> i & 1)))
+    put(t, c']')
+
+
+cdef inline void put_comma(Printer *t) noexcept nogil:
+    t.p[0] = c','
+    t.p[1] = c' '
+    t.p += 2
+
+
+cdef inline void separate(Printer *t, uint32_t position) noexcept nogil:
+    """What stands before the operand of a position: a blank behind the mnemonic, a comma later."""
+    if position:
+        put_comma(t)
+    else:
+        put(t, c' ')
+
+
+# -------------------------------------------------------------------------------------------------------------- registers
+cdef void put_range(Printer *t, const char *prefix, uint32_t first, uint32_t dwords) noexcept nogil:
+    put_text(t, prefix)
+    if dwords <= 1:
+        put_number(t, first)
+        return
+    put(t, c'[')
+    put_number(t, first)
+    put(t, c':')
+    put_number(t, first + dwords - 1)
+    put(t, c']')
+
+
+cdef void named_pair(Printer *t, const char *name, uint32_t half, uint32_t dwords) noexcept nogil:
+    if dwords > 2 or (dwords == 2 and half):
+        t.unsayable = True
+    put_text(t, name)
+    if dwords == 1:
+        put_text(t, b"_hi" if half else b"_lo")
+
+
+cdef inline bint is_aligned(uint32_t number, uint32_t dwords) noexcept nogil:
+    """SGPR tuples are aligned to their size, four at most."""
+    if dwords <= 1:
+        return True
+    return number % 4 == 0 if dwords > 2 else number % 2 == 0
+
+
+cdef void scalar_register(Printer *t, uint32_t code, uint32_t dwords) noexcept nogil:
+    cdef uint32_t sgprs = 106 if t.level >= gfx10 else 102 if t.level >= gfx8 else 104
+    if code + dwords <= sgprs:
+        if not is_aligned(code, dwords):
+            t.unsayable = True
+        put_range(t, b"s", code, dwords)
+    elif code >= 128:
+        special(t, code)
+    elif code == 126 and dwords == 2:
+        put_text(t, b"exec")
+    elif code == 106 and dwords == 2:
+        put_text(t, b"vcc")
+    elif t.level < gfx10 and code < 106 and code >= sgprs:
+        if t.level < gfx8 or code < 104:
+            named_pair(t, b"flat_scratch", code & 1, dwords)
         else:
-            parts.append(self.operand(d, 1))
-            if offset or self.level >= gfx10:
-                tail = f" offset:{signed_hex(offset)}"
-        return self.named(d, parts) + tail + self.cache(d)
+            named_pair(t, b"xnack_mask", code & 1, dwords)
+    elif t.level < gfx9 and 108 <= code < 112:
+        named_pair(t, b"tba" if code < 110 else b"tma", code & 1, dwords)
+    elif 108 <= code < 124:
+        trap_register(t, code, dwords)
+    elif dwords == 1:
+        put_name(t, domain_register_text, code)
+    else:
+        t.unsayable = True
 
-    cdef uint32_t field_of(self, uint16_t address):
-        """The code of a field that is a number although it reads like a register."""
-        cdef uint32_t code = address >> 2
-        return code ^ 1 if self.level >= gfx11 and (code == 124 or code == 125) else code
 
-    cdef str soffset(self, const Decoded *d):
-        return "null" if d.source[1] == register_none else self.operand(d, 1)
+cdef void trap_register(Printer *t, uint32_t code, uint32_t dwords) noexcept nogil:
+    cdef uint32_t first = 108 if t.level >= gfx9 else 112
+    if code + dwords > 124 or not is_aligned(code, dwords):
+        t.unsayable = True
+    put_range(t, b"ttmp", code - first, dwords)
 
-    cdef str cache(self, const Decoded *d):
-        """Cache policy of a memory access."""
-        cdef uint64_t m = d.modifiers
-        cdef str text
-        if self.level >= gfx12:
-            kind = "ATOMIC" if opcode_flags[d.opcode] & 4 else "LOAD" if opcode_definition_count[d.opcode] else "STORE"
-            if d.opcode == op_global_inv or d.opcode == op_global_wb or d.opcode == op_global_wbinv:
-                kind = "NONE"
-            return names.cache_policy(kind, modifier_cache_temporal_hint(m), modifier_cache_scope(m))
-        text = " glc" if modifier_cache_glc(m) else ""
-        if modifier_cache_slc(m):
-            text += " slc"
-        if modifier_cache_dlc(m):
-            if opcode_flags[d.opcode] & 4 and self.level < gfx11:
-                # assemblers keep device coherence from atomics here
-                raise Unsayable()
-            text += " dlc"
-        return text
 
-    # ------------------------------------------------------------------------------------------------------ vector ALU
-    cdef str suffix(self, const Decoded *d):
-        cdef uint32_t format = d.format
-        cdef bint short_opcode = (opcode_format[d.opcode] & valu_one_dword) != 0 or (format & valu_one_dword) != 0
-        cdef str base = ""
-        if format & format_vop3p:
-            base = "_e64" if format & (format_dpp16 | format_dpp8) else ""
-        elif format & format_vop3:
-            if (short_opcode and not opcode_flags[d.opcode] & opcode_flag_one_form) or format & (format_dpp16 | format_dpp8):
-                base = "_e64"
-            elif short_opcode:
-                base = "_e64"
-        elif format & format_sdwa:
-            return "_sdwa"
-        elif format & (format_dpp16 | format_dpp8):
-            return "_dpp"
-        elif not opcode_flags[d.opcode] & opcode_flag_one_form:
-            return "_e32"
-        return base + "_dpp" if format & (format_dpp16 | format_dpp8) else base
+cdef void special(Printer *t, uint32_t code) noexcept nogil:
+    """Source codes that are neither SGPRs nor constants."""
+    if (235 <= code <= 238 and t.level >= gfx9) or (code == 239 and gfx9 <= t.level < gfx11) \
+            or ((code == 251 or code == 252) and t.level < gfx11) or code == 253:
+        put_name(t, domain_register_text, code)
+    else:
+        t.unsayable = True
 
-    cdef str vop(self, const Decoded *d):
-        cdef uint64_t m = d.modifiers
-        cdef uint32_t format = d.format
-        cdef uint32_t neg = 0, magnitude = 0
-        cdef uint32_t i, count
-        cdef list parts = []
-        cdef str text
-        cdef bint compare = (opcode_format[d.opcode] & format_vopc) != 0
-        cdef bint sign_extends = (format & format_sdwa) != 0
-        if format & (format_vop3 | format_sdwa | format_dpp16):
-            neg, magnitude = modifier_neg(m), modifier_abs(m)
-        if (neg or magnitude) and not takes_sign(d.opcode):
-            raise Unsayable()
-        if self.level >= gfx12 and not self.true16 and modifier_opsel(m) and not format & format_vop3:
-            # this generation's syntax has no names for halves of registers
-            raise Unsayable()
-        if d.opcode in INTERPOLATING or (d.opcode == op_v_readfirstlane_b32 and d.source[0] < register_vgpr0):
-            raise Unsayable()
-        if d.opcode == op_v_pk_fmac_f16 and format == format_vop2 and 240 <= d.source[0] >> 2 < 249:
-            # assemblers take a literal for these
-            raise Unsayable()
-        if not (compare and self.level >= gfx10 and opcode_implicit_definitions[d.opcode] & implicit_exec):
-            for i in range(d.destination_count):
-                if not (swaps(d.opcode) and i):
-                    parts.append(self.destination(d, i))
-        count = d.source_count
-        if opcode_flags[d.opcode] & opcode_flag_tied or swaps(d.opcode):
-            count -= 1
-        if (neg | magnitude) >> count:
-            raise Unsayable()
-        for i in range(count):
-            if opcode_flags[d.opcode] & opcode_flag_literal and is_multiply_constant(d.opcode) and i:
-                parts.append(self.operand(d, 3 - i))
-                continue
-            text = self.modified(d, i, neg, magnitude)
-            if sign_extends and i < 2 and (modifier_sdwa_sel0(m) if i == 0 else modifier_sdwa_sel1(m)) & 0x10:
-                if (neg | magnitude) >> i & 1:
-                    raise Unsayable()
-                text = f"sext({text})"
-            parts.append(text)
-        text = self.spelling[d.opcode] + self.suffix(d)
-        if parts:
-            text += " " + ", ".join(parts)
-        if format & format_vop3:
-            text += self.half_selection(d, d.source_count)
-        if modifier_clamp(m) and format & (format_vop3 | format_sdwa):
-            text += " clamp"
-        if format & (format_vop3 | format_sdwa):
-            text += OMOD[modifier_omod(m)]
-        if format & format_sdwa:
-            return text + self.sdwa(d, compare)
-        return text + self.lanes(d)
 
-    # op_sel of VOP3. GFX11's syntax says the half in the register's name instead.
-    cdef str half_selection(self, const Decoded *d, uint32_t count):
-        cdef uint32_t opsel = modifier_opsel(d.modifiers)
-        cdef uint32_t i
-        cdef list values
-        cdef bint halves = d.destination_count != 0 and d.destination_bytes[0] == 2
-        if opsel == 0:
-            return ""
-        for i in range(count):
-            halves = halves or d.source_bytes[i] == 2
-        if not halves and d.opcode not in OPSEL_LANES and d.opcode not in OPSEL_OTHER:
-            raise Unsayable()
-        if not self.true16 and (not opcode_flags[d.opcode] & opcode_flag_opsel
-                                or (self.level >= gfx12 and d.opcode in WITHOUT_OPSEL_12)):
-            raise Unsayable()
-        if self.true16 and d.opcode not in OPSEL_LANES:
-            for i in range(count):
-                if opsel >> i & 1 and d.source_bytes[i] == 2 and d.source[i] >= register_vgpr0:
-                    opsel &= ~(1U << i)
-            if opsel & 8 and d.destination_count and d.destination_bytes[0] == 2:
-                opsel &= 7
-        if opsel == 0:
-            return ""
-        opsel = modifier_opsel(d.modifiers)
-        if compare_opcode(d.opcode):
-            if opsel & 8:
-                raise Unsayable()
-            values = [str(opsel & 1), str(opsel >> 1 & 1)]
+cdef void put_register(Printer *t, uint16_t address, uint32_t size) noexcept nogil:
+    cdef uint32_t dwords = (size + 3) >> 2 if size else t.mask_dwords
+    cdef uint32_t code = address >> 2
+    if code < 256:
+        scalar_register(t, code, dwords)
+        return
+    if address == register_none or (code & 0xff) + dwords > 256:
+        t.unsayable = True
+    elif code >= 512:
+        put_range(t, b"a", code & 0xff, dwords)
+    elif dwords == 1:
+        put_span(t, t.names.texts[domain_register_text][code])
+        if size == 2 and t.true16:
+            put_text(t, b".h" if address & 2 else b".l")
+    else:
+        put_range(t, b"v", code & 0xff, dwords)
+
+
+cdef void put_operand(Printer *t, const Decoded *d, uint32_t position) noexcept nogil:
+    """A source: register, inline constant or literal."""
+    cdef uint32_t code = d.source[position] >> 2
+    cdef uint32_t size = d.source_bytes[position]
+    if code == 255:
+        put_literal(t, d)
+    elif code >= 256:
+        put_register(t, d.source[position], size)
+    elif 128 <= code <= 208 or 240 <= code <= 248:
+        if code == 248 and size == 8:
+            put_text(t, b"0.15915494309189532")
         else:
-            values = [str(opsel >> i & 1) for i in range(count)]
-            if opsel & ((7 << count) & 7):
-                raise Unsayable()
-            if d.opcode not in OPSEL_LANES:
-                values.append(str(opsel >> 3))
-        return f" op_sel:[{','.join(values)}]"
-
-    cdef str sdwa(self, const Decoded *d, bint compare):
-        cdef uint64_t m = d.modifiers
-        cdef str text = ""
-        if not compare and opcode_definition_count[d.opcode]:
-            text = f" dst_sel:{selection(modifier_sdwa_dst_sel(m))} dst_unused:UNUSED_"
-            if modifier_sdwa_dst_sext(m):
-                if modifier_sdwa_dst_sel(m) & 0x10:
-                    raise Unsayable()
-                text += "SEXT"
-            else:
-                text += "PRESERVE" if modifier_sdwa_dst_sel(m) & 0x10 else "PAD"
-        text += f" src0_sel:{selection(modifier_sdwa_sel0(m))}"
-        if opcode_format[d.opcode] & format_vop1:
-            return text
-        return text + f" src1_sel:{selection(modifier_sdwa_sel1(m))}"
-
-    cdef str lanes(self, const Decoded *d):
-        """DPP control."""
-        cdef uint64_t m = d.modifiers
-        cdef uint32_t control
-        cdef str text
-        if d.format & format_dpp8:
-            control = modifier_dpp8_lane_sel(m)
-            text = ",".join([str(control >> 3 * i & 7) for i in range(8)])
-            return f" dpp8:[{text}]" + (" fi:1" if modifier_dpp8_fetch_inactive(m) else "")
-        if not d.format & format_dpp16:
-            return ""
-        text = " " + names.lane_control(modifier_dpp_ctrl(m), self.level)
-        text += f" row_mask:0x{modifier_dpp_row_mask(m):x} bank_mask:0x{modifier_dpp_bank_mask(m):x}"
-        if modifier_dpp_bound_ctrl(m):
-            text += " bound_ctrl:1"
-        return text + (" fi:1" if modifier_dpp_fetch_inactive(m) else "")
-
-    cdef str vop3p(self, const Decoded *d):
-        cdef uint64_t m = d.modifiers
-        cdef uint32_t neg = modifier_neg(m)
-        cdef uint32_t high = modifier_neg_hi(m)
-        cdef uint32_t count = opcode_operand_count[d.opcode] - ((opcode_flags[d.opcode] & opcode_flag_tied) != 0)
-        cdef uint32_t all_ones = (1 << count) - 1
-        cdef uint32_t opsel_hi = modifier_opsel_hi(m)
-        cdef bint mixes = d.opcode == op_v_fma_mix_f32 or d.opcode == op_v_fma_mixlo_f16 or d.opcode == op_v_fma_mixhi_f16
-        cdef list parts = [self.destination(d, 0)]
-        cdef uint32_t i
-        cdef str text
-        for i in range(count):
-            parts.append(self.modified(d, i, neg, high) if mixes else self.operand(d, i))
-        text = f"{self.spelling[d.opcode]}{self.suffix(d)} {', '.join(parts)}"
-        if d.opcode in PLAIN_DOTS and (modifier_opsel(m) or modifier_clamp(m)):
-            raise Unsayable()
-        if modifier_opsel(m):
-            text += " op_sel:" + bit_list(modifier_opsel(m), count)
-        if mixes:
-            if opsel_hi & all_ones:
-                text += " op_sel_hi:" + bit_list(opsel_hi, count)
-        else:
-            if opsel_hi & all_ones != all_ones:
-                text += " op_sel_hi:" + bit_list(opsel_hi, count)
-            if neg & all_ones:
-                text += " neg_lo:" + bit_list(neg, count)
-            if high & all_ones:
-                text += " neg_hi:" + bit_list(high, count)
-        if modifier_clamp(m):
-            text += " clamp"
-        return text + self.lanes(d)
-
-    cdef str vopd(self, const Decoded *d):
-        cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
-        if not dual_operands_fit(d):
-            raise Unsayable()
-        return (self.vopd_half(d, d.opcode, 0, 0) + " :: " + self.vopd_half(d, second, 1, 2))
-
-    cdef str vopd_half(self, const Decoded *d, uint32_t opcode, uint32_t destination, uint32_t source):
-        cdef list parts = [self.destination(d, destination), self.operand(d, source)]
-        if opcode == op_v_dual_fmamk_f32:
-            parts.append(f"0x{d.literal:x}")
-        if opcode != op_v_dual_mov_b32:
-            parts.append(self.operand(d, source + 1))
-        if opcode == op_v_dual_fmaak_f32:
-            parts.append(f"0x{d.literal:x}")
-        return f"{self.spelling[opcode]} {', '.join(parts)}"
-
-    # ---------------------------------------------------------------------------------------------------------- memory
-    cdef str ds(self, const Decoded *d):
-        cdef list parts = []
-        cdef str text
-        cdef uint32_t i
-        for i in range(d.destination_count):
-            parts.append(self.destination(d, i))
-        for i in range(d.source_count):
-            parts.append(self.operand(d, i))
-        text = self.named(d, parts)
-        if opcode_flags[d.opcode] & opcode_flag_two_offsets:
-            if d.immediate & 0xff:
-                text += f" offset0:{d.immediate & 0xff}"
-            if d.immediate >> 16:
-                text += f" offset1:{d.immediate >> 16}"
-        elif d.immediate:
-            text += f" offset:{d.immediate}"
-        return text + " gds" if modifier_gds(d.modifiers) else text
-
-    cdef str buffer(self, const Decoded *d):
-        cdef uint64_t m = d.modifiers
-        cdef list parts = []
-        cdef str text
-        if d.source_count == 0:
-            return self.named(d, [])
-        if modifier_tfe(m) and d.format == format_mtbuf:
-            raise Unsayable()
-        if d.opcode == op_buffer_store_lds_dword:
-            raise Unsayable()
-        if d.source_count > 3:
-            parts.append(self.buffer_data(d, d.source[3], d.source_bytes[3]))
-        elif d.destination_count:
-            parts.append(self.destination(d, 0))
-        parts.append("off" if d.source[1] == register_none else self.operand(d, 1))
-        parts.append(self.operand(d, 0))
-        if 128 <= d.source[2] >> 2 and self.level >= gfx12:
-            raise Unsayable()
-        parts.append(self.operand(d, 2))
-        text = self.named(d, parts)
-        if d.format == format_mtbuf:
-            text += names.buffer_format(modifier_format(m), self.level)
-        if modifier_idxen(m):
-            text += " idxen"
-        if modifier_offen(m):
-            text += " offen"
-        if d.immediate:
-            text += f" offset:{d.immediate}"
-        text += self.cache(d)
-        if modifier_tfe(m):
-            text += " tfe"
-        return text + " lds" if modifier_lds(m) else text
-
-    cdef str buffer_data(self, const Decoded *d, uint16_t address, uint32_t size):
-        """The data register of a store or atomic, with the dword of a residency result behind it."""
-        if modifier_tfe(d.modifiers):
-            if not opcode_flags[d.opcode] & 4:
-                # assemblers have no such store
-                raise Unsayable()
-            size += 4
-        return self.register(address, size)
-
-    cdef str flat(self, const Decoded *d):
-        cdef list parts = []
-        cdef str text, data
-        cdef str address = ""
-        if d.source_count == 0:
-            return self.named(d, []) + self.cache(d)
-        if not opcode_flags[d.opcode] & opcode_flag_no_address:
-            address = "off" if d.source[0] == register_none else self.operand(d, 0)
-        data = self.operand(d, 2) if d.source_count > 2 else ""
-        if d.destination_count:
-            parts.append(self.destination(d, 0))
-        if opcode_flags[d.opcode] & opcode_flag_no_address and data:
-            parts.append(data)
-            data = ""
-        if address:
-            parts.append(address)
-        if data:
-            parts.append(data)
-        if d.format != format_flat:
-            parts.append("off" if d.source[1] == register_none else self.operand(d, 1))
-        text = self.named(d, parts)
-        if d.immediate:
-            text += f" offset:{<int32_t>d.immediate}"
-        text += self.cache(d)
-        return text + " lds" if modifier_lds(d.modifiers) else text
-
-    cdef str export_text(self, const Decoded *d):
-        cdef uint64_t m = d.modifiers
-        cdef list parts = []
-        cdef uint32_t i
-        cdef uint32_t shift
-        cdef str text
-        for i in range(4):
-            if modifier_exp_compressed(m) and (i & 1 or not modifier_exp_enabled_mask(m) >> i & 1):
-                if modifier_exp_enabled_mask(m) >> i & 1 != modifier_exp_enabled_mask(m) >> (i & 2) & 1:
-                    raise Unsayable()
-            shift = i >> 1 if modifier_exp_compressed(m) else i
-            parts.append(self.register(d.source[shift], 4) if modifier_exp_enabled_mask(m) >> i & 1 else "off")
-        text = f"{'export' if self.level >= gfx12 else 'exp'} {names.export_target(modifier_exp_target(m), self.level)} {', '.join(parts)}"
-        if modifier_exp_done(m):
-            text += " done"
-        if modifier_exp_compressed(m):
-            text += " compr"
-        if modifier_exp_valid_mask(m):
-            text += " vm"
-        return text + " row_en" if modifier_exp_row(m) else text
-
-    cdef str parameter_interpolation(self, const Decoded *d):
-        """VINTERP of GFX11 and later."""
-        cdef uint64_t m = d.modifiers
-        cdef uint32_t i
-        cdef uint32_t opsel = modifier_opsel(m)
-        cdef list parts = [self.destination(d, 0)]
-        for i in range(d.source_count):
-            if d.source[i] < register_vgpr0:
-                raise Unsayable()
-            parts.append(self.modified(d, i, modifier_neg(m), 0))
-        cdef str text = self.named(d, parts)
-        if modifier_clamp(m):
-            text += " clamp"
-        if opsel and not self.true16:
-            text += " op_sel:" + bit_list(opsel, 4)
-        elif self.true16:
-            for i in range(3):
-                if d.source_bytes[i] == 2:
-                    opsel &= ~(1U << i)
-            if d.destination_bytes[0] == 2:
-                opsel &= 7
-            if opsel:
-                text += " op_sel:" + bit_list(modifier_opsel(m), 4)
-        return text + f" wait_exp:{modifier_wait_exp(m)}"
-
-    cdef str interpolation(self, const Decoded *d):
-        cdef uint64_t m = d.modifiers
-        cdef str text
-        cdef uint32_t i, opsel
-        if d.format == format_ldsdir:
-            text = self.spelling[d.opcode]
-            if self.level >= gfx12:
-                text = text.replace("lds_", "ds_")
-            text += " " + self.destination(d, 0)
-            if modifier_ldsdir_attr(m) > 32:
-                raise Unsayable()
-            if d.opcode == op_lds_param_load:
-                text += f", attr{modifier_ldsdir_attr(m)}.{'xyzw'[modifier_ldsdir_channel(m)]}"
-            elif modifier_ldsdir_attr(m) or modifier_ldsdir_channel(m):
-                raise Unsayable()
-            if self.level >= gfx12:
-                return text + f" wait_va_vdst:{modifier_wait_vdst(m)} wait_vm_vsrc:{modifier_wait_vsrc(m)}"
-            return text + f" wait_vdst:{modifier_wait_vdst(m)}"
-        if d.format == format_vintrp:
-            if modifier_ldsdir_attr(m) > 32:
-                raise Unsayable()
-            if d.opcode == op_v_interp_mov_f32:
-                if d.immediate > 2:
-                    raise Unsayable()
-                text = ("p10", "p20", "p0")[d.immediate]
-            else:
-                text = self.operand(d, 0)
-            return (f"{self.spelling[d.opcode]}_e32 {self.destination(d, 0)}, {text}, attr{modifier_ldsdir_attr(m)}."
-                    f"{'xyzw'[modifier_ldsdir_channel(m)]}")
-        raise Unsayable()
-
-    cdef str comment(self, const Decoded *d, dict labels, uint32_t position):
-        """What an instruction means whose text assemblers do not take by default: halves of registers on GFX12."""
-        cdef str text
-        if self.level < gfx12 or self.true16:
-            return None
-        self.true16 = True
-        try:
-            text = self.instruction(d, labels, position)
-        except Unsayable:
-            return None
-        finally:
-            self.true16 = False
-        return ";" + text
-
-    # -------------------------------------------------------------------------------------------------------- dispatch
-    cdef str instruction(self, const Decoded *d, dict labels, uint32_t position):
-        cdef uint32_t format = d.format
-        if not scalar_reads_fit(d, self.level):
-            raise Unsayable()
-        if opcode_flags[d.opcode] & opcode_flag_gfx906 and self.level == gfx9 and not self.gfx906:
-            raise Unsayable()
-        if format & (valu_one_dword | format_vop3):
-            return self.vop(d)
-        if format & format_vop3p:
-            return self.vop3p(d)
-        if format == format_sopk:
-            return self.sopk(d, labels, position)
-        if format == format_sopp:
-            return self.sopp(d, labels, position)
-        if format_sop1 <= format <= format_sopc:
-            return self.salu(d)
-        if format == format_smem:
-            return self.smem(d)
-        if format == format_ds:
-            return self.ds(d)
-        if format == format_mubuf or format == format_mtbuf:
-            return self.buffer(d)
-        if format_flat <= format <= format_scratch:
-            return self.flat(d)
-        if format == format_vopd:
-            return self.vopd(d)
-        if format == format_exp:
-            return self.export_text(d)
-        if format == format_vinterp_inreg:
-            return self.parameter_interpolation(d)
-        if format == format_ldsdir or format == format_vintrp:
-            return self.interpolation(d)
-        raise Unsayable()
+            put_name(t, domain_register_text, code)
+    elif code == 254 and t.level < gfx11 and d.format == format_vop1 and size == 4:
+        put_text(t, b"src_lds_direct")
+    else:
+        put_register(t, d.source[position], size)
 
 
-# VOP3 opcodes whose op_sel bits are not halves of registers.
-cdef frozenset OPSEL_LANES = frozenset({op_v_permlane16_b32, op_v_permlanex16_b32, op_v_permlane16_var_b32,
-                                        op_v_permlanex16_var_b32})
-
-
-# Named barriers are given by m0 or a constant.
-cdef frozenset BARRIERS = frozenset({op_s_barrier_signal, op_s_barrier_signal_isfirst, op_s_get_barrier_state,
-                                     op_s_barrier_init, op_s_barrier_join})
-# Scalar floating-point operations on 16 bits.
-cdef frozenset SCALAR_HALF = frozenset(
-    number for number, row in enumerate(opcodes.rows()) if row.format in ("sop1", "sop2", "sopc") and row.name.endswith("_f16"))
-# Opcodes whose op_sel is no half of a register, without 16-bit operands.
-cdef frozenset OPSEL_OTHER = frozenset({
-    op_v_cvt_pk_fp8_f32, op_v_cvt_pk_bf8_f32, op_v_cvt_sr_fp8_f32, op_v_cvt_sr_bf8_f32, op_v_cvt_f32_fp8, op_v_cvt_f32_bf8,
-    op_v_cvt_pk_f32_fp8, op_v_cvt_pk_f32_bf8})
-# 16-bit integer operations that GFX12's default syntax gives no op_sel.
-cdef frozenset WITHOUT_OPSEL_12 = frozenset({
-    op_v_max_i16_e64, op_v_max_u16_e64, op_v_min_i16_e64, op_v_min_u16_e64, op_v_lshlrev_b16_e64, op_v_lshrrev_b16_e64,
-    op_v_ashrrev_i16_e64, op_v_mul_lo_u16_e64})
-cdef frozenset PLAIN_DOTS = frozenset({
-    op_v_dot4_f32_fp8_bf8, op_v_dot4_f32_bf8_fp8, op_v_dot4_f32_fp8_fp8, op_v_dot4_f32_bf8_bf8})
-
-
-cdef bint is_inline_value(uint32_t value):
+cdef bint is_inline_value(uint32_t value) noexcept nogil:
     """Whether some operand type has an inline constant of this bit pattern."""
-    return value <= 64 or value >= 0xfffffff0U or value in INLINE_PATTERNS or 0xfff0 <= value <= 0xffff
+    if value <= 64 or value >= 0xfffffff0U or 0xfff0 <= value <= 0xffff or value == 0x3e22f983 or value == 0x3118:
+        return True
+    # 0.5, 1, 2, 4 of 32 and 16 bits
+    if value & 0x7fffff == 0 and 0x7e <= (value >> 23 & 0xff) <= 0x81:
+        return True
+    return value >> 16 == 0 and value & 0x3ff == 0 and 14 <= (value >> 10 & 31) <= 17
 
 
-cdef frozenset INLINE_PATTERNS = frozenset({
-    0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000, 0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983,
-    0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118})
+cdef void put_literal(Printer *t, const Decoded *d) noexcept nogil:
+    """A literal; marked as one where assemblers would take an inline constant for its value."""
+    cdef uint32_t i
+    if d.literal > 0xffff:
+        for i in range(d.source_count):
+            if d.source[i] == 255 * 4 and (d.source_bytes[i] == 2 or t.facts[d.opcode] & fact_scalar_half):
+                # text has 16 bits for a 16-bit operand
+                t.unsayable = True
+    if opcode_flags[d.opcode] & opcode_flag_literal or d.format == format_sopk or not is_inline_value(d.literal):
+        put_hex(t, d.literal)
+        return
+    put_text(t, b"lit(")
+    put_hex(t, d.literal)
+    put(t, c')')
 
 
-cdef inline bint swaps(uint32_t opcode) noexcept:
-    return opcode == op_v_swap_b32 or opcode == op_v_swap_b16 or opcode == op_v_swaprel_b32
+cdef inline void put_destination(Printer *t, const Decoded *d, uint32_t position) noexcept nogil:
+    put_register(t, d.destination[position], d.destination_bytes[position])
 
 
-cdef inline bint compare_opcode(uint32_t opcode) noexcept:
-    return (opcode_format[opcode] & format_vopc) != 0
+cdef void put_modified(Printer *t, const Decoded *d, uint32_t position, uint32_t neg, uint32_t magnitude) noexcept nogil:
+    """A source with its sign and magnitude modifiers."""
+    cdef bint negative = (neg >> position & 1) != 0
+    if magnitude >> position & 1:
+        if negative:
+            put(t, c'-')
+        put(t, c'|')
+        put_operand(t, d, position)
+        put(t, c'|')
+    elif negative and 128 <= d.source[position] >> 2 < 256:
+        # before a constant the minus sign would be part of its value
+        put_text(t, b"neg(")
+        put_operand(t, d, position)
+        put(t, c')')
+    else:
+        if negative:
+            put(t, c'-')
+        put_operand(t, d, position)
 
 
-cdef inline bint takes_sign(uint32_t opcode) noexcept:
+cdef inline void put_opcode(Printer *t, uint32_t opcode) noexcept nogil:
+    put_span(t, t.names.texts[domain_spelling][opcode])
+
+
+# ------------------------------------------------------------------------------------------------------------- scalar ALU
+cdef void salu(Printer *t, const Decoded *d) noexcept nogil:
+    cdef uint32_t i
+    cdef uint32_t place = 0
+    put_opcode(t, d.opcode)
+    for i in range(d.destination_count):
+        separate(t, place)
+        place += 1
+        put_destination(t, d, i)
+    for i in range(d.source_count):
+        if opcode_flags[d.opcode] & opcode_flag_tied and i == 2:
+            continue
+        separate(t, place)
+        place += 1
+        # the literal of a multiplication by a constant stands between the sources in text
+        put_operand(t, d, 3 - i if t.facts[d.opcode] & fact_multiply_constant and i else i)
+    if t.facts[d.opcode] & fact_barrier and d.source[0] < 128 * 4 and d.source[0] != register_m0:
+        t.unsayable = True
+    if d.opcode == op_s_set_gpr_idx_on:
+        separate(t, place)
+        index_mode(t, d.immediate)
+    elif t.facts[d.opcode] & fact_message:
+        put_text(t, b", sendmsg(")
+        if has_name(t, domain_message, d.immediate):
+            put_name(t, domain_message, d.immediate)
+        else:
+            put_number(t, d.immediate)
+            put_text(t, b", 0, 0")
+        put(t, c')')
+
+
+cdef void index_mode(Printer *t, uint32_t value) noexcept nogil:
+    """Which operands VGPR indexing of GFX8 and GFX9 applies to."""
+    cdef uint32_t bit
+    cdef bint first = True
+    if value > 15:
+        t.unsayable = True
+        return
+    put_text(t, b"gpr_idx(")
+    for bit in range(4):
+        if value >> bit & 1:
+            if not first:
+                put(t, c',')
+            put_name(t, domain_index_mode, bit)
+            first = False
+    put(t, c')')
+
+
+cdef void sopk(Printer *t, const Decoded *d, int64_t *target) noexcept nogil:
+    cdef uint32_t facts = t.facts[d.opcode]
+    cdef uint32_t imm = d.immediate
+    put_opcode(t, d.opcode)
+    put(t, c' ')
+    if facts & fact_setreg:
+        hardware_register(t, imm)
+        put_comma(t)
+        put_operand(t, d, 0)
+        return
+    if d.opcode == op_s_version:
+        put_hex(t, imm)
+        return
+    if d.destination_count:
+        put_destination(t, d, 0)
+    else:
+        put_operand(t, d, 0)
+    put_comma(t)
+    if facts & fact_getreg:
+        hardware_register(t, imm)
+    elif facts & fact_branch:
+        branch_target(t, d, target)
+    else:
+        if facts & fact_waits_with_register and d.source[0] != register_null:
+            t.unsayable = True
+        put_hex(t, imm)
+
+
+cdef void hardware_register(Printer *t, uint32_t value) noexcept nogil:
+    """The operand of s_getreg_b32 and s_setreg_b32."""
+    cdef uint32_t number = value & 63, offset = value >> 6 & 31, size = (value >> 11) + 1
+    put_text(t, b"hwreg(")
+    if has_name(t, domain_hardware_register, number):
+        put_name(t, domain_hardware_register, number)
+    else:
+        put_number(t, number)
+    if offset or size != 32:
+        put_comma(t)
+        put_number(t, offset)
+        put_comma(t)
+        put_number(t, size)
+    put(t, c')')
+
+
+cdef void branch_target(Printer *t, const Decoded *d, int64_t *target) noexcept nogil:
+    """A gap for the label, or for the distance if the target is outside the code."""
+    target[0] = 1 + (<int32_t>(d.immediate << 16) >> 16)
+    t.gap = t.p
+
+
+cdef void sopp(Printer *t, const Decoded *d, int64_t *target) noexcept nogil:
+    cdef uint32_t imm = d.immediate
+    cdef uint16_t op = d.opcode
+    put_opcode(t, op)
+    if not t.facts[op] & fact_immediate or (op == op_s_endpgm and imm == 0):
+        if imm:
+            t.unsayable = True
+        return
+    put(t, c' ')
+    if t.facts[op] & fact_branch:
+        branch_target(t, d, target)
+    elif op == op_s_waitcnt:
+        wait_counters(t, imm)
+    elif op == op_s_waitcnt_depctr:
+        dependency_counters(t, imm)
+    elif op == op_s_delay_alu:
+        delay(t, imm)
+    elif t.facts[op] & fact_message:
+        message(t, imm)
+    elif op == op_s_set_gpr_idx_mode:
+        index_mode(t, imm)
+    elif op == op_s_nop or op == op_s_sleep or op == op_s_setprio or op == op_s_trap:
+        put_number(t, imm)
+    elif op == op_s_barrier_wait:
+        put_signed(t, <int32_t>(imm << 16) >> 16)
+    else:
+        put_hex(t, imm)
+
+
+cdef void wait_counters(Printer *t, uint32_t value) noexcept nogil:
+    """The operand of s_waitcnt; counters at their maximum are left out."""
+    cdef uint32_t encoded = 0
+    cdef uint32_t i
+    cdef bint all_of_them = True
+    cdef bint first = True
+    for i in range(3):
+        encoded = set_wait(encoded, t.level, i, get_wait(value, t.level, i))
+        all_of_them = all_of_them and get_wait(value, t.level, i) == wait_limit(t.level, i)
+    if encoded != value:
+        put_hex(t, value)
+        return
+    for i in range(3):
+        if all_of_them or get_wait(value, t.level, i) != wait_limit(t.level, i):
+            if not first:
+                put(t, c' ')
+            put_name(t, domain_wait, i)
+            put(t, c'(')
+            put_number(t, get_wait(value, t.level, i))
+            put(t, c')')
+            first = False
+
+
+cdef void dependency_counters(Printer *t, uint32_t value) noexcept nogil:
+    """The operand of s_waitcnt_depctr: counters by their place and width."""
+    cdef uint32_t domain = domain_dependency
+    cdef uint32_t place, mask
+    cdef uint32_t rest = value
+    cdef bint first = True
+    cdef char *begin = t.p
+    for place in range(t.names.counts[domain]):
+        if t.names.texts[domain][place].text == NULL:
+            continue
+        mask = (1U << (place >> 8)) - 1
+        rest |= mask << (place & 0xff)
+        if value >> (place & 0xff) & mask != mask:
+            if not first:
+                put(t, c' ')
+            put_name(t, domain, place)
+            put(t, c'(')
+            put_number(t, value >> (place & 0xff) & mask)
+            put(t, c')')
+            first = False
+    if rest != no_dependency or first:
+        t.p = begin
+        put_hex(t, value)
+
+
+cdef void delay(Printer *t, uint32_t value) noexcept nogil:
+    """The operand of s_delay_alu."""
+    cdef uint32_t first = value & 15, skip = value >> 4 & 7, second = value >> 7 & 15
+    cdef bint started = False
+    if value >> 11 or not has_name(t, domain_delay, first) or not has_name(t, domain_skip, skip) \
+            or not has_name(t, domain_delay, second):
+        put_hex(t, value)
+        return
+    if first or not value:
+        put_text(t, b"instid0(")
+        put_name(t, domain_delay, first)
+        put(t, c')')
+        started = True
+    if skip:
+        put_text(t, b" | instskip(" if started else b"instskip(")
+        put_name(t, domain_skip, skip)
+        put(t, c')')
+        started = True
+    if second:
+        put_text(t, b" | instid1(" if started else b"instid1(")
+        put_name(t, domain_delay, second)
+        put(t, c')')
+
+
+cdef void message(Printer *t, uint32_t value) noexcept nogil:
+    """The operand of s_sendmsg."""
+    cdef uint32_t number = value if t.level >= gfx11 else value & 15
+    cdef uint32_t operation = value >> 4 & 7, stream = value >> 8 & 3
+    cdef bint whole = t.level >= gfx11 or value >> 10 == 0
+    cdef bint system = number == 15
+    cdef bint geometry = number == 2 or number == 3
+    if t.level >= gfx11:
+        operation = stream = 0
+        system = geometry = False
+    if geometry:
+        whole = whole and operation <= 3 and not (operation == 0 and (number == 2 or stream))
+    elif system:
+        whole = whole and has_name(t, domain_system_operation, operation) and stream == 0
+    else:
+        whole = whole and operation == 0 and stream == 0
+    if not whole or not has_name(t, domain_message, number):
+        put_number(t, value)
+        return
+    put_text(t, b"sendmsg(")
+    put_name(t, domain_message, number)
+    if system:
+        put_comma(t)
+        put_name(t, domain_system_operation, operation)
+    elif geometry:
+        put_comma(t)
+        put_name(t, domain_gs_operation, operation)
+        if operation:
+            put_comma(t)
+            put_number(t, stream)
+    put(t, c')')
+
+
+# ---------------------------------------------------------------------------------------------------------- scalar memory
+cdef void smem(Printer *t, const Decoded *d) noexcept nogil:
+    cdef int32_t offset = <int32_t>d.immediate
+    put_opcode(t, d.opcode)
+    if d.source_count == 0:
+        if d.destination_count:
+            put(t, c' ')
+            put_destination(t, d, 0)
+        return
+    put(t, c' ')
+    if t.facts[d.opcode] & fact_prefetch:
+        prefetch(t, d, offset)
+        return
+    if d.opcode == op_s_atc_probe or d.opcode == op_s_atc_probe_buffer:
+        put_number(t, field_of(t, d.source[2]))
+        put_comma(t)
+    elif d.opcode != op_s_dcache_discard and d.opcode != op_s_dcache_discard_x2:
+        if d.source_count > 2:
+            put_register(t, d.source[2], d.source_bytes[2])
+        else:
+            put_destination(t, d, 0)
+        put_comma(t)
+    put_operand(t, d, 0)
+    if offset < 0 and d.source_bytes[0] == 16:
+        # buffers have no negative offsets
+        t.unsayable = True
+    put_comma(t)
+    if d.source[1] == register_none:
+        if t.level < gfx8:
+            # these count dwords
+            put_hex(t, d.literal if d.has_literal else d.immediate >> 2)
+        else:
+            put_signed_hex(t, offset)
+    else:
+        put_operand(t, d, 1)
+        if offset or t.level >= gfx10:
+            put_text(t, b" offset:")
+            put_signed_hex(t, offset)
+    cache_policy(t, d)
+
+
+cdef void prefetch(Printer *t, const Decoded *d, int32_t offset) noexcept nogil:
+    if d.opcode != op_s_prefetch_inst_pc_rel and d.opcode != op_s_prefetch_data_pc_rel:
+        put_operand(t, d, 0)
+        put_comma(t)
+        if offset < 0 and d.opcode == op_s_buffer_prefetch_data:
+            t.unsayable = True
+    put_signed_hex(t, offset)
+    put_comma(t)
+    if d.source[1] == register_none:
+        put_text(t, b"null")
+    else:
+        put_operand(t, d, 1)
+    put_comma(t)
+    put_number(t, d.source[2] >> 2)
+
+
+cdef inline uint32_t field_of(const Printer *t, uint16_t address) noexcept nogil:
+    """The code of a field that is a number although it reads like a register."""
+    cdef uint32_t code = address >> 2
+    return code ^ 1 if t.level >= gfx11 and (code == 124 or code == 125) else code
+
+
+cdef void cache_policy(Printer *t, const Decoded *d) noexcept nogil:
+    """Cache policy of a memory access."""
+    cdef uint64_t m = d.modifiers
+    if t.level >= gfx12:
+        policy_12(t, d)
+    elif t.level >= gfx942 and t.level < gfx10:
+        if modifier_cache_glc(m):
+            put_text(t, b" sc0")
+        if modifier_cache_slc(m):
+            put_text(t, b" nt")
+        if modifier_cache_sc1(m):
+            put_text(t, b" sc1")
+    else:
+        if modifier_cache_glc(m):
+            put_text(t, b" glc")
+        if modifier_cache_slc(m):
+            put_text(t, b" slc")
+        if t.level == gfx90a:
+            if modifier_cache_sc1(m):
+                put_text(t, b" scc")
+        elif modifier_cache_dlc(m):
+            if is_atomic(d.opcode) and t.level < gfx11 and d.format != format_mimg:
+                # assemblers keep device coherence from atomics here
+                t.unsayable = True
+            put_text(t, b" dlc")
+
+
+cdef void policy_12(Printer *t, const Decoded *d) noexcept nogil:
+    """Temporal hint and scope; an access without either kind of hint takes a scope alone."""
+    cdef uint32_t hint = modifier_cache_temporal_hint(d.modifiers)
+    cdef uint32_t scope = modifier_cache_scope(d.modifiers)
+    cdef uint32_t domain = domain_hint_store
+    if is_atomic(d.opcode):
+        domain = domain_hint_atomic
+    elif t.facts[d.opcode] & fact_loads:
+        domain = domain_hint_load
+    if hint:
+        if t.facts[d.opcode] & fact_scope_alone or (domain == domain_hint_atomic and hint >= 4 and scope < 2):
+            t.unsayable = True
+        put_text(t, b" th:")
+        if hint == 3 and scope == 3 and domain != domain_hint_atomic:
+            put_text(t, b"TH_LOAD_BYPASS" if domain == domain_hint_load else b"TH_STORE_BYPASS")
+        else:
+            put_name(t, domain, hint)
+    if scope:
+        put_text(t, b" scope:")
+        put_name(t, domain_scope, scope)
+
+
+# ------------------------------------------------------------------------------------------------------------- vector ALU
+cdef void suffix(Printer *t, const Decoded *d) noexcept nogil:
+    cdef uint32_t format = d.format
+    cdef bint short_opcode = ((opcode_format[d.opcode] | format) & valu_one_dword) != 0
+    cdef bint lanes = (format & (format_dpp16 | format_dpp8)) != 0
+    if format & (format_vop3 | format_vop3p):
+        if lanes or (format & format_vop3 and short_opcode):
+            put_text(t, b"_e64")
+    elif format & format_sdwa:
+        put_text(t, b"_sdwa")
+        return
+    elif not lanes and not opcode_flags[d.opcode] & opcode_flag_one_form:
+        put_text(t, b"_e32")
+    if lanes:
+        put_text(t, b"_dpp")
+
+
+cdef inline bint takes_sign(const Printer *t, uint32_t opcode) noexcept nogil:
     """Whether abs and neg of sources have a meaning."""
-    return can_use_input_modifiers(opcode) or opcode in SIGNED
+    return can_use_input_modifiers(opcode) or t.facts[opcode] & fact_signed != 0
 
 
-# Interpolation in VOP3 has a syntax of its own.
-cdef frozenset INTERPOLATING = frozenset({
-    op_v_interp_p1ll_f16, op_v_interp_p1lv_f16, op_v_interp_p2_f16, op_v_interp_p2_legacy_f16})
+cdef inline uint32_t signed_sources(const Printer *t, uint32_t opcode) noexcept nogil:
+    """Bit set of the sources whose abs and neg have a meaning."""
+    cdef uint32_t flags = opcode_flags[opcode]
+    if flags & (opcode_flag_neg0 | opcode_flag_neg1 | opcode_flag_neg2):
+        return ((flags & opcode_flag_neg0 != 0) | <uint32_t>(flags & opcode_flag_neg1 != 0) << 1
+                | <uint32_t>(flags & opcode_flag_neg2 != 0) << 2)
+    return 7 if takes_sign(t, opcode) else 0
 
 
-# ACO does not use modifiers here, but the hardware has them.
-cdef frozenset SIGNED = frozenset({
-    op_v_cndmask_b32, op_v_mov_b32, op_v_cmp_class_f32, op_v_cmp_class_f64, op_v_cmp_class_f16, op_v_cmpx_class_f32,
-    op_v_cmpx_class_f64, op_v_cmpx_class_f16, op_v_ldexp_f64, op_v_ldexp_f32, op_v_ldexp_f16, op_v_trig_preop_f64,
-    op_v_dot2_f16_f16, op_v_dot2_bf16_bf16, op_v_cvt_sr_fp8_f32, op_v_cvt_sr_bf8_f32, op_v_cndmask_b16,
-    op_v_dot2c_f32_f16})
+cdef void vop(Printer *t, const Decoded *d) noexcept nogil:
+    cdef uint64_t m = d.modifiers
+    cdef uint32_t format = d.format
+    cdef uint32_t facts = t.facts[d.opcode]
+    cdef uint32_t neg = 0, magnitude = 0, count = d.source_count
+    cdef uint32_t place = 0
+    cdef uint32_t i
+    cdef bint compare = (opcode_format[d.opcode] & format_vopc) != 0
+    cdef bint sign_extends
+    if format & (format_vop3 | format_sdwa | format_dpp16):
+        neg, magnitude = modifier_neg(m), modifier_abs(m)
+    if opcode_flags[d.opcode] & opcode_flag_tied or facts & fact_swaps:
+        count -= 1
+    if (neg | magnitude) & ~(signed_sources(t, d.opcode) & ((1U << count) - 1)):
+        t.unsayable = True
+    if t.level >= gfx12 and not t.true16 and modifier_opsel(m) and not format & format_vop3:
+        # this generation's syntax has no names for halves of registers
+        t.unsayable = True
+    if d.opcode == op_v_readfirstlane_b32 and d.source[0] < register_vgpr0:
+        t.unsayable = True
+    if d.opcode == op_v_pk_fmac_f16 and format == format_vop2 and 240 <= d.source[0] >> 2 < 249:
+        # assemblers take a literal for these
+        t.unsayable = True
+    put_opcode(t, d.opcode)
+    suffix(t, d)
+    if not (compare and t.level >= gfx10 and opcode_implicit_definitions[d.opcode] & implicit_exec):
+        for i in range(d.destination_count):
+            if not (facts & fact_swaps and i):
+                separate(t, place)
+                place += 1
+                put_destination(t, d, i)
+    for i in range(count):
+        separate(t, place)
+        place += 1
+        if facts & fact_multiply_constant and i:
+            put_operand(t, d, 3 - i)
+            continue
+        sign_extends = format & format_sdwa and i < 2 and (modifier_sdwa_sel1(m) if i else modifier_sdwa_sel0(m)) & 0x10
+        if not sign_extends:
+            put_modified(t, d, i, neg, magnitude)
+            continue
+        if (neg | magnitude) >> i & 1:
+            t.unsayable = True
+        put_text(t, b"sext(")
+        put_operand(t, d, i)
+        put(t, c')')
+    if format & format_vop3:
+        half_selection(t, d, d.source_count)
+    if format & (format_vop3 | format_sdwa):
+        if modifier_clamp(m):
+            put_text(t, b" clamp")
+        output_modifier(t, modifier_omod(m))
+    if format & format_sdwa:
+        sdwa(t, d, compare)
+    else:
+        lanes(t, d)
 
 
-cdef inline bint is_multiply_constant(uint32_t opcode) noexcept:
-    """D = src0 * K + src1: text has the literal between the sources."""
-    return opcode == op_v_madmk_f32 or opcode == op_v_madmk_f16 or opcode == op_v_fmamk_f32 or opcode == op_v_fmamk_f16
+cdef void output_modifier(Printer *t, uint32_t value) noexcept nogil:
+    if value == 1:
+        put_text(t, b" mul:2")
+    elif value == 2:
+        put_text(t, b" mul:4")
+    elif value == 3:
+        put_text(t, b" div:2")
 
 
-cdef inline bint waits_with_register(uint32_t op) noexcept:
-    """Waits of SOPK whose register has to be null."""
-    return (op == op_s_waitcnt_vscnt or op == op_s_waitcnt_vmcnt or op == op_s_waitcnt_expcnt
-            or op == op_s_waitcnt_lgkmcnt)
+# op_sel of VOP3. GFX11's syntax says the half in the register's name instead.
+cdef void half_selection(Printer *t, const Decoded *d, uint32_t count) noexcept nogil:
+    cdef uint32_t opsel = modifier_opsel(d.modifiers)
+    cdef uint32_t facts = t.facts[d.opcode]
+    cdef uint32_t i
+    cdef bint halves = d.destination_count != 0 and d.destination_bytes[0] == 2
+    if opsel == 0:
+        return
+    for i in range(count):
+        halves = halves or d.source_bytes[i] == 2
+    if not halves and not facts & (fact_opsel_lanes | fact_opsel_other):
+        t.unsayable = True
+    if not t.true16 and (not opcode_flags[d.opcode] & opcode_flag_opsel
+                         or (t.level >= gfx12 and facts & fact_without_opsel_12)):
+        t.unsayable = True
+    if t.true16 and not facts & fact_opsel_lanes:
+        for i in range(count):
+            if opsel >> i & 1 and d.source_bytes[i] == 2 and d.source[i] >= register_vgpr0:
+                opsel &= ~(1U << i)
+        if opsel & 8 and d.destination_count and d.destination_bytes[0] == 2:
+            opsel &= 7
+    if opsel == 0:
+        return
+    opsel = modifier_opsel(d.modifiers)
+    if opcode_format[d.opcode] & format_vopc:
+        if opsel & 8:
+            t.unsayable = True
+        put_bits(t, b" op_sel:", opsel, 2)
+        return
+    if opsel & ((7 << count) & 7):
+        t.unsayable = True
+    if facts & fact_opsel_lanes:
+        put_bits(t, b" op_sel:", opsel, count)
+    else:
+        put_bits(t, b" op_sel:", opsel & ((1U << count) - 1) | (opsel >> 3) << count, count + 1)
 
 
-cdef inline bint is_branch(uint32_t op) noexcept:
-    return op in BRANCHES
+cdef void selection(Printer *t, const char *name, uint32_t select) noexcept nogil:
+    put_text(t, name)
+    put_name(t, domain_selection, 2 if select & 3 == 2 else 1 | (select & 8) if select & 3 == 1 else select & 12)
 
 
-cdef frozenset BRANCHES = frozenset({
-    op_s_branch, op_s_cbranch_scc0, op_s_cbranch_scc1, op_s_cbranch_vccz, op_s_cbranch_vccnz, op_s_cbranch_execz,
-    op_s_cbranch_execnz, op_s_cbranch_cdbgsys, op_s_cbranch_cdbguser, op_s_cbranch_cdbgsys_or_user,
-    op_s_cbranch_cdbgsys_and_user})
-cdef frozenset BRANCHES_K = frozenset({
-    op_s_call_b64, op_s_subvector_loop_begin, op_s_subvector_loop_end, op_s_cbranch_i_fork})
+cdef void sdwa(Printer *t, const Decoded *d, bint compare) noexcept nogil:
+    cdef uint64_t m = d.modifiers
+    if not compare and opcode_definition_count[d.opcode]:
+        selection(t, b" dst_sel:", modifier_sdwa_dst_sel(m))
+        put_text(t, b" dst_unused:")
+        if modifier_sdwa_dst_sext(m):
+            if modifier_sdwa_dst_sel(m) & 0x10:
+                t.unsayable = True
+            put_text(t, b"UNUSED_SEXT")
+        else:
+            put_text(t, b"UNUSED_PRESERVE" if modifier_sdwa_dst_sel(m) & 0x10 else b"UNUSED_PAD")
+    selection(t, b" src0_sel:", modifier_sdwa_sel0(m))
+    if not opcode_format[d.opcode] & format_vop1:
+        selection(t, b" src1_sel:", modifier_sdwa_sel1(m))
 
 
-cdef frozenset IMMEDIATE = frozenset(number for number, row in enumerate(opcodes.rows()) if "imm" in row.operands)
+cdef void put_list(Printer *t, const char *name, uint32_t value, uint32_t width, uint32_t count) noexcept nogil:
+    """`` name:[3,2,1,0]`` of fields of `width` bits."""
+    cdef uint32_t i
+    put_text(t, name)
+    for i in range(count):
+        put(t, c',' if i else c'[')
+        put(t, <char>(c'0' + (value >> width * i & ((1U << width) - 1))))
+    put(t, c']')
 
 
-cdef inline bint takes_immediate(uint32_t op):
-    return op in IMMEDIATE
+cdef void lanes(Printer *t, const Decoded *d) noexcept nogil:
+    """DPP control."""
+    cdef uint64_t m = d.modifiers
+    cdef uint32_t control
+    if d.format & format_dpp8:
+        put_list(t, b" dpp8:", modifier_dpp8_lane_sel(m), 3, 8)
+        if modifier_dpp8_fetch_inactive(m):
+            put_text(t, b" fi:1")
+        return
+    if not d.format & format_dpp16:
+        return
+    control = modifier_dpp_ctrl(m)
+    if control < 0x100:
+        put_list(t, b" quad_perm:", control, 2, 4)
+    else:
+        put(t, c' ')
+        put_name(t, domain_lane_control, control)
+    put_text(t, b" row_mask:")
+    put_hex(t, modifier_dpp_row_mask(m))
+    put_text(t, b" bank_mask:")
+    put_hex(t, modifier_dpp_bank_mask(m))
+    if modifier_dpp_bound_ctrl(m):
+        put_text(t, b" bound_ctrl:1")
+    if modifier_dpp_fetch_inactive(m):
+        put_text(t, b" fi:1")
 
 
-cdef inline str signed_hex(int32_t value):
-    return f"-0x{-value:x}" if value < 0 else f"0x{value:x}"
+cdef void vop3p(Printer *t, const Decoded *d) noexcept nogil:
+    cdef uint64_t m = d.modifiers
+    cdef uint32_t neg = modifier_neg(m), high = modifier_neg_hi(m), opsel_hi = modifier_opsel_hi(m)
+    cdef uint32_t count = opcode_operand_count[d.opcode] - ((opcode_flags[d.opcode] & opcode_flag_tied) != 0)
+    cdef uint32_t all_ones = (1U << count) - 1
+    cdef bint mixes = (t.facts[d.opcode] & fact_mixes) != 0
+    cdef uint32_t i
+    put_opcode(t, d.opcode)
+    suffix(t, d)
+    put(t, c' ')
+    put_destination(t, d, 0)
+    for i in range(count):
+        put_comma(t)
+        if mixes:
+            put_modified(t, d, i, neg, high)
+        else:
+            put_operand(t, d, i)
+    if opcode_flags[d.opcode] & opcode_flag_matrix:
+        matrix(t, d)
+        return
+    if t.facts[d.opcode] & fact_plain_dot and (modifier_opsel(m) or modifier_clamp(m)):
+        t.unsayable = True
+    if modifier_opsel(m):
+        put_bits(t, b" op_sel:", modifier_opsel(m), count)
+    if mixes:
+        if opsel_hi & all_ones:
+            put_bits(t, b" op_sel_hi:", opsel_hi, count)
+    else:
+        if opsel_hi & all_ones != all_ones:
+            put_bits(t, b" op_sel_hi:", opsel_hi, count)
+        if neg & all_ones:
+            put_bits(t, b" neg_lo:", neg, count)
+        if high & all_ones:
+            put_bits(t, b" neg_hi:", high, count)
+    if modifier_clamp(m):
+        put_text(t, b" clamp")
+    lanes(t, d)
 
 
-cdef inline str bit_list(uint32_t value, uint32_t count):
-    return "[" + ",".join([str(value >> i & 1) for i in range(count)]) + "]"
+cdef void matrix(Printer *t, const Decoded *d) noexcept nogil:
+    """Modifiers of CDNA's matrix operations; blgp of 64-bit ones negates the operands from CDNA 3 on."""
+    cdef uint64_t m = d.modifiers
+    if modifier_cbsz(m):
+        put_text(t, b" cbsz:")
+        put_number(t, modifier_cbsz(m))
+    if modifier_abid(m):
+        put_text(t, b" abid:")
+        put_number(t, modifier_abid(m))
+    if modifier_blgp(m):
+        if t.facts[d.opcode] & fact_double_matrix and t.level >= gfx942:
+            put_bits(t, b" neg:", modifier_blgp(m), 3)
+        else:
+            put_text(t, b" blgp:")
+            put_number(t, modifier_blgp(m))
 
 
-cdef str selection(uint32_t select):
-    """An SDWA selector's name."""
-    if select & 3 == 2:
-        return "DWORD"
-    if select & 3 == 1:
-        return f"WORD_{select >> 3 & 1}"
-    return f"BYTE_{select >> 2 & 3}"
+# ------------------------------------------------------------------------------------------------------------------- VOPD
+cdef void vopd(Printer *t, const Decoded *d) noexcept nogil:
+    cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
+    if not dual_operands_fit(d):
+        t.unsayable = True
+    vopd_half(t, d, d.opcode, 0, 0)
+    put_text(t, b" :: ")
+    vopd_half(t, d, second, 1, 2)
 
 
-cdef inline bint same_bank(uint16_t first, uint16_t second, uint32_t banks) noexcept:
+cdef void vopd_half(Printer *t, const Decoded *d, uint32_t opcode, uint32_t destination, uint32_t source) noexcept nogil:
+    put_opcode(t, opcode)
+    put(t, c' ')
+    put_destination(t, d, destination)
+    put_comma(t)
+    put_operand(t, d, source)
+    if opcode == op_v_dual_fmamk_f32:
+        put_comma(t)
+        put_hex(t, d.literal)
+    if opcode != op_v_dual_mov_b32:
+        put_comma(t)
+        put_operand(t, d, source + 1)
+    if opcode == op_v_dual_fmaak_f32:
+        put_comma(t)
+        put_hex(t, d.literal)
+
+
+cdef inline bint same_bank(uint16_t first, uint16_t second, uint32_t banks) noexcept nogil:
     """Whether two operands are VGPRs of one bank."""
     if first < register_vgpr0 or second < register_vgpr0 or first == register_none or second == register_none:
         return False
     return ((first >> 2) ^ (second >> 2)) & (banks - 1) == 0
 
 
-cdef uint16_t dual_addend(const Decoded *d, uint32_t opcode, uint32_t half) noexcept:
+cdef uint16_t dual_addend(const Decoded *d, uint32_t opcode, uint32_t half) noexcept nogil:
     """The third VGPR that a half of VOPD reads."""
     if opcode == op_v_dual_fmac_f32 or opcode == op_v_dual_dot2acc_f32_f16 or opcode == op_v_dual_dot2acc_f32_bf16:
         return d.destination[half]
     return d.source[2 * half + 1] if opcode == op_v_dual_fmamk_f32 else <uint16_t>register_none
 
 
-cdef bint dual_operands_fit(const Decoded *d) noexcept:
+cdef bint dual_operands_fit(const Decoded *d) noexcept nogil:
     """VGPR banks and scalar reads of the two halves ("RDNA 3 ISA", VOPD restrictions)."""
     cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
     cdef uint16_t x = d.source[1] if d.opcode != op_v_dual_fmamk_f32 else <uint16_t>register_none
@@ -845,7 +979,333 @@ cdef bint dual_operands_fit(const Decoded *d) noexcept:
     return scalars + d.has_literal <= 2
 
 
-cdef bint same_words(const Decoded *d, uint32_t level, const uint32_t *words) noexcept:
+# ----------------------------------------------------------------------------------------------------------------- memory
+cdef void put_offset(Printer *t, const char *name, uint32_t value) noexcept nogil:
+    if value:
+        put_text(t, name)
+        put_signed(t, <int32_t>value)
+
+
+cdef void ds(Printer *t, const Decoded *d) noexcept nogil:
+    cdef uint32_t place = 0
+    cdef uint32_t i
+    put_opcode(t, d.opcode)
+    for i in range(d.destination_count):
+        separate(t, place)
+        place += 1
+        put_destination(t, d, i)
+    for i in range(d.source_count):
+        separate(t, place)
+        place += 1
+        put_operand(t, d, i)
+    if opcode_flags[d.opcode] & opcode_flag_two_offsets:
+        put_offset(t, b" offset0:", d.immediate & 0xff)
+        put_offset(t, b" offset1:", d.immediate >> 16)
+    else:
+        put_offset(t, b" offset:", d.immediate)
+    if modifier_gds(d.modifiers):
+        put_text(t, b" gds")
+
+
+cdef void buffer(Printer *t, const Decoded *d) noexcept nogil:
+    cdef uint64_t m = d.modifiers
+    put_opcode(t, d.opcode)
+    if d.source_count == 0:
+        return
+    if (modifier_tfe(m) and d.format == format_mtbuf) or d.opcode == op_buffer_store_lds_dword:
+        t.unsayable = True
+    put(t, c' ')
+    if d.source_count > 3:
+        buffer_data(t, d)
+        put_comma(t)
+    elif d.destination_count:
+        put_destination(t, d, 0)
+        put_comma(t)
+    if d.source[1] == register_none:
+        put_text(t, b"off")
+    else:
+        put_operand(t, d, 1)
+    put_comma(t)
+    put_operand(t, d, 0)
+    if 128 <= d.source[2] >> 2 and t.level >= gfx12:
+        t.unsayable = True
+    put_comma(t)
+    put_operand(t, d, 2)
+    if d.format == format_mtbuf:
+        buffer_format(t, modifier_format(m))
+    if t.level < gfx8 and modifier_addr64(m):
+        put_text(t, b" addr64")
+    if modifier_idxen(m):
+        put_text(t, b" idxen")
+    if modifier_offen(m):
+        put_text(t, b" offen")
+    put_offset(t, b" offset:", d.immediate)
+    cache_policy(t, d)
+    if modifier_tfe(m):
+        put_text(t, b" tfe")
+    if modifier_lds(m):
+        put_text(t, b" lds")
+
+
+cdef void buffer_data(Printer *t, const Decoded *d) noexcept nogil:
+    """The data register of a store or atomic, with the dword of a residency result behind it."""
+    cdef uint32_t size = d.source_bytes[3]
+    if modifier_tfe(d.modifiers):
+        if not is_atomic(d.opcode):
+            # assemblers have no such store
+            t.unsayable = True
+        size += 4
+    put_register(t, d.source[3], size)
+
+
+cdef void buffer_format(Printer *t, uint32_t value) noexcept nogil:
+    """The format of a typed buffer access; the default (8 bits, unorm) has no text."""
+    cdef uint32_t data = value & 15, number = value >> 4
+    if value == 1:
+        return
+    put_text(t, b" format:")
+    if t.level >= gfx10:
+        if has_name(t, domain_format, value):
+            put(t, c'[')
+            put_name(t, domain_format, value)
+            put(t, c']')
+        else:
+            put_number(t, value)
+        return
+    put(t, c'[')
+    if data != 1:
+        put_name(t, domain_data_format, data)
+    if number:
+        if data != 1:
+            put(t, c',')
+        put_name(t, domain_number_format, number)
+    put(t, c']')
+
+
+cdef void flat(Printer *t, const Decoded *d) noexcept nogil:
+    cdef bint addressed = not opcode_flags[d.opcode] & opcode_flag_no_address
+    cdef uint32_t place = 0
+    put_opcode(t, d.opcode)
+    if d.source_count == 0:
+        cache_policy(t, d)
+        return
+    if d.destination_count:
+        separate(t, place)
+        place += 1
+        put_destination(t, d, 0)
+    if addressed:
+        separate(t, place)
+        place += 1
+        if d.source[0] == register_none:
+            put_text(t, b"off")
+        else:
+            put_operand(t, d, 0)
+    if d.source_count > 2:
+        separate(t, place)
+        place += 1
+        put_operand(t, d, 2)
+    if d.format != format_flat:
+        separate(t, place)
+        if d.source[1] == register_none:
+            put_text(t, b"off")
+        else:
+            put_operand(t, d, 1)
+    put_offset(t, b" offset:", d.immediate)
+    cache_policy(t, d)
+    if modifier_lds(d.modifiers):
+        put_text(t, b" lds")
+
+
+# ----------------------------------------------------------------------------------------------------------------- images
+cdef void image(Printer *t, const Decoded *d) noexcept nogil:
+    cdef uint64_t m = d.modifiers
+    cdef uint32_t facts = t.facts[d.opcode]
+    cdef uint32_t i
+    put_opcode(t, d.opcode)
+    put(t, c' ')
+    if d.destination_count:
+        put_destination(t, d, 0)
+    else:
+        put_operand(t, d, 2)
+    put_comma(t)
+    if d.source_count > 4:
+        put(t, c'[')
+        for i in range(3, d.source_count):
+            if i > 3:
+                put_comma(t)
+            put_operand(t, d, i)
+        put(t, c']')
+    else:
+        put_operand(t, d, 3)
+    put_comma(t)
+    put_operand(t, d, 0)
+    if d.source[1] != register_none:
+        put_comma(t)
+        put_operand(t, d, 1)
+    if not facts & fact_ray:
+        if modifier_dmask(m):
+            put_text(t, b" dmask:")
+            put_hex(t, modifier_dmask(m))
+        if t.level >= gfx10:
+            put_text(t, b" dim:")
+            put_name(t, domain_dimension, modifier_dim(m))
+        if modifier_unrm(m):
+            put_text(t, b" unorm")
+    cache_policy(t, d)
+    if modifier_r128(m) and not facts & fact_ray:
+        put_text(t, b" r128")
+    if modifier_a16(m):
+        put_text(t, b" a16")
+    if modifier_image_tfe(m):
+        put_text(t, b" tfe")
+    if modifier_lwe(m):
+        put_text(t, b" lwe")
+    if t.level < gfx10 and modifier_da(m):
+        put_text(t, b" da")
+    if modifier_d16(m):
+        put_text(t, b" d16")
+
+
+# ------------------------------------------------------------------------------------------------- exports, interpolation
+cdef void export(Printer *t, const Decoded *d) noexcept nogil:
+    cdef uint64_t m = d.modifiers
+    cdef uint32_t mask = modifier_exp_enabled_mask(m)
+    cdef uint32_t i
+    put_text(t, b"export " if t.level >= gfx12 else b"exp ")
+    put_name(t, domain_export, modifier_exp_target(m))
+    for i in range(4):
+        separate(t, i)
+        if modifier_exp_compressed(m) and (mask >> i & 1) != (mask >> (i & 2) & 1):
+            t.unsayable = True
+        if mask >> i & 1:
+            put_register(t, d.source[i >> 1 if modifier_exp_compressed(m) else i], 4)
+        else:
+            put_text(t, b"off")
+    if modifier_exp_done(m):
+        put_text(t, b" done")
+    if modifier_exp_compressed(m):
+        put_text(t, b" compr")
+    if modifier_exp_valid_mask(m):
+        put_text(t, b" vm")
+    if modifier_exp_row(m):
+        put_text(t, b" row_en")
+
+
+cdef void parameter_interpolation(Printer *t, const Decoded *d) noexcept nogil:
+    """VINTERP of GFX11 and later."""
+    cdef uint64_t m = d.modifiers
+    cdef uint32_t opsel = modifier_opsel(m)
+    cdef uint32_t i
+    put_opcode(t, d.opcode)
+    put(t, c' ')
+    put_destination(t, d, 0)
+    for i in range(d.source_count):
+        if d.source[i] < register_vgpr0:
+            t.unsayable = True
+        put_comma(t)
+        put_modified(t, d, i, modifier_neg(m), 0)
+    if modifier_clamp(m):
+        put_text(t, b" clamp")
+    if t.true16:
+        for i in range(3):
+            if d.source_bytes[i] == 2:
+                opsel &= ~(1U << i)
+        if d.destination_bytes[0] == 2:
+            opsel &= 7
+    if opsel:
+        put_bits(t, b" op_sel:", modifier_opsel(m), 4)
+    put_text(t, b" wait_exp:")
+    put_number(t, modifier_wait_exp(m))
+
+
+cdef void attribute(Printer *t, uint64_t m) noexcept nogil:
+    """``attr3.y``"""
+    if modifier_ldsdir_attr(m) > 32:
+        t.unsayable = True
+    put_text(t, b"attr")
+    put_number(t, modifier_ldsdir_attr(m))
+    put(t, c'.')
+    put(t, b"xyzw"[modifier_ldsdir_channel(m)])
+
+
+cdef void ldsdir(Printer *t, const Decoded *d) noexcept nogil:
+    cdef uint64_t m = d.modifiers
+    put_opcode(t, d.opcode)
+    put(t, c' ')
+    put_destination(t, d, 0)
+    if d.opcode == op_lds_param_load:
+        put_comma(t)
+        attribute(t, m)
+    elif modifier_ldsdir_attr(m) or modifier_ldsdir_channel(m):
+        t.unsayable = True
+    if t.level >= gfx12:
+        put_text(t, b" wait_va_vdst:")
+        put_number(t, modifier_wait_vdst(m))
+        put_text(t, b" wait_vm_vsrc:")
+        put_number(t, modifier_wait_vsrc(m))
+    else:
+        put_text(t, b" wait_vdst:")
+        put_number(t, modifier_wait_vdst(m))
+
+
+cdef void vintrp(Printer *t, const Decoded *d) noexcept nogil:
+    put_opcode(t, d.opcode)
+    put_text(t, b"_e32 ")
+    put_destination(t, d, 0)
+    put_comma(t)
+    if d.opcode == op_v_interp_mov_f32:
+        put_name(t, domain_parameter, d.immediate)
+    else:
+        put_operand(t, d, 0)
+    put_comma(t)
+    attribute(t, d.modifiers)
+
+
+# --------------------------------------------------------------------------------------------------------------- dispatch
+cdef void instruction(Printer *t, const Decoded *d, int64_t *target) noexcept nogil:
+    """Text of an instruction; `target` is set to the distance of a branch from its own place in dwords."""
+    cdef uint32_t format = d.format
+    t.unsayable = False
+    t.gap = NULL
+    if not scalar_reads_fit(d, t.level) or t.facts[d.opcode] & fact_unsayable \
+            or (opcode_flags[d.opcode] & opcode_flag_gfx906 and t.level == gfx9 and not t.gfx906):
+        t.unsayable = True
+        return
+    if format & (valu_one_dword | format_vop3):
+        vop(t, d)
+    elif format & format_vop3p:
+        vop3p(t, d)
+    elif format == format_sopk:
+        sopk(t, d, target)
+    elif format == format_sopp:
+        sopp(t, d, target)
+    elif format_sop1 <= format <= format_sopc:
+        salu(t, d)
+    elif format == format_smem:
+        smem(t, d)
+    elif format == format_ds:
+        ds(t, d)
+    elif format == format_mubuf or format == format_mtbuf:
+        buffer(t, d)
+    elif format_flat <= format <= format_scratch:
+        flat(t, d)
+    elif format == format_mimg:
+        image(t, d)
+    elif format == format_vopd:
+        vopd(t, d)
+    elif format == format_exp:
+        export(t, d)
+    elif format == format_vinterp_inreg:
+        parameter_interpolation(t, d)
+    elif format == format_ldsdir:
+        ldsdir(t, d)
+    elif format == format_vintrp:
+        vintrp(t, d)
+    else:
+        t.unsayable = True
+
+
+cdef bint same_words(const Decoded *d, uint32_t level, const uint32_t *words) noexcept nogil:
     cdef uint32_t again[encode_limit + 2]
     cdef int length = encode(d, level, again)
     cdef int i
@@ -857,7 +1317,181 @@ cdef bint same_words(const Decoded *d, uint32_t level, const uint32_t *words) no
     return True
 
 
-def disassemble_words(const uint32_t[::1] words, uint32_t gfx_level, uint32_t wave_size, bint gfx906=False):
+cdef void data_words(Printer *t, const uint32_t *words, uint32_t count) noexcept nogil:
+    cdef uint32_t i
+    put_text(t, b".long")
+    for i in range(count):
+        separate(t, i)
+        put_word(t, words[i])
+
+
+cdef void raw_words(Printer *t, const Decoded *d, const uint32_t *words) noexcept nogil:
+    """``.long``, with the instruction as a comment where it has text that assemblers do not take as these words."""
+    cdef int64_t unused
+    cdef char *begin
+    data_words(t, words, d.dwords)
+    if d.opcode == op_invalid:
+        return
+    begin = t.p
+    put_text(t, b"  ; ")
+    instruction(t, d, &unused)
+    if t.unsayable and t.level >= gfx12 and not t.true16:
+        # halves of registers have names, but assemblers do not take them by default
+        t.true16 = True
+        t.p = begin + 4
+        instruction(t, d, &unused)
+        t.true16 = False
+    if t.unsayable:
+        t.p = begin
+    elif t.gap != NULL:
+        put_number(t, d.immediate)
+
+
+# ---------------------------------------------------------------------------------------------------------------- listing
+cdef class Listing:
+    """Text of machine code: one buffer, and columns that say where each line begins and what words it stands for."""
+
+    cdef vector[char] draft           # text with gaps where branch targets belong
+    cdef vector[char] final
+    cdef size_t final_size
+    cdef vector[size_t] draft_lines   # where each line of the draft begins
+    cdef vector[uint32_t] positions   # dword of each line
+    cdef vector[Branch] branches
+    cdef vector[uint32_t] targets     # labelled dwords, ascending
+    cdef vector[size_t] lines         # where each line of the text begins
+    cdef vector[uint32_t] line_positions
+    cdef vector[uint8_t] line_dwords
+
+    cdef void print_all(self, Printer *t, const uint32_t *words, uint32_t count) noexcept nogil:
+        cdef uint32_t position = 0
+        cdef size_t used = 0
+        cdef char *begin
+        cdef int64_t target = 0
+        cdef Decoded d
+        cdef Branch branch
+        self.draft.resize(<size_t>count * 24 + 2 * line_limit)
+        self.draft_lines.reserve(count + 1)
+        self.positions.reserve(count + 1)
+        while position < count:
+            if used + line_limit > self.draft.size():
+                self.draft.resize(2 * self.draft.size())
+            begin = self.draft.data() + used
+            self.draft_lines.push_back(used)
+            self.positions.push_back(position)
+            begin[0] = c'\t'
+            t.p = begin + 1
+            decode(words + position, count - position, t.level, &d)
+            t.unsayable = True
+            if d.opcode != op_invalid:
+                instruction(t, &d, &target)
+                if not t.unsayable and not same_words(&d, t.level, words + position):
+                    # bits that do not count are set: text would lose them
+                    t.unsayable = True
+            if t.unsayable:
+                t.p = begin + 1
+                raw_words(t, &d, words + position)
+            elif t.gap != NULL:
+                branch.place = <size_t>(t.gap - self.draft.data())
+                branch.line = <uint32_t>self.positions.size() - 1
+                branch.target = position + target
+                self.branches.push_back(branch)
+            put(t, c'\n')
+            used = <size_t>(t.p - self.draft.data())
+            position += d.dwords
+        self.draft_lines.push_back(used)
+        self.positions.push_back(count)
+
+    cdef void find_targets(self) noexcept nogil:
+        """Only starts of lines are places that branches go to."""
+        cdef vector[uint32_t] wanted
+        cdef size_t i
+        cdef size_t line = 0
+        cdef size_t last = self.positions.size() - 1
+        for i in range(self.branches.size()):
+            if 0 <= self.branches[i].target <= self.positions[last]:
+                wanted.push_back(<uint32_t>self.branches[i].target)
+        sort(wanted.begin(), wanted.end())
+        for i in range(wanted.size()):
+            while self.positions[line] < wanted[i]:
+                line += 1
+            if self.positions[line] == wanted[i] and (self.targets.empty() or self.targets.back() != wanted[i]):
+                self.targets.push_back(wanted[i])
+
+    cdef int64_t label_of(self, int64_t target) noexcept nogil:
+        """The number of a label, -1 if there is none."""
+        cdef size_t low = 0
+        cdef size_t high = self.targets.size()
+        cdef size_t middle
+        while low < high:
+            middle = (low + high) // 2
+            if self.targets[middle] < target:
+                low = middle + 1
+            else:
+                high = middle
+        return <int64_t>low if low < self.targets.size() and self.targets[low] == target else -1
+
+    cdef void put_labels(self, Printer *t, const uint32_t *words) noexcept nogil:
+        """Copy the draft with label lines and branch targets put in."""
+        cdef size_t line, place, branch = 0, label = 0
+        cdef size_t last = self.positions.size() - 1
+        cdef size_t count = self.targets.size()
+        cdef int64_t number
+        cdef const char *draft = self.draft.data()
+        cdef char *out
+        self.final.resize(self.draft_lines[last] + 16 * (self.branches.size() + count) + 16)
+        out = self.final.data()
+        t.p = out
+        self.lines.reserve(last + count + 1)
+        self.line_positions.reserve(last + count + 1)
+        self.line_dwords.reserve(last + count + 1)
+        for line in range(last + 1):
+            if label < count and self.targets[label] == self.positions[line]:
+                self.begin_line(<size_t>(t.p - out), self.positions[line], 0)
+                put(t, c'L')
+                put_number(t, <uint32_t>label)
+                put_text(t, b":\n")
+                label += 1
+            if line == last:
+                break
+            self.begin_line(<size_t>(t.p - out), self.positions[line], self.positions[line + 1] - self.positions[line])
+            place = self.draft_lines[line]
+            if branch < self.branches.size() and self.branches[branch].line == line:
+                memcpy(t.p, draft + place, self.branches[branch].place - place)
+                t.p += self.branches[branch].place - place
+                place = self.branches[branch].place
+                number = self.label_of(self.branches[branch].target)
+                if number >= 0:
+                    put(t, c'L')
+                    put_number(t, <uint32_t>number)
+                else:
+                    put_number(t, words[self.positions[line]] & 0xffff)
+                branch += 1
+            memcpy(t.p, draft + place, self.draft_lines[line + 1] - place)
+            t.p += self.draft_lines[line + 1] - place
+        self.final_size = <size_t>(t.p - out)
+        self.lines.push_back(self.final_size)
+
+    cdef inline void begin_line(self, size_t place, uint32_t position, uint32_t dwords) noexcept nogil:
+        self.lines.push_back(place)
+        self.line_positions.push_back(position)
+        self.line_dwords.push_back(<uint8_t>dwords)
+
+    def text(self):
+        """The whole listing, as bytes."""
+        return PyBytes_FromStringAndSize(self.final.data(), <Py_ssize_t>self.final_size)
+
+    def rows(self):
+        """(text, byte offset, bytes) of every line."""
+        cdef size_t i
+        cdef bytes text = self.text()
+        return [
+            (text[self.lines[i]:self.lines[i + 1]].decode("ascii").strip(), self.line_positions[i] * 4, self.line_dwords[i] * 4)
+            for i in range(self.line_positions.size())
+        ]
+
+
+def disassemble_words(const uint32_t[::1] words, uint32_t gfx_level, uint32_t wave_size, NameTable table,
+                      const uint32_t[::1] facts, bint gfx906=False):
     """Lines of text of machine code.
 
     Parameters
@@ -868,55 +1502,29 @@ def disassemble_words(const uint32_t[::1] words, uint32_t gfx_level, uint32_t wa
         A value of ``gfx*``, such as 90 or 103.
     wave_size
         32 or 64: how lane masks are written.
+    table, facts
+        Of ``pyaco.isa.text_tables``.
     gfx906
         Whether a GFX9 chip has what came with gfx906.
 
     Returns
     -------
-    list of (str or None, int, int)
-        Text (None where the words are no instruction, ";text" where they are one without text that assemblers take, and
-        for labels "name:" with length 0), position and length in dwords.
+    Listing
+        Words that are no instruction, or one that text cannot say, stand as ``.long``; labels are lines of no bytes.
     """
-    cdef Printer printer = Printer(gfx_level, wave_size, gfx906)
+    cdef Listing listing = Listing()
+    cdef Printer t
     cdef uint32_t count = <uint32_t>words.shape[0]
-    cdef uint32_t position = 0
-    cdef Decoded d
-    cdef dict labels
-    cdef list lines = []
-    labels = branch_targets(words, gfx_level)
-    while position < count:
-        if position in labels:
-            lines.append((labels[position] + ":", position, 0))
-        decode(&words[position], count - position, gfx_level, &d)
-        text = None
-        if d.opcode != op_invalid:
-            try:
-                text = printer.instruction(&d, labels, position)
-                if not same_words(&d, gfx_level, &words[position]):
-                    # bits that do not count are set: text would lose them
-                    text = ";" + text
-            except Unsayable:
-                text = printer.comment(&d, labels, position)
-        lines.append((text, position, d.dwords))
-        position += d.dwords
-    if count in labels:
-        lines.append((labels[count] + ":", count, 0))
-    return lines
-
-
-cdef dict branch_targets(const uint32_t[::1] words, uint32_t gfx_level):
-    """Names of the places that branches go to; only starts of printed lines are places."""
-    cdef uint32_t count = <uint32_t>words.shape[0]
-    cdef uint32_t position = 0
-    cdef Decoded d
-    cdef int32_t distance
-    cdef set targets = set()
-    cdef set starts = {count}
-    while position < count:
-        starts.add(position)
-        decode(&words[position], count - position, gfx_level, &d)
-        if d.opcode in BRANCHES or d.opcode in BRANCHES_K:
-            distance = <int32_t>(d.immediate << 16) >> 16
-            targets.add(<int32_t>position + 1 + distance)
-        position += d.dwords
-    return {place: f"L{number}" for number, place in enumerate(sorted(targets & starts))}
+    cdef const uint32_t *code = &words[0] if count else NULL
+    t.level = gfx_level
+    t.mask_dwords = wave_size >> 5
+    t.gfx906 = gfx906
+    t.true16 = gfx11 <= gfx_level < gfx12
+    t.names = &table.names
+    t.facts = &facts[0]
+    t.gap = NULL
+    with nogil:
+        listing.print_all(&t, code, count)
+        listing.find_targets()
+        listing.put_labels(&t, code)
+    return listing

@@ -22,6 +22,16 @@ cdef enum:
     fact_sampler = 0x10000
     fact_gather = 0x20000
     fact_ray = 0x40000
+    fact_barrier = 0x80000            # a named barrier: m0 or a constant
+    fact_waits_with_register = 0x100000  # waits of SOPK, whose register has to be null
+    fact_signed = 0x200000            # source modifiers that the compiler does not use, but the hardware has
+    fact_opsel_lanes = 0x400000       # op_sel bits of VOP3 that are no halves of registers
+    fact_opsel_other = 0x800000       # the same, among operands of 32 bits
+    fact_without_opsel_12 = 0x1000000 # 16-bit integer operations that GFX12's default syntax gives no op_sel
+    fact_plain_dot = 0x2000000        # dot products without op_sel and clamp
+    fact_double_matrix = 0x4000000
+    fact_scope_alone = 0x8000000      # cache control with a scope but no temporal hint
+    fact_unsayable = 0x10000000       # assemblers have no text, or this chip has no such opcode
 
 cdef enum:
     suffix_e32 = 1
