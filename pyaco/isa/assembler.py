@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyaco.errors import InputError
 from pyaco.isa.disassembler import default_wave_size, target_level
+from pyaco.targets import chip
 
 if TYPE_CHECKING:
     from pyaco._core.isa.assemble_text import Assembler
@@ -25,7 +26,7 @@ def run(text: str, target: str, wave_size: int | None) -> Assembler:
     from pyaco.isa.text_tables import text_tables
 
     level = target_level(target)
-    tables = text_tables(level)
+    tables = text_tables(level, chip(target).target)
     source = text.encode()
     if b"\0" in source:
         raise InputError(f"{place_of(source, source.index(0))}: a zero byte")

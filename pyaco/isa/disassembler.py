@@ -93,6 +93,5 @@ def listing(code: bytes, target: str, wave_size: int | None) -> Listing:
     if len(code) % 4:
         raise InputError(f"machine code of {len(code)} bytes: not a multiple of 4")
     words = np.frombuffer(code, dtype="<u4")
-    tables = text_tables(level)
-    gfx906 = chip(target).target == "gfx906"
-    return disassemble_words(words, level, default_wave_size(level, wave_size), tables.names, tables.facts, gfx906)
+    tables = text_tables(level, chip(target).target)
+    return disassemble_words(words, level, default_wave_size(level, wave_size), tables.names, tables.facts)

@@ -45,8 +45,6 @@ WITHOUT_OPSEL_12 = frozenset(
      "v_ashrrev_i16_e64", "v_mul_lo_u16_e64")
 )  # fmt: skip
 PLAIN_DOTS = frozenset(["v_dot4_f32_fp8_bf8", "v_dot4_f32_bf8_fp8", "v_dot4_f32_fp8_fp8", "v_dot4_f32_bf8_bf8"])
-#: Interpolation in VOP3 has a syntax of its own.
-UNSAYABLE = frozenset(["v_interp_p1ll_f16", "v_interp_p1lv_f16", "v_interp_p2_f16", "v_interp_p2_legacy_f16"])
 #: SOPP instructions whose immediate may be left out.
 OPTIONAL = frozenset(["s_endpgm", "s_sethalt", "s_setkill", "s_icache_inv", "s_ttracedata"])
 
@@ -93,9 +91,6 @@ def facts_of(row: opcodes.Row) -> int:
         "prefetch": form == "smem" and "prefetch" in name,
         "compare_swap": "cmpswap" in name,
         "loads": bool(explicit(row.definitions)) if form != "mimg" else "store" not in name,
-        "sampler": form == "mimg" and ("sample" in name or "gather4" in name or "get_lod" in name),
-        "gather": "gather4" in name or name == "image_msaa_load",
-        "ray": "bvh" in name,
         "barrier": name in BARRIERS,
         "waits_with_register": name in WAITS_WITH_REGISTER,
         "signed": name in SIGNED,
@@ -105,23 +100,27 @@ def facts_of(row: opcodes.Row) -> int:
         "plain_dot": name in PLAIN_DOTS,
         "double_matrix": "matrix" in row.flags and "f64" in name,
         "scope_alone": name in ("global_inv", "global_wb", "global_wbinv"),
-        "unsayable": name in UNSAYABLE,
     }
     return sum(FACTS[fact] for fact, answer in answers.items() if answer)
 
 
-def mnemonics(level: int) -> dict[str, int]:
+def is_absent(row: opcodes.Row, generation: str, chip: str) -> bool:
+    """Whether `chip` lacks an opcode that others of its generation have."""
+    return generation in row.chips and not row.on_chip(generation, chip)
+
+
+def mnemonics(level: int, chip: str) -> dict[str, int]:
     """Opcodes of a gfx level by what text calls them: LLVM's spelling, then ACO's and those of other generations."""
     generation = opcodes.generation_of(level)
     found: dict[str, int] = {}
     here = [
         (number, row)
         for number, row in enumerate(opcodes.rows())
-        if generation in row.numbers or (row.second_half >= 0 and level >= 110)
+        if (generation in row.numbers and not is_absent(row, generation, chip)) or (row.second_half >= 0 and level >= 110)
     ]
     for number, row in here:
         if "encode_only" not in row.flags:
-            found.setdefault(row.spelling(generation), number)
+            found.setdefault(row.spelling(generation, chip), number)
     for number, row in here:
         for name in (row.name, row.name.removesuffix(SUFFIXED), *row.spellings.values(), *row.aliases.get(generation, ())):
             found.setdefault(name, number)
@@ -132,9 +131,9 @@ def mnemonics(level: int) -> dict[str, int]:
     return found
 
 
-def spellings(level: int) -> dict[int, str]:
+def spellings(level: int, chip: str) -> dict[int, str]:
     """LLVM's name by opcode."""
-    listed = dict(enumerate(opcodes.spellings(opcodes.generation_of(level))))
+    listed = dict(enumerate(opcodes.spellings(opcodes.generation_of(level), chip)))
     if level >= 120:
         listed |= {n: row.name.replace("lds_", "ds_") for n, row in enumerate(opcodes.rows()) if row.format == "ldsdir"}
     return listed
@@ -146,10 +145,10 @@ def modifiers() -> dict[str, int]:
     return MODIFIERS | {f"no{name}": number | 0x100 for name, number in MODIFIERS.items() if number <= last_flag}
 
 
-def domains(level: int) -> list[dict[str, int] | dict[int, str]]:
+def domains(level: int, chip: str) -> list[dict[str, int] | dict[int, str]]:
     """Names by domain, in the order of ``Domain`` of ``name_table.pxd``."""
     return [
-        mnemonics(level),
+        mnemonics(level, chip),
         names.registers(level),
         modifiers(),
         {text: number for number, text in names.messages(level).items()},
@@ -176,7 +175,7 @@ def domains(level: int) -> list[dict[str, int] | dict[int, str]]:
         {},
         {},
         DIRECTIVES,
-        spellings(level),
+        spellings(level, chip),
         names.lane_controls(level),
         names.register_texts(level),
     ]
@@ -214,13 +213,13 @@ def _facts() -> npt.NDArray[np.uint32]:
 
 
 @cache
-def text_tables(level: int) -> TextTables:
-    """The tables of a gfx level, made on first use."""
+def text_tables(level: int, chip: str) -> TextTables:
+    """The tables of a chip (a gfx name) of a gfx level, made on first use."""
     generation = opcodes.generation_of(level)
-    short = [
-        opcodes.FORMATS[row.second[generation][0] if generation in row.second else row.format] & VALU_ONE_DWORD
-        for row in opcodes.rows()
-    ]
+    rows = opcodes.rows()
+    short = [opcodes.FORMATS[row.second.get(generation, (row.format, 0))[0]] & VALU_ONE_DWORD for row in rows]
+    absent = np.array([is_absent(row, generation, chip) for row in rows])
     joined = [names.join_format(split, level) for split in range(128)] if level >= 100 else list(range(128))
     unified = np.array([-1 if number is None else number for number in joined], np.int16)
-    return TextTables(NameTable(domains(level), SILENT), _facts(), np.array(short, np.uint16), unified)
+    facts = _facts() | np.where(absent, FACTS["absent"], 0).astype(np.uint32)
+    return TextTables(NameTable(domains(level, chip), SILENT), facts, np.array(short, np.uint16), unified)

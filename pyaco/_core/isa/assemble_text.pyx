@@ -14,7 +14,8 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
-from isa_tables cimport (is_atomic, opcode_definition_classes, opcode_definition_count, opcode_flag_literal,
+from isa_tables cimport (image_flag_bvh, image_flag_gather, image_flag_sampler, image_flag_store, is_atomic,
+                         opcode_flag_interpolation, opcode_image, opcode_definition_classes, opcode_definition_count, opcode_flag_literal, opcode_flag_matrix,
                          opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags, opcode_format,
                          opcode_mask_class, opcode_max_definitions, opcode_max_operands, opcode_number_y,
                          opcode_operand_classes, opcode_operand_count)
@@ -66,7 +67,7 @@ FACTS = {
     "multiply_constant": fact_multiply_constant, "swaps": fact_swaps, "mixes": fact_mixes, "branch": fact_branch,
     "cmpx": fact_cmpx, "setreg": fact_setreg, "getreg": fact_getreg, "message": fact_message, "immediate": fact_immediate,
     "optional": fact_optional, "prefetch": fact_prefetch, "compare_swap": fact_compare_swap, "loads": fact_loads,
-    "sampler": fact_sampler, "gather": fact_gather, "ray": fact_ray,
+    "absent": fact_absent,
     "barrier": fact_barrier, "waits_with_register": fact_waits_with_register, "signed": fact_signed,
     "opsel_lanes": fact_opsel_lanes, "opsel_other": fact_opsel_other, "without_opsel_12": fact_without_opsel_12,
     "plain_dot": fact_plain_dot, "double_matrix": fact_double_matrix, "scope_alone": fact_scope_alone,
@@ -285,7 +286,15 @@ cdef uint16_t address(Job *j, const Operand *o, uint8_t register_class) noexcept
 cdef uint16_t vector_register(Job *j, const Operand *o, uint32_t dwords) noexcept nogil:
     """A VGPR of a memory access."""
     cdef uint16_t result = register_of(j, o, dwords)
-    if result < register_vgpr0:
+    if result < register_vgpr0 or result >= register_agpr0:
+        fail(&j.c, o.begin, b"% is not a VGPR", o.begin, o.end)
+    return result
+
+
+cdef uint16_t memory_register(Job *j, const Operand *o, uint32_t dwords) noexcept nogil:
+    """The data of a memory access: VGPRs, or AGPRs from CDNA 2 on."""
+    cdef uint16_t result = register_of(j, o, dwords)
+    if result < register_vgpr0 or (result >= register_agpr0 and not gfx90a <= j.c.level < gfx10):
         fail(&j.c, o.begin, b"% is not a VGPR", o.begin, o.end)
     return result
 
@@ -723,8 +732,15 @@ cdef void cache_policy(Job *j) noexcept nogil:
     cdef uint64_t m = j.d.modifiers
     cdef Cursor inside
     cdef int64_t hint
+    if gfx942 <= j.c.level < gfx10:
+        m = modifier_set_cache_glc(m, flag(j, given_sc0))
+        m = modifier_set_cache_slc(m, flag(j, given_nt))
+        j.d.modifiers = modifier_set_cache_sc1(m, flag(j, given_sc1))
+        return
     if j.c.level < gfx12:
         m = modifier_set_cache_glc(m, flag(j, given_glc))
+        if j.c.level == gfx90a:
+            m = modifier_set_cache_sc1(m, flag(j, given_scc))
         m = modifier_set_cache_slc(m, flag(j, given_slc))
         if j.c.level >= gfx10:
             m = modifier_set_cache_dlc(m, flag(j, given_dlc))
@@ -994,7 +1010,7 @@ cdef void vop3p(Job *j) noexcept nogil:
     if not expect_count(j, 1 + operands):
         return
     j.d.format |= lanes_format(j)
-    add_destination(j, vector_register(j, &j.s.operands[0], class_dwords_of(j, definition_class(j, 0))))
+    add_destination(j, register_of(j, &j.s.operands[0], class_dwords_of(j, definition_class(j, 0))))
     for i in range(operands):
         o = &j.s.operands[1 + i]
         add_class_source(j, address(j, o, operand_class(j, i)), operand_class(j, i))
@@ -1006,6 +1022,9 @@ cdef void vop3p(Job *j) noexcept nogil:
         fail_plain(&j.c, j.s.mnemonic, b"this instruction takes neg_lo and neg_hi")
     if not mixes:
         neg, high = bit_list(j, given_neg_lo, 0), bit_list(j, given_neg_hi, 0)
+    if opcode_flags[op] & opcode_flag_matrix:
+        matrix(j)
+        return
     m = modifier_set_neg(j.d.modifiers, neg)
     m = modifier_set_neg_hi(m, high)
     m = modifier_set_opsel(m, bit_list(j, given_op_sel, 0))
@@ -1017,6 +1036,18 @@ cdef void vop3p(Job *j) noexcept nogil:
     m = modifier_set_clamp(m, flag(j, given_clamp))
     j.d.modifiers = m
     lanes(j)
+
+
+cdef void matrix(Job *j) noexcept nogil:
+    """Modifiers of CDNA's matrix operations; blgp of 64-bit ones negates the operands from CDNA 3 on."""
+    cdef uint64_t m = j.d.modifiers
+    m = modifier_set_cbsz(m, <uint64_t>ranged(j, given_cbsz, 0, 7, 0))
+    m = modifier_set_abid(m, <uint64_t>ranged(j, given_abid, 0, 15, 0))
+    if given(j, given_neg):
+        m = modifier_set_blgp(m, bit_list(j, given_neg, 0))
+    else:
+        m = modifier_set_blgp(m, <uint64_t>ranged(j, given_blgp, 0, 7, 0))
+    j.d.modifiers = m
 
 
 # ------------------------------------------------------------------------------------------------------------------- VOPD
@@ -1087,9 +1118,9 @@ cdef void ds(Job *j) noexcept nogil:
     if not expect_count(j, definitions + operands):
         return
     for i in range(definitions):
-        add_destination(j, vector_register(j, &j.s.operands[i], class_dwords_of(j, definition_class(j, i))))
+        add_destination(j, memory_register(j, &j.s.operands[i], class_dwords_of(j, definition_class(j, i))))
     for i in range(operands):
-        add_class_source(j, vector_register(j, &j.s.operands[definitions + i], class_dwords_of(j, operand_class(j, i))), operand_class(j, i))
+        add_class_source(j, memory_register(j, &j.s.operands[definitions + i], class_dwords_of(j, operand_class(j, i))), operand_class(j, i))
     if opcode_flags[op] & opcode_flag_two_offsets:
         j.d.immediate = <uint32_t>ranged(j, given_offset0, 0, 255, 0)
         j.d.immediate |= <uint32_t>ranged(j, given_offset1, 0, 255, 0) << 16
@@ -1140,12 +1171,12 @@ cdef void buffer(Job *j) noexcept nogil:
         return
     o = &j.s.operands[0]
     if loads:
-        add_destination(j, vector_register(j, o, class_dwords_of(j, definition_class(j, 0)) + extra))
+        add_destination(j, memory_register(j, o, class_dwords_of(j, definition_class(j, 0)) + extra))
         return
     dwords = class_dwords_of(j, operand_class(j, 3))
     if is_atomic(op):
         dwords += extra
-    where = vector_register(j, o, dwords)
+    where = memory_register(j, o, dwords)
     add_source(j, where, dwords)
     if is_atomic(op) and returns(j):
         add_destination(j, where)
@@ -1239,40 +1270,47 @@ cdef void flat(Job *j) noexcept nogil:
         add_source(j, register_of(j, base, dwords), dwords)
     if stores:
         dwords = class_dwords_of(j, operand_class(j, operands - 1))
-        add_source(j, vector_register(j, data, dwords), dwords)
+        add_source(j, memory_register(j, data, dwords), dwords)
     if result:
         dwords = class_dwords_of(j, definition_class(j, 0) if loads else operand_class(j, operands - 1))
         if not loads and j.facts[op] & fact_compare_swap:
             dwords >>= 1
-        add_destination(j, vector_register(j, o, dwords))
+        add_destination(j, memory_register(j, o, dwords))
 
 
 # ----------------------------------------------------------------------------------------------------------------- images
 cdef void image(Job *j) noexcept nogil:
+    """Data, addresses (one register, or a list), resource and sampler."""
     cdef uint32_t op = j.d.opcode
+    cdef uint32_t flags = opcode_image[op]
     cdef uint64_t m
-    cdef uint32_t fixed, i, first, last, resource
-    cdef bint sampled = (j.facts[op] & fact_sampler) != 0
-    cdef bint ray = (j.facts[op] & fact_ray) != 0
+    cdef uint32_t i, last, resource
+    cdef bint sampled = (flags & image_flag_sampler) != 0
+    cdef bint ray = (flags & image_flag_bvh) != 0
+    cdef uint16_t data
     cdef Operand *o
     cache_policy(j)
     m = image_modifiers(j, ray)
-    fixed = 3 + sampled
-    first = 1
-    last = first + (j.s.list_count if j.s.list_count else 1)
+    last = 1 + (j.s.list_count if j.s.list_count else 1)
     if j.s.list_count and j.s.list_first != 1:
         fail_plain(&j.c, j.s.operands[0].begin, b"a register of the data is expected before the addresses")
         return
-    if not expect_count(j, fixed - 1 + last - first):
+    if not expect_count(j, last + 1 + sampled):
         return
-    resource = 4 if modifier_r128(m) else 8
+    resource = 4 if ray or modifier_r128(m) else 8
     add_source(j, register_of(j, &j.s.operands[last], resource), resource)
     add_source(j, register_of(j, &j.s.operands[last + 1], 4) if sampled else <uint16_t>register_none, 4)
     o = &j.s.operands[0]
-    add_source(j, vector_register(j, o, o.dwords), o.dwords)
+    data = memory_register(j, o, o.dwords)
     if not ray:
         check_image_data(j, o, m)
-    for i in range(first, last):
+    if flags & image_flag_store or is_atomic(op):
+        add_source(j, data, o.dwords)
+    else:
+        add_source(j, register_none, 0)
+    if not flags & image_flag_store and (not is_atomic(op) or returns(j)):
+        add_destination(j, data)
+    for i in range(1, last):
         if j.d.source_count >= decoded_source_limit:
             fail_plain(&j.c, j.s.operands[i].begin, b"too many address registers")
             return
@@ -1287,7 +1325,7 @@ cdef uint64_t image_modifiers(Job *j, bint ray) noexcept nogil:
     m = modifier_set_unrm(m, flag(j, given_unorm) or (ray and j.c.level < gfx12))
     m = modifier_set_lwe(m, flag(j, given_lwe))
     m = modifier_set_image_tfe(m, flag(j, given_tfe))
-    if ray or j.c.level != gfx9:
+    if j.c.level < gfx9 or j.c.level >= gfx10:
         m = modifier_set_r128(m, flag(j, given_r128) or ray)
     if j.c.level >= gfx9:
         m = modifier_set_a16(m, flag(j, given_a16))
@@ -1306,10 +1344,9 @@ cdef void check_image_data(Job *j, const Operand *o, uint64_t m) noexcept nogil:
     """The data has a register for each channel of dmask, or half of one, and one for a residency result."""
     cdef uint32_t mask = modifier_dmask(m)
     cdef uint32_t channels = (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
-    cdef uint32_t facts = j.facts[j.d.opcode]
     if is_atomic(j.d.opcode):
         channels = max(channels, <uint32_t>1)
-    if facts & fact_gather:
+    if opcode_image[j.d.opcode] & image_flag_gather or j.d.opcode == op_image_msaa_load:
         channels = 4
     if channels == 0:
         channels = 1
@@ -1400,20 +1437,53 @@ cdef void ldsdir(Job *j) noexcept nogil:
 
 
 cdef void vintrp(Job *j) noexcept nogil:
-    cdef int32_t parameter
     cdef Operand *o = &j.s.operands[1]
+    if j.suffix == suffix_e64:
+        j.d.format |= format_vop3
+        vop3_interpolation(j)
+        return
     if not expect_count(j, 3):
         return
     add_destination(j, vector_register(j, &j.s.operands[0], 1))
     if j.d.opcode == op_v_interp_mov_f32:
-        parameter = find_name(j.c.names, domain_parameter, o.begin, <uint32_t>(o.end - o.begin))
-        if parameter < 0:
-            fail(&j.c, o.begin, b"% is not p10, p20 or p0", o.begin, o.end)
-            return
-        j.d.immediate = <uint32_t>parameter
+        j.d.immediate = parameter(j, o)
     else:
         add_source(j, vector_register(j, o, 1), 1)
     attribute(j, &j.s.operands[2])
+
+
+cdef void vop3_interpolation(Job *j) noexcept nogil:
+    """``v_interp_p2_f16 v5, v2, attr0.x, v3 high``: VOP3 with an attribute behind the first source."""
+    cdef uint32_t sources = opcode_operand_count[j.d.opcode]
+    cdef uint32_t neg = 0, magnitude = 0
+    cdef uint32_t i
+    cdef uint64_t m
+    cdef Operand *o
+    if not expect_count(j, 3 if j.d.opcode == op_v_interp_mov_f32 else 2 + sources):
+        return
+    add_destination(j, vector_register(j, &j.s.operands[0], class_dwords_of(j, definition_class(j, 0))))
+    attribute(j, &j.s.operands[2])
+    if j.d.opcode == op_v_interp_mov_f32:
+        j.d.immediate = parameter(j, &j.s.operands[1])
+    else:
+        for i in range(sources):
+            o = &j.s.operands[3 if i else 1]
+            add_class_source(j, address(j, o, operand_class(j, i)), operand_class(j, i))
+            neg |= <uint32_t>o.negative << i
+            magnitude |= <uint32_t>o.magnitude << i
+    m = modifier_set_interp_high(j.d.modifiers, flag(j, given_high))
+    m = modifier_set_neg(m, neg)
+    m = modifier_set_abs(m, magnitude)
+    j.d.modifiers = m
+    vop_modifiers(j, 0, sources)
+
+
+cdef uint32_t parameter(Job *j, const Operand *o) noexcept nogil:
+    cdef int32_t number = find_name(j.c.names, domain_parameter, o.begin, <uint32_t>(o.end - o.begin))
+    if number < 0:
+        fail(&j.c, o.begin, b"% is not p10, p20 or p0", o.begin, o.end)
+        return 0
+    return <uint32_t>number
 
 
 cdef void vinterp(Job *j) noexcept nogil:
@@ -1496,9 +1566,11 @@ cdef int instruction(Job *j) noexcept nogil:
         return 0
     if j.c.p[0] == c':':
         return vopd(j, op)
-    if format & (valu_one_dword | format_vop3):
+    if opcode_flags[op] & opcode_flag_interpolation:
+        vop3_interpolation(j)
+    elif format & (valu_one_dword | format_vop3):
         return vop(j)
-    if format & format_vop3p:
+    elif format & format_vop3p:
         vop3p(j)
     elif format == format_sopk:
         sopk(j)

@@ -7,5 +7,5 @@ class Listing:
     def rows(self) -> list[tuple[str, int, int]]: ...
 
 def disassemble_words(
-    words: Any, gfx_level: int, wave_size: int, table: NameTable, facts: Any, gfx906: bool = False
+    words: Any, gfx_level: int, wave_size: int, table: NameTable, facts: Any
 ) -> Listing: ...

@@ -15,8 +15,9 @@ from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
-from isa_tables cimport (can_use_input_modifiers, implicit_exec, is_atomic,
-                         opcode_definition_count, opcode_flag_literal, opcode_flag_gfx906, opcode_flag_matrix,
+from isa_tables cimport (can_use_input_modifiers, image_flag_bvh, image_flag_bias, image_flag_compare, image_flag_gradients,
+                         image_flag_lod, image_flag_offset, implicit_exec, is_atomic,
+                         opcode_definition_count, opcode_flag_interpolation, opcode_flag_literal, opcode_flag_matrix, opcode_image,
                          opcode_flag_neg0, opcode_flag_neg1, opcode_flag_neg2, opcode_flag_no_address, opcode_flag_one_form,
                          opcode_flag_opsel, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags, opcode_format,
                          opcode_implicit_definitions, opcode_operand_count)
@@ -37,7 +38,6 @@ cdef struct Printer:
     bint unsayable                    # the syntax has no way to write the instruction
     uint32_t level
     uint32_t mask_dwords              # of a lane mask
-    bint gfx906                       # the chip has what GFX9 got with gfx906
     bint true16                       # 16-bit VGPR operands are written v0.l and v0.h
     const Names *names
     const uint32_t *facts
@@ -1117,16 +1117,29 @@ cdef void flat(Printer *t, const Decoded *d) noexcept nogil:
 
 
 # ----------------------------------------------------------------------------------------------------------------- images
+cdef uint32_t fewest_addresses(uint32_t opcode) noexcept nogil:
+    """Address dwords of a 1D image: before GFX10 the words do not tell how many there are."""
+    cdef uint32_t flags = opcode_image[opcode]
+    cdef uint32_t dwords = opcode != op_image_get_resinfo
+    if flags & image_flag_gradients:
+        dwords += 2
+    dwords += (flags & image_flag_offset) != 0
+    dwords += (flags & image_flag_bias) != 0
+    dwords += (flags & image_flag_compare) != 0
+    dwords += (flags & image_flag_lod) != 0
+    return dwords
+
+
 cdef void image(Printer *t, const Decoded *d) noexcept nogil:
     cdef uint64_t m = d.modifiers
-    cdef uint32_t facts = t.facts[d.opcode]
+    cdef bint ray = (opcode_image[d.opcode] & image_flag_bvh) != 0
     cdef uint32_t i
     put_opcode(t, d.opcode)
     put(t, c' ')
-    if d.destination_count:
-        put_destination(t, d, 0)
-    else:
+    if d.source[2] != register_none:
         put_operand(t, d, 2)
+    else:
+        put_destination(t, d, 0)
     put_comma(t)
     if d.source_count > 4:
         put(t, c'[')
@@ -1136,13 +1149,13 @@ cdef void image(Printer *t, const Decoded *d) noexcept nogil:
             put_operand(t, d, i)
         put(t, c']')
     else:
-        put_operand(t, d, 3)
+        put_register(t, d.source[3], d.source_bytes[3] if t.level >= gfx10 else 4 * fewest_addresses(d.opcode))
     put_comma(t)
     put_operand(t, d, 0)
     if d.source[1] != register_none:
         put_comma(t)
         put_operand(t, d, 1)
-    if not facts & fact_ray:
+    if not ray:
         if modifier_dmask(m):
             put_text(t, b" dmask:")
             put_hex(t, modifier_dmask(m))
@@ -1152,7 +1165,7 @@ cdef void image(Printer *t, const Decoded *d) noexcept nogil:
         if modifier_unrm(m):
             put_text(t, b" unorm")
     cache_policy(t, d)
-    if modifier_r128(m) and not facts & fact_ray:
+    if modifier_r128(m) and not ray:
         put_text(t, b" r128")
     if modifier_a16(m):
         put_text(t, b" a16")
@@ -1248,6 +1261,30 @@ cdef void ldsdir(Printer *t, const Decoded *d) noexcept nogil:
         put_number(t, modifier_wait_vdst(m))
 
 
+cdef void vop3_interpolation(Printer *t, const Decoded *d) noexcept nogil:
+    cdef uint64_t m = d.modifiers
+    put_opcode(t, d.opcode)
+    put_text(t, b"_e64 " if opcode_format[d.opcode] == format_vintrp else b" ")
+    put_destination(t, d, 0)
+    put_comma(t)
+    if d.opcode == op_v_interp_mov_f32:
+        put_name(t, domain_parameter, d.immediate)
+    else:
+        put_modified(t, d, 0, modifier_neg(m), modifier_abs(m))
+    put_comma(t)
+    attribute(t, m)
+    if d.source_count > 1:
+        put_comma(t)
+        put_modified(t, d, 1, modifier_neg(m), modifier_abs(m))
+    if modifier_opsel(m):
+        t.unsayable = True
+    if modifier_interp_high(m):
+        put_text(t, b" high")
+    if modifier_clamp(m):
+        put_text(t, b" clamp")
+    output_modifier(t, modifier_omod(m))
+
+
 cdef void vintrp(Printer *t, const Decoded *d) noexcept nogil:
     put_opcode(t, d.opcode)
     put_text(t, b"_e32 ")
@@ -1267,11 +1304,12 @@ cdef void instruction(Printer *t, const Decoded *d, int64_t *target) noexcept no
     cdef uint32_t format = d.format
     t.unsayable = False
     t.gap = NULL
-    if not scalar_reads_fit(d, t.level) or t.facts[d.opcode] & fact_unsayable \
-            or (opcode_flags[d.opcode] & opcode_flag_gfx906 and t.level == gfx9 and not t.gfx906):
+    if not scalar_reads_fit(d, t.level) or t.facts[d.opcode] & (fact_unsayable | fact_absent):
         t.unsayable = True
         return
-    if format & (valu_one_dword | format_vop3):
+    if format & format_vop3 and (opcode_flags[d.opcode] & opcode_flag_interpolation or opcode_format[d.opcode] == format_vintrp):
+        vop3_interpolation(t, d)
+    elif format & (valu_one_dword | format_vop3):
         vop(t, d)
     elif format & format_vop3p:
         vop3p(t, d)
@@ -1491,7 +1529,7 @@ cdef class Listing:
 
 
 def disassemble_words(const uint32_t[::1] words, uint32_t gfx_level, uint32_t wave_size, NameTable table,
-                      const uint32_t[::1] facts, bint gfx906=False):
+                      const uint32_t[::1] facts):
     """Lines of text of machine code.
 
     Parameters
@@ -1504,8 +1542,6 @@ def disassemble_words(const uint32_t[::1] words, uint32_t gfx_level, uint32_t wa
         32 or 64: how lane masks are written.
     table, facts
         Of ``pyaco.isa.text_tables``.
-    gfx906
-        Whether a GFX9 chip has what came with gfx906.
 
     Returns
     -------
@@ -1518,7 +1554,6 @@ def disassemble_words(const uint32_t[::1] words, uint32_t gfx_level, uint32_t wa
     cdef const uint32_t *code = &words[0] if count else NULL
     t.level = gfx_level
     t.mask_dwords = wave_size >> 5
-    t.gfx906 = gfx906
     t.true16 = gfx11 <= gfx_level < gfx12
     t.names = &table.names
     t.facts = &facts[0]

@@ -71,6 +71,7 @@ cdef enum:
     given_op_sel
     given_op_sel_hi
     given_neg_lo
+    given_neg                         # of 64-bit matrix operations
     given_neg_hi
     given_dpp8
     given_quad_perm

@@ -32,7 +32,7 @@ MODIFIERS = {
     "dmask": given_dmask, "wait_exp": given_wait_exp, "wait_vdst": given_wait_vdst, "wait_va_vdst": given_wait_va_vdst,
     "wait_vm_vsrc": given_wait_vm_vsrc, "cbsz": given_cbsz, "abid": given_abid, "blgp": given_blgp,
     "byte_sel": given_byte_sel, "index_key": given_index_key, "mul": given_mul, "div": given_div, "op_sel": given_op_sel,
-    "op_sel_hi": given_op_sel_hi, "neg_lo": given_neg_lo, "neg_hi": given_neg_hi, "dpp8": given_dpp8,
+    "op_sel_hi": given_op_sel_hi, "neg_lo": given_neg_lo, "neg": given_neg, "neg_hi": given_neg_hi, "dpp8": given_dpp8,
     "quad_perm": given_quad_perm, "dst_sel": given_dst_sel, "src0_sel": given_src0_sel, "src1_sel": given_src1_sel,
     "dst_unused": given_dst_unused, "scope": given_scope, "dim": given_dim, "th": given_th, "format": given_format,
 }
@@ -42,7 +42,7 @@ cdef void fill_value_kinds():
     cdef int i
     for i in range(modifier_count):
         value_kinds[i] = value_flag if i <= given_high else value_number
-    for i in (given_op_sel, given_op_sel_hi, given_neg_lo, given_neg_hi):
+    for i in (given_op_sel, given_op_sel_hi, given_neg_lo, given_neg, given_neg_hi):
         value_kinds[i] = value_bits
     for i in (given_dpp8, given_quad_perm):
         value_kinds[i] = value_lanes

@@ -19,9 +19,7 @@ cdef enum:
     fact_prefetch = 0x2000
     fact_compare_swap = 0x4000
     fact_loads = 0x8000               # memory to register: whose temporal hints are those of loads
-    fact_sampler = 0x10000
-    fact_gather = 0x20000
-    fact_ray = 0x40000
+    fact_absent = 0x10000             # this chip has no such opcode although its generation has
     fact_barrier = 0x80000            # a named barrier: m0 or a constant
     fact_waits_with_register = 0x100000  # waits of SOPK, whose register has to be null
     fact_signed = 0x200000            # source modifiers that the compiler does not use, but the hardware has
@@ -31,7 +29,7 @@ cdef enum:
     fact_plain_dot = 0x2000000        # dot products without op_sel and clamp
     fact_double_matrix = 0x4000000
     fact_scope_alone = 0x8000000      # cache control with a scope but no temporal hint
-    fact_unsayable = 0x10000000       # assemblers have no text, or this chip has no such opcode
+    fact_unsayable = 0x10000000       # assemblers have no text for it
 
 cdef enum:
     suffix_e32 = 1
