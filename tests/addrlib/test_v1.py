@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from pyaco.addrlib import gpu_config, gpu_configs
 from pyaco.addrlib.v1.chip import TileInfo, chip_of
+from pyaco.addrlib.v1.equation import equation_table, surface_block
 from pyaco.addrlib.v1.layout import Layout
 from pyaco.addrlib.v1.metadata import cmask_layout, dcc_layout, fmask_layout, htile_layout, mask_address
-from pyaco.addrlib.v1.modes import IS_VALID, TileMode, TileType
+from pyaco.addrlib.v1.modes import IS_VALID, THICKNESS, TileMode, TileType
 from pyaco.addrlib.v1.surface import SurfaceAddresses, surface_info, surface_infos
 from pyaco.addrlib.v1.swizzle import base_swizzle, combine_swizzle, extract_swizzle, slice_swizzle
 from pyaco.addrlib.v1.tiling import pipes_of
@@ -155,3 +156,29 @@ def test_refusals() -> None:
         addresses.addresses([0.5], [0])
     with pytest.raises(InputError):
         addresses.coordinates(addresses.size)
+
+
+@settings(max_examples=60, deadline=None)
+@given(layouts(), st.data())
+def test_equation_of_a_block(addresses: SurfaceAddresses, data: st.DataObject) -> None:
+    a = addresses.parameters
+    x, y, z, sample = (data.draw(st.integers(0, end - 1)) for end in (a.pitch, a.height, a.slices, a.samples))
+    try:
+        block = surface_block(addresses, z)
+    except UnsupportedError:
+        assert a.mode <= TileMode.LINEAR_ALIGNED or (a.mode > TileMode.TILED_1D_THICK and 8 * a.bits * a.samples > a.info.tile_split_bytes)
+        return
+    offset = int(block.equation.offset(x, y, z % THICKNESS[a.mode], sample)) ^ block.flip
+    size = 1 << block.equation.bits
+    assert addresses(x, y, z, sample) == block.base + (y // block.height * block.pitch + x // block.width) * size + offset
+
+
+@pytest.mark.parametrize(("chip", "count"), [("tahiti", 55), ("hawaii", 74), ("polaris10", 76), ("polaris12", 57)])
+def test_equation_table(chip: str, count: int) -> None:
+    table = equation_table(gpu_config(chip))
+    assert len(table.equations) == count
+    displayable = 10 if chip != "tahiti" else 12
+    found = table.equations[table.index[displayable, 2]]
+    assert found.block_width * found.block_height * 4 == 1 << found.equation.bits
+    # Vega's predecessors begin every 2D block with the rows of a micro tile: x, x, y, x, y, y of 4-byte elements.
+    assert [found.equation.terms(bit) for bit in range(2, 8)] == [("x0",), ("x1",), ("y0",), ("x2",), ("y1",), ("y2",)]
