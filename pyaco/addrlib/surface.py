@@ -13,7 +13,11 @@ from enum import IntEnum, IntFlag
 from importlib import import_module
 from types import ModuleType
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from pyaco.addrlib.chips import GpuConfig
+from pyaco.addrlib.enums import raise_status
 from pyaco.addrlib.metadata import align
 from pyaco.addrlib.modifiers import INVALID
 from pyaco.errors import InputError, UnsupportedError
@@ -21,6 +25,7 @@ from pyaco.errors import InputError, UnsupportedError
 __all__ = [
     "MicroTileMode", "NonBlockCompressedView", "Plane", "Surface", "SurfaceMode", "SurfaceRequest", "SurfaceUse", "bo_metadata", "compute_surface",
     "is_display_surface", "non_block_compressed_view", "override_offset_and_pitch", "planes", "supports_dcc_image_stores", "surface_address",
+    "surface_addresses",
 ]
 
 
@@ -315,21 +320,44 @@ def planes(config: GpuConfig, surface: Surface) -> tuple[Plane, ...]:
 
 
 def supports_dcc_image_stores(config: GpuConfig, surface: Surface) -> bool:
-    """Whether shaders can store to the surface while it is compressed."""
+    """Whether shaders can store to the surface (of colour) while it is compressed."""
     return config.level >= 90 and _generation(config).supports_dcc_image_stores(config, surface)
 
 
-def surface_address(config: GpuConfig, surface: Surface, level: int, x: int, y: int, layer: int = 0) -> int:
-    """Return the byte address of an element from the start of the surface; x, y in elements of the level.
+def surface_addresses(
+    config: GpuConfig, surface: Surface, level: ArrayLike, x: ArrayLike, y: ArrayLike, layer: ArrayLike = 0, sample: ArrayLike = 0,
+) -> NDArray[np.int64]:
+    """Return byte addresses of elements from the start of the surface, which is where level 0 of layer 0 starts without tile swizzle.
+
+    Parameters
+    ----------
+    config : GpuConfig
+    surface : Surface
+    level, x, y, layer, sample : array_like of int
+        Integers that broadcast: mip level; element of the level; slice or depth; sample.
 
     Raises
     ------
+    InputError
+        An element outside of the surface.
     UnsupportedError
         A chip before GFX9: see `pyaco.addrlib.v1`.
     """
     if config.level < 90:
         raise UnsupportedError(f"addresses through the driver layer on {config.name}: they exist from GFX9 on")
-    return _generation(config).surface_address(config, surface, level, x, y, layer)
+    columns = np.broadcast_arrays(level, x, y, layer, sample)
+    texels = dict(zip(("mip_id", "x", "y", "slice", "sample"), (c.ravel() for c in columns), strict=True))
+    status, found = _generation(config).surface_addresses(config, surface, columns[0].size, **texels)
+    if status.any():
+        bad = int(np.flatnonzero(status)[0])
+        where = ", ".join(f"{name} {values[bad]}" for name, values in texels.items())
+        raise_status(int(status[bad]), f"address of {where}")
+    return found.reshape(columns[0].shape)
+
+
+def surface_address(config: GpuConfig, surface: Surface, level: int, x: int, y: int, layer: int = 0, sample: int = 0) -> int:
+    """Return the byte address of one element; see `surface_addresses`."""
+    return int(surface_addresses(config, surface, level, x, y, layer, sample))
 
 
 def non_block_compressed_view(config: GpuConfig, surface: Surface, level: int, layer: int = 0) -> NonBlockCompressedView:
