@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyaco.errors import InputError
-from pyaco.isa.disassembler import default_wave_size, target_level
-from pyaco.targets import chip
+from pyaco.isa.disassembler import default_wave_size
+from pyaco.isa.processors import processor
 
 if TYPE_CHECKING:
     from pyaco._core.isa.assemble_text import Assembler
@@ -25,8 +25,8 @@ def run(text: str, target: str, wave_size: int | None) -> Assembler:
     from pyaco._core.isa.assemble_text import Assembler
     from pyaco.isa.text_tables import text_tables
 
-    level = target_level(target)
-    tables = text_tables(level, chip(target).target)
+    name, level = processor(target)
+    tables = text_tables(level, name)
     source = text.encode()
     if b"\0" in source:
         raise InputError(f"{place_of(source, source.index(0))}: a zero byte")

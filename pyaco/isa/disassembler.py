@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pyaco.errors import InputError, UnsupportedError
-from pyaco.targets import chip
+from pyaco.errors import InputError
+from pyaco.isa.processors import processor
 
 if TYPE_CHECKING:
     from pyaco._core.isa.disassemble import Listing
 
-__all__ = ["Line", "disassemble", "disassemble_lines", "target_level"]
-
-#: Gfx levels that the text tools serve.
-LEVELS = (90, 103, 110, 120)
+__all__ = ["Line", "disassemble", "disassemble_lines"]
 
 
 @dataclass(frozen=True)
@@ -38,14 +35,6 @@ class Line:
     size: int
 
 
-def target_level(target: str) -> int:
-    """The gfx level of a target name, chip name or product name."""
-    level = chip(target).level
-    if level not in LEVELS:
-        raise UnsupportedError(f"assembly of {target} (gfx level {level})")
-    return level
-
-
 def default_wave_size(level: int, wave_size: int | None) -> int:
     """The wave size whose lane masks the text names."""
     if wave_size is None:
@@ -65,7 +54,7 @@ def disassemble_lines(code: bytes, target: str, *, wave_size: int | None = None)
     target
         A gfx name, chip name or product name.
     wave_size
-        32 or 64, which decides how lane masks are written (vcc or vcc_lo); by default 64 on GFX9 and 32 later.
+        32 or 64, which decides how lane masks are written (vcc or vcc_lo); by default 64 up to GFX9 and 32 later.
 
     Raises
     ------
@@ -89,9 +78,9 @@ def listing(code: bytes, target: str, wave_size: int | None) -> Listing:
     from pyaco._core.isa.disassemble import disassemble_words
     from pyaco.isa.text_tables import text_tables
 
-    level = target_level(target)
+    name, level = processor(target)
     if len(code) % 4:
         raise InputError(f"machine code of {len(code)} bytes: not a multiple of 4")
     words = np.frombuffer(code, dtype="<u4")
-    tables = text_tables(level, chip(target).target)
+    tables = text_tables(level, name)
     return disassemble_words(words, level, default_wave_size(level, wave_size), tables.names, tables.facts)
