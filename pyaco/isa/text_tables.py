@@ -99,6 +99,8 @@ def facts_of(row: opcodes.Row) -> int:
         "without_opsel_12": name in WITHOUT_OPSEL_12,
         "plain_dot": name in PLAIN_DOTS,
         "double_matrix": "matrix" in row.flags and "f64" in name,
+        "bfloat": name in ("v_dot2_bf16_bf16", "v_dot2_f32_bf16", "v_dot2c_f32_bf16"),
+        "wave_matrix": name.startswith(("v_wmma", "v_swmmac")),
         "scope_alone": name in ("global_inv", "global_wb", "global_wbinv"),
     }
     return sum(FACTS[fact] for fact, answer in answers.items() if answer)
@@ -139,10 +141,12 @@ def spellings(level: int, chip: str) -> dict[int, str]:
     return listed
 
 
-def modifiers() -> dict[str, int]:
+def modifiers(level: int) -> dict[str, int]:
     """Modifiers, and ``no...`` for those that are single words."""
     last_flag = MODIFIERS["high"]
-    return MODIFIERS | {f"no{name}": number | 0x100 for name, number in MODIFIERS.items() if number <= last_flag}
+    only = {"scc": level == 92, "sc0": 94 <= level < 100, "sc1": 94 <= level < 100, "nt": 94 <= level < 100}
+    known = {name: number for name, number in MODIFIERS.items() if only.get(name, True)}
+    return known | {f"no{name}": number | 0x100 for name, number in known.items() if number <= last_flag}
 
 
 def domains(level: int, chip: str) -> list[dict[str, int] | dict[int, str]]:
@@ -150,7 +154,7 @@ def domains(level: int, chip: str) -> list[dict[str, int] | dict[int, str]]:
     return [
         mnemonics(level, chip),
         names.registers(level),
-        modifiers(),
+        modifiers(level),
         {text: number for number, text in names.messages(level).items()},
         {text: number for number, text in enumerate(names.GS_OPERATIONS)},
         {text: number for number, text in names.SYSTEM_OPERATIONS.items()},

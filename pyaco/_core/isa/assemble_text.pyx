@@ -71,7 +71,7 @@ FACTS = {
     "barrier": fact_barrier, "waits_with_register": fact_waits_with_register, "signed": fact_signed,
     "opsel_lanes": fact_opsel_lanes, "opsel_other": fact_opsel_other, "without_opsel_12": fact_without_opsel_12,
     "plain_dot": fact_plain_dot, "double_matrix": fact_double_matrix, "scope_alone": fact_scope_alone,
-    "unsayable": fact_unsayable,
+    "unsayable": fact_unsayable, "bfloat": fact_bfloat, "wave_matrix": fact_wave_matrix,
 }
 #: Directives by name.
 DIRECTIVES = {
@@ -143,8 +143,11 @@ cdef uint32_t inline_code(uint64_t pattern, uint32_t bits, bint has_inverse_pi) 
 
 
 cdef uint64_t float_pattern(Job *j, const Operand *o, uint32_t bits) noexcept nogil:
-    """Bits of a floating-point number."""
+    """Bits of a floating-point number; bfloat16 is the upper half of binary32, rounded to even."""
     cdef uint32_t half
+    if bits == 16 and j.facts[j.d.opcode] & fact_bfloat:
+        half = float_bits(o.number)
+        return (half + 0x7fff + (half >> 16 & 1)) >> 16
     if bits == 64:
         return double_bits(o.number)
     if bits == 32:
@@ -175,6 +178,17 @@ cdef uint16_t put_later(Job *j, const Operand *o) noexcept nogil:
     return literal_address
 
 
+cdef inline uint32_t width_of_pattern(const Job *j, uint32_t bits) noexcept nogil:
+    return 32 if bits == 16 and j.facts[j.d.opcode] & fact_bfloat else bits
+
+
+cdef inline uint64_t widened(const Job *j, uint64_t pattern, uint32_t bits) noexcept nogil:
+    """A bfloat16 as the binary32 that it abbreviates; 1/(2 pi) is 0x3e22 there."""
+    if bits != 16 or not j.facts[j.d.opcode] & fact_bfloat:
+        return pattern
+    return 0x3e22f983 if pattern == 0x3e22 else pattern << 16
+
+
 cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) noexcept nogil:
     """Address of a constant: an inline code, else the literal."""
     cdef uint64_t pattern, mask
@@ -186,11 +200,14 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
         return put_later(j, o)
     if o.kind == operand_float:
         pattern = float_pattern(j, o, bits)
-        code = 128 if pattern == 0 else inline_code(pattern, bits, has_inverse_pi)
+        code = 128 if pattern == 0 else inline_code(widened(j, pattern, bits), width_of_pattern(j, bits), has_inverse_pi)
         if code and not o.is_literal:
             return <uint16_t>(code * 4)
         return put_literal(j, o, <uint32_t>(pattern >> 32) if bits == 64 else <uint32_t>pattern)
     if not o.is_literal:
+        if bits == 16 and j.facts[j.d.opcode] & fact_packed and 0xfffffff0LL <= value <= 0xffffffffLL:
+            # a number of both halves
+            value -= 0x100000000LL
         small = value - (<int64_t>1 << bits) if bits < 64 and (<uint64_t>value >> (bits - 1)) == 1 else value
         if 0 <= small <= 64:
             return <uint16_t>((128 + small) * 4)
@@ -199,7 +216,7 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
         # 16-bit integer operands take no bit patterns of floating-point constants
         mask = 0xffffffffffffffffULL if bits == 64 else (<uint64_t>1 << bits) - 1
         if (bits != 16 or floating) and (value >= 0 or bits == 64) and <uint64_t>value & ~mask == 0:
-            code = inline_code(<uint64_t>value, bits, has_inverse_pi)
+            code = inline_code(widened(j, <uint64_t>value, bits), width_of_pattern(j, bits), has_inverse_pi)
             if code:
                 return <uint16_t>(code * 4)
     if bits == 16 and -0x8000 <= value < 0:
@@ -242,7 +259,7 @@ cdef inline uint32_t class_dwords_of(const Job *j, uint8_t register_class) noexc
 
 cdef uint32_t constant_bits(const Job *j, uint8_t register_class) noexcept nogil:
     """Width of the value that a constant in this place stands for."""
-    if j.facts[j.d.opcode] & fact_packed:
+    if j.facts[j.d.opcode] & fact_packed or (j.facts[j.d.opcode] & fact_bfloat and j.d.source_count < 2):
         return 16
     if j.d.format & format_vop3p:
         return 32
@@ -625,6 +642,8 @@ cdef uint32_t hardware_register(Job *j, const Operand *o) noexcept nogil:
     cdef int64_t number, offset = 0, size = 32
     if o.kind != operand_call:
         return <uint32_t>plain_number(j, o, -0x8000, 0xffff) & 0xffff
+    if o.inner[0] == c'{':
+        return register_structure(j, o)
     if not enter_call(j, o, b"hwreg", &inside):
         return 0
     number = name_or_number(&inside, domain_hardware_register)
@@ -635,6 +654,36 @@ cdef uint32_t hardware_register(Job *j, const Operand *o) noexcept nogil:
     if not inside.failed and not (0 <= number < 64 and 0 <= offset < 32 and 1 <= size <= 32):
         fail(&j.c, o.begin, b"%: a field of a hardware register is out of range", o.begin, o.end)
     leave_call(j, &inside)
+    return <uint32_t>(number | offset << 6 | (size - 1) << 11)
+
+
+cdef uint32_t register_structure(Job *j, const Operand *o) noexcept nogil:
+    """``{id: 1, offset: 0, size: 32}``, in any order."""
+    cdef Cursor inside = j.c
+    cdef int64_t number = 0, offset = 0, size = 32, value
+    cdef const char *name
+    inside.p = o.inner
+    expect(&inside, c'{')
+    while not inside.failed:
+        name = inside.p
+        inside.p = word_end(name)
+        expect(&inside, c':')
+        if name[0] == c'i':
+            number = name_or_number(&inside, domain_hardware_register)
+        elif name[0] == c'o':
+            offset = number_expression(&inside)
+        elif name[0] == c's':
+            size = number_expression(&inside)
+        else:
+            fail_plain(&inside, name, b"id, offset or size is expected")
+        if not accept(&inside, c','):
+            break
+    if not inside.failed and not (0 <= number < 64 and 0 <= offset < 32 and 1 <= size <= 32):
+        fail(&j.c, o.begin, b"%: a field of a hardware register is out of range", o.begin, o.end)
+    if inside.failed and not j.c.failed:
+        j.c.failed = True
+        j.c.failed_at = inside.failed_at
+        memcpy(j.c.message, inside.message, message_limit)
     return <uint32_t>(number | offset << 6 | (size - 1) << 11)
 
 
@@ -657,7 +706,7 @@ cdef void smem(Job *j) noexcept nogil:
             return
         data = 0
     else:
-        if not expect_count(j, 3):
+        if j.s.count != 2 and not expect_count(j, 3):
             return
         if op == op_s_atc_probe or op == op_s_atc_probe_buffer:
             data = plain_number(j, o, 0, 127) * 4
@@ -670,7 +719,10 @@ cdef void smem(Job *j) noexcept nogil:
             data = register_of(j, o, dwords)
         o += 1
     add_source(j, register_of(j, o, class_dwords_of(j, operand_class(j, 0))), class_dwords_of(j, operand_class(j, 0)))
-    scalar_offset(j, o + 1)
+    if o + 1 < &j.s.operands[j.s.count]:
+        scalar_offset(j, o + 1)
+    else:
+        add_source(j, register_none, 1)
     if data >= 0:
         add_source(j, <uint16_t>data, dwords)
     cache_policy(j)
@@ -799,6 +851,17 @@ cdef inline void clear_instruction(Job *j, uint16_t opcode, uint32_t format) noe
     j.branch_expression = NULL
 
 
+cdef bint selects_parts(const Job *j) noexcept nogil:
+    """Whether the modifiers are those of SDWA."""
+    cdef uint32_t i
+    if given(j, given_src0_sel) or given(j, given_src1_sel) or given(j, given_dst_sel) or given(j, given_dst_unused):
+        return True
+    for i in range(j.s.count):
+        if j.s.operands[i].sign_extended:
+            return True
+    return False
+
+
 cdef int vop(Job *j) noexcept nogil:
     """Words of a vector instruction in the first form that can hold it."""
     cdef uint16_t op = j.d.opcode
@@ -808,7 +871,7 @@ cdef int vop(Job *j) noexcept nogil:
     cdef uint32_t count = 0
     cdef uint32_t i
     cdef int length
-    if j.suffix == suffix_sdwa or (j.suffix == 0 and given(j, given_src0_sel)):
+    if j.suffix == suffix_sdwa or (j.suffix == 0 and selects_parts(j)):
         if short_format:
             forms[count] = short_format | format_sdwa
             count += 1
@@ -970,7 +1033,8 @@ cdef void sdwa(Job *j) noexcept nogil:
     cdef int64_t unused
     m = modifier_set_sdwa_sel0(m, modifier_sdwa_sel0(m) & 0x10 | <uint64_t>taken(j, given_src0_sel, 2))
     m = modifier_set_sdwa_sel1(m, modifier_sdwa_sel1(m) & 0x10 | <uint64_t>taken(j, given_src1_sel, 2))
-    unused = taken(j, given_dst_unused, 0)
+    # what is not written stays as it is unless text says otherwise
+    unused = taken(j, given_dst_unused, 2)
     if unused == 2:
         dst |= 0x10
     m = modifier_set_sdwa_dst_sext(m, unused == 1)
@@ -993,8 +1057,8 @@ cdef void lanes(Job *j) noexcept nogil:
         m = modifier_set_dpp_row_mask(m, <uint64_t>ranged(j, given_row_mask, 0, 15, 15))
         m = modifier_set_dpp_bank_mask(m, <uint64_t>ranged(j, given_bank_mask, 0, 15, 15))
         # bound_ctrl:0 is an old spelling of 1
-        ranged(j, given_bound_ctrl, 0, 1, 0)
-        m = modifier_set_dpp_bound_ctrl(m, given(j, given_bound_ctrl))
+        if ranged(j, given_bound_ctrl, 0, 1, 0) or (given(j, given_bound_ctrl) and j.c.level < gfx11):
+            m = modifier_set_dpp_bound_ctrl(m, 1)
         m = modifier_set_dpp_fetch_inactive(m, <uint64_t>ranged(j, given_fi, 0, 1, 0))
     j.d.modifiers = m
 
@@ -1010,10 +1074,15 @@ cdef void vop3p(Job *j) noexcept nogil:
     if not expect_count(j, 1 + operands):
         return
     j.d.format |= lanes_format(j)
-    add_destination(j, register_of(j, &j.s.operands[0], class_dwords_of(j, definition_class(j, 0))))
+    o = &j.s.operands[0]
+    add_destination(j, register_of(j, o, wave_dwords(j.facts[op], j.c.level, j.c.wave_dwords, 3, class_dwords_of(j, definition_class(j, 0)))))
     for i in range(operands):
         o = &j.s.operands[1 + i]
-        add_class_source(j, address(j, o, operand_class(j, i)), operand_class(j, i))
+        if j.facts[op] & fact_wave_matrix and o.kind == operand_register:
+            add_class_source(j, register_of(j, o, wave_dwords(j.facts[op], j.c.level, j.c.wave_dwords, i, class_dwords_of(j, operand_class(j, i)))),
+                             operand_class(j, i))
+        else:
+            add_class_source(j, address(j, o, operand_class(j, i)), operand_class(j, i))
         neg |= <uint32_t>o.negative << i
         high |= <uint32_t>o.magnitude << i
     if tied:
@@ -1156,6 +1225,13 @@ cdef void buffer(Job *j) noexcept nogil:
     if j.d.format == format_mtbuf:
         m = modifier_set_format(m, buffer_format(j))
     j.d.modifiers = m
+    if op == op_buffer_store_lds_dword:
+        # a resource and an offset alone
+        if expect_count(j, 2):
+            add_source(j, register_of(j, &j.s.operands[0], 4), 4)
+            add_source(j, register_none, 0)
+            add_source(j, address(j, &j.s.operands[1], 1), 1)
+        return
     has_data = (loads or stores) and not modifier_lds(m)
     if not expect_count(j, 3 + has_data):
         return
@@ -1188,6 +1264,9 @@ cdef uint32_t buffer_format(Job *j) noexcept nogil:
     cdef int64_t data = -1, number = -1, unified = -1
     cdef int32_t value
     cdef const char *end
+    if given(j, given_dfmt) or given(j, given_nfmt):
+        unified = ranged(j, given_dfmt, 0, 15, 1) | ranged(j, given_nfmt, 0, 7, 0) << 4
+        return <uint32_t>(j.unified[unified] if j.c.level >= gfx10 else unified) & 127
     if not given(j, given_format):
         return 1
     taken(j, given_format, 0)
@@ -1298,6 +1377,8 @@ cdef void image(Job *j) noexcept nogil:
     if not expect_count(j, last + 1 + sampled):
         return
     resource = 4 if ray or modifier_r128(m) else 8
+    if not ray and resource == 4 and j.s.operands[last].dwords == 8:
+        resource = 8
     add_source(j, register_of(j, &j.s.operands[last], resource), resource)
     add_source(j, register_of(j, &j.s.operands[last + 1], 4) if sampled else <uint16_t>register_none, 4)
     o = &j.s.operands[0]

@@ -870,11 +870,13 @@ cdef void vop3p(Printer *t, const Decoded *d) noexcept nogil:
     put_opcode(t, d.opcode)
     suffix(t, d)
     put(t, c' ')
-    put_destination(t, d, 0)
+    put_register(t, d.destination[0], 4 * wave_dwords(t.facts[d.opcode], t.level, t.mask_dwords, 3, d.destination_bytes[0] >> 2))
     for i in range(count):
         put_comma(t)
         if mixes:
             put_modified(t, d, i, neg, high)
+        elif t.facts[d.opcode] & fact_wave_matrix and d.source[i] >= register_vgpr0:
+            put_register(t, d.source[i], 4 * wave_dwords(t.facts[d.opcode], t.level, t.mask_dwords, i, d.source_bytes[i] >> 2))
         else:
             put_operand(t, d, i)
     if opcode_flags[d.opcode] & opcode_flag_matrix:

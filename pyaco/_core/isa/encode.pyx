@@ -1033,7 +1033,7 @@ cdef bint scalar_reads_fit(const Decoded *instruction, uint32_t gfx_level) noexc
     cdef uint32_t limit = 1 if gfx_level < gfx10 else 2
     cdef uint32_t count = 0
     cdef uint32_t i, k
-    cdef bint seen
+    cdef bint seen, special
     if not format_is_valu(d.format) or d.format == format_vopd:
         return True
     if d.opcode == op_v_lshlrev_b64 or d.opcode == op_v_lshrrev_b64 or d.opcode == op_v_ashrrev_i64:
@@ -1046,11 +1046,14 @@ cdef bint scalar_reads_fit(const Decoded *instruction, uint32_t gfx_level) noexc
         return True
     for i in range(d.source_count):
         k = d.source[i] >> 2
-        if k >= 256 or 128 <= k <= 208 or 240 <= k <= 248 or k == 125:
+        if k >= 256 or 128 <= k <= 208 or 240 <= k <= 248 or k == 125 or k == 254:
             continue
+        special = 208 < k < 255
         seen = False
         for k in range(i):
-            seen = seen or (d.source[k] == d.source[i] and d.source_bytes[k] == d.source_bytes[i])
+            # special registers have one name whatever the width of the operand
+            seen = seen or (d.source[k] == d.source[i]
+                            and (special or (d.source_bytes[k] + 3) >> 2 == (d.source_bytes[i] + 3) >> 2))
         count += not seen
     return count <= limit
 

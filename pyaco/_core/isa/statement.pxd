@@ -65,6 +65,8 @@ cdef enum:
     given_abid
     given_blgp
     given_byte_sel
+    given_dfmt
+    given_nfmt
     given_index_key
     given_mul
     given_div

@@ -31,7 +31,7 @@ MODIFIERS = {
     "row_mask": given_row_mask, "bank_mask": given_bank_mask, "bound_ctrl": given_bound_ctrl, "fi": given_fi,
     "dmask": given_dmask, "wait_exp": given_wait_exp, "wait_vdst": given_wait_vdst, "wait_va_vdst": given_wait_va_vdst,
     "wait_vm_vsrc": given_wait_vm_vsrc, "cbsz": given_cbsz, "abid": given_abid, "blgp": given_blgp,
-    "byte_sel": given_byte_sel, "index_key": given_index_key, "mul": given_mul, "div": given_div, "op_sel": given_op_sel,
+    "byte_sel": given_byte_sel, "dfmt": given_dfmt, "nfmt": given_nfmt, "inst_offset": given_offset, "index_key": given_index_key, "mul": given_mul, "div": given_div, "op_sel": given_op_sel,
     "op_sel_hi": given_op_sel_hi, "neg_lo": given_neg_lo, "neg": given_neg, "neg_hi": given_neg_hi, "dpp8": given_dpp8,
     "quad_perm": given_quad_perm, "dst_sel": given_dst_sel, "src0_sel": given_src0_sel, "src1_sel": given_src1_sel,
     "dst_unused": given_dst_unused, "scope": given_scope, "dim": given_dim, "th": given_th, "format": given_format,
@@ -153,7 +153,7 @@ cdef bint accept(Cursor *c, char character) noexcept nogil:
 cdef void expect(Cursor *c, char character) noexcept nogil:
     if accept(c, character):
         return
-    if character == c']' or character == c')':
+    if character == c']' or character == c')' or character == c'}':
         fail_plain(c, c.p, b"unbalanced bracket")
     elif not c.failed:
         fail(c, c.p, b"% expected", &character, &character + 1)
@@ -627,6 +627,13 @@ cdef void parse_value(Cursor *c, Operand *o, bint operators) noexcept nogil:
     if c.p[0] == c'[':
         register_list(c, o)
         return
+    if c.p[0] == c'{':
+        o.kind = operand_call
+        o.inner = c.p
+        while c.p[0] and c.p[0] != c'\n' and c.p[0] != c'}':
+            c.p += 1
+        expect(c, c'}')
+        return
     if is_symbol(c.p[0]) and not is_digit(c.p[0]) and not (c.p[0] == c'.' and is_digit(c.p[1])):
         if parse_register(c, o):
             return
@@ -849,16 +856,24 @@ cdef int64_t named_value(Cursor *c, int32_t number) noexcept nogil:
 
 cdef bint lane_control(Cursor *c, Statement *s, const char *end) noexcept nogil:
     """``row_shl:4``, ``row_mirror``: the DPP16 controls, whose names a table has whole."""
-    cdef const char *p = end
+    cdef const char *begin = c.p
+    cdef char text[48]
     cdef int32_t value
-    if p[0] == c':':
-        p = word_end(p + 1)
-    value = find_name(c.names, domain_lane_control, c.p, <uint32_t>(p - c.p))
-    if value < 0:
+    cdef int length = <int>min(end - begin, <long>24)
+    if not (begin[0] == c'r' and memcmp(begin, b"row_", 4) == 0 or begin[0] == c'w' and memcmp(begin, b"wave_", 5) == 0):
         return False
-    give(c, s, given_dpp_ctrl, value, c.p)
-    s.value_places[given_dpp_ctrl] = c.p
-    c.p = p
+    if end[0] == c':' and end[1] != c':':
+        c.p = end + 1
+        length = snprintf(text, 48, b"%.*s:%lld", length, begin, <long long>number_expression(c))
+    else:
+        c.p = end
+        length = snprintf(text, 48, b"%.*s", length, begin)
+    value = find_name(c.names, domain_lane_control, text, <uint32_t>length)
+    if value < 0:
+        fail(c, begin, b"no lane control % on this target", begin, c.p)
+        return True
+    give(c, s, given_dpp_ctrl, value, begin)
+    s.value_places[given_dpp_ctrl] = begin
     return True
 
 
@@ -934,11 +949,21 @@ cdef void address_list(Cursor *c, Statement *s) noexcept nogil:
     expect(c, c']')
 
 
+cdef bint starts_operand(Cursor *c) noexcept nogil:
+    """Whether a register or number follows: commas may be left out before these."""
+    cdef Cursor probe = c[0]
+    cdef Operand o
+    if is_digit(c.p[0]) or c.p[0] == c'-' or c.p[0] == c'|':
+        return True
+    clear_operand(&o, c.p)
+    return parse_register(&probe, &o) and not probe.failed
+
+
 cdef void parse_statement(Cursor *c, Statement *s) noexcept nogil:
     """Mnemonic (already taken), operands and modifiers up to the end of the line or ``::``."""
     cdef bint separated = True
     cdef bint image = s.mnemonic[0] == c'i' and memcmp(s.mnemonic, b"image_", 6) == 0
-    # a target of exp needs no comma behind it
+    # the target of exp is a word, without a comma behind it
     cdef bint exports = s.mnemonic[0] == c'e' and memcmp(s.mnemonic, b"exp", 3) == 0
     s.count = 0
     s.list_first = 0
@@ -952,7 +977,15 @@ cdef void parse_statement(Cursor *c, Statement *s) noexcept nogil:
         if is_word(c.p[0]) and not (c.p[0] in (c'v', c's') and (is_digit(c.p[1]) or c.p[1] == c'[')) and parse_modifier(c, s):
             separated = accept(c, c',')
             continue
-        if not separated and not (exports and s.count == 1):
+        if exports and s.count == 0:
+            clear_operand(&s.operands[0], c.p)
+            c.p = symbol_end(c.p)
+            s.operands[0].end = c.p
+            s.count = 1
+            accept(c, c',')
+            separated = True
+            continue
+        if not separated and not starts_operand(c):
             fail(c, c.p, b"this instruction has no modifier %", c.p, symbol_end(c.p) if is_symbol(c.p[0]) else c.p + 1)
             return
         if s.count >= operand_limit:

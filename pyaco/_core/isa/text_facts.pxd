@@ -29,6 +29,8 @@ cdef enum:
     fact_plain_dot = 0x2000000        # dot products without op_sel and clamp
     fact_double_matrix = 0x4000000
     fact_scope_alone = 0x8000000      # cache control with a scope but no temporal hint
+    fact_bfloat = 0x20000000          # 16-bit constants are bfloat16
+    fact_wave_matrix = 0x40000000     # matrix operations of GFX11 and later, whose registers depend on the wave size
     fact_unsayable = 0x10000000       # assemblers have no text for it
 
 cdef enum:
@@ -99,3 +101,13 @@ cdef inline uint32_t wait_none(uint32_t level) noexcept nogil:
     """All counters at their maximum: no wait."""
     return set_wait(set_wait(set_wait(0, level, 0, 63), level, 1, 7), level, 2, 63)
 
+
+
+cdef inline uint32_t wave_dwords(uint32_t facts, uint32_t level, uint32_t wave, uint32_t position, uint32_t dwords) noexcept nogil:
+    """Dwords of an operand (3: the result) of a matrix operation; those of wave64 (`wave` 2) hold half as much a lane.
+
+    GFX11 repeats A and B in both halves of the wave, so that only C and D shrink.
+    """
+    if not facts & fact_wave_matrix or wave != 2 or dwords == 1 or (level < 120 and position < 2):
+        return dwords
+    return dwords >> 1
