@@ -167,15 +167,12 @@ class Device:
             Arguments that do not fit the shader.
         """
         abi = shader.abi
-        shape = _three(groups, "groups")
-        low = _LowMemory(self)
+        placed = self.place(shader, groups, buffers, push)
+        level = self.gfx_level
         try:
-            entry = low.place(_padded_code(shader.code, shader.constant_data), 256)
-            user = self._user_sgprs(abi, low, shape, buffers or {}, push)
-            level = self.gfx_level
-            return self._run(
-                entry, len(shader.code), shape, _three(abi["workgroup_size"], "workgroup_size"),
-                wave_size=abi["wave_size"], user_sgprs=user, workgroup_id_mask=abi["workgroup_id_mask"],
+            return self.launch(
+                placed.entry, len(shader.code), placed.groups, _three(abi["workgroup_size"], "workgroup_size"),
+                wave_size=abi["wave_size"], user_sgprs=placed.user_sgprs, workgroup_id_mask=abi["workgroup_id_mask"],
                 ids_in_ttmp=level >= 120, packed_ids=level >= 110, local_id_components=abi["local_id_components"],
                 scratch_offset=bool(abi["scratch_wave_offset"]) and level < 110,
                 mode=abi["float_mode"] & 0xFF | _DX10_CLAMP, lds_bytes=abi["lds_bytes"],
@@ -183,7 +180,49 @@ class Device:
                 shared_vgpr=-(-abi["num_vgprs"] // 4) * 4 if abi.get("num_shared_vgprs") else 0,
             )  # fmt: skip
         finally:
+            placed.release()
+
+    def place(
+        self,
+        shader: Shader,
+        groups: Sequence[int] = (1, 1, 1),
+        buffers: Mapping[tuple[int, int], Buffer | Sequence[Buffer]] | None = None,
+        push: bytes = b"",
+    ) -> Arguments:
+        """Put a shader's code, descriptors and push constants into device memory; see `dispatch` for the arguments.
+
+        Raises
+        ------
+        InputError
+            Arguments that do not fit the shader.
+        """
+        shape = _three(groups, "groups")
+        low = _LowMemory(self)
+        try:
+            entry = low.place(_padded_code(shader.code, shader.constant_data), 256)
+            return Arguments(entry, shape, self._user_sgprs(shader.abi, low, shape, buffers or {}, push), low)
+        except BaseException:
             low.release()
+            raise
+
+    def submit(self, words: Sequence[int], budget: int = DEFAULT_BUDGET) -> list[Report]:
+        """Run a command stream on a command processor of its own; see ``pyaco.pm4.CommandProcessor``.
+
+        Parameters
+        ----------
+        words : sequence of int
+            The stream's dwords.
+        budget : int
+            Wave instructions that each dispatch may execute.
+
+        Returns
+        -------
+        list of Report
+            One for each dispatch, in order.
+        """
+        from pyaco.pm4.processor import CommandProcessor
+
+        return CommandProcessor(self, budget=budget).submit(words)
 
     def run(
         self,
@@ -236,7 +275,7 @@ class Device:
         try:
             entry = low.place(_padded_code(code, b""), 256)
             mask = sum(1 << axis for axis, enabled in enumerate(workgroup_ids) if enabled)
-            return self._run(
+            return self.launch(
                 entry, len(code), _three(groups, "groups"), _three(workgroup_size, "workgroup_size"),
                 wave_size=wave_size, user_sgprs=[value & 0xFFFFFFFF for value in user_sgprs], workgroup_id_mask=mask,
                 ids_in_ttmp=self.gfx_level >= 120,
@@ -248,10 +287,17 @@ class Device:
         finally:
             low.release()
 
-    def _run(
+    def launch(
         self, entry: int, code_bytes: int, groups: tuple[int, int, int], size: tuple[int, int, int], *, wave_size: int,
         user_sgprs: Sequence[int], lds_bytes: int, **launch: Any,
     ) -> Report:  # fmt: skip
+        """Start code that lies in device memory at `entry`; `launch` is what ``Engine.run`` takes.
+
+        Raises
+        ------
+        MemoryFault, BudgetError, EmulationError, UnsupportedError, InputError
+            As `dispatch`.
+        """
         if wave_size not in (32, 64) or (wave_size == 32 and self.gfx_level < 100):
             raise InputError(f"{self.chip.level_name} has no waves of {wave_size} lanes")
         invocations = size[0] * size[1] * size[2]
@@ -361,6 +407,30 @@ class Device:
         if stop == "budget":
             return BudgetError(f"{result['instructions']} instructions executed without an end ({where}: {name})", place)
         return EmulationError(f"{stop}: {name} ({where})", place)
+
+
+class Arguments:
+    """A shader and its arguments in device memory.
+
+    Attributes
+    ----------
+    entry : int
+        Address of the code.
+    groups : tuple of int
+        Workgroups in x, y, z.
+    user_sgprs : list of int
+        What s0, s1 ... hold.
+    """
+
+    def __init__(self, entry: int, groups: tuple[int, int, int], user_sgprs: list[int], memory: _LowMemory) -> None:
+        self.entry = entry
+        self.groups = groups
+        self.user_sgprs = user_sgprs
+        self._memory = memory
+
+    def release(self) -> None:
+        """Free the memory."""
+        self._memory.release()
 
 
 class _LowMemory:

@@ -119,6 +119,30 @@ cdef class AddressSpace:
         self.memory.last = 0
         del self.owners[address]
 
+    def map_at(self, uint64_t address, uint8_t[::1] data not None):
+        """Give the bytes of `data` the device address that the caller chose.
+
+        Raises ValueError where the range meets the guard of another allocation or the end of the address space.
+        """
+        cdef uint64_t size = data.shape[0]
+        cdef uint32_t row
+        if address > 0xffffffffffffffffULL - size:
+            raise ValueError(f"{size} bytes at {address:#x} pass the end of the address space")
+        for row in range(self.memory.count):
+            if (address < self.memory.allocations[row].address + self.memory.allocations[row].size
+                    and self.memory.allocations[row].address < address + size):
+                raise ValueError(f"{size} bytes at {address:#x}: that range is taken")
+        self._insert(address, size, &data[0] if size else NULL)
+        self.owners[address] = data
+
+    def view(self, uint64_t address, uint64_t size):
+        """The bytes of device memory from `address` on as a writable memoryview, or None where they are not mapped."""
+        cdef Allocation *allocation = memory_find(&self.memory, address, size)
+        if allocation == NULL:
+            return None
+        offset = address - allocation.address
+        return memoryview(self.owners[allocation.address])[offset:offset + size]
+
     def use_host_addresses(self):
         """Make device addresses host addresses; nothing is checked any more."""
         self.memory.identity = 1

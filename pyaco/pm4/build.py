@@ -1,0 +1,154 @@
+"""Building command streams: packets by name, register writes by name and field, and the stream of a compute dispatch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from pyaco.errors import InputError
+from pyaco.pm4.opcodes import OPCODES
+from pyaco.registers import registers
+
+if TYPE_CHECKING:
+    from pyaco.emu.device import Buffer, Device, Shader
+
+__all__ = ["DispatchStream", "Stream", "packet"]
+
+_SPACES = (("SET_SH_REG", 0xB000, 0xC000), ("SET_CONTEXT_REG", 0x28000, 0x30000), ("SET_UCONFIG_REG", 0x30000, 0x40000),
+           ("SET_CONFIG_REG", 0x8000, 0xB000))
+_COMPUTE = 2
+_LDS_GRANULE = 512
+
+
+def packet(name: str, *body: int, compute: bool = False, predicated: bool = False) -> list[int]:
+    """Return the dwords of a type 3 packet.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``DISPATCH_DIRECT``.
+    *body : int
+        The dwords behind the header, at least one.
+    compute : bool
+        The packet is for the compute engine.
+    predicated : bool
+        The packet is skipped while the predicate is false.
+
+    Raises
+    ------
+    InputError
+        No such packet, no body or too long a one, or a dword that is none.
+    """
+    if name not in OPCODES:
+        raise InputError(f"no packet is called {name!r}")
+    if not 1 <= len(body) <= 0x3FFF:
+        raise InputError(f"a packet has 1 to 16383 dwords behind its header, not {len(body)}")
+    for word in body:
+        if not 0 <= word < 1 << 32:
+            raise InputError(f"{name}: {word} is no dword")
+    return [3 << 30 | len(body) - 1 << 16 | OPCODES[name] << 8 | (_COMPUTE if compute else 0) | int(predicated), *body]
+
+
+class Stream:
+    """A command stream that grows.
+
+    Parameters
+    ----------
+    level : int
+        Hardware level times ten.
+    """
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+        self.words: list[int] = []
+
+    def add(self, name: str, *body: int, compute: bool = False, predicated: bool = False) -> Stream:
+        """Append a packet; see `packet`."""
+        self.words += packet(name, *body, compute=compute, predicated=predicated)
+        return self
+
+    def set(self, name: str, value: int | None = None, **fields: int | str) -> Stream:
+        """Append the write of a register, its value given as a number or by its fields.
+
+        Raises
+        ------
+        InputError
+            No such register or field, a value that does not fit, or a register that no packet reaches.
+        """
+        register = registers(self.level)[name]
+        return self.write(register.offset, register.encode(**fields) if value is None else value)
+
+    def write(self, offset: int, *values: int) -> Stream:
+        """Append writes of consecutive registers from byte `offset` on."""
+        for kind, first, end in _SPACES:
+            if first <= offset < end:
+                return self.add(kind, (offset - first) // 4, *values, compute=kind == "SET_SH_REG")
+        raise InputError(f"no packet writes the register at 0x{offset:x}")
+
+
+class DispatchStream:
+    """The command stream that runs a compiled compute shader, and the device memory that it needs.
+
+    Code, descriptors and push constants lie in the device's memory while the object lives in a ``with`` statement.
+
+    Parameters
+    ----------
+    device : Device
+    shader : Shader
+    groups, buffers, push
+        As ``Device.dispatch`` takes them.
+
+    Attributes
+    ----------
+    words : list of int
+    """
+
+    def __init__(self, device: Device, shader: Shader, groups: Sequence[int] = (1, 1, 1),
+                 buffers: Mapping[tuple[int, int], Buffer | Sequence[Buffer]] | None = None, push: bytes = b"") -> None:
+        arguments = device.place(shader, groups, buffers, push)
+        self._arguments = arguments
+        abi = shader.abi
+        stream = Stream(device.gfx_level)
+        entry = arguments.entry
+        stream.set("COMPUTE_PGM_LO", entry >> 8 & 0xFFFFFFFF).set("COMPUTE_PGM_HI", entry >> 40 & 0xFF)
+        for name, fields in _program_registers(abi, device.gfx_level).items():
+            stream.set(name, **fields)
+        for axis, size in zip("XYZ", [*abi["workgroup_size"], 1, 1][:3], strict=True):
+            stream.set(f"COMPUTE_NUM_THREAD_{axis}", NUM_THREAD_FULL=size)
+        stream.set("COMPUTE_TMPRING_SIZE", WAVES=32, WAVESIZE=_wave_scratch(abi, device.gfx_level))
+        if arguments.user_sgprs:
+            stream.write(registers(device.gfx_level)["COMPUTE_USER_DATA_0"].offset, *arguments.user_sgprs)
+        wave32 = {"CS_W32_EN": 1} if abi["wave_size"] == 32 else {}
+        initiator = registers(device.gfx_level)["COMPUTE_DISPATCH_INITIATOR"].encode(COMPUTE_SHADER_EN=1, FORCE_START_AT_000=1, **wave32)
+        stream.add("DISPATCH_DIRECT", *arguments.groups, initiator, compute=True)
+        self.words = stream.words
+
+    def __enter__(self) -> DispatchStream:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._arguments.release()
+
+
+def _program_registers(abi: Mapping[str, Any], level: int) -> dict[str, dict[str, int]]:
+    mask = abi["workgroup_id_mask"]
+    resources = {
+        "COMPUTE_PGM_RSRC1": {"FLOAT_MODE": abi["float_mode"] & 0xFF} | ({"DX10_CLAMP": 1} if level < 120 else {}),
+        "COMPUTE_PGM_RSRC2": {
+            "SCRATCH_EN": int(bool(abi["scratch_wave_offset"] if level < 110 else abi["scratch_bytes_per_lane"])),
+            "USER_SGPR": abi["user_sgpr_count"],
+            "TGID_X_EN": mask & 1, "TGID_Y_EN": mask >> 1 & 1, "TGID_Z_EN": mask >> 2 & 1,
+            "TIDIG_COMP_CNT": max(abi["local_id_components"] - 1, 0), "LDS_SIZE": -(-abi["lds_bytes"] // _LDS_GRANULE),
+        },
+    }
+    if level >= 100:
+        shared = abi.get("num_shared_vgprs", 0)
+        resources["COMPUTE_PGM_RSRC1"]["VGPRS"] = max(-(-abi["num_vgprs"] // 4) - 1, 0)
+        resources["COMPUTE_PGM_RSRC3"] = {"SHARED_VGPR_CNT": -(-shared // 8)}
+    return resources
+
+
+def _wave_scratch(abi: Mapping[str, Any], level: int) -> int:
+    granule = 256 if level >= 110 else 1024
+    return -(-abi["scratch_bytes_per_lane"] * abi["wave_size"] // granule)

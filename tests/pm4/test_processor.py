@@ -1,0 +1,148 @@
+"""The command processor: what packets do to memory, and that a stream runs a shader as a dispatch does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cases import CASES
+
+import pyaco
+from pyaco import emu, pm4
+from pyaco.errors import InputError, UnsupportedError
+from pyaco.pm4 import DispatchStream, Stream, packet
+
+TARGETS = {"gfx900": 64, "gfx1030": 32, "gfx1100": 64, "gfx1200": 32}
+
+
+def contents(case, target: str, wave: int, through_packets: bool) -> dict:
+    """Every buffer after the case has run."""
+    shader = pyaco.compile(case.spirv, target=target, wave=wave, spec=dict(case.spec))
+    inputs = case.inputs()
+    device = emu.Device(target)
+    handles = {key: device.buffer(np.array(buffer.data)) for key, buffer in inputs.buffers.items()}
+    push = bytearray(inputs.push)
+    for (place, offset), name in inputs.references.items():
+        address = int(handles[name].address).to_bytes(8, "little")
+        if place == "push":
+            push[offset : offset + 8] = address
+        else:
+            handles[place].write(address, offset)
+    bound: dict = {}
+    for key in sorted(key for key in handles if not isinstance(key, str)):
+        if len(key) == 3:
+            bound.setdefault(key[:2], []).append(handles[key])
+        else:
+            bound[key] = handles[key]
+    if through_packets:
+        with DispatchStream(device, shader, case.groups, bound, bytes(push)) as stream:
+            assert len(device.submit(stream.words)) == 1
+            assert "DISPATCH_DIRECT" in pm4.format_packets(pm4.parse(stream.words, device.gfx_level))
+    else:
+        device.dispatch(shader, case.groups, bound, bytes(push))
+    return {key: handle.numpy().tobytes() for key, handle in handles.items()}
+
+
+FAST = ["saxpy", "reduction", "push_constants", "descriptor_arrays", "scratch_array", "matmul_f16"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in FAST else pytest.mark.slow) for name in CASES])
+def test_streams_do_what_dispatches_do(name, target):
+    case, wave = CASES[name], TARGETS[target]
+    assert contents(case, target, wave, True) == contents(case, target, wave, False)
+
+
+@pytest.fixture
+def device():
+    return emu.Device("gfx1030")
+
+
+def low(address: int) -> tuple[int, int]:
+    return address & 0xFFFFFFFF, address >> 32
+
+
+def test_memory_packets(device):
+    memory = device.zeros(256)
+    words = memory.numpy().view(np.uint32)
+    a = memory.address
+    stream = Stream(103)
+    stream.add("WRITE_DATA", 5 << 8, *low(a), 11, 22, 33)
+    stream.add("COPY_DATA", 1 | 5 << 8 | 1 << 16, *low(a), *low(a + 16))
+    stream.add("COPY_DATA", 5 | 5 << 8, 77, 0, *low(a + 24))
+    stream.add("DMA_DATA", 0, *low(a), *low(a + 64), 12)
+    stream.add("DMA_DATA", 2 << 29, 0xABCDEF01, 0, *low(a + 96), 10)
+    stream.add("ATOMIC_MEM", 0x0F, *low(a), 5, 0, 0, 0, 0)
+    stream.add("ATOMIC_MEM", 0x08, *low(a + 4), 99, 0, 22, 0, 0)
+    stream.add("RELEASE_MEM", 0, 2 << 29, *low(a + 128), 0x55, 0x66, 0)
+    device.submit(stream.words)
+    assert words[:8].tolist() == [16, 99, 33, 0, 11, 22, 77, 0]
+    assert words[16:19].tolist() == [11, 22, 33]
+    assert words[24:28].tolist() == [0xABCDEF01, 0xABCDEF01, 0xEF01, 0]
+    assert words[32:34].tolist() == [0x55, 0x66]
+
+
+def test_conditions_and_predicates(device):
+    memory = device.zeros(64)
+    words = memory.numpy().view(np.uint32)
+    a = memory.address
+    write = packet("WRITE_DATA", 5 << 8, *low(a + 16), 1)
+    stream = Stream(103)
+    stream.add("COND_EXEC", *low(a), 0, len(write))
+    stream.words += write
+    stream.add("SET_PREDICATION", 4 << 16 | 1 << 8, *low(a))
+    stream.words += packet("WRITE_DATA", 5 << 8, *low(a + 20), 1, predicated=True)
+    stream.add("SET_PREDICATION", 0, 0, 0)
+    stream.words += packet("WRITE_DATA", 5 << 8, *low(a + 24), 1, predicated=True)
+    device.submit(stream.words)
+    assert words[4:7].tolist() == [0, 0, 1]
+    words[0] = 1
+    device.submit(stream.words)
+    assert words[4:7].tolist() == [1, 1, 1]
+
+
+def test_indirect_buffers_run(device):
+    memory = device.zeros(64)
+    inner = packet("WRITE_DATA", 5 << 8, *low(memory.address), 42)
+    buffer = device.buffer(np.array(inner, np.uint32))
+    device.submit(packet("INDIRECT_BUFFER", *low(buffer.address), len(inner)))
+    assert memory.numpy().view(np.uint32)[0] == 42
+
+
+def test_indirect_dispatch_reads_its_counts(device):
+    shader = pyaco.compile(CASES["saxpy"].spirv, target="gfx1030", wave=64)
+    inputs = CASES["saxpy"].inputs()
+    buffers = {key: device.buffer(np.array(buffer.data)) for key, buffer in inputs.buffers.items()}
+    counts = device.buffer(np.array(CASES["saxpy"].groups, np.uint32))
+    with DispatchStream(device, shader, (1, 1, 1), buffers, inputs.push) as stream:
+        direct = pm4.parse(stream.words, 103)[-1]
+        words = stream.words[: direct.place]
+        words += packet("SET_BASE", 1, *low(counts.address)) + packet("DISPATCH_INDIRECT", 0, direct.body[3], compute=True)
+        (report,) = device.submit(words)
+    assert report.workgroups == CASES["saxpy"].groups[0]
+
+
+def test_rings_wait_for_each_other(device):
+    memory = device.zeros(64)
+    a = memory.address
+    first, second = pm4.Ring(device, 64), pm4.Ring(device, 64)
+    first.write(packet("WAIT_REG_MEM", 3 | 1 << 4, *low(a), 7, 0xFFFFFFFF, 10) + packet("WRITE_DATA", 5 << 8, *low(a + 4), 8))
+    second.write(packet("NOP", 0) + packet("WRITE_DATA", 5 << 8, *low(a), 7))
+    pm4.run_rings([first, second])
+    assert memory.numpy().view(np.uint32)[:2].tolist() == [7, 8]
+    assert first.read_pointer == first.write_pointer
+    first.write(packet("WAIT_REG_MEM", 3 | 1 << 4, *low(a), 9, 0xFFFFFFFF, 10))
+    with pytest.raises(InputError, match="every queue waits"):
+        pm4.run_rings([first, second])
+
+
+def test_hostile_streams_stop_with_a_place(device):
+    with pytest.raises(InputError, match=r"dword 0: WRITE_DATA reaches 4 bytes at 0x10, which are not mapped"):
+        device.submit(packet("WRITE_DATA", 5 << 8, 0x10, 0, 1))
+    with pytest.raises(InputError, match=r"dword 0: nothing is left"):
+        device.submit(packet("WAIT_REG_MEM", 3, 0, 0, 1, 1, 0))
+    with pytest.raises(UnsupportedError, match="DRAW_INDEX_AUTO"):
+        device.submit(packet("DRAW_INDEX_AUTO", 3, 2))
+    with pytest.raises(InputError, match=r"calls itself|chain"):
+        loop = device.zeros(64)
+        loop.write(np.array(packet("INDIRECT_BUFFER", *low(loop.address), 4), np.uint32))
+        device.submit(packet("INDIRECT_BUFFER", *low(loop.address), 4))
