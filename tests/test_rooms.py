@@ -22,7 +22,10 @@ DOORS = {
     "nir": {"_core.nir", "_core.ir"},
     "aco": {"_core.aco", "_core.ir", "_core.isa"},
     "descriptors": set(),
-    "emu": {"_core.emu", "_core.emu_fast", "_core.isa", "descriptors"},
+    # Device.submit, the one door that leads back: it loads the command processor when it is called.
+    "emu": {"_core.emu", "_core.emu_fast", "_core.isa", "descriptors", "pm4"},
+    "registers": set(),
+    "pm4": {"registers", "emu"},
     "addrlib": set(),
     "binary": set(),
     "_core.common": set(),
