@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -347,12 +348,34 @@ def surface_addresses(
         raise UnsupportedError(f"addresses through the driver layer on {config.name}: they exist from GFX9 on")
     columns = np.broadcast_arrays(level, x, y, layer, sample)
     texels = dict(zip(("mip_id", "x", "y", "slice", "sample"), (c.ravel() for c in columns), strict=True))
+    _check_texels(surface.request, **texels)
     status, found = _generation(config).surface_addresses(config, surface, columns[0].size, **texels)
     if status.any():
         bad = int(np.flatnonzero(status)[0])
         where = ", ".join(f"{name} {values[bad]}" for name, values in texels.items())
         raise_status(int(status[bad]), f"address of {where}")
     return found.reshape(columns[0].shape)
+
+
+def _check_texels(
+    request: SurfaceRequest, mip_id: NDArray[Any], x: NDArray[Any], y: NDArray[Any], slice: NDArray[Any], sample: NDArray[Any],
+) -> None:
+    """Raise InputError for elements outside of the surface."""
+    if any(c.dtype.kind not in "iu" for c in (mip_id, x, y, slice, sample)):
+        raise InputError("coordinates of elements are integers")
+
+    def level_extent(pixels: int, block: int) -> NDArray[Any]:
+        return -(-np.maximum(pixels >> np.clip(mip_id, 0, 31), 1) // block)
+
+    layers = level_extent(request.depth, 1) if request.is_3d else 6 if request.is_cube else request.array_size
+    extents = (
+        ("level", mip_id, request.levels), ("x", x, level_extent(request.width, request.blk_w)),
+        ("y", y, level_extent(request.height, request.blk_h)), ("layer", slice, layers), ("sample", sample, request.samples))
+    for name, values, extent in extents:
+        outside = np.flatnonzero((values < 0) | (values >= extent))
+        if outside.size:
+            where = outside[0]
+            raise InputError(f"{name} {values[where]} of {np.broadcast_to(extent, values.shape)[where]}: outside of the surface")
 
 
 def surface_address(config: GpuConfig, surface: Surface, level: int, x: int, y: int, layer: int = 0, sample: int = 0) -> int:
