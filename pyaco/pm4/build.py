@@ -144,7 +144,9 @@ def _program_registers(abi: Mapping[str, Any], level: int) -> dict[str, dict[str
     }
     if level >= 100:
         shared = abi.get("num_shared_vgprs", 0)
-        resources["COMPUTE_PGM_RSRC1"]["VGPRS"] = max(-(-abi["num_vgprs"] // 4) - 1, 0)
+        # Encoded in groups of 8 for wave32 and 4 for wave64; more than 256 is what rounding to the allocation granule adds.
+        granule = 8 if abi["wave_size"] == 32 else 4
+        resources["COMPUTE_PGM_RSRC1"]["VGPRS"] = max(-(-min(abi["num_vgprs"], 256) // granule) - 1, 0)
         resources["COMPUTE_PGM_RSRC3"] = {"SHARED_VGPR_CNT": -(-shared // 8)}
     return resources
 
