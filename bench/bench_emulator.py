@@ -1,26 +1,40 @@
-"""Speed of the emulator's engines: an ALU loop, saxpy over 1M floats, a naive matrix product.
+"""Speed of the emulator's engines on four kernels, beside tinygrad's emulator and lavapipe where they are there.
 
-The figure that compares with other emulators is ``wave_instructions_per_second`` in the extra information of each benchmark.
+(a) an ALU loop of v_fma chains, 64 waves; (b) saxpy over 1M floats; (c) a naive 256 x 256 matrix product; (c') the same tiled through LDS.
+All are machine code of gfx1100 with their arguments in memory, so that another emulator runs the very same words. Times are CPU time of
+one thread, warm, the least of several runs. tinygrad is found through PYTHONPATH or TINYGRAD_PATH, clang through CC and LLVM through LLVM_PATH.
+
+``python bench/bench_emulator.py`` prints the comparison; pytest runs the same measurements.
 """
 
 from __future__ import annotations
 
+import os
+import pickle
+import shutil
+import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "oracle"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "emu"))
 
 from conftest import assemble_object
 
-from pyaco.descriptors.buffer import raw_buffer
 from pyaco.emu import Device
 
-ENGINES = ("reference", "fast")
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
+ROOT = Path(__file__).resolve().parents[1]
+TARGET = "gfx1100"
+EDGE = 256
+COUNT = 1 << 20
 
 ALU_LOOP = """
     s_movk_i32 s2, 500
@@ -42,86 +56,320 @@ loop:
     s_endpgm
 """
 
-# s[0:3] x, s[4:7] y, s8 a, s9 workgroup
 SAXPY = """
+    s_load_b128 s[4:7], s[0:1], 0x0
+    s_load_b32 s8, s[0:1], 0x10
     v_and_b32 v0, 0x3ff, v0
-    v_lshl_add_u32 v0, s9, 8, v0
+    v_lshl_add_u32 v0, s2, 8, v0
     v_lshlrev_b32 v0, 2, v0
-    buffer_load_b32 v1, v0, s[0:3], 0 offen
-    buffer_load_b32 v2, v0, s[4:7], 0 offen
+    s_waitcnt lgkmcnt(0)
+    global_load_b32 v1, v0, s[4:5]
+    global_load_b32 v2, v0, s[6:7]
     s_waitcnt vmcnt(0)
     v_fmac_f32 v2, s8, v1
-    buffer_store_b32 v2, v0, s[4:7], 0 offen
+    global_store_b32 v0, v2, s[6:7]
     s_endpgm
 """
 
-# s[0:3] a, s[4:7] b, s[8:11] c, s12 s13 workgroup x y; 128 x 128, one element per lane
-MATMUL = """
+# v1 x within the group, v2 y; v3 where a row of a begins, v4 where a column of b does; one element a lane
+MATMUL = f"""
+    s_load_b128 s[4:7], s[0:1], 0x0
+    s_load_b64 s[8:9], s[0:1], 0x10
     v_and_b32 v1, 0x3ff, v0
     v_bfe_u32 v2, v0, 10, 10
-    v_lshl_add_u32 v1, s12, 4, v1
-    v_lshl_add_u32 v2, s13, 4, v2
-    v_lshlrev_b32 v3, 9, v2
+    v_lshl_add_u32 v1, s2, 4, v1
+    v_lshl_add_u32 v2, s3, 4, v2
+    v_lshlrev_b32 v3, 10, v2
     v_lshlrev_b32 v4, 2, v1
     v_mov_b32 v5, 0
-    s_movk_i32 s14, 128
+    s_movk_i32 s14, {EDGE}
+    s_waitcnt lgkmcnt(0)
 loop:
-    buffer_load_b32 v6, v3, s[0:3], 0 offen
-    buffer_load_b32 v7, v4, s[4:7], 0 offen
+    global_load_b32 v6, v3, s[4:5]
+    global_load_b32 v7, v4, s[6:7]
     v_add_nc_u32 v3, 4, v3
-    v_add_nc_u32 v4, 0x200, v4
+    v_add_nc_u32 v4, {4 * EDGE}, v4
     s_waitcnt vmcnt(0)
     v_fmac_f32 v5, v6, v7
     s_sub_i32 s14, s14, 1
     s_cmp_lg_u32 s14, 0
     s_cbranch_scc1 loop
-    v_lshlrev_b32 v2, 9, v2
+    v_lshlrev_b32 v2, 10, v2
     v_lshl_add_u32 v2, v1, 2, v2
-    buffer_store_b32 v5, v2, s[8:11], 0 offen
+    global_store_b32 v2, v5, s[8:9]
     s_endpgm
 """
 
+# tiles of 16 x 16: a's at LDS 0, b's at 1024
+TILED = f"""
+    s_load_b128 s[4:7], s[0:1], 0x0
+    s_load_b64 s[8:9], s[0:1], 0x10
+    v_and_b32 v1, 0x3ff, v0
+    v_bfe_u32 v2, v0, 10, 10
+    v_lshl_add_u32 v3, s3, 4, v2
+    v_lshl_add_u32 v4, s2, 4, v1
+    v_lshlrev_b32 v5, 8, v3
+    v_add_nc_u32 v5, v5, v1
+    v_lshlrev_b32 v5, 2, v5
+    v_lshlrev_b32 v6, 8, v2
+    v_add_nc_u32 v6, v6, v4
+    v_lshlrev_b32 v6, 2, v6
+    v_lshl_add_u32 v7, v2, 4, v1
+    v_lshlrev_b32 v7, 2, v7
+    v_lshlrev_b32 v8, 6, v2
+    v_lshlrev_b32 v9, 2, v1
+    v_mov_b32 v12, 0
+    s_movk_i32 s14, {EDGE // 16}
+    s_waitcnt lgkmcnt(0)
+loop:
+    global_load_b32 v10, v5, s[4:5]
+    global_load_b32 v11, v6, s[6:7]
+    v_add_nc_u32 v5, 64, v5
+    v_add_nc_u32 v6, {16 * 4 * EDGE}, v6
+    s_waitcnt vmcnt(0)
+    ds_store_b32 v7, v10
+    ds_store_b32 v7, v11 offset:1024
+    s_waitcnt lgkmcnt(0)
+    s_barrier
+{"".join(f'''
+    ds_load_b32 v10, v8 offset:{4 * k}
+    ds_load_b32 v11, v9 offset:{1024 + 64 * k}
+    s_waitcnt lgkmcnt(0)
+    v_fmac_f32 v12, v10, v11''' for k in range(16))}
+    s_barrier
+    s_sub_i32 s14, s14, 1
+    s_cmp_lg_u32 s14, 0
+    s_cbranch_scc1 loop
+    v_lshlrev_b32 v3, 10, v3
+    v_lshl_add_u32 v3, v4, 2, v3
+    global_store_b32 v3, v12, s[8:9]
+    s_endpgm
+"""
 
-def measure(benchmark, dispatch):
-    """Run a dispatch and note instructions per second of the engine."""
-    dispatch()
-    report = benchmark(dispatch)
-    best = benchmark.stats.stats.min
-    benchmark.extra_info["wave_instructions_per_second"] = report.instructions / best
-    benchmark.extra_info["lane_instructions_per_second"] = sum(report.lane_units.values()) / best
+SAXPY_GLSL = """
+#version 450
+layout(local_size_x = 256) in;
+layout(set = 0, binding = 0) buffer X { float x[]; };
+layout(set = 0, binding = 1) buffer Y { float y[]; };
+void main() { uint i = gl_GlobalInvocationID.x; y[i] = fma(0.5, x[i], y[i]); }
+"""
+MATMUL_GLSL = f"""
+#version 450
+layout(local_size_x = 16, local_size_y = 16) in;
+layout(set = 0, binding = 0) buffer A {{ float a[]; }};
+layout(set = 0, binding = 1) buffer B {{ float b[]; }};
+layout(set = 0, binding = 2) buffer C {{ float c[]; }};
+void main() {{
+    uint column = gl_GlobalInvocationID.x, row = gl_GlobalInvocationID.y;
+    float sum = 0;
+    for (uint k = 0; k < {EDGE}; ++k) sum = fma(a[row * {EDGE} + k], b[k * {EDGE} + column], sum);
+    c[row * {EDGE} + column] = sum;
+}}
+"""
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_alu_loop(benchmark, engine):
-    device = Device("gfx1100", engine=engine)
-    code = assemble_object(ALU_LOOP, "gfx1100")
-    measure(benchmark, lambda: device.run(code, (16, 1, 1), (128, 1, 1)))
+class Kernel(NamedTuple):
+    """One measurement."""
+
+    text: str
+    groups: tuple[int, int, int]
+    size: tuple[int, int, int]
+    buffers: tuple[np.ndarray, ...] = ()
+    values: tuple[int, ...] = ()
+    lds: int = 0
+    glsl: str = ""
+
+    @property
+    def code(self) -> bytes:
+        return assemble_object(self.text, TARGET)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_saxpy(benchmark, engine):
-    device = Device("gfx1100", engine=engine)
-    code = assemble_object(SAXPY, "gfx1100")
-    count = 1 << 20
-    x, y = device.buffer(np.ones(count, np.float32)), device.buffer(np.ones(count, np.float32))
-    words = [word for buffer in (x, y) for word in raw_buffer(buffer.address, buffer.size, 110)]
-    user = [*words, int(np.float32(2).view(np.uint32))]
-    measure(
-        benchmark,
-        lambda: device.run(code, (count // 256, 1, 1), (256, 1, 1), user_sgprs=user, workgroup_ids=(True, False, False)),
-    )
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_matmul(benchmark, engine):
-    device = Device("gfx1100", engine=engine)
-    code = assemble_object(MATMUL, "gfx1100")
+def _matrices() -> tuple[np.ndarray, ...]:
     random = np.random.default_rng(1)
-    a, b = (device.buffer(random.standard_normal((128, 128)).astype(np.float32)) for _ in range(2))
-    c = device.buffer(np.zeros((128, 128), np.float32))
-    user = [word for buffer in (a, b, c) for word in raw_buffer(buffer.address, buffer.size, 110)]
-    measure(
-        benchmark,
-        lambda: device.run(code, (8, 8, 1), (16, 16, 1), user_sgprs=user, workgroup_ids=(True, True, False)),
+    a, b = (random.standard_normal((EDGE, EDGE)).astype(np.float32) for _ in range(2))
+    return a, b, np.zeros((EDGE, EDGE), np.float32)
+
+
+_TILES = (EDGE // 16, EDGE // 16, 1)
+_ONES = np.ones(COUNT, np.float32)
+_HALF = int(np.float32(0.5).view(np.uint32))
+KERNELS = {
+    "alu_loop": Kernel(ALU_LOOP, (16, 1, 1), (128, 1, 1)),
+    "saxpy": Kernel(SAXPY, (COUNT // 256, 1, 1), (256, 1, 1), (_ONES, _ONES), (_HALF,), glsl=SAXPY_GLSL),
+    "matmul": Kernel(MATMUL, _TILES, (16, 16, 1), _matrices(), glsl=MATMUL_GLSL),
+    "matmul_tiled": Kernel(TILED, _TILES, (16, 16, 1), _matrices(), lds=2048),
+}
+#: How many times faster than tinygrad's emulator, and how many times slower than lavapipe at most.
+FASTER = {"alu_loop": 100, "saxpy": 50, "matmul": 50, "matmul_tiled": 50}
+SLOWER = {"saxpy": 3, "matmul": 3}
+
+
+class Prepared:
+    """A kernel with its arguments on a device."""
+
+    def __init__(self, name: str, engine: str = "fast", threads: int | None = 1) -> None:
+        self.kernel = KERNELS[name]
+        self.device = Device(TARGET, engine, threads)
+        self.buffers = [self.device.buffer(data) for data in self.kernel.buffers]
+        words = np.array([*(buffer.address for buffer in self.buffers), *self.kernel.values], np.uint64)
+        self.arguments = self.device.buffer(words) if len(words) else self.device.zeros(8)
+        self.code = self.kernel.code
+
+    def run(self):
+        """Dispatch once."""
+        address = self.arguments.address
+        return self.device.run(
+            self.code, self.kernel.groups, self.kernel.size, user_sgprs=(address & 0xFFFFFFFF, address >> 32),
+            workgroup_ids=(True, True, False), lds_bytes=self.kernel.lds,
+        )  # fmt: skip
+
+
+def best(run, repetitions: int = 7, clock=time.process_time) -> float:
+    """Return the least time of several runs, after one to warm up."""
+    run()
+    times = []
+    for _ in range(repetitions):
+        start = clock()
+        run()
+        times.append(clock() - start)
+    return min(times)
+
+
+@cache
+def tinygrad_times() -> dict[str, dict]:
+    """Return what tinygrad's emulator takes for each kernel; empty where it is not there."""
+    cases = [
+        {
+            "name": name, "code": kernel.code, "groups": kernel.groups, "size": kernel.size, "values": kernel.values,
+            "buffers": kernel.buffers, "rsrc2": 2 << 1 | 3 << 7 | -(-kernel.lds // 512) << 15, "repetitions": 1,
+        }
+        for name, kernel in KERNELS.items()
+    ]  # fmt: skip
+    places = [os.environ.get("TINYGRAD_PATH", ""), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}
+    worker = subprocess.run(
+        [sys.executable, str(ROOT / "bench" / "tinygrad_worker.py")], input=pickle.dumps(cases), capture_output=True, env=environment
     )
-    assert np.allclose(c.numpy(), a.numpy() @ b.numpy(), atol=1e-3)
+    if worker.returncode:
+        print(worker.stderr.decode()[-300:], file=sys.stderr)
+        return {}
+    found: dict[str, dict] = pickle.loads(worker.stdout)
+    return found
+
+
+@cache
+def lavapipe_time(name: str) -> float | None:
+    """Return lavapipe's CPU time of the same computation from GLSL; None where it is not there."""
+    kernel = KERNELS[name]
+    glslang = shutil.which("glslangValidator")
+    if not kernel.glsl or glslang is None:
+        return None
+    try:
+        from vulkan_peer import Lavapipe, PeerError
+    except ImportError:
+        return None
+    spirv = subprocess.run(
+        [glslang, "--stdin", "-S", "comp", "-V", "--target-env", "vulkan1.2", "-o", "/dev/stdout", "--quiet"],
+        input=kernel.glsl.encode(), capture_output=True, check=True,
+    ).stdout  # fmt: skip
+    try:
+        return min(Lavapipe().time(spirv, kernel.groups, {(0, place): data for place, data in enumerate(kernel.buffers)}))
+    except PeerError:
+        return None
+
+
+# ----------------------------------------------------------------------------------------------------------------- tests
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+@pytest.mark.parametrize("name", list(KERNELS))
+def test_kernel(benchmark, name, engine):
+    """Wave instructions per second of CPU time on one thread."""
+    if engine == "reference" and name == "matmul_tiled":
+        pytest.skip("takes seconds and says what the others say")
+    prepared = Prepared(name, engine)
+    report = prepared.run()
+    benchmark.pedantic(prepared.run, rounds=3 if engine == "reference" else 7)
+    seconds = benchmark.stats.stats.min
+    benchmark.extra_info["wave_instructions_per_second"] = report.instructions / seconds
+    benchmark.extra_info["lane_instructions_per_second"] = sum(report.lane_units.values()) / seconds
+
+
+@pytest.mark.parametrize("name", ["matmul", "matmul_tiled"])
+def test_result(name):
+    """The product is right."""
+    prepared = Prepared(name)
+    prepared.run()
+    a, b, c = (buffer.numpy() for buffer in prepared.buffers)
+    assert np.allclose(c, a @ b, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", list(FASTER))
+def test_against_tinygrad(name):
+    """Many times faster than tinygrad's emulator on the same words, with the same result."""
+    if name not in tinygrad_times():
+        pytest.skip("tinygrad's emulator is not there")
+    prepared = Prepared(name)
+    ratio = tinygrad_times()[name]["best"] / best(prepared.run)
+    print(f"{name}: {ratio:.0f} times tinygrad's emulator")
+    assert ratio >= FASTER[name]
+
+
+@pytest.mark.parametrize("name", list(SLOWER))
+def test_against_lavapipe(name):
+    """Not many times slower than a compiler for the host."""
+    seconds = lavapipe_time(name)
+    if seconds is None:
+        pytest.skip("lavapipe is not there")
+    ratio = best(Prepared(name).run) / seconds
+    print(f"{name}: {ratio:.2f} times lavapipe's CPU time")
+    assert ratio <= SLOWER[name]
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor")
+def test_two_cores():
+    """Two threads take little more than half of one's time."""
+    ratios = []
+    for name in ("matmul", "matmul_tiled"):
+        one, two = Prepared(name), Prepared(name, threads=2)
+        ratios.append(best(one.run, clock=time.perf_counter) / best(two.run, clock=time.perf_counter))
+    print(f"two threads: {max(ratios):.2f} times one")
+    assert max(ratios) >= 1.8
+
+
+def first_result() -> float:
+    """Return the time from a new kernel's words to its first result, with the process warm."""
+    Prepared("saxpy").run()
+    prepared = Prepared("matmul_tiled")
+    start = time.perf_counter()
+    prepared.device.run(prepared.code, (1, 1, 1), prepared.kernel.size, user_sgprs=_address(prepared), lds_bytes=2048,
+                        workgroup_ids=(True, True, False))  # fmt: skip
+    return time.perf_counter() - start
+
+
+def _address(prepared: Prepared) -> tuple[int, int]:
+    return prepared.arguments.address & 0xFFFFFFFF, prepared.arguments.address >> 32
+
+
+def test_first_result():
+    assert first_result() <= 0.05
+
+
+def main() -> None:
+    """Print the comparison."""
+    print(f"{'kernel':14}{'M wave instr/s':>16}{'ms':>9}{'x reference':>13}{'x tinygrad':>12}{'of lavapipe':>13}{'two threads':>13}")
+    for name in KERNELS:
+        one, two, slow = Prepared(name), Prepared(name, threads=2), Prepared(name, "reference")
+        report = one.run()
+        seconds = best(one.run)
+        tinygrad = tinygrad_times().get(name)
+        lavapipe = lavapipe_time(name)
+        wall = best(one.run, clock=time.perf_counter) / best(two.run, clock=time.perf_counter)
+        columns = [
+            (report.instructions / seconds / 1e6, "16.1f"), (seconds * 1e3, "9.2f"), (best(slow.run, 1) / seconds, "13.1f"),
+            (tinygrad and tinygrad["best"] / seconds, "12.0f"), (lavapipe and seconds / lavapipe, "13.2f"), (wall, "13.2f"),
+        ]  # fmt: skip
+        print(f"{name:14}" + "".join(format(value, form) if value else f"{'-':>{form.split('.')[0]}}" for value, form in columns))
+    print(f"first result of a new kernel: {first_result() * 1e3:.1f} ms")
+
+
+if __name__ == "__main__":
+    main()

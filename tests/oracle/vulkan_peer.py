@@ -162,6 +162,16 @@ class Lavapipe:
             key: np.frombuffer(bytes(found[key]), data.dtype).reshape(data.shape) for key, data in buffers.items()
         }
 
+    def time(
+        self, spirv: bytes, groups: tuple[int, int, int], buffers: Mapping[Any, np.ndarray], repetitions: int = 10
+    ) -> list[float]:
+        """Return the CPU time of each of several dispatches, in seconds of all threads together."""
+        request = _request("run", spirv, None, "main")
+        request |= {"groups": tuple(groups), "push": b"", "references": {}, "repetitions": repetitions}
+        request["buffers"] = {key: np.ascontiguousarray(data).tobytes() for key, data in buffers.items()}
+        times: list[float] = self.worker.ask(request)["times"]
+        return times
+
 
 @dataclass(frozen=True)
 class RadvPipeline:

@@ -284,7 +284,11 @@ class Device:
         for key, data in contents.items():
             buffers[key][2][: len(data)] = bytes(data)
         pool, descriptors = self._descriptors(sets, bindings, buffers, contents)
-        self._submit(pipeline, layout, descriptors, bytes(push), request["groups"])
+        times = []
+        for _ in range(request.get("repetitions", 1)):
+            start = time.process_time()
+            self._submit(pipeline, layout, descriptors, bytes(push), request["groups"])
+            times.append(time.process_time() - start)
         result = {key: buffers[key][2][: len(data)] for key, data in contents.items()}
         for (place, offset), _ in request["references"].items():
             if place != "push":
@@ -298,7 +302,7 @@ class Device:
             vk.vkDestroyBuffer(self.device, buffer, None)
             vk.vkFreeMemory(self.device, memory, None)
         self._destroy(pipeline, layout, sets, module)
-        return {"buffers": result}
+        return {"buffers": result, "times": times}
 
     def _descriptors(
         self, sets: list[Any], bindings: dict[Any, Any], buffers: dict[Any, Any], contents: dict[Any, Any]

@@ -332,6 +332,7 @@ cdef int run_wave(Code *code, Machine *machine, Wave *wave, uint32_t turns) noex
         instruction = fetch(code, machine, wave.pc)
         machine.fault_pc = wave.pc
         if instruction == NULL:
+            machine.fault_opcode = op_invalid
             return stop_fetch_fault
         machine.fault_opcode = instruction.decoded.opcode
         if instruction.decoded.opcode == <int>op_invalid:

@@ -10,6 +10,7 @@ from pyaco._core.emu_fast.step cimport Block, MemorySteps, Step, StepFunction
 cdef enum:
     block_limit = 64                  # instructions
     pool_rows = 1024
+    recent_blocks = 64
 
 cdef struct Kernels:                  # what the host's vectors offer; NULL: nothing
     const StepFunction *vector
@@ -21,6 +22,7 @@ cdef struct Blocks:
     Machine *machine
     uint8_t *pool                     # scratch rows of the steps, then constants
     uint32_t pool_count
+    Block *recent[recent_blocks]      # by pc, whichever was looked for last
     unordered_map[uint64_t, Block *] *by_pc
     unordered_map[uint64_t, uint32_t] *constants      # low and high half of a value to its row; narrow ones have equal halves
 

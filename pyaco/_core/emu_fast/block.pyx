@@ -518,9 +518,10 @@ cdef Block *make_block(Blocks *blocks, uint64_t pc) noexcept nogil:
 
 
 cdef Block *block_at(Blocks *blocks, uint64_t pc) noexcept nogil:
-    if blocks.by_pc.count(pc):
-        return blocks.by_pc[0][pc]
-    return make_block(blocks, pc)
+    cdef Block **recent = &blocks.recent[(pc >> 2) % recent_blocks]
+    if recent[0] == NULL or recent[0].pc != pc:
+        recent[0] = blocks.by_pc[0][pc] if blocks.by_pc.count(pc) else make_block(blocks, pc)
+    return recent[0]
 
 
 # -------------------------------------------------------------------------------------------------------------- counters

@@ -74,6 +74,7 @@ cdef void enter_block(Core *core, const Wave *wave, uint64_t active) noexcept no
     if active != core.active:
         core.active = active
         core.full = active == (0xffffffffU if core.halves == 1 else ~(<uint64_t>0))
+        core.active_count = popcount64(active)
         for lane in range(max_lanes):
             core.lane_mask[lane] = -(<uint32_t>(active >> lane) & 1)
     core.flush_out32 = (wave.mode & mode_keep_out32) == 0
@@ -110,13 +111,14 @@ cdef int run_steps(Worker *worker, Wave *wave) noexcept nogil:
         enter_block(core, wave, active)
         machine.executed += block.count
         block.executions += 1
-        block.lane_executions += popcount64(active)
+        block.lane_executions += core.active_count
         core.next_block = NULL
         stop = block.steps.function(core, block.steps)
         if stop != stop_running:
             machine.fault_pc = core.stopped.instruction.pc
             machine.fault_opcode = core.stopped.instruction.decoded.opcode
-            count_part(&worker.blocks, block, core.stopped, active)
+            if core.stopped.instruction != block.instructions[block.count - 1]:
+                count_part(&worker.blocks, block, core.stopped, active)
             return stop
         if core.next_block == NULL:
             block = NULL
@@ -145,7 +147,8 @@ cdef void start_waves(Worker *worker) noexcept nogil:
         wave.vgpr = registers
         wave.scratch = scratch
         put_group(worker.launch, wave.sgpr, space.group)
-        memcpy(registers, worker.first_rows + <uint64_t>i * 3 * max_lanes, 3 * row_bytes)
+        for row in range(3):
+            memcpy(registers + row * max_lanes, worker.first_rows + (<uint64_t>i * 3 + row) * max_lanes, 4 * row_lanes * worker.core.halves)
         for row in range(3, space.machine.touched_vgprs):
             for lane in range(row_lanes * worker.core.halves):
                 registers[row * max_lanes + lane] = worker.launch.fill

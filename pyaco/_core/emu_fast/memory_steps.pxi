@@ -10,26 +10,34 @@ cdef enum:
 
 cdef struct Span:
     uint32_t offset[max_lanes]        # by lane; those of inactive lanes are an active lane's
+    int kind[4]                       # by chunk: chunk_*
     uint32_t lowest
     uint32_t highest
 
 
 cdef inline void fill_span(const Core *core, const uint32_t *row, Span *span) noexcept nogil:
-    cdef uint32_t half, lane, other
-    cdef uint32_t lowest = 0xffffffffU
-    cdef uint32_t highest = 0
+    cdef uint32_t lane, other, number, low, high
     if not core.full:
         other = row[__builtin_ctzll(core.active)]
         for lane in range(max_lanes):
             span.offset[lane] = row[lane] if core.lane_mask[lane] else other
-        row = span.offset
-    for half in range(core.halves):
-        for lane in range(row_lanes):
-            span.offset[row_lanes * half + lane] = row[row_lanes * half + lane]
-            lowest = min(lowest, row[row_lanes * half + lane])
-            highest = max(highest, row[row_lanes * half + lane])
-    span.lowest = lowest
-    span.highest = highest
+    else:
+        memcpy(span.offset, row, row_lanes * 4 * core.halves)
+    span.lowest = 0xffffffffU
+    span.highest = 0
+    for number in range(chunks * core.halves):
+        row = &span.offset[chunk * number]
+        span.kind[number] = chunk_kind(row)
+        low = row[0]
+        high = row[chunk - 1]
+        if span.kind[number] == chunk_any or high < low:
+            for lane in range(chunk):
+                low = min(low, row[lane])
+            high = row[0]
+            for lane in range(chunk):
+                high = max(high, row[lane])
+        span.lowest = min(span.lowest, low)
+        span.highest = max(span.highest, high)
 
 
 cdef inline uint8_t *host_of(const Core *core, const Step *step, uint64_t address, uint64_t bytes) noexcept nogil:
@@ -48,19 +56,12 @@ cdef inline uint8_t *host_of(const Core *core, const Step *step, uint64_t addres
     return host
 
 
-cdef inline bint are_together(const uint32_t *offset, uint32_t stride) noexcept nogil:
-    cdef uint32_t lane
-    cdef uint32_t differs = 0
-    for lane in range(chunk):
-        differs |= offset[lane] ^ (offset[0] + stride * lane)
-    return differs == 0
-
-
-cdef inline void load_chunk(const uint8_t *host, const uint32_t *offset, uint32_t *values) noexcept nogil:
+cdef inline void load_chunk(const uint8_t *host, const Span *span, uint32_t number, uint32_t *values) noexcept nogil:
+    cdef const uint32_t *offset = &span.offset[chunk * number]
     cdef uint32_t lane, value
-    if are_together(offset, 4):
+    if span.kind[number] == chunk_sequence:
         memcpy(values, host + offset[0], 4 * chunk)
-    elif are_together(offset, 0):
+    elif span.kind[number] == chunk_same:
         memcpy(&value, host + offset[0], 4)
         for lane in range(chunk):
             values[lane] = value
@@ -69,39 +70,38 @@ cdef inline void load_chunk(const uint8_t *host, const uint32_t *offset, uint32_
             values[lane] = (<const uint32_t *>(host + offset[lane]))[0]
 
 
-cdef inline void load_rows(Core *core, const Step *step, const uint8_t *host, const uint32_t *offset, uint32_t *row) noexcept nogil:
+cdef inline void load_rows(Core *core, const Step *step, const uint8_t *host, const Span *span, uint32_t *row) noexcept nogil:
     """Every element into its registers."""
     cdef uint32_t values[row_lanes]
     cdef uint32_t half, dword, lane, number
     for half in range(core.halves):
         if step.memory.bytes != 4:
             for lane in range(row_lanes):
-                values[lane] = load_element(host + offset[row_lanes * half + lane], step.memory)
+                values[lane] = load_element(host + span.offset[row_lanes * half + lane], step.memory)
             put_row_at(core, row + row_lanes * half, half, values)
             continue
         for dword in range(step.memory.dwords):
             for number in range(chunks):
-                load_chunk(host + 4 * dword, offset + row_lanes * half + chunk * number, &values[chunk * number])
+                load_chunk(host + 4 * dword, span, chunks * half + number, &values[chunk * number])
             put_row_at(core, row + dword * (row_bytes // 4) + row_lanes * half, half, values)
 
 
-cdef inline void store_rows(const Core *core, const Step *step, uint8_t *host, const uint32_t *offset, const uint32_t *row) noexcept nogil:
+cdef inline void store_rows(const Core *core, const Step *step, uint8_t *host, const Span *span, const uint32_t *row) noexcept nogil:
     """Lane after lane, because the last one wins where they meet."""
-    cdef uint32_t lane, dword, number, first
+    cdef uint32_t lane, dword, number
     cdef uint32_t bytes = step.memory.bytes
     for number in range(chunks * core.halves):
-        first = chunk * number
-        if core.full and bytes == 4 and step.memory.dwords == 1 and are_together(offset + first, 4):
-            memcpy(host + offset[first], row + first, 4 * chunk)
+        if core.full and bytes == 4 and step.memory.dwords == 1 and span.kind[number] == chunk_sequence:
+            memcpy(host + span.offset[chunk * number], row + chunk * number, 4 * chunk)
             continue
-        for lane in range(first, first + chunk):
+        for lane in range(chunk * number, chunk * number + chunk):
             if not core.lane_mask[lane]:
                 continue
             if bytes != 4:
-                memcpy(host + offset[lane], row + lane, bytes)
+                memcpy(host + span.offset[lane], row + lane, bytes)
                 continue
             for dword in range(step.memory.dwords):
-                memcpy(host + offset[lane] + 4 * dword, row + lane + dword * (row_bytes // 4), 4)
+                memcpy(host + span.offset[lane] + 4 * dword, row + lane + dword * (row_bytes // 4), 4)
 
 
 cdef inline uint32_t span_bytes(const Step *step) noexcept nogil:
@@ -150,7 +150,7 @@ cdef int step_global_load(Core *core, const Step *step) noexcept nogil:
         host = global_host(core, step, &span)
         if host == NULL:
             return step_reference(core, step)
-        load_rows(core, step, host, span.offset, destination_row(core, step))
+        load_rows(core, step, host, &span, destination_row(core, step))
     return next_step(core, step)
 
 
@@ -161,7 +161,7 @@ cdef int step_global_store(Core *core, const Step *step) noexcept nogil:
         host = global_host(core, step, &span)
         if host == NULL:
             return step_reference(core, step)
-        store_rows(core, step, host, span.offset, source_row(core, step, 1, 0))
+        store_rows(core, step, host, &span, source_row(core, step, 1, 0))
     return next_step(core, step)
 
 
@@ -196,7 +196,7 @@ cdef int step_buffer_load(Core *core, const Step *step) noexcept nogil:
         host = buffer_host(core, step, &span)
         if host == NULL:
             return step_reference(core, step)
-        load_rows(core, step, host, span.offset, destination_row(core, step))
+        load_rows(core, step, host, &span, destination_row(core, step))
     return next_step(core, step)
 
 
@@ -207,7 +207,7 @@ cdef int step_buffer_store(Core *core, const Step *step) noexcept nogil:
         host = buffer_host(core, step, &span)
         if host == NULL:
             return step_reference(core, step)
-        store_rows(core, step, host, span.offset, source_row(core, step, 1, 0))
+        store_rows(core, step, host, &span, source_row(core, step, 1, 0))
     return next_step(core, step)
 
 
@@ -237,7 +237,7 @@ cdef int step_lds_load(Core *core, const Step *step) noexcept nogil:
         if not fill_lds_span(core, step, &span):
             return step_reference(core, step)
         for number in range(2 if step.memory.pair else 1):
-            load_rows(core, step, core.machine.lds + lds_offset(step, number), span.offset,
+            load_rows(core, step, core.machine.lds + lds_offset(step, number), &span,
                       destination_row(core, step) + number * step.memory.dwords * (row_bytes // 4))
     return next_step(core, step)
 
@@ -247,7 +247,7 @@ cdef int step_lds_store(Core *core, const Step *step) noexcept nogil:
     if core.active:
         if not fill_lds_span(core, step, &span):
             return step_reference(core, step)
-        store_rows(core, step, core.machine.lds + lds_offset(step, 0), span.offset, source_row(core, step, 1, 0))
+        store_rows(core, step, core.machine.lds + lds_offset(step, 0), &span, source_row(core, step, 1, 0))
     return next_step(core, step)
 
 

@@ -26,19 +26,13 @@ cdef extern from "order.h" nogil:
         @staticmethod
         void run(unsigned int threads, void (*body)(void *, unsigned int) noexcept nogil, void *data)
 
-cdef extern from * nogil:
-    """
-    #if defined(__x86_64__)
-    #include <immintrin.h>
-    static inline unsigned host_control(void) { return _mm_getcsr(); }
-    static inline void set_host_control(unsigned value) { _mm_setcsr(value); }
-    #else
-    static inline unsigned host_control(void) { return 0; }
-    static inline void set_host_control(unsigned value) { (void)value; }
-    #endif
-    """
+cdef extern from "host.h" nogil:
     unsigned int host_control()
     void set_host_control(unsigned int value)
+    int chunk_kind(const uint32_t *offset)                   # of 16 lanes: chunk_*
+    int chunk_any, chunk_sequence, chunk_same
+    bint row_has_nan(const uint32_t *values)                 # singles
+    uint32_t row_low_bits(const uint32_t *values)            # the lowest bit of every lane
     bint __builtin_expect(bint condition, bint expected)
 
 cdef enum:
@@ -100,6 +94,7 @@ cdef struct Core:
     Wave *wave
     Machine *machine
     uint64_t active                   # EXEC of this block
+    uint32_t active_count
     uint32_t full                     # every lane is active
     uint32_t halves                   # rows of a wave: 1 or 2
     uint32_t keep_in32                # all ones: denormal sources are kept; 0: flushed
@@ -169,10 +164,7 @@ cdef inline void put_single(Core *core, const Step *step, uint32_t half, const u
     """Write a row of single-precision results."""
     cdef uint32_t flushed[row_lanes]
     cdef uint32_t lane
-    cdef uint32_t found = 0
-    for lane in range(row_lanes):
-        found |= <uint32_t>((values[lane] & 0x7fffffff) > 0x7f800000)
-    if __builtin_expect(found != 0, False):
+    if __builtin_expect(row_has_nan(values), False):
         memcpy(core.special, values, row_lanes * 4)
         finish_specials(core, step, half)
         put_row(core, step, half, core.special)
@@ -186,11 +178,7 @@ cdef inline void put_single(Core *core, const Step *step, uint32_t half, const u
 
 cdef inline void note_mask(Core *core, uint32_t half, const uint32_t *values) noexcept nogil:
     """A result bit per lane."""
-    cdef uint32_t lane
-    cdef uint32_t mask = 0
-    for lane in range(row_lanes):
-        mask |= (values[lane] & 1) << lane
-    core.mask_result[half] = mask & <uint32_t>(core.active >> (row_lanes * half))
+    core.mask_result[half] = row_low_bits(values) & <uint32_t>(core.active >> (row_lanes * half))
 
 cdef inline void put_mask(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t half, index

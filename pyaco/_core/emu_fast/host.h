@@ -1,0 +1,90 @@
+// What the compiler does not find by itself in loops over a row of 32 lanes, and the control word of the host's vector unit.
+#pragma once
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+static inline unsigned host_control(void) { return _mm_getcsr(); }
+static inline void set_host_control(unsigned value) { _mm_setcsr(value); }
+#else
+static inline unsigned host_control(void) { return 0; }
+static inline void set_host_control(unsigned value) { (void)value; }
+#endif
+
+// How the addresses of 16 lanes lie: side by side as dwords, all in one place, or otherwise.
+enum { chunk_any = 0, chunk_sequence = 1, chunk_same = 2 };
+
+#if defined(__AVX512F__)
+static inline int chunk_kind(const uint32_t *offset) {
+    __m512i first = _mm512_set1_epi32((int)offset[0]), all = _mm512_loadu_si512(offset);
+    __m512i places = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60);
+    if (_mm512_cmpneq_epi32_mask(all, _mm512_add_epi32(first, places)) == 0)
+        return chunk_sequence;
+    return _mm512_cmpneq_epi32_mask(all, first) == 0 ? chunk_same : chunk_any;
+}
+
+static inline bool row_has_nan(const uint32_t *values) {
+    __m512 low = _mm512_loadu_ps(values), high = _mm512_loadu_ps(values + 16);
+    return (_mm512_cmp_ps_mask(low, low, _CMP_UNORD_Q) | _mm512_cmp_ps_mask(high, high, _CMP_UNORD_Q)) != 0;
+}
+
+static inline uint32_t row_low_bits(const uint32_t *values) {
+    __m512i one = _mm512_set1_epi32(1);
+    return _mm512_test_epi32_mask(_mm512_loadu_si512(values), one)
+         | (uint32_t)_mm512_test_epi32_mask(_mm512_loadu_si512(values + 16), one) << 16;
+}
+#elif defined(__AVX2__)
+static inline int chunk_kind(const uint32_t *offset) {
+    __m256i first = _mm256_set1_epi32((int)offset[0]);
+    __m256i low = _mm256_loadu_si256((const __m256i *)offset), high = _mm256_loadu_si256((const __m256i *)(offset + 8));
+    __m256i low_places = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28), high_places = _mm256_setr_epi32(32, 36, 40, 44, 48, 52, 56, 60);
+    __m256i differs = _mm256_or_si256(_mm256_xor_si256(low, _mm256_add_epi32(first, low_places)),
+                                      _mm256_xor_si256(high, _mm256_add_epi32(first, high_places)));
+    if (_mm256_testz_si256(differs, differs))
+        return chunk_sequence;
+    differs = _mm256_or_si256(_mm256_xor_si256(low, first), _mm256_xor_si256(high, first));
+    return _mm256_testz_si256(differs, differs) ? chunk_same : chunk_any;
+}
+
+static inline bool row_has_nan(const uint32_t *values) {
+    __m256 found = _mm256_setzero_ps();
+    for (int lane = 0; lane < 32; lane += 8) {
+        __m256 some = _mm256_loadu_ps((const float *)values + lane);
+        found = _mm256_or_ps(found, _mm256_cmp_ps(some, some, _CMP_UNORD_Q));
+    }
+    return _mm256_movemask_ps(found) != 0;
+}
+
+static inline uint32_t row_low_bits(const uint32_t *values) {
+    uint32_t mask = 0;
+    for (int lane = 0; lane < 32; lane += 8) {
+        __m256i some = _mm256_loadu_si256((const __m256i *)(values + lane));
+        mask |= (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_slli_epi32(some, 31))) << lane;
+    }
+    return mask;
+}
+#else
+static inline int chunk_kind(const uint32_t *offset) {
+    uint32_t apart = 0, moved = 0;
+    for (uint32_t lane = 0; lane < 16; ++lane) {
+        apart |= offset[lane] ^ (offset[0] + 4 * lane);
+        moved |= offset[lane] ^ offset[0];
+    }
+    return apart == 0 ? chunk_sequence : moved == 0 ? chunk_same : chunk_any;
+}
+
+static inline bool row_has_nan(const uint32_t *values) {
+    bool found = false;
+    for (int lane = 0; lane < 32; ++lane)
+        found |= (values[lane] & 0x7fffffff) > 0x7f800000;
+    return found;
+}
+
+static inline uint32_t row_low_bits(const uint32_t *values) {
+    uint32_t mask = 0;
+    for (int lane = 0; lane < 32; ++lane)
+        mask |= (values[lane] & 1) << lane;
+    return mask;
+}
+#endif
