@@ -1,0 +1,477 @@
+"""Machine words of every opcode with every value that matters in every field of its format, one field at a time.
+
+The layouts below say where the fields of each format are, independently of the encoder and the decoder that they test.
+Source: AMD "Southern Islands" to "RDNA 4" ISA documents, chapter "Microcode formats".
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pyaco.isa import opcodes
+
+LITERAL = 0x3456
+FLOATS = (240, 241, 247, 248)
+SPECIAL = (106, 107, 108, 123, 124, 125, 126, 127)
+BEYOND = (235, 238, 239, 251, 252, 253, 254)
+SCALARS = (0, 1, 2, 101, 104, *SPECIAL, 128, 129, 192, 193, 208, *FLOATS, *BEYOND, 255)
+VECTORS = (256, 257, 383, 384, 511)
+HALVES = (0, 1, 127, 128, 255)
+
+# What the fields of a kind take, first the plain value.
+VALUES: dict[str, Sequence[int]] = {
+    "src": (260, *VECTORS, *SCALARS), "ssrc": (16, *SCALARS), "sdst": (16, 0, 1, 2, 101, 104, *SPECIAL),
+    "sreg": (16, 0, 1, 2, 101, 104, *SPECIAL), "vgpr": (4, *HALVES), "vdst": (20, *HALVES), "vdata": (40, *HALVES),
+    "vaddr": (30, *HALVES), "simm16": (0, 1, 7, 0x1234, 0x7FFF, 0x8000, 0xFFFF),
+    "offset16": (0, 1, 0x1234, 0xFFFF), "offset8": (0, 1, 255), "offset12": (0, 1, 0x7FF, 0x800, 0xFFF), "offset13": (0, 1, 0x800, 0xFFF, 0x1000, 0x1FFF),
+    "offset20": (0, 4, 0x12344, 0xFFFFF), "offset21": (0, 4, 0x12344, 0xFFFFF, 0x100000, 0x1FFFFF),
+    "offset24": (0, 4, 0x123456, 0x7FFFFF, 0x800000, 0xFFFFFF), "bit": (0, 1), "bits2": range(4), "bits3": range(8), "bits4": range(16),
+    "set3": (0, 1, 2, 4, 7), "set4": (0, 1, 2, 4, 8, 15), "mask4": (15, 0, 1, 2, 3, 7, 8), "all3": (7, 0, 1, 2, 4),
+    "sbase": (8, 0, 1, 50, 53), "quad": (4, 0, 1, 25, 27), "format": (1, 0, 5, 22, 63, 64, 77, 127), "dpp": (0, 0xE4, 0x101, 0x10F, 0x111, 0x121, 0x130, 0x134, 0x138, 0x13C, 0x140, 0x141,
+    0x142, 0x143, 0x150, 0x15F, 0x160, 0x16F), "lanes": (0xFAC688, 0, 0xFFFFFF), "select": (6, 0, 1, 2, 3, 4, 5), "unused": (0, 1, 2),
+    "target": (0, 1, 7, 8, 9, 12, 13, 14, 15, 16, 20, 21, 22, 32, 33, 63), "attribute": (0, 1, 31, 32, 33, 63), "imm9": (0, 1, 2, 3),
+    "vdst7": (10, 0, 1, 127), "vgpr2": (5, *HALVES), "dsrc": (260, *VECTORS, *SCALARS), "on": (1,), "message": (128, 129, 131, 133),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a format: first bit in the instruction, width and what it takes."""
+
+    first: int
+    width: int
+    kind: str
+
+
+Layout = dict[str, Field]
+
+
+def layout(text: str) -> Layout:
+    """A layout from lines "name first width kind"."""
+    return {name: Field(int(first), int(width), kind) for name, first, width, kind in (item.split() for item in text.split(","))}
+
+
+SOURCES3 = "src0 32 9 src,src1 41 9 src,src2 50 9 src"
+MODIFIERS3 = "abs 8 3 set3,op_sel 11 4 set4,clamp 15 1 bit,omod 59 2 bits2,neg 61 3 set3"
+DPP16 = "src0 0 8 vgpr,dpp_ctrl 8 9 dpp,fi 18 1 bit,bound_ctrl 19 1 bit,neg0 20 1 bit,abs0 21 1 bit,neg1 22 1 bit,abs1 23 1 bit,bank_mask 24 4 mask4,row_mask 28 4 mask4"
+DPP8 = "src0 0 8 vgpr,lanes 8 24 lanes"
+SDWA1 = "src0 0 8 vgpr,sel0 16 3 select,sext0 19 1 bit,neg0 20 1 bit,abs0 21 1 bit"
+SDWA_OUT = "dst_sel 8 3 select,dst_unused 11 2 unused,clamp 13 1 bit"
+SDWA2 = "sel1 24 3 select,sext1 27 1 bit,neg1 28 1 bit,abs1 29 1 bit"
+
+
+class Formats:
+    """The formats of one gfx level."""
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+        self.generation = opcodes.generation_of(level)
+        self.old = level < 80
+        self.compact = level < 80 or level >= 100  # GFX8 and GFX9 moved several fields
+
+    # ---------------------------------------------------------------------------------------------------- scalar ALU
+    def sop1(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
+        source = "message" if "sendmsg" in row.name else "ssrc"
+        yield "sop1", 0xBE800000 | row.numbers[self.generation] << 8, layout(f"ssrc0 0 8 {source},sdst 16 7 sdst")
+
+    def sop2(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
+        yield "sop2", 0x80000000 | row.numbers[self.generation] << 23, layout("ssrc0 0 8 ssrc,ssrc1 8 8 ssrc,sdst 16 7 sdst")
+
+    def sopc(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
+        second = "bits4" if row.name == "s_set_gpr_idx_on" else "ssrc"
+        yield "sopc", 0xBF000000 | row.numbers[self.generation] << 16, layout(f"ssrc0 0 8 ssrc,ssrc1 8 8 {second}")
+
+    def sopk(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
+        word = 0xB0000000 | row.numbers[self.generation] << 23
+        if row.name == "s_setreg_imm32_b32":
+            word |= LITERAL << 32 | 1 << 64
+        yield "sopk", word, layout("simm16 0 16 simm16,sdst 16 7 sdst")
+
+    def sopp(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
+        yield "sopp", 0xBF800000 | row.numbers[self.generation] << 16, layout("simm16 0 16 simm16")
+
+    def smem(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
+        number = row.numbers[self.generation]
+        if self.old:
+            word = 0xC0000000 | number << 22
+            yield "smrd", word | 1 << 8, layout("offset 0 8 offset8,sbase 9 6 sbase,sdst 15 7 sdst")
+            yield "smrd", word, layout("offset 0 8 sreg,sbase 9 6 sbase,sdst 15 7 sdst")
+            if self.level >= 70:
+                yield "smrd", word | 0xFF | LITERAL << 32 | 1 << 64, layout("sbase 9 6 sbase,sdst 15 7 sdst")
+        elif self.level < 100:
+            base = "sbase 0 6 sbase,sdst 6 7 sdst,glc 16 1 bit"
+            word = 0xC0000000 | number << 18
+            offset = "offset20" if self.level < 90 else "offset21"
+            yield "smem", word | 1 << 17, layout(f"{base},offset 32 {offset[-2:]} {offset}")
+            yield "smem", word, layout(f"{base},soffset 32 7 sreg")
+            if self.level >= 90:
+                yield "smem", word | 3 << 17 - 1 & ~(1 << 16) | 1 << 14, layout(f"{base},offset 32 21 offset21,soffset 57 7 sreg")
+        elif self.level < 120:
+            cache = "dlc 14 1 bit,glc 16 1 bit" if self.level < 110 else "dlc 13 1 bit,glc 14 1 bit"
+            none = 125 if self.level < 110 else 124
+            base = f"sbase 0 6 sbase,sdst 6 7 sdst,{cache},offset 32 21 offset21"
+            yield "smem", 0xF4000000 | number << 18 | none << 57, layout(base)
+            yield "smem", 0xF4000000 | number << 18, layout(f"{base},soffset 57 7 sreg")
+        else:
+            base = "sbase 0 6 sbase,sdst 6 7 sdst,scope 21 2 bits2,th 23 2 bits2,offset 32 24 offset24"
+            yield "smem", 0xF4000000 | number << 13 | 124 << 57, layout(base)
+            yield "smem", 0xF4000000 | number << 13, layout(f"{base},soffset 57 7 sreg")
+
+    # ---------------------------------------------------------------------------------------------------- vector ALU
+    def vop(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
+        form, number = row.format, row.numbers.get(self.generation, -1)
+        if self.generation in row.second:
+            form, number = row.second[self.generation]
+        if form == "vop1":
+            yield from self.short(row, 0x7E000000 | number << 9, "vdst 17 8 vdst")
+        elif form == "vop2":
+            yield from self.short(row, number << 25, "vsrc1 9 8 vgpr2,vdst 17 8 vdst")
+        elif form == "vopc":
+            yield from self.short(row, 0x7C000000 | number << 17, "vsrc1 9 8 vgpr2")
+        wide = {"vop1": 0x180 if self.compact else 0x140, "vop2": 0x100}.get(form, 0) + number
+        if "literal" not in row.flags:
+            yield from self.vop3(row, wide)
+
+    def short(self, row: opcodes.Row, word: int, fields: str) -> Iterator[tuple[str, int, Layout]]:
+        kind = row.format if row.format in ("vop1", "vop2", "vopc") else "vop2"
+        if "literal" in row.flags:
+            yield kind, word | LITERAL << 32 | 1 << 64, layout(f"{fields},src0 0 9 src")
+            return
+        yield kind, word, layout(f"{fields},src0 0 9 src")
+        if not opcodes_sources(row):
+            return
+        two = kind != "vop1"
+        if self.level >= 80:
+            yield f"{kind}_dpp16", word | 250, {**layout(fields), **shifted(DPP16, 32)}
+        if self.level >= 100:
+            yield f"{kind}_dpp8", word | 233, {**layout(fields), **shifted(DPP8, 32)}
+            yield f"{kind}_dpp8", word | 234, {**layout(fields), **shifted(DPP8, 32)}
+        if 80 <= self.level < 110:
+            parts = [SDWA1, *([SDWA2] if two else [])]
+            if kind != "vopc":
+                parts.append(SDWA_OUT + (",omod 14 2 bits2" if self.level >= 90 else ""))
+            elif self.level >= 90:
+                yield f"{kind}_sdwa", word | 249 | 1 << 47, {**layout(fields), **shifted(",".join([*parts, "sdst 8 7 sdst"]), 32)}
+            yield f"{kind}_sdwa", word | 249, {**layout(fields), **shifted(",".join(parts), 32)}
+            if self.level >= 90:
+                yield f"{kind}_sdwa", word | 249 | 1 << 55, {**layout(fields), **shifted("src0 0 8 ssrc", 32)}
+                if two:
+                    second = layout(fields) | {"vsrc1": Field(9, 8, "ssrc")}
+                    yield f"{kind}_sdwa", word | 249 | 1 << 63, {**second, **shifted(SDWA1, 32)}
+
+    def vop3(self, row: opcodes.Row, number: int) -> Iterator[tuple[str, int, Layout]]:
+        two_results = len([token for token in row.definitions if token not in opcodes.IMPLICIT]) > 1
+        if "interpolation" in row.flags or row.format == "vintrp":
+            attribute = "attribute 32 6 attribute,channel 38 2 bits2,high 40 1 bit,src1 41 9 src,src2 50 9 src"
+            word = (0xD4000000 if self.level >= 100 else 0xD0000000) | number << 16
+            yield "vop3_interp", word, layout(f"vdst 0 8 vdst,{attribute},{MODIFIERS3}")
+            return
+        sources = SOURCES3 if row.format == "vop3" else SOURCES3.replace(",src2", ",src2")
+        tail = "omod 59 2 bits2,neg 61 3 set3"
+        if self.old:
+            head = "sdst 8 7 sdst" if two_results else "abs 8 3 set3,clamp 11 1 bit"
+            yield "vop3", 0xD0000000 | number << 17, layout(f"vdst 0 8 vdst,{head},{sources},{tail}")
+            return
+        head = f"sdst 8 7 sdst,clamp 15 1 bit,{tail}" if two_results else MODIFIERS3
+        word = (0xD4000000 if self.level >= 100 else 0xD0000000) | number << 16
+        yield "vop3", word, layout(f"vdst 0 8 vdst,{head},{sources}")
+        if self.level >= 110 and opcodes_sources(row):
+            rest = sources.split(",", 1)[1]
+            control = DPP16.replace(",neg0 20 1 bit,abs0 21 1 bit,neg1 22 1 bit,abs1 23 1 bit", "")
+            fields = layout(f"vdst 0 8 vdst,{head},{rest}")
+            yield "vop3_dpp16", word | 250 << 32, {**fields, **shifted(control, 64)}
+            yield "vop3_dpp8", word | 233 << 32, {**fields, **shifted(DPP8, 64)}
+            yield "vop3_dpp8", word | 234 << 32, {**fields, **shifted(DPP8, 64)}
+
+    def vop3p(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
+        word = (0xCC000000 if self.level >= 100 else 0xD3800000) | row.numbers[self.generation] << 16
+        head = "vdst 0 8 vdst,neg_hi 8 3 set3,op_sel 11 3 set3,op_sel_hi2 14 1 on,clamp 15 1 bit,neg_lo 61 3 set3"
+        if "mix" in row.name:
+            head = head.replace("14 1 on", "14 1 bit") + ",op_sel_hi 59 2 bits2"
+        else:
+            head += ",op_sel_hi 59 2 all3"
+        yield "vop3p", word, layout(f"{head},{SOURCES3}")
+        if self.level >= 110:
+            rest = SOURCES3.split(",", 1)[1]
+            control = DPP16.replace(",neg0 20 1 bit,abs0 21 1 bit,neg1 22 1 bit,abs1 23 1 bit", "")
+            yield "vop3p_dpp16", word | 250 << 32, {**layout(f"{head},{rest}"), **shifted(control, 64)}
+            yield "vop3p_dpp8", word | 233 << 32, {**layout(f"{head},{rest}"), **shifted(DPP8, 64)}
+
+    def vintrp(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
+        word = (0xC8000000 if self.compact else 0xD4000000) | row.numbers[self.generation] << 16
+        source = "imm9" if row.name == "v_interp_mov_f32" else "vgpr"
+        yield "vintrp", word, layout(f"vsrc 0 8 {source},channel 8 2 bits2,attribute 10 6 attribute,vdst 18 8 vdst")
+        if self.generation in row.second:
+            yield from self.vop3(row, row.second[self.generation][1])
+
+    def vinterp_inreg(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
+        word = 0xCD000000 | row.numbers[self.generation] << 16
+        fields = "vdst 0 8 vdst,wait_exp 8 3 bits3,op_sel 11 4 set4,clamp 15 1 bit,neg 61 3 set3"
+        yield "vinterp", word, layout(f"{fields},{SOURCES3}")
+
+    def vopd(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
+        if self.generation not in row.numbers:
+            return
+        for other in opcodes.rows():
+            if other.second_half >= 0:
+                word = 0xC8000000 | row.numbers[self.generation] << 22 | other.second_half << 17
+                if row.name.endswith(("aak_f32", "amk_f32")) or other.name.endswith(("aak_f32", "amk_f32")):
+                    word |= LITERAL << 64 | 1 << 96
+                first = "srcx0 0 9 src,vsrcx1 9 8 vgpr,srcy0 32 9 dsrc,vsrcy1 41 8 vgpr2,vdsty 49 7 vdst7,vdstx 56 8 vdst"
+                yield "vopd", word, {name: pair_friendly(name, field) for name, field in layout(first).items()}
+
+    # -------------------------------------------------------------------------------------------------------- memory
+    def ds(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
+        number = row.numbers[self.generation]
+        word = 0xD8000000 | number << (18 if self.compact else 17)
+        gds = "" if self.level >= 120 else ",gds 17 1 bit" if self.compact else ",gds 16 1 bit"
+        if "gws" in row.name or "ordered" in row.name:
+            word |= 1 << (17 if self.compact else 16)
+            gds = ""
+        offsets = "offset0 0 8 offset8,offset1 8 8 offset8" if "two_offsets" in row.flags else "offset 0 16 offset16"
+        yield "ds", word, layout(f"{offsets},addr 32 8 vaddr,data0 40 8 vdata,data1 48 8 vgpr2,vdst 56 8 vdst{gds}")
+
+    def ldsdir(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
+        wait = ",wait_vsrc 23 1 bit" if self.level >= 120 else ""
+        fields = f"vdst 0 8 vdst,channel 8 2 bits2,attribute 10 6 attribute,wait_vdst 16 4 bits4{wait}"
+        yield "ldsdir", 0xCE000000 | row.numbers[self.generation] << 20, layout(fields)
+
+    def buffer(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
+        number, typed, level = row.numbers[self.generation], row.format == "mtbuf", self.level
+        if level >= 120:
+            word = 0xC4000000 | number << 14 | typed << 21 | (0 if typed else 1 << 55)
+            fields = "soffset 0 7 sreg,tfe 22 1 bit,vdata 32 8 vdata,rsrc 41 7 sreg4,scope 50 2 bits2,th 52 3 bits3,vaddr 64 8 vaddr,offset 72 24 offset24"
+            both = 62
+            fields += ",format 55 7 format" if typed else ""
+        elif level >= 110:
+            word = (0xE8000000 if typed else 0xE0000000) | number << (15 if typed else 18)
+            fields = "offset 0 12 offset12,slc 12 1 bit,dlc 13 1 bit,glc 14 1 bit,vaddr 32 8 vaddr,vdata 40 8 vdata,rsrc 48 5 quad,tfe 53 1 bit,soffset 56 8 ssrc"
+            both = 54
+            fields += ",format 19 7 format" if typed else ""
+        else:
+            fields = "offset 0 12 offset12,glc 14 1 bit,vaddr 32 8 vaddr,vdata 40 8 vdata,rsrc 48 5 quad,tfe 55 1 bit,soffset 56 8 ssrc"
+            fields += ",slc 54 1 bit" if typed or self.compact else ",slc 17 1 bit"
+            fields += ",dlc 15 1 bit" if level >= 100 else ""
+            fields += ",format 19 7 format" if typed else ",lds 16 1 bit"
+            both = 12
+            if typed and self.compact:
+                word = 0xE8000000 | (number & 7) << 16 | (number >> 3) << 53
+            elif typed:
+                word = 0xE8000000 | number << 15
+            else:
+                word = 0xE0000000 | (number & 0x7F) << 18 | (number >> 7) << 25
+        if not row.operands:
+            yield row.format, word & ~(1 << 55), {}
+            return
+        for address in range(4):
+            yield row.format, word | address << both, layout_12(fields)
+        if self.old:
+            yield row.format, word | 1 << 15, layout_12(fields)
+
+    def flat(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
+        number, level = row.numbers[self.generation], self.level
+        segment = {"flat": 0, "scratch": 1, "global": 2}[row.format]
+        none = 0x7C if level >= 110 else 0x7D if level >= 100 else 0x7F
+        if level >= 120:
+            word = 0xEC000000 | number << 14 | segment << 24
+            fields = "vdst 32 8 vdst,scope 50 2 bits2,th 52 3 bits3,vdata 55 8 vdata,vaddr 64 8 vaddr,offset 72 24 offset24"
+            saddr, offset_on = 0, 49
+        else:
+            word = 0xDC000000 | number << 18 | segment << (16 if level >= 110 else 14)
+            fields = "vaddr 32 8 vaddr,vdata 40 8 vdata,vdst 56 8 vdst"
+            if level >= 90:
+                width = (11 if segment == 0 else 12) if 100 <= level < 110 else 12 if segment == 0 else 13
+                fields += f",offset 0 {width} offset{12 if width < 12 else width}"
+            fields += ",dlc 13 1 bit,glc 14 1 bit,slc 15 1 bit" if level >= 110 else ",glc 16 1 bit,slc 17 1 bit"
+            fields += ",dlc 12 1 bit" if 100 <= level < 110 else ""
+            fields += ",lds 13 1 bit" if 90 <= level < 110 else ""
+            saddr, offset_on = 48, 55
+        if segment == 0:
+            yield "flat", word | (none << saddr if level >= 100 else 0), layout(fields)
+            return
+        yield row.format, word | none << saddr | (segment == 1 and level >= 110) << offset_on, layout(fields)
+        yield row.format, word, layout(f"{fields},saddr {saddr} 7 sreg")
+        if segment == 1:
+            if level >= 110:
+                yield "scratch", word | 1 << offset_on, layout(f"{fields},saddr {saddr} 7 sreg")
+                yield "scratch", word | none << saddr, layout(fields)
+            elif level >= 100:
+                yield "scratch", word | 0x7F << saddr, layout(fields)
+
+    # -------------------------------------------------------------------------------------------- images and exports
+    def mimg(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
+        number, level = row.numbers[self.generation], self.level
+        if level >= 120:
+            sampled = "sampler" in row.flags or row.name == "image_msaa_load"
+            fields = "dim 0 3 bits3,r128 4 1 bit,d16 5 1 bit,a16 6 1 bit,dmask 22 4 bits4x,vdata 32 8 vdata,rsrc 41 9 sreg8,scope 50 2 bits2,th 52 3 bits3"
+            fields += ",vaddr0 64 8 vaddr,vaddr1 72 8 vgpr,vaddr2 80 8 vgpr2,vaddr3 88 8 vdst"
+            if sampled:
+                fields += ",tfe 3 1 bit,unrm 13 1 bit,lwe 40 1 bit,samp 55 9 sreg4"
+            else:
+                fields += ",tfe 55 1 bit,vaddr4 56 8 vaddr"
+            yield "vsample" if sampled else "vimage", (0xE4000000 if sampled else 0xD0000000) | number << 14, layout_12(fields)
+            return
+        fields = "dmask 8 4 bits4x,vaddr 32 8 vaddr,vdata 40 8 vdata,rsrc 48 5 quad8"
+        if level >= 110:
+            word = 0xF0000000 | number << 18
+            fields += ",dim 2 3 bits3,unrm 7 1 bit,slc 12 1 bit,dlc 13 1 bit,glc 14 1 bit,r128 15 1 bit,a16 16 1 bit,d16 17 1 bit,tfe 53 1 bit,lwe 54 1 bit,samp 58 5 quad"
+            yield "mimg", word, layout_12(fields)
+            yield "mimg_nsa", word | 1, layout_12(fields + ",vaddr1 64 8 vgpr,vaddr2 72 8 vgpr2,vaddr3 80 8 vdst,vaddr4 88 8 vgpr")
+            return
+        word = 0xF0000000 | (number & 0x7F) << 18 | number >> 7
+        fields += ",unrm 12 1 bit,glc 13 1 bit,tfe 16 1 bit,lwe 17 1 bit,slc 25 1 bit,samp 53 5 quad,short 15 1 bit"
+        fields += ",d16 63 1 bit" if level >= 80 else ""
+        if level < 100:
+            yield "mimg", word, layout_12(fields + ",da 14 1 bit")
+            return
+        fields += ",dim 3 3 bits3,dlc 7 1 bit,a16 62 1 bit"
+        yield "mimg", word, layout_12(fields)
+        yield "mimg_nsa", word | 1 << 1, layout_12(fields + ",vaddr1 64 8 vgpr,vaddr2 72 8 vgpr2,vaddr3 80 8 vdst,vaddr4 88 8 vgpr")
+        more = ",".join(f"vaddr{i} {56 + 8 * i} 8 vgpr" for i in range(1, 9))
+        yield "mimg_nsa", word | 2 << 1, layout_12(f"{fields},{more}")
+
+    def exp(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
+        fields = "en 0 4 mask4,target 4 6 target,done 11 1 bit,src0 32 8 vgpr,src1 40 8 vgpr2,src2 48 8 vdst,src3 56 8 vdata"
+        fields += ",row_en 13 1 bit" if self.level >= 110 else ",compr 10 1 bit,vm 12 1 bit"
+        yield "exp", 0xF8000000 if self.compact else 0xC4000000, layout(fields)
+
+    def of(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
+        """Format name, fixed bits (with a marker above them when a dword has to follow) and layout."""
+        makers = {
+            "sop1": self.sop1, "sop2": self.sop2, "sopc": self.sopc, "sopk": self.sopk, "sopp": self.sopp, "smem": self.smem,
+            "vop1": self.vop, "vop2": self.vop, "vopc": self.vop, "vop3": self.vop, "vop3p": self.vop3p, "vintrp": self.vintrp,
+            "vinterp_inreg": self.vinterp_inreg, "vopd": self.vopd, "ds": self.ds, "ldsdir": self.ldsdir, "mubuf": self.buffer,
+            "mtbuf": self.buffer, "flat": self.flat, "global": self.flat, "scratch": self.flat, "mimg": self.mimg, "exp": self.exp,
+        }  # fmt: skip
+        yield from makers[row.format](row)
+
+
+VALUES |= {"sreg4": (16, 0, 4, 100, 104), "sreg8": (16, 0, 8, 96, 104), "quad8": (4, 0, 2, 24, 26), "bits4x": (15, *range(15))}
+
+
+def layout_12(text: str) -> Layout:
+    return layout(text)
+
+
+def shifted(text: str, bits: int) -> Layout:
+    """A layout of a dword behind the instruction."""
+    return {f"extra_{name}": Field(field.first + bits, field.width, field.kind) for name, field in layout(text).items()}
+
+
+def pair_friendly(name: str, field: Field) -> Field:
+    """Halves of dual instructions read registers of different banks: their plain values must differ there."""
+    kinds = {"vsrcx1": "bank1", "vsrcy1": "bank2", "srcy0": "bank3"}
+    return Field(field.first, field.width, kinds.get(name, field.kind))
+
+
+VALUES |= {"bank1": (5, *HALVES), "bank2": (6, *HALVES), "bank3": (263, *VECTORS, *SCALARS)}
+
+
+def opcodes_sources(row: opcodes.Row) -> bool:
+    """Whether the opcode has sources at all."""
+    return any(token not in opcodes.IMPLICIT and token != "imm" for token in row.operands)
+
+
+def used_fields(row: opcodes.Row, fields: Layout) -> Layout:
+    """The fields that count for an opcode; the others stay zero."""
+    sources = [token for token in row.operands if token not in (*opcodes.IMPLICIT, "imm")]
+    results = [token for token in row.definitions if token not in opcodes.IMPLICIT]
+    unused: set[str] = set()
+    if row.format.startswith(("sop", "smem")):
+        unused |= {"ssrc0"} if not sources and "sendmsg" not in row.name else set()
+        unused |= {"ssrc1"} if len(sources) < 2 and row.name != "s_set_gpr_idx_on" else set()
+        if not results and not (row.format == "sopk" and sources and row.name != "s_setreg_imm32_b32") and not (row.format == "smem" and len(sources) > 2):
+            unused.add("sdst")
+        if row.format == "smem" and not sources:
+            unused |= {"sbase", "offset", "soffset", "glc", "dlc", "scope", "th"}
+        if row.format == "sopp" and "imm" not in row.operands:
+            unused.add("simm16")
+    if row.format.startswith("vop") and row.format != "vopd":
+        count = len(sources) - ("tied" in row.flags or row.name.startswith("v_swap"))
+        unused |= {f"src{i}" for i in range(max(count, 0), 3)}
+        if not results:
+            unused.add("vdst")
+        if not sources:
+            unused |= {"src0", "vsrc1"}
+    if row.format in ("flat", "global", "scratch"):
+        loads = bool(results) or "atomic" in row.flags
+        unused |= {"vdst"} if not loads else set()
+        unused |= {"vdata"} if results and "lds" not in row.name else set()
+        unused |= {"vaddr"} if "no_address" in row.flags else set()
+    if row.format == "mimg":
+        unused |= {"samp"} if "sampler" not in row.flags else set()
+        unused |= {"unrm"} if "sampler" not in row.flags and fields["rsrc"].width == 9 else set()
+    if row.format == "ds":
+        first = 1 if "no_address" in row.flags else 0
+        names = ("addr", "data0", "data1")
+        unused |= {name for i, name in enumerate(names) if not first <= i < first + len(sources)}
+        if not results:
+            unused.add("vdst")
+    return {name: field for name, field in fields.items() if name not in unused}
+
+
+def literal_field(fields: Layout, name: str) -> bool:
+    return fields[name].kind in ("src", "ssrc", "dsrc", "bank3")
+
+
+def assembled(fixed: int, fields: Layout, values: dict[str, int]) -> int:
+    word = fixed
+    for name, value in values.items():
+        field = fields[name]
+        word |= (value & ((1 << field.width) - 1)) << field.first
+    return word
+
+
+def words_of(form: str, row: opcodes.Row, fixed: int, fields: Layout, values: dict[str, int]) -> list[int]:
+    """The dwords; a literal follows where a source says so."""
+    word = assembled(fixed, fields, values)
+    count = LENGTHS[form]
+    marked = fixed >> (32 * count)
+    if form.startswith("mimg_nsa"):
+        count = 2 + max((field.first - 64) // 32 + 1 for name, field in fields.items() if field.first >= 64)
+    result = [word >> (32 * i) & 0xFFFFFFFF for i in range(count)]
+    if marked or any(values[name] == 255 and literal_field(fields, name) for name in values):
+        result.append(LITERAL)
+    return result
+
+
+LENGTHS = {
+    **dict.fromkeys(("sop1", "sop2", "sopc", "sopk", "sopp", "smrd", "vop1", "vop2", "vopc", "vintrp", "ldsdir"), 1),
+    **dict.fromkeys(("vop3", "vop3_interp", "vop3p", "vinterp", "vopd", "ds", "mubuf", "mtbuf", "flat", "global", "scratch", "mimg", "mimg_nsa", "smem", "exp"), 2),
+    **{f"{short}_{extra}": 2 for short in ("vop1", "vop2", "vopc") for extra in ("dpp16", "dpp8", "sdwa")},
+    **{f"{wide}_{extra}": 3 for wide in ("vop3", "vop3p") for extra in ("dpp16", "dpp8")},
+    "vimage": 3, "vsample": 3,
+}  # fmt: skip
+
+
+def row_forms(row: opcodes.Row, level: int, generator: random.Random, combinations: int) -> Iterator[tuple[str, list[int]]]:
+    """Format name and words: every value of every field with the others plain, then random combinations."""
+    for form, fixed, every in Formats(level).of(row):
+        fields = used_fields(row, every)
+        plain = {name: VALUES[field.kind][0] for name, field in fields.items()}
+        yield form, words_of(form, row, fixed, fields, plain)
+        for name, field in fields.items():
+            for value in VALUES[field.kind][1:]:
+                if value >> field.width == 0:
+                    yield form, words_of(form, row, fixed, fields, plain | {name: value})
+        for _ in range(combinations):
+            chosen = {name: generator.choice(VALUES[field.kind]) if generator.random() < 0.4 else plain[name] for name, field in fields.items()}
+            if all(value >> fields[name].width == 0 for name, value in chosen.items()):
+                yield form, words_of(form, row, fixed, fields, chosen)
+
+
+def all_words(level: int, combinations: int = 4, seed: int = 1) -> Iterator[tuple[str, opcodes.Row, list[int]]]:
+    """Format name, row and words of every opcode of a gfx level."""
+    generator = random.Random(seed)
+    generation = opcodes.generation_of(level)
+    lengths = 3 if level >= 120 else 2
+    for row in opcodes.rows():
+        here = generation in row.numbers or generation in row.second
+        if not here or row.name.startswith("p_") or "encode_only" in row.flags:
+            continue
+        for form, words in row_forms(row, level, generator, combinations):
+            if form in ("mubuf", "mtbuf", "flat", "global", "scratch") and lengths == 3:
+                words = words if len(words) >= 3 else [*words, 0]
+            yield form, row, words

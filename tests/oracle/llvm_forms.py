@@ -1,0 +1,54 @@
+"""What LLVM makes of instructions in bulk: thousands of lines or words through one process."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+
+ENCODING = re.compile(r"(?:;|//) encoding: \[([0-9a-fx,]+)\]")
+ERROR = re.compile(r"^<stdin>:(\d+):\d+: error: (.*)", re.M)
+
+
+def run(chip: str, source: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """One llvm-mc process."""
+    command = ["llvm-mc-22", "-arch=amdgcn", f"-mcpu={chip}", "-show-encoding", *options]
+    return subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+
+
+def encodings(output: str) -> Iterator[tuple[str, bytes]]:
+    """Text and bytes of the instructions of an output."""
+    for line in output.splitlines():
+        if match := ENCODING.search(line):
+            text = line[: match.start()].strip()
+            yield text, bytes(int(byte, 16) for byte in match[1].split(","))
+
+
+def assemble(chip: str, lines: Sequence[str], *options: str) -> list[bytes | str]:
+    """LLVM's bytes of each line, or its complaint."""
+    result = run(chip, "\n".join(lines) + "\n", *options)
+    found: list[bytes | str] = [b""] * len(lines)
+    for number, message in ERROR.findall(result.stderr):
+        found[int(number) - 1] = message
+    good = iter(encodings(result.stdout))
+    for number, entry in enumerate(found):
+        if entry == b"":
+            found[number] = next(good)[1]
+    return found
+
+
+def disassemble(chip: str, codes: Sequence[bytes], *options: str) -> list[str | None]:
+    """LLVM's text of each instruction; None where the bytes are not exactly one."""
+    mark = bytes.fromhex("5b7a80bf")  # s_nop 0x7a5b between them, because a line may print any number of instructions
+    lines = ("[" + ",".join(f"0x{byte:02x}" for byte in code) + "]" for pair in ((code, mark) for code in codes) for code in pair)
+    result = run(chip, "\n".join(lines) + "\n", "-disassemble", *options)
+    found: list[str | None] = []
+    here: list[tuple[str, bytes]] = []
+    for entry in encodings(result.stdout):
+        if entry[1] == mark:
+            code = codes[len(found)]
+            found.append(here[0][0] if len(here) == 1 and len(here[0][1]) == len(code) else None)
+            here = []
+        else:
+            here.append(entry)
+    return found
