@@ -99,6 +99,33 @@ def instruction_flags(module: ModuleType, row) -> int:
     return sum(FLAGS[flag] for flag in row.flags if flag in FLAGS or flag not in module.IMAGE_FLAGS)
 
 
+def variant_bits(text: str) -> int:
+    """Modifiers of a form as ``opcodes_variants.txt`` writes them: n, a, s and h three bits each (s and h share them), o four, c, m; bit 15: it exists."""
+    places = {"n": 0, "a": 3, "o": 6, "s": 10, "h": 10, "c": 13, "m": 14}
+    bits, place = 0x8000, 0
+    for letter in text:
+        if letter.isdigit():
+            bits |= 1 << place + int(letter)
+        else:
+            place = places[letter]
+            bits |= 1 << place if letter in "cm" else 0
+    return bits
+
+
+def variant_tables(module: ModuleType, rows) -> list[str]:
+    """Forms and modifiers by pattern and generation, and the pattern of each opcode."""
+    patterns: list[tuple[int, ...]] = []
+    numbers = []
+    for row in rows:
+        cells = (row.variants_of(generation).get(form) for generation in module.GENERATIONS for form in module.VARIANT_FORMS)
+        pattern = tuple(0 if cell is None else variant_bits(cell) for cell in cells)
+        if pattern not in patterns:
+            patterns.append(pattern)
+        numbers.append(patterns.index(pattern))
+    header = array("uint8_t", "opcode_variant_pattern", numbers)
+    return header + array("uint16_t", "variant_patterns", (value for pattern in patterns for value in pattern), len(module.VARIANT_FORMS) * 4)
+
+
 def flag_bits(names, flags) -> int:
     """Bit set of `flags` among `names`."""
     return sum(1 << position for position, name in enumerate(names) if name in flags)
@@ -113,6 +140,7 @@ def table_files(module: ModuleType, rows) -> dict[str, str]:
     header += [f"  latency_{name} = {number}," for number, name in enumerate(latencies)]
     header += [f"  opcode_flag_{name} = {bit}," for name, bit in FLAGS.items()]
     header += [f"  implicit_{name} = {1 << number}," for number, name in enumerate(module.IMPLICIT)]
+    header += [f"  variant_count = {len(module.VARIANT_FORMS)},"]
     header += [f"  image_flag_{name} = {1 << number}," for number, name in enumerate(module.IMAGE_FLAGS)]
     header += [f"  opcode_mask_class = {MASK_CLASS}, opcode_max_operands = {MAX_OPERANDS},"]
     header += [f"  opcode_max_definitions = {MAX_DEFINITIONS}, generation_count = {len(generations)}", "};"]
@@ -122,6 +150,8 @@ def table_files(module: ModuleType, rows) -> dict[str, str]:
     header += array("uint16_t", "opcode_image", (flag_bits(module.IMAGE_FLAGS, row.flags) for row in rows))
     header += array("uint8_t", "opcode_chips", (sum(row.on_chip(*kind) << bit for bit, kind in enumerate(kinds)) for row in rows))
     header += array("uint8_t", "opcode_constant_bits", (constant_bits(row) for row in rows))
+    header += variant_tables(module, rows)
+    header += [f"enum {{ variant_{form} = {number} }};" for number, form in enumerate(module.VARIANT_FORMS)]
     for what in ("definition", "operand"):
         limit = MAX_DEFINITIONS if what == "definition" else MAX_OPERANDS
         tokens = [explicit(getattr(row, what + "s"), module.IMPLICIT) for row in rows]
@@ -148,6 +178,7 @@ def table_files(module: ModuleType, rows) -> dict[str, str]:
     header += [f"  default: return {len(generations) - 1};", "  }", "}", *HEADER_FUNCTIONS.splitlines()]
     names = [f"latency_{name}" for name in latencies] + [f"opcode_flag_{name}" for name in FLAGS]
     names += [f"implicit_{name}" for name in module.IMPLICIT] + [f"image_flag_{name}" for name in module.IMAGE_FLAGS]
+    names += [f"variant_{form}" for form in module.VARIANT_FORMS]
     names += ["opcode_mask_class", "opcode_max_operands", "opcode_max_definitions", "generation_count"]
     declarations = ["from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint16_t, uint32_t", ""]
     declarations += ['cdef extern from "isa_tables.h" nogil:', "    enum:"] + [f"        {name}" for name in names]
@@ -171,6 +202,9 @@ const uint8_t opcode_implicit_definitions[]
 const uint8_t opcode_implicit_operands[]
 const int8_t opcode_number_y[]            # as the second half of VOPD, -1 none
 const char *const opcode_name[]
+# What assemblers take of a form (variant_*) of a vector opcode: 0 where it does not exist, else bit 15 and the modifiers: neg bits 0-2, abs 3-5,
+# op_sel 6-9, sext or op_sel_hi 10-12, clamp 13, omod 14
+uint32_t isa_variant(uint32_t gfx_level, uint32_t opcode, uint32_t form)
 # Row of a gfx_level (gfx* of program.pxd) in the opcode numbers.
 uint32_t isa_generation(uint32_t gfx_level)
 # Opcode number, -1 when the generation lacks the opcode; the native format's number, or that of the format the
@@ -190,6 +224,9 @@ static inline int32_t isa_opcode_number(uint32_t gfx_level, uint32_t opcode, uin
           (opcode_second[i + 2] & format))
         return opcode_second[i + 3];
   return opcode_numbers[generation][opcode];
+}
+static inline uint32_t isa_variant(uint32_t gfx_level, uint32_t opcode, uint32_t form) {
+  return variant_patterns[(opcode_variant_pattern[opcode] * generation_count + isa_generation(gfx_level)) * variant_count + form];
 }
 static inline int can_use_input_modifiers(uint32_t opcode) { return opcode_flags[opcode] & 1; }
 static inline int can_use_output_modifiers(uint32_t opcode) { return (opcode_flags[opcode] >> 1) & 1; }

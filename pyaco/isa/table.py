@@ -6,6 +6,7 @@ This module imports nothing but the standard library, because the build runs it 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,6 +38,9 @@ VALU_ONE_DWORD = FORMATS["vop1"] | FORMATS["vop2"] | FORMATS["vopc"]
 
 #: Operands that an instruction names but its encoding does not hold.
 IMPLICIT = ("scc", "vcc", "exec", "m0")
+
+#: Encodings beside the plain short form of a vector opcode, and the modifiers that they can have (``data/opcodes_variants.txt``).
+VARIANT_FORMS = ("e64", "dpp16", "dpp8", "sdwa", "e64_dpp16", "e64_dpp8")
 
 #: What an image opcode does and which addresses it takes before the coordinates and after them.
 IMAGE_FLAGS = ("load", "store", "atomic", "sample", "gather", "bvh", "sampler", "offset", "bias", "compare", "gradients", "lod",
@@ -97,6 +101,8 @@ class Row:
         Names that assemblers take as well, by generation.
     chips
         Chips that have the opcode, by generation; a generation that is no key has it on every chip.
+    variants
+        Vector opcodes: modifiers by form, from a generation on (``variants_of``).
     second
         Format and number in a generation that encodes the opcode in another format too.
     second_half
@@ -115,6 +121,7 @@ class Row:
     spellings: dict[str, str] = field(default_factory=dict)
     aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)
     chips: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    variants: dict[str, dict[str, str]] = field(default_factory=dict)
     second: dict[str, tuple[str, int]] = field(default_factory=dict)
     second_half: int = -1
     matrix: Matrix | None = None
@@ -129,10 +136,29 @@ class Row:
                 name = spelled
         return name
 
+    def variants_of(self, generation: str) -> dict[str, str]:
+        """Modifiers by form (``VARIANT_FORMS``) that assemblers take in `generation`; CDNA has no entries of its own."""
+        level = LEVELS[generation]
+        if level < LEVELS["8"]:
+            old = self.variants_of("8").get("e64")
+            return {} if old is None else {"e64": _without_later_modifiers(old)}
+        found: dict[str, str] = {}
+        for since, forms in self.variants.items():
+            if LEVELS[since] <= level:
+                found = forms
+        return found
+
     def on_chip(self, generation: str, chip: str) -> bool:
         """Whether `chip`, of `generation`, has the opcode."""
         has = generation in self.numbers or generation in self.second
         return has and (generation not in self.chips or chip in self.chips[generation])
+
+
+def _without_later_modifiers(letters: str) -> str:
+    """The modifiers that GFX6 and GFX7 have of those of GFX8: no op_sel, and clamp for floating-point results alone."""
+    words = re.findall(r"[a-z][0-9]*", letters)
+    floating = any(word[0] in "nm" for word in words)
+    return "".join(word for word in words if word[0] not in "oh" and (word != "c" or floating))
 
 
 def _tokens(column: str) -> tuple[str, ...]:
@@ -210,7 +236,22 @@ def read_table(folder: Path) -> list[Row]:
         by_name[name].chips = {generation: _tokens(chips) for generation, chips in _pairs(places).items()}
         if "9" in by_name[name].chips:
             by_name[name].flags += ("gfx906",)
+    _read_variants(by_name, folder / "opcodes_variants.txt")
     return rows
+
+
+def _read_variants(by_name: dict[str, Row], path: Path) -> None:
+    pattern: dict[str, dict[str, str]] = {}
+    for words in _lines(path):
+        if words[0] == "@":
+            pattern = {}
+            for word in words[1:]:
+                generation, forms = word.split("=")
+                pairs = (form.partition(":") for form in forms.split(",") if form != "none")
+                pattern[generation] = {form: letters for form, _, letters in pairs}
+        else:
+            for name in words:
+                by_name[name].variants = pattern
 
 
 def chip_kinds(rows: list[Row]) -> list[tuple[str, str]]:

@@ -266,9 +266,9 @@ class Formats:
             yield row.format, word & ~(1 << 55), {}
             return
         for address in range(4):
-            yield row.format, word | address << both, layout_12(fields)
+            yield row.format, word | address << both, layout(fields)
         if self.old:
-            yield row.format, word | 1 << 15, layout_12(fields)
+            yield row.format, word | 1 << 15, layout(fields)
 
     def flat(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
         number, level = row.numbers[self.generation], self.level
@@ -311,26 +311,26 @@ class Formats:
                 fields += ",tfe 3 1 bit,unrm 13 1 bit,lwe 40 1 bit,samp 55 9 sreg4"
             else:
                 fields += ",tfe 55 1 bit,vaddr4 56 8 vaddr"
-            yield "vsample" if sampled else "vimage", (0xE4000000 if sampled else 0xD0000000) | number << 14, layout_12(fields)
+            yield "vsample" if sampled else "vimage", (0xE4000000 if sampled else 0xD0000000) | number << 14, layout(fields)
             return
         fields = "dmask 8 4 bits4x,vaddr 32 8 vaddr,vdata 40 8 vdata,rsrc 48 5 quad8"
         if level >= 110:
             word = 0xF0000000 | number << 18
             fields += ",dim 2 3 bits3,unrm 7 1 bit,slc 12 1 bit,dlc 13 1 bit,glc 14 1 bit,r128 15 1 bit,a16 16 1 bit,d16 17 1 bit,tfe 53 1 bit,lwe 54 1 bit,samp 58 5 quad"
-            yield "mimg", word, layout_12(fields)
-            yield "mimg_nsa", word | 1, layout_12(fields + ",vaddr1 64 8 vgpr,vaddr2 72 8 vgpr2,vaddr3 80 8 vdst,vaddr4 88 8 vgpr")
+            yield "mimg", word, layout(fields)
+            yield "mimg_nsa", word | 1, layout(fields + ",vaddr1 64 8 vgpr,vaddr2 72 8 vgpr2,vaddr3 80 8 vdst,vaddr4 88 8 vgpr")
             return
         word = 0xF0000000 | (number & 0x7F) << 18 | number >> 7
         fields += ",unrm 12 1 bit,glc 13 1 bit,tfe 16 1 bit,lwe 17 1 bit,slc 25 1 bit,samp 53 5 quad,short 15 1 bit"
         fields += ",d16 63 1 bit" if level >= 80 else ""
         if level < 100:
-            yield "mimg", word, layout_12(fields + ",da 14 1 bit")
+            yield "mimg", word, layout(fields + ",da 14 1 bit")
             return
         fields += ",dim 3 3 bits3,dlc 7 1 bit,a16 62 1 bit"
-        yield "mimg", word, layout_12(fields)
-        yield "mimg_nsa", word | 1 << 1, layout_12(fields + ",vaddr1 64 8 vgpr,vaddr2 72 8 vgpr2,vaddr3 80 8 vdst,vaddr4 88 8 vgpr")
+        yield "mimg", word, layout(fields)
+        yield "mimg_nsa", word | 1 << 1, layout(fields + ",vaddr1 64 8 vgpr,vaddr2 72 8 vgpr2,vaddr3 80 8 vdst,vaddr4 88 8 vgpr")
         more = ",".join(f"vaddr{i} {56 + 8 * i} 8 vgpr" for i in range(1, 9))
-        yield "mimg_nsa", word | 2 << 1, layout_12(f"{fields},{more}")
+        yield "mimg_nsa", word | 2 << 1, layout(f"{fields},{more}")
 
     def exp(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
         fields = "en 0 4 mask4,target 4 6 target,done 11 1 bit,src0 32 8 vgpr,src1 40 8 vgpr2,src2 48 8 vdst,src3 56 8 vdata"
@@ -349,10 +349,6 @@ class Formats:
 
 
 VALUES |= {"sreg4": (16, 0, 4, 100, 104), "sreg8": (16, 0, 8, 96, 104), "quad8": (4, 0, 2, 24, 26), "bits4x": (15, *range(15))}
-
-
-def layout_12(text: str) -> Layout:
-    return layout(text)
 
 
 def shifted(text: str, bits: int) -> Layout:
@@ -388,7 +384,9 @@ def used_fields(row: opcodes.Row, fields: Layout) -> Layout:
             unused |= {"sbase", "offset", "soffset", "glc", "dlc", "scope", "th"}
         if row.format == "sopp" and "imm" not in row.operands:
             unused.add("simm16")
-    if row.format.startswith("vop") and row.format != "vopd":
+    if "attribute" in fields and "src1" in fields:
+        unused |= {"src1", "src2"} if row.name == "v_interp_mov_f32" else {"src2"} if len(sources) < 2 else set()
+    elif row.format.startswith("vop") and row.format != "vopd":
         count = len(sources) - ("tied" in row.flags or row.name.startswith("v_swap"))
         unused |= {f"src{i}" for i in range(max(count, 0), 3)}
         if not results:
@@ -446,11 +444,25 @@ LENGTHS = {
 }  # fmt: skip
 
 
+def plain_values(row: opcodes.Row, level: int, fields: Layout) -> dict[str, int]:
+    """The plain value of every field; comparisons that write exec name it from GFX10 on."""
+    plain = {name: VALUES[field.kind][0] for name, field in fields.items()}
+    sources = [token for token in row.operands if token not in (*opcodes.IMPLICIT, "imm")]
+    first = 1 if "attribute" in fields else 0
+    for position, token in enumerate(sources):
+        name = f"src{position + first}"
+        if name in plain and (token[0] == "s" or token == "mask"):
+            plain[name] = 16
+    if row.name.startswith("v_cmpx") and level >= 100 and "vdst" in plain:
+        plain["vdst"] = 126
+    return plain
+
+
 def row_forms(row: opcodes.Row, level: int, generator: random.Random, combinations: int) -> Iterator[tuple[str, list[int]]]:
     """Format name and words: every value of every field with the others plain, then random combinations."""
     for form, fixed, every in Formats(level).of(row):
         fields = used_fields(row, every)
-        plain = {name: VALUES[field.kind][0] for name, field in fields.items()}
+        plain = plain_values(row, level, fields)
         yield form, words_of(form, row, fixed, fields, plain)
         for name, field in fields.items():
             for value in VALUES[field.kind][1:]:

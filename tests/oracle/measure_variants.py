@@ -1,0 +1,133 @@
+"""Which encodings and modifiers LLVM takes for each vector opcode, measured: the content of ``opcodes_variants.txt``.
+
+A word with one modifier set is asked of LLVM's disassembler, and its text of the assembler: when the same word comes back, the
+opcode takes the modifier. ``python measure_variants.py`` writes the file.
+"""
+
+from __future__ import annotations
+
+import collections
+import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "isa"))
+import llvm_forms
+import word_forms
+
+from pyaco.isa import opcodes
+from pyaco.isa.table import VARIANT_FORMS
+
+CHIPS = {80: "gfx803", 90: "gfx900", 100: "gfx1010", 103: "gfx1030", 110: "gfx1100", 115: "gfx1150", 120: "gfx1200"}
+#: Letter of the modifier that a field holds; its bits are numbered by source.
+LETTERS = {"neg": "n", "neg_lo": "n", "abs": "a", "neg_hi": "a", "op_sel": "o", "clamp": "c", "omod": "m", "op_sel_hi": "h", "op_sel_hi2": "h"}
+File = dict[str, dict[str, dict[str, str]]]
+
+
+def form_of(name: str) -> str:
+    """The kind of encoding, as ``opcodes_variants.txt`` calls it, of a format of ``word_forms``."""
+    if name in ("vop3", "vop3p", "vop3_interp", "vinterp"):
+        return "e64"
+    head, extra = name.rsplit("_", 1)
+    return f"e64_{extra}" if head in ("vop3", "vop3p") else extra
+
+
+def questions(row: opcodes.Row, level: int) -> Iterator[tuple[str, str, list[int]]]:
+    """Form, modifier ("" none) and words of each thing to ask."""
+    for form, fixed, every in word_forms.Formats(level).of(row):
+        if form in ("vop1", "vop2", "vopc", "vopd", "vintrp") or (form.endswith("sdwa") and fixed >> 47 & 0x10101):
+            continue
+        fields = word_forms.used_fields(row, every)
+        plain = word_forms.plain_values(row, level, fields)
+        yield form_of(form), "", word_forms.words_of(form, row, fixed, fields, plain)
+        for name, field in fields.items():
+            bare = name.removeprefix("extra_")
+            if bare[:-1] in ("neg", "abs", "sext"):
+                yield form_of(form), bare[0] + bare[-1], word_forms.words_of(form, row, fixed, fields, plain | {name: 1})
+            elif bare in ("op_sel_hi", "op_sel_hi2"):
+                for bit in (0, 1) if bare == "op_sel_hi" else (2,):
+                    value = plain[name] ^ 1 << (bit & 1)
+                    yield form_of(form), f"h{bit}", word_forms.words_of(form, row, fixed, fields, plain | {name: value})
+            elif bare in LETTERS:
+                for bit in range(field.width if bare not in ("clamp", "omod") else 1):
+                    tag = LETTERS[bare] + ("" if bare in ("clamp", "omod") else str(bit))
+                    yield form_of(form), tag, word_forms.words_of(form, row, fixed, fields, plain | {name: 1 << bit})
+
+
+def accepted(chip: str, words: list[list[int]]) -> list[bool]:
+    """Whether LLVM reads and writes each instruction."""
+    codes = [struct.pack(f"<{len(entry)}I", *entry) for entry in words]
+    texts = llvm_forms.disassemble(chip, codes)
+    spoken = [number for number, text in enumerate(texts) if text]
+    again = llvm_forms.assemble(chip, [texts[number] or "" for number in spoken])
+    good = {number for number, code in zip(spoken, again, strict=True) if code == codes[number]}
+    return [number in good for number in range(len(codes))]
+
+
+def compact(tags: set[str]) -> str:
+    """The modifiers of one form: letters, each with the sources it goes for."""
+    by_letter: dict[str, str] = collections.defaultdict(str)
+    for tag in sorted(tags):
+        if tag:
+            by_letter[tag[0]] += tag[1:]
+    return "".join(letter + by_letter[letter] for letter in "naoscmh" if letter in by_letter)
+
+
+def measure(levels: dict[int, str] = CHIPS, stride: int = 1) -> File:
+    """Modifiers by opcode, generation and form, of every `stride`-th opcode."""
+    found: File = collections.defaultdict(dict)
+    for level, plain_chip in levels.items():
+        generation = opcodes.generation_of(level)
+        asked: dict[str, list[tuple[str, str, str, list[int]]]] = collections.defaultdict(list)
+        for row in opcodes.rows()[::stride]:
+            here = generation in row.numbers or generation in row.second
+            if here and row.format.startswith(("vop", "vint")) and row.format != "vopd" and "encode_only" not in row.flags:
+                chip = plain_chip if row.on_chip(generation, plain_chip) else row.chips[generation][0]
+                if not row.name.startswith("p_"):
+                    asked[chip] += [(row.name, *question) for question in questions(row, level)]
+        for chip, items in asked.items():
+            tags: dict[tuple[str, str], set[str]] = collections.defaultdict(set)
+            for (name, form, tag, _), good in zip(items, accepted(chip, [item[3] for item in items]), strict=True):
+                if good:
+                    tags[name, form].add(tag)
+            for name in {item[0] for item in items}:
+                found[name][generation] = {form: compact(tags[name, form]) for form in VARIANT_FORMS if (name, form) in tags}
+    return found
+
+
+def lines(found: File) -> Iterator[str]:
+    """The file's lines: a pattern of generations, then the opcodes that have it."""
+    patterns: dict[tuple[str, ...], list[str]] = collections.defaultdict(list)
+    for row in opcodes.rows():
+        columns, last = [], None
+        for generation, forms in found.get(row.name, {}).items():
+            text = ",".join(f"{form}:{tags}" if tags else form for form, tags in forms.items()) or "none"
+            if text != last:
+                columns.append(f"{generation}={text}")
+            last = text
+        if columns:
+            patterns[tuple(columns)].append(row.name)
+    for columns, names in patterns.items():
+        yield "@ " + " ".join(columns)
+        line = ""
+        for name in names:
+            if len(line) + len(name) > 140:
+                yield line.rstrip()
+                line = ""
+            line += name + " "
+        yield line.rstrip()
+
+
+if __name__ == "__main__":
+    head = """\
+# Encodings and modifiers that each vector opcode takes beside its plain short form.
+#
+# A line with @ is a pattern: generation=form:modifiers,... from that generation on, where a form is e64 (VOP3, VOP3P, VINTERP), dpp16, dpp8, sdwa,
+# e64_dpp16 or e64_dpp8, and the modifiers are letters with the numbers of their sources: n neg (VOP3P: neg_lo), a abs (VOP3P: neg_hi), o op_sel (3 the
+# result), s sext of SDWA, c clamp, m omod, h op_sel_hi. The lines behind it name the opcodes of the pattern. GFX6 and GFX7 are like GFX8, but
+# clamp only floating-point results and have neither op_sel nor forms other than e64.
+# Source: measured with LLVM 22's assembler and disassembler by tests/oracle/measure_variants.py.
+"""
+    path = Path(__file__).parent.parent.parent / "pyaco/isa/data/opcodes_variants.txt"
+    path.write_text(head + "\n".join(lines(measure())) + "\n")
