@@ -100,7 +100,8 @@ def instruction_flags(module: ModuleType, row) -> int:
 
 
 def variant_bits(text: str) -> int:
-    """Modifiers of a form as ``opcodes_variants.txt`` writes them: n, a, s and h three bits each (s and h share them), o four, c, m; bit 15: it exists."""
+    """Modifiers of a form as ``opcodes_variants.txt`` writes them: n, a, s and h three bits each (s and h share them), o four, c, m; bit 15:
+    the form exists."""
     places = {"n": 0, "a": 3, "o": 6, "s": 10, "h": 10, "c": 13, "m": 14}
     bits, place = 0x8000, 0
     for letter in text:

@@ -25,12 +25,14 @@ VALUES: dict[str, Sequence[int]] = {
     "src": (260, *VECTORS, *SCALARS), "ssrc": (16, *SCALARS), "sdst": (16, 0, 1, 2, 101, 104, *SPECIAL),
     "sreg": (16, 0, 1, 2, 101, 104, *SPECIAL), "vgpr": (4, *HALVES), "vdst": (20, *HALVES), "vdata": (40, *HALVES),
     "vaddr": (30, *HALVES), "simm16": (0, 1, 7, 0x1234, 0x7FFF, 0x8000, 0xFFFF),
-    "offset16": (0, 1, 0x1234, 0xFFFF), "offset8": (0, 1, 255), "offset12": (0, 1, 0x7FF, 0x800, 0xFFF), "offset13": (0, 1, 0x800, 0xFFF, 0x1000, 0x1FFF),
+    "offset16": (0, 1, 0x1234, 0xFFFF), "offset8": (0, 1, 255),
+    "offset12": (0, 1, 0x7FF, 0x800, 0xFFF), "offset13": (0, 1, 0x800, 0xFFF, 0x1000, 0x1FFF),
     "offset20": (0, 4, 0x12344, 0xFFFFF), "offset21": (0, 4, 0x12344, 0xFFFFF, 0x100000, 0x1FFFFF),
     "offset24": (0, 4, 0x123456, 0x7FFFFF, 0x800000, 0xFFFFFF), "bit": (0, 1), "bits2": range(4), "bits3": range(8), "bits4": range(16),
     "set3": (0, 1, 2, 4, 7), "set4": (0, 1, 2, 4, 8, 15), "mask4": (15, 0, 1, 2, 3, 7, 8), "all3": (7, 0, 1, 2, 4),
-    "sbase": (8, 0, 1, 50, 53), "quad": (4, 0, 1, 25, 27), "format": (1, 0, 5, 22, 63, 64, 77, 127), "dpp": (0, 0xE4, 0x101, 0x10F, 0x111, 0x121, 0x130, 0x134, 0x138, 0x13C, 0x140, 0x141,
-    0x142, 0x143, 0x150, 0x15F, 0x160, 0x16F), "lanes": (0xFAC688, 0, 0xFFFFFF), "select": (6, 0, 1, 2, 3, 4, 5), "unused": (0, 1, 2),
+    "sbase": (8, 0, 1, 50, 53), "quad": (4, 0, 1, 25, 27), "format": (1, 0, 5, 22, 63, 64, 77, 127),
+    "dpp": (0, 0xE4, 0x101, 0x10F, 0x111, 0x121, 0x130, 0x134, 0x138, 0x13C, 0x140, 0x141, 0x142, 0x143, 0x150, 0x15F, 0x160, 0x16F),
+    "lanes": (0xFAC688, 0, 0xFFFFFF), "select": (6, 0, 1, 2, 3, 4, 5), "unused": (0, 1, 2),
     "target": (0, 1, 7, 8, 9, 12, 13, 14, 15, 16, 20, 21, 22, 32, 33, 63), "attribute": (0, 1, 31, 32, 33, 63), "imm9": (0, 1, 2, 3),
     "vdst7": (10, 0, 1, 127), "vgpr2": (5, *HALVES), "dsrc": (260, *VECTORS, *SCALARS), "on": (1,), "message": (128, 129, 131, 133),
 }  # fmt: skip
@@ -55,7 +57,10 @@ def layout(text: str) -> Layout:
 
 SOURCES3 = "src0 32 9 src,src1 41 9 src,src2 50 9 src"
 MODIFIERS3 = "abs 8 3 set3,op_sel 11 4 set4,clamp 15 1 bit,omod 59 2 bits2,neg 61 3 set3"
-DPP16 = "src0 0 8 vgpr,dpp_ctrl 8 9 dpp,fi 18 1 bit,bound_ctrl 19 1 bit,neg0 20 1 bit,abs0 21 1 bit,neg1 22 1 bit,abs1 23 1 bit,bank_mask 24 4 mask4,row_mask 28 4 mask4"
+DPP16 = (
+    "src0 0 8 vgpr,dpp_ctrl 8 9 dpp,fi 18 1 bit,bound_ctrl 19 1 bit,neg0 20 1 bit,abs0 21 1 bit,neg1 22 1 bit,abs1 23 1 bit,"
+    "bank_mask 24 4 mask4,row_mask 28 4 mask4"
+)
 DPP8 = "src0 0 8 vgpr,lanes 8 24 lanes"
 SDWA1 = "src0 0 8 vgpr,sel0 16 3 select,sext0 19 1 bit,neg0 20 1 bit,abs0 21 1 bit"
 SDWA_OUT = "dst_sel 8 3 select,dst_unused 11 2 unused,clamp 13 1 bit"
@@ -242,12 +247,17 @@ class Formats:
         number, typed, level = row.numbers[self.generation], row.format == "mtbuf", self.level
         if level >= 120:
             word = 0xC4000000 | number << 14 | typed << 21 | (0 if typed else 1 << 55)
-            fields = "soffset 0 7 sreg,tfe 22 1 bit,vdata 32 8 vdata,rsrc 41 7 sreg4,scope 50 2 bits2,th 52 3 bits3,vaddr 64 8 vaddr,offset 72 24 offset24"
+            fields = (
+                "soffset 0 7 sreg,tfe 22 1 bit,vdata 32 8 vdata,rsrc 41 7 sreg4,scope 50 2 bits2,th 52 3 bits3,vaddr 64 8 vaddr,offset 72 24 offset24"
+            )
             both = 62
             fields += ",format 55 7 format" if typed else ""
         elif level >= 110:
             word = (0xE8000000 if typed else 0xE0000000) | number << (15 if typed else 18)
-            fields = "offset 0 12 offset12,slc 12 1 bit,dlc 13 1 bit,glc 14 1 bit,vaddr 32 8 vaddr,vdata 40 8 vdata,rsrc 48 5 quad,tfe 53 1 bit,soffset 56 8 ssrc"
+            fields = (
+                "offset 0 12 offset12,slc 12 1 bit,dlc 13 1 bit,glc 14 1 bit,vaddr 32 8 vaddr,vdata 40 8 vdata,rsrc 48 5 quad,"
+                "tfe 53 1 bit,soffset 56 8 ssrc"
+            )
             both = 54
             fields += ",format 19 7 format" if typed else ""
         else:
@@ -305,7 +315,9 @@ class Formats:
         number, level = row.numbers[self.generation], self.level
         if level >= 120:
             sampled = "sampler" in row.flags or row.name == "image_msaa_load"
-            fields = "dim 0 3 bits3,r128 4 1 bit,d16 5 1 bit,a16 6 1 bit,dmask 22 4 bits4x,vdata 32 8 vdata,rsrc 41 9 sreg8,scope 50 2 bits2,th 52 3 bits3"
+            fields = (
+                "dim 0 3 bits3,r128 4 1 bit,d16 5 1 bit,a16 6 1 bit,dmask 22 4 bits4x,vdata 32 8 vdata,rsrc 41 9 sreg8,scope 50 2 bits2,th 52 3 bits3"
+            )
             fields += ",vaddr0 64 8 vaddr,vaddr1 72 8 vgpr,vaddr2 80 8 vgpr2,vaddr3 88 8 vdst"
             if sampled:
                 fields += ",tfe 3 1 bit,unrm 13 1 bit,lwe 40 1 bit,samp 55 9 sreg4"
@@ -316,7 +328,10 @@ class Formats:
         fields = "dmask 8 4 bits4x,vaddr 32 8 vaddr,vdata 40 8 vdata,rsrc 48 5 quad8"
         if level >= 110:
             word = 0xF0000000 | number << 18
-            fields += ",dim 2 3 bits3,unrm 7 1 bit,slc 12 1 bit,dlc 13 1 bit,glc 14 1 bit,r128 15 1 bit,a16 16 1 bit,d16 17 1 bit,tfe 53 1 bit,lwe 54 1 bit,samp 58 5 quad"
+            fields += (
+                ",dim 2 3 bits3,unrm 7 1 bit,slc 12 1 bit,dlc 13 1 bit,glc 14 1 bit,r128 15 1 bit,a16 16 1 bit,d16 17 1 bit,"
+                "tfe 53 1 bit,lwe 54 1 bit,samp 58 5 quad"
+            )
             yield "mimg", word, layout(fields)
             yield "mimg_nsa", word | 1, layout(fields + ",vaddr1 64 8 vgpr,vaddr2 72 8 vgpr2,vaddr3 80 8 vdst,vaddr4 88 8 vgpr")
             return
@@ -378,7 +393,11 @@ def used_fields(row: opcodes.Row, fields: Layout) -> Layout:
     if row.format.startswith(("sop", "smem")):
         unused |= {"ssrc0"} if not sources and "sendmsg" not in row.name else set()
         unused |= {"ssrc1"} if len(sources) < 2 and row.name != "s_set_gpr_idx_on" else set()
-        if not results and not (row.format == "sopk" and sources and row.name != "s_setreg_imm32_b32") and not (row.format == "smem" and len(sources) > 2):
+        if (
+            not results
+            and not (row.format == "sopk" and sources and row.name != "s_setreg_imm32_b32")
+            and not (row.format == "smem" and len(sources) > 2)
+        ):
             unused.add("sdst")
         if row.format == "smem" and not sources:
             unused |= {"sbase", "offset", "soffset", "glc", "dlc", "scope", "th"}
@@ -437,7 +456,8 @@ def words_of(form: str, row: opcodes.Row, fixed: int, fields: Layout, values: di
 
 LENGTHS = {
     **dict.fromkeys(("sop1", "sop2", "sopc", "sopk", "sopp", "smrd", "vop1", "vop2", "vopc", "vintrp", "ldsdir"), 1),
-    **dict.fromkeys(("vop3", "vop3_interp", "vop3p", "vinterp", "vopd", "ds", "mubuf", "mtbuf", "flat", "global", "scratch", "mimg", "mimg_nsa", "smem", "exp"), 2),
+    **dict.fromkeys((""
+    "vop3", "vop3_interp", "vop3p", "vinterp", "vopd", "ds", "mubuf", "mtbuf", "flat", "global", "scratch", "mimg", "mimg_nsa", "smem", "exp"), 2),
     **{f"{short}_{extra}": 2 for short in ("vop1", "vop2", "vopc") for extra in ("dpp16", "dpp8", "sdwa")},
     **{f"{wide}_{extra}": 3 for wide in ("vop3", "vop3p") for extra in ("dpp16", "dpp8")},
     "vimage": 3, "vsample": 3,

@@ -124,8 +124,8 @@ if __name__ == "__main__":
 # Encodings and modifiers that each vector opcode takes beside its plain short form.
 #
 # A line with @ is a pattern: generation=form:modifiers,... from that generation on, where a form is e64 (VOP3, VOP3P, VINTERP), dpp16, dpp8, sdwa,
-# e64_dpp16 or e64_dpp8, and the modifiers are letters with the numbers of their sources: n neg (VOP3P: neg_lo), a abs (VOP3P: neg_hi), o op_sel (3 the
-# result), s sext of SDWA, c clamp, m omod, h op_sel_hi. The lines behind it name the opcodes of the pattern. GFX6 and GFX7 are like GFX8, but
+# e64_dpp16 or e64_dpp8, and the modifiers are letters with the numbers of their sources: n neg (VOP3P: neg_lo), a abs (VOP3P: neg_hi), o op_sel
+# (3 the result), s sext of SDWA, c clamp, m omod, h op_sel_hi. The lines behind it name the opcodes of the pattern. GFX6 and GFX7 are like GFX8, but
 # clamp only floating-point results and have neither op_sel nor forms other than e64.
 # Source: measured with LLVM 22's assembler and disassembler by tests/oracle/measure_variants.py.
 """

@@ -1178,7 +1178,8 @@ cdef int decode_mimg_12(Reader *r, bint sample) noexcept nogil:
 
 
 cdef inline uint8_t image_resource_bytes(const Reader *r) noexcept nogil:
-    return 16 if opcode_image[r.out.opcode] & image_flag_bvh or modifier_r128(r.out.modifiers) else 32
+    # with r128 text names eight registers although four are read
+    return 16 if opcode_image[r.out.opcode] & image_flag_bvh else 32
 
 
 cdef int decode_mimg_words(Reader *r) noexcept nogil:

@@ -24,7 +24,7 @@ from isa_tables cimport (can_use_input_modifiers, image_flag_bvh, image_flag_bia
 from modifiers cimport *
 from pyaco._core.ir.program cimport *
 from pyaco._core.isa.decode cimport Decoded, decode
-from pyaco._core.isa.encode cimport encode, encode_limit, scalar_reads_fit
+from pyaco._core.isa.encode cimport encode, encode_limit, form_fits, scalar_reads_fit
 from pyaco._core.isa.name_table cimport *
 from pyaco._core.isa.text_facts cimport *
 
@@ -1306,7 +1306,7 @@ cdef void instruction(Printer *t, const Decoded *d, int64_t *target) noexcept no
     cdef uint32_t format = d.format
     t.unsayable = False
     t.gap = NULL
-    if not scalar_reads_fit(d, t.level) or t.facts[d.opcode] & (fact_unsayable | fact_absent):
+    if not scalar_reads_fit(d, t.level) or not form_fits(d, t.level, t.level >= gfx12 and t.true16) or t.facts[d.opcode] & (fact_unsayable | fact_absent):
         t.unsayable = True
         return
     if format & format_vop3 and (opcode_flags[d.opcode] & opcode_flag_interpolation or opcode_format[d.opcode] == format_vintrp):

@@ -6,9 +6,11 @@ AMD "Vega", "RDNA 2", "RDNA 3" and "RDNA 4" ISA documents, chapter "Microcode fo
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
 
 from isa_opcodes cimport *
-from isa_tables cimport (image_flag_bvh, image_flag_sampler, implicit_exec, isa_opcode_number, opcode_definition_classes,
+from isa_tables cimport (image_flag_atomic, image_flag_bvh, image_flag_gather, image_flag_packed, image_flag_sampler,
+                         implicit_exec, isa_opcode_number, isa_variant, opcode_definition_classes,
                          opcode_definition_count, opcode_flag_interpolation, opcode_flag_literal, opcode_flag_matrix,
-                         opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_image,
+                         opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_image, variant_dpp16, variant_dpp8, variant_e64,
+                         variant_e64_dpp16, variant_e64_dpp8, variant_sdwa,
                          opcode_flags, opcode_format, opcode_implicit_definitions, opcode_max_definitions,
                          opcode_max_operands, opcode_name, opcode_number_y, opcode_operand_classes, opcode_operand_count)
 from modifiers cimport *
@@ -1056,6 +1058,86 @@ cdef bint scalar_reads_fit(const Decoded *instruction, uint32_t gfx_level) noexc
                             and (special or (d.source_bytes[k] + 3) >> 2 == (d.source_bytes[i] + 3) >> 2))
         count += not seen
     return count <= limit
+
+
+cdef uint32_t variant_form(uint32_t format) noexcept nogil:
+    """The row of ``isa_variant`` of a format; variant_e64 for the long forms without lane control."""
+    if format & (format_vop3 | format_vop3p):
+        return variant_e64_dpp16 if format & format_dpp16 else variant_e64_dpp8 if format & format_dpp8 else variant_e64
+    if format & format_sdwa:
+        return variant_sdwa
+    return variant_dpp16 if format & format_dpp16 else variant_dpp8 if format & format_dpp8 else variant_e64
+
+
+cdef bint image_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
+    """Rules of assemblers for images: what dmask and dim may be beside the opcode."""
+    cdef uint64_t m = d.modifiers
+    cdef uint32_t flags = opcode_image[d.opcode]
+    cdef uint32_t mask = modifier_dmask(m)
+    cdef bint half_precision = modifier_d16(m) != 0
+    if flags & image_flag_bvh:
+        return (mask == 15 and modifier_r128(m) == (gfx_level < gfx12) or gfx_level >= gfx12) and not half_precision
+    if flags & image_flag_packed and half_precision or d.opcode == op_image_get_lod and half_precision:
+        return False
+    if d.opcode == op_image_msaa_load and modifier_dim(m) < 6:
+        return False
+    if flags & image_flag_gather or d.opcode == op_image_msaa_load:
+        return mask != 0 and mask & (mask - 1) == 0
+    if flags & image_flag_atomic:
+        if d.opcode == op_image_atomic_cmpswap or d.opcode == op_image_atomic_fcmpswap:
+            return mask == 3 or mask == 15
+        return mask == 1 or mask == 3
+    return True
+
+
+cdef bint sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
+    """Whether every source of a vector instruction is of a kind that its place takes, by the table's classes."""
+    cdef uint32_t i
+    cdef uint8_t kind
+    cdef bint lanes = (d.format & (format_dpp16 | format_dpp8)) != 0
+    for i in range(min(<uint32_t>d.source_count, <uint32_t>opcode_operand_count[d.opcode])):
+        kind = operand_class(d.opcode, i)
+        if kind == 0xff and d.source[i] >= register_vgpr0 and d.source[i] != register_none:
+            # lane masks are scalar registers
+            return False
+        if lanes and i == 1 and gfx_level < gfx11_5 and d.format & (format_vop3 | format_vop3p) and d.source[i] < register_vgpr0 \
+                and kind & 0x20:
+            return False
+    return True
+
+
+cdef bint form_fits(const Decoded *instruction, uint32_t gfx_level, bint halves) noexcept nogil:
+    cdef uint32_t format = instruction.format
+    cdef uint64_t m = instruction.modifiers
+    cdef uint32_t allowed, given, i
+    cdef bint mixes
+    if format == format_mimg:
+        return image_fits(instruction, gfx_level)
+    if (format == format_mubuf or format == format_mtbuf) and instruction.source_count > 2 and instruction.source[2] == 255 * 4:
+        # an offset is no literal
+        return False
+    if format_is_valu(format) and format != format_vopd and not sources_fit(instruction, gfx_level):
+        return False
+    if gfx9 < gfx_level < gfx10 or not format & (format_vop3 | format_vop3p | format_dpp16 | format_dpp8 | format_sdwa):
+        # CDNA and the short forms
+        return True
+    allowed = isa_variant(gfx_level, instruction.opcode, variant_form(format))
+    given = 1U << 15
+    if not format & format_dpp8 or format & (format_vop3 | format_vop3p):
+        given |= <uint32_t>modifier_neg(m) | <uint32_t>(modifier_neg_hi(m) if format & format_vop3p else modifier_abs(m)) << 3
+    if format & (format_vop3 | format_vop3p | format_sdwa):
+        given |= <uint32_t>modifier_clamp(m) << 13
+    if format & format_vop3p:
+        mixes = instruction.opcode == op_v_fma_mix_f32 or instruction.opcode == op_v_fma_mixlo_f16 or instruction.opcode == op_v_fma_mixhi_f16
+        for i in range(min(<uint32_t>instruction.source_count, 3)):
+            given |= ((<uint32_t>modifier_opsel_hi(m) >> i & 1) ^ (not mixes)) << (10 + i)
+    elif format & (format_vop3 | format_sdwa):
+        given |= (modifier_omod(m) != 0) << 14
+    if format & (format_vop3 | format_vop3p) and not halves:
+        given |= <uint32_t>(modifier_opsel(m) & (7 if format & format_vop3p else 15)) << 6
+    if format & format_sdwa:
+        given |= (modifier_sdwa_sel0(m) >> 4) << 10 | (modifier_sdwa_sel1(m) >> 4) << 11
+    return given & ~allowed == 0
 
 
 cdef const char *encode_error(int code) noexcept nogil:
