@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from pyaco.addrlib.equation import Equation
     from pyaco.addrlib.formats import Format
+    from pyaco.addrlib.tiling import TiledSurface
     from pyaco.addrlib.v2_surface import MipInfo, SurfaceInfo, surface_info, surface_infos
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "SwizzleMode",
     "SwizzleMode3",
     "SwizzleType",
+    "TiledSurface",
     "gpu_config",
     "gpu_configs",
     "surface_info",
@@ -51,6 +53,7 @@ __all__ = [
 # Where each name lives; modules load when a name is used, so that numba is not imported for nothing.
 _HOME = {
     "Equation": "equation", "Format": "formats",
+    "TiledSurface": "tiling",
     "MipInfo": "v2_surface", "SurfaceInfo": "v2_surface", "surface_info": "v2_surface", "surface_infos": "v2_surface",
     **dict.fromkeys(
         ("BlockSet", "ResourceLocation", "ResourceType", "Status", "SurfaceFlags", "SurfaceFlags3", "SwizzleMode", "SwizzleMode3", "SwizzleType"),

@@ -9,7 +9,7 @@ from numba import njit
 __all__ = ["align", "ceil_div", "fmask_bpp", "kernel", "log2", "reverse_bits", "shift_ceil"]
 
 
-kernel: Any = njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+kernel: Any = njit(cache=True, nogil=True)
 """Decorator of a compiled function; the machine code is cached beside the module."""
 
 

@@ -333,7 +333,7 @@ def _scratch() -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
 def addresses(config: GpuConfig, length: int, **fields: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return (status, byte address) of texels, each with its own surface (addrlib: ``Addr2ComputeSurfaceAddrFromCoord``).
 
-    `fields` are columns of `ADDRESS_QUERY`. For many texels of one surface use `pyaco.addrlib.surface.Surface`.
+    `fields` are columns of `ADDRESS_QUERY`. For many texels of one surface use `pyaco.addrlib.tiling.TiledSurface`.
     """
     queries = columns(ADDRESS_QUERY, length, fields)
     status, result = np.zeros(length, np.int64), np.zeros(length, np.int64)

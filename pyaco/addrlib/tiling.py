@@ -1,0 +1,424 @@
+"""Texels to tiled memory and back: whole levels, slices, sub-rectangles, samples (GFX9 to GFX12).
+
+An address is a sum of block numbers above the block size and a xor of coordinates below it, so every coordinate has a table of its own,
+and a texel costs one look-up: `address = high(x) + high(y) + high(z) + low(x) ^ low(y) ^ low(z) ^ low(s)`. The tables span the level,
+because the xor of R_X, Z_X ... reaches beyond a block. Texels that lie side by side in both places are moved together, up to 16 bytes.
+Bounds are checked once per call.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pyaco.addrlib.arithmetic import kernel
+from pyaco.addrlib.chips import GpuConfig
+from pyaco.addrlib.enums import raise_status
+from pyaco.addrlib.placement import PLACE, coordinates_of, equation_offset
+from pyaco.addrlib.v2_address import ADDRESS_QUERY, COORDINATES, copy_surface, lay_out, place_level
+from pyaco.addrlib.v2_records import INFO, MAX_MIPS, MIP, QUERY, chip_tables
+from pyaco.addrlib.v3_address import ADDRESS_QUERY3, lay_out3, place_level3
+from pyaco.addrlib.v3_surface import INFO3, QUERY3, tables3
+from pyaco.errors import InputError
+
+__all__ = ["LevelTables", "TiledSurface"]
+
+_UNIT_TYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
+_SURFACE_FIELDS = ("flags", "swizzle_mode", "resource_type", "bpp", "width", "height", "num_slices", "num_mip_levels", "num_samples",
+                   "num_frags", "pitch_in_element", "pipe_bank_xor")
+CHUNK_BYTES = 512
+"""Texels of a row that are moved before the next row: the width of a 64 KiB block."""
+CHUNK_ROWS = 128
+
+
+@kernel
+def fill_tables(basis, places, xs, ys, zs, ss):
+    """Fill in the tables of one level: byte offsets by x, y, slice, sample; the base is in the slices."""
+    p = places[0]
+    for x in range(len(xs)):
+        if p.equation < 0:
+            xs[x] = x * p.element_bytes
+        else:
+            xs[x] = ((x >> p.width_log2) << p.block_log2) | equation_offset(basis, p.equation, x + p.x_offset, 0, 0, 0)
+    # What y, slice and sample flip is taken relative to x's table, which holds the place in the tail.
+    for y in range(len(ys)):
+        if p.equation < 0:
+            ys[y] = y * p.pitch * p.element_bytes
+        else:
+            ys[y] = (((y >> p.height_log2) * p.pitch) << p.block_log2) | equation_offset(basis, p.equation, 0, y + p.y_offset, 0, 0)
+    for z in range(len(zs)):
+        zs[z] = p.base + (z >> p.depth_log2) * p.slice_bytes
+        if p.equation >= 0:
+            zs[z] += equation_offset(basis, p.equation, 0, 0, z, 0) ^ p.flip
+    for s in range(len(ss)):
+        ss[s] = 0 if p.equation < 0 else equation_offset(basis, p.equation, 0, 0, 0, s)
+
+
+@kernel
+def detile_kernel(source, target, xs, ys, low, base, target_base, row, step, first_x, last_x, first_y, last_y, chunk):
+    """Copy tiled units [first_x, last_x) of rows [first_y, last_y) to rows of `target` that are `row` units apart."""
+    for top in range(first_y, last_y, CHUNK_ROWS):
+        for left in range(first_x, last_x, chunk):
+            right = min(left + chunk, last_x)
+            for y in range(top, min(top + CHUNK_ROWS, last_y)):
+                flip = (base ^ ys[y]) & low
+                start = (base & ~low) + (ys[y] & ~low)
+                place = target_base + (y - first_y) * row + (left - first_x) * step
+                if step == 1:
+                    for x in range(left, right):
+                        target[place + x - left] = source[start + (xs[x] ^ flip)]
+                else:
+                    for x in range(left, right):
+                        target[place + (x - left) * step] = source[start + (xs[x] ^ flip)]
+
+
+@kernel
+def tile_kernel(source, target, xs, ys, low, base, source_base, row, step, first_x, last_x, first_y, last_y, chunk):
+    """The same in the other direction: rows of `source` to the tiled `target`."""
+    for top in range(first_y, last_y, CHUNK_ROWS):
+        for left in range(first_x, last_x, chunk):
+            right = min(left + chunk, last_x)
+            for y in range(top, min(top + CHUNK_ROWS, last_y)):
+                flip = (base ^ ys[y]) & low
+                start = (base & ~low) + (ys[y] & ~low)
+                place = source_base + (y - first_y) * row + (left - first_x) * step
+                if step == 1:
+                    for x in range(left, right):
+                        target[start + (xs[x] ^ flip)] = source[place + x - left]
+                else:
+                    for x in range(left, right):
+                        target[start + (xs[x] ^ flip)] = source[place + (x - left) * step]
+
+
+@kernel
+def addresses_of_level(xs, ys, zs, ss, low, x, y, z, s, steps, result):
+    """Look addresses up; return how many are out of bounds (then nothing is promised of the result). A step of 0 repeats a coordinate."""
+    wrong = 0
+    width, height, depth, samples = np.uint64(len(xs)), np.uint64(len(ys)), np.uint64(len(zs)), np.uint64(len(ss))
+    dx, dy, dz, ds = steps
+    for i in range(len(result)):
+        u, v, w, t = np.uint64(x[i * dx]), np.uint64(y[i * dy]), np.uint64(z[i * dz]), np.uint64(s[i * ds])
+        if u < width and v < height and w < depth and t < samples:
+            a, b, c, d = xs[u], ys[v], zs[w], ss[t]
+            result[i] = (a & ~low) + (b & ~low) + (c & ~low) + ((a ^ b ^ c ^ d) & low)
+        else:
+            wrong += 1
+    return wrong
+
+
+@kernel
+def coordinates_of_levels(basis, inverse, places, addresses, found):
+    """Find the texels at addresses."""
+    for i in range(len(addresses)):
+        found[i].status = 3
+        for level in range(len(places)):
+            hit, x, y, z, s = coordinates_of(basis, inverse, places[level], addresses[i])
+            if hit:
+                c = found[i]
+                c.status, c.x, c.y, c.slice, c.sample, c.mip_id = 0, x, y, z, s, level
+                break
+
+
+class LevelTables(NamedTuple):
+    """Tables of one level, in bytes: by x, y, slice and sample; `low` masks the bits that are xored, the others are added."""
+
+    x: NDArray[np.int64]
+    y: NDArray[np.int64]
+    slice: NDArray[np.int64]
+    sample: NDArray[np.int64]
+    low: int
+    unit: int
+
+
+class TiledSurface:
+    """One surface, laid out once: addresses of its texels, and its texels to and from tiled memory.
+
+    Parameters
+    ----------
+    config : GpuConfig
+        A chip of GFX9 to GFX12.
+    width, height : int
+        Elements of level 0 (compressed blocks count as one element).
+    bpp : int
+        Bits per element: 8, 16, 32, 64 or 128.
+    swizzle_mode, resource_type, flags : int
+        `SwizzleMode` (GFX12: `SwizzleMode3`), `ResourceType`, `SurfaceFlags`.
+    num_slices, num_mip_levels, num_samples : int
+        Slices (depth of 3D), levels, samples (each with its own fragment).
+    pitch_in_element : int
+        Pitch that the caller demands, or 0.
+    pipe_bank_xor : int
+        What is xored to every address (not on GFX12, which puts it into the base).
+
+    Raises
+    ------
+    InputError
+        If the chip has no such surface.
+    """
+
+    def __init__(
+        self, config: GpuConfig, *, width: int, height: int = 1, bpp: int, swizzle_mode: int, resource_type: int = 1, flags: int = 0,
+        num_slices: int = 1, num_mip_levels: int = 1, num_samples: int = 1, pitch_in_element: int = 0, pipe_bank_xor: int = 0,
+    ) -> None:
+        if bpp not in (8, 16, 32, 64, 128):
+            raise InputError(f"elements have 8, 16, 32, 64 or 128 bits, not {bpp}")
+        if min(width, height, num_slices, num_mip_levels, num_samples) < 1:
+            raise InputError("width, height, slices, levels and samples are at least 1")
+        self.config, self.element_bytes = config, bpp // 8
+        values = (flags, swizzle_mode, resource_type, bpp, width, height, num_slices, num_mip_levels, num_samples, num_samples,
+                  pitch_in_element, pipe_bank_xor)
+        self._surface = dict(zip(_SURFACE_FIELDS, values, strict=True))
+        self._levels: dict[int, LevelTables] = {}
+        self._place()
+
+    def _place(self) -> None:
+        levels = self._surface["num_mip_levels"]
+        if levels > MAX_MIPS:
+            raise InputError(f"{levels} levels; a surface has at most {MAX_MIPS}")
+        places = np.zeros(levels, PLACE)
+        mips = np.zeros(MAX_MIPS + 1, MIP)
+        query = np.zeros(1, ADDRESS_QUERY3 if self.config.level >= 120 else ADDRESS_QUERY)
+        for name, value in self._surface.items():
+            if name in (query.dtype.names or ()):
+                query[name] = value
+        if self.config.level >= 120:
+            self._basis, self._inverse = tables3(self.config)[4:]
+            info = np.zeros(2, INFO3)
+            status = place_levels3(*tables3(self.config)[:3], query, np.zeros(1, QUERY3), info, mips, places)
+        else:
+            tables = chip_tables(self.config)
+            swizzle = tables.swizzle
+            self._basis, self._inverse = swizzle.basis, swizzle.inverse
+            info = np.zeros(2, INFO)
+            status = place_levels(tables.chip, tables.modes, swizzle.extent, swizzle.lookup, swizzle.number, swizzle.basis, query,
+                                  np.zeros(1, QUERY), info, mips, places)
+        if status:
+            raise_status(status, f"surface, {self.config.name}")
+        self._places = places
+        self.size = int(info[0]["surf_size"])
+        """Bytes of the surface."""
+        self.base_align = int(info[0]["base_align"])
+        """Alignment of its base, in bytes."""
+
+    def level_shape(self, mip: int = 0) -> tuple[int, ...]:
+        """Return (slices, height, width) of a level in elements, and samples if there are several."""
+        self._check_level(mip)
+        p = self._places[mip]
+        shape = (int(p["depth"]), int(p["height"]), int(p["width"]))
+        return (*shape, int(p["samples"])) if p["samples"] > 1 else shape
+
+    def tables(self, mip: int = 0) -> LevelTables:
+        """Return the tables of one level; kept once made."""
+        self._check_level(mip)
+        if mip not in self._levels:
+            place = self._places[mip : mip + 1]
+            p = place[0]
+            xs, ys, zs, ss = (np.zeros(int(p[n]), np.int64) for n in ("width", "height", "depth", "samples"))
+            fill_tables(self._basis, place, xs, ys, zs, ss)
+            low = 0 if p["equation"] < 0 else (1 << int(p["block_log2"])) - 1
+            self._levels[mip] = LevelTables(xs, ys, zs, ss, low, self._unit(xs, ys, zs, ss))
+        return self._levels[mip]
+
+    def _unit(self, xs: NDArray[np.int64], *others: NDArray[np.int64]) -> int:
+        """Return how many bytes lie side by side wherever x is a multiple of as many: at most 16."""
+        unit = self.element_bytes
+        while unit < 16:
+            wider = unit * 2
+            count = wider // self.element_bytes
+            rows = xs[: len(xs) // count * count].reshape(-1, count)
+            side_by_side = (rows - rows[:, :1] == np.arange(count) * self.element_bytes).all() and not (rows[:, 0] & (wider - 1)).any()
+            if not len(rows) or not side_by_side or any((o & (wider - 1)).any() for o in others):
+                break
+            unit = wider
+        return unit
+
+    def _check_level(self, mip: int) -> None:
+        if not 0 <= mip < len(self._places):
+            raise InputError(f"level {mip} of a surface of {len(self._places)}")
+
+    def addresses(
+        self, x: ArrayLike, y: ArrayLike, slice: ArrayLike = 0, sample: ArrayLike = 0, mip: int = 0, out: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.int64]:
+        """Return byte addresses of texels of one level, relative to the surface; the coordinates broadcast.
+
+        Raises
+        ------
+        InputError
+            If any texel is outside of the level.
+        """
+        columns = [np.asarray(c, np.int64) for c in (x, y, slice, sample)]
+        shape = np.broadcast_shapes(*(c.shape for c in columns))
+        result = np.empty(shape, np.int64) if out is None else out
+        if result.shape != shape or result.dtype != np.int64 or not result.flags.c_contiguous or not result.flags.writeable:
+            raise InputError(f"the result needs {shape} contiguous values of int64 that can be written")
+        flat = [np.ascontiguousarray(c if c.size == 1 else np.broadcast_to(c, shape)).reshape(-1) for c in columns]
+        steps = tuple(int(len(c) > 1) for c in flat)
+        t = self.tables(mip)
+        wrong = addresses_of_level(t.x, t.y, t.slice, t.sample, t.low, *flat, steps, result.reshape(-1))
+        if wrong:
+            raise InputError(f"{wrong} texels are outside of level {mip}, {self.level_shape(mip)}")
+        return result
+
+    def coordinates(self, addresses: ArrayLike) -> NDArray[Any]:
+        """Return the texels at byte addresses, as records `COORDINATES`; a byte of padding has a status other than 0."""
+        flat = np.ascontiguousarray(addresses, np.int64).reshape(-1)
+        found = np.zeros(len(flat), COORDINATES)
+        coordinates_of_levels(self._basis, self._inverse, self._places, flat, found)
+        return found.reshape(np.shape(addresses))
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of an element: an unsigned integer, or two of 64 bits."""
+        return np.dtype((np.uint64, 2)) if self.element_bytes == 16 else np.dtype(f"u{self.element_bytes}")
+
+    def detile(
+        self, memory: NDArray[Any], *, mip: int = 0, region: tuple[slice, slice, slice] | None = None, out: NDArray[Any] | None = None,
+        threads: int = 1,
+    ) -> NDArray[Any]:
+        """Return the texels of a level (or of a region of it) from tiled memory.
+
+        Parameters
+        ----------
+        memory : numpy.ndarray
+            The surface's bytes: C-contiguous, at least `size` bytes, of any type.
+        mip : int
+            Level.
+        region : tuple of slice, optional
+            Slices of (slice, y, x), steps of 1; all of the level by default.
+        out : numpy.ndarray, optional
+            Where to put them: C-contiguous, as many bytes as the texels.
+        threads : int
+            How many threads share the rows.
+
+        Returns
+        -------
+        numpy.ndarray
+            `out`, or a new array of `dtype`, shape (slices, height, width) (and samples).
+
+        Raises
+        ------
+        InputError
+            If memory is too small, the region is outside of the level, or `out` does not fit. Nothing is written then.
+        """
+        bounds, shape = self._region(mip, region)
+        if out is None:
+            base = np.dtype(np.uint64) if self.element_bytes == 16 else self.dtype
+            out = np.empty((*shape, 2) if self.element_bytes == 16 else shape, base)
+        self._check_array(out, shape, "the result")
+        if not out.flags.writeable:
+            raise InputError("the result is read-only")
+        self._move(detile_kernel, self._bytes(memory), out, mip, bounds, shape, threads, to_memory=False)
+        return out
+
+    def tile(
+        self, texels: NDArray[Any], memory: NDArray[Any], *, mip: int = 0, region: tuple[slice, slice, slice] | None = None, threads: int = 1,
+    ) -> None:
+        """Write the texels of a level (or of a region of it) to tiled memory; parameters and errors as in `detile`."""
+        bounds, shape = self._region(mip, region)
+        self._check_array(texels, shape, "the texels")
+        if not memory.flags.writeable:
+            raise InputError("the memory is read-only")
+        self._move(tile_kernel, self._bytes(memory), texels, mip, bounds, shape, threads, to_memory=True)
+
+    def _region(self, mip: int, region: tuple[slice, slice, slice] | None) -> tuple[list[tuple[int, int]], tuple[int, ...]]:
+        level = self.level_shape(mip)
+        chosen = region if region is not None else (slice(None),) * 3
+        if len(chosen) != 3:
+            raise InputError("a region has three slices: of slices, rows, columns")
+        bounds = []
+        for part, size in zip(chosen, level, strict=False):
+            first, last = 0 if part.start is None else part.start, size if part.stop is None else part.stop
+            if part.step not in (None, 1) or not 0 <= first < last <= size:
+                raise InputError(f"region {part} of an extent of {size}")
+            bounds.append((first, last))
+        return bounds, tuple(last - first for first, last in bounds) + level[3:]
+
+    def _check_array(self, array: NDArray[Any], shape: tuple[int, ...], what: str) -> None:
+        if not array.flags.c_contiguous or array.dtype.hasobject:
+            raise InputError(f"{what}: not a C-contiguous array of numbers")
+        lengths = [array.shape[:n] for n in range(array.ndim + 1)]
+        if shape not in lengths or array.nbytes != int(np.prod(shape)) * self.element_bytes:
+            raise InputError(f"{what}: {array.shape} of {array.dtype} is not {shape} of {self.element_bytes} bytes each")
+
+    def _bytes(self, memory: NDArray[Any]) -> NDArray[np.uint8]:
+        if not memory.flags.c_contiguous or memory.dtype.hasobject:
+            raise InputError("the memory: not a C-contiguous array of numbers")
+        if memory.nbytes < self.size:
+            raise InputError(f"the memory: {memory.nbytes} bytes, the surface has {self.size}")
+        return memory.reshape(-1).view(np.uint8)[: self.size]
+
+    def _move(
+        self, move: Any, memory: NDArray[np.uint8], texels: NDArray[Any], mip: int, bounds: list[tuple[int, int]], shape: tuple[int, ...],
+        threads: int, to_memory: bool,
+    ) -> None:
+        flat = texels.reshape(-1).view(np.uint8)
+        (first_z, last_z), (first_y, last_y), (first_x, last_x) = bounds
+        samples = shape[3] if len(shape) > 3 else 1
+        jobs = []
+        for unit, left, right in self._columns(mip, first_x, last_x, samples, len(flat)):
+            per = unit // self.element_bytes
+            xs = self.tables(mip).x[::per] // unit
+            ys, low = self.tables(mip).y // unit, self.tables(mip).low // unit
+            tiled, linear = _view(memory, unit), _view(flat, unit)
+            row, chunk = shape[2] * samples // per, max(CHUNK_BYTES // unit, 1)
+            for z in range(first_z, last_z):
+                for s in range(samples):
+                    base = (int(self.tables(mip).slice[z]) ^ int(self.tables(mip).sample[s])) // unit
+                    for top, bottom in _share(first_y, last_y, threads):
+                        place = (((z - first_z) * shape[1] + top - first_y) * shape[2] + left - first_x) * samples + s
+                        source, target = (linear, tiled) if to_memory else (tiled, linear)
+                        jobs.append((source, target, xs, ys, low, base, place // per, row, samples, left // per, right // per, top, bottom, chunk))
+        if threads > 1 and len(jobs) > 1:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(lambda job: move(*job), jobs))
+        else:
+            for job in jobs:
+                move(*job)
+
+    def _columns(self, mip: int, first: int, last: int, samples: int, size: int) -> list[tuple[int, int, int]]:
+        """Split columns into (bytes moved at once, first, last): what lies on whole units goes together, the rest by element."""
+        unit, element = self.tables(mip).unit, self.element_bytes
+        width = (last - first) * element
+        if samples > 1:
+            unit = element
+        # Rows of texels, and the tiled memory, must consist of whole units, and both must start on one.
+        while unit > element and (width % unit or self.size % unit or first * element % unit):
+            unit //= 2
+        return [(unit, first, last)]
+
+
+@kernel
+def place_levels(chips, modes, extent, lookup, number, basis, surfaces, q, r, mips, places):
+    """Lay out a surface and place all of its levels; return the status."""
+    a = surfaces[0]
+    copy_surface(a, q[0])
+    status = lay_out(chips[0], modes, extent, lookup, number, basis, q[0], r[0], mips)
+    for level in range(len(places)):
+        if status == 0:
+            status = place_level(chips[0], modes, extent, lookup, number, q[0], r[0], mips, level, a.pipe_bank_xor, places[level])
+    return status
+
+
+@kernel
+def place_levels3(modes, extent, lookup, surfaces, q, r, mips, places):
+    """The same for GFX12."""
+    status = lay_out3(modes, extent, surfaces[0], q[0], r, mips)
+    for level in range(len(places)):
+        if status == 0:
+            status = place_level3(modes, lookup, q[0], r[0], mips, level, places[level])
+    return status
+
+
+def _view(array: NDArray[np.uint8], unit: int) -> NDArray[Any]:
+    return array[: len(array) // unit * unit].view(_UNIT_TYPES[unit])
+
+
+def _share(first: int, last: int, threads: int) -> list[tuple[int, int]]:
+    """Split rows evenly, on multiples of the rows of a chunk."""
+    rows = max(-(-(last - first) // max(threads, 1)), 1)
+    rows = -(-rows // CHUNK_ROWS) * CHUNK_ROWS
+    return [(top, min(top + rows, last)) for top in range(first, last, rows)]

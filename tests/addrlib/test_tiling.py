@@ -1,0 +1,126 @@
+"""Tiled memory: texels there and back, against addresses texel by texel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyaco.addrlib import gpu_config
+from pyaco.addrlib.swizzle import modes, swizzle_tables
+from pyaco.addrlib.tiling import TiledSurface
+from pyaco.addrlib.v2_address import addresses
+from pyaco.addrlib.v3_address import addresses3
+from pyaco.errors import InputError
+
+CASES = [
+    (name, mode) for name, numbers in {
+        "raven": (0, 1, 2, 3, 4, 6, 9, 11, 17, 22, 24, 25, 27), "navi10": (0, 1, 5, 10, 24, 27), "navi21": (0, 2, 6, 9, 18, 21, 26, 27, 28, 31),
+        "navi31": (0, 2, 6, 10, 22, 24, 27, 30, 31), "gfx1201": (0, 1, 2, 3, 4),
+    }.items() for mode in numbers
+]
+
+
+def surface_of(name: str, mode: int, draw: Any) -> tuple[TiledSurface, dict[str, int]]:
+    config = gpu_config(name)
+    samples = draw(st.integers(0, 3)) if mode and modes(config)[mode].block_log2 >= 12 else 0
+    element = draw(st.integers(0, 4))
+    if mode and swizzle_tables(config).lookup[0, mode, element, samples] < 0:
+        element = samples = 0
+    if config.level == 90 and (1 << modes(config)[mode].block_log2) < 256 << samples:
+        samples = 0
+    fields = {"bpp": 8 << element, "swizzle_mode": mode, "width": draw(st.integers(1, 300)), "height": draw(st.integers(1, 200)),
+              "num_slices": draw(st.integers(1, 3)), "num_samples": 1 << samples,
+              "num_mip_levels": 1 if samples or (config.level == 90 and mode in (1, 2, 3)) else draw(st.integers(1, 4))}
+    return TiledSurface(config, **fields), fields
+
+
+@pytest.mark.parametrize(("name", "mode"), CASES)
+@settings(max_examples=6, deadline=None)
+@given(data=st.data())
+def test_tile_then_detile_is_the_identity_and_agrees_with_addresses(name: str, mode: int, data: Any) -> None:
+    surface, fields = surface_of(name, mode, data.draw)
+    rng = np.random.default_rng(fields["width"] * 1000 + fields["height"])
+    memory = np.zeros(surface.size, np.uint8)
+    levels = []
+    for mip in range(fields["num_mip_levels"]):
+        shape = surface.level_shape(mip)
+        texels = rng.integers(0, 256, (*shape, surface.element_bytes), dtype=np.uint8)
+        surface.tile(texels, memory, mip=mip, threads=1 + mip % 2)
+        levels.append(texels)
+    for mip, texels in enumerate(levels):
+        back = surface.detile(memory, mip=mip)
+        assert back.tobytes() == texels.tobytes()
+        flat = texels.reshape(-1, surface.element_bytes)
+        chosen = rng.integers(0, len(flat), 50)
+        z, y, x, *rest = np.unravel_index(chosen, texels.shape[:-1])
+        sample = rest[0] if rest else np.zeros_like(x)
+        common = {**fields, "resource_type": 1, "x": x, "y": y, "slice": z, "sample": sample, "mip_id": mip}
+        if gpu_config(name).level >= 120:
+            status, where = addresses3(gpu_config(name), 50, **common)
+        else:
+            status, where = addresses(gpu_config(name), 50, **common, num_frags=fields["num_samples"])
+        assert (status == 0).all()
+        assert (surface.addresses(x, y, z, sample, mip) == where).all()
+        assert all(memory[a : a + surface.element_bytes].tobytes() == flat[i].tobytes() for a, i in zip(where, chosen, strict=True))
+        found = surface.coordinates(where)
+        assert (found["x"] == x).all() and (found["y"] == y).all() and (found["slice"] == z).all() and (found["mip_id"] == mip).all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_regions(data: Any) -> None:
+    surface = TiledSurface(gpu_config("navi21"), width=200, height=150, bpp=32, swizzle_mode=27, num_slices=3)
+    texels = np.arange(3 * 150 * 200, dtype=np.uint32).reshape(3, 150, 200)
+    memory = np.zeros(surface.size, np.uint8)
+    surface.tile(texels, memory)
+    region = tuple(slice(a, data.draw(st.integers(a + 1, n))) for n in (3, 150, 200) for a in [data.draw(st.integers(0, n - 1))])
+    assert (surface.detile(memory, region=region) == texels[region]).all()
+    texels[region] += 7
+    surface.tile(np.ascontiguousarray(texels[region]), memory, region=region, threads=2)
+    assert (surface.detile(memory, threads=2) == texels).all()
+
+
+def test_volume() -> None:
+    for name, mode in (("vega10", 9), ("navi21", 9), ("navi31", 29), ("gfx1201", 6), ("navi31", 27)):
+        surface = TiledSurface(gpu_config(name), width=70, height=50, bpp=16, swizzle_mode=mode, num_slices=40, resource_type=2)
+        texels = np.arange(40 * 50 * 70, dtype=np.uint32).astype(np.uint16).reshape(40, 50, 70)
+        memory = np.zeros(surface.size, np.uint8)
+        surface.tile(texels, memory)
+        assert (surface.detile(memory) == texels).all()
+
+
+def test_errors_write_nothing() -> None:
+    surface = TiledSurface(gpu_config("navi21"), width=20, height=10, bpp=32, swizzle_mode=27)
+    memory = np.zeros(surface.size, np.uint8)
+    texels = np.ones((1, 10, 20), np.uint32)
+    wrong_shapes = [np.ones(shape, np.uint32) for shape in ((1, 10, 21), (1, 20, 10), (2, 10, 20))]
+    for bad in (*wrong_shapes, texels.astype(np.uint16), np.ones((1, 20, 10), np.uint32).swapaxes(1, 2)):
+        with pytest.raises(InputError):
+            surface.tile(bad, memory)
+    with pytest.raises(InputError):
+        surface.tile(texels, memory[:-1])
+    with pytest.raises(InputError):
+        surface.tile(texels, memory, mip=1)
+    frozen = memory.copy()
+    frozen.flags.writeable = False
+    with pytest.raises(InputError):
+        surface.tile(texels, frozen)
+    with pytest.raises(InputError):
+        surface.detile(memory, region=(slice(0, 1), slice(0, 11), slice(0, 20)))
+    with pytest.raises(InputError):
+        surface.detile(memory, region=(slice(0, 1), slice(0, 10, 2), slice(0, 20)))
+    with pytest.raises(InputError):
+        surface.addresses([0, 20], [0, 0])
+    with pytest.raises(InputError):
+        surface.addresses(-1, 0)
+    assert not memory.any()
+    with pytest.raises(InputError):
+        TiledSurface(gpu_config("navi21"), width=20, height=10, bpp=24, swizzle_mode=27)
+    with pytest.raises(InputError):
+        TiledSurface(gpu_config("navi21"), width=20, height=10, bpp=32, swizzle_mode=7)
+    with pytest.raises(InputError):
+        TiledSurface(gpu_config("navi21"), width=20, height=10, bpp=32, swizzle_mode=27, num_mip_levels=18)
