@@ -37,7 +37,7 @@ def messages(level: int) -> dict[int, str]:
         return _MESSAGES_11
     if level >= 100:
         return _MESSAGES_9 | {11: "MSG_GET_DDID"}
-    if level == 90:
+    if 90 <= level < 100:
         return _MESSAGES_9
     return {number: name for number, name in _MESSAGES_9.items() if number < 5 or number == 15}
 
@@ -70,6 +70,10 @@ _REGISTERS_9 = {
 _TRAP_9 = {
     15: "HW_REG_SH_MEM_BASES", 16: "HW_REG_TBA_LO", 17: "HW_REG_TBA_HI", 18: "HW_REG_TMA_LO", 19: "HW_REG_TMA_HI",
 }  # fmt: skip
+_REGISTERS_CDNA3 = {
+    20: "HW_REG_XCC_ID", 21: "HW_REG_SQ_PERF_SNAPSHOT_DATA", 22: "HW_REG_SQ_PERF_SNAPSHOT_DATA1",
+    23: "HW_REG_SQ_PERF_SNAPSHOT_PC_LO", 24: "HW_REG_SQ_PERF_SNAPSHOT_PC_HI",
+}  # fmt: skip
 _COMMON_10 = {20: "HW_REG_FLAT_SCR_LO", 21: "HW_REG_FLAT_SCR_HI", 23: "HW_REG_HW_ID1", 24: "HW_REG_HW_ID2"}
 _REGISTERS_11 = {
     15: "HW_REG_SH_MEM_BASES", 18: "HW_REG_PERF_SNAPSHOT_PC_LO", 19: "HW_REG_PERF_SNAPSHOT_PC_HI",
@@ -98,7 +102,7 @@ def hardware_registers(level: int) -> dict[int, str]:
         last = {29: "HW_REG_SHADER_CYCLES"} if level > 100 else {22: "HW_REG_XNACK_MASK"}
         later = {25: "HW_REG_POPS_PACKER"} | last
         return without_id | _TRAP_9 | _COMMON_10 | later
-    return _REGISTERS_9 | (_TRAP_9 if level >= 90 else {})
+    return _REGISTERS_9 | (_TRAP_9 if level >= 90 else {}) | (_REGISTERS_CDNA3 if level in (94, 95) else {})
 
 
 def hardware_register(known: dict[int, str], value: int) -> str:
@@ -188,13 +192,14 @@ _WAVE = {0x130: "wave_shl:1", 0x134: "wave_rol:1", 0x138: "wave_shr:1", 0x13C: "
          0x143: "row_bcast:31"}  # fmt: skip
 _MIRRORS = {0x140: "row_mirror", 0x141: "row_half_mirror"}
 _SHARES = {0x150: "row_share", 0x160: "row_xmask"}
+_BROADCASTS = {0x150: "row_newbcast"}
 
 
 @cache
 def lane_controls(level: int) -> dict[str, int]:
     """DPP16 controls other than quad_perm by their text."""
     controls = {text: number for number, text in (_MIRRORS | (_WAVE if level < 100 else {})).items()}
-    groups = _SHIFTS | (_SHARES if level >= 100 else {})
+    groups = _SHIFTS | (_SHARES if level >= 100 else _BROADCASTS if level in (92, 94, 95) else {})
     for base, name in groups.items():
         for count in range(0 if base >= 0x150 else 1, 16):
             controls[f"{name}:{count}"] = base + count

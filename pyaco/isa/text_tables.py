@@ -25,7 +25,7 @@ BRANCHES = frozenset(
 )  # fmt: skip
 #: D = src0 * K + src1.
 MULTIPLY_CONSTANT = frozenset(["v_madmk_f32", "v_madmk_f16", "v_fmamk_f32", "v_fmamk_f16", "s_fmamk_f32"])
-SWAPS = frozenset(["v_swap_b32", "v_swap_b16", "v_swaprel_b32"])
+SWAPS = frozenset(["v_swap_b32", "v_swap_b16", "v_swaprel_b32", "v_permlane16_swap_b32", "v_permlane32_swap_b32"])
 MIXES = frozenset(["v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16", "v_mad_mix_f32", "v_mad_mixlo_f16", "v_mad_mixhi_f16"])
 BARRIERS = frozenset(["s_barrier_signal", "s_barrier_signal_isfirst", "s_get_barrier_state", "s_barrier_init", "s_barrier_join"])
 WAITS_WITH_REGISTER = frozenset(["s_waitcnt_vscnt", "s_waitcnt_vmcnt", "s_waitcnt_expcnt", "s_waitcnt_lgkmcnt"])
@@ -75,7 +75,7 @@ def facts_of(row: opcodes.Row) -> int:
     """The facts of an opcode (``text_facts.pxd``)."""
     name, form = row.name, row.format
     answers = {
-        "packed": form == "vop3p" and name.startswith("v_pk_"),
+        "packed": form == "vop3p" and name.startswith("v_pk_") and not name.endswith("32"),
         "scalar_half": form.startswith("sop") and name.endswith("_f16"),
         "floating": has_floating_operands(row),
         "multiply_constant": name in MULTIPLY_CONSTANT,
@@ -102,6 +102,8 @@ def facts_of(row: opcodes.Row) -> int:
         "bfloat": name in ("v_dot2_bf16_bf16", "v_dot2_f32_bf16", "v_dot2c_f32_bf16"),
         "wave_matrix": name.startswith(("v_wmma", "v_swmmac")),
         "scope_alone": name in ("global_inv", "global_wb", "global_wbinv"),
+        "writes_byte": name in ("v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32"),
+        "typed_matrix": row.matrix is not None and row.matrix.types[0] == "f8f6f4",
     }
     return sum(FACTS[fact] for fact, answer in answers.items() if answer)
 

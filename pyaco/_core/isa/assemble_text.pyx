@@ -72,6 +72,7 @@ FACTS = {
     "opsel_lanes": fact_opsel_lanes, "opsel_other": fact_opsel_other, "without_opsel_12": fact_without_opsel_12,
     "plain_dot": fact_plain_dot, "double_matrix": fact_double_matrix, "scope_alone": fact_scope_alone,
     "unsayable": fact_unsayable, "bfloat": fact_bfloat, "wave_matrix": fact_wave_matrix,
+    "typed_matrix": fact_typed_matrix, "writes_byte": fact_writes_byte,
 }
 #: Directives by name.
 DIRECTIVES = {
@@ -270,6 +271,8 @@ cdef uint32_t constant_bits(const Job *j, uint8_t register_class) noexcept nogil
 
 cdef void check_width(Job *j, const Operand *o, uint32_t dwords) noexcept nogil:
     cdef char text[64]
+    if gfx90a <= j.c.level < gfx10 and o.dwords > 1 and o.address >= register_vgpr0 and o.address & 4:
+        fail(&j.c, o.begin, b"%: vector registers start at an even number here", o.begin, o.end)
     cdef bint special = 128 * 4 <= o.address < register_vgpr0 or o.address == register_null
     if o.dwords != dwords and not special and not j.c.failed:
         snprintf(text, 64, b"%% is %u dwords wide, not %u", <uint32_t>o.dwords, dwords)
@@ -784,16 +787,16 @@ cdef void cache_policy(Job *j) noexcept nogil:
     cdef uint64_t m = j.d.modifiers
     cdef Cursor inside
     cdef int64_t hint
-    if gfx942 <= j.c.level < gfx10:
+    if gfx942 <= j.c.level < gfx10 and j.d.format != format_smem:
         m = modifier_set_cache_glc(m, flag(j, given_sc0))
         m = modifier_set_cache_slc(m, flag(j, given_nt))
         j.d.modifiers = modifier_set_cache_sc1(m, flag(j, given_sc1))
         return
     if j.c.level < gfx12:
         m = modifier_set_cache_glc(m, flag(j, given_glc))
-        if j.c.level == gfx90a:
-            m = modifier_set_cache_sc1(m, flag(j, given_scc))
         m = modifier_set_cache_slc(m, flag(j, given_slc))
+        if gfx90a <= j.c.level < gfx942:
+            m = modifier_set_cache_sc1(m, flag(j, given_scc))
         if j.c.level >= gfx10:
             m = modifier_set_cache_dlc(m, flag(j, given_dlc))
         j.d.modifiers = m
@@ -1016,11 +1019,20 @@ cdef void vop_modifiers(Job *j, uint32_t opsel, uint32_t operands) noexcept nogi
         if not j.d.format & format_vop3:
             fail_plain(&j.c, j.s.places[given_op_sel], b"op_sel needs VOP3")
         # behind the bits of the sources comes that of the result
-        if count > operands and opcode_definition_count[j.d.opcode]:
+        if j.c.level < gfx10 and j.facts[j.d.opcode] & fact_writes_byte:
+            opsel |= bits
+        elif count > operands and opcode_definition_count[j.d.opcode]:
             opsel |= bits & ((1U << operands) - 1) | (bits >> operands & 1) << 3
         else:
             opsel |= bits
     m = modifier_set_opsel(m, opsel)
+    if j.d.opcode == op_v_bitop3_b32 or j.d.opcode == op_v_bitop3_b16:
+        # the truth table lies where other instructions have neg, abs and omod
+        bits = <uint32_t>ranged(j, given_bitop3, 0, 255, 0)
+        m = modifier_set_omod(modifier_set_abs(modifier_set_neg(m, bits & 7), bits >> 3 & 7), bits >> 6)
+    elif (j.d.opcode == op_v_permlane16_swap_b32 or j.d.opcode == op_v_permlane32_swap_b32) and j.d.format & format_vop3:
+        bits = <uint32_t>ranged(j, given_fi, 0, 1, 0) | <uint32_t>ranged(j, given_bound_ctrl, 0, 1, 0) << 1
+        m = modifier_set_opsel(m, bits)
     j.d.modifiers = m
     if j.d.format & format_sdwa:
         sdwa(j)
@@ -1071,13 +1083,18 @@ cdef void vop3p(Job *j) noexcept nogil:
     cdef uint32_t neg = 0, high = 0, default, bits, i
     cdef uint64_t m
     cdef Operand *o
-    if not expect_count(j, 1 + operands):
+    cdef uint32_t definitions = opcode_definition_count[op]
+    if opcode_flags[op] & opcode_flag_matrix:
+        matrix(j)
+        return
+    if not expect_count(j, definitions + operands):
         return
     j.d.format |= lanes_format(j)
-    o = &j.s.operands[0]
-    add_destination(j, register_of(j, o, wave_dwords(j.facts[op], j.c.level, j.c.wave_dwords, 3, class_dwords_of(j, definition_class(j, 0)))))
+    if definitions:
+        o = &j.s.operands[0]
+        add_destination(j, register_of(j, o, wave_dwords(j.facts[op], j.c.level, j.c.wave_dwords, 3, class_dwords_of(j, definition_class(j, 0)))))
     for i in range(operands):
-        o = &j.s.operands[1 + i]
+        o = &j.s.operands[definitions + i]
         if j.facts[op] & fact_wave_matrix and o.kind == operand_register:
             add_class_source(j, register_of(j, o, wave_dwords(j.facts[op], j.c.level, j.c.wave_dwords, i, class_dwords_of(j, operand_class(j, i)))),
                              operand_class(j, i))
@@ -1091,32 +1108,70 @@ cdef void vop3p(Job *j) noexcept nogil:
         fail_plain(&j.c, j.s.mnemonic, b"this instruction takes neg_lo and neg_hi")
     if not mixes:
         neg, high = bit_list(j, given_neg_lo, 0), bit_list(j, given_neg_hi, 0)
-    if opcode_flags[op] & opcode_flag_matrix:
-        matrix(j)
-        return
     m = modifier_set_neg(j.d.modifiers, neg)
     m = modifier_set_neg_hi(m, high)
     m = modifier_set_opsel(m, bit_list(j, given_op_sel, 0))
     default = 0 if mixes else (1U << operands) - 1
     bits = bit_list(j, given_op_sel_hi, default)
-    if not mixes and operands < 3:
-        bits |= 4
+    if not mixes:
+        bits |= 7 & ~((1U << operands) - 1)
     m = modifier_set_opsel_hi(m, bits)
     m = modifier_set_clamp(m, flag(j, given_clamp))
     j.d.modifiers = m
     lanes(j)
 
 
+# ------------------------------------------------------------------------------------------------ matrix operations of CDNA
+cdef uint32_t element_dwords(uint32_t type_code) noexcept nogil:
+    """Registers of A or B of f8f6f4: elements of 8 (0, 1), 6 (2, 3) or 4 bits (4)."""
+    if type_code == 2 or type_code == 3:
+        return 6
+    return 4 if type_code == 4 else 8
+
+
 cdef void matrix(Job *j) noexcept nogil:
-    """Modifiers of CDNA's matrix operations; blgp of 64-bit ones negates the operands from CDNA 3 on."""
-    cdef uint64_t m = j.d.modifiers
-    m = modifier_set_cbsz(m, <uint64_t>ranged(j, given_cbsz, 0, 7, 0))
-    m = modifier_set_abid(m, <uint64_t>ranged(j, given_abid, 0, 15, 0))
-    if given(j, given_neg):
-        m = modifier_set_blgp(m, bit_list(j, given_neg, 0))
-    else:
-        m = modifier_set_blgp(m, <uint64_t>ranged(j, given_blgp, 0, 7, 0))
+    """D, A, B, C (of sparse operations an index), and the scales of scaled ones."""
+    cdef uint32_t op = j.d.opcode
+    cdef uint32_t operands = opcode_operand_count[op]
+    cdef bint sparse = (opcode_flags[op] & opcode_flag_tied) != 0
+    cdef bint scaled = operands == 5
+    cdef bint typed = (j.facts[op] & fact_typed_matrix) != 0
+    cdef uint32_t i, dwords
+    cdef uint32_t types[2]
+    cdef uint64_t m = 0
+    cdef Operand *o
+    if sparse:
+        operands -= 1
+    if not expect_count(j, 1 + operands):
+        return
+    types[0] = <uint32_t>ranged(j, given_cbsz, 0, 7, 0)
+    types[1] = <uint32_t>ranged(j, given_blgp, 0, 7, 0)
+    m = modifier_set_blgp(modifier_set_cbsz(m, types[0]), types[1])
+    if not typed:
+        m = modifier_set_abid(m, <uint64_t>ranged(j, given_abid, 0, 15, 0))
+    if given(j, given_neg) and opcode_operand_classes[op * opcode_max_operands] == 0x22:
+        m = modifier_set_blgp(m, bit_list(j, given_neg, 0) & 7)
+    if scaled:
+        m = modifier_set_opsel(m, bit_list(j, given_op_sel, 0) & 3)
+        m = modifier_set_opsel_hi(m, bit_list(j, given_op_sel_hi, 0) & 3)
     j.d.modifiers = m
+    dwords = class_dwords_of(j, definition_class(j, 0))
+    add_destination(j, register_of(j, &j.s.operands[0], dwords))
+    for i in range(2):
+        dwords = element_dwords(types[i]) if typed else class_dwords_of(j, operand_class(j, i))
+        add_source(j, register_of(j, &j.s.operands[1 + i], dwords), dwords)
+    o = &j.s.operands[3]
+    if o.kind == operand_register:
+        dwords = class_dwords_of(j, operand_class(j, 2))
+        add_source(j, register_of(j, o, dwords), dwords)
+    else:
+        add_source(j, constant(j, o, 64 if operand_class(j, 0) == 0x22 and operand_class(j, 2) != 0x24 else 32, True), 1)
+        if j.d.has_literal:
+            fail(&j.c, o.begin, b"% is no inline constant", o.begin, o.end)
+    if sparse:
+        add_source(j, j.d.destination[0], 1)
+    for i in range(3, operands):
+        add_source(j, vector_register(j, &j.s.operands[1 + i], 1), 1)
 
 
 # ------------------------------------------------------------------------------------------------------------------- VOPD
@@ -1211,6 +1266,8 @@ cdef void buffer(Job *j) noexcept nogil:
     cdef Operand *o
     if opcode_operand_count[op] == 0:
         expect_count(j, 0)
+        if gfx942 <= j.c.level < gfx10:
+            cache_policy(j)
         return
     j.d.immediate = <uint32_t>ranged(j, given_offset, 0, (1 << 23) - 1, 0)
     cache_policy(j)

@@ -240,6 +240,9 @@ cdef void put_register(Printer *t, uint16_t address, uint32_t size) noexcept nog
         return
     if address == register_none or (code & 0xff) + dwords > 256:
         t.unsayable = True
+    elif dwords > 1 and code & 1 and gfx90a <= t.level < gfx10:
+        # these generations align tuples of vector registers
+        t.unsayable = True
     elif code >= 512:
         put_range(t, b"a", code & 0xff, dwords)
     elif dwords == 1:
@@ -623,7 +626,7 @@ cdef void cache_policy(Printer *t, const Decoded *d) noexcept nogil:
     cdef uint64_t m = d.modifiers
     if t.level >= gfx12:
         policy_12(t, d)
-    elif t.level >= gfx942 and t.level < gfx10:
+    elif gfx942 <= t.level < gfx10 and d.format != format_smem:
         if modifier_cache_glc(m):
             put_text(t, b" sc0")
         if modifier_cache_slc(m):
@@ -711,6 +714,9 @@ cdef void vop(Printer *t, const Decoded *d) noexcept nogil:
         neg, magnitude = modifier_neg(m), modifier_abs(m)
     if opcode_flags[d.opcode] & opcode_flag_tied or facts & fact_swaps:
         count -= 1
+    if is_bitop3(d.opcode):
+        # its truth table lies where others have neg, abs and omod
+        neg, magnitude = 0, 0
     if (neg | magnitude) & ~(signed_sources(t, d.opcode) & ((1U << count) - 1)):
         t.unsayable = True
     if t.level >= gfx12 and not t.true16 and modifier_opsel(m) and not format & format_vop3:
@@ -749,11 +755,27 @@ cdef void vop(Printer *t, const Decoded *d) noexcept nogil:
     if format & (format_vop3 | format_sdwa):
         if modifier_clamp(m):
             put_text(t, b" clamp")
-        output_modifier(t, modifier_omod(m))
+        if is_bitop3(d.opcode):
+            truth_table(t, m)
+        else:
+            output_modifier(t, modifier_omod(m))
     if format & format_sdwa:
         sdwa(t, d, compare)
     else:
         lanes(t, d)
+
+
+cdef inline bint is_bitop3(uint32_t opcode) noexcept nogil:
+    return opcode == op_v_bitop3_b32 or opcode == op_v_bitop3_b16
+
+
+cdef void truth_table(Printer *t, uint64_t m) noexcept nogil:
+    cdef uint32_t table = modifier_neg(m) | modifier_abs(m) << 3 | modifier_omod(m) << 6
+    if modifier_clamp(m):
+        t.unsayable = True
+    if table:
+        put_text(t, b" bitop3:")
+        put_hex(t, table)
 
 
 cdef void output_modifier(Printer *t, uint32_t value) noexcept nogil:
@@ -773,9 +795,20 @@ cdef void half_selection(Printer *t, const Decoded *d, uint32_t count) noexcept 
     cdef bint halves = d.destination_count != 0 and d.destination_bytes[0] == 2
     if opsel == 0:
         return
+    if d.opcode == op_v_permlane16_swap_b32 or d.opcode == op_v_permlane32_swap_b32:
+        if opsel & 12:
+            t.unsayable = True
+        put_text(t, b" bound_ctrl:1" if opsel & 2 else b"")
+        put_text(t, b" fi:1" if opsel & 1 else b"")
+        return
+    if t.level < gfx10 and facts & fact_writes_byte:
+        if opsel & 3:
+            t.unsayable = True
+        put_bits(t, b" op_sel:", opsel, 4)
+        return
     for i in range(count):
         halves = halves or d.source_bytes[i] == 2
-    if not halves and not facts & (fact_opsel_lanes | fact_opsel_other):
+    if not halves and not facts & (fact_opsel_lanes | fact_opsel_other) and not opcode_flags[d.opcode] & opcode_flag_opsel:
         t.unsayable = True
     if not t.true16 and (not opcode_flags[d.opcode] & opcode_flag_opsel
                          or (t.level >= gfx12 and facts & fact_without_opsel_12)):
@@ -869,10 +902,11 @@ cdef void vop3p(Printer *t, const Decoded *d) noexcept nogil:
     cdef uint32_t i
     put_opcode(t, d.opcode)
     suffix(t, d)
-    put(t, c' ')
-    put_register(t, d.destination[0], 4 * wave_dwords(t.facts[d.opcode], t.level, t.mask_dwords, 3, d.destination_bytes[0] >> 2))
+    if d.destination_count:
+        put(t, c' ')
+        put_register(t, d.destination[0], 4 * wave_dwords(t.facts[d.opcode], t.level, t.mask_dwords, 3, d.destination_bytes[0] >> 2))
     for i in range(count):
-        put_comma(t)
+        separate(t, i + d.destination_count)
         if mixes:
             put_modified(t, d, i, neg, high)
         elif t.facts[d.opcode] & fact_wave_matrix and d.source[i] >= register_vgpr0:
@@ -882,6 +916,9 @@ cdef void vop3p(Printer *t, const Decoded *d) noexcept nogil:
     if opcode_flags[d.opcode] & opcode_flag_matrix:
         matrix(t, d)
         return
+    if (d.opcode == op_v_accvgpr_read_b32 or d.opcode == op_v_accvgpr_write_b32) \
+            and (modifier_opsel(m) or opsel_hi != 7 or neg or high or modifier_clamp(m)):
+        t.unsayable = True
     if t.facts[d.opcode] & fact_plain_dot and (modifier_opsel(m) or modifier_clamp(m)):
         t.unsayable = True
     if modifier_opsel(m):
@@ -904,6 +941,13 @@ cdef void vop3p(Printer *t, const Decoded *d) noexcept nogil:
 cdef void matrix(Printer *t, const Decoded *d) noexcept nogil:
     """Modifiers of CDNA's matrix operations; blgp of 64-bit ones negates the operands from CDNA 3 on."""
     cdef uint64_t m = d.modifiers
+    cdef bint scaled = opcode_operand_count[d.opcode] == 5
+    if t.facts[d.opcode] & fact_typed_matrix and (modifier_cbsz(m) > 4 or modifier_blgp(m) > 4 or modifier_abid(m)):
+        t.unsayable = True
+    if scaled and modifier_opsel(m):
+        put_bits(t, b" op_sel:", modifier_opsel(m), 3)
+    if scaled and modifier_opsel_hi(m):
+        put_bits(t, b" op_sel_hi:", modifier_opsel_hi(m), 3)
     if modifier_cbsz(m):
         put_text(t, b" cbsz:")
         put_number(t, modifier_cbsz(m))
@@ -1013,6 +1057,8 @@ cdef void buffer(Printer *t, const Decoded *d) noexcept nogil:
     cdef uint64_t m = d.modifiers
     put_opcode(t, d.opcode)
     if d.source_count == 0:
+        if gfx942 <= t.level < gfx10:
+            cache_policy(t, d)
         return
     if (modifier_tfe(m) and d.format == format_mtbuf) or d.opcode == op_buffer_store_lds_dword:
         t.unsayable = True

@@ -64,6 +64,7 @@ cdef enum:
     given_cbsz
     given_abid
     given_blgp
+    given_bitop3
     given_byte_sel
     given_dfmt
     given_nfmt
