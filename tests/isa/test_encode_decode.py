@@ -65,7 +65,8 @@ def test_truncated_instructions_are_no_instructions() -> None:
     for level in LEVELS:
         for label, row, form in forms.all_forms(level, seed=2):
             words = encode_fields(form, level)
-            if label == "plain" and isinstance(words, list) and len(words) > 1:
+            # without its last dword a scaled matrix operation is the loading of the scales
+            if label == "plain" and isinstance(words, list) and len(words) > 1 and "mfma_scale" not in row.name:
                 short = decode_words(np.array(words[:-1], dtype=np.uint32), level)
                 assert short["opcode"] == 0xFFFF and short["dwords"] == 1, (row.name, level)
 

@@ -73,6 +73,7 @@ FACTS = {
     "plain_dot": fact_plain_dot, "double_matrix": fact_double_matrix, "scope_alone": fact_scope_alone,
     "unsayable": fact_unsayable, "bfloat": fact_bfloat, "wave_matrix": fact_wave_matrix,
     "typed_matrix": fact_typed_matrix, "writes_byte": fact_writes_byte,
+    "global_wave_sync": fact_global_wave_sync,
 }
 #: Directives by name.
 DIRECTIVES = {
@@ -1149,7 +1150,7 @@ cdef void matrix(Job *j) noexcept nogil:
     m = modifier_set_blgp(modifier_set_cbsz(m, types[0]), types[1])
     if not typed:
         m = modifier_set_abid(m, <uint64_t>ranged(j, given_abid, 0, 15, 0))
-    if given(j, given_neg) and opcode_operand_classes[op * opcode_max_operands] == 0x22:
+    if given(j, given_neg) and j.facts[op] & fact_double_matrix:
         m = modifier_set_blgp(m, bit_list(j, given_neg, 0) & 7)
     if scaled:
         m = modifier_set_opsel(m, bit_list(j, given_op_sel, 0) & 3)
@@ -1165,7 +1166,7 @@ cdef void matrix(Job *j) noexcept nogil:
         dwords = class_dwords_of(j, operand_class(j, 2))
         add_source(j, register_of(j, o, dwords), dwords)
     else:
-        add_source(j, constant(j, o, 64 if operand_class(j, 0) == 0x22 and operand_class(j, 2) != 0x24 else 32, True), 1)
+        add_source(j, constant(j, o, 64 if j.facts[op] & fact_double_matrix else 32, True), 1)
         if j.d.has_literal:
             fail(&j.c, o.begin, b"% is no inline constant", o.begin, o.end)
     if sparse:

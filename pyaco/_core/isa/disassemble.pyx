@@ -566,6 +566,7 @@ cdef void smem(Printer *t, const Decoded *d) noexcept nogil:
         if d.destination_count:
             put(t, c' ')
             put_destination(t, d, 0)
+        t.unsayable = t.unsayable or d.modifiers != 0
         return
     put(t, c' ')
     if t.facts[d.opcode] & fact_prefetch:
@@ -574,7 +575,9 @@ cdef void smem(Printer *t, const Decoded *d) noexcept nogil:
     if d.opcode == op_s_atc_probe or d.opcode == op_s_atc_probe_buffer:
         put_number(t, field_of(t, d.source[2]))
         put_comma(t)
-    elif d.opcode != op_s_dcache_discard and d.opcode != op_s_dcache_discard_x2:
+    elif d.opcode == op_s_dcache_discard or d.opcode == op_s_dcache_discard_x2:
+        t.unsayable = t.unsayable or d.source[2] != 0 or d.modifiers != 0
+    else:
         if d.source_count > 2:
             put_register(t, d.source[2], d.source_bytes[2])
         else:
@@ -842,6 +845,8 @@ cdef void selection(Printer *t, const char *name, uint32_t select) noexcept nogi
 
 cdef void sdwa(Printer *t, const Decoded *d, bint compare) noexcept nogil:
     cdef uint64_t m = d.modifiers
+    if has_double(d) or t.facts[d.opcode] & fact_swaps:
+        t.unsayable = True
     if not compare and opcode_definition_count[d.opcode]:
         selection(t, b" dst_sel:", modifier_sdwa_dst_sel(m))
         put_text(t, b" dst_unused:")
@@ -866,6 +871,14 @@ cdef void put_list(Printer *t, const char *name, uint32_t value, uint32_t width,
     put(t, c']')
 
 
+cdef inline bint has_double(const Decoded *d) noexcept nogil:
+    cdef uint32_t i
+    for i in range(d.source_count):
+        if d.source_bytes[i] == 8:
+            return True
+    return d.destination_count != 0 and d.destination_bytes[0] == 8
+
+
 cdef void lanes(Printer *t, const Decoded *d) noexcept nogil:
     """DPP control."""
     cdef uint64_t m = d.modifiers
@@ -878,6 +891,9 @@ cdef void lanes(Printer *t, const Decoded *d) noexcept nogil:
     if not d.format & format_dpp16:
         return
     control = modifier_dpp_ctrl(m)
+    if t.level < gfx10 and has_double(d) and (t.level < gfx90a or control & 0x1f0 != 0x150):
+        # 64-bit operations broadcast a lane of a row only, from CDNA 2 on
+        t.unsayable = True
     if control < 0x100:
         put_list(t, b" quad_perm:", control, 2, 4)
     else:
@@ -927,6 +943,9 @@ cdef void vop3p(Printer *t, const Decoded *d) noexcept nogil:
         if opsel_hi & all_ones:
             put_bits(t, b" op_sel_hi:", opsel_hi, count)
     else:
+        if (modifier_opsel(m) | neg | high) >> count or (opsel_hi | all_ones) != 7:
+            # text has no places for bits of sources that there are not
+            t.unsayable = True
         if opsel_hi & all_ones != all_ones:
             put_bits(t, b" op_sel_hi:", opsel_hi, count)
         if neg & all_ones:
@@ -1050,6 +1069,8 @@ cdef void ds(Printer *t, const Decoded *d) noexcept nogil:
     else:
         put_offset(t, b" offset:", d.immediate)
     if modifier_gds(d.modifiers):
+        if gfx90a <= t.level < gfx10 and not t.facts[d.opcode] & fact_global_wave_sync:
+            t.unsayable = True
         put_text(t, b" gds")
 
 
