@@ -103,7 +103,6 @@ def facts_of(row: opcodes.Row) -> int:
         "wave_matrix": name.startswith(("v_wmma", "v_swmmac")),
         "scope_alone": name in ("global_inv", "global_wb", "global_wbinv"),
         "global_wave_sync": name.startswith("ds_gws"),
-        "writes_byte": name in ("v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32"),
         "typed_matrix": row.matrix is not None and row.matrix.types[0] == "f8f6f4",
     }
     return sum(FACTS[fact] for fact, answer in answers.items() if answer)

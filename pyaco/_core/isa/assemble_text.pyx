@@ -72,7 +72,7 @@ FACTS = {
     "opsel_lanes": fact_opsel_lanes, "opsel_other": fact_opsel_other, "without_opsel_12": fact_without_opsel_12,
     "plain_dot": fact_plain_dot, "double_matrix": fact_double_matrix, "scope_alone": fact_scope_alone,
     "unsayable": fact_unsayable, "bfloat": fact_bfloat, "wave_matrix": fact_wave_matrix,
-    "typed_matrix": fact_typed_matrix, "writes_byte": fact_writes_byte,
+    "typed_matrix": fact_typed_matrix,
     "global_wave_sync": fact_global_wave_sync,
 }
 #: Directives by name.
@@ -1020,7 +1020,8 @@ cdef void vop_modifiers(Job *j, uint32_t opsel, uint32_t operands) noexcept nogi
         if not j.d.format & format_vop3:
             fail_plain(&j.c, j.s.places[given_op_sel], b"op_sel needs VOP3")
         # behind the bits of the sources comes that of the result
-        if j.c.level < gfx10 and j.facts[j.d.opcode] & fact_writes_byte:
+        if j.c.level < gfx10 and (j.d.opcode == op_v_cvt_sr_fp8_f32 or j.d.opcode == op_v_cvt_sr_bf8_f32):
+            # bits 2 and 3 choose a byte of the result
             opsel |= bits
         elif count > operands and opcode_definition_count[j.d.opcode]:
             opsel |= bits & ((1U << operands) - 1) | (bits >> operands & 1) << 3

@@ -804,7 +804,7 @@ cdef void half_selection(Printer *t, const Decoded *d, uint32_t count) noexcept 
         put_text(t, b" bound_ctrl:1" if opsel & 2 else b"")
         put_text(t, b" fi:1" if opsel & 1 else b"")
         return
-    if t.level < gfx10 and facts & fact_writes_byte:
+    if t.level < gfx10 and (d.opcode == op_v_cvt_sr_fp8_f32 or d.opcode == op_v_cvt_sr_bf8_f32):
         if opsel & 3:
             t.unsayable = True
         put_bits(t, b" op_sel:", opsel, 4)

@@ -33,8 +33,7 @@ cdef enum:
     fact_wave_matrix = 0x40000000     # matrix operations of GFX11 and later, whose registers depend on the wave size
     fact_unsayable = 0x10000000       # assemblers have no text for it
     fact_global_wave_sync = 0x20000   # LDS instructions that keep gds where data shares have lost it
-    fact_writes_byte = 0x40000000     # before GFX12, bits 2 and 3 of op_sel choose a byte of the result
-    fact_typed_matrix = 0x20000000    # cbsz and blgp are the element types of A and B
+    fact_typed_matrix = 0x40000       # cbsz and blgp are the element types of A and B
 
 cdef enum:
     suffix_e32 = 1
