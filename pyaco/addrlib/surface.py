@@ -24,9 +24,9 @@ from pyaco.addrlib.modifiers import INVALID
 from pyaco.errors import InputError, UnsupportedError
 
 __all__ = [
-    "MicroTileMode", "NonBlockCompressedView", "Plane", "Surface", "SurfaceMode", "SurfaceRequest", "SurfaceUse", "bo_metadata", "compute_surface",
-    "is_display_surface", "non_block_compressed_view", "override_offset_and_pitch", "planes", "supports_dcc_image_stores", "surface_address",
-    "surface_addresses",
+    "MicroTileMode", "NonBlockCompressedView", "Plane", "Surface", "SurfaceMode", "SurfaceRequest", "SurfaceUse", "bo_metadata",
+    "compute_surface", "import_surface", "imported_flags", "is_display_surface", "non_block_compressed_view", "override_offset_and_pitch",
+    "planes", "supports_dcc_image_stores", "surface_address", "surface_addresses",
 ]
 
 
@@ -148,9 +148,6 @@ class SurfaceRequest:
         self._check_element()
         if self.modifier != INVALID and (depth_stencil or self.is_compressed or self.samples > 1 or self.levels > 1 or self.is_3d):
             raise InputError("a DRM modifier describes plain 2D colour surfaces of one level and one sample")
-        forced = self.flags & (SurfaceUse.IMPORTED | SurfaceUse.FORCE_SWIZZLE_MODE)
-        if forced and self.swizzle_mode is None and self.modifier == INVALID and self.mode != SurfaceMode.LINEAR_ALIGNED:
-            raise InputError("imported surfaces and forced modes need `swizzle_mode`")
 
     def _check_element(self) -> None:
         block = (self.blk_w, self.blk_h)
@@ -302,6 +299,27 @@ def compute_surface(config: GpuConfig, request: SurfaceRequest) -> Surface:
         A surface that this chip cannot have.
     """
     return _generation(config).compute_surface(config, request)
+
+
+def imported_flags(request: SurfaceRequest, scanout: bool) -> SurfaceUse:
+    """Return the flags of an imported surface whose exporter says whether it is for scan-out."""
+    flags = request.flags | SurfaceUse.IMPORTED
+    return flags | SurfaceUse.SCANOUT if scanout else flags & ~SurfaceUse.SCANOUT
+
+
+def import_surface(config: GpuConfig, request: SurfaceRequest, tiling_flags: int) -> Surface:
+    """Lay out a surface as its exporter did, who described it by tiling flags of the amdgpu kernel driver (see `bo_metadata`).
+
+    What the flags say takes the place of the request's mode, swizzle mode and SCANOUT. See also `override_offset_and_pitch`.
+
+    Raises
+    ------
+    InputError
+        Flags that describe no layout of such a surface.
+    """
+    if not 0 <= tiling_flags < 1 << 64:
+        raise InputError(f"tiling flags have 64 bits, not {tiling_flags}")
+    return _generation(config).import_surface(config, request, tiling_flags)
 
 
 def bo_metadata(config: GpuConfig, surface: Surface) -> int:

@@ -23,8 +23,9 @@ from pyaco.addrlib.surface import (
     SurfaceMode,
     SurfaceRequest,
     SurfaceUse,
+    imported_flags,
 )
-from pyaco.addrlib.surface_gfx9 import LINEAR_PITCH_ALIGNMENT, Gfx9Surface, element_format, logbase2, move
+from pyaco.addrlib.surface_gfx9 import LINEAR_PITCH_ALIGNMENT, DccSettings, Gfx9Surface, element_format, forced_mode, logbase2, move
 from pyaco.addrlib.swizzle import block_extent_log2, modes
 from pyaco.addrlib.v2_surface import MipInfo
 from pyaco.addrlib.v3_address import addresses3, non_bc_views3, possible_modes3
@@ -32,8 +33,8 @@ from pyaco.addrlib.v3_surface import SurfaceInfo3, surface3_info
 from pyaco.errors import InputError
 
 __all__ = [
-    "Gfx12Surface", "HierarchicalDepth", "bo_metadata", "compute_surface", "move", "non_block_compressed_view", "override_pitch", "planes",
-    "supports_dcc_image_stores", "surface_addresses",
+    "Gfx12Surface", "HierarchicalDepth", "bo_metadata", "compute_surface", "import_surface", "move", "non_block_compressed_view",
+    "override_pitch", "planes", "supports_dcc_image_stores", "surface_addresses",
 ]
 
 _LINEAR_ALIGNMENT = 128
@@ -120,9 +121,9 @@ def _query(request: SurfaceRequest) -> Query:
         request.blk_w, request.blk_h, bpp // 8 or request.bpe)
 
 
-def compute_surface(config: GpuConfig, request: SurfaceRequest) -> Gfx12Surface:
-    """See `pyaco.addrlib.surface.compute_surface`."""
-    surface = Gfx12Surface(request, request.blk_w, request.blk_h, request.bpe, request.flags, request.modifier)
+def compute_surface(config: GpuConfig, request: SurfaceRequest, dcc: DccSettings | None = None) -> Gfx12Surface:
+    """See `pyaco.addrlib.surface.compute_surface`; `dcc` are the settings of an imported surface."""
+    surface = Gfx12Surface(request, request.blk_w, request.blk_h, request.bpe, request.flags, request.modifier, dcc=dcc or DccSettings())
     depth, stencil = bool(request.flags & SurfaceUse.ZBUFFER), bool(request.flags & SurfaceUse.SBUFFER)
     query = _query(request)
     query = replace(query, mode=_swizzle_mode(config, request, query))
@@ -150,8 +151,8 @@ def _swizzle_mode(config: GpuConfig, request: SurfaceRequest, query: Query) -> i
     color = not request.flags & DEPTH_OR_STENCIL
     if request.modifier != INVALID:
         return modifiers.modifier_swizzle_mode(config, request.modifier)
-    if request.flags & SurfaceUse.IMPORTED and request.swizzle_mode is not None:
-        return request.swizzle_mode
+    if request.flags & SurfaceUse.IMPORTED:
+        return forced_mode(request)
     if request.flags & SurfaceUse.PRT:
         return SwizzleMode3.SW_64KB_3D if request.is_3d else SwizzleMode3.SW_64KB_2D
     if request.mode == SurfaceMode.LINEAR_ALIGNED or not config.has_image_opcodes or (request.is_1d and color):
@@ -314,6 +315,15 @@ def bo_metadata(_config: GpuConfig, surface: Gfx12Surface) -> int:
     return (
         surface.swizzle_mode & 7 | surface.dcc.max_compressed_block_size << 3 | (surface.dcc_number_type & 7) << 5
         | (surface.dcc_data_format & 0x3F) << 8 | bool(surface.flags & SurfaceUse.SCANOUT) << 63)
+
+
+def import_surface(config: GpuConfig, request: SurfaceRequest, tiling_flags: int) -> Gfx12Surface:
+    """See `pyaco.addrlib.surface.import_surface`."""
+    dcc = DccSettings(max_compressed_block_size=tiling_flags >> 3 & 3)
+    imported = replace(request, swizzle_mode=tiling_flags & 7, flags=imported_flags(request, bool(tiling_flags >> 63)))
+    surface = compute_surface(config, imported, dcc)
+    surface.dcc_number_type, surface.dcc_data_format = tiling_flags >> 5 & 7, tiling_flags >> 8 & 0x3F
+    return surface
 
 
 def planes(surface: Gfx12Surface) -> tuple[Plane, ...]:

@@ -5,11 +5,20 @@ Source of the facts: Mesa's ``ac_surface.c`` (24.3), ``gfx6_compute_surface`` an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.modifiers import INVALID
-from pyaco.addrlib.surface import DEPTH_OR_STENCIL, Plane, Surface, SurfaceMode, SurfaceRequest, SurfaceUse, is_display_surface
+from pyaco.addrlib.surface import (
+    DEPTH_OR_STENCIL,
+    Plane,
+    Surface,
+    SurfaceMode,
+    SurfaceRequest,
+    SurfaceUse,
+    imported_flags,
+    is_display_surface,
+)
 from pyaco.addrlib.v1 import modes
 from pyaco.addrlib.v1.chip import ROW_TYPE, Chip, TileInfo, chip_of
 from pyaco.addrlib.v1.layout import Layout, Query, layout
@@ -19,7 +28,9 @@ from pyaco.addrlib.v1.swizzle import base_swizzle
 from pyaco.addrlib.v1.tiling import no_info, pipes_of
 from pyaco.errors import InputError, UnsupportedError
 
-__all__ = ["SurfaceGfx6", "SurfaceLevel", "bo_metadata", "compute_surface", "move", "override_pitch", "planes", "tiling_of_bo_metadata"]
+__all__ = [
+    "SurfaceGfx6", "SurfaceLevel", "bo_metadata", "compute_surface", "import_surface", "move", "override_pitch", "planes", "tiling_of_bo_metadata",
+]
 
 
 @dataclass
@@ -416,6 +427,13 @@ def tiling_of_bo_metadata(flags: int) -> tuple[SurfaceMode, bool, TileInfo]:
         2 << (flags >> 21 & 3), 1 << (flags >> 15 & 3), 1 << (flags >> 17 & 3), 1 << (flags >> 19 & 3), 64 << split if split < 7 else 1024,
         (flags >> 4 & 31) + 1)
     return mode, flags >> 12 & 7 == 0, info
+
+
+def import_surface(config: GpuConfig, request: SurfaceRequest, tiling_flags: int) -> SurfaceGfx6:
+    """See `pyaco.addrlib.surface.import_surface`."""
+    mode, scanout, info = tiling_of_bo_metadata(tiling_flags)
+    imported = replace(request, mode=mode, flags=imported_flags(request, scanout))
+    return compute_surface(config, imported, info if mode == SurfaceMode.TILED_2D else None)
 
 
 def planes(surface: SurfaceGfx6) -> tuple[Plane, ...]:

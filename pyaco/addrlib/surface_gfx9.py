@@ -16,7 +16,6 @@ from pyaco.addrlib.enums import BlockSet, ResourceLocation, ResourceType, Surfac
 from pyaco.addrlib.fmask import fmask_info
 from pyaco.addrlib.formats import Format
 from pyaco.addrlib.metadata import CmaskRequest, DccRequest, HtileRequest, MetadataInfo, align, cmask_info, dcc_info, htile_info
-from pyaco.addrlib.metadata_equation import MetadataEquation
 from pyaco.addrlib.modifiers import INVALID, CompressedBlock
 from pyaco.addrlib.surface import (
     DEPTH_OR_STENCIL,
@@ -27,6 +26,7 @@ from pyaco.addrlib.surface import (
     SurfaceMode,
     SurfaceRequest,
     SurfaceUse,
+    imported_flags,
     is_display_surface,
 )
 from pyaco.addrlib.v2_address import addresses, pipe_bank_xor
@@ -35,8 +35,8 @@ from pyaco.addrlib.v2_surface import MipInfo, SurfaceInfo, surface_info
 from pyaco.errors import InputError
 
 __all__ = [
-    "DccSettings", "Gfx9Surface", "bo_metadata", "compute_surface", "element_format", "move", "non_block_compressed_view", "override_pitch",
-    "planes", "supports_dcc_image_stores", "surface_addresses",
+    "DccSettings", "Gfx9Surface", "bo_metadata", "compute_surface", "dcc_retile_map", "element_format", "import_surface", "move",
+    "non_block_compressed_view", "override_pitch", "planes", "supports_dcc_image_stores", "surface_addresses",
 ]
 
 LINEAR_PITCH_ALIGNMENT = 256
@@ -152,12 +152,6 @@ class Gfx9Surface(Surface):
         if not self.flags & DEPTH_OR_STENCIL and self.dcc.display_equation_valid:
             self.place("display_dcc_offset", self.display_dcc_size, self.display_dcc_alignment_log2)
 
-    def dcc_retile_equations(self) -> tuple[MetadataEquation, MetadataEquation] | None:
-        """Return the equations of DCC and of displayable DCC, between which a retile copies; None if there is nothing to retile."""
-        if not (self.dcc_metadata and self.display_dcc):
-            return None
-        return self.dcc_metadata.layout().equation, self.display_dcc.layout().equation
-
 
 @dataclass(frozen=True)
 class Query:
@@ -217,9 +211,9 @@ def _query(config: GpuConfig, request: SurfaceRequest) -> Query:
         request.storage_samples if color else request.samples)
 
 
-def compute_surface(config: GpuConfig, request: SurfaceRequest) -> Gfx9Surface:
-    """See `pyaco.addrlib.surface.compute_surface`."""
-    surface = Gfx9Surface(request, request.blk_w, request.blk_h, request.bpe, request.flags, request.modifier)
+def compute_surface(config: GpuConfig, request: SurfaceRequest, dcc: DccSettings | None = None) -> Gfx9Surface:
+    """See `pyaco.addrlib.surface.compute_surface`; `dcc` are the settings of an imported surface."""
+    surface = Gfx9Surface(request, request.blk_w, request.blk_h, request.bpe, request.flags, request.modifier, dcc=dcc or DccSettings())
     query = _query(config, request)
     depth, stencil = bool(request.flags & SurfaceUse.ZBUFFER), bool(request.flags & SurfaceUse.SBUFFER)
     query = replace(query, flags=query.flags | _dcc_settings(config, surface, query))
@@ -293,12 +287,18 @@ def _swizzle_mode(config: GpuConfig, surface: Gfx9Surface, query: Query) -> int:
         return modifiers.modifier_swizzle_mode(config, request.modifier)
     if request.mode == SurfaceMode.LINEAR_ALIGNED or not config.has_image_opcodes:
         return SwizzleMode.LINEAR
-    forced = request.flags & SurfaceUse.IMPORTED or (config.level >= 100 and request.flags & SurfaceUse.FORCE_SWIZZLE_MODE)
-    if forced and request.swizzle_mode is not None:
-        return request.swizzle_mode
+    if request.flags & SurfaceUse.IMPORTED or (config.level >= 100 and request.flags & SurfaceUse.FORCE_SWIZZLE_MODE):
+        return forced_mode(request)
     if config.level >= 110 and request.flags & SurfaceUse.VRS_RATE:
         return SwizzleMode.SW_64KB_R_X
     return _preferred_mode(config, surface, query)
+
+
+def forced_mode(request: SurfaceRequest) -> int:
+    """Return the swizzle mode that the caller demands."""
+    if request.swizzle_mode is None:
+        raise InputError("an imported surface, or a forced mode, needs `swizzle_mode`")
+    return request.swizzle_mode
 
 
 def _preferred_mode(config: GpuConfig, surface: Gfx9Surface, query: Query, fmask: bool = False) -> int:
@@ -513,6 +513,25 @@ def _fmask(config: GpuConfig, surface: Gfx9Surface, query: Query) -> None:
         surface.fmask_tile_swizzle = _xor_bits(config, index + 1, query, mode)
 
 
+def dcc_retile_map(surface: Gfx9Surface) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return what a retile copies: offsets of DCC bytes, and of displayable DCC bytes, one pair per compressed block of the surface.
+
+    Returns
+    -------
+    source, target : numpy.ndarray
+        uint64, shape (rows, columns) of compressed blocks; bytes from the start of DCC and of displayable DCC.
+
+    Raises
+    ------
+    InputError
+        A surface without displayable DCC.
+    """
+    if not (surface.dcc_metadata and surface.display_dcc):
+        raise InputError("the surface has no displayable DCC")
+    y, x = np.mgrid[0:surface.request.height:surface.dcc_block_height, 0:surface.request.width:surface.dcc_block_width]
+    return surface.dcc_metadata.address(x, y), surface.display_dcc.address(x, y)
+
+
 def _wants_cmask(config: GpuConfig, surface: Gfx9Surface, query: Query) -> bool:
     if query.mode == SwizzleMode.LINEAR or query.resource != ResourceType.TEX_2D:
         return False
@@ -560,6 +579,15 @@ def bo_metadata(config: GpuConfig, surface: Gfx9Surface) -> int:
     return (
         surface.swizzle_mode & 0x1F | offset >> 8 << 5 | (surface.display_dcc_pitch_max & 0x3FFF) << 29 | dcc.independent_64B_blocks << 43
         | dcc.independent_128B_blocks << 44 | dcc.max_compressed_block_size << 45 | bool(surface.flags & SurfaceUse.SCANOUT) << 63)
+
+
+def import_surface(config: GpuConfig, request: SurfaceRequest, tiling_flags: int) -> Gfx9Surface:
+    """See `pyaco.addrlib.surface.import_surface`."""
+    mode = tiling_flags & 0x1F
+    dcc = DccSettings()
+    dcc.set_blocks(bool(tiling_flags >> 43 & 1), bool(tiling_flags >> 44 & 1), CompressedBlock(min(tiling_flags >> 45 & 3, 2)))
+    tiled = SurfaceMode.TILED_2D if mode else SurfaceMode.LINEAR_ALIGNED
+    return compute_surface(config, replace(request, mode=tiled, swizzle_mode=mode, flags=imported_flags(request, bool(tiling_flags >> 63))), dcc)
 
 
 def planes(surface: Gfx9Surface) -> tuple[Plane, ...]:

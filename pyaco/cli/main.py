@@ -24,6 +24,7 @@ VERBS = {
     "targets": "list targets, or say what one is and may use",
     "reg": "a register's fields, or a value's",
     "pm4": "decode a command stream",
+    "surface": "lay out a surface in memory, or list a format's DRM modifiers",
 }
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from pyaco.addrlib import gpu_config, gpu_configs
 from pyaco.addrlib.modifiers import INVALID, has_dcc, has_dcc_retile, supported_modifiers
+from pyaco.addrlib.pixel_formats import pixel_format, pixel_formats
 from pyaco.addrlib.surface import (
     MicroTileMode,
     SurfaceMode,
@@ -21,12 +22,14 @@ from pyaco.addrlib.surface import (
     SurfaceUse,
     bo_metadata,
     compute_surface,
+    import_surface,
     non_block_compressed_view,
     override_offset_and_pitch,
     planes,
     surface_address,
     surface_addresses,
 )
+from pyaco.addrlib.surface_gfx9 import dcc_retile_map
 from pyaco.errors import InputError, UnsupportedError
 
 DATA = json.loads((Path(__file__).parent / "surface_gfx9_facts.json").read_text())
@@ -85,6 +88,42 @@ def test_no_two_elements_share_an_address(config, bpe, width, height, layers, li
     assert address[-1] + bpe <= surface.surf_size
 
 
+@settings(max_examples=25, deadline=None)
+@given(st.sampled_from([c for c in gpu_configs() if c.name != "stoney"]), st.integers(1, 3000), st.integers(1, 2000), st.booleans(), st.booleans())
+def test_tiling_flags_describe_a_surface(config, width, height, linear, scanout):
+    mode = SurfaceMode.LINEAR_ALIGNED if linear else SurfaceMode.TILED_2D
+    use = SurfaceUse.SHAREABLE | (SurfaceUse.SCANOUT if scanout else SurfaceUse(0))
+    exported = compute_surface(config, SurfaceRequest(width, height, 4, mode=mode, flags=use))
+    imported = import_surface(config, SurfaceRequest(width, height, 4, flags=SurfaceUse.SHAREABLE), bo_metadata(config, exported))
+    assert planes(config, imported) == planes(config, exported)
+    assert (imported.total_size, imported.meta_offset) == (exported.total_size, exported.meta_offset)
+
+
+@pytest.mark.parametrize("chip", ["raven", "navi21", "navi31", "phoenix"])
+def test_retile_reaches_every_displayable_byte_once(chip):
+    config = gpu_config(chip)
+    surface = compute_surface(config, SurfaceRequest(1920, 1080, 4, flags=SurfaceUse.SCANOUT))
+    source, target = dcc_retile_map(surface)
+    assert source.shape == target.shape == (135, 240)
+    for offsets, size in ((source, surface.meta_size), (target, surface.display_dcc_size)):
+        assert len(np.unique(offsets)) == offsets.size
+        assert offsets.max() < size
+    with pytest.raises(InputError, match="displayable DCC"):
+        dcc_retile_map(compute_surface(config, SurfaceRequest(64, 64, 4)))
+
+
+def test_pixel_formats():
+    assert (pixel_format("BC7").bpe, pixel_format("bc7").blk_w) == (16, 4)
+    assert pixel_format("d32s8").flags == SurfaceUse.ZBUFFER | SurfaceUse.SBUFFER
+    with pytest.raises(InputError, match="unknown pixel format"):
+        pixel_format("rgba9")
+    for found in pixel_formats():
+        surface = compute_surface(gpu_config("navi31"), SurfaceRequest(
+            100, 60, found.bpe, blk_w=found.blk_w, blk_h=found.blk_h, num_channels=found.num_channels, flags=found.flags,
+            mode=SurfaceMode.LINEAR_ALIGNED if found.bpe == 12 else SurfaceMode.TILED_2D))
+        assert surface.total_size >= 100 * 60 * found.bpe // (found.blk_w * found.blk_h)
+
+
 def test_imported_pitch_and_offset():
     config = gpu_config("navi21")
     surface = compute_surface(config, SurfaceRequest(100, 100, 4, mode=SurfaceMode.LINEAR_ALIGNED))
@@ -106,7 +145,7 @@ def test_imported_pitch_and_offset():
     ({"width": 0}, "width"), ({"samples": 3}, "samples"), ({"storage_samples": 16}, "store"), ({"is_3d": True, "array_size": 2}, "3D"),
     ({"is_cube": True, "depth": 2}, "cube"), ({"bpe": 3}, "bytes"), ({"blk_w": 4, "blk_h": 4, "bpe": 4}, "bytes"),
     ({"flags": SurfaceUse.FMASK}, "FMASK"), ({"mode": SurfaceMode.LINEAR_ALIGNED, "samples": 4}, "linear"), ({"levels": 18}, "levels"),
-    ({"flags": SurfaceUse.IMPORTED}, "swizzle_mode"), ({"modifier": 0, "levels": 2}, "modifier"),
+    ({"modifier": 0, "levels": 2}, "modifier"),
 ])
 def test_bad_requests(fields, message):
     with pytest.raises(InputError, match=message):
@@ -130,3 +169,5 @@ def test_refusals():
     with pytest.raises(UnsupportedError, match="GFX10"):
         non_block_compressed_view(vega10, compressed, 0)
     assert surface.modifier == INVALID
+    with pytest.raises(InputError, match="swizzle_mode"):
+        compute_surface(navi21, SurfaceRequest(64, 64, 4, flags=SurfaceUse.FORCE_SWIZZLE_MODE))
