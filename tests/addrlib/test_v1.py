@@ -182,3 +182,16 @@ def test_equation_table(chip: str, count: int) -> None:
     assert found.block_width * found.block_height * 4 == 1 << found.equation.bits
     # Vega's predecessors begin every 2D block with the rows of a micro tile: x, x, y, x, y, y of 4-byte elements.
     assert [found.equation.terms(bit) for bit in range(2, 8)] == [("x0",), ("x1",), ("y0",), ("x2",), ("y1",), ("y2",)]
+
+
+@pytest.mark.parametrize("chip", ["tahiti", "bonaire", "polaris10"])
+def test_unknown_mode_is_chosen(chip: str) -> None:
+    config = gpu_config(chip)
+    volume = surface_info(config, tile_mode=TileMode.UNKNOWN, width=256, height=256, num_slices=64, bpp=8, flags=1 | 1 << 5)
+    # Where 64 KB do not align an extra thick mode, GFX7 and 8 take the partially resident one.
+    assert volume.tile_mode == (TileMode.PRT_TILED_THICK if chip == "polaris10" else TileMode.TILED_2D_XTHICK)
+    flat = surface_info(config, tile_mode=TileMode.UNKNOWN, width=1024, height=1024, bpp=32, flags=1)
+    assert (flat.tile_mode, flat.tile_type) == (TileMode.TILED_2D_THIN1, TileType.DISPLAYABLE)
+    assert surface_info(config, tile_mode=TileMode.UNKNOWN, width=1024, height=1, bpp=32, flags=1).tile_mode == TileMode.LINEAR_ALIGNED
+    depth = surface_info(config, tile_mode=TileMode.UNKNOWN, width=1024, height=1024, bpp=32, flags=1 << 1 | 1 << 8)
+    assert depth.tile_type == TileType.DEPTH_SAMPLE_ORDER

@@ -9,6 +9,7 @@ ranges: the amdgpu kernel interface (amdgpu_asic_addr.h).
 from __future__ import annotations
 
 from functools import cache
+from itertools import count
 from typing import Any, NamedTuple
 
 from pyaco.addrlib.chips import GpuConfig
@@ -50,11 +51,18 @@ class Chip(NamedTuple):
     row_bytes: int
     interleave_bytes: int
     max_samples: int
+    number: int
+    """Different for every chip decoded."""
+
+    def __hash__(self) -> int:
+        return self.number
 
 
 ROW_MODE, ROW_TYPE = 6, 7
 
-_FAMILY_SI, _FAMILY_CI, _FAMILY_KV, _FAMILY_VI, _FAMILY_CZ = 110, 120, 125, 130, 135
+_FAMILY_CI, _FAMILY_VI, _FAMILY_CZ = 120, 130, 135
+
+_NUMBERS = count()
 
 # Array mode fields that are not the tile mode itself.
 _GFX6_ARRAY_MODES = {8: modes.TILED_2D_XTHICK, 14: modes.TILED_3D_XTHICK, 15: 18}
@@ -135,4 +143,5 @@ def chip_of(config: GpuConfig) -> Chip:
         row_bytes=1024 << row,
         interleave_bytes=256 << interleave,
         max_samples=16 if is_gfx6 else 8,
+        number=next(_NUMBERS),
     )

@@ -7,11 +7,14 @@ and what it calls, compiled by numba; the machine code is kept in numba's cache 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from types import FunctionType
 from typing import Any
 
-__all__ = ["compiled"]
+__all__ = ["compiled", "remembered"]
+
+remembered = lru_cache(maxsize=1 << 14)
+"""Decorator of a rule with few different arguments: single queries look its results up. The compiled rule does not."""
 
 
 @cache
@@ -19,13 +22,14 @@ def compiled(rule: Callable[..., Any]) -> Callable[..., Any]:
     """Return a rule of this package compiled to machine code that runs without the interpreter lock."""
     from numba import njit
 
+    rule = getattr(rule, "__wrapped__", rule)
     assert isinstance(rule, FunctionType)
     names = dict(rule.__globals__)
     for name in rule.__code__.co_names:
-        value = names.get(name)
+        value = getattr(names.get(name), "__wrapped__", names.get(name))
         if isinstance(value, FunctionType) and value is not rule and value.__module__.startswith(__package__ or ""):
             names[name] = compiled(value)
     copy = FunctionType(rule.__code__, names, rule.__name__, rule.__defaults__, rule.__closure__)
     copy.__qualname__ = rule.__qualname__
     copy.__module__ = rule.__module__
-    return njit(cache=True, nogil=True)(copy)
+    return njit(cache=True, nogil=True, error_model="numpy")(copy)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pyaco.addrlib.v1.chip import Chip, TileInfo
+from pyaco.addrlib.v1.compiled import remembered
 from pyaco.addrlib.v1.modes import (
     COLOR,
     CUBE,
@@ -275,23 +276,18 @@ def _micro(chip: Chip, level: Level, mode: int, samples: int, pad_height_only: b
 # 2D and 3D.
 
 
-def _is_bank_size(value: int) -> bool:
-    return value == 1 or value == 2 or value == 4 or value == 8
-
-
 def _is_sane(info: TileInfo) -> bool:
-    banks = info.banks
-    return (
-        (banks == 2 or banks == 4 or banks == 8 or banks == 16)
-        and _is_bank_size(info.bank_width) and _is_bank_size(info.bank_height) and _is_bank_size(info.macro_aspect_ratio)
-        and info.tile_split_bytes >= 64
-        and banks >= info.macro_aspect_ratio
-    )
+    """Whether banks, bank width and height, and macro aspect ratio are powers of two that the hardware has."""
+    banks, width, height, aspect = info.banks, info.bank_width, info.bank_height, info.macro_aspect_ratio
+    powers = banks & (banks - 1) | width & (width - 1) | height & (height - 1) | aspect & (aspect - 1)
+    return powers == 0 and 2 <= banks <= 16 and 1 <= width <= 8 and 1 <= height <= 8 and 1 <= aspect <= min(8, banks) and info.tile_split_bytes >= 64
 
 
 def _fit_banks(chip: Chip, info: TileInfo, tile_bytes: int, samples: int) -> TileInfo:
     """Raise bank height and macro aspect ratio until a bank, and a row of the macro tile, cover the pipe interleave."""
     bank_bytes = tile_bytes * info.bank_width
+    if bank_bytes >= chip.interleave_bytes:
+        return info
     height = align_up(info.bank_height, max(1, chip.interleave_bytes // bank_bytes))
     aspect = info.macro_aspect_ratio
     if samples == 1:
@@ -299,6 +295,7 @@ def _fit_banks(chip: Chip, info: TileInfo, tile_bytes: int, samples: int) -> Til
     return TileInfo(info.banks, info.bank_width, height, aspect, info.tile_split_bytes, info.pipe_config)
 
 
+@remembered
 def _macro_blocks(chip: Chip, mode: int, bits: int, flags: int, mip_level: int, samples: int, info: TileInfo, dcc_unsupported: bool) -> _Blocks:
     if not _is_sane(info):
         return _Blocks(False, info, 0, 0, 0, 0, 0, dcc_unsupported)
@@ -369,18 +366,18 @@ def _pad_for_dcc(chip: Chip, level: Level, mode: int, samples: int, info: TileIn
 
 
 def _macro(chip: Chip, level: Level, mode: int, samples: int, tiling: Tiling, pad_height_only: bool) -> _Result:
-    width, height, slices, flags = level.width, level.height, level.slices, level.flags
-    first = mode
-    blocks = _macro_blocks(chip, mode, level.bits, flags, level.mip_level, samples, tiling.info, tiling.dcc_unsupported)
-    while level.mip_level > 0 and blocks.ok:
-        mode = _mip_mode(chip, first, level.bits, width, height, slices, samples, blocks, blocks.info)
-        if mode == first:
+    width, height, slices = level.width, level.height, level.slices
+    while True:
+        blocks = _macro_blocks(chip, mode, level.bits, level.flags, level.mip_level, samples, tiling.info, tiling.dcc_unsupported)
+        tiling = _with(tiling, blocks)
+        if level.mip_level == 0 or not blocks.ok:
             break
+        fitting = _mip_mode(chip, mode, level.bits, width, height, slices, samples, blocks, blocks.info)
+        if fitting == mode:
+            break
+        mode = fitting
         if not IS_MACRO[mode]:
-            return _Result(_micro(chip, level, mode, samples, pad_height_only), _with(tiling, blocks), blocks.block_width, blocks.block_height)
-        first = mode
-        blocks = _macro_blocks(chip, mode, level.bits, flags, level.mip_level, samples, blocks.info, blocks.dcc_unsupported)
-    tiling = _with(tiling, blocks)
+            return _Result(_micro(chip, level, mode, samples, pad_height_only), tiling, blocks.block_width, blocks.block_height)
     if not blocks.ok:
         return _Result(_Extent(False, mode, 0, 0, 0, 0, 0, 0, 0, 0), tiling, 0, 0)
     pitch, padded_height = align_up(width, blocks.pitch_align), align_up(height, blocks.height_align)
@@ -431,24 +428,18 @@ def _as_1d(mode: int) -> int:
     return TILED_1D_THIN1 if THICKNESS[mode] == 1 else TILED_1D_THICK
 
 
-def _for_space(chip: Chip, level: Level, tile_index: int, info: TileInfo, blocks: _Blocks) -> int:
-    """Return the mode that wastes less memory."""
-    mode, flags = level.mode, level.flags
-    may_be_linear = level.height == 1 and not is_linear(mode) and not level.is_block_compressed
-    if may_be_linear and not flags & (DEPTH | STENCIL | DISABLE_LINEAR_OPT):
+def _for_space(chip: Chip, level: Level, mode: int, blocks: _Blocks) -> int:
+    """Return a mode that wastes less memory than `mode`, whose macro tiles are `blocks`: linear, 1D or thinner; or `mode`."""
+    flags = level.flags
+    if level.height == 1 and not is_linear(mode) and not level.is_block_compressed and not flags & (DEPTH | STENCIL | DISABLE_LINEAR_OPT):
         return LINEAR_ALIGNED
     if not IS_MACRO[mode] or flags & TC_COMPATIBLE:
         return mode
     if _wastes_space(level.width, level.height, blocks):
-        return _as_1d(mode)
-    if THICKNESS[mode] == 1 or flags & DISALLOW_LARGE_THICK_DEGRADE:
+        return TILED_1D_THIN1 if THICKNESS[level.mode] == 1 else TILED_1D_THICK
+    if THICKNESS[mode] == 1 or mode != level.mode or flags & DISALLOW_LARGE_THICK_DEGRADE:
         return mode
-    thinner = _degrade_large_thick(chip, mode, level.bits)
-    if thinner != mode:
-        blocks = _alignment(chip, level, thinner, tile_index, info)
-        if blocks.ok and _wastes_space(level.width, level.height, blocks):
-            return TILED_1D_THICK
-    return thinner
+    return _degrade_large_thick(chip, mode, level.bits)
 
 
 def _with_mode(level: Level, mode: int, tile_type: int, flags: int) -> Level:
@@ -471,17 +462,18 @@ def _as_prt(chip: Chip, level: Level) -> Level:
 def _optimize_base(chip: Chip, level: Level, tile_index: int, info: TileInfo) -> Level:
     """Trade macro tiles for space or alignment, as the caller allows, on the base level."""
     mode, flags = level.mode, level.flags
+    saves_space = flags & OPT_4_SPACE != 0 and not flags & DISPLAY and level.samples <= 1
     blocks = _Blocks(True, info, 0, 0, 0, 0, 0, False)
-    if IS_MACRO[mode]:
-        blocks = _alignment(chip, level, mode, tile_index, info)
-        if not blocks.ok:
-            return level
-    if flags & OPT_4_SPACE and not flags & DISPLAY and level.samples <= 1:
-        mode = _for_space(chip, level, tile_index, info, blocks)
-        if mode != level.mode and IS_MACRO[mode]:
+    while True:
+        if IS_MACRO[mode]:
             blocks = _alignment(chip, level, mode, tile_index, info)
-            if not blocks.ok:
-                return _with_mode(level, mode, level.tile_type, flags)
+        if not blocks.ok:
+            return _with_mode(level, mode, level.tile_type, flags)
+        smaller = _for_space(chip, level, mode, blocks) if saves_space else mode
+        if smaller == mode or not IS_MACRO[smaller]:
+            mode = smaller
+            break
+        mode = smaller
     if flags & MINIMIZE_ALIGNMENT and level.samples <= 1 and IS_MACRO[mode]:
         macro_size = align_up(level.width, blocks.pitch_align) * align_up(level.height, blocks.height_align)
         if macro_size > align_up(level.width, 8) * align_up(level.height, 8):
@@ -517,6 +509,8 @@ def _optimize_for_equation(chip: Chip, level: Level) -> Level:
                 mode = PRT_TILED_THICK
     if level.max_base_align:
         flags &= ~DCC_PIPE_WORKAROUND
+    if mode == level.mode and flags == level.flags:
+        return level
     return _with_mode(level, mode, level.tile_type, flags)
 
 
@@ -546,10 +540,12 @@ def _override(chip: Chip, level: Level) -> Level:
     if level.is_thin_only and not chip.is_bonaire and THICKNESS[mode] > 1:
         mode = THIN_FORM[mode]
         tile_type = NON_DISPLAYABLE
+    if mode == level.mode and tile_type == level.tile_type:
+        return level
     return _with_mode(level, mode, tile_type, level.flags)
 
 
-def _select(chip: Chip, level: Level, tile_index: int, info: TileInfo) -> Level:
+def _select(chip: Chip, level: Level) -> Level:
     """Choose the tile mode for a caller who asked for none."""
     flags, slices = level.flags, level.slices
     mode, tile_type = TILED_2D_THIN1, NON_DISPLAYABLE
@@ -578,10 +574,9 @@ def _select(chip: Chip, level: Level, tile_index: int, info: TileInfo) -> Level:
     elif not flags & (DCC_COMPATIBLE | TC_COMPATIBLE):
         flags |= OPT_4_SPACE
         max_base_align = _BLOCK_64K
-    level = Level(
+    return Level(
         mode, tile_type, level.bits, level.width, level.height, level.slices, level.samples, level.fragments, level.mip_level, flags,
         max_base_align, level.pitch_align, level.height_align, level.is_block_compressed, level.is_thin_only)
-    return _override(chip, _optimize(chip, level, tile_index, info))
 
 
 # One level, whole.
@@ -635,24 +630,28 @@ def _matching_stencil(chip: Chip, level: Level, result: _Result) -> int:
 
 
 def _compute(chip: Chip, level: Level, info: TileInfo, tile_index: int, macro_index: int) -> tuple[_Result, int]:
-    """Return the layout of a level and, if asked to match them, the tile index of the stencil plane beside it."""
-    result = place(chip, level, info, tile_index, macro_index)
-    stencil = 0
-    if chip.is_gfx6 or not (level.flags & MATCH_STENCIL_TILE_CFG and level.flags & DEPTH):
-        return result, stencil
-    stencil = INDEX_INVALID
-    if 0 <= result.tiling.tile_index <= 4:
-        stencil = _matching_stencil(chip, level, result)
-        if stencil == INDEX_INVALID and result.tiling.tc_compatible:
-            untied = _with_mode(level, level.mode, level.tile_type, level.flags & ~TC_COMPATIBLE)
-            result = place(chip, untied, no_info(), INDEX_INVALID, INDEX_INVALID)
-            stencil = _matching_stencil(chip, level, result)
-        if stencil == INDEX_INVALID and level.samples <= 1:
-            flat = _with_mode(level, TILED_1D_THIN1, level.tile_type, level.flags)
-            result = place(chip, flat, no_info(), INDEX_INVALID, INDEX_INVALID)
-    if result.tiling.tile_index == 5:
-        stencil = 5
-    return result, stencil
+    """Return the layout of a level and, if asked to match them, the tile index of the stencil plane beside it.
+
+    Depth gives up first what the texture unit needs, then its macro tiles, until the stencil plane can have the same ones.
+    """
+    matches = not chip.is_gfx6 and level.flags & MATCH_STENCIL_TILE_CFG != 0 and level.flags & DEPTH != 0
+    flags = level.flags
+    while True:
+        result = place(chip, level, info, tile_index, macro_index)
+        if not matches:
+            return result, 0
+        if result.tiling.tile_index == 5:
+            return result, 5
+        stencil = _matching_stencil(chip, level, result) if 0 <= result.tiling.tile_index <= 4 else INDEX_INVALID
+        if stencil != INDEX_INVALID or level.mode == TILED_1D_THIN1 or not 0 <= result.tiling.tile_index <= 4:
+            return result, stencil
+        if result.tiling.tc_compatible:
+            level = _with_mode(level, level.mode, level.tile_type, flags & ~TC_COMPATIBLE)
+        elif level.samples <= 1:
+            level = _with_mode(level, TILED_1D_THIN1, level.tile_type, flags)
+        else:
+            return result, stencil
+        info, tile_index, macro_index = no_info(), INDEX_INVALID, INDEX_INVALID
 
 
 def _in_elements(query: Query, samples: int, bits: int) -> Level:
@@ -717,7 +716,11 @@ def layout(chip: Chip, query: Query, info: TileInfo) -> Layout:
         else:
             macro_index, info = macro_mode(chip, index, level.flags, bits, level.fragments or samples)
             level = _with_mode(level, chip.tile_modes[index][6], chip.tile_modes[index][7], level.flags)
-    level = _select(chip, level, index, info) if level.mode == UNKNOWN else _optimize(chip, _override(chip, level), index, info)
+    unknown = level.mode == UNKNOWN
+    level = _select(chip, level) if unknown else _override(chip, level)
+    level = _optimize(chip, level, index, info)
+    if unknown:
+        level = _override(chip, level)
     if IS_VALID[level.mode] == 0:
         return _invalid(macro_index)
     result, stencil = _compute(chip, level, info, index, macro_index)

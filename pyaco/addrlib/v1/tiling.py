@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pyaco.addrlib.v1.chip import Chip, TileInfo
+from pyaco.addrlib.v1.compiled import remembered
 from pyaco.addrlib.v1.modes import (
     COMPRESS_Z,
     DEPTH,
@@ -299,6 +300,7 @@ def _choose_gfx7(
     return Tiling(info, out_type, index, macro_index, compatible, dcc_unsupported)
 
 
+@remembered
 def choose_tiling(
     chip: Chip, mode: int, tile_type: int, flags: int, bits: int, samples: int, given: TileInfo, given_index: int, given_macro: int,
 ) -> Tiling:
@@ -322,6 +324,7 @@ def _same_geometry(chip: Chip, row: tuple[int, ...], info: TileInfo) -> bool:
     )
 
 
+@remembered
 def matching_tile_index(chip: Chip, info: TileInfo, mode: int, tile_type: int, index: int) -> int:
     """Return `index` if that entry of the tile table has the mode and geometry, otherwise the first entry that has, or -1."""
     if mode == LINEAR_GENERAL:
