@@ -9,6 +9,7 @@ Source of the facts: AMD addrlib (``addrlib2.cpp``, ``gfx9addrlib.cpp``, ``gfx10
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from types import ModuleType
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import ResourceType, SwizzleMode
 from pyaco.addrlib.metadata_equation import MetadataEquation, MetadataLayout
+from pyaco.addrlib.swizzle import modes
 from pyaco.errors import InputError, UnsupportedError
 
 __all__ = ["CmaskRequest", "DccRequest", "HtileRequest", "MetadataInfo", "MetadataLevel", "cmask_info", "dcc_info", "fmask_bits", "htile_info"]
@@ -185,14 +187,13 @@ def fmask_bits(samples: int, fragments: int) -> int:
     return max(8, (4 if per_sample == 3 else per_sample) * samples)
 
 
-def _generation(config: GpuConfig) -> ModuleType:
-    if config.level == 90:
-        from pyaco.addrlib import metadata_gfx9
-        return metadata_gfx9
-    if 100 <= config.level < 120:
-        from pyaco.addrlib import metadata_gfx10
-        return metadata_gfx10
-    raise UnsupportedError(f"metadata surfaces as GFX9 to GFX11.5 have them, on {config.name}")
+def _generation(config: GpuConfig, mode: int | None = None) -> ModuleType:
+    """Return the module of the chip's generation, which has the functions below under the same names; `mode` is checked."""
+    if not 90 <= config.level < 120:
+        raise UnsupportedError(f"metadata surfaces as GFX9 to GFX11.5 have them, on {config.name}")
+    if mode is not None and mode not in modes(config):
+        raise InputError(f"{config.name} has no swizzle mode {mode}")
+    return import_module(f"pyaco.addrlib.metadata_{'gfx9' if config.level == 90 else 'gfx10'}")
 
 
 def htile_info(config: GpuConfig, request: HtileRequest) -> MetadataInfo:
@@ -203,7 +204,7 @@ def htile_info(config: GpuConfig, request: HtileRequest) -> MetadataInfo:
     InputError
         A swizzle mode that cannot have HTILE.
     """
-    return _generation(config).htile_info(config, request)
+    return _generation(config, request.mode).htile_info(config, request)
 
 
 def cmask_info(config: GpuConfig, request: CmaskRequest) -> MetadataInfo:
@@ -216,7 +217,7 @@ def cmask_info(config: GpuConfig, request: CmaskRequest) -> MetadataInfo:
     UnsupportedError
         A chip without CMASK (GFX11 and later).
     """
-    return _generation(config).cmask_info(config, request)
+    return _generation(config, request.mode).cmask_info(config, request)
 
 
 def dcc_info(config: GpuConfig, request: DccRequest) -> MetadataInfo:
@@ -229,4 +230,4 @@ def dcc_info(config: GpuConfig, request: DccRequest) -> MetadataInfo:
     UnsupportedError
         Linear surfaces on GFX9.
     """
-    return _generation(config).dcc_info(config, request)
+    return _generation(config, request.mode).dcc_info(config, request)

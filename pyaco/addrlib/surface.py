@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import raise_status
 from pyaco.addrlib.metadata import align
-from pyaco.addrlib.modifiers import INVALID
+from pyaco.addrlib.modifiers import INVALID, is_modifier_supported
 from pyaco.errors import InputError, UnsupportedError
 
 __all__ = [
@@ -298,6 +298,8 @@ def compute_surface(config: GpuConfig, request: SurfaceRequest) -> Surface:
     UnsupportedError
         A surface that this chip cannot have.
     """
+    if request.modifier != INVALID and not is_modifier_supported(config, request.modifier, request.bpe * 8):
+        raise UnsupportedError(f"DRM modifier {request.modifier:#x} for elements of {request.bpe} bytes on {config.name}")
     return _generation(config).compute_surface(config, request)
 
 

@@ -112,6 +112,9 @@ def test_refusals():
         dcc_info(gfx12, DccRequest(SwizzleMode.SW_64KB_R_X, 64, 64))
     with pytest.raises(InputError):
         dcc_info(gfx11, DccRequest(SwizzleMode.LINEAR, 64, 64))
+    for config, mode in ((gfx9, 28), (gfx9, 12), (gfx11, 11), (gfx11, 40)):
+        with pytest.raises(InputError, match="no swizzle mode"):
+            dcc_info(config, DccRequest(mode, 64, 64))
     with pytest.raises(InputError, match="bits"):
         DccRequest(SwizzleMode.SW_64KB_R_X, 64, 64, bits=24)
     with pytest.raises(InputError):
