@@ -191,7 +191,8 @@ def test_unknown_mode_is_chosen(chip: str) -> None:
     # Where 64 KB do not align an extra thick mode, GFX7 and 8 take the partially resident one.
     assert volume.tile_mode == (TileMode.PRT_TILED_THICK if chip == "polaris10" else TileMode.TILED_2D_XTHICK)
     flat = surface_info(config, tile_mode=TileMode.UNKNOWN, width=1024, height=1024, bpp=32, flags=1)
-    assert (flat.tile_mode, flat.tile_type) == (TileMode.TILED_2D_THIN1, TileType.DISPLAYABLE)
+    thin = TileMode.PRT_TILED_THIN1 if chip == "polaris10" else TileMode.TILED_2D_THIN1
+    assert (flat.tile_mode, flat.tile_type) == (thin, TileType.DISPLAYABLE)
     assert surface_info(config, tile_mode=TileMode.UNKNOWN, width=1024, height=1, bpp=32, flags=1).tile_mode == TileMode.LINEAR_ALIGNED
     depth = surface_info(config, tile_mode=TileMode.UNKNOWN, width=1024, height=1024, bpp=32, flags=1 << 1 | 1 << 8)
     assert depth.tile_type == TileType.DEPTH_SAMPLE_ORDER
