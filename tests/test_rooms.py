@@ -14,14 +14,14 @@ import pyaco
 PACKAGE = Path(pyaco.__file__).parent
 
 # What each room may import besides itself.
-EVERYWHERE = {"errors", "targets", "isa", "_core.common"}
+EVERYWHERE = {"errors", "targets", "isa", "formats", "_core.common"}
 DOORS = {
     "targets": set(),
     "isa": {"_core.isa", "_core.ir"},
     "spirv": {"_core.spirv", "_core.ir", "nir"},
     "nir": {"_core.nir", "_core.ir"},
     "aco": {"_core.aco", "_core.ir", "_core.isa"},
-    "descriptors": set(),
+    "descriptors": {"registers"},
     # Device.submit, the one door that leads back: it loads the command processor when it is called.
     "emu": {"_core.emu", "_core.emu_fast", "_core.isa", "descriptors", "pm4"},
     "registers": set(),

@@ -1,25 +1,39 @@
 """Buffer descriptors (V#): four dwords that say where a buffer lies and how accesses to it are checked.
 
 Sources: AMD "Vega" ISA document 8.1.8, "RDNA 2" 8.1.8, "RDNA3" 9.1.8, "RDNA4" 9.1.8 "Buffer Resource Descriptor"; Mesa's
-``radv_descriptor_set.c`` and ``ac_descriptors`` for the values that RADV chooses.
+``ac_descriptors.c`` for the values that drivers choose.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from enum import IntEnum
+
 from pyaco.errors import InputError
 
-__all__ = ["raw_buffer"]
+__all__ = ["OutOfBounds", "attribute_ring", "buffer_descriptor", "raw_buffer"]
+
+Words = tuple[int, int, int, int]
 
 # dst_sel: x, y, z, w in order
 _IDENTITY = 4 | 5 << 3 | 6 << 6 | 7 << 9
-_OOB_RAW = 3
+_SELECT = (4, 5, 6, 7, 0, 1)
+"""A swizzle entry (x, y, z, w, zero, one) as the hardware names it."""
 
 
-def raw_buffer(address: int, size: int, gfx_level: int) -> tuple[int, int, int, int]:
-    """Return the descriptor of an untyped buffer, as RADV makes it for storage and uniform buffers.
+class OutOfBounds(IntEnum):
+    """What counts as outside, GFX10 and later (OOB_SELECT)."""
 
-    Stride 0, so that ``num_records`` counts bytes; all components in order; a 32-bit unsigned format; range checks of raw
-    buffers.
+    STRUCTURED_WITH_OFFSET = 0
+    STRUCTURED = 1
+    DISABLED = 2
+    RAW = 3
+
+
+def raw_buffer(address: int, size: int, gfx_level: int) -> Words:
+    """Return the descriptor of an untyped buffer, as drivers make it for storage and uniform buffers.
+
+    Stride 0, so that ``num_records`` counts bytes; all components in order; a 32-bit float format; range checks of raw buffers.
 
     Parameters
     ----------
@@ -37,15 +51,84 @@ def raw_buffer(address: int, size: int, gfx_level: int) -> tuple[int, int, int, 
     """
     if not 0 <= size < 1 << 32:
         raise InputError(f"a buffer descriptor holds sizes up to 4294967295 bytes, not {size}")
-    word0 = address & 0xFFFFFFFF
-    word1 = address >> 32 & 0xFFFF
-    if gfx_level >= 110:
-        # unified format 20 is 32_UINT
-        word3 = _IDENTITY | 20 << 12 | _OOB_RAW << 28
-    elif gfx_level >= 100:
-        # unified format 20 is 32_UINT; resource_level 1
-        word3 = _IDENTITY | 20 << 12 | 1 << 24 | _OOB_RAW << 28
+    # Written out, because every dispatch makes some: the same as `buffer_descriptor` gives for R32_FLOAT.
+    if gfx_level >= 100:
+        resource_level = 1 << 24 if gfx_level < 110 else 0
+        word3 = _IDENTITY | 22 << 12 | resource_level | OutOfBounds.RAW << 28
     else:
-        # num_format uint, data_format 32
-        word3 = _IDENTITY | 4 << 12 | 4 << 15
-    return word0, word1, size, word3
+        word3 = _IDENTITY | 7 << 12 | 4 << 15
+    return address & 0xFFFFFFFF, address >> 32 & 0xFFFF, size, word3
+
+
+def buffer_descriptor(
+    address: int, size: int, format_name: str, gfx_level: int, *, swizzle: Sequence[int] = (0, 1, 2, 3), stride: int = 0,
+    swizzle_enable: int = 0, element_size: int = 0, index_stride: int = 0, add_thread_id: bool = False,
+    out_of_bounds: OutOfBounds | int = OutOfBounds.STRUCTURED_WITH_OFFSET,
+) -> Words:  # fmt: skip
+    """Return the descriptor of a buffer.
+
+    Parameters
+    ----------
+    address : int
+        Device address; 48 bits are kept.
+    size : int
+        ``num_records``: bytes, or elements where the stride is not 0.
+    format_name : str
+        Pixel format, such as ``R32G32_FLOAT``; format 0 where the hardware has none, and the low bits of one that only images have
+        (``unified_format`` and ``buffer_formats`` tell).
+    gfx_level : int
+        Hardware level times ten.
+    swizzle : sequence of int
+        For x, y, z and w: the channel, or 4 for zero and 5 for one.
+    stride : int
+        Bytes of an element, up to 16383.
+    swizzle_enable : int
+        Up to GFX10.3 whether addresses are swizzled; from GFX11 on 1, 2 or 3 for 4, 8 or 16 bytes of an element.
+    element_size : int
+        GFX6 to GFX9: 0 to 3 for 2, 4, 8 or 16 bytes.
+    index_stride : int
+        0 to 3 for 8, 16, 32 or 64 elements of a swizzled row.
+    add_thread_id : bool
+        Whether the lane's number is added to the index.
+    out_of_bounds : OutOfBounds
+
+    Raises
+    ------
+    InputError
+        No such format, or a number that does not fit its field.
+    """
+    from pyaco.descriptors.hardware_format import buffer_formats, unified_format
+    from pyaco.formats import pixel_format
+    from pyaco.registers import registers
+
+    if not 0 <= size < 1 << 32:
+        raise InputError(f"a buffer descriptor holds sizes up to 4294967295, not {size}")
+    known, format_ = registers(gfx_level), pixel_format(format_name)
+    selected = {f"DST_SEL_{axis}": _SELECT[entry] for axis, entry in zip("XYZW", swizzle, strict=True)}
+    common = {**selected, "INDEX_STRIDE": index_stride, "ADD_TID_ENABLE": int(add_thread_id)}
+    word1 = known["SQ_BUF_RSRC_WORD1"].encode(BASE_ADDRESS_HI=address >> 32 & 0xFFFF, STRIDE=stride, SWIZZLE_ENABLE=swizzle_enable)
+    if gfx_level >= 100:
+        resource = {"RESOURCE_LEVEL": 1} if gfx_level < 110 else {}
+        # Formats that only images have are wider than the field; its bits are what drivers write of them.
+        number = unified_format(format_, gfx_level).number & (0x3F if gfx_level >= 120 else 0x7F)
+        word3 = known["SQ_BUF_RSRC_WORD3"].encode(**common, OOB_SELECT=int(out_of_bounds), **resource) | number << 12
+    else:
+        data, number = buffer_formats(format_)
+        # With a thread id, GFX8 and GFX9 read the high bits of the stride there.
+        data = 0 if add_thread_id and gfx_level >= 80 else data
+        # GFX9's documents no longer name ELEMENT_SIZE; drivers still write it.
+        word3 = registers(80)["SQ_BUF_RSRC_WORD3"].encode(**common, NUM_FORMAT=number, DATA_FORMAT=data, ELEMENT_SIZE=element_size)
+    return address & 0xFFFFFFFF, word1, size, word3
+
+
+def attribute_ring(address: int, size: int, stride: int, gfx_level: int) -> Words:
+    """Return the descriptor of the ring that vertex attributes go through from GFX11 on: swizzled in 16 bytes by 32 elements.
+
+    Raises
+    ------
+    InputError
+        A level before GFX11, or numbers that do not fit.
+    """
+    if gfx_level < 110:
+        raise InputError(f"attribute rings exist from GFX11 on, not on level {gfx_level / 10:g}")
+    return buffer_descriptor(address, size, "R32G32B32A32_FLOAT", gfx_level, stride=stride, swizzle_enable=3, index_stride=2)
