@@ -104,7 +104,7 @@ def addresses_of_level(xs, ys, zs, ss, low, x, y, z, s, steps, result):
         u, v, w, t = np.uint64(x[i * dx]), np.uint64(y[i * dy]), np.uint64(z[i * dz]), np.uint64(s[i * ds])
         if u < width and v < height and w < depth and t < samples:
             a, b, c, d = xs[u], ys[v], zs[w], ss[t]
-            result[i] = (a & ~low) + (b & ~low) + (c & ~low) + ((a ^ b ^ c ^ d) & low)
+            result[i] = (a & ~low) + (b & ~low) + (c & ~low) + (d & ~low) + ((a ^ b ^ c ^ d) & low)
         else:
             wrong += 1
     return wrong
@@ -132,6 +132,11 @@ class LevelTables(NamedTuple):
     sample: NDArray[np.int64]
     low: int
     unit: int
+
+    def base(self, slice: int, sample: int) -> int:
+        """Return what a slice and sample contribute to an address."""
+        z, s = int(self.slice[slice]), int(self.sample[sample])
+        return (z & ~self.low) + (s & ~self.low) | (z ^ s) & self.low
 
 
 class TiledSurface:
@@ -367,7 +372,7 @@ class TiledSurface:
             row, chunk = shape[2] * samples // per, max(CHUNK_BYTES // unit, 1)
             for z in range(first_z, last_z):
                 for s in range(samples):
-                    base = (int(self.tables(mip).slice[z]) ^ int(self.tables(mip).sample[s])) // unit
+                    base = self.tables(mip).base(z, s) // unit
                     for top, bottom in _share(first_y, last_y, threads):
                         place = (((z - first_z) * shape[1] + top - first_y) * shape[2] + left - first_x) * samples + s
                         source, target = (linear, tiled) if to_memory else (tiled, linear)

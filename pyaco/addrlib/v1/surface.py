@@ -163,18 +163,10 @@ def _hidden_of(a: Addressing) -> tuple[int, ...]:
     return tuple(table)
 
 
-def _fill(a: Addressing, x: Any, y: Any, z: Any, s: Any) -> None:
-    """Fill the tables of the addresses of the elements on the axes; the swizzle is in that of z."""
-    flat = Addressing(
-        a.mode, a.bits, a.pitch, a.height, a.slices, a.samples, a.by_sample, a.order, a.info, a.pipes, a.rotate_pipes, a.interleave_bytes, 0, 0)
-    for i in range(len(x)):
-        x[i] = byte_address(flat, i, 0, 0, 0)
-    for i in range(len(y)):
-        y[i] = byte_address(flat, 0, i, 0, 0)
-    for i in range(len(z)):
-        z[i] = byte_address(a, 0, 0, i, 0)
-    for i in range(len(s)):
-        s[i] = byte_address(flat, 0, 0, 0, i)
+def _fill(a: Addressing, axis: int, table: Any) -> None:
+    """Fill the table of the addresses of the elements on an axis (x, y, slice, sample)."""
+    for i in range(len(table)):
+        table[i] = byte_address(a, i if axis == 0 else 0, i if axis == 1 else 0, i if axis == 2 else 0, i if axis == 3 else 0)
 
 
 def _combine(tx: Any, ty: Any, tz: Any, ts: Any, mask: int, x: Any, y: Any, z: Any, s: Any, out: Any) -> None:
@@ -285,7 +277,8 @@ class SurfaceAddresses:
         if self._tables is None:
             a = self.parameters
             self._tables = tuple(np.empty(n, np.int64) for n in (a.pitch, a.height, a.slices, a.samples))
-            compiled(_fill)(a, *self._tables)
+            for axis, table in enumerate(self._tables):
+                compiled(_fill)(a if axis == 2 else a._replace(bank_swizzle=0, pipe_swizzle=0), axis, table)
         return self._tables
 
     @property
