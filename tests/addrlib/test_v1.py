@@ -15,6 +15,7 @@ from pyaco.addrlib import gpu_config, gpu_configs
 from pyaco.addrlib.v1.chip import TileInfo, chip_of
 from pyaco.addrlib.v1.equation import equation_table, surface_block
 from pyaco.addrlib.v1.layout import Layout
+from pyaco.addrlib.v1.masks import MaskAddresses
 from pyaco.addrlib.v1.metadata import cmask_layout, dcc_layout, fmask_layout, htile_layout, mask_address
 from pyaco.addrlib.v1.modes import IS_VALID, THICKNESS, TileMode, TileType
 from pyaco.addrlib.v1.surface import SurfaceAddresses, surface_info, surface_infos
@@ -196,3 +197,26 @@ def test_unknown_mode_is_chosen(chip: str) -> None:
     assert surface_info(config, tile_mode=TileMode.UNKNOWN, width=1024, height=1, bpp=32, flags=1).tile_mode == TileMode.LINEAR_ALIGNED
     depth = surface_info(config, tile_mode=TileMode.UNKNOWN, width=1024, height=1024, bpp=32, flags=1 << 1 | 1 << 8)
     assert depth.tile_type == TileType.DEPTH_SAMPLE_ORDER
+
+
+@pytest.mark.parametrize("kind", ["cmask", "htile"])
+def test_masks_over_arrays(kind: str) -> None:
+    seen = set()
+    for fact in FACTS[kind]:
+        pitch, height, slices, tc_compatible = fact["query"]
+        if tc_compatible or pitch * height * slices > 1 << 21 or fact["info"][-1] in seen:
+            continue
+        seen.add(fact["info"][-1])
+        config, info = gpu_config(fact["chip"]), TileInfo(*fact["info"])
+        mask = MaskAddresses(config, info, pitch=pitch, height=height, num_slices=slices, is_cmask=kind == "cmask")
+        x, y, z, bits = np.array(fact["points"]).T
+        np.testing.assert_array_equal(mask.addresses(x, y, z), bits)
+        np.testing.assert_array_equal(mask.coordinates(bits + mask.element_bits - 1), [x & ~7, y & ~7, z])
+        assert len(np.unique(mask.by_tile)) == mask.by_tile.size
+        assert mask.by_tile.min() >= 0 and mask.by_tile.max() < mask.layout.bytes * 8
+        for place in ((-1, 0, 0), (mask.layout.pitch, 0, 0), (0, 0, slices)):
+            with pytest.raises(InputError):
+                mask.addresses(*place)
+        with pytest.raises(InputError):
+            mask.coordinates(mask.layout.bytes * 8 + 8)
+    assert len(seen) >= 4
