@@ -15,6 +15,7 @@ from pyaco.addrlib import gpu_config, gpu_configs
 from pyaco.addrlib.v1.chip import TileInfo, chip_of
 from pyaco.addrlib.v1.equation import equation_table, surface_block
 from pyaco.addrlib.v1.layout import Layout
+from pyaco.addrlib.v1.library_inverse import library_coordinates
 from pyaco.addrlib.v1.masks import MaskAddresses
 from pyaco.addrlib.v1.metadata import cmask_layout, dcc_layout, fmask_layout, htile_layout, mask_address
 from pyaco.addrlib.v1.modes import IS_VALID, THICKNESS, TileMode, TileType
@@ -47,10 +48,12 @@ def test_surface(fact: dict[str, Any]) -> None:
 @pytest.mark.parametrize("fact", FACTS["address"], ids=lambda f: f"{f['chip']}-{f['layout'][4]}")
 def test_address(fact: dict[str, Any]) -> None:
     info = layout_of(fact["layout"])._replace(samples=fact["frags"])
-    for x, y, z, sample, bank, pipe, depth, address in fact["points"]:
+    for x, y, z, sample, bank, pipe, depth, address, library in fact["points"]:
         addresses = SurfaceAddresses(gpu_config(fact["chip"]), info, depth_order=bool(depth), bank_swizzle=bank, pipe_swizzle=pipe)
         assert addresses(x, y, z, sample) == address
         assert addresses.coordinates(address) == (x, y, z, sample)
+        if library:
+            assert library_coordinates(addresses, address) == tuple(library)
 
 
 def test_swizzle() -> None:

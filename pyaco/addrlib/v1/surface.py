@@ -224,7 +224,7 @@ class SurfaceAddresses:
             int(info.tile_mode), info.bits, info.pitch, info.height, info.depth, info.samples, by_sample, order, geometry,
             pipes_of(chip, geometry), chip.is_vegam, chip.interleave_bytes, bank_swizzle, pipe_swizzle)
         self._check_blocks()
-        self._hidden_of = _hidden_of(self.parameters._replace(pitch=0, height=0, slices=0, bank_swizzle=0, pipe_swizzle=0))
+        self.hidden_of = _hidden_of(self.parameters._replace(pitch=0, height=0, slices=0, bank_swizzle=0, pipe_swizzle=0))
         self._tables: tuple[NDArray[np.int64], ...] | None = None
 
     def _check_blocks(self) -> None:
@@ -252,7 +252,7 @@ class SurfaceAddresses:
         """Return x, y, slice and sample of the element that holds the byte `address`."""
         if not 0 <= address < self.size:
             raise InputError(f"address {address} of a surface of {self.size} bytes")
-        return coordinates(self.parameters, self._hidden_of, address)
+        return coordinates(self.parameters, self.hidden_of, address)
 
     @property
     def size(self) -> int:
@@ -300,5 +300,5 @@ class SurfaceAddresses:
         """Return x, y, slice and sample of the elements at byte addresses: an array of shape (4, ...)."""
         array = self._axis(addresses, self.size, "address")
         out = np.empty((4, array.size), np.int64)
-        compiled(_locate)(self.parameters, np.array(self._hidden_of, np.int64), array.ravel(), out)
+        compiled(_locate)(self.parameters, np.array(self.hidden_of, np.int64), array.ravel(), out)
         return out.reshape(4, *array.shape)
