@@ -60,7 +60,7 @@ def has_vector_step(operation: Semantics) -> bool:
     return (
         not operation.scalar and not operation.packed and {plain(kind) for kind in operation.sources} <= VECTOR_SOURCES
         and set(operation.results) <= VECTOR_RESULTS and "v_s_" not in operation.names[0]
-        and [kind == "mask" for kind in operation.results].count(True) <= 1
+        and operation.results.count("mask") <= 1 and not re.search(r"\bneg\b", "; ".join(operation.statements))
     )  # fmt: skip
 
 
@@ -154,7 +154,7 @@ def table(name: str, chosen: list[Semantics], functions: list[list[str]], known:
     imports, entries = [], []
     for operation in chosen:
         for opcode in operation.names:
-            if opcode in known and not opcode.startswith("v_cmpx_"):
+            if opcode in known:
                 imports.append(f"    op_{opcode},")
                 entries.append(f"    table[<int>op_{opcode}] = step_{operation.names[0]}")
     head = ["from isa_opcodes cimport (", *imports, ")", ""]

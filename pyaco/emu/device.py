@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy
 from numpy.typing import NDArray
@@ -78,6 +78,10 @@ class Buffer:
         return f"<Buffer of {self.size} bytes at {self.address:#x}>"
 
 
+#: What a binding is given: a buffer, the buffers of a descriptor array, or None for a null descriptor.
+Bound: TypeAlias = Buffer | Sequence[Buffer] | None
+
+
 class Device:
     """An emulated GPU.
 
@@ -137,7 +141,7 @@ class Device:
         self,
         shader: Shader,
         groups: Sequence[int] = (1, 1, 1),
-        buffers: Mapping[tuple[int, int], Buffer | Sequence[Buffer]] | None = None,
+        buffers: Mapping[tuple[int, int], Bound] | None = None,
         push: bytes = b"",
         budget: int = DEFAULT_BUDGET,
     ) -> Report:
@@ -150,8 +154,9 @@ class Device:
         groups : sequence of int
             Workgroups in x, y, z.
         buffers : mapping
-            (set, binding) to a buffer, or to the buffers of a descriptor array. Bindings that are not named get null
-            descriptors: loads give zero, stores are dropped.
+            (set, binding) to a buffer, to the buffers of a descriptor array, or to None. Bindings that are not named or are
+            None get null descriptors: loads give zero, stores are dropped. A binding that the shader does not have, for
+            example because nothing uses it, may only be None.
         push : bytes
             Push constants.
         budget : int
@@ -186,7 +191,7 @@ class Device:
         self,
         shader: Shader,
         groups: Sequence[int] = (1, 1, 1),
-        buffers: Mapping[tuple[int, int], Buffer | Sequence[Buffer]] | None = None,
+        buffers: Mapping[tuple[int, int], Bound] | None = None,
         push: bytes = b"",
     ) -> Arguments:
         """Put a shader's code, descriptors and push constants into device memory; see `dispatch` for the arguments.
@@ -329,15 +334,17 @@ class Device:
     # ------------------------------------------------------------------------------------------------------ arguments
     def _user_sgprs(
         self, abi: Mapping[str, Any], low: _LowMemory, groups: tuple[int, int, int],
-        buffers: Mapping[tuple[int, int], Buffer | Sequence[Buffer]], push: bytes,
+        buffers: Mapping[tuple[int, int], Bound], push: bytes,
     ) -> list[int]:  # fmt: skip
         if abi.get("address32_hi", _ADDRESS32_HI) != _ADDRESS32_HI:
             raise UnsupportedError(f"32-bit addresses with high half {abi['address32_hi']:#x}")
         user = [0] * abi["user_sgpr_count"]
         sets: dict[int, Mapping[str, Any]] = {int(number): layout for number, layout in abi["descriptor_sets"].items()}
-        for set_, binding in buffers:
+        for (set_, binding), bound in buffers.items():
+            if bound is None:
+                continue
             if set_ not in sets or binding not in {int(key) for key in sets[set_]["bindings"]}:
-                raise InputError(f"the shader has no binding {binding} in descriptor set {set_}")
+                raise InputError(f"the shader has no binding {binding} in descriptor set {set_}, or does not use it: it may only be None")
         if len(push) > abi["push_constant_bytes"]:
             raise InputError(f"{len(push)} bytes of push constants: the shader takes {abi['push_constant_bytes']}")
         for argument in abi["user_sgprs"]:
@@ -356,13 +363,13 @@ class Device:
         return user
 
     def _descriptor_set(
-        self, number: int, layout: Mapping[str, Any], buffers: Mapping[tuple[int, int], Buffer | Sequence[Buffer]]
+        self, number: int, layout: Mapping[str, Any], buffers: Mapping[tuple[int, int], Bound]
     ) -> bytes:
         size = layout["size"]
         bound = {}
         for key, binding in layout["bindings"].items():
-            given = buffers.get((number, int(key)), ())
-            elements = [given] if isinstance(given, Buffer) else list(given)
+            given = buffers.get((number, int(key)))
+            elements = [given] if isinstance(given, Buffer) else list(given or ())
             bound[int(key)] = elements
             if binding["count"] and len(elements) > binding["count"]:
                 raise InputError(

@@ -153,3 +153,20 @@ def test_bad_arguments(assemble):
         device.run(b"abc")
     with pytest.raises(UnsupportedError, match="engine"):
         emu.Device("gfx1100", engine="warp")
+
+
+def test_null_bindings(assemble):
+    """A binding without a buffer loads zeros and drops stores; one that the shader does not have may be None."""
+    device = emu.Device("gfx1100")
+    x = device.buffer(numpy.full(64, 3, numpy.float32))
+    y = device.buffer(numpy.full(64, 5, numpy.float32))
+    program = shader(assemble(SAXPY["gfx1100"], "gfx1100"))
+    push = numpy.float32(2).tobytes()
+    device.dispatch(program, buffers={(0, 1): y}, push=push)
+    assert (y.numpy() == 5).all()
+    device.dispatch(program, buffers={(0, 0): None, (0, 1): y, (0, 7): None, (2, 0): None}, push=push)
+    assert (y.numpy() == 5).all()
+    device.dispatch(program, buffers={(0, 0): x}, push=push)
+    assert (x.numpy() == 3).all()
+    with pytest.raises(InputError, match="binding 7"):
+        device.dispatch(program, buffers={(0, 0): x, (0, 1): y, (0, 7): x}, push=push)

@@ -183,7 +183,9 @@ cdef bint add_vector(Builder *builder, const Instruction *instruction) noexcept 
     cdef Step step
     cdef uint32_t slot
     memset(&step, 0, sizeof(Step))
-    if builder.blocks.kernels.vector == NULL or operation.packed or operation.writes_exec:
+    if builder.blocks.kernels.vector == NULL or operation.packed:
+        return False
+    if operation.writes_exec and builder.blocks.machine.gfx_level < 100:    # EXEC and an SGPR
         return False
     step.function = builder.blocks.kernels.vector[instruction.decoded.opcode]
     if (step.function == NULL or instruction.decoded.format & (format_dpp8 | format_dpp16 | format_sdwa | format_vop3p)
@@ -197,6 +199,8 @@ cdef bint add_vector(Builder *builder, const Instruction *instruction) noexcept 
             return False
     if not plan_results(&step, operation, instruction.decoded.destination):
         return False
+    if operation.writes_exec:
+        step.mask_destination = sgpr_exec
     builder.steps.push_back(step)
     return True
 

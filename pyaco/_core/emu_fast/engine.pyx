@@ -44,7 +44,8 @@ cdef enum:
     mode_keep_out32 = 0x20
     signal_interval = 1000000         # instructions between looks at the user's interrupts
     alone = 20000                     # instructions of a dispatch before other threads join in
-    interrupted = -1
+    interrupted = -1                  # by a signal; its exception is set
+    abandoned = -2                    # because an earlier workgroup went wrong
 
 
 def vector_bits():
@@ -159,6 +160,7 @@ cdef int run_waves(Worker *worker) noexcept nogil:
     cdef Workspace *space = worker.space
     cdef Wave *waves = space.waves
     cdef uint32_t i, ended, waiting
+    cdef int why
     while True:
         ended = 0
         waiting = 0
@@ -176,20 +178,22 @@ cdef int run_waves(Worker *worker) noexcept nogil:
             return stop_end
         if ended + waiting == space.count:
             release_barrier(space)
-        if was_interrupted(worker):
-            return interrupted
+        why = why_to_leave(worker)
+        if why != stop_end:
+            return why
 
 
-cdef bint was_interrupted(Worker *worker) noexcept nogil:
+cdef int why_to_leave(Worker *worker) noexcept nogil:
+    """stop_end, or why nobody waits for this workgroup any more."""
     cdef int found = 0
     if worker.order != NULL and worker.order.first_failed() < worker.workgroup:
-        return True                                         # nobody will see what this one does
+        return abandoned
     if not worker.main or worker.core.machine.executed - worker.checked <= signal_interval:
-        return False
+        return stop_end
     worker.checked = worker.core.machine.executed
     with gil:
         found = check_signals()
-    return found != 0
+    return interrupted if found else stop_end
 
 
 cdef int run_group(Worker *worker, uint64_t number) noexcept nogil:
@@ -219,7 +223,7 @@ cdef void work(void *data, unsigned int thread) noexcept nogil:
         worker.checked = 0
         worker.stop = run_group(worker, number)
         if worker.stop != stop_end:
-            worker.order.fail(0 if worker.stop == interrupted and worker.main else number)
+            worker.order.fail(0 if worker.stop == interrupted else number)
             break
 
 
@@ -336,8 +340,8 @@ cdef class FastEngine(Engine):
                         break
                     stop = run_group(&worker, number)
                     number += 1
-                    if stop == stop_end and was_interrupted(&worker):
-                        stop = interrupted
+                    if stop == stop_end:
+                        stop = why_to_leave(&worker)
                 count_blocks(&worker.blocks)
         finally:
             close_worker(&worker)
@@ -370,9 +374,10 @@ cdef class FastEngine(Engine):
             for i in range(threads):
                 count_blocks(&workers[i].blocks)
                 add_counters(&self.work.machine, &spaces[i].machine)
-                if workers[i].stop == interrupted and i == 0 and order.first_failed() == 0:
+                if workers[i].stop == interrupted:
+                    lowest = 0
                     stop = interrupted
-                elif workers[i].stop != stop_end and workers[i].stop != interrupted and workers[i].workgroup < lowest and stop != interrupted:
+                elif workers[i].stop != stop_end and workers[i].stop != abandoned and workers[i].workgroup < lowest:
                     lowest = workers[i].workgroup
                     stop = workers[i].stop
                     take_fault(&self.work, &spaces[i])
