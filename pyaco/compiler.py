@@ -67,7 +67,7 @@ class CompiledShader:
         """The machine code as text that LLVM's assembler reads."""
         from pyaco import isa
 
-        return isa.disassemble(self.code, self.target)
+        return isa.disassemble(self.code, self.target, wave_size=self.wave)
 
     def ir(self, name: str) -> str:
         """Return the text of the IR after a pass, for example ``after register allocation``.

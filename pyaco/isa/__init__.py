@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from pyaco.isa.assembler import assemble
-from pyaco.isa.disassembler import Line, disassemble, disassemble_lines
+from pyaco.isa.disassembler import Line, decode, disassemble, disassemble_lines
 
-__all__ = ["Line", "assemble", "disassemble", "disassemble_lines"]
+__all__ = ["Line", "assemble", "decode", "disassemble", "disassemble_lines"]

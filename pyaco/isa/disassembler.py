@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from pyaco.errors import InputError
 from pyaco.isa.processors import processor
@@ -13,7 +14,7 @@ from pyaco.isa.processors import processor
 if TYPE_CHECKING:
     from pyaco._core.isa.disassemble import Listing
 
-__all__ = ["Line", "disassemble", "disassemble_lines"]
+__all__ = ["Line", "decode", "disassemble", "disassemble_lines"]
 
 
 @dataclass(frozen=True)
@@ -73,14 +74,60 @@ def disassemble(code: bytes, target: str, *, wave_size: int | None = None) -> st
     return str(listing(code, target, wave_size).text(), "ascii")
 
 
+def decode(code: bytes, target: str) -> npt.NDArray[np.void]:
+    """Decode `code` to records, one an instruction.
+
+    Parameters
+    ----------
+    code
+        Machine code, a multiple of four bytes.
+    target
+        A gfx name, chip name or product name.
+
+    Returns
+    -------
+    numpy.ndarray
+        A structured array in the order of the code; each field is a column:
+
+        - ``offset``: byte offset; ``dwords``: length; ``opcode``: an index of ``pyaco.isa.opcodes.names()``, or 0xffff for
+          a word that is no instruction; ``format``: the bits of ``pyaco.isa.table.FORMATS`` that the words have;
+        - ``source_count``, ``sources`` (18), ``source_bytes`` (18), ``destination_count``, ``destinations`` (3),
+          ``destination_bytes`` (3): registers as byte addresses (SGPR n at 4n, VGPR n at 4(256 + n), AGPR n at
+          4(512 + n), + 2 for the high half, constants as their source code * 4, 255 * 4 the literal, 0xffff unused), with
+          their sizes (0: a lane mask, as wide as the wave); the order is that of ``_core/isa/decode.pxd``;
+        - ``has_literal``, ``literal``, ``immediate`` (offsets in bytes, SOPK's and SOPP's 16 bits), ``modifiers`` (packed as
+          ``isa/data/modifiers.txt`` says).
+
+    Raises
+    ------
+    InputError
+        The length is no multiple of four, or the target is unknown.
+    """
+    from pyaco._core.isa.decode import RECORD, decode_records
+
+    _, level = processor(target)
+    words = words_of(code)
+    record = np.dtype(RECORD, align=True)  # type: ignore[call-overload]
+    records = np.zeros(len(words), record)
+    assert record.fields is not None
+    offsets = [record.fields[name][1] for name in RECORD["names"]]
+    count = decode_records(words, level, records.view(np.uint8), offsets, record.itemsize)
+    return records[:count]
+
+
+def words_of(code: bytes) -> npt.NDArray[np.uint32]:
+    """The words of machine code."""
+    if len(code) % 4:
+        raise InputError(f"machine code of {len(code)} bytes: not a multiple of 4")
+    return np.frombuffer(code, dtype="<u4")
+
+
 def listing(code: bytes, target: str, wave_size: int | None) -> Listing:
     """The listing of `code`, as the kernel makes it."""
     from pyaco._core.isa.disassemble import disassemble_words
     from pyaco.isa.text_tables import text_tables
 
     name, level = processor(target)
-    if len(code) % 4:
-        raise InputError(f"machine code of {len(code)} bytes: not a multiple of 4")
-    words = np.frombuffer(code, dtype="<u4")
+    words = words_of(code)
     tables = text_tables(level, name)
     return disassemble_words(words, level, default_wave_size(level, wave_size), tables.names, tables.facts)

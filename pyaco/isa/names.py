@@ -286,6 +286,8 @@ _CHANGED_11 = {"10_11_11": ("FLOAT",), "11_11_10": ("FLOAT",), "10_10_10_2": ("U
 DATA_FORMATS = ("INVALID", "8", "16", "8_8", "32", "16_16", "10_11_11", "11_11_10", "10_10_10_2", "2_10_10_10",
                 "8_8_8_8", "32_32", "16_16_16_16", "32_32_32", "32_32_32_32", "RESERVED_15")  # fmt: skip
 NUMBER_FORMATS = (*_INTEGERS, "RESERVED_6", "FLOAT")
+#: GFX6 and GFX7 have one more.
+NUMBER_FORMATS_6 = (*_INTEGERS, "SNORM_OGL", "FLOAT")
 
 
 @cache

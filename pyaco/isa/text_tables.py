@@ -170,7 +170,7 @@ def domains(level: int, chip: str) -> list[dict[str, int] | dict[int, str]]:
         names.cache_policies("ATOMIC"),
         {text: number for number, text in enumerate(names.unified_formats(level))} if level >= 100 else {},
         {f"BUF_DATA_FORMAT_{text}": number for number, text in enumerate(names.DATA_FORMATS)},
-        {f"BUF_NUM_FORMAT_{text}": number for number, text in enumerate(names.NUMBER_FORMATS)},
+        {f"BUF_NUM_FORMAT_{text}": number for number, text in enumerate(names.NUMBER_FORMATS if level >= 80 else names.NUMBER_FORMATS_6)},
         names.export_targets(level),
         names.dimensions(),
         names.SELECTIONS,
@@ -227,5 +227,7 @@ def text_tables(level: int, chip: str) -> TextTables:
     absent = np.array([is_absent(row, generation, chip) for row in rows])
     joined = [names.join_format(split, level) for split in range(128)] if level >= 100 else list(range(128))
     unified = np.array([-1 if number is None else number for number in joined], np.int16)
+    unpacked = np.array([level == 80 and chip != "gfx810" and "_format_d16_x" in row.name for row in rows])
     facts = _facts() | np.where(absent, FACTS["absent"], 0).astype(np.uint32)
+    facts |= np.where(unpacked & ~absent, FACTS["unpacked"], 0).astype(np.uint32)
     return TextTables(NameTable(domains(level, chip), SILENT), facts, np.array(short, np.uint16), unified)

@@ -74,6 +74,7 @@ FACTS = {
     "unsayable": fact_unsayable, "bfloat": fact_bfloat, "wave_matrix": fact_wave_matrix,
     "typed_matrix": fact_typed_matrix,
     "global_wave_sync": fact_global_wave_sync,
+    "unpacked": fact_unpacked,
 }
 #: Directives by name.
 DIRECTIVES = {
@@ -743,9 +744,12 @@ cdef void scalar_offset(Job *j, const Operand *o) noexcept nogil:
         if both:
             fail_plain(&j.c, o.begin, b"two immediate offsets")
         if j.c.level < gfx8:
-            if not 0 <= o.integer <= 0x3fffffff:
-                fail_range(&j.c, o.begin, o.begin, o.end, 0, 0x3fffffff)
+            if not 0 <= o.integer <= 0xffffffffLL:
+                fail_range(&j.c, o.begin, o.begin, o.end, 0, 0xffffffffLL)
             offset = o.integer * 4
+            if o.integer > 255 and j.c.level >= gfx7:
+                j.d.literal = <uint32_t>o.integer
+                j.d.has_literal = 1
         else:
             if not -(1 << 23) <= o.integer < 1 << 23:
                 fail_range(&j.c, o.begin, o.begin, o.end, -(1 << 23), (1 << 23) - 1)
@@ -1027,6 +1031,8 @@ cdef void vop_modifiers(Job *j, uint32_t opsel, uint32_t operands) noexcept nogi
             opsel |= bits & ((1U << operands) - 1) | (bits >> operands & 1) << 3
         else:
             opsel |= bits
+    if given(j, given_byte_sel):
+        opsel |= byte_selection(j)
     m = modifier_set_opsel(m, opsel)
     if j.d.opcode == op_v_bitop3_b32 or j.d.opcode == op_v_bitop3_b16:
         # the truth table lies where other instructions have neg, abs and omod
@@ -1039,6 +1045,16 @@ cdef void vop_modifiers(Job *j, uint32_t opsel, uint32_t operands) noexcept nogi
     if j.d.format & format_sdwa:
         sdwa(j)
     lanes(j)
+
+
+cdef uint32_t byte_selection(Job *j) noexcept nogil:
+    """``byte_sel`` of conversions from and to 8-bit floats on GFX12: op_sel bits 1 and 0, or 2 and 3 where it is the result's."""
+    cdef uint32_t byte = <uint32_t>ranged(j, given_byte_sel, 0, 3, 0)
+    if not j.facts[j.d.opcode] & fact_opsel_other or not j.d.format & format_vop3 or j.c.level < gfx12:
+        fail_plain(&j.c, j.s.places[given_byte_sel], b"this instruction has no modifier byte_sel here")
+    if opcode_operand_count[j.d.opcode] > 1:
+        return byte << 2
+    return byte >> 1 | (byte & 1) << 1
 
 
 cdef void sdwa(Job *j) noexcept nogil:
@@ -1112,7 +1128,10 @@ cdef void vop3p(Job *j) noexcept nogil:
         neg, high = bit_list(j, given_neg_lo, 0), bit_list(j, given_neg_hi, 0)
     m = modifier_set_neg(j.d.modifiers, neg)
     m = modifier_set_neg_hi(m, high)
-    m = modifier_set_opsel(m, bit_list(j, given_op_sel, 0))
+    if given(j, given_index_key) and j.facts[op] & fact_wave_matrix:
+        m = modifier_set_opsel(m, <uint64_t>ranged(j, given_index_key, 0, 3, 0))
+    else:
+        m = modifier_set_opsel(m, bit_list(j, given_op_sel, 0))
     default = 0 if mixes else (1U << operands) - 1
     bits = bit_list(j, given_op_sel_hi, default)
     if not mixes:
@@ -1306,9 +1325,14 @@ cdef void buffer(Job *j) noexcept nogil:
         return
     o = &j.s.operands[0]
     if loads:
-        add_destination(j, memory_register(j, o, class_dwords_of(j, definition_class(j, 0)) + extra))
+        dwords = class_dwords_of(j, definition_class(j, 0))
+        if j.facts[op] & fact_unpacked:
+            dwords = unpacked_dwords(op)
+        add_destination(j, memory_register(j, o, dwords + extra))
         return
     dwords = class_dwords_of(j, operand_class(j, 3))
+    if j.facts[op] & fact_unpacked:
+        dwords = unpacked_dwords(op)
     if is_atomic(op):
         dwords += extra
     where = memory_register(j, o, dwords)
@@ -1486,6 +1510,9 @@ cdef void check_image_data(Job *j, const Operand *o, uint64_t m) noexcept nogil:
     cdef uint32_t channels = (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
     if is_atomic(j.d.opcode):
         channels = max(channels, <uint32_t>1)
+    if j.d.opcode == op_image_msaa_load and o.dwords < 4:
+        # assemblers take the registers of dmask as well
+        return
     if opcode_image[j.d.opcode] & image_flag_gather or j.d.opcode == op_image_msaa_load:
         channels = 4
     if channels == 0:
@@ -1578,10 +1605,6 @@ cdef void ldsdir(Job *j) noexcept nogil:
 
 cdef void vintrp(Job *j) noexcept nogil:
     cdef Operand *o = &j.s.operands[1]
-    if j.suffix == suffix_e64:
-        j.d.format |= format_vop3
-        vop3_interpolation(j)
-        return
     if not expect_count(j, 3):
         return
     add_destination(j, vector_register(j, &j.s.operands[0], 1))
@@ -1616,6 +1639,17 @@ cdef void vop3_interpolation(Job *j) noexcept nogil:
     m = modifier_set_abs(m, magnitude)
     j.d.modifiers = m
     vop_modifiers(j, 0, sources)
+
+
+cdef bint needs_vop3(const Job *j) noexcept nogil:
+    """Whether an interpolation has what its short encoding lacks."""
+    cdef uint32_t i
+    if j.suffix == suffix_e64 or given(j, given_high) or given(j, given_clamp) or given(j, given_mul) or given(j, given_div):
+        return True
+    for i in range(j.s.count):
+        if j.s.operands[i].negative or j.s.operands[i].magnitude:
+            return True
+    return False
 
 
 cdef uint32_t parameter(Job *j, const Operand *o) noexcept nogil:
@@ -1706,7 +1740,8 @@ cdef int instruction(Job *j) noexcept nogil:
         return 0
     if j.c.p[0] == c':':
         return vopd(j, op)
-    if opcode_flags[op] & opcode_flag_interpolation:
+    if opcode_flags[op] & opcode_flag_interpolation or (format == format_vintrp and needs_vop3(j)):
+        j.d.format |= format_vop3
         vop3_interpolation(j)
     elif format & (valu_one_dword | format_vop3):
         return vop(j)

@@ -4,6 +4,8 @@ The six top bits of the first dword choose the encoding; the opcode number choos
 which fields hold operands. Field positions: AMD "Southern Islands", "Sea Islands", "Vega", "RDNA 2", "RDNA 3" and "RDNA 4" ISA documents, chapter
 "Microcode formats". Reserved bits are ignored here; the disassembler compares with the encoder where they matter.
 """
+from libc.string cimport memcpy, memset
+
 from isa_decode_tables cimport *
 from isa_opcodes cimport *
 from isa_tables cimport (image_flag_atomic, image_flag_bias, image_flag_bvh, image_flag_compare, image_flag_gather,
@@ -361,7 +363,9 @@ cdef int take_lane_control(Reader *r, uint32_t code, bint short_form, bint compa
     elif code == 249:
         r.out.format |= format_sdwa
         if compare:
-            if bits(word, 15, 1):
+            if r.level == gfx8:
+                m = modifier_set_clamp(m, bits(word, 13, 1))
+            elif bits(word, 15, 1):
                 r.out.destination[0] = address_of(r, bits(word, 8, 7))
         else:
             m = modifier_set_sdwa_dst_sel(m, sdwa_select(bits(word, 8, 3)) | (bits(word, 12, 1) << 4))
@@ -1392,6 +1396,54 @@ cdef int decode(const uint32_t *words, uint32_t available, uint32_t gfx_level, D
 
 
 # --------------------------------------------------------------------------------------------------------- Python's view
+#: Layout of the records of ``decode_records``: where the instruction is, then the fields of ``Decoded``.
+RECORD = {
+    "names": ["offset", "opcode", "format", "dwords", "source_count", "destination_count", "has_literal", "sources",
+              "source_bytes", "destinations", "destination_bytes", "literal", "immediate", "modifiers"],
+    "formats": ["u4", "u2", "u2", "u1", "u1", "u1", "u1", f"({decoded_source_limit},)u2", f"({decoded_source_limit},)u1",
+                "(3,)u2", "(3,)u1", "u4", "u4", "u8"],
+}
+
+def decode_records(const uint32_t[::1] words, uint32_t gfx_level, unsigned char[::1] out, offsets, Py_ssize_t size):
+    """Decode every instruction of `words` into `out`, rows of `size` bytes with fields at `offsets`; returns their number.
+
+    `out` has room for one row a word; rows are laid out as ``RECORD`` says.
+    """
+    cdef Py_ssize_t place[14]
+    cdef uint32_t position = 0
+    cdef uint32_t count = <uint32_t>words.shape[0]
+    cdef Py_ssize_t row = 0
+    cdef unsigned char *base
+    cdef Decoded d
+    cdef int i
+    if out.shape[0] < size * words.shape[0] or len(offsets) != 14:
+        raise ValueError("the records have no room")
+    for i in range(14):
+        place[i] = offsets[i]
+    with nogil:
+        while position < count:
+            memset(&d, 0, sizeof(d))
+            decode(&words[position], count - position, gfx_level, &d)
+            base = &out[row * size]
+            (<uint32_t *>(base + place[0]))[0] = position * 4
+            (<uint16_t *>(base + place[1]))[0] = d.opcode
+            (<uint16_t *>(base + place[2]))[0] = d.format
+            base[place[3]] = d.dwords
+            base[place[4]] = d.source_count
+            base[place[5]] = d.destination_count
+            base[place[6]] = d.has_literal
+            memcpy(base + place[7], d.source, sizeof(d.source))
+            memcpy(base + place[8], d.source_bytes, sizeof(d.source_bytes))
+            memcpy(base + place[9], d.destination, sizeof(d.destination))
+            memcpy(base + place[10], d.destination_bytes, sizeof(d.destination_bytes))
+            (<uint32_t *>(base + place[11]))[0] = d.literal
+            (<uint32_t *>(base + place[12]))[0] = d.immediate
+            (<uint64_t *>(base + place[13]))[0] = d.modifiers
+            row += 1
+            position += d.dwords
+    return row
+
+
 def decode_words(const uint32_t[::1] words, uint32_t gfx_level, uint32_t position=0):
     """Decode one instruction.
 

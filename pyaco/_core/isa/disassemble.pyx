@@ -1088,7 +1088,10 @@ cdef void buffer(Printer *t, const Decoded *d) noexcept nogil:
         buffer_data(t, d)
         put_comma(t)
     elif d.destination_count:
-        put_destination(t, d, 0)
+        if t.facts[d.opcode] & fact_unpacked:
+            put_register(t, d.destination[0], 4 * (unpacked_dwords(d.opcode) + modifier_tfe(m)))
+        else:
+            put_destination(t, d, 0)
         put_comma(t)
     if d.source[1] == register_none:
         put_text(t, b"off")
@@ -1118,7 +1121,7 @@ cdef void buffer(Printer *t, const Decoded *d) noexcept nogil:
 
 cdef void buffer_data(Printer *t, const Decoded *d) noexcept nogil:
     """The data register of a store or atomic, with the dword of a residency result behind it."""
-    cdef uint32_t size = d.source_bytes[3]
+    cdef uint32_t size = 4 * unpacked_dwords(d.opcode) if t.facts[d.opcode] & fact_unpacked else d.source_bytes[3]
     if modifier_tfe(d.modifiers):
         if not is_atomic(d.opcode):
             # assemblers have no such store

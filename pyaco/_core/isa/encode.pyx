@@ -353,6 +353,10 @@ cdef uint32_t sdwa_word(Writer *w) noexcept nogil:
         if d.destination_count and d.destination[0] != (register_exec if is_cmpx(d.opcode) and w.level >= gfx10
                                                         else register_vcc):
             word |= sgpr_code(w, d.destination[0]) << 8 | 1 << 15
+        if w.level == gfx8:
+            word |= modifier_clamp(m) << 13
+        elif modifier_clamp(m):
+            fail(w, encode_bad_modifier)
     else:
         select = modifier_sdwa_dst_sel(m)
         word |= sdwa_code(select, d.destination[0] & 3 if d.destination_count else 0) << 8

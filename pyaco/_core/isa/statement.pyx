@@ -998,5 +998,3 @@ cdef void parse_statement(Cursor *c, Statement *s) noexcept nogil:
             parse_operand(c, &s.operands[s.count])
             s.count += 1
         separated = accept(c, c',')
-        if separated and at_end(c):
-            fail_plain(c, c.p, b"an operand is missing")

@@ -1,6 +1,8 @@
 """What text needs to know of opcodes, suffixes, directives and counters beyond the opcode table."""
 from libc.stdint cimport uint32_t
 
+from isa_opcodes cimport *
+
 # Facts of an opcode; ``isa/text_tables.py`` fills them.
 cdef enum:
     fact_packed = 1                   # constants stand for 16-bit values in both halves
@@ -31,6 +33,7 @@ cdef enum:
     fact_scope_alone = 0x8000000      # cache control with a scope but no temporal hint
     fact_bfloat = 0x20000000          # 16-bit constants are bfloat16
     fact_wave_matrix = 0x40000000     # matrix operations of GFX11 and later, whose registers depend on the wave size
+    fact_unpacked = 0x80000000        # GFX8 before gfx810: a 16-bit channel takes a whole register
     fact_unsayable = 0x10000000       # assemblers have no text for it
     fact_global_wave_sync = 0x20000   # LDS instructions that keep gds where data shares have lost it
     fact_typed_matrix = 0x40000       # cbsz and blgp are the element types of A and B
@@ -103,6 +106,20 @@ cdef inline uint32_t wait_none(uint32_t level) noexcept nogil:
     """All counters at their maximum: no wait."""
     return set_wait(set_wait(set_wait(0, level, 0, 63), level, 1, 7), level, 2, 63)
 
+
+
+cdef inline uint32_t unpacked_dwords(uint32_t opcode) noexcept nogil:
+    """Registers of a buffer access with 16-bit channels where each takes one."""
+    if opcode == op_buffer_load_format_d16_x or opcode == op_buffer_store_format_d16_x \
+            or opcode == op_tbuffer_load_format_d16_x or opcode == op_tbuffer_store_format_d16_x:
+        return 1
+    if opcode == op_buffer_load_format_d16_xy or opcode == op_buffer_store_format_d16_xy \
+            or opcode == op_tbuffer_load_format_d16_xy or opcode == op_tbuffer_store_format_d16_xy:
+        return 2
+    if opcode == op_buffer_load_format_d16_xyz or opcode == op_buffer_store_format_d16_xyz \
+            or opcode == op_tbuffer_load_format_d16_xyz or opcode == op_tbuffer_store_format_d16_xyz:
+        return 3
+    return 4
 
 
 cdef inline uint32_t wave_dwords(uint32_t facts, uint32_t level, uint32_t wave, uint32_t position, uint32_t dwords) noexcept nogil:

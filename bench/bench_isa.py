@@ -1,0 +1,162 @@
+"""Assembler and disassembler beside LLVM's, on 200,000 instructions that clang made of the kernels below.
+
+Every figure is instructions per second of CPU time (of the process and its children), under ``instructions_per_second`` in
+the extra information; the last test has the ratios. ``process``: a whole process from start to exit, text or machine code
+from one file to another; ``in_process``: the call alone.
+"""
+
+from __future__ import annotations
+
+import re
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pyaco import isa
+
+COUNT = 200_000
+TARGETS = ("gfx900", "gfx1030", "gfx1100", "gfx1200")
+ROUNDS = 3
+KERNELS = """
+typedef unsigned int uint;
+#define KERNEL __attribute__((amdgpu_kernel, visibility("default"))) void
+#define GLOBAL __attribute__((address_space(1)))
+#define LOCAL __attribute__((address_space(3)))
+static inline uint lane(void) { return __builtin_amdgcn_workitem_id_x() + 64 * __builtin_amdgcn_workgroup_id_x(); }
+
+KERNEL multiply(GLOBAL const float *a, GLOBAL const float *b, GLOBAL float *c, uint n) {
+  float sum[8] = {0};
+  uint row = lane();
+  for (uint k = 0; k < n; k += 4)
+    for (uint j = 0; j < 8; ++j)
+      for (uint i = 0; i < 4; ++i) sum[j] += a[row * n + k + i] * b[(k + i) * n + j];
+  for (uint j = 0; j < 8; ++j) c[row * n + j] = sum[j];
+}
+
+KERNEL hash(GLOBAL uint *data, uint n) {
+  uint state[8], word = data[lane()];
+  for (uint i = 0; i < 8; ++i) state[i] = word * (2654435761u + i);
+  for (uint round = 0; round < 32; ++round)
+    for (uint i = 0; i < 8; ++i)
+      state[i] = (state[i] << (i + 3) | state[i] >> (29 - i)) + (state[(i + 1) & 7] ^ state[(i + 5) & 7]) * 0x9e3779b9u + round;
+  for (uint i = 0; i < 8; ++i) data[lane() * 8 + i] = state[i];
+}
+
+KERNEL transform(GLOBAL float *real, GLOBAL float *imaginary, uint n) {
+  float x[16], y[16];
+  for (uint i = 0; i < 16; ++i) { x[i] = real[lane() + i * n]; y[i] = imaginary[lane() + i * n]; }
+  for (uint step = 1; step < 16; step *= 2)
+    for (uint i = 0; i < 16; ++i)
+      if (!(i & step)) {
+        float w = 1.0f / (float)(step + i), u = x[i + step] * w - y[i + step], v = y[i + step] * w + x[i + step];
+        x[i + step] = x[i] - u; y[i + step] = y[i] - v; x[i] += u; y[i] += v;
+      }
+  for (uint i = 0; i < 16; ++i) { real[lane() + i * n] = x[i]; imaginary[lane() + i * n] = __builtin_sqrtf(y[i] * y[i] + x[i]); }
+}
+
+KERNEL divide(GLOBAL const double *a, GLOBAL double *b, GLOBAL const int *keys, GLOBAL int *found, LOCAL int *shared, int n) {
+  b[lane()] = a[lane()] / (b[lane()] + 3.0) + (double)keys[lane()];
+  shared[lane() & 63] = keys[lane()];
+  __builtin_amdgcn_s_barrier();
+  int low = 0, high = n, key = shared[(lane() + 7) & 63];
+  while (low < high) { int middle = (low + high) / 2; if (keys[middle] < key) low = middle + 1; else high = middle; }
+  found[lane()] = low % 10 + key / 7 + (keys[low] > key ? shared[low & 63] : -key);
+}
+"""
+
+pytestmark = pytest.mark.skipif(
+    any(shutil.which(tool) is None for tool in ("clang-22", "llvm-mc-22", "llvm-objdump-22", "llvm-objcopy-22")),
+    reason="LLVM 22 is not installed",
+)
+#: Instructions per second by (target, task, who).
+figures: dict[tuple[str, str, str], float] = {}
+
+
+def cpu_seconds() -> float:
+    """CPU time of this process and of those that it waited for."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+class Program:
+    """200,000 instructions of a target: text, machine code, and an object file for LLVM."""
+
+    def __init__(self, target: str, folder: Path) -> None:
+        source, unit, plain = folder / "kernels.c", folder / "kernels.o", folder / "kernels.bin"
+        source.write_text(KERNELS)
+        run = ["clang-22", "-target", "amdgcn-amd-amdhsa", f"-mcpu={target}", "-O3", "-nogpulib", "-c", str(source), "-o", str(unit)]
+        subprocess.run(run, check=True)
+        subprocess.run(["llvm-objcopy-22", "-O", "binary", "-j", ".text", str(unit), str(plain)], check=True)
+        kernels = plain.read_bytes()
+        instructions = [line for line in isa.disassemble_lines(kernels, target) if line.size]
+        self.count = len(instructions) * -(-COUNT // len(instructions))
+        self.target = target
+        self.code = kernels * (self.count // len(instructions))
+        self.text = isa.disassemble(self.code, target)
+        self.binary, self.assembly, self.object = folder / "code.bin", folder / "code.s", folder / "code.o"
+        self.binary.write_bytes(self.code)
+        self.assembly.write_text(self.text)
+        self.output = folder / "output"
+        command = ["llvm-mc-22", "-arch=amdgcn", f"-mcpu={target}", "-filetype=obj", "-o", str(self.object), str(self.assembly)]
+        subprocess.run(command, check=True)
+
+    def runs(self) -> dict[tuple[str, str], Callable[[], object]]:
+        """What is measured, by task and by who does it."""
+        target = self.target
+
+        def command(*words: str) -> Callable[[], object]:
+            def run() -> None:
+                with self.output.open("wb") as out:
+                    subprocess.run(words, stdout=out, check=True)
+
+            return run
+
+        ours = (sys.executable, "-m", "pyaco")
+        mc = ("llvm-mc-22", "-arch=amdgcn", f"-mcpu={target}", "-filetype=obj", "-o", str(self.output), str(self.assembly))
+        return {
+            ("assemble", "llvm_process"): command(*mc),
+            ("assemble", "process"): command(*ours, "asm", "--target", target, str(self.assembly)),
+            ("assemble", "in_process"): lambda: isa.assemble(self.text, target),
+            ("disassemble", "llvm_process"): command("llvm-objdump-22", "-d", "--no-show-raw-insn", str(self.object)),
+            ("disassemble", "process"): command(*ours, "disasm", "--target", target, str(self.binary)),
+            ("disassemble", "in_process"): lambda: isa.disassemble(self.code, target),
+        }
+
+
+@pytest.fixture(scope="module", params=TARGETS)
+def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Program:
+    return Program(request.param, tmp_path_factory.mktemp("isa"))
+
+
+@pytest.mark.benchmark(timer=cpu_seconds)
+@pytest.mark.parametrize("who", ["llvm_process", "process", "in_process"])
+@pytest.mark.parametrize("task", ["assemble", "disassemble"])
+def test_speed(benchmark, program: Program, task: str, who: str) -> None:  # type: ignore[no-untyped-def]
+    run = program.runs()[task, who]
+    benchmark.pedantic(run, rounds=ROUNDS, iterations=1, warmup_rounds=1)
+    figure = program.count / benchmark.stats.stats.min
+    benchmark.extra_info["instructions_per_second"] = round(figure)
+    figures[program.target, task, who] = figure
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_ratios(target: str) -> None:
+    """Our speed over LLVM's, from the figures of this run."""
+    for task in ("assemble", "disassemble"):
+        base = figures.get((target, task, "llvm_process"))
+        if base is None:
+            pytest.skip("test_speed did not run")
+        ratios = {who: figures[target, task, who] / base for who in ("process", "in_process")}
+        print(f"{target} {task}: LLVM {base:,.0f}/s, whole process {ratios['process']:.1f} times, in process {ratios['in_process']:.1f} times")
+        assert ratios["in_process"] > 1
+
+
+def test_the_programs_are_real(program: Program) -> None:
+    """Every instruction has text, and both directions agree with LLVM's machine code."""
+    assert not re.search(r"\.long", program.text)
+    assert isa.assemble(program.text, program.target) == program.code
