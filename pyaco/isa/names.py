@@ -8,11 +8,6 @@ from __future__ import annotations
 
 from functools import cache
 
-
-class Unsayable(ValueError):
-    """The syntax has no way to write this value."""
-
-
 # ------------------------------------------------------------------------------------------------------------- messages
 _MESSAGES_9 = {
     1: "MSG_INTERRUPT", 2: "MSG_GS", 3: "MSG_GS_DONE", 4: "MSG_SAVEWAVE", 5: "MSG_STALL_WAVE_GEN", 6: "MSG_HALT_WAVES",
@@ -40,26 +35,6 @@ def messages(level: int) -> dict[int, str]:
     if 90 <= level < 100:
         return _MESSAGES_9
     return {number: name for number, name in _MESSAGES_9.items() if number < 5 or number == 15}
-
-
-def message(known: dict[int, str], value: int, level: int) -> str:
-    """The operand of s_sendmsg."""
-    if level >= 110:
-        return f"sendmsg({known[value]})" if value in known else str(value)
-    number, operation, stream = value & 15, value >> 4 & 7, value >> 8 & 3
-    if number not in known or value >> 10:
-        return str(value)
-    name = known[number]
-    if number in (2, 3):
-        if operation > 3 or (operation == 0 and (number == 2 or stream)):
-            return str(value)
-        tail = f", {stream}" if operation else ""
-        return f"sendmsg({name}, {GS_OPERATIONS[operation]}{tail})"
-    if number == 15:
-        if operation not in SYSTEM_OPERATIONS or stream:
-            return str(value)
-        return f"sendmsg({name}, {SYSTEM_OPERATIONS[operation]})"
-    return str(value) if operation or stream else f"sendmsg({name})"
 
 
 # --------------------------------------------------------------------------------------------------- hardware registers
@@ -105,85 +80,18 @@ def hardware_registers(level: int) -> dict[int, str]:
     return _REGISTERS_9 | (_TRAP_9 if level >= 90 else {}) | (_REGISTERS_CDNA3 if level in (94, 95) else {})
 
 
-def hardware_register(known: dict[int, str], value: int) -> str:
-    """The operand of s_getreg_b32 and s_setreg_b32."""
-    number, offset, size = value & 63, value >> 6 & 31, (value >> 11) + 1
-    name = known.get(number, str(number))
-    return f"hwreg({name})" if offset == 0 and size == 32 else f"hwreg({name}, {offset}, {size})"
-
-
 # ------------------------------------------------------------------------------------------------------- waits, delays
-def wait_fields(level: int) -> dict[str, list[tuple[int, int]]]:
-    """Counters of s_waitcnt: pieces of (first bit, width), least significant first."""
-    if level >= 110:
-        return {"vmcnt": [(10, 6)], "expcnt": [(0, 3)], "lgkmcnt": [(4, 6)]}
-    vmcnt = [(0, 4), (14, 2)] if level >= 90 else [(0, 4)]
-    return {"vmcnt": vmcnt, "expcnt": [(4, 3)], "lgkmcnt": [(8, 6 if level >= 100 else 4)]}
-
-
-def wait_counters(value: int, level: int) -> str:
-    """The operand of s_waitcnt; counters at their maximum are left out."""
-    texts, everything, encoded = [], [], 0
-    for name, pieces in wait_fields(level).items():
-        count, shift = 0, 0
-        for first, width in pieces:
-            part = value >> first & (1 << width) - 1
-            encoded |= part << first
-            count |= part << shift
-            shift += width
-        everything.append(f"{name}({count})")
-        if count != (1 << shift) - 1:
-            texts.append(f"{name}({count})")
-    if encoded != value:
-        return f"0x{value:x}"
-    return " ".join(texts or everything)
-
-
 DELAYS = ("NO_DEP", "VALU_DEP_1", "VALU_DEP_2", "VALU_DEP_3", "VALU_DEP_4", "TRANS32_DEP_1", "TRANS32_DEP_2",
           "TRANS32_DEP_3", "FMA_ACCUM_CYCLE_1", "SALU_CYCLE_1", "SALU_CYCLE_2", "SALU_CYCLE_3")  # fmt: skip
 SKIPS = ("SAME", "NEXT", "SKIP_1", "SKIP_2", "SKIP_3", "SKIP_4")
 
 
-def delay(value: int) -> str:
-    """The operand of s_delay_alu."""
-    first, skip, second = value & 15, value >> 4 & 7, value >> 7 & 15
-    if value >> 11 or first >= len(DELAYS) or skip >= len(SKIPS) or second >= len(DELAYS):
-        return f"0x{value:x}"
-    parts = []
-    if first or not value:
-        parts.append(f"instid0({DELAYS[first]})")
-    if skip:
-        parts.append(f"instskip({SKIPS[skip]})")
-    if second:
-        parts.append(f"instid1({DELAYS[second]})")
-    return " | ".join(parts)
-
-
 # Counters of s_waitcnt_depctr (s_wait_alu on GFX12): first bit, width. The other bits of the operand are 0x60 in reset.
 DEPENDENCIES = {"hold_cnt": (7, 1), "sa_sdst": (0, 1), "va_vdst": (12, 4), "va_sdst": (9, 3), "va_ssrc": (8, 1),
                 "va_vcc": (1, 1), "vm_vsrc": (2, 3)}  # fmt: skip
-NO_DEPENDENCY = 0xFF9F
-
-
-def dependency_counters(value: int) -> str:
-    """The operand of s_waitcnt_depctr."""
-    texts, rest = [], value
-    for name, (first, width) in DEPENDENCIES.items():
-        mask = (1 << width) - 1
-        rest |= mask << first
-        if value >> first & mask != mask:
-            texts.append(f"depctr_{name}({value >> first & mask})")
-    return " ".join(texts) if rest == NO_DEPENDENCY and texts else f"0x{value:x}"
 
 
 INDEX_MODES = ("SRC0", "SRC1", "SRC2", "DST")
-
-
-def index_mode(value: int) -> str:
-    """Which operands VGPR indexing of GFX8 and GFX9 applies to."""
-    if value > 15:
-        return str(value)
-    return f"gpr_idx({','.join(name for bit, name in enumerate(INDEX_MODES) if value >> bit & 1)})"
 
 
 # --------------------------------------------------------------------------------------------------------- lane control
@@ -206,20 +114,6 @@ def lane_controls(level: int) -> dict[str, int]:
     return controls
 
 
-@cache
-def _lane_names(level: int) -> dict[int, str]:
-    return {number: text for text, number in lane_controls(level).items()}
-
-
-def lane_control(value: int, level: int) -> str:
-    """The DPP16 control."""
-    if value < 0x100:
-        return f"quad_perm:[{','.join(str(value >> 2 * lane & 3) for lane in range(4))}]"
-    if value not in _lane_names(level):
-        raise Unsayable(f"DPP control 0x{value:x}")
-    return _lane_names(level)[value]
-
-
 # --------------------------------------------------------------------------------------------------------- cache policy
 SCOPES = ("SCOPE_CU", "SCOPE_SE", "SCOPE_DEV", "SCOPE_SYS")
 _SHARED_HINTS = {0: "RT", 1: "NT", 2: "HT", 4: "NT_RT", 5: "RT_NT", 6: "NT_HT"}
@@ -236,45 +130,7 @@ def cache_policies(kind: str) -> dict[str, int]:
     return {f"TH_{kind}_{name}": value for name, value in hints.items()}
 
 
-@cache
-def _hint_names(kind: str) -> dict[int, str]:
-    names: dict[int, str] = {}
-    for name, value in cache_policies(kind).items():
-        names.setdefault(value, name)
-    return names
-
-
-def cache_policy(kind: str, hint: int, scope: int) -> str:
-    """Temporal hint and scope of a GFX12 access; `kind` NONE takes a scope alone."""
-    text = ""
-    if hint:
-        if kind == "NONE" or hint not in _hint_names(kind) or (kind == "ATOMIC" and hint >= 4 and scope < 2):
-            raise Unsayable(f"temporal hint {hint}")
-        name = f"TH_{kind}_BYPASS" if hint == 3 and scope == 3 and kind != "ATOMIC" else _hint_names(kind)[hint]
-        text = f" th:{name}"
-    return text + (f" scope:{SCOPES[scope]}" if scope else "")
-
-
 # -------------------------------------------------------------------------------------------------------------- exports
-def export_target(value: int, level: int) -> str:
-    """The target of exp."""
-    if value < 8:
-        return f"mrt{value}"
-    if value == 8:
-        return "mrtz"
-    if value == 9 and level < 110:
-        return "null"
-    if 12 <= value <= 16 and (value < 16 or level >= 100):
-        return f"pos{value - 12}"
-    if value == 20 and level >= 100:
-        return "prim"
-    if level >= 110 and value in (21, 22):
-        return f"dual_src_blend{value - 21}"
-    if 32 <= value < 64 and level < 110:
-        return f"param{value - 32}"
-    raise Unsayable(f"export target {value}")
-
-
 # ------------------------------------------------------------------------------------------------------- buffer formats
 _INTEGERS = ("UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT")
 _ALL = (*_INTEGERS, "FLOAT")
@@ -298,37 +154,6 @@ def unified_formats(level: int) -> tuple[str, ...]:
         kinds: tuple[str, ...] = _CHANGED_11.get(size, first_kinds) if level >= 110 else first_kinds
         formats += [f"BUF_FMT_{size}_{kind}" for kind in kinds]
     return tuple(formats)
-
-
-def buffer_format(value: int, level: int) -> str:
-    """The format modifier of a typed buffer access; the default (8 bits, unorm) has no text."""
-    if value == 1:
-        return ""
-    if level >= 100:
-        known = unified_formats(level)
-        return f" format:[{known[value]}]" if value < len(known) else f" format:{value}"
-    data, number = value & 15, value >> 4
-    parts = [f"BUF_DATA_FORMAT_{DATA_FORMATS[data]}"] if data != 1 else []
-    parts += [f"BUF_NUM_FORMAT_{NUMBER_FORMATS[number]}"] if number else []
-    return f" format:[{','.join(parts)}]"
-
-
-def buffer_format_number(text: str, level: int) -> int | None:
-    """The number of ``[NAME]`` or ``[DATA,NUMBER]``; None if a name is unknown."""
-    words = [word.strip() for word in text.strip("[]").split(",")]
-    if level >= 100:
-        known = unified_formats(level)
-        return known.index(words[0]) if len(words) == 1 and words[0] in known else None
-    data, number = 1, 0
-    for word in words:
-        kind, _, rest = word.partition("_FORMAT_")
-        if kind == "BUF_DATA" and rest in DATA_FORMATS:
-            data = DATA_FORMATS.index(rest)
-        elif kind == "BUF_NUM" and rest in NUMBER_FORMATS:
-            number = NUMBER_FORMATS.index(rest)
-        else:
-            return None
-    return data | number << 4
 
 
 def join_format(split: int, level: int) -> int | None:

@@ -151,6 +151,12 @@ def modifiers(level: int) -> dict[str, int]:
     return known | {f"no{name}": number | 0x100 for name, number in known.items() if number <= last_flag}
 
 
+def dependencies(level: int) -> dict[str, int]:
+    """Counters of s_waitcnt_depctr: first bit, width from bit 8."""
+    known = {name: place for name, place in names.DEPENDENCIES.items() if name != "hold_cnt" or level >= 103}
+    return {f"{prefix}{name}": first | width << 8 for name, (first, width) in known.items() for prefix in ("depctr_", "")}
+
+
 def domains(level: int, chip: str) -> list[dict[str, int] | dict[int, str]]:
     """Names by domain, in the order of ``Domain`` of ``name_table.pxd``."""
     return [
@@ -176,7 +182,7 @@ def domains(level: int, chip: str) -> list[dict[str, int] | dict[int, str]]:
         names.SELECTIONS,
         {"UNUSED_PAD": 0, "UNUSED_SEXT": 1, "UNUSED_PRESERVE": 2},
         {"vmcnt": 0, "expcnt": 1, "lgkmcnt": 2},
-        {f"{prefix}{text}": first | width << 8 for text, (first, width) in names.DEPENDENCIES.items() for prefix in ("depctr_", "")},
+        dependencies(level),
         {"p10": 0, "p20": 1, "p0": 2},
         {},
         {},

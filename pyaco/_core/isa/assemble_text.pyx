@@ -203,6 +203,9 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
         return put_later(j, o)
     if o.kind == operand_float:
         pattern = float_pattern(j, o, bits)
+        if width_of_pattern(j, bits) != bits and float_bits(o.number) == 0x3e22f983:
+            # as a bfloat16 constant it is truncated, not rounded
+            pattern = 0x3e22
         code = 128 if pattern == 0 else inline_code(widened(j, pattern, bits), width_of_pattern(j, bits), has_inverse_pi)
         if code and not o.is_literal:
             return <uint16_t>(code * 4)
@@ -513,7 +516,7 @@ cdef void call_list(Job *j) noexcept nogil:
     if op == op_s_waitcnt:
         value = wait_none(c.level)
     elif op == op_s_waitcnt_depctr:
-        value = no_dependency
+        value = no_dependency(c.level)
     while not at_line_end(c) and not c.failed:
         name = c.p
         end = word_end(name)

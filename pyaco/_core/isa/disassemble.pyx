@@ -496,7 +496,7 @@ cdef void dependency_counters(Printer *t, uint32_t value) noexcept nogil:
             put_number(t, value >> (place & 0xff) & mask)
             put(t, c')')
             first = False
-    if rest != no_dependency or first:
+    if rest != no_dependency(t.level) or first:
         t.p = begin
         put_hex(t, value)
 
@@ -603,6 +603,9 @@ cdef void smem(Printer *t, const Decoded *d) noexcept nogil:
 
 
 cdef void prefetch(Printer *t, const Decoded *d, int32_t offset) noexcept nogil:
+    if d.modifiers:
+        # assemblers take no cache policy here
+        t.unsayable = True
     if d.opcode != op_s_prefetch_inst_pc_rel and d.opcode != op_s_prefetch_data_pc_rel:
         put_operand(t, d, 0)
         put_comma(t)
@@ -1252,6 +1255,17 @@ cdef void image(Printer *t, const Decoded *d) noexcept nogil:
 
 
 # ------------------------------------------------------------------------------------------------- exports, interpolation
+cdef void check_unused_exports(Printer *t, const Decoded *d) noexcept nogil:
+    """Text says nothing about the registers of channels that are off."""
+    cdef uint32_t mask = modifier_exp_enabled_mask(d.modifiers)
+    cdef uint32_t i
+    if modifier_exp_compressed(d.modifiers):
+        mask = (mask & 1) | (mask >> 2 & 1) << 1
+    for i in range(4):
+        if not mask >> i & 1 and d.source[i] != register_vgpr0:
+            t.unsayable = True
+
+
 cdef void export(Printer *t, const Decoded *d) noexcept nogil:
     cdef uint64_t m = d.modifiers
     cdef uint32_t mask = modifier_exp_enabled_mask(m)
@@ -1266,6 +1280,7 @@ cdef void export(Printer *t, const Decoded *d) noexcept nogil:
             put_register(t, d.source[i >> 1 if modifier_exp_compressed(m) else i], 4)
         else:
             put_text(t, b"off")
+    check_unused_exports(t, d)
     if modifier_exp_done(m):
         put_text(t, b" done")
     if modifier_exp_compressed(m):

@@ -270,7 +270,7 @@ cdef void encode_smrd(Writer *w, uint32_t number, uint32_t fields, uint16_t offs
         put(w, word | sgpr_code(w, offset))
         if d.immediate:
             fail(w, encode_bad_offset)
-    elif d.source[0] == register_none:
+    elif source_or_none(w, 0) == register_none:
         put(w, word)
     elif d.has_literal or d.immediate >= 1024:
         if w.level < gfx7 or d.immediate & 3:

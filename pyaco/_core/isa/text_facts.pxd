@@ -66,9 +66,9 @@ cdef enum:
     directive_metadata
     directive_kernel
 
-cdef enum:
-    # bits of s_waitcnt_depctr that belong to no counter, and all counters at their maximum
-    no_dependency = 0xff9f
+cdef inline uint32_t no_dependency(uint32_t level) noexcept nogil:
+    """s_waitcnt_depctr with all counters at their maximum, and the bits that belong to none; GFX10 has no hold_cnt in bit 7."""
+    return 0xff9f if level >= 103 else 0xff1f
 
 
 cdef inline uint32_t wait_place(uint32_t level, uint32_t index) noexcept nogil:

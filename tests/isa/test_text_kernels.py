@@ -1,0 +1,162 @@
+"""The compiled text tools: syntax beyond plain instructions, records, and random words through both directions."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+
+from pyaco import isa
+from pyaco.errors import InputError
+from pyaco.isa import opcodes
+
+TARGETS = ("gfx600", "gfx700", "gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1200")
+
+# Encodings as LLVM 22's assembler gives them.
+KNOWN = [
+    ("gfx1030", "image_sample v[0:3], [v4, v9], s[0:7], s[8:11] dmask:0xf dim:SQ_RSRC_IMG_2D", "0a0f80f00400400009000000"),
+    ("gfx1030", "image_bvh_intersect_ray v[4:7], v[9:19], s[4:7]", "019f98f109040100"),
+    ("gfx1200", "image_load v[1:3], [v2, v3], s[4:11] dmask:0x7 dim:2D", "0100c0d1010800000203000 0".replace(" ", "")),
+    ("gfx900", "v_exp_f16_sdwa v5, v1 dst_sel:DWORD src0_sel:DWORD", "f9820a7e01160600"),
+    ("gfx900", "v_mov_b32 v0, v0 row_shr:0xf", "fa02007e001f01ff"),
+    ("gfx900", "exp null v4, v3, v2, v1 done", "9f0800c404030201"),
+    ("gfx1100", "s_getreg_b32 s2, {id: 51, offset: 1, size: 31}", "73f082b8"),
+    ("gfx1100", "v_dot2_bf16_bf16 v2, v0, 0x3e22, v2", "020067d600f10904"),
+    ("gfx704", "s_load_dword s5, s[2:3], 0xaf123456", "ff8202c0563412af"),
+    ("gfx803", "buffer_load_format_d16_xyz v[1:3], off, s[4:7], s1", "000028e000010101"),
+    ("gfx1200", "v_cvt_f32_fp8_e64 v1, v2 byte_sel:1", "0110ecd502010000"),
+    ("gfx906", "v_interp_p2_f16 v5, v2, attr31.w, v3 high", ""),
+]
+
+
+@pytest.mark.parametrize(("target", "text", "code"), KNOWN)
+def test_known_encodings(target: str, text: str, code: str) -> None:
+    assembled = isa.assemble(text, target)
+    assert not code or assembled.hex() == code
+    assert isa.assemble(isa.disassemble(assembled, target), target) == assembled
+
+
+def test_expressions_symbols_and_registers() -> None:
+    text = """
+    .set first, 4
+    count = (1 << 3) - 2*first + 5 % 3
+    s_mov_b32 s[first], (first*0x10 + ~0) & 0xff
+    s_mov_b32 s0, end - start
+start:
+    v_mov_b32 v[first + 1], count
+    s_mov_b64 s[first:first+1], [s2,s3]
+end:
+    """
+    plain = "s_mov_b32 s4, 63\ns_mov_b32 s0, lit(8)\nv_mov_b32 v5, 2\ns_mov_b64 s[4:5], s[2:3]"
+    assert isa.assemble(text, "gfx1100") == isa.assemble(plain, "gfx1100")
+
+
+def test_data_directives() -> None:
+    text = 'start: .byte 1, -1\n.short 0x1234\n.quad 5\n.asciz "ab"\n.p2align 2\n.fill 2, 2, 7\n.zero 4\nhere: .long here - start - 4\n'
+    expected = struct.pack("<BbHQ3s", 1, -1, 0x1234, 5, b"ab\0") + b"\0" + struct.pack("<HHII", 7, 7, 0, 20)
+    assert isa.assemble(text, "gfx900") == expected
+
+
+def test_sections_and_kernels_leave_the_code_alone() -> None:
+    text = """
+    .amdgcn_target "amdgcn-amd-amdhsa--gfx1100"
+    .rodata
+    .long 7
+    .text
+    .globl kernel
+    .p2align 8
+    .type kernel,@function
+kernel:
+    s_endpgm
+    .p2align 4
+.Lend:
+    .size kernel, .Lend-kernel
+    .amdhsa_kernel kernel
+      .amdhsa_next_free_vgpr 3 * 8
+      .amdhsa_next_free_sgpr 6
+    .end_amdhsa_kernel
+    """
+    assert isa.assemble(text, "gfx1100") == struct.pack("<4I", 0xBFB00000, *[0xBF800000] * 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "reason"),
+    [
+        ("s_mov_b32 s0, (1", "line 1, column 17", "unbalanced"),
+        ("s_mov_b32 s0, 1/0", "line 1, column 16", "division by zero"),
+        ("/* a\n b */ s_mov_b32 s[3:2], 0", "line 2", "wrong order"),
+        ("s_mov_b32 s0, missing", "line 1, column 15", "no label missing"),
+        (".long 1 2", "line 1, column 9", "end of the line"),
+        ("s_nop 0 }", "line 1, column 9", "no modifier"),
+        ("v_mov_b32 v0, v1 dpp8:[0,1]", "line 1, column 28", "eight lanes"),
+        ("image_load v0, v1, s[0:7] dmask:1", "line 1, column 1", "needs dim"),
+        ("v_mov_b32 v0, v1 row_shl:16", "line 1, column 18", "no lane control"),
+        (".amdhsa_kernel k\n .amdhsa_x 1", "line 2", "begins with .amdhsa_"),
+    ],
+)
+def test_errors(text: str, place: str, reason: str) -> None:
+    with pytest.raises(InputError) as caught:
+        isa.assemble(text, "gfx1100")
+    assert place in str(caught.value) and reason in str(caught.value)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_broken_text_never_crashes(seed: int) -> None:
+    """Lines with characters taken out, put in and exchanged assemble or raise InputError."""
+    generator = np.random.default_rng(seed)
+    lines = [text for _, text, _ in KNOWN] + ["s_waitcnt vmcnt(0) & lgkmcnt(1)", "v_dual_mov_b32 v0, v1 :: v_dual_mov_b32 v2, v3"]
+    letters = "v0s1[]():|,-+*/.{}<>&'\"\\;\n\t eflitabsneg_xq"
+    for _ in range(1500):
+        text = list(generator.choice(lines))
+        for _ in range(generator.integers(1, 5)):
+            where = int(generator.integers(0, len(text))) if text else 0
+            text[where : where + int(generator.integers(0, 3))] = generator.choice(list(letters), generator.integers(0, 3)).tolist()
+        try:
+            isa.assemble("".join(text), "gfx1100" if generator.integers(0, 2) else "gfx1030")
+        except InputError as error:
+            assert "line " in str(error)
+
+
+def test_records_are_columns() -> None:
+    code = isa.assemble("s_mov_b32 s0, 0x12345678\nv_add_f32 v1, v2, v3\ns_endpgm", "gfx1030") + b"\xff\xff\xff\xff"
+    records = isa.decode(code, "gfx1030")
+    assert records["offset"].tolist() == [0, 8, 12, 16]
+    assert [opcodes.names()[number] for number in records["opcode"][:3]] == ["s_mov_b32", "v_add_f32", "s_endpgm"]
+    assert records["opcode"][3] == opcodes.INVALID
+    assert records["literal"][0] == 0x12345678 and records["has_literal"].tolist() == [1, 0, 0, 0]
+    assert records["sources"][1, :2].tolist() == [258 * 4, 259 * 4] and records["destinations"][1, 0] == 257 * 4
+    with pytest.raises(InputError):
+        isa.decode(b"abc", "gfx1030")
+
+
+def round_trip(target: str, count: int, seed: int) -> tuple[int, int]:
+    """Random words to text and back; instructions and lines."""
+    words = np.random.default_rng(seed).integers(0, 2**32, count, dtype=np.uint32)
+    # half of the words begin like an encoding that random words rarely hit
+    heads = np.array([0x7E, 0xBF, 0xD4, 0xCC, 0xD8, 0xF0, 0xE0, 0xDC, 0xC8, 0xF4, 0xEC, 0xC4, 0xD0, 0xF8], np.uint32) << 24
+    chosen = np.random.default_rng(seed + 1).random(count) < 0.5
+    words[chosen] = words[chosen] & 0x00FFFFFF | np.random.default_rng(seed + 2).choice(heads, int(chosen.sum()))
+    text = isa.disassemble(words.tobytes(), target)
+    code = isa.assemble(text, target)
+    if code != words.tobytes():
+        wrong = next(
+            line for line in isa.disassemble_lines(words.tobytes(), target)
+            if code[line.offset : line.offset + line.size] != words.tobytes()[line.offset : line.offset + line.size]
+        )  # fmt: skip
+        raise AssertionError(f"{target}: {wrong}")
+    lines = text.count("\n")
+    return lines - text.count(".long"), lines
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_random_words_come_back(target: str) -> None:
+    instructions, lines = round_trip(target, 20_000, 7)
+    assert instructions > lines // 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", TARGETS)
+def test_millions_of_random_words_come_back(target: str) -> None:
+    for seed in range(10):
+        round_trip(target, 200_000, 100 + seed)
