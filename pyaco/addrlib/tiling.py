@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,9 +31,8 @@ __all__ = ["LevelTables", "TiledSurface"]
 _UNIT_TYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
 _SURFACE_FIELDS = ("flags", "swizzle_mode", "resource_type", "bpp", "width", "height", "num_slices", "num_mip_levels", "num_samples",
                    "num_frags", "pitch_in_element", "pipe_bank_xor")
-CHUNK_BYTES = 512
-"""Texels of a row that are moved before the next row: the width of a 64 KiB block."""
-CHUNK_ROWS = 128
+MICRO_BYTES = 256
+"""Below this size, an address has no xor: the smallest block is the same everywhere."""
 
 
 @kernel
@@ -59,39 +59,57 @@ def fill_tables(basis, places, xs, ys, zs, ss):
 
 
 @kernel
-def detile_kernel(source, target, xs, ys, low, base, target_base, row, step, first_x, last_x, first_y, last_y, chunk):
-    """Copy tiled units [first_x, last_x) of rows [first_y, last_y) to rows of `target` that are `row` units apart."""
-    for top in range(first_y, last_y, CHUNK_ROWS):
-        for left in range(first_x, last_x, chunk):
-            right = min(left + chunk, last_x)
-            for y in range(top, min(top + CHUNK_ROWS, last_y)):
-                flip = (base ^ ys[y]) & low
-                start = (base & ~low) + (ys[y] & ~low)
-                place = target_base + (y - first_y) * row + (left - first_x) * step
-                if step == 1:
-                    for x in range(left, right):
-                        target[place + x - left] = source[start + (xs[x] ^ flip)]
-                else:
-                    for x in range(left, right):
-                        target[place + (x - left) * step] = source[start + (xs[x] ^ flip)]
+def detile_units(source, target, xs, ys, low, base, place, row, step, left, right, top, bottom):
+    """Copy tiled units [left, right) of rows [top, bottom) to rows of `target` that are `row` units apart, `step` units side by side."""
+    # Unsigned indices: numba would test signed ones for being negative.
+    for y in range(top, bottom):
+        flip = np.uint64((base ^ ys[y]) & low)
+        start = np.uint64((base & ~low) + (ys[y] & ~low))
+        to = np.uint64(place + (y - top) * row)
+        for x in range(np.uint64(left), np.uint64(right)):
+            target[to + (x - np.uint64(left)) * np.uint64(step)] = source[start + (np.uint64(xs[x]) ^ flip)]
 
 
 @kernel
-def tile_kernel(source, target, xs, ys, low, base, source_base, row, step, first_x, last_x, first_y, last_y, chunk):
+def tile_units(source, target, xs, ys, low, base, place, row, step, left, right, top, bottom):
     """The same in the other direction: rows of `source` to the tiled `target`."""
-    for top in range(first_y, last_y, CHUNK_ROWS):
-        for left in range(first_x, last_x, chunk):
-            right = min(left + chunk, last_x)
-            for y in range(top, min(top + CHUNK_ROWS, last_y)):
-                flip = (base ^ ys[y]) & low
-                start = (base & ~low) + (ys[y] & ~low)
-                place = source_base + (y - first_y) * row + (left - first_x) * step
-                if step == 1:
-                    for x in range(left, right):
-                        target[start + (xs[x] ^ flip)] = source[place + x - left]
-                else:
-                    for x in range(left, right):
-                        target[start + (xs[x] ^ flip)] = source[place + (x - left) * step]
+    for y in range(top, bottom):
+        flip = np.uint64((base ^ ys[y]) & low)
+        start = np.uint64((base & ~low) + (ys[y] & ~low))
+        to = np.uint64(place + (y - top) * row)
+        for x in range(np.uint64(left), np.uint64(right)):
+            target[start + (np.uint64(xs[x]) ^ flip)] = source[to + (x - np.uint64(left)) * np.uint64(step)]
+
+
+@kernel
+def detile_micro(source, target, xs, ys, low, base, place, row, order, left, right, top, bottom, width, height, units):
+    """Copy whole 256-byte blocks, `width` by `height` elements: each is read in one go and spread over its rows.
+
+    `xs` and `ys` are by element, in units of the copy; `order` is where the units of a block go; `units` of them are `width` elements.
+    """
+    for y in range(top, bottom, height):
+        flip = (base ^ ys[y]) & low
+        start = (base & ~low) + (ys[y] & ~low)
+        to = np.uint64(place + (y - top) * row)
+        for x in range(left, right, width):
+            source_block = np.uint64(start + (xs[x] ^ flip))
+            for j in range(np.uint64(len(order))):
+                target[to + order[j]] = source[source_block + j]
+            to += units
+
+
+@kernel
+def tile_micro(source, target, xs, ys, low, base, place, row, order, left, right, top, bottom, width, height, units):
+    """The same in the other direction."""
+    for y in range(top, bottom, height):
+        flip = (base ^ ys[y]) & low
+        start = (base & ~low) + (ys[y] & ~low)
+        to = np.uint64(place + (y - top) * row)
+        for x in range(left, right, width):
+            target_block = np.uint64(start + (xs[x] ^ flip))
+            for j in range(np.uint64(len(order))):
+                target[target_block + j] = source[to + order[j]]
+            to += units
 
 
 @kernel
@@ -132,6 +150,8 @@ class LevelTables(NamedTuple):
     sample: NDArray[np.int64]
     low: int
     unit: int
+    micro: tuple[int, int]
+    """Width and height of the 256-byte block in elements; 0, 0 where it is not one of x and y alone."""
 
     def base(self, slice: int, sample: int) -> int:
         """Return what a slice and sample contribute to an address."""
@@ -225,7 +245,7 @@ class TiledSurface:
             xs, ys, zs, ss = (np.zeros(int(p[n]), np.int64) for n in ("width", "height", "depth", "samples"))
             fill_tables(self._basis, place, xs, ys, zs, ss)
             low = 0 if p["equation"] < 0 else (1 << int(p["block_log2"])) - 1
-            self._levels[mip] = LevelTables(xs, ys, zs, ss, low, self._unit(xs, ys, zs, ss))
+            self._levels[mip] = LevelTables(xs, ys, zs, ss, low, self._unit(xs, ys, zs, ss), self._micro(low, xs, ys, zs, ss))
         return self._levels[mip]
 
     def _unit(self, xs: NDArray[np.int64], *others: NDArray[np.int64]) -> int:
@@ -240,6 +260,24 @@ class TiledSurface:
                 break
             unit = wider
         return unit
+
+    def _micro(self, low: int, xs: NDArray[np.int64], ys: NDArray[np.int64], *others: NDArray[np.int64]) -> tuple[int, int]:
+        """Return the extent of the 256-byte block that repeats all over the level, or (0, 0)."""
+        if not low or any((o & (MICRO_BYTES - 1)).any() for o in others):
+            return 0, 0
+        extents = []
+        for table in (xs, ys):
+            inside = table & (MICRO_BYTES - 1)
+            again = np.nonzero(inside[1:] == inside[0])[0]
+            size = int(again[0]) + 1 if len(again) else 0
+            index = np.arange(len(table))
+            above = table - inside
+            # The same everywhere, and nothing of it reaches the bits above.
+            if not size or (inside != inside[index % size]).any() or (above != above[index // size * size]).any():
+                return 0, 0
+            extents.append(size)
+        width, height = extents
+        return (width, height) if width * height * self.element_bytes == MICRO_BYTES else (0, 0)
 
     def _check_level(self, mip: int) -> None:
         if not 0 <= mip < len(self._places):
@@ -316,7 +354,7 @@ class TiledSurface:
         self._check_array(out, shape, "the result")
         if not out.flags.writeable:
             raise InputError("the result is read-only")
-        self._move(detile_kernel, self._bytes(memory), out, mip, bounds, shape, threads, to_memory=False)
+        self._move(self._bytes(memory), out, mip, bounds, shape, threads, to_memory=False)
         return out
 
     def tile(
@@ -327,7 +365,7 @@ class TiledSurface:
         self._check_array(texels, shape, "the texels")
         if not memory.flags.writeable:
             raise InputError("the memory is read-only")
-        self._move(tile_kernel, self._bytes(memory), texels, mip, bounds, shape, threads, to_memory=True)
+        self._move(self._bytes(memory), texels, mip, bounds, shape, threads, to_memory=True)
 
     def _region(self, mip: int, region: tuple[slice, slice, slice] | None) -> tuple[list[tuple[int, int]], tuple[int, ...]]:
         level = self.level_shape(mip)
@@ -357,43 +395,72 @@ class TiledSurface:
         return memory.reshape(-1).view(np.uint8)[: self.size]
 
     def _move(
-        self, move: Any, memory: NDArray[np.uint8], texels: NDArray[Any], mip: int, bounds: list[tuple[int, int]], shape: tuple[int, ...],
+        self, memory: NDArray[np.uint8], texels: NDArray[Any], mip: int, bounds: list[tuple[int, int]], shape: tuple[int, ...],
         threads: int, to_memory: bool,
     ) -> None:
         flat = texels.reshape(-1).view(np.uint8)
-        (first_z, last_z), (first_y, last_y), (first_x, last_x) = bounds
+        t, element = self.tables(mip), self.element_bytes
+        (first_z, last_z), (first_y, _), (first_x, _) = bounds
         samples = shape[3] if len(shape) > 3 else 1
-        jobs = []
-        for unit, left, right in self._columns(mip, first_x, last_x, samples, len(flat)):
-            per = unit // self.element_bytes
-            xs = self.tables(mip).x[::per] // unit
-            ys, low = self.tables(mip).y // unit, self.tables(mip).low // unit
+        jobs: list[tuple[Any, ...]] = []
+        for left, right, top, bottom, whole in _split(bounds, t.micro):
+            unit = t.unit if samples == 1 else element
+            # Rows of texels, and the tiled memory, must consist of whole units; all that is copied must start and end on one.
+            edges = (shape[2] * element, self.size, left * element, right * element, (left - first_x) * element)
+            while unit > element and any(edge % unit for edge in edges):
+                unit //= 2
+            per = unit // element
             tiled, linear = _view(memory, unit), _view(flat, unit)
-            row, chunk = shape[2] * samples // per, max(CHUNK_BYTES // unit, 1)
-            for z in range(first_z, last_z):
-                for s in range(samples):
-                    base = self.tables(mip).base(z, s) // unit
-                    for top, bottom in _share(first_y, last_y, threads):
-                        place = (((z - first_z) * shape[1] + top - first_y) * shape[2] + left - first_x) * samples + s
-                        source, target = (linear, tiled) if to_memory else (tiled, linear)
-                        jobs.append((source, target, xs, ys, low, base, place // per, row, samples, left // per, right // per, top, bottom, chunk))
+            source, target = (linear, tiled) if to_memory else (tiled, linear)
+            row = shape[2] * samples // per
+            xs, ys = self._in_units(mip, unit, 1 if whole else per)
+            order = self._order(mip, unit, row, samples) if whole else None
+            for z, s, (first, last) in product(range(first_z, last_z), range(samples), _share(top, bottom, threads, t.micro[1])):
+                base = t.base(z, s) // unit
+                place = (((z - first_z) * shape[1] + first - first_y) * shape[2] + left - first_x) * samples // per + s
+                common = (source, target, xs, ys, t.low // unit, base, place, row)
+                if order is not None:
+                    moving = tile_micro if to_memory else detile_micro
+                    jobs.append((moving, *common, order, left, right, first, last, *t.micro, np.uint64(t.micro[0] * samples // per)))
+                else:
+                    moving = tile_units if to_memory else detile_units
+                    jobs.append((moving, *common, samples, left // per, right // per, first, last))
         if threads > 1 and len(jobs) > 1:
             with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(lambda job: move(*job), jobs))
+                list(pool.map(lambda job: job[0](*job[1:]), jobs))
         else:
             for job in jobs:
-                move(*job)
+                job[0](*job[1:])
 
-    def _columns(self, mip: int, first: int, last: int, samples: int, size: int) -> list[tuple[int, int, int]]:
-        """Split columns into (bytes moved at once, first, last): what lies on whole units goes together, the rest by element."""
-        unit, element = self.tables(mip).unit, self.element_bytes
-        width = (last - first) * element
-        if samples > 1:
-            unit = element
-        # Rows of texels, and the tiled memory, must consist of whole units, and both must start on one.
-        while unit > element and (width % unit or self.size % unit or first * element % unit):
-            unit //= 2
-        return [(unit, first, last)]
+    @cached_property
+    def _scaled(self) -> dict[tuple[int, int, int], tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        return {}
+
+    @cached_property
+    def _orders(self) -> dict[int, tuple[tuple[int, int], NDArray[np.uint64]]]:
+        return {}
+
+    def _in_units(self, mip: int, unit: int, every: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the tables of x (one entry for every so many elements) and y in units of the copy."""
+        key = mip, unit, every
+        if key not in self._scaled:
+            t = self.tables(mip)
+            self._scaled[key] = t.x[::every] // unit, t.y // unit
+        return self._scaled[key]
+
+    def _order(self, mip: int, unit: int, row: int, samples: int) -> NDArray[np.uint64]:
+        """Return where each unit of a 256-byte block goes among rows that are `row` units apart; the last one of a level is kept."""
+        known = self._orders.get(mip)
+        if known is not None and known[0] == (unit, row):
+            return known[1]
+        t = self.tables(mip)
+        per = unit // self.element_bytes
+        x, y = np.meshgrid(np.arange(0, t.micro[0], per), np.arange(t.micro[1]))
+        inside = ((t.x[x] ^ t.y[y]) & (MICRO_BYTES - 1)) // unit
+        order = np.zeros(MICRO_BYTES // unit, np.uint64)
+        order[inside] = y * row + x * samples // per
+        self._orders[mip] = (unit, row), order
+        return order
 
 
 @kernel
@@ -422,8 +489,22 @@ def _view(array: NDArray[np.uint8], unit: int) -> NDArray[Any]:
     return array[: len(array) // unit * unit].view(_UNIT_TYPES[unit])
 
 
-def _share(first: int, last: int, threads: int) -> list[tuple[int, int]]:
-    """Split rows evenly, on multiples of the rows of a chunk."""
+def _share(first: int, last: int, threads: int, multiple: int) -> list[tuple[int, int]]:
+    """Split rows evenly among threads, into multiples of a block's rows."""
     rows = max(-(-(last - first) // max(threads, 1)), 1)
-    rows = -(-rows // CHUNK_ROWS) * CHUNK_ROWS
+    rows = -(-rows // max(multiple, 1)) * max(multiple, 1)
     return [(top, min(top + rows, last)) for top in range(first, last, rows)]
+
+
+def _split(bounds: list[tuple[int, int]], micro: tuple[int, int]) -> list[tuple[int, int, int, int, bool]]:
+    """Split a region into whole 256-byte blocks and the edges around: (left, right, top, bottom, whether of whole blocks)."""
+    _, (top, bottom), (left, right) = bounds
+    if not micro[0]:
+        return [(left, right, top, bottom, False)]
+    x0, x1 = -(-left // micro[0]) * micro[0], right // micro[0] * micro[0]
+    y0, y1 = -(-top // micro[1]) * micro[1], bottom // micro[1] * micro[1]
+    if x0 >= x1 or y0 >= y1:
+        return [(left, right, top, bottom, False)]
+    parts = [(left, right, top, y0, False), (left, x0, y0, y1, False), (x0, x1, y0, y1, True), (x1, right, y0, y1, False),
+             (left, right, y1, bottom, False)]
+    return [p for p in parts if p[0] < p[1] and p[2] < p[3]]
