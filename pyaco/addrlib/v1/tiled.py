@@ -92,7 +92,8 @@ class TiledSurfaceGfx6(TiledSurface):
             xs, ys, zs, ss = (table[:size].copy() for table, size in zip(addresses.tables, self._shapes[mip], strict=True))
             # Levels begin on whole macro tiles of the banks and pipes, so that their offset leaves the xored bits alone.
             zs += self._offsets[mip]
-            self._levels[mip] = LevelTables(xs, ys, zs, ss, addresses.mask, self._unit(xs, ys, zs, ss))
+            self._levels[mip] = LevelTables(
+                xs, ys, zs, ss, addresses.mask, self._unit(xs, ys, zs, ss), self._micro(addresses.mask, xs, ys, zs, ss))
         return self._levels[mip]
 
     def coordinates(self, addresses: ArrayLike) -> NDArray[Any]:
