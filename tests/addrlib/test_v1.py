@@ -21,6 +21,7 @@ from pyaco.addrlib.v1.metadata import cmask_layout, dcc_layout, fmask_layout, ht
 from pyaco.addrlib.v1.modes import IS_VALID, THICKNESS, TileMode, TileType
 from pyaco.addrlib.v1.surface import SurfaceAddresses, surface_info, surface_infos
 from pyaco.addrlib.v1.swizzle import base_swizzle, combine_swizzle, extract_swizzle, slice_swizzle
+from pyaco.addrlib.v1.tables import max_base_align, max_metadata_align, tile_config, tile_index_of
 from pyaco.addrlib.v1.tiling import pipes_of
 from pyaco.errors import InputError, UnsupportedError
 
@@ -223,3 +224,24 @@ def test_masks_over_arrays(kind: str) -> None:
         with pytest.raises(InputError):
             mask.coordinates(mask.layout.bytes * 8 + 8)
     assert len(seen) >= 4
+
+
+@pytest.mark.parametrize("config", CHIPS, ids=lambda c: c.name)
+def test_tile_tables(config: Any) -> None:
+    for fact in FACTS["surface"]:
+        if fact["chip"] != config.name or fact["layout"] == "invalid":
+            continue
+        layout = layout_of(fact["layout"])
+        assert layout.base_align <= max_base_align(config)
+        if layout.tile_index >= 0 and not fact["query"].get("flags", 0) >> 13 & 1:
+            found = tile_config(config, layout.tile_index, 32)
+            assert (found.tile_mode, found.info.pipe_config) == (layout.tile_mode, layout.pipe_config)
+            index = tile_index_of(config, found.tile_mode, found.tile_type, found.info)
+            assert tile_config(config, index, 32)[:2] == found[:2]
+    for kind in ("cmask", "htile"):
+        for fact in FACTS[kind]:
+            if fact["chip"] == config.name:
+                assert fact["layout"][3] <= max_metadata_align(config)
+    for index in (-1, 32):
+        with pytest.raises(InputError):
+            tile_config(config, index, 32)

@@ -23,10 +23,11 @@ from pyaco.addrlib.v1.modes import (
     log2,
 )
 from pyaco.addrlib.v1.tiling import macro_mode, no_info, pipes_of
+from pyaco.errors import InputError
 
 __all__ = [
-    "CmaskLayout", "DccLayout", "FmaskLayout", "HtileLayout", "cmask_layout", "dcc_layout", "fmask_bits", "fmask_layout", "htile_layout",
-    "mask_address", "tc_compatible_address",
+    "CmaskLayout", "DccLayout", "FmaskLayout", "HtileLayout", "cmask_layout", "dcc_layout", "fmask_address", "fmask_bits", "fmask_layout",
+    "htile_layout", "mask_address", "tc_compatible_address",
 ]
 
 _CMASK_BITS, _CMASK_CACHE_BITS, _CMASK_MAX_BLOCK = 4, 1024, 0x3FFF
@@ -200,6 +201,19 @@ def fmask_layout(chip: Chip, mode: int, pitch: int, height: int, slices: int, sa
 
 
 # Addresses.
+
+
+def fmask_address(samples: int) -> int:
+    """Return what the address library answers for any element of an FMASK: 0, as only the hardware addresses FMASK on these chips.
+
+    Raises
+    ------
+    InputError
+        If the surface is not multisampled.
+    """
+    if samples <= 1:
+        raise InputError("FMASK of a surface with one sample")
+    return 0
 
 
 def _element_in_block(pipe_config: int, x: int, y: int) -> tuple[int, int, int]:
