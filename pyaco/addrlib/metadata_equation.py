@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -97,47 +97,127 @@ class MetadataLayout:
         """Return the first bit of the element in its byte: 0 or 4 (only CMASK has elements smaller than a byte)."""
         return (self.nibbles(x, y, z, sample) & np.uint64(1)) << np.uint64(2)
 
+    @cached_property
+    def _inverse(self) -> _Inverse:
+        return _solve(self.equation, self.block_log2)
+
+    def coordinates(self, nibbles: ArrayLike, pipe_xor: int = 0) -> tuple[NDArray[np.uint32], ...]:
+        """Return x, y, slice and sample of a texel whose metadata lies at nibble addresses: the inverse of `nibbles`.
+
+        It is the first texel of what the metadata element describes. Where the real library's equation gives more than one such block the
+        same address (Vega 12), or the block is no rectangle (DCC of elements of 8 and 16 bits on GFX10.1), it is one of them.
+
+        Raises
+        ------
+        InputError
+            An address at which no metadata starts.
+        """
+        given = np.asarray(nibbles, np.uint64)
+        address = given ^ np.uint64((pipe_xor & self.pipe_xor_mask) << (self.interleave_log2 + 1))
+        m = (address >> np.uint64(self.equation.bits)).astype(np.uint32) << np.uint32(self.equation.block_bit)
+        for i, j in self._inverse.block:
+            m |= ((address >> np.uint64(i)).astype(np.uint32) & np.uint32(1)) << np.uint32(j)
+        z, rest = np.divmod(m, np.uint32(max(self.slice_blocks, 1)))
+        y, x = np.divmod(rest, np.uint32(max(self.pitch_blocks, 1)))
+        found = [x << np.uint32(self.block_log2[0]), y << np.uint32(self.block_log2[1]), z << np.uint32(self.block_log2[2]), np.zeros_like(m)]
+        local = address ^ self.equation.nibble(found[0], found[1], found[2], found[3], m)
+        for axis, j, bits in self._inverse.local:
+            found[axis] |= (np.bitwise_count(local & np.uint64(bits)).astype(np.uint32) & np.uint32(1)) << np.uint32(j)
+        wrong = self.equation.nibble(found[0], found[1], found[2], found[3], m) != address
+        if wrong.any():
+            raise InputError(f"no metadata starts at nibble {given[wrong].ravel()[0]}")
+        return tuple(found)
+
     def nibbles(self, x: ArrayLike, y: ArrayLike, z: ArrayLike = 0, sample: ArrayLike = 0, pipe_xor: int = 0) -> NDArray[np.uint64]:
-        """Return addresses in nibbles: twice the byte address, plus 1 for the upper half of a byte."""
-        flip = (pipe_xor & self.pipe_xor_mask) << (self.interleave_log2 + 1)
-        coordinates = [np.asarray(c) for c in (x, y, z, sample)]
-        for name, values in zip(AXES, coordinates, strict=False):
-            if values.size and (values.dtype.kind not in "iu" or values.min() < 0 or values.max() >= 1 << 32):
-                raise InputError(f"coordinates are integers of 32 bits; {name} has others")
-        columns = np.broadcast_arrays(*coordinates)
+        """Return addresses in nibbles: twice the byte address, plus 1 for the upper half of a byte.
+
+        Raises
+        ------
+        InputError
+            Coordinates outside of the surface (as padded to whole meta blocks).
+        """
+        columns = np.broadcast_arrays(x, y, z, sample)
+        for name, values, extent in zip(AXES, columns, self._extents, strict=False):
+            if values.size and (values.dtype.kind not in "iu" or values.min() < 0 or values.max() >= extent):
+                raise InputError(f"metadata coordinate {name}: integers from 0 to {extent - 1}")
         flat = [np.ascontiguousarray(c.ravel(), np.uint32) for c in columns]
+        flip = np.uint64((pipe_xor & self.pipe_xor_mask) << (self.interleave_log2 + 1))
         shape = np.array([*self.block_log2, self.pitch_blocks, self.slice_blocks], np.uint32)
-        out = np.empty(flat[0].size, np.uint64)
-        if out.size < _SMALL:
+        if flat[0].size < _SMALL:
             xs, ys, zs, samples = flat
             m = (zs >> shape[2]) * shape[4] + (ys >> shape[1]) * shape[3] + (xs >> shape[0])
-            out[:] = self.equation.nibble(xs, ys, zs, samples, m) ^ np.uint64(flip)
-        else:
-            _kernel()(*flat, self.equation.masks, self.equation.block_bit, shape, flip, out)
+            return (self.equation.nibble(xs, ys, zs, samples, m) ^ flip).reshape(columns[0].shape)
+        out = np.empty(flat[0].size, np.uint64)
+        _kernel()(*flat, *self._tables, shape, flip, out)
         return out.reshape(columns[0].shape)
 
+    @property
+    def _extents(self) -> tuple[int, int, int, int]:
+        rows = self.slice_blocks // max(self.pitch_blocks, 1)
+        return self.pitch_blocks << self.block_log2[0], rows << self.block_log2[1], 1 << 14, 16
 
-# Below this many addresses NumPy is faster than the first call of a compiled kernel.
+    @cached_property
+    def _tables(self) -> tuple[NDArray[np.uint64], ...]:
+        """The equation is linear: an address is the xor of what each coordinate gives alone (of m, what each half of its bits gives)."""
+        zero = np.zeros(1, np.uint32)
+        nibble = self.equation.nibble
+        x, y, z, s = (np.arange(extent, dtype=np.uint32) for extent in self._extents)
+        half = np.arange(1 << 16, dtype=np.uint32)
+        return (
+            nibble(x, zero, zero, zero, zero), nibble(zero, y, zero, zero, zero), nibble(zero, zero, z, zero, zero),
+            nibble(zero, zero, zero, s, zero), nibble(zero, zero, zero, zero, half), nibble(zero, zero, zero, zero, half << np.uint32(16)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Inverse:
+    """The equation solved: `block` are (address bit, bit of the block index), `local` (axis, bit of the coordinate, address bits to xor)."""
+
+    block: tuple[tuple[int, int], ...]
+    local: tuple[tuple[int, int, int], ...]
+
+
+def _solve(equation: MetadataEquation, block_log2: tuple[int, int, int]) -> _Inverse:
+    """Solve for the block index, and for the coordinate bits inside a meta block (Gauss-Jordan over GF(2))."""
+    masks = equation.masks.astype(object)
+    alone = [not row[:4].any() and int(row[4]).bit_count() == 1 for row in masks]
+    block = tuple((i, int(row[4]).bit_length() - 1) for i, row in enumerate(masks) if alone[i])
+    # One line per unknown: the address bits it flips, and which unknowns' sum that is.
+    unknowns = [(axis, j) for axis, bits in enumerate((*block_log2, 8)) for j in range(bits)]
+    lines: list[list[int]] = []
+    for axis, j in unknowns:
+        flips = sum(1 << i for i in range(equation.bits) if int(masks[i][axis]) >> j & 1)
+        if flips:
+            lines.append([flips, 1 << len(lines), axis, j])
+    pivots: list[int] = []
+    for i, line in enumerate(lines):
+        # A line without address bits has no pivot: what it tells is known from the others, and its unknown may be 0.
+        pivot = line[0] & -line[0]
+        pivots.append(pivot)
+        for k, other in enumerate(lines):
+            if k != i and other[0] & pivot:
+                other[0] ^= line[0]
+                other[1] ^= line[1]
+    # Address bits of pivots name reduced lines; unknown n is the xor of those lines whose sum holds it.
+    local = [
+        (axis, j, sum(pivot for pivot, line in zip(pivots, lines, strict=True) if line[1] >> n & 1))
+        for n, (_, _, axis, j) in enumerate(lines)
+    ]
+    return _Inverse(block, tuple(local))
+
+
+# Below this many addresses NumPy is faster than the tables and the first call of a compiled kernel.
 _SMALL = 4096
 
 
 @cache
 def _kernel() -> Any:
-    from numba import njit, uint32, uint64
+    from numba import njit
 
     @njit(cache=True, nogil=True)
-    def addresses(xs, ys, zs, samples, masks, block_bit, shape, flip, out):
-        bits = masks.shape[0]
+    def addresses(xs, ys, zs, samples, of_x, of_y, of_z, of_s, of_m_low, of_m_high, shape, flip, out):
         for i in range(out.size):
-            x, y, z, s = xs[i], ys[i], zs[i], samples[i]
-            m = uint32((z >> shape[2]) * shape[4] + (y >> shape[1]) * shape[3] + (x >> shape[0]))
-            nibble = uint64(m >> block_bit) << bits
-            for b in range(bits):
-                v = (x & masks[b, 0]) ^ (y & masks[b, 1]) ^ (z & masks[b, 2]) ^ (s & masks[b, 3]) ^ (m & masks[b, 4])
-                v ^= v >> 16
-                v ^= v >> 8
-                v ^= v >> 4
-                nibble |= uint64((uint32(0x6996) >> (v & 15)) & 1) << uint64(b)
-            out[i] = nibble ^ uint64(flip)
+            x, y, z = xs[i], ys[i], zs[i]
+            m = (z >> shape[2]) * shape[4] + (y >> shape[1]) * shape[3] + (x >> shape[0])
+            out[i] = of_x[x] ^ of_y[y] ^ of_z[z] ^ of_s[samples[i]] ^ of_m_low[m & 0xFFFF] ^ of_m_high[(m >> 16) & 0xFFFF] ^ flip
 
     return addresses

@@ -19,7 +19,8 @@ from pyaco.errors import UnsupportedError
 
 __all__ = ["cmask_info", "dcc_info", "htile_info", "layout", "reported_equation"]
 
-_BLOCK_LOG2 = (8, 12, 16, 0, 16, 12, 16)
+# log2 of the bytes of a block, by swizzle mode / 4
+_BLOCK_LOG2 = (8, 12, 16, 0, 16, 12, 16, 0, 8)
 # 256 bytes of a thin surface, and of a thick one in S order and in Z order, by log2 of the bytes per element
 _THIN_256B = ((16, 16), (16, 8), (8, 8), (8, 4), (4, 4))
 _THICK_S_256B = ((16, 4, 4), (8, 4, 4), (4, 4, 4), (2, 4, 4), (1, 4, 4))

