@@ -24,28 +24,76 @@ if TYPE_CHECKING:
         SwizzleType,
     )
     from pyaco.addrlib.equation import Equation
+    from pyaco.addrlib.fmask import fmask_info
     from pyaco.addrlib.formats import Format
+    from pyaco.addrlib.metadata import (
+        CmaskRequest,
+        DccRequest,
+        HtileRequest,
+        cmask_info,
+        dcc_info,
+        htile_info,
+    )
+    from pyaco.addrlib.modifiers import Modifier, decode_modifier, supported_modifiers
+    from pyaco.addrlib.pixel_formats import pixel_format
+    from pyaco.addrlib.surface import (
+        MicroTileMode,
+        SurfaceMode,
+        SurfaceRequest,
+        SurfaceUse,
+        bo_metadata,
+        compute_surface,
+        import_surface,
+        non_block_compressed_view,
+        override_offset_and_pitch,
+        planes,
+        surface_address,
+        surface_addresses,
+    )
     from pyaco.addrlib.tiling import TiledSurface
     from pyaco.addrlib.v2_surface import MipInfo, SurfaceInfo, surface_info, surface_infos
 
 __all__ = [
     "BlockSet",
+    "CmaskRequest",
+    "DccRequest",
     "Equation",
     "Format",
     "GpuConfig",
+    "HtileRequest",
+    "MicroTileMode",
     "MipInfo",
+    "Modifier",
     "ResourceLocation",
     "ResourceType",
     "Status",
     "SurfaceFlags",
     "SurfaceFlags3",
     "SurfaceInfo",
+    "SurfaceMode",
+    "SurfaceRequest",
+    "SurfaceUse",
     "SwizzleMode",
     "SwizzleMode3",
     "SwizzleType",
     "TiledSurface",
+    "bo_metadata",
+    "cmask_info",
+    "compute_surface",
+    "dcc_info",
+    "decode_modifier",
+    "fmask_info",
     "gpu_config",
     "gpu_configs",
+    "htile_info",
+    "import_surface",
+    "non_block_compressed_view",
+    "override_offset_and_pitch",
+    "pixel_format",
+    "planes",
+    "supported_modifiers",
+    "surface_address",
+    "surface_addresses",
     "surface_info",
     "surface_infos",
 ]
@@ -55,6 +103,14 @@ _HOME = {
     "Equation": "equation", "Format": "formats",
     "TiledSurface": "tiling",
     "MipInfo": "v2_surface", "SurfaceInfo": "v2_surface", "surface_info": "v2_surface", "surface_infos": "v2_surface",
+    **dict.fromkeys(("fmask_info",), "fmask"),
+    **dict.fromkeys(("CmaskRequest", "DccRequest", "HtileRequest", "cmask_info", "dcc_info", "htile_info"), "metadata"),
+    **dict.fromkeys(("Modifier", "decode_modifier", "supported_modifiers"), "modifiers"),
+    **dict.fromkeys(("pixel_format",), "pixel_formats"),
+    **dict.fromkeys((
+        "MicroTileMode", "SurfaceMode", "SurfaceRequest", "SurfaceUse", "bo_metadata", "compute_surface",
+        "import_surface", "non_block_compressed_view", "override_offset_and_pitch", "planes", "surface_address", "surface_addresses",
+    ), "surface"),
     **dict.fromkeys(
         ("BlockSet", "ResourceLocation", "ResourceType", "Status", "SurfaceFlags", "SurfaceFlags3", "SwizzleMode", "SwizzleMode3", "SwizzleType"),
         "enums"),
