@@ -15,8 +15,17 @@ from collections.abc import Callable
 import numpy as np
 
 from pyaco.addrlib import TiledSurface, gpu_config, surface_info, surface_infos
+from pyaco.addrlib.v1.tiled import TiledSurfaceGfx6
 
-MODES = (("64KB_R_X gfx1030", "navi21", 27), ("64KB_R_X gfx1100", "navi31", 27), ("64KB_S gfx900", "vega10", 9))
+MODES = (("64KB_R_X gfx1030", "navi21", 27), ("64KB_R_X gfx1100", "navi31", 27), ("64KB_S gfx900", "vega10", 9), ("2D thin1 gfx803", "polaris10", 4))
+
+
+def make(name: str, mode: int, size: int, bpp: int) -> TiledSurface:
+    """Return a square surface."""
+    config = gpu_config(name)
+    if config.level < 90:
+        return TiledSurfaceGfx6(config, width=size, height=size, bpp=bpp, tile_mode=mode)
+    return TiledSurface(config, width=size, height=size, bpp=bpp, swizzle_mode=mode)
 
 
 def best(functions: list[Callable[[], object]], repeats: int, clock: Callable[[], float]) -> list[float]:
@@ -38,7 +47,7 @@ def bench_tiling(sizes: list[int], repeats: int, clock: Callable[[], float]) -> 
     for label, name, mode in MODES:
         for size in sizes:
             for element in (1, 2, 4, 8, 16):
-                surface = TiledSurface(gpu_config(name), width=size, height=size, bpp=8 * element, swizzle_mode=mode)
+                surface = make(name, mode, size, 8 * element)
                 memory = np.random.default_rng(0).integers(0, 256, surface.size, dtype=np.uint8)
                 texels = surface.detile(memory)
                 back = np.empty_like(memory)
