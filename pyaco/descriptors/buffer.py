@@ -11,18 +11,18 @@ from enum import IntEnum
 
 from pyaco.errors import InputError
 
-__all__ = ["OutOfBounds", "attribute_ring", "buffer_descriptor", "raw_buffer"]
+__all__ = ["SELECT", "OutOfBounds", "attribute_ring", "buffer_descriptor", "raw_buffer"]
 
 Words = tuple[int, int, int, int]
 
 # dst_sel: x, y, z, w in order
 _IDENTITY = 4 | 5 << 3 | 6 << 6 | 7 << 9
-_SELECT = (4, 5, 6, 7, 0, 1)
+SELECT = (4, 5, 6, 7, 0, 1)
 """A swizzle entry (x, y, z, w, zero, one) as the hardware names it."""
 
 
 class OutOfBounds(IntEnum):
-    """What counts as outside, GFX10 and later (OOB_SELECT)."""
+    """What counts as outside, GFX10 and later (OOBSELECT)."""
 
     STRUCTURED_WITH_OFFSET = 0
     STRUCTURED = 1
@@ -104,14 +104,14 @@ def buffer_descriptor(
     if not 0 <= size < 1 << 32:
         raise InputError(f"a buffer descriptor holds sizes up to 4294967295, not {size}")
     known, format_ = registers(gfx_level), pixel_format(format_name)
-    selected = {f"DST_SEL_{axis}": _SELECT[entry] for axis, entry in zip("XYZW", swizzle, strict=True)}
+    selected = {f"DST_SEL_{axis}": SELECT[entry] for axis, entry in zip("XYZW", swizzle, strict=True)}
     common = {**selected, "INDEX_STRIDE": index_stride, "ADD_TID_ENABLE": int(add_thread_id)}
     word1 = known["SQ_BUF_RSRC_WORD1"].encode(BASE_ADDRESS_HI=address >> 32 & 0xFFFF, STRIDE=stride, SWIZZLE_ENABLE=swizzle_enable)
     if gfx_level >= 100:
         resource = {"RESOURCE_LEVEL": 1} if gfx_level < 110 else {}
         # Formats that only images have are wider than the field; its bits are what drivers write of them.
         number = unified_format(format_, gfx_level).number & (0x3F if gfx_level >= 120 else 0x7F)
-        word3 = known["SQ_BUF_RSRC_WORD3"].encode(**common, OOB_SELECT=int(out_of_bounds), **resource) | number << 12
+        word3 = known["SQ_BUF_RSRC_WORD3"].encode(**common, OOBSELECT=int(out_of_bounds), **resource) | number << 12
     else:
         data, number = buffer_formats(format_)
         # With a thread id, GFX8 and GFX9 read the high bits of the stride there.
