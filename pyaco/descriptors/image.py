@@ -14,10 +14,11 @@ from pyaco.addrlib import GpuConfig
 from pyaco.addrlib.surface import DEPTH_OR_STENCIL, SurfaceMode
 from pyaco.descriptors.buffer import SELECT
 from pyaco.descriptors.hardware_format import UNSUPPORTED, alpha_is_on_msb, border_color_swizzle, image_formats, unified_format
+from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import PixelFormat, pixel_format
 from pyaco.registers import registers
 
-__all__ = ["IMAGE_3D", "ImageView", "image_descriptor"]
+__all__ = ["IMAGE_3D", "ImageView", "fmask_descriptor", "image_descriptor"]
 
 IMAGE_3D = 10
 """SQ_RSRC_IMG_3D."""
@@ -281,3 +282,92 @@ def _gfx12(config: GpuConfig, surface: Any, view: ImageView, format_: PixelForma
     if view.compressed:
         words[6] |= {"COMPRESSION_EN": 1, "WRITE_COMPRESS_ENABLE": int(view.compressed_writes)}
     return _texels(surface, view), {0: surface.tile_swizzle}
+
+
+# ----------------------------------------------------------------------------------------------------------------- FMASK
+_FMASK_BITS = {(2, 1): 8, (2, 2): 8, (4, 1): 8, (4, 2): 8, (4, 4): 8, (8, 1): 8, (8, 2): 16, (8, 4): 32, (8, 8): 32, (16, 1): 16,
+               (16, 2): 32, (16, 4): 64, (16, 8): 64}
+"""Bits of FMASK for a texel, by samples and stored samples."""
+
+
+def fmask_descriptor(config: GpuConfig, surface: Any, view: ImageView) -> tuple[int, ...]:
+    """Return the eight dwords through which shaders read FMASK, up to GFX10.3.
+
+    Parameters
+    ----------
+    config : GpuConfig
+    surface : Surface
+    view : ImageView
+        Its `compressed` says whether CMASK is read too; format and swizzle do not matter.
+
+    Raises
+    ------
+    UnsupportedError
+        GFX11 and later, which have no FMASK.
+    InputError
+        Samples that no FMASK has.
+    """
+    if config.level >= 110:
+        raise UnsupportedError(f"FMASK on {config.name}: it exists up to GFX10.3")
+    counts = max(1, view.samples), max(1, view.storage_samples)
+    if counts not in _FMASK_BITS:
+        raise InputError(f"no FMASK has {counts[0]} samples of which {counts[1]} are stored")
+    words: Words = {k: {} for k in range(8)}
+    words[3] |= {f"DST_SEL_{axis}": SELECT[0] for axis in "XYZW"} | {"TYPE": view.type}
+    plain = {0: surface.fmask_tile_swizzle}
+    cmask = view.address + surface.cmask_offset if view.compressed else 0
+    if view.compressed:
+        words[6]["COMPRESSION_EN"] = 1
+    build = _fmask_gfx10 if config.level >= 100 else _fmask_gfx9 if config.level >= 90 else _fmask_gfx6
+    build(config, surface, view, words, plain, cmask)
+    address = view.address + surface.fmask_offset
+    known = registers(config.level)
+    words[1]["BASE_ADDRESS_HI"] = address >> 40 & 0xFF
+    values = [known[f"SQ_IMG_RSRC_WORD{k}"].encode(**words[k]) if words[k] else 0 for k in range(8)]
+    values[0] = address >> 8 & 0xFFFFFFFF
+    return tuple(value | plain.get(k, 0) for k, value in enumerate(values))
+
+
+def _fmask_name(view: ImageView, form: str) -> str:
+    samples, stored = max(1, view.samples), max(1, view.storage_samples)
+    return form.format(bits=_FMASK_BITS[samples, stored], samples=samples, stored=stored)
+
+
+def _fmask_gfx6(config: GpuConfig, surface: Any, view: ImageView, words: Words, plain: dict[int, int], cmask: int) -> None:
+    known = registers(config.level)["SQ_IMG_RSRC_WORD1"]
+    data, number = known.field("DATA_FORMAT"), known.field("NUM_FORMAT")
+    words[1] |= {
+        "DATA_FORMAT": data.put(_fmask_name(view, "IMG_DATA_FORMAT_FMASK{bits}_S{samples}_F{stored}")) >> data.low,
+        "NUM_FORMAT": number.put("IMG_NUM_FORMAT_UINT") >> number.low,
+    }
+    words[2] |= {"WIDTH": view.width - 1, "HEIGHT": view.height - 1}
+    words[3]["TILING_INDEX"] = surface.fmask_tile_index
+    words[4] |= {"DEPTH": view.depth - 1, "PITCH": surface.fmask_pitch - 1}
+    words[5] |= {"BASE_ARRAY": view.first_layer, "LAST_ARRAY": view.last_layer}
+    plain[7] = cmask >> 8 & 0xFFFFFFFF
+
+
+def _fmask_gfx9(config: GpuConfig, surface: Any, view: ImageView, words: Words, plain: dict[int, int], cmask: int) -> None:
+    known = registers(config.level)["SQ_IMG_RSRC_WORD1"]
+    data, number = known.field("DATA_FORMAT"), known.field("NUM_FORMAT_FMASK")
+    words[1] |= {
+        "DATA_FORMAT": data.put("IMG_DATA_FORMAT_FMASK") >> data.low,
+        "NUM_FORMAT": number.put(_fmask_name(view, "IMG_NUM_FORMAT_FMASK_{bits}_{samples}_{stored}")) >> number.low,
+    }
+    words[2] |= {"WIDTH": view.width - 1, "HEIGHT": view.height - 1}
+    words[3]["SW_MODE"] = surface.fmask_swizzle_mode
+    words[4] |= {"DEPTH": view.last_layer, "PITCH": surface.fmask_epitch}
+    words[5] |= {"BASE_ARRAY": view.first_layer, "META_PIPE_ALIGNED": 1, "META_RB_ALIGNED": 1, "META_DATA_ADDRESS": cmask >> 40 & 0xFF}
+    plain[7] = cmask >> 8 & 0xFFFFFFFF
+
+
+def _fmask_gfx10(config: GpuConfig, surface: Any, view: ImageView, words: Words, plain: dict[int, int], cmask: int) -> None:
+    known = registers(config.level)["SQ_IMG_RSRC_WORD1"].field("FORMAT")
+    width = view.width - 1
+    words[1] |= {"FORMAT": known.put(_fmask_name(view, "GFX10_FORMAT_FMASK{bits}_S{samples}_F{stored}")) >> known.low,
+                 "WIDTH_LO": width & 3}
+    words[2] |= {"WIDTH_HI": width >> 2, "HEIGHT": view.height - 1, "RESOURCE_LEVEL": 1}
+    words[3]["SW_MODE"] = surface.fmask_swizzle_mode
+    words[4] |= {"DEPTH": view.last_layer, "BASE_ARRAY": view.first_layer}
+    words[6] |= {"META_PIPE_ALIGNED": 1, "META_DATA_ADDRESS_LO": cmask >> 8 & 0xFF}
+    plain[7] = cmask >> 16 & 0xFFFFFFFF

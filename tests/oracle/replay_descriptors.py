@@ -1,7 +1,7 @@
 """Compare our descriptors with recorded ones: ``python tests/oracle/replay_descriptors.py DIR``.
 
-DIR holds ``desc_*.npz`` and ``hw_format.npz`` (one array a column), ``formats.json`` (format number to name) and ``configs.json`` (chips).
-Tables that pyaco does not build are skipped and counted. Prints one JSON object.
+DIR holds ``desc_*.npz``, ``hw_format.npz`` and ``surf_*.npz`` (one array a column), ``formats.json`` (format number to name) and
+``configs.json`` (chips). Surfaces are laid out anew from what was asked. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -14,8 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from pyaco.addrlib import gpu_config
+from pyaco.addrlib.modifiers import INVALID
+from pyaco.addrlib.surface import MicroTileMode, SurfaceMode, SurfaceRequest, SurfaceUse, compute_surface
 from pyaco.descriptors import hardware_format as hardware
 from pyaco.descriptors.buffer import attribute_ring, buffer_descriptor, raw_buffer
+from pyaco.descriptors.color_surface import ColorView, color_surface
+from pyaco.descriptors.depth_surface import DepthView, depth_surface
+from pyaco.descriptors.image import ImageView, fmask_descriptor, image_descriptor
 from pyaco.descriptors.sampler import Sampler, sampler_descriptor
 from pyaco.errors import PyacoError
 from pyaco.formats import pixel_format
@@ -30,6 +36,25 @@ def words(values: tuple[int, ...]) -> dict[str, int]:
     return {f"d{k}": value for k, value in enumerate(values)}
 
 
+def rows(path: Path) -> list[Row]:
+    columns = {name: column.tolist() for name, column in np.load(path).items()}
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def request(row: Row) -> SurfaceRequest:
+    """What was asked of a surface."""
+    optional = {name: None if row.get(f"i_{name}", -1) == -1 else row[f"i_{name}"]
+                for name in ("surf_index", "fmask_surf_index", "force_swizzle_mode", "force_micro_tile_mode")}
+    micro = optional["force_micro_tile_mode"]
+    return SurfaceRequest(
+        width=row["i_width"], height=row["i_height"], bpe=row["i_bpe"], depth=row["i_depth"], blk_w=row["i_blk_w"], blk_h=row["i_blk_h"],
+        samples=row["i_samples"], storage_samples=row["i_storage_samples"], array_size=row["i_array_size"], levels=row["i_levels"],
+        num_channels=row["i_num_channels"], is_1d=bool(row["i_is_1d"]), is_3d=bool(row["i_is_3d"]), is_cube=bool(row["i_is_cube"]),
+        is_array=bool(row["i_is_array"]), mode=SurfaceMode(row["i_mode"]), flags=SurfaceUse(row["i_flags"]),
+        modifier=row.get("i_modifier", INVALID), surf_index=optional["surf_index"], fmask_surf_index=optional["fmask_surf_index"],
+        swizzle_mode=optional["force_swizzle_mode"], micro_tile_mode=None if micro is None else MicroTileMode(micro))
+
+
 class Replayer:
     """The replays of one folder."""
 
@@ -40,8 +65,68 @@ class Replayer:
         self.configs = configs["configs"] if isinstance(configs, dict) else configs
         self.replays: dict[str, Replay] = {
             "desc_raw_buffer": self.raw_buffer, "desc_attr_ring": self.attribute_ring, "desc_buffer": self.buffer,
-            "desc_sampler": self.sampler, "hw_format": self.format,
+            "desc_sampler": self.sampler, "hw_format": self.format, "desc_texture": self.texture, "desc_fmask": self.fmask,
+            "desc_cb": self.color, "desc_ds": self.depth,
         }
+        self.requests = {
+            (table, row["id"]): row for table in ("surf_gfx6", "surf_gfx9") for row in rows(folder / f"{table}.npz")}
+        self.surfaces: dict[tuple[str, int], Any] = {}
+
+    def surface(self, row: Row) -> tuple[Any, Any]:
+        """The chip and the surface that a row is about."""
+        config = gpu_config(self.configs[row["config"]]["name"])
+        key = ("surf_gfx9" if config.level >= 90 else "surf_gfx6", row["surf"])
+        if key not in self.surfaces:
+            self.surfaces[key] = compute_surface(config, request(self.requests[key]))
+        return config, self.surfaces[key]
+
+    def texture(self, row: Row) -> dict[str, int]:
+        config, surface = self.surface(row)
+        view = ImageView(
+            address=row["va"], format_name=self.formats[row["format"]], width=row["width"], height=row["height"], depth=row["depth"],
+            type=row["type"], swizzle=(row["swz0"], row["swz1"], row["swz2"], row["swz3"]),
+            surface_format=self.formats[row["img_format"]], samples=row["num_samples"], storage_samples=row["num_storage_samples"],
+            first_level=row["first_level"], last_level=row["last_level"], levels=row["num_levels"], first_layer=row["first_layer"],
+            last_layer=row["last_layer"], min_lod=row["min_lod_x256"] / 256, unordered_3d=bool(row["uav3d"]),
+            upgraded_depth=bool(row["upgraded_depth"]), compressed=bool(row["dcc_enabled"]),
+            compressed_depth=bool(row["tc_compat_htile_enabled"]), anisotropy_of_one_level=bool(row["aniso_single_level"]),
+            compressed_writes=bool(row["write_compress_enable"]), iterate_256=bool(row["iterate_256"]),
+            stencil=bool(row["is_stencil"]), base_level=row["base_level"], block_width=row["block_width"])
+        return words(image_descriptor(config, surface, view))
+
+    def fmask(self, row: Row) -> dict[str, int]:
+        config, surface = self.surface(row)
+        return words(fmask_descriptor(config, surface, ImageView(
+            address=row["va"], format_name="R8_UNORM", width=row["width"], height=row["height"], depth=row["depth"], type=row["type"],
+            samples=row["num_samples"], storage_samples=row["num_storage_samples"], first_layer=row["first_layer"],
+            last_layer=row["last_layer"], compressed=bool(row["tc_compat_cmask"]))))
+
+    def color(self, row: Row) -> dict[str, int]:
+        config, surface = self.surface(row)
+        found = color_surface(config, surface, ColorView(
+            address=row["va"], format_name=self.formats[row["format"]], width=row["width"], height=row["height"],
+            first_layer=row["first_layer"], last_layer=row["last_layer"], layers=row["num_layers"], samples=row["num_samples"],
+            storage_samples=row["num_storage_samples"], level=row["base_level"], levels=row["num_levels"],
+            fmask=bool(row["fmask_enabled"]), cmask=bool(row["cmask_enabled"]), fast_clear=bool(row["fast_clear_enabled"]),
+            readable_cmask=bool(row["tc_compat_cmask_enabled"]), dcc=bool(row["dcc_enabled"])))
+        names = {name: f"m_cb_color_{name}" for name in vars(found)} | {"dcc_control": "m_cb_dcc_control", "dcc_base": "m_cb_dcc_base"}
+        return {names[name]: value for name, value in vars(found).items()}
+
+    def depth(self, row: Row) -> dict[str, int]:
+        config, surface = self.surface(row)
+        found = depth_surface(config, surface, DepthView(
+            address=row["va"], format_name=self.formats[row["format"]], width=row["width"], height=row["height"], level=row["level"],
+            levels=row["num_levels"], samples=row["num_samples"], first_layer=row["first_layer"], last_layer=row["last_layer"],
+            allow_expclear=bool(row["allow_expclear"]), stencil_only=bool(row["stencil_only"]),
+            depth_read_only=bool(row["z_read_only"]), stencil_read_only=bool(row["stencil_read_only"]), htile=bool(row["htile_enabled"]),
+            htile_without_stencil=bool(row["htile_stencil_disabled"]), readable_htile=bool(row["tc_compat_htile_enabled"]),
+            shading_rates=bool(row["vrs_enabled"]), z_range_precision=row["zrange_precision"],
+            no_compression_of_16_bits=bool(row["no_d16_compression"])))
+        shared = ("depth_base", "stencil_base", "depth_view", "depth_size", "z_info", "stencil_info")
+        others = (("hiz_base", "hiz_info", "hiz_size", "his_base", "his_info", "his_size", "depth_view1") if config.level >= 120 else
+                  ("htile_base", "depth_info", "depth_slice", "htile_surface", "z_info2", "stencil_info2"))
+        return {f"m_db_{name}": getattr(found, name) for name in shared} | {
+            f"m_x{k}": getattr(found, name) for k, name in enumerate(others)}
 
     def raw_buffer(self, row: Row) -> dict[str, int]:
         return words(raw_buffer(row["va"], row["size"], LEVELS[row["gfx_level"]]))
@@ -82,15 +167,9 @@ class Replayer:
         return found | {"gfx10_img_format": unified.number, "gfx10_buffers_only": int(unified.buffers_only)}
 
     def table(self, path: Path) -> dict[str, Any]:
-        columns = dict(np.load(path).items())
-        count = len(next(iter(columns.values())))
         result: dict[str, Any] = {"tried": 0, "agreed": 0, "skipped": 0, "first_disagreements": []}
-        replay = self.replays.get(path.stem)
-        if replay is None:
-            result["skipped"] = count
-            return result
-        for index in range(count):
-            row = {name: int(column[index]) for name, column in columns.items()}
+        replay = self.replays[path.stem]
+        for index, row in enumerate(rows(path)):
             result["tried"] += 1
             try:
                 found: dict[str, Any] = replay(row)
