@@ -245,3 +245,31 @@ def test_tile_tables(config: Any) -> None:
     for index in (-1, 32):
         with pytest.raises(InputError):
             tile_config(config, index, 32)
+
+
+@pytest.mark.parametrize("chip", ["tahiti", "bonaire", "stoney"])
+def test_a_batch_is_many_single_queries_whatever_is_asked(chip: str) -> None:
+    config, random, count = gpu_config(chip), np.random.default_rng(1), 400
+    wild = np.array([-(1 << 40), -1, 0, 1, 1 << 17, 1 << 31, 1 << 40])
+    queries = {
+        "tile_mode": random.integers(-1, 28, count), "tile_type": random.integers(-1, 6, count),
+        "format": random.choice([0, 0, 1, 26, 47, 49], count),
+        "bpp": random.choice([0, 1, 8, 16, 24, 32, 64, 96, 128, 256], count), "num_samples": random.choice([0, 1, 1, 1, 2, 4, 8, 32], count),
+        "num_frags": random.choice([0, 0, 1, 2, -1], count), "width": random.integers(0, 5000, count), "height": random.integers(1, 3000, count),
+        "num_slices": random.integers(1, 40, count), "mip_level": random.integers(0, 5, count),
+        "flags": random.integers(0, 1 << 31, count) & ~(1 << 14),
+        "tile_index": np.where(random.random(count) < 0.8, -1, random.integers(-6, 40, count)), "base_pitch": random.integers(0, 5000, count),
+        "max_base_align": random.choice([0, 0, 4096, 65536], count), "pitch_align": random.choice([0, 0, 64, 48], count),
+    }
+    for name in ("width", "height", "num_slices", "base_pitch", "max_base_align", "mip_level"):
+        queries[name] = np.where(random.random(count) < 0.02, random.choice(wild, count), queries[name])
+    found, valid = surface_infos(config, **queries), 0
+    for i in range(count):
+        try:
+            single = surface_info(config, **{name: int(values[i]) for name, values in queries.items()})
+        except InputError:
+            assert found[i]["status"] == 3
+            continue
+        valid += 1
+        assert tuple(found[i].tolist()) == tuple(single)
+    assert valid > 20

@@ -6,8 +6,10 @@ and what it calls, compiled by numba; the machine code is kept in numba's cache 
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from functools import cache, lru_cache
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -15,6 +17,12 @@ __all__ = ["compiled", "remembered"]
 
 remembered = lru_cache(maxsize=1 << 14)
 """Decorator of a rule with few different arguments: single queries look its results up. The compiled rule does not."""
+
+
+@cache
+def _stamp() -> int:
+    """Checksum of the sources of the rules."""
+    return zlib.crc32(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))))
 
 
 @cache
@@ -30,6 +38,7 @@ def compiled(rule: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(value, FunctionType) and value is not rule and value.__module__.startswith(__package__ or ""):
             names[name] = compiled(value)
     copy = FunctionType(rule.__code__, names, rule.__name__, rule.__defaults__, rule.__closure__)
-    copy.__qualname__ = rule.__qualname__
+    # numba looks only at the file of the function itself for changes; what the function calls may have changed as well.
+    copy.__qualname__ = f"{rule.__qualname__}_{_stamp():08x}"
     copy.__module__ = rule.__module__
     return njit(cache=True, nogil=True, error_model="numpy")(copy)

@@ -73,7 +73,8 @@ __all__ = ["Layout", "Level", "Query", "layout", "place"]
 
 _BLOCK_64K = 0x10000
 _UINT32 = 0xFFFFFFFF
-_MAX_SIZE = 1 << 24  # Far beyond the hardware; products of sizes stay inside 64 bits.
+# Beyond the hardware, and such that products of sizes stay inside 64 bits.
+_MAX_SIZE, _MAX_SLICES = 1 << 17, 1 << 14
 _PRT_THICK_INDEX = 22
 
 
@@ -682,8 +683,8 @@ def _is_valid(query: Query, samples: int, bits: int) -> bool:
     mode = query.tile_mode
     return (
         0 <= mode <= UNKNOWN and IS_VALID[mode] == 1 and 0 <= query.tile_type <= THICK
-        and 0 < bits <= 128 and query.bits <= 128 and (bits >= 8 or (IS_MACRO[mode] == 1 and not query.flags & OPT_4_SPACE))
-        and 0 <= query.width <= _MAX_SIZE and 0 <= query.height <= _MAX_SIZE and 0 < query.slices <= _MAX_SIZE
+        and 8 <= bits <= 128 and bits % 8 == 0 and query.bits <= 128
+        and 0 <= query.width <= _MAX_SIZE and 0 <= query.height <= _MAX_SIZE and 0 < query.slices <= _MAX_SLICES
         and 0 <= query.base_pitch <= _MAX_SIZE and 0 <= query.pitch_align <= _MAX_SIZE and 0 <= query.height_align <= _MAX_SIZE
         and 0 <= query.mip_level < 32 and 0 <= samples <= 16 and query.fragments >= 0
         and not (mode == UNKNOWN and query.mip_level > 0)
