@@ -228,6 +228,8 @@ def compile(
     if stage != "compute":
         raise UnsupportedError(f"shader stage {stage!r} (only compute)")
     chip = targets.chip(target)
+    if chip.level in (100, 115):
+        raise UnsupportedError(f"compilation for {chip.target}: {chip.level_name} is assembled and emulated only")
     wave = 64 if wave is None else wave
     limits = targets.wave_limits(chip, wave)
     names = frozenset([dump_after] if isinstance(dump_after, str) else dump_after)

@@ -143,7 +143,7 @@ def lane_function(operation: Semantics) -> list[str]:
     lines += [f"    {pointer}" for pointer in pointers]
     if "f16" in operation.results:
         lines.append("    cdef uint32_t rounding = lanes.rounding16")
-    for variable in ("clamp", "neg"):
+    for variable in ("clamp", "neg", "opsel"):
         if re.search(rf"\b{variable}\b", body):
             lines.append(f"    cdef uint32_t {variable} = lanes.{variable}")
     lines.append("    for lane in range(count):")
@@ -201,6 +201,11 @@ def memory_shape(name: str) -> dict[str, object] | None:
     """Return what a memory instruction does, from its name; None where it does not follow the rules."""
     if name in CACHE_CONTROL:
         return shape("nothing")
+    if match := re.fullmatch(r"s_(buffer_)?atomic_(\w+?)(_x2)?", name):
+        return shape("atomic", 8 if match[3] else 4, atomic=f"atomic_{ATOMICS[match[2]]}", buffered=int(bool(match[1])))
+    if match := re.fullmatch(r"s_scratch_(load|store)_(\w+)", name):
+        row = data_shape(match[1], match[2])
+        return None if row is None else row | {"scaled": 1}
     if match := re.fullmatch(r"s_(buffer_)?(load|store)_(\w+)", name):
         row = data_shape(match[2], match[3])
         return None if row is None else row | {"buffered": int(bool(match[1]))}
@@ -212,6 +217,12 @@ def memory_shape(name: str) -> dict[str, object] | None:
         return shape("atomic", wide, 1, atomic=f"atomic_{ATOMICS[match[2]]}") if match[2] in ATOMICS else None
     if match := re.fullmatch(r"global_(load|store)_dword_addtid", name):
         return shape(match[1], 4, 1, add_lane=1)
+    if match := re.fullmatch(r"(global|scratch)_(load|store)_block", name):
+        return shape(match[2], 4, 32, masked=1)
+    if match := re.fullmatch(r"global_load_tr_b(64|128)", name):
+        return shape("transpose", int(match[1]) // 64, int(match[1]) // 32)
+    if name == "buffer_store_lds_dword":
+        return shape("from_lds", 4, 1)
     if match := re.fullmatch(r"(buffer|flat|global|scratch)_(load|store)_(\w+)", name):
         return data_shape(match[2], match[3])
     return lds_shape(name)
@@ -221,6 +232,9 @@ def lds_shape(name: str) -> dict[str, object] | None:
     """Return what an LDS instruction does, from its name."""
     if match := re.fullmatch(r"ds_(read|write)_addtid_b32", name):
         return shape("load" if match[1] == "read" else "store", 4, 1, add_lane=1)
+    if match := re.fullmatch(r"ds_(\w+)_src2_([biuf](?:32|64))", name):
+        row = lds_shape(f"ds_{match[1].replace('write', 'wrxchg')}_{match[2]}")
+        return None if row is None else row | {"second": 1}
     if match := re.fullmatch(r"ds_(read|write)2(st64)?_b(32|64)", name):
         access = "load" if match[1] == "read" else "store"
         return shape(access, 4, int(match[3]) // 32, pair=2 if match[2] else 1)

@@ -52,7 +52,7 @@ def declarations(operation: Semantics) -> list[str]:
         if re.search(rf"\b{variable}\b", body):
             named.setdefault(ctype, []).append(variable)
     lines = [f"    cdef {ctype} {', '.join(names)}" for ctype, names in named.items()]
-    return lines + [f"    cdef uint32_t {name} = 0" for name in ("clamp", "neg") if re.search(rf"\b{name}\b", body)]
+    return lines + [f"    cdef uint32_t {name} = 0" for name in ("clamp", "neg", "opsel") if re.search(rf"\b{name}\b", body)]
 
 
 def has_vector_step(operation: Semantics) -> bool:

@@ -14,7 +14,8 @@ from pyaco.isa import opcodes
 
 __all__ = ["run_asm"]
 
-_TARGETS = {"rdna2": "gfx1030", "rdna3": "gfx1100", "rdna4": "gfx1200"}
+# the last of each family: RDNA 3.5 has RDNA 3's encodings and the scalar floats
+_TARGETS = {"rdna2": "gfx1030", "rdna3": "gfx1150", "rdna4": "gfx1200", "cdna": "gfx950"}
 # MODE: single denormals flushed, half and double ones kept, round to nearest even; ieee 1, dx10_clamp 1 (what an AMD
 # kernel descriptor says by default)
 _MODE = 0x3C0
@@ -52,7 +53,7 @@ def run_asm(
     scratch_size : int
         Bytes per lane.
     arch : str
-        ``rdna2``, ``rdna3``, ``rdna4``, or a gfx name.
+        ``rdna2``, ``rdna3``, ``rdna4``, ``cdna``, or a gfx name.
     user_data : sequence of int, optional
         What s[0..n) hold.
 
@@ -77,7 +78,7 @@ def run_asm(
     user += [0] * ((rsrc2 >> 1 & 31) - len(user))
     result = engine.run(
         lib, (gx, gy, gz), (lx, ly, lz), wave_size=32 if level >= 100 else 64, user_sgprs=user,
-        workgroup_id_mask=rsrc2 >> 7 & 7, ids_in_ttmp=level >= 120, packed_ids=level >= 110, local_id_components=3,
+        workgroup_id_mask=rsrc2 >> 7 & 7, ids_in_ttmp=level >= 120, packed_ids=level >= 110 or 92 <= level < 100, local_id_components=3,
         mode=_MODE, lds_bytes=(rsrc2 >> 15 & 0x1FF) * 512, scratch_bytes=scratch_size, budget=_BUDGET, fill=0,
         code_bytes=lib_sz,
     )  # fmt: skip

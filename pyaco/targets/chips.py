@@ -62,6 +62,9 @@ _CHIPS = (
     Chip("aldebaran", "gfx90a", 92, "CDNA 2", ("Instinct MI210", "Instinct MI250", "Instinct MI250X")),
     Chip("aqua_vanjaram", "gfx942", 94, "CDNA 3", ("Instinct MI300A", "Instinct MI300X", "Instinct MI325X")),
     Chip("mi350", "gfx950", 95, "CDNA 4", ("Instinct MI350X", "Instinct MI355X")),
+    Chip("navi10", "gfx1010", 100, "RDNA 1", ("RX 5700", "RX 5700 XT", "RX 5600 XT")),
+    Chip("navi12", "gfx1011", 100, "RDNA 1", ("Radeon Pro V520",)),
+    Chip("navi14", "gfx1012", 100, "RDNA 1", ("RX 5500", "RX 5500 XT")),
     Chip("navi21", "gfx1030", 103, "RDNA 2", ("RX 6800", "RX 6800 XT", "RX 6900 XT", "RX 6950 XT")),
     Chip("navi22", "gfx1031", 103, "RDNA 2", ("RX 6700 XT", "RX 6750 XT")),
     Chip("navi23", "gfx1032", 103, "RDNA 2", ("RX 6600", "RX 6600 XT", "RX 6650 XT")),
@@ -73,6 +76,8 @@ _CHIPS = (
     Chip("navi32", "gfx1101", 110, "RDNA 3", ("RX 7800 XT", "RX 7700 XT")),
     Chip("navi33", "gfx1102", 110, "RDNA 3", ("RX 7600", "RX 7600 XT")),
     Chip("phoenix", "gfx1103", 110, "RDNA 3", ("Radeon 780M", "Radeon 760M")),
+    Chip("strix", "gfx1150", 115, "RDNA 3.5", ("Radeon 890M", "Radeon 880M")),
+    Chip("strix_halo", "gfx1151", 115, "RDNA 3.5", ("Radeon 8060S", "Radeon 8050S")),
     Chip("navi44", "gfx1200", 120, "RDNA 4", ("RX 9060 XT",)),
     Chip("navi48", "gfx1201", 120, "RDNA 4", ("RX 9070", "RX 9070 XT")),
 )

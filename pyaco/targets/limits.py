@@ -19,7 +19,7 @@ _LARGE_REGISTER_FILE = {"gfx1100", "gfx1101", "gfx1200", "gfx1201"}
 # Immediate offsets of scratch_* and global_* instructions. GFX9 has negative ones, but not together with SADDR.
 _SCRATCH_OFFSETS = {
     90: (0, 4095), 91: (0, 4095), 92: (0, 4095), 94: (-4096, 4095), 95: (-4096, 4095),
-    103: (-2048, 2047), 110: (-4096, 4095), 115: (-4096, 4095), 120: (-(1 << 23), (1 << 23) - 1),
+    100: (-2048, 2047), 103: (-2048, 2047), 110: (-4096, 4095), 115: (-4096, 4095), 120: (-(1 << 23), (1 << 23) - 1),
 }
 
 
@@ -97,7 +97,7 @@ def wave_limits(target: str | Chip, wave: int = 64) -> WaveLimits:
         vgpr_limit=512 if vgprs == 512 and chip_.is_cdna else 256,
         sgpr_allocation_granule=128 if rdna else 16,
         vgpr_allocation_granule=vgpr_granule,
-        max_waves_per_simd=16 if rdna else 8 if chip_.level >= 92 else 10,
+        max_waves_per_simd=(20 if chip_.level < 103 else 16) if rdna else 8 if chip_.level >= 92 else 10,
         simds_per_cu=2 if rdna else 4,
         scratch_alloc_granule=256 if chip_.level >= 110 else 1024,
         scratch_offset_min=scratch_low,

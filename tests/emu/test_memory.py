@@ -60,7 +60,7 @@ def test_stray_fetch_and_bad_words(assemble):
     with pytest.raises(emu.EmulationError, match="not an instruction"):
         device.run(np.array([0xFFFFFFFF, 0], U32).tobytes())
     with pytest.raises(UnsupportedError, match="s_sendmsg_rtn_b32"):
-        device.run(assemble("s_sendmsg_rtn_b32 s0, sendmsg(MSG_RTN_GET_DOORBELL)\ns_endpgm\n", "gfx1100"))
+        device.run(assemble("s_sendmsg_rtn_b32 s0, sendmsg(MSG_RTN_SAVE_WAVE)\ns_endpgm\n", "gfx1100"))
 
 
 def test_budget_ends_an_endless_loop(assemble):

@@ -45,7 +45,11 @@ def test_types_and_counts_agree_with_the_isa(generator):
             row = rows[name]
             assert len(operation.results) == len([word for word in row.definitions if word not in implied]), name
             encoded = [word for word in row.operands if word not in implied]
-            assert len([kind for kind in operation.sources if kind != "mask"]) == len([w for w in encoded if w != "mask"]), name
+            # an old value that the table does not name as an operand is the destination's own
+            sources = [kind for kind in operation.sources if kind != "mask"]
+            if len(sources) > len([word for word in encoded if word != "mask"]) and sources[-1].startswith("old_"):
+                sources.pop()
+            assert len(sources) == len([word for word in encoded if word != "mask"]), name
 
 
 def test_what_is_missing_is_known():
@@ -59,11 +63,6 @@ def test_what_is_missing_is_known():
         and any(row.numbers.get(generation, -1) not in (-1, None) for generation in ("9", "10.3", "11", "12"))
     }
     assert missing == {
-        "s_alloc_vgpr", "s_barrier_init", "s_barrier_join", "s_barrier_signal_isfirst", "s_cbranch_g_fork",
-        "s_cbranch_i_fork", "s_cbranch_join", "s_get_barrier_state", "s_rfe_b64", "s_rfe_restore_b64",
-        "s_sendmsg_rtn_b32", "s_set_gpr_idx_idx", "s_set_gpr_idx_on", "s_setvskip", "s_subvector_loop_begin",
-        "s_subvector_loop_end", "v_cvt_f32_bf8", "v_cvt_f32_fp8", "v_cvt_pk_bf8_f32", "v_cvt_pk_f32_bf8",
-        "v_cvt_pk_f32_fp8", "v_cvt_pk_fp8_f32", "v_cvt_pkaccum_u8_f32", "v_cvt_sr_bf8_f32", "v_cvt_sr_fp8_f32",
-        "v_dot2_bf16_bf16", "v_interp_p1ll_f16", "v_interp_p1lv_f16", "v_interp_p2_f16", "v_interp_p2_legacy_f16",
-        "v_mqsad_u32_u8", "v_screen_partition_4se_b32",
+        "s_barrier_init", "s_barrier_join", "s_rfe_b64", "s_rfe_restore_b64", "v_interp_p1ll_f16", "v_interp_p1lv_f16",
+        "v_interp_p2_f16", "v_interp_p2_legacy_f16", "v_screen_partition_4se_b32",
     }  # fmt: skip

@@ -3,10 +3,10 @@
 Atomics apply a pure function to the old value: waves run one after the other, so nothing else can come between.
 """
 from libc.stdint cimport int16_t, int32_t, int64_t, int8_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from pyaco._core.emu.numbers cimport (bits_double, bits_float, double_bits, double_to_half, float_bits, half_to_double,
-                                      max_number, min_number)
+                                      max_number, min_number, to_bfloat)
 from pyaco._core.emu.wave cimport Machine, stop_memory_fault
 
 cdef enum:
@@ -17,6 +17,8 @@ cdef enum:
     access_format_load = 4
     access_format_store = 5
     access_nothing = 6                # cache control
+    access_transpose = 7              # 8 x 8 elements across 8 lanes
+    access_from_lds = 8               # LDS to a buffer
 
 cdef enum:
     atomic_add, atomic_sub, atomic_rsub, atomic_inc, atomic_dec, atomic_smin, atomic_umin, atomic_smax, atomic_umax
@@ -40,6 +42,9 @@ cdef struct MemoryOperation:
     uint8_t pair                      # LDS: two addresses; 1: offsets in elements, 2: in 64 elements
     uint8_t add_lane                  # the address comes from the lane
     uint8_t buffered                  # SMEM: through a descriptor
+    uint8_t scaled                    # SMEM: the offset register counts 64 bytes
+    uint8_t second                    # LDS: the datum comes from a second address in LDS
+    uint8_t masked                    # a bit of m0 for each dword
 
 cdef inline int stray(Machine *machine, uint32_t lane, uint64_t address, uint32_t bytes, bint store) noexcept nogil:
     """Record an access outside memory; returns the reason to stop."""
@@ -48,6 +53,18 @@ cdef inline int stray(Machine *machine, uint32_t lane, uint64_t address, uint32_
     machine.fault_bytes = bytes
     machine.fault_store = store
     return stop_memory_fault
+
+cdef inline void load_lds(const uint8_t *lds, uint64_t size, uint64_t address, uint32_t bytes, uint8_t *into) noexcept nogil:
+    """Out of range an element reads as zero, all of it when it straddles the end."""
+    if address + bytes <= size:
+        memcpy(into, lds + address, bytes)
+    else:
+        memset(into, 0, bytes)
+
+cdef inline void store_lds(uint8_t *lds, uint64_t size, uint64_t address, uint32_t bytes, const uint8_t *source) noexcept nogil:
+    """Bytes out of range are dropped, those in range kept."""
+    if address < size:
+        memcpy(lds + address, source, min(<uint64_t>bytes, size - address))
 
 cdef inline uint32_t load_element(const uint8_t *host, const MemoryOperation *operation) noexcept nogil:
     cdef uint32_t word = 0
@@ -75,12 +92,6 @@ cdef inline void place_element(uint32_t *register_, uint32_t value, uint8_t half
 cdef inline uint32_t add_halves(uint32_t a, uint32_t b) noexcept nogil:
     return (double_to_half(half_to_double(a & 0xffff) + half_to_double(b & 0xffff), 0)
             | (double_to_half(half_to_double(a >> 16) + half_to_double(b >> 16), 0) << 16))
-
-cdef inline uint32_t to_bfloat(float value) noexcept nogil:
-    cdef uint32_t bits = float_bits(value)
-    if (bits & 0x7fffffff) > 0x7f800000:
-        return (bits >> 16) | 0x40
-    return (bits + 0x7fff + ((bits >> 16) & 1)) >> 16
 
 cdef inline uint32_t add_bfloats(uint32_t a, uint32_t b) noexcept nogil:
     return (to_bfloat(bits_float(a << 16) + bits_float(b << 16))

@@ -7,6 +7,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
 
 from isa_opcodes cimport *
 from modifiers cimport modifier_opsel
+from pyaco._core.emu.numbers cimport masked_sad_bytes, popcount64
 from pyaco._core.emu.vector cimport read_scalar
 from pyaco._core.emu.wave cimport *
 
@@ -36,7 +37,21 @@ cdef int no_operation(Machine *machine, Wave *wave, const Instruction *instructi
 
 
 cdef int end_program(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    wave.stop = stop_end
+    complete_barrier(machine)                               # those that wait no longer wait for this wave
     return stop_end
+
+
+cdef int halt(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """S_SETHALT 1 and S_SENDMSGHALT stop the wave until a host that is not there starts it again."""
+    if instruction.decoded.opcode == <int>op_s_sethalt and not instruction.decoded.immediate & 1:
+        return stop_running
+    return stop_trap
+
+
+cdef int not_code(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """S_CODE_END and V_ILLEGAL mark what must not be executed."""
+    return stop_illegal
 
 
 cdef int trap(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
@@ -47,19 +62,72 @@ cdef int barrier(Machine *machine, Wave *wave, const Instruction *instruction) n
     return stop_barrier
 
 
+cdef uint32_t signals(const Machine *machine) noexcept nogil:
+    """How many waves that have not ended have signalled."""
+    cdef uint32_t i
+    cdef uint32_t count = 0
+    for i in range(machine.wave_count):
+        if machine.waves[i].stop != stop_end and machine.waves[i].barrier_signalled:
+            count += 1
+    return count
+
+
+cdef void complete_barrier(Machine *machine) noexcept nogil:
+    """Once all waves that have not ended have signalled, those that wait go on, and the others need not wait."""
+    cdef uint32_t i
+    cdef uint32_t live = 0
+    cdef Wave *wave
+    for i in range(machine.wave_count):
+        if machine.waves[i].stop != stop_end:
+            live += 1
+    if machine.gfx_level < 120 or signals(machine) != live:
+        return
+    for i in range(machine.wave_count):
+        wave = &machine.waves[i]
+        wave.barrier_signalled = 0
+        wave.barrier_complete = wave.stop == stop_running
+        if wave.stop == stop_barrier:
+            wave.stop = stop_running
+
+
 cdef int barrier_signal(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """Only the workgroup's barrier (-1) exists here; waiting does the rest."""
-    if scalar_source(wave, instruction, 0) != 0xffffffffU:
+    """S_BARRIER_SIGNAL, S_BARRIER_SIGNAL_ISFIRST: -1 is the workgroup's barrier; 0 is none, -2 the trap handler's."""
+    cdef bint asks = instruction.decoded.opcode == <int>op_s_barrier_signal_isfirst
+    cdef uint32_t number = scalar_source(wave, instruction, 0)
+    if number == 0 or number == 0xfffffffeU:
+        if asks:
+            wave.scc = 0
+        return stop_running
+    if number != 0xffffffffU:                               # named barriers
         return stop_unsupported
+    if asks:
+        wave.scc = signals(machine) == 0
     wave.barrier_signalled = 1
+    complete_barrier(machine)
     return stop_running
 
 
 cdef int barrier_wait(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     if <int16_t>instruction.decoded.immediate != -1:
         return stop_unsupported
-    wave.barrier_signalled = 0
+    if wave.barrier_complete:
+        wave.barrier_complete = 0
+        return stop_running
     return stop_barrier
+
+
+cdef int barrier_state(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """Bit 0: valid; bits 4-10: members; bits 16-22: signals."""
+    if scalar_source(wave, instruction, 0) != 0xffffffffU:
+        return stop_unsupported
+    wave_put(wave, destination_of(instruction), 1 | (machine.wave_count << 4) | (signals(machine) << 16))
+    return stop_running
+
+
+cdef int allocate_registers(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """S_ALLOC_VGPR fails where the wave was not launched with dynamic VGPRs."""
+    wave.scc = 0
+    return stop_running
 
 
 cdef int branch_if(Wave *wave, const Instruction *instruction, bint taken) noexcept nogil:
@@ -116,6 +184,117 @@ cdef int swap_pc(Machine *machine, Wave *wave, const Instruction *instruction) n
 cdef int call(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     wave_put64(wave, destination_of(instruction), next_pc(instruction))
     return branch_if(wave, instruction, True)
+
+
+# --------------------------------------------------------------------------------------------------- forks and subvectors
+cdef int fork(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """S_CBRANCH_G_FORK, S_CBRANCH_I_FORK: the smaller half of the lanes goes first, the other onto a stack of SGPRs."""
+    cdef uint32_t first = instruction.source[0].index
+    cdef uint32_t second = instruction.source[1].index
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint64_t passes = exec_mask & (read_scalar(wave, first) | (<uint64_t>read_scalar(wave, first + 1) << 32))
+    cdef uint64_t fails = exec_mask & ~passes
+    cdef uint64_t here = next_pc(instruction)
+    cdef uint64_t target = here + <uint64_t>(<int64_t><int16_t>instruction.decoded.immediate * 4)
+    cdef uint32_t place = 4 * (wave.mode >> mode_fork_depth_shift)
+    if instruction.decoded.opcode == <int>op_s_cbranch_g_fork:
+        target = read_scalar(wave, second) | (<uint64_t>read_scalar(wave, second + 1) << 32)
+    if fails == 0:
+        wave.pc = target
+    elif passes != 0:
+        wave.mode += <uint32_t>1 << mode_fork_depth_shift
+        if popcount64(fails) < popcount64(passes):
+            wave_put64(wave, place, target)
+            wave_put64(wave, place + 2, passes)
+            wave_put64(wave, sgpr_exec, fails)
+        else:
+            wave_put64(wave, place, here)
+            wave_put64(wave, place + 2, fails)
+            wave_put64(wave, sgpr_exec, passes)
+            wave.pc = target
+    return stop_running
+
+
+cdef int join(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """S_CBRANCH_JOIN: the first time the other half of the fork runs, the second time the program goes on."""
+    cdef uint32_t depth = wave.mode >> mode_fork_depth_shift
+    if depth == scalar_source(wave, instruction, 0):
+        return stop_running
+    wave.mode -= <uint32_t>1 << mode_fork_depth_shift
+    depth = 4 * (wave.mode >> mode_fork_depth_shift)
+    wave.pc = read_scalar(wave, depth) | (<uint64_t>read_scalar(wave, depth + 1) << 32)
+    wave_put64(wave, sgpr_exec, read_scalar(wave, depth + 2) | (<uint64_t>read_scalar(wave, depth + 3) << 32))
+    return stop_running
+
+
+cdef int subvector_begin(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """The low half of the wave first; its other half of EXEC waits in an SGPR."""
+    cdef uint32_t saved = instruction.source[0].index
+    if wave_exec(wave) == 0:
+        return branch_if(wave, instruction, True)
+    if wave.sgpr[sgpr_exec] == 0:
+        wave_put(wave, saved, 0)
+    else:
+        wave_put(wave, saved, wave.sgpr[sgpr_exec + 1])
+        wave.sgpr[sgpr_exec + 1] = 0
+    return stop_running
+
+
+cdef int subvector_end(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    cdef uint32_t saved = instruction.source[0].index
+    cdef uint32_t other = read_scalar(wave, saved)
+    if wave.sgpr[sgpr_exec + 1] != 0:                       # that was the high half
+        wave.sgpr[sgpr_exec] = other
+        return stop_running
+    if other == 0:
+        return stop_running
+    wave.sgpr[sgpr_exec + 1] = other
+    wave_put(wave, saved, wave.sgpr[sgpr_exec])
+    wave.sgpr[sgpr_exec] = 0
+    return branch_if(wave, instruction, True)
+
+
+cdef int skip_vector(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    cdef bint skip = (scalar_source(wave, instruction, 0) >> (scalar_source(wave, instruction, 1) & 31)) & 1
+    wave.mode = wave.mode | mode_skip_vector if skip else wave.mode & ~<uint32_t>mode_skip_vector
+    return stop_running
+
+
+cdef int index_registers(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """S_SET_GPR_IDX_ON, _IDX, _MODE, _OFF: what execute_indexed adds to VGPR numbers, and to which."""
+    cdef uint32_t opcode = instruction.decoded.opcode
+    cdef uint32_t m0 = wave.sgpr[sgpr_m0]
+    if opcode == <uint32_t>op_s_set_gpr_idx_on or opcode == <uint32_t>op_s_set_gpr_idx_idx:
+        m0 = (m0 & ~<uint32_t>0xff) | (scalar_source(wave, instruction, 0) & 0xff)
+    if opcode == <uint32_t>op_s_set_gpr_idx_on or opcode == <uint32_t>op_s_set_gpr_idx_mode:
+        m0 = (m0 & ~<uint32_t>0xf000) | ((instruction.decoded.immediate & 15) << 12)
+    wave.sgpr[sgpr_m0] = m0
+    if opcode == <uint32_t>op_s_set_gpr_idx_on:
+        wave.mode |= mode_index_registers
+    elif opcode == <uint32_t>op_s_set_gpr_idx_off:
+        wave.mode &= ~<uint32_t>mode_index_registers
+    return stop_running
+
+
+cdef int execute_indexed(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """A vector instruction while VGPR numbers are relative: bits 0-2 of the choice are the sources, bit 3 the destination."""
+    cdef uint32_t index = wave.sgpr[sgpr_m0] & 0xff
+    cdef uint32_t choice = (wave.sgpr[sgpr_m0] >> 12) & 15
+    cdef Instruction moved = instruction[0]
+    cdef uint32_t slot, bit
+    if instruction.operation == NULL:
+        return instruction.handler(machine, wave, instruction)
+    for slot in range(instruction.operation.source_count):
+        bit = 3 if instruction.operation.source_type[slot] & type_old else slot
+        if moved.source[slot].kind == operand_vgpr and (choice >> bit) & 1:
+            moved.source[slot].index = <uint16_t>(moved.source[slot].index + index)
+            if moved.source[slot].index >= 256:
+                moved.source[slot].index = 0                # out of range reads v0
+    if choice & 8 and moved.decoded.destination[0] >= 1024:
+        if (moved.decoded.destination[0] >> 2) + index >= 512:
+            return stop_running
+        moved.decoded.destination[0] = <uint16_t>(moved.decoded.destination[0] + 4 * index)
+    return moved.handler(machine, wave, &moved)
 
 
 # ------------------------------------------------------------------------------------------------------ hardware registers
@@ -194,11 +373,16 @@ cdef int read_wave_index(Machine *machine, Wave *wave, const Instruction *instru
 
 
 cdef int send_message_returning(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """Message 0x83 is the real time; the others ask for driver state that does not exist here."""
-    cdef uint16_t message = instruction.decoded.source[0] >> 2
-    if message != 0x83:
+    """0x83 is the real time. Doorbell, draw id, and the bases of trap handler and its memory (0x80-0x82, 0x85) are zero here."""
+    cdef uint32_t message = instruction.decoded.immediate & 0xff
+    cdef uint64_t answer = machine.executed if message == 0x83 else 0
+    if message < 0x80 or message == 0x84 or message > 0x85:
         return stop_unsupported
-    return read_clock(machine, wave, instruction)
+    if instruction.decoded.opcode == <int>op_s_sendmsg_rtn_b32:
+        wave_put(wave, destination_of(instruction), <uint32_t>answer)
+    else:
+        wave_put64(wave, destination_of(instruction), answer)
+    return stop_running
 
 
 # --------------------------------------------------------------------------------------------------- indirect registers
@@ -369,6 +553,40 @@ cdef int permute_lanes64(Machine *machine, Wave *wave, const Instruction *instru
     return stop_running
 
 
+cdef int masked_sads(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """V_MQSAD_U32_U8: four masked sums of absolute differences, of bytes 0-3, 1-4, 2-5, 3-6 of the first source."""
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint32_t destination = destination_of(instruction) - 256
+    cdef uint32_t sums[4]
+    cdef uint64_t bytes_
+    cdef uint32_t lane, reference, i
+    for lane in range(wave.lanes):
+        if not (exec_mask >> lane) & 1:
+            continue
+        bytes_ = wide_lane(wave, instruction, 0, lane)
+        reference = <uint32_t>wide_lane(wave, instruction, 1, lane)
+        for i in range(4):
+            sums[i] = masked_sad_bytes(<uint32_t>(bytes_ >> (8 * i)), reference) + word_lane(wave, instruction, 2, i, lane)
+        for i in range(4):
+            wave_vgpr(wave, destination + i)[lane] = sums[i]
+    return stop_running
+
+
+cdef inline uint32_t word_lane(const Wave *wave, const Instruction *instruction, uint32_t slot, uint32_t dword,
+                               uint32_t lane) noexcept nogil:
+    """A dword of a wide source; constants have one."""
+    cdef const Source *source = &instruction.source[slot]
+    if source.kind == operand_vgpr:
+        return wave_vgpr(wave, source.index + dword)[lane]
+    if source.kind == operand_value:
+        return <uint32_t>source.value if dword == 0 else 0
+    return read_scalar(wave, source.index + dword)
+
+
+cdef inline uint64_t wide_lane(const Wave *wave, const Instruction *instruction, uint32_t slot, uint32_t lane) noexcept nogil:
+    return word_lane(wave, instruction, slot, 0, lane) | (<uint64_t>word_lane(wave, instruction, slot, 1, lane) << 32)
+
+
 cdef void fill_nothing(Handler *table) noexcept nogil:
     """Instructions that change nothing that a program can compute: waits, hints, caches, priorities."""
     table[<int>op_s_nop] = no_operation
@@ -418,7 +636,24 @@ cdef void fill_control(Handler *table) noexcept nogil:
     table[<int>op_s_trap] = trap
     table[<int>op_s_barrier] = barrier
     table[<int>op_s_barrier_signal] = barrier_signal
+    table[<int>op_s_barrier_signal_isfirst] = barrier_signal
     table[<int>op_s_barrier_wait] = barrier_wait
+    table[<int>op_s_get_barrier_state] = barrier_state
+    table[<int>op_s_alloc_vgpr] = allocate_registers
+    table[<int>op_s_sethalt] = halt
+    table[<int>op_s_sendmsghalt] = halt
+    table[<int>op_s_code_end] = not_code
+    table[<int>op_v_illegal] = not_code
+    table[<int>op_s_cbranch_g_fork] = fork
+    table[<int>op_s_cbranch_i_fork] = fork
+    table[<int>op_s_cbranch_join] = join
+    table[<int>op_s_subvector_loop_begin] = subvector_begin
+    table[<int>op_s_subvector_loop_end] = subvector_end
+    table[<int>op_s_setvskip] = skip_vector
+    table[<int>op_s_set_gpr_idx_on] = index_registers
+    table[<int>op_s_set_gpr_idx_idx] = index_registers
+    table[<int>op_s_set_gpr_idx_mode] = index_registers
+    table[<int>op_s_set_gpr_idx_off] = index_registers
     table[<int>op_s_branch] = branch
     table[<int>op_s_cbranch_scc0] = branch_scc0
     table[<int>op_s_cbranch_scc1] = branch_scc1
@@ -438,7 +673,9 @@ cdef void fill_control(Handler *table) noexcept nogil:
     table[<int>op_s_memtime] = read_clock
     table[<int>op_s_memrealtime] = read_clock
     table[<int>op_s_get_waveid_in_workgroup] = read_wave_index
+    table[<int>op_s_sendmsg_rtn_b32] = send_message_returning
     table[<int>op_s_sendmsg_rtn_b64] = send_message_returning
+    table[<int>op_v_mqsad_u32_u8] = masked_sads
     table[<int>op_s_movrels_b32] = move_relative_scalar
     table[<int>op_s_movrels_b64] = move_relative_scalar
     table[<int>op_s_movreld_b32] = move_relative_scalar

@@ -60,7 +60,10 @@ cdef int execute_smem(Machine *machine, Wave *wave, const Instruction *instructi
         return stop_running
     base_register = instruction.decoded.source[0]
     base = scalar_pair(wave, base_register)
-    offset = <uint64_t><int64_t><int32_t>instruction.decoded.immediate + scalar_offset(wave, instruction, 1)
+    offset = scalar_offset(wave, instruction, 1)
+    if operation.scaled:
+        offset *= 64
+    offset += <uint64_t><int64_t><int32_t>instruction.decoded.immediate
     limit = ~(<uint64_t>0)
     if operation.buffered:
         stride = <uint32_t>(base >> 48) & 0x3fff
@@ -69,10 +72,12 @@ cdef int execute_smem(Machine *machine, Wave *wave, const Instruction *instructi
         if stride:
             limit *= stride
     address = base + offset
-    if operation.bytes == 4:
+    if operation.bytes >= 4:
         address &= ~(<uint64_t>3)
         offset &= ~(<uint64_t>3)
     count = operation.dwords
+    if operation.access == access_atomic:
+        return atomic_scalar(machine, wave, instruction, operation, address, offset + operation.bytes <= limit)
     if operation.access == access_store:
         for dword in range(count):
             if offset + 4 * dword + 4 > limit:
@@ -93,6 +98,36 @@ cdef int execute_smem(Machine *machine, Wave *wave, const Instruction *instructi
         words[dword] = load_element(host, operation)
     for dword in range(count):
         wave_put(wave, (instruction.decoded.destination[0] >> 2) + dword, words[dword])
+    return stop_running
+
+
+cdef int atomic_scalar(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
+                       uint64_t address, bint inside) noexcept nogil:
+    """An atomic on behalf of the wave. Its data registers take the old value where the instruction asks for it (glc)."""
+    cdef uint32_t data = instruction.decoded.source[2] >> 2
+    cdef uint32_t dwords = operation.bytes // 4
+    cdef uint64_t old = 0
+    cdef uint64_t fresh
+    cdef uint64_t value[2]
+    cdef uint32_t i
+    cdef uint8_t *host
+    for i in range(2):                                      # the datum, and what a compare compares with
+        value[i] = read_scalar(wave, data + i * dwords)
+        if dwords == 2:
+            value[i] |= <uint64_t>read_scalar(wave, data + i * dwords + 1) << 32
+    if inside:
+        host = memory_at(machine.memory, address, operation.bytes)
+        if host == NULL:
+            return stray(machine, 0, address, operation.bytes, True)
+        memcpy(&old, host, operation.bytes)
+        if dwords == 2:
+            fresh = atomic64(operation.atomic, old, value[0], value[1])
+        else:
+            fresh = atomic32(operation.atomic, <uint32_t>old, <uint32_t>value[0], <uint32_t>value[1])
+        memcpy(host, &fresh, operation.bytes)
+    if returned(instruction) != register_none:
+        for i in range(dwords):
+            wave_put(wave, data + i, <uint32_t>(old >> (32 * i)))
     return stop_running
 
 
@@ -171,6 +206,35 @@ cdef inline uint16_t returned(const Instruction *instruction) noexcept nogil:
     return instruction.decoded.destination[0] if instruction.decoded.destination_count else <uint16_t>register_none
 
 
+cdef int transpose_load(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
+                        const uint64_t *addresses) noexcept nogil:
+    """GLOBAL_LOAD_TR: each lane addresses 8 elements of 1 or 2 bytes; lane i of 8 gets the i-th element of each of the 8.
+
+    Only waves of 32 lanes: how 64 share the work is not documented. The order within the group is as measured on GFX12.5.
+    """
+    cdef uint8_t elements[8]
+    cdef uint32_t rows[max_lanes][4]
+    cdef uint32_t lane, place, other, value, bit
+    cdef uint8_t *host
+    if wave.lanes != 32 or wave_exec(wave) != 0xffffffffU:
+        return stop_unsupported
+    memset(rows, 0, sizeof(rows))
+    for other in range(32):
+        host = memory_at(machine.memory, addresses[other], 8 * operation.bytes)
+        if host == NULL:
+            return stray(machine, other, addresses[other], 8 * operation.bytes, False)
+        for place in range(8):
+            value = 0
+            memcpy(&value, host + place * operation.bytes, operation.bytes)
+            lane = (other & ~<uint32_t>7) + place
+            bit = 8 * operation.bytes * (other & 7)
+            rows[lane][bit >> 5] |= value << (bit & 31)
+    for lane in range(32):
+        for place in range(operation.dwords):
+            data_row(wave, instruction.decoded.destination[0], place)[lane] = rows[lane][place]
+    return stop_running
+
+
 cdef int execute_flat(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     cdef const MemoryOperation *operation = &operations[instruction.decoded.opcode]
     cdef uint16_t family = instruction.decoded.format & 0x7f
@@ -187,6 +251,8 @@ cdef int execute_flat(Machine *machine, Wave *wave, const Instruction *instructi
             addresses[lane] = flat_address(wave, instruction, family, lane)
             if operation.add_lane:
                 addresses[lane] += 4 * lane
+    if operation.access == access_transpose:
+        return transpose_load(machine, wave, instruction, operation, addresses)
     for lane in range(wave.lanes):
         if not (exec_mask >> lane) & 1:
             continue
@@ -198,6 +264,8 @@ cdef int execute_flat(Machine *machine, Wave *wave, const Instruction *instructi
             atomic_lane(machine, wave, operation, host, lane, data, returned(instruction))
             continue
         for dword in range(operation.dwords):
+            if operation.masked and not (wave.sgpr[sgpr_m0] >> dword) & 1:
+                continue
             host = flat_host(machine, wave, family, lane, address + 4 * dword, operation.bytes)
             if host == NULL:
                 return stray(machine, lane, address + 4 * dword, operation.bytes, operation.access == access_store)
@@ -342,6 +410,33 @@ cdef inline uint32_t widen_component(uint32_t format_, uint32_t value) noexcept 
     return value if format_is_integer(format_) else float_bits(<float>half_to_double(value))
 
 
+cdef int buffer_and_lds(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
+                        const Resource *r, bint structured, const uint64_t *indices, const uint64_t *offsets,
+                        uint32_t soffset) noexcept nogil:
+    """A buffer load with the lds flag, or BUFFER_STORE_LDS_DWORD: a dword of LDS for each lane, from m0 + offset on."""
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint32_t place = (wave.sgpr[sgpr_m0] & 0xffff) + instruction.decoded.immediate
+    cdef uint64_t address
+    cdef uint32_t lane, value
+    cdef bint inside
+    cdef uint8_t *host = NULL
+    for lane in range(wave.lanes):
+        if not (exec_mask >> lane) & 1:
+            continue
+        inside = not out_of_range(r, machine.gfx_level, structured, indices[lane], offsets[lane], soffset, operation.bytes)
+        if inside:
+            address = buffer_address(r, indices[lane], offsets[lane], soffset)
+            host = memory_at(machine.memory, address, operation.bytes)
+            if host == NULL:
+                return stray(machine, lane, address, operation.bytes, operation.access == access_from_lds)
+        if operation.access == access_load:
+            value = load_element(host, operation) if inside else 0
+            store_lds(machine.lds, machine.lds_bytes, <uint64_t>place + 4 * lane, 4, <uint8_t *>&value)
+        elif inside:
+            load_lds(machine.lds, machine.lds_bytes, <uint64_t>place + 4 * lane, 4, host)
+    return stop_running
+
+
 cdef int execute_buffer(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     cdef const MemoryOperation *operation = &operations[instruction.decoded.opcode]
     cdef uint64_t modifiers = instruction.decoded.modifiers
@@ -357,7 +452,7 @@ cdef int execute_buffer(Machine *machine, Wave *wave, const Instruction *instruc
     cdef uint16_t destination
     if operation.access == access_nothing:
         return stop_running
-    if modifier_tfe(modifiers) or modifier_lds(modifiers) or modifier_addr64(modifiers):
+    if modifier_addr64(modifiers):
         return stop_unsupported
     r = read_resource(wave, instruction.decoded.source[0], machine.gfx_level)
     vaddr = instruction.decoded.source[1]
@@ -379,7 +474,17 @@ cdef int execute_buffer(Machine *machine, Wave *wave, const Instruction *instruc
             offsets[lane] = <uint64_t>instruction.decoded.immediate
             if offset_enabled:
                 offsets[lane] += data_row(wave, vaddr, 1 if index_enabled else 0)[lane]
+    if operation.access == access_from_lds or modifier_lds(modifiers):
+        if operation.dwords != 1 or not (operation.access == access_load or operation.access == access_from_lds):
+            return stop_unsupported
+        return buffer_and_lds(machine, wave, instruction, operation, &r, index_enabled or r.add_lane, indices, offsets, soffset)
     destination = returned(instruction)
+    if modifier_tfe(modifiers) and destination != register_none:
+        # the register after the data says which pages were missing: none
+        value = instruction.decoded.destination_bytes[0] // 4 - 1
+        for lane in range(wave.lanes):
+            if (exec_mask >> lane) & 1:
+                data_row(wave, destination, value)[lane] = 0
     for lane in range(wave.lanes):
         if not (exec_mask >> lane) & 1:
             continue

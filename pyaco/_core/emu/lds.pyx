@@ -1,11 +1,11 @@
 """LDS instructions: loads, stores and atomics within the workgroup's allocation, and the lane permutations of the DS unit.
 
-Out of range, loads give zero and stores drop the bytes that lie outside.
+Out of range, loads give zero and stores drop the bytes that lie outside. GDS is a memory of the same kind for the whole dispatch.
 
 Sources: AMD "RDNA 2" and "RDNA3" ISA documents, "Local Data Share Operations" and "DS instructions"; Mesa's README-ISA (m0
 does not clamp on GFX9+).
 """
-from libc.stdint cimport int8_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from isa_opcodes cimport *
@@ -21,27 +21,23 @@ cdef inline uint32_t *row_of(const Wave *wave, uint16_t register_, uint32_t dwor
     return wave_vgpr(wave, (register_ >> 2) - 256 + dword)
 
 
-cdef void load_lds(const Machine *machine, uint64_t address, uint32_t bytes, uint8_t *into) noexcept nogil:
-    """Bytes out of range read as zero, the whole element when it straddles the end."""
-    cdef uint32_t i
-    if address + bytes <= machine.lds_bytes:
-        memcpy(into, machine.lds + address, bytes)
-        return
-    for i in range(bytes):
-        into[i] = 0
+cdef struct Window:                   # what the addresses of an instruction mean
+    uint8_t *host
+    uint64_t bytes
 
 
-cdef void store_lds(Machine *machine, uint64_t address, uint32_t bytes, const uint8_t *source) noexcept nogil:
-    cdef uint32_t i
-    if address + bytes <= machine.lds_bytes:
-        memcpy(machine.lds + address, source, bytes)
-        return
-    for i in range(bytes):
-        if address + i < machine.lds_bytes:
-            machine.lds[address + i] = source[i]
+cdef Window window_of(const Machine *machine, const Wave *wave, const Instruction *instruction) noexcept nogil:
+    """LDS, or the part of GDS that m0 names: size in bits 0-15, base in bits 16-31."""
+    cdef Window window
+    cdef uint32_t base = wave.sgpr[sgpr_m0] >> 16
+    if not modifier_gds(instruction.decoded.modifiers):
+        return Window(machine.lds, machine.lds_bytes)
+    window.host = machine.gds + min(base, machine.gds_bytes)
+    window.bytes = min(<uint64_t>(wave.sgpr[sgpr_m0] & 0xffff), <uint64_t>(machine.gds_bytes - min(base, machine.gds_bytes)))
+    return window
 
 
-cdef void transfer(Machine *machine, Wave *wave, const MemoryOperation *operation, uint32_t lane, uint64_t address,
+cdef void transfer(const Window *window, Wave *wave, const MemoryOperation *operation, uint32_t lane, uint64_t address,
                    uint16_t register_, uint32_t first) noexcept nogil:
     """Loads or stores the dwords of one lane, from dword `first` of the registers on."""
     cdef uint32_t dword, value
@@ -49,86 +45,156 @@ cdef void transfer(Machine *machine, Wave *wave, const MemoryOperation *operatio
     cdef uint32_t count = operation.dwords
     for dword in range(count):
         if operation.access == access_load:
-            load_lds(machine, address + 4 * dword, operation.bytes, buffer)
+            load_lds(window.host, window.bytes, address + 4 * dword, operation.bytes, buffer)
             place_element(&row_of(wave, register_, first + dword)[lane], load_element(buffer, operation), operation.half)
         else:
             value = row_of(wave, register_, first + dword)[lane]
             if operation.half == half_high:
                 value >>= 16
-            store_lds(machine, address + 4 * dword, operation.bytes, <uint8_t *>&value)
+            store_lds(window.host, window.bytes, address + 4 * dword, operation.bytes, <uint8_t *>&value)
 
 
-cdef void atomic_lds(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
-                     uint32_t lane, uint64_t address, uint16_t data, uint32_t first) noexcept nogil:
-    """One atomic of one lane. Compare-and-store has its data registers the other way round from GFX11 on."""
+cdef uint64_t modify(const Window *window, const MemoryOperation *operation, uint64_t address, uint64_t first,
+                     uint64_t second) noexcept nogil:
+    """Read, modify, write; returns the old value."""
     cdef uint64_t old = 0
     cdef uint64_t fresh
-    cdef uint64_t values[2]
-    cdef uint32_t dword
-    cdef uint32_t dwords = operation.bytes // 4
+    load_lds(window.host, window.bytes, address, operation.bytes, <uint8_t *>&old)
+    if operation.bytes == 8:
+        fresh = atomic64(operation.atomic, old, first, second)
+    else:
+        fresh = atomic32(operation.atomic, <uint32_t>old, <uint32_t>first, <uint32_t>second)
+    if address + operation.bytes <= window.bytes:
+        memcpy(window.host + address, &fresh, operation.bytes)
+    return old
+
+
+cdef uint64_t datum(const Wave *wave, const MemoryOperation *operation, uint16_t register_, uint32_t lane) noexcept nogil:
+    cdef uint64_t value = row_of(wave, register_, 0)[lane]
+    return value | (<uint64_t>row_of(wave, register_, 1)[lane] << 32) if operation.bytes == 8 else value
+
+
+cdef void atomic_lds(const Window *window, const Machine *machine, Wave *wave, const Instruction *instruction,
+                     const MemoryOperation *operation, uint32_t lane, uint64_t address, uint16_t data,
+                     uint32_t first) noexcept nogil:
+    """One atomic of one lane. Compare-and-store has its data registers the other way round from GFX11 on."""
     cdef uint16_t second = instruction.decoded.source[2] if instruction.decoded.source_count > 2 else data
     cdef bint compares = operation.atomic == atomic_cmpswap or operation.atomic == atomic_fcmpswap
-    values[0] = row_of(wave, data, 0)[lane]
-    values[1] = row_of(wave, second, 0)[lane]
-    if dwords == 2:
-        values[0] |= <uint64_t>row_of(wave, data, 1)[lane] << 32
-        values[1] |= <uint64_t>row_of(wave, second, 1)[lane] << 32
+    cdef uint64_t one = datum(wave, operation, data, lane)
+    cdef uint64_t other = datum(wave, operation, second, lane)
+    cdef uint64_t old
+    cdef uint32_t dword
     if compares and machine.gfx_level < 110:
-        values[0], values[1] = values[1], values[0]
-    load_lds(machine, address, operation.bytes, <uint8_t *>&old)
-    if dwords == 2:
-        fresh = atomic64(operation.atomic, old, values[0], values[1])
-    else:
-        fresh = atomic32(operation.atomic, <uint32_t>old, <uint32_t>values[0], <uint32_t>values[1])
-    if address + operation.bytes <= machine.lds_bytes:
-        store_lds(machine, address, operation.bytes, <const uint8_t *>&fresh)
+        one, other = other, one
+    old = modify(window, operation, address, one, other)
     if operation.returns:
-        for dword in range(dwords):
+        for dword in range(operation.bytes // 4):
             row_of(wave, instruction.decoded.destination[0], first + dword)[lane] = <uint32_t>(old >> (32 * dword))
+
+
+cdef int32_t distance_of_second(uint32_t immediate, uint32_t address) noexcept nogil:
+    """Where the datum of DS_*_SRC2 lies, in dwords from the address: 15 bits of the offset, or the address's own top bits."""
+    if immediate & 0x8000:
+        return <int32_t>address >> 17
+    return <int32_t>(immediate << 17) >> 17
+
+
+cdef int execute_second(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """DS_*_SRC2: the datum of an atomic is in LDS too."""
+    cdef const MemoryOperation *operation = memory_operation(instruction.decoded.opcode)
+    cdef Window window = window_of(machine, wave, instruction)
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint32_t lane, address
+    cdef uint64_t value
+    for lane in range(wave.lanes):
+        if not (exec_mask >> lane) & 1:
+            continue
+        address = row_of(wave, instruction.decoded.source[0], 0)[lane]
+        value = 0
+        load_lds(window.host, window.bytes,
+                 <uint32_t>(<int32_t>address + 4 * distance_of_second(instruction.decoded.immediate, address)),
+                 operation.bytes, <uint8_t *>&value)
+        modify(&window, operation, address, value, 0)
+    return stop_running
+
+
+cdef int execute_exchange(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """DS_CONDXCHG32_RTN_B64: two dwords, each replaced by 31 bits of the datum where the datum's bit 31 is set."""
+    cdef Window window = window_of(machine, wave, instruction)
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint32_t lane, dword, value, old
+    cdef uint64_t address
+    for lane in range(wave.lanes):
+        if not (exec_mask >> lane) & 1:
+            continue
+        address = (row_of(wave, instruction.decoded.source[0], 0)[lane] + (instruction.decoded.immediate & 0xffff)) & 0xfff8
+        for dword in range(2):
+            value = row_of(wave, instruction.decoded.source[1], dword)[lane]
+            load_lds(window.host, window.bytes, address + 4 * dword, 4, <uint8_t *>&old)
+            if value >> 31:
+                value &= 0x7fffffff
+                store_lds(window.host, window.bytes, address + 4 * dword, 4, <uint8_t *>&value)
+            row_of(wave, instruction.decoded.destination[0], dword)[lane] = old
+    return stop_running
 
 
 cdef int execute_lds(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     cdef const MemoryOperation *operation = memory_operation(instruction.decoded.opcode)
+    cdef Window window = window_of(machine, wave, instruction)
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t lane, scale, half
-    cdef uint32_t offset0 = instruction.decoded.immediate & 0xffff
-    cdef uint32_t offset1 = (instruction.decoded.immediate >> 16) & 0xff
-    cdef uint32_t bases[max_lanes]
+    cdef uint32_t offsets[2]
+    cdef uint32_t addresses[max_lanes]
+    cdef uint32_t address
     cdef uint16_t data, address_register
-    cdef uint32_t data_dwords
-    if modifier_gds(instruction.decoded.modifiers):
-        return stop_unsupported
+    cdef uint32_t data_dwords = operation.dwords if operation.access != access_atomic else operation.bytes // 4
+    if operation.second:
+        return execute_second(machine, wave, instruction)
+    offsets[0] = instruction.decoded.immediate & 0xffff
+    offsets[1] = (instruction.decoded.immediate >> 16) & 0xff
     address_register = instruction.decoded.source[0]
     data = instruction.decoded.source[0 if operation.add_lane else 1]
     for lane in range(wave.lanes):                          # a load may overwrite its own address
         if operation.add_lane:
-            bases[lane] = (wave.sgpr[sgpr_m0] & 0xffff) + 4 * lane
+            addresses[lane] = (wave.sgpr[sgpr_m0] & 0xffff) + 4 * lane
         else:
-            bases[lane] = row_of(wave, address_register, 0)[lane]
+            addresses[lane] = row_of(wave, address_register, 0)[lane]
     scale = operation.bytes * operation.dwords if operation.access != access_atomic else operation.bytes
-    if operation.pair == 2:
+    if operation.pair == 0:
+        scale = 1
+    elif operation.pair == 2:
         scale *= 64
-    data_dwords = operation.dwords if operation.access != access_atomic else operation.bytes // 4
     for lane in range(wave.lanes):
         if not (exec_mask >> lane) & 1:
             continue
-        if operation.pair:
-            for half in range(2):
-                if operation.access == access_atomic:
-                    atomic_lds(machine, wave, instruction, operation, lane,
-                               <uint32_t>(bases[lane] + (offset1 if half else offset0) * scale),
-                               instruction.decoded.source[1 + half], half * data_dwords)
-                else:
-                    transfer(machine, wave, operation, lane,
-                             <uint32_t>(bases[lane] + (offset1 if half else offset0) * scale),
-                             instruction.decoded.destination[0] if operation.access == access_load
-                             else instruction.decoded.source[1 + half],
-                             half * data_dwords if operation.access == access_load else 0)
-        elif operation.access == access_atomic:
-            atomic_lds(machine, wave, instruction, operation, lane, <uint64_t>bases[lane] + offset0, data, 0)
-        else:
-            transfer(machine, wave, operation, lane, <uint64_t>bases[lane] + offset0,
-                     instruction.decoded.destination[0] if operation.access == access_load else data, 0)
+        for half in range(2 if operation.pair else 1):
+            address = addresses[lane] + offsets[half] * scale               # wraps at 32 bits
+            if operation.pair:
+                data = instruction.decoded.source[1 + half]
+            if operation.access == access_atomic:
+                atomic_lds(&window, machine, wave, instruction, operation, lane, address, data, half * data_dwords)
+            elif operation.access == access_load:
+                transfer(&window, wave, operation, lane, address, instruction.decoded.destination[0], half * data_dwords)
+            else:
+                transfer(&window, wave, operation, lane, address, data, 0)
+    return stop_running
+
+
+cdef int load_direct(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """DS_DIRECT_LOAD: one element for all lanes; m0 has its address and, from bit 16 on, its type."""
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint32_t kind = (wave.sgpr[sgpr_m0] >> 16) & 7
+    cdef MemoryOperation operation
+    cdef uint8_t buffer[4]
+    cdef uint32_t lane
+    if kind == 3 or kind > 5:
+        return stop_unsupported
+    operation.bytes = 1 << (kind & 3)
+    operation.is_signed = kind >> 2
+    load_lds(machine.lds, machine.lds_bytes, wave.sgpr[sgpr_m0] & 0xffff, operation.bytes, buffer)
+    for lane in range(wave.lanes):
+        if (exec_mask >> lane) & 1:
+            row_of(wave, instruction.decoded.destination[0], 0)[lane] = load_element(buffer, &operation)
     return stop_running
 
 
@@ -208,16 +274,29 @@ cdef int execute_append(Machine *machine, Wave *wave, const Instruction *instruc
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t old = 0
     cdef uint32_t fresh, lane
-    cdef uint64_t address = (wave.sgpr[sgpr_m0] & 0xffff) + (instruction.decoded.immediate & 0xffff)
-    if modifier_gds(instruction.decoded.modifiers):
-        return stop_unsupported
-    load_lds(machine, address, 4, <uint8_t *>&old)
+    cdef uint64_t address = instruction.decoded.immediate & 0xffff
+    cdef Window window = window_of(machine, wave, instruction)
+    if not modifier_gds(instruction.decoded.modifiers):
+        address += wave.sgpr[sgpr_m0] & 0xffff
+    load_lds(window.host, window.bytes, address, 4, <uint8_t *>&old)
     if instruction.decoded.opcode == <int>op_ds_append:
         fresh = old + popcount64(exec_mask)
     else:
         fresh = old - popcount64(exec_mask)
-    store_lds(machine, address, 4, <const uint8_t *>&fresh)
+    store_lds(window.host, window.bytes, address, 4, <const uint8_t *>&fresh)
     for lane in range(wave.lanes):
         if (exec_mask >> lane) & 1:
             row_of(wave, instruction.decoded.destination[0], 0)[lane] = old
     return stop_running
+
+
+cdef void fill_lds(Handler *table) noexcept nogil:
+    """What is no plain load, store or atomic."""
+    table[<int>op_ds_swizzle_b32] = execute_swizzle
+    table[<int>op_ds_permute_b32] = execute_permute
+    table[<int>op_ds_bpermute_b32] = execute_permute
+    table[<int>op_ds_bpermute_fi_b32] = execute_permute
+    table[<int>op_ds_append] = execute_append
+    table[<int>op_ds_consume] = execute_append
+    table[<int>op_ds_condxchg32_rtn_b64] = execute_exchange
+    table[<int>op_lds_direct_load] = load_direct

@@ -1,149 +1,239 @@
-"""WMMA: D = A B + C of 16 x 16 tiles that lie spread over the lanes of a wave.
+"""WMMA and SWMMAC: D = A B + C of 16 x 16 tiles that lie spread over the lanes of a wave.
 
-GFX11: every lane holds a whole row of A and column of B (lane % 16), element k in its k-th place; the lanes from 16 on repeat
-them. Row and column of C and D: register v and lane l hold row 2 v + l / 16 (wave64: 4 v + l / 16), column l % 16.
-GFX12, wave32: each half of the wave holds half of the elements of A and B; C and D have row v + 8 (l / 16).
+A lane group is 16 lanes, one for each row of A and column of B. GFX11: every lane holds a whole row or column, all groups the
+same. GFX12: each group holds its share of the inner dimension (in wave64, IU4 with 16 elements fills two groups only, and so
+does a sparse A of IU4 with 32, whose B has the second eight elements of a group's sixteen two groups on). In which order the inner dimension runs through groups and places is the same for A and B, and does not matter.
+
+C and D: element e of lane l is in column l % 16 and in row (lanes / 16) e + l / 16 on GFX11, e + 8 (l / 16 % 2) + 4 (l / 32)
+on GFX12. 16-bit elements lie in one half of a register each on GFX11 (op_sel says which), two to a register on GFX12.
+
+SWMMAC: A holds two of every four elements; two bits of the index, of the same lane, say which of the four each one is.
 
 Sums are made in double and rounded once, where hardware leaves the order of additions open. Sources: AMD "RDNA3" ISA
-document 7.9, "RDNA4" 7.12 "Wave Matrix Multiply Accumulate".
+document 7.9, "RDNA4" 7.12 "Wave Matrix Multiply Accumulate" and 7.12.3 "Structured Sparse Matrices"; the lane tests of
+rocjitsu (ROCm/rocm-systems) for wave64.
 """
-from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t, uint64_t
+from libc.math cimport fabs
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from modifiers cimport (modifier_clamp, modifier_neg, modifier_neg_hi, modifier_opsel)
-from pyaco._core.emu.access cimport to_bfloat
-from pyaco._core.emu.numbers cimport bits_float, double_to_half, float_bits, half_to_double, saturate_i32
+from pyaco._core.emu.numbers cimport (bf8_to_float, bits_bfloat, bits_float, double_to_half, float_bits, fp8_to_float,
+                                      half_to_double, saturate_i32, to_bfloat)
 from pyaco._core.emu.wave cimport *
 
-cdef enum:
-    kind_f16 = 0
-    kind_bf16 = 1
-    kind_integer = 2
+cdef enum:                            # of an element
+    kind_none, kind_f16, kind_bf16, kind_fp8, kind_bf8, kind_iu8, kind_iu4, kind_f32, kind_i32
 
 cdef struct Shape:
-    uint32_t kind                     # of A and B
-    uint32_t bits                     # of an element of A and B
-    uint32_t depth                    # the inner dimension
-    uint32_t wide                     # C and D have 32 bits
+    uint8_t left                      # kind_* of A, B, and of C and D
+    uint8_t right
+    uint8_t sum
+    uint8_t depth                     # the inner dimension
+    uint8_t sparse
+
+cdef Shape shapes[<int>op_count]
+cdef uint32_t kind_bits[9]
+kind_bits[:] = [0, 16, 16, 8, 8, 8, 4, 32, 32]
 
 
-cdef Shape shape_of(uint32_t opcode) noexcept nogil:
-    cdef Shape s
-    s.kind = kind_f16
-    s.bits = 16
-    s.depth = 16
-    s.wide = 1
-    if opcode == <uint32_t>op_v_wmma_f32_16x16x16_bf16 or opcode == <uint32_t>op_v_wmma_bf16_16x16x16_bf16:
-        s.kind = kind_bf16
-    if opcode == <uint32_t>op_v_wmma_f16_16x16x16_f16 or opcode == <uint32_t>op_v_wmma_bf16_16x16x16_bf16:
-        s.wide = 0
-    if opcode == <uint32_t>op_v_wmma_i32_16x16x16_iu8:
-        s.kind = kind_integer
-        s.bits = 8
-    if opcode == <uint32_t>op_v_wmma_i32_16x16x16_iu4 or opcode == <uint32_t>op_v_wmma_i32_16x16x32_iu4:
-        s.kind = kind_integer
-        s.bits = 4
-    if opcode == <uint32_t>op_v_wmma_i32_16x16x32_iu4:
-        s.depth = 32
-    return s
+cdef struct Tile:                     # one instruction on one wave
+    const Wave *wave
+    const Instruction *instruction
+    const Shape *shape
+    bint spread                       # GFX12's layout
+    uint32_t groups                   # lane groups that share the inner dimension
+    uint32_t places                   # elements of B in a lane
 
 
-cdef uint32_t element_bits(const Wave *wave, const Source *source, const Shape *s, bint halved, uint32_t line,
-                           uint32_t k) noexcept nogil:
-    """Element k of row or column `line` of A or B."""
-    cdef uint32_t lane = line
-    cdef uint32_t position
-    cdef uint32_t word
-    if halved and k >= s.depth // 2:
-        lane += 16
-        k -= s.depth // 2
-    position = k * s.bits
-    word = wave_vgpr(wave, source.index + (position >> 5))[lane]
-    return (word >> (position & 31)) & ((<uint32_t>1 << s.bits) - 1)
-
-
-cdef double element(const Wave *wave, const Instruction *instruction, uint32_t slot, const Shape *s, bint halved,
-                    uint32_t line, uint32_t k) noexcept nogil:
-    cdef uint64_t modifiers = instruction.decoded.modifiers
-    cdef uint32_t bits = element_bits(wave, &instruction.source[slot], s, halved, line, k)
-    cdef uint32_t negated
-    if s.kind == kind_integer:
-        if (modifier_neg(modifiers) >> slot) & 1 and bits >> (s.bits - 1):
-            return <double><int32_t>(bits - (<uint32_t>1 << s.bits))
+# ------------------------------------------------------------------------------------------------------------- elements
+cdef double element(const Tile *tile, uint32_t slot, uint8_t kind, uint32_t lane, uint32_t place) noexcept nogil:
+    """An element of A (slot 0) or B (slot 1)."""
+    cdef uint64_t modifiers = tile.instruction.decoded.modifiers
+    cdef uint32_t width = kind_bits[kind]
+    cdef uint32_t position = place * width
+    cdef uint32_t word = wave_vgpr(tile.wave, tile.instruction.source[slot].index + (position >> 5))[lane]
+    cdef uint32_t bits = (word >> (position & 31)) & ((<uint32_t>1 << width) - 1)
+    if kind == kind_iu8 or kind == kind_iu4:                # neg says that the operand is signed
+        if (modifier_neg(modifiers) >> slot) & 1 and bits >> (width - 1):
+            return <double><int32_t>(bits - (<uint32_t>1 << width))
         return bits
-    negated = ((modifier_neg_hi(modifiers) if k & 1 else modifier_neg(modifiers)) >> slot) & 1
-    bits ^= negated << 15
-    return half_to_double(bits) if s.kind == kind_f16 else <double>bits_float(bits << 16)
+    if kind == kind_fp8:
+        return fp8_to_float(bits)
+    if kind == kind_bf8:
+        return bf8_to_float(bits)
+    bits ^= (((modifier_neg_hi(modifiers) if place & 1 else modifier_neg(modifiers)) >> slot) & 1) << 15
+    return half_to_double(bits) if kind == kind_f16 else <double>bits_bfloat(bits)
 
 
-cdef double accumulator(const Wave *wave, const Instruction *instruction, const Shape *s, bint high, uint32_t row,
-                        uint32_t lane) noexcept nogil:
-    cdef uint64_t modifiers = instruction.decoded.modifiers
-    cdef const Source *source = &instruction.source[2]
-    cdef uint32_t bits = <uint32_t>source.value
+cdef inline void place_of_sum(const Tile *tile, uint32_t number, uint32_t *row, uint32_t *shift) noexcept nogil:
+    """The register and the half of element `number` of a lane's C or D."""
+    row[0] = number
+    shift[0] = 0
+    if kind_bits[tile.shape.sum] == 16:
+        if tile.spread:
+            row[0] = number >> 1
+            shift[0] = 16 * (number & 1)
+        else:
+            shift[0] = 16 * ((modifier_opsel(tile.instruction.decoded.modifiers) >> 2) & 1)
+
+
+cdef double accumulator(const Tile *tile, uint32_t number, uint32_t lane) noexcept nogil:
+    """An element of C; of D's old value where C is the index of a sparse A."""
+    cdef uint64_t modifiers = tile.instruction.decoded.modifiers
+    cdef const Source *source = &tile.instruction.source[2]
+    cdef uint8_t kind = tile.shape.sum
+    cdef uint32_t row, shift, bits
     cdef double value
-    if source.kind == operand_vgpr:
-        bits = wave_vgpr(wave, source.index + row)[lane]
-    if s.kind == kind_integer:
+    place_of_sum(tile, number, &row, &shift)
+    if tile.shape.sparse:
+        bits = wave_vgpr(tile.wave, (tile.instruction.decoded.destination[0] >> 2) - 256 + row)[lane] >> shift
+    elif source.kind == operand_vgpr:
+        bits = wave_vgpr(tile.wave, source.index + row)[lane] >> shift
+    else:
+        bits = <uint32_t>source.value
+    if kind == kind_i32:
         return <int32_t>bits
-    if s.wide:
+    if kind == kind_f32:
         value = bits_float(bits)
     else:
-        bits = bits >> 16 if high and source.kind == operand_vgpr else bits & 0xffff
-        value = half_to_double(bits) if s.kind == kind_f16 else <double>bits_float(bits << 16)
+        value = half_to_double(bits & 0xffff) if kind == kind_f16 else <double>bits_bfloat(bits & 0xffff)
+    if tile.shape.sparse:
+        return value
     if (modifier_neg_hi(modifiers) >> 2) & 1:               # abs of C
-        value = value if value >= 0 else -value
+        value = fabs(value)
     return -value if (modifier_neg(modifiers) >> 2) & 1 else value
 
 
-cdef int multiply_tiles(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    cdef Shape s = shape_of(instruction.decoded.opcode)
-    cdef double result[8][max_lanes]
-    cdef double left[16][32]
-    cdef double right[16][32]
-    cdef bint halved = machine.gfx_level >= 120
-    cdef uint32_t rows = 8 if wave.lanes == 32 else 4
-    cdef uint32_t register_, lane, row, k, bits
-    cdef bint high = (modifier_opsel(instruction.decoded.modifiers) >> 2) & 1
-    cdef bint clamp = modifier_clamp(instruction.decoded.modifiers)
+cdef void put_sum(const Tile *tile, uint32_t number, uint32_t lane, double value) noexcept nogil:
+    cdef uint32_t row, shift, bits
     cdef uint32_t *place
-    if halved and (wave.lanes == 64 or not s.wide):
-        return stop_unsupported
+    place_of_sum(tile, number, &row, &shift)
+    place = &wave_vgpr(tile.wave, (tile.instruction.decoded.destination[0] >> 2) - 256 + row)[lane]
+    if tile.shape.sum == kind_i32:
+        place[0] = <uint32_t><int64_t>value
+        if modifier_clamp(tile.instruction.decoded.modifiers):
+            place[0] = <uint32_t>saturate_i32(<int64_t>value)
+    elif tile.shape.sum == kind_f32:
+        place[0] = float_bits(<float>value)
+    else:
+        bits = double_to_half(value, 0) if tile.shape.sum == kind_f16 else to_bfloat(<float>value)
+        place[0] = (place[0] & ~(<uint32_t>0xffff << shift)) | (bits << shift)
+
+
+# ------------------------------------------------------------------------------------------------------------- products
+cdef uint32_t sparse_index(const Tile *tile, uint32_t lane) noexcept nogil:
+    """The index bits of a lane: two for each of its elements of A; op_sel chooses one of the sets that a register holds."""
+    cdef uint32_t width = tile.places                       # 2 bits * places / 2 elements
+    cdef uint32_t word = wave_vgpr(tile.wave, tile.instruction.source[2].index)[lane]
+    cdef uint32_t key = modifier_opsel(tile.instruction.decoded.modifiers) & 3
+    if width == 32:
+        return word
+    return (word >> (width * (key & (32 // width - 1)))) & ((<uint32_t>1 << width) - 1)
+
+
+cdef void load_left(const Tile *tile, double left[16][64]) noexcept nogil:
+    """Rows of A by group and place, a sparse row with its zeros."""
+    cdef uint32_t row, group, place, lane, index
+    cdef uint32_t places = tile.places
+    for row in range(16):
+        for group in range(tile.groups):
+            lane = row + 16 * group
+            if not tile.shape.sparse:
+                for place in range(places):
+                    left[row][group * places + place] = element(tile, 0, tile.shape.left, lane, place)
+                continue
+            index = sparse_index(tile, lane)
+            for place in range(places):
+                left[row][group * places + place] = 0
+            for place in range(places // 2):
+                left[row][group * places + 4 * (place // 2) + ((index >> (2 * place)) & 3)] += element(
+                    tile, 0, tile.shape.left, lane, place)
+
+
+cdef void load_right(const Tile *tile, double right[16][64]) noexcept nogil:
+    """Columns of B by group and place."""
+    cdef uint32_t column, group, place, lane
+    cdef bint split = (tile.shape.sparse and tile.shape.left == kind_iu4 and tile.shape.depth == 32
+                       and tile.wave.lanes == 64)
+    for column in range(16):
+        for group in range(tile.groups):
+            for place in range(tile.places):
+                lane = column + 16 * group
+                right[column][group * tile.places + place] = (
+                    element(tile, 1, tile.shape.right, lane + (32 if place >= 8 else 0), place & 7) if split
+                    else element(tile, 1, tile.shape.right, lane, place))
+
+
+cdef int multiply_tiles(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    cdef Tile tile
+    cdef double result[8][max_lanes]
+    cdef double left[16][64]
+    cdef double right[16][64]
+    cdef uint32_t count = 256 // wave.lanes
+    cdef uint32_t number, lane, row, k
+    tile.wave = wave
+    tile.instruction = instruction
+    tile.shape = &shapes[instruction.decoded.opcode]
+    tile.spread = machine.gfx_level >= 120
     if instruction.source[0].kind != operand_vgpr or instruction.source[1].kind != operand_vgpr:
         return stop_unsupported
-    for row in range(16):
-        for k in range(s.depth):
-            left[row][k] = element(wave, instruction, 0, &s, halved, row, k)
-            right[row][k] = element(wave, instruction, 1, &s, halved, row, k)
-    for register_ in range(rows):
+    if tile.shape.sparse and instruction.source[2].kind != operand_vgpr:
+        return stop_unsupported
+    tile.groups = wave.lanes // 16 if tile.spread else 1
+    if tile.shape.left == kind_iu4 and tile.shape.depth == (32 if tile.shape.sparse else 16):
+        tile.groups = min(tile.groups, <uint32_t>2)
+    tile.places = tile.shape.depth // tile.groups
+    load_left(&tile, left)
+    load_right(&tile, right)
+    for number in range(count):
         for lane in range(wave.lanes):
-            row = register_ + 8 * (lane >> 4) if halved else (16 // rows) * register_ + (lane >> 4)
-            result[register_][lane] = accumulator(wave, instruction, &s, high, register_, lane)
-            for k in range(s.depth):
-                result[register_][lane] += left[row][k] * right[lane & 15][k]
-    for register_ in range(rows):
-        place = wave_vgpr(wave, (instruction.decoded.destination[0] >> 2) - 256 + register_)
-        for lane in range(wave.lanes):
-            if s.kind == kind_integer:
-                place[lane] = <uint32_t><int64_t>result[register_][lane]
-                if clamp:
-                    place[lane] = <uint32_t>saturate_i32(<int64_t>result[register_][lane])
-            elif s.wide:
-                place[lane] = float_bits(<float>result[register_][lane])
+            if tile.spread:
+                row = number + 8 * ((lane >> 4) & 1) + 4 * (lane >> 5)
             else:
-                if s.kind == kind_f16:
-                    bits = double_to_half(result[register_][lane], 0)
-                else:
-                    bits = to_bfloat(<float>result[register_][lane])
-                place[lane] = (place[lane] & 0xffff) | (bits << 16) if high else (place[lane] & 0xffff0000U) | bits
+                row = (wave.lanes // 16) * number + (lane >> 4)
+            result[number][lane] = accumulator(&tile, number, lane)
+            for k in range(tile.shape.depth):
+                result[number][lane] += left[row][k] * right[lane & 15][k]
+    for number in range(count):
+        for lane in range(wave.lanes):
+            put_sum(&tile, number, lane, result[number][lane])
     return stop_running
 
 
+# --------------------------------------------------------------------------------------------------------------- opcodes
+cdef void enter(Handler *table, uint32_t opcode, uint8_t sum_, uint8_t left, uint8_t right, uint8_t depth,
+                bint sparse) noexcept nogil:
+    shapes[opcode] = Shape(left, right, sum_, depth, sparse)
+    table[opcode] = multiply_tiles
+
+
 cdef void fill_matrix(Handler *table) noexcept nogil:
-    table[<int>op_v_wmma_f32_16x16x16_f16] = multiply_tiles
-    table[<int>op_v_wmma_f32_16x16x16_bf16] = multiply_tiles
-    table[<int>op_v_wmma_f16_16x16x16_f16] = multiply_tiles
-    table[<int>op_v_wmma_bf16_16x16x16_bf16] = multiply_tiles
-    table[<int>op_v_wmma_i32_16x16x16_iu8] = multiply_tiles
-    table[<int>op_v_wmma_i32_16x16x16_iu4] = multiply_tiles
-    table[<int>op_v_wmma_i32_16x16x32_iu4] = multiply_tiles
+    enter(table, op_v_wmma_f32_16x16x16_f16, kind_f32, kind_f16, kind_f16, 16, False)
+    enter(table, op_v_wmma_f32_16x16x16_f16_gfx12, kind_f32, kind_f16, kind_f16, 16, False)
+    enter(table, op_v_wmma_f32_16x16x16_bf16, kind_f32, kind_bf16, kind_bf16, 16, False)
+    enter(table, op_v_wmma_f32_16x16x16_bf16_gfx12, kind_f32, kind_bf16, kind_bf16, 16, False)
+    enter(table, op_v_wmma_f16_16x16x16_f16, kind_f16, kind_f16, kind_f16, 16, False)
+    enter(table, op_v_wmma_f16_16x16x16_f16_gfx12, kind_f16, kind_f16, kind_f16, 16, False)
+    enter(table, op_v_wmma_bf16_16x16x16_bf16, kind_bf16, kind_bf16, kind_bf16, 16, False)
+    enter(table, op_v_wmma_bf16_16x16x16_bf16_gfx12, kind_bf16, kind_bf16, kind_bf16, 16, False)
+    enter(table, op_v_wmma_i32_16x16x16_iu8, kind_i32, kind_iu8, kind_iu8, 16, False)
+    enter(table, op_v_wmma_i32_16x16x16_iu8_gfx12, kind_i32, kind_iu8, kind_iu8, 16, False)
+    enter(table, op_v_wmma_i32_16x16x16_iu4, kind_i32, kind_iu4, kind_iu4, 16, False)
+    enter(table, op_v_wmma_i32_16x16x16_iu4_gfx12, kind_i32, kind_iu4, kind_iu4, 16, False)
+    enter(table, op_v_wmma_i32_16x16x32_iu4, kind_i32, kind_iu4, kind_iu4, 32, False)
+    enter(table, op_v_wmma_f32_16x16x16_fp8_fp8, kind_f32, kind_fp8, kind_fp8, 16, False)
+    enter(table, op_v_wmma_f32_16x16x16_fp8_bf8, kind_f32, kind_fp8, kind_bf8, 16, False)
+    enter(table, op_v_wmma_f32_16x16x16_bf8_fp8, kind_f32, kind_bf8, kind_fp8, 16, False)
+    enter(table, op_v_wmma_f32_16x16x16_bf8_bf8, kind_f32, kind_bf8, kind_bf8, 16, False)
+    enter(table, op_v_swmmac_f32_16x16x32_f16, kind_f32, kind_f16, kind_f16, 32, True)
+    enter(table, op_v_swmmac_f32_16x16x32_bf16, kind_f32, kind_bf16, kind_bf16, 32, True)
+    enter(table, op_v_swmmac_f16_16x16x32_f16, kind_f16, kind_f16, kind_f16, 32, True)
+    enter(table, op_v_swmmac_bf16_16x16x32_bf16, kind_bf16, kind_bf16, kind_bf16, 32, True)
+    enter(table, op_v_swmmac_i32_16x16x32_iu8, kind_i32, kind_iu8, kind_iu8, 32, True)
+    enter(table, op_v_swmmac_i32_16x16x32_iu4, kind_i32, kind_iu4, kind_iu4, 32, True)
+    enter(table, op_v_swmmac_i32_16x16x64_iu4, kind_i32, kind_iu4, kind_iu4, 64, True)
+    enter(table, op_v_swmmac_f32_16x16x32_fp8_fp8, kind_f32, kind_fp8, kind_fp8, 32, True)
+    enter(table, op_v_swmmac_f32_16x16x32_fp8_bf8, kind_f32, kind_fp8, kind_bf8, 32, True)
+    enter(table, op_v_swmmac_f32_16x16x32_bf8_fp8, kind_f32, kind_bf8, kind_fp8, 32, True)
+    enter(table, op_v_swmmac_f32_16x16x32_bf8_bf8, kind_f32, kind_bf8, kind_bf8, 32, True)

@@ -3,7 +3,7 @@
 All functions are pure and inline. Half floats travel as doubles: sums and products of two halves are exact there, so one
 rounding at the end is the correctly rounded result; ``fma_odd`` rounds to odd so that the same holds for three.
 """
-from libc.math cimport (INFINITY, NAN, ceil, cos, exp2, fabs, floor, fma, frexp, isinf, isnan, ldexp, log2, nearbyint,
+from libc.math cimport (INFINITY, NAN, ceil, copysign, cos, exp2, fabs, floor, fma, frexp, isinf, isnan, ldexp, log2, nearbyint,
                         rint, sin, sqrt, trunc)
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -108,13 +108,104 @@ cdef inline uint32_t double_to_half(double value, uint32_t rounding) noexcept no
             result = 0x7bff
     return sign | result
 
+cdef inline float bits_bfloat(uint32_t bits) noexcept nogil:
+    return bits_float(bits << 16)
+
+cdef inline uint32_t to_bfloat(float value) noexcept nogil:
+    """Round to the nearest bfloat, ties to even; NaNs become quiet."""
+    cdef uint32_t bits = float_bits(value)
+    if (bits & 0x7fffffff) > 0x7f800000:
+        return (bits >> 16) | 0x40
+    return (bits + 0x7fff + ((bits >> 16) & 1)) >> 16
+
+cdef inline float round_bfloat(float value) noexcept nogil:
+    return bits_bfloat(to_bfloat(value))
+
+# FP8 has 4 bits of exponent (bias 7), no infinity and one NaN, 0x7f; BF8 is the top byte of a half.
+cdef inline float fp8_to_float(uint32_t bits) noexcept nogil:
+    cdef uint32_t magnitude = bits & 0x7f
+    cdef double value
+    if magnitude == 0x7f:
+        return bits_float(0x7fc00000 | ((bits & 0x80) << 24))
+    if magnitude < 8:
+        value = magnitude * 0.001953125                     # 2 ** -9
+    else:
+        value = ldexp(8 + (magnitude & 7), <int>(magnitude >> 3) - 10)
+    return <float>(-value if bits & 0x80 else value)
+
+cdef inline float bf8_to_float(uint32_t bits) noexcept nogil:
+    return <float>half_to_double((bits & 0xff) << 8)
+
+cdef inline uint32_t float_to_small(float value, uint32_t mantissa, int smallest, uint32_t largest,
+                                    uint32_t overflow) noexcept nogil:
+    """The 7 bits of the nearest magnitude, ties to even, of a format whose least exponent is `smallest`."""
+    cdef uint32_t bits = float_bits(value) & 0x7fffffff
+    cdef int exponent = <int>(bits >> 23) - 127
+    cdef uint64_t fraction = (bits & 0x7fffff) | (0x800000 if bits >> 23 else 0)
+    cdef uint32_t shift = 23 - mantissa
+    cdef uint64_t rest
+    cdef uint32_t result
+    if exponent < smallest:
+        shift += min(<uint32_t>(smallest - exponent), <uint32_t>30)
+        exponent = smallest - 1
+    rest = fraction & ((<uint64_t>1 << shift) - 1)
+    result = <uint32_t>(fraction >> shift)
+    if rest > (<uint64_t>1 << (shift - 1)) or (rest == (<uint64_t>1 << (shift - 1)) and result & 1):
+        result += 1
+    if exponent >= smallest:
+        result += <uint32_t>(exponent - smallest) << mantissa
+    return overflow if result > largest else result
+
+cdef inline uint32_t float_to_fp8(float value) noexcept nogil:
+    """What does not fit becomes NaN."""
+    cdef uint32_t sign = (float_bits(value) >> 24) & 0x80
+    if value != value:
+        return sign | 0x7f
+    return sign | float_to_small(value, 3, -6, 0x7e, 0x7f)
+
+cdef inline uint32_t float_to_bf8(float value) noexcept nogil:
+    """What does not fit becomes infinity."""
+    cdef uint32_t sign = (float_bits(value) >> 24) & 0x80
+    if value != value:
+        return sign | 0x7f
+    return sign | float_to_small(value, 2, -14, 0x7b, 0x7c)
+
+cdef inline float add_to_mantissa(float value, uint32_t addend) noexcept nogil:
+    """Stochastic rounding: the mantissa grows and wraps around, sign and exponent stay."""
+    cdef uint32_t bits = float_bits(value)
+    return bits_float((bits & 0xff800000U) | ((bits + addend) & 0x7fffff))
+
+cdef inline uint32_t put_byte(uint32_t word, uint32_t place, uint32_t value) noexcept nogil:
+    place = 8 * (place & 3)
+    return (word & ~(<uint32_t>0xff << place)) | (value << place)
+
+# The byte of a source that V_CVT_F32_FP8 converts: op_sel has its number with the two bits exchanged.
+cdef inline uint32_t chosen_byte(uint32_t word, uint32_t opsel) noexcept nogil:
+    return (word >> (16 * (opsel & 1) + 8 * ((opsel >> 1) & 1))) & 0xff
+
+cdef inline float product_fp8(uint32_t a, uint32_t b, bint a_bf8, bint b_bf8) noexcept nogil:
+    return (bf8_to_float(a) if a_bf8 else fp8_to_float(a & 0xff)) * (bf8_to_float(b) if b_bf8 else fp8_to_float(b & 0xff))
+
+cdef inline float dot4_fp8(uint32_t a, uint32_t b, float c, bint a_bf8, bint b_bf8) noexcept nogil:
+    cdef uint32_t i
+    for i in range(4):
+        c = c + product_fp8(a >> (8 * i), b >> (8 * i), a_bf8, b_bf8)
+    return c
+
 cdef inline double round_half(double value) noexcept nogil:
     return half_to_double(double_to_half(value, round_nearest))
 
-cdef inline double fma_odd(double a, double b, double c) noexcept nogil:
+cdef inline double half_sum(double a, double b, uint32_t rounding) noexcept nogil:
+    """The sum of two halves: exact in double, but for the sign of a zero, which depends on the rounding mode."""
+    cdef double total = a + b
+    if total == 0 and rounding == round_down and not (a == 0 and b == 0 and signbit(a) == signbit(b)):
+        return -0.0
+    return total
+
+cdef inline double fma_odd(double a, double b, double c, uint32_t rounding) noexcept nogil:
     """a * b + c of halves, rounded to odd in double (Boldo, Melquiond 2008), for one correct rounding to half after it."""
     cdef double product = a * b                             # exact: 22 bits
-    cdef double total = product + c
+    cdef double total = half_sum(product, c, rounding)
     cdef double back = total - product
     cdef double error = (product - (total - back)) + (c - back)
     cdef uint64_t bits = double_bits(total)
@@ -123,6 +214,16 @@ cdef inline double fma_odd(double a, double b, double c) noexcept nogil:
     if (error > 0) == (total > 0):
         return bits_double(bits + 1)
     return bits_double(bits - 1)
+
+# Rounding to integers keeps the sign, zeros' too; the host's functions give +0 - 0 by the rounding mode.
+cdef inline double floor_of(double value) noexcept nogil:
+    return copysign(floor(value), value)
+
+cdef inline double ceil_of(double value) noexcept nogil:
+    return copysign(ceil(value), value)
+
+cdef inline double trunc_of(double value) noexcept nogil:
+    return copysign(trunc(value), value)
 
 cdef inline float flush32(float value) noexcept nogil:
     """A denormal becomes zero of its sign."""
@@ -235,17 +336,17 @@ cdef inline double median_number(double a, double b, double c) noexcept nogil:
     return max_number(a, b)
 
 cdef inline float fract32(float value) noexcept nogil:
-    """value - floor(value), kept below one."""
-    cdef float result = value - <float>floor(value)
-    return bits_float(0x3f7fffff) if result >= 1 else result
+    """value - floor(value), kept below one; an integer gives +0 in every rounding mode."""
+    cdef float result = value - <float>floor_of(value)
+    return bits_float(0x3f7fffff) if result >= 1 else (0.0 if result == 0 else result)
 
 cdef inline double fract64(double value) noexcept nogil:
-    cdef double result = value - floor(value)
-    return bits_double(0x3fefffffffffffffULL) if result >= 1 else result
+    cdef double result = value - floor_of(value)
+    return bits_double(0x3fefffffffffffffULL) if result >= 1 else (0.0 if result == 0 else result)
 
 cdef inline double fract16(double value) noexcept nogil:
-    cdef double result = value - floor(value)
-    return 0.99951171875 if round_half(result) >= 1 else result
+    cdef double result = value - floor_of(value)
+    return 0.99951171875 if round_half(result) >= 1 else (0.0 if result == 0 else result)
 
 cdef inline int32_t exponent_of(double value) noexcept nogil:
     """The exponent with the mantissa in [0.5, 1); 0 for zero, infinity and NaN."""

@@ -60,8 +60,8 @@ cdef int run_wave(Code *code, Machine *machine, Wave *wave, uint32_t turns) noex
 cdef void *aligned_bytes(uint64_t bytes) noexcept nogil
 cdef bint open_workspace(Workspace *space, const Launch *launch, uint32_t count) noexcept nogil
 cdef void close_workspace(Workspace *space) noexcept nogil
-# Waves that wait at a barrier go on.
-cdef void release_barrier(Workspace *space) noexcept nogil
+# Waves that wait at a barrier go on: stop_running; from GFX12 on one that waits has not signalled: stop_deadlock.
+cdef int release_barrier(Workspace *space) noexcept nogil
 cdef void group_of(const Launch *launch, uint64_t number, uint32_t *group) noexcept nogil
 # The workgroup's ids to where a wave finds them; returns the SGPR that follows.
 cdef uint32_t put_group(const Launch *launch, uint32_t *sgpr, const uint32_t *group) noexcept nogil

@@ -14,13 +14,13 @@ from isa_opcodes cimport *
 from isa_tables cimport latency_branch, opcode_latency
 from modifiers cimport modifier_opsel_hi, modifier_vopd_opcode_y
 from pyaco._core.emu.access cimport MemoryOperation, access_none
-from pyaco._core.emu.control cimport fill_control
+from pyaco._core.emu.control cimport execute_indexed, fill_control
 from pyaco._core.emu.global_memory cimport execute_buffer, execute_flat, execute_smem, memory_operation
 from pyaco._core.emu.lanes_compare cimport fill_compare
 from pyaco._core.emu.lanes_float cimport fill_float
 from pyaco._core.emu.lanes_integer cimport fill_integer
 from pyaco._core.emu.lanes_scalar cimport fill_scalar
-from pyaco._core.emu.lds cimport execute_append, execute_lds, execute_permute, execute_swizzle
+from pyaco._core.emu.lds cimport execute_lds, fill_lds
 from pyaco._core.emu.matrix cimport fill_matrix
 from pyaco._core.emu.memory cimport AddressSpace, memory_at, memory_find, canonical_address
 from pyaco._core.emu.numbers cimport double_bits, double_to_half, float_bits, popcount64
@@ -51,12 +51,7 @@ cdef void fill_tables() noexcept nogil:
     fill_compare(lane_operations)
     fill_control(handlers)
     fill_matrix(handlers)
-    handlers[<int>op_ds_swizzle_b32] = execute_swizzle
-    handlers[<int>op_ds_permute_b32] = execute_permute
-    handlers[<int>op_ds_bpermute_b32] = execute_permute
-    handlers[<int>op_ds_bpermute_fi_b32] = execute_permute
-    handlers[<int>op_ds_append] = execute_append
-    handlers[<int>op_ds_consume] = execute_append
+    fill_lds(handlers)
 
 fill_tables()
 
@@ -227,7 +222,8 @@ cdef uint32_t touched_rows(const Instruction *instruction) noexcept nogil:
     cdef uint32_t rows = 0
     cdef uint32_t i, row
     if (opcode == <uint32_t>op_v_movreld_b32 or opcode == <uint32_t>op_v_movrelsd_b32
-            or opcode == <uint32_t>op_v_movrelsd_2_b32 or opcode == <uint32_t>op_v_swaprel_b32):
+            or opcode == <uint32_t>op_v_movrelsd_2_b32 or opcode == <uint32_t>op_v_swaprel_b32
+            or opcode == <uint32_t>op_s_set_gpr_idx_on):
         return vgpr_rows
     for i in range(decoded.destination_count):
         row = decoded.destination[i] >> 2
@@ -322,6 +318,15 @@ cdef void share_halves(const Machine *machine, Wave *wave, const Instruction *in
                 values[lane + 32] = values[lane]
 
 
+cdef int run_in_mode(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """GFX8, GFX9: an instruction while vector instructions are skipped or have relative register numbers."""
+    if wave.mode & mode_skip_vector and unit_valu <= instruction.unit <= unit_lds and instruction.unit != unit_smem:
+        return stop_running
+    if wave.mode & mode_index_registers and instruction.unit == unit_valu:
+        return execute_indexed(machine, wave, instruction)
+    return instruction.handler(machine, wave, instruction)
+
+
 cdef int run_wave(Code *code, Machine *machine, Wave *wave, uint32_t turns) noexcept nogil:
     """Run a wave until it stops or its turns are over; returns why (stop_running: the turns)."""
     cdef uint32_t turn
@@ -347,7 +352,10 @@ cdef int run_wave(Code *code, Machine *machine, Wave *wave, uint32_t turns) noex
         active = wave_exec(wave)
         machine.lane_counter[instruction.unit] += popcount64(active)
         wave.pc += 4 * <uint64_t>instruction.decoded.dwords
-        stop = instruction.handler(machine, wave, instruction)
+        if wave.mode & (mode_index_registers | mode_skip_vector) and machine.gfx_level < 100:
+            stop = run_in_mode(machine, wave, instruction)
+        else:
+            stop = instruction.handler(machine, wave, instruction)
         if machine.shared_vgpr:
             share_halves(machine, wave, instruction, active)
         if stop != stop_running:
@@ -418,12 +426,13 @@ cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, u
     wave.index = index
     wave.stop = stop_running
     wave.barrier_signalled = 0
-    wave.gpr_index_on = 0
+    wave.barrier_complete = 0
 
 
 cdef int run_workgroup(Workspace *space, uint64_t *checked) except -1 nogil:
     """All waves in turn until they have ended; returns a reason other than stop_end when one went wrong."""
     cdef uint32_t i, ended, waiting
+    cdef int stop
     cdef Wave *waves = space.waves
     while True:
         ended = 0
@@ -441,7 +450,9 @@ cdef int run_workgroup(Workspace *space, uint64_t *checked) except -1 nogil:
         if ended == space.count:
             return stop_end
         if ended + waiting == space.count:                  # waves that have ended do not hold a barrier
-            release_barrier(space)
+            stop = release_barrier(space)
+            if stop != stop_running:
+                return stop
         if space.machine.executed - checked[0] > signal_interval:
             checked[0] = space.machine.executed
             with gil:
@@ -449,11 +460,15 @@ cdef int run_workgroup(Workspace *space, uint64_t *checked) except -1 nogil:
     return stop_end
 
 
-cdef void release_barrier(Workspace *space) noexcept nogil:
+cdef int release_barrier(Workspace *space) noexcept nogil:
     cdef uint32_t i
     for i in range(space.count):
         if space.waves[i].stop == stop_barrier:
+            if space.machine.gfx_level >= 120:
+                space.faulty = i
+                return stop_deadlock
             space.waves[i].stop = stop_running
+    return stop_running
 
 
 cdef void start_workgroup(Workspace *space, const Launch *launch) noexcept nogil:
@@ -479,6 +494,7 @@ cdef bint open_workspace(Workspace *space, const Launch *launch, uint32_t count)
     space.waves = <Wave *>calloc(count, sizeof(Wave))
     space.registers = <uint32_t *>aligned_bytes(count * registers * 4)
     space.scratch = <uint8_t *>malloc(count * scratch + 1)
+    space.machine.waves = space.waves
     space.machine.lds = <uint8_t *>aligned_bytes(space.machine.lds_bytes)
     if space.waves == NULL or space.registers == NULL or space.scratch == NULL or space.machine.lds == NULL:
         return False
@@ -504,7 +520,7 @@ cdef void close_workspace(Workspace *space) noexcept nogil:
 
 STOP_NAMES = {
     stop_memory_fault: "memory fault", stop_unsupported: "unsupported", stop_illegal: "illegal instruction",
-    stop_fetch_fault: "fetch fault", stop_budget: "budget", stop_trap: "trap",
+    stop_fetch_fault: "fetch fault", stop_budget: "budget", stop_trap: "trap", stop_deadlock: "deadlock",
 }
 
 
@@ -525,12 +541,15 @@ cdef class Engine:
         self.work.machine.memory = &space.memory
         self.work.machine.gfx_level = gfx_level
         self.work.machine.opcode_counter = <uint64_t *>calloc(<int>op_count, sizeof(uint64_t))
-        if self.work.machine.opcode_counter == NULL:
+        self.work.machine.gds_bytes = 65536 if gfx_level < 110 else 4096
+        self.work.machine.gds = <uint8_t *>calloc(self.work.machine.gds_bytes, 1)
+        if self.work.machine.opcode_counter == NULL or self.work.machine.gds == NULL:
             raise MemoryError("counters")
 
     def __dealloc__(self):
         close_workspace(&self.work)
         free(self.work.machine.opcode_counter)
+        free(self.work.machine.gds)
 
     def run(self, uint64_t entry, groups, size, *, uint32_t wave_size, user_sgprs, uint32_t workgroup_id_mask=0,
             bint ids_in_ttmp=False, bint packed_ids=False, uint32_t local_id_components=1, bint workgroup_info=False,
@@ -595,6 +614,7 @@ cdef class Engine:
     cdef int _reset(self, uint32_t wave_size, uint32_t lds_bytes, uint32_t scratch_bytes, uint32_t waves,
                     uint64_t budget) except -1:
         cdef uint32_t i
+        memset(self.work.machine.gds, 0, self.work.machine.gds_bytes)
         self.work.machine.wave_size = wave_size
         self.work.machine.lds_bytes = lds_bytes
         self.work.machine.scratch_bytes = scratch_bytes

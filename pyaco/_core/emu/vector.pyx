@@ -64,7 +64,7 @@ cdef uint32_t flush_in(const Wave *wave, uint8_t kind) noexcept nogil:
 
 
 # ---------------------------------------------------------------------------------------------------------- lane selection
-cdef inline int dpp_source_lane(uint32_t control, int lane, int lanes) noexcept nogil:
+cdef inline int dpp_source_lane(uint32_t control, int lane, int lanes, uint32_t gfx_level) noexcept nogil:
     """The lane that DPP16 reads for `lane`, or -1 when it lies outside the row or wave."""
     cdef int row = lane & ~15
     cdef int place = lane & 15
@@ -89,8 +89,8 @@ cdef inline int dpp_source_lane(uint32_t control, int lane, int lanes) noexcept 
         return row + 15 - place
     if control == 0x141:
         return lane ^ 7
-    if control == 0x142:
-        return row - 1
+    if control == 0x142:                                    # GFX10 and later do not document it: lane 0 of the row
+        return row - 1 if gfx_level < 100 else row
     if control == 0x143:
         return 31 if lane >= 32 else -1
     if 0x150 <= control <= 0x15f:
@@ -100,7 +100,7 @@ cdef inline int dpp_source_lane(uint32_t control, int lane, int lanes) noexcept 
     return -1
 
 
-cdef uint64_t dpp_select(const Wave *wave, const Instruction *instruction, int8_t *selected) noexcept nogil:
+cdef uint64_t dpp_select(const Machine *machine, const Wave *wave, const Instruction *instruction, int8_t *selected) noexcept nogil:
     """Fill the lane that each lane reads (-1: zero); returns the lanes whose result is written."""
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef uint64_t exec_mask = wave_exec(wave)
@@ -120,7 +120,7 @@ cdef uint64_t dpp_select(const Wave *wave, const Instruction *instruction, int8_
     fetch_inactive = modifier_dpp_fetch_inactive(modifiers)
     bound_control = modifier_dpp_bound_ctrl(modifiers)
     for lane in range(lanes):
-        other = dpp_source_lane(control, lane, lanes)
+        other = dpp_source_lane(control, lane, lanes, machine.gfx_level)
         if other >= 0 and not fetch_inactive and not (exec_mask >> other) & 1:
             other = -1
         selected[lane] = <int8_t>other
@@ -437,17 +437,21 @@ cdef void write_half(Wave *wave, uint32_t index, bint high, bint zero_high, cons
                 row[lane] = (row[lane] & 0xffff0000U) | (values[lane] & 0xffff)
 
 
-cdef void write_sdwa(Wave *wave, uint32_t index, uint32_t selection, const uint32_t *values,
+cdef void write_sdwa(Wave *wave, uint32_t index, uint32_t selection, bint extend, const uint32_t *values,
                      uint64_t written) noexcept nogil:
+    """Part of a register; the rest is kept, zero, or what is above it becomes the sign."""
     cdef uint32_t *row = wave_vgpr(wave, index)
     cdef uint32_t size = selection & 3
     cdef uint32_t shift = 8 * ((selection >> 2) & 3)
     cdef uint32_t mask = 0xff if size == 0 else (0xffff if size == 1 else 0xffffffffU)
     cdef uint32_t keep = ~(mask << shift) if selection & 16 else 0
-    cdef uint32_t lane
+    cdef uint32_t lane, value
     for lane in range(wave.lanes):
         if (written >> lane) & 1:
-            row[lane] = (row[lane] & keep) | ((values[lane] & mask) << shift)
+            value = values[lane] & mask
+            if extend and size < 2:
+                value = <uint32_t><int8_t>value if size == 0 else <uint32_t><int16_t>value
+            row[lane] = (row[lane] & keep) | (value << shift)
 
 
 cdef void write_wide(Wave *wave, uint32_t index, const uint64_t *values, uint64_t written) noexcept nogil:
@@ -534,6 +538,7 @@ cdef int execute_packed(Machine *machine, Wave *wave, const Instruction *instruc
     lanes.count = wave.lanes
     lanes.clamp = modifier_clamp(modifiers)
     lanes.neg = 0
+    lanes.opsel = 0
     for half in range(2):
         for slot in range(operation.source_count):
             modify.absolute = 0
@@ -572,11 +577,12 @@ cdef int execute_vector(Machine *machine, Wave *wave, const Instruction *instruc
     if operation.packed:
         return execute_packed(machine, wave, instruction)
     if instruction.decoded.format & (format_dpp16 | format_dpp8):
-        written &= dpp_select(wave, instruction, selection)
+        written &= dpp_select(machine, wave, instruction, selection)
         selected = selection
     lanes.count = wave.lanes
     lanes.clamp = modifier_clamp(modifiers)
     lanes.neg = modifier_neg(modifiers)
+    lanes.opsel = modifier_opsel(modifiers)
     neg_bits = lanes.neg
     absolute_bits = 0 if instruction.decoded.format & format_vop3p else modifier_abs(modifiers)
     for slot in range(operation.source_count):
@@ -609,7 +615,8 @@ cdef int execute_vector(Machine *machine, Wave *wave, const Instruction *instruc
         elif is_wide(kind):
             write_wide(wave, (destination >> 2) - 256, wide_results[index & 1], written)
         elif instruction.decoded.format & format_sdwa:
-            write_sdwa(wave, (destination >> 2) - 256, modifier_sdwa_dst_sel(modifiers), results[index], written)
+            write_sdwa(wave, (destination >> 2) - 256, modifier_sdwa_dst_sel(modifiers),
+                       modifier_sdwa_dst_sext(modifiers), results[index], written)
         elif type_u16 <= kind <= type_r16:
             high = ((destination >> 1) & 1) | ((modifier_opsel(modifiers) >> 3) & 1)
             write_half(wave, (destination >> 2) - 256, high or instruction.writes_high_zero == 2,
@@ -635,6 +642,7 @@ cdef void run_half_of_dual(Wave *wave, const Instruction *instruction, const Lan
     lanes.count = wave.lanes
     lanes.clamp = 0
     lanes.neg = 0
+    lanes.opsel = 0
     lanes.result[0] = results
     for slot in range(operation.source_count):
         kind = operation.source_type[slot]
@@ -683,6 +691,7 @@ cdef int execute_scalar(Machine *machine, Wave *wave, const Instruction *instruc
     lanes.count = 1
     lanes.clamp = 0
     lanes.neg = 0
+    lanes.opsel = 0
     next_source = 0
     for slot in range(operation.source_count):
         kind = operation.source_type[slot] & ~type_old

@@ -36,6 +36,7 @@ cdef struct Lanes:
     uint32_t count
     uint32_t clamp
     uint32_t neg
+    uint32_t opsel
     uint32_t rounding16               # round_*; single and double results round in the host's mode
     const uint32_t *narrow[4]         # sources of up to 32 bits; masks as 0 or 1
     const uint64_t *wide[4]           # 64-bit sources
@@ -76,11 +77,15 @@ cdef struct Wave:
     uint64_t flat_scratch
     uint32_t index                    # within the workgroup
     uint32_t first_lane               # local invocation index of lane 0
-    uint32_t barrier_signalled
-    uint32_t gpr_index                # GFX9's s_set_gpr_idx: bits 0-7 index, 8-11 which operands; in m0 on hardware
-    uint32_t gpr_index_on
+    uint32_t barrier_signalled        # GFX12's split barrier: this wave has signalled, not all have
+    uint32_t barrier_complete         # all have, and this wave has not waited yet
     uint8_t *scratch                  # bytes_per_lane bytes per lane
     uint32_t *vgpr                    # [vgpr_rows][max_lanes]
+
+cdef enum:                            # GFX8, GFX9: bits of MODE
+    mode_index_registers = 0x08000000 # s_set_gpr_idx_on; index in m0 bits 0-7, which operands in bits 12-15
+    mode_skip_vector = 0x10000000     # s_setvskip
+    mode_fork_depth_shift = 29        # s_cbranch_*_fork: entries of four SGPRs on the stack
 
 ctypedef int (*Handler)(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil
 
@@ -127,10 +132,13 @@ cdef struct Machine:
     uint32_t gfx_level
     uint32_t wave_size
     uint8_t *lds
+    uint8_t *gds
     uint32_t lds_bytes
+    uint32_t gds_bytes
     uint32_t scratch_bytes            # per lane
     uint32_t workgroup[3]
     uint32_t wave_count               # of the workgroup
+    Wave *waves                       # the workgroup that runs
     uint64_t executed                 # wave instructions of the dispatch
     uint64_t budget
     uint32_t shared_vgpr              # first VGPR that both halves of a wave64 share (GFX10), 0 none

@@ -21,7 +21,7 @@ from pyaco._core.emu.vector cimport execute_dual, execute_scalar, execute_vector
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_fast.scalar cimport scalar_step_of
 from pyaco._core.emu_fast.step cimport *
-from pyaco._core.ir.program cimport (format_dpp8, format_dpp16, format_flat, format_is_salu, format_is_valu, format_mubuf,
+from pyaco._core.ir.program cimport (format_dpp8, format_dpp16, format_ds, format_flat, format_is_salu, format_is_valu, format_mubuf,
                                      format_scratch, format_sdwa, format_vop3p, register_none, register_vcc)
 
 cdef enum:
@@ -380,6 +380,11 @@ cdef bint plan_scalar_memory(Builder *builder, Step *step, const Instruction *in
             and plan_scalar_offset(builder, step, instruction, 1))
 
 
+cdef inline bint modifier_is_gds(const Instruction *instruction) noexcept nogil:
+    """Whether an instruction reaches the memory that all workgroups share."""
+    return instruction.decoded.format & 0x7f == format_ds and modifier_gds(instruction.decoded.modifiers) != 0
+
+
 cdef bint add_memory(Builder *builder, const Instruction *instruction) noexcept nogil:
     cdef Step step
     cdef bint planned = False
@@ -387,6 +392,8 @@ cdef bint add_memory(Builder *builder, const Instruction *instruction) noexcept 
     step.instruction = instruction
     step.memory = memory_operation(instruction.decoded.opcode)
     step.immediate = instruction.decoded.immediate
+    if step.memory.masked or step.memory.scaled or modifier_is_gds(instruction):
+        return False
     if builder.blocks.kernels.memory == NULL or step.memory.half != half_none or step.memory.access not in (access_load, access_store):
         return False
     if instruction.handler == execute_flat:
@@ -466,8 +473,8 @@ cdef bint add_instruction(Builder *builder, const Instruction *instruction) noex
         added = add_memory(builder, instruction)
     if not added:
         builder.steps.resize(before)
-        ordered = (memory_operation(instruction.decoded.opcode).access == access_atomic
-                   and (instruction.handler == execute_flat or instruction.handler == execute_buffer))
+        ordered = modifier_is_gds(instruction) or (memory_operation(instruction.decoded.opcode).access == access_atomic
+                                                   and instruction.handler != execute_lds)
         add_step(builder, instruction, step_ordered if ordered else step_reference)
     if writes_exec(instruction, builder.blocks.machine.wave_size):
         add_step(builder, instruction, step_end)

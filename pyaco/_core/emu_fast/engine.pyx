@@ -42,6 +42,7 @@ cdef extern from *:
 cdef enum:
     mode_keep_in32 = 0x10
     mode_keep_out32 = 0x20
+    changing_modes = 3 | mode_index_registers | mode_skip_vector  # what the steps do not know
     signal_interval = 1000000         # instructions between looks at the user's interrupts
     alone = 20000                     # instructions of a dispatch before other threads join in
     interrupted = -1                  # by a signal; its exception is set
@@ -99,7 +100,7 @@ cdef int run_steps(Worker *worker, Wave *wave) noexcept nogil:
     while machine.executed < core.slice_end:
         if block == NULL:
             block = block_at(&worker.blocks, wave.pc)
-        if (block == NULL or block.count == 0 or wave.mode & 3 or wave.gpr_index_on
+        if (block == NULL or block.count == 0 or wave.mode & changing_modes
                 or machine.executed + block.count > min(core.slice_end, machine.budget)):
             set_host_control(control_default)
             stop = run_wave(&worker.space.code, machine, wave, 1)
@@ -160,7 +161,7 @@ cdef int run_waves(Worker *worker) noexcept nogil:
     cdef Workspace *space = worker.space
     cdef Wave *waves = space.waves
     cdef uint32_t i, ended, waiting
-    cdef int why
+    cdef int stop, why
     while True:
         ended = 0
         waiting = 0
@@ -177,7 +178,9 @@ cdef int run_waves(Worker *worker) noexcept nogil:
         if ended == space.count:
             return stop_end
         if ended + waiting == space.count:
-            release_barrier(space)
+            stop = release_barrier(space)
+            if stop != stop_running:
+                return stop
         why = why_to_leave(worker)
         if why != stop_end:
             return why
