@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
-from conftest import assemble_object
+from machine_code import assemble_object
 
 from pyaco import targets
 from pyaco._core.emu.memory import AddressSpace

@@ -1,0 +1,278 @@
+"""Every vector ALU instruction of every generation against the models of ``alu_models``."""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+import alu_models
+from alu_models import MODELS, Model, signed
+from exact_floats import FORMATS, SIZES, decode, encode, is_nan
+from machine_code import assemble_each
+
+from pyaco.emu import Device
+from pyaco.isa import opcodes
+
+TARGETS = {"gfx900": "9", "gfx1010": "10", "gfx1030": "10.3", "gfx1100": "11", "gfx1150": "11.5", "gfx1200": "12"}
+LANES = 64
+ROW = 16                              # bytes that a lane stores for each instruction
+M32, M64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
+SPECIAL32 = [
+    0, 0x80000000, 1, 0x80000001, 0x7FFFFF, 0x800000, 0x807FFFFF, 0x3F800000, 0xBF800000, 0x3F000000, 0xC0000000, 0x7F7FFFFF,
+    0xFF7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00000, 0x4B000000, 0xCB000001, 0x33800000, 0xFFFFFFFF, 0x7FFFFFFF, 0x4F000000,
+    0xCF000000, 31, 32, 64, 0x3C003C00, 0xBC007BFF, 0x00010400, 0x7C00FC00, 0x43E80000, 0x477FE000,
+]  # fmt: skip
+SPECIAL64 = [
+    0, 1 << 63, 1, 0x000FFFFFFFFFFFFF, 0x0010000000000000, 0x3FF0000000000000, 0xBFF0000000000000, 0x7FEFFFFFFFFFFFFF,
+    0x7FF0000000000000, 0xFFF0000000000000, 0x7FF8000000000000, 0x3FE0000000000000, 0x41DFFFFFFFC00000, 0xC1E0000000000000,
+    0xFFFFFFFFFFFFFFFF, 0x4330000000000001,
+]  # fmt: skip
+
+
+@cache
+def inputs() -> list[list[int]]:
+    """Four operands of 64 bits per lane; the low half by itself is the 32-bit operand, its low half the 16-bit one."""
+    random = np.random.default_rng(5)
+    operands = []
+    for operand in range(4):
+        values = [int(value) for value in random.integers(0, 1 << 64, LANES, dtype=np.uint64)]
+        for lane in range(16):                              # floats of moderate size
+            values[lane] = values[lane] & ~M32 | int(np.float32(random.standard_normal() * 40).view(np.uint32))
+        for lane in range(16, 24):
+            values[lane] = int(np.float64(random.standard_normal() * 40).view(np.uint64))
+        for lane in range(24, 28):
+            values[lane] = values[lane] & ~0xFFFF | int(np.float16(random.standard_normal() * 9).view(np.uint16))
+        for index in range(24):
+            values[28 + index] = values[28 + index] & ~M32 | SPECIAL32[(index * (2 * operand + 1) + 5 * operand) % len(SPECIAL32)]
+        for index in range(12):
+            values[52 + index] = SPECIAL64[(index * (2 * operand + 1) + 7 * operand) % len(SPECIAL64)]
+        operands.append(values)
+    return operands
+
+
+def operand_text(slot: int, kind: str, carry: str) -> str:
+    if kind in ("mask", "vcc"):
+        return carry
+    first = 2 + 2 * slot
+    return f"v[{first}:{first + 1}]" if kind.endswith("64") else f"v{first}"
+
+
+def instruction_text(mnemonic: str, name: str, model: Model, target: str, wave: int) -> list[str]:
+    """The instruction between what sets its implied operands and what collects its results in v20 to v22."""
+    carry, result, scalar_exec = ("s[40:41]", "s[42:43]", "exec") if wave == 64 else ("s40", "s42", "exec_lo")
+    vcc, move = ("vcc", "s_mov_b64") if wave == 64 else ("vcc_lo", "s_mov_b32")
+    lines = ["v_mov_b32 v20, v8", "v_mov_b32 v21, v9", "v_mov_b32 v22, 0", f"{move} {vcc}, {carry}"]
+    sources = [operand_text(slot, kind, carry) for slot, kind in enumerate(model.sources)
+               if not kind.startswith("old_") and kind not in ("vcc", "lane")]
+    place = "v[20:21]" if model.results[0].endswith("64") or model.results[0] == "f32x2" else "v20"
+    compares = name.startswith("v_cmp")
+    operands = model.text.format(d=place, a=sources[0], b=sources[1] if len(sources) > 1 else "",
+                                 c=sources[2] if len(sources) > 2 else "") if model.text else ""
+    if name.startswith("v_s_"):                             # pseudo-scalar: lane 0's operand, a result for all
+        lines += ["v_readfirstlane_b32 s46, v2", f"{mnemonic} s47, s46", "v_mov_b32 v20, s47"]
+    elif name.startswith("v_dual_"):
+        fixed = "v_dual_mov_b32 v23, v3"
+        text = f"{mnemonic} {operands or ', '.join([place, *(s for s in sources if s != carry)])}"
+        row = {row.name: row for row in opcodes.rows()}[name]
+        first_only = row.second_half < 0
+        lines.append(f"{text} :: {fixed}" if first_only or "11" in row.numbers else f"{fixed} :: {text}")
+    elif name.startswith("v_cmpx"):
+        lines.append(f"{move} s[44:45], exec" if wave == 64 else f"{move} s44, exec_lo")
+        lines.append(f"{mnemonic} {vcc + ', ' if target == 'gfx900' else ''}{', '.join(sources)}")
+        lines += [f"{move} {result}, {scalar_exec}", f"{move} {scalar_exec}, " + ("s[44:45]" if wave == 64 else "s44")]
+    elif operands:
+        lines.append(f"{mnemonic} {operands}")
+    else:
+        masks = [result] if "mask" in model.results else []
+        lines.append(f"{mnemonic} {', '.join(masks + sources if compares else [place, *masks, *sources])}")
+    if "mask" in model.results:
+        lines.append(f"v_cndmask_b32 v22, 0, 1, {result}")
+    return lines
+
+
+def rows_of(target: str) -> list[tuple[str, str, Model]]:
+    """(mnemonic, name, model) of the instructions that a generation has and the models describe."""
+    generation = TARGETS[target]
+    found = []
+    for row in opcodes.rows():
+        has = generation in row.numbers or (row.format == "vopd" and generation in ("11", "11.5", "12"))
+        lacks = {"encode_only", "gfx906"} if target == "gfx900" else {"encode_only"}
+        if row.name.startswith("v_") and row.name in MODELS and has and not lacks & set(row.flags):
+            found.append((row.spelling(generation), row.name, MODELS[row.name]))
+    return found
+
+
+@cache
+def programs(target: str) -> tuple[list[tuple[str, str, Model]], list[bytes], dict[str, str]]:
+    """The rows that LLVM assembles, their code, and what it refuses."""
+    wave = 64 if target == "gfx900" else 32
+    rows = rows_of(target)
+    texts = ["\n".join(instruction_text(mnemonic, name, model, target, wave)) for mnemonic, name, model in rows]
+    codes, errors = assemble_each(texts, target, wave)
+    kept = [index for index in range(len(rows)) if index not in errors]
+    return [rows[index] for index in kept], [codes[index] for index in kept], {rows[i][0]: errors[i] for i in errors}
+
+
+def run(target: str, mode: int) -> tuple[list[tuple[str, str, Model]], np.ndarray]:
+    """Results [row][lane][4] of every instruction; one workgroup for each wave of lanes, a kernel for every 100 rows."""
+    wave = 64 if target == "gfx900" else 32
+    rows, codes, _ = programs(target)
+    late = target not in ("gfx900", "gfx1010", "gfx1030")
+    load, store = ("global_load_b64", "global_store_b128") if late else ("global_load_dwordx2", "global_store_dwordx4")
+    add = "v_add_u32" if target == "gfx900" else "v_add_nc_u32"
+    low = "s_mov_b64 {}, vcc" if wave == 64 else "s_mov_b32 {}, vcc_lo"
+    head = ["v_and_b32 v0, 0x3ff, v0", "v_lshlrev_b32 v1, 4, v0", "v_lshlrev_b32 v0, 3, v0"]
+    head += [f"{load} v[{2 + 2 * index}:{3 + 2 * index}], v0, s[0:1] offset:{index * LANES * 8}" for index in range(4)]
+    head += ["s_wait_loadcnt 0x0" if target == "gfx1200" else "s_waitcnt vmcnt(0)", "v_and_b32 v24, 1, v6",
+             f"v_cmp_eq_u32 {'vcc' if wave == 64 else 'vcc_lo'}, 1, v24", low.format("s[40:41]" if wave == 64 else "s40")]  # fmt: skip
+    tail = [f"{store} v1, v[20:23], s[2:3]", f"{add} v1, {LANES * ROW}, v1"]
+    (prologue, between, end), errors = assemble_each(["\n".join(head), "\n".join(tail), "s_endpgm"], target, wave)
+    assert not errors, errors
+    device = Device(target)
+    source = device.buffer(np.array(inputs(), np.uint64))
+    results = device.buffer(np.zeros((len(rows), LANES, 4), np.uint32))
+    user = [word for buffer in (source, results) for word in (buffer.address & M32, buffer.address >> 32)]
+    device.run(prologue + b"".join(code + between for code in codes) + end, (1, 1, 1), (LANES, 1, 1), user_sgprs=user, wave_size=wave,
+               float_mode=mode)
+    return rows, results.numpy()
+
+
+def value(kind: str, bits: int, flush32: bool, flush16: bool):
+    """A source as its model wants it."""
+    kind = kind.removeprefix("old_")
+    size = int("".join(filter(str.isdigit, kind)))
+    bits &= (1 << size) - 1
+    if kind[0] == "f":
+        return decode(kind, bits, flush32 if kind == "f32" else flush16)
+    return signed(bits, size) if kind[0] == "i" else bits
+
+
+def close(kind: str, actual: int, expected: float, ulp: float, rounding: int) -> bool:
+    """Within units in the last place, or both too small to be normal; towards zero infinity is the largest number."""
+    least = 2.0 ** FORMATS[kind][1]
+    got = decode(kind, actual)
+    if got != got or expected != expected:
+        return got != got and expected != expected
+    if abs(expected) < 2 * least and abs(got) <= 2 * least:
+        return True
+    exact = encode(kind, expected)
+    if actual in (exact, encode(kind, expected, rounding)) or (rounding and abs(got) == decode(kind, encode(kind, Fraction(2) ** 5000, 3))):
+        return True
+    if abs(got) == float("inf") or abs(decode(kind, exact)) == float("inf"):
+        return False
+    unit = 2.0 ** max(np.frexp(abs(expected))[1] - FORMATS[kind][0], FORMATS[kind][1] - FORMATS[kind][0] + 1)
+    return abs(got - expected) <= ulp * unit
+
+
+def matches(kind: str, actual: int, expected, model: Model, rounding: int, flush: bool) -> bool:
+    """Whether the bits of a result are what the model says."""
+    if expected is None:
+        return True
+    if kind in ("f16", "f32", "f64"):
+        actual &= (1 << SIZES[kind]) - 1
+        if model.ulp:
+            tiny = abs(decode(kind, actual)) < 2.0 ** FORMATS[kind][1] and abs(float(expected)) < 2.0 ** (FORMATS[kind][1] + 1)
+            small = 2.0**-18 if kind == "f32" else 2.0**-12
+            near = abs(decode(kind, actual) - float(expected)) <= small if model.function.__name__ in ("sine", "cosine") else False
+            return tiny or near or close(kind, actual, float(expected), model.ulp, rounding)
+        wanted = encode(kind, expected, rounding, flush)
+        return actual == wanted or (is_nan(kind, actual) and is_nan(kind, wanted))
+    if kind in ("f16hi", "f16bits", "bf16bits"):
+        actual = actual >> (16 if kind == "f16hi" else 0) & 0xFFFF
+        form = "bf16" if kind == "bf16bits" else "f16"
+        wanted = encode(form, expected) if kind == "f16hi" else expected
+        return actual == wanted or (is_nan(form, actual) and is_nan(form, wanted))
+    if kind == "f32x2":
+        return all(matches("f32", actual >> shift & M32, decode("f32", expected >> shift & M32), model, rounding, False) for shift in (0, 32))
+    if kind == "f16x2":
+        return all(matches("f16bits", actual >> shift, expected >> shift & 0xFFFF, model, rounding, flush) for shift in (0, 16))
+    if kind in ("fp8x2", "bf8x2"):
+        parts = [actual & 255, actual >> 8 & 255]
+        nans = [127] if kind == "fp8x2" else [125, 126, 127]
+        return all(part == wanted or (wanted < 0 and part & 127 in nans) for part, wanted in zip(parts, expected, strict=True))
+    size = 1 if kind == "mask" else int(kind[1:])
+    return actual & (1 << size) - 1 == int(expected) & (1 << size) - 1
+
+
+def failures(target: str, mode: int, chosen=lambda model: True) -> tuple[list[str], set[str]]:
+    """What differs from the models, and the mnemonics that were compared."""
+    rounding32, rounding16 = mode & 3, mode >> 2 & 3
+    alu_models.mode = mode
+    rows, results = run(target, mode)
+    values = inputs()
+    wrong, seen = [], set()
+    for number, (mnemonic, name, model) in enumerate(rows):
+        if not chosen(model):
+            continue
+        seen.add(mnemonic)
+        for lane in range(LANES):
+            first = lane if not name.startswith("v_s_") else lane - lane % (64 if target == "gfx900" else 32)
+            operands = []
+            for slot, kind in enumerate(model.sources):
+                if kind in ("mask", "vcc"):
+                    operands.append(values[2][lane] & 1)
+                elif kind == "lane":
+                    operands.append(lane % (64 if target == "gfx900" else 32))
+                else:
+                    bits = values[3 if kind.startswith("old_") else slot][first]
+                    operands.append(value(kind, bits, not mode & 0x10, not mode & 0x40))
+            kind = model.results[0]
+            rounding = rounding16 if kind in ("f16", "f64") else rounding32
+            if model.uses_rounding:
+                operands.append(rounding)
+            expected = model.function(*operands)
+            expected = [expected] if len(model.results) == 1 else list(expected)
+            flush = not mode & (0x20 if kind == "f32" else 0x80)
+            row = [int(word) for word in results[number, lane]]
+            actual = [row[0] | row[1] << 32] + [row[2]] * (len(expected) - 1) if kind != "mask" else [row[2]]
+            if not all(matches(k, got, want, model, rounding, flush)
+                       for k, got, want in zip(model.results, actual, expected, strict=True)):
+                shown = [hex(values[3 if k.startswith("old_") else s][first]) for s, k in enumerate(model.sources) if k != "lane"]
+                wrong.append(f"{mnemonic} lane {lane} {shown}: {[hex(v) for v in actual]}, expected {expected} {operands}")
+                break
+    return wrong, seen
+
+
+def coverage(target: str) -> set[str]:
+    """Mnemonics that `test_values` compares."""
+    return {mnemonic for mnemonic, _, _ in programs(target)[0]}
+
+
+@pytest.mark.parametrize("target", [target if target in ("gfx900", "gfx1100", "gfx1200") else pytest.param(target, marks=pytest.mark.slow)
+                                    for target in TARGETS])  # fmt: skip
+def test_values(target):
+    # chips of a generation lack some instructions: that LLVM says so is the only excuse
+    refused = {mnemonic: text for mnemonic, text in programs(target)[2].items() if "not supported on this GPU" not in text}
+    wrong, seen = failures(target, 0xF0)
+    print(f"{target}: {len(seen)} vector mnemonics")
+    assert not wrong, f"{len(wrong)} of {len(seen)}\n" + "\n".join(wrong[:60])
+    assert not refused, refused
+
+
+def obeys_mode(model: alu_models.Model) -> bool:
+    """Float instructions that round and flush as MODE says; dot products and some conversions round as they do."""
+    if not any(kind.removeprefix("old_") in FORMATS or kind == "f16x2" for kind in (*model.sources, *model.results)):
+        return False
+    own = ("dot4", "function", "fmas", "convert", "fixup")
+    return model.function.__name__ not in own and model.results[0] not in ("f16hi", "f16bits", "bf16bits", "fp8x2", "bf8x2")
+
+
+ROUNDINGS = [0xF0 | rounding | rounding << 2 for rounding in (1, 2, 3)] + [0xF0 | 1 | 2 << 2]
+DENORMALS = [0x00, 0xC0, 0x30, 0xD0, 0xE0, 0x70, 0xB0]
+
+
+@pytest.mark.parametrize(("target", "mode"), [
+    (target, mode) if (target, mode) == ("gfx1100", 0xC0) else pytest.param(target, mode, marks=pytest.mark.slow)
+    for target in ("gfx900", "gfx1100", "gfx1200") for mode in (*ROUNDINGS, *DENORMALS)
+])  # fmt: skip
+def test_mode(target, mode):
+    """Rounding of singles and of halves and doubles, flush of sources and of results of each, by every float instruction."""
+    wrong, seen = failures(target, mode, obeys_mode)
+    print(f"{target} MODE {mode:#04x}: {len(seen)} mnemonics")
+    assert not wrong, f"{len(wrong)} of {len(seen)}\n" + "\n".join(wrong[:40])

@@ -1,0 +1,92 @@
+"""How many of LLVM's mnemonics for compute programs have a value test, by gfx level."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from pyaco.isa import opcodes
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "emu"))
+import test_alu_values
+import test_control_values
+import test_matrix
+import test_memory_values
+import test_scalar_values
+
+LIBRARY = Path("/usr/lib/x86_64-linux-gnu/libLLVM.so.22.1")
+pytestmark = [
+    pytest.mark.oracle,
+    pytest.mark.skipif(shutil.which("llvm-mc-22") is None or not LIBRARY.exists(), reason="LLVM 22 is not installed"),
+]
+#: What no compute program contains: images (tested where they are emulated), exports, interpolation, parameters of pixel
+#: shaders, ray tracing, ordered counts and registers of geometry shaders, trap handlers' returns, the debugger's branches,
+#: streamout's ordered add, screen partitions.
+GRAPHICS = re.compile(
+    r"image_|exp$|export|v_interp_|lds_|ds_param_load|ds_direct_load|ds_bvh_|ds_ordered|v_screen_|s_rfe|s_cbranch_cdbg|ds_(add|sub)_gs_reg"
+    r"|global_atomic_ordered_add|v_illegal"
+)
+LEAST = {"gfx900": 0.95, "gfx1010": 0.95, "gfx1030": 0.95, "gfx1100": 0.99, "gfx1150": 0.95, "gfx1200": 0.99}
+
+
+@cache
+def candidates() -> list[str]:
+    """LLVM's table of mnemonics: strings that begin with their length."""
+    data = LIBRARY.read_bytes()
+    pattern = re.compile(rb"(?:s|v|ds|buffer|tbuffer|global|flat|scratch|image|exp|lds)_[a-z0-9_]+")
+    names = set()
+    for match in pattern.finditer(data):
+        name = data[match.start() : match.start() + data[match.start() - 1]]
+        if len(name) >= 5 and pattern.fullmatch(name):
+            names.add(name.decode())
+    return sorted(names)
+
+
+def mnemonics(target: str) -> set[str]:
+    """Those that LLVM has for a target: it complains about operands, not about the instruction."""
+    command = ["llvm-mc-22", "-arch=amdgcn", f"-mcpu={target}"]
+    result = subprocess.run(command, input="\n".join(candidates()) + "\n", capture_output=True, text=True, check=False)
+    errors = dict(re.findall(r"^<stdin>:(\d+):\d+: error: (.*)", result.stderr, re.M))
+    return {name for line, name in enumerate(candidates(), 1)
+            if not re.match("instruction not supported|invalid instruction", errors.get(str(line), ""))}
+
+
+def aliases(target: str) -> set[str]:
+    """Other generations' names of instructions that have a name of this generation."""
+    generation = test_alu_values.TARGETS[target]
+    names: set[str] = set()
+    proper: set[str] = set()
+    for row in opcodes.rows():
+        if generation in row.numbers or row.format == "vopd":
+            names |= {row.name, *row.spellings.values()} - {row.spelling(generation)}
+            proper.add(row.spelling(generation))
+    if generation in ("11", "11.5", "12"):                  # LLVM reads them as the IU forms with signs
+        names |= {"v_dot4_i32_i8", "v_dot8_i32_i4"}
+    return names - proper
+
+
+def covered(target: str) -> set[str]:
+    names = test_alu_values.coverage(target) | {name for name, _ in test_scalar_values.rows_of(target)}
+    names |= {name for name, _, _ in test_memory_values.rows_of(target)}
+    return names | set(test_matrix.COVERED.get(target, ())) | test_control_values.coverage(target)
+
+
+@pytest.mark.parametrize("target", LEAST)
+def test_coverage(target):
+    tested = covered(target)
+    others = aliases(target)
+    listed = set()
+    for name in mnemonics(target):
+        stem = re.sub(r"_(e32|e64|dpp|sdwa)$", "", name)
+        if not GRAPHICS.match(stem) and stem not in others and name not in others:
+            listed.add(stem if stem in tested else name)
+    missing = sorted(listed - tested)
+    share = 1 - len(missing) / len(listed)
+    print(f"{target}: {len(listed) - len(missing)} of {len(listed)} mnemonics have value tests ({share:.1%}); without: {', '.join(missing)}")
+    assert share >= LEAST[target]
