@@ -21,7 +21,7 @@ DOORS = {
     "spirv": {"_core.spirv", "_core.ir", "nir"},
     "nir": {"_core.nir", "_core.ir"},
     "aco": {"_core.aco", "_core.ir", "_core.isa"},
-    "descriptors": {"registers"},
+    "descriptors": {"registers", "addrlib"},
     # Device.submit, the one door that leads back: it loads the command processor when it is called.
     "emu": {"_core.emu", "_core.emu_fast", "_core.isa", "descriptors", "pm4"},
     "registers": set(),

@@ -22,7 +22,7 @@ SELECT = (4, 5, 6, 7, 0, 1)
 
 
 class OutOfBounds(IntEnum):
-    """What counts as outside, GFX10 and later (OOBSELECT)."""
+    """What counts as outside, GFX10 and later (OOB_SELECT)."""
 
     STRUCTURED_WITH_OFFSET = 0
     STRUCTURED = 1
@@ -111,7 +111,7 @@ def buffer_descriptor(
         resource = {"RESOURCE_LEVEL": 1} if gfx_level < 110 else {}
         # Formats that only images have are wider than the field; its bits are what drivers write of them.
         number = unified_format(format_, gfx_level).number & (0x3F if gfx_level >= 120 else 0x7F)
-        word3 = known["SQ_BUF_RSRC_WORD3"].encode(**common, OOBSELECT=int(out_of_bounds), **resource) | number << 12
+        word3 = known["SQ_BUF_RSRC_WORD3"].encode(**common, OOB_SELECT=int(out_of_bounds), **resource) | number << 12
     else:
         data, number = buffer_formats(format_)
         # With a thread id, GFX8 and GFX9 read the high bits of the stride there.
