@@ -137,7 +137,7 @@ class Row:
         return name
 
     def variants_of(self, generation: str) -> dict[str, str]:
-        """Modifiers by form (``VARIANT_FORMS``) that assemblers take in `generation`; CDNA has no entries of its own."""
+        """Modifiers by form (``VARIANT_FORMS``) that assemblers take in `generation`."""
         level = LEVELS[generation]
         if level < LEVELS["8"]:
             old = self.variants_of("8").get("e64")

@@ -102,6 +102,7 @@ def facts_of(row: opcodes.Row) -> int:
         "bfloat": name in ("v_dot2_bf16_bf16", "v_dot2_f32_bf16", "v_dot2c_f32_bf16"),
         "wave_matrix": name.startswith(("v_wmma", "v_swmmac")),
         "scope_alone": name in ("global_inv", "global_wb", "global_wbinv"),
+        "writes_byte": name in ("v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32", "v_cvt_scalef32_pk_fp4_f16", "v_cvt_scalef32_pk_fp4_bf16"),
         "global_wave_sync": name.startswith("ds_gws"),
         "typed_matrix": row.matrix is not None and row.matrix.types[0] == "f8f6f4",
     }

@@ -406,7 +406,7 @@ def used_fields(row: opcodes.Row, fields: Layout) -> Layout:
     if "attribute" in fields and "src1" in fields:
         unused |= {"src1", "src2"} if row.name == "v_interp_mov_f32" else {"src2"} if len(sources) < 2 else set()
     elif row.format.startswith("vop") and row.format != "vopd":
-        count = len(sources) - ("tied" in row.flags or row.name.startswith("v_swap"))
+        count = len(sources) - ("tied" in row.flags or row.name.startswith("v_swap") or row.name.endswith("_swap_b32"))
         unused |= {f"src{i}" for i in range(max(count, 0), 3)}
         if not results:
             unused.add("vdst")

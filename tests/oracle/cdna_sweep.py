@@ -103,7 +103,7 @@ def _run(target: str, source: str, *options: str) -> subprocess.CompletedProcess
 _ENCODED = re.compile(r"^\t(.*?)\s*(?:;|//) encoding: \[([0-9a-fx,]+)\]", re.M)
 
 
-def llvm_disassembles(target: str, cases: list[bytes], chunk: int = 1500) -> list[str | None]:
+def llvm_disassembles(target: str, cases: list[bytes], chunk: int = 120) -> list[str | None]:
     """LLVM's text of each case, None unless the case is one instruction whose own encoding is the same bytes.
 
     LLVM 22's disassembler ends with a segmentation fault at some words (a literal that is missing, or in VOP3 and SDWA): the

@@ -19,9 +19,14 @@ import word_forms
 from pyaco.isa import opcodes
 from pyaco.isa.table import VARIANT_FORMS
 
-CHIPS = {80: "gfx803", 90: "gfx900", 100: "gfx1010", 103: "gfx1030", 110: "gfx1100", 115: "gfx1150", 120: "gfx1200"}
+CHIPS = {
+    80: "gfx803", 90: "gfx900", 91: "gfx908", 92: "gfx90a", 94: "gfx942", 95: "gfx950", 100: "gfx1010", 103: "gfx1030", 110: "gfx1100",
+    115: "gfx1150", 120: "gfx1200",
+}  # fmt: skip
 #: Letter of the modifier that a field holds; its bits are numbered by source.
 LETTERS = {"neg": "n", "neg_lo": "n", "abs": "a", "neg_hi": "a", "op_sel": "o", "clamp": "c", "omod": "m", "op_sel_hi": "h", "op_sel_hi2": "h"}
+#: Flags of opcodes with modifiers of their own, or that another opcode stands for.
+UNMEASURED = {"encode_only", "matrix"}
 File = dict[str, dict[str, dict[str, str]]]
 
 
@@ -40,6 +45,9 @@ def questions(row: opcodes.Row, level: int) -> Iterator[tuple[str, str, list[int
             continue
         fields = word_forms.used_fields(row, every)
         plain = word_forms.plain_values(row, level, fields)
+        if 92 <= level < 100 and "extra_dpp_ctrl" in plain:
+            # 64-bit operations have row_newbcast alone
+            plain["extra_dpp_ctrl"] = 0x150
         yield form_of(form), "", word_forms.words_of(form, row, fixed, fields, plain)
         for name, field in fields.items():
             bare = name.removeprefix("extra_")
@@ -82,7 +90,7 @@ def measure(levels: dict[int, str] = CHIPS, stride: int = 1) -> File:
         asked: dict[str, list[tuple[str, str, str, list[int]]]] = collections.defaultdict(list)
         for row in opcodes.rows()[::stride]:
             here = generation in row.numbers or generation in row.second
-            if here and row.format.startswith(("vop", "vint")) and row.format != "vopd" and "encode_only" not in row.flags:
+            if here and row.format.startswith(("vop", "vint")) and row.format != "vopd" and not UNMEASURED & {*row.flags}:
                 chip = plain_chip if row.on_chip(generation, plain_chip) else row.chips[generation][0]
                 if not row.name.startswith("p_"):
                     asked[chip] += [(row.name, *question) for question in questions(row, level)]

@@ -71,7 +71,7 @@ FACTS = {
     "barrier": fact_barrier, "waits_with_register": fact_waits_with_register, "signed": fact_signed,
     "opsel_lanes": fact_opsel_lanes, "opsel_other": fact_opsel_other, "without_opsel_12": fact_without_opsel_12,
     "plain_dot": fact_plain_dot, "double_matrix": fact_double_matrix, "scope_alone": fact_scope_alone,
-    "unsayable": fact_unsayable, "bfloat": fact_bfloat, "wave_matrix": fact_wave_matrix,
+    "writes_byte": fact_writes_byte, "bfloat": fact_bfloat, "wave_matrix": fact_wave_matrix,
     "typed_matrix": fact_typed_matrix,
     "global_wave_sync": fact_global_wave_sync,
     "unpacked": fact_unpacked,
@@ -1027,8 +1027,7 @@ cdef void vop_modifiers(Job *j, uint32_t opsel, uint32_t operands) noexcept nogi
         if not j.d.format & format_vop3:
             fail_plain(&j.c, j.s.places[given_op_sel], b"op_sel needs VOP3")
         # behind the bits of the sources comes that of the result
-        if j.c.level < gfx10 and (j.d.opcode == op_v_cvt_sr_fp8_f32 or j.d.opcode == op_v_cvt_sr_bf8_f32):
-            # bits 2 and 3 choose a byte of the result
+        if j.c.level < gfx10 and j.facts[j.d.opcode] & fact_writes_byte:
             opsel |= bits
         elif count > operands and opcode_definition_count[j.d.opcode]:
             opsel |= bits & ((1U << operands) - 1) | (bits >> operands & 1) << 3
@@ -1060,6 +1059,12 @@ cdef uint32_t byte_selection(Job *j) noexcept nogil:
     return byte >> 1 | (byte & 1) << 1
 
 
+cdef inline bint converts_byte(uint32_t opcode) noexcept nogil:
+    """These have no selection of the result, which they write whole."""
+    return (opcode == op_v_cvt_f32_fp8 or opcode == op_v_cvt_f32_bf8 or opcode == op_v_cvt_pk_f32_fp8
+            or opcode == op_v_cvt_pk_f32_bf8)
+
+
 cdef void sdwa(Job *j) noexcept nogil:
     cdef uint64_t m = j.d.modifiers
     cdef uint32_t dst = <uint32_t>taken(j, given_dst_sel, 2)
@@ -1067,7 +1072,7 @@ cdef void sdwa(Job *j) noexcept nogil:
     m = modifier_set_sdwa_sel0(m, modifier_sdwa_sel0(m) & 0x10 | <uint64_t>taken(j, given_src0_sel, 2))
     m = modifier_set_sdwa_sel1(m, modifier_sdwa_sel1(m) & 0x10 | <uint64_t>taken(j, given_src1_sel, 2))
     # what is not written stays as it is unless text says otherwise
-    unused = taken(j, given_dst_unused, 2)
+    unused = taken(j, given_dst_unused, 0 if converts_byte(j.d.opcode) else 2)
     if unused == 2:
         dst |= 0x10
     m = modifier_set_sdwa_dst_sext(m, unused == 1)

@@ -342,6 +342,9 @@ cdef void salu(Printer *t, const Decoded *d) noexcept nogil:
         place += 1
         # the literal of a multiplication by a constant stands between the sources in text
         put_operand(t, d, 3 - i if t.facts[d.opcode] & fact_multiply_constant and i else i)
+    if (d.opcode == op_s_setpc_b64 or d.opcode == op_s_swappc_b64 or d.opcode == op_s_rfe_b64 or d.opcode == op_s_cbranch_join) \
+            and d.source[0] >= 128 * 4:
+        t.unsayable = True
     if t.facts[d.opcode] & fact_barrier and d.source[0] < 128 * 4 and d.source[0] != register_m0:
         t.unsayable = True
     if d.opcode == op_s_set_gpr_idx_on:
@@ -582,6 +585,9 @@ cdef void smem(Printer *t, const Decoded *d) noexcept nogil:
             put_register(t, d.source[2], d.source_bytes[2])
         else:
             put_destination(t, d, 0)
+        if register_m0 <= (d.source[2] if d.source_count > 2 else d.destination[0]) < 128 * 4 and gfx9 < t.level < gfx10:
+            # neither m0 nor exec can be loaded or stored
+            t.unsayable = True
         put_comma(t)
     put_operand(t, d, 0)
     if offset < 0 and d.source_bytes[0] == 16:
@@ -707,6 +713,11 @@ cdef inline uint32_t signed_sources(const Printer *t, uint32_t opcode) noexcept 
     return 7 if takes_sign(t, opcode) else 0
 
 
+cdef inline bint takes_register(const Decoded *d, uint32_t position) noexcept nogil:
+    """Whether a source can be no constant: lane masks, and the pair of v_cvt_scalef32_sr_pk_fp4_f32."""
+    return d.source_bytes[position] == 0 or (position == 0 and d.opcode == op_v_cvt_scalef32_sr_pk_fp4_f32)
+
+
 cdef void vop(Printer *t, const Decoded *d) noexcept nogil:
     cdef uint64_t m = d.modifiers
     cdef uint32_t format = d.format
@@ -747,6 +758,8 @@ cdef void vop(Printer *t, const Decoded *d) noexcept nogil:
         if facts & fact_multiply_constant and i:
             put_operand(t, d, 3 - i)
             continue
+        if takes_register(d, i) and 128 <= d.source[i] >> 2 < 256 or d.source_bytes[i] >= 24 and d.source[i] < register_vgpr0:
+            t.unsayable = True
         sign_extends = format & format_sdwa and i < 2 and (modifier_sdwa_sel1(m) if i else modifier_sdwa_sel0(m)) & 0x10
         if not sign_extends:
             put_modified(t, d, i, neg, magnitude)
@@ -756,15 +769,14 @@ cdef void vop(Printer *t, const Decoded *d) noexcept nogil:
         put_text(t, b"sext(")
         put_operand(t, d, i)
         put(t, c')')
+    if is_bitop3(d.opcode):
+        truth_table(t, m)
     if format & format_vop3:
         half_selection(t, d, d.source_count)
-    if format & (format_vop3 | format_sdwa):
+    if format & (format_vop3 | format_sdwa) and not is_bitop3(d.opcode):
         if modifier_clamp(m):
             put_text(t, b" clamp")
-        if is_bitop3(d.opcode):
-            truth_table(t, m)
-        else:
-            output_modifier(t, modifier_omod(m))
+        output_modifier(t, modifier_omod(m))
     if format & format_sdwa:
         sdwa(t, d, compare)
     else:
@@ -807,9 +819,7 @@ cdef void half_selection(Printer *t, const Decoded *d, uint32_t count) noexcept 
         put_text(t, b" bound_ctrl:1" if opsel & 2 else b"")
         put_text(t, b" fi:1" if opsel & 1 else b"")
         return
-    if t.level < gfx10 and (d.opcode == op_v_cvt_sr_fp8_f32 or d.opcode == op_v_cvt_sr_bf8_f32):
-        if opsel & 3:
-            t.unsayable = True
+    if t.level < gfx10 and t.facts[d.opcode] & fact_writes_byte:
         put_bits(t, b" op_sel:", opsel, 4)
         return
     for i in range(count):
@@ -848,9 +858,11 @@ cdef void selection(Printer *t, const char *name, uint32_t select) noexcept nogi
 
 cdef void sdwa(Printer *t, const Decoded *d, bint compare) noexcept nogil:
     cdef uint64_t m = d.modifiers
-    if has_double(d) or t.facts[d.opcode] & fact_swaps:
-        t.unsayable = True
-    if not compare and opcode_definition_count[d.opcode]:
+    if converts_byte(d.opcode):
+        # these have the selection of their source only
+        if modifier_sdwa_dst_sel(m) != 2 or modifier_sdwa_dst_sext(m):
+            t.unsayable = True
+    elif not compare and opcode_definition_count[d.opcode]:
         selection(t, b" dst_sel:", modifier_sdwa_dst_sel(m))
         put_text(t, b" dst_unused:")
         if modifier_sdwa_dst_sext(m):
@@ -874,6 +886,11 @@ cdef void put_list(Printer *t, const char *name, uint32_t value, uint32_t width,
     put(t, c']')
 
 
+cdef inline bint converts_byte(uint32_t opcode) noexcept nogil:
+    return (opcode == op_v_cvt_f32_fp8 or opcode == op_v_cvt_f32_bf8 or opcode == op_v_cvt_pk_f32_fp8
+            or opcode == op_v_cvt_pk_f32_bf8)
+
+
 cdef inline bint has_double(const Decoded *d) noexcept nogil:
     cdef uint32_t i
     for i in range(d.source_count):
@@ -894,8 +911,8 @@ cdef void lanes(Printer *t, const Decoded *d) noexcept nogil:
     if not d.format & format_dpp16:
         return
     control = modifier_dpp_ctrl(m)
-    if t.level < gfx10 and has_double(d) and (t.level < gfx90a or control & 0x1f0 != 0x150):
-        # 64-bit operations broadcast a lane of a row only, from CDNA 2 on
+    if gfx90a <= t.level < gfx10 and has_double(d) and control & 0x1f0 != 0x150:
+        # 64-bit operations broadcast a lane of a row, and nothing else
         t.unsayable = True
     if control < 0x100:
         put_list(t, b" quad_perm:", control, 2, 4)
@@ -964,6 +981,10 @@ cdef void matrix(Printer *t, const Decoded *d) noexcept nogil:
     """Modifiers of CDNA's matrix operations; blgp of 64-bit ones negates the operands from CDNA 3 on."""
     cdef uint64_t m = d.modifiers
     cdef bint scaled = opcode_operand_count[d.opcode] == 5
+    if opcode_flags[d.opcode] & opcode_flag_tied and modifier_blgp(m):
+        t.unsayable = True
+    if scaled and (d.source[3] < register_vgpr0 or d.source[4] < register_vgpr0):
+        t.unsayable = True
     if t.facts[d.opcode] & fact_typed_matrix and (modifier_cbsz(m) > 4 or modifier_blgp(m) > 4 or modifier_abid(m)):
         t.unsayable = True
     if scaled and modifier_opsel(m):
@@ -1070,11 +1091,15 @@ cdef void ds(Printer *t, const Decoded *d) noexcept nogil:
         put_offset(t, b" offset0:", d.immediate & 0xff)
         put_offset(t, b" offset1:", d.immediate >> 16)
     else:
+        if d.opcode == op_ds_nop and d.immediate:
+            t.unsayable = True
         put_offset(t, b" offset:", d.immediate)
     if modifier_gds(d.modifiers):
         if gfx90a <= t.level < gfx10 and not t.facts[d.opcode] & fact_global_wave_sync:
             t.unsayable = True
         put_text(t, b" gds")
+    elif t.facts[d.opcode] & fact_global_wave_sync and gfx9 < t.level < gfx10:
+        t.unsayable = True
 
 
 cdef void buffer(Printer *t, const Decoded *d) noexcept nogil:
@@ -1184,6 +1209,8 @@ cdef void flat(Printer *t, const Decoded *d) noexcept nogil:
         if d.source[1] == register_none:
             put_text(t, b"off")
         else:
+            if register_exec <= d.source[1] < 128 * 4 and d.format == format_global and (d.destination_count or d.source_count > 2):
+                t.unsayable = True
             put_operand(t, d, 1)
     put_offset(t, b" offset:", d.immediate)
     cache_policy(t, d)
@@ -1391,7 +1418,7 @@ cdef void instruction(Printer *t, const Decoded *d, int64_t *target) noexcept no
     cdef uint32_t format = d.format
     t.unsayable = False
     t.gap = NULL
-    if not scalar_reads_fit(d, t.level) or not form_fits(d, t.level, t.level >= gfx12 and t.true16) or t.facts[d.opcode] & (fact_unsayable | fact_absent):
+    if not scalar_reads_fit(d, t.level) or not form_fits(d, t.level, t.level >= gfx12 and t.true16) or t.facts[d.opcode] & fact_absent:
         t.unsayable = True
         return
     if format & format_vop3 and (opcode_flags[d.opcode] & opcode_flag_interpolation or opcode_format[d.opcode] == format_vintrp):

@@ -1122,8 +1122,9 @@ cdef bint form_fits(const Decoded *instruction, uint32_t gfx_level, bint halves)
         return False
     if format_is_valu(format) and format != format_vopd and not sources_fit(instruction, gfx_level):
         return False
-    if gfx9 < gfx_level < gfx10 or not format & (format_vop3 | format_vop3p | format_dpp16 | format_dpp8 | format_sdwa):
-        # CDNA and the short forms
+    if not format & (format_vop3 | format_vop3p | format_dpp16 | format_dpp8 | format_sdwa) \
+            or opcode_flags[instruction.opcode] & opcode_flag_matrix:
+        # the short forms, and matrix operations of CDNA, whose modifiers are their own
         return True
     allowed = isa_variant(gfx_level, instruction.opcode, variant_form(format))
     given = 1U << 15

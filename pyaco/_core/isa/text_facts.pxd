@@ -34,7 +34,7 @@ cdef enum:
     fact_bfloat = 0x20000000          # 16-bit constants are bfloat16
     fact_wave_matrix = 0x40000000     # matrix operations of GFX11 and later, whose registers depend on the wave size
     fact_unpacked = 0x80000000        # GFX8 before gfx810: a 16-bit channel takes a whole register
-    fact_unsayable = 0x10000000       # assemblers have no text for it
+    fact_writes_byte = 0x10000000     # before GFX12, all four bits of op_sel count, whatever the number of sources
     fact_global_wave_sync = 0x20000   # LDS instructions that keep gds where data shares have lost it
     fact_typed_matrix = 0x40000       # cbsz and blgp are the element types of A and B
 
