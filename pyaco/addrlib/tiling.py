@@ -193,6 +193,8 @@ class TiledSurface:
             raise InputError(f"elements have 8, 16, 32, 64 or 128 bits, not {bpp}")
         if min(width, height, num_slices, num_mip_levels, num_samples) < 1:
             raise InputError("width, height, slices, levels and samples are at least 1")
+        if num_samples & (num_samples - 1):
+            raise InputError(f"{num_samples} samples; their number is a power of two")
         self.config, self.element_bytes = config, bpp // 8
         values = (flags, swizzle_mode, resource_type, bpp, width, height, num_slices, num_mip_levels, num_samples, num_samples,
                   pitch_in_element, pipe_bank_xor)

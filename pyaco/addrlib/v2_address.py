@@ -19,6 +19,7 @@ from pyaco.addrlib.formats import ELEMENT_BITS
 from pyaco.addrlib.placement import PLACE, address_of, coordinates_of, equation_offset
 from pyaco.addrlib.v2_records import INFO, MAX_MIPS, MIP, QUERY, chip_tables, columns, record
 from pyaco.addrlib.v2_surface import layout
+from pyaco.errors import InputError
 
 __all__ = [
     "ADDRESS_QUERY", "COORDINATES", "Coordinates", "address", "addresses", "coordinates", "linear_coordinates", "pipe_bank_xor", "pipe_bank_xors",
@@ -384,7 +385,10 @@ def subresource_offsets(config: GpuConfig, length: int, **fields: ArrayLike) -> 
     """Return byte offsets of (slice, level) (addrlib: ``Addr2ComputeSubResourceOffsetForSwizzlePattern``); `fields`: `OFFSET_QUERY`."""
     result = np.zeros(length, np.int64)
     tables = _tables(config)
-    subresource_kernel(tables[0], tables[1], columns(OFFSET_QUERY, length, fields), result)
+    queries = columns(OFFSET_QUERY, length, fields)
+    if ((queries["swizzle_mode"] < 0) | (queries["swizzle_mode"] >= len(tables[1]))).any():
+        raise InputError("a swizzle mode that is none")
+    subresource_kernel(tables[0], tables[1], queries, result)
     return result
 
 

@@ -324,6 +324,8 @@ def setting_query(chip, s, q):
 @kernel
 def setting(chip, modes, extent, lookup, number, basis, s, q, r, mips, sizes, out):
     """Answer one preferred-setting query; return the status."""
+    if not 0 <= s.resource_type <= 2 or s.num_samples > 16 or s.num_frags > 8:
+        return INVALID
     if s.flags & FMASK and chip.level >= 100:
         return INVALID if chip.level >= 110 else fmask_setting(chip, modes, extent, s, out)
     setting_query(chip, s, q)

@@ -173,4 +173,21 @@ def test_errors() -> None:
     with pytest.raises(InputError):
         v2_address.texel_coordinates(navi, width=8, height=8, bpp=32, swizzle_mode=27, resource_type=1, address=1 << 40)
     with pytest.raises(InputError):
+        v2_address.subresource_offset(navi, swizzle_mode=99)
+    with pytest.raises(InputError):
+        v2_settings.preferred_setting(navi, flags=int(SurfaceFlags.FMASK | SurfaceFlags.NEED_EQUATION), width=8, height=8, bpp=8, resource_type=77)
+    with pytest.raises(InputError):
         gpu_config("voodoo")
+
+
+@pytest.mark.parametrize("name", ["vega10", "navi21", "navi31"])
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_nonsense_is_an_error_or_an_answer(name: str, data: Any) -> None:
+    number = st.one_of(st.integers(-3, 40), st.sampled_from([64, 128, 4096, 1 << 20, 1 << 31, -(1 << 40), 1 << 40]))
+    for function, dtype in (("surface_infos", v2_surface.QUERY), ("addresses", v2_address.ADDRESS_QUERY), ("coordinates", v2_address.INVERSE_QUERY),
+                            ("preferred_settings", v2_settings.SETTING_QUERY), ("possible_modes", v2_settings.SETTING_QUERY),
+                            ("non_bc_views", v2_settings.VIEW_QUERY), ("slice_pipe_bank_xors", v2_address.SLICE_XOR_QUERY)):
+        fields = {field: data.draw(number) for field in dtype.names or ()}
+        statuses, _ = call(function, gpu_config(name), 2, fields)
+        assert set(statuses) <= {int(s) for s in Status}
