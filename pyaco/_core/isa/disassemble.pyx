@@ -38,6 +38,7 @@ cdef struct Printer:
     bint unsayable                    # the syntax has no way to write the instruction
     uint32_t level
     uint32_t mask_dwords              # of a lane mask
+    bint wide_null                    # null may stand for two dwords
     bint true16                       # 16-bit VGPR operands are written v0.l and v0.h
     const Names *names
     const uint32_t *facts
@@ -210,7 +211,7 @@ cdef void scalar_register(Printer *t, uint32_t code, uint32_t dwords) noexcept n
         named_pair(t, b"tba" if code < 110 else b"tma", code & 1, dwords)
     elif 108 <= code < 124:
         trap_register(t, code, dwords)
-    elif dwords == 1:
+    elif dwords == 1 or (code == 125 and dwords == 2 and t.wide_null):
         put_name(t, domain_register_text, code)
     else:
         t.unsayable = True
@@ -1059,10 +1060,8 @@ cdef bint dual_operands_fit(const Decoded *d) noexcept nogil:
         return False
     for i in range(0, 4, 2):
         code = d.source[i] >> 2
-        if code < 128 and code != 125 and not (i == 2 and d.source[0] == d.source[2]):
+        if ((code < 128 and code != 125) or 208 < code < 240 or 248 < code < 255) and not (i == 2 and d.source[0] == d.source[2]):
             scalars += 1
-        elif 235 <= code <= 239 or 251 <= code < 255:
-            return False
     if d.opcode == op_v_dual_cndmask_b32 or second == op_v_dual_cndmask_b32:
         scalars += d.source[0] != register_vcc and d.source[2] != register_vcc
     return scalars + d.has_literal <= 2
@@ -1418,6 +1417,7 @@ cdef void instruction(Printer *t, const Decoded *d, int64_t *target) noexcept no
     cdef uint32_t format = d.format
     t.unsayable = False
     t.gap = NULL
+    t.wide_null = (format & (valu_one_dword | format_vop3)) != 0
     if not scalar_reads_fit(d, t.level) or not form_fits(d, t.level, t.level >= gfx12 and t.true16) or t.facts[d.opcode] & fact_absent:
         t.unsayable = True
         return
