@@ -23,6 +23,7 @@ VERBS = {
     "disasm": "disassemble machine code",
     "targets": "list targets, or say what one is and may use",
     "reg": "a register's fields, or a value's",
+    "descriptor": "decode a descriptor",
     "pm4": "decode a command stream",
     "surface": "lay out a surface in memory, or list a format's DRM modifiers",
 }

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyaco.descriptors.buffer import OutOfBounds, attribute_ring, buffer_descriptor, raw_buffer
+from pyaco.descriptors.decode import decode
 from pyaco.descriptors.hardware_format import (
     UNSUPPORTED,
     alpha_is_on_msb,
@@ -95,3 +96,25 @@ def test_sampler_lods_are_clamped(level, low, high, bias):
     assert abs(second.field("MIN_LOD").get(words[1]) / 256 - min(max(low, 0), last)) < 1 / 256
     assert abs(second.field("MAX_LOD").get(words[1]) / 256 - min(max(high, 0), last)) < 1 / 256
     assert fourth.field("BORDER_COLOR_PTR").get(words[3]) == 0xABC
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_descriptors_decode_to_what_was_asked(level):
+    words = buffer_descriptor(0x1234567800, 99, "R32G32_UINT", level, stride=8)
+    found = decode("buffer", words, level)
+    assert found[1].fields["STRIDE"] == 8 and found[2].value == 99
+    assert decode("sampler", sampler_descriptor(Sampler(mag_filter=1), level), level)[2].fields["XY_MAG_FILTER"] in (1, "SQ_TEX_XY_FILTER_BILINEAR")
+
+
+def test_malformed_descriptors_are_refused():
+    with pytest.raises(InputError, match="has 8 dwords, not 4"):
+        decode("image", (0, 0, 0, 0), 103)
+    with pytest.raises(InputError, match="no descriptors"):
+        decode("texture", (0,), 103)
+    with pytest.raises(InputError, match="dword 0"):
+        decode("buffer", (1 << 32, 0, 0, 0), 103)
+
+
+@given(level=st.sampled_from(LEVELS), words=st.lists(st.integers(0, (1 << 32) - 1), min_size=8, max_size=8))
+def test_any_words_decode(level, words):
+    assert len(decode("image", words, level)) == 8
