@@ -141,7 +141,7 @@ class Row:
         level = LEVELS[generation]
         if level < LEVELS["8"]:
             old = self.variants_of("8").get("e64")
-            return {} if old is None else {"e64": _without_later_modifiers(old)}
+            return {} if old is None else {"e64": _without_later_modifiers(self.name, old)}
         found: dict[str, str] = {}
         for since, forms in self.variants.items():
             if LEVELS[since] <= level:
@@ -154,10 +154,10 @@ class Row:
         return has and (generation not in self.chips or chip in self.chips[generation])
 
 
-def _without_later_modifiers(letters: str) -> str:
+def _without_later_modifiers(name: str, letters: str) -> str:
     """The modifiers that GFX6 and GFX7 have of those of GFX8: no op_sel, and clamp for floating-point results alone."""
     words = re.findall(r"[a-z][0-9]*", letters)
-    floating = any(word[0] in "nm" for word in words)
+    floating = "m" in words and not re.match(r"v_(cvt(_[a-z]+)?|frexp_exp)_(pk)?[iu](8|16|32)_", name)
     return "".join(word for word in words if word[0] not in "oh" and (word != "c" or floating))
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 ENCODING = re.compile(r"(?:;|//) encoding: \[([0-9a-fx,]+)\]")
 ERROR = re.compile(r"^<stdin>:(\d+):\d+: error: (.*)", re.M)
@@ -51,4 +53,20 @@ def disassemble(chip: str, codes: Sequence[bytes], *options: str) -> list[str | 
             here = []
         else:
             here.append(entry)
+    return found
+
+
+def mnemonics() -> list[str]:
+    """Every mnemonic of the AMD GPU assembler, from its matcher's table in the library: strings with their length in front."""
+    loader = subprocess.run(["ldd", shutil.which("llvm-mc-22") or ""], capture_output=True, text=True, check=True).stdout
+    path = re.search(r"(/\S*libLLVM\S*)", loader)
+    data = Path(path[1] if path else shutil.which("llvm-mc-22") or "").read_bytes()
+    word = re.compile(rb"[a-z0-9_]+")
+    first = data.index(b"\x09s_abs_i32")
+    while before := [n for n in range(1, 64) if data[first - n - 1] == n and word.fullmatch(data, first - n, first)]:
+        first -= before[0] + 1
+    found = []
+    while word.fullmatch(data, first + 1, first + 1 + data[first]):
+        found.append(data[first + 1 : first + 1 + data[first]].decode())
+        first += 1 + data[first]
     return found

@@ -47,3 +47,6 @@ cdef struct Decoded:
 # Decodes the instruction at `words`, of which `available` dwords may be read (at least one). Never reads beyond them and
 # accepts any bit pattern. Returns the length in dwords.
 cdef int decode(const uint32_t *words, uint32_t available, uint32_t gfx_level, Decoded *out) noexcept nogil
+
+# Dwords of the addresses of an image access, 0 before GFX10, whose words do not tell the dimensions.
+cdef uint32_t image_address_dwords(uint32_t opcode, uint32_t dim, bint a16, uint32_t gfx_level) noexcept nogil

@@ -365,7 +365,7 @@ cdef int take_lane_control(Reader *r, uint32_t code, bint short_form, bint compa
         if compare:
             if r.level == gfx8:
                 m = modifier_set_clamp(m, bits(word, 13, 1))
-            elif bits(word, 15, 1):
+            elif bits(word, 15, 1) and not (is_cmpx(r.out.opcode) and r.level >= gfx10):
                 r.out.destination[0] = address_of(r, bits(word, 8, 7))
         else:
             m = modifier_set_sdwa_dst_sel(m, sdwa_select(bits(word, 8, 3)) | (bits(word, 12, 1) << 4))

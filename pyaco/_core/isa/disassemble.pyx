@@ -200,6 +200,8 @@ cdef void scalar_register(Printer *t, uint32_t code, uint32_t dwords) noexcept n
         special(t, code)
     elif code == 126 and dwords == 2:
         put_text(t, b"exec")
+    elif code == 125 and t.level >= gfx10:
+        put_text(t, b"null")
     elif code == 106 and dwords == 2:
         put_text(t, b"vcc")
     elif t.level < gfx10 and code < 106 and code >= sgprs:

@@ -8,13 +8,15 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
 from isa_opcodes cimport *
 from isa_tables cimport (image_flag_atomic, image_flag_bvh, image_flag_gather, image_flag_packed, image_flag_sampler,
                          implicit_exec, isa_opcode_number, isa_variant, opcode_definition_classes,
-                         opcode_definition_count, opcode_flag_interpolation, opcode_flag_literal, opcode_flag_matrix,
-                         opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_image, variant_dpp16, variant_dpp8, variant_e64,
+                         opcode_definition_count, opcode_flag_atomic, opcode_flag_interpolation, opcode_flag_literal, opcode_flag_matrix,
+                         opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_image, opcode_latency,
+                         opcode_constant_bits, opcode_mask_class, latency_wmma, image_flag_lod, variant_dpp16, variant_dpp8, variant_e64,
                          variant_e64_dpp16, variant_e64_dpp8, variant_sdwa,
                          opcode_flags, opcode_format, opcode_implicit_definitions, opcode_max_definitions,
                          opcode_max_operands, opcode_name, opcode_number_y, opcode_operand_classes, opcode_operand_count)
 from modifiers cimport *
 from pyaco._core.ir.program cimport *
+from pyaco._core.isa.decode cimport image_address_dwords
 
 cdef enum:
     # Undefined operands of ACO IR have the code of the constant 0; fields that do not count keep its low bits.
@@ -1073,17 +1075,36 @@ cdef uint32_t variant_form(uint32_t format) noexcept nogil:
     return variant_dpp16 if format & format_dpp16 else variant_dpp8 if format & format_dpp8 else variant_e64
 
 
+cdef bint ray_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
+    """Rays have fixed modifiers but a16."""
+    cdef uint64_t m = modifier_set_a16(d.modifiers, 0)
+    if gfx_level < gfx12:
+        if not modifier_unrm(m):
+            return False
+        m = modifier_set_unrm(m, 0)
+    return modifier_dmask(m) == 15 and modifier_r128(m) != 0 and modifier_set_dmask(modifier_set_r128(m, 0), 0) == 0
+
+
 cdef bint image_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
-    """Rules of assemblers for images: what dmask and dim may be beside the opcode."""
+    """Rules of assemblers for images: what dmask and dim may be beside the opcode, and how many addresses are named."""
     cdef uint64_t m = d.modifiers
     cdef uint32_t flags = opcode_image[d.opcode]
     cdef uint32_t mask = modifier_dmask(m)
     cdef bint half_precision = modifier_d16(m) != 0
+    cdef bint untyped = (flags & (image_flag_packed | image_flag_atomic)) != 0 or d.opcode == op_image_get_lod or d.opcode == op_image_get_resinfo
     if flags & image_flag_bvh:
-        return (mask == 15 and modifier_r128(m) == (gfx_level < gfx12) or gfx_level >= gfx12) and not half_precision
-    if flags & image_flag_packed and half_precision or d.opcode == op_image_get_lod and half_precision:
+        return ray_fits(d, gfx_level)
+    if half_precision and untyped:
+        return False
+    if gfx_level < gfx10 and flags & image_flag_gather and half_precision and modifier_image_tfe(m):
         return False
     if d.opcode == op_image_msaa_load and modifier_dim(m) < 6:
+        return False
+    if gfx_level >= gfx10 and modifier_dim(m) == 7 and flags & (image_flag_lod | image_flag_sampler) and d.opcode != op_image_get_resinfo:
+        # more coordinates than any opcode takes
+        return False
+    if gfx10 <= gfx_level < gfx11 and d.source_count > 4 \
+            and d.source_count - 3 != image_address_dwords(d.opcode, modifier_dim(m), modifier_a16(m), gfx_level):
         return False
     if flags & image_flag_gather or d.opcode == op_image_msaa_load:
         return mask != 0 and mask & (mask - 1) == 0
@@ -1094,43 +1115,180 @@ cdef bint image_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     return True
 
 
+cdef bint buffer_fits(const Decoded *d) noexcept nogil:
+    """An offset is no literal, atomics do not report faults, and few loads go to LDS."""
+    cdef uint64_t m = d.modifiers
+    cdef uint32_t op = d.opcode
+    if d.source_count > 2 and d.source[2] == 255 * 4:
+        return False
+    if modifier_tfe(m) and (opcode_flags[op] & opcode_flag_atomic or modifier_lds(m)):
+        return False
+    return not modifier_lds(m) or (op == op_buffer_load_dword or op == op_buffer_load_format_x or op == op_buffer_load_ubyte
+                                   or op == op_buffer_load_sbyte or op == op_buffer_load_ushort or op == op_buffer_load_sshort)
+
+
+cdef bint memory_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
+    """Rules of assemblers for scalar, flat and LDS memory."""
+    cdef uint64_t m = d.modifiers
+    cdef uint32_t format = d.format
+    cdef uint16_t data
+    if format == format_smem:
+        data = d.destination[0] if d.destination_count else d.source[2] if d.source_count > 2 else <uint16_t>0
+        if data == register_m0 or data == register_exec or data == register_exec + 4:
+            return False
+        if d.opcode == op_s_atc_probe or d.opcode == op_s_atc_probe_buffer or d.opcode == op_s_dcache_discard or d.opcode == op_s_dcache_discard_x2:
+            return m == 0
+        return d.destination_count != 0 or gfx_level < gfx12 or modifier_cache_scope(m) | modifier_cache_temporal_hint(m) == 0
+    if format == format_ds:
+        if d.opcode == op_ds_nop:
+            return d.immediate == 0 and not modifier_gds(m)
+        if d.opcode == op_ds_add_gs_reg_rtn or d.opcode == op_ds_sub_gs_reg_rtn:
+            return modifier_gds(m) != 0
+        return not modifier_gds(m) or not (d.opcode == op_ds_permute_b32 or d.opcode == op_ds_bpermute_b32 or d.opcode == op_ds_bvh_stack_rtn_b32)
+    if modifier_lds(m):
+        return False
+    return d.source_count < 2 or d.source[1] != register_exec or format != format_global
+
+
+cdef bint export_fits(const Decoded *d) noexcept nogil:
+    """Text has no register for a disabled component."""
+    cdef uint32_t i
+    cdef bint compressed = modifier_exp_compressed(d.modifiers) != 0
+    for i in range(4):
+        if compressed and i > 1 and i < d.source_count and d.source[i] != register_vgpr0:
+            return False
+        if not compressed and not modifier_exp_enabled_mask(d.modifiers) >> i & 1 \
+                and i < d.source_count and d.source[i] != register_vgpr0:
+            return False
+    return True
+
+
+cdef inline bint reads_vector_only(const Decoded *d, uint32_t position) noexcept nogil:
+    """Whether a source of a vector opcode cannot be a scalar or a constant although its field could hold one."""
+    cdef uint32_t op = d.opcode
+    if swaps(op) or opcode_flags[op] & opcode_flag_interpolation or opcode_format[op] == format_vintrp:
+        return True
+    if op == op_v_movrels_b32 or op == op_v_movrelsd_b32 or op == op_v_movrelsd_2_b32 or op == op_v_permlane64_b32:
+        return True
+    if op == op_v_permlane16_b32 or op == op_v_permlanex16_b32 or op == op_v_readlane_b32 or op == op_v_readlane_b32_e64:
+        return position == 0
+    if op == op_v_permlane16_var_b32 or op == op_v_permlanex16_var_b32:
+        return True
+    if op == op_v_mqsad_u32_u8:
+        return position == 2
+    return opcode_latency[op] == latency_wmma and position != 2
+
+
 cdef bint sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
-    """Whether every source of a vector instruction is of a kind that its place takes, by the table's classes."""
+    """Whether every source of a vector instruction is of a kind that its place takes."""
     cdef uint32_t i
     cdef uint8_t kind
+    cdef uint16_t address
     cdef bint lanes = (d.format & (format_dpp16 | format_dpp8)) != 0
     for i in range(min(<uint32_t>d.source_count, <uint32_t>opcode_operand_count[d.opcode])):
         kind = operand_class(d.opcode, i)
-        if kind == 0xff and d.source[i] >= register_vgpr0 and d.source[i] != register_none:
+        address = d.source[i]
+        if kind == opcode_mask_class and 128 * 4 <= address != register_none:
             # lane masks are scalar registers
             return False
-        if lanes and i == 1 and gfx_level < gfx11_5 and d.format & (format_vop3 | format_vop3p) and d.source[i] < register_vgpr0 \
-                and kind & 0x20:
+        if kind & 0x20 == 0 and d.source[i] != register_none and address >= register_vgpr0:
+            # a lane number
+            return False
+        if address >= register_vgpr0:
+            continue
+        if d.format & format_sdwa and address == 248 * 4 and opcode_constant_bits[d.opcode] == 16 \
+                and not isa_variant(gfx_level, d.opcode, variant_sdwa) >> i & 1:
+            # an integer of 16 bits has no 1/(2 pi)
+            return False
+        if kind & 0x20 and kind != opcode_mask_class and reads_vector_only(d, i):
+            return False
+        if opcode_latency[d.opcode] == latency_wmma and (address == 255 * 4 or address < 128 * 4 or 235 * 4 <= address < 240 * 4
+                                                         or address > 248 * 4 or operand_class(d.opcode, i) == 0x21):
+            return False
+        if lanes and i == 1 and gfx_level < gfx11_5 and d.format & (format_vop3 | format_vop3p) and kind & 0x20:
+            return False
+        if (d.opcode == op_v_div_fmas_f32 or d.opcode == op_v_div_fmas_f64) and gfx_level < gfx10 \
+                and (address < 128 * 4 and (address != register_vcc or d.opcode == op_v_div_fmas_f32) or 235 * 4 <= address < 240 * 4 or address > 248 * 4):
+            # they read vcc as well
+            return False
+        if d.opcode == op_v_movreld_b32 and gfx_level < gfx10 and address != register_m0 and (address < 128 * 4 or address > 248 * 4):
+            return False
+    return True
+
+
+cdef bint scalar_fits(const Decoded *d) noexcept nogil:
+    """Branches to registers, moves with an index and barriers take no constants of every kind."""
+    cdef uint32_t op = d.opcode
+    cdef uint16_t address = d.source[0] if d.source_count else <uint16_t>0
+    if op == op_s_setpc_b64 or op == op_s_rfe_b64 or op == op_s_movrels_b32 or op == op_s_movrels_b64 or op == op_s_cbranch_join:
+        return not (128 * 4 <= address <= 208 * 4 or 240 * 4 <= address <= 248 * 4 or address == 255 * 4)
+    if op == op_s_cbranch_g_fork:
+        return not d.has_literal
+    if op == op_s_barrier_signal or op == op_s_barrier_signal_isfirst or op == op_s_get_barrier_state or op == op_s_barrier_init \
+            or op == op_s_barrier_join:
+        return address == register_m0 or 128 * 4 <= address <= 208 * 4
+    return True
+
+
+cdef bint registers_exist(const Decoded *d, uint32_t gfx_level) noexcept nogil:
+    """GFX6 has no scalar registers beyond s103 but vcc."""
+    cdef uint32_t i
+    if gfx_level >= gfx7:
+        return True
+    for i in range(d.source_count):
+        if 104 * 4 <= d.source[i] < 106 * 4:
+            return False
+    for i in range(d.destination_count):
+        if 104 * 4 <= d.destination[i] < 106 * 4:
             return False
     return True
 
 
 cdef bint form_fits(const Decoded *instruction, uint32_t gfx_level, bint halves) noexcept nogil:
     cdef uint32_t format = instruction.format
-    cdef uint64_t m = instruction.modifiers
-    cdef uint32_t allowed, given, i
-    cdef bint mixes
+    if not registers_exist(instruction, gfx_level):
+        return False
+    if format_is_valu(format) or format & format_base_mask == format_vinterp_inreg or format & format_base_mask == format_vintrp:
+        return format == format_vopd or (sources_fit(instruction, gfx_level) and variant_fits(instruction, gfx_level, halves))
     if format == format_mimg:
         return image_fits(instruction, gfx_level)
-    if (format == format_mubuf or format == format_mtbuf) and instruction.source_count > 2 and instruction.source[2] == 255 * 4:
-        # an offset is no literal
-        return False
-    if format_is_valu(format) and format != format_vopd and not sources_fit(instruction, gfx_level):
-        return False
+    if gfx9 < gfx_level < gfx10:
+        # CDNA loads into LDS from everywhere
+        return not (format == format_mubuf or format == format_mtbuf) or instruction.source_count < 3 or instruction.source[2] != 255 * 4
+    if format == format_mubuf or format == format_mtbuf:
+        return buffer_fits(instruction)
+    if format == format_exp:
+        return export_fits(instruction)
+    if format == format_smem or format == format_ds or format_is_flat_like(<uint16_t>format):
+        return memory_fits(instruction, gfx_level)
+    return scalar_fits(instruction)
+
+
+cdef bint variant_fits(const Decoded *instruction, uint32_t gfx_level, bint halves) noexcept nogil:
+    """Whether the opcode has the form and takes the modifiers (data/opcodes_variants.txt)."""
+    cdef uint32_t format = instruction.format
+    cdef uint64_t m = instruction.modifiers
+    cdef uint32_t allowed, given, i, neg, magnitude
+    cdef bint mixes
+    if format == format_vinterp_inreg:
+        allowed = isa_variant(gfx_level, instruction.opcode, variant_e64)
+        return halves or (<uint32_t>modifier_opsel(m) << 6) & ~allowed == 0
     if not format & (format_vop3 | format_vop3p | format_dpp16 | format_dpp8 | format_sdwa) \
             or opcode_flags[instruction.opcode] & opcode_flag_matrix:
         # the short forms, and matrix operations of CDNA, whose modifiers are their own
         return True
+    if opcode_format[instruction.opcode] == format_vintrp and modifier_interp_high(m):
+        return False
     allowed = isa_variant(gfx_level, instruction.opcode, variant_form(format))
     given = 1U << 15
     if not format & format_dpp8 or format & (format_vop3 | format_vop3p):
-        given |= <uint32_t>modifier_neg(m) | <uint32_t>(modifier_neg_hi(m) if format & format_vop3p else modifier_abs(m)) << 3
-    if format & (format_vop3 | format_vop3p | format_sdwa):
+        neg = <uint32_t>modifier_neg(m)
+        magnitude = <uint32_t>(modifier_neg_hi(m) if format & format_vop3p else modifier_abs(m))
+        if opcode_flags[instruction.opcode] & opcode_flag_interpolation or opcode_format[instruction.opcode] == format_vintrp:
+            # the first source is in the second place
+            neg, magnitude = neg << 1 & 7, magnitude << 1 & 7
+        given |= neg | magnitude << 3
+    if format & (format_vop3 | format_vop3p) or (format & format_sdwa and not format & format_vopc):
         given |= <uint32_t>modifier_clamp(m) << 13
     if format & format_vop3p:
         mixes = instruction.opcode == op_v_fma_mix_f32 or instruction.opcode == op_v_fma_mixlo_f16 or instruction.opcode == op_v_fma_mixhi_f16

@@ -1,0 +1,207 @@
+"""Machine words of every opcode with every value of every field, against LLVM 22: our text must give LLVM's bytes.
+
+A word is judged so. Our disassembler writes text: LLVM's assembler must make the same word of it, and so must ours. It writes none: LLVM's
+disassembler must not know the word either (it knows GFX8 and later alone). ``REASONS`` says where and why the two differ.
+"""
+
+from __future__ import annotations
+
+import collections
+import re
+import shutil
+import struct
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path[:0] = [str(Path(__file__).parent.parent / "isa"), str(Path(__file__).parent)]
+import llvm_forms
+import measure_variants
+import word_forms
+
+from pyaco import isa
+from pyaco._core.isa.decode import decode_words
+from pyaco._core.isa.disassemble import disassemble_words
+from pyaco._core.isa.encode import encode_fields
+from pyaco.errors import InputError
+from pyaco.isa import opcodes, text_tables
+from pyaco.isa.disassembler import LEVELS, default_wave_size
+
+pytestmark = [
+    pytest.mark.oracle,
+    pytest.mark.skipif(shutil.which("llvm-mc-22") is None, reason="llvm-mc-22 is not installed"),
+]
+CHIPS = {60: "gfx600", 70: "gfx700", 80: "gfx803", 90: "gfx900", 100: "gfx1010", 103: "gfx1030", 110: "gfx1100", 115: "gfx1150", 120: "gfx1200"}
+SAMPLE = 23
+Case = tuple[str, str, bytes]
+
+#: Differences that are known: format, opcode and message of LLVM (or "silent", "other") as patterns, and why.
+REASONS: tuple[tuple[str, str, str, str], ...] = ()
+
+
+@dataclass
+class Result:
+    """What came of the words of one gfx level."""
+
+    agreed: collections.Counter[str] = field(default_factory=collections.Counter)
+    no_instruction: collections.Counter[str] = field(default_factory=collections.Counter)
+    differences: list[tuple[str, str, str, str]] = field(default_factory=list)  # format, opcode, message, text
+
+    def unexplained(self) -> list[tuple[str, str, str, str]]:
+        """Differences without a reason."""
+        return [entry for entry in self.differences if reason_of(*entry[:3]) is None]
+
+
+def reason_of(form: str, name: str, message: str) -> str | None:
+    """Why LLVM and we differ, if that is known."""
+    for forms, names, messages, reason in REASONS:
+        if re.fullmatch(forms, form) and re.fullmatch(names, name) and re.search(messages, message):
+            return reason
+    return None
+
+
+def cases(level: int, sample: int = 1) -> list[Case]:
+    """Format, opcode and bytes of every word once, or of every `sample`-th."""
+    found: dict[bytes, Case] = {}
+    for form, row, words in word_forms.all_words(level):
+        code = struct.pack(f"<{len(words)}I", *words)
+        found.setdefault(code, (form, row.name, code))
+    return list(found.values())[::sample]
+
+
+def our_texts(level: int, codes: list[bytes]) -> list[str | None]:
+    """Our text of each word; branches, which name labels, are left out."""
+    tables = text_tables.text_tables(level, CHIPS[level])
+    words = np.frombuffer(b"".join(codes), dtype="<u4")
+    listing = disassemble_words(words, level, default_wave_size(level, None), tables.names, tables.facts)
+    texts = {offset: (text, size) for text, offset, size in listing.rows() if size and not text.startswith(".long")}
+    found: list[str | None] = []
+    position = 0
+    for code in codes:
+        text, size = texts.get(position, ("", 0))
+        found.append(text if size == len(code) else None)
+        position += len(code)
+    return found
+
+
+def is_branch(name: str) -> bool:
+    return name.startswith(("s_branch", "s_cbranch", "s_call", "s_subvector"))
+
+
+def judge(level: int, sample: int = 1) -> Result:
+    """Every word through both disassemblers and LLVM's assembler."""
+    chip = CHIPS[level]
+    here = [case for case in cases(level, sample) if not is_branch(case[1])]
+    texts = our_texts(level, [code for _, _, code in here])
+    result = Result()
+    spoken = [(case, text) for case, text in zip(here, texts, strict=True) if text]
+    for (form, name, code), (_, text), answer in zip(
+        (case for case, _ in spoken), spoken, llvm_forms.assemble(chip, [text for _, text in spoken]), strict=True
+    ):
+        if answer == code:
+            result.agreed[form] += 1
+        else:
+            result.differences.append((form, name, answer if isinstance(answer, str) else f"other {answer.hex()} not {code.hex()}", text))
+    silent = [case for case, text in zip(here, texts, strict=True) if not text]
+    if level < 80:
+        result.no_instruction.update(form for form, _, _ in silent)
+        return result
+    for (form, name, _), good, text in zip(silent, *llvm_round_trips(chip, [code for _, _, code in silent]), strict=True):
+        if good:
+            result.differences.append((form, name, "silent", text or ""))
+        else:
+            result.no_instruction[form] += 1
+    return result
+
+
+def llvm_round_trips(chip: str, codes: list[bytes]) -> tuple[list[bool], list[str | None]]:
+    """Whether LLVM's text of each word gives the word back, and the text."""
+    texts = llvm_forms.disassemble(chip, codes)
+    known = [number for number, text in enumerate(texts) if text]
+    again = llvm_forms.assemble(chip, [texts[number] or "" for number in known])
+    good = {number for number, code in zip(known, again, strict=True) if code == codes[number]}
+    return [number in good for number in range(len(codes))], texts
+
+
+def report(level: int, result: Result) -> None:
+    """Counts by format, and the differences by reason."""
+    print(f"{CHIPS[level]}: {sum(result.agreed.values())} forms agree, {sum(result.no_instruction.values())} are no instructions")
+    for form in sorted(result.agreed | result.no_instruction):
+        print(f"  {form:14} {result.agreed[form]:6} agree {result.no_instruction[form]:6} no instructions")
+    reasons = collections.Counter(reason_of(*entry[:3]) or "NO REASON" for entry in result.differences)
+    for reason, count in reasons.most_common():
+        names = sorted({entry[1] for entry in result.differences if (reason_of(*entry[:3]) or "NO REASON") == reason})
+        print(f"  differ {count:5}: {reason} ({len(names)} opcodes: {' '.join(names[:6])}{' ...' if len(names) > 6 else ''})")
+
+
+def check(level: int, sample: int) -> None:
+    result = judge(level, sample)
+    report(level, result)
+    unexplained = result.unexplained()
+    assert not unexplained, f"{len(unexplained)}:\n" + "\n".join(map(str, unexplained[:60]))
+    assert sum(result.agreed.values()) > 25000 // sample
+
+
+@pytest.mark.parametrize("level", CHIPS)
+def test_sampled_words_of_every_opcode(level: int) -> None:
+    check(level, SAMPLE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", CHIPS)
+def test_every_word_of_every_opcode(level: int) -> None:
+    check(level, 1)
+
+
+@pytest.mark.parametrize("level", CHIPS)
+def test_words_survive_decoder_and_encoder(level: int) -> None:
+    """What has text comes back from the decoder and the encoder; this needs no peer, but it says which words have a meaning."""
+    here = cases(level, SAMPLE)
+    for (form, name, code), text in zip(here, our_texts(level, [code for _, _, code in here]), strict=True):
+        if text:
+            words = np.frombuffer(code, dtype="<u4").astype(np.uint32)
+            assert encode_fields(decode_words(words, level), level) == list(words), (form, name, text)
+
+
+@pytest.mark.parametrize("level", sorted(set(CHIPS) & set(LEVELS)))
+def test_our_assembler_reads_the_text(level: int) -> None:
+    here = [case for case in cases(level, SAMPLE) if not is_branch(case[1])]
+    wrong = []
+    for (form, name, code), text in zip(here, our_texts(level, [code for _, _, code in here]), strict=True):
+        if not text:
+            continue
+        try:
+            ours = isa.assemble(text, CHIPS[level])
+        except InputError as error:
+            wrong.append((form, name, text, str(error)))
+            continue
+        if ours != code:
+            wrong.append((form, name, text, ours.hex()))
+    assert not wrong, f"{len(wrong)}:\n" + "\n".join(map(str, wrong[:40]))
+
+
+def test_variants_are_what_llvm_takes() -> None:
+    """A sample of ``opcodes_variants.txt``, measured again."""
+    measured = measure_variants.measure({90: "gfx900", 110: "gfx1100"}, stride=11)
+    assert len(measured) > 60
+    for name, generations in measured.items():
+        for generation, forms in generations.items():
+            assert opcodes.row(name).variants_of(generation) == forms, (name, generation)
+
+
+@pytest.mark.parametrize("level", CHIPS)
+def test_no_mnemonic_of_llvm_is_missing(level: int) -> None:
+    """Every mnemonic that LLVM's assembler has on a chip is one of ours, but for names with the suffix of an encoding."""
+    known = text_tables.mnemonics(level)
+    halves = {row.name for row in opcodes.rows() if row.format == "vopd"} if level >= 110 else set()
+    names = llvm_forms.mnemonics()
+    refusals = ("invalid instruction", "not supported on this GPU")
+    answers = llvm_forms.assemble(CHIPS[level], names)
+    there = [name for name, answer in zip(names, answers, strict=True) if isinstance(answer, bytes) or not any(part in answer for part in refusals)]
+    missing = [name for name in there if name.removesuffix("_e32") not in known and name not in halves]
+    print(f"{CHIPS[level]}: {len(there)} mnemonics of LLVM")
+    assert len(there) > 1000
+    assert not missing, missing
