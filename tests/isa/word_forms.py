@@ -426,6 +426,8 @@ def used_fields(row: opcodes.Row, fields: Layout) -> Layout:
         unused |= {name for i, name in enumerate(names) if not first <= i < first + len(sources)}
         if not results:
             unused.add("vdst")
+    if row.format.startswith("vop") and results and results[0][0] == "s" and "vdst" in fields:
+        fields = fields | {"vdst": Field(fields["vdst"].first, fields["vdst"].width, "sdst")}
     return {name: field for name, field in fields.items() if name not in unused}
 
 

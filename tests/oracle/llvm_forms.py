@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -15,7 +16,8 @@ ERROR = re.compile(r"^<stdin>:(\d+):\d+: error: (.*)", re.M)
 def run(chip: str, source: str, *options: str) -> subprocess.CompletedProcess[str]:
     """One llvm-mc process."""
     command = ["llvm-mc-22", "-arch=amdgcn", f"-mcpu={chip}", "-show-encoding", *options]
-    return subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+    quiet = os.environ | {"LLVM_DISABLE_SYMBOLIZATION": "1", "LLVM_DISABLE_CRASH_REPORT": "1"}
+    return subprocess.run(command, input=source, capture_output=True, text=True, check=False, env=quiet)
 
 
 def encodings(output: str) -> Iterator[tuple[str, bytes]]:
@@ -41,9 +43,20 @@ def assemble(chip: str, lines: Sequence[str], *options: str) -> list[bytes | str
 
 def disassemble(chip: str, codes: Sequence[bytes], *options: str) -> list[str | None]:
     """LLVM's text of each instruction; None where the bytes are not exactly one."""
+    step = 2000
+    return [text for start in range(0, len(codes), step) for text in _disassemble(chip, codes[start : start + step], options)]
+
+
+def _disassemble(chip: str, codes: Sequence[bytes], options: Sequence[str]) -> list[str | None]:
+    """One process; LLVM 22 crashes on some words (``v_readfirstlane_b32`` to no register on GFX8), which halving finds."""
     mark = bytes.fromhex("5b7a80bf")  # s_nop 0x7a5b between them, because a line may print any number of instructions
     lines = ("[" + ",".join(f"0x{byte:02x}" for byte in code) + "]" for pair in ((code, mark) for code in codes) for code in pair)
     result = run(chip, "\n".join(lines) + "\n", "-disassemble", *options)
+    if result.returncode < 0:
+        if len(codes) == 1:
+            return [None]
+        middle = len(codes) // 2
+        return _disassemble(chip, codes[:middle], options) + _disassemble(chip, codes[middle:], options)
     found: list[str | None] = []
     here: list[tuple[str, bytes]] = []
     for entry in encodings(result.stdout):

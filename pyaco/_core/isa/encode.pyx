@@ -1216,12 +1216,13 @@ cdef bint sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     return True
 
 
-cdef bint scalar_fits(const Decoded *d) noexcept nogil:
+cdef bint scalar_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     """Branches to registers, moves with an index and barriers take no constants of every kind."""
     cdef uint32_t op = d.opcode
     cdef uint16_t address = d.source[0] if d.source_count else <uint16_t>0
     if op == op_s_setpc_b64 or op == op_s_rfe_b64 or op == op_s_movrels_b32 or op == op_s_movrels_b64 or op == op_s_cbranch_join:
-        return not (128 * 4 <= address <= 208 * 4 or 240 * 4 <= address <= 248 * 4 or address == 255 * 4)
+        return not (128 * 4 <= address <= 208 * 4 or 240 * 4 <= address <= 248 * 4 or address == 255 * 4) \
+            and (address < 128 * 4 or gfx_level >= gfx8)
     if op == op_s_cbranch_g_fork:
         return not d.has_literal
     if op == op_s_barrier_signal or op == op_s_barrier_signal_isfirst or op == op_s_get_barrier_state or op == op_s_barrier_init \
@@ -1261,7 +1262,7 @@ cdef bint form_fits(const Decoded *instruction, uint32_t gfx_level, bint halves)
         return export_fits(instruction)
     if format == format_smem or format == format_ds or format_is_flat_like(<uint16_t>format):
         return memory_fits(instruction, gfx_level)
-    return scalar_fits(instruction)
+    return scalar_fits(instruction, gfx_level)
 
 
 cdef bint variant_fits(const Decoded *instruction, uint32_t gfx_level, bint halves) noexcept nogil:
