@@ -7,7 +7,6 @@ import json
 from dataclasses import asdict
 
 from pyaco.cli.shared import write_text
-from pyaco.descriptors.decode import KINDS, decode
 from pyaco.errors import InputError
 from pyaco.targets import chip
 
@@ -16,7 +15,7 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line of this verb."""
-    parser.add_argument("kind", choices=sorted(KINDS), help="what the dwords describe")
+    parser.add_argument("kind", choices=("buffer", "image", "sampler"), help="what the dwords describe")
     parser.add_argument("words", nargs="+", metavar="DWORD", help="hexadecimal dwords")
     parser.add_argument("--target", default="gfx1100", help="gfx name, chip name or product name")
     parser.add_argument("--json", action="store_true", help="print a JSON list of dwords")
@@ -31,6 +30,8 @@ def _word(text: str) -> int:
 
 def run(options: argparse.Namespace) -> None:
     """Decode a descriptor and print its fields."""
+    from pyaco.descriptors.decode import decode
+
     found = decode(options.kind, [_word(text) for text in options.words], chip(options.target).level)
     if options.json:
         write_text(None, json.dumps([asdict(word) for word in found], indent=1))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import struct
 from dataclasses import asdict
-from typing import Any
-
-import numpy
+from typing import TYPE_CHECKING, Any
 
 from pyaco.cli.shared import read_bytes, write_text
 from pyaco.errors import InputError
-from pyaco.pm4 import Packet, format_packets, parse
 from pyaco.targets import chip
+
+if TYPE_CHECKING:
+    from pyaco.pm4 import Packet
 
 __all__ = ["add_arguments", "run"]
 
@@ -34,7 +35,7 @@ def _words(path: str) -> list[int]:
             raise InputError(f"{path}: {error}") from None
     if len(data) % 4:
         raise InputError(f"{path}: {len(data)} bytes are no whole number of dwords")
-    return [int(word) for word in numpy.frombuffer(data, "<u4")]
+    return [word for (word,) in struct.iter_unpack("<I", data)]
 
 
 def _facts(packet: Packet) -> dict[str, Any]:
@@ -49,6 +50,8 @@ def _facts(packet: Packet) -> dict[str, Any]:
 
 def run(options: argparse.Namespace) -> None:
     """Decode the stream and write its packets."""
+    from pyaco.pm4 import format_packets, parse
+
     packets = parse(_words(options.input), chip(options.target).level)
     text = json.dumps([_facts(packet) for packet in packets], indent=1) if options.json else format_packets(packets)
     write_text(options.output, text)

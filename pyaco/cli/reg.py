@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import TYPE_CHECKING
 
 from pyaco.cli.shared import write_text
 from pyaco.errors import InputError
-from pyaco.registers import Register, registers
 from pyaco.targets import chip
+
+if TYPE_CHECKING:
+    from pyaco.registers import Register
 
 __all__ = ["add_arguments", "run"]
 
@@ -22,6 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _find(name: str, level: int) -> Register:
+    from pyaco.registers import registers
+
     known = registers(level)
     try:
         offset = int(name, 0)
