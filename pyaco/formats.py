@@ -14,7 +14,7 @@ from functools import cache
 
 from pyaco.errors import InputError
 
-__all__ = ["NONE", "ONE", "ZERO", "Channel", "PixelFormat", "pixel_format"]
+__all__ = ["NONE", "ONE", "SHORT_NAMES", "ZERO", "Channel", "PixelFormat", "pixel_format"]
 
 ZERO, ONE, NONE = 4, 5, 6
 """Swizzle entries besides the numbers of channels."""
@@ -72,6 +72,19 @@ Y16_U16_V16_420_UNORM Y16_U16_V16_422_UNORM Y16_U16_V16_444_UNORM              |
 R8_G8B8_420_UNORM R8_B8G8_420_UNORM G8_B8R8_420_UNORM                          | 1x1x1 | 8   | planar2 | rgb | xyzw | 8
 R8_G8_B8_420_UNORM R8_B8_G8_420_UNORM G8_B8_R8_420_UNORM R8_G8_B8_UNORM        | 1x1x1 | 8   | planar3 | rgb | xyzw | 8
 """
+# Short names of what is asked for most, for people who type.
+_SHORT_NAMES = """
+r8 R8_UNORM | a8 A8_UNORM | l8 L8_UNORM | rg8 R8G8_UNORM | rgba8 R8G8B8A8_UNORM | bgra8 B8G8R8A8_UNORM
+r16 R16_UNORM | rg16 R16G16_UNORM | rgba16 R16G16B16A16_FLOAT | r5g6b5 R5G6B5_UNORM | rgb5a1 R5G5B5A1_UNORM | rgba4 R4G4B4A4_UNORM
+r32 R32_FLOAT | rg32 R32G32_FLOAT | rgb32 R32G32B32_FLOAT | rgba32 R32G32B32A32_FLOAT
+rgb10a2 R10G10B10A2_UNORM | r11g11b10 R11G11B10_FLOAT | rgb9e5 R9G9B9E5_FLOAT | yuyv YUYV | uyvy UYVY
+bc1 DXT1_RGBA | bc2 DXT3_RGBA | bc3 DXT5_RGBA | bc4 RGTC1_UNORM | bc5 RGTC2_UNORM | bc6h BPTC_RGB_UFLOAT | bc7 BPTC_RGBA_UNORM
+etc2-rgb8 ETC2_RGB8 | etc2-rgba8 ETC2_RGBA8 | eac-r11 ETC2_R11_UNORM | eac-rg11 ETC2_RG11_UNORM | astc-4x4 ASTC_4x4
+d16 Z16_UNORM | d32 Z32_FLOAT | x8d24 X8Z24_UNORM | s8 S8_UINT | d16s8 Z16_UNORM_S8_UINT | d24s8 Z24_UNORM_S8_UINT
+d32s8 Z32_FLOAT_S8X24_UINT
+"""
+SHORT_NAMES = dict(entry.split() for entry in _SHORT_NAMES.strip().replace("\n", "|").split("|"))
+"""Full name by short name; `pixel_format` takes both."""
 _LETTERS = {"x": 0, "y": 1, "z": 2, "w": 3, "0": ZERO, "1": ONE, "_": NONE}
 _PLAIN = re.compile(r"((?:[RGBAXLI]\d+)+)_(UNORM|SNORM|USCALED|SSCALED|UINT|SINT|FLOAT|SRGB|FIXED)")
 _DEPTH = re.compile(r"((?:[ZSX]\d+(?:_UNORM|_FLOAT|_UINT)?_?)+)")
@@ -224,11 +237,14 @@ def _channels(text: str) -> tuple[Channel, ...]:
 def pixel_format(name: str) -> PixelFormat:
     """Return the pixel format called `name`, such as ``R8G8B8A8_UNORM``, ``DXT1_RGBA``, ``Z24_UNORM_S8_UINT`` or ``ASTC_8x8_SRGB``.
 
+    The short names of `SHORT_NAMES`, such as ``rgba8``, ``bc7`` or ``d32s8``, do as well.
+
     Raises
     ------
     InputError
         No such format.
     """
+    name = SHORT_NAMES.get(name.lower(), name)
     found = _others().get(name)
     if found is not None:
         return found
@@ -243,4 +259,4 @@ def pixel_format(name: str) -> PixelFormat:
         return PixelFormat(name, block, 128, "astc", "srgb" if match[4] else "rgb", (), (0, 1, 2, 3))
     if _DEPTH.fullmatch(name) and name[0] in "ZSX":
         return _depth(name)
-    raise InputError(f"no pixel format is called {name!r}")
+    raise InputError(f"no pixel format is called {name!r}; there are full names such as R8G8B8A8_UNORM, and: {' '.join(SHORT_NAMES)}")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pyaco.addrlib.equation import Equation
     from pyaco.addrlib.fmask import fmask_info
     from pyaco.addrlib.formats import Format
+    from pyaco.addrlib.formatted import Surface, surface_request
     from pyaco.addrlib.metadata import (
         CmaskRequest,
         DccRequest,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
         htile_info,
     )
     from pyaco.addrlib.modifiers import Modifier, decode_modifier, supported_modifiers
-    from pyaco.addrlib.pixel_formats import pixel_format
     from pyaco.addrlib.surface import (
         MicroTileMode,
         SurfaceMode,
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         planes,
         surface_address,
         surface_addresses,
+        tiled_surface,
     )
     from pyaco.addrlib.tiling import TiledSurface
     from pyaco.addrlib.v2_surface import MipInfo, SurfaceInfo, surface_info, surface_infos
@@ -67,6 +68,7 @@ __all__ = [
     "ResourceLocation",
     "ResourceType",
     "Status",
+    "Surface",
     "SurfaceFlags",
     "SurfaceFlags3",
     "SurfaceInfo",
@@ -89,13 +91,14 @@ __all__ = [
     "import_surface",
     "non_block_compressed_view",
     "override_offset_and_pitch",
-    "pixel_format",
     "planes",
     "supported_modifiers",
     "surface_address",
     "surface_addresses",
     "surface_info",
     "surface_infos",
+    "surface_request",
+    "tiled_surface",
 ]
 
 # Where each name lives; modules load when a name is used, so that numba is not imported for nothing.
@@ -106,10 +109,11 @@ _HOME = {
     **dict.fromkeys(("fmask_info",), "fmask"),
     **dict.fromkeys(("CmaskRequest", "DccRequest", "HtileRequest", "cmask_info", "dcc_info", "htile_info"), "metadata"),
     **dict.fromkeys(("Modifier", "decode_modifier", "supported_modifiers"), "modifiers"),
-    **dict.fromkeys(("pixel_format",), "pixel_formats"),
+    **dict.fromkeys(("Surface", "surface_request"), "formatted"),
     **dict.fromkeys((
         "MicroTileMode", "SurfaceMode", "SurfaceRequest", "SurfaceUse", "bo_metadata", "compute_surface",
         "import_surface", "non_block_compressed_view", "override_offset_and_pitch", "planes", "surface_address", "surface_addresses",
+        "tiled_surface",
     ), "surface"),
     **dict.fromkeys(
         ("BlockSet", "ResourceLocation", "ResourceType", "Status", "SurfaceFlags", "SurfaceFlags3", "SwizzleMode", "SwizzleMode3", "SwizzleType"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from pyaco.errors import InputError
+from pyaco.errors import InputError, UnsupportedError
 
 __all__ = ["GpuConfig", "gpu_config", "gpu_configs"]
 
@@ -134,16 +134,47 @@ def gpu_configs() -> tuple[GpuConfig, ...]:
     return tuple(GpuConfig(**row) for row in rows)
 
 
+# Chips whose configuration has another name than they have in the database of GPUs.
+_NAMES = {"strix": "strix1", "navi44": "gfx1200", "navi48": "gfx1201"}
+
+
 @cache
 def gpu_config(name: str) -> GpuConfig:
-    """Return the configuration called `name`.
+    """Return the configuration of a chip.
+
+    Parameters
+    ----------
+    name : str
+        A configuration (``navi21``), a gfx name (``gfx1030``), or a product name (``RX 6800 XT``). A gfx name that several chips share
+        stands for the first of them that has a configuration: gfx803 is fiji.
 
     Raises
     ------
     InputError
-        If there is none.
+        If nothing is called so.
+    UnsupportedError
+        If the chip has no configuration.
     """
-    for config in gpu_configs():
-        if config.name == name:
-            return config
-    raise InputError(f"no GPU configuration {name!r}; there are: {', '.join(c.name for c in gpu_configs())}")
+    by_name = {config.name: config for config in gpu_configs()}
+    if name in by_name:
+        return by_name[name]
+    chips = _chips_called(name)
+    for chip in chips:
+        if found := by_name.get(_NAMES.get(chip, chip)):
+            return found
+    if chips:
+        raise UnsupportedError(f"memory layouts on {name}: no configuration of {' or '.join(chips)} is known; there are: {', '.join(by_name)}")
+    raise InputError(f"no GPU configuration {name!r}; there are: {', '.join(by_name)}")
+
+
+def _chips_called(name: str) -> list[str]:
+    """Return the chips with a gfx name, or the chip of a name or product."""
+    from pyaco.targets.database import dies, find_product
+
+    found = [die.name for die in dies() if name.lower() in (die.name, die.target)]
+    if found:
+        return found
+    try:
+        return [find_product(name).die.name]
+    except InputError:
+        return []

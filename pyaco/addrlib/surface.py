@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,10 +23,13 @@ from pyaco.addrlib.metadata import align
 from pyaco.addrlib.modifiers import INVALID, is_modifier_supported
 from pyaco.errors import InputError, UnsupportedError
 
+if TYPE_CHECKING:
+    from pyaco.addrlib.tiling import TiledSurface
+
 __all__ = [
     "MicroTileMode", "NonBlockCompressedView", "Plane", "Surface", "SurfaceMode", "SurfaceRequest", "SurfaceUse", "bo_metadata",
     "compute_surface", "import_surface", "imported_flags", "is_display_surface", "non_block_compressed_view", "override_offset_and_pitch",
-    "planes", "supports_dcc_image_stores", "surface_address", "surface_addresses",
+    "planes", "supports_dcc_image_stores", "surface_address", "surface_addresses", "tiled_surface",
 ]
 
 
@@ -401,6 +404,22 @@ def _check_texels(
 def surface_address(config: GpuConfig, surface: Surface, level: int, x: int, y: int, layer: int = 0, sample: int = 0) -> int:
     """Return the byte address of one element; see `surface_addresses`."""
     return int(surface_addresses(config, surface, level, x, y, layer, sample))
+
+
+def tiled_surface(config: GpuConfig, surface: Surface) -> TiledSurface:
+    """Return the texels of a surface as tiled memory, from the start of the surface; of depth with stencil, those of depth.
+
+    Raises
+    ------
+    UnsupportedError
+        Elements of 12 bytes, levels that the driver places in another way than the tiling does, or tile swizzle on GFX12.
+    """
+    if surface.bpe == 12:
+        raise UnsupportedError("tiling of elements of 12 bytes: they are linear")
+    tiled = _generation(config).tiled_surface(config, surface)
+    if tiled.size > surface.surf_size:
+        raise UnsupportedError(f"tiling of a surface of {surface.surf_size} bytes: its levels alone would have {tiled.size}")
+    return tiled
 
 
 def non_block_compressed_view(config: GpuConfig, surface: Surface, level: int, layer: int = 0) -> NonBlockCompressedView:

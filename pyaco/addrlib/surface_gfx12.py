@@ -27,6 +27,7 @@ from pyaco.addrlib.surface import (
 )
 from pyaco.addrlib.surface_gfx9 import LINEAR_PITCH_ALIGNMENT, DccSettings, Gfx9Surface, element_format, forced_mode, logbase2, move
 from pyaco.addrlib.swizzle import block_extent_log2, modes
+from pyaco.addrlib.tiling import TiledSurface
 from pyaco.addrlib.v2_surface import MipInfo
 from pyaco.addrlib.v3_address import addresses3, non_bc_views3, possible_modes3
 from pyaco.addrlib.v3_surface import SurfaceInfo3, surface3_info
@@ -363,6 +364,18 @@ def surface_addresses(
         config, length, **texels, swizzle_mode=surface.swizzle_mode, resource_type=surface.resource_type, bpp=surface.bpe * 8,
         width=-(-request.width // surface.blk_w), height=-(-request.height // surface.blk_h),
         num_slices=request.depth if request.is_3d else request.array_size, num_mip_levels=request.levels, num_samples=request.samples,
+        pitch_in_element=surface.surf_pitch if surface.uses_custom_pitch else 0)
+
+
+def tiled_surface(config: GpuConfig, surface: Gfx12Surface) -> TiledSurface:
+    """See `pyaco.addrlib.surface.tiled_surface`."""
+    request = surface.request
+    only_stencil = request.flags & DEPTH_OR_STENCIL == SurfaceUse.SBUFFER
+    return TiledSurface(
+        config, width=-(-request.width // surface.blk_w), height=-(-request.height // surface.blk_h), bpp=surface.bpe * 8,
+        swizzle_mode=surface.stencil_swizzle_mode if only_stencil else surface.swizzle_mode, resource_type=surface.resource_type,
+        num_mip_levels=request.levels, num_samples=request.samples,
+        num_slices=request.depth if request.is_3d else 6 if request.is_cube else request.array_size,
         pitch_in_element=surface.surf_pitch if surface.uses_custom_pitch else 0)
 
 

@@ -25,6 +25,7 @@ from pyaco.addrlib.v1.layout import Layout, Query, layout
 from pyaco.addrlib.v1.metadata import DccLayout, dcc_layout, fmask_layout, htile_layout
 from pyaco.addrlib.v1.modes import align_up, log2
 from pyaco.addrlib.v1.swizzle import base_swizzle
+from pyaco.addrlib.v1.tiled import TiledSurfaceGfx6
 from pyaco.addrlib.v1.tiling import no_info, pipes_of
 from pyaco.errors import InputError, UnsupportedError
 
@@ -439,6 +440,21 @@ def import_surface(config: GpuConfig, request: SurfaceRequest, tiling_flags: int
 def planes(surface: SurfaceGfx6) -> tuple[Plane, ...]:
     """Return the one plane of a surface."""
     return (Plane(surface.levels[0].offset, surface.levels[0].pitch * surface.bpe, surface.surf_size),)
+
+
+def tiled_surface(config: GpuConfig, surface: SurfaceGfx6) -> TiledSurfaceGfx6:
+    """See `pyaco.addrlib.surface.tiled_surface`."""
+    request, levels = surface.request, surface.levels
+    if not levels:
+        raise UnsupportedError("tiling of stencil alone before GFX9")
+    width, height = -(-request.width // surface.blk_w), -(-request.height // surface.blk_h)
+    flags = _use_flags(config, request, bool(request.flags & SurfaceUse.IMPORTED)) | (modes.VOLUME if request.is_3d else 0)
+    tiled = TiledSurfaceGfx6(
+        config, width=width, height=height, bpp=surface.bpe * 8, tile_mode=_tile_mode(config, request), tile_type=_tile_type(request),
+        flags=flags, num_slices=_layers(request), num_mip_levels=request.levels, num_samples=request.samples)
+    if tiled.level_places() != [(level.offset, level.pitch, level.height) for level in levels]:
+        raise UnsupportedError("tiling of levels that the driver pads in a way of its own")
+    return tiled
 
 
 def _pitch_align(config: GpuConfig, surface: SurfaceGfx6) -> int:

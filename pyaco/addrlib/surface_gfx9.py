@@ -29,6 +29,7 @@ from pyaco.addrlib.surface import (
     imported_flags,
     is_display_surface,
 )
+from pyaco.addrlib.tiling import TiledSurface
 from pyaco.addrlib.v2_address import addresses, pipe_bank_xor
 from pyaco.addrlib.v2_settings import displayable, non_bc_view, preferred_setting
 from pyaco.addrlib.v2_surface import MipInfo, SurfaceInfo, surface_info
@@ -651,6 +652,18 @@ def surface_addresses(
         width=-(-request.width // surface.blk_w), height=-(-request.height // surface.blk_h),
         num_slices=request.depth if request.is_3d else request.array_size, num_mip_levels=request.levels, num_samples=request.samples,
         num_frags=request.samples, pitch_in_element=surface.surf_pitch if surface.uses_custom_pitch else 0, pipe_bank_xor=surface.tile_swizzle)
+
+
+def tiled_surface(config: GpuConfig, surface: Gfx9Surface) -> TiledSurface:
+    """See `pyaco.addrlib.surface.tiled_surface`."""
+    request = surface.request
+    only_stencil = request.flags & DEPTH_OR_STENCIL == SurfaceUse.SBUFFER
+    return TiledSurface(
+        config, width=-(-request.width // surface.blk_w), height=-(-request.height // surface.blk_h), bpp=surface.bpe * 8,
+        swizzle_mode=surface.stencil_swizzle_mode if only_stencil else surface.swizzle_mode, resource_type=surface.resource_type,
+        num_mip_levels=request.levels, num_samples=request.samples,
+        num_slices=request.depth if request.is_3d else 6 if request.is_cube else request.array_size,
+        pitch_in_element=surface.surf_pitch if surface.uses_custom_pitch else 0, pipe_bank_xor=surface.tile_swizzle)
 
 
 def non_block_compressed_view(config: GpuConfig, surface: Gfx9Surface, level: int, layer: int) -> NonBlockCompressedView:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from pyaco.addrlib import gpu_config, gpu_configs
 from pyaco.addrlib.modifiers import INVALID, has_dcc, has_dcc_retile, supported_modifiers
-from pyaco.addrlib.pixel_formats import pixel_format, pixel_formats
 from pyaco.addrlib.surface import (
     MicroTileMode,
     SurfaceMode,
@@ -110,18 +109,6 @@ def test_retile_reaches_every_displayable_byte_once(chip):
         assert offsets.max() < size
     with pytest.raises(InputError, match="displayable DCC"):
         dcc_retile_map(compute_surface(config, SurfaceRequest(64, 64, 4)))
-
-
-def test_pixel_formats():
-    assert (pixel_format("BC7").bpe, pixel_format("bc7").blk_w) == (16, 4)
-    assert pixel_format("d32s8").flags == SurfaceUse.ZBUFFER | SurfaceUse.SBUFFER
-    with pytest.raises(InputError, match="unknown pixel format"):
-        pixel_format("rgba9")
-    for found in pixel_formats():
-        surface = compute_surface(gpu_config("navi31"), SurfaceRequest(
-            100, 60, found.bpe, blk_w=found.blk_w, blk_h=found.blk_h, num_channels=found.num_channels, flags=found.flags,
-            mode=SurfaceMode.LINEAR_ALIGNED if found.bpe == 12 else SurfaceMode.TILED_2D))
-        assert surface.total_size >= 100 * 60 * found.bpe // (found.blk_w * found.blk_h)
 
 
 def test_imported_pitch_and_offset():

@@ -80,6 +80,11 @@ class TiledSurfaceGfx6(TiledSurface):
         width, height, slices, samples = self._shapes[mip]
         return (slices, height, width, samples) if samples > 1 else (slices, height, width)
 
+    def level_places(self) -> list[tuple[int, int, int]]:
+        """Return (offset in bytes, pitch and height in elements, both padded) of each level."""
+        extents = (addresses.parameters for addresses in self._addresses)
+        return [(offset, extent.pitch, extent.height) for offset, extent in zip(self._offsets, extents, strict=True)]
+
     def _check_level(self, mip: int) -> None:
         if not 0 <= mip < len(self._shapes):
             raise InputError(f"level {mip} of a surface of {len(self._shapes)}")
