@@ -26,6 +26,8 @@ VERBS = {
     "descriptor": "decode a descriptor",
     "pm4": "decode a command stream",
     "surface": "lay out a surface in memory, or list a format's DRM modifiers",
+    "tile": "put texels (.npy, .png or raw) into tiled memory",
+    "detile": "take texels (.npy, .png or raw) out of tiled memory",
 }
 
 

@@ -10,13 +10,21 @@ from typing import Any
 from pyaco.cli.shared import write_text
 from pyaco.errors import InputError
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments", "add_surface_arguments", "run", "surface_options"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line of this verb."""
     parser.add_argument("chip", help="a chip, gfx name or product, such as navi31, gfx1030 or \"RX 9070\"; 'list' names the configurations")
     parser.add_argument("extent", nargs="?", metavar="WxH[xD]", help="size in pixels; with a depth the surface is 3D")
+    add_surface_arguments(parser)
+    parser.add_argument("--modifiers", action="store_true", help="list the DRM format modifiers of the chip and format, best first")
+    parser.add_argument("--explain", action="store_true", help="also print the address equations in words")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def add_surface_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe a surface of a known chip and extent."""
     parser.add_argument("--format", default="rgba8", help="pixel format, such as R8G8B8A8_UNORM, rgba8, bc7, d32s8, yuyv")
     parser.add_argument("--levels", type=int, default=1, help="mip levels")
     parser.add_argument("--layers", type=int, default=1, help="array layers")
@@ -28,9 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-dcc", action="store_true", help="without colour compression")
     parser.add_argument("--swizzle-mode", help="demand a swizzle mode: its number, or its name such as 64KB_S_X")
     parser.add_argument("--modifier", help="demand the layout of a DRM format modifier (a number)")
-    parser.add_argument("--modifiers", action="store_true", help="list the DRM format modifiers of the chip and format, best first")
-    parser.add_argument("--explain", action="store_true", help="also print the address equations in words")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def _extent(text: str) -> tuple[int, int, int]:
@@ -56,8 +61,8 @@ def _swizzle_mode(text: str, level: int) -> int:
     return int(found) if found is not None else _number(text)
 
 
-def _request(options: argparse.Namespace, level: int) -> Any:
-    from pyaco.addrlib.formatted import surface_request
+def surface_options(options: argparse.Namespace, level: int) -> dict[str, Any]:
+    """Return what the command line says of a surface, as `pyaco.addrlib.Surface` takes it, for a chip of a hardware level."""
     from pyaco.addrlib.modifiers import INVALID
     from pyaco.addrlib.surface import SurfaceUse
 
@@ -70,10 +75,11 @@ def _request(options: argparse.Namespace, level: int) -> Any:
     for wanted, flag in ((options.scanout, SurfaceUse.SCANOUT), (options.sparse, SurfaceUse.PRT), (options.no_dcc, SurfaceUse.DISABLE_DCC)):
         if wanted:
             use |= flag
-    return surface_request(
-        options.format, width, height, depth=depth, layers=options.layers, mips=options.levels, samples=options.samples, cube=options.cube,
-        linear=options.linear, use=use, modifier=_number(options.modifier) if options.modifier else INVALID,
-        swizzle_mode=_swizzle_mode(options.swizzle_mode, level) if options.swizzle_mode else None)
+    return {
+        "format": options.format, "width": width, "height": height, "depth": depth, "layers": options.layers, "mips": options.levels,
+        "samples": options.samples, "cube": options.cube, "linear": options.linear, "use": use,
+        "modifier": _number(options.modifier) if options.modifier else INVALID,
+        "swizzle_mode": _swizzle_mode(options.swizzle_mode, level) if options.swizzle_mode else None}
 
 
 def _modifiers(config: Any, name: str) -> list[dict[str, Any]]:
@@ -101,9 +107,10 @@ def run(options: argparse.Namespace) -> None:
         write_text(None, json.dumps(found, indent=2) + "\n" if options.json else "".join(f"{m['modifier']}  {m['means']}\n" for m in found))
         return
     from pyaco.addrlib import describe
+    from pyaco.addrlib.formatted import surface_request
     from pyaco.addrlib.surface import compute_surface
 
-    surface = compute_surface(config, _request(options, config.level))
+    surface = compute_surface(config, surface_request(**surface_options(options, config.level)))
     facts = describe.facts(config, surface)
     equations = describe.equations(config, surface) if options.explain else {}
     if options.json:

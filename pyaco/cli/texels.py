@@ -1,0 +1,112 @@
+"""Files of texels and of tiled memory, and the arguments that ``pyaco tile`` and ``pyaco detile`` share."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyaco.cli.shared import read_bytes, write_bytes, write_text
+from pyaco.cli.surface import add_surface_arguments, surface_options
+from pyaco.errors import InputError, UnsupportedError
+from pyaco.formats import ONE, PixelFormat
+
+if TYPE_CHECKING:
+    from pyaco.addrlib.formatted import Surface
+
+__all__ = ["add_tiling_arguments", "open_surface", "read_array", "read_picture", "say", "write_array", "write_picture"]
+
+_ALPHA = 3
+
+
+def add_tiling_arguments(parser: argparse.ArgumentParser, source: str, result: str) -> None:
+    """Describe a surface, and the files on both sides of it."""
+    parser.add_argument("chip", help="a chip, gfx name or product, such as navi31, gfx1030 or \"RX 9070\"")
+    parser.add_argument("extent", metavar="WxH[xD]", help="size in pixels; with a depth the surface is 3D")
+    parser.add_argument("input", metavar="IN", help=source)
+    parser.add_argument("-o", "--output", metavar="OUT", required=True, help=result)
+    parser.add_argument("--level", type=int, default=0, help="which mip level the texels are")
+    parser.add_argument("--threads", type=int, default=1, help="threads that share the work")
+    add_surface_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object that says what was done")
+
+
+def open_surface(options: argparse.Namespace) -> Surface:
+    """Return the surface that the command line describes."""
+    from pyaco.addrlib import Surface, gpu_config
+
+    config = gpu_config(options.chip)
+    return Surface(config, **surface_options(options, config.level))
+
+
+def read_array(path: str) -> NDArray[Any]:
+    """Return the array of a ``.npy`` file, or the bytes of any other."""
+    data = read_bytes(path)
+    if not path.endswith(".npy"):
+        return np.frombuffer(data, np.uint8)
+    try:
+        return np.load(io.BytesIO(data), allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def write_array(path: str, array: NDArray[Any]) -> None:
+    """Write an array as ``.npy``, or its bytes."""
+    file = io.BytesIO()
+    if path.endswith(".npy"):
+        np.save(file, array)
+    write_bytes(path, file.getvalue() if path.endswith(".npy") else array.tobytes())
+
+
+def _pillow() -> Any:
+    try:
+        from PIL import Image
+    except ImportError:
+        raise UnsupportedError("PNG files without Pillow: pip install pillow") from None
+    return Image
+
+
+def _check_picture(form: PixelFormat) -> None:
+    if form.layout != "plain" or form.color_space == "zs" or any(channel.size != 8 for channel in form.channels):
+        raise UnsupportedError(f"PNG of {form.name}: only of colours with channels of 8 bits")
+
+
+def read_picture(path: str, form: PixelFormat) -> NDArray[np.uint8]:
+    """Return the pixels of a picture in the channels of a format: (height, width, channels)."""
+    _check_picture(form)
+    try:
+        with _pillow().open(io.BytesIO(read_bytes(path))) as picture:
+            colors = np.asarray(picture.convert("RGBA"))
+    except OSError as error:
+        raise InputError(f"{path}: {error}") from None
+    pixels = np.zeros((*colors.shape[:2], len(form.channels)), np.uint8)
+    for component, channel in reversed(list(enumerate(form.swizzle))):
+        if channel < len(form.channels):
+            pixels[..., channel] = colors[..., component]
+    return pixels
+
+
+def write_picture(path: str, texels: NDArray[Any], form: PixelFormat) -> None:
+    """Write texels (height, width, channels) as a picture; colours that the format has not are 0, alpha 255."""
+    _check_picture(form)
+    pixels = texels.view(np.uint8).reshape(*texels.shape[:2], -1)
+    if texels.ndim > 3 or pixels.shape[2] != len(form.channels):
+        raise InputError(f"a picture shows one slice and sample, not {texels.shape}")
+    colors = np.zeros((*pixels.shape[:2], 4), np.uint8)
+    for component, channel in enumerate(form.swizzle):
+        colors[..., component] = pixels[..., channel] if channel < len(form.channels) else 255 if channel == ONE or component == _ALPHA else 0
+    file = io.BytesIO()
+    _pillow().fromarray(colors, "RGBA").save(file, "PNG")
+    write_bytes(path, file.getvalue())
+
+
+def say(options: argparse.Namespace, surface: Surface) -> None:
+    """Print what was done, if asked to."""
+    if options.json:
+        write_text(None, json.dumps({
+            "chip": surface.config.name, "format": surface.format.name, "swizzle_mode": surface.swizzle_mode, "size": surface.size,
+            "level": options.level, "shape": list(surface.level_shape(options.level)), "input": options.input, "output": options.output}))
