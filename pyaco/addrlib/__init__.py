@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyaco.addrlib.chips import GpuConfig, gpu_config, gpu_configs
 
 if TYPE_CHECKING:
+    from pyaco.addrlib.block_plot import block_order, plot
     from pyaco.addrlib.enums import (
         BlockSet,
         ResourceLocation,
@@ -79,6 +80,7 @@ __all__ = [
     "SwizzleMode3",
     "SwizzleType",
     "TiledSurface",
+    "block_order",
     "bo_metadata",
     "cmask_info",
     "compute_surface",
@@ -92,6 +94,7 @@ __all__ = [
     "non_block_compressed_view",
     "override_offset_and_pitch",
     "planes",
+    "plot",
     "supported_modifiers",
     "surface_address",
     "surface_addresses",
@@ -103,7 +106,7 @@ __all__ = [
 
 # Where each name lives; modules load when a name is used, so that numba is not imported for nothing.
 _HOME = {
-    "Equation": "equation", "Format": "formats",
+    "Equation": "equation", "Format": "formats", "block_order": "block_plot", "plot": "block_plot",
     "TiledSurface": "tiling",
     "MipInfo": "v2_surface", "SurfaceInfo": "v2_surface", "surface_info": "v2_surface", "surface_infos": "v2_surface",
     **dict.fromkeys(("fmask_info",), "fmask"),

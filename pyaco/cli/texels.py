@@ -66,7 +66,7 @@ def _pillow() -> Any:
     try:
         from PIL import Image
     except ImportError:
-        raise UnsupportedError("PNG files without Pillow: pip install pillow") from None
+        raise UnsupportedError("PNG files without Pillow: pip install pyaco[plot]") from None
     return Image
 
 
