@@ -91,6 +91,6 @@ def plot(surface: Surface, axes: Any = None, *, width: int | None = None, height
     axes.plot(x, y, color="white", linewidth=0.5)
     if order.size <= _MOST_LABELS:
         for (row, column), rank in np.ndenumerate(order):
-            axes.text(column, row, str(rank), ha="center", va="center", fontsize=6)
+            axes.text(column, row, str(rank), ha="center", va="center", fontsize=6, color="black" if 2 * rank > order.size else "white")
     axes.set(xlabel="x (elements)", ylabel="y (elements)", title=f"{surface.swizzle_mode}, {surface.format.name}, {surface.config.name}")
     return axes
