@@ -116,6 +116,12 @@ def _tile_mode(config: GpuConfig, request: SurfaceRequest) -> int:
     return modes.TILED_3D_XTHICK if config.level >= 70 else modes.TILED_2D_XTHICK
 
 
+def _width_align(request: SurfaceRequest, mode: int) -> int:
+    """Pixels that drivers round the width of a linear surface of one level up to."""
+    padded = request.levels == 1 and mode == modes.LINEAR_ALIGNED and not request.is_compressed and request.bpe != 12
+    return 256 // request.bpe if padded else 1
+
+
 def _use_flags(config: GpuConfig, request: SurfaceRequest, imported: bool) -> int:
     """Flags of the query for level 0."""
     wanted = request.flags
@@ -178,8 +184,7 @@ class _Builder:
         request, mode = self.request, self.tile_mode
         width, height = max(1, request.width >> level), max(1, request.height >> level)
         bits = 8 if stencil else request.bpe * 8
-        if request.levels == 1 and mode == modes.LINEAR_ALIGNED and not request.is_compressed and bits != 96:
-            width = align_up(width, 256 // request.bpe)
+        width = align_up(width, _width_align(request, mode))
         if bits == 96:
             width = align_up(width, 16)
         base = self.surface.stencil_levels if stencil else self.surface.levels
@@ -451,7 +456,8 @@ def tiled_surface(config: GpuConfig, surface: SurfaceGfx6) -> TiledSurfaceGfx6:
     flags = _use_flags(config, request, bool(request.flags & SurfaceUse.IMPORTED)) | (modes.VOLUME if request.is_3d else 0)
     tiled = TiledSurfaceGfx6(
         config, width=width, height=height, bpp=surface.bpe * 8, tile_mode=_tile_mode(config, request), tile_type=_tile_type(request),
-        flags=flags, num_slices=_layers(request), num_mip_levels=request.levels, num_samples=request.samples)
+        flags=flags, num_slices=_layers(request), num_mip_levels=request.levels, num_samples=request.samples,
+        width_align=_width_align(request, _tile_mode(config, request)))
     if tiled.level_places() != [(level.offset, level.pitch, level.height) for level in levels]:
         raise UnsupportedError("tiling of levels that the driver pads in a way of its own")
     return tiled

@@ -35,6 +35,8 @@ class TiledSurfaceGfx6(TiledSurface):
         Slices (depth of 3D), levels, samples (each with its own fragment).
     bank_swizzle, pipe_swizzle : int
         Turn among banks and pipes.
+    width_align : int
+        Elements; the layout is that of a surface whose width is rounded up to a multiple of it.
 
     Raises
     ------
@@ -47,7 +49,7 @@ class TiledSurfaceGfx6(TiledSurface):
     def __init__(
         self, config: GpuConfig, *, width: int, height: int = 1, bpp: int, tile_mode: int, tile_type: int = modes.NON_DISPLAYABLE,
         flags: int = modes.COLOR, num_slices: int = 1, num_mip_levels: int = 1, num_samples: int = 1, bank_swizzle: int = 0,
-        pipe_swizzle: int = 0,
+        pipe_swizzle: int = 0, width_align: int = 1,
     ) -> None:
         if bpp not in (8, 16, 32, 64, 128):
             raise InputError(f"elements have 8, 16, 32, 64 or 128 bits, not {bpp}")
@@ -65,8 +67,8 @@ class TiledSurfaceGfx6(TiledSurface):
         for level in range(num_mip_levels):
             shape = (max(1, width >> level), max(1, height >> level), max(1, num_slices >> level) if flags & modes.VOLUME else num_slices)
             info = surface_info(
-                config, tile_mode=tile_mode, tile_type=tile_type, flags=flags, bpp=bpp, num_samples=num_samples, width=shape[0],
-                height=shape[1], num_slices=shape[2], mip_level=level, base_pitch=base_pitch)
+                config, tile_mode=tile_mode, tile_type=tile_type, flags=flags, bpp=bpp, num_samples=num_samples,
+                width=align_up(shape[0], width_align), height=shape[1], num_slices=shape[2], mip_level=level, base_pitch=base_pitch)
             base_pitch = base_pitch or info.pitch
             self._offsets.append(align_up(self.size, info.base_align))
             self.size = self._offsets[-1] + info.surface_bytes
