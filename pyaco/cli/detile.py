@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from pyaco.cli.texels import add_tiling_arguments, open_surface, read_array, say, write_array, write_picture
+from pyaco.cli.surface import add_tiling_arguments
 
 __all__ = ["add_arguments", "run"]
 
@@ -16,6 +16,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Take texels out of tiled memory."""
+    from pyaco.cli.texels import open_surface, read_array, say, write_array, write_picture
+
     surface = open_surface(options)
     texels = surface.detile(read_array(options.input), mip=options.level, threads=options.threads)
     if options.output.endswith(".png"):

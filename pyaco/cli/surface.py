@@ -10,7 +10,7 @@ from typing import Any
 from pyaco.cli.shared import write_text
 from pyaco.errors import InputError
 
-__all__ = ["add_arguments", "add_surface_arguments", "run", "surface_options"]
+__all__ = ["add_arguments", "add_surface_arguments", "add_tiling_arguments", "run", "surface_options"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,6 +36,18 @@ def add_surface_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-dcc", action="store_true", help="without colour compression")
     parser.add_argument("--swizzle-mode", help="demand a swizzle mode: its number, or its name such as 64KB_S_X")
     parser.add_argument("--modifier", help="demand the layout of a DRM format modifier (a number)")
+
+
+def add_tiling_arguments(parser: argparse.ArgumentParser, source: str, result: str) -> None:
+    """Describe a surface, and the files on both sides of it."""
+    parser.add_argument("chip", help="a chip, gfx name or product, such as navi31, gfx1030 or \"RX 9070\"")
+    parser.add_argument("extent", metavar="WxH[xD]", help="size in pixels; with a depth the surface is 3D")
+    parser.add_argument("input", metavar="IN", help=source)
+    parser.add_argument("-o", "--output", metavar="OUT", required=True, help=result)
+    parser.add_argument("--level", type=int, default=0, help="which mip level the texels are")
+    parser.add_argument("--threads", type=int, default=1, help="threads that share the work")
+    add_surface_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object that says what was done")
 
 
 def _extent(text: str) -> tuple[int, int, int]:

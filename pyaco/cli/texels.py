@@ -1,4 +1,4 @@
-"""Files of texels and of tiled memory, and the arguments that ``pyaco tile`` and ``pyaco detile`` share."""
+"""Files of texels and of tiled memory, as ``pyaco tile`` and ``pyaco detile`` read and write them."""
 
 from __future__ import annotations
 
@@ -11,28 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyaco.cli.shared import read_bytes, write_bytes, write_text
-from pyaco.cli.surface import add_surface_arguments, surface_options
+from pyaco.cli.surface import surface_options
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import ONE, PixelFormat
 
 if TYPE_CHECKING:
     from pyaco.addrlib.formatted import Surface
 
-__all__ = ["add_tiling_arguments", "open_surface", "read_array", "read_picture", "say", "write_array", "write_picture"]
+__all__ = ["open_surface", "read_array", "read_picture", "say", "write_array", "write_picture"]
 
 _ALPHA = 3
-
-
-def add_tiling_arguments(parser: argparse.ArgumentParser, source: str, result: str) -> None:
-    """Describe a surface, and the files on both sides of it."""
-    parser.add_argument("chip", help="a chip, gfx name or product, such as navi31, gfx1030 or \"RX 9070\"")
-    parser.add_argument("extent", metavar="WxH[xD]", help="size in pixels; with a depth the surface is 3D")
-    parser.add_argument("input", metavar="IN", help=source)
-    parser.add_argument("-o", "--output", metavar="OUT", required=True, help=result)
-    parser.add_argument("--level", type=int, default=0, help="which mip level the texels are")
-    parser.add_argument("--threads", type=int, default=1, help="threads that share the work")
-    add_surface_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object that says what was done")
 
 
 def open_surface(options: argparse.Namespace) -> Surface:

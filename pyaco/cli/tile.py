@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 
-from pyaco.cli.texels import add_tiling_arguments, open_surface, read_array, read_picture, say, write_array
+from pyaco.cli.surface import add_tiling_arguments
 from pyaco.errors import InputError
 
 __all__ = ["add_arguments", "run"]
@@ -19,6 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Put texels into tiled memory."""
+    from pyaco.cli.texels import open_surface, read_array, read_picture, say, write_array
+
     surface = open_surface(options)
     if options.input.endswith(".png"):
         texels = read_picture(options.input, surface.format)
