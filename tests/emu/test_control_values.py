@@ -20,7 +20,7 @@ from alu_models import bytes_of
 from machine_code import assemble_each, assemble_object
 from test_memory_values import Access, atomic_model, registers
 
-from pyaco import emu
+from pyaco import emu, isa
 from pyaco.emu import Device
 from pyaco.isa import opcodes
 
@@ -302,3 +302,13 @@ def test_scalar_memory(target):
             wrong.append(f"{mnemonic}: {[hex(int(v)) for v in results.numpy()]}, expected {[hex(v) for v in wanted]}")
     print(f"{target}: {len(rows)} scalar memory mnemonics")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+@pytest.mark.parametrize("barriers", [1, 2, 3])
+@pytest.mark.parametrize("waves", [1, 2, 4])
+def test_the_last_wave_at_a_barrier_may_reach_the_next_first(engine: str, barriers: int, waves: int) -> None:
+    """It lets the others go on within its own turn, so they must not be counted as waiting."""
+    code = isa.assemble("s_barrier_signal -1\ns_barrier_wait -1\n" * barriers + "s_endpgm", "gfx1200")
+    report = emu.Device("gfx1200", engine=engine).run(code, workgroup_size=(32 * waves, 1, 1), wave_size=32)
+    assert report.instructions == waves * (2 * barriers + 1)

@@ -11,6 +11,13 @@ import numpy
 import pytest
 
 import pyaco
+from pyaco.addrlib import gpu_config
+from pyaco.addrlib.surface import SurfaceRequest, compute_surface, surface_addresses
+from pyaco.descriptors.buffer import buffer_descriptor
+from pyaco.descriptors.decode import decode
+from pyaco.descriptors.image import ImageView, image_descriptor
+from pyaco.descriptors.sampler import Sampler, sampler_descriptor
+from pyaco.pm4 import DispatchStream
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -21,7 +28,7 @@ def table() -> list[tuple[str, str, str]]:
     """Return (feature, target, answer) of every cell."""
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in README.splitlines() if line.startswith("|")]
     targets = rows[0][1:]
-    return [(row[0], target, answer) for row in rows[2:6] for target, answer in zip(targets, row[1:], strict=True)]
+    return [(row[0], target, answer) for row in rows[2 : 2 + len(CHECKS)] for target, answer in zip(targets, row[1:], strict=True)]
 
 
 def product(target: str, wave: int) -> bool:
@@ -42,11 +49,46 @@ def round_trip(target: str) -> bool:
     return pyaco.isa.assemble(pyaco.isa.disassemble(code, target), target) == code
 
 
+def lays_out(target: str) -> bool:
+    """Whether no two texels of a surface share an address."""
+    config = gpu_config(CONFIGS[target])
+    surface = compute_surface(config, SurfaceRequest(width=64, height=32, bpe=4))
+    y, x = numpy.mgrid[0:32, 0:64]
+    return len(numpy.unique(surface_addresses(config, surface, 0, x, y))) == 64 * 32
+
+
+def describes(target: str) -> bool:
+    """Whether descriptors decode to what was asked."""
+    level = pyaco.targets.chip(target).level
+    config = gpu_config(CONFIGS[target])
+    surface = compute_surface(config, SurfaceRequest(width=64, height=32, bpe=4))
+    image = image_descriptor(config, surface, ImageView(1 << 20, "R8G8B8A8_UNORM", 64, 32, 0 if level >= 90 else 1, 9))
+    height = decode("image", image, level)[2].fields["HEIGHT"]
+    stride = decode("buffer", buffer_descriptor(0, 1, "R32_FLOAT", level, stride=12), level)[1].fields["STRIDE"]
+    last = decode("sampler", sampler_descriptor(Sampler(max_lod=3.0), level), level)[1].fields["MAX_LOD"]
+    return (height, stride, last) == (31, 12, 768)
+
+
+def submits(target: str) -> bool:
+    """Whether a stream runs the example."""
+    shader = pyaco.compile(MATMUL, target=target)
+    device = pyaco.emu.Device(target)
+    buffers = {(0, i): device.buffer(numpy.ones((16, 16), numpy.float32)) for i in range(3)}
+    push = numpy.array([16, 16, 16], numpy.uint32).tobytes()
+    with DispatchStream(device, shader, (1, 1, 1), buffers, push) as stream:
+        device.submit(stream.words)
+    return bool((buffers[0, 2].numpy() == 16).all())
+
+
+CONFIGS = {"gfx900": "vega10", "gfx1030": "navi21", "gfx1100": "navi31", "gfx1200": "gfx1200"}
 CHECKS = {
     "assemble, disassemble": round_trip,
     "compile compute shaders, wave64": lambda target: product(target, 64),
     "compile compute shaders, wave32": lambda target: product(target, 32),
     "run on the emulator": lambda target: product(target, 64),
+    "surface layout (addrlib)": lays_out,
+    "image, buffer and sampler descriptors": describes,
+    "dispatch through a command stream": submits,
 }
 
 

@@ -440,13 +440,13 @@ cdef int run_workgroup(Workspace *space, uint64_t *checked) except -1 nogil:
         for i in range(space.count):
             if waves[i].stop == stop_running:
                 waves[i].stop = run_wave(&space.code, &space.machine, &waves[i], slice_instructions)
-            if waves[i].stop == stop_end:
-                ended += 1
-            elif waves[i].stop == stop_barrier:
-                waiting += 1
-            elif waves[i].stop != stop_running:
+            if waves[i].stop != stop_running and waves[i].stop != stop_end and waves[i].stop != stop_barrier:
                 space.faulty = i
                 return waves[i].stop
+        # Counted afterwards: a later wave may have let an earlier one go on.
+        for i in range(space.count):
+            ended += waves[i].stop == stop_end
+            waiting += waves[i].stop == stop_barrier
         if ended == space.count:
             return stop_end
         if ended + waiting == space.count:                  # waves that have ended do not hold a barrier

@@ -168,13 +168,12 @@ cdef int run_waves(Worker *worker) noexcept nogil:
         for i in range(space.count):
             if waves[i].stop == stop_running:
                 waves[i].stop = run_steps(worker, &waves[i])
-            if waves[i].stop == stop_end:
-                ended += 1
-            elif waves[i].stop == stop_barrier:
-                waiting += 1
-            elif waves[i].stop != stop_running:
+            if waves[i].stop != stop_running and waves[i].stop != stop_end and waves[i].stop != stop_barrier:
                 space.faulty = i
                 return waves[i].stop
+        for i in range(space.count):
+            ended += waves[i].stop == stop_end
+            waiting += waves[i].stop == stop_barrier
         if ended == space.count:
             return stop_end
         if ended + waiting == space.count:
