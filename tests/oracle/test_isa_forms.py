@@ -175,8 +175,9 @@ def test_sampled_words_of_every_opcode(level: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("level", CHIPS)
-def test_every_word_of_every_opcode(level: int) -> None:
-    check(level, 1)
+def test_more_words_of_every_opcode(level: int) -> None:
+    """``check(level, 1)`` takes every word: minutes to an hour a chip, because LLVM's disassembler crashes on some and is asked again."""
+    check(level, 7)
 
 
 @pytest.mark.parametrize("level", CHIPS)
