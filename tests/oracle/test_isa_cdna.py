@@ -108,7 +108,7 @@ def test_a_sample_of_words(level: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("level", TARGETS)
 def test_words_of_every_opcode(level: int) -> None:
-    compare(level, 2, 0.1)
+    compare(level, 2, 0.005)
 
 
 MFMA = [
