@@ -210,7 +210,7 @@ def test_our_assembler_reads_the_text(level: int) -> None:
 def test_variants_are_what_llvm_takes() -> None:
     """A sample of ``opcodes_variants.txt``, measured again."""
     measured = measure_variants.measure({90: "gfx900", 110: "gfx1100"}, stride=11)
-    assert len(measured) > 60
+    assert len(measured) > 40
     for name, generations in measured.items():
         for generation, forms in generations.items():
             assert opcodes.row(name).variants_of(generation) == forms, (name, generation)
@@ -219,7 +219,7 @@ def test_variants_are_what_llvm_takes() -> None:
 @pytest.mark.parametrize("level", CHIPS)
 def test_no_mnemonic_of_llvm_is_missing(level: int) -> None:
     """Every mnemonic that LLVM's assembler has on a chip is one of ours, but for names with the suffix of an encoding."""
-    known = text_tables.mnemonics(level)
+    known = text_tables.mnemonics(level, CHIPS[level])
     halves = {row.name for row in opcodes.rows() if row.format == "vopd"} if level >= 110 else set()
     names = llvm_forms.mnemonics()
     refusals = ("invalid instruction", "not supported on this GPU")

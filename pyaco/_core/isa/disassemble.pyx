@@ -535,7 +535,7 @@ cdef void message(Printer *t, uint32_t value) noexcept nogil:
     """The operand of s_sendmsg."""
     cdef uint32_t number = value if t.level >= gfx11 else value & 15
     cdef uint32_t operation = value >> 4 & 7, stream = value >> 8 & 3
-    cdef bint whole = t.level >= gfx11 or value >> 10 == 0
+    cdef bint whole = t.level >= gfx11 or value & ~0x37fU == 0    # bit 7 is in no field
     cdef bint system = number == 15
     cdef bint geometry = number == 2 or number == 3
     if t.level >= gfx11:
