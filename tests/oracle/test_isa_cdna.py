@@ -7,6 +7,7 @@ Counts are printed by chip and format; what they disagree on is told by reason, 
 from __future__ import annotations
 
 import collections
+import os
 import re
 import shutil
 import sys
@@ -106,9 +107,10 @@ def test_a_sample_of_words(level: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not os.environ.get("PYACO_EXHAUSTIVE"), reason="an hour: set PYACO_EXHAUSTIVE to take a tenth of all words")
 @pytest.mark.parametrize("level", TARGETS)
 def test_words_of_every_opcode(level: int) -> None:
-    compare(level, 2, 0.005)
+    compare(level, 2, 0.1)
 
 
 MFMA = [
