@@ -17,7 +17,7 @@ def test_few_streams(target, wave):
 
 # Known defect: on GFX9 the engines part ways in stream 2069, where a jump leaves the code: the reference engine stops with an illegal
 # instruction, the fast one goes on.
-GFX9_JUMP = pytest.mark.xfail(reason="GFX9: a jump out of the code ends differently in the two engines")
+GFX9_JUMP = pytest.mark.xfail(strict=True, raises=AssertionError, reason="GFX9: a jump out of the code ends differently in the two engines")
 
 
 @pytest.mark.slow
