@@ -280,7 +280,8 @@ cdef inline double nearest_even(double value) noexcept nogil:
         result = down + 1
     else:
         result = down
-    return -fabs(result) if signbit(value) else result
+    # down may be -0 of a positive value where the host rounds down
+    return copysign(result, value)
 
 cdef inline uint32_t to_snorm16(double value) noexcept nogil:
     """Signed normalised 16 bits, symmetric: -1 is -32767; NaN is 0."""
