@@ -23,7 +23,7 @@ DOORS = {
     "aco": {"_core.aco", "_core.ir", "_core.isa"},
     "descriptors": {"registers", "addrlib"},
     # Device.submit, the one door that leads back: it loads the command processor when it is called.
-    "emu": {"_core.emu", "_core.emu_fast", "_core.isa", "descriptors", "pm4"},
+    "emu": {"_core.emu", "_core.emu_fast", "_core.isa", "binary", "descriptors", "pm4"},
     "registers": set(),
     "pm4": {"registers", "emu"},
     "addrlib": set(),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from pyaco.binary.elf import write_elf
+from pyaco.binary.code_object import CodeObject, Kernel, read_code_object
+from pyaco.binary.kernel_descriptor import KernelDescriptor, kernel_descriptor
+from pyaco.binary.pal import write_elf
 
-__all__ = ["write_elf"]
+__all__ = ["CodeObject", "Kernel", "KernelDescriptor", "kernel_descriptor", "read_code_object", "write_elf"]

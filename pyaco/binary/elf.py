@@ -1,35 +1,39 @@
-"""ELF code objects for AMDGPU with PAL metadata.
+"""The ELF container of AMDGPU code objects: sections, segments, symbols, relocations, notes; read and written.
 
-Sources: LLVM's "User Guide for AMDGPU Backend" (sections "Header", "Note Records", "PAL metadata"): ``EM_AMDGPU``,
-``ELFOSABI_AMDGPU_PAL``, the ``EF_AMDGPU_MACH`` values, ``NT_AMDGPU_METADATA`` with MessagePack.
+Source: the System V ABI's ELF-64 object file format; LLVM's "User Guide for AMDGPU Backend", sections "ELF Code Object".
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from pyaco.errors import InputError
+from pyaco.errors import InputError, UnsupportedError
 
-__all__ = ["write_elf"]
+__all__ = ["Elf", "Relocation", "Section", "Segment", "Symbol", "read_elf", "write_sections"]
 
 EM_AMDGPU = 224
-ELFOSABI_AMDGPU_PAL = 65
-NT_AMDGPU_METADATA = 32
-SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_NOTE = 1, 2, 3, 7
-SHF_ALLOC, SHF_EXECINSTR = 2, 4
-EF_AMDGPU_MACH = {
-    "gfx900": 0x2C, "gfx902": 0x2D, "gfx906": 0x2F, "gfx90c": 0x32, "gfx908": 0x30, "gfx90a": 0x3F, "gfx942": 0x4C,
-    "gfx950": 0x4F, "gfx1030": 0x36, "gfx1031": 0x37, "gfx1032": 0x38,
-    "gfx1033": 0x39, "gfx1034": 0x3E, "gfx1035": 0x3D, "gfx1036": 0x45, "gfx1100": 0x41, "gfx1101": 0x46,
-    "gfx1102": 0x47, "gfx1103": 0x44, "gfx1200": 0x48, "gfx1201": 0x4E,
-}
-ENTRY_SYMBOL = "_amdgpu_cs_main"
+OSABI_HSA, OSABI_PAL, OSABI_MESA3D = 64, 65, 66
+ET_REL, ET_DYN = 1, 3
+PT_LOAD = 1
+SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_NOTE, SHT_NOBITS, SHT_REL, SHT_DYNSYM = 1, 2, 3, 4, 7, 8, 9, 11
+SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK = 1, 2, 4, 64
+STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_SECTION = 0, 1, 2, 3
+STB_LOCAL, STB_GLOBAL, STB_WEAK = 0, 1, 2
+STV_PROTECTED = 3
+SHN_UNDEF, SHN_RESERVED, SHN_ABS = 0, 0xFF00, 0xFFF1
+
+_HEADER = struct.Struct("<HHIQQQIHHHHHH")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SEGMENT = struct.Struct("<IIQQQQQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
 
 
-@dataclass
-class _Section:
+@dataclass(frozen=True)
+class Section:
+    """A section; `size` differs from the length of `data` where the file holds none (``SHT_NOBITS``)."""
+
     name: str
     kind: int
     flags: int
@@ -38,93 +42,207 @@ class _Section:
     info: int = 0
     alignment: int = 4
     entry_size: int = 0
+    address: int = 0
+    size: int = 0
 
 
-def write_elf(shader: Any) -> bytes:
-    """Return the ELF code object of a compiled shader.
+@dataclass(frozen=True)
+class Segment:
+    """A program header with its bytes; memory behind them, up to `size`, is zero."""
 
-    Parameters
-    ----------
-    shader : CompiledShader
-        What :func:`pyaco.compile` returned.
+    kind: int
+    flags: int
+    address: int
+    data: bytes
+    size: int
 
-    Returns
-    -------
-    bytes
-        A relocatable object with ``.text`` (code, padded to 64 bytes, then constant data), the PAL metadata note, and
-        the symbol ``_amdgpu_cs_main``.
+
+@dataclass(frozen=True)
+class Symbol:
+    """A symbol; `value` is an address in linked objects and an offset in its section in relocatable ones."""
+
+    name: str
+    value: int
+    size: int
+    kind: int
+    binding: int
+    section: int
+    visibility: int = 0
+
+    def pack(self, name_offset: int) -> bytes:
+        """The symbol's entry of a symbol table."""
+        return _SYMBOL.pack(name_offset, self.binding << 4 | self.kind, self.visibility, self.section, self.value, self.size)
+
+
+@dataclass(frozen=True)
+class Relocation:
+    """A relocation of `place` in `section` (0: an address of the linked object); `addend` is None where memory has it."""
+
+    section: int
+    place: int
+    kind: int
+    symbol: Symbol
+    addend: int | None
+
+
+@dataclass(frozen=True)
+class Elf:
+    """What an ELF file says."""
+
+    kind: int
+    os_abi: int
+    abi_version: int
+    flags: int
+    sections: tuple[Section, ...]
+    segments: tuple[Segment, ...]
+    symbols: tuple[Symbol, ...]
+    relocations: tuple[Relocation, ...]
+
+    def notes(self, owner: str) -> Iterator[tuple[int, bytes]]:
+        """Type and contents of the notes of an owner."""
+        for section in self.sections:
+            if section.kind == SHT_NOTE:
+                for name, kind, contents in _notes(section.data):
+                    if name == owner:
+                        yield kind, contents
+
+
+# --------------------------------------------------------------------------------------------------------------- reading
+def _slice(data: bytes, offset: int, size: int, what: str) -> bytes:
+    if offset < 0 or size < 0 or offset + size > len(data):
+        raise InputError(f"{what}: bytes {offset} to {offset + size} of {len(data)}")
+    return data[offset : offset + size]
+
+
+def _unpack(layout: struct.Struct, data: bytes, offset: int, what: str) -> tuple[int, ...]:
+    return layout.unpack(_slice(data, offset, layout.size, what))
+
+
+def _text(table: bytes, offset: int) -> str:
+    end = table.find(b"\0", offset)
+    if not 0 <= offset < len(table) or end < 0:
+        raise InputError(f"ELF name at {offset} is outside its string table of {len(table)} bytes")
+    return table[offset:end].decode(errors="replace")
+
+
+def _notes(data: bytes) -> Iterator[tuple[str, int, bytes]]:
+    place = 0
+    while place < len(data):
+        name_size, size, kind = _unpack(struct.Struct("<III"), data, place, "ELF note")
+        place += 12
+        name = _slice(data, place, name_size, "ELF note's name").rstrip(b"\0").decode(errors="replace")
+        place += -(-name_size // 4) * 4
+        yield name, kind, _slice(data, place, size, "ELF note's contents")
+        place += -(-size // 4) * 4
+
+
+def read_elf(data: bytes) -> Elf:
+    """Read a 64-bit AMDGPU ELF file.
+
+    Raises
+    ------
+    InputError
+        The file is no ELF file of AMDGPU, or contradicts itself.
+    UnsupportedError
+        It is a bundle of several files, or a 32-bit one.
     """
-    if not shader.code:
-        raise InputError("the shader has no code: its compilation was stopped early")
-    padding = bytes(-len(shader.code) % 64) if shader.constant_data else b""
-    text = shader.code + padding + shader.constant_data
-    strings = b"\0" + ENTRY_SYMBOL.encode() + b"\0"
-    # st_name, st_info (global function), st_other, st_shndx (.text), st_value, st_size
-    symbol = struct.pack("<IBBHQQ", 1, 0x12, 0, 2, 0, len(shader.code))
-    sections = [
-        _Section(".note", SHT_NOTE, SHF_ALLOC, _note(_metadata(shader))),
-        _Section(".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, text, alignment=256),
-        _Section(".symtab", SHT_SYMTAB, 0, bytes(24) + symbol, link=4, info=1, alignment=8, entry_size=24),
-        _Section(".strtab", SHT_STRTAB, 0, strings, alignment=1),
+    data = bytes(data)
+    if data.startswith((b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB")):
+        raise UnsupportedError("offload bundles: take the code object out first (clang-offload-bundler)")
+    if not data.startswith(b"\x7fELF"):
+        raise InputError("no ELF file: it does not begin with 7f 45 4c 46")
+    if len(data) < 64 or data[4:6] != b"\2\1":
+        raise UnsupportedError("ELF files that are not 64-bit little-endian")
+    (kind, machine, _, _, program_offset, section_offset, flags, _, program_size, program_count, section_size, section_count,
+     names_index) = _HEADER.unpack_from(data, 16)  # fmt: skip
+    if machine != EM_AMDGPU:
+        raise InputError(f"an ELF file of machine {machine}, not {EM_AMDGPU} (AMDGPU)")
+    if kind not in (ET_REL, ET_DYN):
+        raise UnsupportedError(f"ELF files of type {kind}")
+    if (program_count and program_size != _SEGMENT.size) or (section_count and section_size != _SECTION.size):
+        raise InputError("ELF headers of unknown size")
+    segments = tuple(_read_segment(data, program_offset + _SEGMENT.size * i) for i in range(program_count))
+    rows = [
+        _unpack(_SECTION, data, section_offset + _SECTION.size * i, f"ELF section header {i}") for i in range(section_count)
     ]
-    return _layout(sections, EF_AMDGPU_MACH[shader.target])
+    sections = _read_sections(data, rows, names_index)
+    symbols = {i: _read_symbols(sections, section) for i, section in enumerate(sections) if section.kind in (SHT_SYMTAB, SHT_DYNSYM)}
+    tables = sorted(symbols, key=lambda i: sections[i].kind)
+    relocations = tuple(r for section in sections if section.kind in (SHT_REL, SHT_RELA) for r in _read_relocations(section, sections, symbols))
+    return Elf(kind, data[7], data[8], flags, sections, segments, symbols[tables[0]] if tables else (), relocations)
 
 
-def _metadata(shader: Any) -> bytes:
-    """MessagePack of the PAL pipeline metadata."""
-    import msgpack  # type: ignore[import-untyped]
-
-    abi = shader.abi
-    stage = {
-        ".api_shader_hash": [0, 0],
-        ".hardware_mapping": [".cs"],
-    }
-    hardware = {
-        ".entry_point": ENTRY_SYMBOL,
-        ".sgpr_count": abi["num_sgprs"],
-        ".vgpr_count": abi["num_vgprs"],
-        ".lds_size": abi["lds_bytes"],
-        ".scratch_memory_size": abi["scratch_bytes_per_lane"],
-        ".user_sgprs": abi["user_sgpr_count"],
-        ".wavefront_size": shader.wave,
-        ".threadgroup_dimensions": list(abi["workgroup_size"]),
-        ".float_mode": abi["float_mode"],
-    }
-    document = {
-        "amdpal.version": [3, 0],
-        "amdpal.pipelines": [
-            {".type": "Cs", ".shaders": {".compute": stage}, ".hardware_stages": {".cs": hardware}, ".api": "Vulkan"}
-        ],
-    }
-    return bytes(msgpack.packb(document))
+def _read_segment(data: bytes, place: int) -> Segment:
+    kind, flags, offset, address, _, file_size, size, _ = _unpack(_SEGMENT, data, place, "ELF program header")
+    return Segment(kind, flags, address, _slice(data, offset, file_size, "ELF segment"), size)
 
 
-def _note(payload: bytes) -> bytes:
-    name = b"AMDGPU\0"
-    return (
-        struct.pack("<III", len(name), len(payload), NT_AMDGPU_METADATA)
-        + name + bytes(-len(name) % 4) + payload + bytes(-len(payload) % 4)
-    )
+def _read_sections(data: bytes, rows: Sequence[tuple[int, ...]], names_index: int) -> tuple[Section, ...]:
+    if not rows:
+        return ()
+    if names_index >= len(rows):
+        raise InputError(f"ELF section names in section {names_index} of {len(rows)}")
+    names = _slice(data, rows[names_index][4], rows[names_index][5], "ELF section names")
+    sections = []
+    for name, kind, flags, address, offset, size, link, info, alignment, entry_size in rows:
+        text = _text(names, name) if kind else ""
+        contents = b"" if kind in (0, SHT_NOBITS) else _slice(data, offset, size, f"ELF section {text}")
+        sections.append(Section(text, kind, flags, contents, link, info, max(alignment, 1), entry_size, address, size))
+    return tuple(sections)
 
 
-def _layout(sections: list[_Section], machine_flags: int) -> bytes:
+def _read_symbols(sections: Sequence[Section], table: Section) -> tuple[Symbol, ...]:
+    if table.link >= len(sections) or len(table.data) % _SYMBOL.size:
+        raise InputError(f"ELF symbol table {table.name} contradicts itself")
+    names = sections[table.link].data
+    symbols = []
+    for name, info, other, section, value, size in _SYMBOL.iter_unpack(table.data):
+        text = _text(names, name) if name else ""
+        if SHN_RESERVED > section >= len(sections):
+            raise InputError(f"ELF symbol {text!r} in section {section} of {len(sections)}")
+        symbols.append(Symbol(text, value, size, info & 15, info >> 4, section, other & 3))
+    return tuple(symbols)
+
+
+def _read_relocations(
+    table: Section, sections: Sequence[Section], symbols: dict[int, tuple[Symbol, ...]]
+) -> Iterator[Relocation]:
+    with_addend = table.kind == SHT_RELA
+    layout = struct.Struct("<QIIq" if with_addend else "<QII")
+    if table.info >= len(sections) or len(table.data) % layout.size:
+        raise InputError(f"ELF relocations {table.name} contradict themselves")
+    known = symbols.get(table.link, ())
+    for place, kind, symbol, *addend in layout.iter_unpack(table.data):
+        if symbol and symbol >= len(known):
+            raise InputError(f"ELF relocation in {table.name} names symbol {symbol} of {len(known)}")
+        of = known[symbol] if known else Symbol("", 0, 0, 0, 0, 0)
+        yield Relocation(0 if table.flags & SHF_ALLOC else table.info, place, kind, of, addend[0] if with_addend else None)
+
+
+# --------------------------------------------------------------------------------------------------------------- writing
+def note(owner: str, kind: int, contents: bytes) -> bytes:
+    """The bytes of one note."""
+    name = owner.encode() + b"\0"
+    head = struct.pack("<III", len(name), len(contents), kind)
+    return head + name + bytes(-len(name) % 4) + contents + bytes(-len(contents) % 4)
+
+
+def write_sections(sections: Sequence[Section], *, os_abi: int, abi_version: int, flags: int) -> bytes:
+    """Write a relocatable ELF file of the sections given, which count from 1."""
     names = b"\0" + b"".join(section.name.encode() + b"\0" for section in sections) + b".shstrtab\0"
-    sections = [*sections, _Section(".shstrtab", SHT_STRTAB, 0, names, alignment=1)]
+    sections = [*sections, Section(".shstrtab", SHT_STRTAB, 0, names, alignment=1)]
     body = bytearray()
-    headers = bytes(64)
-    start = 64
+    headers = bytes(_SECTION.size)
     for section in sections:
-        body += bytes(-(start + len(body)) % section.alignment)
-        offset = start + len(body)
+        body += bytes(-(64 + len(body)) % section.alignment)
+        headers += _SECTION.pack(
+            names.index(b"\0" + section.name.encode() + b"\0") + 1, section.kind, section.flags, 0, 64 + len(body),
+            section.size or len(section.data), section.link, section.info, section.alignment, section.entry_size,
+        )  # fmt: skip
         body += section.data
-        headers += struct.pack(
-            "<IIQQQQIIQQ", names.index(b"\0" + section.name.encode() + b"\0") + 1, section.kind, section.flags, 0, offset,
-            len(section.data), section.link, section.info, section.alignment, section.entry_size,
-        )
     body += bytes(-len(body) % 8)
-    identification = b"\x7fELF" + bytes([2, 1, 1, ELFOSABI_AMDGPU_PAL, 0]) + bytes(7)
-    header = identification + struct.pack(
-        "<HHIQQQIHHHHHH", 1, EM_AMDGPU, 1, 0, 0, start + len(body), machine_flags, 64, 0, 0, 64, len(sections) + 1,
-        len(sections),
+    identification = b"\x7fELF" + bytes([2, 1, 1, os_abi, abi_version]) + bytes(7)
+    header = identification + _HEADER.pack(
+        ET_REL, EM_AMDGPU, 1, 0, 0, 64 + len(body), flags, 64, 0, 0, _SECTION.size, len(sections) + 1, len(sections)
     )
     return header + bytes(body) + headers

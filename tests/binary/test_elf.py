@@ -11,7 +11,7 @@ import pytest
 
 import pyaco
 from pyaco.binary import write_elf
-from pyaco.binary.elf import EF_AMDGPU_MACH
+from pyaco.binary.machines import MACHINES
 
 READELF = shutil.which("llvm-readelf-22")
 OBJDUMP = shutil.which("llvm-objdump-22")
@@ -27,7 +27,7 @@ def shader(target: str) -> SimpleNamespace:
 
 @pytest.mark.oracle
 @pytest.mark.skipif(READELF is None, reason="llvm-readelf-22 is not installed")
-@pytest.mark.parametrize("target", sorted(EF_AMDGPU_MACH))
+@pytest.mark.parametrize("target", sorted(MACHINES))
 def test_llvm_reads_the_header_and_the_metadata(target: str, tmp_path: Path) -> None:
     path = tmp_path / "shader.elf"
     path.write_bytes(write_elf(shader(target)))

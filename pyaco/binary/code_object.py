@@ -1,0 +1,267 @@
+"""Reading code objects: kernels with their descriptors, metadata, and the image that a loader puts into memory.
+
+Source: LLVM's "User Guide for AMDGPU Backend", sections "ELF Code Object" (symbols, notes, relocations) and "Code Object Metadata".
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from pyaco.binary import elf
+from pyaco.binary.kernel_descriptor import KernelDescriptor
+from pyaco.binary.machines import feature_setting, target_of_flags
+from pyaco.errors import InputError, UnsupportedError
+
+__all__ = ["CodeObject", "Kernel", "read_code_object"]
+
+NT_AMDGPU_METADATA = 32
+_DESCRIPTOR_BYTES = 64
+#: An image beyond this is taken for a broken file.
+_LARGEST_IMAGE = 1 << 30
+# Relocations by type: bytes of the field, first bit of the value, whether it counts from the place, whether through the GOT.
+_RELOCATIONS = {
+    1: (4, 0, False, False), 2: (4, 32, False, False), 3: (8, 0, False, False), 4: (4, 0, True, False),
+    5: (8, 0, True, False), 6: (4, 0, False, False), 7: (4, 0, True, True), 8: (4, 0, True, True), 9: (4, 32, True, True),
+    10: (4, 0, True, False), 11: (4, 32, True, False),
+}  # fmt: skip
+_RELATIVE64, _REL16 = 13, 14
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel of a code object; addresses count from the image's first byte.
+
+    Attributes
+    ----------
+    name
+        Its name, without ``.kd``.
+    descriptor
+        What the packet processor reads.
+    descriptor_address, address
+        Where the descriptor and the first instruction stand in the image.
+    size
+        Bytes of its code, as the symbol table says; 0 if it does not.
+    metadata
+        Its entry in ``amdhsa.kernels``: arguments, register counts; empty if there is none.
+    """
+
+    name: str
+    descriptor: KernelDescriptor
+    descriptor_address: int
+    address: int
+    size: int
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+class CodeObject:
+    """A code object in memory, as ``read_code_object`` gives it.
+
+    Attributes
+    ----------
+    target
+        Its gfx name.
+    abi
+        ``hsa``, ``pal``, ``mesa3d`` or ``none``.
+    version
+        Version of the code object (2 to 6) if the ABI is ``hsa``, else 0.
+    xnack, sramecc
+        ``unsupported``, ``any``, ``off`` or ``on``.
+    metadata
+        The metadata note (MessagePack) as Python objects; empty if there is none.
+    symbols
+        Addresses of the defined symbols by name, from the image's first byte.
+    kernels
+        Kernels by name.
+    """
+
+    def __init__(self, file: elf.Elf) -> None:
+        self._file = file
+        self.target = target_of_flags(file.flags)
+        self.abi = {elf.OSABI_HSA: "hsa", elf.OSABI_PAL: "pal", elf.OSABI_MESA3D: "mesa3d"}.get(file.os_abi, "none")
+        self.version = file.abi_version + 2 if self.abi == "hsa" else 0
+        modern = self.abi != "hsa" or self.version >= 4
+        self.xnack = feature_setting(file.flags, "xnack") if modern else "any"
+        self.sramecc = feature_setting(file.flags, "sramecc") if modern else "any"
+        self.metadata = _metadata(file)
+        self._starts, self._size = _place_sections(file)
+        self.symbols = {symbol.name: self._address(symbol) for symbol in file.symbols if symbol.name and symbol.section}
+        self.kernels = self._read_kernels()
+
+    def __repr__(self) -> str:
+        return f"CodeObject({self.target}, {self.abi}, kernels: {', '.join(self.kernels) or 'none'})"
+
+    def _address(self, symbol: elf.Symbol) -> int:
+        if self._file.kind == elf.ET_DYN or symbol.section >= elf.SHN_RESERVED:
+            return symbol.value
+        return self._starts.get(symbol.section, 0) + symbol.value
+
+    def _read_kernels(self) -> dict[str, Kernel]:
+        entries = {entry.get(".symbol"): entry for entry in self.metadata.get("amdhsa.kernels", ()) if isinstance(entry, dict)}
+        sizes = {symbol.name: symbol.size for symbol in self._file.symbols if symbol.kind == elf.STT_FUNC}
+        kernels = {}
+        for symbol in self._file.symbols:
+            if symbol.name.endswith(".kd") and symbol.section and symbol.kind == elf.STT_OBJECT and self.abi == "hsa":
+                if self.version < 3:
+                    raise UnsupportedError("HSA code objects of version 2")
+                name, place = symbol.name[:-3], self._address(symbol)
+                if not 0 <= place <= len(self.image) - _DESCRIPTOR_BYTES:
+                    raise InputError(f"kernel descriptor {symbol.name} at {place:#x} is outside the image of {len(self.image)} bytes")
+                descriptor = KernelDescriptor.from_bytes(self.image[place : place + _DESCRIPTOR_BYTES])
+                entry = place + descriptor.entry_offset
+                if not 0 <= entry < len(self.image):
+                    raise InputError(f"kernel {name}: its code at {entry:#x} is outside the image of {len(self.image)} bytes")
+                kernels[name] = Kernel(name, descriptor, place, entry, sizes.get(name, 0), entries.get(symbol.name, {}))
+        return kernels
+
+    @cached_property
+    def image(self) -> bytes:
+        """The image loaded at address 0."""
+        return self.load(0)
+
+    def load(self, base: int, symbols: Mapping[str, int] | None = None) -> bytes:
+        """The bytes to put at address `base`, relocated.
+
+        Parameters
+        ----------
+        base
+            Address of the image's first byte, a multiple of 4096.
+        symbols
+            Absolute addresses of symbols that the code object does not define.
+
+        Raises
+        ------
+        InputError
+            A symbol is undefined, or a relocation is outside the image.
+        UnsupportedError
+            A relocation is of a type that AMDGPU does not have.
+        """
+        image = bytearray(self._size)
+        if self._file.kind == elf.ET_DYN:
+            for segment in self._file.segments:
+                if segment.kind == elf.PT_LOAD:
+                    image[segment.address : segment.address + len(segment.data)] = segment.data
+        else:
+            for index, start in self._starts.items():
+                data = self._file.sections[index].data
+                image[start : start + len(data)] = data
+        slots: dict[str, int] = {}
+        for relocation in self._file.relocations:
+            self._relocate(image, base, relocation, symbols or {}, slots)
+        return bytes(image)
+
+    def code(self, kernel: str) -> bytes:
+        """The machine code of a kernel; to the end of its section if the symbol table gives no size."""
+        found = self.kernels.get(kernel)
+        if found is None:
+            raise InputError(f"no kernel {kernel!r}; there are: {', '.join(self.kernels) or 'none'}")
+        size = found.size
+        if not size:
+            size = next((end for start, end in self._text_ranges() if start <= found.address < end), len(self.image)) - found.address
+        return self.image[found.address : found.address + size]
+
+    def text(self) -> list[tuple[int, bytes]]:
+        """Address and contents of the sections with code."""
+        return [(start, self.image[start:end]) for start, end in self._text_ranges()]
+
+    def _text_ranges(self) -> list[tuple[int, int]]:
+        ranges = []
+        for index, section in enumerate(self._file.sections):
+            if section.flags & elf.SHF_EXECINSTR and section.kind == elf.SHT_PROGBITS:
+                start = section.address if self._file.kind == elf.ET_DYN else self._starts[index]
+                ranges.append((start, start + section.size))
+        return ranges
+
+    def _value(self, symbol: elf.Symbol, base: int, known: Mapping[str, int]) -> int:
+        """Absolute address of a symbol."""
+        if symbol.section == elf.SHN_ABS:
+            return symbol.value
+        if symbol.section:
+            return base + self._address(symbol)
+        if symbol.name in known or not symbol.name or symbol.binding == elf.STB_WEAK:
+            return known.get(symbol.name, 0)
+        raise InputError(f"undefined symbol {symbol.name!r}")
+
+    def _relocate(
+        self, image: bytearray, base: int, relocation: elf.Relocation, known: Mapping[str, int], slots: dict[str, int]
+    ) -> None:
+        if not relocation.kind:
+            return
+        if relocation.section and relocation.section not in self._starts:
+            return  # of a section that is not loaded
+        place = relocation.place + (self._starts[relocation.section] if relocation.section else 0)
+        size, first_bit, relative, indirect = _RELOCATIONS.get(relocation.kind, (8, 0, False, False))
+        size = 2 if relocation.kind == _REL16 else size
+        if not 0 <= place <= len(image) - size:
+            raise InputError(f"relocation at {place:#x} is outside the image of {len(image)} bytes")
+        addend = relocation.addend
+        if addend is None:
+            addend = int.from_bytes(image[place : place + size], "little")
+        if relocation.kind == _RELATIVE64:
+            value = base + addend
+        elif relocation.kind == _REL16:
+            value = (self._value(relocation.symbol, base, known) + addend - (base + place) - 4) >> 2
+        elif relocation.kind in _RELOCATIONS:
+            target = self._value(relocation.symbol, base, known)
+            if indirect:
+                target = base + _slot(image, slots, relocation.symbol.name, target)
+            value = target + addend - (base + place if relative else 0)
+        else:
+            raise UnsupportedError(f"relocations of type {relocation.kind}")
+        image[place : place + size] = (value >> first_bit & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+
+
+def _slot(image: bytearray, slots: dict[str, int], name: str, value: int) -> int:
+    """Offset of a symbol's address in the table behind the image."""
+    if name not in slots:
+        image += bytes(-len(image) % 8)
+        slots[name] = len(image)
+        image += struct.pack("<Q", value & 0xFFFFFFFFFFFFFFFF)
+    return slots[name]
+
+
+def _place_sections(file: elf.Elf) -> tuple[dict[int, int], int]:
+    """Start of each loaded section of a relocatable file, and the size of the image."""
+    starts: dict[int, int] = {}
+    if file.kind == elf.ET_DYN:
+        size = max((segment.address + max(segment.size, len(segment.data)) for segment in file.segments if segment.kind == elf.PT_LOAD),
+                   default=0)  # fmt: skip
+    else:
+        size = 0
+        for index, section in enumerate(file.sections):
+            if section.flags & elf.SHF_ALLOC and section.kind in (elf.SHT_PROGBITS, elf.SHT_NOBITS):
+                alignment = min(section.alignment, 1 << 16)
+                starts[index] = -(-size // alignment) * alignment
+                size = starts[index] + section.size
+    if size > _LARGEST_IMAGE:
+        raise InputError(f"an image of {size} bytes")
+    return starts, size
+
+
+def _metadata(file: elf.Elf) -> dict[str, Any]:
+    import msgpack  # type: ignore[import-untyped]
+
+    for kind, contents in file.notes("AMDGPU"):
+        if kind == NT_AMDGPU_METADATA:
+            try:
+                document = msgpack.unpackb(contents, strict_map_key=False)
+            except (ValueError, msgpack.exceptions.UnpackException, RecursionError) as error:
+                raise InputError(f"metadata that is no MessagePack: {error}") from None
+            return document if isinstance(document, dict) else {}
+    return {}
+
+
+def read_code_object(data: bytes) -> CodeObject:
+    """Read an AMDGPU code object (``.o`` or linked ``.hsaco``).
+
+    Raises
+    ------
+    InputError
+        The bytes are no AMDGPU ELF file, or contradict themselves.
+    UnsupportedError
+        A machine that pyaco does not know, an offload bundle, a code object of version 2.
+    """
+    return CodeObject(elf.read_elf(data))

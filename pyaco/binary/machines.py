@@ -1,0 +1,61 @@
+"""Processors in the ``e_flags`` of code objects.
+
+Source: LLVM's "User Guide for AMDGPU Backend", tables of ``EF_AMDGPU_MACH``, of ``EF_AMDGPU_FEATURE_*_V4``, and of processors.
+"""
+
+from __future__ import annotations
+
+from pyaco.errors import UnsupportedError
+
+__all__ = ["feature_setting", "machine_flags", "supports_sramecc", "supports_xnack", "target_of_flags"]
+
+MACHINES = {
+    "gfx600": 0x20, "gfx601": 0x21, "gfx602": 0x3A, "gfx700": 0x22, "gfx701": 0x23, "gfx702": 0x24, "gfx703": 0x25,
+    "gfx704": 0x26, "gfx705": 0x3B, "gfx801": 0x28, "gfx802": 0x29, "gfx803": 0x2A, "gfx805": 0x3C, "gfx810": 0x2B,
+    "gfx900": 0x2C, "gfx902": 0x2D, "gfx904": 0x2E, "gfx906": 0x2F, "gfx908": 0x30, "gfx909": 0x31, "gfx90a": 0x3F,
+    "gfx90c": 0x32, "gfx942": 0x4C, "gfx950": 0x4F, "gfx1010": 0x33, "gfx1011": 0x34, "gfx1012": 0x35, "gfx1013": 0x42,
+    "gfx1030": 0x36, "gfx1031": 0x37, "gfx1032": 0x38, "gfx1033": 0x39, "gfx1034": 0x3E, "gfx1035": 0x3D, "gfx1036": 0x45,
+    "gfx1100": 0x41, "gfx1101": 0x46, "gfx1102": 0x47, "gfx1103": 0x44, "gfx1150": 0x43, "gfx1151": 0x4A, "gfx1152": 0x55,
+    "gfx1153": 0x58, "gfx1200": 0x48, "gfx1201": 0x4E,
+}  # fmt: skip
+_TARGETS = {number: target for target, number in MACHINES.items()}
+_XNACK_SHIFT, _SRAMECC_SHIFT = 8, 10
+_SETTINGS = ("unsupported", "any", "off", "on")
+
+
+def supports_xnack(target: str) -> bool:
+    """Whether page faults can be replayed, a setting of the code object."""
+    return target in ("gfx801", "gfx810") or target.startswith("gfx9") or target in ("gfx1010", "gfx1011", "gfx1012", "gfx1013")
+
+
+def supports_sramecc(target: str) -> bool:
+    """Whether error correction of registers is a setting of the code object."""
+    return target in ("gfx906", "gfx908", "gfx90a", "gfx942", "gfx950")
+
+
+def machine_flags(target: str, settings: dict[str, bool] | None = None) -> int:
+    """``e_flags`` of a gfx name; `settings` fixes ``xnack`` and ``sramecc``, which are "any" otherwise."""
+    if target not in MACHINES:
+        raise UnsupportedError(f"code objects for {target}")
+    flags = MACHINES[target]
+    for name, supported, shift in (
+        ("xnack", supports_xnack(target), _XNACK_SHIFT), ("sramecc", supports_sramecc(target), _SRAMECC_SHIFT)
+    ):  # fmt: skip
+        value = (settings or {}).get(name)
+        if value is not None and not supported:
+            raise UnsupportedError(f"{name} on {target}")
+        if supported:
+            flags |= (1 if value is None else 3 if value else 2) << shift
+    return flags
+
+
+def target_of_flags(flags: int) -> str:
+    """The gfx name that ``e_flags`` mean."""
+    if flags & 0xFF not in _TARGETS:
+        raise UnsupportedError(f"code objects of machine {flags & 0xFF:#x}")
+    return _TARGETS[flags & 0xFF]
+
+
+def feature_setting(flags: int, feature: str) -> str:
+    """``unsupported``, ``any``, ``off`` or ``on``: what ``e_flags`` say of ``xnack`` or ``sramecc`` (code object version 4 on)."""
+    return _SETTINGS[flags >> (_XNACK_SHIFT if feature == "xnack" else _SRAMECC_SHIFT) & 3]
