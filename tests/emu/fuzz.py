@@ -1,13 +1,18 @@
 """Random instruction streams through both engines: the same outcome, and nothing outside the device's memory touched.
 
-``python tests/emu/fuzz.py 1000000 [seed]`` runs many; the suite runs a few of the same. A stream is a prologue that loads registers from a
-buffer, random words, valid and not, and an epilogue that stores the registers. Words are drawn from the encodings of the generation, with
-operands that often name the registers that hold addresses, so that memory instructions hit.
+``python tests/emu/fuzz.py 1000000 [seed]`` runs many and prints figures by target; the suite runs a few of the same. A stream is a prologue
+that loads registers from a buffer, random words, valid and not, and an epilogue that stores the registers. Words are drawn from the encodings
+of the generation, with operands that often name the registers that hold addresses, so that memory instructions hit. The device's buffers are
+pages with nothing mapped around them: whoever reads or writes beyond them ends the process.
 """
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import sys
+import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,17 +22,24 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import numpy as np
 from machine_code import assemble_object
 
-from pyaco import targets
+from pyaco import isa, targets
 from pyaco._core.emu.memory import AddressSpace
 from pyaco._core.emu.reference import Engine
 from pyaco._core.emu_fast.engine import FastEngine, vector_bits
-from pyaco._core.isa.decode import decode_words
 
 INVALID = 0xFFFF
+NOP = 0xBF800000
 ROWS = 8
-CANARY = 4096
+PAGE = 4096
+GUARD = 1 << 24
 LDS_BYTES = 512
-TARGETS = (("gfx1100", 32), ("gfx1200", 32), ("gfx1100", 64), ("gfx1030", 32), ("gfx900", 64), ("gfx1200", 64))
+BATCH = 500
+SLOT = 8  # dwords that a drawn instruction gets where it is decoded
+TARGETS = (
+    ("gfx900", 64), ("gfx1010", 32), ("gfx1010", 64), ("gfx1030", 32), ("gfx1030", 64), ("gfx1100", 32), ("gfx1100", 64), ("gfx1150", 32),
+    ("gfx1150", 64), ("gfx1200", 32), ("gfx1200", 64),
+)  # fmt: skip
+MODES = (0x1C0, 0x1F0, 0x100, 0x3C0, 0x1F5)
 
 # (mask of bits that are fixed, their value, dwords): the encodings of GFX9, GFX10, GFX11 and later
 _COMMON = [
@@ -47,33 +59,56 @@ ENCODINGS = {
 }  # fmt: skip
 
 
+ENCODINGS |= {100: ENCODINGS[103], 115: ENCODINGS[110]}
+_VOP3 = (0xD0000000, 0xD4000000, 0xCC000000, 0xC8000000)
+
+
+def narrowed(value: int, dwords: int) -> tuple[tuple[int, int, int], int]:
+    """Return masks of an encoding's words that leave small register numbers, and a bit to set in the first."""
+    if dwords == 1:
+        return (0xFFF10F0F, 0, 0), 0x100 if value in (0, 0x7C000000, 0x7E000000) else 0
+    if value in _VOP3:
+        return (0xFFFF0007, 0xFFFFFFFF, 0), 0
+    return ((0xFFFF003F, 0x0E0F0F0F, 0), 0) if dwords == 2 else ((0xFFFFFF02, 0x0F0F0F07, 0x00003C0F), 0)
+
+
+class Pages:
+    """Host memory of a buffer: one page, with unmapped addresses before and behind it."""
+
+    def __init__(self) -> None:
+        self.whole = mmap.mmap(-1, 2 * GUARD + PAGE)
+        everything = np.frombuffer(self.whole, np.uint8)
+        self.bytes = everything[GUARD : GUARD + PAGE]
+        first = everything.ctypes.data
+        protect = ctypes.CDLL(None, use_errno=True).mprotect
+        for start in (first, first + GUARD + PAGE):
+            if protect(ctypes.c_void_p(start), ctypes.c_size_t(GUARD), 0):
+                raise OSError(ctypes.get_errno(), "mprotect")
+
+
 class Sandbox:
-    """An engine with a device's memory between canaries."""
+    """An engine with a device's memory between unmapped pages."""
 
     def __init__(self, make: type[Engine], level: int, *arguments: int) -> None:
         self.space = AddressSpace()
-        self.host = np.zeros((3, 3 * CANARY), np.uint8)
-        self.code, self.data, self.results = (row[CANARY : 2 * CANARY] for row in self.host)
-        self.addresses = [
-            self.space.map(self.code, low=True), self.space.map(self.data), self.space.map(self.results)
-        ]  # fmt: skip
+        self.pages = [Pages() for _ in range(3)]
+        self.code, self.data, self.results = (pages.bytes for pages in self.pages)
+        self.addresses = [self.space.map(self.code, low=True), self.space.map(self.data), self.space.map(self.results)]
+        _, source, results = self.addresses
+        self.user = [source & 0xFFFFFFFF, source >> 32, results & 0xFFFFFFFF, results >> 32]
+        self.user += [source & 0xFFFFFFFF, source >> 32, 1024, 0x30027FAC, 16, 0xFFFFFFF0, 0x3F800000, 0x7FC00001]
         self.engine = make(self.space, level, *arguments)
 
-    def run(self, code: bytes, data: np.ndarray, wave: int, mode: int) -> tuple[object, ...]:
+    def run(self, code: np.ndarray, data: np.ndarray, wave: int, mode: int) -> tuple[bytes, dict]:
         """Return everything that can be seen of a run."""
-        self.host[:] = 0xA5
-        self.code[: len(code)] = np.frombuffer(code, np.uint8)
-        self.data[: data.nbytes] = data.reshape(-1).view(np.uint8)
-        _, source, results = self.addresses
-        user = [source & 0xFFFFFFFF, source >> 32, results & 0xFFFFFFFF, results >> 32]
-        user += [source & 0xFFFFFFFF, source >> 32, 1024, 0x30027FAC, 16, 0xFFFFFFF0, 0x3F800000, 0x7FC00001]
+        self.code[:] = self.data[:] = self.results[:] = 0xA5
+        self.code[: len(code)] = code
+        self.data[: len(data)] = data
         report = self.engine.run(
-            self.addresses[0], (2, 1, 1), (wave + 5, 1, 1), wave_size=wave, user_sgprs=user, workgroup_id_mask=1, ids_in_ttmp=False,
+            self.addresses[0], (2, 1, 1), (wave + 5, 1, 1), wave_size=wave, user_sgprs=self.user, workgroup_id_mask=1, ids_in_ttmp=False,
             packed_ids=True, local_id_components=3, mode=mode, lds_bytes=LDS_BYTES, scratch_bytes=64, budget=3000,
         )  # fmt: skip
-        canaries = np.delete(self.host.reshape(3, 3, CANARY), 1, axis=1)
-        assert (canaries == 0xA5).all(), "the host's memory outside the buffers has changed"
-        return self.host.tobytes(), report
+        return self.code.tobytes() + self.data.tobytes() + self.results.tobytes(), report
 
 
 class Streams:
@@ -81,89 +116,116 @@ class Streams:
 
     def __init__(self, target: str, wave: int, seed: int) -> None:
         self.random = np.random.default_rng(seed)
+        self.target = target
         self.wave = wave
         level = targets.chip(target).level
-        self.level = level
-        self.encodings = ENCODINGS[level]
+        self.encodings = np.array([encoding[:2] for encoding in ENCODINGS[level]], np.uint32)
+        self.dwords = np.array([encoding[2] for encoding in ENCODINGS[level]])
+        rows = [narrowed(value, dwords) for _, value, dwords in ENCODINGS[level]]
+        self.masks = np.array([row[0] for row in rows], np.uint32)
+        self.bits = np.array([row[1] for row in rows], np.uint32)
+        self.is_vop3 = np.isin(self.encodings[:, 1], _VOP3) & (self.dwords == 2)
         pitch = wave * 4
         load, store = ("global_load_dword", "global_store_dword") if level < 110 else ("global_load_b32", "global_store_b32")
         save, restore = "s_mov_b64 s[82:83], exec", "s_mov_b64 exec, s[82:83]"
         lanes = ["v_and_b32 v31, 0x3f, v0", "v_lshlrev_b32 v31, 2, v31", "s_mov_b64 s[80:81], s[2:3]"]
         first = [save, *lanes, *(f"{load} v{row}, v31, s[0:1] offset:{row * pitch}" for row in range(ROWS)), "s_mov_b32 exec_lo, 0xffff7ff1"]
         last = [restore, *(f"{store} v31, v{row}, s[80:81] offset:{row * pitch}" for row in range(ROWS))]
-        last += ["v_mov_b32 v0, s9", f"{store} v31, v0, s[80:81] offset:{ROWS * pitch % 4096}", "s_endpgm", ""]
+        last += ["v_mov_b32 v0, s9", "v_or_b32 v31, 0x800, v31", f"{store} v31, v0, s[80:81]", "s_endpgm", ""]
         self.prologue = assemble_object("\n".join([*first, ""]), target, wave)
         self.epilogue = assemble_object("\n".join(last), target, wave)
         bits = [number for number in (256, 512) if number <= vector_bits()] or [0]
         self.sandboxes = [Sandbox(Engine, level), *(Sandbox(FastEngine, level, 1, number) for number in bits)]
+        self.prepared = self.batches()
         self.seen: set[int] = set()
-        self.ended = 0
+        self.stops: Counter[str] = Counter()
 
-    def words(self) -> Iterator[int]:
-        """Yield the words of a random stream; most are instructions."""
-        for _ in range(int(self.random.integers(1, 8))):
-            for _ in range(8):
-                words = self.instruction()
-                if decode_words(np.array(words, np.uint32), self.level)["opcode"] != INVALID or self.random.random() < 0.01:
-                    yield from words
-                    break
+    @property
+    def ended(self) -> int:
+        """How many streams came to their end."""
+        return self.stops["end"]
 
-    def instruction(self) -> list[int]:
-        """Return random words of an encoding, mostly with small register numbers: sources that were filled, addresses that hit."""
-        words = [int(word) for word in self.random.integers(0, 1 << 32, 3, dtype=np.uint32)]
-        mask, value, dwords = self.encodings[int(self.random.integers(len(self.encodings)))]
-        if self.random.random() < 0.9:
-            if dwords == 1:
-                words[0] &= 0xFFF10F0F
-                words[0] |= 0x100 if value in (0, 0x7C000000, 0x7E000000) else 0
-            elif value in (0xD0000000, 0xD4000000, 0xCC000000, 0xC8000000):
-                words[0] &= 0xFFFF0007
-                words[1] &= 0x1C0E0705 if self.random.random() < 0.5 else 0xFFFFFFFF
-            elif dwords == 2:
-                words[0] &= 0xFFFF003F
-                words[1] &= 0x0E0F0F0F
-            else:
-                words[0] &= 0xFFFFFF02
-                words[1] &= 0x0F0F0F07
-                words[2] &= 0x00003C0F
-        words[0] = words[0] & ~mask & 0xFFFFFFFF | value
-        return words[:dwords]
+    def instructions(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return about `count` instructions as rows of dwords, most of them valid, and how many dwords each has."""
+        random = self.random
+        chosen = random.integers(len(self.encodings), size=count)
+        words = random.integers(0, 1 << 32, (count, 3), dtype=np.uint32)
+        small = random.random(count) < 0.9
+        words[small] &= self.masks[chosen[small]]
+        words[:, 0] |= np.where(small, self.bits[chosen], 0)
+        plain = small & self.is_vop3[chosen] & (random.random(count) < 0.5)
+        words[plain, 1] &= 0x1C0E0705
+        words[:, 0] = words[:, 0] & ~self.encodings[chosen, 0] | self.encodings[chosen, 1]
+        laid = np.full((count, SLOT), NOP, np.uint32)
+        laid[:, :3] = np.where(np.arange(3) < self.dwords[chosen, None], words, NOP)
+        records = isa.decode(laid.tobytes(), self.target)
+        valid = np.zeros(count, bool)
+        starts = records[records["offset"] % (4 * SLOT) == 0]
+        valid[starts["offset"] // (4 * SLOT)] = starts["opcode"] != INVALID
+        valid |= random.random(count) < 0.002
+        return laid[valid], self.dwords[chosen[valid]]
+
+    def batches(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, int]]:
+        """Yield the words of random streams, their machine code with prologue and epilogue, their data, and MODE."""
+        random = self.random
+        while True:
+            laid, dwords = self.instructions(12 * BATCH)
+            flat = laid[np.arange(SLOT) < dwords[:, None]]
+            ends = np.cumsum(np.concatenate([[0], dwords]))
+            lengths = random.integers(1, 8, BATCH)
+            lengths = lengths[np.cumsum(lengths) <= len(dwords)]
+            last = np.cumsum(lengths)
+            data = random.integers(0, 1 << 32, (len(lengths), ROWS, self.wave), dtype=np.uint32)
+            data[:, 1::3] = random.standard_normal(data[:, 1::3].shape).astype(np.float32).view(np.uint32)
+            data[:, 2::3] &= 0xFC
+            modes = random.choice(MODES, len(lengths))
+            for number, end in enumerate(last):
+                words = flat[ends[end - lengths[number]] : ends[end]]
+                code = np.frombuffer(self.prologue + words.tobytes() + self.epilogue, np.uint8)
+                yield words, code, data[number].reshape(-1).view(np.uint8), int(modes[number])
 
     def check(self) -> None:
         """Run one stream through every engine and compare."""
-        words = list(self.words())
-        code = self.prologue + np.array(words, np.uint32).tobytes() + self.epilogue
-        data = self.random.integers(0, 1 << 32, (ROWS, self.wave), dtype=np.uint32)
-        data[1::3] = self.random.standard_normal(data[1::3].shape).astype(np.float32).view(np.uint32)
-        data[2::3] &= 0xFC
-        mode = int(self.random.choice([0x1C0, 0x1F0, 0x100, 0x3C0, 0x1F5]))
+        words, code, data, mode = next(self.prepared)
         expected, *others = (sandbox.run(code, data, self.wave, mode) for sandbox in self.sandboxes)
         for found in others:
             assert found == expected, (
-                f"wave{self.wave}, mode {mode:#x}: {' '.join(f'{word:08x}' for word in words)}: {differences(expected, found)}"
+                f"{self.target} wave{self.wave}, mode {mode:#x}: {' '.join(f'{word:08x}' for word in words)}: {differences(expected, found)}"
             )
         report = expected[1]
-        assert isinstance(report, dict)
-        self.seen |= set(report["opcodes"])
-        self.ended += report["stop"] is None
+        self.seen |= report["opcodes"].keys()
+        self.stops[report["stop"] or "end"] += 1
 
 
-def differences(expected: tuple[object, ...], found: tuple[object, ...]) -> str:
+def differences(expected: tuple[bytes, dict], found: tuple[bytes, dict]) -> str:
     """Say where two outcomes differ."""
-    said = [f"{key}: {expected[1][key]} and {found[1].get(key)}" for key in expected[1] if expected[1][key] != found[1].get(key)]  # type: ignore[index,attr-defined]
+    said = [f"{key}: {expected[1][key]} and {found[1].get(key)}" for key in expected[1] if expected[1][key] != found[1].get(key)]
     if expected[0] != found[0]:
-        place = next(i for i, (a, b) in enumerate(zip(expected[0], found[0], strict=True)) if a != b)  # type: ignore[call-overload]
-        said.append(f"memory from byte {place % (3 * CANARY) - CANARY:#x} of buffer {place // (3 * CANARY)}")
+        place = next(i for i, (a, b) in enumerate(zip(expected[0], found[0], strict=True)) if a != b)
+        said.append(f"memory from byte {place % PAGE:#x} of buffer {place // PAGE}")
     return "; ".join(said)
 
 
 def main(count: int, seed: int) -> None:
-    """Run `count` streams, spread over the targets."""
-    every = [Streams(target, wave, seed + place) for place, (target, wave) in enumerate(TARGETS)]
-    for number in range(count):
-        every[number % len(every)].check()
-        if number % 10000 == 9999:
-            print(number + 1, [(len(streams.seen), streams.ended) for streams in every], flush=True)
+    """Run `count` streams, spread over the targets; a target whose engines part ways is left, the others go on."""
+    begin = time.process_time()
+    failed = False
+    for place, (target, wave) in enumerate(TARGETS):
+        streams = Streams(target, wave, seed + place)
+        share = count // len(TARGETS) + (place < count % len(TARGETS))
+        start = time.process_time()
+        try:
+            while streams.stops.total() < share:
+                streams.check()
+        except AssertionError as error:
+            print(f"stream {streams.stops.total()} of seed {seed + place}: {error}", flush=True)
+            failed = True
+        seconds = time.process_time() - start
+        done = streams.stops.total()
+        stops = ", ".join(f"{number} {stop}" for stop, number in streams.stops.most_common())
+        print(f"{target:8} wave{wave}: {done:8} streams in {seconds:6.0f} s, {len(streams.seen)} opcodes; {stops}", flush=True)
+    print(f"{time.process_time() - begin:.0f} s of CPU time")
+    sys.exit(failed)
 
 
 if __name__ == "__main__":

@@ -82,6 +82,29 @@ def test_random_instructions(assemble, target, wave):
     assert len(executed) > 90
 
 
+# The store writes "v_mov_b32 v2, 9" over the instruction behind it, 20 bytes after the address that s_getpc gives.
+OVERWRITTEN = """
+    s_getpc_b64 s[4:5]
+    v_mov_b32 v0, 0
+    v_mov_b32 v1, 0x7e040289
+    global_store_b32 v0, v1, s[4:5] offset:20
+    v_mov_b32 v2, 5
+    global_store_b32 v0, v2, s[0:1]
+    global_load_b32 v3, v0, s[4:5] offset:20
+    global_store_b32 v0, v3, s[0:1] offset:4
+    s_endpgm
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_stores_to_code_do_not_change_what_runs(assemble, engine):
+    """However early an engine decodes: the instruction cache does not see the store, memory has it."""
+    device = Device("gfx1100", engine=engine)
+    results = device.buffer(np.zeros(2, U32))
+    device.run(assemble(OVERWRITTEN, "gfx1100"), (1, 1, 1), user_sgprs=(results.address & 0xFFFFFFFF, results.address >> 32))
+    assert results.numpy().tolist() == [5, 0x7E040289]
+
+
 def test_unknown_engine():
     with pytest.raises(emu.device.UnsupportedError, match="reference and fast"):
         Device("gfx1100", engine="warp")

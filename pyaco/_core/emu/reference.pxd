@@ -14,6 +14,7 @@ cdef enum:
 cdef struct Region:
     uint64_t first
     uint64_t bytes
+    uint32_t *words                   # what was there when a wave first got there: stores to code do not change what runs
     Instruction *instructions         # by dword; valid == 0: not decoded yet
 
 cdef struct Code:
@@ -54,6 +55,8 @@ cdef Handler handler_of(unsigned int opcode) noexcept nogil
 cdef Instruction *fetch(Code *code, Machine *machine, uint64_t pc) noexcept nogil
 # The first region of a device whose addresses are the host's.
 cdef bint cache_host_code(Code *code, const Launch *launch) noexcept nogil
+# The words that `other` has, nothing decoded yet.
+cdef bint copy_code(Code *code, const Code *other) noexcept nogil
 # Run a wave for at most `turns` instructions; returns why it stopped (stop_running: the turns).
 cdef int run_wave(Code *code, Machine *machine, Wave *wave, uint32_t turns) noexcept nogil
 # Memory aligned to 64 bytes, for `free`.

@@ -8,7 +8,7 @@ Thread safety: an engine belongs to one device and runs one dispatch at a time; 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from isa_opcodes cimport *
 from isa_tables cimport latency_branch, opcode_latency
@@ -22,7 +22,7 @@ from pyaco._core.emu.lanes_integer cimport fill_integer
 from pyaco._core.emu.lanes_scalar cimport fill_scalar
 from pyaco._core.emu.lds cimport execute_lds, fill_lds
 from pyaco._core.emu.matrix cimport fill_matrix
-from pyaco._core.emu.memory cimport AddressSpace, memory_at, memory_find, canonical_address
+from pyaco._core.emu.memory cimport Allocation, AddressSpace, memory_at, memory_find, canonical_address
 from pyaco._core.emu.numbers cimport double_bits, double_to_half, float_bits, popcount64
 from pyaco._core.emu.vector cimport execute_dual, execute_scalar, execute_vector
 from pyaco._core.emu.wave cimport *
@@ -235,34 +235,44 @@ cdef uint32_t touched_rows(const Instruction *instruction) noexcept nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------------ code
+cdef bint add_region(Code *code, uint64_t first, uint64_t bytes, const void *words) noexcept nogil:
+    """The words as they are now: instruction caches do not see stores, so what runs does not depend on how early it is decoded."""
+    cdef Region *region = &code.regions[code.count]
+    region.first = first
+    region.bytes = bytes & ~(<uint64_t>3)
+    region.words = <uint32_t *>malloc(region.bytes + 1)
+    region.instructions = <Instruction *>calloc(region.bytes // 4 + 1, sizeof(Instruction))
+    if region.words == NULL or region.instructions == NULL:
+        free(region.words)
+        free(region.instructions)
+        return False
+    memcpy(region.words, words, region.bytes)
+    code.last = code.count
+    code.count += 1
+    return True
+
+
 cdef Region *region_of(Code *code, Machine *machine, uint64_t pc) noexcept nogil:
     """The cache of decoded instructions around a pc; a new one spans the allocation that holds it."""
     cdef uint32_t i
-    cdef Region *region
+    cdef const Allocation *allocation
     cdef uint64_t address = canonical_address(pc)
     for i in range(code.count):
-        region = &code.regions[i]
-        if address - region.first < region.bytes:
+        if address - code.regions[i].first < code.regions[i].bytes:
             code.last = i
-            return region
-    if code.count == region_limit or memory_at(machine.memory, address, 4) == NULL or machine.memory.identity:
+            return &code.regions[i]
+    if code.count == region_limit or machine.memory.identity:
         return NULL
-    region = &code.regions[code.count]
-    region.first = machine.memory.allocations[machine.memory.last].address
-    region.bytes = machine.memory.allocations[machine.memory.last].size & ~(<uint64_t>3)
-    region.instructions = <Instruction *>calloc(region.bytes // 4 + 1, sizeof(Instruction))
-    if region.instructions == NULL:
+    allocation = memory_find(machine.memory, address, 4)
+    if allocation == NULL or not add_region(code, allocation.address, allocation.size, allocation.host):
         return NULL
-    code.last = code.count
-    code.count += 1
-    return region
+    return &code.regions[code.last]
 
 
 cdef Instruction *fetch(Code *code, Machine *machine, uint64_t pc) noexcept nogil:
     """The decoded instruction at `pc`, NULL when that is not in memory."""
     cdef Region *region = &code.regions[code.last]
     cdef Instruction *instruction
-    cdef const uint32_t *words
     cdef uint64_t offset = canonical_address(pc) - region.first
     if code.count == 0 or offset >= region.bytes:
         region = region_of(code, machine, pc)
@@ -273,8 +283,7 @@ cdef Instruction *fetch(Code *code, Machine *machine, uint64_t pc) noexcept nogi
         return NULL
     instruction = &region.instructions[offset >> 2]
     if not instruction.valid:
-        words = <const uint32_t *>memory_at(machine.memory, region.first, region.bytes)
-        decode(words + (offset >> 2), <uint32_t>((region.bytes - offset) >> 2), machine.gfx_level, &instruction.decoded)
+        decode(region.words + (offset >> 2), <uint32_t>((region.bytes - offset) >> 2), machine.gfx_level, &instruction.decoded)
         instruction.pc = pc
         if instruction.decoded.opcode != <int>op_invalid:
             prepare(instruction, machine.gfx_level)
@@ -285,17 +294,21 @@ cdef Instruction *fetch(Code *code, Machine *machine, uint64_t pc) noexcept nogi
 
 cdef bint cache_host_code(Code *code, const Launch *launch) noexcept nogil:
     """With host addresses there are no allocations to span: the caller says how long the code is."""
-    cdef Region *region = &code.regions[0]
-    region.first = canonical_address(launch.entry)
-    region.bytes = launch.entry_bytes & ~(<uint64_t>3)
-    region.instructions = <Instruction *>calloc(region.bytes // 4 + 1, sizeof(Instruction))
-    code.count = 1
-    return region.instructions != NULL
+    return add_region(code, canonical_address(launch.entry), launch.entry_bytes, <const void *>launch.entry)
+
+
+cdef bint copy_code(Code *code, const Code *other) noexcept nogil:
+    cdef uint32_t i
+    for i in range(other.count):
+        if not add_region(code, other.regions[i].first, other.regions[i].bytes, other.regions[i].words):
+            return False
+    return True
 
 
 cdef void forget(Code *code) noexcept nogil:
     cdef uint32_t i
     for i in range(code.count):
+        free(code.regions[i].words)
         free(code.regions[i].instructions)
     code.count = 0
     code.last = 0

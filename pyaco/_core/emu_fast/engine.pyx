@@ -407,6 +407,6 @@ cdef class FastEngine(Engine):
         space.machine.opcode_counter = <uint64_t *>calloc(<int>op_count, sizeof(uint64_t))
         if space.machine.opcode_counter == NULL or not open_workspace(space, launch, self.work.count):
             return False
-        if space.machine.memory.identity and not cache_host_code(&space.code, launch):
+        if not copy_code(&space.code, &self.work.code):
             return False
         return open_worker(worker, space, launch, self.kernels, main)
