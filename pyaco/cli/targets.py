@@ -7,9 +7,11 @@ import json
 from typing import Any
 
 from pyaco.cli.shared import write_text
-from pyaco.errors import InputError
-from pyaco.targets import Chip, chip, chips, wave_limits
-from pyaco.targets.database import Die, Product, dies, families, find_product, peaks, products
+from pyaco.errors import InputError, UnsupportedError
+from pyaco.targets import Chip, chip, chips, occupancy, wave_limits
+from pyaco.targets.database import Die, Product, dies, families, find_product, products
+from pyaco.targets.figures import Figure, peaks, structure
+from pyaco.targets.product_names import decode_name
 
 __all__ = ["add_arguments", "run"]
 
@@ -17,6 +19,12 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line of this verb."""
     parser.add_argument("name", nargs="?", help="a gfx name, chip name or product name; all targets when left out")
+    parser.add_argument("--occupancy", action="store_true", help="how many waves of a kernel a SIMD holds; the kernel is what follows")
+    parser.add_argument("--wave", type=int, choices=(32, 64), default=64, help="lanes of a wave")
+    parser.add_argument("--vgprs", type=int, default=0, help="vector registers of the kernel")
+    parser.add_argument("--sgprs", type=int, default=0, help="scalar registers of the kernel")
+    parser.add_argument("--lds", type=int, default=0, help="bytes of LDS of a workgroup")
+    parser.add_argument("--workgroup-size", type=int, default=64, help="invocations of a workgroup")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -48,25 +56,42 @@ def _structure(die: Die, product: Product | None) -> dict[str, Any]:
         facts |= {
             "target": die.target, "engines": die.engines, "arrays_per_engine": die.arrays, "compute_units": die.compute_units,
             "simds_per_unit": die.unit.simds, "lanes_per_simd": die.unit.lanes, "waves_per_simd": die.unit.waves,
-            "vector_register_bytes_per_simd": die.unit.vector_registers, "lds_bytes_per_unit": die.unit.lds,
-            "render_backends": die.backends, "l2_kib": die.l2, "last_level_mib": die.last_level,
+            "scalar_alus_per_unit": die.unit.scalar_units, "texture_filter_units_per_unit": die.unit.texture_units,
+            "vector_register_bytes_per_simd": die.unit.vector_registers, "scalar_register_bytes_per_simd": die.unit.scalar_registers,
+            "lds_bytes_per_unit": die.unit.lds, "l0_bytes_per_unit": die.unit.l0, "render_backends": die.backends, "l2_kib": die.l2,
+            "l2_slices": die.slices, "memory_controllers": die.controllers, "last_level_mib": die.last_level,
+            "structure": _figures(structure(die)),
         }
     else:
         facts["alus_or_pipelines"] = die.alus
     if product is not None:
         facts |= {"product": product.name, "active_units": product.units, "boost_mhz": product.clock, "memory_mib": product.memory}
+        facts |= _name_facts(product.name)
         if die.target:
-            facts["peaks"] = {f.name: {"value": f.value, "unit": f.unit, "formula": f.formula, "numbers": f.numbers}
-                              for f in peaks(product)}
+            facts["peaks"] = _figures(peaks(product))
     facts["sources"] = die.sources
     return facts
+
+
+def _figures(figures: tuple[Figure, ...]) -> dict[str, Any]:
+    return {f.name: {"value": f.value, "unit": f.unit, "formula": f.formula, "numbers": f.numbers} for f in figures}
+
+
+def _name_facts(name: str) -> dict[str, str]:
+    try:
+        found = decode_name(name)
+    except InputError:
+        return {}
+    suffix = f", suffix {found.suffix}: {found.meaning}" if found.suffix else ""
+    return {"name": f"{found.series}, {found.generation} ({found.year}), {found.tier}{suffix}"}
 
 
 def _describe_structure(facts: dict[str, Any]) -> str:
     rows = []
     for name, value in facts.items():
-        if name == "peaks":
-            rows += [f"  {figure}: {p['value']:,.10g} {p['unit']} = {p['formula']} = {p['numbers']}" for figure, p in value.items()]
+        if isinstance(value, dict):
+            rows.append(f"{name}:")
+            rows += [f"  {figure}: {p['value']:,.10g} {p['unit']}".rstrip() + f" = {p['formula']} = {p['numbers']}" for figure, p in value.items()]
         elif value not in ("", []):
             rows.append(f"{name.replace('_', ' ')}: {', '.join(value) if isinstance(value, list) else value}")
     return "\n".join(rows)
@@ -84,6 +109,11 @@ def run(options: argparse.Namespace) -> None:
         if entry is None:
             raise
         chosen = None
+    if chosen is None and entry is not None and entry[0].target:
+        chosen = entry[0].chip
+    if options.occupancy:
+        _print_occupancy(options, chosen)
+        return
     facts: dict[str, Any] = {} if chosen is None else _facts(chosen)
     if entry is not None:
         facts["database"] = _structure(*entry)
@@ -92,6 +122,25 @@ def run(options: argparse.Namespace) -> None:
     else:
         parts = ([_describe(chosen)] if chosen else []) + ([_describe_structure(facts["database"])] if entry else [])
         write_text(None, "\n".join(parts))
+
+
+def _print_occupancy(options: argparse.Namespace, chosen: Chip | None) -> None:
+    """How many waves of the kernel that the options describe run at once, and what each need alone would allow."""
+    if chosen is None:
+        raise UnsupportedError(f"occupancy on {options.name}: chips before GCN have no waves")
+    kernel = {"vgprs": options.vgprs, "sgprs": options.sgprs, "lds_bytes": options.lds, "workgroup_size": options.workgroup_size}
+    waves = occupancy(chosen, wave=options.wave, **kernel)
+    alone = {name: occupancy(chosen, wave=options.wave, **({"workgroup_size": options.workgroup_size} | {name: value}))
+             for name, value in kernel.items()}
+    most = wave_limits(chosen, options.wave).max_waves_per_simd
+    facts = {"target": chosen.target, "wave": options.wave, **kernel, "waves_per_simd": waves, "most_waves_per_simd": most,
+             "lanes_per_simd": waves * options.wave, "waves_by_one_need": alone}
+    if options.json:
+        write_text(None, json.dumps(facts, indent=2))
+        return
+    rows = [f"{chosen.target}, wave{options.wave}: {waves} of {most} waves a SIMD, {waves * options.wave} invocations"]
+    rows += [f"  {name.replace('_', ' ')} {kernel[name]}: {count}" for name, count in alone.items()]
+    write_text(None, "\n".join(rows))
 
 
 def _print_all(as_json: bool) -> None:
@@ -113,7 +162,7 @@ def _describe(chip_: Chip) -> str:
     facts = _facts(chip_)
     rows = [
         f"{chip_.target} ({chip_.name}, {chip_.architecture}, {chip_.level_name})",
-        f"products: {', '.join(chip_.products)}",
+        *([f"products: {', '.join(chip_.products)}"] if chip_.products else []),
     ]
     for wave, limits in facts["limits"].items():
         rows.append(f"wave{wave}:")

@@ -1,19 +1,20 @@
 """The GPU database: families, chips and products from R100 to RDNA 4, and what follows from their structure.
 
-The data files under ``data/`` name their sources. Figures are computed from the structure, never typed: see `peaks`.
+The data files under ``data/`` name their sources. What follows from the structure is computed, never typed: see
+``pyaco.targets.figures``.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 
 from pyaco.errors import InputError, UnsupportedError
+from pyaco.targets.chips import Chip, chips
 
-__all__ = ["Die", "Family", "Figure", "Name", "Product", "decode_name", "dies", "families", "find_product", "pci_chip",
-           "peaks", "products"]
+__all__ = ["Die", "Family", "Product", "Units", "dies", "families", "find_product", "pci_chip", "products"]
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,8 @@ class Units:
         Waves that a SIMD holds.
     dual_issue : bool
         Whether a wave can start two vector operations in a cycle.
-    pixels_per_backend : int
-        Pixels that a render backend writes in a cycle.
+    texture_units : int
+        Texture filter units.
     """
 
     simds: int
@@ -73,7 +74,17 @@ class Units:
     l0: int
     waves: int
     dual_issue: bool = False
-    pixels_per_backend: int = 4
+    texture_units: int = 4
+
+    @property
+    def in_pairs(self) -> bool:
+        """Whether two compute units share LDS and an instruction cache: RDNA's workgroup processor."""
+        return self.simds == 2
+
+    @property
+    def scalar_units(self) -> int:
+        """Scalar ALUs: one for a compute unit, from RDNA on one for each SIMD."""
+        return self.simds if self.in_pairs else 1
 
 
 _UNITS = {
@@ -82,11 +93,13 @@ _UNITS = {
     "GCN 5": Units(4, 16, 65536, 3200, 65536, 16384, 10), "CDNA 1": Units(4, 16, 131072, 3200, 65536, 16384, 10),
     "CDNA 2": Units(4, 16, 131072, 3200, 65536, 16384, 8), "CDNA 3": Units(4, 16, 131072, 3200, 65536, 32768, 8),
     "CDNA 4": Units(4, 16, 131072, 3200, 163840, 32768, 8), "RDNA 1": Units(2, 32, 131072, 10240, 65536, 16384, 20),
-    "RDNA 2": Units(2, 32, 131072, 8192, 65536, 16384, 16, pixels_per_backend=8),
-    "RDNA 3": Units(2, 32, 196608, 8192, 65536, 32768, 16, True, 8),
-    "RDNA 3.5": Units(2, 32, 131072, 8192, 65536, 32768, 16, True, 8),
-    "RDNA 4": Units(2, 32, 196608, 8192, 65536, 32768, 16, True, 8),
+    "RDNA 2": Units(2, 32, 131072, 8192, 65536, 16384, 16),
+    "RDNA 3": Units(2, 32, 196608, 8192, 65536, 32768, 16, True),
+    "RDNA 3.5": Units(2, 32, 131072, 8192, 65536, 32768, 16, True),
+    "RDNA 4": Units(2, 32, 196608, 8192, 65536, 32768, 16, True),
 }
+# Where a chip's vector register file is not its family's.
+_REGISTER_FILES = {"navi33": 131072, "phoenix": 131072, "strix_halo": 196608}
 
 
 @dataclass(frozen=True)
@@ -108,6 +121,8 @@ class Die:
         Render backends.
     l2 : int
         KiB.
+    slices : int
+        Slices of the L2; 0 where that is not known.
     last_level : int
         MiB of the cache before memory; 0 where there is none.
     bus : int
@@ -125,6 +140,7 @@ class Die:
     units: int
     backends: int
     l2: int
+    slices: int
     last_level: int
     bus: int
     sources: str
@@ -133,6 +149,11 @@ class Die:
     def compute_units(self) -> int:
         """Compute units of the whole die."""
         return self.engines * self.arrays * self.units
+
+    @property
+    def controllers(self) -> int:
+        """Memory controllers: 64 bits of the bus each, 128 where the memory is stacked."""
+        return self.bus // (128 if self.bus >= 1024 else 64)
 
     @property
     def unit(self) -> Units:
@@ -145,7 +166,27 @@ class Die:
         """
         if self.family not in _UNITS:
             raise UnsupportedError(f"the structure of {self.name}: chips before GCN have no compute units")
-        return _UNITS[self.family]
+        unit = _UNITS[self.family]
+        registers = _REGISTER_FILES.get(self.name)
+        return unit if registers is None else replace(unit, vector_registers=registers)
+
+    @property
+    def chip(self) -> Chip:
+        """The chip as limits and occupancy know it.
+
+        Raises
+        ------
+        UnsupportedError
+            Before GCN.
+        """
+        named = next((known for known in chips() if known.target == self.target), None)
+        if named is not None:
+            return named
+        digits = re.fullmatch(r"gfx(\d+)(\d)([0-9a-f])", self.target)
+        if digits is None:
+            raise UnsupportedError(f"limits of {self.name}: chips before GCN have no waves")
+        level = 10 * int(digits[1]) + int(digits[2])
+        return Chip(self.name, self.target, 80 if level == 81 else level, self.family, ())
 
     @property
     def pci_ids(self) -> tuple[int, ...]:
@@ -184,49 +225,6 @@ class Product:
         return _dies()[self.chip]
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A peak figure and how it comes about.
-
-    Attributes
-    ----------
-    name : str
-    value : float
-    unit : str
-    formula : str
-        The factors by name.
-    numbers : str
-        The same with their values.
-    """
-
-    name: str
-    value: float
-    unit: str
-    formula: str
-    numbers: str
-
-
-@dataclass(frozen=True)
-class Name:
-    """A marketing name taken apart.
-
-    Attributes
-    ----------
-    series : str
-        Such as ``Radeon RX``.
-    generation : str
-        The architecture that the generation digit stands for; empty where it names none.
-    tier : str
-        entry-level, mid-range, high-end or enthusiast.
-    suffix : str
-    """
-
-    series: str
-    generation: str
-    tier: str
-    suffix: str
-
-
 def _rows(name: str) -> list[list[str]]:
     text = resources.files("pyaco.targets").joinpath(f"data/{name}.txt").read_text()
     rows = [[cell.strip() for cell in line.split("|")] for line in text.splitlines() if not line.startswith("#")]
@@ -244,9 +242,9 @@ def _dies() -> dict[str, Die]:
     found = {}
     for name, family, year, target, *counts, sources in _rows("gpus"):
         is_gcn = target.startswith("gfx")
-        engines, arrays, units, backends, l2, last_level, bus = (int(cell or 0) for cell in counts)
+        engines, arrays, units, backends, l2, slices, last_level, bus = (int(cell or 0) for cell in counts)
         found[name] = Die(name, family, int(year), target if is_gcn else "", 0 if is_gcn else int(target), engines, arrays, units,
-                          backends, l2, last_level, bus, sources)
+                          backends, l2, slices, last_level, bus, sources)
     return found
 
 
@@ -297,73 +295,3 @@ def find_product(name: str) -> Product:
         if _key(product.name) == _key(name):
             return product
     raise InputError(f"no product is called {name!r}")
-
-
-def _product(name: str, unit: str, scale: float, factors: list[tuple[str, float]]) -> Figure:
-    value = scale
-    for _, number in factors:
-        value *= number
-    formula = " * ".join(word for word, _ in factors)
-    return Figure(name, value, unit, formula, " * ".join(f"{number:g}" for _, number in factors))
-
-
-def peaks(product: Product) -> tuple[Figure, ...]:
-    """Return a product's peak figures, computed from its structure and clock.
-
-    An RDNA array's primitive unit culls two primitives and passes one on in a cycle, its rasterizer emits 16 pixels; a GCN engine
-    passes one primitive, and pixels are bounded by its render backends. A fused multiply-add counts as two operations. Dual issue
-    is not counted in ``flops``; where a chip has it, ``dual-issue flops`` is.
-
-    Sources: AMD's "RDNA Architecture" and "GCN Architecture" white papers.
-
-    Raises
-    ------
-    UnsupportedError
-        A product before GCN.
-    """
-    die, clock = product.die, ("MHz", float(product.clock))
-    unit = die.unit
-    engines, arrays = ("engines", float(die.engines)), ("arrays", float(die.arrays))
-    figures = []
-    if die.family.startswith("RDNA"):
-        figures += [
-            _product("cull rate", "Mtris/s", 1, [engines, arrays, ("2 primitives", 2), clock]),
-            _product("primitive rate", "Mtris/s", 1, [engines, arrays, ("1 primitive", 1), clock]),
-            _product("pixel rate", "Mpixels/s", 1, [engines, arrays, ("16 pixels", 16), clock]),
-        ]
-    elif die.backends:
-        figures += [
-            _product("primitive rate", "Mtris/s", 1, [engines, ("1 primitive", 1), clock]),
-            _product("pixel rate", "Mpixels/s", 1, [("render backends", float(die.backends)), ("4 pixels", 4), clock]),
-        ]
-    lanes = [("compute units", float(product.units)), ("SIMDs", float(unit.simds)), ("lanes", float(unit.lanes)), ("2 for fma", 2.0)]
-    figures += [_product("flops per cycle", "flops", 1, lanes), _product("flops", "TFLOP/s", 1e-6, [*lanes, clock])]
-    if unit.dual_issue:
-        figures.append(_product("dual-issue flops", "TFLOP/s", 1e-6, [*lanes, ("2 for dual issue", 2.0), clock]))
-    if product.memory_rate:
-        width = [("bus bits / 8", die.bus / 8), ("MT/s", float(product.memory_rate))]
-        figures.append(_product("memory bandwidth", "GB/s", 1e-3, width))
-    return tuple(figures)
-
-
-_GENERATIONS = {"4": "GCN 4", "5": "RDNA 1", "6": "RDNA 2", "7": "RDNA 3", "9": "RDNA 4"}
-_TIERS = {"4": "entry-level", "5": "entry-level", "6": "mid-range", "7": "high-end", "8": "high-end", "9": "enthusiast"}
-
-
-def decode_name(name: str) -> Name:
-    """Take a marketing name of the Radeon RX series apart: generation digit, performance tier, suffix.
-
-    Three-digit names (400 and 500) are Polaris, four-digit ones RDNA; the second digit of four, or of three, is the tier.
-
-    Raises
-    ------
-    InputError
-        No name of that form.
-    """
-    match = re.fullmatch(r"(?:AMD\s+)?(Radeon\s+RX|RX)\s*(\d)(\d)(\d{1,2})\s*(XTX|XT|GRE|M|S)?", name.strip(), re.IGNORECASE)
-    if match is None:
-        raise InputError(f"{name!r} is not of the form Radeon RX, a number of three or four digits, a suffix")
-    _, generation, tier, rest, suffix = match.groups()
-    if len(rest) == 1:
-        return Name("Radeon RX", "GCN 4", _TIERS.get(tier, "entry-level"), (suffix or "").upper())
-    return Name("Radeon RX", _GENERATIONS.get(generation, ""), _TIERS.get(tier, "entry-level"), (suffix or "").upper())

@@ -14,10 +14,15 @@ from pyaco.targets.chips import Chip, chip
 __all__ = ["WaveLimits", "occupancy", "wave_limits"]
 
 # Chips whose SIMDs have a register file half as large again.
-_LARGE_REGISTER_FILE = {"gfx1100", "gfx1101", "gfx1200", "gfx1201"}
+_LARGE_REGISTER_FILE = {"gfx1100", "gfx1101", "gfx1151", "gfx1200", "gfx1201"}
 
-# Immediate offsets of scratch_* and global_* instructions. GFX9 has negative ones, but not together with SADDR.
+# GFX8 chips whose SIMDs hold 8 waves, not 10.
+_POLARIS = {"polaris10", "polaris11", "polaris12", "vegam"}
+
+# Immediate offsets of scratch_* and global_* instructions, which GFX6 to GFX8 do not have. GFX9 has negative ones, but not together
+# with SADDR.
 _SCRATCH_OFFSETS = {
+    60: (0, 0), 70: (0, 0), 80: (0, 0), 81: (0, 0),
     90: (0, 4095), 91: (0, 4095), 92: (0, 4095), 94: (-4096, 4095), 95: (-4096, 4095),
     100: (-2048, 2047), 103: (-2048, 2047), 110: (-4096, 4095), 115: (-4096, 4095), 120: (-(1 << 23), (1 << 23) - 1),
 }
@@ -64,7 +69,13 @@ def _vector_registers(chip_: Chip, wave: int) -> tuple[int, int]:
     halves = 2 if wave == 32 else 1
     if chip_.target in _LARGE_REGISTER_FILE:
         return 768 * halves, 12 * halves
-    return 512 * halves, 8 * halves
+    return 512 * halves, (8 if chip_.level >= 103 else 4) * halves
+
+
+def _waves_of_simd(chip_: Chip) -> int:
+    if chip_.level >= 100:
+        return 20 if chip_.level < 103 else 16
+    return 8 if chip_.level >= 92 or chip_.name in _POLARIS else 10
 
 
 def wave_limits(target: str | Chip, wave: int = 64) -> WaveLimits:
@@ -73,7 +84,7 @@ def wave_limits(target: str | Chip, wave: int = 64) -> WaveLimits:
     Raises
     ------
     UnsupportedError
-        For wave32 on GFX9.
+        For wave32 before GFX10.
     InputError
         For a wave size other than 32 or 64.
     """
@@ -85,39 +96,41 @@ def wave_limits(target: str | Chip, wave: int = 64) -> WaveLimits:
         raise UnsupportedError(f"wave32 on {chip_.target}: {chip_.level_name} has wave64 only")
     vgprs, vgpr_granule = _vector_registers(chip_, wave)
     scratch_low, scratch_high = _SCRATCH_OFFSETS[chip_.level]
+    lds_granule = 1280 if chip_.level == 95 else 512 if chip_.level >= 70 else 256
     return WaveLimits(
-        lds_encoding_granule=1280 if chip_.level == 95 else 512,
-        lds_allocation_granule=1280 if chip_.level == 95 else 1024 if chip_.level >= 103 else 512,
-        lds_limit=163840 if chip_.level == 95 else 65536,
+        lds_encoding_granule=lds_granule,
+        lds_allocation_granule=1024 if chip_.level >= 103 else lds_granule,
+        # GFX6: a workgroup may use half of its unit's 64 KiB.
+        lds_limit=163840 if chip_.level == 95 else 65536 if chip_.level >= 70 else 32768,
         # RDNA gives every wave a fixed set of SGPRs: they never limit occupancy.
-        physical_sgprs=5120 if rdna else 800,
+        physical_sgprs=5120 if rdna else 800 if chip_.level >= 80 else 512,
         physical_vgprs=vgprs,
         # VCC follows at 106 on RDNA, but no vector of registers may reach into it: LLVM takes such an encoding for data.
-        sgpr_limit=106 if rdna else 102,
+        sgpr_limit=106 if rdna else 102 if chip_.level >= 80 else 104,
         vgpr_limit=512 if vgprs == 512 and chip_.is_cdna else 256,
-        sgpr_allocation_granule=128 if rdna else 16,
+        sgpr_allocation_granule=128 if rdna else 16 if chip_.level >= 80 else 8,
         vgpr_allocation_granule=vgpr_granule,
-        max_waves_per_simd=(20 if chip_.level < 103 else 16) if rdna else 8 if chip_.level >= 92 else 10,
+        max_waves_per_simd=_waves_of_simd(chip_),
         simds_per_cu=2 if rdna else 4,
         scratch_alloc_granule=256 if chip_.level >= 110 else 1024,
         scratch_offset_min=scratch_low,
         scratch_offset_max=scratch_high,
-        has_fast_fma32=1,
-        has_16bank_lds=0,
+        has_fast_fma32=int(chip_.level >= 90 or chip_.name in ("tahiti", "hawaii", "carrizo")),
+        has_16bank_lds=int(chip_.name in ("kabini", "stoney")),
         xnack_enabled=int(chip_.target in ("gfx902", "gfx90c", "gfx90a", "gfx942", "gfx950")),
         sram_ecc_enabled=int(chip_.target == "gfx906" or chip_.is_cdna),
     )
 
 
 def occupancy(
-    target: str, *, wave: int = 64, vgprs: int = 0, sgprs: int = 0, lds_bytes: int = 0, workgroup_size: int = 64
+    target: str | Chip, *, wave: int = 64, vgprs: int = 0, sgprs: int = 0, lds_bytes: int = 0, workgroup_size: int = 64
 ) -> int:
     """Return how many waves of a kernel one SIMD holds at once.
 
     Parameters
     ----------
-    target : str
-        Any name that :func:`pyaco.targets.chip` knows.
+    target : str or Chip
+        Any name that :func:`pyaco.targets.chip` knows, or a chip (``Die.chip`` for those before GFX9).
     wave : int
         Lanes per wave.
     vgprs, sgprs : int
@@ -127,7 +140,8 @@ def occupancy(
     workgroup_size : int
         Invocations per workgroup.
     """
-    limits = wave_limits(target, wave)
+    chip_ = chip(target) if isinstance(target, str) else target
+    limits = wave_limits(chip_, wave)
     if vgprs > limits.vgpr_limit or sgprs > limits.sgpr_limit or lds_bytes > limits.lds_limit:
         return 0
     waves = limits.max_waves_per_simd
@@ -140,11 +154,11 @@ def occupancy(
     waves_per_group = -(-workgroup_size // wave)
     if lds_bytes or waves_per_group > 1:
         # In workgroup-processor mode a group may use both compute units of the pair and their LDS.
-        pair = 2 if chip(target).level >= 100 else 1
+        pair = 2 if chip_.level >= 100 else 1
         simds = limits.simds_per_cu * pair
         groups = simds * waves // waves_per_group
         if lds_bytes:
             granule = limits.lds_allocation_granule
-            groups = min(groups, limits.lds_limit * pair // (-(-lds_bytes // granule) * granule))
+            groups = min(groups, max(limits.lds_limit, 65536) * pair // (-(-lds_bytes // granule) * granule))
         waves = min(waves, -(-groups * waves_per_group // simds))
     return waves

@@ -6,8 +6,11 @@ import pytest
 
 import pyaco
 from pyaco.targets import chips
-from pyaco.targets.database import decode_name, dies, families, find_product, pci_chip, peaks, products
+from pyaco.targets.database import dies, families, find_product, pci_chip, products
+from pyaco.targets.figures import peaks, structure
+from pyaco.targets.limits import occupancy
 from pyaco.targets.memory import MemoryProperty, choose_memory_type, memory_heaps
+from pyaco.targets.product_names import decode_name
 
 MIB = 1 << 20
 
@@ -19,6 +22,52 @@ def test_the_worked_example():
     assert figures["pixel rate"].value == 121920 and figures["flops per cycle"].value == 5120
     assert figures["flops"].value == pytest.approx(9.7536)
     assert figures["cull rate"].numbers == "2 * 2 * 2 * 1905"
+
+
+# AMD's "RDNA Architecture" white paper, figure by figure, for the RX 5700 XT's chip.
+@pytest.mark.parametrize(("name", "value"), [
+    ("pairs of an array", 5), ("LDS of a pair", 128), ("L0 of a pair", 32), ("SIMDs of a pair", 4), ("vector registers of a SIMD", 1024),
+    ("scalar registers of a SIMD", 2560), ("render backends of an array", 4), ("L2 slice", 256), ("slices of a memory controller", 4),
+    ("compute units", 40), ("ALUs", 2560), ("cycles of a wave64's instruction", 2),
+])  # fmt: skip
+def test_structure_of_rdna(name, value):
+    die = find_product("RX 5700 XT").die
+    assert {figure.name: figure.value for figure in structure(die)}[name] == value
+    assert (die.engines, die.arrays, die.controllers, die.bus // die.controllers) == (2, 2, 4, 64)
+    assert (die.unit.lanes, die.unit.vector_registers, die.unit.scalar_registers, die.unit.scalar_units) == (32, 128 << 10, 10 << 10, 2)
+
+
+# AMD's "GCN Architecture" white paper: four SIMDs of 16 lanes, 256 registers of 64 floats in 64 KiB, ten waves.
+@pytest.mark.parametrize(("name", "value"), [
+    ("vector registers of a SIMD", 256), ("cycles of a wave64's instruction", 4), ("waves of a unit", 40), ("ALUs of a unit", 64),
+    ("compute units", 32), ("ALUs", 2048),
+])  # fmt: skip
+def test_structure_of_gcn(name, value):
+    die = find_product("Radeon HD 7970").die
+    assert {figure.name: figure.value for figure in structure(die)}[name] == value
+    assert die.unit.vector_registers == 64 << 10 and die.unit.waves == 10
+    # A fragment shader of 32 registers: 8 waves, 512 fragments at once.
+    assert occupancy(die.chip, vgprs=32) * 64 == 512
+
+
+@pytest.mark.parametrize(("die", "kernel", "waves"), [
+    ("tahiti", {"sgprs": 50}, 9), ("tonga", {"sgprs": 100}, 7), ("polaris10", {"vgprs": 24}, 8), ("hawaii", {"vgprs": 24}, 10),
+    ("tahiti", {"lds_bytes": 32768, "workgroup_size": 256}, 2), ("tahiti", {"lds_bytes": 32769}, 0), ("navi10", {"vgprs": 28}, 18),
+])  # fmt: skip
+def test_occupancy_by_chip(die, kernel, waves):
+    assert occupancy(next(each for each in dies() if each.name == die).chip, **kernel) == waves
+
+
+def test_both_tables_of_limits_agree():
+    """The structure of the database and what kernels' limits say, for every chip with waves."""
+    from pyaco.targets.limits import wave_limits
+
+    for die in dies():
+        if not die.target or die.family.startswith("CDNA"):
+            continue
+        limits = wave_limits(die.chip, 64)
+        assert limits.physical_vgprs == die.unit.vector_registers // 256, die.name
+        assert (limits.simds_per_cu, limits.max_waves_per_simd) == (die.unit.simds, die.unit.waves), die.name
 
 
 # AMD's product pages: peak single precision and memory bandwidth.
@@ -44,10 +93,23 @@ def test_tables_agree_with_each_other():
     assert len(ids) == len(set(ids))
 
 
+NO_RULE = ("Radeon DDR", "Radeon Pro 5600M", "Steam Deck", "Radeon 8060S")
+
+
+@pytest.mark.parametrize("product", [each for each in products() if each.name not in NO_RULE], ids=lambda product: product.name)
+def test_names_say_the_generation(product):
+    found = decode_name(product.name)
+    family = product.die.family
+    assert family in found.generation or family.split()[0] in found.generation, found
+    assert found.year <= product.die.year + 3
+
+
 def test_names_and_ids():
     assert pci_chip(0x744C).name == "navi31"
     assert decode_name("Radeon RX 7900 XTX") == decode_name("RX 7900XTX")
     assert decode_name("RX 6600").tier == "mid-range" and decode_name("RX 580").generation == "GCN 4"
+    assert decode_name("AMD Radeon RX 5700 XT").generation == "RDNA 1" and decode_name("Radeon HD 7970").generation.startswith("GCN 1")
+    assert decode_name("Radeon R9 290X").suffix == "X" and decode_name("Radeon 9700 PRO").year == 2002
     with pytest.raises(pyaco.InputError, match="PCI device id 0x0001"):
         pci_chip(1)
     with pytest.raises(pyaco.InputError, match="form"):
