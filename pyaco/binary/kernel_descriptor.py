@@ -18,6 +18,7 @@ __all__ = ["KernelDescriptor", "kernel_descriptor"]
 _LAYOUT = struct.Struct("<IIIIq20xIIIHHI")
 _GFX90A_FAMILY = (92, 94, 95)
 _NEWEST = 1000
+_FIXED_SGPRS = 96
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ _FIELDS = {
     "fp16_overflow": _Field("rsrc1", 26, 1, (90, _NEWEST)),
     "workgroup_processor_mode": _Field("rsrc1", 29, 1, (100, _NEWEST), default=1),
     "memory_ordered": _Field("rsrc1", 30, 1, (100, _NEWEST), default=1),
-    "forward_progress": _Field("rsrc1", 31, 1, (100, _NEWEST)),
+    "forward_progress": _Field("rsrc1", 31, 1, (100, _NEWEST), default=1),
     "tg_split": _Field("rsrc3", 16, 1, family=_GFX90A_FAMILY),
     "shared_vgpr_count": _Field("rsrc3", 0, 4, (100, 119)),
     "inst_pref_size": _Field("rsrc3", 4, 6, (110, 119)),
@@ -211,19 +212,16 @@ class KernelDescriptor:
         Returns
         -------
         dict
-            Values by directive, without ``.amdhsa_``. The numbers of registers are the largest that give the same blocks;
-            nothing is reserved besides.
+            Values by directive, without ``.amdhsa_``. The numbers of registers are the largest that give the same blocks.
         """
         name, level = processor(target)
         values = {directive: field.of(self) for directive, field in _fields(level).items()}
         values["next_free_vgpr"] = ((self.rsrc1 & 63) + 1) * vgpr_granule(level, self.wave_size)
-        blocks = self.rsrc1 >> 6 & 15
         values["next_free_sgpr"] = 0
-        values["reserve_vcc"] = 0
-        if level >= 70 and not architected_flat_scratch(level):
-            values["reserve_flat_scratch"] = 0
         if level < 100:
-            values["next_free_sgpr"] = max(0, (blocks + 1) * 8 - extra_sgprs(name, level, False, level < 70))
+            extra = extra_sgprs(name, level, True, True)
+            count = 8 * ((self.rsrc1 >> 6 & 15) + 1) - extra
+            values["next_free_sgpr"] = max(0, min(count, sgpr_limit(name, level, extra)))
         if level in _GFX90A_FAMILY:
             values["accum_offset"] = ((self.rsrc3 & 63) + 1) * 4
         values["user_sgpr_count"] = self.user_sgpr_count
@@ -242,6 +240,18 @@ def extra_sgprs(target: str, level: int, vcc: bool, flat_scratch: bool) -> int:
     if flat_scratch or architected_flat_scratch(level):
         return 6
     return 4 if supports_xnack(target) else 2 if vcc else 0
+
+
+def sgpr_limit(target: str, level: int, extra: int) -> int:
+    """The largest ``.amdhsa_next_free_sgpr`` up to GFX9, with `extra` SGPRs behind."""
+    if has_fixed_sgprs(target):
+        return _FIXED_SGPRS - extra
+    return 102 if level >= 80 else 104 - extra
+
+
+def has_fixed_sgprs(target: str) -> bool:
+    """Whether waves start with a fixed number of SGPRs, since others would have wrong contents."""
+    return target in ("gfx802", "gfx805")
 
 
 def kernel_descriptor(directives: Mapping[str, int], target: str, *, wave_size: int | None = None) -> KernelDescriptor:
@@ -281,7 +291,7 @@ def kernel_descriptor(directives: Mapping[str, int], target: str, *, wave_size: 
     words["rsrc2"] |= _user_sgpr_count(values, fields) << 1
     if level in _GFX90A_FAMILY:
         words["rsrc3"] |= _accum_offset(values) // 4 - 1
-    _check_shared_vgprs(values, vgpr_blocks)
+    _check_shared_vgprs(directives, vgpr_blocks)
     _check_preload(values)
     return KernelDescriptor(**words)
 
@@ -316,15 +326,11 @@ def _vgpr_blocks(values: Mapping[str, int], level: int) -> int:
 def _sgpr_blocks(values: Mapping[str, int], target: str, level: int) -> int:
     if level >= 100:
         return 0
-    # gfx802 and gfx805 start waves with a fixed number of SGPRs, or their contents would be wrong
-    fixed = target in ("gfx802", "gfx805")
     count = values["next_free_sgpr"]
-    limit = 96 if fixed else 102 if level >= 80 else 104
     extra = extra_sgprs(target, level, bool(values.get("reserve_vcc", 1)), bool(values.get("reserve_flat_scratch", 1)))
-    counted = count + extra if level < 80 or fixed else count
-    if counted > limit:
-        raise InputError(f".amdhsa_next_free_sgpr: {count} is beyond {limit - (counted - count)}")
-    return -(-max(96 if fixed else count + extra, 1) // 8) - 1
+    if count > sgpr_limit(target, level, extra):
+        raise InputError(f".amdhsa_next_free_sgpr: {count} is beyond {sgpr_limit(target, level, extra)}")
+    return -(-max(_FIXED_SGPRS if has_fixed_sgprs(target) else count + extra, 1) // 8) - 1
 
 
 def _user_sgpr_count(values: Mapping[str, int], fields: Mapping[str, _Field]) -> int:
@@ -347,9 +353,10 @@ def _accum_offset(values: Mapping[str, int]) -> int:
     return offset
 
 
-def _check_shared_vgprs(values: Mapping[str, int], vgpr_blocks: int) -> None:
-    shared = values.get("shared_vgpr_count", 0)
-    if shared and values.get("wavefront_size32"):
+def _check_shared_vgprs(directives: Mapping[str, int], vgpr_blocks: int) -> None:
+    shared = directives.get("shared_vgpr_count", 0)
+    # LLVM looks at the block alone, not at the wave size that holds without it
+    if shared and directives.get("wavefront_size32"):
         raise InputError(".amdhsa_shared_vgpr_count: waves of 32 lanes share no VGPRs")
     if 2 * shared + vgpr_blocks > 63:
         raise InputError(f".amdhsa_shared_vgpr_count: {shared} with {vgpr_blocks + 1} blocks of VGPRs is beyond the register file")
