@@ -7,7 +7,7 @@ from libc.string cimport memcpy, memset
 
 from pyaco._core.emu.numbers cimport (bits_double, bits_float, double_bits, double_to_half, float_bits, half_to_double,
                                       max_number, min_number, to_bfloat)
-from pyaco._core.emu.wave cimport Machine, stop_memory_fault
+from pyaco._core.emu.wave cimport Access, AccessLog, Machine, access_limit, stop_memory_fault
 
 cdef enum:
     access_none = 0
@@ -53,6 +53,23 @@ cdef inline int stray(Machine *machine, uint32_t lane, uint64_t address, uint32_
     machine.fault_bytes = bytes
     machine.fault_store = store
     return stop_memory_fault
+
+cdef inline void note(AccessLog *log, uint8_t space, uint8_t way, uint32_t lane, uint64_t address, uint32_t bytes) noexcept nogil:
+    """Note what a lane reached, for the engine that inspects; elements side by side become one row."""
+    if log != NULL:
+        add_access(log, space, way, lane, address, bytes)
+
+cdef inline void add_access(AccessLog *log, uint8_t space, uint8_t way, uint32_t lane, uint64_t address, uint32_t bytes) noexcept nogil:
+    cdef Access *last
+    if log.count:
+        last = &log.rows[log.count - 1]
+        if (last.lane == lane and last.space == space and last.way == way and way < 2
+                and last.address + last.bytes == address):
+            last.bytes += bytes
+            return
+    if log.count < access_limit:
+        log.rows[log.count] = Access(address, bytes, space, way, <uint8_t>lane)
+        log.count += 1
 
 cdef inline void load_lds(const uint8_t *lds, uint64_t size, uint64_t address, uint32_t bytes, uint8_t *into) noexcept nogil:
     """Out of range an element reads as zero, all of it when it straddles the end."""

@@ -85,6 +85,7 @@ cdef int execute_smem(Machine *machine, Wave *wave, const Instruction *instructi
             host = memory_at(machine.memory, address + 4 * dword, 4)
             if host == NULL:
                 return stray(machine, 0, address + 4 * dword, 4, True)
+            note(machine.log, space_global, way_store, 0, address + 4 * dword, 4)
             value = read_scalar(wave, (instruction.decoded.source[2] >> 2) + dword)
             memcpy(host, &value, 4)
         return stop_running
@@ -95,6 +96,7 @@ cdef int execute_smem(Machine *machine, Wave *wave, const Instruction *instructi
         host = memory_at(machine.memory, address + 4 * dword, operation.bytes)
         if host == NULL:
             return stray(machine, 0, address + 4 * dword, operation.bytes, False)
+        note(machine.log, space_global, way_load, 0, address + 4 * dword, operation.bytes)
         words[dword] = load_element(host, operation)
     for dword in range(count):
         wave_put(wave, (instruction.decoded.destination[0] >> 2) + dword, words[dword])
@@ -119,6 +121,7 @@ cdef int atomic_scalar(Machine *machine, Wave *wave, const Instruction *instruct
         host = memory_at(machine.memory, address, operation.bytes)
         if host == NULL:
             return stray(machine, 0, address, operation.bytes, True)
+        note(machine.log, space_global, way_atomic, 0, address, operation.bytes)
         memcpy(&old, host, operation.bytes)
         if dwords == 2:
             fresh = atomic64(operation.atomic, old, value[0], value[1])
@@ -142,16 +145,34 @@ cdef inline uint8_t *lane_scratch(Machine *machine, Wave *wave, uint32_t lane, i
 cdef uint8_t *flat_host(Machine *machine, Wave *wave, uint16_t family, uint32_t lane, uint64_t address,
                         uint32_t bytes) noexcept nogil:
     """Where one access of a lane lies on the host; NULL is a stray one."""
-    if family == format_scratch:
-        return lane_scratch(machine, wave, lane, <int64_t>address, bytes)
+    cdef uint8_t space = space_of(family, address)
+    if space == space_global:
+        return memory_at(machine.memory, address, bytes)
     if family == format_flat:
-        if address >> 32 == 0x00010000:                     # the aperture of LDS
-            if (address & 0xffffffffU) + bytes > machine.lds_bytes:
-                return NULL
-            return machine.lds + (address & 0xffffffffU)
+        address &= 0xffffffffU
+    if space == space_scratch:
+        return lane_scratch(machine, wave, lane, <int64_t>address, bytes)
+    return machine.lds + address if address + bytes <= machine.lds_bytes else NULL
+
+
+cdef inline uint8_t space_of(uint16_t family, uint64_t address) noexcept nogil:
+    """The memory that an address means: flat addresses have apertures for LDS and scratch."""
+    if family == format_scratch:
+        return space_scratch
+    if family == format_flat:
+        if address >> 32 == 0x00010000:
+            return space_lds
         if address >> 32 == 0x00020000:
-            return lane_scratch(machine, wave, lane, address & 0xffffffffU, bytes)
-    return memory_at(machine.memory, address, bytes)
+            return space_scratch
+    return space_global
+
+
+cdef inline void note_flat(Machine *machine, uint16_t family, uint8_t way, uint32_t lane, uint64_t address,
+                           uint32_t bytes) noexcept nogil:
+    cdef uint8_t space
+    if machine.log != NULL:
+        space = space_of(family, address)
+        add_access(machine.log, space, way, lane, canonical(address) if space == space_global else address & 0xffffffffU, bytes)
 
 
 cdef uint64_t flat_address(const Wave *wave, const Instruction *instruction, uint16_t family, uint32_t lane) noexcept nogil:
@@ -223,6 +244,7 @@ cdef int transpose_load(Machine *machine, Wave *wave, const Instruction *instruc
         host = memory_at(machine.memory, addresses[other], 8 * operation.bytes)
         if host == NULL:
             return stray(machine, other, addresses[other], 8 * operation.bytes, False)
+        note(machine.log, space_global, way_load, other, canonical(addresses[other]), 8 * operation.bytes)
         for place in range(8):
             value = 0
             memcpy(&value, host + place * operation.bytes, operation.bytes)
@@ -261,6 +283,7 @@ cdef int execute_flat(Machine *machine, Wave *wave, const Instruction *instructi
             host = flat_host(machine, wave, family, lane, address, operation.bytes)
             if host == NULL:
                 return stray(machine, lane, address, operation.bytes, True)
+            note_flat(machine, family, way_atomic, lane, address, operation.bytes)
             atomic_lane(machine, wave, operation, host, lane, data, returned(instruction))
             continue
         for dword in range(operation.dwords):
@@ -269,6 +292,8 @@ cdef int execute_flat(Machine *machine, Wave *wave, const Instruction *instructi
             host = flat_host(machine, wave, family, lane, address + 4 * dword, operation.bytes)
             if host == NULL:
                 return stray(machine, lane, address + 4 * dword, operation.bytes, operation.access == access_store)
+            note_flat(machine, family, way_load if operation.access == access_load else way_store, lane, address + 4 * dword,
+                      operation.bytes)
             if operation.access == access_load:
                 value = load_element(host, operation)
                 place_element(&data_row(wave, instruction.decoded.destination[0], dword)[lane], value, operation.half)
@@ -356,6 +381,7 @@ cdef int typed_lane(Machine *machine, Wave *wave, const Instruction *instruction
         host = memory_at(machine.memory, address, bytes)
         if host == NULL:
             return stray(machine, lane, address, bytes, operation.access == access_format_store)
+        note(machine.log, space_global, way_load if operation.access == access_format_load else way_store, lane, address, bytes)
     if operation.access == access_format_load:
         memset(texel, 0, sizeof(texel))
         if inside:
@@ -429,6 +455,10 @@ cdef int buffer_and_lds(Machine *machine, Wave *wave, const Instruction *instruc
             host = memory_at(machine.memory, address, operation.bytes)
             if host == NULL:
                 return stray(machine, lane, address, operation.bytes, operation.access == access_from_lds)
+            note(machine.log, space_global, way_load if operation.access == access_load else way_store, lane, address, operation.bytes)
+        if <uint64_t>place + 4 * lane + 4 <= machine.lds_bytes:
+            note(machine.log, space_lds, way_store if operation.access == access_load else way_load, lane,
+                 <uint64_t>place + 4 * lane, 4)
         if operation.access == access_load:
             value = load_element(host, operation) if inside else 0
             store_lds(machine.lds, machine.lds_bytes, <uint64_t>place + 4 * lane, 4, <uint8_t *>&value)
@@ -507,6 +537,7 @@ cdef int execute_buffer(Machine *machine, Wave *wave, const Instruction *instruc
             host = memory_at(machine.memory, address, operation.bytes)
             if host == NULL:
                 return stray(machine, lane, address, operation.bytes, True)
+            note(machine.log, space_global, way_atomic, lane, address, operation.bytes)
             atomic_lane(machine, wave, operation, host, lane, data, destination)
             continue
         for dword in range(operation.dwords):
@@ -518,6 +549,8 @@ cdef int execute_buffer(Machine *machine, Wave *wave, const Instruction *instruc
                 host = memory_at(machine.memory, address, operation.bytes)
                 if host == NULL:
                     return stray(machine, lane, address, operation.bytes, operation.access == access_store)
+                note(machine.log, space_global, way_load if operation.access == access_load else way_store, lane, address,
+                     operation.bytes)
             if operation.access == access_load:
                 value = load_element(host, operation) if inside else 0
                 place_element(&data_row(wave, destination, dword)[lane], value, operation.half)

@@ -24,6 +24,9 @@ cdef inline uint32_t *row_of(const Wave *wave, uint16_t register_, uint32_t dwor
 cdef struct Window:                   # what the addresses of an instruction mean
     uint8_t *host
     uint64_t bytes
+    AccessLog *log
+    uint8_t space
+    uint64_t first                    # of GDS
 
 
 cdef Window window_of(const Machine *machine, const Wave *wave, const Instruction *instruction) noexcept nogil:
@@ -31,10 +34,18 @@ cdef Window window_of(const Machine *machine, const Wave *wave, const Instructio
     cdef Window window
     cdef uint32_t base = wave.sgpr[sgpr_m0] >> 16
     if not modifier_gds(instruction.decoded.modifiers):
-        return Window(machine.lds, machine.lds_bytes)
+        return Window(machine.lds, machine.lds_bytes, machine.log, space_lds, 0)
+    window.log = machine.log
+    window.space = space_gds
+    window.first = min(base, machine.gds_bytes)
     window.host = machine.gds + min(base, machine.gds_bytes)
     window.bytes = min(<uint64_t>(wave.sgpr[sgpr_m0] & 0xffff), <uint64_t>(machine.gds_bytes - min(base, machine.gds_bytes)))
     return window
+
+
+cdef inline void note_lds(const Window *window, uint8_t way, uint32_t lane, uint64_t address, uint32_t bytes) noexcept nogil:
+    if window.log != NULL and address < window.bytes:
+        add_access(window.log, window.space, way, lane, window.first + address, min(<uint64_t>bytes, window.bytes - address))
 
 
 cdef void transfer(const Window *window, Wave *wave, const MemoryOperation *operation, uint32_t lane, uint64_t address,
@@ -44,6 +55,7 @@ cdef void transfer(const Window *window, Wave *wave, const MemoryOperation *oper
     cdef uint8_t buffer[8]
     cdef uint32_t count = operation.dwords
     for dword in range(count):
+        note_lds(window, way_load if operation.access == access_load else way_store, lane, address + 4 * dword, operation.bytes)
         if operation.access == access_load:
             load_lds(window.host, window.bytes, address + 4 * dword, operation.bytes, buffer)
             place_element(&row_of(wave, register_, first + dword)[lane], load_element(buffer, operation), operation.half)
@@ -54,11 +66,12 @@ cdef void transfer(const Window *window, Wave *wave, const MemoryOperation *oper
             store_lds(window.host, window.bytes, address + 4 * dword, operation.bytes, <uint8_t *>&value)
 
 
-cdef uint64_t modify(const Window *window, const MemoryOperation *operation, uint64_t address, uint64_t first,
+cdef uint64_t modify(const Window *window, const MemoryOperation *operation, uint32_t lane, uint64_t address, uint64_t first,
                      uint64_t second) noexcept nogil:
     """Read, modify, write; returns the old value."""
     cdef uint64_t old = 0
     cdef uint64_t fresh
+    note_lds(window, way_atomic, lane, address, operation.bytes)
     load_lds(window.host, window.bytes, address, operation.bytes, <uint8_t *>&old)
     if operation.bytes == 8:
         fresh = atomic64(operation.atomic, old, first, second)
@@ -86,7 +99,7 @@ cdef void atomic_lds(const Window *window, const Machine *machine, Wave *wave, c
     cdef uint32_t dword
     if compares and machine.gfx_level < 110:
         one, other = other, one
-    old = modify(window, operation, address, one, other)
+    old = modify(window, operation, lane, address, one, other)
     if operation.returns:
         for dword in range(operation.bytes // 4):
             row_of(wave, instruction.decoded.destination[0], first + dword)[lane] = <uint32_t>(old >> (32 * dword))
@@ -114,7 +127,7 @@ cdef int execute_second(Machine *machine, Wave *wave, const Instruction *instruc
         load_lds(window.host, window.bytes,
                  <uint32_t>(<int32_t>address + 4 * distance_of_second(instruction.decoded.immediate, address)),
                  operation.bytes, <uint8_t *>&value)
-        modify(&window, operation, address, value, 0)
+        modify(&window, operation, lane, address, value, 0)
     return stop_running
 
 
@@ -130,6 +143,7 @@ cdef int execute_exchange(Machine *machine, Wave *wave, const Instruction *instr
         address = (row_of(wave, instruction.decoded.source[0], 0)[lane] + (instruction.decoded.immediate & 0xffff)) & 0xfff8
         for dword in range(2):
             value = row_of(wave, instruction.decoded.source[1], dword)[lane]
+            note_lds(&window, way_atomic, lane, address + 4 * dword, 4)
             load_lds(window.host, window.bytes, address + 4 * dword, 4, <uint8_t *>&old)
             if value >> 31:
                 value &= 0x7fffffff
@@ -191,6 +205,7 @@ cdef int load_direct(Machine *machine, Wave *wave, const Instruction *instructio
         return stop_unsupported
     operation.bytes = 1 << (kind & 3)
     operation.is_signed = kind >> 2
+    note(machine.log, space_lds, way_load, 0, wave.sgpr[sgpr_m0] & 0xffff, operation.bytes)
     load_lds(machine.lds, machine.lds_bytes, wave.sgpr[sgpr_m0] & 0xffff, operation.bytes, buffer)
     for lane in range(wave.lanes):
         if (exec_mask >> lane) & 1:
@@ -278,6 +293,7 @@ cdef int execute_append(Machine *machine, Wave *wave, const Instruction *instruc
     cdef Window window = window_of(machine, wave, instruction)
     if not modifier_gds(instruction.decoded.modifiers):
         address += wave.sgpr[sgpr_m0] & 0xffff
+    note_lds(&window, way_atomic, 0, address, 4)
     load_lds(window.host, window.bytes, address, 4, <uint8_t *>&old)
     if instruction.decoded.opcode == <int>op_ds_append:
         fresh = old + popcount64(exec_mask)

@@ -57,6 +57,8 @@ cdef Instruction *fetch(Code *code, Machine *machine, uint64_t pc) noexcept nogi
 cdef bint cache_host_code(Code *code, const Launch *launch) noexcept nogil
 # The words that `other` has, nothing decoded yet.
 cdef bint copy_code(Code *code, const Code *other) noexcept nogil
+# LDS, scratch and registers as the workgroup `space.group` finds them.
+cdef void start_workgroup(Workspace *space, const Launch *launch) noexcept nogil
 # Run a wave for at most `turns` instructions; returns why it stopped (stop_running: the turns).
 cdef int run_wave(Code *code, Machine *machine, Wave *wave, uint32_t turns) noexcept nogil
 # Memory aligned to 64 bytes, for `free`.
@@ -74,10 +76,13 @@ cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, u
 
 cdef class Engine:
     cdef Workspace work
+    cdef Launch launch
     cdef readonly AddressSpace space
     # Every workgroup; returns stop_end, or why the dispatch stopped: `work` says where.
     cdef int execute(self, const Launch *launch) except -1
     cdef int _reset(self, uint32_t wave_size, uint32_t lds_bytes, uint32_t scratch_bytes, uint32_t waves,
                     uint64_t budget) except -1
+    # What a run gives back.
+    cdef dict outcome(self, int stop)
     cdef dict _counters(self)
     cdef dict _fault(self, int stop)

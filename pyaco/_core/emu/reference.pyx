@@ -564,21 +564,28 @@ cdef class Engine:
         free(self.work.machine.opcode_counter)
         free(self.work.machine.gds)
 
-    def run(self, uint64_t entry, groups, size, *, uint32_t wave_size, user_sgprs, uint32_t workgroup_id_mask=0,
-            bint ids_in_ttmp=False, bint packed_ids=False, uint32_t local_id_components=1, bint workgroup_info=False,
-            bint scratch_offset=False, uint32_t mode=0x1c0, uint32_t lds_bytes=0, uint32_t scratch_bytes=0,
-            uint64_t budget=1ULL << 36, uint32_t fill=0xdeadbeefU, uint64_t code_bytes=0,
-            uint32_t shared_vgpr=0):
-        """Run every workgroup of a dispatch.
+    def run(self, entry, groups, size, **launch):
+        """Run every workgroup of a dispatch; see `open` for the arguments.
 
         Returns
         -------
         dict
             ``stop`` (None when all waves ended, else the name of what went wrong) with its place, and the counters.
         """
+        self.open(entry, groups, size, **launch)
+        try:
+            return self.outcome(self.execute(&self.launch))
+        finally:
+            self.close()
+
+    def open(self, uint64_t entry, groups, size, *, uint32_t wave_size, user_sgprs, uint32_t workgroup_id_mask=0,
+             bint ids_in_ttmp=False, bint packed_ids=False, uint32_t local_id_components=1, bint workgroup_info=False,
+             bint scratch_offset=False, uint32_t mode=0x1c0, uint32_t lds_bytes=0, uint32_t scratch_bytes=0,
+             uint64_t budget=1ULL << 36, uint32_t fill=0xdeadbeefU, uint64_t code_bytes=0,
+             uint32_t shared_vgpr=0):
+        """Make ready for a dispatch: its launch and memory for the waves of one workgroup. `close` frees that."""
         cdef Launch launch
         cdef uint32_t count, i, invocations
-        cdef int stop
         memset(&launch, 0, sizeof(Launch))
         launch.entry = entry
         for i in range(3):
@@ -603,19 +610,25 @@ cdef class Engine:
         launch.entry_bytes = code_bytes
         self._reset(wave_size, lds_bytes, scratch_bytes, count, budget)
         self.work.machine.shared_vgpr = shared_vgpr
-        try:
-            if not open_workspace(&self.work, &launch, count):
-                raise MemoryError(f"a workgroup of {count} waves")
-            if self.space.memory.identity and not cache_host_code(&self.work.code, &launch):
-                raise MemoryError(f"{code_bytes} bytes of code")
-            stop = self.execute(&launch)
-            result = self._counters()
-            result["stop"] = None
-            if stop != stop_end:
-                result.update(self._fault(stop))
-            return result
-        finally:
-            close_workspace(&self.work)
+        self.launch = launch
+        self.close()
+        if not open_workspace(&self.work, &launch, count):
+            self.close()
+            raise MemoryError(f"a workgroup of {count} waves")
+        if self.space.memory.identity and not cache_host_code(&self.work.code, &launch):
+            self.close()
+            raise MemoryError(f"{code_bytes} bytes of code")
+
+    def close(self):
+        """Free the memory of the waves."""
+        close_workspace(&self.work)
+
+    cdef dict outcome(self, int stop):
+        result = self._counters()
+        result["stop"] = None
+        if stop != stop_end:
+            result.update(self._fault(stop))
+        return result
 
     cdef int execute(self, const Launch *launch) except -1:
         """Every workgroup, x fastest; returns stop_end or why the dispatch stopped, `self.work` says where."""

@@ -127,8 +127,30 @@ cdef enum:                            # classes of the counters
     unit_other = 8
     unit_count = 9
 
+cdef enum:                            # what memory an access reached, and how
+    space_global = 0
+    space_lds = 1
+    space_scratch = 2
+    space_gds = 3
+    way_load = 0
+    way_store = 1
+    way_atomic = 2
+    access_limit = 4096               # most that one instruction can do: 64 lanes, 64 elements
+
+cdef struct Access:                   # bytes that one lane reached
+    uint64_t address                  # in device memory, or from the start of the space
+    uint32_t bytes
+    uint8_t space
+    uint8_t way
+    uint8_t lane
+
+cdef struct AccessLog:
+    uint32_t count
+    Access rows[access_limit]
+
 cdef struct Machine:
     Memory *memory
+    AccessLog *log                    # what memory instructions reach is noted here; NULL: nobody asks
     uint32_t gfx_level
     uint32_t wave_size
     uint8_t *lds
