@@ -50,7 +50,8 @@ def find_icd(name: str) -> Path | None:
 class Worker:
     """A process with one device, restarted after it died."""
 
-    def __init__(self, icd: str, environment: Mapping[str, str]) -> None:
+    def __init__(self, icd: str, environment: Mapping[str, str], script: str = "vulkan_worker.py") -> None:
+        self.script = HERE / script
         path = find_icd(icd)
         if path is None:
             raise PeerError(f"no Vulkan driver '{icd}' is installed")
@@ -65,7 +66,7 @@ class Worker:
     def _start(self) -> subprocess.Popen[bytes]:
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115
         self.process = subprocess.Popen(
-            [sys.executable, str(HERE / "vulkan_worker.py")],
+            [sys.executable, str(self.script)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, env=self.environment,
         )  # fmt: skip
         return self.process

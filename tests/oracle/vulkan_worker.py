@@ -12,6 +12,7 @@ import pickle
 import struct
 import sys
 import time
+from collections.abc import Callable
 from typing import Any, BinaryIO
 
 import vulkan as vk
@@ -26,7 +27,7 @@ DEVICE_EXTENSIONS = (
 )
 BUFFER_USAGE = (
     vk.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | vk.VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT
-    | vk.VK_BUFFER_USAGE_TRANSFER_SRC_BIT | vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT
+    | vk.VK_BUFFER_USAGE_TRANSFER_SRC_BIT | vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT | vk.VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT
 )  # fmt: skip
 DESCRIPTOR_TYPES = {
     "storage": vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
@@ -41,9 +42,9 @@ ADDRESS_ALLOCATION = 0x00000002  # VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
 class Device:
     """A Vulkan device with every feature that it offers (robust buffer access excepted) and one compute queue."""
 
-    def __init__(self) -> None:
+    def __init__(self, instance: Any = None) -> None:
         application = vk.VkApplicationInfo(pApplicationName="pyaco tests", apiVersion=vk.VK_MAKE_VERSION(1, 3, 0))
-        self.instance = vk.vkCreateInstance(vk.VkInstanceCreateInfo(pApplicationInfo=application), None)
+        self.instance = instance or vk.vkCreateInstance(vk.VkInstanceCreateInfo(pApplicationInfo=application), None)
         self.physical = vk.vkEnumeratePhysicalDevices(self.instance)[0]
         properties = vk.vkGetPhysicalDeviceProperties(self.physical)
         self.name = properties.deviceName
@@ -96,6 +97,10 @@ class Device:
         features.features.robustBufferAccess = 0
         self.parts[2].robustImageAccess = 0
         return features
+
+    def describe(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Say what device this is."""
+        return {"name": self.name, "extensions": self.extensions}
 
     # Pipelines
 
@@ -275,6 +280,25 @@ class Device:
         sets, layout, bindings = self._layouts(request)
         info = vk.VkComputePipelineCreateInfo(stage=self._stage(request, module), layout=layout)
         pipeline = self._create(ffi.addressof(info))
+        buffers, contents, push = self._filled(request)
+        pool, descriptors = self._descriptors(sets, bindings, buffers, contents)
+        times = []
+        for _ in range(request.get("repetitions", 1)):
+            start = time.process_time()
+            self._submit(pipeline, layout, descriptors, push, request["groups"])
+            times.append(time.process_time() - start)
+        result = {key: buffers[key][2][: len(data)] for key, data in contents.items()}
+        for (place, offset), _ in request["references"].items():
+            if place != "push":
+                whole = bytearray(result[place])
+                whole[offset : offset + 8] = request["buffers"][place][offset : offset + 8]
+                result[place] = bytes(whole)
+        self._free(pool, list(buffers.values()))
+        self._destroy(pipeline, layout, sets, module)
+        return {"buffers": result, "times": times}
+
+    def _filled(self, request: dict[str, Any]) -> tuple[dict[Any, Any], dict[Any, bytearray], bytes]:
+        """Buffers with the request's contents and addresses; the contents and the push constants with addresses in them."""
         buffers = {key: self._buffer(len(data)) for key, data in request["buffers"].items()}
         push = bytearray(request["push"])
         contents = {key: bytearray(data) for key, data in request["buffers"].items()}
@@ -283,26 +307,15 @@ class Device:
             target[offset : offset + 8] = struct.pack("<Q", buffers[name][3])
         for key, data in contents.items():
             buffers[key][2][: len(data)] = bytes(data)
-        pool, descriptors = self._descriptors(sets, bindings, buffers, contents)
-        times = []
-        for _ in range(request.get("repetitions", 1)):
-            start = time.process_time()
-            self._submit(pipeline, layout, descriptors, bytes(push), request["groups"])
-            times.append(time.process_time() - start)
-        result = {key: buffers[key][2][: len(data)] for key, data in contents.items()}
-        for (place, offset), _ in request["references"].items():
-            if place != "push":
-                whole = bytearray(result[place])
-                whole[offset : offset + 8] = request["buffers"][place][offset : offset + 8]
-                result[place] = bytes(whole)
+        return buffers, contents, bytes(push)
+
+    def _free(self, pool: Any, buffers: list[Any]) -> None:
         if pool is not None:
             vk.vkDestroyDescriptorPool(self.device, pool, None)
-        for buffer, memory, _, _ in buffers.values():
+        for buffer, memory, _, _ in buffers:
             vk.vkUnmapMemory(self.device, memory)
             vk.vkDestroyBuffer(self.device, buffer, None)
             vk.vkFreeMemory(self.device, memory, None)
-        self._destroy(pipeline, layout, sets, module)
-        return {"buffers": result, "times": times}
 
     def _descriptors(
         self, sets: list[Any], bindings: dict[Any, Any], buffers: dict[Any, Any], contents: dict[Any, Any]
@@ -330,6 +343,14 @@ class Device:
         return pool, list(allocated)
 
     def _submit(self, pipeline: Any, layout: Any, descriptors: list[Any], push: bytes, groups: Any) -> None:
+        commands = self._record(pipeline, layout, descriptors, push, groups)
+        vk.vkQueueSubmit(self.queue, 1, [vk.VkSubmitInfo(pCommandBuffers=[commands])], vk.VK_NULL_HANDLE)
+        vk.vkQueueWaitIdle(self.queue)
+        vk.vkFreeCommandBuffers(self.device, self.pool, 1, [commands])
+
+    def _record(
+        self, pipeline: Any, layout: Any, descriptors: list[Any], push: bytes, groups: Any, counts: Any = None
+    ) -> Any:
         allocate = vk.VkCommandBufferAllocateInfo(
             commandPool=self.pool, level=vk.VK_COMMAND_BUFFER_LEVEL_PRIMARY, commandBufferCount=1
         )
@@ -343,11 +364,12 @@ class Device:
         if push:
             data = ffi.from_buffer(push)
             vk.vkCmdPushConstants(commands, layout, vk.VK_SHADER_STAGE_COMPUTE_BIT, 0, len(push), data)
-        vk.vkCmdDispatch(commands, *groups)
+        if counts is None:
+            vk.vkCmdDispatch(commands, *groups)
+        else:
+            vk.vkCmdDispatchIndirect(commands, counts, 0)
         vk.vkEndCommandBuffer(commands)
-        vk.vkQueueSubmit(self.queue, 1, [vk.VkSubmitInfo(pCommandBuffers=[commands])], vk.VK_NULL_HANDLE)
-        vk.vkQueueWaitIdle(self.queue)
-        vk.vkFreeCommandBuffers(self.device, self.pool, 1, [commands])
+        return commands
 
 
 def check(status: int) -> None:
@@ -355,17 +377,12 @@ def check(status: int) -> None:
         raise RuntimeError(f"VkResult {status}")
 
 
-def serve(source: BinaryIO, sink: BinaryIO) -> None:
+def serve(source: BinaryIO, sink: BinaryIO, handlers: dict[str, Callable[[dict[str, Any]], dict[str, Any]]]) -> None:
     """Answer pickled requests, each with a length before it, until the source ends."""
-    device = Device()
-    handlers = {"run": device.run, "compile": device.compile, "time": device.time}
     while head := source.read(8):
         request = pickle.loads(source.read(struct.unpack("<Q", head)[0]))
         try:
-            if request["operation"] == "describe":
-                answer: dict[str, Any] = {"name": device.name, "extensions": device.extensions}
-            else:
-                answer = handlers[request["operation"]](request)
+            answer = handlers[request["operation"]](request)
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {error}"}
         data = pickle.dumps(answer)
@@ -378,4 +395,5 @@ if __name__ == "__main__":
     # Drivers print to standard output; keep the protocol on a descriptor of its own.
     protocol = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    serve(sys.stdin.buffer, protocol)
+    device = Device()
+    serve(sys.stdin.buffer, protocol, {"run": device.run, "compile": device.compile, "time": device.time, "describe": device.describe})
