@@ -5,15 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import struct
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
 
 from pyaco.cli.shared import read_bytes, write_text
 from pyaco.errors import InputError
-from pyaco.targets import chip
-
-if TYPE_CHECKING:
-    from pyaco.pm4 import Packet
 
 __all__ = ["add_arguments", "run"]
 
@@ -23,7 +17,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("input", metavar="IN", help="a command stream: little-endian dwords, or text of hexadecimal dwords (.txt)")
     parser.add_argument("--target", default="gfx1100", help="gfx name, chip name or product name")
     parser.add_argument("-o", "--output", metavar="OUT", help="file to write (standard output)")
-    parser.add_argument("--json", action="store_true", help="print a JSON list of packets")
+    parser.add_argument("--memory", metavar="ADDRESS=FILE", action="append", default=[],
+                        help="device memory, to follow indirect buffers and show shaders and descriptors; may be given again")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print a JSON list of packets")
+    form.add_argument("--html", action="store_true", help="write a page on which packets, shaders and descriptors unfold")
 
 
 def _words(path: str) -> list[int]:
@@ -38,20 +36,28 @@ def _words(path: str) -> list[int]:
     return [word for (word,) in struct.iter_unpack("<I", data)]
 
 
-def _facts(packet: Packet) -> dict[str, Any]:
-    facts: dict[str, Any] = {
-        "place": packet.place, "type": packet.type, "name": packet.name, "predicated": packet.predicated, "compute": packet.compute,
-        "values": [asdict(value) for value in packet.values],
-    }
-    if packet.nested is not None:
-        facts["nested"] = [_facts(nested) for nested in packet.nested]
-    return facts
+def _contents(options: list[str]) -> dict[int, bytes]:
+    contents = {}
+    for option in options:
+        address, _, path = option.partition("=")
+        try:
+            contents[int(address, 0)] = read_bytes(path)
+        except ValueError:
+            raise InputError(f"--memory {option}: expected ADDRESS=FILE, such as 0x100000=code.bin") from None
+    return contents
 
 
 def run(options: argparse.Namespace) -> None:
     """Decode the stream and write its packets."""
-    from pyaco.pm4 import format_packets, parse
+    from pyaco.isa.processors import processor
+    from pyaco.pm4 import annotate, facts, format_html, format_packets, parse, pieces
 
-    packets = parse(_words(options.input), chip(options.target).level)
-    text = json.dumps([_facts(packet) for packet in packets], indent=1) if options.json else format_packets(packets)
+    memory = pieces(_contents(options.memory)) if options.memory else None
+    packets = parse(_words(options.input), processor(options.target)[1], memory)
+    if memory is not None:
+        annotate(packets, options.target, memory)
+    if options.json:
+        text = json.dumps(facts(packets), indent=1)
+    else:
+        text = format_html(packets, f"{options.input} on {options.target}") if options.html else format_packets(packets)
     write_text(options.output, text)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pyaco.pm4.build import DispatchStream, Stream, packet
+from pyaco.pm4.facts import facts
+from pyaco.pm4.html import format_html
+from pyaco.pm4.memory import pieces
 from pyaco.pm4.opcodes import NAMES, OPCODES
 from pyaco.pm4.processor import CommandProcessor, Ring, run_rings
-from pyaco.pm4.stream import Packet, Value, parse
+from pyaco.pm4.shaders import Descriptor, ShaderUse, annotate
+from pyaco.pm4.stream import Packet, parse
 from pyaco.pm4.text import format_packets
+from pyaco.pm4.values import Value
 
-__all__ = ["NAMES", "OPCODES", "CommandProcessor", "DispatchStream", "Packet", "Ring", "Stream", "Value", "format_packets", "packet",
-           "parse", "run_rings"]
+__all__ = ["NAMES", "OPCODES", "CommandProcessor", "Descriptor", "DispatchStream", "Packet", "Ring", "ShaderUse", "Stream", "Value",
+           "annotate", "facts", "format_html", "format_packets", "packet", "parse", "pieces", "run_rings"]

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["REGISTER_SPACES", "Address", "Bits", "Choice", "DataWords", "Number", "PacketDword", "RegisterWord", "Word", "layout"]
+__all__ = ["REGISTER_SPACES", "Address", "Bits", "Choice", "DataWords", "Number", "PacketDword", "Part", "RegisterPlace", "RegisterWord",
+           "Repeat", "Word", "layout", "layouts"]
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,29 @@ class Address:
 
 
 @dataclass(frozen=True)
+class RegisterPlace:
+    """Low 16 bits of a dword: a register's place in the register space that starts at byte `space`."""
+
+    name: str
+    space: int
+
+
+@dataclass(frozen=True)
 class DataWords:
     """All dwords that are left."""
 
     name: str
 
 
-Word = RegisterWord | PacketDword | Number | Address | DataWords | tuple[Bits | Choice | RegisterWord, ...]
+@dataclass(frozen=True)
+class Repeat:
+    """Groups of dwords to the end of the packet."""
+
+    words: tuple[RegisterPlace | Number, ...]
+
+
+Part = Bits | Choice | RegisterWord | RegisterPlace | Number
+Word = RegisterWord | PacketDword | Number | RegisterPlace | Address | DataWords | Repeat | tuple[Part, ...]
 
 
 @dataclass(frozen=True)
@@ -118,6 +135,8 @@ _DRAW_MULTI: tuple[Word, ...] = (
     (Bits("DRAW_ID_REG", 0, 16), Bits("DRAW_ID_ENABLE", 31, 1), Bits("COUNT_INDIRECT_ENABLE", 30, 1)),
     Number("DRAW_COUNT"), Address("COUNT_ADDR"), Number("STRIDE"), RegisterWord("VGT_DRAW_INITIATOR"),
 )
+_MULTI_COUNT: tuple[Word, ...] = (Number("COUNT"), Address("COUNT_ADDR"), Number("STRIDE"))
+_MESH_ENABLES = (Bits("THREAD_TRACE_MARKER_ENABLE", 29, 1), Bits("COUNT_INDIRECT_ENABLE", 30, 1), Bits("DRAW_INDEX_ENABLE", 31, 1))
 _DRAW_INDIRECT: tuple[Word, ...] = (
     Number("OFFSET"), Number("VERTEX_OFFSET_REG"), Number("START_INSTANCE_REG"), RegisterWord("VGT_DRAW_INITIATOR"),
 )
@@ -126,6 +145,20 @@ _DISPATCH_OFFSET: tuple[Word, ...] = (Number("DATA_OFFSET"), RegisterWord("COMPU
 _DISPATCH_ADDRESS: tuple[Word, ...] = (Address("ADDR"), RegisterWord("COMPUTE_DISPATCH_INITIATOR"))
 _INDIRECT_BUFFER: tuple[Word, ...] = (PacketDword(0x3F0), PacketDword(0x3F1), PacketDword(0x3F2))
 _RESERVED: tuple[Word, ...] = (Number("reserved"),)
+_FUNCTIONS = ("ALWAYS", "LESS", "LESS_OR_EQUAL", "EQUAL", "NOT_EQUAL", "GREATER_OR_EQUAL", "GREATER", "RESERVED")
+_SPACES = ("REGISTER", "MEMORY")
+
+
+def _loads(space: int) -> tuple[_Layout, ...]:
+    """Register writes from memory: each run from where the registers of the space lie behind the address."""
+    return (_Layout((Address("ADDR"), Repeat((RegisterPlace("REG_OFFSET", space), Number("NUM_DWORDS", 14))))),)
+
+
+def _indexed_loads(space: int) -> tuple[_Layout, ...]:
+    """Register writes from memory: the address is that of the first dword."""
+    return (_Layout(((Bits("INDEX", 0, 2), Bits("ADDRESS_LO", 2, 30, 4)), Number("ADDRESS_HI"),
+                     (RegisterPlace("REG_OFFSET", space), Choice("DATA_FORMAT", 31, 1, ("OFFSET_AND_SIZE", "OFFSET_AND_DATA"))),
+                     (Bits("NUM_DWORDS", 0, 14),))),)
 
 
 def _waits_for_pixels(body: Sequence[int]) -> bool:
@@ -157,8 +190,45 @@ _LAYOUTS: dict[str, tuple[_Layout, ...]] = {
         _Layout((PacketDword(0x490), *_RELEASE)),
     ),
     "WAIT_REG_MEM": (
-        _Layout((Number("OP"), Number("ADDRESS_LO"), Number("ADDRESS_HI"), Number("REF"), Number("MASK"),
-                 Number("POLL_INTERVAL", 16))),
+        _Layout(((Number("OP"), Choice("FUNCTION", 0, 3, _FUNCTIONS), Choice("MEM_SPACE", 4, 1, _SPACES), Bits("OPERATION", 6, 2),
+                  Choice("ENGINE_SEL", 8, 1, ("ME", "PFP"))),
+                 Number("ADDRESS_LO"), Number("ADDRESS_HI"), Number("REF"), Number("MASK"), Number("POLL_INTERVAL", 16))),
+    ),
+    "COND_WRITE": (
+        _Layout(((Choice("FUNCTION", 0, 3, _FUNCTIONS), Choice("POLL_SPACE", 4, 1, _SPACES), Bits("WRITE_SPACE", 8, 2),
+                  Bits("WR_CONFIRM", 20, 1)), Address("POLL_ADDR"), Number("REF"), Number("MASK"), Address("WRITE_ADDR"), Number("DATA"))),
+    ),
+    "MEM_SEMAPHORE": (
+        _Layout((Number("ADDRESS_LO"), (Bits("ADDRESS_HI", 0, 8), Bits("USE_MAILBOX", 16, 1), Bits("SIGNAL_TYPE", 20, 1),
+                                        Bits("CLIENT_CODE", 24, 2), Bits("SEM_SEL", 29, 3)))),
+    ),
+    "MEM_WRITE": (
+        _Layout((Number("ADDRESS_LO"), (Bits("ADDRESS_HI", 0, 8), Bits("WR_CONFIRM", 17, 1), Bits("WR32", 18, 1)),
+                 Number("DATA_LO"), Number("DATA_HI"))),
+    ),
+    "OCCLUSION_QUERY": (_Layout((Address("START_ADDR"), Address("QUERY_ADDR"))),),
+    "PRED_EXEC": (_Layout(((Bits("SIZE", 0, 14, 4), Bits("DEVICE_SELECT", 24, 8)),)),),
+    "CONTEXT_REG_RMW": (_Layout((RegisterPlace("REG_OFFSET", 0x28000), Number("MASK"), Number("DATA"))),),
+    "ONE_REG_WRITE": (_Layout((RegisterPlace("REG_OFFSET", 0), Number("DATA"))),),
+    "SET_SH_REG_OFFSET": (
+        _Layout(((RegisterPlace("REG_OFFSET", 0xB000), Bits("INDEX", 30, 2)), Number("DATA_OFFSET"), Number("DUMMY"))),
+    ),
+    "LOAD_UCONFIG_REG": _loads(0x30000),
+    "LOAD_SH_REG": _loads(0xB000),
+    "LOAD_CONTEXT_REG": _loads(0x28000),
+    "LOAD_SH_REG_INDEX": _indexed_loads(0xB000),
+    "LOAD_CONTEXT_REG_INDEX": _indexed_loads(0x28000),
+    "LOAD_CONST_RAM": (_Layout((Address("ADDR"), (Bits("NUM_DWORDS", 0, 15),), (Bits("START", 0, 16),))),),
+    "WRITE_CONST_RAM": (_Layout(((Bits("OFFSET", 0, 16),), DataWords("data"))),),
+    "DUMP_CONST_RAM": (_Layout(((Bits("OFFSET", 0, 16),), (Bits("NUM_DWORDS", 0, 15),), Address("ADDR"))),),
+    "WAIT_ON_CE_COUNTER": (_Layout(((Bits("COND_SURFACE_SYNC", 0, 1), Bits("FORCE_SYNC", 1, 1)),)),),
+    "ME_INITIALIZE": (_Layout((DataWords("data"),)),),
+    "MPEG_INDEX": (_Layout((Number("NUM_INDICES"), DataWords("data"))),),
+    "STRMOUT_BUFFER_UPDATE": (
+        _Layout(((Bits("UPDATE_MEMORY", 0, 1), Choice("SOURCE_SELECT", 1, 2, ("OFFSET_IN_PACKET", "VGT_FILLED_SIZE", "OFFSET_IN_MEMORY", "NONE")),
+                  Bits("DATA_TYPE", 7, 1), Bits("BUFFER_SELECT", 8, 2)), Address("DST_ADDR"), Address("SRC_ADDR")), last=103),
+        _Layout(((Bits("UPDATE_MEMORY", 0, 1), Choice("SOURCE_SELECT", 1, 2, ("OFFSET_IN_PACKET", "VGT_FILLED_SIZE", "OFFSET_IN_MEMORY", "NONE")),
+                  Bits("DATA_TYPE", 7, 1), Bits("BUFFER_SELECT", 8, 2)), Address("ADDR"), Address("CONTROL_ADDR"))),
     ),
     "DRAW_INDEX_AUTO": (_Layout((RegisterWord("VGT_NUM_INDICES"), RegisterWord("VGT_DRAW_INITIATOR"))),),
     "DRAW_INDEX_2": (
@@ -173,6 +243,26 @@ _LAYOUTS: dict[str, tuple[_Layout, ...]] = {
     "DRAW_INDEX_INDIRECT": (_Layout(_DRAW_INDIRECT),),
     "DRAW_INDIRECT_MULTI": (_Layout(_DRAW_MULTI),),
     "DRAW_INDEX_INDIRECT_MULTI": (_Layout(_DRAW_MULTI),),
+    "DRAW_INDEX_IMMD": (_Layout((RegisterWord("VGT_NUM_INDICES"), RegisterWord("VGT_DRAW_INITIATOR"), DataWords("data"))),),
+    "DRAW_INDEX_MULTI_AUTO": (
+        _Layout((Number("PRIM_COUNT"), RegisterWord("VGT_DRAW_INITIATOR"),
+                 (Bits("INDEX_OFFSET", 0, 16), Bits("PRIM_TYPE", 16, 5), Bits("INDEX_COUNT", 21, 11)))),
+    ),
+    "DISPATCH_MESH_DIRECT": (_Layout((Number("X_DIM"), Number("Y_DIM"), Number("Z_DIM"), RegisterWord("VGT_DRAW_INITIATOR"))),),
+    "DISPATCH_MESH_INDIRECT_MULTI": (
+        _Layout((Number("DATA_OFFSET"), (Bits("XYZ_DIM_REG", 0, 16), Bits("DRAW_INDEX_REG", 16, 16)), _MESH_ENABLES, *_MULTI_COUNT,
+                 RegisterWord("VGT_DRAW_INITIATOR")), last=103),
+        _Layout((Number("DATA_OFFSET"), (Bits("XYZ_DIM_REG", 0, 16), Bits("DRAW_INDEX_REG", 16, 16)),
+                 (*_MESH_ENABLES, Bits("XYZ_DIM_ENABLE", 28, 1), Bits("MODE1_ENABLE", 27, 1)), *_MULTI_COUNT,
+                 RegisterWord("VGT_DRAW_INITIATOR"))),
+    ),
+    "DISPATCH_TASK_STATE_INIT": (_Layout((Address("CONTROL_ADDR"),)),),
+    "DISPATCH_TASKMESH_INDIRECT_MULTI_ACE": (
+        _Layout((Address("DATA_ADDR"), (Bits("RING_ENTRY_REG", 0, 16),),
+                 (Bits("THREAD_TRACE_MARKER_ENABLE", 0, 1), Bits("COUNT_INDIRECT_ENABLE", 1, 1), Bits("DRAW_INDEX_ENABLE", 2, 1),
+                  Bits("XYZ_DIM_ENABLE", 3, 1), Bits("DRAW_INDEX_REG", 16, 16)),
+                 (Bits("XYZ_DIM_REG", 0, 16),), *_MULTI_COUNT, RegisterWord("COMPUTE_DISPATCH_INITIATOR"))),
+    ),
     "INDEX_BASE": (_Layout((Address("ADDR"),)),),
     "INDEX_TYPE": (_Layout((RegisterWord("VGT_DMA_INDEX_TYPE"),)),),
     "INDEX_BUFFER_SIZE": (_Layout((Number("COUNT"),)),),
@@ -230,6 +320,11 @@ _LAYOUTS: dict[str, tuple[_Layout, ...]] = {
     ),
     "REWIND": (_Layout(((Bits("VALID", 31, 1), Bits("OFFLOAD_ENABLE", 24, 1)),)),),
 }
+
+
+def layouts(name: str, level: int) -> tuple[tuple[Word, ...], ...]:
+    """Return the forms that a packet has on a level: the words of each, as `layout` takes the first that fits."""
+    return tuple(candidate.words for candidate in _LAYOUTS.get(name, ()) if candidate.first <= level <= candidate.last)
 
 
 def layout(name: str, level: int, body: Sequence[int]) -> tuple[Word, ...]:

@@ -155,6 +155,13 @@ class CommandProcessor:
         if packet["BASE_INDEX"] == 1:
             self._base = packet["ADDR"]
 
+    def _load_registers(self, packet: Packet) -> None:
+        if packet["INDEX"] or packet["DATA_FORMAT"]:
+            raise UnsupportedError(f"dword {packet.place}: {packet.name} with an index or pairs of offset and data")
+        count, first = packet["NUM_DWORDS"], 0xB000 + 4 * packet["REG_OFFSET"]
+        data = self._memory(packet["ADDRESS_LO"] | packet["ADDRESS_HI"] << 32, 4 * count, packet)
+        self.registers |= {first + 4 * k: word for k, (word,) in enumerate(struct.iter_unpack("<I", data))}
+
     def _dispatch_direct(self, packet: Packet) -> None:
         self._launch((packet.body[0], packet.body[1], packet.body[2]), packet.body[3])
 
@@ -307,6 +314,7 @@ _NO_EFFECT = {
     "INCREMENT_DE_COUNTER", "INCREMENT_CE_COUNTER", "WAIT_ON_CE_COUNTER",
 }
 _ACTIONS: dict[str, Callable[[CommandProcessor, Packet], None]] = {
+    "LOAD_SH_REG_INDEX": CommandProcessor._load_registers,
     "SET_BASE": CommandProcessor._set_base,
     "DISPATCH_DIRECT": CommandProcessor._dispatch_direct,
     "DISPATCH_INDIRECT": CommandProcessor._dispatch_indirect,

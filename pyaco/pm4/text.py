@@ -8,9 +8,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from pyaco.pm4.stream import Packet, Value
+from pyaco.pm4.scalars import Use
+from pyaco.pm4.shaders import Descriptor, ShaderUse
+from pyaco.pm4.stream import Packet
+from pyaco.pm4.values import Value
 
-__all__ = ["format_packets"]
+__all__ = ["descriptor_lines", "format_packets", "load_line", "packet_body_lines", "shader_heading"]
 
 _MARGIN = " " * 8
 
@@ -21,12 +24,22 @@ def format_packets(packets: Sequence[Packet]) -> str:
     Parameters
     ----------
     packets : sequence of Packet
-        As ``pyaco.pm4.parse`` returns them.
+        As ``pyaco.pm4.parse`` returns them; behind those that ``annotate`` has seen comes what they run.
     """
     return "".join(line + "\n" for packet in packets for line in _packet_lines(packet))
 
 
 def _packet_lines(packet: Packet) -> list[str]:
+    lines = packet_body_lines(packet)
+    for shader in packet.shaders:
+        lines += ["    " + line for line in _shader_lines(shader)]
+    for nested in packet.nested or ():
+        lines += ["    " + line for line in _packet_lines(nested)]
+    return lines
+
+
+def packet_body_lines(packet: Packet) -> list[str]:
+    """Return a packet's heading and the lines of its dwords."""
     flags = "(shader_type=compute)" * packet.compute + "(predicated)" * packet.predicated + "(reset_filter_cam)" * packet.reset_filter_cam
     lines = [f"{packet.header:08x} {packet.name}{flags}:"]
     by_place: dict[int, list[Value]] = {}
@@ -37,9 +50,37 @@ def _packet_lines(packet: Packet) -> list[str]:
         first, *rest = said or [""]
         lines.append(f"{word:08x} {first}".rstrip())
         lines += [" " * 9 + line for line in rest]
-    for nested in packet.nested or ():
-        lines += ["    " + line for line in _packet_lines(nested)]
     return lines
+
+
+def _shader_lines(shader: ShaderUse) -> list[str]:
+    lines = [shader_heading(shader) + ":"]
+    lines += [f"    {line.text}" if line.text.endswith(":") else f"    {line.offset:6x}  {line.text.strip()}" for line in shader.lines]
+    for descriptor in shader.descriptors:
+        lines += descriptor_lines(descriptor)
+    return lines + [load_line(load) for load in shader.loads]
+
+
+def shader_heading(shader: ShaderUse) -> str:
+    """Return one line that names a shader."""
+    user = f", user SGPRs {' '.join(f'{word:08x}' for word in shader.user_sgprs)}" if shader.user_sgprs else ""
+    code = f"{shader.lines[-1].offset + shader.lines[-1].size} bytes" if shader.lines else "no memory is given there"
+    return f"{shader.stage} shader at 0x{shader.address:x}, {code}, wave{shader.wave_size}{user}"
+
+
+def descriptor_lines(descriptor: Descriptor) -> list[str]:
+    """Return a descriptor's heading, its words and their fields."""
+    where = "put together by the shader" if descriptor.address is None else f"at 0x{descriptor.address:x}"
+    lines = [f"{descriptor.kind} descriptor {where}, used at {descriptor.offset:x}:"]
+    for word in descriptor.words:
+        lines.append(f"    {word.value:08x} {word.name}")
+        lines += [f"             {name} = {value}" for name, value in word.fields.items()]
+    return lines
+
+
+def load_line(load: Use) -> str:
+    """Return one line with what a scalar load reads."""
+    return f"load at {load.offset:x} reads 0x{load.address or 0:x}: {' '.join(f'{word:08x}' for word in load.words)}"
 
 
 def _value_lines(value: Value) -> list[str]:

@@ -25,7 +25,7 @@ class Capture:
     Attributes
     ----------
     streams : list of list of int
-        The dwords of each command stream that is not empty, in the order of their creation; the dispatch is in the last.
+        The dwords of what every submission to the queue starts with, and of the dispatch.
     memory : dict of int to bytes
         Contents of the driver's buffers by device address.
     buffers : dict

@@ -2,7 +2,8 @@
 
 The null winsys gives buffers no addresses and runs nothing. This process puts its own functions in place of some entries of the
 driver's table of winsys functions: those that create and destroy buffers, to give each an address, and those that create and
-destroy command streams, to know where they lie. Entries that the null winsys leaves empty get a function that does nothing. The entries' places are those of Mesa 22.3, checked against what the table holds.
+destroy command streams, to know where they lie. Entries that the null winsys leaves empty get a function that does nothing. The
+entries' places are those of Mesa 22.3, checked against what the table holds.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ BUFFER_CREATE, BUFFER_DESTROY, BUFFER_MAP, CS_DOMAIN, CS_CREATE, CS_DESTROY = 5,
 TABLE_SIZE, TABLE_USED = 40, 36
 STREAM_DWORDS = 4096
 FLAG_32BIT = 1 << 8
-LOW, HIGH, GRANULE = 0x100000, 0x1000_0000_0000, 0x10000
+LOW, HIGH, GRANULE = 0x10_0000, 0x1000_0000_0000, 0x10000
+#: Bits 32 to 63 of what has an address of 32 bits: the driver's choice, zero up to GFX8.
+ABOVE_LOW = 0 if os.environ["RADV_FORCE_FAMILY"] in ("tahiti", "bonaire", "polaris10") else 0xFFFF_8000 << 32
+CONTEXT_CONTROL = 0xC0012800
 
 Pointer, Size, Number = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint
 NewBuffer = ctypes.CFUNCTYPE(ctypes.c_int, Pointer, Size, Number, Number, Number, Number, Size, ctypes.POINTER(Pointer))
@@ -79,7 +83,7 @@ class Recorder:
         self.map = MapBuffer(self.slots[BUFFER_MAP])
         self.start = NewStream(self.slots[CS_CREATE])
         self.drop = OldStream(self.slots[CS_DESTROY])
-        self.next = {True: LOW, False: HIGH}
+        self.next = {True: LOW | ABOVE_LOW, False: HIGH}
         self.buffers: dict[int, tuple[int, int, int]] = {}
         self.streams: list[int] = []
         self.functions = {
@@ -118,7 +122,13 @@ class Recorder:
         self.drop(stream)
 
     def contents(self) -> Iterator[list[int]]:
-        """Dwords of the streams that are not empty: the structure is dwords used, dwords that fit, pointer."""
+        """Dwords of the buffer with a queue's first state, then of the streams that are not empty.
+
+        A stream's structure is dwords used, dwords that fit, pointer.
+        """
+        for data in self.memory().values():
+            if data[:4] == struct.pack("<I", CONTEXT_CONTROL):
+                yield list(struct.unpack(f"<{len(data) // 4}I", data))
         for stream in self.streams:
             used, most = (ctypes.c_uint32 * 2).from_address(stream)
             if most != STREAM_DWORDS or used > most:
@@ -140,6 +150,7 @@ class Device(vulkan_worker.Device):
 
     def capture(self, request: dict[str, Any]) -> dict[str, Any]:
         """Record a dispatch; return streams, memory and the places of the buffers."""
+        self.pool = vk.vkCreateCommandPool(self.device, vk.VkCommandPoolCreateInfo(queueFamilyIndex=self._queue_family()), None)
         module = self._module(request["spirv"])
         sets, layout, bindings = self._layouts(request)
         info = vk.VkComputePipelineCreateInfo(stage=self._stage(request, module), layout=layout)
@@ -149,10 +160,10 @@ class Device(vulkan_worker.Device):
         counts = self._buffer(12) if request["indirect"] else None
         if counts:
             counts[2][:12] = struct.pack("<3I", *request["groups"])
-        commands = self._record(pipeline, layout, descriptors, push, request["groups"], counts and counts[0])
+        self._record(pipeline, layout, descriptors, push, request["groups"], counts and counts[0])
         answer = {"streams": list(self.recorder.contents()), "memory": self.recorder.memory(),
                   "placed": {key: (buffers[key][3], len(data)) for key, data in contents.items()}}  # fmt: skip
-        vk.vkFreeCommandBuffers(self.device, self.pool, 1, [commands])
+        vk.vkDestroyCommandPool(self.device, self.pool, None)    # a pool would keep the stream for the next
         self._free(pool, [*buffers.values(), *([counts] if counts else [])])
         self._destroy(pipeline, layout, sets, module)
         return answer
