@@ -56,7 +56,7 @@ class Semantics(NamedTuple):
     results: list[str]
     sources: list[str]
     statements: list[str]
-    packed: bool = False
+    packed: int = 0                   # 1: halves of a register, 2: registers of a pair
     scalar: bool = False
 
     @property
@@ -84,7 +84,7 @@ def read_semantics(source: Path) -> list[Semantics]:
         head, _, body = line.partition("|")
         left, _, right = head.partition("=")
         words = left.split()
-        packed = words[1] == "pk"
+        packed = {"pk": 1, "pk32": 2}.get(words[1], 0)
         operations.append(
             Semantics(
                 words[0].split(","),
@@ -143,7 +143,7 @@ def lane_function(operation: Semantics) -> list[str]:
     lines += [f"    {pointer}" for pointer in pointers]
     if "f16" in operation.results:
         lines.append("    cdef uint32_t rounding = lanes.rounding16")
-    for variable in ("clamp", "neg", "opsel"):
+    for variable in ("clamp", "neg", "opsel", "small"):
         if re.search(rf"\b{variable}\b", body):
             lines.append(f"    cdef uint32_t {variable} = lanes.{variable}")
     lines.append("    for lane in range(count):")
@@ -162,7 +162,7 @@ ATOMICS = {
     "add": "add", "sub": "sub", "rsub": "rsub", "inc": "inc", "dec": "dec", "smin": "smin", "umin": "umin",
     "smax": "smax", "umax": "umax", "and": "and", "or": "or", "xor": "xor", "swap": "swap", "cmpswap": "cmpswap",
     "fcmpswap": "fcmpswap", "fmin": "fmin", "fmax": "fmax", "csub": "csub", "add_f32": "fadd", "pk_add_f16": "pk_add_f16",
-    "pk_add_bf16": "pk_add_bf16", "cond_sub_u32": "cond_sub",
+    "pk_add_bf16": "pk_add_bf16", "cond_sub_u32": "cond_sub", "add_f64": "fadd", "min_f64": "fmin", "max_f64": "fmax",
 }  # fmt: skip
 LDS_ATOMICS = {
     "mskor": "mskor", "wrxchg": "swap", "wrxchg2": "swap", "wrxchg2st64": "swap", "cmpst": "cmpswap", "wrap": "wrap",
@@ -172,7 +172,7 @@ CACHE_CONTROL = {
     "s_gl1_inv", "s_dcache_inv", "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb_vol", "s_dcache_discard", "s_dcache_discard_x2",
     "s_prefetch_inst", "s_prefetch_inst_pc_rel", "s_prefetch_data", "s_prefetch_data_pc_rel", "s_buffer_prefetch_data",
     "s_atc_probe", "s_atc_probe_buffer",
-    "buffer_gl0_inv", "buffer_gl1_inv", "buffer_wbinvl1", "buffer_wbinvl1_vol", "global_inv", "global_wb", "global_wbinv",
+    "buffer_gl0_inv", "buffer_gl1_inv", "buffer_wbinvl1", "buffer_wbinvl1_vol", "buffer_wbl2", "buffer_invl2", "buffer_inv", "global_inv", "global_wb", "global_wbinv",
 }  # fmt: skip
 SIZES = {"ubyte": (1, 0), "sbyte": (1, 1), "ushort": (2, 0), "sshort": (2, 1), "short": (2, 0), "byte": (1, 0),
          "u8": (1, 0), "i8": (1, 1), "u16": (2, 0), "i16": (2, 1), "b8": (1, 0), "b16": (2, 0)}  # fmt: skip
@@ -213,7 +213,7 @@ def memory_shape(name: str) -> dict[str, object] | None:
         half = "half_none" if not match[2] else "half_high" if match[3] else "half_low"
         return shape(f"format_{match[1]}", 4, len(match[4]), half=half)
     if match := re.fullmatch(r"(buffer|flat|global|scratch)_atomic_(\w+?)(_x2)?", name):
-        wide = 8 if match[3] else 4
+        wide = 8 if match[3] or match[2].endswith("f64") else 4
         return shape("atomic", wide, 1, atomic=f"atomic_{ATOMICS[match[2]]}") if match[2] in ATOMICS else None
     if match := re.fullmatch(r"global_(load|store)_dword_addtid", name):
         return shape(match[1], 4, 1, add_lane=1)
@@ -221,6 +221,8 @@ def memory_shape(name: str) -> dict[str, object] | None:
         return shape(match[2], 4, 32, masked=1)
     if match := re.fullmatch(r"global_load_tr_b(64|128)", name):
         return shape("transpose", int(match[1]) // 64, int(match[1]) // 32)
+    if match := re.fullmatch(r"(global|scratch)_load_lds_(\w+)", name):
+        return data_shape("to_lds", match[2])
     if name == "buffer_store_lds_dword":
         return shape("from_lds", 4, 1)
     if match := re.fullmatch(r"(buffer|flat|global|scratch)_(load|store)_(\w+)", name):
@@ -258,6 +260,22 @@ def lds_shape(name: str) -> dict[str, object] | None:
     return None
 
 
+def matrix_table(source: Path) -> str:
+    """Return the text of ``emulator_matrix.pxi``: CDNA's matrix operations by opcode; those whose modifiers choose types are left out."""
+    names, lines = [], []
+    for line in (source / "pyaco/isa/data/opcodes_matrix.txt").read_text().splitlines():
+        words = line.split("#")[0].split()
+        if not words or "f8f6f4" in words[10]:
+            continue
+        rows, columns, depth = words[7].split("x")
+        assert rows == columns
+        kinds = ", ".join(f"kind_{kind}" for kind in words[9:12])
+        names.append(words[0])
+        lines.append(f"    enter(table, op_{words[0]}, {rows}, {depth}, {words[8]}, {kinds}, {'tied' in words[16]})")
+    head = ["from isa_opcodes cimport (", *(f"    op_{name}," for name in names), ")", ""]
+    return "\n".join([*head, "cdef void fill_shapes(Handler *table) noexcept nogil:", *lines]) + "\n"
+
+
 def memory_table(known: set[str]) -> str:
     """Return the text of ``emulator_memory.pxi``."""
     imports, lines = [], []
@@ -290,7 +308,7 @@ def generate(source: Path) -> dict[str, str]:
                 entries.append(f"    entry = &table[<int>op_{name}]")
                 entries.append(f"    entry.function = lanes_{operation.names[0]}")
                 if operation.packed:
-                    entries.append("    entry.packed = 1")
+                    entries.append(f"    entry.packed = {operation.packed}")
                 if name.startswith("v_cmpx_"):
                     entries.append("    entry.writes_exec = 1")
                 entries.append(f"    entry.source_count = {len(operation.sources)}")
@@ -303,4 +321,5 @@ def generate(source: Path) -> dict[str, str]:
         fill = [f"cdef void fill_{group}(LaneOperation *table) noexcept nogil:", "    cdef LaneOperation *entry", *entries]
         files[f"emulator_{group}.pxi"] = "\n".join(head + lines + fill) + "\n"
     files["emulator_memory.pxi"] = memory_table(known)
+    files["emulator_matrix.pxi"] = matrix_table(source)
     return files

@@ -60,7 +60,7 @@ def has_vector_step(operation: Semantics) -> bool:
     return (
         not operation.scalar and not operation.packed and {plain(kind) for kind in operation.sources} <= VECTOR_SOURCES
         and set(operation.results) <= VECTOR_RESULTS and "v_s_" not in operation.names[0]
-        and operation.results.count("mask") <= 1 and not re.search(r"\bneg\b", "; ".join(operation.statements))
+        and operation.results.count("mask") <= 1 and not re.search(r"\b(neg|small)\b", "; ".join(operation.statements))
     )  # fmt: skip
 
 

@@ -36,6 +36,11 @@ _MAX_LDS = 65536
 _MAX_THREADS = 256
 
 
+def packs_ids(gfx_level: int) -> bool:
+    """Whether a wave starts with its local ids in one register."""
+    return gfx_level >= 110 or 92 <= gfx_level < 100
+
+
 class Shader(Protocol):
     """What ``Device.dispatch`` needs of a compiled shader."""
 
@@ -103,7 +108,7 @@ class Device:
     def __init__(self, target: str, engine: str = "reference", threads: int | None = None) -> None:
         self.chip = targets.chip(target)
         self.gfx_level = self.chip.level
-        if self.gfx_level < 90 or self.chip.is_cdna:
+        if self.gfx_level < 90:
             raise UnsupportedError(f"emulation of {self.chip.level_name}: the emulator has GFX9 and later")
         if engine not in ENGINES:
             raise UnsupportedError(f"emulator engine {engine!r}: there are {' and '.join(ENGINES)}")
@@ -178,7 +183,7 @@ class Device:
             return self.launch(
                 placed.entry, len(shader.code), placed.groups, _three(abi["workgroup_size"], "workgroup_size"),
                 wave_size=abi["wave_size"], user_sgprs=placed.user_sgprs, workgroup_id_mask=abi["workgroup_id_mask"],
-                ids_in_ttmp=level >= 120, packed_ids=level >= 110, local_id_components=abi["local_id_components"],
+                ids_in_ttmp=level >= 120, packed_ids=packs_ids(level), local_id_components=abi["local_id_components"],
                 scratch_offset=bool(abi["scratch_wave_offset"]) and level < 110,
                 mode=abi["float_mode"] & 0xFF | _DX10_CLAMP, lds_bytes=abi["lds_bytes"],
                 scratch_bytes=abi["scratch_bytes_per_lane"], budget=budget,
@@ -265,7 +270,7 @@ class Device:
         local_id_components : int
             VGPRs with local ids, where they are not packed.
         packed_ids : bool, optional
-            v0 holds x | y << 10 | z << 20; by default from GFX11 on.
+            v0 holds x | y << 10 | z << 20; by default from GFX11 and CDNA 2 on.
         shared_vgpr : int
             The first VGPR that both halves of a wave64 share (GFX10), 0 where there is none.
         float_mode : int
@@ -284,7 +289,7 @@ class Device:
                 entry, len(code), _three(groups, "groups"), _three(workgroup_size, "workgroup_size"),
                 wave_size=wave_size, user_sgprs=[value & 0xFFFFFFFF for value in user_sgprs], workgroup_id_mask=mask,
                 ids_in_ttmp=self.gfx_level >= 120,
-                packed_ids=self.gfx_level >= 110 if packed_ids is None else packed_ids,
+                packed_ids=packs_ids(self.gfx_level) if packed_ids is None else packed_ids,
                 local_id_components=local_id_components, workgroup_info=workgroup_info, scratch_offset=scratch_offset,
                 mode=float_mode & 0xFF | _DX10_CLAMP, lds_bytes=lds_bytes, scratch_bytes=scratch_bytes_per_lane,
                 budget=budget, shared_vgpr=shared_vgpr,

@@ -8,6 +8,7 @@ from functools import cache
 from pyaco import targets
 from pyaco._core.emu.memory import AddressSpace
 from pyaco._core.emu.reference import Engine
+from pyaco.emu.device import packs_ids
 from pyaco.emu.errors import EmulationError
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.isa import opcodes
@@ -27,8 +28,6 @@ def _engine(target: str) -> Engine:
     space = AddressSpace()
     space.use_host_addresses()
     chip = targets.chip(target)
-    if chip.is_cdna:
-        raise UnsupportedError(f"emulation of {chip.level_name}")
     return Engine(space, chip.level)
 
 
@@ -78,7 +77,7 @@ def run_asm(
     user += [0] * ((rsrc2 >> 1 & 31) - len(user))
     result = engine.run(
         lib, (gx, gy, gz), (lx, ly, lz), wave_size=32 if level >= 100 else 64, user_sgprs=user,
-        workgroup_id_mask=rsrc2 >> 7 & 7, ids_in_ttmp=level >= 120, packed_ids=level >= 110 or 92 <= level < 100, local_id_components=3,
+        workgroup_id_mask=rsrc2 >> 7 & 7, ids_in_ttmp=level >= 120, packed_ids=packs_ids(level), local_id_components=3,
         mode=_MODE, lds_bytes=(rsrc2 >> 15 & 0x1FF) * 512, scratch_bytes=scratch_size, budget=_BUDGET, fill=0,
         code_bytes=lib_sz,
     )  # fmt: skip

@@ -11,12 +11,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from exact_floats import NEAREST, ZERO, decode, encode, is_nan, single, total
 
 #: The MODE register's low byte, for the packed halves, which are rounded in their models.
 mode = 0xF0
+#: Whether 8-bit floats are CDNA 3's: one NaN (0x80), no infinity, no -0, biases one more.
+fnuz = False
 M16, M32, M64 = 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 
 
@@ -234,6 +237,7 @@ for kind in ("f16", "f32", "f64"):
     define(f"v_maxmin_{kind}", three, kind, lambda a, b, c: least(most(a, b), c))
     define(f"v_cmp_class_{kind} v_cmpx_class_{kind}", f"r{kind[1:]} {'u16' if kind == 'f16' else 'u32'}", "mask", class_of(kind))
 
+define("v_fmac_f64", "f64 f64 old_f64", "f64", lambda a, b, c, r: total([(a, b), (c, 1.0)], r), uses_rounding=True)
 for kind, literal in (("f32", 0x40490FDB), ("f16", 0x4248)):
     constant, three = decode(kind, literal), f"{kind} {kind} {kind}"
     fused = lambda a, b, c, r: total([(a, b), (c, 1.0)], r)  # noqa: E731
@@ -253,7 +257,7 @@ define("v_mad_legacy_f16", "f16 f16 f16", "f16", rounded_product("f16"), uses_ro
 define("v_fma_legacy_f16", "f16 f16 f16", "f16", lambda a, b, c, r: total([(a, b), (c, 1.0)], r), uses_rounding=True)
 
 # zero times anything is +0
-define("v_mul_legacy_f32 v_dual_mul_dx9_zero_f32", "f32 f32", "f32",
+define("v_mul_legacy_f32 v_mul_legacy_f32_e64 v_dual_mul_dx9_zero_f32", "f32 f32", "f32",
        lambda a, b, r: 0.0 if a == 0 or b == 0 else total([(a, b)], r), uses_rounding=True)
 define("v_fma_legacy_f32", "f32 f32 f32", "f32",
        lambda a, b, c, r: total([(0.0, 1.0), (c, 1.0)], r) if a == 0 or b == 0 else total([(a, b), (c, 1.0)], r), uses_rounding=True)
@@ -400,32 +404,36 @@ SMALL = {"fp8": (4, 3, 7), "bf8": (5, 2, 15)}
 
 def decode_small(kind: str, code: int) -> float:
     exponent_bits, mantissa_bits, bias = SMALL[kind]
+    bias += fnuz
     exponent, mantissa = code >> mantissa_bits & (1 << exponent_bits) - 1, code & (1 << mantissa_bits) - 1
     sign = -1.0 if code & 128 else 1.0
-    if kind == "fp8" and code & 127 == 127:
+    if code == 128 if fnuz else kind == "fp8" and code & 127 == 127:
         return math.nan
-    if kind == "bf8" and exponent == 31:
+    if kind == "bf8" and exponent == 31 and not fnuz:
         return math.nan if mantissa else sign * math.inf
     fraction = mantissa / (1 << mantissa_bits)
     return sign * (2.0 ** (1 - bias) * fraction if exponent == 0 else 2.0 ** (exponent - bias) * (1 + fraction))
 
 
-ORDERED = {kind: [decode_small(kind, code) for code in range(127 if kind == "fp8" else 124)] for kind in SMALL}
+@cache
+def ordered(kind: str, fnuz: bool) -> list[float]:
+    """The finite magnitudes, ascending."""
+    return [decode_small(kind, code) for code in range(128 if fnuz else 127 if kind == "fp8" else 124)]
 
 
 def encode_small(kind: str, value: float) -> int:
     """The nearest code, ties to the even one; what lies beyond the largest by half a step or more is NaN or infinity."""
     sign = 128 if math.copysign(1, value) < 0 else 0
     if math.isnan(value):
-        return -1                                           # some NaN
-    beyond = 127 if kind == "fp8" else 124
-    values = ORDERED[kind]
+        return 128 if fnuz else -1                          # some NaN
+    beyond = 128 if fnuz else 127 if kind == "fp8" else 124
+    values = ordered(kind, fnuz)
     size = abs(value)
     limit = values[-1] + (values[-1] - values[-2]) / 2
     if size > limit or (size == limit and len(values) % 2 == 0):
         return sign | beyond
     best = min(range(len(values)), key=lambda code: (abs(values[code] - size), code & 1))
-    return sign | best
+    return best if fnuz and best == 0 else sign | best
 
 
 for kind in SMALL:
@@ -461,7 +469,12 @@ def binary(name: str, sources: str, results: str, function: Callable[..., Any], 
 
 for name in ("v_mov_b32 v_dual_mov_b32", "s_mov_b32"):
     define(name, "u32", "u32", lambda a: a)
-define("s_mov_b64", "u64", "u64", lambda a: a)
+define("s_mov_b64 v_mov_b64", "u64", "u64", lambda a: a)
+# through an AGPR, which nothing else reads
+define("v_accvgpr_write_b32", "u32", "u32", lambda a: a, text="a1, {a}\nv_accvgpr_read_b32 {d}, a1")
+define("v_accvgpr_read_b32", "u32", "u32", lambda a: a, text="{d}, a2\nv_accvgpr_write_b32 a3, {a}\nv_accvgpr_read_b32 {d}, a3")
+define("v_accvgpr_mov_b32", "u32", "u32", lambda a: a,
+       text="a5, a6\nv_accvgpr_write_b32 a255, {a}\nv_accvgpr_mov_b32 a7, a255\nv_accvgpr_read_b32 {d}, a7")
 define("v_mov_b16", "u16", "u16", lambda a: a, text="v20.l, v2.l")
 define("v_not_b32", "u32", "u32", lambda a: ~a)
 define("v_not_b16", "u16", "u16", lambda a: ~a)
@@ -572,6 +585,7 @@ def permuted(high: int, low: int, selector: int) -> int:
 define("v_perm_b32", "u32 u32 u32", "u32", lambda a, b, c: join([permuted(a, b, selector) for selector in bytes_of(c)], 8))
 define("v_xad_u32", "u32 u32 u32", "u32", lambda a, b, c: (a ^ b) + c)
 define("v_lshl_add_u32", "u32 u32 u32", "u32", lambda a, b, c: (a << (b & 31)) + c)
+define("v_lshl_add_u64", "u64 u32 u64", "u64", lambda a, b, c: (a << (b & 7)) + c)
 define("v_add_lshl_u32", "u32 u32 u32", "u32", lambda a, b, c: (a + b) << (c & 31))
 define("v_add3_u32", "u32 u32 u32", "u32", lambda a, b, c: a + b + c)
 define("v_lshl_or_b32", "u32 u32 u32", "u32", lambda a, b, c: (a << (b & 31)) | c)
@@ -613,6 +627,20 @@ PACKED = {
 }  # fmt: skip
 for name, (kind, count, function) in PACKED.items():
     define(f"v_pk_{name}", " ".join(["u32"] * count), "f16x2" if kind == "f16" else "u32", halves(function, kind))
+
+
+def singles(function: Callable[..., Any]) -> Callable[..., int]:
+    """CDNA's packed singles."""
+    def packed(*operands: int) -> int:
+        values = [[decode("f32", operand >> shift & M32, not mode & 0x10) for operand in operands] for shift in (0, 32)]
+        return join([encode("f32", function(*row), mode & 3, not mode & 0x20) for row in values], 32)
+    return packed
+
+
+define("v_pk_fma_f32", "u64 u64 u64", "f32x2", singles(lambda a, b, c: total([(a, b), (c, 1.0)], mode & 3)))
+define("v_pk_mul_f32", "u64 u64", "f32x2", singles(lambda a, b: total([(a, b)], mode & 3)))
+define("v_pk_add_f32", "u64 u64", "f32x2", singles(lambda a, b: total([(a, 1.0), (b, 1.0)], mode & 3)))
+define("v_pk_mov_b32", "u64 u64", "u64", lambda a, b: a >> 32 | (b & M32) << 32, text="{d}, {a}, {b} op_sel:[1,0]")
 define("v_pk_fmac_f16", "u32 u32 old_u32", "f16x2", halves(PACKED["fma_f16"][2], "f16"))
 
 
@@ -630,6 +658,8 @@ for name, bits, sign in (("dot4_i32_i8", 8, True), ("dot4_u32_u8", 8, False), ("
 define("v_dot4_i32_iu8", "u32 u32 u32", "u32", dot(8, True, False), text="{d}, {a}, {b}, {c} neg_lo:[1,0,0]")
 define("v_dot8_i32_iu4", "u32 u32 u32", "u32", dot(4, False, True), text="{d}, {a}, {b}, {c} neg_lo:[0,1,0]")
 define("v_dot4c_i32_i8", "u32 u32 old_u32", "u32", dot(8, True, True))
+define("v_dot2c_i32_i16", "u32 u32 old_u32", "u32", dot(16, True, True))
+define("v_dot8c_i32_i4", "u32 u32 old_u32", "u32", dot(4, True, True))
 
 
 def dot2(kind: str) -> Callable[[int, int, float], float]:

@@ -19,7 +19,8 @@ from machine_code import assemble_each
 from pyaco.emu import Device
 from pyaco.isa import opcodes
 
-TARGETS = {"gfx900": "9", "gfx1010": "10", "gfx1030": "10.3", "gfx1100": "11", "gfx1150": "11.5", "gfx1200": "12"}
+TARGETS = {"gfx900": "9", "gfx942": "cdna3", "gfx1010": "10", "gfx1030": "10.3", "gfx1100": "11", "gfx1150": "11.5", "gfx1200": "12"}
+GFX9 = ("gfx900", "gfx942")
 LANES = 64
 ROW = 16                              # bytes that a lane stores for each instruction
 M32, M64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
@@ -84,7 +85,7 @@ def instruction_text(mnemonic: str, name: str, model: Model, target: str, wave: 
         lines.append(f"{text} :: {fixed}" if first_only or "11" in row.numbers else f"{fixed} :: {text}")
     elif name.startswith("v_cmpx"):
         lines.append(f"{move} s[44:45], exec" if wave == 64 else f"{move} s44, exec_lo")
-        lines.append(f"{mnemonic} {vcc + ', ' if target == 'gfx900' else ''}{', '.join(sources)}")
+        lines.append(f"{mnemonic} {vcc + ', ' if target in GFX9 else ''}{', '.join(sources)}")
         lines += [f"{move} {result}, {scalar_exec}", f"{move} {scalar_exec}, " + ("s[44:45]" if wave == 64 else "s44")]
     elif operands:
         lines.append(f"{mnemonic} {operands}")
@@ -111,7 +112,7 @@ def rows_of(target: str) -> list[tuple[str, str, Model]]:
 @cache
 def programs(target: str) -> tuple[list[tuple[str, str, Model]], list[bytes], dict[str, str]]:
     """The rows that LLVM assembles, their code, and what it refuses."""
-    wave = 64 if target == "gfx900" else 32
+    wave = 64 if target in GFX9 else 32
     rows = rows_of(target)
     texts = ["\n".join(instruction_text(mnemonic, name, model, target, wave)) for mnemonic, name, model in rows]
     codes, errors = assemble_each(texts, target, wave)
@@ -121,11 +122,11 @@ def programs(target: str) -> tuple[list[tuple[str, str, Model]], list[bytes], di
 
 def run(target: str, mode: int) -> tuple[list[tuple[str, str, Model]], np.ndarray]:
     """Results [row][lane][4] of every instruction; one workgroup for each wave of lanes, a kernel for every 100 rows."""
-    wave = 64 if target == "gfx900" else 32
+    wave = 64 if target in GFX9 else 32
     rows, codes, _ = programs(target)
-    late = target not in ("gfx900", "gfx1010", "gfx1030")
+    late = target not in (*GFX9, "gfx1010", "gfx1030")
     load, store = ("global_load_b64", "global_store_b128") if late else ("global_load_dwordx2", "global_store_dwordx4")
-    add = "v_add_u32" if target == "gfx900" else "v_add_nc_u32"
+    add = "v_add_u32" if target in GFX9 else "v_add_nc_u32"
     low = "s_mov_b64 {}, vcc" if wave == 64 else "s_mov_b32 {}, vcc_lo"
     head = ["v_and_b32 v0, 0x3ff, v0", "v_lshlrev_b32 v1, 4, v0", "v_lshlrev_b32 v0, 3, v0"]
     head += [f"{load} v[{2 + 2 * index}:{3 + 2 * index}], v0, s[0:1] offset:{index * LANES * 8}" for index in range(4)]
@@ -203,7 +204,7 @@ def matches(kind: str, actual: int, expected, model: Model, rounding: int, flush
 def failures(target: str, mode: int, chosen=lambda model: True) -> tuple[list[str], set[str]]:
     """What differs from the models, and the mnemonics that were compared."""
     rounding32, rounding16 = mode & 3, mode >> 2 & 3
-    alu_models.mode = mode
+    alu_models.mode, alu_models.fnuz = mode, target == "gfx942"
     rows, results = run(target, mode)
     values = inputs()
     wrong, seen = [], set()
@@ -212,13 +213,13 @@ def failures(target: str, mode: int, chosen=lambda model: True) -> tuple[list[st
             continue
         seen.add(mnemonic)
         for lane in range(LANES):
-            first = lane if not name.startswith("v_s_") else lane - lane % (64 if target == "gfx900" else 32)
+            first = lane if not name.startswith("v_s_") else lane - lane % (64 if target in GFX9 else 32)
             operands = []
             for slot, kind in enumerate(model.sources):
                 if kind in ("mask", "vcc"):
                     operands.append(values[2][lane] & 1)
                 elif kind == "lane":
-                    operands.append(lane % (64 if target == "gfx900" else 32))
+                    operands.append(lane % (64 if target in GFX9 else 32))
                 else:
                     bits = values[3 if kind.startswith("old_") else slot][first]
                     operands.append(value(kind, bits, not mode & 0x10, not mode & 0x40))
@@ -244,7 +245,7 @@ def coverage(target: str) -> set[str]:
     return {mnemonic for mnemonic, _, _ in programs(target)[0]}
 
 
-@pytest.mark.parametrize("target", [target if target in ("gfx900", "gfx1100", "gfx1200") else pytest.param(target, marks=pytest.mark.slow)
+@pytest.mark.parametrize("target", [target if target in ("gfx900", "gfx942", "gfx1100", "gfx1200") else pytest.param(target, marks=pytest.mark.slow)
                                     for target in TARGETS])  # fmt: skip
 def test_values(target):
     # chips of a generation lack some instructions: that LLVM says so is the only excuse

@@ -19,6 +19,7 @@ cdef enum:
     access_nothing = 6                # cache control
     access_transpose = 7              # 8 x 8 elements across 8 lanes
     access_from_lds = 8               # LDS to a buffer
+    access_to_lds = 9                 # memory to LDS
 
 cdef enum:
     atomic_add, atomic_sub, atomic_rsub, atomic_inc, atomic_dec, atomic_smin, atomic_umin, atomic_smax, atomic_umax
@@ -197,6 +198,8 @@ cdef inline uint64_t atomic64(uint8_t operation, uint64_t old, uint64_t data, ui
         return data if old == other else old
     if operation == atomic_mskor:
         return (old & ~data) | other
+    if operation == atomic_fadd:
+        return double_bits(bits_double(old) + bits_double(data))
     if operation == atomic_fmin:
         return double_bits(min_number(bits_double(old), bits_double(data)))
     if operation == atomic_fmax:

@@ -587,6 +587,39 @@ cdef inline uint64_t wide_lane(const Wave *wave, const Instruction *instruction,
     return word_lane(wave, instruction, slot, 0, lane) | (<uint64_t>word_lane(wave, instruction, slot, 1, lane) << 32)
 
 
+cdef int move_pair(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """V_PK_MOV_B32: op_sel chooses the dword of the first source for the low register, of the second for the high one."""
+    cdef uint32_t opsel = modifier_opsel(instruction.decoded.modifiers)
+    cdef uint32_t destination = (instruction.decoded.destination[0] >> 2) - 256
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint32_t lane, slot
+    cdef uint32_t words[2]
+    for lane in range(wave.lanes):
+        if (exec_mask >> lane) & 1:
+            for slot in range(2):
+                words[slot] = word_lane(wave, instruction, slot,
+                                        (opsel >> slot) & 1 if instruction.source[slot].kind != operand_value else 0, lane)
+            wave_vgpr(wave, destination)[lane] = words[0]
+            wave_vgpr(wave, destination + 1)[lane] = words[1]
+    return stop_running
+
+
+cdef int swap_lane_groups(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """V_PERMLANE16_SWAP, V_PERMLANE32_SWAP: odd groups of lanes of the destination change places with even ones of the source."""
+    cdef uint32_t width = 16 if instruction.decoded.opcode == <int>op_v_permlane16_swap_b32 else 32
+    cdef uint32_t *upper = wave_vgpr(wave, (instruction.decoded.destination[0] >> 2) - 256)
+    cdef uint32_t *lower = wave_vgpr(wave, (instruction.decoded.destination[1] >> 2) - 256)
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint32_t lane, word
+    for lane in range(wave.lanes):
+        if lane & width or not (exec_mask >> lane) & (exec_mask >> (lane + width)) & 1:
+            continue
+        word = lower[lane]
+        lower[lane] = upper[lane + width]
+        upper[lane + width] = word
+    return stop_running
+
+
 cdef void fill_nothing(Handler *table) noexcept nogil:
     """Instructions that change nothing that a program can compute: waits, hints, caches, priorities."""
     table[<int>op_s_nop] = no_operation
@@ -676,6 +709,9 @@ cdef void fill_control(Handler *table) noexcept nogil:
     table[<int>op_s_sendmsg_rtn_b32] = send_message_returning
     table[<int>op_s_sendmsg_rtn_b64] = send_message_returning
     table[<int>op_v_mqsad_u32_u8] = masked_sads
+    table[<int>op_v_pk_mov_b32] = move_pair
+    table[<int>op_v_permlane16_swap_b32] = swap_lane_groups
+    table[<int>op_v_permlane32_swap_b32] = swap_lane_groups
     table[<int>op_s_movrels_b32] = move_relative_scalar
     table[<int>op_s_movrels_b64] = move_relative_scalar
     table[<int>op_s_movreld_b32] = move_relative_scalar

@@ -257,6 +257,25 @@ cdef int transpose_load(Machine *machine, Wave *wave, const Instruction *instruc
     return stop_running
 
 
+cdef int load_to_lds(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation, uint16_t family,
+                     const uint64_t *addresses) noexcept nogil:
+    """GLOBAL_LOAD_LDS: whole dwords of LDS for each lane, from m0 plus the offset that the address has too (AMD "CDNA 3" ISA document 9.4)."""
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint64_t place = <uint64_t>(wave.sgpr[sgpr_m0] & 0xffff) + <uint64_t><int64_t><int32_t>instruction.decoded.immediate
+    cdef uint32_t lane, dword, value
+    cdef uint8_t *host
+    for lane in range(wave.lanes):
+        if not (exec_mask >> lane) & 1:
+            continue
+        for dword in range(operation.dwords):
+            host = flat_host(machine, wave, family, lane, addresses[lane] + 4 * dword, operation.bytes)
+            if host == NULL:
+                return stray(machine, lane, addresses[lane] + 4 * dword, operation.bytes, False)
+            value = load_element(host, operation)
+            store_lds(machine.lds, machine.lds_bytes, place + 4 * (lane * operation.dwords + dword), 4, <uint8_t *>&value)
+    return stop_running
+
+
 cdef int execute_flat(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     cdef const MemoryOperation *operation = &operations[instruction.decoded.opcode]
     cdef uint16_t family = instruction.decoded.format & 0x7f
@@ -273,6 +292,8 @@ cdef int execute_flat(Machine *machine, Wave *wave, const Instruction *instructi
             addresses[lane] = flat_address(wave, instruction, family, lane)
             if operation.add_lane:
                 addresses[lane] += 4 * lane
+    if operation.access == access_to_lds:
+        return load_to_lds(machine, wave, instruction, operation, family, addresses)
     if operation.access == access_transpose:
         return transpose_load(machine, wave, instruction, operation, addresses)
     for lane in range(wave.lanes):

@@ -19,7 +19,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from isa_opcodes cimport *
 from modifiers cimport (modifier_clamp, modifier_neg, modifier_neg_hi, modifier_opsel)
 from pyaco._core.emu.numbers cimport (bf8_to_float, bits_bfloat, bits_float, double_to_half, float_bits, fp8_to_float,
-                                      half_to_double, saturate_i32, to_bfloat)
+                                      half_to_double, round_saturate, saturate_i32, to_bfloat)
 from pyaco._core.emu.wave cimport *
 
 cdef enum:                            # of an element
@@ -59,9 +59,9 @@ cdef double element(const Tile *tile, uint32_t slot, uint8_t kind, uint32_t lane
             return <double><int32_t>(bits - (<uint32_t>1 << width))
         return bits
     if kind == kind_fp8:
-        return fp8_to_float(bits)
+        return fp8_to_float(bits, 0)
     if kind == kind_bf8:
-        return bf8_to_float(bits)
+        return bf8_to_float(bits, 0)
     bits ^= (((modifier_neg_hi(modifiers) if place & 1 else modifier_neg(modifiers)) >> slot) & 1) << 15
     return half_to_double(bits) if kind == kind_f16 else <double>bits_bfloat(bits)
 
@@ -117,7 +117,7 @@ cdef void put_sum(const Tile *tile, uint32_t number, uint32_t lane, double value
     elif tile.shape.sum == kind_f32:
         place[0] = float_bits(<float>value)
     else:
-        bits = double_to_half(value, 0) if tile.shape.sum == kind_f16 else to_bfloat(<float>value)
+        bits = double_to_half(value, round_saturate if tile.wave.mode & 0x800000 else 0) if tile.shape.sum == kind_f16 else to_bfloat(<float>value)
         place[0] = (place[0] & ~(<uint32_t>0xffff << shift)) | (bits << shift)
 
 

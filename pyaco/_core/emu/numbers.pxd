@@ -26,6 +26,11 @@ cdef enum:                            # MODE's rounding fields
     round_up = 1
     round_down = 2
     round_zero = 3
+    round_saturate = 4                # added: a half that overflows is the largest finite one (FP16_OVFL)
+
+cdef enum:                            # how 8-bit floats are
+    small_fnuz = 1                    # as CDNA 3 has them
+    small_saturates = 2               # FP16_OVFL
 
 # ------------------------------------------------------------------------------------------------------ bits of floats
 cdef inline uint32_t float_bits(float value) noexcept nogil:
@@ -89,11 +94,11 @@ cdef inline uint32_t double_to_half(double value, uint32_t rounding) noexcept no
     result = <uint32_t>(fraction >> shift)
     rest = fraction & ((<uint64_t>1 << shift) - 1)
     half = <uint64_t>1 << (shift - 1)
-    if rounding == round_nearest:
+    if rounding & 3 == round_nearest:
         away = rest > half or (rest == half and (result & 1))
-    elif rounding == round_up:
+    elif rounding & 3 == round_up:
         away = rest != 0 and sign == 0
-    elif rounding == round_down:
+    elif rounding & 3 == round_down:
         away = rest != 0 and sign != 0
     else:
         away = False
@@ -101,7 +106,7 @@ cdef inline uint32_t double_to_half(double value, uint32_t rounding) noexcept no
         result += away                                      # may carry into the smallest normal
     else:
         result = (<uint32_t>(exponent + 14) << 10) + result + away
-    if result >= 0x7c00:                                    # overflow: infinity, or the largest finite towards zero
+    if result >= 0x7c00:                                    # overflow: infinity, or the largest finite towards zero and if saturated
         if rounding == round_nearest or (rounding == round_up and sign == 0) or (rounding == round_down and sign != 0):
             result = 0x7c00
         else:
@@ -121,20 +126,32 @@ cdef inline uint32_t to_bfloat(float value) noexcept nogil:
 cdef inline float round_bfloat(float value) noexcept nogil:
     return bits_bfloat(to_bfloat(value))
 
-# FP8 has 4 bits of exponent (bias 7), no infinity and one NaN, 0x7f; BF8 is the top byte of a half.
-cdef inline float fp8_to_float(uint32_t bits) noexcept nogil:
-    cdef uint32_t magnitude = bits & 0x7f
-    cdef double value
-    if magnitude == 0x7f:
-        return bits_float(0x7fc00000 | ((bits & 0x80) << 24))
-    if magnitude < 8:
-        value = magnitude * 0.001953125                     # 2 ** -9
-    else:
-        value = ldexp(8 + (magnitude & 7), <int>(magnitude >> 3) - 10)
+# FP8 has 4 bits of exponent (bias 7), no infinity and one NaN, 0x7f; BF8 is the top byte of a half. On CDNA 3 both biases are
+# one more, 0x80 is the only NaN, and there is neither infinity nor -0 (the "fnuz" forms).
+cdef inline double small_magnitude(uint32_t magnitude, uint32_t mantissa, int smallest) noexcept nogil:
+    """A number with `mantissa` bits after the point, whose least normal exponent is `smallest`."""
+    cdef uint32_t one = <uint32_t>1 << mantissa
+    if magnitude < one:
+        return ldexp(magnitude, smallest - <int>mantissa)
+    return ldexp(one + (magnitude & (one - 1)), <int>(magnitude >> mantissa) - 1 + smallest - <int>mantissa)
+
+cdef inline float signed_small(uint32_t bits, uint32_t mantissa, int smallest) noexcept nogil:
+    cdef double value = small_magnitude(bits & 0x7f, mantissa, smallest)
     return <float>(-value if bits & 0x80 else value)
 
-cdef inline float bf8_to_float(uint32_t bits) noexcept nogil:
-    return <float>half_to_double((bits & 0xff) << 8)
+cdef inline float fp8_to_float(uint32_t bits, uint32_t small) noexcept nogil:
+    bits &= 0xff
+    if small & small_fnuz:
+        return bits_float(0x7fc00000) if bits == 0x80 else signed_small(bits, 3, -7)
+    if bits & 0x7f == 0x7f:
+        return bits_float(0x7fc00000 | ((bits & 0x80) << 24))
+    return signed_small(bits, 3, -6)
+
+cdef inline float bf8_to_float(uint32_t bits, uint32_t small) noexcept nogil:
+    bits &= 0xff
+    if small & small_fnuz:
+        return bits_float(0x7fc00000) if bits == 0x80 else signed_small(bits, 2, -15)
+    return <float>half_to_double(bits << 8)
 
 cdef inline uint32_t float_to_small(float value, uint32_t mantissa, int smallest, uint32_t largest,
                                     uint32_t overflow) noexcept nogil:
@@ -156,19 +173,31 @@ cdef inline uint32_t float_to_small(float value, uint32_t mantissa, int smallest
         result += <uint32_t>(exponent - smallest) << mantissa
     return overflow if result > largest else result
 
-cdef inline uint32_t float_to_fp8(float value) noexcept nogil:
-    """What does not fit becomes NaN."""
-    cdef uint32_t sign = (float_bits(value) >> 24) & 0x80
+cdef inline uint32_t float_to_fnuz(float value, uint32_t mantissa, int smallest, uint32_t small) noexcept nogil:
+    """What does not fit becomes NaN, or the largest number where FP16_OVFL says so."""
+    cdef uint32_t magnitude
     if value != value:
-        return sign | 0x7f
-    return sign | float_to_small(value, 3, -6, 0x7e, 0x7f)
+        return 0x80
+    magnitude = float_to_small(value, mantissa, smallest, 0x7f, 0x7f if small & small_saturates else 0x80)
+    return magnitude if magnitude == 0 or magnitude == 0x80 else magnitude | ((float_bits(value) >> 24) & 0x80)
 
-cdef inline uint32_t float_to_bf8(float value) noexcept nogil:
-    """What does not fit becomes infinity."""
+cdef inline uint32_t float_to_fp8(float value, uint32_t small) noexcept nogil:
+    """What does not fit becomes NaN, or the largest number where FP16_OVFL says so."""
     cdef uint32_t sign = (float_bits(value) >> 24) & 0x80
+    if small & small_fnuz:
+        return float_to_fnuz(value, 3, -7, small)
     if value != value:
         return sign | 0x7f
-    return sign | float_to_small(value, 2, -14, 0x7b, 0x7c)
+    return sign | float_to_small(value, 3, -6, 0x7e, 0x7e if small & small_saturates and not isinf(value) else 0x7f)
+
+cdef inline uint32_t float_to_bf8(float value, uint32_t small) noexcept nogil:
+    """What does not fit becomes infinity, or the largest number where FP16_OVFL says so."""
+    cdef uint32_t sign = (float_bits(value) >> 24) & 0x80
+    if small & small_fnuz:
+        return float_to_fnuz(value, 2, -15, small)
+    if value != value:
+        return sign | 0x7f
+    return sign | float_to_small(value, 2, -14, 0x7b, 0x7b if small & small_saturates and not isinf(value) else 0x7c)
 
 cdef inline float add_to_mantissa(float value, uint32_t addend) noexcept nogil:
     """Stochastic rounding: the mantissa grows and wraps around, sign and exponent stay."""
@@ -184,7 +213,7 @@ cdef inline uint32_t chosen_byte(uint32_t word, uint32_t opsel) noexcept nogil:
     return (word >> (16 * (opsel & 1) + 8 * ((opsel >> 1) & 1))) & 0xff
 
 cdef inline float product_fp8(uint32_t a, uint32_t b, bint a_bf8, bint b_bf8) noexcept nogil:
-    return (bf8_to_float(a) if a_bf8 else fp8_to_float(a & 0xff)) * (bf8_to_float(b) if b_bf8 else fp8_to_float(b & 0xff))
+    return (bf8_to_float(a, 0) if a_bf8 else fp8_to_float(a, 0)) * (bf8_to_float(b, 0) if b_bf8 else fp8_to_float(b, 0))
 
 cdef inline float dot4_fp8(uint32_t a, uint32_t b, float c, bint a_bf8, bint b_bf8) noexcept nogil:
     cdef uint32_t i
@@ -198,7 +227,7 @@ cdef inline double round_half(double value) noexcept nogil:
 cdef inline double half_sum(double a, double b, uint32_t rounding) noexcept nogil:
     """The sum of two halves: exact in double, but for the sign of a zero, which depends on the rounding mode."""
     cdef double total = a + b
-    if total == 0 and rounding == round_down and not (a == 0 and b == 0 and signbit(a) == signbit(b)):
+    if total == 0 and rounding & 3 == round_down and not (a == 0 and b == 0 and signbit(a) == signbit(b)):
         return -0.0
     return total
 
@@ -214,6 +243,20 @@ cdef inline double fma_odd(double a, double b, double c, uint32_t rounding) noex
     if (error > 0) == (total > 0):
         return bits_double(bits + 1)
     return bits_double(bits - 1)
+
+cdef inline float fma_toward_zero(float a, float b, float c) noexcept nogil:
+    """a * b + c, rounded towards zero: to odd in double (the product is exact there), then truncated."""
+    cdef double product = <double>a * b
+    cdef double total = product + c
+    cdef double back = total - product
+    cdef double error = (product - (total - back)) + (c - back)
+    cdef float nearest
+    if error != 0 and error == error and not double_bits(total) & 1:
+        total = bits_double(double_bits(total) + (1 if (error > 0) == (total > 0) else -1))
+    nearest = <float>total
+    if not isinf(total) and (nearest > total if total > 0 else nearest < total):
+        nearest = bits_float(float_bits(nearest) - 1)
+    return nearest
 
 # Rounding to integers keeps the sign, zeros' too; the host's functions give +0 - 0 by the rounding mode.
 cdef inline double floor_of(double value) noexcept nogil:

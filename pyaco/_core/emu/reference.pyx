@@ -22,6 +22,7 @@ from pyaco._core.emu.lanes_integer cimport fill_integer
 from pyaco._core.emu.lanes_scalar cimport fill_scalar
 from pyaco._core.emu.lds cimport execute_lds, fill_lds
 from pyaco._core.emu.matrix cimport fill_matrix
+from pyaco._core.emu.matrix_blocks cimport fill_matrix_blocks
 from pyaco._core.emu.memory cimport Allocation, AddressSpace, memory_at, memory_find, canonical_address
 from pyaco._core.emu.numbers cimport double_bits, double_to_half, float_bits, popcount64
 from pyaco._core.emu.vector cimport execute_dual, execute_scalar, execute_vector
@@ -51,6 +52,7 @@ cdef void fill_tables() noexcept nogil:
     fill_compare(lane_operations)
     fill_control(handlers)
     fill_matrix(handlers)
+    fill_matrix_blocks(handlers)
     fill_lds(handlers)
 
 fill_tables()
@@ -129,7 +131,8 @@ cdef bint keeps_high_half_on_gfx9(uint32_t opcode) noexcept nogil:
     return (opcode == <uint32_t>op_v_mad_f16 or opcode == <uint32_t>op_v_mad_u16 or opcode == <uint32_t>op_v_mad_i16
             or opcode == <uint32_t>op_v_fma_f16 or opcode == <uint32_t>op_v_div_fixup_f16
             or opcode == <uint32_t>op_v_fma_mixlo_f16 or opcode == <uint32_t>op_v_mac_f16
-            or opcode == <uint32_t>op_v_madak_f16 or opcode == <uint32_t>op_v_madmk_f16)
+            or opcode == <uint32_t>op_v_madak_f16 or opcode == <uint32_t>op_v_madmk_f16
+            or opcode == <uint32_t>op_v_cvt_pk_fp8_f32 or opcode == <uint32_t>op_v_cvt_pk_bf8_f32)
 
 
 cdef void prepare_sources(Instruction *instruction) noexcept nogil:
@@ -269,6 +272,16 @@ cdef Region *region_of(Code *code, Machine *machine, uint64_t pc) noexcept nogil
     return &code.regions[code.last]
 
 
+cdef void drop_disabled_offset(Instruction *instruction, const uint32_t *words, uint32_t gfx_level) noexcept nogil:
+    """tinygrad writes a scalar load of CDNA without an offset as IMM 0, SOFFSET_EN 0, SOFFSET 124, where hardware would add s0.
+
+    Nobody else fills a SOFFSET that is not enabled, so programs that come through its door are taken as they are meant.
+    """
+    if (instruction.decoded.format & 0x7f == format_smem and 90 < gfx_level < 100 and not words[0] & 0x24000
+            and words[1] >> 25 == 124):
+        instruction.decoded.source[1] = register_none
+
+
 cdef Instruction *fetch(Code *code, Machine *machine, uint64_t pc) noexcept nogil:
     """The decoded instruction at `pc`, NULL when that is not in memory."""
     cdef Region *region = &code.regions[code.last]
@@ -285,6 +298,8 @@ cdef Instruction *fetch(Code *code, Machine *machine, uint64_t pc) noexcept nogi
     if not instruction.valid:
         decode(region.words + (offset >> 2), <uint32_t>((region.bytes - offset) >> 2), machine.gfx_level, &instruction.decoded)
         instruction.pc = pc
+        if machine.memory.identity:
+            drop_disabled_offset(instruction, words + (offset >> 2), machine.gfx_level)
         if instruction.decoded.opcode != <int>op_invalid:
             prepare(instruction, machine.gfx_level)
             machine.touched_vgprs = max(machine.touched_vgprs, touched_rows(instruction))

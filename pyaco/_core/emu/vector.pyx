@@ -9,11 +9,12 @@ document for SDWA and GFX9's DPP.
 from libc.stdint cimport int8_t, int16_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from isa_opcodes cimport op_v_interp_p10_f16_f32_inreg, op_v_interp_p10_f32_inreg, op_v_interp_p10_rtz_f16_f32_inreg
 from modifiers cimport *
 from pyaco._core.emu.numbers cimport (bits_double, bits_float, double_bits, float_bits, flush32, half_to_double,
-                                      double_to_half)
+                                      double_to_half, round_saturate, small_fnuz, small_saturates)
 from pyaco._core.emu.wave cimport *
-from pyaco._core.ir.program cimport (format_dpp8, format_dpp16, format_sdwa, format_vop3, format_vop3p)
+from pyaco._core.ir.program cimport (format_dpp8, format_dpp16, format_sdwa, format_vinterp_inreg, format_vop3, format_vop3p)
 
 cdef extern from "<fenv.h>" nogil:
     int fesetround(int)
@@ -25,6 +26,7 @@ cdef enum:
     mode_flush_in64 = 0x40
     mode_flush_out64 = 0x80
     mode_ieee = 0x200                 # until GFX11
+    mode_fp16_overflow = 0x800000
 
 
 cdef uint32_t read_scalar(const Wave *wave, uint32_t index) noexcept nogil:
@@ -194,7 +196,7 @@ cdef const uint32_t *fetch_narrow(Wave *wave, const Instruction *instruction, ui
         return place
     if source.kind == operand_vgpr:
         row = wave_vgpr(wave, source.index)
-        if selected != NULL and slot == 0:
+        if selected != NULL:
             for lane in range(lanes):
                 place[lane] = row[selected[lane]] if selected[lane] >= 0 else 0
             row = place
@@ -240,7 +242,7 @@ cdef const uint64_t *fetch_wide(Wave *wave, const Instruction *instruction, uint
     if source.kind == operand_vgpr:
         low = wave_vgpr(wave, source.index)
         high = wave_vgpr(wave, source.index + 1)
-        if selected != NULL and slot == 0:
+        if selected != NULL:
             for lane in range(lanes):
                 place[lane] = 0
                 if selected[lane] >= 0:
@@ -497,6 +499,9 @@ cdef uint32_t host_rounding(const Wave *wave, const LaneOperation *operation) no
 cdef void run_lanes(const Wave *wave, const LaneOperation *operation, Lanes *lanes) noexcept nogil:
     cdef uint32_t rounding = host_rounding(wave, operation)
     lanes.rounding16 = (wave.mode >> 2) & 3
+    if wave.mode & mode_fp16_overflow:
+        lanes.rounding16 |= round_saturate
+        lanes.small |= small_saturates
     if rounding == 0:
         operation.function(lanes)
         return
@@ -539,6 +544,7 @@ cdef int execute_packed(Machine *machine, Wave *wave, const Instruction *instruc
     lanes.clamp = modifier_clamp(modifiers)
     lanes.neg = 0
     lanes.opsel = 0
+    lanes.small = 0
     for half in range(2):
         for slot in range(operation.source_count):
             modify.absolute = 0
@@ -558,6 +564,49 @@ cdef int execute_packed(Machine *machine, Wave *wave, const Instruction *instruc
     return 0
 
 
+cdef int execute_pair(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """Packed singles of CDNA: the operation on both registers of pairs; a constant is the same for both."""
+    cdef const LaneOperation *operation = instruction.operation
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    cdef uint32_t places[4][max_lanes]
+    cdef uint32_t results[2][max_lanes]
+    cdef Instruction view = instruction[0]
+    cdef Lanes lanes
+    cdef Modifiers modify
+    cdef uint32_t half, slot
+    modify.absolute = 0
+    lanes.count = wave.lanes
+    lanes.clamp = modifier_clamp(modifiers)
+    lanes.neg = lanes.opsel = lanes.small = 0
+    for half in range(2):
+        for slot in range(operation.source_count):
+            if instruction.source[slot].kind != operand_value:
+                view.source[slot].index = instruction.source[slot].index + <uint16_t>(
+                    ((modifier_opsel_hi(modifiers) if half else modifier_opsel(modifiers)) >> slot) & 1)
+            modify.neg = ((modifier_neg_hi(modifiers) if half else modifier_neg(modifiers)) >> slot) & 1
+            lanes.narrow[slot] = fetch_narrow(wave, &view, slot, operation.source_type[slot], 0, modify, NULL, places[slot])
+        lanes.result[0] = results[half]
+        run_lanes(wave, operation, &lanes)
+        finish(wave, operation, &lanes, modifier_set_omod(modifiers, 0))
+    for half in range(2):
+        write_narrow(wave, (instruction.decoded.destination[0] >> 2) - 256 + half, results[half], wave_exec(wave))
+    return 0
+
+
+cdef void quad_select(const Instruction *instruction, const Wave *wave, uint32_t slot, int8_t *selected) noexcept nogil:
+    """V_INTERP of registers: P10 takes its first source from lane 1 of each quad and its last from lane 0, P2 its first from lane 2."""
+    cdef uint32_t opcode = instruction.decoded.opcode
+    cdef bint first = (opcode == <uint32_t>op_v_interp_p10_f32_inreg or opcode == <uint32_t>op_v_interp_p10_f16_f32_inreg
+                       or opcode == <uint32_t>op_v_interp_p10_rtz_f16_f32_inreg)
+    cdef uint32_t lane
+    for lane in range(wave.lanes):
+        selected[lane] = <int8_t>lane
+        if slot == 0:
+            selected[lane] = <int8_t>((lane & ~<uint32_t>3) + (1 if first else 2))
+        elif slot == 2 and first:
+            selected[lane] = <int8_t>(lane & ~<uint32_t>3)
+
+
 cdef int execute_vector(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     cdef const LaneOperation *operation = instruction.operation
     cdef uint64_t modifiers = instruction.decoded.modifiers
@@ -574,11 +623,15 @@ cdef int execute_vector(Machine *machine, Wave *wave, const Instruction *instruc
     cdef uint16_t destination
     cdef uint8_t kind
     cdef bint high
+    cdef bint interpolates = instruction.decoded.format & 0x7f == format_vinterp_inreg
     if operation.packed:
-        return execute_packed(machine, wave, instruction)
+        return execute_packed(machine, wave, instruction) if operation.packed == 1 else execute_pair(machine, wave, instruction)
     if instruction.decoded.format & (format_dpp16 | format_dpp8):
         written &= dpp_select(machine, wave, instruction, selection)
         selected = selection
+    elif interpolates:
+        selected = selection
+    lanes.small = small_fnuz if machine.gfx_level == 94 else 0
     lanes.count = wave.lanes
     lanes.clamp = modifier_clamp(modifiers)
     lanes.neg = modifier_neg(modifiers)
@@ -590,6 +643,10 @@ cdef int execute_vector(Machine *machine, Wave *wave, const Instruction *instruc
         modify.neg = (neg_bits >> slot) & 1
         modify.absolute = (absolute_bits >> slot) & 1
         half = instruction.source[slot].half | ((modifier_opsel(modifiers) >> slot) & 1)
+        if interpolates:
+            quad_select(instruction, wave, slot, selection)
+        elif slot == 1:                                     # DPP is for the first source
+            selected = NULL
         if is_wide(kind):
             lanes.wide[slot] = fetch_wide(wave, instruction, slot, kind, modify, selected, wide_places[slot])
         elif kind == type_mix:
@@ -643,6 +700,7 @@ cdef void run_half_of_dual(Wave *wave, const Instruction *instruction, const Lan
     lanes.clamp = 0
     lanes.neg = 0
     lanes.opsel = 0
+    lanes.small = 0
     lanes.result[0] = results
     for slot in range(operation.source_count):
         kind = operation.source_type[slot]
@@ -692,6 +750,7 @@ cdef int execute_scalar(Machine *machine, Wave *wave, const Instruction *instruc
     lanes.clamp = 0
     lanes.neg = 0
     lanes.opsel = 0
+    lanes.small = 0
     next_source = 0
     for slot in range(operation.source_count):
         kind = operation.source_type[slot] & ~type_old

@@ -9,7 +9,7 @@ from pyaco._core.isa.decode cimport Decoded
 
 cdef enum:
     max_lanes = 64
-    vgpr_rows = 256 + 36              # what an instruction may touch past v255 is storage nobody reads
+    vgpr_rows = 512 + 36              # CDNA's AGPRs follow v255; what an instruction may touch past them is storage nobody reads
     sgpr_words = 160
 
 cdef enum:                            # indices into Wave.sgpr, in ACO's numbering
@@ -37,7 +37,8 @@ cdef struct Lanes:
     uint32_t clamp
     uint32_t neg
     uint32_t opsel
-    uint32_t rounding16               # round_*; single and double results round in the host's mode
+    uint32_t rounding16               # round_*, round_saturate; single and double results round in the host's mode
+    uint32_t small                    # small_*: how 8-bit floats are
     const uint32_t *narrow[4]         # sources of up to 32 bits; masks as 0 or 1
     const uint64_t *wide[4]           # 64-bit sources
     uint32_t *result[3]

@@ -14,6 +14,7 @@ cdef void finish_specials(Core *core, const Step *step, uint32_t half) noexcept 
     lanes.clamp = 0
     lanes.neg = 0
     lanes.opsel = 0
+    lanes.small = 0
     for slot in range(step.operation.source_count):
         lanes.narrow[slot] = source_row(core, step, slot, half)
         lanes.wide[slot] = NULL

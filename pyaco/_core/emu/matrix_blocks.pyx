@@ -1,0 +1,229 @@
+"""MFMA and SMFMAC of CDNA: D = A B + C of one to sixteen square blocks that lie spread over the 64 lanes; EXEC does not matter.
+
+With S rows and columns, B blocks, and P consecutive places of the inner dimension in a lane: element (i, k) of block b of A, and
+(k, i) of B, is place k % P of lane i + S (b + B (k / P)). An element (i, j) of a result of 32 bits is in lane j + S (i / 4 % G)
+of the G = 64 / S lane groups and register 4 (i / 4 / G) + i % 4, a block after the other; blocks of four rows have a lane group each. Doubles
+of 16 rows are in lane j + 16 (i % 4), register pair i / 4; those of four rows in lane j + 4 (b + 4 i).
+
+CBSZ and ABID give block ABID of A to all blocks of its group of 2 ** CBSZ; BLGP rearranges B's lanes, and negates doubles from CDNA 3
+on. SMFMAC: A holds two of every four places, of which two bits each of the index, in the same lane, say the place; ABID chooses one of the
+sets of bits that a register holds, unless CBSZ is set.
+
+Sums are made in double and rounded once, where hardware leaves the order of additions open; of doubles they are fused in order.
+XF32 is rounded to 10 bits of mantissa, ties to even. Sources: AMD "CDNA 3" ISA document, chapter 7 "Matrix Arithmetic
+Instructions"; AMD Matrix Instruction Calculator, whose layouts of every instruction of CDNA 1 to 3 these are.
+"""
+from libc.math cimport fma
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from isa_opcodes cimport op_count
+from modifiers cimport modifier_abid, modifier_blgp, modifier_cbsz
+from pyaco._core.emu.numbers cimport (bf8_to_float, bits_bfloat, bits_double, bits_float, double_bits, float_bits, fp8_to_float,
+                                      half_to_double, small_fnuz)
+from pyaco._core.emu.wave cimport *
+
+cdef enum:                            # of an element
+    kind_none, kind_f16, kind_bf16, kind_fp8, kind_bf8, kind_i8, kind_f32, kind_xf32, kind_i32, kind_f64
+
+cdef uint32_t kind_bits[10]
+kind_bits[:] = [0, 16, 16, 8, 8, 8, 32, 32, 32, 64]
+
+cdef struct Shape:
+    uint8_t size                      # rows and columns of a block
+    uint8_t depth                     # the inner dimension
+    uint8_t blocks
+    uint8_t left                      # kind_* of A, B, and of C and D
+    uint8_t right
+    uint8_t sum
+    uint8_t sparse
+
+cdef enum:
+    most_elements = 2048              # of A, B or D in all blocks
+
+cdef Shape shapes[<int>op_count]
+
+
+# ------------------------------------------------------------------------------------------------------------- elements
+cdef double element(const Wave *wave, uint32_t first, uint8_t kind, uint32_t lane, uint32_t place, uint32_t small) noexcept nogil:
+    """The element at a place of a lane, whose registers begin at `first`."""
+    cdef uint32_t width = kind_bits[kind]
+    cdef uint32_t position = place * width
+    cdef const uint32_t *row = wave_vgpr(wave, first + (position >> 5))
+    cdef uint32_t bits = row[lane] >> (position & 31)
+    if kind == kind_f64:
+        return bits_double(bits | (<uint64_t>row[max_lanes + lane] << 32))
+    if kind == kind_f32:
+        return bits_float(bits)
+    if kind == kind_xf32:
+        if (bits & 0x7f800000) != 0x7f800000:
+            bits += 0xfff + ((bits >> 13) & 1)
+        return bits_float(bits & 0xffffe000U)
+    if kind == kind_i8:
+        return <signed char>bits
+    if kind == kind_fp8:
+        return fp8_to_float(bits, small)
+    if kind == kind_bf8:
+        return bf8_to_float(bits, small)
+    return half_to_double(bits & 0xffff) if kind == kind_f16 else <double>bits_bfloat(bits & 0xffff)
+
+
+cdef uint32_t rearranged(uint32_t lane, uint32_t pattern) noexcept nogil:
+    """The lane of B that BLGP reads for `lane`."""
+    if pattern == 1:
+        return lane & 31
+    if pattern == 2:
+        return 32 | (lane & 31)
+    if pattern == 3:
+        return (lane + 16) & 63
+    return 16 * (pattern - 4) + (lane & 15) if pattern else lane
+
+
+cdef inline void place_of_sum(const Shape *shape, uint32_t block, uint32_t i, uint32_t j, uint32_t *row, uint32_t *lane) noexcept nogil:
+    cdef uint32_t groups = 64 // shape.size
+    if shape.sum == kind_f64:
+        row[0] = 2 * (i >> 2) if shape.size == 16 else 0
+        lane[0] = j + 16 * (i & 3) if shape.size == 16 else j + 4 * (block + 4 * i)
+    elif shape.size == 4:
+        row[0] = i
+        lane[0] = j + 4 * block
+    else:
+        row[0] = block * (shape.size // groups) + 4 * (i // 4 // groups) + (i & 3)
+        lane[0] = j + shape.size * (i // 4 % groups)
+
+
+cdef double constant_sum(const Source *source, uint8_t kind) noexcept nogil:
+    """An inline constant as C."""
+    cdef int64_t integer
+    if kind == kind_i32:
+        return <int32_t>source.value
+    if kind == kind_f32:
+        return bits_float(<uint32_t>source.value)
+    if source.index == 248:
+        return bits_double(0x3fc45f306dc9c882ULL)
+    if source.index >= 240:
+        return bits_float(<uint32_t>source.value)
+    integer = <int32_t>source.value
+    return bits_double(<uint64_t>integer)
+
+
+cdef double addend(const Wave *wave, const Instruction *instruction, const Shape *shape, uint32_t row, uint32_t lane) noexcept nogil:
+    """An element of C; of D's old value where C is the index of a sparse A."""
+    cdef const Source *source = &instruction.source[2]
+    cdef uint32_t first = (instruction.decoded.destination[0] >> 2) - 256 if shape.sparse else source.index
+    cdef uint32_t bits
+    if not shape.sparse and source.kind != operand_vgpr:
+        return constant_sum(source, shape.sum)
+    if shape.sum == kind_f64:
+        return element(wave, first + row, kind_f64, lane, 0, 0)
+    bits = wave_vgpr(wave, first + row)[lane]
+    return <double><int32_t>bits if shape.sum == kind_i32 else <double>bits_float(bits)
+
+
+# ------------------------------------------------------------------------------------------------------------- products
+cdef void load_left(const Wave *wave, const Instruction *instruction, const Shape *shape, uint32_t small, double *left) noexcept nogil:
+    """A by block, row and place, a sparse row with its zeros."""
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    cdef uint32_t cbsz = modifier_cbsz(modifiers)
+    cdef uint32_t abid = modifier_abid(modifiers)
+    cdef uint32_t places = shape.size * shape.depth * shape.blocks // 64
+    cdef uint32_t first = instruction.source[0].index
+    cdef uint32_t shift = 0 if cbsz & 3 else places * (abid & (32 // places - 1))   # two bits * places / 2 elements
+    cdef uint32_t block, i, k, lane, from_block, index
+    cdef double *row
+    for block in range(shape.blocks):
+        from_block = block
+        if shape.blocks > 1 and shape.sum != kind_f64 and cbsz:
+            from_block = ((block >> cbsz << cbsz) + abid) % shape.blocks
+        for i in range(shape.size):
+            row = left + (block * shape.size + i) * shape.depth
+            if not shape.sparse:
+                for k in range(shape.depth):
+                    lane = i + shape.size * (from_block + shape.blocks * (k // places))
+                    row[k] = element(wave, first, shape.left, lane, k % places, small)
+                continue
+            for k in range(shape.depth):
+                row[k] = 0
+            for k in range(<uint32_t>shape.depth // 2):
+                lane = i + shape.size * (k // (places // 2))
+                index = wave_vgpr(wave, instruction.source[2].index)[lane] >> (shift + 2 * (k % (places // 2)))
+                row[4 * (k // 2) + (index & 3)] += element(wave, first, shape.left, lane, k % (places // 2), small)
+
+
+cdef void load_right(const Wave *wave, const Instruction *instruction, const Shape *shape, uint32_t small, double *right) noexcept nogil:
+    """B by block, column and place."""
+    cdef uint32_t pattern = modifier_blgp(instruction.decoded.modifiers) if shape.sum != kind_f64 else 0
+    cdef uint32_t places = shape.size * shape.depth * shape.blocks // 64
+    cdef uint32_t block, j, k, lane
+    for block in range(shape.blocks):
+        for j in range(shape.size):
+            for k in range(shape.depth):
+                lane = rearranged(j + shape.size * (block + shape.blocks * (k // places)), pattern)
+                right[(block * shape.size + j) * shape.depth + k] = element(
+                    wave, instruction.source[1].index, shape.right, lane, k % places, small)
+
+
+cdef double sum_of_products(const Shape *shape, const double *a, const double *b, double c, uint32_t negate) noexcept nogil:
+    cdef uint32_t k
+    if shape.sum != kind_f64:
+        for k in range(shape.depth):
+            c += a[k] * b[k]
+        return c
+    c = -c if negate & 4 else c
+    for k in range(shape.depth):
+        c = fma(-a[k] if (negate ^ (negate >> 1)) & 1 else a[k], b[k], c)
+    return c
+
+
+cdef int multiply_blocks(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    cdef const Shape *shape = &shapes[instruction.decoded.opcode]
+    cdef double left[most_elements]
+    cdef double right[most_elements]
+    cdef double result[most_elements]
+    cdef uint32_t small = small_fnuz if machine.gfx_level == 94 else 0
+    cdef uint32_t negate = modifier_blgp(instruction.decoded.modifiers) if shape.sum == kind_f64 and machine.gfx_level >= 94 else 0
+    cdef uint32_t block, i, j, row, lane, place
+    if instruction.source[0].kind != operand_vgpr or instruction.source[1].kind != operand_vgpr:
+        return stop_unsupported
+    load_left(wave, instruction, shape, small, left)
+    load_right(wave, instruction, shape, small, right)
+    place = 0
+    for block in range(shape.blocks):
+        for i in range(shape.size):
+            for j in range(shape.size):
+                place_of_sum(shape, block, i, j, &row, &lane)
+                result[place] = sum_of_products(
+                    shape, left + (block * shape.size + i) * shape.depth, right + (block * shape.size + j) * shape.depth,
+                    addend(wave, instruction, shape, row, lane), negate)
+                place += 1
+    place = 0
+    for block in range(shape.blocks):
+        for i in range(shape.size):
+            for j in range(shape.size):
+                place_of_sum(shape, block, i, j, &row, &lane)
+                put_sum(shape, wave_vgpr(wave, (instruction.decoded.destination[0] >> 2) - 256 + row) + lane, result[place])
+                place += 1
+    return stop_running
+
+
+cdef inline void put_sum(const Shape *shape, uint32_t *target, double value) noexcept nogil:
+    cdef uint64_t bits
+    if shape.sum == kind_f64:
+        bits = double_bits(value)
+        target[0] = <uint32_t>bits
+        target[max_lanes] = <uint32_t>(bits >> 32)
+    else:
+        target[0] = <uint32_t><int64_t>value if shape.sum == kind_i32 else float_bits(<float>value)
+
+
+# --------------------------------------------------------------------------------------------------------------- opcodes
+cdef void enter(Handler *table, uint32_t opcode, uint8_t size, uint8_t depth, uint8_t blocks, uint8_t left, uint8_t right, uint8_t sum_,
+                bint sparse) noexcept nogil:
+    shapes[opcode] = Shape(size, depth, blocks, left, right, sum_, sparse)
+    table[opcode] = multiply_blocks
+
+
+include "emulator_matrix.pxi"
+
+
+cdef void fill_matrix_blocks(Handler *table) noexcept nogil:
+    fill_shapes(table)
