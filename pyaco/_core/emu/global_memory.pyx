@@ -135,8 +135,20 @@ cdef int atomic_scalar(Machine *machine, Wave *wave, const Instruction *instruct
 
 
 # ------------------------------------------------------------------------------------------------ flat, global, scratch
-cdef inline uint8_t *lane_scratch(Machine *machine, Wave *wave, uint32_t lane, int64_t offset,
-                                  uint32_t bytes) noexcept nogil:
+cdef inline uint64_t flat_scratch(const Machine *machine, const Wave *wave) noexcept nogil:
+    """FLAT_SCRATCH where programs set it: GFX9, CDNA 1 and 2 in SGPRs, GFX10 hidden."""
+    if machine.gfx_level < 94:
+        return wave.sgpr[sgpr_flat_scratch] | (<uint64_t>wave.sgpr[sgpr_flat_scratch + 1] << 32)
+    return wave.flat_scratch if 100 <= machine.gfx_level < 110 else 0
+
+
+cdef uint8_t *lane_scratch(Machine *machine, Wave *wave, uint32_t lane, int64_t offset, uint32_t bytes) noexcept nogil:
+    """Scratch of a lane: the emulator's own, or, where FLAT_SCRATCH points into device memory, there: a dword of each lane after the other."""
+    cdef uint64_t base = flat_scratch(machine, wave)
+    if base >> 32 and offset >= 0:
+        if (offset & 3) + bytes > 4:
+            return NULL
+        return memory_at(machine.memory, base + (<uint64_t>offset >> 2) * 4 * wave.lanes + 4 * lane + (offset & 3), bytes)
     if offset < 0 or offset + bytes > machine.scratch_bytes:
         return NULL
     return wave.scratch + <uint64_t>lane * machine.scratch_bytes + offset

@@ -299,7 +299,7 @@ cdef Instruction *fetch(Code *code, Machine *machine, uint64_t pc) noexcept nogi
         decode(region.words + (offset >> 2), <uint32_t>((region.bytes - offset) >> 2), machine.gfx_level, &instruction.decoded)
         instruction.pc = pc
         if machine.memory.identity:
-            drop_disabled_offset(instruction, words + (offset >> 2), machine.gfx_level)
+            drop_disabled_offset(instruction, region.words + (offset >> 2), machine.gfx_level)
         if instruction.decoded.opcode != <int>op_invalid:
             prepare(instruction, machine.gfx_level)
             machine.touched_vgprs = max(machine.touched_vgprs, touched_rows(instruction))
@@ -417,6 +417,8 @@ cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, u
     for i in range(max(machine.touched_vgprs, <uint32_t>3) * max_lanes):
         vgpr[i] = launch.fill
     wave.sgpr[sgpr_null] = 0
+    if machine.gfx_level < 100:
+        wave_put64(wave, sgpr_flat_scratch, 0)
     for i in range(launch.user_count):
         wave.sgpr[i] = launch.user[i]
     next_sgpr = put_group(launch, wave.sgpr, group)
@@ -426,7 +428,7 @@ cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, u
         wave.sgpr[next_sgpr] = waves | (index << 6) | ((<uint32_t>1 << 31) if index == 0 else 0)
         next_sgpr += 1
     if launch.scratch_offset:
-        wave.sgpr[next_sgpr] = index * launch.wave_size * machine.scratch_bytes
+        wave.sgpr[next_sgpr] = (machine.scratch_slot * waves + index) * launch.wave_size * machine.scratch_bytes
     total = launch.size[0] * launch.size[1] * launch.size[2]
     wave.lanes = launch.wave_size
     wave.first_lane = index * launch.wave_size

@@ -13,7 +13,7 @@ cdef enum:
     sgpr_words = 160
 
 cdef enum:                            # indices into Wave.sgpr, in ACO's numbering
-    sgpr_flat_scratch = 102           # GFX9, GFX10 architected storage is hidden; see Wave.flat_scratch
+    sgpr_flat_scratch = 102           # GFX9; from GFX10 on it is hidden, see Wave.flat_scratch
     sgpr_vcc = 106
     sgpr_ttmp0 = 108
     sgpr_m0 = 124
@@ -159,6 +159,7 @@ cdef struct Machine:
     uint32_t lds_bytes
     uint32_t gds_bytes
     uint32_t scratch_bytes            # per lane
+    uint32_t scratch_slot             # which of the workgroups that run at once this is
     uint32_t workgroup[3]
     uint32_t wave_count               # of the workgroup
     Wave *waves                       # the workgroup that runs

@@ -367,7 +367,7 @@ cdef class FastEngine(Engine):
             if spaces == NULL or workers == NULL:
                 raise MemoryError(f"{threads} threads")
             for i in range(threads):
-                if not self.open_thread(&spaces[i], &workers[i], launch, i == 0):
+                if not self.open_thread(&spaces[i], &workers[i], launch, i):
                     raise MemoryError(f"a workgroup of {self.work.count} waves for thread {i}")
                 workers[i].order = order
                 workers[i].core.order = order
@@ -397,8 +397,9 @@ cdef class FastEngine(Engine):
             free(workers)
         return -1 if stop == interrupted else stop
 
-    cdef bint open_thread(self, Workspace *space, Worker *worker, const Launch *launch, bint main) noexcept:
+    cdef bint open_thread(self, Workspace *space, Worker *worker, const Launch *launch, uint32_t number) noexcept:
         space.machine = self.work.machine
+        space.machine.scratch_slot = number
         space.machine.lds = NULL
         space.machine.executed = 0
         space.machine.touched_vgprs = 0
@@ -409,4 +410,4 @@ cdef class FastEngine(Engine):
             return False
         if not copy_code(&space.code, &self.work.code):
             return False
-        return open_worker(worker, space, launch, self.kernels, main)
+        return open_worker(worker, space, launch, self.kernels, number == 0)
