@@ -172,7 +172,8 @@ CACHE_CONTROL = {
     "s_gl1_inv", "s_dcache_inv", "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb_vol", "s_dcache_discard", "s_dcache_discard_x2",
     "s_prefetch_inst", "s_prefetch_inst_pc_rel", "s_prefetch_data", "s_prefetch_data_pc_rel", "s_buffer_prefetch_data",
     "s_atc_probe", "s_atc_probe_buffer",
-    "buffer_gl0_inv", "buffer_gl1_inv", "buffer_wbinvl1", "buffer_wbinvl1_vol", "buffer_wbl2", "buffer_invl2", "buffer_inv", "global_inv", "global_wb", "global_wbinv",
+    "buffer_gl0_inv", "buffer_gl1_inv", "buffer_wbinvl1", "buffer_wbinvl1_vol",
+    "buffer_wbl2", "buffer_invl2", "buffer_inv", "global_inv", "global_wb", "global_wbinv",
 }  # fmt: skip
 SIZES = {"ubyte": (1, 0), "sbyte": (1, 1), "ushort": (2, 0), "sshort": (2, 1), "short": (2, 0), "byte": (1, 0),
          "u8": (1, 0), "i8": (1, 1), "u16": (2, 0), "i16": (2, 1), "b8": (1, 0), "b16": (2, 0)}  # fmt: skip
