@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pyaco.errors import InputError
 from pyaco.isa.disassembler import default_wave_size
 from pyaco.isa.processors import processor
+from pyaco.isa.program import Instruction, Label, Program
 
 if TYPE_CHECKING:
     from pyaco._core.isa.assemble_text import Assembler
@@ -39,16 +41,16 @@ def run(text: str, target: str, wave_size: int | None) -> Assembler:
     return assembler
 
 
-def assemble(text: str, target: str, *, wave_size: int | None = None) -> bytes:
-    """Assemble text in LLVM's syntax to machine code.
+def assemble(source: str | Iterable[Instruction | Label], target: str, *, wave_size: int | None = None) -> bytes:
+    """Assemble text in LLVM's syntax, or instructions as Python objects, to machine code.
 
     Parameters
     ----------
-    text
-        One instruction, label (``name:``) or directive per line; ``;``, ``//`` and ``/* */`` are comments. Directives: data
-        (``.long``, ``.byte``, ``.short``, ``.quad``, ``.ascii``, ``.asciz``, ``.zero``, ``.fill``), ``.p2align``, ``.set``,
-        sections, ``.amdhsa_kernel`` blocks; those that say nothing about the code (``.globl``, ``.type``, ``.size``,
-        ``.amdgcn_target``, metadata) are read and left out.
+    source
+        Objects as ``instructions`` gives them, or text: one instruction, label (``name:``) or directive per line; ``;``, ``//`` and
+        ``/* */`` are comments. Directives: data (``.long``, ``.byte``, ``.short``, ``.quad``, ``.ascii``, ``.asciz``, ``.zero``,
+        ``.fill``), ``.p2align``, ``.set``, sections, ``.amdhsa_kernel`` blocks; those that say nothing about the code
+        (``.globl``, ``.type``, ``.size``, ``.amdgcn_target``, metadata) are read and left out.
     target
         A gfx name, chip name or product name.
     wave_size
@@ -62,6 +64,8 @@ def assemble(text: str, target: str, *, wave_size: int | None = None) -> bytes:
     Raises
     ------
     InputError
-        The text is wrong; the message has line and column.
+        The source is wrong; the message has line and column, or the instruction's number and text.
     """
-    return run(text, target, wave_size).code()
+    if not isinstance(source, str):
+        return Program(target, wave_size=wave_size).extend(source).code()
+    return run(source, target, wave_size).code()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,10 @@ from pyaco.isa.processors import processor
 if TYPE_CHECKING:
     from pyaco._core.isa.disassemble import Listing
 
-__all__ = ["Line", "decode", "disassemble", "disassemble_lines"]
+__all__ = ["Line", "decode", "disassemble", "disassemble_lines", "encode"]
+
+#: Dwords of the longest instruction.
+ENCODE_LIMIT = 6
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ def decode(code: bytes, target: str) -> npt.NDArray[np.void]:
         A structured array in the order of the code; each field is a column:
 
         - ``offset``: byte offset; ``dwords``: length; ``opcode``: an index of ``pyaco.isa.opcodes.names()``, or 0xffff for
-          a word that is no instruction; ``format``: the bits of ``pyaco.isa.table.FORMATS`` that the words have;
+          a word that is no instruction, which is then ``literal``; ``format``: the bits of ``pyaco.isa.table.FORMATS`` that the words have;
         - ``source_count``, ``sources`` (18), ``source_bytes`` (18), ``destination_count``, ``destinations`` (3),
           ``destination_bytes`` (3): registers as byte addresses (SGPR n at 4n, VGPR n at 4(256 + n), AGPR n at
           4(512 + n), + 2 for the high half, constants as their source code * 4, 255 * 4 the literal, 0xffff unused), with
@@ -103,16 +107,62 @@ def decode(code: bytes, target: str) -> npt.NDArray[np.void]:
     InputError
         The length is no multiple of four, or the target is unknown.
     """
-    from pyaco._core.isa.decode import RECORD, decode_records
+    from pyaco._core.isa.decode import decode_records
 
     _, level = processor(target)
     words = words_of(code)
-    record = np.dtype(RECORD, align=True)  # type: ignore[call-overload]
+    record, offsets = record_layout()
     records = np.zeros(len(words), record)
-    assert record.fields is not None
-    offsets = [record.fields[name][1] for name in RECORD["names"]]
     count = decode_records(words, level, records.view(np.uint8), offsets, record.itemsize)
     return records[:count]
+
+
+@cache
+def record_layout() -> tuple[np.dtype[np.void], list[int]]:
+    """The type of records, and where the fields stand that the kernels know."""
+    from pyaco._core.isa.decode import RECORD
+
+    record = np.dtype(RECORD, align=True)  # type: ignore[call-overload]
+    assert record.fields is not None
+    return record, [record.fields[name][1] for name in RECORD["names"]]
+
+
+def encode(records: npt.NDArray[np.void], target: str) -> bytes:
+    """Encode records: the inverse of ``decode``.
+
+    Parameters
+    ----------
+    records
+        A structured array as ``decode`` gives it, with any rows changed, left out or added. ``offset``, ``dwords`` and
+        ``destination_bytes`` are not read. A branch's distance is its ``immediate``: whoever moves instructions changes it.
+    target
+        A gfx name, chip name or product name.
+
+    Returns
+    -------
+    bytes
+        Machine code. Bits that say nothing are zero, whatever they were where the records came from.
+
+    Raises
+    ------
+    InputError
+        The array is no records, or a row has no encoding; the message has its index, the opcode and the reason.
+    """
+    from pyaco._core.isa.encode import encode_records, error_text
+    from pyaco.isa.opcodes import names
+
+    _, level = processor(target)
+    record, offsets = record_layout()
+    if getattr(records, "dtype", None) != record or records.ndim != 1:
+        raise InputError("records as decode gives them are expected: one dimension, the same fields")
+    rows = np.ascontiguousarray(records)
+    words = np.zeros(ENCODE_LIMIT * len(rows), np.uint32)
+    length, fault, error = encode_records(rows.view(np.uint8), level, offsets, record.itemsize, words)
+    if fault >= 0:
+        opcode = int(rows[fault]["opcode"])
+        name = names()[opcode] if opcode < len(names()) else f"opcode {opcode}"
+        raise InputError(f"record {fault} ({name}): {error_text(error)}")
+    return words[:length].astype("<u4").tobytes()
 
 
 def words_of(code: bytes) -> npt.NDArray[np.uint32]:

@@ -30,36 +30,6 @@ from pyaco._core.isa.text_facts cimport *
 cdef enum:
     literal_address = 255 * 4
     valu_one_dword = format_vop1 | format_vop2 | format_vopc
-    section_limit = 64
-
-# What a fixup writes.
-cdef enum FixupKind:
-    fixup_branch                      # 16-bit distance in dwords
-    fixup_literal                     # 32 bits
-    fixup_data                        # `size` bytes
-
-cdef struct Fixup:
-    FixupKind kind
-    uint32_t size
-    int32_t section
-    int64_t place                     # offset of the bytes
-    int64_t origin                    # what a distance counts from; elsewhere the value of "."
-    const char *expression
-
-# An assembly: the cursor, the statement at hand and the instruction it becomes.
-cdef struct Job:
-    Cursor c
-    Statement s
-    Statement second
-    Decoded d
-    const uint32_t *facts             # fact_* of text_facts.pxd by opcode
-    const uint16_t *short_formats     # one-dword format of a vector opcode in this generation, 0 if none
-    const int16_t *unified            # unified buffer format of a data and a number format, -1 if there is none
-    uint32_t suffix
-    const char *literal_expression    # of a literal whose symbols are not known yet
-    const char *branch_expression
-    uint32_t words[encode_limit + 2]
-
 
 #: Facts by name, for whoever fills the table of facts.
 FACTS = {
@@ -849,7 +819,7 @@ cdef int encode_job(Job *j) noexcept nogil:
     return length
 
 
-cdef inline void clear_instruction(Job *j, uint16_t opcode, uint32_t format) noexcept nogil:
+cdef void clear_instruction(Job *j, uint16_t opcode, uint32_t format) noexcept nogil:
     j.d.opcode = opcode
     j.d.format = <uint16_t>format
     j.d.source_count = 0
@@ -1233,24 +1203,25 @@ cdef uint16_t dual_source(Job *j, const Operand *o) noexcept nogil:
     return register_of(j, o, 1)
 
 
-cdef int vopd(Job *j, uint16_t first) noexcept nogil:
-    """Two halves of a dual instruction."""
-    cdef int32_t found
-    cdef uint16_t second
+cdef void parse_second(Job *j) noexcept nogil:
+    """The second half of a dual instruction, behind ``::``."""
     cdef Cursor *c = &j.c
     c.p += 2
     skip_blanks(c)
     if at_line_end(c):
         fail_plain(c, c.p, b"the second half is missing")
-        return 0
+        return
     j.second.mnemonic = c.p
     c.p = word_end(c.p)
     j.second.mnemonic_length = <uint32_t>(c.p - j.second.mnemonic)
-    found = find_name(c.names, domain_mnemonic, j.second.mnemonic, j.second.mnemonic_length)
     parse_statement(c, &j.second)
-    if c.failed:
-        return 0
-    second = <uint16_t>(found & 0xffff)
+
+
+cdef int vopd(Job *j, uint16_t first) noexcept nogil:
+    """Words of a dual instruction; its halves are the job's statements."""
+    cdef Cursor *c = &j.c
+    cdef int32_t found = find_name(c.names, domain_mnemonic, j.second.mnemonic, j.second.mnemonic_length)
+    cdef uint16_t second = <uint16_t>(found & 0xffff)
     if found < 0 or opcode_format[first] != format_vopd or opcode_format[second] != format_vopd or opcode_number_y[second] < 0:
         fail_plain(c, j.second.mnemonic if found < 0 else j.s.mnemonic, b"only v_dual_* instructions go in pairs")
         return 0
@@ -1733,21 +1704,27 @@ cdef int instruction(Job *j) noexcept nogil:
     """Words of the statement whose mnemonic the cursor is behind; 0 with an error."""
     cdef int32_t found = find_opcode(j)
     cdef uint16_t op
-    cdef uint32_t format
     if found < 0:
         return 0
     op = <uint16_t>(found & 0xffff)
-    format = opcode_format[op]
-    clear_instruction(j, op, format)
+    clear_instruction(j, op, opcode_format[op])
     skip_blanks(&j.c)
-    if format == format_sopp and is_call_list(j):
+    if opcode_format[op] == format_sopp and is_call_list(j):
         call_list(j)
         return 0 if j.c.failed else encode_job(j)
     parse_statement(&j.c, &j.s)
     if j.c.failed:
         return 0
     if j.c.p[0] == c':':
-        return vopd(j, op)
+        parse_second(j)
+        return 0 if j.c.failed else vopd(j, op)
+    return statement_words(j, op)
+
+
+cdef int statement_words(Job *j, uint16_t op) noexcept nogil:
+    """Words of the job's statement, an instruction that is not dual; 0 with an error."""
+    cdef uint32_t format = opcode_format[op]
+    clear_instruction(j, op, format)
     if opcode_flags[op] & opcode_flag_interpolation or (format == format_vintrp and needs_vop3(j)):
         j.d.format |= format_vop3
         vop3_interpolation(j)
@@ -1789,19 +1766,6 @@ cdef int instruction(Job *j) noexcept nogil:
 # ---------------------------------------------------------------------------------------------------------------- program
 cdef class Assembler:
     """Assembles one source for one gfx level."""
-
-    cdef NameTable table
-    cdef Job j
-    cdef unordered_map[string, Symbol] symbols
-    cdef vector[uint8_t] sections[section_limit]
-    cdef vector[Fixup] fixups
-    cdef vector[string] section_names
-    cdef bytes source
-    cdef const uint32_t[::1] facts
-    cdef const uint16_t[::1] short_formats
-    cdef const int16_t[::1] unified
-    #: Kernel descriptors: (name, {directive: value}), in order.
-    cdef readonly list kernels
 
     def __init__(self, NameTable table, facts, short_formats, unified, uint32_t level, uint32_t wave_size):
         self.table = table
@@ -1892,7 +1856,7 @@ cdef class Assembler:
             if not at_line_end(c):
                 fail_plain(c, c.p, b"the end of the line is expected")
 
-    cdef inline int64_t here(self) noexcept nogil:
+    cdef int64_t here(self) noexcept nogil:
         return <int64_t>self.sections[self.j.c.section].size()
 
     cdef void emit(self, int length) noexcept nogil:

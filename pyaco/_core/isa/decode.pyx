@@ -1424,6 +1424,9 @@ def decode_records(const uint32_t[::1] words, uint32_t gfx_level, unsigned char[
         while position < count:
             memset(&d, 0, sizeof(d))
             decode(&words[position], count - position, gfx_level, &d)
+            if d.opcode == op_invalid:
+                # the word itself, so that records say everything
+                d.literal = words[position]
             base = &out[row * size]
             (<uint32_t *>(base + place[0]))[0] = position * 4
             (<uint16_t *>(base + place[1]))[0] = d.opcode

@@ -4,6 +4,7 @@
 AMD "Vega", "RDNA 2", "RDNA 3" and "RDNA 4" ISA documents, chapter "Microcode formats".
 """
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
+from libc.string cimport memcpy, memset
 
 from isa_opcodes cimport *
 from isa_tables cimport (image_flag_atomic, image_flag_bvh, image_flag_gather, image_flag_packed, image_flag_sampler,
@@ -16,7 +17,7 @@ from isa_tables cimport (image_flag_atomic, image_flag_bvh, image_flag_gather, i
                          opcode_max_operands, opcode_name, opcode_number_y, opcode_operand_classes, opcode_operand_count)
 from modifiers cimport *
 from pyaco._core.ir.program cimport *
-from pyaco._core.isa.decode cimport image_address_dwords
+from pyaco._core.isa.decode cimport decoded_source_limit, image_address_dwords
 
 cdef enum:
     # Undefined operands of ACO IR have the code of the constant 0; fields that do not count keep its low bits.
@@ -1564,6 +1565,54 @@ def encode_fields(fields, uint32_t gfx_level):
     if length > 0 and not scalar_reads_fit(&d, gfx_level):
         length = encode_bad_bus
     return length if length < 0 else [words[position] for position in range(length)]
+
+
+def encode_records(const unsigned char[::1] rows, uint32_t gfx_level, offsets, Py_ssize_t size, uint32_t[::1] out):
+    """Encode rows as ``decode.decode_records`` writes them; (number of words, index of the row at fault or -1, error code).
+
+    `out` has room for ``encode_limit`` words a row.
+    """
+    cdef Py_ssize_t place[14]
+    cdef Py_ssize_t row, length = 0
+    cdef Py_ssize_t count = rows.shape[0] // size
+    cdef const unsigned char *base
+    cdef Decoded d
+    cdef int result, i
+    if out.shape[0] < encode_limit * count or len(offsets) != 14:
+        raise ValueError("the words have no room")
+    for i in range(14):
+        place[i] = offsets[i]
+    memset(&d, 0, sizeof(d))
+    with nogil:
+        for row in range(count):
+            base = &rows[row * size]
+            d.opcode = (<const uint16_t *>(base + place[1]))[0]
+            d.format = (<const uint16_t *>(base + place[2]))[0]
+            d.source_count = base[place[4]]
+            d.destination_count = base[place[5]]
+            d.has_literal = base[place[6]]
+            memcpy(d.source, base + place[7], sizeof(d.source))
+            memcpy(d.source_bytes, base + place[8], sizeof(d.source_bytes))
+            memcpy(d.destination, base + place[9], sizeof(d.destination))
+            memcpy(d.destination_bytes, base + place[10], sizeof(d.destination_bytes))
+            d.literal = (<const uint32_t *>(base + place[11]))[0]
+            d.immediate = (<const uint32_t *>(base + place[12]))[0]
+            d.modifiers = (<const uint64_t *>(base + place[13]))[0]
+            if d.opcode == op_invalid:
+                out[length] = d.literal
+                length += 1
+                continue
+            if d.source_count > decoded_source_limit or d.destination_count > 3:
+                result = encode_bad_operand
+            else:
+                result = encode(&d, gfx_level, &out[length])
+                if result > 0 and not scalar_reads_fit(&d, gfx_level):
+                    result = encode_bad_bus
+            if result < 0:
+                with gil:
+                    return length, row, result
+            length += result
+    return length, -1, 0
 
 
 def error_text(int code):

@@ -158,3 +158,21 @@ cdef int64_t number_expression(Cursor *c) noexcept nogil
 cdef void parse_statement(Cursor *c, Statement *s) noexcept nogil
 # A name of `domain` or an expression.
 cdef int64_t name_or_number(Cursor *c, uint32_t domain) noexcept nogil
+cdef void parse_operand(Cursor *c, Operand *o) noexcept nogil
+# A modifier at the cursor; False, and the cursor where it was, if there is none.
+cdef bint parse_modifier(Cursor *c, Statement *s) noexcept nogil
+# Says that modifier `number` is given; an error at `place` if it was before.
+cdef void give(Cursor *c, Statement *s, int32_t number, int64_t value, const char *place) noexcept nogil
+cdef void clear_operand(Operand *o, const char *begin) noexcept nogil
+# Whether registers of an operand that is no text exist and are aligned.
+cdef void check_register(Cursor *c, Operand *o) noexcept nogil
+
+# How text writes a modifier's value.
+cdef enum:
+    value_flag
+    value_number
+    value_bits                        # [0,1,...]
+    value_lanes                       # [7,6,...]
+    value_name
+    value_later
+cdef uint8_t value_kind(uint32_t number) noexcept nogil

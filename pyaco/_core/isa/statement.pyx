@@ -10,15 +10,6 @@ from libc.string cimport memcmp
 from pyaco._core.isa.name_table cimport (domain_dimension, domain_lane_control, domain_modifier, domain_register,
                                          domain_scope, domain_selection, domain_unused, find_name)
 
-cdef enum:
-    value_flag
-    value_number
-    value_bits                        # [0,1,...]
-    value_lanes                       # [7,6,...]
-    value_name
-    value_later
-
-# How text writes each modifier's value.
 cdef uint8_t value_kinds[modifier_count]
 
 #: Modifiers by name; numbers are those of ``given_*``.
@@ -54,6 +45,10 @@ cdef void fill_value_kinds():
 
 
 fill_value_kinds()
+
+
+cdef uint8_t value_kind(uint32_t number) noexcept nogil:
+    return value_kinds[number]
 
 
 # ---------------------------------------------------------------------------------------------------------------- errors
@@ -443,6 +438,18 @@ cdef void set_register(Cursor *c, Operand *o, char kind, uint32_t number, uint32
     o.address = <uint16_t>((first + number) * 4)
 
 
+cdef void check_register(Cursor *c, Operand *o) noexcept nogil:
+    cdef uint32_t code = o.address >> 2
+    cdef int8_t half = o.half
+    if code < scalar_limit(c):
+        set_register(c, o, c's', code, o.dwords)
+    elif code_vgpr0 <= code < agpr0:
+        set_register(c, o, c'v', code - code_vgpr0, o.dwords)
+    elif code >= agpr0:
+        set_register(c, o, c'a', code - agpr0, o.dwords)
+    o.half = half
+
+
 cdef bint register_range(Cursor *c, Operand *o, char kind) noexcept nogil:
     """``[first]`` or ``[first:last]`` behind a register's letter."""
     cdef int64_t first, last
@@ -553,7 +560,7 @@ cdef void register_list(Cursor *c, Operand *o) noexcept nogil:
 
 
 # -------------------------------------------------------------------------------------------------------------- operands
-cdef inline void clear_operand(Operand *o, const char *begin) noexcept nogil:
+cdef void clear_operand(Operand *o, const char *begin) noexcept nogil:
     o.kind = operand_word
     o.address = 0
     o.dwords = 0
@@ -878,7 +885,7 @@ cdef bint lane_control(Cursor *c, Statement *s, const char *end) noexcept nogil:
     return True
 
 
-cdef inline void give(Cursor *c, Statement *s, int32_t number, int64_t value, const char *place) noexcept nogil:
+cdef void give(Cursor *c, Statement *s, int32_t number, int64_t value, const char *place) noexcept nogil:
     if s.given >> number & 1:
         fail(c, place, b"% is given twice", place, word_end(place))
     s.given |= <uint64_t>1 << number

@@ -1,0 +1,89 @@
+"""The assembler's state, for those who feed it statements: text (``assemble_text.pyx``) and objects (``assemble_objects.pyx``)."""
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libcpp.string cimport string
+from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+from pyaco._core.isa.decode cimport Decoded
+from pyaco._core.isa.encode cimport encode_limit
+from pyaco._core.isa.name_table cimport NameTable
+from pyaco._core.isa.statement cimport Cursor, Statement, Symbol
+
+cdef enum:
+    section_limit = 64
+
+# What a fixup writes.
+cdef enum FixupKind:
+    fixup_branch                      # 16-bit distance in dwords
+    fixup_literal                     # 32 bits
+    fixup_data                        # `size` bytes
+
+cdef struct Fixup:
+    FixupKind kind
+    uint32_t size
+    int32_t section
+    int64_t place                     # offset of the bytes
+    int64_t origin                    # what a distance counts from; elsewhere the value of "."
+    const char *expression
+
+# An assembly: the cursor, the statement at hand and the instruction it becomes.
+cdef struct Job:
+    Cursor c
+    Statement s
+    Statement second
+    Decoded d
+    const uint32_t *facts             # fact_* of text_facts.pxd by opcode
+    const uint16_t *short_formats     # one-dword format of a vector opcode in this generation, 0 if none
+    const int16_t *unified            # unified buffer format of a data and a number format, -1 if there is none
+    uint32_t suffix
+    const char *literal_expression    # of a literal whose symbols are not known yet
+    const char *branch_expression
+    uint32_t words[encode_limit + 2]
+
+cdef class Assembler:
+    cdef NameTable table
+    cdef Job j
+    cdef unordered_map[string, Symbol] symbols
+    cdef vector[uint8_t] sections[section_limit]
+    cdef vector[Fixup] fixups
+    cdef vector[string] section_names
+    cdef bytes source
+    cdef const uint32_t[::1] facts
+    cdef const uint16_t[::1] short_formats
+    cdef const int16_t[::1] unified
+    # Kernel descriptors: (name, {directive: value}), in order.
+    cdef readonly list kernels
+
+    cdef void run(self) noexcept nogil
+    cdef int64_t here(self) noexcept nogil
+    cdef void emit(self, int length) noexcept nogil
+    cdef void define(self, const char *begin, const char *end, int64_t value, int32_t section, bint is_label) noexcept nogil
+    cdef void assign(self, const char *begin, const char *end) noexcept nogil
+    cdef void directive(self, const char *begin, const char *end) noexcept nogil
+    cdef void skip_line(self) noexcept nogil
+    cdef void skip_metadata(self) noexcept nogil
+    cdef void put(self, int64_t value, uint32_t size) noexcept nogil
+    cdef void data(self, uint32_t size) noexcept nogil
+    cdef void check_data(self, const char *begin, int64_t value, uint32_t size) noexcept nogil
+    cdef void set_symbol(self) noexcept nogil
+    cdef void repeat(self, int64_t count, int64_t value, uint32_t size) noexcept nogil
+    cdef void zeros(self) noexcept nogil
+    cdef void fill(self) noexcept nogil
+    cdef void align(self, bint power) noexcept nogil
+    cdef void characters(self, bint terminated) noexcept nogil
+    cdef void enter_section(self, const char *begin, const char *end) noexcept nogil
+    cdef void kernel(self) noexcept
+    cdef void resolve(self) noexcept nogil
+    cdef void resolve_one(self, Fixup later) noexcept nogil
+
+# Opcode of the mnemonic of the job's statement, with its suffix; negative and an error if there is none.
+cdef int32_t find_opcode(Job *j) noexcept nogil
+# Words of an instruction whose statement (of a dual instruction: both) the job holds; 0 with an error.
+cdef int statement_words(Job *j, uint16_t op) noexcept nogil
+cdef int vopd(Job *j, uint16_t first) noexcept nogil
+cdef void parse_second(Job *j) noexcept nogil
+# Operands that are a list of calls, such as the counters of s_waitcnt: whether the cursor is at one, and its immediate.
+cdef bint is_call_list(Job *j) noexcept nogil
+cdef void call_list(Job *j) noexcept nogil
+cdef void clear_instruction(Job *j, uint16_t opcode, uint32_t format) noexcept nogil
+cdef int encode_job(Job *j) noexcept nogil
