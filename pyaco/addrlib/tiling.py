@@ -16,7 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pyaco.addrlib.address_tables import look_up
 from pyaco.addrlib.arithmetic import kernel
+from pyaco.addrlib.block_copy import detile_blocks, tile_blocks
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import raise_status
 from pyaco.addrlib.placement import PLACE, coordinates_of, equation_offset
@@ -31,8 +33,8 @@ __all__ = ["LevelTables", "TiledSurface"]
 _UNIT_TYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
 _SURFACE_FIELDS = ("flags", "swizzle_mode", "resource_type", "bpp", "width", "height", "num_slices", "num_mip_levels", "num_samples",
                    "num_frags", "pitch_in_element", "pipe_bank_xor")
-MICRO_BYTES = 256
-"""Below this size, an address has no xor: the smallest block is the same everywhere."""
+MICRO_BYTES = (256, 128, 64)
+"""Sizes of the smallest block: in it an address has no xor, it is the same everywhere."""
 
 
 @kernel
@@ -82,53 +84,6 @@ def tile_units(source, target, xs, ys, low, base, place, row, step, left, right,
 
 
 @kernel
-def detile_micro(source, target, xs, ys, low, base, place, row, order, left, right, top, bottom, width, height, units):
-    """Copy whole 256-byte blocks, `width` by `height` elements: each is read in one go and spread over its rows.
-
-    `xs` and `ys` are by element, in units of the copy; `order` is where the units of a block go; `units` of them are `width` elements.
-    """
-    for y in range(top, bottom, height):
-        flip = (base ^ ys[y]) & low
-        start = (base & ~low) + (ys[y] & ~low)
-        to = np.uint64(place + (y - top) * row)
-        for x in range(left, right, width):
-            source_block = np.uint64(start + (xs[x] ^ flip))
-            for j in range(np.uint64(len(order))):
-                target[to + order[j]] = source[source_block + j]
-            to += units
-
-
-@kernel
-def tile_micro(source, target, xs, ys, low, base, place, row, order, left, right, top, bottom, width, height, units):
-    """The same in the other direction."""
-    for y in range(top, bottom, height):
-        flip = (base ^ ys[y]) & low
-        start = (base & ~low) + (ys[y] & ~low)
-        to = np.uint64(place + (y - top) * row)
-        for x in range(left, right, width):
-            target_block = np.uint64(start + (xs[x] ^ flip))
-            for j in range(np.uint64(len(order))):
-                target[target_block + j] = source[to + order[j]]
-            to += units
-
-
-@kernel
-def addresses_of_level(xs, ys, zs, ss, low, x, y, z, s, steps, result):
-    """Look addresses up; return how many are out of bounds (then nothing is promised of the result). A step of 0 repeats a coordinate."""
-    wrong = 0
-    width, height, depth, samples = np.uint64(len(xs)), np.uint64(len(ys)), np.uint64(len(zs)), np.uint64(len(ss))
-    dx, dy, dz, ds = steps
-    for i in range(len(result)):
-        u, v, w, t = np.uint64(x[i * dx]), np.uint64(y[i * dy]), np.uint64(z[i * dz]), np.uint64(s[i * ds])
-        if u < width and v < height and w < depth and t < samples:
-            a, b, c, d = xs[u], ys[v], zs[w], ss[t]
-            result[i] = (a & ~low) + (b & ~low) + (c & ~low) + (d & ~low) + ((a ^ b ^ c ^ d) & low)
-        else:
-            wrong += 1
-    return wrong
-
-
-@kernel
 def coordinates_of_levels(basis, inverse, places, addresses, found):
     """Find the texels at addresses."""
     for i in range(len(addresses)):
@@ -151,7 +106,7 @@ class LevelTables(NamedTuple):
     low: int
     unit: int
     micro: tuple[int, int]
-    """Width and height of the 256-byte block in elements; 0, 0 where it is not one of x and y alone."""
+    """Width and height of the smallest block in elements; 0, 0 where it is not one of x and y alone."""
 
     def base(self, slice: int, sample: int) -> int:
         """Return what a slice and sample contribute to an address."""
@@ -264,22 +219,15 @@ class TiledSurface:
         return unit
 
     def _micro(self, low: int, xs: NDArray[np.int64], ys: NDArray[np.int64], *others: NDArray[np.int64]) -> tuple[int, int]:
-        """Return the extent of the 256-byte block that repeats all over the level, or (0, 0)."""
-        if not low or any((o & (MICRO_BYTES - 1)).any() for o in others):
-            return 0, 0
-        extents = []
-        for table in (xs, ys):
-            inside = table & (MICRO_BYTES - 1)
-            again = np.nonzero(inside[1:] == inside[0])[0]
-            size = int(again[0]) + 1 if len(again) else 0
-            index = np.arange(len(table))
-            above = table - inside
-            # The same everywhere, and nothing of it reaches the bits above.
-            if not size or (inside != inside[index % size]).any() or (above != above[index // size * size]).any():
-                return 0, 0
-            extents.append(size)
-        width, height = extents
-        return (width, height) if width * height * self.element_bytes == MICRO_BYTES else (0, 0)
+        """Return the extent of the largest of the small blocks that repeats all over the level, or (0, 0)."""
+        sizes = MICRO_BYTES if low and self.element_bytes in _UNIT_TYPES else ()
+        for size in sizes:
+            if any((o & (size - 1)).any() for o in others):
+                continue
+            width, height = _period(xs, size), _period(ys, size)
+            if width * height * self.element_bytes == size:
+                return width, height
+        return 0, 0
 
     def _check_level(self, mip: int) -> None:
         if not 0 <= mip < len(self._places):
@@ -295,18 +243,8 @@ class TiledSurface:
         InputError
             If any texel is outside of the level.
         """
-        columns = [np.asarray(c, np.int64) for c in (x, y, slice, sample)]
-        shape = np.broadcast_shapes(*(c.shape for c in columns))
-        result = np.empty(shape, np.int64) if out is None else out
-        if result.shape != shape or result.dtype != np.int64 or not result.flags.c_contiguous or not result.flags.writeable:
-            raise InputError(f"the result needs {shape} contiguous values of int64 that can be written")
-        flat = [np.ascontiguousarray(c if c.size == 1 else np.broadcast_to(c, shape)).reshape(-1) for c in columns]
-        steps = tuple(int(len(c) > 1) for c in flat)
         t = self.tables(mip)
-        wrong = addresses_of_level(t.x, t.y, t.slice, t.sample, t.low, *flat, steps, result.reshape(-1))
-        if wrong:
-            raise InputError(f"{wrong} texels are outside of level {mip}, {self.level_shape(mip)}")
-        return result
+        return look_up((t.x, t.y, t.slice, t.sample), t.low, (x, y, slice, sample), out)
 
     def coordinates(self, addresses: ArrayLike) -> NDArray[Any]:
         """Return the texels at byte addresses, as records `COORDINATES`; a byte of padding has a status other than 0."""
@@ -401,32 +339,9 @@ class TiledSurface:
         threads: int, to_memory: bool,
     ) -> None:
         flat = texels.reshape(-1).view(np.uint8)
-        t, element = self.tables(mip), self.element_bytes
-        (first_z, last_z), (first_y, _), (first_x, _) = bounds
-        samples = shape[3] if len(shape) > 3 else 1
         jobs: list[tuple[Any, ...]] = []
-        for left, right, top, bottom, whole in _split(bounds, t.micro):
-            unit = t.unit if samples == 1 else element
-            # Rows of texels, and the tiled memory, must consist of whole units; all that is copied must start and end on one.
-            edges = (shape[2] * element, self.size, left * element, right * element, (left - first_x) * element)
-            while unit > element and any(edge % unit for edge in edges):
-                unit //= 2
-            per = unit // element
-            tiled, linear = _view(memory, unit), _view(flat, unit)
-            source, target = (linear, tiled) if to_memory else (tiled, linear)
-            row = shape[2] * samples // per
-            xs, ys = self._in_units(mip, unit, 1 if whole else per)
-            order = self._order(mip, unit, row, samples) if whole else None
-            for z, s, (first, last) in product(range(first_z, last_z), range(samples), _share(top, bottom, threads, t.micro[1])):
-                base = t.base(z, s) // unit
-                place = (((z - first_z) * shape[1] + first - first_y) * shape[2] + left - first_x) * samples // per + s
-                common = (source, target, xs, ys, t.low // unit, base, place, row)
-                if order is not None:
-                    moving = tile_micro if to_memory else detile_micro
-                    jobs.append((moving, *common, order, left, right, first, last, *t.micro, np.uint64(t.micro[0] * samples // per)))
-                else:
-                    moving = tile_units if to_memory else detile_units
-                    jobs.append((moving, *common, samples, left // per, right // per, first, last))
+        for part in _split(bounds, self.tables(mip).micro if len(shape) == 3 else (0, 0)):
+            jobs += (self._block_jobs if part[-1] else self._unit_jobs)(memory, flat, mip, bounds, shape, part[:4], threads, to_memory)
         if threads > 1 and len(jobs) > 1:
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(lambda job: job[0](*job[1:]), jobs))
@@ -434,12 +349,61 @@ class TiledSurface:
             for job in jobs:
                 job[0](*job[1:])
 
+    def _block_jobs(
+        self, memory: NDArray[np.uint8], texels: NDArray[np.uint8], mip: int, bounds: list[tuple[int, int]], shape: tuple[int, ...],
+        part: tuple[int, int, int, int], threads: int, to_memory: bool,
+    ) -> list[tuple[Any, ...]]:
+        """Return calls that move a part of whole blocks of one sample."""
+        t, element = self.tables(mip), self.element_bytes
+        (first_z, last_z), (first_y, _), (first_x, _) = bounds
+        left, right, top, bottom = part
+        width, height = t.micro
+        size = width * height * element
+        pitch = shape[2] * element
+        vector = 16 if to_memory else min(16, width * element)
+        piece = min(t.unit, vector)
+        blocks_x, blocks_y = (table[::extent] & -size for table, extent in zip((t.x, t.y), t.micro, strict=True))
+        order = self._order(mip, piece, pitch, to_memory)
+        moving = tile_blocks if to_memory else detile_blocks
+        jobs: list[tuple[Any, ...]] = []
+        for z, (first, last) in product(range(first_z, last_z), _share(top, bottom, threads, height)):
+            place = ((z - first_z) * shape[1] + first - first_y) * pitch + (left - first_x) * element
+            jobs.append((moving, memory, texels, blocks_x[left // width : right // width], blocks_y[first // height : last // height], t.low,
+                         t.base(z, 0), place, pitch, order, height, width * element, size, _UNIT_TYPES[piece], _UNIT_TYPES[vector], vector))
+        return jobs
+
+    def _unit_jobs(
+        self, memory: NDArray[np.uint8], texels: NDArray[np.uint8], mip: int, bounds: list[tuple[int, int]], shape: tuple[int, ...],
+        part: tuple[int, int, int, int], threads: int, to_memory: bool,
+    ) -> list[tuple[Any, ...]]:
+        """Return calls that move any part, unit by unit."""
+        t, element = self.tables(mip), self.element_bytes
+        (first_z, last_z), (first_y, _), (first_x, _) = bounds
+        left, right, top, bottom = part
+        samples = shape[3] if len(shape) > 3 else 1
+        unit = t.unit if samples == 1 else element
+        # Rows of texels, and the tiled memory, must consist of whole units; all that is copied must start and end on one.
+        edges = (shape[2] * element, self.size, left * element, right * element, (left - first_x) * element)
+        while unit > element and any(edge % unit for edge in edges):
+            unit //= 2
+        per = unit // element
+        tiled, linear = _view(memory, unit), _view(texels, unit)
+        source, target = (linear, tiled) if to_memory else (tiled, linear)
+        row = shape[2] * samples // per
+        xs, ys = self._in_units(mip, unit, per)
+        jobs: list[tuple[Any, ...]] = []
+        for z, s, (first, last) in product(range(first_z, last_z), range(samples), _share(top, bottom, threads, 1)):
+            place = (((z - first_z) * shape[1] + first - first_y) * shape[2] + left - first_x) * samples // per + s
+            jobs.append((tile_units if to_memory else detile_units, source, target, xs, ys, t.low // unit, t.base(z, s) // unit, place, row,
+                         samples, left // per, right // per, first, last))
+        return jobs
+
     @cached_property
     def _scaled(self) -> dict[tuple[int, int, int], tuple[NDArray[np.int64], NDArray[np.int64]]]:
         return {}
 
     @cached_property
-    def _orders(self) -> dict[int, tuple[tuple[int, int], NDArray[np.uint64]]]:
+    def _orders(self) -> dict[tuple[int, bool], tuple[tuple[int, int], NDArray[np.uint64]]]:
         return {}
 
     def _in_units(self, mip: int, unit: int, every: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -450,18 +414,24 @@ class TiledSurface:
             self._scaled[key] = t.x[::every] // unit, t.y // unit
         return self._scaled[key]
 
-    def _order(self, mip: int, unit: int, row: int, samples: int) -> NDArray[np.uint64]:
-        """Return where each unit of a 256-byte block goes among rows that are `row` units apart; the last one of a level is kept."""
-        known = self._orders.get(mip)
-        if known is not None and known[0] == (unit, row):
+    def _order(self, mip: int, piece: int, pitch: int, to_memory: bool) -> NDArray[np.uint64]:
+        """Return where the pieces are, in bytes: in the block, row by row, or in the texels, in the order of the block's bytes.
+
+        Rows of texels are `pitch` bytes apart. The last one of a level is kept.
+        """
+        known = self._orders.get((mip, to_memory))
+        if known is not None and known[0] == (piece, pitch):
             return known[1]
-        t = self.tables(mip)
-        per = unit // self.element_bytes
-        x, y = np.meshgrid(np.arange(0, t.micro[0], per), np.arange(t.micro[1]))
-        inside = ((t.x[x] ^ t.y[y]) & (MICRO_BYTES - 1)) // unit
-        order = np.zeros(MICRO_BYTES // unit, np.uint64)
-        order[inside] = y * row + x * samples // per
-        self._orders[mip] = (unit, row), order
+        t, element = self.tables(mip), self.element_bytes
+        size = t.micro[0] * t.micro[1] * element
+        x, y = np.meshgrid(np.arange(0, t.micro[0] * element, piece), np.arange(t.micro[1]))
+        inside = (((t.x[x // element] + x % element) ^ t.y[y]) & (size - 1)).astype(np.uint64)
+        if to_memory:
+            order = np.zeros(inside.size, np.uint64)
+            order[inside // np.uint64(piece)] = y * pitch + x
+        else:
+            order = inside.reshape(-1)
+        self._orders[mip, to_memory] = (piece, pitch), order
         return order
 
 
@@ -487,6 +457,17 @@ def place_levels3(modes, extent, lookup, surfaces, q, r, mips, places):
     return status
 
 
+def _period(table: NDArray[np.int64], size: int) -> int:
+    """Return after how many entries the places in blocks of `size` bytes repeat, if they do all over and each block is one; else 0."""
+    inside = table & (size - 1)
+    again = np.nonzero(inside[1:] == inside[0])[0]
+    period = int(again[0]) + 1 if len(again) else 0
+    index, block = np.arange(len(table)), table - inside
+    if not period or (inside != inside[index % period]).any() or (block != block[index // period * period]).any():
+        return 0
+    return period
+
+
 def _view(array: NDArray[np.uint8], unit: int) -> NDArray[Any]:
     return array[: len(array) // unit * unit].view(_UNIT_TYPES[unit])
 
@@ -499,7 +480,7 @@ def _share(first: int, last: int, threads: int, multiple: int) -> list[tuple[int
 
 
 def _split(bounds: list[tuple[int, int]], micro: tuple[int, int]) -> list[tuple[int, int, int, int, bool]]:
-    """Split a region into whole 256-byte blocks and the edges around: (left, right, top, bottom, whether of whole blocks)."""
+    """Split a region into whole small blocks and the edges around: (left, right, top, bottom, whether of whole blocks)."""
     _, (top, bottom), (left, right) = bounds
     if not micro[0]:
         return [(left, right, top, bottom, False)]

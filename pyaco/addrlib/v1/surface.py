@@ -169,13 +169,6 @@ def _fill(a: Addressing, axis: int, table: Any) -> None:
         table[i] = byte_address(a, i if axis == 0 else 0, i if axis == 1 else 0, i if axis == 2 else 0, i if axis == 3 else 0)
 
 
-def _combine(tx: Any, ty: Any, tz: Any, ts: Any, mask: int, x: Any, y: Any, z: Any, s: Any, out: Any) -> None:
-    """Xor what the axes give in the bits of `mask` (pipe and bank), add it in the others."""
-    for i in range(len(out)):
-        ax, ay, az, asample = tx[x[i]], ty[y[i]], tz[z[i]], ts[s[i]]
-        out[i] = ((ax & ~mask) + (ay & ~mask) + (az & ~mask) + (asample & ~mask)) | ((ax ^ ay ^ az ^ asample) & mask)
-
-
 def _locate(a: Addressing, hidden_of: Any, addresses: Any, out: Any) -> None:
     for i in range(len(addresses)):
         x, y, z, s = coordinates(a, hidden_of, addresses[i])
@@ -289,12 +282,10 @@ class SurfaceAddresses:
 
     def addresses(self, x: ArrayLike, y: ArrayLike, slice: ArrayLike = 0, sample: ArrayLike = 0) -> NDArray[np.int64]:
         """Return the byte addresses of elements; the arrays of coordinates broadcast."""
-        a = self.parameters
-        ends = ((x, a.pitch, "x"), (y, a.height, "y"), (slice, a.slices, "slice"), (sample, a.samples, "sample"))
-        axes = np.broadcast_arrays(*(self._axis(*end) for end in ends))
-        out = np.empty(axes[0].shape, np.int64)
-        compiled(_combine)(*self.tables, self.mask, *(axis.ravel() for axis in axes), out.ravel())
-        return out
+        # The tables' kernel needs numba, which single queries do without.
+        from pyaco.addrlib.address_tables import look_up
+
+        return look_up(self.tables, self.mask, (x, y, slice, sample))
 
     def coordinates_of(self, addresses: ArrayLike) -> NDArray[np.int64]:
         """Return x, y, slice and sample of the elements at byte addresses: an array of shape (4, ...)."""
