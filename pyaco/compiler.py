@@ -7,11 +7,14 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyaco import targets
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.source import Source, load
+
+if TYPE_CHECKING:
+    from pyaco.descriptors.layout import PipelineLayout
 
 __all__ = ["CompiledShader", "PassRecord", "compile"]
 
@@ -187,6 +190,7 @@ def compile(
     entry: str | None = None,
     wave: int | None = None,
     spec: Mapping[int, int | float | bool] | None = None,
+    layout: PipelineLayout | None = None,
     validate: bool = False,
     dump_after: str | tuple[str, ...] | list[str] = (),
     stop_after: str | None = None,
@@ -207,6 +211,9 @@ def compile(
         32 or 64 lanes per wave; 64 by default, as RADV does for compute shaders.
     spec : mapping, optional
         Values of specialization constants by their SpecId.
+    layout : PipelineLayout, optional
+        Where descriptors stand, and what kind of descriptor each binding has (``pyaco.descriptors.layout``); by default the shader's
+        own bindings, as plain buffers.
     validate : bool
         Run the validators after every pass.
     dump_after : str or list of str
@@ -237,6 +244,8 @@ def compile(
     shader = program = None
     try:
         shader = _read(load(source), entry, spec, observer)
+        if layout is not None:
+            shader.metadata["pipeline_layout"] = layout
         program = _lower(shader, chip, wave, limits, observer)
     except _Stopped:
         pass

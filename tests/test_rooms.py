@@ -32,7 +32,8 @@ DOORS = {
     "_core.ir": set(),
     "_core.isa": {"_core.ir"},
     "_core.spirv": {"_core.ir", "_core.nir"},
-    "_core.nir": {"_core.ir"},
+    # How sets are laid out and what user SGPRs hold is the same for compilers and drivers.
+    "_core.nir": {"_core.ir", "descriptors"},
     "_core.aco": {"_core.ir", "_core.isa"},
     "_core.emu": {"_core.isa", "_core.ir"},
     "_core.emu_fast": {"_core.emu", "_core.isa", "_core.ir"},

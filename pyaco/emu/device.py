@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import numpy
@@ -18,12 +19,13 @@ from pyaco import targets
 from pyaco._core.emu.memory import AddressSpace
 from pyaco._core.emu.reference import Engine
 from pyaco.descriptors.buffer import raw_buffer
+from pyaco.descriptors.sets import DescriptorSet
 from pyaco.emu.errors import BudgetError, EmulationError, MemoryFault
 from pyaco.emu.report import UNITS, Report
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.isa import opcodes
 
-__all__ = ["DEFAULT_BUDGET", "ENGINES", "Buffer", "Device"]
+__all__ = ["DEFAULT_BUDGET", "ENGINES", "Buffer", "BufferRange", "Device"]
 
 #: Names of the engines.
 ENGINES = ("reference", "fast")
@@ -83,8 +85,35 @@ class Buffer:
         return f"<Buffer of {self.size} bytes at {self.address:#x}>"
 
 
-#: What a binding is given: a buffer, the buffers of a descriptor array, or None for a null descriptor.
-Bound: TypeAlias = Buffer | Sequence[Buffer] | None
+@dataclass(frozen=True)
+class BufferRange:
+    """Part of a buffer, as a descriptor shows it: `size` bytes from `offset` on, by default all that follow."""
+
+    buffer: Buffer
+    offset: int = 0
+    size: int | None = None
+
+    def words(self, gfx_level: int, dynamic_offset: int = 0) -> tuple[int, int, int, int]:
+        """Return the descriptor, moved by `dynamic_offset` bytes.
+
+        Raises
+        ------
+        InputError
+            A range that is not within the buffer.
+        """
+        size = self.buffer.size - self.offset if self.size is None else self.size
+        first = self.offset + dynamic_offset
+        if self.size is None:
+            size -= dynamic_offset
+        if first < 0 or size < 0 or first + size > self.buffer.size:
+            raise InputError(f"{size} bytes at offset {first} are not within a buffer of {self.buffer.size} bytes")
+        return raw_buffer(self.buffer.address + first, size, gfx_level)
+
+
+#: What a binding is given: a buffer or a part of one, those of a descriptor array, the bytes of an inline uniform block, or None
+#: for a null descriptor.
+Bound: TypeAlias = Buffer | BufferRange | Sequence[Buffer | BufferRange] | bytes | None
+Buffers: TypeAlias = Mapping[tuple[int, int], Bound]
 
 
 class Device:
@@ -146,9 +175,12 @@ class Device:
         self,
         shader: Shader,
         groups: Sequence[int] = (1, 1, 1),
-        buffers: Mapping[tuple[int, int], Bound] | None = None,
+        buffers: Buffers | None = None,
         push: bytes = b"",
         budget: int = DEFAULT_BUDGET,
+        *,
+        sets: Mapping[int, DescriptorSet] | None = None,
+        dynamic_offsets: Sequence[int] = (),
     ) -> Report:
         """Run a compiled compute shader.
 
@@ -159,13 +191,17 @@ class Device:
         groups : sequence of int
             Workgroups in x, y, z.
         buffers : mapping
-            (set, binding) to a buffer, to the buffers of a descriptor array, or to None. Bindings that are not named or are
-            None get null descriptors: loads give zero, stores are dropped. A binding that the shader does not have, for
-            example because nothing uses it, may only be None.
+            (set, binding) to a buffer or a part of one, to those of a descriptor array, to the bytes of an inline uniform block,
+            or to None. Bindings that are not named or are None get null descriptors: loads give zero, stores are dropped. A
+            binding that the shader does not have, for example because nothing uses it, may only be None.
         push : bytes
             Push constants.
         budget : int
             Wave instructions that may be executed.
+        sets : mapping
+            Whole descriptor sets by number, in place of their bindings in `buffers`; of the layout that the shader was compiled for.
+        dynamic_offsets : sequence of int
+            Bytes that each dynamic buffer is moved by: by set, binding and element. Missing ones are 0.
 
         Raises
         ------
@@ -177,7 +213,7 @@ class Device:
             Arguments that do not fit the shader.
         """
         abi = shader.abi
-        placed = self.place(shader, groups, buffers, push)
+        placed = self.place(shader, groups, buffers, push, sets=sets, dynamic_offsets=dynamic_offsets)
         level = self.gfx_level
         try:
             return self.launch(
@@ -196,8 +232,11 @@ class Device:
         self,
         shader: Shader,
         groups: Sequence[int] = (1, 1, 1),
-        buffers: Mapping[tuple[int, int], Bound] | None = None,
+        buffers: Buffers | None = None,
         push: bytes = b"",
+        *,
+        sets: Mapping[int, DescriptorSet] | None = None,
+        dynamic_offsets: Sequence[int] = (),
     ) -> Arguments:
         """Put a shader's code, descriptors and push constants into device memory; see `dispatch` for the arguments.
 
@@ -210,7 +249,8 @@ class Device:
         low = _LowMemory(self)
         try:
             entry = low.place(_padded_code(shader.code, shader.constant_data), 256)
-            return Arguments(entry, shape, self._user_sgprs(shader.abi, low, shape, buffers or {}, push), low)
+            given = _Given(shader.abi, buffers or {}, push, sets or {}, dynamic_offsets, self.gfx_level)
+            return Arguments(entry, shape, _user_sgprs(given, low, shape), low)
         except BaseException:
             low.release()
             raise
@@ -336,59 +376,6 @@ class Device:
             seconds=seconds,
         )
 
-    # ------------------------------------------------------------------------------------------------------ arguments
-    def _user_sgprs(
-        self, abi: Mapping[str, Any], low: _LowMemory, groups: tuple[int, int, int],
-        buffers: Mapping[tuple[int, int], Bound], push: bytes,
-    ) -> list[int]:  # fmt: skip
-        if abi.get("address32_hi", _ADDRESS32_HI) != _ADDRESS32_HI:
-            raise UnsupportedError(f"32-bit addresses with high half {abi['address32_hi']:#x}")
-        user = [0] * abi["user_sgpr_count"]
-        sets: dict[int, Mapping[str, Any]] = {int(number): layout for number, layout in abi["descriptor_sets"].items()}
-        for (set_, binding), bound in buffers.items():
-            if bound is None:
-                continue
-            if set_ not in sets or binding not in {int(key) for key in sets[set_]["bindings"]}:
-                raise InputError(f"the shader has no binding {binding} in descriptor set {set_}, or does not use it: it may only be None")
-        if len(push) > abi["push_constant_bytes"]:
-            raise InputError(f"{len(push)} bytes of push constants: the shader takes {abi['push_constant_bytes']}")
-        for argument in abi["user_sgprs"]:
-            kind, first = argument["kind"], argument["first"]
-            if kind == "descriptor_set":
-                block = self._descriptor_set(argument["set"], sets[argument["set"]], buffers)
-                user[first] = low.place(block, 64) & 0xFFFFFFFF
-            elif kind == "push_constants":
-                user[first] = low.place(push.ljust(abi["push_constant_bytes"], b"\0"), 64) & 0xFFFFFFFF
-            elif kind == "num_workgroups":
-                user[first : first + 3] = groups
-            elif kind == "scratch_address":
-                user[first : first + 2] = [0, 0]
-            else:
-                raise UnsupportedError(f"user SGPRs of kind {kind!r}")
-        return user
-
-    def _descriptor_set(
-        self, number: int, layout: Mapping[str, Any], buffers: Mapping[tuple[int, int], Bound]
-    ) -> bytes:
-        size = layout["size"]
-        bound = {}
-        for key, binding in layout["bindings"].items():
-            given = buffers.get((number, int(key)))
-            elements = [given] if isinstance(given, Buffer) else list(given or ())
-            bound[int(key)] = elements
-            if binding["count"] and len(elements) > binding["count"]:
-                raise InputError(
-                    f"{len(elements)} buffers for binding {key} of set {number}, which has {binding['count']} elements"
-                )
-            size = max(size, binding["offset"] + binding["stride"] * len(elements))
-        block = bytearray(size)
-        for key, binding in layout["bindings"].items():
-            for element, buffer in enumerate(bound[int(key)]):
-                words = raw_buffer(buffer.address, buffer.size, self.gfx_level)
-                first = binding["offset"] + binding["stride"] * element
-                block[first : first + 16] = numpy.array(words, numpy.uint32).tobytes()
-        return bytes(block)
-
     # --------------------------------------------------------------------------------------------------------- errors
     def _error(self, result: Mapping[str, Any], entry: int, code_bytes: int) -> Exception:
         """Turn what the engine says into an error that names the place."""
@@ -419,6 +406,122 @@ class Device:
         if stop == "budget":
             return BudgetError(f"{result['instructions']} instructions executed without an end ({where}: {name})", place)
         return EmulationError(f"{stop}: {name} ({where})", place)
+
+
+class _Given:
+    """What a dispatch is given, checked against the shader's ABI, and as bytes of memory."""
+
+    def __init__(self, abi: Mapping[str, Any], buffers: Buffers, push: bytes, sets: Mapping[int, DescriptorSet],
+                 dynamic_offsets: Sequence[int], gfx_level: int) -> None:
+        if abi.get("address32_hi", _ADDRESS32_HI) != _ADDRESS32_HI:
+            raise UnsupportedError(f"32-bit addresses with high half {abi['address32_hi']:#x}")
+        if len(push) > abi["push_constant_bytes"]:
+            raise InputError(f"{len(push)} bytes of push constants: the shader takes {abi['push_constant_bytes']}")
+        self.abi, self.buffers, self.gfx_level = abi, buffers, gfx_level
+        self.sets = sets
+        self.layouts: dict[int, dict[str, Any]] = {
+            int(number): {**layout, "bindings": {int(key): facts for key, facts in layout["bindings"].items()}}
+            for number, layout in abi["descriptor_sets"].items()}
+        for (number, binding), bound in buffers.items():
+            if bound is not None and (number not in self.layouts or binding not in self.layouts[number]["bindings"]):
+                raise InputError(f"the shader has no binding {binding} in descriptor set {number}, or does not use it: it may only be None")
+        for number, given in sets.items():
+            self._check_set(number, given)
+        self.push = push.ljust(abi["push_constant_bytes"], b"\0")
+        self.block = self._push_block(dynamic_offsets)
+
+    def _check_set(self, number: int, given: DescriptorSet) -> None:
+        wanted = self.layouts.get(number, {"bindings": {}})["bindings"]
+        for binding, facts in wanted.items():
+            placed = given.layout.bindings.get(binding)
+            if placed is None or facts["type"] != placed.binding.type.value or (
+                    placed.dynamic is None and (facts["offset"], facts["stride"]) != (placed.offset, placed.stride)):
+                raise InputError(f"descriptor set {number}: binding {binding} is laid out otherwise than the shader was compiled for")
+
+    def _elements(self, number: int, binding: int) -> Sequence[Buffer | BufferRange]:
+        """The buffers of a binding."""
+        given = self.buffers.get((number, binding))
+        if isinstance(given, bytes):
+            raise InputError(f"bytes for binding {binding} of set {number}, which is no inline uniform block")
+        elements = [given] if isinstance(given, (Buffer, BufferRange)) else list(given or ())
+        count = self.layouts[number]["bindings"][binding]["count"]
+        if count and len(elements) > count:
+            raise InputError(f"{len(elements)} buffers for binding {binding} of set {number}, which has {count} elements")
+        return elements
+
+    def _push_block(self, dynamic_offsets: Sequence[int]) -> bytes:
+        """Push constants, and behind them the descriptors of dynamic buffers."""
+        dynamic = self.abi.get("dynamic_buffers", {"offset": len(self.push), "count": 0})
+        if len(dynamic_offsets) > dynamic["count"]:
+            raise InputError(f"{len(dynamic_offsets)} dynamic offsets: the pipeline has {dynamic['count']} dynamic buffers")
+        block = bytearray(max(len(self.push), dynamic["offset"] + 16 * dynamic["count"]))
+        block[: len(self.push)] = self.push
+        moves = [*dynamic_offsets, *[0] * (dynamic["count"] - len(dynamic_offsets))]
+        for number, layout in self.layouts.items():
+            for binding, facts in layout["bindings"].items():
+                if facts["type"].endswith("_dynamic"):
+                    first = (facts["offset"] - dynamic["offset"]) // 16
+                    for element, buffer in enumerate(self._elements(number, binding)):
+                        at = facts["offset"] + 16 * element
+                        block[at : at + 16] = _descriptor(buffer, self.gfx_level, moves[first + element])
+        return bytes(block)
+
+    def descriptor_set(self, number: int) -> bytes:
+        """One set as it stands in memory."""
+        if number in self.sets:
+            return bytes(self.sets[number].memory)
+        layout = self.layouts[number]
+        block = bytearray(layout["size"])
+        for binding, facts in layout["bindings"].items():
+            first = facts["offset"]
+            given = self.buffers.get((number, binding))
+            if facts["type"].endswith("_dynamic"):
+                continue
+            if facts["type"] == "inline_uniform_block":
+                data = given if isinstance(given, bytes) else b""
+                if (given is not None and not isinstance(given, bytes)) or len(data) > facts["stride"]:
+                    raise InputError(f"binding {binding} of set {number} is an inline uniform block of {facts['stride']} bytes")
+                block[first : first + len(data)] = data
+                continue
+            elements = self._elements(number, binding)
+            block.extend(bytes(max(0, first + facts["stride"] * len(elements) - len(block))))
+            for element, buffer in enumerate(elements):
+                at = first + facts["stride"] * element
+                block[at : at + 16] = _descriptor(buffer, self.gfx_level)
+        return bytes(block)
+
+
+def _descriptor(buffer: Buffer | BufferRange, gfx_level: int, moved: int = 0) -> bytes:
+    if isinstance(buffer, Buffer) and not moved:
+        words = raw_buffer(buffer.address, buffer.size, gfx_level)
+    else:
+        words = (buffer if isinstance(buffer, BufferRange) else BufferRange(buffer)).words(gfx_level, moved)
+    return numpy.array(words, numpy.uint32).tobytes()
+
+
+def _user_sgprs(given: _Given, low: _LowMemory, groups: tuple[int, int, int]) -> list[int]:
+    """What user SGPRs hold; sets and push constants go to memory."""
+    user = [0] * given.abi["user_sgpr_count"]
+    for argument in given.abi["user_sgprs"]:
+        kind, first = argument["kind"], argument["first"]
+        if kind == "descriptor_set":
+            user[first] = low.place(given.descriptor_set(argument["set"]), 64) & 0xFFFFFFFF
+        elif kind == "descriptor_set_table":
+            table = numpy.zeros(max(given.layouts) + 1, numpy.uint32)
+            for number in given.layouts:
+                table[number] = low.place(given.descriptor_set(number), 64) & 0xFFFFFFFF
+            user[first] = low.place(table.tobytes(), 64) & 0xFFFFFFFF
+        elif kind == "push_constants":
+            user[first] = low.place(given.block, 64) & 0xFFFFFFFF
+        elif kind == "inline_push_constant":
+            user[first] = int.from_bytes(given.push[4 * argument["dword"] : 4 * argument["dword"] + 4], "little")
+        elif kind == "num_workgroups":
+            user[first : first + 3] = groups
+        elif kind == "scratch_address":
+            user[first : first + 2] = [0, 0]
+        else:
+            raise UnsupportedError(f"user SGPRs of kind {kind!r}")
+    return user
 
 
 class Arguments:

@@ -42,6 +42,8 @@ BUFFER = UBO | SSBO
 HEAP = 0x1_0000_0000
 PUSH_ADDRESS = 0x0800_0000
 SET_ADDRESS = 0x1000_0000
+TABLE_ADDRESS = 0x0C00_0000
+TABLE_OF_SETS = 0x7FFFFFFF                     # detail of the argument that points to a table of sets
 MAXIMUM_TRIPS = 1 << 20
 ATOMICS = ("iadd", "imin", "umin", "imax", "umax", "iand", "ior", "ixor", "xchg", "fadd", "fmin", "fmax", "cmpxchg")
 SYSTEM_VALUES = {
@@ -118,7 +120,7 @@ class Interpreter:
         self.high = (shader.info["address32_hi"] or 0xFFFF8000) << 32
         self._read_tables()
         self.memory = _Memory()
-        self.push = np.frombuffer(bytes(push) + bytes(64), np.uint8).copy()
+        self.push = np.frombuffer(bytes(push).ljust(256, b"\0") + bytes(64), np.uint8).copy()
         self.memory.add(self.high | PUSH_ADDRESS, self.push)
         self._place_buffers(buffers)
         self._place_variables()
@@ -165,6 +167,8 @@ class Interpreter:
                     words[at : at + 16] = descriptor.view(np.uint8)
             self.set_addresses[set_number] = SET_ADDRESS + 0x100000 * set_number
             self.memory.add(self.high | self.set_addresses[set_number], words)
+        table = np.array([self.set_addresses.get(number, 0) for number in range(max(layouts, default=0) + 1)], np.uint32)
+        self.memory.add(self.high | TABLE_ADDRESS, table.view(np.uint8))
 
     def _place_variables(self) -> None:
         """Lay out local and shared variables behind what explicit I/O has laid out already."""
@@ -824,9 +828,11 @@ class Interpreter:
         detail = int(self.shader.arguments.detail[row])
         value = self._zero(i)
         if kind == 1:
-            value[0] = self.set_addresses[detail]
+            value[0] = TABLE_ADDRESS if detail == TABLE_OF_SETS else self.set_addresses[detail]
         elif kind == 2:
             value[0] = PUSH_ADDRESS
+        elif kind == 7:
+            value[0] = self.push[4 * detail : 4 * detail + 4].view(np.uint32)[0]
         elif kind == 3:
             value[:] = np.array(self.groups, np.uint32)[:, None]
         elif kind == 4:

@@ -258,15 +258,15 @@ def test_abi_names_only_what_is_used():
     assert abi["workgroup_id_mask"] == 4
     assert abi["local_id_components"] == 2
     assert abi["descriptor_sets"][0] == {"size": 16, "bindings": {4: {"offset": 0, "stride": 16, "count": 1,
-                                                                       "type": "ssbo"}}}
+                                                                       "type": "storage_buffer"}}}
     assert not abi["scratch_wave_offset"]
 
 
 def test_runtime_sized_array_must_be_last():
     with pytest.raises(UnsupportedError, match="not the last"):
-        declare_arguments.descriptor_layout({0: ("ssbo", 0), 1: ("ssbo", 1)})
-    layout = declare_arguments.descriptor_layout({0: ("ubo", 3), 2: ("ssbo", 0)})
-    assert layout["bindings"][2] == {"offset": 48, "stride": 16, "count": 0, "type": "ssbo"}
+        declare_arguments.own_layout({0: {0: ("ssbo", 0), 1: ("ssbo", 1)}})
+    placed = declare_arguments.own_layout({0: {0: ("ubo", 3), 2: ("ssbo", 0)}}).sets[0].bindings[2]
+    assert (placed.offset, placed.stride, placed.elements, placed.binding.variable) == (48, 16, 0, True)
 
 
 def test_unknown_built_in_is_unsupported():

@@ -222,10 +222,17 @@ class Radv:
         spec: Mapping[int, int | float] | None = None,
         entry: str = "main",
         timeout: float = 120.0,
+        layouts: list[list[dict[str, Any]]] | None = None,
+        push_bytes: int = 0,
     ) -> RadvPipeline:
-        """Create the pipeline; ``wave`` is the required subgroup size (GFX10 and later choose 64 without one)."""
+        """Create the pipeline; ``wave`` is the required subgroup size (GFX10 and later choose 64 without one).
+
+        ``layouts`` are the bindings of each set (see ``vulkan_worker.Device._set_layout_info``), by default those of the shader.
+        """
         request = _request("compile", spirv, spec, entry)
         request["wave"] = wave
+        if layouts is not None:
+            request |= {"layouts": layouts, "push_bytes": push_bytes}
         found = self.worker.ask(request, timeout)
         texts = found["representations"]
 
@@ -233,6 +240,11 @@ class Radv:
             return next((body for name, body in texts.items() if any(part in name for part in names)), "")
 
         return RadvPipeline(found["statistics"], text("NIR"), text("ACO IR"), text("Assembly"))
+
+    def layout_support(self, layouts: list[list[dict[str, Any]]]) -> list[tuple[bool, int]]:
+        """For each set layout: whether it is supported, and how many elements its variable binding may have."""
+        found: list[tuple[bool, int]] = self.worker.ask({"operation": "layout", "layouts": layouts}, 300.0)["found"]
+        return found
 
     def time(
         self,

@@ -24,6 +24,7 @@ DEVICE_EXTENSIONS = (
     "VK_EXT_shader_atomic_float",
     "VK_KHR_workgroup_memory_explicit_layout",
     "VK_KHR_shader_clock",
+    "VK_EXT_mutable_descriptor_type",
 )
 BUFFER_USAGE = (
     vk.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | vk.VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT
@@ -35,6 +36,8 @@ DESCRIPTOR_TYPES = {
     "image": vk.VK_DESCRIPTOR_TYPE_STORAGE_IMAGE,
 }
 CAPTURE = 0x40 | 0x80  # VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR, ..._INTERNAL_REPRESENTATIONS_BIT_KHR
+# The Python package has other numbers for these.
+MUTABLE_FEATURES, MUTABLE_CREATE_INFO = 1000351000, 1000351002
 ADDRESS_USAGE = 0x00020000  # VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT
 ADDRESS_ALLOCATION = 0x00000002  # VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
 
@@ -61,6 +64,7 @@ class Device:
             ),
             None,
         )
+        self.samplers: dict[int, Any] = {}
         self.queue = vk.vkGetDeviceQueue(self.device, self._queue_family(), 0)
         self.pool = vk.vkCreateCommandPool(
             self.device, vk.VkCommandPoolCreateInfo(queueFamilyIndex=self._queue_family()), None
@@ -80,6 +84,9 @@ class Device:
         if "VK_EXT_shader_atomic_float" in self.extensions:
             names.append("VkPhysicalDeviceShaderAtomicFloatFeaturesEXT")
             types.append(vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT)
+        if "VK_EXT_mutable_descriptor_type" in self.extensions:
+            names.append("VkPhysicalDeviceMutableDescriptorTypeFeaturesEXT")
+            types.append(MUTABLE_FEATURES)
         if "VK_KHR_pipeline_executable_properties" in self.extensions:
             names.append("VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR")
             types.append(vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR)
@@ -116,6 +123,11 @@ class Device:
 
     def _layouts(self, request: dict[str, Any]) -> tuple[list[Any], Any, dict[tuple[int, int], Any]]:
         found = reflect(request["spirv"], request["spec"])
+        if "layouts" in request:
+            sets = [self._set_layout(layout) for layout in request["layouts"]]
+            ranges = [vk.VkPushConstantRange(vk.VK_SHADER_STAGE_COMPUTE_BIT, 0, request["push_bytes"])] if request["push_bytes"] else []
+            info = vk.VkPipelineLayoutCreateInfo(pSetLayouts=sets, pPushConstantRanges=ranges)
+            return sets, vk.vkCreatePipelineLayout(self.device, info, None), {}
         bindings = {(binding.set, binding.binding): binding for binding in found.bindings}
         sets = []
         for number in range(max((key[0] for key in bindings), default=-1) + 1):
@@ -134,6 +146,64 @@ class Device:
             ranges = [vk.VkPushConstantRange(vk.VK_SHADER_STAGE_COMPUTE_BIT, 0, (size + 3) // 4 * 4)]
         info = vk.VkPipelineLayoutCreateInfo(pSetLayouts=sets, pPushConstantRanges=ranges)
         return sets, vk.vkCreatePipelineLayout(self.device, info, None), bindings
+
+    def _set_layout_info(self, layout: list[dict[str, Any]]) -> Any:
+        """VkDescriptorSetLayoutCreateInfo of bindings that are given by number, type, count, samplers, mutable types, variable."""
+        count = len(layout)
+        bindings = ffi.new("VkDescriptorSetLayoutBinding[]", count)
+        flags = ffi.new("uint32_t[]", [vk.VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT if each["variable"] else 0 for each in layout])
+        lists = ffi.new("VkMutableDescriptorTypeListEXT[]", count)
+        keep: list[Any] = [bindings, flags, lists]
+        for binding, types, each in zip(bindings, lists, layout, strict=True):
+            binding.binding, binding.descriptorType, binding.descriptorCount = each["number"], each["type"], each["count"]
+            binding.stageFlags = vk.VK_SHADER_STAGE_COMPUTE_BIT
+            if each["samplers"]:
+                keep.append(ffi.new("VkSampler[]", [self._sampler(lod) for lod in each["samplers"]]))
+                binding.pImmutableSamplers = keep[-1]
+            keep.append(ffi.new("int[]", each["mutable"]))
+            types.descriptorTypeCount = len(each["mutable"])
+            types.pDescriptorTypes = ffi.cast("VkDescriptorType*", keep[-1])
+        mutable = ffi.new("VkMutableDescriptorTypeCreateInfoEXT*")
+        mutable.sType = MUTABLE_CREATE_INFO
+        mutable.mutableDescriptorTypeListCount, mutable.pMutableDescriptorTypeLists = count, lists
+        following = ffi.new("VkDescriptorSetLayoutBindingFlagsCreateInfo*")
+        following.sType = vk.VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO
+        following.bindingCount, following.pBindingFlags, following.pNext = count, flags, mutable
+        info = ffi.new("VkDescriptorSetLayoutCreateInfo*")
+        info.sType = vk.VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO
+        info.bindingCount, info.pBindings, info.pNext = count, bindings, following
+        # RADV of Mesa 22.3 looks the flags up by binding number, where Vulkan counts places: layouts must have no gaps.
+        return info, [*keep, mutable, following]
+
+    def _set_layout(self, layout: list[dict[str, Any]]) -> Any:
+        info, _keep = self._set_layout_info(layout)
+        made = ffi.new("VkDescriptorSetLayout*")
+        check(lib.vkCreateDescriptorSetLayout(self.device, info, ffi.NULL, made))
+        return made[0]
+
+    def _sampler(self, lod: int) -> Any:
+        if lod not in self.samplers:
+            self.samplers[lod] = vk.vkCreateSampler(self.device, vk.VkSamplerCreateInfo(maxLod=float(lod)), None)
+        return self.samplers[lod]
+
+    def layout(self, request: dict[str, Any]) -> dict[str, Any]:
+        """For each set layout: whether the driver supports it, and how many elements its variable binding may have."""
+        call = ffi.cast("PFN_vkGetDescriptorSetLayoutSupport", lib.vkGetDeviceProcAddr(self.device, b"vkGetDescriptorSetLayoutSupport"))
+        found = []
+        for layout in request["layouts"]:
+            info, _keep = self._set_layout_info(layout)
+            count = ffi.new("VkDescriptorSetVariableDescriptorCountLayoutSupport*")
+            count.sType = vk.VK_STRUCTURE_TYPE_DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_LAYOUT_SUPPORT
+            support = ffi.new("VkDescriptorSetLayoutSupport*")
+            support.sType = vk.VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_SUPPORT
+            support.pNext = count
+            # Where RADV of Mesa 22.3 looks for it.
+            count_too = ffi.new("VkDescriptorSetVariableDescriptorCountLayoutSupport*")
+            count_too.sType, count_too.pNext = count.sType, info.pNext
+            info.pNext = count_too
+            call(self.device, info, support)
+            found.append((bool(support.supported), max(count.maxVariableDescriptorCount, count_too.maxVariableDescriptorCount)))
+        return {"found": found}
 
     def _specialisation(self, request: dict[str, Any]) -> Any:
         types = reflect(request["spirv"], request["spec"]).spec_types
@@ -396,4 +466,5 @@ if __name__ == "__main__":
     protocol = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     device = Device()
-    serve(sys.stdin.buffer, protocol, {"run": device.run, "compile": device.compile, "time": device.time, "describe": device.describe})
+    serve(sys.stdin.buffer, protocol, {"run": device.run, "compile": device.compile, "time": device.time, "layout": device.layout,
+                                       "describe": device.describe})

@@ -2,34 +2,48 @@
 
 Needs: system values as ``load_*`` intrinsics (``lower_system_values`` stage "inputs"), explicit I/O, dead code gone.
 Guarantees: ``shader.arguments`` and ``shader.metadata["abi"]`` as docs/architecture.md describes them. Descriptor sets
-follow the shader's own bindings (types "ubo", "ssbo") unless ``metadata["descriptor_layout"]`` gives ``{set: {binding: (type, count)}}``.
+follow ``metadata["pipeline_layout"]`` (a ``PipelineLayout``) where it is given, else the shader's own bindings (types "ubo", "ssbo"),
+or those that ``metadata["descriptor_layout"]`` gives as ``{set: {binding: (type, count)}}``. ``assign_user_data`` decides which
+push constants stand in registers, and whether sets are reached through a table (the row with detail ``table_of_sets``).
 
 Sources: AMD RDNA2 ISA, section 3.12 and LLVM's AMDGPU usage, "Initial kernel execution state" (order of user SGPRs,
 workgroup ids, packed local ids on GFX11, ttmp registers on GFX12).
 """
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
-    index_binding, index_desc_set, index_desc_type, intrinsic_load_global_invocation_id, intrinsic_load_local_invocation_id,
+    index_base, index_binding, index_desc_set, index_desc_type, intrinsic_load_global_invocation_id, intrinsic_load_local_invocation_id,
     intrinsic_load_local_invocation_index, intrinsic_load_num_workgroups, intrinsic_load_push_constant,
     intrinsic_load_subgroup_id, intrinsic_load_workgroup_id, intrinsic_vulkan_resource_index,
 )
 from pyaco._core.common.table cimport table_append
 from pyaco._core.ir.program cimport gfx10, gfx11, gfx12
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, argument_descriptor_set, argument_local_ids, argument_num_workgroups, argument_push_constants,
-    argument_scratch_address, argument_scratch_wave_offset, argument_workgroup_id, constant_bits, descriptor_ubo, intrinsic_index,
+    Shader, ShaderData, argument_descriptor_set, argument_inline_push_constant, argument_local_ids, argument_num_workgroups,
+    argument_push_constants, argument_scratch_address, argument_scratch_wave_offset, argument_workgroup_id, constant_bits, descriptor_ubo, intrinsic_index,
     mode_push_constant, mode_ssbo, mode_ubo, nir_alu, nir_intrinsic, source_swizzle, source_value, swizzle_component, type_array,
     value_is_constant,
 )
 from pyaco._core.nir.types cimport type_bytes
 from nir_opcodes cimport alu_input_sizes_flat, alu_max_inputs
 
+from pyaco.descriptors.layout import Binding, PipelineLayout, SetLayout
+from pyaco.descriptors.types import DescriptorType, is_dynamic
+from pyaco.descriptors.user_data import assign_user_data
 from pyaco.errors import InputError, UnsupportedError
+
+_TYPES = {"ubo": DescriptorType.UNIFORM_BUFFER, "ssbo": DescriptorType.STORAGE_BUFFER}
+# What may stand behind a shader's buffer.
+_BEHIND = {
+    "ubo": (DescriptorType.UNIFORM_BUFFER, DescriptorType.UNIFORM_BUFFER_DYNAMIC, DescriptorType.INLINE_UNIFORM_BLOCK),
+    "ssbo": (DescriptorType.STORAGE_BUFFER, DescriptorType.STORAGE_BUFFER_DYNAMIC),
+}
 
 cdef enum:
     all_components = 7
+    push_constant_dwords = 64
+    table_of_sets = 0x7fffffff     # detail of the argument that points to a table of sets
     ttmp7 = 115                    # SGPR numbers of trap temporaries
     ttmp9 = 117
 
@@ -39,6 +53,8 @@ cdef struct Uses:
     bint local_index
     bint num_workgroups
     bint push_constants
+    bint other_push_uses           # not dwords at constant offsets
+    uint64_t push_dwords           # bit per dword that is read at a constant offset
     vector[uint32_t] sets
 
 
@@ -66,11 +82,25 @@ cdef void _note_use(const ShaderData *s, Uses *uses, uint32_t value, uint32_t ma
         uses.local_id |= mask
 
 
+cdef void _note_push_constant(const ShaderData *s, Uses *uses, uint32_t load) noexcept nogil:
+    cdef uint32_t offset = source_value(s, load, 0)
+    cdef uint32_t count = s.instructions.components[load] * s.instructions.bit_size[load] // 32
+    cdef uint64_t start
+    uses.push_constants = True
+    if value_is_constant(s, offset) and s.instructions.bit_size[load] >= 32:
+        start = <uint32_t>intrinsic_index(s, load, index_base) + constant_bits(s, offset, 0)
+        if start % 4 == 0 and start // 4 + count <= push_constant_dwords:
+            uses.push_dwords |= ((<uint64_t>1 << count) - 1) << (start // 4)
+            return
+    uses.other_push_uses = True
+
+
 cdef void _collect(const ShaderData *s, Uses *uses) noexcept nogil:
     cdef uint32_t i, k, instruction
     cdef int opcode
     uses.workgroup_id = uses.local_id = 0
-    uses.local_index = uses.num_workgroups = uses.push_constants = False
+    uses.local_index = uses.num_workgroups = uses.push_constants = uses.other_push_uses = False
+    uses.push_dwords = 0
     for i in range(s.order.table.count):
         instruction = s.order.instruction[i]
         for k in range(s.instructions.source_count[instruction]):
@@ -83,7 +113,7 @@ cdef void _collect(const ShaderData *s, Uses *uses) noexcept nogil:
         elif opcode == intrinsic_load_num_workgroups:
             uses.num_workgroups = True
         elif opcode == intrinsic_load_push_constant:
-            uses.push_constants = True
+            _note_push_constant(s, uses, instruction)
         elif opcode == intrinsic_vulkan_resource_index:
             uses.sets.push_back(<uint32_t>intrinsic_index(s, instruction, index_desc_set))
     if uses.local_index:
@@ -146,25 +176,54 @@ cdef int _note_resources(ShaderData *s, dict sets) except -1:
     return 0
 
 
-def descriptor_layout(bindings):
-    """Layout of one set, ``{"size", "bindings": {binding: {"offset", "stride", "count", "type"}}}``.
+def own_layout(sets, push_bytes=0):
+    """The layout of a pipeline whose sets are those of a shader, ``{set: {binding: (type, count)}}``.
 
-    Parameters
-    ----------
-    bindings : dict
-        ``{binding: (type, count)}``; a count of 0 is a runtime-sized array, which must be the last binding.
+    A count of 0 is a runtime-sized array, which must be the last binding of its set.
     """
-    offset = 0
-    out = {}
-    for place, (binding, (kind, count)) in enumerate(sorted(bindings.items())):
-        if count == 0 and place != len(bindings) - 1:
-            raise UnsupportedError(f"binding {binding} is a runtime-sized descriptor array and not the last of its set")
-        if kind not in ("ubo", "ssbo"):
-            raise UnsupportedError(f"descriptors of type {kind}")
-        offset = (offset + 15) & ~15
-        out[binding] = {"offset": offset, "stride": 16, "count": count, "type": kind}
-        offset += 16 * count
-    return {"size": offset, "bindings": out}
+    layouts = {}
+    for number, bindings in sets.items():
+        found = []
+        for binding, (kind, count) in sorted(bindings.items()):
+            if kind not in _TYPES:
+                raise UnsupportedError(f"descriptors of type {kind}")
+            if count == 0 and binding != max(bindings):
+                raise UnsupportedError(f"binding {binding} is a runtime-sized descriptor array and not the last of its set")
+            found.append(Binding(binding, _TYPES[kind], count, variable=count == 0))
+        layouts[number] = SetLayout(found)
+    return PipelineLayout(layouts, push_bytes)
+
+
+cdef int _check_layout(ShaderData *s, layout) except -1:
+    """Complain about resources that a pipeline's layout lacks, or has as something that no buffer is."""
+    cdef uint32_t i, instruction
+    for i in range(s.order.table.count):
+        instruction = s.order.instruction[i]
+        if s.instructions.kind[instruction] != nir_intrinsic or \
+                s.instructions.opcode[instruction] != intrinsic_vulkan_resource_index:
+            continue
+        number = <uint32_t>intrinsic_index(s, instruction, index_desc_set)
+        binding = <uint32_t>intrinsic_index(s, instruction, index_binding)
+        kind = "ubo" if intrinsic_index(s, instruction, index_desc_type) == descriptor_ubo else "ssbo"
+        if number not in layout.sets or binding not in layout.sets[number].bindings:
+            raise InputError(f"the pipeline layout has no binding {binding} in descriptor set {number}, which the shader uses")
+        held = layout.sets[number].bindings[binding].binding
+        if held.type != DescriptorType.MUTABLE and held.type not in _BEHIND[kind] or \
+                held.type == DescriptorType.MUTABLE and not set(held.mutable) & set(_BEHIND[kind]):
+            raise InputError(f"binding {binding} of descriptor set {number} is a {held.type.value}, and the shader reads a {kind}")
+    return 0
+
+
+def _described(layout, number):
+    """One set of a pipeline's layout as the ABI names it."""
+    bindings = {}
+    for binding, placed in layout.sets[number].bindings.items():
+        dynamic = is_dynamic(placed.binding.type)
+        bindings[binding] = {
+            "offset": layout.dynamic_offset(number, placed) if dynamic else placed.offset, "stride": 16 if dynamic else placed.stride,
+            "count": 0 if placed.binding.variable else placed.elements, "type": placed.binding.type.value,
+        }
+    return {"size": layout.sets[number].size, "bindings": bindings}
 
 
 cdef uint32_t _push_constant_bytes(const ShaderData *s) noexcept:
@@ -206,25 +265,37 @@ def run(Shader shader, options=None):
         raise InputError(f"wave size {s.info.wave_size}")
     _collect(s, &uses)
     s.arguments.table.count = 0
+    s.info.push_constant_bytes = _push_constant_bytes(s)
+    layout = shader.metadata.get("pipeline_layout")
+    if layout is None:
+        layout = own_layout(shader.metadata.get("descriptor_layout") or _reflected_bindings(shader), s.info.push_constant_bytes)
+    _check_layout(s, layout)
+    sets = sorted(set(uses.sets))
+    dynamic = any(layout.sets[number].dynamic_count for number in sets)
     user_sgprs = []
 
-    def user(kind, argument, count, detail=0):
+    def user(kind, argument, count, detail=0, **facts):
         nonlocal next_sgpr
         _declare(s, argument, detail, next_sgpr, count, False)
-        record = {"kind": kind, "first": next_sgpr, "count": count}
-        if kind == "descriptor_set":
-            record["set"] = detail
-        user_sgprs.append(record)
+        user_sgprs.append({"kind": kind, "first": next_sgpr, "count": count, **facts})
         next_sgpr += count
 
     # GFX9 and GFX10: register allocation may still come to need scratch for spilling.
     scratch = s.info.gfx_level < gfx11
     if scratch:
         user("scratch_address", argument_scratch_address, 2)
-    for number in sorted(set(uses.sets)):
-        user("descriptor_set", argument_descriptor_set, 1, number)
-    if uses.push_constants:
+    data = assign_user_data(sets, [i for i in range(push_constant_dwords) if uses.push_dwords >> i & 1],
+                            other_push_uses=uses.other_push_uses, dynamic_buffers=dynamic,
+                            others=next_sgpr + (3 if uses.num_workgroups else 0))
+    if data.table_of_sets:
+        user("descriptor_set_table", argument_descriptor_set, 1, table_of_sets)
+    else:
+        for number in sets:
+            user("descriptor_set", argument_descriptor_set, 1, number, set=number)
+    if data.push_pointer:
         user("push_constants", argument_push_constants, 1)
+    for dword in data.inline_dwords:
+        user("inline_push_constant", argument_inline_push_constant, 1, dword, dword=dword)
     if uses.num_workgroups:
         user("num_workgroups", argument_num_workgroups, 3)
     user_count = next_sgpr
@@ -246,8 +317,6 @@ def run(Shader shader, options=None):
     packed = s.info.gfx_level >= gfx11
     if dimensions:
         _declare(s, argument_local_ids, packed, 0, 1 if packed else dimensions, True)
-    s.info.push_constant_bytes = _push_constant_bytes(s)
-    layouts = shader.metadata.get("descriptor_layout") or _reflected_bindings(shader)
     shader.metadata["abi"] = {
         "user_sgprs": user_sgprs,
         "user_sgpr_count": user_count,
@@ -263,9 +332,8 @@ def run(Shader shader, options=None):
         "num_vgprs": 0,
         "push_constant_bytes": s.info.push_constant_bytes if uses.push_constants else 0,
         "address32_hi": s.info.address32_hi,
-        "descriptor_sets": {number: descriptor_layout(bindings) for number, bindings in sorted(layouts.items())},
+        "descriptor_sets": {number: _described(layout, number) for number in sorted(layout.sets)},
     }
-    for number in sorted(set(uses.sets)):
-        if number not in shader.metadata["abi"]["descriptor_sets"]:
-            raise InputError(f"descriptor set {number} is used and has no layout")
+    if dynamic:
+        shader.metadata["abi"]["dynamic_buffers"] = {"offset": layout.push_constant_size, "count": layout.dynamic_count}
     return True

@@ -9,7 +9,7 @@ A descriptor that may differ between lanes is used inside a loop that serves the
 Sources: AMD RDNA2 ISA, "Buffer resource descriptor" (word 2 is the number of records, bytes for raw buffers);
 Vulkan specification, "Descriptor indexing" (NonUniform).
 """
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
@@ -23,7 +23,8 @@ from nir_opcodes cimport (
     intrinsic_vulkan_resource_reindex,
 )
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, access_can_reorder, access_non_uniform, argument_descriptor_set, argument_push_constants,
+    Shader, ShaderData, access_can_reorder, access_non_uniform, argument_descriptor_set,
+    argument_inline_push_constant, argument_push_constants,
     constant_bits, intrinsic_index, intrinsic_set_index, jump_break, nir_alu, nir_divergent, nir_intrinsic,
     source_set, source_swizzle, source_value, swizzle_component, value_is_constant,
 )
@@ -33,27 +34,43 @@ from pyaco._core.nir.lowering cimport (
     lower_remove, lowered, lowering_run, vector_of,
 )
 
+from pyaco.descriptors.buffer import raw_buffer
 from pyaco.errors import InputError
+
+cdef enum:
+    in_set, behind_push_constants, inline_block
+    table_of_sets = 0x7fffffff     # detail of the argument that points to a table of sets
 
 cdef struct Binding:
     uint32_t offset
     uint32_t stride
+    uint32_t place                 # in_set ...
 
 cdef struct Context:
     unordered_map[uint64_t, Binding] bindings     # set << 32 | binding
+    unordered_map[uint32_t, uint32_t] blocks      # by pointer into an inline uniform block: bytes of the block
+    uint32_t block_words[4]                       # descriptor of a block at the start of the 32-bit region
+
+
+cdef int64_t _argument_row(const ShaderData *s, uint32_t kind, uint32_t detail) noexcept nogil:
+    """Row of an argument, -1 where it was not declared."""
+    cdef uint32_t row
+    for row in range(s.arguments.table.count):
+        if s.arguments.kind[row] == kind and s.arguments.detail[row] == detail:
+            return row
+    return -1
 
 
 cdef uint32_t _argument(Lowering *b, uint32_t kind, uint32_t detail) except? 0xffffffffU nogil:
     """Load a one-dword argument."""
-    cdef ShaderData *s = b.s
-    cdef uint32_t row, value
-    for row in range(s.arguments.table.count):
-        if s.arguments.kind[row] == kind and s.arguments.detail[row] == detail:
-            value = intrinsic0(b, intrinsic_load_scalar_arg_amd, 1, 32)
-            intrinsic_set_index(s, value, index_base, <int>row)
-            return value
-    with gil:
-        raise InputError(f"argument {kind}:{detail} was not declared")
+    cdef int64_t row = _argument_row(b.s, kind, detail)
+    cdef uint32_t value
+    if row < 0:
+        with gil:
+            raise InputError(f"argument {kind}:{detail} was not declared")
+    value = intrinsic0(b, intrinsic_load_scalar_arg_amd, 1, 32)
+    intrinsic_set_index(b.s, value, index_base, <int>row)
+    return value
 
 
 cdef uint32_t _word(Lowering *b, uint32_t value, int index) except? 0xffffffffU nogil:
@@ -73,6 +90,17 @@ cdef uint32_t _address(Lowering *b, uint32_t low) except? 0xffffffffU nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------- resources
+cdef uint32_t _set_address(Lowering *b, uint32_t number) except? 0xffffffffU nogil:
+    """Low half of a set's address: an argument, or an entry of the table of sets."""
+    cdef uint32_t value
+    if _argument_row(b.s, argument_descriptor_set, table_of_sets) < 0:
+        return _argument(b, argument_descriptor_set, number)
+    value = intrinsic2(b, intrinsic_load_smem_amd, 1, 32, _address(b, _argument(b, argument_descriptor_set, table_of_sets)),
+                       constant(b, number * 4, 32))
+    intrinsic_set_index(b.s, value, index_align_mul, 4)
+    return value
+
+
 cdef uint32_t _resource_index(Lowering *b, Context *c, uint32_t instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef uint32_t set_number = intrinsic_index(s, instruction, index_desc_set)
@@ -80,18 +108,25 @@ cdef uint32_t _resource_index(Lowering *b, Context *c, uint32_t instruction) exc
     cdef uint32_t index = source_value(s, instruction, 0)
     cdef uint64_t key = <uint64_t>set_number << 32 | number
     cdef Binding binding
+    cdef uint32_t result
     cdef uint32_t[3] words
     if not c.bindings.count(key):
         with gil:
             raise InputError(f"set {set_number} has no binding {number}")
     binding = c.bindings[key]
-    words[0] = _argument(b, argument_descriptor_set, set_number)
+    if binding.place == behind_push_constants:
+        words[0] = _argument(b, argument_push_constants, 0)
+    else:
+        words[0] = _set_address(b, set_number)
     if value_is_constant(s, index):
         words[1] = constant(b, binding.offset + constant_bits(s, index, 0) * binding.stride, 32)
     else:
         words[1] = alu2_constant(b, alu_iadd, alu2_constant(b, alu_imul, index, binding.stride), binding.offset)
     words[2] = constant(b, binding.stride, 32)
-    return vector_of(b, words, 3)
+    result = vector_of(b, words, 3)
+    if binding.place == inline_block:
+        c.blocks[result] = binding.stride
+    return result
 
 
 cdef uint32_t _reindex(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
@@ -103,18 +138,23 @@ cdef uint32_t _reindex(Lowering *b, uint32_t instruction) except? 0xffffffffU no
     return vector_of(b, words, 3)
 
 
-cdef uint32_t _pointer(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+cdef uint32_t _pointer(Lowering *b, Context *c, uint32_t instruction) except? 0xffffffffU nogil:
     cdef uint32_t base = source_value(b.s, instruction, 0)
+    cdef uint32_t result
     cdef uint32_t[3] words
     words[0] = _word(b, base, 0)
     words[1] = _word(b, base, 1)
     words[2] = constant(b, 0, 32)
-    return vector_of(b, words, 3)
+    result = vector_of(b, words, 3)
+    if c.blocks.count(base):
+        c.blocks[result] = c.blocks[base]
+    return result
 
 
 cdef bint _is_set_argument(const ShaderData *s, uint32_t value) noexcept nogil:
+    """An argument, or an entry of the table of sets."""
     return s.instructions.kind[value] == nir_intrinsic and \
-        s.instructions.opcode[value] == intrinsic_load_scalar_arg_amd
+        s.instructions.opcode[value] in (intrinsic_load_scalar_arg_amd, intrinsic_load_smem_amd)
 
 
 cdef uint32_t _uniform(Lowering *b, uint32_t value) except? 0xffffffffU nogil:
@@ -128,6 +168,16 @@ cdef uint32_t _descriptor(Lowering *b, uint32_t set_address, uint32_t offset) ex
     cdef uint32_t value = intrinsic2(b, intrinsic_load_smem_amd, 4, 32, _address(b, set_address), offset)
     intrinsic_set_index(b.s, value, index_align_mul, 16)
     return value
+
+
+cdef uint32_t _block_descriptor(Lowering *b, Context *c, uint32_t base) except? 0xffffffffU nogil:
+    """The descriptor of an inline uniform block, which lies in the set itself."""
+    cdef uint32_t[4] words
+    words[0] = alu2(b, alu_iadd, _uniform(b, _word(b, base, 0)), _word(b, base, 1))
+    words[1] = constant(b, c.block_words[1], 32)
+    words[2] = constant(b, c.blocks[base], 32)
+    words[3] = constant(b, c.block_words[3], 32)
+    return vector_of(b, words, 4)
 
 
 cdef int _resource_source(const ShaderData *s, uint32_t instruction) noexcept nogil:
@@ -163,7 +213,7 @@ cdef uint32_t _waterfall(Lowering *b, uint32_t instruction, int source, uint32_t
     return result
 
 
-cdef uint32_t _buffer_access(Lowering *b, uint32_t instruction, int source) except? 0xffffffffU nogil:
+cdef uint32_t _buffer_access(Lowering *b, Context *c, uint32_t instruction, int source) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef uint32_t base = source_value(s, instruction, source)
     cdef uint32_t set_address = _word(b, base, 0)
@@ -171,7 +221,9 @@ cdef uint32_t _buffer_access(Lowering *b, uint32_t instruction, int source) exce
     cdef uint32_t access = intrinsic_index(s, instruction, index_access)
     cdef uint32_t result
     b.progress = True
-    if access & access_non_uniform and not value_is_constant(s, offset):
+    if c.blocks.count(base):
+        result = _access(b, instruction, source, _block_descriptor(b, c, base))
+    elif access & access_non_uniform and not value_is_constant(s, offset):
         result = _waterfall(b, instruction, source, set_address, offset)
     else:
         result = _access(b, instruction, source, _descriptor(b, _uniform(b, set_address), _uniform(b, offset)))
@@ -197,14 +249,35 @@ cdef uint32_t _narrow_push_constants(Lowering *b, uint32_t words, uint32_t instr
     return vector_of(b, parts, s.instructions.components[instruction])
 
 
+cdef uint32_t _inline_push_constants(Lowering *b, uint32_t instruction, uint32_t start) except? 0xffffffffU nogil:
+    """Push constants that stand in registers, from byte `start` on; `lower_keep` where one of them does not."""
+    cdef ShaderData *s = b.s
+    cdef uint32_t dwords_each = s.instructions.bit_size[instruction] // 32
+    cdef uint32_t[16] words
+    cdef uint32_t i, first
+    for i in range(s.instructions.components[instruction] * dwords_each):
+        if _argument_row(s, argument_inline_push_constant, start // 4 + i) < 0:
+            return lower_keep
+    for i in range(s.instructions.components[instruction]):
+        first = start // 4 + i * dwords_each
+        words[i] = _argument(b, argument_inline_push_constant, first)
+        if dwords_each == 2:
+            words[i] = alu2(b, alu_pack_64_2x32_split, words[i], _argument(b, argument_inline_push_constant, first + 1))
+    return vector_of(b, words, s.instructions.components[instruction])
+
+
 cdef uint32_t _push_constant(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef uint32_t offset = source_value(s, instruction, 0)
     cdef uint32_t base = intrinsic_index(s, instruction, index_base)
     cdef int bits = s.instructions.bit_size[instruction]
     cdef int components = s.instructions.components[instruction]
-    cdef uint32_t address = _address(b, _argument(b, argument_push_constants, 0))
-    cdef uint32_t value, start, words
+    cdef uint32_t address, value, start, words
+    if value_is_constant(s, offset) and bits >= 32 and (base + <uint32_t>constant_bits(s, offset, 0)) % 4 == 0:
+        value = _inline_push_constants(b, instruction, base + <uint32_t>constant_bits(s, offset, 0))
+        if value != <uint32_t>lower_keep:
+            return value
+    address = _address(b, _argument(b, argument_push_constants, 0))
     if value_is_constant(s, offset):
         start = base + <uint32_t>constant_bits(s, offset, 0)
         words = (start % 4 + components * bits // 8 + 3) // 4
@@ -242,13 +315,13 @@ cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogi
     if opcode == intrinsic_vulkan_resource_reindex:
         return _reindex(b, instruction)
     if opcode == intrinsic_load_vulkan_descriptor:
-        return _pointer(b, instruction)
+        return _pointer(b, c, instruction)
     if opcode == intrinsic_load_push_constant:
         return _push_constant(b, instruction)
     source = _resource_source(s, instruction)
     if source < 0 or s.instructions.components[source_value(s, instruction, source)] == 4:
         return lower_keep
-    return _buffer_access(b, instruction, source)
+    return _buffer_access(b, c, instruction, source)
 
 
 def run(Shader shader, options=None):
@@ -256,10 +329,16 @@ def run(Shader shader, options=None):
     cdef Context c
     cdef Binding binding
     cdef bint progress
+    c.block_words = raw_buffer(int(shader.data.info.address32_hi) << 32, 0, shader.data.info.gfx_level)
     for set_number, layout in shader.metadata["abi"]["descriptor_sets"].items():
         for number, facts in layout["bindings"].items():
             binding.offset = facts["offset"]
             binding.stride = facts["stride"]
+            binding.place = in_set
+            if facts["type"] == "inline_uniform_block":
+                binding.place = inline_block
+            elif facts["type"].endswith("_dynamic"):
+                binding.place = behind_push_constants
             c.bindings[<uint64_t><uint32_t>set_number << 32 | <uint32_t>number] = binding
     with nogil:
         progress = lowering_run(&shader.data, _lower, &c)

@@ -1,0 +1,149 @@
+"""The same shader with its descriptors laid out in different ways gives the same results, through dispatches and command streams."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "shaders"))
+
+from cases import CASES
+
+import pyaco
+from pyaco.descriptors.buffer import raw_buffer
+from pyaco.descriptors.layout import Binding, PipelineLayout, SetLayout
+from pyaco.descriptors.sets import DescriptorSet
+from pyaco.descriptors.types import DescriptorType
+from pyaco.emu import Device
+from pyaco.emu.device import BufferRange
+from pyaco.errors import InputError
+from pyaco.nir.builder import Builder
+from pyaco.pm4.build import DispatchStream
+from pyaco.spirv import reflect
+
+T = DescriptorType
+TYPES = {
+    "plain": {"ubo": T.UNIFORM_BUFFER, "ssbo": T.STORAGE_BUFFER},
+    "dynamic": {"ubo": T.UNIFORM_BUFFER_DYNAMIC, "ssbo": T.STORAGE_BUFFER_DYNAMIC},
+    "mutable": {"ubo": T.MUTABLE, "ssbo": T.MUTABLE},
+}
+
+
+def layout_of(reflected, way, extra_sets):
+    """The shader's own bindings in a layout with images between them, and sets that it does not use."""
+    sets = {}
+    for number, bindings in reflected["descriptor_sets"].items():
+        top = max(bindings) + 1
+        fillers = [Binding(top, T.COMBINED_IMAGE_SAMPLER, 2), Binding(top + 1, T.STORAGE_IMAGE)]
+        types = (T.UNIFORM_BUFFER, T.STORAGE_BUFFER, T.SAMPLED_IMAGE)
+        sets[number] = SetLayout([*fillers, *(Binding(binding, TYPES[way][facts["type"]], facts["count"] or 4, types if way == "mutable" else ())
+                                              for binding, facts in bindings.items())])
+    sets |= {31 - k: SetLayout([Binding(0, T.SAMPLER)]) for k in range(extra_sets)}
+    return PipelineLayout(sets, reflected["push_constant_bytes"])
+
+
+def run(case, target, layout, door):
+    device, inputs = Device(target), case.inputs()
+    shader = pyaco.compile(case.spirv.read_bytes(), target, spec=dict(case.spec), layout=layout)
+    placed = {key: device.buffer(buffer.data) for key, buffer in inputs.buffers.items()}
+    bound = {}
+    for key, buffer in placed.items():
+        if len(key) == 3:
+            bound.setdefault(key[:2], {})[key[2]] = buffer
+        else:
+            bound.setdefault(key, {})[0] = buffer
+    lists = {key: [elements[k] for k in range(len(elements))] for key, elements in bound.items()}
+    if door == "stream":
+        with DispatchStream(device, shader, case.groups, lists, inputs.push) as stream:
+            device.submit(stream.words)
+    elif door == "sets":
+        made = {number: DescriptorSet(layout.sets[number]) for number in layout.sets}
+        for (number, binding), buffers in lists.items():
+            kind = T.STORAGE_BUFFER if layout.sets[number].bindings[binding].binding.type == T.MUTABLE else None
+            for element, buffer in enumerate(buffers):
+                words = raw_buffer(buffer.address, buffer.size, device.gfx_level)
+                made[number].write(binding, {"buffer": words}, element, kind=kind)
+        device.dispatch(shader, case.groups, push=inputs.push, sets=made)
+    else:
+        device.dispatch(shader, case.groups, lists, inputs.push)
+    return {key: buffer.numpy().copy() for key, buffer in placed.items()}
+
+
+@pytest.mark.parametrize("target", ["gfx900", "gfx1030", "gfx1200"])
+@pytest.mark.parametrize("name", ["descriptor_arrays", "strided_copy", "push_constants"])
+def test_layouts_change_no_result(name, target):
+    case = CASES[name]
+    reflected = reflect(case.spirv.read_bytes())
+    wanted = run(case, target, None, "dispatch")
+    for way, door in (("plain", "sets"), ("dynamic", "dispatch"), ("dynamic", "stream"), ("mutable", "sets")):
+        if door == "sets" and any(not facts["count"] for bindings in reflected["descriptor_sets"].values() for facts in bindings.values()):
+            continue
+        found = run(case, target, layout_of(reflected, way, 2), door)
+        for key, array in wanted.items():
+            np.testing.assert_array_equal(found[key], array, err_msg=f"{way} {door} {key}")
+
+
+@pytest.mark.parametrize("target", ["gfx900", "gfx1100"])
+def test_more_sets_than_registers(target):
+    def shader():
+        b = Builder(gfx_level=pyaco.targets.chip(target).level, wave_size=64, workgroup_size=(1, 1, 1))
+        total = b.imm(0)
+        struct = b.array(b.scalar(), 0, stride=4)
+        for number in range(20):
+            total = b.iadd(b.imul(total, b.imm(3)), b.load(b.deref_array(b.deref_var(b.variable("ssbo", struct, set=number, binding=1)), b.imm(0))))
+        b.store(b.deref_array(b.deref_var(b.variable("ssbo", struct, set=20, binding=0)), b.imm(0)), total)
+        return b.finish()
+
+    device = Device(target)
+    compiled = pyaco.compile(shader(), target)
+    assert [argument["kind"] for argument in compiled.abi["user_sgprs"]][-1] == "descriptor_set_table"
+    buffers = {(number, 1): device.buffer(np.array([number + 7], np.uint32)) for number in range(20)}
+    buffers[20, 0] = device.zeros(4)
+    wanted = 0
+    for number in range(20):
+        wanted = wanted * 3 + number + 7
+    device.dispatch(compiled, buffers=buffers)
+    assert buffers[20, 0].numpy().view(np.uint32)[0] == wanted & 0xFFFFFFFF
+    buffers[20, 0].write(bytes(4))
+    with DispatchStream(device, compiled, buffers=buffers) as stream:
+        device.submit(stream.words)
+    assert buffers[20, 0].numpy().view(np.uint32)[0] == wanted & 0xFFFFFFFF
+
+
+def test_dynamic_offsets_and_blocks():
+    case = CASES["strided_copy"]
+    inputs = case.inputs()
+    code = case.spirv.read_bytes()
+    wanted = run(case, "gfx1100", None, "dispatch")[0, 1]
+    data = inputs.buffers[1, 0].data
+    device = Device("gfx1100")
+    source = device.buffer(inputs.buffers[0, 0].data)
+    behind = device.buffer(np.concatenate([np.zeros(64, np.uint32), data.reshape(-1)]))
+    for kind in (T.UNIFORM_BUFFER_DYNAMIC, T.INLINE_UNIFORM_BLOCK):
+        target = device.zeros(inputs.buffers[0, 1].data.nbytes)
+        count = data.nbytes if kind == T.INLINE_UNIFORM_BLOCK else 1
+        layout = PipelineLayout({0: SetLayout([Binding(0, T.STORAGE_BUFFER), Binding(1, T.STORAGE_BUFFER)]), 1: SetLayout([Binding(0, kind, count)])})
+        shader = pyaco.compile(code, "gfx1100", layout=layout)
+        uniform = data.tobytes() if kind == T.INLINE_UNIFORM_BLOCK else BufferRange(behind, 64, data.nbytes)
+        moves = [] if kind == T.INLINE_UNIFORM_BLOCK else [192]
+        device.dispatch(shader, case.groups, {(0, 0): source, (0, 1): target, (1, 0): uniform}, dynamic_offsets=moves)
+        np.testing.assert_array_equal(target.numpy().view(np.uint32), wanted.reshape(-1))
+    with pytest.raises(InputError, match="not within a buffer"):
+        BufferRange(behind, behind.size - 4, 8).words(110)
+
+
+def test_layouts_that_do_not_fit_the_shader():
+    code = CASES["strided_copy"].spirv.read_bytes()
+    sets = {0: SetLayout([Binding(0, T.STORAGE_BUFFER), Binding(1, T.STORAGE_BUFFER)])}
+    with pytest.raises(InputError, match="no binding 0 in descriptor set 1"):
+        pyaco.compile(code, layout=PipelineLayout(sets))
+    with pytest.raises(InputError, match="is a storage_image, and the shader reads a ubo"):
+        pyaco.compile(code, layout=PipelineLayout({**sets, 1: SetLayout([Binding(0, T.STORAGE_IMAGE)])}))
+    shader = pyaco.compile(code, layout=PipelineLayout({**sets, 1: SetLayout([Binding(0, T.UNIFORM_BUFFER)])}))
+    with pytest.raises(InputError, match="laid out otherwise"):
+        Device("gfx1100").dispatch(shader, sets={1: DescriptorSet(SetLayout([Binding(0, T.SAMPLER)]))})
+    with pytest.raises(InputError, match="dynamic offsets"):
+        Device("gfx1100").dispatch(shader, dynamic_offsets=[1])
