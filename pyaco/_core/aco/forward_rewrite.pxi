@@ -1,8 +1,8 @@
 # The driver of passes that solve a forward problem over the CFG and then rewrite each block from its entry state.
 #
-# The including module defines ``State``, a ``Context`` with ``p``, ``rewriting``, ``rewrite``, ``entry`` (a State by block) and
-# ``dirty``, and
-#   _clear(State *)                                          the state at the start of the program
+# The including module defines ``State``, a ``Context`` with ``p``, ``vgprs`` (how many the program names), ``rewriting``, ``rewrite``,
+# ``entry`` (a State by block) and ``dirty``, and
+#   _clear(const Context *, State *)                                          the state at the start of the program
 #   _join(Context *, State *into, const State *, bint logical) -> bint      merge over a linear or a logical edge; True on change
 #   _block(Context *, uint32_t block, State *) -> int        run a block, emitting into ``rewrite`` while ``rewriting``
 # Monotone joins end the loop; always the first block whose entry changed is next, so inner loops settle before outer ones.
@@ -42,8 +42,9 @@ cdef int solve_and_rewrite(Context *c, ProgramData *p) except -1 nogil:
     cdef State s
     cdef uint32_t b
     c.p = p
+    c.vgprs = vgprs_named(p)
     c.rewriting = False
-    _clear(&s)
+    _clear(c, &s)
     c.entry.assign(p.blocks.table.count, s)
     c.dirty.assign(p.blocks.table.count, 1)
     _solve(c)

@@ -33,7 +33,7 @@ from isa_tables cimport (
 )
 from modifiers cimport modifier_set_wait_vdst, modifier_set_wait_vsrc, modifier_wait_vdst, modifier_wait_vsrc
 from pyaco._core.aco.dataflow cimport next_block
-from pyaco._core.aco.registers cimport Range, definition_range, operand_range
+from pyaco._core.aco.registers cimport Range, definition_range, operand_range, vgprs_named
 from pyaco._core.ir.program cimport (
     ProgramData, Rewrite, block_end_with_regs, format_ds, format_exp, format_flat, format_is_flat_like, format_is_salu,
     format_is_valu, format_is_vmem, format_ldsdir, format_sopp, format_vop1, format_vopc, gfx11, gfx11_5, gfx12,
@@ -54,6 +54,7 @@ cdef enum:
     salu_expiry = 11
 
 cdef struct State:
+    uint32_t vgprs                   # that the program names
     int32_t valu                     # vector instructions since the start of the block
     int32_t salu                     # scalar ones
     int32_t last_trans               # the time (in vector instructions) of the last transcendental
@@ -79,6 +80,7 @@ cdef struct State:
 
 cdef cppclass Context:
     ProgramData *p
+    uint32_t vgprs
     bint rewriting
     Rewrite rewrite
     vector[State] entry
@@ -86,9 +88,10 @@ cdef cppclass Context:
 
 
 # --------------------------------------------------------------------------------------------------------------- the state
-cdef void _clear(State *s) noexcept nogil:
+cdef void _clear(const Context *c, State *s) noexcept nogil:
     cdef uint32_t k
     memset(s, 0, sizeof(State))
+    s.vgprs = c.vgprs
     s.last_trans = s.last_use = long_ago
     for k in range(256):
         s.touched[k] = s.written[k] = s.trans_written[k] = s.trans_order[k] = long_ago
@@ -148,7 +151,7 @@ cdef bint _join(Context *c, State *into, const State *other, bint logical) noexc
         return False                  # hazards are the machine's: they follow the linear CFG
     changed = _later(&into.last_trans, other.last_trans - other.valu)
     changed |= _later(&into.last_use, other.last_use - other.valu)
-    for k in range(256):
+    for k in range(into.vgprs):
         changed |= _join_vgpr(into, other, k)
     for k in range(128):
         changed |= _unite(&into.mask[k], other.mask[k])
@@ -305,14 +308,14 @@ cdef void _drain_va_vdst(State *s) noexcept nogil:
     """All vector results have arrived."""
     cdef uint32_t k
     s.last_trans = s.last_use = long_ago
-    for k in range(256):
+    for k in range(s.vgprs):
         s.touched[k] = s.written[k] = s.trans_written[k] = s.trans_order[k] = long_ago
         s.merged[k] = 0
 
 
 cdef void _drain_memory(State *s, uint8_t bits) noexcept nogil:
     cdef uint32_t k
-    for k in range(256):
+    for k in range(s.vgprs):
         s.memory[k] &= ~bits
 
 
@@ -341,7 +344,7 @@ cdef void _drain(State *s, uint32_t immediate) noexcept nogil:
 
 cdef void _after_exec_write(State *s) noexcept nogil:
     cdef uint32_t k
-    for k in range(256):
+    for k in range(s.vgprs):
         s.epoch_low[k] += s.epoch_low[k] < 255
         s.epoch_high[k] += s.epoch_high[k] < 255
 
@@ -555,7 +558,7 @@ cdef int _resolve_all(Context *c, State *s) except -1 nogil:
             wait &= wait_sa_sdst
         if p.gfx_level >= gfx12 and s.read_by_valu[k >> 1]:
             wait &= wait_sa_sdst & wait_va_sdst & wait_va_vcc
-    for k in range(256):
+    for k in range(s.vgprs):
         if s.memory[k]:
             wait &= wait_vm_vsrc
     return _wait(c, s, wait)

@@ -17,7 +17,7 @@ from isa_opcodes cimport (
 from isa_tables cimport is_atomic
 from modifiers cimport modifier_gds
 from pyaco._core.aco.dataflow cimport next_block
-from pyaco._core.aco.registers cimport Range, definition_range, operand_range
+from pyaco._core.aco.registers cimport Range, definition_range, operand_range, vgprs_named
 from pyaco._core.ir.program cimport (
     ProgramData, Rewrite, class_dwords, format_dpp16, format_dpp8, format_ds, format_is_flat_like, format_is_salu,
     format_is_valu, format_is_vmem, format_mimg, format_mubuf, format_mtbuf, format_smem, format_sopp, format_vintrp,
@@ -43,13 +43,14 @@ cdef struct State:
 
 cdef cppclass Context:
     ProgramData *p
+    uint32_t vgprs
     bint rewriting
     Rewrite rewrite
     vector[State] entry
     vector[uint8_t] dirty
 
 
-cdef void _clear(State *s) noexcept nogil:
+cdef void _clear(const Context *c, State *s) noexcept nogil:
     cdef uint32_t k
     memset(s, 0, sizeof(State))
     for k in range(512):
@@ -74,9 +75,9 @@ cdef bint _join(Context *c, State *into, const State *other, bint logical) noexc
     cdef uint32_t k
     if logical:
         return False                  # hazards are the machine's: they follow the linear CFG
-    for k in range(512):
+    for k in range(256 + c.vgprs):
         changed |= _later(&into.valu_write[k], other.valu_write[k] - other.now)
-    for k in range(256):
+    for k in range(c.vgprs):
         changed |= _later(&into.store_data[k], other.store_data[k] - other.now)
     changed |= _later(&into.m0_write, other.m0_write - other.now)
     changed |= _later(&into.setreg, other.setreg - other.now)

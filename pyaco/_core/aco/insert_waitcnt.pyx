@@ -25,6 +25,7 @@ from isa_opcodes cimport (
 from modifiers cimport modifier_gds, modifier_scope, modifier_semantics, modifier_storage
 from pyaco._core.aco.dataflow cimport next_block
 from pyaco._core.aco.queries cimport form_clause, format_has_sync
+from pyaco._core.aco.registers cimport vgprs_named
 from pyaco._core.ir.program cimport (
     Operand, Program, ProgramData, Rewrite, class_bytes, class_s1, class_s4, format_ds, format_exp, format_flat,
     format_is_flat_like, format_is_vmem, format_ldsdir, format_mimg, format_pseudo_barrier, format_smem, format_sopk,
@@ -73,6 +74,7 @@ cdef struct Wait:
 
 cdef cppclass Context:
     ProgramData *p
+    uint32_t vgprs
     uint8_t[7] limit                 # highest count that can be waited for
     bint rewriting
     Rewrite rewrite
@@ -98,7 +100,7 @@ cdef inline void _need(Wait *w, uint32_t counter, uint8_t count) noexcept nogil:
         w.count[counter] = count
 
 
-cdef void _clear(State *s) noexcept nogil:
+cdef void _clear(const Context *c, State *s) noexcept nogil:
     memset(s.age, none, sizeof(s.age))
     memset(s.events, 0, sizeof(s.events))
     memset(s.types, 0, sizeof(s.types))
@@ -173,11 +175,11 @@ cdef bint _join(Context *c, State *into, const State *other, bint logical) noexc
     cdef bint vgprs_linear = c.p.gfx_level >= gfx11
     cdef bint changed
     if logical:
-        return not vgprs_linear and _join_places(into, other, 256, storage_place)
+        return not vgprs_linear and _join_places(into, other, 256, 256 + c.vgprs)
     changed = _join_places(into, other, 0, 256)
     changed |= _join_places(into, other, storage_place, places)
     if vgprs_linear:
-        changed |= _join_places(into, other, 256, storage_place)
+        changed |= _join_places(into, other, 256, 256 + c.vgprs)
     return changed
 
 

@@ -3,8 +3,8 @@
 Needs: blocks in an order where every edge but those back to loop headers goes forward; edges finished; SSA or the
 result of register allocation (temps are kept there). Guarantees:
 
-- ``live_in``: one bit row per block, by temp id. Phi definitions of the block are not in its row, phi operands are live
-  at the end of their predecessor only. VGPRs flow over logical edges, SGPRs and linear VGPRs over linear edges.
+- ``live_in``: the temps alive at the start of each block (``live_set.pxd``). Phi definitions of the block are not among them, phi
+  operands are live at the end of their predecessor only. VGPRs flow over logical edges, SGPRs and linear VGPRs over linear edges.
 - ``operand_kill`` on every operand whose temp dies at the instruction, ``operand_first_kill`` on the first of them;
   ``operand_late_kill`` is an input and is spread to every operand naming the same temp. On phis ``operand_kill`` means
   that the temp is not live into the block. ``definition_kill`` on definitions that are never used. The operands of a
@@ -18,12 +18,15 @@ Source: backward data-flow over bit vectors, loops by re-visiting from the furth
 ACO's (S. Hack, "Register allocation for programs in SSA form": the demand is the allocation).
 """
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
-from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport op_p_phi
+from pyaco._core.aco.live_set cimport (
+    LiveSet, bit_insert, live_add_row, live_add_word, live_erase, live_insert, live_next, live_next_word, live_set_clear,
+    live_set_init, live_test, no_temp,
+)
 from pyaco._core.aco.occupancy cimport suitable_waves, waves_of_demand
+from pyaco._core.common.table cimport table_append_many, table_clear
 from pyaco._core.aco.queries cimport opcode_is_phi, tied_operand
 from pyaco._core.ir.program cimport (
     Program, ProgramData, class_dwords, class_is_linear, class_is_vgpr, definition_fixed, definition_kill, definition_temp, format_vop2,
@@ -31,23 +34,17 @@ from pyaco._core.ir.program cimport (
     register_vcc,
 )
 
-cdef extern from *:
-    """
-    static inline int pyaco_ctz64(unsigned long long x) { return __builtin_ctzll(x); }
-    """
-    int pyaco_ctz64(uint64_t x) nogil
-
-
 cdef struct Demand:
     int32_t sgpr
     int32_t vgpr
 
 
-cdef struct Context:
+cdef cppclass Context:
     ProgramData *p
-    uint64_t *linear              # row of temps that live through linear edges
-    uint64_t *live                # working row
-    int64_t worklist           # next block to visit is worklist - 1
+    vector[uint64_t] linear       # bits of the temps that live through linear edges
+    LiveSet live                  # the working set
+    vector[uint32_t] room         # by block: rows of LiveIn that are its own
+    int64_t worklist              # next block to visit is worklist - 1
 
 
 cdef inline void _add(Demand *d, uint8_t register_class, int sign) noexcept nogil:
@@ -65,7 +62,7 @@ cdef inline void _raise_to(Demand *d, Demand other) noexcept nogil:
 
 
 cdef void _insert_phi_operands(const ProgramData *p, uint32_t block, uint32_t successor, bint logical,
-                               uint64_t *row) noexcept nogil:
+                               LiveSet *live) noexcept nogil:
     """The operands that phis of `successor` read at the end of `block`."""
     cdef uint32_t first = p.blocks.logical_pred_first[successor] if logical else p.blocks.linear_pred_first[successor]
     cdef uint32_t count = p.blocks.logical_pred_count[successor] if logical else p.blocks.linear_pred_count[successor]
@@ -84,57 +81,53 @@ cdef void _insert_phi_operands(const ProgramData *p, uint32_t block, uint32_t su
         if p.definitions.flags[p.instructions.definition_first[i]] & definition_kill:
             continue
         operand = p.instructions.operand_first[i] + position
-        if p.operands.flags[operand] & operand_temp:
-            row[p.operands.data[operand] >> 6] |= <uint64_t>1 << (p.operands.data[operand] & 63)
+        if p.operands.flags[operand] & operand_temp and p.operands.data[operand] < live.bits.size() * 64:
+            live_insert(live, p.operands.data[operand])
 
 
-cdef void _live_out(const ProgramData *p, const uint64_t *linear, uint32_t block, uint64_t *row) noexcept nogil:
-    cdef uint32_t words = p.live_words
+cdef void _add_masked(const ProgramData *p, uint32_t block, const uint64_t *linear, bint logical, LiveSet *live) noexcept nogil:
+    """Add what is alive at the start of `block` and flows over the edges of one CFG."""
     cdef uint32_t k
     cdef uint32_t w
+    cdef uint64_t bits
+    for k in range(p.blocks.live_in_first[block], p.blocks.live_in_first[block] + p.blocks.live_in_count[block]):
+        w = p.live_in.word[k]
+        bits = p.live_in.bits[k] & (~linear[w] if logical else linear[w])
+        if bits:
+            live_add_word(live, w, bits)
+
+
+cdef void live_out_of(const ProgramData *p, const uint64_t *linear, uint32_t block, LiveSet *live) noexcept nogil:
+    cdef uint32_t k
     cdef uint32_t s
-    cdef const uint64_t *other
-    memset(row, 0, <size_t>words * 8)
+    live_set_clear(live)
     for k in range(p.blocks.linear_succ_count[block]):
         s = p.edge_lists.block[p.blocks.linear_succ_first[block] + k]
-        other = p.live_in + <uint64_t>s * words
-        for w in range(words):
-            row[w] |= other[w] & linear[w]
-        _insert_phi_operands(p, block, s, False, row)
+        _add_masked(p, s, linear, False, live)
+        _insert_phi_operands(p, block, s, False, live)
     for k in range(p.blocks.logical_succ_count[block]):
         s = p.edge_lists.block[p.blocks.logical_succ_first[block] + k]
-        other = p.live_in + <uint64_t>s * words
-        for w in range(words):
-            row[w] |= other[w] & ~linear[w]
-        _insert_phi_operands(p, block, s, True, row)
+        _add_masked(p, s, linear, True, live)
+        _insert_phi_operands(p, block, s, True, live)
 
 
-cdef void _fill_linear(const ProgramData *p, uint64_t *linear) noexcept nogil:
+cdef int linear_temps(const ProgramData *p, vector[uint64_t] *linear) except -1 nogil:
     cdef uint32_t t
-    memset(linear, 0, <size_t>p.live_words * 8)
+    linear.assign((p.temps.table.count + 63) >> 6, 0)
     for t in range(1, p.temps.table.count):
         if class_is_linear(p.temps.register_class[t]):
-            linear[t >> 6] |= <uint64_t>1 << (t & 63)
+            bit_insert(linear.data(), t)
+    return 0
 
 
-cdef void live_out_of(const ProgramData *p, uint32_t block, uint64_t *row) noexcept nogil:
-    cdef vector[uint64_t] linear
-    linear.resize(p.live_words)
-    _fill_linear(p, linear.data())
-    _live_out(p, linear.data(), block, row)
-
-
-cdef Demand _demand_of_row(const ProgramData *p, const uint64_t *row) noexcept nogil:
+cdef Demand _demand_of(const ProgramData *p, const LiveSet *live) noexcept nogil:
     cdef Demand d
-    cdef uint32_t w
-    cdef uint64_t bits
+    cdef uint32_t temp = live_next(live, 0)
     d.sgpr = 0
     d.vgpr = 0
-    for w in range(p.live_words):
-        bits = row[w]
-        while bits:
-            _add(&d, p.temps.register_class[w * 64 + pyaco_ctz64(bits)], 1)
-            bits &= bits - 1
+    while temp != no_temp:
+        _add(&d, p.temps.register_class[temp], 1)
+        temp = live_next(live, temp + 1)
     return d
 
 
@@ -170,8 +163,8 @@ cdef void _definitions(Context *c, uint32_t i, Demand *live, Demand *during) noe
         if not p.definitions.flags[row] & definition_temp:
             continue
         temp = p.definitions.temp[row]
-        if (c.live[temp >> 6] >> (temp & 63)) & 1:
-            c.live[temp >> 6] &= ~(<uint64_t>1 << (temp & 63))
+        if live_test(&c.live, temp):
+            live_erase(&c.live, temp)
             _add(live, p.definitions.register_class[row], -1)
             p.definitions.flags[row] &= ~<uint16_t>definition_kill
         else:
@@ -196,9 +189,9 @@ cdef void _operands(Context *c, uint32_t i, Demand *live, Demand *during) noexce
         if p.operands.flags[first + k] & operand_fixed and p.operands.reg[first + k] == register_vcc:
             p.config.uses_vcc = 1
         temp = p.operands.data[first + k]
-        if (c.live[temp >> 6] >> (temp & 63)) & 1:
+        if live_test(&c.live, temp):
             continue
-        c.live[temp >> 6] |= <uint64_t>1 << (temp & 63)
+        live_insert(&c.live, temp)
         late = 0
         for j in range(k, count):
             if p.operands.flags[first + j] & operand_temp and p.operands.data[first + j] == temp:
@@ -263,13 +256,13 @@ cdef void _phis(Context *c, uint32_t block, uint32_t count, Demand live) noexcep
         if not p.definitions.flags[row] & definition_temp:
             continue
         temp = p.definitions.temp[row]
-        dead = not (c.live[temp >> 6] >> (temp & 63)) & 1
+        dead = not live_test(&c.live, temp)
         if not dead and p.definitions.flags[row] & definition_kill:
             _revisit(c, block)
             p.definitions.flags[row] &= ~<uint16_t>definition_kill
         elif dead:
             p.definitions.flags[row] |= definition_kill
-        c.live[temp >> 6] &= ~(<uint64_t>1 << (temp & 63))
+        live_erase(&c.live, temp)
     for k in range(count):
         i = p.order.instruction[p.blocks.order_first[block] + k]
         for j in range(p.instructions.operand_count[i]):
@@ -278,8 +271,38 @@ cdef void _phis(Context *c, uint32_t block, uint32_t count, Demand live) noexcep
             if not p.operands.flags[row] & operand_temp:
                 continue
             temp = p.operands.data[row]
-            if not (c.live[temp >> 6] >> (temp & 63)) & 1:
+            if not live_test(&c.live, temp):
                 p.operands.flags[row] |= operand_kill
+
+
+cdef bint _keep(Context *c, uint32_t block) except -1 nogil:
+    """Add the working set to the list of the block, and say whether the list grew. A list that needs more room moves to the end."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t k = p.blocks.live_in_first[block]
+    cdef uint32_t word
+    cdef uint32_t count = 0
+    cdef bint same = True
+    live_add_row(&c.live, p, block)
+    word = live_next_word(&c.live, 0)
+    while word != no_temp:
+        same = same and count < p.blocks.live_in_count[block] and p.live_in.word[k + count] == word \
+            and p.live_in.bits[k + count] == c.live.bits[word]
+        count += 1
+        word = live_next_word(&c.live, word + 1)
+    if same:
+        return False
+    if count > c.room[block]:
+        p.blocks.live_in_first[block] = table_append_many(&p.live_in.table, count)
+        c.room[block] = count
+    k = p.blocks.live_in_first[block]
+    p.blocks.live_in_count[block] = count
+    word = live_next_word(&c.live, 0)
+    while word != no_temp:
+        p.live_in.word[k] = word
+        p.live_in.bits[k] = c.live.bits[word]
+        k += 1
+        word = live_next_word(&c.live, word + 1)
+    return True
 
 
 cdef int _block(Context *c, uint32_t block) except -1 nogil:
@@ -287,13 +310,10 @@ cdef int _block(Context *c, uint32_t block) except -1 nogil:
     cdef uint32_t first = p.blocks.order_first[block]
     cdef uint32_t k = p.blocks.order_count[block]
     cdef uint32_t i
-    cdef uint32_t w
-    cdef uint64_t change = 0
-    cdef uint64_t *row = p.live_in + <uint64_t>block * p.live_words
     cdef Demand live
     cdef Demand highest
-    _live_out(p, c.linear, block, c.live)
-    live = _demand_of_row(p, c.live)
+    live_out_of(p, c.linear.data(), block, &c.live)
+    live = _demand_of(p, &c.live)
     highest = live
     while k > 0:
         i = p.order.instruction[first + k - 1]
@@ -314,10 +334,7 @@ cdef int _block(Context *c, uint32_t block) except -1 nogil:
     p.blocks.demand_vgpr[block] = <int16_t>highest.vgpr
     p.blocks.live_in_demand_sgpr[block] = <int16_t>live.sgpr
     p.blocks.live_in_demand_vgpr[block] = <int16_t>live.vgpr
-    for w in range(p.live_words):
-        change |= c.live[w] & ~row[w]
-        row[w] |= c.live[w]
-    if change:
+    if _keep(c, block):
         _revisit(c, block)
     return 0
 
@@ -355,23 +372,16 @@ cdef int _summarize(ProgramData *p) except -1 nogil:
 
 cdef int live_variables_run(ProgramData *p) except -1 nogil:
     cdef Context c
-    cdef uint32_t blocks = p.blocks.table.count
-    cdef vector[uint64_t] scratch
-    free(p.live_in)
-    p.live_words = (p.temps.table.count + 63) >> 6
-    p.live_in = <uint64_t *>malloc(<size_t>p.live_words * (blocks + 1) * 8)
-    if p.live_in == NULL:
-        p.live_words = 0
-        with gil:
-            raise MemoryError()
-    memset(p.live_in, 0, <size_t>p.live_words * (blocks + 1) * 8)
-    scratch.resize(<size_t>p.live_words * 2)
+    cdef uint32_t b
     c.p = p
-    c.linear = scratch.data()
-    c.live = scratch.data() + p.live_words
-    c.worklist = blocks
+    c.worklist = p.blocks.table.count
+    c.room.assign(p.blocks.table.count, 0)
+    linear_temps(p, &c.linear)
+    live_set_init(&c.live, p.temps.table.count)
+    table_clear(&p.live_in.table)
+    for b in range(p.blocks.table.count):
+        p.blocks.live_in_first[b] = p.blocks.live_in_count[b] = 0
     p.config.uses_vcc = 0
-    _fill_linear(p, c.linear)
     _assume_phis_dead(p)
     while c.worklist > 0:
         c.worklist -= 1
@@ -387,9 +397,10 @@ def run(Program program, options=None):
 
 def live_in(Program program, uint32_t block):
     """Return the ids of the temps that are live at the start of `block` (phi definitions left out)."""
-    cdef const uint64_t *row
-    cdef uint32_t t
-    if block >= program.data.blocks.table.count or program.data.live_in == NULL:
+    cdef const ProgramData *p = &program.data
+    cdef uint32_t k
+    if block >= p.blocks.table.count or not p.live_in.table.count:
         raise IndexError(f"no liveness of block {block}")
-    row = program.data.live_in + <uint64_t>block * program.data.live_words
-    return [t for t in range(program.data.live_words * 64) if (row[t >> 6] >> (t & 63)) & 1]
+    return [p.live_in.word[k] * 64 + bit
+            for k in range(p.blocks.live_in_first[block], p.blocks.live_in_first[block] + p.blocks.live_in_count[block])
+            for bit in range(64) if (p.live_in.bits[k] >> bit) & 1]

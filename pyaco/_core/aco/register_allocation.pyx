@@ -30,7 +30,7 @@ from modifiers cimport (
     modifier_branch_scc_live, modifier_branch_scratch, modifier_set_branch_scc_live, modifier_set_branch_scratch,
     modifier_set_scc_live, modifier_set_needs_scratch, modifier_set_scratch_register,
 )
-from pyaco._core.aco.live_variables cimport live_test
+from pyaco._core.aco.live_set cimport LiveSet, live_add_row, live_next, live_set_clear, live_set_init, live_test, no_temp
 from pyaco._core.aco.occupancy cimport (
     addressable_sgprs, addressable_vgprs, min_waves, sgpr_allocation, vgpr_allocation, waves_of_demand,
 )
@@ -88,6 +88,7 @@ cdef cppclass Allocator:
     uint32_t instruction          # 0 while entering a block
     uint32_t stamp                # of the instruction at hand
     bint linear_may_move
+    LiveSet live_in               # of the block at hand
     uint32_t linear_live          # linear VGPRs present, in dwords
     vector[uint16_t] reg
     vector[uint8_t] presence
@@ -1315,33 +1316,26 @@ cdef void _unload_exit(Allocator *a, uint32_t pred) noexcept nogil:
 cdef int _enter_values(Allocator *a, uint32_t block, bint logical) except -1 nogil:
     """Put the live-in values of one CFG into the file, where the model predecessor left them."""
     cdef ProgramData *p = a.p
-    cdef const uint64_t *row = p.live_in + <uint64_t>block * p.live_words
     cdef int model = _model_pred(a, block, logical)
-    cdef uint32_t w
     cdef uint32_t temp
-    cdef uint64_t bits
     cdef uint32_t address
     cdef bint late
     cdef uint32_t round
     if model >= 0:
         _load_exit(a, _pred(p, block, logical, model))
     for round in range(2):
-        for w in range(p.live_words):
-            bits = row[w]
-            while bits:
-                temp = w * 64 + <uint32_t>pyaco_lowest_bit(bits)
-                bits &= bits - 1
-                if class_is_linear(_class(a, temp)) == logical or a.presence[temp]:
-                    continue
+        temp = live_next(&a.live_in, 0)
+        while temp != no_temp:
+            if class_is_linear(_class(a, temp)) != logical and not a.presence[temp]:
                 address = a.scratch_place[temp]
                 late = address == register_none or file_taken(&a.file, in_both, address, class_bytes(_class(a, temp)))
-                if late:
-                    if round == 0:
-                        continue
+                if late and round == 1:
                     address = _somewhere(a, pseudo_placement(p, _class(a, temp)), in_both)
-                _place(a, temp, address, in_both)
-                if class_is_linear_vgpr(_class(a, temp)):
-                    a.linear_live += class_dwords(_class(a, temp))
+                if not late or round == 1:
+                    _place(a, temp, address, in_both)
+                    if class_is_linear_vgpr(_class(a, temp)):
+                        a.linear_live += class_dwords(_class(a, temp))
+            temp = live_next(&a.live_in, temp + 1)
     if model >= 0:
         _unload_exit(a, _pred(p, block, logical, model))
     return 0
@@ -1438,14 +1432,13 @@ cdef void _compare_edges(Allocator *a, uint32_t block, bint logical) noexcept no
     cdef uint32_t e
     cdef uint32_t pred
     cdef uint32_t temp
-    cdef const uint64_t *row = p.live_in + <uint64_t>block * p.live_words
     for k in range(_pred_count(p, block, logical)):
         pred = _pred(p, block, logical, k)
         if pred >= block:
             continue
         for e in range(a.exit_first[pred], a.exit_first[pred] + a.exit_count[pred]):
             temp = a.exits[e].temp
-            if class_is_linear(_class(a, temp)) != logical and live_test(row, temp) and a.exits[e].reg != a.reg[temp]:
+            if class_is_linear(_class(a, temp)) != logical and live_test(&a.live_in, temp) and a.exits[e].reg != a.reg[temp]:
                 _note_mismatch(a, block, temp, k, a.exits[e].reg, a.reg[temp])
 
 
@@ -1488,9 +1481,7 @@ cdef int _branch_register(Allocator *a, uint32_t block) except -1 nogil:
 
 cdef int _enter_block(Allocator *a, uint32_t block, uint32_t phis) except -1 nogil:
     cdef ProgramData *p = a.p
-    cdef const uint64_t *row = p.live_in + <uint64_t>block * p.live_words
     cdef uint32_t w
-    cdef uint64_t bits
     cdef Place place
     cdef int view
     cdef uint32_t r
@@ -1507,6 +1498,8 @@ cdef int _enter_block(Allocator *a, uint32_t block, uint32_t phis) except -1 nog
             a.file.busy[view][w] = 0
         for r in range(file_size):
             a.file.owner[view][r] = 0
+    live_set_clear(&a.live_in)
+    live_add_row(&a.live_in, p, block)
     a.linear_live = 0
     a.instruction = 0
     a.stamp += 1
@@ -1520,13 +1513,11 @@ cdef int _enter_block(Allocator *a, uint32_t block, uint32_t phis) except -1 nog
     _compare_edges(a, block, True)
     if p.blocks.kind[block] & block_loop_header or _has_back_edge(p, block):
         a.entry_first[block] = <uint32_t>a.entries.size()
-        for w in range(p.live_words):
-            bits = row[w]
-            while bits:
-                place.temp = w * 64 + <uint32_t>pyaco_lowest_bit(bits)
-                place.reg = a.reg[place.temp]
-                a.entries.push_back(place)
-                bits &= bits - 1
+        place.temp = live_next(&a.live_in, 0)
+        while place.temp != no_temp:
+            place.reg = a.reg[place.temp]
+            a.entries.push_back(place)
+            place.temp = live_next(&a.live_in, place.temp + 1)
         a.entry_count[block] = <uint32_t>a.entries.size() - a.entry_first[block]
     return 0
 
@@ -1872,6 +1863,7 @@ cdef int _prepare(Allocator *a, ProgramData *p) except -1 nogil:
     a.linear_live = 0
     a.reg.assign(temps, register_none)
     a.presence.assign(temps, 0)
+    live_set_init(&a.live_in, temps)
     a.pin.assign(temps, 0)
     a.move_of.assign(temps, 0)
     a.web.resize(temps)

@@ -28,3 +28,13 @@ cdef inline Range operand_range(const ProgramData *p, uint32_t row) noexcept nog
 
 cdef inline Range definition_range(const ProgramData *p, uint32_t row) noexcept nogil:
     return range_of(p.definitions.reg[row], p.definitions.register_class[row])
+
+cdef inline uint32_t vgprs_named(const ProgramData *p) noexcept nogil:
+    """The end of the VGPRs that any instruction names."""
+    cdef uint32_t end = 256
+    cdef uint32_t row
+    for row in range(p.operands.table.count):
+        end = max(end, operand_range(p, row).end)
+    for row in range(p.definitions.table.count):
+        end = max(end, definition_range(p, row).end)
+    return end - 256

@@ -25,7 +25,10 @@ from libcpp.vector cimport vector
 from isa_opcodes cimport *
 from isa_tables cimport opcode_format
 from modifiers cimport modifier_set_semantics, modifier_set_storage
-from pyaco._core.aco.live_variables cimport live_erase, live_insert, live_test, live_variables_run
+from pyaco._core.aco.live_set cimport (
+    LiveSet, bit_erase, bit_insert, live_erase, live_insert, live_next, live_set_init, live_test, no_temp,
+)
+from pyaco._core.aco.live_variables cimport linear_temps, live_out_of, live_variables_run
 from pyaco._core.aco.occupancy cimport addressable_sgprs, addressable_vgprs, min_waves
 from pyaco._core.aco.queries cimport opcode_is_phi, tied_operand
 from pyaco._core.aco.register_file cimport pyaco_lowest_bit
@@ -70,7 +73,7 @@ cdef cppclass Spiller:
     vector[uint32_t] members          # temps by row
     vector[uint64_t] interference
     uint32_t row_words
-    vector[uint64_t] live
+    LiveSet live
     vector[uint64_t] linear           # temps that live through linear edges
     vector[uint32_t] mark             # stamps: operands and definitions of the instruction at hand
     uint32_t stamp
@@ -99,49 +102,6 @@ cdef inline uint8_t _class(Spiller *s, uint32_t temp) noexcept nogil:
 
 cdef inline int32_t _size(Spiller *s, uint32_t temp) noexcept nogil:
     return <int32_t>class_dwords(s.p.temps.register_class[temp])
-
-
-# -------------------------------------------------------------------------------------------------------------- liveness
-cdef void _fill_linear(Spiller *s) noexcept nogil:
-    cdef uint32_t t
-    for t in range(1, s.p.temps.table.count):
-        if class_is_linear(s.p.temps.register_class[t]):
-            live_insert(s.linear.data(), t)
-
-
-cdef void _live_out(Spiller *s, uint32_t block) noexcept nogil:
-    """The values alive at the end of a block, among those the program had when liveness was computed."""
-    cdef ProgramData *p = s.p
-    cdef uint32_t kind
-    cdef uint32_t k
-    cdef uint32_t j
-    cdef uint32_t n
-    cdef uint32_t w
-    cdef uint32_t i
-    cdef uint32_t row
-    cdef uint32_t count
-    cdef bint logical
-    cdef const uint64_t *other
-    for w in range(p.live_words):
-        s.live[w] = 0
-    for kind in range(2):
-        logical = kind == 0
-        count = p.blocks.logical_succ_count[block] if logical else p.blocks.linear_succ_count[block]
-        for k in range(count):
-            n = p.edge_lists.block[(p.blocks.logical_succ_first[block] if logical else p.blocks.linear_succ_first[block]) + k]
-            other = p.live_in + <size_t>n * p.live_words
-            for w in range(p.live_words):
-                s.live[w] |= other[w] & (~s.linear[w] if logical else s.linear[w])
-            for j in range(p.blocks.order_count[n]):
-                i = p.order.instruction[p.blocks.order_first[n] + j]
-                if not opcode_is_phi(p.instructions.opcode[i]):
-                    break
-                row = p.instructions.definition_first[i]
-                if (p.instructions.opcode[i] == op_p_phi) != logical or p.definitions.flags[row] & definition_kill:
-                    continue
-                row = p.instructions.operand_first[i] + _edge_of(p, n, block, logical)
-                if p.operands.flags[row] & operand_temp and p.operands.data[row] < p.live_words * 64:
-                    live_insert(s.live.data(), p.operands.data[row])
 
 
 # ----------------------------------------------------------------------------------------------------------------- costs
@@ -250,25 +210,20 @@ cdef int _spill_down(Spiller *s, int which, int32_t *demand, uint32_t block) exc
     cdef uint32_t best
     cdef float best_cost
     cdef float cost
-    cdef uint32_t w
     cdef uint32_t t
-    cdef uint64_t bits
     while demand[0] > s.limit[which]:
         best = 0
         best_cost = 0
-        for w in range(p.live_words):
-            bits = s.live[w]
-            while bits:
-                t = w * 64 + <uint32_t>pyaco_lowest_bit(bits)
-                bits &= bits - 1
-                if s.spilled[t] or not s.spillable[t] or s.mark[t] == s.stamp or _file(_class(s, t)) != which:
-                    continue
+        t = live_next(&s.live, 0)
+        while t != no_temp:
+            if not s.spilled[t] and s.spillable[t] and s.mark[t] != s.stamp and _file(_class(s, t)) == which:
                 cost = s.cost[t] / _size(s, t)
                 if s.web_spilled[_web(s, t)]:
                     cost *= <float>0.5
                 if best == 0 or cost < best_cost:
                     best = t
                     best_cost = cost
+            t = live_next(&s.live, t + 1)
         if best == 0:
             with gil:
                 raise UnsupportedError(f"spilling: block {block} needs {demand[0]} {'VGPRs' if which else 'SGPRs'} at one "
@@ -279,20 +234,19 @@ cdef int _spill_down(Spiller *s, int which, int32_t *demand, uint32_t block) exc
     return 0
 
 
-cdef void _count(Spiller *s, const uint64_t *row, int32_t *demand) noexcept nogil:
-    """Registers of the values of a live set that are not spilled."""
-    cdef uint32_t w
-    cdef uint32_t t
-    cdef uint64_t bits
+cdef void _live_out(Spiller *s, uint32_t block) noexcept nogil:
+    live_out_of(s.p, s.linear.data(), block, &s.live)
+
+
+cdef void _count(Spiller *s, int32_t *demand) noexcept nogil:
+    """Registers of the live values that are not spilled."""
+    cdef uint32_t t = live_next(&s.live, 0)
     demand[0] = 0
     demand[1] = 0
-    for w in range(s.p.live_words):
-        bits = row[w]
-        while bits:
-            t = w * 64 + <uint32_t>pyaco_lowest_bit(bits)
-            bits &= bits - 1
-            if not s.spilled[t]:
-                demand[_file(_class(s, t))] += _size(s, t)
+    while t != no_temp:
+        if not s.spilled[t]:
+            demand[_file(_class(s, t))] += _size(s, t)
+        t = live_next(&s.live, t + 1)
 
 
 cdef void _phi_operands_at_end(Spiller *s, uint32_t block, int32_t *demand) noexcept nogil:
@@ -359,8 +313,8 @@ cdef int _step_back(Spiller *s, uint32_t i, int32_t *after, int32_t *during) exc
         t = p.definitions.temp[row]
         which = _file(_class(s, t))
         s.mark[t] = s.stamp
-        if live_test(s.live.data(), t):
-            live_erase(s.live.data(), t)
+        if live_test(&s.live, t):
+            live_erase(&s.live, t)
             if not s.spilled[t]:
                 after[which] -= _size(s, t)
             else:
@@ -383,21 +337,21 @@ cdef int _step_back(Spiller *s, uint32_t i, int32_t *after, int32_t *during) exc
                 before[which] += _size(s, t)
                 if p.operands.flags[row] & operand_late_kill:
                     during[which] += _size(s, t)
-            elif not live_test(s.live.data(), t):
+            elif not live_test(&s.live, t):
                 before[which] += _size(s, t)
                 if p.operands.flags[row] & operand_late_kill:
                     during[which] += _size(s, t)
     tied = tied_operand(p, i)
     if tied >= 0 and p.operands.flags[p.instructions.operand_first[i] + tied] & operand_temp:
         row = p.instructions.operand_first[i] + tied
-        if live_test(s.live.data(), p.operands.data[row]):
+        if live_test(&s.live, p.operands.data[row]):
             before[_file(p.operands.register_class[row])] += <int32_t>class_dwords(p.operands.register_class[row])
     for k in range(p.instructions.operand_count[i]):
         row = p.instructions.operand_first[i] + k
         if p.operands.flags[row] & operand_temp:
             t = p.operands.data[row]
-            if not live_test(s.live.data(), t):
-                live_insert(s.live.data(), t)
+            if not live_test(&s.live, t):
+                live_insert(&s.live, t)
                 if not s.spilled[t]:
                     after[_file(_class(s, t))] += _size(s, t)
     for k in range(2):
@@ -416,15 +370,21 @@ cdef int _choose_in_block(Spiller *s, int which, uint32_t block) except -1 nogil
     cdef int32_t after[2]
     cdef int32_t during[2]
     cdef int32_t old
+    # What is spilled elsewhere lowers the demand but for phi operands that are reloaded here: most blocks fit as they are.
+    during[file_sgpr] = p.blocks.demand_sgpr[block]
+    during[file_vgpr] = p.blocks.demand_vgpr[block]
+    _phi_operands_at_end(s, block, during)
+    if during[which] <= s.limit[which]:
+        return 0
     _live_out(s, block)
-    _count(s, s.live.data(), after)
+    _count(s, after)
     during[0] = after[0]
     during[1] = after[1]
     _phi_operands_at_end(s, block, during)
     s.stamp += 1
     old = during[which]
     _spill_down(s, which, &during[which], block)
-    _count(s, s.live.data(), after)
+    _count(s, after)
     while k > 0:
         i = p.order.instruction[first + k - 1]
         if opcode_is_phi(p.instructions.opcode[i]):
@@ -441,8 +401,8 @@ cdef int _choose_in_block(Spiller *s, int which, uint32_t block) except -1 nogil
         i = p.order.instruction[first + j]
         if p.definitions.flags[p.instructions.definition_first[i]] & definition_temp \
                 and not p.definitions.flags[p.instructions.definition_first[i]] & definition_kill:
-            live_insert(s.live.data(), p.definitions.temp[p.instructions.definition_first[i]])
-    _count(s, s.live.data(), after)
+            live_insert(&s.live, p.definitions.temp[p.instructions.definition_first[i]])
+    _count(s, after)
     if after[which] > s.limit[which]:
         _spill_down(s, which, &after[which], block)
     return 0
@@ -499,8 +459,8 @@ cdef void _interference_of_block(Spiller *s, uint32_t block, vector[uint64_t] *r
     for j in range(s.row_words):
         rows[0][j] = 0
     for j in range(<uint32_t>s.members.size()):
-        if live_test(s.live.data(), s.members[j]):
-            live_insert(rows.data(), j)
+        if live_test(&s.live, s.members[j]):
+            bit_insert(rows.data(), j)
     while k > 0:
         i = p.order.instruction[first + k - 1]
         if opcode_is_phi(p.instructions.opcode[i]):
@@ -510,7 +470,7 @@ cdef void _interference_of_block(Spiller *s, uint32_t block, vector[uint64_t] *r
             row = p.instructions.definition_first[i] + j
             t = p.definitions.temp[row]
             if p.definitions.flags[row] & definition_temp and s.row_of[t]:
-                live_erase(rows.data(), s.row_of[t] - 1)
+                bit_erase(rows.data(), s.row_of[t] - 1)
                 _interfere(s, t, rows.data())
         # definitions of one instruction are stored one after the other
         for j in range(1, p.instructions.definition_count[i]):
@@ -522,12 +482,12 @@ cdef void _interference_of_block(Spiller *s, uint32_t block, vector[uint64_t] *r
         for j in range(p.instructions.operand_count[i]):
             row = p.instructions.operand_first[i] + j
             if p.operands.flags[row] & operand_temp and s.row_of[p.operands.data[row]]:
-                live_insert(rows.data(), s.row_of[p.operands.data[row]] - 1)
+                bit_insert(rows.data(), s.row_of[p.operands.data[row]] - 1)
     # phis are born together, with the live-in values
     for j in range(k):
         row = p.instructions.definition_first[p.order.instruction[first + j]]
         if p.definitions.flags[row] & definition_temp and s.row_of[p.definitions.temp[row]]:
-            live_insert(rows.data(), s.row_of[p.definitions.temp[row]] - 1)
+            bit_insert(rows.data(), s.row_of[p.definitions.temp[row]] - 1)
     for j in range(k):
         row = p.instructions.definition_first[p.order.instruction[first + j]]
         if p.definitions.flags[row] & definition_temp and s.row_of[p.definitions.temp[row]]:
@@ -535,8 +495,8 @@ cdef void _interference_of_block(Spiller *s, uint32_t block, vector[uint64_t] *r
 
 
 cdef void _add_edge(Spiller *s, uint32_t x, uint32_t y) noexcept nogil:
-    live_insert(_row(s, x), s.row_of[y] - 1)
-    live_insert(_row(s, y), s.row_of[x] - 1)
+    bit_insert(_row(s, x), s.row_of[y] - 1)
+    bit_insert(_row(s, y), s.row_of[x] - 1)
 
 
 cdef bint _slot_free(Spiller *s, uint32_t temp, uint32_t slot) noexcept nogil:
@@ -832,7 +792,7 @@ cdef int _prepare_block(Spiller *s, uint32_t block) except -1 nogil:
     s.behind[1].assign(count + 1, 0)
     # temps made while rewriting are in no live set
     _live_out(s, block)
-    _count(s, s.live.data(), after)
+    _count(s, after)
     s.base[0][count] = after[0]
     s.base[1][count] = after[1]
     while k > 0:
@@ -1155,9 +1115,8 @@ cdef int _attempt(Spiller *s, ProgramData *p, int32_t slack) except -1 nogil:
     s.web_spilled.assign(temps, 0)
     s.mark.assign(temps, 0)
     s.remaining.assign(temps, 0)
-    s.live.assign(p.live_words + 1, 0)
-    s.linear.assign(p.live_words + 1, 0)
-    _fill_linear(s)
+    live_set_init(&s.live, temps)
+    linear_temps(p, &s.linear)
     s.stamp = 0
     # scratch_* of older generations need an SGPR; a move between slots needs a register of each
     s.limit[file_vgpr] = <int32_t>addressable_vgprs(p, min_waves(p))

@@ -293,6 +293,8 @@ cdef struct Blocks:
     int16_t *demand_vgpr
     int16_t *live_in_demand_sgpr
     int16_t *live_in_demand_vgpr
+    uint32_t *live_in_first       # rows in LiveIn
+    uint32_t *live_in_count
     uint32_t *offset              # dword offset in the machine code
 
 cdef enum:
@@ -308,6 +310,11 @@ cdef struct Edges:                # in the order in which they were added; that 
 cdef struct EdgeLists:            # compressed rows, made from Edges by edges_finish
     Table table
     uint32_t *block
+
+cdef struct LiveIn:               # temps alive at the start of a block: the words of their bits by id that are not zero, ascending
+    Table table
+    uint64_t *bits
+    uint32_t *word
 
 cdef struct Bytes:
     Table table
@@ -374,8 +381,7 @@ cdef struct ProgramData:
     EdgeLists edge_lists
     Bytes constant_data
     Bytes code                        # machine code, after the assembler
-    uint64_t *live_in                 # liveness: one row of `live_words` words per block, by temp id
-    uint32_t live_words
+    LiveIn live_in
 
 cdef enum:
     progress_after_isel = 0

@@ -1,6 +1,5 @@
 """Storage of ACO IR. The data sheet is ``program.pxd``."""
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from pyaco._core.common.table cimport (
@@ -13,7 +12,8 @@ cdef uint8_t[11] _instruction_sizes = [2, 2, 4, 2, 4, 2, 8, 4, 4, 2, 2]
 cdef uint8_t[4] _operand_sizes = [4, 2, 1, 2]
 cdef uint8_t[1] _temp_sizes = [1]
 cdef uint8_t[1] _word_sizes = [4]
-cdef uint8_t[28] _block_sizes
+cdef uint8_t[2] _live_in_sizes = [8, 4]
+cdef uint8_t[30] _block_sizes
 cdef uint8_t[3] _edge_sizes = [1, 4, 4]
 
 _INSTRUCTION_COLUMNS = [
@@ -31,9 +31,10 @@ _BLOCK_COLUMNS = [
     ("linear_post", "u4"), ("logical_pred_first", "u4"), ("logical_pred_count", "u4"), ("logical_succ_first", "u4"),
     ("logical_succ_count", "u4"), ("linear_pred_first", "u4"), ("linear_pred_count", "u4"), ("linear_succ_first", "u4"),
     ("linear_succ_count", "u4"), ("demand_sgpr", "i2"), ("demand_vgpr", "i2"), ("live_in_demand_sgpr", "i2"),
-    ("live_in_demand_vgpr", "i2"), ("offset", "u4")]
+    ("live_in_demand_vgpr", "i2"), ("live_in_first", "u4"), ("live_in_count", "u4"), ("offset", "u4")]
 _EDGE_COLUMNS = [("kind", "u1"), ("predecessor", "u4"), ("successor", "u4")]
 _EDGE_LIST_COLUMNS = [("block", "u4")]
+_LIVE_IN_COLUMNS = [("bits", "u8"), ("word", "u4")]
 _BYTE_COLUMNS = [("byte", "u1")]
 
 for _i, (_name, _type) in enumerate(_BLOCK_COLUMNS):
@@ -382,9 +383,10 @@ cdef class Program:
         table_init(&p.temps.table, _temp_sizes, 1, 256)
         table_init(&p.order.table, _word_sizes, 1, 256)
         table_init(&p.next_order.table, _word_sizes, 1, 256)
-        table_init(&p.blocks.table, _block_sizes, 28, 16)
+        table_init(&p.blocks.table, _block_sizes, 30, 16)
         table_init(&p.edges.table, _edge_sizes, 3, 32)
         table_init(&p.edge_lists.table, _word_sizes, 1, 64)
+        table_init(&p.live_in.table, _live_in_sizes, 2, 64)
         table_init(&p.constant_data.table, _temp_sizes, 1, 64)
         table_init(&p.code.table, _temp_sizes, 1, 64)
         # Row 0 of instructions and temps means "none".
@@ -402,9 +404,9 @@ cdef class Program:
         table_free(&p.blocks.table)
         table_free(&p.edges.table)
         table_free(&p.edge_lists.table)
+        table_free(&p.live_in.table)
         table_free(&p.constant_data.table)
         table_free(&p.code.table)
-        free(p.live_in)
 
     @property
     def instructions(self):
@@ -437,6 +439,10 @@ cdef class Program:
     @property
     def edge_lists(self):
         return _view(self, &self.data.edge_lists.table, _EDGE_LIST_COLUMNS)
+
+    @property
+    def live_in(self):
+        return _view(self, &self.data.live_in.table, _LIVE_IN_COLUMNS)
 
     def configure(self, *, int gfx_level, int wave_size, int workgroup_size, dict limits, bint wgp_mode=False):
         """Say what the program is for; `limits` is ``pyaco.targets.wave_limits(...).as_dict()``."""

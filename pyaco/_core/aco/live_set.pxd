@@ -1,0 +1,93 @@
+"""Sets of temps as bits, with a summary of the words in use: clearing and walking a set cost what is in it, not the program's size.
+
+Per block a set is kept as a list of words that are not zero, in ascending order: rows ``blocks.live_in_first`` and on of the table
+``live_in``.
+"""
+from libc.stdint cimport uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from pyaco._core.aco.register_file cimport pyaco_lowest_bit
+from pyaco._core.ir.program cimport ProgramData
+
+cdef enum:
+    no_temp = 0xffffffff
+
+cdef cppclass LiveSet:
+    vector[uint64_t] bits            # by temp id
+    vector[uint64_t] used            # by word of `bits`: it may differ from zero
+
+cdef inline bint bit_test(const uint64_t *row, uint32_t index) noexcept nogil:
+    return (row[index >> 6] >> (index & 63)) & 1
+
+cdef inline void bit_insert(uint64_t *row, uint32_t index) noexcept nogil:
+    row[index >> 6] |= <uint64_t>1 << (index & 63)
+
+cdef inline void bit_erase(uint64_t *row, uint32_t index) noexcept nogil:
+    row[index >> 6] &= ~(<uint64_t>1 << (index & 63))
+
+cdef inline int live_set_init(LiveSet *s, uint32_t temps) except -1 nogil:
+    """An empty set for ids below `temps`."""
+    s.bits.assign((temps + 63) >> 6, 0)
+    s.used.assign((s.bits.size() + 63) >> 6, 0)
+    return 0
+
+cdef inline void live_set_clear(LiveSet *s) noexcept nogil:
+    cdef uint32_t u
+    cdef uint64_t words
+    for u in range(<uint32_t>s.used.size()):
+        words = s.used[u]
+        while words:
+            s.bits[u * 64 + <uint32_t>pyaco_lowest_bit(words)] = 0
+            words &= words - 1
+        s.used[u] = 0
+
+cdef inline bint live_test(const LiveSet *s, uint32_t temp) noexcept nogil:
+    return bit_test(s.bits.data(), temp)
+
+cdef inline void live_add_word(LiveSet *s, uint32_t word, uint64_t bits) noexcept nogil:
+    s.bits[word] |= bits
+    s.used[word >> 6] |= <uint64_t>1 << (word & 63)
+
+cdef inline void live_insert(LiveSet *s, uint32_t temp) noexcept nogil:
+    live_add_word(s, temp >> 6, <uint64_t>1 << (temp & 63))
+
+cdef inline void live_erase(LiveSet *s, uint32_t temp) noexcept nogil:
+    bit_erase(s.bits.data(), temp)
+
+cdef inline uint32_t live_next_word(const LiveSet *s, uint32_t word) noexcept nogil:
+    """The first word from `word` on that is not zero, or no_temp."""
+    cdef uint32_t u = word >> 6
+    cdef uint64_t words
+    if u >= s.used.size():
+        return no_temp
+    words = s.used[u] >> (word & 63) << (word & 63)
+    while True:
+        while words:
+            word = u * 64 + <uint32_t>pyaco_lowest_bit(words)
+            if s.bits[word]:
+                return word
+            words &= words - 1
+        u += 1
+        if u >= s.used.size():
+            return no_temp
+        words = s.used[u]
+
+cdef inline uint32_t live_next(const LiveSet *s, uint32_t temp) noexcept nogil:
+    """The first temp from `temp` on that is in the set, or no_temp."""
+    cdef uint32_t word = temp >> 6
+    cdef uint64_t bits
+    if word >= s.bits.size():
+        return no_temp
+    bits = s.bits[word] >> (temp & 63) << (temp & 63)
+    if not bits:
+        word = live_next_word(s, word + 1)
+        if word == no_temp:
+            return no_temp
+        bits = s.bits[word]
+    return word * 64 + <uint32_t>pyaco_lowest_bit(bits)
+
+cdef inline void live_add_row(LiveSet *s, const ProgramData *p, uint32_t block) noexcept nogil:
+    """Add the temps that are live at the start of a block."""
+    cdef uint32_t k
+    for k in range(p.blocks.live_in_first[block], p.blocks.live_in_first[block] + p.blocks.live_in_count[block]):
+        live_add_word(s, p.live_in.word[k], p.live_in.bits[k])
