@@ -97,10 +97,12 @@ def detile_blocks(memory, texels, columns, rows, low, base, place, pitch, order,
                     _ask_for(memory, np.uint64(start + (columns[k] ^ flip) + line))
             for j in range(height):
                 to = np.uint64(place + (i * height + j) * pitch + first * width)
-                for k in range(first, last):
+                row = np.uint64(j) * vectors
+                # Unsigned indices: numba would test signed ones for being negative.
+                for k in range(np.uint64(first), np.uint64(last)):
                     block = np.uint64(start + (columns[k] ^ flip))
                     for v in range(vectors):
-                        _gather(texels, to, memory, block, order, np.uint64(j) * vectors + v, piece, vector)
+                        _gather(texels, to, memory, block, order, row + v, piece, vector)
                         to += np.uint64(vector_bytes)
 
 
