@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
-from pyaco.isa.assembler import assemble
-from pyaco.isa.disassembler import Line, decode, disassemble, disassemble_lines, encode
-from pyaco.isa.program import Instruction, Label, Operand, Program, instructions
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyaco.isa.assembler import assemble
+    from pyaco.isa.disassembler import Line, disassemble, disassemble_lines
+    from pyaco.isa.program import Instruction, Label, Operand, Program, instructions
+    from pyaco.isa.records import decode, encode
 
 __all__ = ["Instruction", "Label", "Line", "Operand", "Program", "assemble", "decode", "disassemble", "disassemble_lines", "encode",
            "instructions"]  # fmt: skip
+
+_MODULES = {
+    "assembler": ("assemble",),
+    "disassembler": ("Line", "disassemble", "disassemble_lines"),
+    "program": ("Instruction", "Label", "Operand", "Program", "instructions"),
+    "records": ("decode", "encode"),
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    # Each door loads what it needs: text does without NumPy.
+    if name in _HOME:
+        return getattr(importlib.import_module(f"pyaco.isa.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'pyaco.isa' has no attribute {name!r}")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from pyaco.errors import InputError
 from pyaco.isa.disassembler import default_wave_size
 from pyaco.isa.processors import processor
-from pyaco.isa.program import Instruction, Label, Program
 
 if TYPE_CHECKING:
     from pyaco._core.isa.assemble_text import Assembler
+    from pyaco.isa.program import Instruction, Label
 
 __all__ = ["assemble"]
 
@@ -67,5 +67,7 @@ def assemble(source: str | Iterable[Instruction | Label], target: str, *, wave_s
         The source is wrong; the message has line and column, or the instruction's number and text.
     """
     if not isinstance(source, str):
+        from pyaco.isa.program import Program
+
         return Program(target, wave_size=wave_size).extend(source).code()
     return run(source, target, wave_size).code()

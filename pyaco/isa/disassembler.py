@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
-
-import numpy as np
-import numpy.typing as npt
 
 from pyaco.errors import InputError
 from pyaco.isa.processors import processor
@@ -15,10 +12,7 @@ from pyaco.isa.processors import processor
 if TYPE_CHECKING:
     from pyaco._core.isa.disassemble import Listing
 
-__all__ = ["Line", "decode", "disassemble", "disassemble_lines", "encode"]
-
-#: Dwords of the longest instruction.
-ENCODE_LIMIT = 6
+__all__ = ["Line", "disassemble", "disassemble_lines"]
 
 
 @dataclass(frozen=True)
@@ -78,98 +72,11 @@ def disassemble(code: bytes, target: str, *, wave_size: int | None = None) -> st
     return str(listing(code, target, wave_size).text(), "ascii")
 
 
-def decode(code: bytes, target: str) -> npt.NDArray[np.void]:
-    """Decode `code` to records, one an instruction.
-
-    Parameters
-    ----------
-    code
-        Machine code, a multiple of four bytes.
-    target
-        A gfx name, chip name or product name.
-
-    Returns
-    -------
-    numpy.ndarray
-        A structured array in the order of the code; each field is a column:
-
-        - ``offset``: byte offset; ``dwords``: length; ``opcode``: an index of ``pyaco.isa.opcodes.names()``, or 0xffff for
-          a word that is no instruction, which is then ``literal``; ``format``: the bits of ``pyaco.isa.table.FORMATS`` that the words have;
-        - ``source_count``, ``sources`` (18), ``source_bytes`` (18), ``destination_count``, ``destinations`` (3),
-          ``destination_bytes`` (3): registers as byte addresses (SGPR n at 4n, VGPR n at 4(256 + n), AGPR n at
-          4(512 + n), + 2 for the high half, constants as their source code * 4, 255 * 4 the literal, 0xffff unused), with
-          their sizes (0: a lane mask, as wide as the wave); the order is that of ``_core/isa/decode.pxd``;
-        - ``has_literal``, ``literal``, ``immediate`` (offsets in bytes, SOPK's and SOPP's 16 bits), ``modifiers`` (packed as
-          ``isa/data/modifiers.txt`` says).
-
-    Raises
-    ------
-    InputError
-        The length is no multiple of four, or the target is unknown.
-    """
-    from pyaco._core.isa.decode import decode_records
-
-    _, level = processor(target)
-    words = words_of(code)
-    record, offsets = record_layout()
-    records = np.zeros(len(words), record)
-    count = decode_records(words, level, records.view(np.uint8), offsets, record.itemsize)
-    return records[:count]
-
-
-@cache
-def record_layout() -> tuple[np.dtype[np.void], list[int]]:
-    """The type of records, and where the fields stand that the kernels know."""
-    from pyaco._core.isa.decode import RECORD
-
-    record = np.dtype(RECORD, align=True)  # type: ignore[call-overload]
-    assert record.fields is not None
-    return record, [record.fields[name][1] for name in RECORD["names"]]
-
-
-def encode(records: npt.NDArray[np.void], target: str) -> bytes:
-    """Encode records: the inverse of ``decode``.
-
-    Parameters
-    ----------
-    records
-        A structured array as ``decode`` gives it, with any rows changed, left out or added. ``offset``, ``dwords`` and
-        ``destination_bytes`` are not read. A branch's distance is its ``immediate``: whoever moves instructions changes it.
-    target
-        A gfx name, chip name or product name.
-
-    Returns
-    -------
-    bytes
-        Machine code. Bits that say nothing are zero, whatever they were where the records came from.
-
-    Raises
-    ------
-    InputError
-        The array is no records, or a row has no encoding; the message has its index, the opcode and the reason.
-    """
-    from pyaco._core.isa.encode import encode_records, error_text
-    from pyaco.isa.opcodes import names
-
-    _, level = processor(target)
-    record, offsets = record_layout()
-    if getattr(records, "dtype", None) != record or records.ndim != 1:
-        raise InputError("records as decode gives them are expected: one dimension, the same fields")
-    rows = np.ascontiguousarray(records)
-    words = np.zeros(ENCODE_LIMIT * len(rows), np.uint32)
-    length, fault, error = encode_records(rows.view(np.uint8), level, offsets, record.itemsize, words)
-    if fault >= 0:
-        opcode = int(rows[fault]["opcode"])
-        name = names()[opcode] if opcode < len(names()) else f"opcode {opcode}"
-        raise InputError(f"record {fault} ({name}): {error_text(error)}")
-    return words[:length].astype("<u4").tobytes()
-
-
-def words_of(code: bytes) -> npt.NDArray[np.uint32]:
+def words_of(code: bytes) -> array[int]:
     """The words of machine code."""
     if len(code) % 4:
         raise InputError(f"machine code of {len(code)} bytes: not a multiple of 4")
-    return np.frombuffer(code, dtype="<u4")
+    return array("I", code)
 
 
 def listing(code: bytes, target: str, wave_size: int | None) -> Listing:

@@ -218,10 +218,7 @@ def _operand_text(value: Any, level: int) -> str:
         return f"[{', '.join(_operand_text(part, level) for part in value)}]"
     if not isinstance(value, Operand):
         return str(value)
-    if value.value is not None:
-        text = f"lit({value.value})" if value.literal else str(value.value)
-    else:
-        text = _register_text(value, level)
+    text = _register_text(value, level) if value.value is None else f"lit({value.value})" if value.literal else str(value.value)
     text = f"|{text}|" if value.magnitude else text
     text = f"sext({text})" if value.sign_extended else text
     if not value.negative:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-
-import numpy as np
-import numpy.typing as npt
 
 from pyaco._core.isa.assemble_text import DIRECTIVES, FACTS
 from pyaco._core.isa.name_table import NameTable
@@ -215,14 +213,9 @@ class TextTables:
     """
 
     names: NameTable
-    facts: npt.NDArray[np.uint32]
-    short_formats: npt.NDArray[np.uint16]
-    unified: npt.NDArray[np.int16]
-
-
-@cache
-def _facts() -> npt.NDArray[np.uint32]:
-    return np.array([facts_of(row) for row in opcodes.rows()], np.uint32)
+    facts: array[int]
+    short_formats: array[int]
+    unified: array[int]
 
 
 @cache
@@ -231,10 +224,15 @@ def text_tables(level: int, chip: str) -> TextTables:
     generation = opcodes.generation_of(level)
     rows = opcodes.rows()
     short = [opcodes.FORMATS[row.second.get(generation, (row.format, 0))[0]] & VALU_ONE_DWORD for row in rows]
-    absent = np.array([is_absent(row, generation, chip) for row in rows])
     joined = [names.join_format(split, level) for split in range(128)] if level >= 100 else list(range(128))
-    unified = np.array([-1 if number is None else number for number in joined], np.int16)
-    unpacked = np.array([level == 80 and chip != "gfx810" and "_format_d16_x" in row.name for row in rows])
-    facts = _facts() | np.where(absent, FACTS["absent"], 0).astype(np.uint32)
-    facts |= np.where(unpacked & ~absent, FACTS["unpacked"], 0).astype(np.uint32)
-    return TextTables(NameTable(domains(level, chip), SILENT), facts, np.array(short, np.uint16), unified)
+    unified = [-1 if number is None else number for number in joined]
+    facts = [facts_of(row) | chip_facts_of(row, level, generation, chip) for row in rows]
+    return TextTables(NameTable(domains(level, chip), SILENT), array("I", facts), array("H", short), array("h", unified))
+
+
+def chip_facts_of(row: opcodes.Row, level: int, generation: str, chip: str) -> int:
+    """The facts that depend on the chip."""
+    if is_absent(row, generation, chip):
+        return FACTS["absent"]
+    unpacked = level == 80 and chip != "gfx810" and "_format_d16_x" in row.name
+    return FACTS["unpacked"] if unpacked else 0

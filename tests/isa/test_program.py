@@ -199,7 +199,9 @@ def test_labels() -> None:
 
 
 def test_operands_are_values() -> None:
-    assert v[1] == v[1:1] and v[1] != v[1:2] and v[1] != s[1] and -(-v[1]) == v[1] and abs(-v[1]) == abs(v[1]) != v[1]
+    assert v[1] == v[1:1] and v[1] != v[1:2] and v[1] != s[1] and abs(-v[1]) == abs(v[1]) != v[1]
+    negated = -v[1]
+    assert -negated == v[1]
     assert len({v[1], v[1], -v[1], v[1].h}) == 3 and pickle.loads(pickle.dumps(-v[4:7])) == -v[4:7]
     assert repr((-v[4:7], vcc, abs(s[3]), v[1].h, lit(2.0))) == "(-v[4:7], vcc, abs(s[3]), v[1].h, lit(2.0))"
     for wrong in (lambda: v[256], lambda: s[4:2], lambda: v[0:64], lambda: v[::2], lambda: v[1:2].h):
@@ -232,7 +234,8 @@ def test_random_records_are_harmless(target: str) -> None:
         row = records[generator.integers(len(records), size=1)].copy()
         for name in generator.choice(row.dtype.names, 2):
             field = row[name]
-            field[...] = generator.integers(0, np.iinfo(field.dtype).max, field.shape, field.dtype, endpoint=True) >> np.array(generator.integers(8), field.dtype)
+            values = generator.integers(0, np.iinfo(field.dtype).max, field.shape, field.dtype, endpoint=True)
+            field[...] = values >> np.array(generator.integers(8), field.dtype)
         try:
             isa.encode(row, target)
             encoded += 1
