@@ -226,7 +226,7 @@ def text_tables(level: int, chip: str) -> TextTables:
     short = [opcodes.FORMATS[row.second.get(generation, (row.format, 0))[0]] & VALU_ONE_DWORD for row in rows]
     joined = [names.join_format(split, level) for split in range(128)] if level >= 100 else list(range(128))
     unified = [-1 if number is None else number for number in joined]
-    facts = [facts_of(row) | chip_facts_of(row, level, generation, chip) for row in rows]
+    facts = [(facts_of(row) | chip_facts_of(row, level, generation, chip)) & 0xFFFFFFFF for row in rows]
     return TextTables(NameTable(domains(level, chip), SILENT), array("I", facts), array("H", short), array("h", unified))
 
 
