@@ -35,6 +35,7 @@ _ADDRESS32_HI = 0xFFFF8000
 # MODE: denormals kept everywhere, round to nearest even; ieee 0, dx10_clamp 1.
 _DX10_CLAMP = 0x100
 _MAX_LDS = 65536
+_GDS_BYTES = 1 << 16
 _MAX_THREADS = 256
 
 
@@ -143,6 +144,7 @@ class Device:
             raise UnsupportedError(f"emulator engine {engine!r}: there are {' and '.join(ENGINES)}")
         self.engine = engine
         self.space = AddressSpace()
+        self.gds = bytearray(_GDS_BYTES)    # global data share: packets reach it
         self._engine = self._new_engine(threads)
 
     def _new_engine(self, threads: int | None) -> Engine:

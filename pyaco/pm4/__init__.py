@@ -7,7 +7,8 @@ from pyaco.pm4.facts import facts
 from pyaco.pm4.html import format_html
 from pyaco.pm4.memory import pieces
 from pyaco.pm4.opcodes import NAMES, OPCODES
-from pyaco.pm4.processor import CommandProcessor, Ring, run_rings
+from pyaco.pm4.processor import CommandProcessor
+from pyaco.pm4.rings import Ring, run_rings
 from pyaco.pm4.shaders import Descriptor, ShaderUse, annotate
 from pyaco.pm4.stream import Packet, parse
 from pyaco.pm4.text import format_packets

@@ -30,6 +30,7 @@ _MOST_NESTED = 8
 _MOST_CHAINED = 256
 _MOST_DWORDS = 1 << 22
 _NOP_PAD = 0xFFFF1000
+_OTHER_TYPES = ("WRITE_REGISTERS", "RESERVED", "NOP")
 
 
 @dataclass
@@ -62,6 +63,8 @@ class Packet:
         The stream goes on in that buffer and does not come back.
     shaders : tuple of ShaderUse
         What the packet runs, where ``annotate`` was asked to find it.
+    buffer : int or None
+        Address of the indirect buffer that the packet lies in; None in the stream itself.
     """
 
     place: int
@@ -75,6 +78,12 @@ class Packet:
     address: int | None = None
     chained: bool = False
     shaders: tuple[ShaderUse, ...] = ()
+    buffer: int | None = None
+
+    @property
+    def where(self) -> str:
+        """The place for messages."""
+        return f"dword {self.place}" if self.buffer is None else f"in the indirect buffer at 0x{self.buffer:x}: dword {self.place}"
 
     @property
     def predicated(self) -> bool:
@@ -97,7 +106,13 @@ class Packet:
         return tuple(decode_values(self))
 
     def __getitem__(self, name: str) -> int:
-        """Return the number of the first value or field called `name`."""
+        """Return the number of the first value or field called `name`.
+
+        Raises
+        ------
+        InputError
+            The packet has none, as one that is too short.
+        """
         for value in self.values:
             if value.name == name:
                 return value.value
@@ -105,7 +120,7 @@ class Packet:
             for field, number, _, _ in value.fields:
                 if field == name:
                     return number
-        raise KeyError(name)
+        raise InputError(f"{self.where}: a {self.name} of {len(self.body)} dwords has no {name}")
 
     def register_writes(self) -> Iterator[tuple[int, int]]:
         """Yield byte offset and value of every register that the packet writes."""
@@ -116,11 +131,11 @@ class Packet:
 class _Parser:
     """One stream and the buffers that it calls."""
 
-    def __init__(self, level: int, memory: Memory | None) -> None:
+    def __init__(self, level: int, memory: Memory | None, buffer: int | None) -> None:
         self.level = level
         self.memory = memory
         self.left = _MOST_DWORDS
-        self.open: list[int] = []            # addresses of the buffers that are being read
+        self.open = [] if buffer is None else [buffer]            # addresses of the buffers that are being read
 
     def stream(self, words: Sequence[int]) -> list[Packet]:
         self.left -= len(words) + 1
@@ -138,20 +153,17 @@ class _Parser:
 
     def _packet(self, words: Sequence[int], place: int) -> Packet:
         header = int(words[place])
-        kind = header >> 30
-        if kind == 2:
-            return Packet(place, 2, 0, "NOP", header, (), self.level)
+        kind, buffer = header >> 30, self.open[-1] if self.open else None
+        count = 0 if kind == 2 or header == _NOP_PAD else (header >> 16 & 0x3FFF) + 1
+        opcode = header >> 8 & 0xFF if kind == 3 else 0
+        name = _OTHER_TYPES[kind] if kind != 3 else NAMES.get(opcode) or f"UNKNOWN(0x{opcode:02X})"
+        body = tuple(map(int, words[place + 1 : place + 1 + count]))
+        packet = Packet(place, kind, opcode, name, header, body, self.level, buffer=buffer)
         if kind == 1:
-            raise InputError(f"dword {place}: 0x{header:08x} is the header of a type 1 packet, which no chip has")
-        count = 0 if header == _NOP_PAD else (header >> 16 & 0x3FFF) + 1
-        if place + count >= len(words):
-            raise InputError(f"dword {place}: the packet 0x{header:08x} has {count} more dwords, the stream {len(words) - place - 1}")
-        body = tuple(int(word) for word in words[place + 1 : place + 1 + count])
-        if kind == 0:
-            return Packet(place, 0, 0, "WRITE_REGISTERS", header, body, self.level)
-        opcode = header >> 8 & 0xFF
-        packet = Packet(place, 3, opcode, NAMES.get(opcode, f"UNKNOWN(0x{opcode:02X})"), header, body, self.level)
-        if packet.name.startswith("INDIRECT_BUFFER"):
+            raise InputError(f"{packet.where}: 0x{header:08x} is the header of a type 1 packet, which no chip has")
+        if len(body) < count:
+            raise InputError(f"{packet.where}: the packet 0x{header:08x} has {count} more dwords, the stream {len(body)}")
+        if kind == 3 and name.startswith("INDIRECT_BUFFER"):
             self._follow(packet)
         return packet
 
@@ -163,26 +175,20 @@ class _Parser:
         size = control & 0xFFFFF
         packet.chained = bool(control >> 20 & 1)
         if address in self.open:
-            raise InputError(f"dword {packet.place}: the indirect buffer at 0x{address:x} calls itself")
+            raise InputError(f"{packet.where}: the indirect buffer at 0x{address:x} calls itself")
         if len(self.open) >= _MOST_NESTED and not packet.chained:
-            raise InputError(f"dword {packet.place}: indirect buffers nested more than {_MOST_NESTED} deep")
+            raise InputError(f"{packet.where}: indirect buffers nested more than {_MOST_NESTED} deep")
         if len(self.open) >= _MOST_CHAINED:
-            raise InputError(f"dword {packet.place}: a chain of more than {_MOST_CHAINED} indirect buffers")
+            raise InputError(f"{packet.where}: a chain of more than {_MOST_CHAINED} indirect buffers")
         words = self.memory(address, size)
         if words is None:
-            raise InputError(f"dword {packet.place}: no memory holds the indirect buffer of {size} dwords at 0x{address:x}")
+            raise InputError(f"{packet.where}: no memory holds the indirect buffer of {size} dwords at 0x{address:x}")
         self.open.append(address)
-        try:
-            packet.nested = self.stream(words)
-        except InputError as error:
-            if str(error).startswith("in the") and packet.chained:
-                raise
-            raise InputError(f"in the indirect buffer at 0x{address:x}: {error}") from None
-        finally:
-            self.open.pop()
+        packet.nested = self.stream(words)
+        self.open.pop()
 
 
-def parse(words: Sequence[int], level: int, memory: Memory | None = None) -> list[Packet]:
+def parse(words: Sequence[int], level: int, memory: Memory | None = None, buffer: int | None = None) -> list[Packet]:
     """Return the packets of a command stream.
 
     Parameters
@@ -193,6 +199,8 @@ def parse(words: Sequence[int], level: int, memory: Memory | None = None) -> lis
         Hardware level times ten, such as 103.
     memory : callable, optional
         Gives dwords at an address: then indirect buffers are followed.
+    buffer : int, optional
+        Where the stream lies, if it is an indirect buffer; for messages.
 
     Raises
     ------
@@ -200,4 +208,4 @@ def parse(words: Sequence[int], level: int, memory: Memory | None = None) -> lis
         A packet that ends behind the stream, a header of no kind, an indirect buffer that calls itself, lies nowhere or is nested
         too deep; the message gives the place in dwords.
     """
-    return _Parser(level, memory).stream(words)
+    return _Parser(level, memory, buffer).stream(words)

@@ -142,7 +142,7 @@ def test_hostile_streams_stop_with_a_place(device):
         device.submit(packet("WAIT_REG_MEM", 3, 0, 0, 1, 1, 0))
     with pytest.raises(UnsupportedError, match="DRAW_INDEX_AUTO"):
         device.submit(packet("DRAW_INDEX_AUTO", 3, 2))
-    with pytest.raises(InputError, match=r"calls itself|chain"):
+    with pytest.raises(InputError, match="nested more than 8 deep"):
         loop = device.zeros(64)
         loop.write(np.array(packet("INDIRECT_BUFFER", *low(loop.address), 4), np.uint32))
         device.submit(packet("INDIRECT_BUFFER", *low(loop.address), 4))
