@@ -129,7 +129,7 @@ def _store(processor: CommandProcessor, packet: Packet, target: int, address: in
     elif target == _GDS:
         _gds(processor, packet, address & 0xFFFFFFFF, len(data))[:] = data
     else:
-        raise UnsupportedError(f"{_place(packet)} to destination {target}")
+        raise UnsupportedError(f"{_place(packet)} to a destination that no chip has, or that is not emulated")
 
 
 def _write_data(processor: CommandProcessor, packet: Packet, _: Any) -> None:
@@ -137,7 +137,8 @@ def _write_data(processor: CommandProcessor, packet: Packet, _: Any) -> None:
     data = struct.pack(f"<{len(packet.body) - 3}I", *packet.body[3:])
     if control >> 16 & 1:                    # every dword to the same place: the last stays
         data = data[-4:]
-    _store(processor, packet, control >> 8 & 0xF, packet["DST_ADDR"], data)
+    target = control >> 8 & 0xF
+    _store(processor, packet, -1 if target == _PERFORMANCE else target, packet["DST_ADDR"], data)
 
 
 def _copy_data(processor: CommandProcessor, packet: Packet, _: Any) -> None:
