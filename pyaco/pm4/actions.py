@@ -31,6 +31,7 @@ _COMPARE: tuple[Callable[[int, int], bool], ...] = (
 """WAIT_REG_MEM's functions by number: always, <, <=, ==, !=, >=, >."""
 _REGISTERS, _GRBM, _L2, _GDS, _PERFORMANCE, _MEMORY = range(6)
 _IMMEDIATE, _ATOMIC_RETURN, _TIMESTAMP = 5, 6, 9
+_REGISTERS_END = 0x40000
 _PIPELINE_STATISTICS, _COMPUTE_INVOCATIONS = 11, 10
 
 
@@ -104,13 +105,20 @@ def _offset(dword: int) -> int:
     return (dword & 0xFFFF) << 2
 
 
-def _register_bytes(processor: CommandProcessor, first: int, size: int) -> bytes:
-    return b"".join(processor.registers.get(first + k, 0).to_bytes(4, "little") for k in range(0, size, 4))
+def _span(packet: Packet, first: int, size: int) -> range:
+    """Byte offsets of the registers from one on."""
+    if first + size > _REGISTERS_END:
+        raise InputError(f"{_place(packet)} reaches {size} bytes of registers from 0x{first:x} on, behind their end")
+    return range(first, first + size, 4)
 
 
-def _put_registers(processor: CommandProcessor, first: int, data: bytes) -> None:
-    for k in range(0, len(data), 4):
-        processor.registers[first + k] = int.from_bytes(data[k : k + 4], "little")
+def _register_bytes(processor: CommandProcessor, packet: Packet, first: int, size: int) -> bytes:
+    return b"".join(processor.registers.get(offset, 0).to_bytes(4, "little") for offset in _span(packet, first, size))
+
+
+def _put_registers(processor: CommandProcessor, packet: Packet, first: int, data: bytes) -> None:
+    for offset in _span(packet, first, len(data)):
+        processor.registers[offset] = int.from_bytes(data[offset - first : offset - first + 4], "little")
 
 
 def _gds(processor: CommandProcessor, packet: Packet, address: int, size: int) -> memoryview:
@@ -123,7 +131,7 @@ def _gds(processor: CommandProcessor, packet: Packet, address: int, size: int) -
 def _store(processor: CommandProcessor, packet: Packet, target: int, address: int, data: bytes) -> None:
     """Put bytes where a destination select says."""
     if target in (_REGISTERS, _PERFORMANCE):
-        _put_registers(processor, _offset(address), data)
+        _put_registers(processor, packet, _offset(address), data)
     elif target in (_GRBM, _L2, _MEMORY):
         processor.write(address, data, packet)
     elif target == _GDS:
@@ -133,19 +141,19 @@ def _store(processor: CommandProcessor, packet: Packet, target: int, address: in
 
 
 def _write_data(processor: CommandProcessor, packet: Packet, _: Any) -> None:
-    control = packet["CONTROL"]
+    control, address = packet["CONTROL"], packet["DST_ADDR"]
     data = struct.pack(f"<{len(packet.body) - 3}I", *packet.body[3:])
     if control >> 16 & 1:                    # every dword to the same place: the last stays
         data = data[-4:]
     target = control >> 8 & 0xF
-    _store(processor, packet, -1 if target == _PERFORMANCE else target, packet["DST_ADDR"], data)
+    _store(processor, packet, -1 if target == _PERFORMANCE else target, address, data)
 
 
 def _copy_data(processor: CommandProcessor, packet: Packet, _: Any) -> None:
     size = 8 if packet["COUNT_SEL"] else 4
     select, source = packet["SRC_SEL"], packet["SRC"]
     if select in (_REGISTERS, 4):
-        data = _register_bytes(processor, _offset(source), size)
+        data = _register_bytes(processor, packet, _offset(source), size)
     elif select in (1, 2):
         data = bytes(processor.memory(source, size, packet))
     elif select == 3:
@@ -195,26 +203,31 @@ def _dma(processor: CommandProcessor, packet: Packet, _: Any) -> None:
     names = {value.name for value in packet.values}
     source, destination = ((packet["SRC_ADDR"], packet["DST_ADDR"]) if "SRC_ADDR" in names else
                            (packet["SRC_ADDR_LO"] | packet["SRC_ADDR_HI"] << 32, packet["DST_ADDR_LO"] | packet["DST_ADDR_HI"] << 32))
-    select, repeats = packet["SRC_SEL"], packet["SAIC"]
-    size = 4 if repeats and select != 2 else count
-    if select == 2:
-        data = ((source & 0xFFFFFFFF).to_bytes(4, "little") * (count // 4 + 1))[:count]
-    elif select == 1:
-        data = bytes(_gds(processor, packet, source & 0xFFFFFFFF, size))
-    elif packet["SAS"]:
-        data = _register_bytes(processor, _offset(source >> 2), size)[:size]
-    else:
-        data = bytes(processor.memory(source, size, packet))
-    if size < count:
-        data = (data * (count // 4 + 1))[:count]
-    if packet["DAIC"]:
-        data = data[-4:]
+    length = min(4, count) if packet["DAIC"] else count            # without increments the last dword stays
+    first = destination & 0x3FFFC
     if target == 1:
-        _gds(processor, packet, destination & 0xFFFFFFFF, len(data))[:] = data
+        held = _gds(processor, packet, destination & 0xFFFFFFFF, length)
     elif packet["DAS"]:
-        _put_registers(processor, destination & 0x3FFFC, data)
+        _span(packet, first, length)
+        held = memoryview(bytearray(length))
     else:
-        processor.write(destination, data, packet)
+        held = processor.memory(destination, length, packet)
+    data = _dma_source(processor, packet, source, 4 if packet["SAIC"] else count)
+    held[:] = (data * (count // len(data) + 1))[:count][-length:]
+    if packet["DAS"] and target != 1:
+        _put_registers(processor, packet, first, bytes(held))
+
+
+def _dma_source(processor: CommandProcessor, packet: Packet, source: int, size: int) -> bytes:
+    """What a DMA reads: as many bytes, or a dword that repeats."""
+    select = packet["SRC_SEL"]
+    if select == 2:
+        return (source & 0xFFFFFFFF).to_bytes(4, "little")
+    if select == 1:
+        return bytes(_gds(processor, packet, source & 0xFFFFFFFF, size))
+    if packet["SAS"]:
+        return _register_bytes(processor, packet, _offset(source >> 2), size)
+    return bytes(processor.memory(source, size, packet))
 
 
 def _atomic(processor: CommandProcessor, packet: Packet, _: Any) -> None:
