@@ -36,7 +36,7 @@ def test_addresses_are_disjoint_and_canonical():
     space.release(low[1])
     with pytest.raises(KeyError):
         space.release(low[1])
-    with pytest.raises(ValueError, match="power of two"):
+    with pytest.raises(InputError, match="power of two"):
         space.map(arrays[0], alignment=3)
 
 

@@ -103,3 +103,20 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     (tmp_path / "bad.spv").write_bytes(b"\x03\x02\x23\x07 and then nothing")
     assert main(["compile", str(tmp_path / "bad.spv"), "--emit", "bin", "-o", str(output)]) == 2
     assert output.read_bytes() == b"old"
+
+
+def test_descriptor_sets_and_types(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["descriptor", "set", "0:uniform_buffer", "1:combined_image_sampler*2", "2:storage_buffer*?", "--json", "--compare", "intel"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert [(entry["offset"], entry["stride"]) for entry in facts["bindings"]] == [(192, 16), (0, 96), (208, 16)]
+    assert facts["intel"]["direct"] == {"size": 64 * 3, "sampler_size": 64}
+    assert main(["descriptor", "types", "--compare", "intel"]) == 0
+    assert "Intel, indirect  16 bytes: surface binding, address range, buffer view" in capsys.readouterr().out
+    assert main(["descriptor", "set", "0:texture"]) == 2
+    assert main(["descriptor", "set", "0:mutable"]) == 3
+
+
+def test_occupancy_of_a_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["targets", "Radeon HD 7970", "--occupancy", "--vgprs", "32", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["waves_per_simd"] == 8
+    assert main(["targets", "Radeon 9700 PRO", "--occupancy"]) == 3

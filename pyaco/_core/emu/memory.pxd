@@ -45,4 +45,6 @@ cdef class AddressSpace:
     """Owner of a ``Memory`` and of the host memory behind it."""
     cdef Memory memory
     cdef dict owners                  # address -> array that holds the bytes
+    cdef readonly object addresses    # VirtualAddresses: who has which range
+    cdef set ranges                   # addresses whose range is given back when they are released
     cdef int _insert(self, uint64_t address, uint64_t size, uint8_t *host) except -1

@@ -1,7 +1,10 @@
 import numpy
 from numpy.typing import NDArray
 
+from pyaco.targets.virtual_addresses import VirtualAddresses
+
 class AddressSpace:
+    addresses: VirtualAddresses
     def map(self, data: NDArray[numpy.uint8], low: bool = False, alignment: int = 256) -> int: ...
     def release(self, address: int) -> None: ...
     def map_at(self, address: int, data: NDArray[numpy.uint8]) -> None: ...

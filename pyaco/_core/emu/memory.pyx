@@ -3,13 +3,11 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memmove
 
+from pyaco.targets.virtual_addresses import VirtualAddresses
+
 cdef enum:
     guard = 65536                     # unmapped bytes after every allocation
 
-cdef uint64_t low_base = 0xffff800000010000ULL
-cdef uint64_t low_end = 0xffff8000ffff0000ULL
-cdef uint64_t general_base = 0x0000000100000000ULL
-cdef uint64_t general_end = 0x0000700000000000ULL
 
 
 cdef Allocation *memory_find(Memory *memory, uint64_t address, uint64_t bytes) noexcept nogil:
@@ -48,6 +46,8 @@ cdef class AddressSpace:
         self.memory.last = 0
         self.memory.identity = 0
         self.owners = {}
+        self.addresses = VirtualAddresses()
+        self.ranges = set()
 
     def __dealloc__(self):
         free(self.memory.allocations)
@@ -69,19 +69,9 @@ cdef class AddressSpace:
         int
             The device address.
         """
-        if alignment == 0 or alignment & (alignment - 1):
-            raise ValueError(f"alignment {alignment} is not a power of two")
         cdef uint64_t size = data.shape[0]
-        cdef uint64_t base = low_base if low else general_base
-        cdef uint64_t end = low_end if low else general_end
-        cdef uint64_t address = base
-        cdef uint32_t index
-        for index in range(self.memory.count):
-            if base <= self.memory.allocations[index].address < end:
-                address = self.memory.allocations[index].address + self.memory.allocations[index].size + guard
-        address = (address + alignment - 1) & ~(alignment - 1)
-        if size > end - base or address > end - size:
-            raise MemoryError(f"no room for {size} bytes in the {'32-bit region' if low else 'address space'}")
+        cdef uint64_t address = self.addresses.allocate(size + guard, alignment, "32-bit" if low else "general")
+        self.ranges.add(address)
         self._insert(address, size, &data[0] if size else NULL)
         self.owners[address] = data
         return address
@@ -118,11 +108,14 @@ cdef class AddressSpace:
                 break
         self.memory.last = 0
         del self.owners[address]
+        if address in self.ranges:
+            self.ranges.remove(address)
+            self.addresses.free(address)
 
     def map_at(self, uint64_t address, uint8_t[::1] data not None):
-        """Give the bytes of `data` the device address that the caller chose.
+        """Give the bytes of `data` the device address that the caller chose; its range is taken where no one has it yet.
 
-        Raises ValueError where the range meets the guard of another allocation or the end of the address space.
+        Raises ValueError where the range meets another allocation or the end of the address space.
         """
         cdef uint64_t size = data.shape[0]
         cdef uint32_t row
@@ -132,6 +125,8 @@ cdef class AddressSpace:
             if (address < self.memory.allocations[row].address + self.memory.allocations[row].size
                     and self.memory.allocations[row].address < address + size):
                 raise ValueError(f"{size} bytes at {address:#x}: that range is taken")
+        if self.addresses.reserve(address, size):
+            self.ranges.add(address)
         self._insert(address, size, &data[0] if size else NULL)
         self.owners[address] = data
 
