@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import descriptor_fuzz
 
 from pyaco.descriptors.buffer import raw_buffer
 from pyaco.descriptors.intel import INTEL_CLASSES, IntelClass, compare, intel_contents
@@ -187,3 +193,8 @@ def test_both_vendors_have_every_type():
     assert (rows[T.COMBINED_IMAGE_SAMPLER].intel_direct_size, rows[T.COMBINED_IMAGE_SAMPLER].intel_direct_sampler_size) == (64, 32)
     assert IntelClass.BUFFER_VIEW in intel_contents(T.UNIFORM_BUFFER).classes
     assert intel_contents(T.MUTABLE, mutable=(T.STORAGE_BUFFER, T.SAMPLED_IMAGE)).size == 16
+
+
+def test_mutated_descriptors():
+    found = descriptor_fuzz.run(3000, 1)
+    assert found["decoded"] > 1500 and found["refused"] > 100 and found["decoded"] + found["refused"] + found["sets read"] == 3000

@@ -41,6 +41,26 @@ def test_facts():
     assert registers(103)["VGT_PRIMITIVE_TYPE"].field("PRIM_TYPE").put("DI_PT_TRILIST") == 4
 
 
+# From the kernel's asic_reg headers and from PAL's; tests/oracle/compare_registers.py compares all that they name.
+@pytest.mark.parametrize(("level", "name", "offset"), [
+    (94, "SQ_THREAD_TRACE_BASE", 0x30CC0), (90, "SQ_THREAD_TRACE_BASE", 0x30CC0), (94, "SPI_CONFIG_CNTL", 0x31100),
+    (94, "COMPUTE_PGM_RSRC1", 0xB848), (103, "COMPUTE_PGM_RSRC3", 0xB8A0), (110, "COMPUTE_PGM_RSRC3", 0xB8A0),
+    (103, "GE_CNTL", 0x3096C), (115, "SPI_SHADER_PGM_RSRC4_GS", 0xB204), (120, "COMPUTE_PGM_LO", 0xB830),
+    (100, "CB_COLOR0_INFO", 0x28C70), (120, "COMPUTE_USER_DATA_0", 0xB900), (103, "CB_BLEND0_CONTROL", 0x28780),
+])  # fmt: skip
+def test_offsets(level, name, offset):
+    assert registers(level)[name].offset == offset
+
+
+@pytest.mark.parametrize(("level", "name", "field", "mask"), [
+    (103, "COMPUTE_PGM_RSRC1", "WGP_MODE", 0x20000000), (120, "COMPUTE_PGM_RSRC1", "WGP_MODE", 0x20000000),
+    (90, "COMPUTE_PGM_RSRC1", "FLOAT_MODE", 0xFF000), (110, "COMPUTE_PGM_RSRC2", "LDS_SIZE", 0xFF8000),
+    (94, "COMPUTE_PGM_RSRC2", "TIDIG_COMP_CNT", 0x1800), (110, "COMPUTE_PGM_RSRC3", "INST_PREF_SIZE", 0x3F0),
+])  # fmt: skip
+def test_masks(level, name, field, mask):
+    assert registers(level)[name].field(field).mask == mask
+
+
 def test_bad_input_is_named():
     register = registers(103)["COMPUTE_PGM_RSRC1"]
     with pytest.raises(InputError, match="no field 'VGPR'"):
