@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pyaco.pm4.build import DispatchStream, Stream, packet
+from pyaco.pm4.build import PAD, DispatchStream, Stream, packet, register_packet
 from pyaco.pm4.facts import facts
 from pyaco.pm4.html import format_html
 from pyaco.pm4.memory import pieces
+from pyaco.pm4.named import named_packet, named_values
 from pyaco.pm4.opcodes import NAMES, OPCODES
 from pyaco.pm4.processor import CommandProcessor
 from pyaco.pm4.rings import Ring, run_rings
@@ -14,5 +15,6 @@ from pyaco.pm4.stream import Packet, parse
 from pyaco.pm4.text import format_packets
 from pyaco.pm4.values import Value
 
-__all__ = ["NAMES", "OPCODES", "CommandProcessor", "Descriptor", "DispatchStream", "Packet", "Ring", "ShaderUse", "Stream", "Value",
-           "annotate", "facts", "format_html", "format_packets", "packet", "parse", "pieces", "run_rings"]
+__all__ = ["NAMES", "OPCODES", "PAD", "CommandProcessor", "Descriptor", "DispatchStream", "Packet", "Ring", "ShaderUse", "Stream", "Value",
+           "annotate", "facts", "format_html", "format_packets", "named_packet", "named_values", "packet", "parse", "pieces",
+           "register_packet", "run_rings"]

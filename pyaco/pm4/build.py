@@ -13,7 +13,7 @@ from pyaco.registers import registers
 if TYPE_CHECKING:
     from pyaco.emu.device import Buffer, Device, Shader
 
-__all__ = ["DispatchStream", "Stream", "packet"]
+__all__ = ["PAD", "DispatchStream", "Stream", "packet", "register_packet"]
 
 _SPACES = (("SET_SH_REG", 0xB000, 0xC000), ("SET_CONTEXT_REG", 0x28000, 0x30000), ("SET_UCONFIG_REG", 0x30000, 0x40000),
            ("SET_CONFIG_REG", 0x8000, 0xB000))
@@ -48,6 +48,23 @@ def packet(name: str, *body: int, compute: bool = False, predicated: bool = Fals
         if not 0 <= word < 1 << 32:
             raise InputError(f"{name}: {word} is no dword")
     return [3 << 30 | len(body) - 1 << 16 | OPCODES[name] << 8 | (_COMPUTE if compute else 0) | int(predicated), *body]
+
+
+PAD = [0x80000000]
+"""A type 2 packet: one dword that does nothing."""
+
+
+def register_packet(offset: int, *values: int) -> list[int]:
+    """Return the dwords of a type 0 packet: writes of consecutive registers from byte `offset` on.
+
+    Raises
+    ------
+    InputError
+        No such registers, no values, or one that is no dword.
+    """
+    if offset % 4 or offset < 0 or offset + 4 * len(values) > 1 << 18:
+        raise InputError(f"no register packet writes {len(values)} registers from 0x{offset:x} on: no registers are there")
+    return [packet("NOP", *values)[0] & 0x3FFF0000 | offset >> 2, *values]
 
 
 class Stream:

@@ -134,8 +134,9 @@ def _words(packet: Packet) -> Iterator[Value]:
                 yield Value(place + k, word.name, body[k])
             return
         if isinstance(word, Repeat):
-            for k in range(at, len(body)):
-                yield from _word(word.words[(k - at) % len(word.words)], packet.level, place + k, body[k])
+            group = len(word.words)
+            for k in range(at, len(body) - (len(body) - at) % group):
+                yield from _word(word.words[(k - at) % group], packet.level, place + k, body[k])
             return
         size = 2 if isinstance(word, Address) else 1
         if at + size > len(body):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from cases import CASES
@@ -15,7 +17,7 @@ from radv_capture import FAMILIES, capture
 
 pytestmark = pytest.mark.oracle
 
-QUICK = ("saxpy", "reduction", "push_constants")
+QUICK = ("saxpy", "reduction")
 #: RADV of Mesa 22.3 ends the process: it has no 16-bit arithmetic there.
 NO_HALF = {"tahiti", "bonaire"}
 #: A descriptor whose place only runs tell: indexed by the workgroup, or kept in lanes of a VGPR.
@@ -27,7 +29,8 @@ RADV_IS_WRONG = {"push_constants"}
 #: RADV puts both halves of s_getpc_b64 into a descriptor as they are: the upper one must not have the bits above bit 47, which the
 #: emulator sets before GFX12, as LLVM says that the hardware does.
 NEEDS_BARE_COUNTER = {"constant_tables"}
-cases = pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CASES])
+#: PYACO_EXHAUSTIVE takes every shader, in minutes.
+cases = pytest.mark.parametrize("name", CASES if os.environ.get("PYACO_EXHAUSTIVE") else QUICK)
 
 
 @pytest.fixture(scope="session", autouse=True)
