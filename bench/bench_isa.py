@@ -7,6 +7,7 @@ from one file to another; ``in_process``: the call alone.
 
 from __future__ import annotations
 
+import os
 import re
 import resource
 import shutil
@@ -20,7 +21,7 @@ import pytest
 from pyaco import isa
 
 COUNT = 200_000
-TARGETS = ("gfx900", "gfx1030", "gfx1100", "gfx1200")
+TARGETS = ("gfx803", "gfx900", "gfx1030", "gfx1100", "gfx1200")
 ROUNDS = 3
 KERNELS = """
 typedef unsigned int uint;
@@ -110,9 +111,12 @@ class Program:
         target = self.target
 
         def command(*words: str) -> Callable[[], object]:
+            # byte code is kept between runs, as where pyaco is installed
+            environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
             def run() -> None:
                 with self.output.open("wb") as out:
-                    subprocess.run(words, stdout=out, check=True)
+                    subprocess.run(words, stdout=out, check=True, env=environment)
 
             return run
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
 from pyaco.errors import InputError, PyacoError, UnsupportedError
 
+# typing itself costs as much as the rest of this import; type checkers know the name
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pyaco import aco, addrlib, emu, isa, nir, spirv, targets
     from pyaco.compiler import CompiledShader, compile
 

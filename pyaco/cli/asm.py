@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from pyaco.cli.shared import read_bytes, write_bytes
 from pyaco.errors import InputError
-from pyaco.targets import chip
 
 __all__ = ["add_arguments", "run"]
 
@@ -24,14 +22,17 @@ def run(options: argparse.Namespace) -> None:
     """Assemble and write the bytes."""
     from pyaco import isa
 
-    target = chip(options.target).target
     try:
         text = read_bytes(options.input).decode()
     except UnicodeDecodeError as error:
         raise InputError(f"{options.input}: not text: {error}") from None
-    code = isa.assemble(text, target)
+    code = isa.assemble(text, options.target)
     if options.json:
-        document = {"target": target, "bytes": len(code), "code_hex": code.hex()}
+        import json
+
+        from pyaco.isa.text_tables import text_tables
+
+        document = {"target": text_tables(options.target).target, "bytes": len(code), "code_hex": code.hex()}
         write_bytes(options.output, (json.dumps(document) + "\n").encode())
     else:
         write_bytes(options.output, code)

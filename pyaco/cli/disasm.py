@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from pyaco.cli.shared import read_bytes, write_text
-from pyaco.targets import chip
 
 __all__ = ["add_arguments", "run"]
 
@@ -23,8 +21,11 @@ def run(options: argparse.Namespace) -> None:
     """Disassemble and write the text."""
     from pyaco import isa
 
-    target = chip(options.target).target
-    text = isa.disassemble(read_bytes(options.input), target)
+    text = isa.disassemble(read_bytes(options.input), options.target)
     if options.json:
-        text = json.dumps({"target": target, "lines": text.splitlines()})
+        import json
+
+        from pyaco.isa.text_tables import text_tables
+
+        text = json.dumps({"target": text_tables(options.target).target, "lines": text.splitlines()})
     write_text(options.output, text)

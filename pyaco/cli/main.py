@@ -8,10 +8,13 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
-from collections.abc import Sequence
 
 from pyaco import __version__
 from pyaco.errors import InputError, PyacoError, UnsupportedError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["main"]
 
@@ -31,19 +34,22 @@ VERBS = {
 }
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(chosen: str | None) -> argparse.ArgumentParser:
+    """The command line; only the verb that is chosen is loaded and says what it takes."""
     parser = argparse.ArgumentParser(prog="pyaco", description="GPU shaders to AMD machine code, and back to results.")
     parser.add_argument("--version", action="version", version=f"pyaco {__version__}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="COMMAND")
     for verb, text in VERBS.items():
         sub = verbs.add_parser(verb, help=text, description=text)
-        importlib.import_module(f"pyaco.cli.{verb}").add_arguments(sub)
+        if verb == chosen:
+            importlib.import_module(f"pyaco.cli.{verb}").add_arguments(sub)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
-    options = _parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    options = _parser(next((word for word in words if not word.startswith("-")), None)).parse_args(words)
     try:
         importlib.import_module(f"pyaco.cli.{options.verb}").run(options)
     except InputError as error:

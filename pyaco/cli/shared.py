@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
-from pathlib import Path
 
 from pyaco.errors import InputError
 
@@ -50,7 +48,10 @@ def _number(text: str) -> int | float | bool:
 def read_bytes(path: str) -> bytes:
     """Return the contents of a file, ``-`` for standard input."""
     try:
-        return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        if path == "-":
+            return sys.stdin.buffer.read()
+        with open(path, "rb") as file:
+            return file.read()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
 
@@ -61,16 +62,15 @@ def write_bytes(path: str | None, data: bytes) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
-    target = Path(str(path))
+    target = os.path.abspath(str(path))
+    draft = os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.{os.getpid()}")
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        with os.fdopen(handle, "wb") as file:
+        with open(draft, "xb") as file:
             file.write(data)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, target)
+        os.replace(draft, target)
     except OSError as error:
+        if os.path.exists(draft):
+            os.unlink(draft)
         raise InputError(f"{path}: {error.strerror or error}") from None
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pyaco.isa.assembler import assemble
-    from pyaco.isa.disassembler import Line, disassemble, disassemble_lines
+    from pyaco.isa.disassembler import disassemble
+    from pyaco.isa.lines import Line, disassemble_lines
     from pyaco.isa.program import Instruction, Label, Operand, Program, instructions
     from pyaco.isa.records import decode, encode
 
@@ -16,7 +19,8 @@ __all__ = ["Instruction", "Label", "Line", "Operand", "Program", "assemble", "de
 
 _MODULES = {
     "assembler": ("assemble",),
-    "disassembler": ("Line", "disassemble", "disassemble_lines"),
+    "disassembler": ("disassemble",),
+    "lines": ("Line", "disassemble_lines"),
     "program": ("Instruction", "Label", "Operand", "Program", "instructions"),
     "records": ("decode", "encode"),
 }

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
 from pyaco.errors import InputError
 from pyaco.isa.disassembler import default_wave_size
-from pyaco.isa.processors import processor
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pyaco._core.isa.assemble_text import Assembler
     from pyaco.isa.program import Instruction, Label
 
@@ -27,8 +26,8 @@ def run(text: str, target: str, wave_size: int | None) -> Assembler:
     from pyaco._core.isa.assemble_text import Assembler
     from pyaco.isa.text_tables import text_tables
 
-    name, level = processor(target)
-    tables = text_tables(level, name)
+    tables = text_tables(target)
+    level = tables.level
     source = text.encode()
     if b"\0" in source:
         raise InputError(f"{place_of(source, source.index(0))}: a zero byte")

@@ -3,35 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pyaco.errors import InputError
-from pyaco.isa.processors import processor
 
+# typing itself would cost a command as much as its work
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pyaco._core.isa.disassemble import Listing
 
-__all__ = ["Line", "disassemble", "disassemble_lines"]
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of a listing.
-
-    Attributes
-    ----------
-    text
-        An instruction, ``.long`` with a word that is none, or a label with its colon.
-    offset
-        Byte offset in the code.
-    size
-        Bytes; 0 for a label.
-    """
-
-    text: str
-    offset: int
-    size: int
+__all__ = ["disassemble"]
 
 
 def default_wave_size(level: int, wave_size: int | None) -> int:
@@ -43,8 +23,11 @@ def default_wave_size(level: int, wave_size: int | None) -> int:
     return wave_size
 
 
-def disassemble_lines(code: bytes, target: str, *, wave_size: int | None = None) -> list[Line]:
-    """Disassemble `code` to lines with their places.
+def disassemble(code: bytes, target: str, *, wave_size: int | None = None) -> str:
+    """Disassemble `code` to text that LLVM's assembler and ``assemble`` turn into the same bytes.
+
+    Words that are no instruction of the target become ``.long``; so do, with a comment, instructions with stray bits and
+    those that LLVM's default syntax cannot say (halves of registers on GFX12).
 
     Parameters
     ----------
@@ -59,15 +42,6 @@ def disassemble_lines(code: bytes, target: str, *, wave_size: int | None = None)
     ------
     InputError
         The length is no multiple of four, or the target is unknown.
-    """
-    return [Line(*row) for row in listing(code, target, wave_size).rows()]
-
-
-def disassemble(code: bytes, target: str, *, wave_size: int | None = None) -> str:
-    """Disassemble `code` to text that LLVM's assembler and ``assemble`` turn into the same bytes.
-
-    Words that are no instruction of the target become ``.long``; so do, with a comment, instructions with stray bits and
-    those that LLVM's default syntax cannot say (halves of registers on GFX12). Parameters and errors as for ``disassemble_lines``.
     """
     return str(listing(code, target, wave_size).text(), "ascii")
 
@@ -84,7 +58,6 @@ def listing(code: bytes, target: str, wave_size: int | None) -> Listing:
     from pyaco._core.isa.disassemble import disassemble_words
     from pyaco.isa.text_tables import text_tables
 
-    name, level = processor(target)
     words = words_of(code)
-    tables = text_tables(level, name)
-    return disassemble_words(words, level, default_wave_size(level, wave_size), tables.names, tables.facts)
+    tables = text_tables(target)
+    return disassemble_words(words, tables.level, default_wave_size(tables.level, wave_size), tables.names, tables.facts)

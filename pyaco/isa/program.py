@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pyaco._core.isa.operand import Operand, RegisterFile
 from pyaco.errors import InputError
 from pyaco.isa import names
-from pyaco.isa.disassembler import default_wave_size, disassemble_lines
+from pyaco.isa.disassembler import default_wave_size
+from pyaco.isa.lines import disassemble_lines
 from pyaco.isa.processors import processor
 
 if TYPE_CHECKING:
@@ -163,8 +164,8 @@ def _object_assembler(target: str, wave_size: int | None) -> ObjectAssembler:
     from pyaco._core.isa.assemble_objects import ObjectAssembler
     from pyaco.isa.text_tables import text_tables
 
-    name, level = processor(target)
-    tables = text_tables(level, name)
+    tables = text_tables(target)
+    level = tables.level
     return ObjectAssembler(
         tables.names, tables.facts, tables.short_formats, tables.unified, level, default_wave_size(level, wave_size)
     )

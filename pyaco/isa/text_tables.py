@@ -1,207 +1,41 @@
-"""What the text kernels read of one gfx level: the hash table of names, and facts about opcodes that only text needs."""
+"""The tables that the text kernels read, of one target: the hash table of names, and facts about opcodes.
+
+They are worked out from the opcode table (``text_facts``) once and kept beside the byte code in ``__pycache__``, so that a command
+that assembles or disassembles starts without reading the opcode table. What they were made of decides whether they are still good.
+"""
 
 from __future__ import annotations
 
+import marshal
+import os
+import sys
 from array import array
-from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
-from pyaco._core.isa.assemble_text import DIRECTIVES, FACTS
+from pyaco._core.isa import name_table
 from pyaco._core.isa.name_table import NameTable
-from pyaco._core.isa.statement import MODIFIERS
-from pyaco.isa import names, opcodes
-from pyaco.isa.table import VALU_ONE_DWORD
 
-__all__ = ["TextTables", "explicit", "field_bits", "text_tables"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-SUFFIXED = "_e64"
-BRANCHES = frozenset(
-    ("s_branch", "s_cbranch_scc0", "s_cbranch_scc1", "s_cbranch_vccz", "s_cbranch_vccnz", "s_cbranch_execz", "s_cbranch_execnz",
-     "s_cbranch_cdbgsys", "s_cbranch_cdbguser", "s_cbranch_cdbgsys_or_user", "s_cbranch_cdbgsys_and_user",
-     "s_call_b64", "s_subvector_loop_begin", "s_subvector_loop_end", "s_cbranch_i_fork")
-)  # fmt: skip
-#: D = src0 * K + src1.
-MULTIPLY_CONSTANT = frozenset(["v_madmk_f32", "v_madmk_f16", "v_fmamk_f32", "v_fmamk_f16", "s_fmamk_f32"])
-SWAPS = frozenset(["v_swap_b32", "v_swap_b16", "v_swaprel_b32", "v_permlane16_swap_b32", "v_permlane32_swap_b32"])
-MIXES = frozenset(["v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16", "v_mad_mix_f32", "v_mad_mixlo_f16", "v_mad_mixhi_f16"])
-BARRIERS = frozenset(["s_barrier_signal", "s_barrier_signal_isfirst", "s_get_barrier_state", "s_barrier_init", "s_barrier_join"])
-WAITS_WITH_REGISTER = frozenset(["s_waitcnt_vscnt", "s_waitcnt_vmcnt", "s_waitcnt_expcnt", "s_waitcnt_lgkmcnt"])
-#: ACO does not use source modifiers here, but the hardware has them.
-SIGNED = frozenset(
-    ("v_cndmask_b32", "v_mov_b32", "v_cmp_class_f32", "v_cmp_class_f64", "v_cmp_class_f16", "v_cmpx_class_f32",
-     "v_cmpx_class_f64", "v_cmpx_class_f16", "v_ldexp_f64", "v_ldexp_f32", "v_ldexp_f16", "v_trig_preop_f64",
-     "v_dot2_f16_f16", "v_dot2_bf16_bf16", "v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32", "v_cndmask_b16", "v_dot2c_f32_f16")
-)  # fmt: skip
-OPSEL_LANES = frozenset(["v_permlane16_b32", "v_permlanex16_b32", "v_permlane16_var_b32", "v_permlanex16_var_b32"])
-OPSEL_OTHER = frozenset(
-    ("v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32", "v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32", "v_cvt_f32_fp8", "v_cvt_f32_bf8",
-     "v_cvt_pk_f32_fp8", "v_cvt_pk_f32_bf8")
-)  # fmt: skip
-WITHOUT_OPSEL_12 = frozenset(
-    ("v_max_i16_e64", "v_max_u16_e64", "v_min_i16_e64", "v_min_u16_e64", "v_lshlrev_b16_e64", "v_lshrrev_b16_e64",
-     "v_ashrrev_i16_e64", "v_mul_lo_u16_e64")
-)  # fmt: skip
-PLAIN_DOTS = frozenset(["v_dot4_f32_fp8_bf8", "v_dot4_f32_bf8_fp8", "v_dot4_f32_fp8_fp8", "v_dot4_f32_bf8_bf8"])
-#: SOPP instructions whose immediate may be left out.
-OPTIONAL = frozenset(["s_endpgm", "s_sethalt", "s_setkill", "s_icache_inv", "s_ttracedata"])
-
-
-@cache
-def field_bits() -> dict[str, tuple[int, int]]:
-    """First bit and width of the packed modifiers (``data/modifiers.txt``)."""
-    text = (resources.files("pyaco.isa") / "data/modifiers.txt").read_text()
-    lines = (line.split("#")[0].split() for line in text.splitlines())
-    return {words[0]: (int(words[1]), int(words[2])) for words in lines if words}
-
-
-@cache
-def explicit(tokens: tuple[str, ...]) -> tuple[str, ...]:
-    """Tokens that text and encoding hold as registers."""
-    return tuple(token for token in tokens if token not in opcodes.IMPLICIT and token != "imm")
-
-
-def has_floating_operands(row: opcodes.Row) -> bool:
-    """Whether constants of an instruction are floating-point numbers: the last type in its name."""
-    if not row.format.startswith("vop"):
-        return "f64" in row.name
-    kinds = [word for word in row.name.split("_") if word in ("f16", "f32", "f64") or word[1:] in ("16", "32", "64")]
-    return not kinds or kinds[-1].startswith("f")
-
-
-def facts_of(row: opcodes.Row) -> int:
-    """The facts of an opcode (``text_facts.pxd``)."""
-    name, form = row.name, row.format
-    answers = {
-        "packed": form == "vop3p" and name.startswith("v_pk_") and not name.endswith("32"),
-        "scalar_half": form.startswith("sop") and name.endswith("_f16"),
-        "floating": has_floating_operands(row),
-        "multiply_constant": name in MULTIPLY_CONSTANT,
-        "swaps": name in SWAPS,
-        "mixes": name in MIXES,
-        "branch": name in BRANCHES,
-        "cmpx": name.startswith("v_cmpx"),
-        "setreg": name.startswith("s_setreg"),
-        "getreg": name.startswith("s_getreg"),
-        "message": "sendmsg" in name,
-        "immediate": "imm" in row.operands,
-        "optional": name in OPTIONAL,
-        "prefetch": form == "smem" and "prefetch" in name,
-        "compare_swap": "cmpswap" in name,
-        "loads": bool(explicit(row.definitions)) if form != "mimg" else "store" not in name,
-        "barrier": name in BARRIERS,
-        "waits_with_register": name in WAITS_WITH_REGISTER,
-        "signed": name in SIGNED,
-        "opsel_lanes": name in OPSEL_LANES,
-        "opsel_other": name in OPSEL_OTHER,
-        "without_opsel_12": name in WITHOUT_OPSEL_12,
-        "plain_dot": name in PLAIN_DOTS,
-        "double_matrix": "matrix" in row.flags and "f64" in name,
-        "bfloat": name in ("v_dot2_bf16_bf16", "v_dot2_f32_bf16", "v_dot2c_f32_bf16"),
-        "wave_matrix": name.startswith(("v_wmma", "v_swmmac")),
-        "scope_alone": name in ("global_inv", "global_wb", "global_wbinv"),
-        "writes_byte": name in ("v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32", "v_cvt_scalef32_pk_fp4_f16", "v_cvt_scalef32_pk_fp4_bf16"),
-        "global_wave_sync": name.startswith("ds_gws"),
-        "typed_matrix": row.matrix is not None and row.matrix.types[0] == "f8f6f4",
-    }
-    return sum(FACTS[fact] for fact, answer in answers.items() if answer)
-
-
-def is_absent(row: opcodes.Row, generation: str, chip: str) -> bool:
-    """Whether `chip` lacks an opcode that others of its generation have."""
-    return generation in row.chips and not row.on_chip(generation, chip)
-
-
-def mnemonics(level: int, chip: str) -> dict[str, int]:
-    """Opcodes of a gfx level by what text calls them: LLVM's spelling, then ACO's and those of other generations."""
-    generation = opcodes.generation_of(level)
-    found: dict[str, int] = {}
-    here = [
-        (number, row)
-        for number, row in enumerate(opcodes.rows())
-        if (generation in row.numbers and not is_absent(row, generation, chip)) or (row.second_half >= 0 and level >= 110)
-    ]
-    for number, row in here:
-        if "encode_only" not in row.flags:
-            found.setdefault(row.spelling(generation, chip), number)
-    for number, row in here:
-        for name in (row.name, row.name.removesuffix(SUFFIXED), *row.spellings.values(), *row.aliases.get(generation, ())):
-            found.setdefault(name, number)
-        if row.format == "ldsdir" and level >= 120:
-            found.setdefault(row.name.replace("lds_", "ds_"), number)
-        if row.format == "exp":
-            found.setdefault("export", number)
-    return found
-
-
-def spellings(level: int, chip: str) -> dict[int, str]:
-    """LLVM's name by opcode."""
-    listed = dict(enumerate(opcodes.spellings(opcodes.generation_of(level), chip)))
-    if level >= 120:
-        listed |= {n: row.name.replace("lds_", "ds_") for n, row in enumerate(opcodes.rows()) if row.format == "ldsdir"}
-    return listed
-
-
-def modifiers(level: int) -> dict[str, int]:
-    """Modifiers, and ``no...`` for those that are single words."""
-    last_flag = MODIFIERS["high"]
-    only = {"scc": level == 92, "sc0": 94 <= level < 100, "sc1": 94 <= level < 100, "nt": 94 <= level < 100}
-    known = {name: number for name, number in MODIFIERS.items() if only.get(name, True)}
-    return known | {f"no{name}": number | 0x100 for name, number in known.items() if number <= last_flag}
-
-
-def dependencies(level: int) -> dict[str, int]:
-    """Counters of s_waitcnt_depctr: first bit, width from bit 8."""
-    known = {name: place for name, place in names.DEPENDENCIES.items() if name != "hold_cnt" or level >= 103}
-    return {f"{prefix}{name}": first | width << 8 for name, (first, width) in known.items() for prefix in ("depctr_", "")}
-
-
-def domains(level: int, chip: str) -> list[dict[str, int] | dict[int, str]]:
-    """Names by domain, in the order of ``Domain`` of ``name_table.pxd``."""
-    return [
-        mnemonics(level, chip),
-        names.registers(level),
-        modifiers(level),
-        {text: number for number, text in names.messages(level).items()},
-        {text: number for number, text in enumerate(names.GS_OPERATIONS)},
-        {text: number for number, text in names.SYSTEM_OPERATIONS.items()},
-        {text: number for number, text in names.hardware_registers(level).items()},
-        {text: number for number, text in enumerate(names.DELAYS)},
-        {text: number for number, text in enumerate(names.SKIPS)},
-        {text: number for number, text in enumerate(names.INDEX_MODES)},
-        {text: number for number, text in enumerate(names.SCOPES)},
-        names.cache_policies("LOAD"),
-        names.cache_policies("STORE"),
-        names.cache_policies("ATOMIC"),
-        {text: number for number, text in enumerate(names.unified_formats(level))} if level >= 100 else {},
-        {f"BUF_DATA_FORMAT_{text}": number for number, text in enumerate(names.DATA_FORMATS)},
-        {f"BUF_NUM_FORMAT_{text}": number for number, text in enumerate(names.NUMBER_FORMATS if level >= 80 else names.NUMBER_FORMATS_6)},
-        names.export_targets(level),
-        names.dimensions(),
-        names.SELECTIONS,
-        {"UNUSED_PAD": 0, "UNUSED_SEXT": 1, "UNUSED_PRESERVE": 2},
-        {"vmcnt": 0, "expcnt": 1, "lgkmcnt": 2},
-        dependencies(level),
-        {"p10": 0, "p20": 1, "p0": 2},
-        {},
-        {},
-        DIRECTIVES,
-        spellings(level, chip),
-        names.lane_controls(level),
-        names.register_texts(level),
-    ]
-
+__all__ = ["TextTables", "text_tables"]
 
 #: Positions of the domains that are only printed.
 SILENT = {27, 29}
+_HERE = os.path.dirname(__file__)
+_CACHE = os.path.join(_HERE, "__pycache__")
 
 
-@dataclass(frozen=True)
 class TextTables:
-    """Tables of one gfx level.
+    """Tables of one target.
 
     Attributes
     ----------
+    target
+        Its gfx name.
+    level
+        Its gfx level.
     names
         Every name of the text.
     facts
@@ -212,27 +46,63 @@ class TextTables:
         Unified buffer format by data format (bits 0-3) and number format (bits 4-6); -1 where there is none.
     """
 
-    names: NameTable
-    facts: array[int]
-    short_formats: array[int]
-    unified: array[int]
+    def __init__(self, target: str, level: int, domains: list[Any], facts: bytes, short_formats: bytes, unified: bytes) -> None:
+        self.target = target
+        self.level = level
+        self.names = NameTable(domains, SILENT)
+        self.facts = array("I", facts)
+        self.short_formats = array("H", short_formats)
+        self.unified = array("h", unified)
 
 
 @cache
-def text_tables(level: int, chip: str) -> TextTables:
-    """The tables of a chip (a gfx name) of a gfx level, made on first use."""
-    generation = opcodes.generation_of(level)
-    rows = opcodes.rows()
-    short = [opcodes.FORMATS[row.second.get(generation, (row.format, 0))[0]] & VALU_ONE_DWORD for row in rows]
-    joined = [names.join_format(split, level) for split in range(128)] if level >= 100 else list(range(128))
-    unified = [-1 if number is None else number for number in joined]
-    facts = [(facts_of(row) | chip_facts_of(row, level, generation, chip)) & 0xFFFFFFFF for row in rows]
-    return TextTables(NameTable(domains(level, chip), SILENT), array("I", facts), array("H", short), array("h", unified))
+def text_tables(target: str) -> TextTables:
+    """The tables of a target, a gfx name, chip name or product name.
+
+    Raises
+    ------
+    InputError
+        No such target.
+    """
+    path = os.path.join(_CACHE, f"text-{target.lower()}.tables") if target.isalnum() else ""
+    sources = _sources()
+    kept = _read(path)
+    if kept is None or kept[0] != sources:
+        from pyaco.isa.processors import processor
+        from pyaco.isa.text_facts import text_facts
+
+        name, level = processor(target)
+        kept = (sources, name, level, *text_facts(level, name))
+        _write(path, kept)
+    return TextTables(*kept[1:])
 
 
-def chip_facts_of(row: opcodes.Row, level: int, generation: str, chip: str) -> int:
-    """The facts that depend on the chip."""
-    if is_absent(row, generation, chip):
-        return FACTS["absent"]
-    unpacked = level == 80 and chip != "gfx810" and "_format_d16_x" in row.name
-    return FACTS["unpacked"] if unpacked else 0
+def _sources() -> list[tuple[str, int, int]]:
+    """Name, time and size of every file that the tables come from, and the version of the interpreter."""
+    folders = [entry for folder in (_HERE, os.path.join(_HERE, "data")) for entry in os.scandir(folder)]
+    files = [(entry.name, entry.stat()) for entry in folders if entry.name.endswith((".py", ".txt"))]
+    kernels = os.stat(name_table.__file__)
+    found = sorted((name, status.st_mtime_ns, status.st_size) for name, status in files)
+    return [*found, ("", kernels.st_mtime_ns, kernels.st_size), (sys.version, 0, 0)]
+
+
+def _read(path: str) -> Any:
+    try:
+        with open(path, "rb") as file:
+            return marshal.loads(file.read())
+    except (OSError, ValueError, EOFError, TypeError):
+        return None
+
+
+def _write(path: str, kept: Any) -> None:
+    """Keep the tables if the folder may be written; whole or not at all."""
+    if sys.dont_write_bytecode or not path:
+        return
+    draft = f"{path}.{os.getpid()}"
+    try:
+        os.makedirs(_CACHE, exist_ok=True)
+        with open(draft, "wb") as file:
+            file.write(marshal.dumps(kept))
+        os.replace(draft, path)
+    except OSError:
+        return

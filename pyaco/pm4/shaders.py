@@ -12,7 +12,7 @@ import numpy
 
 from pyaco import isa
 from pyaco.descriptors.decode import DescriptorWord, decode
-from pyaco.isa.disassembler import Line
+from pyaco.isa.lines import Line
 from pyaco.isa.processors import processor
 from pyaco.pm4.memory import canonical, mapped_dwords
 from pyaco.pm4.scalars import ENDS, Instruction, Use, branch_target, follow, instructions

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pyaco.isa import opcodes
-from pyaco.isa.text_tables import explicit, field_bits
+from pyaco.isa.text_facts import explicit, field_bits
 
 NONE, VGPR0, LITERAL, VCC, EXEC = 0xFFFF, 256 * 4, 255 * 4, 106 * 4, 126 * 4
 # From a VGPR to the AGPR of the same number, and the levels that load and store AGPRs.

@@ -28,7 +28,7 @@ from pyaco._core.isa.decode import decode_words
 from pyaco._core.isa.disassemble import disassemble_words
 from pyaco._core.isa.encode import encode_fields
 from pyaco.errors import InputError
-from pyaco.isa import opcodes, text_tables
+from pyaco.isa import opcodes, text_facts, text_tables
 from pyaco.isa.disassembler import default_wave_size
 
 pytestmark = [
@@ -95,7 +95,7 @@ def cases(level: int, sample: int = 1) -> list[Case]:
 
 def our_texts(level: int, codes: list[bytes]) -> list[str | None]:
     """Our text of each word; branches, which name labels, are left out."""
-    tables = text_tables.text_tables(level, CHIPS[level])
+    tables = text_tables.text_tables(CHIPS[level])
     words = np.frombuffer(b"".join(codes), dtype="<u4")
     listing = disassemble_words(words, level, default_wave_size(level, None), tables.names, tables.facts)
     texts = {offset: (text, size) for text, offset, size in listing.rows() if size and not text.startswith(".long")}
@@ -221,7 +221,7 @@ def test_variants_are_what_llvm_takes() -> None:
 @pytest.mark.parametrize("level", CHIPS)
 def test_no_mnemonic_of_llvm_is_missing(level: int) -> None:
     """Every mnemonic that LLVM's assembler has on a chip is one of ours, but for names with the suffix of an encoding."""
-    known = text_tables.mnemonics(level, CHIPS[level])
+    known = text_facts.mnemonics(level, CHIPS[level])
     halves = {row.name for row in opcodes.rows() if row.format == "vopd"} if level >= 110 else set()
     names = llvm_forms.mnemonics()
     refusals = ("invalid instruction", "not supported on this GPU")

@@ -1,0 +1,48 @@
+"""Machine code to lines of text with their places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyaco.isa.disassembler import listing
+
+__all__ = ["Line", "disassemble_lines"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a listing.
+
+    Attributes
+    ----------
+    text
+        An instruction, ``.long`` with a word that is none, or a label with its colon.
+    offset
+        Byte offset in the code.
+    size
+        Bytes; 0 for a label.
+    """
+
+    text: str
+    offset: int
+    size: int
+
+
+def disassemble_lines(code: bytes, target: str, *, wave_size: int | None = None) -> list[Line]:
+    """Disassemble `code` to lines with their places.
+
+    Parameters
+    ----------
+    code
+        Machine code, a multiple of four bytes.
+    target
+        A gfx name, chip name or product name.
+    wave_size
+        32 or 64, which decides how lane masks are written (vcc or vcc_lo); by default 64 up to GFX9 and 32 later.
+
+    Raises
+    ------
+    InputError
+        The length is no multiple of four, or the target is unknown.
+    """
+    return [Line(*row) for row in listing(code, target, wave_size).rows()]
