@@ -11,7 +11,8 @@ from pyaco.pm4.opcodes import OPCODES
 from pyaco.registers import registers
 
 if TYPE_CHECKING:
-    from pyaco.emu.device import Buffer, Device, Shader
+    from pyaco.descriptors.sets import DescriptorSet
+    from pyaco.emu.device import Buffers, Device, Shader
 
 __all__ = ["PAD", "DispatchStream", "Stream", "packet", "register_packet"]
 
@@ -113,7 +114,7 @@ class DispatchStream:
     ----------
     device : Device
     shader : Shader
-    groups, buffers, push
+    groups, buffers, push, sets, dynamic_offsets
         As ``Device.dispatch`` takes them.
 
     Attributes
@@ -122,8 +123,9 @@ class DispatchStream:
     """
 
     def __init__(self, device: Device, shader: Shader, groups: Sequence[int] = (1, 1, 1),
-                 buffers: Mapping[tuple[int, int], Buffer | Sequence[Buffer]] | None = None, push: bytes = b"") -> None:
-        arguments = device.place(shader, groups, buffers, push)
+                 buffers: Buffers | None = None, push: bytes = b"", *, sets: Mapping[int, DescriptorSet] | None = None,
+                 dynamic_offsets: Sequence[int] = ()) -> None:
+        arguments = device.place(shader, groups, buffers, push, sets=sets, dynamic_offsets=dynamic_offsets)
         self._arguments = arguments
         abi = shader.abi
         stream = Stream(device.gfx_level)
