@@ -1,11 +1,13 @@
 """Compare layouts of descriptor sets, and what user SGPRs hold, with RADV on its null winsys, on random layouts.
 
-``python tests/oracle/compare_descriptor_layouts.py [SUPPORT [COMPILED [SEED]]]`` prints one JSON object with two counts:
+``python tests/oracle/compare_descriptor_layouts.py [SUPPORT [COMPILED [WRITTEN [SEED]]]]`` prints one JSON object with three counts:
 
 * ``support``: layouts whose last binding is variable; the driver says how many elements it may have, which gives away where the
   binding begins (exactly for an inline uniform block, to 16 bytes for a buffer).
 * ``compiled``: a shader reads every buffer of random sets; its NIR tells set, offset and place of each descriptor, and in which
   order the shader's arguments come.
+* ``written``: buffers, samplers and inline blocks are written into sets by the driver and by us; every dword that we wrote must be
+  the driver's (what neither wrote is undefined there).
 
 The installed driver is RADV of Mesa 22.3, which does not group bindings by alignment yet.
 Known difference: the driver's *support* query takes combined image samplers for 64 bytes (its layouts have 96), so layouts with
@@ -17,6 +19,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -26,7 +29,9 @@ from typing import Any
 
 from vulkan_peer import Radv
 
+from pyaco.descriptors.buffer import raw_buffer
 from pyaco.descriptors.layout import Binding, PipelineLayout, SetLayout
+from pyaco.descriptors.sets import DescriptorSet
 from pyaco.descriptors.types import DescriptorType, is_dynamic
 from pyaco.descriptors.user_data import assign_user_data
 
@@ -206,11 +211,84 @@ def compiled(radv: Radv, count: int, rng: random.Random) -> dict[str, Any]:
     return {"tried": count, "agreed": agreed, "descriptors": descriptors, "first_differences": different}
 
 
+WRITTEN = [T.UNIFORM_BUFFER, T.STORAGE_BUFFER, T.SAMPLER, T.COMBINED_IMAGE_SAMPLER, T.INLINE_UNIFORM_BLOCK, T.MUTABLE, T.SAMPLED_IMAGE]
+BUFFER_BYTES = 4096
+TARGETS = {"gfx803": 80, "gfx900": 90, "gfx1030": 103, "gfx1100": 110}
+MARK = bytes(range(101, 117))
+
+
+def sampler_words(radv: Radv, lod: int) -> tuple[int, ...]:
+    """A sampler as the driver makes it."""
+    layout = [Binding(0, T.INLINE_UNIFORM_BLOCK, 16), Binding(1, T.SAMPLER)]
+    memory = radv.set_memory(layout=as_request(layout), size=32, mark=MARK, mark_at=0, bytes=64, writes=[
+        {"number": 0, "element": 0, "type": NUMBERS[T.INLINE_UNIFORM_BLOCK], "data": MARK},
+        {"number": 1, "element": 0, "type": NUMBERS[T.SAMPLER], "sampler": lod}])
+    return struct.unpack("<4I", memory[16:])
+
+
+def random_writes(rng: random.Random, bindings: list[Binding]) -> list[dict[str, Any]]:
+    """Writes of some elements, each of what its binding may hold."""
+    found = []
+    for b in bindings:
+        for element in range(b.count if b.type != T.INLINE_UNIFORM_BLOCK else 1):
+            write = {"number": b.number, "element": element, "type": NUMBERS[b.type]}
+            kinds = [kind for kind in b.mutable if kind in (T.UNIFORM_BUFFER, T.STORAGE_BUFFER)] if b.type == T.MUTABLE else [b.type]
+            if rng.random() < 0.3 or not kinds:
+                continue
+            if kinds[0] in (T.UNIFORM_BUFFER, T.STORAGE_BUFFER):
+                offset = 4 * rng.randrange(BUFFER_BYTES // 8)
+                found.append(write | {"type": NUMBERS[kinds[0]], "buffer": (offset, rng.randint(1, BUFFER_BYTES - offset)), "kind": kinds[0]})
+            elif b.type == T.SAMPLER and not b.samplers:
+                found.append(write | {"sampler": rng.randint(0, 1)})
+            elif b.type == T.INLINE_UNIFORM_BLOCK:
+                found.append(write | {"data": rng.randbytes(b.count)})
+    return found
+
+
+def ours_after(made: DescriptorSet, writes: list[dict[str, Any]], samplers: list[tuple[int, ...]], level: int) -> bytes:
+    for write in writes:
+        if "data" in write:
+            made.write_data(write["number"], write["data"])
+        elif "sampler" in write:
+            made.write(write["number"], {"sampler": samplers[write["sampler"]]}, write["element"])
+        else:
+            offset, size = write["buffer"]
+            # The driver rounds sizes up to dwords.
+            words = raw_buffer(offset, -(-size // 4) * 4, level)
+            kind = write["kind"] if made.layout.bindings[write["number"]].binding.type == T.MUTABLE else None
+            made.write(write["number"], {"buffer": words}, write["element"], kind=kind)
+    return bytes(made.memory)
+
+
+def written(radv: Radv, count: int, rng: random.Random, level: int) -> dict[str, Any]:
+    """Write random sets and compare every byte that either side wrote."""
+    samplers = [sampler_words(radv, lod) for lod in (0, 1)]
+    agreed = size = 0
+    different: list[Any] = []
+    for _ in range(count):
+        bindings = [Binding(0, T.INLINE_UNIFORM_BLOCK, 16), *(random_binding(rng, number + 1, WRITTEN) for number in range(rng.randint(1, 6)))]
+        known = [Binding(b.number, b.type, b.count, b.mutable, tuple(samplers[words[0]] for words in b.samplers)) for b in bindings]
+        made = DescriptorSet(SetLayout(known, grouped=GROUPED))
+        writes = [{"number": 0, "element": 0, "type": NUMBERS[T.INLINE_UNIFORM_BLOCK], "data": MARK}, *random_writes(rng, bindings[1:])]
+        asked = [{name: value for name, value in write.items() if name != "kind"} for write in writes]
+        memory = radv.set_memory(layout=as_request(bindings), size=len(made.memory), mark=MARK,
+                                          mark_at=made.layout.bindings[0].offset, bytes=BUFFER_BYTES, writes=asked)
+        ours = ours_after(made, writes, samplers, level)
+        # What nobody wrote is whatever the driver's memory held.
+        wrong = [at for at in range(0, len(ours), 4) if ours[at : at + 4] != memory[at : at + 4] and any(ours[at : at + 4])]
+        size += len(ours)
+        agreed += not wrong
+        if wrong and len(different) < 3:
+            different.append({"bindings": repr(known), "at": wrong[:8]})
+    return {"tried": count, "agreed": agreed, "bytes": size, "first_differences": different}
+
+
 def main() -> None:
     """Compare as many layouts as the command line says."""
-    numbers = [int(word) for word in sys.argv[1:]] + [20000, 300, 0][len(sys.argv) - 1 :]
-    radv, rng = Radv("gfx1030"), random.Random(numbers[2])
-    print(json.dumps({"support": support(radv, numbers[0], rng), "compiled": compiled(radv, numbers[1], rng)}, indent=1))
+    numbers = [int(word) for word in sys.argv[1:]] + [20000, 300, 300, 0][len(sys.argv) - 1 :]
+    radv, rng = Radv("gfx1030"), random.Random(numbers[3])
+    print(json.dumps({"support": support(radv, numbers[0], rng), "compiled": compiled(radv, numbers[1], rng),
+                      "written": {target: written(Radv(target), numbers[2], rng, level) for target, level in TARGETS.items()}}, indent=1))
 
 
 if __name__ == "__main__":

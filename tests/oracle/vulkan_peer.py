@@ -246,6 +246,11 @@ class Radv:
         found: list[tuple[bool, int]] = self.worker.ask({"operation": "layout", "layouts": layouts}, 300.0)["found"]
         return found
 
+    def set_memory(self, **request: Any) -> bytes:
+        """The bytes of a descriptor set after writes (``vulkan_worker``); the buffer that they name has the address 0."""
+        found: bytes = self.worker.ask({"operation": "set_memory", **request}, 60.0)["memory"]
+        return found
+
     def time(
         self,
         spirv: bytes,
