@@ -11,6 +11,7 @@ from pyaco.errors import InputError, UnsupportedError
 from pyaco.targets import Chip, chip, chips, occupancy, wave_limits
 from pyaco.targets.database import Die, Product, dies, families, find_product, products
 from pyaco.targets.figures import Figure, peaks, structure
+from pyaco.targets.memory import MemoryProperty, choose_memory_type, memory_heaps
 from pyaco.targets.product_names import decode_name
 
 __all__ = ["add_arguments", "run"]
@@ -25,6 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sgprs", type=int, default=0, help="scalar registers of the kernel")
     parser.add_argument("--lds", type=int, default=0, help="bytes of LDS of a workgroup")
     parser.add_argument("--workgroup-size", type=int, default=64, help="invocations of a workgroup")
+    parser.add_argument("--memory", nargs="?", const="", metavar="VRAM,VISIBLE,GTT",
+                        help="heaps and memory types as the driver shows them, from sizes in MiB; by default the product's memory, 256 and 8192")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -114,6 +117,9 @@ def run(options: argparse.Namespace) -> None:
     if options.occupancy:
         _print_occupancy(options, chosen)
         return
+    if options.memory is not None:
+        _print_memory(options, chosen, entry)
+        return
     facts: dict[str, Any] = {} if chosen is None else _facts(chosen)
     if entry is not None:
         facts["database"] = _structure(*entry)
@@ -141,6 +147,54 @@ def _print_occupancy(options: argparse.Namespace, chosen: Chip | None) -> None:
     rows = [f"{chosen.target}, wave{options.wave}: {waves} of {most} waves a SIMD, {waves * options.wave} invocations"]
     rows += [f"  {name.replace('_', ' ')} {kernel[name]}: {count}" for name, count in alone.items()]
     write_text(None, "\n".join(rows))
+
+
+# What applications ask memory for, and which properties they ask with.
+_USES = (
+    ("images and buffers of the device", MemoryProperty.DEVICE_LOCAL, MemoryProperty(0)),
+    ("uploads", MemoryProperty.HOST_VISIBLE | MemoryProperty.HOST_COHERENT, MemoryProperty(0)),
+    ("data that the host writes in every frame", MemoryProperty.HOST_VISIBLE, MemoryProperty.DEVICE_LOCAL),
+    ("results that the host reads", MemoryProperty.HOST_VISIBLE, MemoryProperty.HOST_CACHED),
+)
+
+
+def _memory_sizes(text: str, product: Product | None) -> tuple[int, int, int]:
+    if not text:
+        vram = product.memory if product is not None else 0
+        return vram, min(256, vram), 8192
+    try:
+        vram, visible, gtt = (int(word) for word in text.split(","))
+    except ValueError:
+        raise InputError(f"{text!r}: expected three sizes in MiB, VRAM,VISIBLE,GTT") from None
+    return vram, visible, gtt
+
+
+def _print_memory(options: argparse.Namespace, chosen: Chip | None, entry: tuple[Die, Product | None] | None) -> None:
+    """Heaps, memory types, and the type that each use gets."""
+    if chosen is None:
+        raise UnsupportedError(f"memory types of {options.name}: chips before GCN have no such driver")
+    product = entry[1] if entry is not None and entry[0].has_own_memory else None
+    vram, visible, gtt = (size << 20 for size in _memory_sizes(options.memory, product))
+    die = entry[0] if entry is not None else next(die for die in dies() if die.target == chosen.target)
+    heaps, types = memory_heaps(chosen.level, vram, visible, gtt, dedicated=die.has_own_memory)
+    uses = {name: choose_memory_type(types, required, preferred) for name, required, preferred in _USES
+            if any(required & ~kind.properties == 0 for kind in types)}
+    if options.json:
+        write_text(None, json.dumps({
+            "heaps": [{"name": heap.name, "size": heap.size, "device_local": heap.device_local} for heap in heaps],
+            "types": [{"name": kind.name, "heap": kind.heap, "properties": _properties(kind.properties), "low_addresses": kind.low_addresses}
+                      for kind in types],
+            "uses": uses}, indent=2))
+        return
+    rows = [f"heap {index}: {heap.name}, {heap.size:,} bytes{', device-local' if heap.device_local else ''}" for index, heap in enumerate(heaps)]
+    rows += [f"type {index}: heap {kind.heap}, {kind.name}{', 32-bit addresses' if kind.low_addresses else ''}: "
+             f"{', '.join(_properties(kind.properties))}" for index, kind in enumerate(types)]
+    rows += [f"for {name}: type {index}" for name, index in uses.items()]
+    write_text(None, "\n".join(rows))
+
+
+def _properties(properties: MemoryProperty) -> list[str]:
+    return [(each.name or "").lower().replace("_", "-") for each in properties]
 
 
 def _print_all(as_json: bool) -> None:

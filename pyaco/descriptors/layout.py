@@ -16,12 +16,14 @@ from dataclasses import dataclass, field
 from pyaco.descriptors.types import Contents, DescriptorType, contents, is_dynamic
 from pyaco.errors import InputError
 
-__all__ = ["Binding", "PipelineLayout", "PlacedBinding", "SetLayout"]
+__all__ = ["MAX_PUSH_BYTES", "MAX_SETS", "Binding", "PipelineLayout", "PlacedBinding", "SetLayout"]
 
 _SET_ALIGNMENT = 32
 _LARGEST_SET = (1 << 31) - 1
-_MAX_SETS = 32
-_MAX_PUSH_BYTES = 256
+MAX_SETS = 32
+"""Descriptor sets of a pipeline."""
+MAX_PUSH_BYTES = 256
+"""Push constants of a pipeline."""
 _DYNAMIC_BYTES = 16
 _IMAGE_WITH_FMASK = 64
 _PLANES = 3
@@ -220,10 +222,10 @@ class PipelineLayout:
 
     def __post_init__(self) -> None:
         for number in self.sets:
-            if not 0 <= number < _MAX_SETS:
-                raise InputError(f"descriptor set {number}: there are {_MAX_SETS}")
-        if not 0 <= self.push_bytes <= _MAX_PUSH_BYTES:
-            raise InputError(f"{self.push_bytes} bytes of push constants: there are up to {_MAX_PUSH_BYTES}")
+            if not 0 <= number < MAX_SETS:
+                raise InputError(f"descriptor set {number}: there are {MAX_SETS}")
+        if not 0 <= self.push_bytes <= MAX_PUSH_BYTES:
+            raise InputError(f"{self.push_bytes} bytes of push constants: there are up to {MAX_PUSH_BYTES}")
 
     @property
     def push_constant_size(self) -> int:

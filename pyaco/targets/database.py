@@ -100,6 +100,9 @@ _UNITS = {
 }
 # Where a chip's vector register file is not its family's.
 _REGISTER_FILES = {"navi33": 131072, "phoenix": 131072, "strix_halo": 196608}
+# Chips that hold a processor too: their video memory is system memory.
+_WITH_PROCESSOR = {"kaveri", "kabini", "carrizo", "stoney", "raven", "raven2", "renoir", "vangogh", "rembrandt", "raphael", "phoenix", "strix",
+                   "strix_halo", "krackan"}
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,11 @@ class Die:
     def compute_units(self) -> int:
         """Compute units of the whole die."""
         return self.engines * self.arrays * self.units
+
+    @property
+    def has_own_memory(self) -> bool:
+        """Whether there is video memory; a chip with a processor uses the system's."""
+        return self.name not in _WITH_PROCESSOR
 
     @property
     def controllers(self) -> int:

@@ -116,6 +116,16 @@ def test_descriptor_sets_and_types(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["descriptor", "set", "0:mutable"]) == 3
 
 
+def test_memory_of_a_card(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["targets", "RX 5700 XT", "--memory", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert [heap["name"] for heap in facts["heaps"]] == ["VRAM", "GTT", "visible VRAM"] and len(facts["types"]) == 9
+    assert facts["uses"]["data that the host writes in every frame"] == 3
+    assert main(["targets", "gfx1030", "--memory", "1024,1024,2048"]) == 0
+    assert "type 0" in capsys.readouterr().out
+    assert main(["targets", "gfx1030", "--memory", "1024"]) == 2
+
+
 def test_occupancy_of_a_kernel(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["targets", "Radeon HD 7970", "--occupancy", "--vgprs", "32", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["waves_per_simd"] == 8

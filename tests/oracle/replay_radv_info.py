@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pyaco.descriptors.layout import MAX_PUSH_BYTES, MAX_SETS
+from pyaco.descriptors.types import AMD_CONTENTS
 from pyaco.targets.database import Die, Product, dies, pci_chip
 from pyaco.targets.figures import peaks
 from pyaco.targets.limits import wave_limits
@@ -69,7 +71,13 @@ def limit_facts(die: Die, info: dict[str, int], vulkan: dict[str, int]) -> Itera
     yield "VGPR limit", limits.vgpr_limit, info["max_vgpr_alloc"]
     yield "shared memory", limits.lds_limit, vulkan["maxComputeSharedMemorySize"]
     yield "smallest wave", 32 if die.unit.in_pairs else 64, vulkan["minSubgroupSize"]
+    yield "own video memory", die.has_own_memory, bool(info["has_dedicated_vram"])
     yield "largest wave", 64, vulkan["maxSubgroupSize"]
+    largest = max(each.size for each in AMD_CONTENTS.values())
+    yield "descriptors of a set", ((1 << 31) - 1) // largest, vulkan["maxPerSetDescriptors"]
+    yield "invocations of a workgroup", 1024, vulkan["maxComputeWorkGroupInvocations"]
+    yield "push constants", MAX_PUSH_BYTES, vulkan["maxPushConstantsSize"]
+    yield "descriptor sets", MAX_SETS, vulkan["maxBoundDescriptorSets"]
 
 
 def rate_facts(die: Die, info: dict[str, int]) -> Iterator[Fact]:
