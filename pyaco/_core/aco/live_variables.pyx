@@ -399,8 +399,8 @@ def live_in(Program program, uint32_t block):
     """Return the ids of the temps that are live at the start of `block` (phi definitions left out)."""
     cdef const ProgramData *p = &program.data
     cdef uint32_t k
-    if block >= p.blocks.table.count or not p.live_in.table.count:
-        raise IndexError(f"no liveness of block {block}")
+    if block >= p.blocks.table.count:
+        raise IndexError(f"no block {block}")
     return [p.live_in.word[k] * 64 + bit
             for k in range(p.blocks.live_in_first[block], p.blocks.live_in_first[block] + p.blocks.live_in_count[block])
             for bit in range(64) if (p.live_in.bits[k] >> bit) & 1]
