@@ -70,8 +70,7 @@ def _structure(die: Die, product: Product | None) -> dict[str, Any]:
     if product is not None:
         facts |= {"product": product.name, "active_units": product.units, "boost_mhz": product.clock, "memory_mib": product.memory}
         facts |= _name_facts(product.name)
-        if die.target:
-            facts["peaks"] = _figures(peaks(product))
+        facts["peaks"] = _figures(peaks(product))
     facts["sources"] = die.sources
     return facts
 

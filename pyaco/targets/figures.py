@@ -98,13 +98,28 @@ def peaks(product: Product) -> tuple[Figure, ...]:
 
     An RDNA array's primitive unit culls two primitives and passes one on in a cycle, its rasterizer emits 16 pixels; a GCN engine
     passes one primitive, and pixels are bounded by its render backends. A fused multiply-add counts as two operations. Dual issue
-    is not counted in ``flops``; where a chip has it, ``dual-issue flops`` is.
-
-    Raises
-    ------
-    UnsupportedError
-        A product before GCN.
+    is not counted in ``flops``; where a chip has it, ``dual-issue flops`` is. Before GCN ALUs are counted, before TeraScale pixel
+    pipelines, up to R400 each with its own output.
     """
+    figures = _gcn_peaks(product) if product.die.target else _older_peaks(product)
+    if product.memory_rate:
+        figures.append(_product("memory bandwidth", "GB/s", ("bus bits / 8", product.die.bus / 8), ("MT/s", product.memory_rate), scale=1e-3))
+    return tuple(figures)
+
+
+def _older_peaks(product: Product) -> list[Figure]:
+    die, clock = product.die, ("MHz", product.clock)
+    if die.family.startswith("TeraScale"):
+        alus = (("ALUs", product.units), ("2 for multiply and add", 2))
+        return [
+            _product("pixel rate", "Mpixels/s", ("render backends", die.backends), ("4 pixels", 4), clock),
+            _product("flops per cycle", "flops", *alus), _product("flops", "TFLOP/s", *alus, clock, scale=1e-6),
+        ]
+    # From R500 on the pixel shaders are more than what writes pixels.
+    return [] if die.family == "R500" else [_product("pixel rate", "Mpixels/s", ("pixel pipelines", product.units), clock)]
+
+
+def _gcn_peaks(product: Product) -> list[Figure]:
     die, clock = product.die, ("MHz", product.clock)
     unit = die.unit
     engines, arrays = ("engines", die.engines), ("arrays", die.arrays)
@@ -124,7 +139,4 @@ def peaks(product: Product) -> tuple[Figure, ...]:
     figures += [_product("flops per cycle", "flops", *lanes), _product("flops", "TFLOP/s", *lanes, clock, scale=1e-6)]
     if unit.dual_issue:
         figures.append(_product("dual-issue flops", "TFLOP/s", *lanes, ("2 for dual issue", 2), clock, scale=1e-6))
-    if product.memory_rate:
-        width = (("bus bits / 8", die.bus / 8), ("MT/s", product.memory_rate))
-        figures.append(_product("memory bandwidth", "GB/s", *width, scale=1e-3))
-    return tuple(figures)
+    return figures

@@ -74,7 +74,10 @@ def test_both_tables_of_limits_agree():
 @pytest.mark.parametrize(("name", "figure", "value"), [
     ("RX 7900 XTX", "dual-issue flops", 61.4), ("RX 6900 XT", "flops", 23.04), ("RX Vega 64", "flops", 12.66),
     ("Radeon HD 7970", "flops", 3.79), ("RX 580", "flops", 6.17), ("RX 9070 XT", "dual-issue flops", 48.7),
-    ("Radeon VII", "memory bandwidth", 1024), ("RX 6800", "memory bandwidth", 512), ("Radeon R9 Fury X", "memory bandwidth", 512),
+    ("Radeon HD 5870", "flops", 2.72), ("Radeon HD 5870", "pixel rate", 27200), ("Radeon HD 4870", "flops", 1.2),
+    ("Radeon HD 4870", "memory bandwidth", 115.2), ("Radeon 9700 PRO", "pixel rate", 2600), ("Radeon X800 XT", "pixel rate", 8000),
+    ("Radeon HD 6970", "flops", 2.7), ("Radeon 9700 PRO", "memory bandwidth", 19.84), ("Radeon VII", "memory bandwidth", 1024),
+    ("RX 6800", "memory bandwidth", 512), ("Radeon R9 Fury X", "memory bandwidth", 512),
 ])  # fmt: skip
 def test_published_peaks(name, figure, value):
     assert {f.name: f.value for f in peaks(find_product(name))}[figure] == pytest.approx(value, rel=0.01)
@@ -115,7 +118,7 @@ def test_names_and_ids():
     with pytest.raises(pyaco.InputError, match="form"):
         decode_name("GeForce 256")
     with pytest.raises(pyaco.UnsupportedError, match="before GCN"):
-        peaks(find_product("Radeon HD 5870"))
+        structure(find_product("Radeon HD 5870").die)
 
 
 def test_heaps_of_a_card_with_a_small_window():
