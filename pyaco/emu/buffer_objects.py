@@ -6,7 +6,7 @@ closes its last handle of an object loses all its mappings of it.
 
 Nothing is evicted: an object stays where it was created, and where video memory is full it is created in system memory. Flags of
 pages (readable, writeable) are kept and not enforced; the pages of sparse ranges that nothing backs stop a dispatch, where hardware
-would load zero and drop stores.
+would load zero and drop stores; so does an access that reaches from one mapping into the next.
 
 Sources: ``amdgpu_drm.h``; the Linux amdgpu driver's ``amdgpu_gem.c`` (what is refused, and with which error) and ``amdgpu_vm.c``
 (which mappings an operation leaves); libdrm and Mesa's ``radv_amdgpu_bo.c`` for how a driver uses them.

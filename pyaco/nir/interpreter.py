@@ -161,6 +161,10 @@ class Interpreter:
         for set_number, layout in layouts.items():
             words = np.zeros(layout["size"] + 16 * 1024, np.uint8)
             for number, facts in layout["bindings"].items():
+                if facts["type"] not in ("uniform_buffer", "storage_buffer", "mutable"):
+                    if (set_number, number) in self.buffers:
+                        raise UnsupportedError(f"the NIR interpreter has no descriptors of type {facts['type']}")
+                    continue
                 for place, (base, data) in enumerate(self.buffers.get((set_number, number), [])):
                     at = facts["offset"] + place * facts["stride"]
                     descriptor = np.array([base & 0xFFFFFFFF, base >> 32, len(data), 0], np.uint32)
