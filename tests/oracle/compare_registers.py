@@ -8,6 +8,10 @@ every difference by name (the first few in full).
   generates it from the kernel's ``asic_reg/gc`` headers; ``--kernel-offsets``: one of those headers (``gc_10_3_0_offset.h``).
 * ``--pal``: PAL's ``src/core/hw/gfxip``; ``--llvm``: LLVM's ``lib/Target/AMDGPU``.
 * ``--packets``: ``nvd.h``, ``soc15d.h`` of the kernel, PAL's ``*_pm4_it_opcodes.h``; ``--drm``: ``amdgpu_drm.h``.
+
+Known differences: six VGT ring registers up to GFX10.3 are named twice, in the space of the kernel (0x88xx) and in that of user mode, which
+is ours; PA_SU_PERFCOUNTER*_HI, SPI_SHADER_PGM_HI_*, CU_EN, CP_EOP_DONE_CNTX_ID and RLC_GPU_IOV_PERF_CNT_* have fields that one side gives
+more bits; GFX12 moves SET_SH_REG_PAIRS_PACKED to 0xbc, where no user-mode driver writes it.
 """
 
 from __future__ import annotations
