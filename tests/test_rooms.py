@@ -23,7 +23,7 @@ DOORS = {
     "aco": {"_core.aco", "_core.ir", "_core.isa"},
     "descriptors": {"registers", "addrlib"},
     # Device.submit, the one door that leads back: it loads the command processor when it is called.
-    "emu": {"_core.emu", "_core.emu_fast", "_core.isa", "binary", "descriptors", "pm4"},
+    "emu": {"_core.emu", "_core.emu_fast", "_core.emu_inspect", "_core.isa", "binary", "descriptors", "pm4"},
     "registers": set(),
     "pm4": {"registers", "descriptors", "emu"},
     "addrlib": set(),
@@ -37,6 +37,7 @@ DOORS = {
     "_core.aco": {"_core.ir", "_core.isa"},
     "_core.emu": {"_core.isa", "_core.ir"},
     "_core.emu_fast": {"_core.emu", "_core.isa", "_core.ir"},
+    "_core.emu_inspect": {"_core.emu", "_core.isa", "_core.ir"},
 }
 IMPORT = re.compile(r"^\s*(?:from|cimport|import)\s+pyaco((?:\.\w+)*)(?:\s+c?import\s+\(?\s*([\w, ]+))?", re.MULTILINE)
 
@@ -75,6 +76,6 @@ def test_import_is_light() -> None:
 
 
 def test_fast_engine_is_loaded_on_demand() -> None:
-    code = "import sys, pyaco.emu; print([m for m in sys.modules if 'emu_fast' in m])"
+    code = "import sys, pyaco.emu; print([m for m in sys.modules if 'emu_fast' in m or 'emu_inspect' in m])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

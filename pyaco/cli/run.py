@@ -27,7 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--save", action="append", default=[], metavar="SET.BINDING=FILE",
                         help="where to write a buffer afterwards (.npy keeps the type of its input)")
     parser.add_argument("--engine", choices=("reference", "fast"), default="reference", help="emulator engine")
-    parser.add_argument("--stats", action="store_true", help="print counts of what was executed")
+    parser.add_argument("--stats", action="store_true", help="print what was executed: opcodes, exactness, lanes, memory, banks")
+    parser.add_argument("--check-waits", action="store_true", help="stop where data is used that a real machine could not have yet")
+    parser.add_argument("--check-races", action="store_true", help="stop where two waves reach the same bytes and nothing orders them")
+    parser.add_argument("--seed", type=int, help="draw the order of workgroups and the turns of waves from this number")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -48,7 +51,10 @@ def run(options: argparse.Namespace) -> None:
         options.input, options.target, stage=options.stage, entry=options.entry, wave=options.wave,
         spec=specializations(options.spec), validate=options.validate,
     )
-    device = emu.Device(options.target, engine=options.engine)
+    device = emu.Device(
+        options.target, engine=options.engine, check_waits=options.check_waits, check_races=options.check_races,
+        profile=options.stats, seed=options.seed,
+    )
     buffers = {key: [device.buffer(array) for array in arrays] for key, arrays in contents.items()}
     bound = {key: value if len(value) > 1 else value[0] for key, value in buffers.items()}
     push = _contents(options.push).tobytes() if options.push else b""

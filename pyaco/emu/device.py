@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy
 from numpy.typing import NDArray
@@ -20,10 +20,14 @@ from pyaco._core.emu.memory import AddressSpace
 from pyaco._core.emu.reference import Engine
 from pyaco.descriptors.buffer import raw_buffer
 from pyaco.descriptors.sets import DescriptorSet
-from pyaco.emu.errors import BudgetError, EmulationError, MemoryFault
-from pyaco.emu.report import UNITS, Report
+from pyaco.emu.errors import BudgetError, EmulationError, MemoryFault, finding_error
+from pyaco.emu.report import Report
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.isa import opcodes
+
+if TYPE_CHECKING:
+    from pyaco._core.emu_inspect.engine import InspectingEngine
+    from pyaco.emu.debug import Session
 
 __all__ = ["DEFAULT_BUDGET", "ENGINES", "Buffer", "BufferRange", "Device"]
 
@@ -37,6 +41,7 @@ _DX10_CLAMP = 0x100
 _MAX_LDS = 65536
 _GDS_BYTES = 1 << 16
 _MAX_THREADS = 256
+_MAX_TRACE = 1 << 28
 
 
 def packs_ids(gfx_level: int) -> bool:
@@ -128,6 +133,18 @@ class Device:
         ``reference``, or ``fast``: lanes as host vectors and workgroups on several threads, the same results bit for bit.
     threads : int, optional
         How many threads of the fast engine run workgroups; by default one for every processor that the process may use.
+    check_waits : bool
+        Stop with `MissingWaitError` where a program uses what a real machine could not have yet.
+    check_races : bool
+        Stop with `RaceError` where two waves reach the same bytes, one writes, and nothing orders them.
+    profile : bool
+        Count lanes by opcode, memory traffic, cache lines and bank conflicts.
+    trace : int
+        Keep the first so many instructions as columns in the report.
+    seed : int, optional
+        Draw the order of workgroups and the turns of waves from it, to shake out races.
+
+    Any of the last five makes the inspecting engine run, whose results are the same.
 
     Raises
     ------
@@ -135,7 +152,10 @@ class Device:
         A target older than GFX9, or an engine that does not exist.
     """
 
-    def __init__(self, target: str, engine: str = "reference", threads: int | None = None) -> None:
+    def __init__(
+        self, target: str, engine: str = "reference", threads: int | None = None, *, check_waits: bool = False,
+        check_races: bool = False, profile: bool = False, trace: int = 0, seed: int | None = None,
+    ) -> None:  # fmt: skip
         self.chip = targets.chip(target)
         self.gfx_level = self.chip.level
         if self.gfx_level < 90:
@@ -146,6 +166,20 @@ class Device:
         self.space = AddressSpace()
         self.gds = bytearray(_GDS_BYTES)    # global data share: packets reach it
         self._engine = self._new_engine(threads)
+        self._inspecting = bool(check_waits or check_races or profile or trace or seed is not None)
+        if self._inspecting:
+            self._engine = self._new_inspector(check_waits, check_races, profile, trace, seed)
+
+    def _new_inspector(
+        self, check_waits: bool = False, check_races: bool = False, profile: bool = False, trace: int = 0, seed: int | None = None
+    ) -> InspectingEngine:
+        from pyaco._core.emu_inspect.engine import InspectingEngine  # loaded only where it is asked for
+
+        if not 0 <= trace <= _MAX_TRACE:
+            raise InputError(f"a trace of {trace} instructions: expected up to {_MAX_TRACE}")
+        if seed is not None and not 0 <= seed < 1 << 62:
+            raise InputError(f"seed {seed}: expected 0 to 2**62 - 1")
+        return InspectingEngine(self.space, self.gfx_level, check_waits, check_races, profile, trace, seed)
 
     def _new_engine(self, threads: int | None) -> Engine:
         if self.engine == "reference":
@@ -214,21 +248,58 @@ class Device:
         InputError
             Arguments that do not fit the shader.
         """
-        abi = shader.abi
         placed = self.place(shader, groups, buffers, push, sets=sets, dynamic_offsets=dynamic_offsets)
-        level = self.gfx_level
         try:
             return self.launch(
-                placed.entry, len(shader.code), placed.groups, _three(abi["workgroup_size"], "workgroup_size"),
-                wave_size=abi["wave_size"], user_sgprs=placed.user_sgprs, workgroup_id_mask=abi["workgroup_id_mask"],
-                ids_in_ttmp=level >= 120, packed_ids=packs_ids(level), local_id_components=abi["local_id_components"],
-                scratch_offset=bool(abi["scratch_wave_offset"]) and level < 110,
-                mode=abi["float_mode"] & 0xFF | _DX10_CLAMP, lds_bytes=abi["lds_bytes"],
-                scratch_bytes=abi["scratch_bytes_per_lane"], budget=budget,
-                shared_vgpr=-(-abi["num_vgprs"] // 4) * 4 if abi.get("num_shared_vgprs") else 0,
+                placed.entry, len(shader.code), placed.groups, _three(shader.abi["workgroup_size"], "workgroup_size"),
+                user_sgprs=placed.user_sgprs, budget=budget, **self._launch_of(shader.abi),
             )  # fmt: skip
         finally:
             placed.release()
+
+    def _launch_of(self, abi: Mapping[str, Any]) -> dict[str, Any]:
+        """What `launch` takes, as far as a compiled shader's ABI says it."""
+        level = self.gfx_level
+        return {
+            "wave_size": abi["wave_size"], "workgroup_id_mask": abi["workgroup_id_mask"], "ids_in_ttmp": level >= 120,
+            "packed_ids": packs_ids(level), "local_id_components": abi["local_id_components"],
+            "scratch_offset": bool(abi["scratch_wave_offset"]) and level < 110, "mode": abi["float_mode"] & 0xFF | _DX10_CLAMP,
+            "lds_bytes": abi["lds_bytes"], "scratch_bytes": abi["scratch_bytes_per_lane"],
+            "shared_vgpr": -(-abi["num_vgprs"] // 4) * 4 if abi.get("num_shared_vgprs") else 0,
+        }  # fmt: skip
+
+    def debug(
+        self,
+        shader: Shader,
+        groups: Sequence[int] = (1, 1, 1),
+        buffers: Buffers | None = None,
+        push: bytes = b"",
+        budget: int = DEFAULT_BUDGET,
+        *,
+        sets: Mapping[int, DescriptorSet] | None = None,
+        dynamic_offsets: Sequence[int] = (),
+        seed: int | None = None,
+    ) -> Session:
+        """Begin a dispatch that runs instruction by instruction; see `dispatch` for the arguments, `Session` for what it can.
+
+        Raises
+        ------
+        InputError
+            Arguments that do not fit the shader.
+        """
+        from pyaco.emu.debug import Session
+
+        placed = self.place(shader, groups, buffers, push, sets=sets, dynamic_offsets=dynamic_offsets)
+        size = _three(shader.abi["workgroup_size"], "workgroup_size")
+        try:
+            launch = self._launch_of(shader.abi)
+            self._check_launch(size, user_sgprs=placed.user_sgprs, **launch)
+            engine = self._new_inspector(seed=seed)
+            engine.open(placed.entry, placed.groups, size, user_sgprs=placed.user_sgprs, budget=budget, **launch)
+        except BaseException:
+            placed.release()
+            raise
+        return Session(self, engine, placed, len(shader.code))
 
     def place(
         self,
@@ -340,16 +411,35 @@ class Device:
             low.release()
 
     def launch(
-        self, entry: int, code_bytes: int, groups: tuple[int, int, int], size: tuple[int, int, int], *, wave_size: int,
-        user_sgprs: Sequence[int], lds_bytes: int, **launch: Any,
+        self, entry: int, code_bytes: int, groups: tuple[int, int, int], size: tuple[int, int, int], *,
+        wgp_mode: bool = False, **launch: Any,
     ) -> Report:  # fmt: skip
         """Start code that lies in device memory at `entry`; `launch` is what ``Engine.run`` takes.
+
+        In WGP mode (GFX10 and later) a workgroup has no first-level cache of its own, which matters to `check_waits`.
 
         Raises
         ------
         MemoryFault, BudgetError, EmulationError, UnsupportedError, InputError
             As `dispatch`.
         """
+        self._check_launch(size, **launch)
+        if wgp_mode and self._inspecting:
+            launch["wgp_mode"] = True
+        start = time.perf_counter()
+        result = self._engine.run(entry, groups, size, **launch)
+        seconds = time.perf_counter() - start
+        if result["stop"] is not None:
+            raise self._error(result, entry, code_bytes)
+        workgroups = groups[0] * groups[1] * groups[2]
+        return Report.of(
+            result, workgroups=workgroups, waves=workgroups * -(-size[0] * size[1] * size[2] // launch["wave_size"]),
+            wave_size=launch["wave_size"], entry=entry, seconds=seconds,
+        )  # fmt: skip
+
+    def _check_launch(
+        self, size: tuple[int, int, int], *, wave_size: int, user_sgprs: Sequence[int], lds_bytes: int, **_: Any
+    ) -> None:
         if wave_size not in (32, 64) or (wave_size == 32 and self.gfx_level < 100):
             raise InputError(f"{self.chip.level_name} has no waves of {wave_size} lanes")
         invocations = size[0] * size[1] * size[2]
@@ -359,24 +449,6 @@ class Device:
             raise InputError(f"{len(user_sgprs)} user SGPRs: hardware has up to 32")
         if not 0 <= lds_bytes <= _MAX_LDS:
             raise InputError(f"{lds_bytes} bytes of LDS: a workgroup has up to {_MAX_LDS}")
-        start = time.perf_counter()
-        result = self._engine.run(
-            entry, groups, size, wave_size=wave_size, user_sgprs=user_sgprs, lds_bytes=lds_bytes, **launch
-        )
-        seconds = time.perf_counter() - start
-        if result["stop"] is not None:
-            raise self._error(result, entry, code_bytes)
-        names = opcodes.names()
-        workgroups = groups[0] * groups[1] * groups[2]
-        return Report(
-            instructions=result["instructions"],
-            waves=workgroups * -(-invocations // wave_size),
-            workgroups=workgroups,
-            units=dict(zip(UNITS, result["units"], strict=True)),
-            lane_units=dict(zip(UNITS, result["lanes"], strict=True)),
-            opcodes={names[number]: count for number, count in result["opcodes"].items()},
-            seconds=seconds,
-        )
 
     # --------------------------------------------------------------------------------------------------------- errors
     def _error(self, result: Mapping[str, Any], entry: int, code_bytes: int) -> Exception:
@@ -385,7 +457,7 @@ class Device:
         inside = entry <= pc < entry + code_bytes
         place = {key: result[key] for key in ("workgroup", "wave")}
         place["pc"] = pc - entry if inside else pc
-        name = opcodes.names()[result["opcode"]] if result["opcode"] < len(opcodes.names()) else "?"
+        name = self._instruction(result)
         where = f"workgroup {result['workgroup']}, wave {result['wave']}, pc {place['pc']:#x}"
         words = " ".join(f"{word:08x}" for word in result["words"])
         stop = result["stop"]
@@ -407,7 +479,20 @@ class Device:
             return EmulationError(f"{words.split(' ')[0]} is not an instruction of {self.chip.target} ({where})", place)
         if stop == "budget":
             return BudgetError(f"{result['instructions']} instructions executed without an end ({where}: {name})", place)
+        if stop in ("missing wait", "race"):
+            return finding_error(result, name, where, place, entry)
         return EmulationError(f"{stop}: {name} ({where})", place)
+
+    def _instruction(self, result: Mapping[str, Any]) -> str:
+        """The instruction that stopped a dispatch, in the assembler's syntax where it is one."""
+        from pyaco import isa
+
+        if result["opcode"] >= len(opcodes.names()):
+            return "?"
+        text: str = isa.disassemble(numpy.array(result["words"], numpy.uint32).tobytes(), self.chip.target)
+        lines = [line for line in text.splitlines() if line and not line.endswith(":")]
+        line = " ".join(lines[0].split("//")[0].split(";")[0].split()) if lines else ""
+        return opcodes.names()[result["opcode"]] if not line or line.startswith(".long") else line
 
 
 class _Given:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from pyaco.errors import PyacoError
+from collections.abc import Mapping
+from typing import Any
 
-__all__ = ["BudgetError", "EmulationError", "MemoryFault"]
+from pyaco.errors import PyacoError
+from pyaco.isa import opcodes
+
+__all__ = ["BudgetError", "EmulationError", "MemoryFault", "MissingWaitError", "RaceError"]
+
+_LDS = 768
+# how a wait for a counter is written, by the name of the counter
+_WAITS = {
+    "vmcnt": "s_waitcnt vmcnt", "lgkmcnt": "s_waitcnt lgkmcnt", "expcnt": "s_waitcnt expcnt", "vscnt": "s_waitcnt_vscnt",
+    "loadcnt": "s_wait_loadcnt", "dscnt": "s_wait_dscnt", "storecnt": "s_wait_storecnt", "kmcnt": "s_wait_kmcnt",
+}  # fmt: skip
 
 
 class EmulationError(PyacoError):
@@ -28,3 +39,65 @@ class MemoryFault(EmulationError):
 
 class BudgetError(EmulationError):
     """The dispatch used up its budget of instructions: an endless loop, or a budget that is too small."""
+
+
+class MissingWaitError(EmulationError):
+    """A use of data that a real machine could not have yet.
+
+    Attributes
+    ----------
+    place : dict
+        As for `EmulationError`; ``counters`` (names of the counters that have to fall first), ``register`` (such as ``v3``; ``lds`` or
+        ``memory`` where another wave needs what is not waited for), and ``earlier``: ``pc`` and ``opcode`` of the operation in flight.
+    """
+
+
+class RaceError(EmulationError):
+    """Two waves reach the same bytes, one of them writes, and nothing orders them.
+
+    Attributes
+    ----------
+    place : dict
+        As for `EmulationError`; ``lane``, ``address``, ``bytes``, ``space`` (``memory``, ``lds`` or ``gds``), ``store``, and ``earlier``:
+        ``workgroup``, ``wave``, ``pc``, ``opcode``, ``store`` of the other access.
+    """
+
+
+def _register(number: int) -> str:
+    special = {106: "vcc_lo", 107: "vcc_hi", 124: "m0", 126: "exec_lo", 127: "exec_hi"}
+    if number == _LDS:
+        return "lds"
+    if number >= 256:
+        return f"v{number - 256}" if number < 512 else f"a{number - 512}"
+    return special.get(number, f"s{number}")
+
+
+def finding_error(
+    result: Mapping[str, Any], instruction: str, where: str, place: dict[str, object], entry: int
+) -> EmulationError:
+    """What the inspecting engine found, as an error."""
+    finding = result["finding"]
+    pc = finding["pc"] - entry
+    other = opcodes.names()[finding["opcode"]]
+    waits = " and ".join(_WAITS[counter] for counter in finding["counters"])
+    if result["stop"] == "missing wait":
+        name = _register(finding["register"])
+        verb = "writes" if finding["write"] else "reads"
+        place |= {"counters": finding["counters"], "register": name, "earlier": {"pc": pc, "opcode": other}}
+        return MissingWaitError(
+            f"{instruction} {verb} {name}, which {other} at pc {pc:#x} may not have finished with: {waits} is missing ({where})", place
+        )
+    earlier = {"workgroup": finding["workgroup"], "wave": finding["wave"], "pc": pc, "opcode": other, "store": finding["earlier_write"]}
+    space = finding["space"]
+    place |= {key: finding[key] for key in ("lane", "address", "bytes", "space")} | {"store": finding["write"], "earlier": earlier}
+    here, before = ("writes" if write else "reads" for write in (finding["write"], finding["earlier_write"]))
+    there = f"{space} {finding['address']:#x}"
+    who = f"{other} at pc {pc:#x} of workgroup {finding['workgroup']}, wave {finding['wave']}"
+    if finding["counters"]:
+        place |= {"counters": finding["counters"], "register": space}
+        return MissingWaitError(
+            f"{instruction} reaches {there}, with which {who} may not be done although a barrier or an atomic lies between: {waits} is "
+            f"missing there ({where}, lane {finding['lane']})", place
+        )  # fmt: skip
+    message = f"race at {there}: {instruction} {here} and {who} {before} it, and nothing orders them"
+    return RaceError(f"{message} ({where}, lane {finding['lane']})", place)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from numpy.typing import NDArray
+
+from pyaco.emu.exactness import exactness
+from pyaco.isa import opcodes
 
 __all__ = ["UNITS", "Report"]
 
 #: Units of the counters, in the order of the kernels.
 UNITS = ("salu", "valu", "smem", "vmem", "flat", "lds", "branch", "wait", "other")
+_VECTOR_UNITS = ("valu", "vmem", "flat", "lds")
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,15 @@ class Report:
         Wave instructions per opcode.
     seconds : float
         Host time in the engine.
+    wave_size : int
+        Lanes of a wave.
+    profile : dict, optional
+        With ``Device(profile=True)``: ``memory`` (lane accesses and bytes by space, then by load, store, atomic), ``lanes`` (active lanes
+        by opcode), ``cache_lines`` (those that each vector access to memory reached, added up), ``cache_line_bytes``,
+        ``cache_line_instructions``, ``lds_passes`` (over the 32 banks), ``lds_conflicts`` (passes beyond what the dwords need).
+    trace : numpy.ndarray, optional
+        With ``Device(trace=n)``: a structured array with ``workgroup`` (its number, x fastest), ``wave``, ``pc`` (offset in the code),
+        ``opcode`` (see ``pyaco.isa.opcodes.names``), ``scc`` and ``exec`` before the instruction.
     """
 
     instructions: int
@@ -38,15 +54,71 @@ class Report:
     lane_units: dict[str, int] = field(default_factory=dict)
     opcodes: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
+    wave_size: int = 64
+    profile: dict[str, Any] | None = None
+    trace: NDArray[Any] | None = None
+
+    @classmethod
+    def of(
+        cls, result: Mapping[str, Any], *, workgroups: int, waves: int, wave_size: int, entry: int, seconds: float
+    ) -> Report:
+        """Return the report of what an engine counted."""
+        names = opcodes.names()
+        profile, trace = result.get("profile"), result.get("trace")
+        if profile is not None:
+            profile = profile | {"lanes": {names[number]: count for number, count in profile["lanes"].items()}}
+        if trace is not None:
+            trace["pc"] -= entry
+        return cls(
+            instructions=result["instructions"], waves=waves, workgroups=workgroups,
+            units=dict(zip(UNITS, result["units"], strict=True)), lane_units=dict(zip(UNITS, result["lanes"], strict=True)),
+            opcodes={names[number]: count for number, count in result["opcodes"].items()}, seconds=seconds, wave_size=wave_size,
+            profile=profile, trace=trace,
+        )  # fmt: skip
+
+    @property
+    def lane_utilization(self) -> float:
+        """Active lanes of vector instructions over all their lanes; 1 where there are none."""
+        lanes = sum(self.units.get(unit, 0) for unit in _VECTOR_UNITS) * self.wave_size
+        return sum(self.lane_units.get(unit, 0) for unit in _VECTOR_UNITS) / lanes if lanes else 1.0
+
+    @property
+    def exactness(self) -> dict[str, str]:
+        """How sure the results of each executed opcode are: ``exact``, or ``within N ulp`` of what hardware gives."""
+        return {name: exactness(name) for name in self.opcodes}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts as one JSON-ready dict."""
+        profile = {key: value for key, value in (self.profile or {}).items() if key != "lanes"}
+        by_opcode = sorted(self.opcodes.items(), key=lambda item: -item[1])
+        if self.profile:
+            lanes = self.profile["lanes"]
+            profile["lane_utilization_by_opcode"] = {
+                name: round(lanes.get(name, 0) / (count * self.wave_size), 4)
+                for name, count in by_opcode if name.startswith(("v_", "ds_", "buffer_", "tbuffer_", "global_", "flat_", "scratch_"))
+            }  # fmt: skip
         return {
             "instructions": self.instructions,
             "waves": self.waves,
             "workgroups": self.workgroups,
             **self.units,
             "lane_instructions": sum(self.lane_units.values()),
-            "opcodes": dict(sorted(self.opcodes.items(), key=lambda item: -item[1])),
+            "lane_utilization": round(self.lane_utilization, 4),
+            "opcodes": dict(by_opcode),
+            "exactness": self.exactness,
+            **profile,
             "seconds": self.seconds,
         }
+
+    def text(self) -> str:
+        """Return the counts as lines to read."""
+        facts = self.to_dict()
+        memory = facts.pop("memory", None)
+        names, sure = facts.pop("opcodes"), facts.pop("exactness")
+        lanes = facts.pop("lane_utilization_by_opcode", {})
+        lines = [f"{name}: {value}" for name, value in facts.items()]
+        for space, ways in (memory or {}).items():
+            lines += [f"{space} {way}: {count['bytes']} bytes in {count['accesses']} lane accesses" for way, count in ways.items()]
+        lines.append(f"{'opcode':32} {'count':>12} {'lanes':>6}  result")
+        lines += [f"{name:32} {count:12} {f'{lanes[name]:6.1%}' if name in lanes else '':>6}  {sure[name]}" for name, count in names.items()]
+        return "\n".join(lines)

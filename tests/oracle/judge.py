@@ -36,11 +36,16 @@ def expected(case: Case, wave: int, lavapipe: Lavapipe | None) -> Contents:
     return _expected[key]
 
 
-def run_emulator(shader: Any, case: Case, inputs: Inputs, engine: str = "reference") -> Contents:
-    """Dispatch a compiled shader on the emulator."""
+def run_emulator(shader: Any, case: Case, inputs: Inputs, engine: str = "reference", **watch: Any) -> Contents:
+    """Dispatch a compiled shader on the emulator; `watch` is what ``Device`` takes."""
+    return dispatched(shader, case, inputs, engine=engine, **watch)[0]
+
+
+def dispatched(shader: Any, case: Case, inputs: Inputs, **watch: Any) -> tuple[Contents, Any]:
+    """What `run_emulator` returns, and the dispatch's report."""
     from pyaco import emu
 
-    device = emu.Device(shader.target, engine=engine)
+    device = emu.Device(shader.target, **watch)
     contents = {key: np.array(buffer.data) for key, buffer in inputs.buffers.items()}
     handles = {key: device.buffer(data) for key, data in contents.items()}
     push = bytearray(inputs.push)
@@ -50,9 +55,9 @@ def run_emulator(shader: Any, case: Case, inputs: Inputs, engine: str = "referen
             push[offset : offset + 8] = address
         else:
             handles[place].write(address, offset)
-    device.dispatch(shader, groups=case.groups, buffers=arrange(handles), push=bytes(push))
+    report = device.dispatch(shader, groups=case.groups, buffers=arrange(handles), push=bytes(push), budget=1 << 28)
     found = {key: handle.numpy().view(inputs.buffers[key].data.dtype) for key, handle in handles.items()}
-    return {key: _restored(key, data, inputs) for key, data in found.items()}
+    return {key: _restored(key, data, inputs) for key, data in found.items()}, report
 
 
 def _restored(key: BufferKey, data: np.ndarray, inputs: Inputs) -> np.ndarray:

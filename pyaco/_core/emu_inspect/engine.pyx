@@ -1,0 +1,467 @@
+"""The inspecting engine: the reference engine's instructions one at a time, watched.
+
+It gives the reference engine's results and counts, and beside them checks waits and races, counts traffic, keeps a trace, stops at
+breakpoints or after a number of instructions, and may draw the order of workgroups and the turns of waves from a seed. What it costs is
+paid here: the loops of the other engines know nothing of it.
+"""
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
+from libcpp.unordered_set cimport unordered_set
+from libcpp.vector cimport vector
+
+import numpy
+
+from isa_opcodes cimport *
+from modifiers cimport modifier_cache_glc, modifier_cache_scope
+from pyaco._core.emu.memory cimport AddressSpace
+from pyaco._core.emu.numbers cimport popcount64
+from pyaco._core.emu.reference cimport *
+from pyaco._core.emu.wave cimport *
+from pyaco._core.emu_inspect.profile cimport Traffic, space_count, traffic_add, way_count
+from pyaco._core.emu_inspect.races cimport *
+from pyaco._core.emu_inspect.waits cimport *
+
+cdef enum:
+    stop_breakpoint = 64
+    stop_steps = 65
+    stop_missing_wait = 66
+    stop_race = 67
+    signal_interval = 100000
+    longest_turn = 64                 # of a wave whose turns are drawn
+
+COUNTERS = ("vmcnt", "lgkmcnt", "expcnt", "vscnt", "kmcnt")
+COUNTERS_GFX12 = ("loadcnt", "dscnt", "expcnt", "storecnt", "kmcnt")
+SPACES = ("memory", "lds", "scratch", "gds")
+WAYS = ("load", "store", "atomic")
+TRACE = numpy.dtype([("workgroup", "u4"), ("wave", "u4"), ("pc", "u8"), ("opcode", "u4"), ("scc", "u4"), ("exec", "u8")])
+
+cdef packed struct TraceRow:
+    uint32_t workgroup
+    uint32_t wave
+    uint64_t pc
+    uint32_t opcode
+    uint32_t scc
+    uint64_t exec_mask
+
+
+cdef cppclass Schedule:
+    uint64_t number                   # workgroups begun
+    uint32_t current                  # the wave whose turn it is
+    uint32_t left                     # instructions of its turn
+    bint open                         # a workgroup runs
+    bint step_over                    # the first instruction is not looked up among the breakpoints
+    uint64_t random
+    uint64_t checked
+    vector[uint32_t] order            # of workgroups, where it is drawn
+    vector[uint8_t] leaving           # by wave: what others did before the barrier is known from its next instruction on
+
+
+cdef class InspectingEngine(Engine):
+    """Runs dispatches under watch.
+
+    Parameters
+    ----------
+    space : AddressSpace
+        The device's memory.
+    gfx_level : int
+        Hardware level times ten.
+    check_waits, check_races, profile : bool
+        What to do beside running.
+    trace_limit : int
+        Instructions that the trace holds.
+    seed : int, optional
+        Draws the order of workgroups and waves; without it the order is the reference engine's.
+    """
+    cdef readonly bint check_waits, check_races, profile
+    cdef readonly uint64_t trace_limit
+    cdef bint ordered_cache
+    cdef object seed
+    cdef Schedule schedule
+    cdef AccessLog log
+    cdef vector[Flight] flights
+    cdef Races races
+    cdef Traffic traffic
+    cdef uint64_t lanes_by_opcode[<int>op_count]
+    cdef vector[TraceRow] trace_rows
+    cdef unordered_set[uint64_t] breakpoints
+    cdef Finding finding
+    cdef Race race
+
+    def __init__(self, AddressSpace space not None, uint32_t gfx_level, bint check_waits=False, bint check_races=False,
+                 bint profile=False, uint64_t trace_limit=0, seed=None):
+        self.check_waits = check_waits
+        self.check_races = check_races
+        self.profile = profile
+        self.trace_limit = trace_limit
+        self.seed = seed
+        self.ordered_cache = True
+
+    def open(self, entry, groups, size, *, wgp_mode=False, **launch):
+        """As ``Engine.open``; in WGP mode the waves of a workgroup do not share a first-level cache (GFX10 and later)."""
+        cdef uint32_t i, other, kept
+        cdef uint64_t total
+        Engine.open(self, entry, groups, size, **launch)
+        self.ordered_cache = not (wgp_mode and self.work.machine.gfx_level >= 100)
+        self.work.machine.log = &self.log
+        self.log.count = 0
+        self.flights.resize(self.work.count)
+        races_clear(&self.races, self.work.count, self.ordered_cache)
+        memset(&self.traffic, 0, sizeof(self.traffic))
+        memset(self.lanes_by_opcode, 0, sizeof(self.lanes_by_opcode))
+        self.trace_rows.clear()
+        self.schedule.number = 0
+        self.schedule.open = False
+        self.schedule.checked = 0
+        self.schedule.step_over = False
+        self.schedule.order.clear()
+        self.schedule.random = (0 if self.seed is None else <uint64_t>(self.seed * 2 + 1)) & 0xffffffffffffffffULL
+        total = <uint64_t>self.launch.groups[0] * self.launch.groups[1] * self.launch.groups[2]
+        if self.seed is not None and total < (<uint64_t>1 << 26):
+            self.schedule.order.resize(total)
+            for i in range(<uint32_t>total):
+                self.schedule.order[i] = i
+            for i in range(<uint32_t>total):
+                other = <uint32_t>(i + draw(&self.schedule) % (total - i))
+                kept = self.schedule.order[other]
+                self.schedule.order[other] = self.schedule.order[i]
+                self.schedule.order[i] = kept
+
+    def close(self):
+        """Free the memory of the waves."""
+        Engine.close(self)
+        self.flights.clear()
+        self.schedule.open = False
+        self.races.memory.clear()
+        self.races.local.clear()
+        self.races.shared.clear()
+        self.races.shared_local.clear()
+
+    cdef int execute(self, const Launch *launch) except -1:
+        cdef int stop
+        with nogil:
+            stop = advance(self, ~(<uint64_t>0))
+        return stop
+
+    # ------------------------------------------------------------------------------------------------------- debugging
+    def advance(self, uint64_t instructions):
+        """Run on for at most so many instructions; returns what `outcome` says, with ``stop`` None at the dispatch's end."""
+        cdef int stop
+        self.schedule.step_over = True
+        with nogil:
+            stop = advance(self, instructions)
+        return self.outcome(stop)
+
+    def set_breakpoints(self, addresses):
+        """Stop before the instructions at these addresses."""
+        self.breakpoints.clear()
+        for address in addresses:
+            self.breakpoints.insert(<uint64_t>address)
+
+    def place(self):
+        """Workgroup, wave and pc of the instruction that comes next; None between workgroups."""
+        if not self.schedule.open or self.work.waves == NULL:
+            return None
+        pick_wave(self)
+        if not self.schedule.open:
+            return None
+        return ((self.work.group[0], self.work.group[1], self.work.group[2]), self.schedule.current,
+                self.work.waves[self.schedule.current].pc)
+
+    def wave_state(self, uint32_t index):
+        """Registers of a wave of the workgroup that runs: a dict, arrays being views that the next step changes."""
+        cdef Wave *wave
+        if self.work.waves == NULL or index >= self.work.count:
+            raise IndexError(f"wave {index}: the workgroup has {self.work.count}")
+        wave = &self.work.waves[index]
+        return {
+            "pc": wave.pc, "exec": wave_exec(wave), "scc": wave.scc, "mode": wave.mode, "vcc": wave_mask(wave, sgpr_vcc),
+            "m0": wave.sgpr[sgpr_m0], "lanes": wave.lanes, "stop": wave.stop,
+            "sgpr": numpy.asarray(<uint32_t[:128]>wave.sgpr),
+            "vgpr": numpy.asarray(<uint32_t[:256, :max_lanes]>wave.vgpr)[:, :wave.lanes],
+        }
+
+    def lds(self):
+        """LDS of the workgroup that runs, as bytes that the next step changes."""
+        if self.work.waves == NULL or self.work.machine.lds_bytes == 0:
+            return numpy.zeros(0, numpy.uint8)
+        return numpy.asarray(<uint8_t[:self.work.machine.lds_bytes]>self.work.machine.lds)
+
+    @property
+    def wave_count(self):
+        """Waves of a workgroup."""
+        return self.work.count
+
+    # --------------------------------------------------------------------------------------------------------- results
+    cdef dict outcome(self, int stop):
+        result = Engine.outcome(self, stop)
+        if stop == stop_breakpoint or stop == stop_steps:
+            result["stop"] = "breakpoint" if stop == stop_breakpoint else "steps"
+        elif stop == stop_missing_wait:
+            result["stop"] = "missing wait"
+            result["finding"] = self._missing(self.finding.counters) | {
+                "register": self.finding.reg, "write": bool(self.finding.write), "opcode": self.finding.opcode, "pc": self.finding.pc,
+            }
+        elif stop == stop_race:
+            result["stop"] = "race"
+            result["finding"] = self._race()
+        if self.profile:
+            result["profile"] = self._profile()
+        if self.trace_limit:
+            result["trace"] = self._trace()
+        return result
+
+    def _missing(self, uint32_t counters):
+        names = COUNTERS_GFX12 if self.work.machine.gfx_level >= 120 else COUNTERS
+        return {"counters": [name for number, name in enumerate(names) if counters >> number & 1]}
+
+    def _race(self):
+        cdef uint32_t group[3]
+        group_of(&self.launch, self.race.earlier.wave // self.work.count, group)
+        return self._missing(self.race.earlier.late) | {
+            "workgroup": (group[0], group[1], group[2]), "wave": self.race.earlier.wave % self.work.count,
+            "pc": self.launch.entry + <uint64_t>self.race.earlier.pc, "opcode": self.race.earlier.opcode,
+            "earlier_write": bool(self.race.earlier.flags & slot_write), "address": self.race.address, "bytes": self.race.bytes,
+            "space": SPACES[self.race.space], "lane": self.race.lane, "write": bool(self.race.write),
+        }
+
+    def _profile(self):
+        cdef uint32_t space, way, opcode
+        memory = {
+            SPACES[space]: {
+                WAYS[way]: {"accesses": self.traffic.accesses[space][way], "bytes": self.traffic.bytes[space][way]}
+                for way in range(way_count) if self.traffic.accesses[space][way]
+            } for space in range(space_count)
+        }
+        lanes = {}
+        for opcode in range(<uint32_t>op_count):
+            if self.lanes_by_opcode[opcode] or self.work.machine.opcode_counter[opcode]:
+                lanes[opcode] = self.lanes_by_opcode[opcode]
+        return {
+            "memory": {name: counts for name, counts in memory.items() if counts}, "lanes": lanes,
+            "cache_lines": self.traffic.lines, "cache_line_bytes": line_bytes(self), "cache_line_instructions": self.traffic.line_accesses,
+            "lds_passes": self.traffic.passes, "lds_conflicts": self.traffic.conflicts,
+        }
+
+    def _trace(self):
+        rows = numpy.empty(self.trace_rows.size(), TRACE)
+        cdef size_t i
+        cdef TraceRow[::1] view
+        if self.trace_rows.size():
+            view = rows
+            for i in range(self.trace_rows.size()):
+                view[i] = self.trace_rows[i]
+        return rows
+
+
+cdef inline uint32_t line_bytes(InspectingEngine engine) noexcept nogil:
+    return 128 if engine.work.machine.gfx_level >= 100 else 64
+
+
+cdef inline uint64_t draw(Schedule *schedule) noexcept nogil:
+    """A step of Marsaglia's xorshift; its state is never zero."""
+    schedule.random ^= schedule.random << 13
+    schedule.random ^= schedule.random >> 7
+    schedule.random ^= schedule.random << 17
+    return schedule.random >> 11
+
+
+# ---------------------------------------------------------------------------------------------------------------- schedule
+cdef bint open_group(InspectingEngine engine) noexcept nogil:
+    """The next workgroup; False when there is none."""
+    cdef Schedule *schedule = &engine.schedule
+    cdef const Launch *launch = &engine.launch
+    cdef uint64_t number = schedule.number
+    cdef uint32_t i
+    if number == <uint64_t>launch.groups[0] * launch.groups[1] * launch.groups[2]:
+        return False
+    if not schedule.order.empty():
+        number = schedule.order[number]
+    schedule.number += 1
+    group_of(launch, number, engine.work.group)
+    start_workgroup(&engine.work, launch)
+    races_start_group(&engine.races, <uint32_t>number)
+    schedule.leaving.assign(engine.work.count, 0)
+    for i in range(engine.work.count):
+        flight_clear(&engine.flights[i])
+    schedule.open = True
+    schedule.current = engine.work.count - 1                # the first wave comes next
+    schedule.left = 0
+    return True
+
+
+cdef int end_round(InspectingEngine engine) noexcept nogil:
+    """No wave can run: they have ended, or wait at a barrier that lets them go now."""
+    cdef Workspace *work = &engine.work
+    cdef uint32_t i
+    cdef uint32_t ended = 0
+    for i in range(work.count):
+        ended += work.waves[i].stop == stop_end
+    if ended == work.count:
+        engine.schedule.open = False
+        return stop_running
+    if work.machine.gfx_level < 120:
+        races_complete(&engine.races)
+    return release_barrier(work)
+
+
+cdef bint next_in_turn(InspectingEngine engine) noexcept nogil:
+    """The reference engine's order: rounds over the waves, each until it stops or its turn is over."""
+    cdef Schedule *schedule = &engine.schedule
+    cdef uint32_t i, place
+    for i in range(engine.work.count):
+        place = (schedule.current + 1 + i) % engine.work.count
+        if engine.work.waves[place].stop == stop_running:
+            schedule.current = place
+            schedule.left = slice_instructions
+            return True
+    return False
+
+
+cdef bint next_drawn(InspectingEngine engine) noexcept nogil:
+    cdef Schedule *schedule = &engine.schedule
+    cdef uint32_t i
+    cdef uint32_t running = 0
+    cdef uint64_t chosen
+    for i in range(engine.work.count):
+        running += engine.work.waves[i].stop == stop_running
+    if running == 0:
+        return False
+    chosen = draw(schedule) % running
+    for i in range(engine.work.count):
+        if engine.work.waves[i].stop == stop_running:
+            if chosen == 0:
+                schedule.current = i
+                break
+            chosen -= 1
+    schedule.left = 1 + <uint32_t>(draw(schedule) % longest_turn)
+    return True
+
+
+cdef int pick_wave(InspectingEngine engine) noexcept nogil:
+    """Leaves the wave that executes next in `current`, or the workgroup closed."""
+    cdef Schedule *schedule = &engine.schedule
+    cdef int stop
+    while not schedule.left or engine.work.waves[schedule.current].stop != stop_running:
+        if schedule.random:
+            if next_drawn(engine):
+                continue
+        elif next_in_turn(engine):
+            continue
+        stop = end_round(engine)
+        if stop != stop_running or not schedule.open:
+            return stop
+        schedule.current = engine.work.count - 1            # the next round begins with the first wave
+        schedule.left = 0
+    return stop_running
+
+
+cdef int advance(InspectingEngine engine, uint64_t instructions) except -1 nogil:
+    """Run until the end, a stop, or for a number of instructions."""
+    cdef Schedule *schedule = &engine.schedule
+    cdef Wave *wave
+    cdef int stop
+    while True:
+        if not schedule.open and not open_group(engine):
+            return stop_end
+        stop = pick_wave(engine)
+        if stop != stop_running:
+            return stop
+        if not schedule.open:
+            continue
+        wave = &engine.work.waves[schedule.current]
+        engine.work.faulty = schedule.current
+        if instructions == 0 or (not schedule.step_over and not engine.breakpoints.empty() and engine.breakpoints.count(wave.pc)):
+            engine.work.machine.fault_pc = wave.pc
+            return stop_steps if instructions == 0 else stop_breakpoint
+        schedule.step_over = False
+        instructions -= 1
+        schedule.left -= 1
+        stop = watch(engine, schedule.current, wave)
+        if stop != stop_running:
+            wave.stop = stop
+            if stop != stop_end and stop != stop_barrier:
+                return stop
+        if engine.work.machine.executed - schedule.checked > signal_interval:
+            schedule.checked = engine.work.machine.executed
+            with gil:
+                PyErr_CheckSignals()
+
+
+# ------------------------------------------------------------------------------------------------------------ instructions
+cdef bint is_coherent(const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
+    """A load or store that others see at once: what atomic loads and stores are made of."""
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    if instruction.unit != unit_vmem and instruction.unit != unit_flat:
+        return False
+    return modifier_cache_scope(modifiers) > 0 if gfx_level >= 120 else modifier_cache_glc(modifiers) != 0
+
+
+cdef bint barriers_done(const Workspace *work) noexcept nogil:
+    cdef uint32_t i
+    for i in range(work.count):
+        if work.waves[i].barrier_signalled:
+            return False
+    return True
+
+
+cdef int watch(InspectingEngine engine, uint32_t index, Wave *wave) noexcept nogil:
+    """Execute one instruction between the checks that come before it and those that come after."""
+    cdef Machine *machine = &engine.work.machine
+    cdef Flight *flight = &engine.flights[index]
+    cdef uint64_t active = wave_exec(wave)
+    cdef uint64_t pc = wave.pc
+    cdef const Instruction *instruction = fetch(&engine.work.code, machine, pc)
+    cdef uint32_t opcode
+    cdef bint signalled
+    cdef int stop
+    if instruction == NULL or instruction.handler == NULL or instruction.decoded.opcode == <int>op_invalid:
+        return run_wave(&engine.work.code, machine, wave, 1)
+    opcode = instruction.decoded.opcode
+    if engine.schedule.leaving[index]:
+        engine.schedule.leaving[index] = 0
+        races_leave(&engine.races, index)
+    machine.fault_pc = pc
+    machine.fault_opcode = opcode
+    if engine.check_waits and flight_check(flight, wave, instruction, active, machine.gfx_level, &engine.finding):
+        return stop_missing_wait
+    if engine.trace_rows.size() < engine.trace_limit:
+        engine.trace_rows.push_back(TraceRow(engine.races.group, index, pc, opcode, wave.scc, active))
+    engine.log.count = 0
+    if opcode == <uint32_t>op_s_barrier or opcode == <uint32_t>op_s_barrier_signal or opcode == <uint32_t>op_s_barrier_signal_isfirst:
+        races_arrive(&engine.races, index, flight)
+        signalled = machine.gfx_level >= 120
+    else:
+        signalled = not barriers_done(&engine.work)
+    stop = run_wave(&engine.work.code, machine, wave, 1)
+    if opcode == <uint32_t>op_s_barrier or opcode == <uint32_t>op_s_barrier_wait:
+        engine.schedule.leaving[index] = 1
+    elif signalled and barriers_done(&engine.work):         # this signal, or this wave's end, completed it
+        races_complete(&engine.races)
+    if stop != stop_running and stop != stop_barrier:
+        return stop
+    if engine.profile:
+        engine.lanes_by_opcode[opcode] += popcount64(active)
+    return account(engine, index, wave, instruction, active, stop)
+
+
+cdef int account(InspectingEngine engine, uint32_t index, Wave *wave, const Instruction *instruction, uint64_t active,
+                 int stop) noexcept nogil:
+    """What an instruction reached, waited for, or left in flight."""
+    cdef Machine *machine = &engine.work.machine
+    cdef Flight *flight = &engine.flights[index]
+    if engine.log.count:
+        if engine.check_waits and instruction.unit != unit_vmem and flight_check_lds(flight, &engine.log, &engine.finding):
+            return stop_missing_wait
+        if (engine.check_races or engine.check_waits) and races_access(
+                &engine.races, index, &engine.log, <int32_t>(instruction.pc - engine.launch.entry), instruction.decoded.opcode,
+                is_coherent(instruction, machine.gfx_level), flight, &engine.race):
+            if engine.check_waits and engine.race.earlier.late:
+                return stop_race
+            if engine.check_races:
+                return stop_race
+        if engine.profile:
+            traffic_add(&engine.traffic, &engine.log, line_bytes(engine))
+    if engine.check_waits or engine.check_races:
+        flight_account(flight, wave, instruction, active, machine.gfx_level, &engine.log)
+    return stop

@@ -1,0 +1,85 @@
+"""Data races between waves, by vector clocks.
+
+A wave counts epochs: one ends where it lets others know what it did, at a barrier or an atomic. An access is ordered before another
+wave's if that wave knows the epoch, through barriers of the workgroup or through atomics to one address; of two accesses to a byte that
+are not ordered, one that writes makes a race, unless both are atomic. Loads and stores that bypass the caches for others (glc; from
+GFX12 on, a scope beyond the compute unit) count as atomic: generations write atomic loads and stores so.
+
+An operation still in flight at the end of an epoch belongs to the next one too: others cannot know that it is done. Where such an
+access makes a race, what is missing is a wait. In CU mode and before GFX10 the waves of a workgroup share a first-level cache, which
+keeps their accesses to memory in order, so that barriers need no such wait; LDS always does. What other caches hold is not modelled.
+
+Every byte that is reached has a cell: the last write and up to three reads that nothing has ordered away; of more reads at once the
+oldest is forgotten. A cell is for four bytes until a page sees smaller accesses.
+
+Source of the method: C. Flanagan, S. Freund, "FastTrack: efficient and precise dynamic race detection", PLDI 2009.
+"""
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+from pyaco._core.emu.wave cimport Access, AccessLog
+from pyaco._core.emu_inspect.waits cimport Flight
+
+cdef enum:
+    slot_used = 1
+    slot_atomic = 2
+    slot_write = 4
+    read_slots = 3
+    page_bytes = 1024
+
+cdef struct Slot:                     # an access
+    uint32_t wave                     # workgroup * waves + wave
+    uint32_t clock
+    int32_t pc                        # bytes from the entry
+    uint8_t flags                     # slot_*
+    uint8_t late                      # counters that had not fallen when its epoch ended
+    uint16_t opcode
+
+cdef struct Cell:
+    Slot write
+    Slot read[3]
+
+cdef cppclass Page:
+    bint by_byte
+    vector[Cell] cells
+
+cdef cppclass Clock:                  # what a wave knows of others: epochs by wave
+    vector[uint32_t] own              # of the waves of the workgroup that runs
+    unordered_map[uint32_t, uint32_t] others
+
+cdef cppclass Shared:                 # what the atomics to one address have told
+    uint32_t wave
+    uint32_t clock
+    unordered_map[uint32_t, uint32_t] known
+
+cdef cppclass Races:
+    uint32_t waves                    # of a workgroup
+    uint32_t group
+    bint ordered_cache                # accesses to memory of one workgroup stay in order
+    vector[Clock] clocks
+    vector[uint32_t] arriving         # what the waves knew that have reached the barrier
+    vector[uint32_t] arrived          # the barrier that was completed last
+    unordered_map[uint64_t, Page] memory
+    unordered_map[uint64_t, Page] local
+    unordered_map[uint64_t, Shared] shared
+    unordered_map[uint64_t, Shared] shared_local
+
+cdef struct Race:
+    Slot earlier
+    uint64_t address
+    uint32_t bytes
+    uint8_t space
+    uint8_t lane
+    uint8_t write
+    uint8_t ended                     # the other access's wave is of another workgroup
+
+cdef void races_clear(Races *races, uint32_t waves, bint ordered_cache) noexcept nogil
+cdef void races_start_group(Races *races, uint32_t group) noexcept nogil
+# A wave reaches a barrier (or signals), all have, and a wave goes on.
+cdef void races_arrive(Races *races, uint32_t wave, Flight *flight) noexcept nogil
+cdef void races_complete(Races *races) noexcept nogil
+cdef void races_leave(Races *races, uint32_t wave) noexcept nogil
+# The accesses of one instruction; True when one of them races.
+cdef bint races_access(Races *races, uint32_t wave, const AccessLog *log, int32_t pc, uint16_t opcode, bint atomic,
+                       Flight *flight, Race *race) noexcept nogil

@@ -1,0 +1,243 @@
+"""Vector clocks and cells. The contract is in ``races.pxd``."""
+from cython.operator cimport dereference, preincrement
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libcpp.unordered_map cimport unordered_map
+from libcpp.utility cimport pair
+from libcpp.vector cimport vector
+
+from pyaco._core.emu.wave cimport *
+from pyaco._core.emu_inspect.waits cimport Flight, Operation
+
+
+# ------------------------------------------------------------------------------------------------------------------ clocks
+cdef void races_clear(Races *races, uint32_t waves, bint ordered_cache) noexcept nogil:
+    races.waves = waves
+    races.ordered_cache = ordered_cache
+    races.memory.clear()
+    races.shared.clear()
+
+
+cdef void races_start_group(Races *races, uint32_t group) noexcept nogil:
+    cdef uint32_t wave
+    races.group = group
+    races.local.clear()
+    races.shared_local.clear()
+    races.clocks.resize(races.waves)
+    races.arriving.assign(races.waves, 0)
+    races.arrived.assign(races.waves, 0)
+    for wave in range(races.waves):
+        races.clocks[wave].own.assign(races.waves, 0)
+        races.clocks[wave].own[wave] = 1
+        races.clocks[wave].others.clear()
+
+
+cdef inline void raise_to(uint32_t *value, uint32_t other) noexcept nogil:
+    if other > value[0]:
+        value[0] = other
+
+
+cdef bint knows(const Races *races, uint32_t wave, const Slot *slot) noexcept nogil:
+    """Whether an access is ordered before what a wave does now."""
+    cdef const Clock *clock = &races.clocks[wave]
+    cdef unordered_map[uint32_t, uint32_t].const_iterator found
+    if slot.wave // races.waves == races.group:
+        return slot.wave % races.waves == wave or clock.own[slot.wave % races.waves] >= slot.clock
+    found = clock.others.const_find(slot.wave)
+    return found != clock.others.const_end() and dereference(found).second >= slot.clock
+
+
+cdef void races_arrive(Races *races, uint32_t wave, Flight *flight) noexcept nogil:
+    cdef uint32_t other
+    for other in range(races.waves):
+        raise_to(&races.arriving[other], races.clocks[wave].own[other])
+    end_epoch(races, wave, flight, True)
+
+
+cdef void races_complete(Races *races) noexcept nogil:
+    races.arrived = races.arriving
+    races.arriving.assign(races.waves, 0)
+
+
+cdef void races_leave(Races *races, uint32_t wave) noexcept nogil:
+    """What the others knew of other workgroups passes on too."""
+    cdef uint32_t other
+    for other in range(races.waves):
+        if races.arrived[other]:
+            raise_to(&races.clocks[wave].own[other], races.arrived[other])
+            if other != wave:
+                learn(&races.clocks[wave].others, &races.clocks[other].others)
+
+
+cdef void learn(unordered_map[uint32_t, uint32_t] *into, unordered_map[uint32_t, uint32_t] *source) noexcept nogil:
+    cdef unordered_map[uint32_t, uint32_t].iterator entry = source.begin()
+    while entry != source.end():
+        raise_to(&into[0][dereference(entry).first], dereference(entry).second)
+        preincrement(entry)
+
+
+cdef void acquire(Races *races, uint32_t wave, Shared *shared) noexcept nogil:
+    """A wave learns what others told at an address."""
+    cdef unordered_map[uint32_t, uint32_t].iterator entry = shared.known.begin()
+    cdef uint32_t number
+    while entry != shared.known.end():
+        number = dereference(entry).first
+        if number // races.waves == races.group:
+            raise_to(&races.clocks[wave].own[number % races.waves], dereference(entry).second)
+        else:
+            raise_to(&races.clocks[wave].others[number], dereference(entry).second)
+        preincrement(entry)
+
+
+cdef void release(Races *races, uint32_t wave, Shared *shared) noexcept nogil:
+    """A wave tells at an address what it knows."""
+    cdef uint32_t other
+    for other in range(races.waves):
+        if races.clocks[wave].own[other]:
+            raise_to(&shared.known[races.group * races.waves + other], races.clocks[wave].own[other])
+    learn(&shared.known, &races.clocks[wave].others)
+    shared.wave = races.group * races.waves + wave
+    shared.clock = races.clocks[wave].own[wave]
+
+
+cdef void end_epoch(Races *races, uint32_t wave, Flight *flight, bint barrier) noexcept nogil:
+    """What is still in flight is done in the wave's next epoch, as far as others know."""
+    cdef size_t i, k
+    cdef Operation *operation
+    races.clocks[wave].own[wave] += 1
+    for i in range(flight.operations.size()):
+        operation = &flight.operations[i]
+        for k in range(operation.reached.size()):
+            if operation.reached[k].space == space_lds or not (barrier and races.ordered_cache):
+                put_off(races, wave, operation, &operation.reached[k])
+
+
+cdef void put_off(Races *races, uint32_t wave, const Operation *operation, const Access *access) noexcept nogil:
+    cdef uint32_t number = races.group * races.waves + wave
+    cdef uint64_t address = access.address
+    cdef uint64_t end = access.address + access.bytes
+    cdef uint32_t step, i
+    cdef Cell *cell
+    while address < end:
+        cell = cell_of(races, access.space, address, end, &step)
+        if access.way != way_load:
+            late(&cell.write, number, operation, races.clocks[wave].own[wave])
+        else:
+            for i in range(read_slots):
+                late(&cell.read[i], number, operation, races.clocks[wave].own[wave])
+        address += step
+
+
+cdef void late(Slot *slot, uint32_t number, const Operation *operation, uint32_t clock) noexcept nogil:
+    if slot.flags and slot.wave == number and slot.opcode == operation.opcode:
+        slot.clock = clock
+        slot.late = operation.needs
+
+
+# ------------------------------------------------------------------------------------------------------------------- cells
+cdef Cell *cell_of(Races *races, uint8_t space, uint64_t address, uint64_t end, uint32_t *step) noexcept nogil:
+    """The cell of the first bytes of a range; `step` is how many of them it is for."""
+    cdef unordered_map[uint64_t, Page] *pages = &races.local if space == space_lds else &races.memory
+    cdef Page *page = &pages[0][address // page_bytes | (<uint64_t>1 << 62 if space == space_gds else 0)]
+    cdef uint32_t offset = <uint32_t>(address % page_bytes)
+    cdef vector[Cell] cells
+    cdef uint32_t i
+    if page.cells.empty():
+        page.by_byte = False
+        page.cells.resize(page_bytes // 4)
+    if not page.by_byte and (address & 3 or end - address < 4):
+        cells.resize(page_bytes)
+        for i in range(page_bytes):
+            cells[i] = page.cells[i >> 2]
+        page.cells.swap(cells)
+        page.by_byte = True
+    step[0] = 1 if page.by_byte else 4
+    return &page.cells[offset if page.by_byte else offset >> 2]
+
+
+cdef bint conflicts(const Races *races, uint32_t wave, const Slot *earlier, bint atomic) noexcept nogil:
+    return earlier.flags and not (atomic and earlier.flags & slot_atomic) and not knows(races, wave, earlier)
+
+
+cdef void remember_read(const Races *races, uint32_t wave, Cell *cell, const Slot *slot) noexcept nogil:
+    """In the place of one that is ordered before it, else in a free one, else in the oldest's."""
+    cdef uint32_t i
+    for i in range(read_slots):
+        if not cell.read[i].flags or knows(races, wave, &cell.read[i]):
+            cell.read[i] = slot[0]
+            return
+    cell.read[0] = cell.read[1]
+    cell.read[1] = cell.read[2]
+    cell.read[2] = slot[0]
+
+
+cdef const Slot *meet(const Races *races, uint32_t wave, Cell *cell, const Slot *slot, bint atomic) noexcept nogil:
+    """An access meets those of a cell and is remembered; the access that it races with, or NULL."""
+    cdef uint32_t i
+    if conflicts(races, wave, &cell.write, atomic):
+        return &cell.write
+    if not slot.flags & slot_write:
+        remember_read(races, wave, cell, slot)
+        return NULL
+    for i in range(read_slots):
+        if conflicts(races, wave, &cell.read[i], atomic):
+            return &cell.read[i]
+        if cell.read[i].flags and knows(races, wave, &cell.read[i]):
+            cell.read[i].flags = 0
+    cell.write = slot[0]
+    return NULL
+
+
+cdef bint races_access(Races *races, uint32_t wave, const AccessLog *log, int32_t pc, uint16_t opcode, bint atomic,
+                       Flight *flight, Race *race) noexcept nogil:
+    cdef uint32_t row, step
+    cdef const Access *access
+    cdef const Slot *earlier
+    cdef Slot slot
+    cdef uint64_t address, end
+    cdef bint told = False
+    cdef bint is_atomic
+    slot.wave = races.group * races.waves + wave
+    slot.pc = pc
+    slot.opcode = opcode
+    slot.late = 0
+    slot.clock = races.clocks[wave].own[wave]
+    for row in range(log.count):
+        access = &log.rows[row]
+        if access.space == space_scratch:
+            continue
+        is_atomic = access.way == way_atomic or atomic
+        slot.flags = slot_used | (slot_atomic if is_atomic else 0) | (slot_write if access.way != way_load else 0)
+        address = access.address
+        end = access.address + access.bytes
+        while address < end:
+            earlier = meet(races, wave, cell_of(races, access.space, address, end, &step), &slot, is_atomic)
+            if earlier != NULL:
+                race.earlier = earlier[0]
+                race.address = address
+                race.bytes = access.bytes
+                race.space = access.space
+                race.lane = access.lane
+                race.write = access.way != way_load
+                race.ended = earlier.wave // races.waves != races.group
+                return True
+            address += step
+    for row in range(log.count):
+        access = &log.rows[row]
+        if access.space != space_scratch and (access.way == way_atomic or atomic):
+            told |= synchronize(races, wave, access)
+    if told:
+        end_epoch(races, wave, flight, False)
+    return False
+
+
+cdef bint synchronize(Races *races, uint32_t wave, const Access *access) noexcept nogil:
+    """An atomic orders what its wave did before it ahead of what follows later atomics to the address; True when it told."""
+    cdef unordered_map[uint64_t, Shared] *table = &races.shared_local if access.space == space_lds else &races.shared
+    cdef Shared *shared = &table[0][access.address & ~<uint64_t>3 | (<uint64_t>1 << 62 if access.space == space_gds else 0)]
+    if not shared.known.empty() and shared.wave == races.group * races.waves + wave and shared.clock == races.clocks[wave].own[wave]:
+        return access.way != way_load                       # another lane of the same instruction
+    acquire(races, wave, shared)
+    if access.way == way_load:
+        return False
+    release(races, wave, shared)
+    return True

@@ -1,0 +1,67 @@
+"""Which data a real machine could not have yet: operations in flight, by wave, and the counters that tell when they are done.
+
+Each memory operation is counted where its generation counts it. Operations of one kind finish in order, kinds among each other do not;
+scalar loads, messages and flat accesses to LDS finish in any order. After a wait for at most n an operation is known to be done when n
+or more of its kind were issued after it, and one that finishes in any order when n is 0. Until then nothing may read or write the
+registers that it writes, in the lanes that it writes; from GFX11 on nothing may write other lanes of them either (Mesa, aco_insert_waitcnt).
+
+What a flat access counts in depends on what it reached: data from memory come with the vector counter, data from LDS with the LDS counter.
+
+Sources: AMD "Vega", "RDNA 2", "RDNA3" and "RDNA4" ISA documents, "Data Dependency Resolution"; LLVM's "User Guide for AMDGPU Backend",
+"Memory Model" by generation, for what a barrier needs.
+"""
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from pyaco._core.emu.wave cimport Access, AccessLog, Instruction, Wave
+
+cdef enum:
+    counter_vm = 0                    # GFX12: loadcnt
+    counter_lgkm = 1                  # GFX12: dscnt
+    counter_exp = 2
+    counter_vs = 3                    # GFX12: storecnt
+    counter_km = 4                    # GFX12
+    counter_count = 5
+    kind_vmem = 0                     # what is counted in order
+    kind_store = 1
+    kind_lds = 2
+    kind_gds = 3
+    kind_direct = 4
+    kind_count = 5
+    kind_any = 255                    # finishes in any order
+    register_limit = 768              # SGPRs, VGPRs, AGPRs
+    not_waited = 0xffff
+
+cdef cppclass Operation:              # in flight
+    uint64_t pc
+    uint64_t lanes                    # that it works for
+    uint32_t serial[5]                # by counter: how many of its kind were issued up to it
+    uint8_t kind[5]
+    uint8_t needs                     # a bit for each counter that has to fall
+    uint8_t locks                     # it reads its registers late: they must not be written
+    uint16_t opcode
+    uint16_t first[4]                 # registers (SGPR n is n, VGPR n 256 + n, AGPR n 512 + n)
+    uint16_t count[4]
+    vector[Access] reached
+
+cdef cppclass Flight:                 # of one wave
+    vector[Operation] operations
+    uint32_t issued[5]
+    uint64_t busy[12]                 # registers of operations in flight
+
+cdef struct Finding:
+    uint16_t reg                      # as in Operation
+    uint8_t counters                  # bit by counter
+    uint8_t write                     # the instruction writes the register
+    uint16_t opcode                   # of the operation in flight
+    uint64_t pc
+
+cdef void flight_clear(Flight *flight) noexcept nogil
+# Whether an instruction that is about to execute uses a register of an operation in flight.
+cdef bint flight_check(const Flight *flight, const Wave *wave, const Instruction *instruction, uint64_t active, uint32_t gfx_level,
+                       Finding *finding) noexcept nogil
+# LDS that a load from a buffer is about to write: what DS instructions of the same wave must not reach.
+cdef bint flight_check_lds(const Flight *flight, const AccessLog *log, Finding *finding) noexcept nogil
+# Account for an instruction that has executed: a wait, or an operation that is in flight from now on.
+cdef void flight_account(Flight *flight, const Wave *wave, const Instruction *instruction, uint64_t active, uint32_t gfx_level,
+                         const AccessLog *log) noexcept nogil
