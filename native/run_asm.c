@@ -1,0 +1,184 @@
+/* The C door: finds or starts a Python interpreter and calls pyaco.emu.run_asm. See pyaco/include/pyaco_run_asm.h.
+ *
+ * Nothing of Python is linked, so that one library serves processes that are interpreters and those that are not: its
+ * functions are looked up when they are first needed. Only the stable ABI is used. */
+#define _GNU_SOURCE
+#include "pyaco_run_asm.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct object object;
+
+/* Functions of Python's stable ABI that are used: result, name, parameters. */
+#define PYTHON_FUNCTIONS(X)                                                                                            \
+    X(int, Py_IsInitialized, (void))                                                                                   \
+    X(void, Py_InitializeEx, (int))                                                                                    \
+    X(void *, PyEval_SaveThread, (void))                                                                               \
+    X(int, PyGILState_Ensure, (void))                                                                                  \
+    X(void, PyGILState_Release, (int))                                                                                 \
+    X(object *, PyImport_ImportModule, (const char *))                                                                 \
+    X(object *, PyObject_GetAttrString, (object *, const char *))                                                      \
+    X(object *, PyObject_CallObject, (object *, object *))                                                             \
+    X(object *, Py_BuildValue, (const char *, ...))                                                                    \
+    X(long, PyLong_AsLong, (object *))                                                                                 \
+    X(object *, PyUnicode_AsUTF8String, (object *))                                                                    \
+    X(char *, PyBytes_AsString, (object *))                                                                            \
+    X(void, PyErr_Clear, (void))                                                                                       \
+    X(void, Py_DecRef, (object *))
+
+#define DECLARE(result, name, parameters) result(*name) parameters;
+static struct {
+    PYTHON_FUNCTIONS(DECLARE)
+} python;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char *chosen_library;
+static int ready;
+static _Thread_local char message[4096];
+
+static int complain(int code, const char *text, const char *detail)
+{
+    snprintf(message, sizeof message, detail ? "%s: %s" : "%s", text, detail);
+    return code;
+}
+
+static int look_up(void *library)
+{
+#define LOOK_UP(result, name, parameters)                                                                              \
+    *(void **)&python.name = dlsym(library, #name);                                                                    \
+    if (!python.name)                                                                                                  \
+        return complain(RUN_ASM_NO_PYTHON, "not in Python's library", #name);
+    PYTHON_FUNCTIONS(LOOK_UP)
+    return 0;
+}
+
+/* Let a fresh interpreter find the package that this library was installed with: the folder that holds pyaco/lib. */
+static void find_package(void)
+{
+    Dl_info here;
+    char folder[4096];
+    object *sys, *path, *append, *argument;
+    int level;
+    if (!dladdr((void *)find_package, &here) || !here.dli_fname || !realpath(here.dli_fname, folder))
+        return;
+    for (level = 0; level < 3; level++) {
+        char *slash = strrchr(folder, '/');
+        if (!slash)
+            return;
+        *slash = 0;
+    }
+    sys = python.PyImport_ImportModule("sys");
+    path = sys ? python.PyObject_GetAttrString(sys, "path") : NULL;
+    append = path ? python.PyObject_GetAttrString(path, "append") : NULL;
+    argument = python.Py_BuildValue("(s)", folder);
+    if (append && argument)
+        python.PyObject_CallObject(append, argument);
+    python.PyErr_Clear();
+}
+
+/* The process's interpreter, or a fresh one whose lock is free afterwards. */
+static int start(void)
+{
+    if (ready)
+        return 0;
+    if (dlsym(RTLD_DEFAULT, "Py_IsInitialized")) {
+        if (look_up(RTLD_DEFAULT))
+            return RUN_ASM_NO_PYTHON;
+    } else {
+        const char *name = chosen_library ? chosen_library : getenv("PYACO_LIBPYTHON");
+        void *library = dlopen(name ? name : PYACO_LIBPYTHON, RTLD_NOW | RTLD_GLOBAL);
+        if (!library && !name)
+            library = dlopen(PYACO_LIBPYTHON_NAME, RTLD_NOW | RTLD_GLOBAL);
+        if (!library)
+            return complain(RUN_ASM_NO_PYTHON, "Python's library", dlerror());
+        if (look_up(library))
+            return RUN_ASM_NO_PYTHON;
+    }
+    if (!python.Py_IsInitialized()) {
+        python.Py_InitializeEx(0);
+        find_package();
+        python.PyEval_SaveThread();
+    }
+    ready = 1;
+    return 0;
+}
+
+/* Keep the text of str(object) for run_asm_error. */
+static void keep_text(object *value)
+{
+    object *text = python.PyUnicode_AsUTF8String(value);
+    const char *bytes = text ? python.PyBytes_AsString(text) : NULL;
+    complain(0, bytes ? bytes : "an error without text", NULL);
+    if (text)
+        python.Py_DecRef(text);
+    python.PyErr_Clear();
+}
+
+/* Call pyaco.emu.seam.run_asm_status, which never raises: (code, text). */
+static int call(object *arguments)
+{
+    object *module = python.PyImport_ImportModule("pyaco.emu.seam");
+    object *function = module ? python.PyObject_GetAttrString(module, "run_asm_status") : NULL;
+    object *result = function && arguments ? python.PyObject_CallObject(function, arguments) : NULL;
+    int code = complain(RUN_ASM_NO_PYTHON, "the interpreter does not find pyaco", NULL);
+    if (result) {
+        object *status = python.PyObject_GetAttrString(result, "code");
+        object *text = python.PyObject_GetAttrString(result, "text");
+        code = status ? (int)python.PyLong_AsLong(status) : RUN_ASM_FAILED;
+        if (text)
+            keep_text(text);
+        if (status)
+            python.Py_DecRef(status);
+        if (text)
+            python.Py_DecRef(text);
+        python.Py_DecRef(result);
+    }
+    python.PyErr_Clear();
+    if (function)
+        python.Py_DecRef(function);
+    if (module)
+        python.Py_DecRef(module);
+    return code;
+}
+
+int run_asm(const void *lib, uint32_t lib_size, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t lx, uint32_t ly, uint32_t lz,
+            const void *args, uint32_t rsrc2, uint32_t scratch_size, const char *arch, const uint32_t *user_data,
+            uint32_t user_count)
+{
+    int code, state;
+    object *arguments;
+    pthread_mutex_lock(&lock);
+    code = start();
+    pthread_mutex_unlock(&lock);
+    if (code)
+        return code;
+    state = python.PyGILState_Ensure();
+    arguments = python.Py_BuildValue("(KIIIIIIIKIIsKI)", (unsigned long long)(uintptr_t)lib, lib_size, gx, gy, gz, lx, ly, lz,
+                                     (unsigned long long)(uintptr_t)args, rsrc2, scratch_size, arch ? arch : "rdna3",
+                                     (unsigned long long)(uintptr_t)user_data, user_count);
+    code = call(arguments);
+    if (arguments)
+        python.Py_DecRef(arguments);
+    python.PyGILState_Release(state);
+    return code;
+}
+
+const char *run_asm_error(void) { return message; }
+
+int run_asm_python(const char *library)
+{
+    int code = 0;
+    pthread_mutex_lock(&lock);
+    if (ready) {
+        code = complain(RUN_ASM_BAD_INPUT, "an interpreter runs already", NULL);
+    } else {
+        free(chosen_library);
+        chosen_library = library ? strdup(library) : NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    return code;
+}

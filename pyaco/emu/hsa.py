@@ -1,0 +1,388 @@
+"""Dispatch of kernels in code objects as the HSA packet processor does it: an AQL packet, a kernel descriptor, arguments in memory.
+
+Sources: HSA Platform System Architecture Specification 1.2, "AQL kernel dispatch packet"; LLVM's "User Guide for AMDGPU Backend",
+"Kernel Dispatch", "Initial Kernel Execution State", "Code Object Metadata" (kernel arguments, hidden ones included).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy
+from numpy.typing import NDArray
+
+from pyaco.binary import CodeObject, Kernel, KernelDescriptor, read_code_object
+from pyaco.binary.kernel_descriptor import architected_flat_scratch
+from pyaco.errors import InputError, UnsupportedError
+
+if TYPE_CHECKING:
+    from pyaco.emu.device import Buffer, Device
+    from pyaco.emu.report import Report
+
+__all__ = ["DispatchPacket", "LoadedCode"]
+
+_PACKET = struct.Struct("<HHHHHHIIIIIQQQQ")
+_KERNEL_DISPATCH = 2
+_DESCRIPTOR_BYTES = 64
+# of amd_queue_t: the high halves of the apertures of LDS and scratch
+_QUEUE_BYTES, _QUEUE_APERTURES = 256, 0x40
+_APERTURES = (0x00010000, 0x00020000)
+_DX10_CLAMP, _IEEE, _FP16_OVFL = 0x100, 0x200, 0x800000
+
+
+@dataclass(frozen=True)
+class DispatchPacket:
+    """An AQL kernel dispatch packet.
+
+    Attributes
+    ----------
+    workgroup_size, grid_size : tuple of int
+        Work-items in x, y, z: of a workgroup, and of the whole grid.
+    kernel_object : int
+        Address of the kernel's descriptor.
+    kernarg_address : int
+        Address of its arguments.
+    private_segment_size, group_segment_size : int
+        Bytes of scratch of a work-item and of LDS of a workgroup; at least what the descriptor says is used.
+    dimensions : int
+        1 to 3.
+    """
+
+    workgroup_size: tuple[int, int, int]
+    grid_size: tuple[int, int, int]
+    kernel_object: int
+    kernarg_address: int = 0
+    private_segment_size: int = 0
+    group_segment_size: int = 0
+    dimensions: int = 3
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> DispatchPacket:
+        """Read the 64 bytes.
+
+        Raises
+        ------
+        InputError
+            They are no kernel dispatch packet.
+        """
+        if len(data) != _PACKET.size:
+            raise InputError(f"an AQL packet of {len(data)} bytes, not {_PACKET.size}")
+        header, setup, *rest = _PACKET.unpack(data)
+        if header & 0xFF != _KERNEL_DISPATCH:
+            raise InputError(f"an AQL packet of type {header & 0xFF}, not a kernel dispatch ({_KERNEL_DISPATCH})")
+        x, y, z, _, grid_x, grid_y, grid_z, private, group, kernel, arguments, _, _ = rest
+        return cls((x, y, z), (grid_x, grid_y, grid_z), kernel, arguments, private, group, setup & 3)
+
+    def to_bytes(self) -> bytes:
+        """The 64 bytes, without a completion signal."""
+        try:
+            return _PACKET.pack(
+                _KERNEL_DISPATCH, self.dimensions, *self.workgroup_size, 0, *self.grid_size, self.private_segment_size,
+                self.group_segment_size, self.kernel_object, self.kernarg_address, 0, 0,
+            )  # fmt: skip
+        except struct.error as error:
+            raise InputError(f"AQL packet: {error}") from None
+
+    def workgroups(self) -> tuple[int, int, int]:
+        """How many workgroups the grid has.
+
+        Raises
+        ------
+        InputError
+            A size is zero.
+        UnsupportedError
+            The last workgroup of a dimension would be partial.
+        """
+        if min(self.workgroup_size) < 1 or min(self.grid_size) < 1:
+            raise InputError(f"a grid of {self.grid_size} work-items in workgroups of {self.workgroup_size}")
+        if any(grid % size for grid, size in zip(self.grid_size, self.workgroup_size, strict=True)):
+            raise UnsupportedError(f"partial workgroups: a grid of {self.grid_size} work-items in workgroups of {self.workgroup_size}")
+        x, y, z = (grid // size for grid, size in zip(self.grid_size, self.workgroup_size, strict=True))
+        return x, y, z
+
+
+class LoadedCode:
+    """A code object in device memory; what ``Device.load`` returns. Its memory stays until `release`."""
+
+    def __init__(self, device: Device, code: bytes | CodeObject, symbols: Mapping[str, int] | None = None) -> None:
+        self.code = code if isinstance(code, CodeObject) else read_code_object(code)
+        if self.code.target != device.chip.target:
+            raise InputError(f"a code object for {self.code.target} on a device that is {device.chip.target}")
+        self.device = device
+        # room for it first: relocations want to know where it lies
+        self._memory = numpy.zeros(max(len(self.code.load(0, symbols or {})), 1), numpy.uint8)
+        #: Address of the image's first byte.
+        self.address: int = device.space.map(self._memory, alignment=4096)
+        image = self.code.load(self.address, symbols)
+        self._memory[: len(image)] = numpy.frombuffer(image, numpy.uint8)[: len(self._memory)]
+
+    @property
+    def kernels(self) -> dict[str, Kernel]:
+        """The kernels by name."""
+        return self.code.kernels
+
+    def kernel(self, name: str | None = None) -> Kernel:
+        """Return a kernel by name; without a name the only one."""
+        if name is None and len(self.kernels) == 1:
+            return next(iter(self.kernels.values()))
+        if name not in self.kernels:
+            raise InputError(f"{'which kernel' if name is None else f'no kernel {name!r}'}: there are {', '.join(self.kernels) or 'none'}")
+        return self.kernels[name]
+
+    def release(self) -> None:
+        """Take it out of device memory."""
+        self.device.space.release(self.address)
+
+    # ------------------------------------------------------------------------------------------------------- arguments
+    def arguments(
+        self, kernel: Kernel, values: Sequence[Buffer | int | float | bytes | NDArray[Any]], packet: DispatchPacket
+    ) -> bytes:
+        """Lay out arguments as the kernel's metadata says, hidden ones included.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            One of `kernels`.
+        values : sequence
+            What the kernel's own arguments are, in order: buffers or addresses for pointers, bytes or NumPy scalars and arrays of the
+            argument's size for values. An integer fits any size, a float 4 and 8 bytes (2 for halves).
+        packet : DispatchPacket
+            What hidden arguments tell of.
+
+        Raises
+        ------
+        InputError
+            Too few, too many, or of another size.
+        UnsupportedError
+            A hidden argument that a runtime would have to set up, such as a heap.
+        """
+        entries = kernel.metadata.get(".args", [])
+        block = bytearray(max(kernel.descriptor.kernarg_size, kernel.metadata.get(".kernarg_segment_size", 0)))
+        given = iter(values)
+        hidden = _hidden(packet)
+        wanted = [entry for entry in entries if not str(entry[".value_kind"]).startswith("hidden_")]
+        if len(wanted) != len(values):
+            raise InputError(f"kernel {kernel.name} takes {len(wanted)} arguments, not {len(values)}")
+        for entry in entries:
+            kind, offset, size = entry[".value_kind"], entry[".offset"], entry[".size"]
+            if not kind.startswith("hidden_"):
+                raw = _argument(next(given), size, entry.get(".name", f"at {offset}"))
+            elif kind in hidden:
+                raw = hidden[kind].to_bytes(8, "little")[:size]
+            else:
+                continue                                    # zero: what a runtime gives where a service is not used
+            block[offset : offset + size] = raw
+        return bytes(block)
+
+    # -------------------------------------------------------------------------------------------------------- dispatch
+    def dispatch(
+        self,
+        kernel: str | Kernel | None,
+        grid: Sequence[int],
+        workgroup: Sequence[int],
+        values: Sequence[Buffer | int | float | bytes | NDArray[Any]] = (),
+        *,
+        group_segment_size: int = 0,
+        private_segment_size: int = 0,
+        **options: Any,
+    ) -> Report:
+        """Run a kernel with arguments.
+
+        Parameters
+        ----------
+        kernel : str or Kernel, optional
+            Which; the only one may be left out.
+        grid, workgroup : sequence of int
+            Work-items in x, y, z.
+        values : sequence
+            Arguments; see `arguments`.
+        group_segment_size, private_segment_size : int
+            LDS beyond the kernel's own (dynamic), and scratch where its stack is dynamic.
+        **options
+            As for `submit`.
+
+        Raises
+        ------
+        MemoryFault, BudgetError, EmulationError, UnsupportedError, InputError
+            As ``Device.dispatch``.
+        """
+        chosen = kernel if isinstance(kernel, Kernel) else self.kernel(kernel)
+        descriptor = chosen.descriptor
+        packet = DispatchPacket(
+            _triple(workgroup), _triple(grid), self.address + chosen.descriptor_address, 0,
+            max(descriptor.private_segment_fixed_size, private_segment_size), descriptor.group_segment_fixed_size + group_segment_size,
+            max(1, len([size for size in _triple(grid) if size > 1])),
+        )  # fmt: skip
+        block = numpy.frombuffer(self.arguments(chosen, values, packet).ljust(64, b"\0"), numpy.uint8).copy()
+        place = self.device.space.map(block)
+        try:
+            return submit(self.device, _at(packet, place), **options)
+        finally:
+            self.device.space.release(place)
+
+
+def _at(packet: DispatchPacket, arguments: int) -> DispatchPacket:
+    return DispatchPacket(
+        packet.workgroup_size, packet.grid_size, packet.kernel_object, arguments, packet.private_segment_size,
+        packet.group_segment_size, packet.dimensions,
+    )  # fmt: skip
+
+
+def _triple(sizes: Sequence[int]) -> tuple[int, int, int]:
+    numbers = [*(int(size) for size in sizes), 1, 1][: max(3, len(sizes))]
+    if len(numbers) != 3 or any(not 1 <= number < 1 << 32 for number in numbers):
+        raise InputError(f"{tuple(sizes)}: expected up to three sizes of at least 1")
+    return numbers[0], numbers[1], numbers[2]
+
+
+def _argument(value: Any, size: int, name: str) -> bytes:
+    if hasattr(value, "address"):
+        value = value.address
+    if isinstance(value, (bytes, bytearray)):
+        raw = bytes(value)
+    elif isinstance(value, (numpy.ndarray, numpy.generic)):
+        raw = value.tobytes()
+    elif isinstance(value, float):
+        if size not in (2, 4, 8):
+            raise InputError(f"argument {name}: a float for {size} bytes")
+        raw = struct.pack({2: "<e", 4: "<f", 8: "<d"}[size], value)
+    else:
+        if not -(1 << 8 * size - 1) <= value < 1 << 8 * size:
+            raise InputError(f"argument {name}: {value} does not fit {size} bytes")
+        raw = (int(value) & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+    if len(raw) != size:
+        raise InputError(f"argument {name}: {len(raw)} bytes for {size}")
+    return raw
+
+
+def _hidden(packet: DispatchPacket) -> dict[str, int]:
+    """Values of hidden arguments by kind; those that are not here are zero."""
+    found = {"hidden_grid_dims": packet.dimensions, "hidden_private_base": _APERTURES[1], "hidden_shared_base": _APERTURES[0],
+             "hidden_dynamic_lds_size": packet.group_segment_size}  # fmt: skip
+    for axis, letter in enumerate("xyz"):
+        grid, size = packet.grid_size[axis], packet.workgroup_size[axis]
+        found |= {f"hidden_block_count_{letter}": grid // size, f"hidden_group_size_{letter}": size, f"hidden_remainder_{letter}": grid % size}
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------- packet processor
+def submit(device: Device, packet: DispatchPacket | bytes, **options: Any) -> Report:
+    """Launch what an AQL packet names; its addresses are the device's.
+
+    Parameters
+    ----------
+    device : Device
+        Whose memory holds code, descriptor and arguments.
+    packet : DispatchPacket or bytes
+        The packet, or its 64 bytes.
+    **options
+        ``budget``.
+
+    Raises
+    ------
+    MemoryFault, BudgetError, EmulationError, UnsupportedError, InputError
+        As ``Device.dispatch``.
+    """
+    from pyaco.emu.device import packs_ids
+
+    packet = packet if isinstance(packet, DispatchPacket) else DispatchPacket.from_bytes(packet)
+    view = device.space.view(packet.kernel_object, _DESCRIPTOR_BYTES)
+    if view is None:
+        raise InputError(f"kernel object {packet.kernel_object:#x} is outside memory")
+    descriptor = KernelDescriptor.from_bytes(bytes(view))
+    level = device.gfx_level
+    groups, size = packet.workgroups(), packet.workgroup_size
+    waves = -(-size[0] * size[1] * size[2] // descriptor.wave_size)
+    scratch = _Scratch(device, descriptor, packet, waves)
+    try:
+        entry = packet.kernel_object + descriptor.entry_offset
+        options.setdefault("budget", 1 << 36)
+        mode = descriptor.float_mode | (_FP16_OVFL if descriptor.rsrc1 >> 26 & 1 else 0)
+        if level < 120:
+            mode |= (_DX10_CLAMP if descriptor.rsrc1 >> 21 & 1 else 0) | (_IEEE if descriptor.rsrc1 >> 23 & 1 else 0)
+        else:
+            mode |= _DX10_CLAMP
+        return device.launch(
+            entry, _code_bytes(device, entry), groups, size, wave_size=descriptor.wave_size, user_sgprs=scratch.user_sgprs(packet),
+            workgroup_id_mask=sum(bit << axis for axis, bit in enumerate(descriptor.workgroup_ids)), ids_in_ttmp=level >= 120,
+            packed_ids=packs_ids(level), local_id_components=descriptor.workitem_id_components,
+            workgroup_info=bool(descriptor.rsrc2 >> 10 & 1),
+            scratch_offset=descriptor.uses_scratch and not architected_flat_scratch(level), mode=mode,
+            lds_bytes=-(-max(packet.group_segment_size, descriptor.group_segment_fixed_size) // 512) * 512,
+            scratch_bytes=scratch.bytes_per_lane, wgp_mode=level >= 100 and bool(descriptor.rsrc1 >> 29 & 1), **options,
+        )  # fmt: skip
+    finally:
+        scratch.release()
+
+
+def _code_bytes(device: Device, entry: int) -> int:
+    """From the entry to the end of the memory that holds it."""
+    near = device.space.nearest(entry)
+    return near[0] + near[1] - entry if near and near[0] <= entry < near[0] + near[1] else 0
+
+
+class _Scratch:
+    """Memory that the packet processor hands to a dispatch besides what the packet names: scratch, the packet itself, the queue."""
+
+    def __init__(self, device: Device, descriptor: KernelDescriptor, packet: DispatchPacket, waves: int) -> None:
+        self.device, self.descriptor = device, descriptor
+        self.bytes_per_lane = -(-max(packet.private_segment_size, descriptor.private_segment_fixed_size) // 16) * 16
+        self._addresses: list[int] = []
+        self._asked = dict(descriptor.user_sgprs())
+        # one workgroup's at a time for each thread of the engine
+        self._bytes = 0
+        if "private_segment_buffer" in self._asked or "flat_scratch_init" in self._asked:
+            self._bytes = self.bytes_per_lane * descriptor.wave_size * waves * device.concurrent_workgroups
+        self.address = self._place(bytes(max(self._bytes, 64))) if self._bytes else 0
+
+    def _place(self, data: bytes) -> int:
+        address: int = self.device.space.map(numpy.frombuffer(data, numpy.uint8).copy())
+        self._addresses.append(address)
+        return address
+
+    def user_sgprs(self, packet: DispatchPacket) -> list[int]:
+        """What s0 and the following hold."""
+        values: list[int] = []
+        for name, count in self.descriptor.user_sgprs():
+            values += [value & 0xFFFFFFFF for value in self._values(name, count, packet)]
+        return values + [0] * (self.descriptor.user_sgpr_count - len(values))
+
+    def _values(self, name: str, count: int, packet: DispatchPacket) -> Sequence[int]:
+        if name == "private_segment_buffer":
+            return self._resource()
+        if name == "dispatch_ptr":
+            place = self._place(packet.to_bytes())
+        elif name == "queue_ptr":
+            queue = bytearray(_QUEUE_BYTES)
+            struct.pack_into("<II", queue, _QUEUE_APERTURES, *_APERTURES)
+            place = self._place(bytes(queue))
+        elif name == "kernarg_segment_ptr":
+            place = packet.kernarg_address
+        elif name == "flat_scratch_init":
+            place = self.address
+        elif name == "private_segment_size":
+            return [self.bytes_per_lane]
+        elif name == "kernarg_preload":
+            first = self.descriptor.preload >> 7 & 0x1FF
+            view = self.device.space.view(packet.kernarg_address + 4 * first, 4 * count)
+            if view is None:
+                raise InputError(f"arguments at {packet.kernarg_address:#x} end before what the kernel preloads")
+            return struct.unpack(f"<{count}I", bytes(view))
+        else:
+            return [0] * count
+        return [place, place >> 32]
+
+    def _resource(self) -> list[int]:
+        """The descriptor of scratch: dwords of the lanes side by side."""
+        level = self.device.gfx_level
+        index_stride = 3 if self.descriptor.wave_size == 64 else 2
+        word3 = 0xFAC | index_stride << 21 | 1 << 23 | (3 << 28 | 20 << 12 if level >= 100 else 1 << 19)
+        return [self.address, self.address >> 32 | 1 << 31, max(self._bytes, 64), word3]
+
+    def release(self) -> None:
+        """Take it all out of memory."""
+        for address in self._addresses:
+            self.device.space.release(address)
