@@ -164,4 +164,4 @@ def test_mutations(target, wave):
                     counts[f"weakened and {verdict}"] += 1
     print(target, counts)
     assert counts["missed"] >= 60
-    assert counts["spare"] <= 0.08 * counts["missed"] and counts["weakened and spare"] <= 0.08 * counts["weakened and missed"]
+    assert counts["spare"] <= 0.1 * counts["missed"] and counts["weakened and spare"] <= 0.15 * counts["weakened and missed"]
