@@ -1,4 +1,4 @@
-"""``pyaco run``: compile a shader and dispatch it on the emulator."""
+"""``pyaco run``: compile a shader, or take a code object, and dispatch it on the emulator."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import argparse
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from pyaco.cli.shared import add_compile_arguments, read_bytes, specializations, write_bytes
 from pyaco.compiler import compile
 from pyaco.errors import InputError
+
+if TYPE_CHECKING:
+    from pyaco.emu import Device
 
 __all__ = ["add_arguments", "run"]
 
@@ -25,7 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="a buffer's contents: .npy, raw bytes, or zeros; repeat for descriptor arrays")
     parser.add_argument("--push", metavar="FILE", help="push constants: .npy or raw bytes")
     parser.add_argument("--save", action="append", default=[], metavar="SET.BINDING=FILE",
-                        help="where to write a buffer afterwards (.npy keeps the type of its input)")
+                        help="where to write a buffer afterwards (.npy keeps the type of its input); of a code object: NUMBER=FILE")
+    parser.add_argument("--kernel", help="code object: which kernel; the only one may be left out")
+    parser.add_argument("--grid", metavar="X,Y,Z", help="code object: work-items in each dimension")
+    parser.add_argument("--workgroup", default="64,1,1", metavar="X,Y,Z", help="code object: work-items of a workgroup")
+    parser.add_argument("--arg", action="append", default=[], metavar="FILE|zeros:BYTES|NUMBER",
+                        help="code object: the next argument, a buffer's contents or a number; repeat in the kernel's order")
     parser.add_argument("--engine", choices=("reference", "fast"), default="reference", help="emulator engine")
     parser.add_argument("--stats", action="store_true", help="print what was executed: opcodes, exactness, lanes, memory, banks")
     parser.add_argument("--check-waits", action="store_true", help="stop where data is used that a real machine could not have yet")
@@ -36,8 +44,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Compile, dispatch, and save buffers."""
+    if options.input != "-" and read_bytes(options.input)[:4] == b"\x7fELF":
+        _run_code_object(options)
+    else:
+        _run_shader(options)
+
+
+def _device(options: argparse.Namespace, target: str) -> Device:
     from pyaco import emu
 
+    return emu.Device(
+        target, engine=options.engine, check_waits=options.check_waits, check_races=options.check_races,
+        profile=options.stats, seed=options.seed,
+    )  # fmt: skip
+
+
+def _run_shader(options: argparse.Namespace) -> None:
     groups = _triple(options.groups)
     saves = [_binding(word, "--save") for word in options.save]
     contents: dict[tuple[int, int], list[numpy.ndarray[Any, Any]]] = {}
@@ -51,27 +73,56 @@ def run(options: argparse.Namespace) -> None:
         options.input, options.target, stage=options.stage, entry=options.entry, wave=options.wave,
         spec=specializations(options.spec), validate=options.validate,
     )
-    device = emu.Device(
-        options.target, engine=options.engine, check_waits=options.check_waits, check_races=options.check_races,
-        profile=options.stats, seed=options.seed,
-    )
+    device = _device(options, options.target)
     buffers = {key: [device.buffer(array) for array in arrays] for key, arrays in contents.items()}
     bound = {key: value if len(value) > 1 else value[0] for key, value in buffers.items()}
     push = _contents(options.push).tobytes() if options.push else b""
     report = device.dispatch(shader, groups=groups, buffers=bound, push=push)
     for key, path in saves:
         _save(path, buffers[key][0].numpy(), contents[key][0])
-    _print(options, report, bound)
+    _print(options, options.target, report)
 
 
-def _triple(text: str) -> tuple[int, int, int]:
+def _run_code_object(options: argparse.Namespace) -> None:
+    from pyaco.binary import read_code_object
+
+    if options.grid is None:
+        raise InputError(f"{options.input} is a code object: --grid says how many work-items run")
+    code = read_code_object(read_bytes(options.input))
+    device = _device(options, code.target)
+    values: list[Any] = [_argument(word) for word in options.arg]
+    arguments = [device.buffer(value) if isinstance(value, numpy.ndarray) else value for value in values]
+    saves = [_numbered(word, values) for word in options.save]
+    report = device.load(code).dispatch(options.kernel, _triple(options.grid, "--grid"), _triple(options.workgroup, "--workgroup"), arguments)
+    for number, path in saves:
+        _save(path, arguments[number].numpy(), values[number])
+    _print(options, code.target, report)
+
+
+def _argument(word: str) -> numpy.ndarray[Any, Any] | int | float:
+    for number in (lambda text: int(text, 0), float):
+        try:
+            return number(word)
+        except ValueError:
+            continue
+    return _contents(word)
+
+
+def _numbered(word: str, values: list[Any]) -> tuple[int, str]:
+    number, _, path = word.partition("=")
+    if not number.isdigit() or not path or int(number) >= len(values) or not isinstance(values[int(number)], numpy.ndarray):
+        raise InputError(f"--save {word}: expected NUMBER=FILE with the number of an --arg that is a buffer, counted from 0")
+    return int(number), path
+
+
+def _triple(text: str, option: str = "--groups") -> tuple[int, int, int]:
     try:
         values = [int(word, 0) for word in text.split(",")]
     except ValueError:
         values = []
     values += [1] * (3 - len(values)) if values else []
     if len(values) != 3 or min(values) < 0:
-        raise InputError(f"--groups {text}: expected X,Y,Z, for example 64,1,1")
+        raise InputError(f"{option} {text}: expected X,Y,Z, for example 64,1,1")
     return values[0], values[1], values[2]
 
 
@@ -107,10 +158,9 @@ def _save(path: str, data: numpy.ndarray[Any, Any], like: numpy.ndarray[Any, Any
         raise InputError(f"{path}: {error.strerror or error}") from None
 
 
-def _print(options: argparse.Namespace, report: Any, buffers: dict[tuple[int, int], Any]) -> None:
-    facts = report.to_dict() if hasattr(report, "to_dict") else dict(report)
+def _print(options: argparse.Namespace, target: str, report: Any) -> None:
     if options.json:
-        print(json.dumps({"target": options.target, "groups": options.groups, "stats": facts}, indent=2))
+        shape = {"groups": options.groups} if options.grid is None else {"grid": options.grid, "workgroup": options.workgroup}
+        print(json.dumps({"target": target, **shape, "stats": report.to_dict()}, indent=2))
     elif options.stats:
-        for name, value in facts.items():
-            print(f"{name}: {value}")
+        print(report.text())

@@ -452,11 +452,13 @@ class Device:
 
     def launch(
         self, entry: int, code_bytes: int, groups: tuple[int, int, int], size: tuple[int, int, int], *,
-        wgp_mode: bool = False, **launch: Any,
+        image: int | None = None, wgp_mode: bool = False, private: tuple[int, int] = (0, 0), **launch: Any,
     ) -> Report:  # fmt: skip
         """Start code that lies in device memory at `entry`; `launch` is what ``Engine.run`` takes.
 
-        In WGP mode (GFX10 and later) a workgroup has no first-level cache of its own, which matters to `check_waits`.
+        Where `image` is given, the `code_bytes` begin there, and so do the offsets of errors and traces. In WGP mode (GFX10 and later) a
+        workgroup has no first-level cache of its own, which matters to `check_waits`; `private` is address and size of memory in which
+        each wave has its own part, which matters to `check_races`.
 
         Raises
         ------
@@ -464,17 +466,18 @@ class Device:
             As `dispatch`.
         """
         self._check_launch(size, **launch)
-        if wgp_mode and self._inspecting:
-            launch["wgp_mode"] = True
+        if self._inspecting:
+            launch |= {"wgp_mode": wgp_mode, "private": private}
+        base = entry if image is None else image
         start = time.perf_counter()
         result = self._engine.run(entry, groups, size, **launch)
         seconds = time.perf_counter() - start
         if result["stop"] is not None:
-            raise self._error(result, entry, code_bytes)
+            raise self._error(result, base, code_bytes)
         workgroups = groups[0] * groups[1] * groups[2]
         return Report.of(
             result, workgroups=workgroups, waves=workgroups * -(-size[0] * size[1] * size[2] // launch["wave_size"]),
-            wave_size=launch["wave_size"], entry=entry, seconds=seconds,
+            wave_size=launch["wave_size"], entry=base, seconds=seconds,
         )  # fmt: skip
 
     def _check_launch(

@@ -299,6 +299,7 @@ def submit(device: Device, packet: DispatchPacket | bytes, **options: Any) -> Re
     scratch = _Scratch(device, descriptor, packet, waves)
     try:
         entry = packet.kernel_object + descriptor.entry_offset
+        image, image_bytes = device.space.nearest(entry) or (entry, 0)
         options.setdefault("budget", 1 << 36)
         mode = descriptor.float_mode | (_FP16_OVFL if descriptor.rsrc1 >> 26 & 1 else 0)
         if level < 120:
@@ -306,7 +307,8 @@ def submit(device: Device, packet: DispatchPacket | bytes, **options: Any) -> Re
         else:
             mode |= _DX10_CLAMP
         return device.launch(
-            entry, _code_bytes(device, entry), groups, size, wave_size=descriptor.wave_size, user_sgprs=scratch.user_sgprs(packet),
+            entry, image_bytes, groups, size, image=image, private=(scratch.address, scratch.size),
+            wave_size=descriptor.wave_size, user_sgprs=scratch.user_sgprs(packet),
             workgroup_id_mask=sum(bit << axis for axis, bit in enumerate(descriptor.workgroup_ids)), ids_in_ttmp=level >= 120,
             packed_ids=packs_ids(level), local_id_components=descriptor.workitem_id_components,
             workgroup_info=bool(descriptor.rsrc2 >> 10 & 1),
@@ -318,12 +320,6 @@ def submit(device: Device, packet: DispatchPacket | bytes, **options: Any) -> Re
         scratch.release()
 
 
-def _code_bytes(device: Device, entry: int) -> int:
-    """From the entry to the end of the memory that holds it."""
-    near = device.space.nearest(entry)
-    return near[0] + near[1] - entry if near and near[0] <= entry < near[0] + near[1] else 0
-
-
 class _Scratch:
     """Memory that the packet processor hands to a dispatch besides what the packet names: scratch, the packet itself, the queue."""
 
@@ -333,10 +329,10 @@ class _Scratch:
         self._addresses: list[int] = []
         self._asked = dict(descriptor.user_sgprs())
         # one workgroup's at a time for each thread of the engine
-        self._bytes = 0
+        self.size = 0
         if "private_segment_buffer" in self._asked or "flat_scratch_init" in self._asked:
-            self._bytes = self.bytes_per_lane * descriptor.wave_size * waves * device.concurrent_workgroups
-        self.address = self._place(bytes(max(self._bytes, 64))) if self._bytes else 0
+            self.size = self.bytes_per_lane * descriptor.wave_size * waves * device.concurrent_workgroups
+        self.address = self._place(bytes(self.size)) if self.size else 0
 
     def _place(self, data: bytes) -> int:
         address: int = self.device.space.map(numpy.frombuffer(data, numpy.uint8).copy())
@@ -380,7 +376,7 @@ class _Scratch:
         level = self.device.gfx_level
         index_stride = 3 if self.descriptor.wave_size == 64 else 2
         word3 = 0xFAC | index_stride << 21 | 1 << 23 | (3 << 28 | 20 << 12 if level >= 100 else 1 << 19)
-        return [self.address, self.address >> 32 | 1 << 31, max(self._bytes, 64), word3]
+        return [self.address, self.address >> 32 | 1 << 31, self.size, word3]
 
     def release(self) -> None:
         """Take it all out of memory."""

@@ -76,6 +76,7 @@ cdef class InspectingEngine(Engine):
     cdef readonly bint check_waits, check_races, profile
     cdef readonly uint64_t trace_limit
     cdef bint ordered_cache
+    cdef uint64_t private_first, private_bytes
     cdef object seed
     cdef Schedule schedule
     cdef AccessLog log
@@ -97,12 +98,16 @@ cdef class InspectingEngine(Engine):
         self.seed = seed
         self.ordered_cache = True
 
-    def open(self, entry, groups, size, *, wgp_mode=False, **launch):
-        """As ``Engine.open``; in WGP mode the waves of a workgroup do not share a first-level cache (GFX10 and later)."""
+    def open(self, entry, groups, size, *, wgp_mode=False, private=(0, 0), **launch):
+        """As ``Engine.open``; in WGP mode the waves of a workgroup do not share a first-level cache (GFX10 and later).
+
+        `private`: address and size of memory that holds each wave's scratch: no two waves have to do with the same of it.
+        """
         cdef uint32_t i, other, kept
         cdef uint64_t total
         Engine.open(self, entry, groups, size, **launch)
         self.ordered_cache = not (wgp_mode and self.work.machine.gfx_level >= 100)
+        self.private_first, self.private_bytes = private
         self.work.machine.log = &self.log
         self.log.count = 0
         self.flights.resize(self.work.count)
@@ -445,12 +450,22 @@ cdef int watch(InspectingEngine engine, uint32_t index, Wave *wave) noexcept nog
     return account(engine, index, wave, instruction, active, stop)
 
 
+cdef void keep_private(InspectingEngine engine) noexcept nogil:
+    """Scratch that lies in memory is scratch."""
+    cdef uint32_t row
+    for row in range(engine.log.count):
+        if engine.log.rows[row].space == space_global and engine.log.rows[row].address - engine.private_first < engine.private_bytes:
+            engine.log.rows[row].space = space_scratch
+
+
 cdef int account(InspectingEngine engine, uint32_t index, Wave *wave, const Instruction *instruction, uint64_t active,
                  int stop) noexcept nogil:
     """What an instruction reached, waited for, or left in flight."""
     cdef Machine *machine = &engine.work.machine
     cdef Flight *flight = &engine.flights[index]
     if engine.log.count:
+        if engine.private_bytes:
+            keep_private(engine)
         if engine.check_waits and instruction.unit != unit_vmem and flight_check_lds(flight, &engine.log, &engine.finding):
             return stop_missing_wait
         if (engine.check_races or engine.check_waits) and races_access(
