@@ -27,7 +27,7 @@ from pyaco.pm4.layouts import (
 from pyaco.pm4.stream import Packet
 from pyaco.registers import Register, registers
 
-__all__ = ["named_packet", "named_values"]
+__all__ = ["Builder", "named_packet", "named_values"]
 
 
 def named_values(packet: Packet) -> dict[str, Any]:
@@ -73,15 +73,15 @@ def named_packet(name: str, level: int, compute: bool = False, predicated: bool 
         raise InputError(f"{name} is no packet whose fields have names: it writes registers")
     forms = layouts(name, level)
     for form in forms:
-        builder = _Builder(level, fields)
+        builder = Builder(level, fields)
         body = builder.body(form)
         if not builder.left and layout(name, level, body) == form.words:
             return packet(name, *body, compute=compute, predicated=predicated)
-    known = set.intersection(set(fields), *(_Builder(level, fields).missing(form) for form in forms))
+    known = set.intersection(set(fields), *(Builder(level, fields).missing(form) for form in forms))
     raise InputError(f"{name} has no form with the fields {', '.join(sorted(known or fields))}")
 
 
-class _Builder:
+class Builder:
     """The fields that are left to be placed."""
 
     def __init__(self, level: int, fields: Mapping[str, Any]) -> None:
@@ -99,12 +99,13 @@ class _Builder:
         needed = len(form.words) - form.optional
         for number, word in enumerate(form.words):
             before = len(self.left)
-            dwords = self._dwords(word)
+            dwords = self.dwords(word)
             if number < needed or len(self.left) < before:
                 body += dwords
         return body or [0]
 
-    def _dwords(self, word: Word) -> Sequence[int]:
+    def dwords(self, word: Word) -> Sequence[int]:
+        """Return the dwords of a word."""
         if isinstance(word, DataWords):
             data = self.left.pop(word.name, [])
             return [self._checked(word.name, number, 32) for number in data]
@@ -112,20 +113,21 @@ class _Builder:
             columns = [self.left.pop(part.name, []) for part in word.words]
             if len({len(column) for column in columns}) > 1:
                 raise InputError(f"{' and '.join(part.name for part in word.words)} have different lengths")
-            return [_Builder(self.known.level, {part.name: value})._part(part)
+            return [Builder(self.known.level, {part.name: value}).part(part)
                     for row in zip(*columns, strict=True) for part, value in zip(word.words, row, strict=True)]
         if isinstance(word, Address):
             number = self._checked(word.name, self.left.pop(word.name, 0), 64) & (1 << word.width) - 1
             for part in word.above:
                 number |= self._bits(part)
             return number & 0xFFFFFFFF, number >> 32
-        return (self._part(word),)
+        return (self.part(word),)
 
-    def _part(self, word: Part | PacketDword | tuple[Part, ...]) -> int:
+    def part(self, word: Part | PacketDword | tuple[Part, ...]) -> int:
+        """Return a dword."""
         if isinstance(word, tuple):
             dword = 0
             for part in word:
-                dword |= self._part(part)
+                dword |= self.part(part)
             return dword
         if isinstance(word, PacketDword):
             return self._register(self.known.dword(word.number), "", ())

@@ -43,7 +43,7 @@ _AHEAD = {"graphics": 64, "compute": 0}
 class _Frame:
     """A buffer that is being executed."""
 
-    packets: list[Packet]
+    packets: Sequence[Packet]
     at: int = 0
     skip_until: int = 0                      # packets before this dword are skipped
 
@@ -128,22 +128,25 @@ class CommandProcessor:
             packet = frame.packets[frame.at]
             frame.at += 1
             if packet.place >= frame.skip_until and (self.predicate or not packet.predicated):
-                yield from self._front(packet, frame)
+                self._count_packet(packet)
+                yield from self.front(packet)
             if len(self._frames) == 1:
                 self.position = packet.place + 1 + len(packet.body)
         self.position = len(words)
         yield from self._back(0)
 
     # ------------------------------------------------------------------------------------------------------------ engines
-    def _front(self, packet: Packet, frame: _Frame) -> Iterator[Packet]:
-        """What the front end does with a packet."""
-        self._count(packet)
+    def front(self, packet: Packet) -> Iterator[Packet]:
+        """Do what the front end does with a packet; yield it while it has to wait."""
         name = packet.name
         if name.startswith("INDIRECT_BUFFER"):
-            self._call(packet)
+            if name == "INDIRECT_BUFFER_CONST":
+                raise UnsupportedError(f"{packet.where}: the command processor has no constant engine for {name}")
+            address = packet["IB_BASE_LO"] | (packet["IB_BASE_HI"] & 0xFFFF) << 32
+            self.call(packet, address, packet["IB_SIZE"], bool(packet["CHAIN"]))
         elif name in ("COND_EXEC", "PRED_EXEC"):
             if not (packet["DEVICE_SELECT"] & 1 if name == "PRED_EXEC" else self.read(packet["ADDR"] & ~3, 4, packet)):
-                frame.skip_until = packet.place + 1 + len(packet.body) + packet["SIZE"] // 4
+                self.skip(packet, packet["SIZE"] // 4)
         elif name == "PFP_SYNC_ME":
             yield from self._back(0)
         elif name in FRONT:
@@ -181,23 +184,28 @@ class CommandProcessor:
             raise UnsupportedError(f"{packet.where}: the command processor does not execute {packet.name}")
         effect(self, packet, fetched)
 
-    def _count(self, packet: Packet) -> None:
+    def _count_packet(self, packet: Packet) -> None:
         self._most -= 1
         if self._most < 0:
             raise InputError(f"{packet.where}: more packets than may be executed")
 
+    def parse(self, words: Sequence[int], buffer: int | None) -> Sequence[Packet]:
+        """Return the packets of a stream, or of an indirect buffer that lies at `buffer`."""
+        return parse(words, self.device.gfx_level, buffer=buffer)
+
     def _frame(self, words: Sequence[int], buffer: int | None) -> _Frame:
         self._dwords += len(words)
         if self._dwords > _MOST_DWORDS:
-            raise InputError(f"more than {_MOST_DWORDS} dwords were fetched")
-        return _Frame(parse(words, self.device.gfx_level, buffer=buffer))
+            raise InputError(f"dword 0: more than {_MOST_DWORDS} dwords to fetch")
+        return _Frame(self.parse(words, buffer))
 
-    def _call(self, packet: Packet) -> None:
-        """Go to an indirect buffer, as it is now."""
-        if packet.name == "INDIRECT_BUFFER_CONST":
-            raise UnsupportedError(f"{packet.where}: the command processor has no constant engine for {packet.name}")
-        address, size = packet["IB_BASE_LO"] & ~3 | (packet["IB_BASE_HI"] & 0xFFFF) << 32, packet["IB_SIZE"]
-        chained = bool(packet["CHAIN"])
+    def skip(self, packet: Packet, dwords: int) -> None:
+        """Skip what lies in so many dwords behind a packet."""
+        self._frames[-1].skip_until = packet.place + 1 + len(packet.body) + dwords
+
+    def call(self, packet: Packet, address: int, size: int, chained: bool) -> None:
+        """Go to an indirect buffer, as it is now; one that is chained to does not come back."""
+        address &= ~3
         if not chained and len(self._frames) > _MOST_NESTED:
             raise InputError(f"{packet.where}: indirect buffers nested more than {_MOST_NESTED} deep")
         words = self.fetch(address, size)

@@ -9,6 +9,7 @@ import numpy
 
 from pyaco.errors import InputError
 from pyaco.pm4.processor import CommandProcessor
+from pyaco.pm4.sdma import SdmaEngine
 from pyaco.pm4.stream import Packet
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Ring:
     budget : int
         Wave instructions that each dispatch may execute.
     queue : str
-        ``graphics`` or ``compute``, as ``CommandProcessor`` takes it.
+        ``graphics`` or ``compute``, as ``CommandProcessor`` takes it, or ``sdma``.
 
     Attributes
     ----------
@@ -40,7 +41,7 @@ class Ring:
     def __init__(self, device: Device, size: int = 1 << 16, budget: int = 1 << 36, queue: str = "graphics") -> None:
         if size < 16 or size & (size - 1):
             raise InputError(f"a ring of {size} dwords: expected a power of two from 16 on")
-        self.processor = CommandProcessor(device, budget, queue)
+        self.processor = SdmaEngine(device) if queue == "sdma" else CommandProcessor(device, budget, queue)
         self.write_pointer = 0
         self._start = 0
         self._words = numpy.zeros(size, numpy.uint32)

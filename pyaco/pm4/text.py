@@ -45,6 +45,7 @@ def packet_body_lines(packet: Packet) -> list[str]:
     by_place: dict[int, list[Value]] = {}
     for value in packet.values:
         by_place.setdefault(value.place, []).append(value)
+    lines += [" " * 9 + line for value in by_place.get(packet.place, ()) for line in _value_lines(value)]
     for k, word in enumerate(packet.body):
         said = [line for value in by_place.get(packet.place + 1 + k, ()) for line in _value_lines(value)]
         first, *rest = said or [""]

@@ -27,7 +27,7 @@ from pyaco.registers import Register, registers
 if TYPE_CHECKING:
     from pyaco.pm4.stream import Packet
 
-__all__ = ["Value", "decode_values", "register_writes"]
+__all__ = ["Value", "decode_values", "decode_word", "decode_words", "register_writes"]
 
 Fields = tuple[tuple[str, int, str | None, int], ...]
 
@@ -89,7 +89,7 @@ def register_writes(packet: Packet) -> Iterator[tuple[int, int, int]]:
 def decode_values(packet: Packet) -> Iterator[Value]:
     """Yield what the dwords of a packet say, in their order."""
     if packet.type == 3 and packet.name not in REGISTER_SPACES:
-        yield from _words(packet)
+        yield from decode_words(layout(packet.name, packet.level, packet.body), packet.level, packet.place + 1, packet.body)
         return
     if "_PACKED" in packet.name:
         yield Value(packet.place + 1, "REG_COUNT", packet.body[0])
@@ -126,9 +126,10 @@ def _fields(register: Register, word: int, only: tuple[str, ...] = ()) -> Fields
     return tuple((f.name, f.get(word), f.values.get(f.get(word)), f.high - f.low + 1) for f in shown)
 
 
-def _words(packet: Packet) -> Iterator[Value]:
-    body, place, at = packet.body, packet.place + 1, 0
-    for word in layout(packet.name, packet.level, body):
+def decode_words(words: Sequence[Word], level: int, place: int, body: Sequence[int]) -> Iterator[Value]:
+    """Yield what a body says whose words are given; `place` is that of its first dword."""
+    at = 0
+    for word in words:
         if isinstance(word, DataWords):
             for k in range(at, len(body)):
                 yield Value(place + k, word.name, body[k])
@@ -136,7 +137,7 @@ def _words(packet: Packet) -> Iterator[Value]:
         if isinstance(word, Repeat):
             group = len(word.words)
             for k in range(at, len(body) - (len(body) - at) % group):
-                yield from _word(word.words[(k - at) % group], packet.level, place + k, body[k])
+                yield from decode_word(word.words[(k - at) % group], level, place + k, body[k])
             return
         size = 2 if isinstance(word, Address) else 1
         if at + size > len(body):
@@ -144,14 +145,15 @@ def _words(packet: Packet) -> Iterator[Value]:
         if isinstance(word, Address):
             yield from _address(word, place + at, body[at : at + 2])
         else:
-            yield from _word(word, packet.level, place + at, body[at])
+            yield from decode_word(word, level, place + at, body[at])
         at += size
 
 
-def _word(word: Word | Part, level: int, place: int, number: int) -> Iterator[Value]:
+def decode_word(word: Word | Part, level: int, place: int, number: int) -> Iterator[Value]:
+    """Yield what one dword says."""
     if isinstance(word, tuple):
         for part in word:
-            yield from _word(part, level, place, number)
+            yield from decode_word(part, level, place, number)
     elif isinstance(word, RegisterWord):
         offset, fields = _named(level, word.name, number, word.fields)
         yield Value(place, word.name, number, offset=offset, fields=fields)
