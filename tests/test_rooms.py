@@ -25,7 +25,7 @@ DOORS = {
     # Device.submit, the one door that leads back: it loads the command processor when it is called.
     "emu": {"_core.emu", "_core.emu_fast", "_core.emu_inspect", "_core.isa", "binary", "descriptors", "pm4"},
     "registers": set(),
-    "pm4": {"registers", "descriptors", "emu"},
+    "pm4": {"registers", "descriptors", "addrlib", "emu"},
     "addrlib": set(),
     "binary": set(),
     "_core.common": set(),
