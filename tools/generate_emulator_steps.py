@@ -1,8 +1,7 @@
 """Steps of the emulator's fast engine, from ``pyaco/emu/data/semantics.txt``.
 
-``emulator_vector_steps.pxi``: a function per vector operation over rows of 32 lanes, of those whose sources and results are
-32 or 64 bits wide. ``emulator_scalar_steps.pxi``: a function per scalar operation on integers. What is not there is done by the
-reference engine's functions.
+``emulator_vector_steps.pxi``: a function per vector operation over rows of 32 lanes. ``emulator_scalar_steps.pxi``: a function per scalar
+operation on integers. What is not there is done by the reference engine's functions.
 """
 
 from __future__ import annotations
@@ -15,19 +14,32 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from generate_emulator import RESULT_NAMES, SOURCE_NAMES, TYPES, Semantics, opcode_names, read_semantics
 
-VECTOR_SOURCES = {"u32", "i32", "f32", "r32", "b32", "u64", "i64", "r64", "b64", "mask"}
-VECTOR_RESULTS = {"u32", "i32", "f32", "r32", "b32", "u64", "i64", "r64", "b64", "mask"}
+VECTOR_KINDS = {"u16", "i16", "f16", "r16", "b16", "u32", "i32", "f32", "r32", "b32", "u64", "i64", "f64", "r64", "b64", "mask"}
+VECTOR_SOURCES = VECTOR_KINDS | {"mix", "packed", "packed_f"}
 SCALAR_KINDS = {"u32", "i32", "u64", "i64", "scc", "exec32", "exec64", "imm"}
 # Statements that give the same with the host's denormals-are-zero as with sources that were flushed before.
 ARITHMETIC = re.compile(r"(?:\b(?:[abcdef]|fmaf|flush32|if|else|or|and|not|float|uint32_t)\b|[\s=+*()<>!,.0-9-])*")
+# Statements that make no denormals on their way.
+CHOICE = re.compile(r"d = (?:\b(?:[abcf]|float|(?:min|max|median|minimum|maximum)_single|floorf|ceilf|truncf|rintf)\b|[\s()<>,])+")
+# Statements on halves that give the same in single precision, rounded to half at the end: one operation at most rounds in single, which has
+# more than twice the bits (Figueroa 1995), or none does.
+HALF_ARITHMETIC = re.compile(
+    r"d = (?:fmaf\(a, b, c\)|(?:\b(?:[abcf]|fma_odd_single|(?:min|max|median|minimum|maximum)_single|floorf|ceilf|truncf|rintf)\b|[\s(),-])+|"
+    r"a \+ b|a \+ -b|b \+ -a|a \* b|<float>1\.0 / a|sqrtf\(a\))"
+)
+# A NaN that such a statement makes of NaNs in other types depends on how the compiler orders its operands: the reference engine decides.
+OTHER_FLOATS = re.compile(r"half_to_double|bits_b?float|fp8|bf8|fmaf\(a, b, c\)")
 VARIABLES = (("w", "uint64_t"), ("s", "int64_t"), ("x", "double"), ("y", "double"), ("i", "uint32_t"))
-# Said for two singles what the table says for doubles: loops that the compiler can make vectors of.
-FASTER = {
-    "d = <float>min_number(a, b)": "d = min_single(a, b)", "d = <float>max_number(a, b)": "d = max_single(a, b)",
-    "d = <float>floor(a)": "d = floorf(a)", "d = <float>ceil(a)": "d = ceilf(a)", "d = <float>trunc(a)": "d = truncf(a)",
-    "d = <float>nearest_even(a)": "d = rintf(a)",
-    "d = <uint32_t>to_i32(a)": "d = <uint32_t>single_to_i32(a)", "d = to_u32(a)": "d = single_to_u32(a)",
-}  # fmt: skip
+# Said for singles what the table says for doubles: loops that the compiler can make vectors of.
+FASTER = (
+    (r"\b(min|max|median)_number\b", r"\1_single"), (r"\b(minimum|maximum)\(", r"\1_single("),
+    (r"\b(floor|ceil|trunc)_of\(a\)", r"\1f(a)"), (r"\bnearest_even\(a\)", "rintf(a)"),
+    (r"\bto_i32\(a\)", "single_to_i32(a)"), (r"\bto_u32\(a\)", "single_to_u32(a)"),
+)  # fmt: skip
+FASTER_HALF = (
+    (r"half_sum\((\w), (-?\w), rounding\)", r"\1 + \2"), (r"fma_odd\((\w, \w, \w), rounding\)", r"fma_odd_single(\1)"),
+    (r"(?<!<float>)1\.0 / a$", "<float>1.0 / a"), (r"d = sqrt\(a\)", "d = sqrtf(a)"),
+)  # fmt: skip
 
 
 def plain(kind: str) -> str:
@@ -35,88 +47,203 @@ def plain(kind: str) -> str:
     return kind.removeprefix("old_")
 
 
+def kinds(operation: Semantics) -> list[str]:
+    """Return the types of the sources."""
+    return [plain(kind) for kind in operation.sources]
+
+
 def is_wide(kind: str) -> bool:
     """Whether a type fills two registers."""
     return TYPES[plain(kind)][2] == "wide"
 
 
-def declarations(operation: Semantics) -> list[str]:
-    """Return the declarations of the variables of the statements."""
-    body = "; ".join(operation.statements)
-    named: dict[str, list[str]] = {}
-    for index, kind in enumerate(operation.sources):
-        named.setdefault(TYPES[plain(kind)][0], []).append(SOURCE_NAMES[index])
-    for index, kind in enumerate(operation.results):
-        named.setdefault(TYPES[kind][0], []).append(RESULT_NAMES[index])
-    for variable, ctype in VARIABLES:
-        if re.search(rf"\b{variable}\b", body):
-            named.setdefault(ctype, []).append(variable)
-    lines = [f"    cdef {ctype} {', '.join(names)}" for ctype, names in named.items()]
-    return lines + [f"    cdef uint32_t {name} = 0" for name in ("clamp", "neg", "opsel") if re.search(rf"\b{name}\b", body)]
+def faster(operation: Semantics) -> list[str]:
+    """Return the statements in the form that becomes vectors, for operations on singles or halves."""
+    statements = operation.statements
+    if not {"f32", "f16"} & set(kinds(operation)) or "f64" in kinds(operation):
+        return statements
+    for pattern, replacement in FASTER + (FASTER_HALF if "f16" in kinds(operation) else ()):
+        statements = [re.sub(pattern, replacement, statement) for statement in statements]
+    return statements
+
+
+def computes_in_single(operation: Semantics) -> bool:
+    """Whether the halves of an operation may be held in singles."""
+    if "f16" not in operation.results:
+        return True
+    return all(HALF_ARITHMETIC.fullmatch(statement) for statement in faster(operation))
+
+
+class Body:
+    """What the loop over the lanes of a row is made of."""
+
+    def __init__(self, operation: Semantics) -> None:
+        self.operation = operation
+        self.kinds = kinds(operation)
+        self.single = computes_in_single(operation)
+        self.statements = faster(operation) if self.single or "f16" not in operation.results else operation.statements
+        text = "; ".join(self.statements)
+        self.text = text
+        floats = {"f32", "mix"} & set(self.kinds)
+        self.exact = not floats or (all(ARITHMETIC.fullmatch(statement) for statement in self.statements) and "f64" not in operation.results)
+        slow_halves = "f16" in (*self.kinds, *operation.results) and not self.single
+        self.guarded = slow_halves or "f64" in (*self.kinds, *operation.results) or (
+            not self.exact and not all(CHOICE.fullmatch(statement) for statement in self.statements)
+        ) or re.search(r"double|\bsin|\bcos|exp|log", text) is not None  # fmt: skip
+        # halves and doubles round as a field of MODE says that steps do not look at
+        self.rounds = bool({"f16", "f64"} & set(operation.results))
+        self.undecided = operation.results[0] in ("f32", "f16") and OTHER_FLOATS.search(text) is not None and (
+            set(self.kinds) - {"mask"} != {operation.results[0]}
+        )  # fmt: skip
+
+    def ctype(self, kind: str) -> str:
+        """Return the type of the variable of a source or result."""
+        return "float" if kind == "f16" and self.single else TYPES[kind][0]
+
+    def declarations(self) -> list[str]:
+        """Return the declarations of the variables of the statements."""
+        named: dict[str, list[str]] = {}
+        for index, kind in enumerate(self.kinds):
+            named.setdefault(self.ctype(kind), []).append(SOURCE_NAMES[index])
+        for index, kind in enumerate(self.operation.results):
+            named.setdefault(self.ctype(kind), []).append(RESULT_NAMES[index])
+        for variable, ctype in VARIABLES:
+            if re.search(rf"\b{variable}\b", self.text):
+                named.setdefault(ctype, []).append(variable)
+        lines = [f"    cdef {ctype} {', '.join(names)}" for ctype, names in named.items()]
+        lines += [f"    cdef uint32_t {name} = step.{name}" for name in ("clamp", "neg", "opsel") if re.search(rf"\b{name}\b", self.text)]
+        if re.search(r"\brounding\b", self.text) or ("f16" in self.operation.results and not self.single):
+            lines.append("    cdef uint32_t rounding = round_nearest")
+        return lines
+
+    def source(self, index: int, shift: str = "") -> tuple[list[str], list[str], str]:
+        """Return the declarations of a source, what is done before the loop, and the load of a lane; `shift` is that of a packed half."""
+        kind, name = self.kinds[index], SOURCE_NAMES[index]
+        load = TYPES[kind][1]
+        if kind == "mask":
+            return ["    cdef uint32_t mask"], ["mask = source_mask(core, step, half)"], f"{name} = (mask >> row_lane) & 1"
+        if kind == "f16" and self.single:
+            return ([f"    cdef float single{index}[row_lanes]"],
+                    [f"read_halves(core, source_row(core, step, {index}, half), {shift or 0}, single{index})"],
+                    f"{name} = single{index}[row_lane]")  # fmt: skip
+        word = f"source{index}[row_lane]"
+        if shift:
+            word = f"({word} >> {shift})"
+        if is_wide(kind):
+            word = f"(source{index}[row_lane] | (<uint64_t>source{index}[row_lane + row_bytes // 4] << 32))"
+        if kind == "f32" and not self.exact:
+            word = f"flushed_source({word}, core.keep_in32)"
+        elif kind == "f16":
+            word = f"flushed_half({word}, core.keep_in64)"
+        elif kind == "f64":
+            word = f"flushed_wide({word}, core.keep_in64)"
+        elif kind == "r16":
+            word = f"{word} & 0xffff"
+        return ([f"    cdef const uint32_t *source{index}"], [f"source{index} = source_row(core, step, {index}, half)"],
+                f"{name} = {load.format(word)}")  # fmt: skip
+
+    def result(self, index: int, place: str) -> tuple[str, str, str]:
+        """Return the type of a row of results, the store of a lane in it, and what makes bits of the row, if that is needed."""
+        kind, name = self.operation.results[index], RESULT_NAMES[index]
+        if kind == "f16" and self.single:
+            return "float", f"{place}[row_lane] = {name}", "singles_to_halves"
+        stored = TYPES[kind][3].format(name)
+        if kind in ("b16", "r16"):
+            stored += " & 0xffff"
+        return ("uint64_t" if is_wide(kind) else "uint32_t"), f"{place}[row_lane] = {stored}", ""
+
+
+PUTS = {"f16": "put_half", "f32": "put_single", "f64": "put_double"}
 
 
 def has_vector_step(operation: Semantics) -> bool:
     """Whether an operation becomes a step over rows."""
-    return (
-        not operation.scalar and not operation.packed and {plain(kind) for kind in operation.sources} <= VECTOR_SOURCES
-        and set(operation.results) <= VECTOR_RESULTS and "v_s_" not in operation.names[0]
-        and operation.results.count("mask") <= 1 and not re.search(r"\b(neg|small)\b", "; ".join(operation.statements))
-    )  # fmt: skip
+    text = "; ".join(operation.statements)
+    if operation.scalar or operation.names[0].startswith(("v_s_", "v_interp_")) or re.search(r"\b(small|round_bfloat)\b", text):
+        return False
+    if operation.packed:
+        return {*kinds(operation), *operation.results} <= {"u16", "i16", "f16"}
+    return set(kinds(operation)) <= VECTOR_SOURCES and set(operation.results) <= VECTOR_KINDS and operation.results.count("mask") <= 1
 
 
 def vector_step(operation: Semantics) -> list[str]:
     """Return the lines of the step of a vector operation."""
-    body = "; ".join(operation.statements)
-    is_float = "f32" in [plain(kind) for kind in operation.sources]
-    exact = not is_float or all(ARITHMETIC.fullmatch(statement) for statement in operation.statements)
-    guarded = not exact or re.search(r"double|sin|cos|exp|log", body) is not None
-    pointers, setup, loads, stores, puts = [], [], [], [], []
-    for index, kind in enumerate(operation.sources):
-        _, load, _, _ = TYPES[plain(kind)]
-        name = SOURCE_NAMES[index]
-        if kind == "mask":
-            pointers.append("    cdef uint32_t mask")
-            setup.append("mask = source_mask(core, step, half)")
-            loads.append(f"{name} = (mask >> row_lane) & 1")
-            continue
-        pointers.append(f"    cdef const uint32_t *source{index}")
-        setup.append(f"source{index} = source_row(core, step, {index}, half)")
-        word = f"source{index}[row_lane]"
-        if is_wide(kind):
-            word = f"(source{index}[row_lane] | (<uint64_t>source{index}[row_lane + row_bytes // 4] << 32))"
-        elif plain(kind) == "f32" and not exact:
-            word = f"flushed_source({word}, keep)"
-        loads.append(f"{name} = {load.format(word)}")
-    for index, kind in enumerate(operation.results):
-        words = "uint64_t" if is_wide(kind) else "uint32_t"
-        pointers.append(f"    cdef {words} result{index}[row_lanes]")
-        stores.append(f"result{index}[row_lane] = {TYPES[kind][3].format(RESULT_NAMES[index])}")
-        put = "put_wide" if is_wide(kind) else "put_single" if kind == "f32" else "put_row"
-        puts.append(f"note_mask(core, half, result{index})" if kind == "mask" else f"{put}(core, step, half, result{index})")
+    body = Body(operation)
     lines = [f"cdef int step_{operation.names[0]}(Core *core, const Step *step) noexcept nogil:", "    cdef uint32_t half, row_lane"]
-    lines += declarations(operation) + pointers
-    if not exact:
-        lines.append("    cdef uint32_t keep = core.keep_in32")
-    if re.search(r"\blane\b", body):
+    lines += body.declarations()
+    inner = packed_rows(body, lines) if operation.packed else rows(body, lines)
+    if re.search(r"\blane\b", body.text):
         lines.append("    cdef uint32_t lane")
-        loads.append("lane = row_lanes * half + row_lane")
-    if guarded:
+    if body.rounds:
+        lines += ["    if core.round64:", "        return step_fallback(core, step)"]
+    if body.guarded:
         lines += ["    if core.control != control_default:", "        set_host_control(control_default)"]
-    lines.append("    for half in range(core.halves):")
-    lines += [f"        {line}" for line in setup]
-    lines.append("        for row_lane in range(row_lanes):")
-    lines += [f"            {line}" for line in (*loads, *(faster(line, operation.sources) for line in operation.statements), *stores)]
-    lines += [f"        {line}" for line in puts]
+    lines += [f"    {line}" for line in inner]
     if "mask" in operation.results:
         lines.append("    put_mask(core, step)")
-    if guarded:
+    if body.guarded:
         lines += ["    if core.control != control_default:", "        set_host_control(core.control)"]
     return [*lines, "    return next_step(core, step)", ""]
 
 
-def faster(statement: str, kinds: list[str]) -> str:
-    """Return a statement in the form that becomes vectors."""
-    return FASTER.get(statement, statement) if "f32" in kinds else statement
+def rows(body: Body, lines: list[str]) -> list[str]:
+    """Return the loops of an operation on whole lanes; declarations go to `lines`."""
+    operation = body.operation
+    setup, loads, stores, puts, checks = [], [], [], [], []
+    for index in range(len(body.kinds)):
+        declared, before, load = body.source(index)
+        lines += [line for line in declared if line not in lines]
+        setup += before
+        loads.append(load)
+    if re.search(r"\blane\b", body.text):
+        loads.append("lane = row_lanes * half + row_lane")
+    several = "[half]" if body.undecided else ""
+    for index, kind in enumerate(operation.results):
+        ctype, store, convert = body.result(index, f"result{index}{several}")
+        lines.append(f"    cdef {ctype} result{index}{'[2]' if several else ''}[row_lanes]")
+        stores.append(store)
+        row = f"result{index}{several}"
+        if convert:
+            lines.append(f"    cdef uint32_t bits{index}{'[2]' if several else ''}[row_lanes]")
+            checks.append(f"{convert}({row}, bits{index}{several})")
+            row = f"bits{index}{several}"
+        if several and kind in ("f32", "f16"):
+            checks += [f"if row_has_nan{'16' if kind == 'f16' else ''}({row}):", *leave(body), "    return step_fallback(core, step)"]
+        puts.append(f"note_mask(core, half, {row})" if kind == "mask"
+                    else f"{PUTS.get(kind, 'put_wide' if is_wide(kind) else 'put_row')}(core, step, half, {row})")  # fmt: skip
+    loop = ["for half in range(core.halves):", *(f"    {line}" for line in setup), "    for row_lane in range(row_lanes):"]
+    loop += [f"        {line}" for line in (*loads, *body.statements, *stores)]
+    loop += [f"    {line}" for line in checks]
+    if several:
+        loop.append("for half in range(core.halves):")
+    return loop + [f"    {line}" for line in puts]
+
+
+def leave(body: Body) -> list[str]:
+    """Return what comes before a step is left in its middle."""
+    return ["    if core.control != control_default:", "        set_host_control(core.control)"] if body.guarded else []
+
+
+def packed_rows(body: Body, lines: list[str]) -> list[str]:
+    """Return the loops of an operation on both halves of every lane."""
+    ctype, _, convert = body.result(0, "")
+    lines.append(f"    cdef {ctype} result[2][row_lanes]")
+    if convert:
+        lines.append("    cdef uint32_t bits[2][row_lanes]")
+    lines.append("    cdef uint32_t part")
+    setup, loads = [], []
+    for index in range(len(body.kinds)):
+        declared, before, load = body.source(index, "(16 * part)")
+        lines += declared
+        setup += before
+        loads.append(load)
+    loop = ["for half in range(core.halves):", "    for part in range(2):", *(f"        {line}" for line in setup),
+            "        for row_lane in range(row_lanes):"]  # fmt: skip
+    loop += [f"            {line}" for line in (*loads, *body.statements, body.result(0, "result[part]")[1])]
+    row = "bits" if convert else "result"
+    if convert:
+        loop.append(f"        {convert}(result[part], bits[part])")
+    return [*loop, f"    put_packed(core, step, half, {row}[0], {row}[1], {body.operation.results[0] == 'f16'})"]
 
 
 def has_scalar_step(operation: Semantics) -> bool:
@@ -144,7 +271,7 @@ def scalar_step(operation: Semantics) -> list[str]:
         }.get(kind, f"put_scalar_wide(core, step.destination, {value})" if is_wide(kind)
               else f"core.wave.sgpr[step.destination] = {value}"))  # fmt: skip
     lines = [f"cdef int step_{operation.names[0]}(Core *core, const Step *step) noexcept nogil:"]
-    lines += declarations(operation)
+    lines += Body(operation).declarations()
     lines += [f"    {line}" for line in (*loads, *operation.statements, *stores)]
     return [*lines, "    return next_step(core, step)", ""]
 

@@ -328,6 +328,15 @@ def test_typed_buffers(assemble):
     assert np.array_equal(results.numpy()[256:288], data)
 
 
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+@pytest.mark.parametrize("words", [(0xDE946C2D, 0x420639DD), (0xDCC7A2C0, 0x5900061F)])
+def test_flat_accesses_that_bypass_registers(engine, words):
+    """A scratch load and a flat atomic with the lds bit, which have no data register."""
+    device = Device("gfx1030" if words[0] == 0xDE946C2D else "gfx1010", engine)
+    with pytest.raises(UnsupportedError):
+        device.run(np.array([*words, 0xBF810000], np.uint32).tobytes(), (1, 1, 1))
+
+
 def test_buffer_arguments():
     device = Device("gfx1100")
     buffer = device.buffer(np.arange(4, dtype=U32))

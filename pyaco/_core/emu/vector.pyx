@@ -66,8 +66,7 @@ cdef uint32_t flush_in(const Wave *wave, uint8_t kind) noexcept nogil:
 
 
 # ---------------------------------------------------------------------------------------------------------- lane selection
-cdef inline int dpp_source_lane(uint32_t control, int lane, int lanes, uint32_t gfx_level) noexcept nogil:
-    """The lane that DPP16 reads for `lane`, or -1 when it lies outside the row or wave."""
+cdef int dpp_source_lane(uint32_t control, int lane, int lanes, uint32_t gfx_level) noexcept nogil:
     cdef int row = lane & ~15
     cdef int place = lane & 15
     cdef int amount = control & 15

@@ -5,7 +5,7 @@ from libcpp.vector cimport vector
 
 from pyaco._core.emu.reference cimport Code
 from pyaco._core.emu.wave cimport Machine
-from pyaco._core.emu_fast.step cimport Block, MemorySteps, Step, StepFunction
+from pyaco._core.emu_fast.step cimport Block, MemorySteps, RowSteps, Step, StepFunction
 
 cdef enum:
     block_limit = 64                  # instructions
@@ -15,6 +15,7 @@ cdef enum:
 cdef struct Kernels:                  # what the host's vectors offer; NULL: nothing
     const StepFunction *vector
     const MemorySteps *memory
+    const RowSteps *rows
 
 cdef struct Blocks:
     Kernels kernels
@@ -25,6 +26,7 @@ cdef struct Blocks:
     Block *recent[recent_blocks]      # by pc, whichever was looked for last
     unordered_map[uint64_t, Block *] *by_pc
     unordered_map[uint64_t, uint32_t] *constants      # low and high half of a value to its row; narrow ones have equal halves
+    unordered_map[uint64_t, uint32_t] *selections     # modifiers of DPP to the first of two rows
 
 cdef bint open_blocks(Blocks *blocks, Kernels kernels, Code *code, Machine *machine) noexcept nogil
 cdef void close_blocks(Blocks *blocks) noexcept nogil

@@ -1,8 +1,9 @@
 """Makes blocks of steps from decoded instructions.
 
-An instruction becomes a step of its own kind when its operands are plain: whole registers, constants, SGPRs, with abs and neg. Everything
-else (DPP, SDWA, halves, clamp, packed and half-precision arithmetic, unusual memory operations) becomes a step that calls the
-reference engine's function, which is right by definition.
+The step of an instruction takes rows of lanes and gives one. Steps before it make rows of what is none: an SGPR, a source with abs or neg,
+a part of a register, the lanes that DPP reads. Steps after it take the row to the destination where that is more than writing it: omod and
+clamp, part of a register, fewer lanes than EXEC has. What has no step (unusual operations, operands and memory accesses) becomes one that
+calls the reference engine's function, which is right by definition.
 """
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
@@ -15,21 +16,24 @@ from modifiers cimport *
 from pyaco._core.emu.access cimport MemoryOperation, access_atomic, access_load, access_nothing, access_store, half_none
 from pyaco._core.emu.global_memory cimport execute_buffer, execute_flat, execute_smem, memory_operation
 from pyaco._core.emu.lds cimport execute_lds
-from pyaco._core.emu.numbers cimport popcount64
+from pyaco._core.emu.numbers cimport float_bits, half_to_double, popcount64
 from pyaco._core.emu.reference cimport aligned_bytes, fetch, handler_of
-from pyaco._core.emu.vector cimport execute_dual, execute_scalar, execute_vector
+from pyaco._core.emu.vector cimport dpp_source_lane, execute_dual, execute_scalar, execute_vector
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_fast.scalar cimport scalar_step_of
 from pyaco._core.emu_fast.step cimport *
+from pyaco._core.isa.decode cimport Decoded
 from pyaco._core.ir.program cimport (format_dpp8, format_dpp16, format_ds, format_flat, format_is_salu, format_is_valu, format_mubuf,
                                      format_scratch, format_sdwa, format_vop3p, register_none, register_vcc)
 
 cdef enum:
     scratch_row = 0                   # of the pool: two rows for each source slot
-    dual_row = 8                      # the first result of a VOPD whose second half still reads the register
+    result_row = 8                    # a result on its way; the first of a VOPD whose second half still reads the register
+    written_row = 9                   # the lanes that an instruction with DPP writes
     first_constant = 10
     all_bits = 0xffffffffU
     sign_bit = 0x80000000U
+    lane_formats = format_dpp8 | format_dpp16 | format_sdwa
 
 cdef struct Builder:
     Blocks *blocks
@@ -46,6 +50,7 @@ cdef bint open_blocks(Blocks *blocks, Kernels kernels, Code *code, Machine *mach
     blocks.pool_count = first_constant
     blocks.by_pc = new unordered_map[uint64_t, Block *]()
     blocks.constants = new unordered_map[uint64_t, uint32_t]()
+    blocks.selections = new unordered_map[uint64_t, uint32_t]()
     if blocks.pool == NULL:
         return False
     memset(blocks.pool, 0, first_constant * row_bytes)
@@ -60,9 +65,11 @@ cdef void close_blocks(Blocks *blocks) noexcept nogil:
             free(pair.second)
     del blocks.by_pc
     del blocks.constants
+    del blocks.selections
     free(blocks.pool)
     blocks.by_pc = NULL
     blocks.constants = NULL
+    blocks.selections = NULL
     blocks.pool = NULL
 
 
@@ -87,8 +94,43 @@ cdef uint32_t constant_row(Blocks *blocks, uint64_t value, bint wide) noexcept n
     return (blocks.pool_count - 2) * row_bytes
 
 
-cdef void prefix(Builder *builder, Step *step, uint32_t slot, StepFunction function, uint8_t place, uint32_t offset, uint32_t keep,
-                 uint32_t flip, bint second) noexcept nogil:
+cdef uint32_t selection_row(Blocks *blocks, const Decoded *decoded) noexcept nogil:
+    """The offset of two rows, 0 when the pool is full: the lane that each lane reads by DPP, and whether its result may be written."""
+    cdef uint64_t modifiers = decoded.modifiers
+    cdef bint eight = (decoded.format & format_dpp8) != 0
+    cdef uint64_t key = (modifiers >> 16) | (<uint64_t>eight << 48)
+    cdef int lane, other
+    cdef int lanes = <int>blocks.machine.wave_size
+    cdef uint32_t *row
+    if blocks.selections.count(key):
+        return blocks.selections[0][key]
+    if blocks.pool_count + 2 > pool_rows:
+        return 0
+    row = <uint32_t *>(blocks.pool + blocks.pool_count * row_bytes)
+    memset(row, 0, 2 * row_bytes)
+    for lane in range(lanes):
+        if eight:
+            other = (lane & ~7) | <int>((modifier_dpp8_lane_sel(modifiers) >> (3 * (lane & 7))) & 7)
+        else:
+            other = dpp_source_lane(<uint32_t>modifier_dpp_ctrl(modifiers), lane, lanes, blocks.machine.gfx_level)
+        row[lane] = <uint32_t>other
+        if eight or ((modifier_dpp_row_mask(modifiers) >> (lane >> 4)) & 1 and (modifier_dpp_bank_mask(modifiers) >> ((lane & 15) >> 2)) & 1):
+            row[max_lanes + lane] = all_bits
+    blocks.selections[0][key] = blocks.pool_count * row_bytes
+    blocks.pool_count += 2
+    return (blocks.pool_count - 2) * row_bytes
+
+
+cdef Change no_change() noexcept nogil:
+    return Change(0, all_bits, 0, all_bits, 0)
+
+
+cdef bint is_no_change(const Change *change) noexcept nogil:
+    return change.shift == 0 and change.mask == all_bits and change.sign == 0 and change.keep == all_bits and change.flip == 0
+
+
+cdef Step *prefix(Builder *builder, Step *step, uint32_t slot, StepFunction function, uint8_t place, uint32_t offset, const Change *change,
+                  uint32_t dword) noexcept nogil:
     """A step that makes a source in the slot's scratch row."""
     cdef Step made
     memset(&made, 0, sizeof(Step))
@@ -97,17 +139,26 @@ cdef void prefix(Builder *builder, Step *step, uint32_t slot, StepFunction funct
     made.operation = step.operation
     made.place[0] = place
     made.offset[0] = offset
-    made.keep = keep
-    made.flip = flip
-    made.destination = (scratch_row + 2 * slot + second) * row_bytes
+    made.change = change[0]
+    made.destination = (scratch_row + 2 * slot + dword) * row_bytes
     builder.steps.push_back(made)
     step.place[slot] = place_pool
     step.offset[slot] = (scratch_row + 2 * slot) * row_bytes
+    return &builder.steps.back()
 
 
 cdef bint is_wide(uint8_t kind) noexcept nogil:
     kind &= ~type_old
     return type_u64 <= kind <= type_r64 or kind == type_exec64
+
+
+cdef bint is_sixteen(uint8_t kind) noexcept nogil:
+    return type_u16 <= (kind & ~type_old) <= type_r16
+
+
+cdef bint is_float(uint8_t kind) noexcept nogil:
+    kind &= ~type_old
+    return kind in (type_f16, type_r16, type_f32, type_r32, type_f64, type_r64)
 
 
 cdef bint plan_constant(Builder *builder, Step *step, uint32_t slot, uint64_t value, bint wide) noexcept nogil:
@@ -116,37 +167,80 @@ cdef bint plan_constant(Builder *builder, Step *step, uint32_t slot, uint64_t va
     return step.offset[slot] != 0
 
 
-cdef bint plan_vector_source(Builder *builder, Step *step, uint32_t slot, uint8_t kind, const Source *source, bint absolute,
-                             bint negative) noexcept nogil:
-    """Where a source of a vector step lies; False where the steps cannot have it."""
-    cdef bint wide = is_wide(kind)
-    cdef uint32_t keep = all_bits
-    cdef uint32_t flip = 0
-    kind &= ~type_old
-    if kind == type_mask:
-        step.mask_source = <uint8_t>source.index
-        return source.kind == operand_sgpr and source.index < 127
-    if kind == type_f32 or kind == type_r32:
-        keep = all_bits ^ (sign_bit if absolute else 0)
-        flip = sign_bit if negative else 0
-    elif wide and kind != type_u64 and kind != type_i64 and (absolute or negative):
-        return False
-    if source.half or source.kind == operand_special:
-        return False
-    if source.kind == operand_value:
-        return plan_constant(builder, step, slot, source.value if wide else ((<uint32_t>source.value & keep) ^ flip), wide)
+cdef bint plan_row(Builder *builder, Step *step, uint32_t slot, const Source *source, const Change *change, StepFunction function) noexcept nogil:
+    """A source of up to 32 bits; `function` makes a changed row of a row."""
+    cdef const RowSteps *rows = builder.blocks.kernels.rows
+    cdef Change none = no_change()
     if source.kind == operand_vgpr:
         step.place[slot] = place_vgpr
         step.offset[slot] = source.index * row_bytes
-        if keep != all_bits or flip:
-            prefix(builder, step, slot, step_modify, place_vgpr, source.index * row_bytes, keep, flip, False)
-        return True
-    if wide and not source.index < sgpr_m0 - 1 and source.index != sgpr_exec:
+    elif source.kind != operand_sgpr:
         return False
-    prefix(builder, step, slot, step_broadcast, place_sgpr, source.index, keep, flip, False)
-    if wide:
-        prefix(builder, step, slot, step_broadcast, place_sgpr, source.index + 1, keep, flip, True)
+    elif function == rows.change:
+        prefix(builder, step, slot, rows.broadcast, place_sgpr, source.index, change, 0)
+        return True
+    else:
+        prefix(builder, step, slot, rows.broadcast, place_sgpr, source.index, &none, 0)
+    if not is_no_change(change):
+        prefix(builder, step, slot, function, step.place[slot], step.offset[slot], change, 0)
     return True
+
+
+cdef bint plan_wide(Builder *builder, Step *step, uint32_t slot, const Source *source, const Change *change) noexcept nogil:
+    """A source of 64 bits; the change is that of its high half."""
+    cdef const RowSteps *rows = builder.blocks.kernels.rows
+    cdef Change none = no_change()
+    cdef bint same = is_no_change(change)
+    if source.kind == operand_value:
+        return plan_constant(builder, step, slot, (source.value & all_bits) | (<uint64_t>changed(<uint32_t>(source.value >> 32), change) << 32),
+                             True)
+    if source.kind == operand_vgpr:
+        step.place[slot] = place_vgpr
+        step.offset[slot] = source.index * row_bytes
+        if not same:
+            prefix(builder, step, slot, rows.change, place_vgpr, source.index * row_bytes, &none, 0)
+            prefix(builder, step, slot, rows.change, place_vgpr, (source.index + 1) * row_bytes, change, 1)
+        return True
+    if source.kind != operand_sgpr or (not source.index < sgpr_m0 - 1 and source.index != sgpr_exec):
+        return False
+    prefix(builder, step, slot, rows.broadcast, place_sgpr, source.index, &none, 0)
+    prefix(builder, step, slot, rows.broadcast, place_sgpr, source.index + 1, change, 1)
+    return True
+
+
+cdef Change change_of(uint8_t kind, bint high, bint absolute, bint negative) noexcept nogil:
+    """What abs, neg and the choice of a half make of a source."""
+    cdef Change change = no_change()
+    cdef uint32_t sign = 0x8000 if is_sixteen(kind) else sign_bit
+    if is_sixteen(kind) and high:
+        change.shift = 16
+    if is_float(kind):
+        change.keep = ~sign if absolute else all_bits
+        change.flip = sign if negative else 0
+    return change
+
+
+cdef void choose_part(Change *change, uint8_t kind, uint32_t selection) noexcept nogil:
+    """What SDWA makes of a source before that."""
+    cdef uint32_t size = selection & 3
+    change.shift = 8 * ((selection >> 2) & 3)
+    if size < 2:
+        change.mask = 0xffff if size else 0xff
+        change.sign = (change.mask ^ (change.mask >> 1)) if selection & 16 else 0
+    if is_sixteen(kind):
+        change.keep &= 0xffff
+
+
+cdef bint plan_source(Builder *builder, Step *step, uint32_t slot, uint8_t kind, const Source *source, const Change *change) noexcept nogil:
+    """Where a source of a vector step lies; False where the steps cannot have it."""
+    if kind & ~type_old == type_mask:
+        step.mask_source = <uint8_t>source.index
+        return source.kind == operand_sgpr and source.index < 127
+    if is_wide(kind):
+        return plan_wide(builder, step, slot, source, change)
+    if source.kind == operand_value:
+        return plan_constant(builder, step, slot, changed(<uint32_t>source.value, change), False)
+    return plan_row(builder, step, slot, source, change, builder.blocks.kernels.rows.change)
 
 
 cdef bint plan_scalar_source(Builder *builder, Step *step, uint32_t slot, const Source *source, bint wide) noexcept nogil:
@@ -165,8 +259,6 @@ cdef bint plan_scalar_source(Builder *builder, Step *step, uint32_t slot, const 
 cdef bint plan_results(Step *step, const LaneOperation *operation, const uint16_t *destination) noexcept nogil:
     cdef uint32_t index
     for index in range(operation.result_count):
-        if destination[index] & 3:
-            return False
         if operation.result_type[index] == type_mask:
             step.mask_destination = <uint8_t>(destination[index] >> 2)
         elif destination[index] < 1024:
@@ -177,32 +269,189 @@ cdef bint plan_results(Step *step, const LaneOperation *operation, const uint16_
     return True
 
 
+cdef bint plan_selected(Builder *builder, Step *step, uint8_t kind, const Instruction *instruction, const Change *change) noexcept nogil:
+    """The first source, by DPP."""
+    cdef const RowSteps *rows = builder.blocks.kernels.rows
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    cdef bint eight = (instruction.decoded.format & format_dpp8) != 0
+    cdef uint32_t table = selection_row(builder.blocks, &instruction.decoded)
+    cdef Change none = no_change()
+    cdef Step *made
+    if table == 0 or is_wide(kind) or kind == type_mask or instruction.source[0].kind != operand_vgpr:
+        return False
+    made = prefix(builder, step, 0, rows.select, place_vgpr, instruction.source[0].index * row_bytes, &none, 0)
+    made.place[1] = made.place[2] = place_pool
+    made.offset[1] = table
+    made.offset[2] = table + row_bytes
+    made.immediate = written_row * row_bytes
+    made.change.keep = all_bits if (modifier_dpp8_fetch_inactive(modifiers) if eight else modifier_dpp_fetch_inactive(modifiers)) else 0
+    made.change.flip = all_bits if eight or modifier_dpp_bound_ctrl(modifiers) else 0
+    if not is_no_change(change):
+        prefix(builder, step, 0, rows.change, place_pool, step.offset[0], change, 0)
+    return True
+
+
+cdef bint plan_mixed(Builder *builder, Step *step, uint32_t slot, const Instruction *instruction) noexcept nogil:
+    """A source of V_FMA_MIX: a single, or a half of the register that becomes one; neg_hi is abs."""
+    cdef const RowSteps *rows = builder.blocks.kernels.rows
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    cdef const Source *source = &instruction.source[slot]
+    cdef Change change = change_of(type_f32, False, (modifier_neg_hi(modifiers) >> slot) & 1, (modifier_neg(modifiers) >> slot) & 1)
+    if not (modifier_opsel_hi(modifiers) >> slot) & 1:
+        return plan_source(builder, step, slot, type_f32, source, &change)
+    if source.kind == operand_value:
+        return plan_constant(builder, step, slot,
+                             changed(float_bits(<float>half_to_double(<uint32_t>source.value & 0xffff)), &change), False)
+    change.shift = 16 if (modifier_opsel(modifiers) >> slot) & 1 else 0
+    change.mask = 0                                         # not a change of nothing: it is to be widened
+    return plan_row(builder, step, slot, source, &change, rows.widen)
+
+
+cdef bint plan_pair(Builder *builder, Step *step, uint32_t slot, uint8_t kind, const Instruction *instruction) noexcept nogil:
+    """Two halves, which opsel and opsel_hi choose; in the encodings that have no such fields, those of the register."""
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    cdef const Source *source = &instruction.source[slot]
+    cdef Change change = no_change()
+    cdef uint32_t value
+    if instruction.decoded.format & format_vop3p:
+        change.shift = 16 if (modifier_opsel(modifiers) >> slot) & 1 else 0
+        change.mask = 16 if (modifier_opsel_hi(modifiers) >> slot) & 1 else 0
+        if is_float(kind) or kind == type_packed_f:
+            change.flip = ((0x8000 if (modifier_neg(modifiers) >> slot) & 1 else 0)
+                           | (sign_bit if (modifier_neg_hi(modifiers) >> slot) & 1 else 0))
+        if source.kind == operand_value:
+            value = <uint32_t>source.value
+            if kind == type_packed_f and value >> 16 == 0:
+                value |= value << 16
+            value = (((value >> change.shift) & 0xffff) | (((value >> change.mask) & 0xffff) << 16)) ^ change.flip
+            return plan_constant(builder, step, slot, value, False)
+        if change.shift == 0 and change.mask == 16 and change.flip == 0:
+            change = no_change()
+    elif source.kind == operand_value:
+        return plan_constant(builder, step, slot, source.value, False)
+    return plan_row(builder, step, slot, source, &change, builder.blocks.kernels.rows.arrange)
+
+
+cdef bint plan_vector_source(Builder *builder, Step *step, uint32_t slot, const Instruction *instruction) noexcept nogil:
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    cdef uint32_t format = instruction.decoded.format
+    cdef uint8_t kind = step.operation.source_type[slot] & ~type_old
+    cdef const Source *source = &instruction.source[slot]
+    cdef Change change
+    if step.operation.packed or kind == type_packed or kind == type_packed_f:
+        return not format & lane_formats and plan_pair(builder, step, slot, kind, instruction)
+    if kind == type_mix:
+        return not format & lane_formats and plan_mixed(builder, step, slot, instruction)
+    change = change_of(kind, source.half or (modifier_opsel(modifiers) >> slot) & 1,
+                       not format & format_vop3p and (modifier_abs(modifiers) >> slot) & 1, (modifier_neg(modifiers) >> slot) & 1)
+    if format & format_sdwa and slot < 2 and not is_wide(kind):
+        choose_part(&change, kind, modifier_sdwa_sel1(modifiers) if slot else modifier_sdwa_sel0(modifiers))
+    if format & (format_dpp8 | format_dpp16) and slot == 0:
+        return plan_selected(builder, step, kind, instruction, &change)
+    return plan_source(builder, step, slot, kind, source, &change)
+
+
+cdef bint merge_of(const Instruction *instruction, uint8_t kind, Change *change) noexcept nogil:
+    """How part of a register is written; False: all of it is, or the high half becomes zero."""
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    cdef uint32_t selection = modifier_sdwa_dst_sel(modifiers)
+    cdef bint high
+    change[0] = no_change()
+    change.keep = 0
+    if instruction.decoded.format & format_sdwa:
+        change.shift = 8 * ((selection >> 2) & 3)
+        if selection & 3 < 2:
+            change.mask = 0xffff if selection & 3 else 0xff
+            change.sign = (change.mask ^ (change.mask >> 1)) if modifier_sdwa_dst_sext(modifiers) else 0
+        change.keep = ~(change.mask << change.shift) if selection & 16 else 0
+        return True
+    if not is_sixteen(kind):
+        return False
+    high = (instruction.decoded.destination[0] >> 1) & 1 or (modifier_opsel(modifiers) >> 3) & 1 or instruction.writes_high_zero == 2
+    change.mask = 0xffff
+    change.shift = 16 if high else 0
+    change.keep = 0xffff if high else (0 if instruction.writes_high_zero else 0xffff0000U)
+    return change.keep != 0
+
+
+cdef void suffix(Builder *builder, size_t place, StepFunction function, uint8_t destination_place, uint32_t destination) noexcept nogil:
+    """A step that takes the result of the one at `place`, and its destination, further."""
+    cdef Step made
+    cdef Step *step = &builder.steps[0][place]
+    memset(&made, 0, sizeof(Step))
+    made.function = function
+    made.instruction = step.instruction
+    made.operation = step.operation
+    made.clamp = step.clamp
+    made.omod = step.omod
+    made.place[0] = place_pool
+    made.offset[0] = result_row * row_bytes
+    made.destination_place = destination_place
+    made.destination = destination
+    step.suffixes += 1
+    builder.steps.push_back(made)
+
+
+cdef bint add_results(Builder *builder, Step *step, const Instruction *instruction) noexcept nogil:
+    """The operation's step and what follows it."""
+    cdef const LaneOperation *operation = step.operation
+    cdef const RowSteps *rows = builder.blocks.kernels.rows
+    cdef uint8_t kind = operation.result_type[0]
+    cdef bint selected = (instruction.decoded.format & (format_dpp8 | format_dpp16)) != 0
+    cdef bint scaled = kind == type_f32 and (step.clamp or step.omod)
+    cdef bint merged = False
+    cdef uint32_t index
+    cdef uint32_t destination = step.destination
+    cdef size_t place = builder.steps.size()
+    cdef Change change
+    for index in range(operation.result_count):
+        if selected and (operation.result_type[index] == type_mask or is_wide(operation.result_type[index])):
+            return False
+    if (kind == type_f16 or kind == type_f64) and (step.clamp or step.omod):
+        return False
+    if kind != type_mask and not is_wide(kind) and not operation.packed:
+        merged = merge_of(instruction, kind, &change) or selected
+    if scaled or merged:
+        step.destination_place = place_pool
+        step.destination = result_row * row_bytes
+    builder.steps.push_back(step[0])
+    if scaled:
+        suffix(builder, place, rows.scale, place_pool if merged else place_vgpr, result_row * row_bytes if merged else destination)
+    if merged:
+        suffix(builder, place, rows.merge, place_vgpr, destination)
+        builder.steps.back().change = change
+        builder.steps.back().place[1] = place_pool if selected else place_active
+        builder.steps.back().offset[1] = written_row * row_bytes if selected else 0
+    if operation.writes_exec and builder.blocks.machine.gfx_level < 100:
+        suffix(builder, place, step_copy_mask, place_vgpr, 0)
+        builder.steps.back().mask_destination = step.mask_destination
+        builder.steps[0][place].mask_destination = sgpr_exec
+    elif operation.writes_exec:
+        builder.steps[0][place].mask_destination = sgpr_exec
+    return True
+
+
 cdef bint add_vector(Builder *builder, const Instruction *instruction) noexcept nogil:
     cdef const LaneOperation *operation = instruction.operation
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef Step step
     cdef uint32_t slot
     memset(&step, 0, sizeof(Step))
-    if builder.blocks.kernels.vector == NULL or operation.packed:
-        return False
-    if operation.writes_exec and builder.blocks.machine.gfx_level < 100:    # EXEC and an SGPR
+    if builder.blocks.kernels.vector == NULL:
         return False
     step.function = builder.blocks.kernels.vector[instruction.decoded.opcode]
-    if (step.function == NULL or instruction.decoded.format & (format_dpp8 | format_dpp16 | format_sdwa | format_vop3p)
-            or modifier_set_neg(modifier_set_abs(modifiers, 0), 0) != 0):
+    if step.function == NULL:
         return False
     step.instruction = instruction
     step.operation = operation
+    step.clamp = modifier_clamp(modifiers)
+    step.omod = modifier_omod(modifiers)
+    step.neg = modifier_neg(modifiers)
+    step.opsel = modifier_opsel(modifiers)
     for slot in range(operation.source_count):
-        if not plan_vector_source(builder, &step, slot, operation.source_type[slot], &instruction.source[slot],
-                                  (modifier_abs(modifiers) >> slot) & 1, (modifier_neg(modifiers) >> slot) & 1):
+        if not plan_vector_source(builder, &step, slot, instruction):
             return False
-    if not plan_results(&step, operation, instruction.decoded.destination):
-        return False
-    if operation.writes_exec:
-        step.mask_destination = sgpr_exec
-    builder.steps.push_back(step)
-    return True
+    return plan_results(&step, operation, instruction.decoded.destination) and add_results(builder, &step, instruction)
 
 
 cdef bint add_half_of_dual(Builder *builder, const Instruction *instruction, uint32_t number, bint apart) noexcept nogil:
@@ -211,14 +460,15 @@ cdef bint add_half_of_dual(Builder *builder, const Instruction *instruction, uin
     cdef uint32_t opcode = modifier_vopd_opcode_y(instruction.decoded.modifiers) if number else instruction.decoded.opcode
     cdef uint16_t destination = instruction.decoded.destination[number]
     cdef Source source
+    cdef Change change
     cdef Step step
     cdef uint32_t slot
     memset(&step, 0, sizeof(Step))
     step.function = builder.blocks.kernels.vector[opcode]
     step.instruction = instruction
     step.operation = operation
-    if step.function == NULL:
-        return False
+    if step.function == NULL or (operation.result_type[0] == type_f32 and not is_float(operation.source_type[0])):
+        return False                                        # dot products may leave their step, and the other half with it
     for slot in range(operation.source_count):
         memset(&source, 0, sizeof(Source))
         if slot < 2 and not (slot == 1 and operation.source_count == 1):
@@ -232,13 +482,14 @@ cdef bint add_half_of_dual(Builder *builder, const Instruction *instruction, uin
         else:
             source.kind = operand_value
             source.value = instruction.decoded.literal
-        if not plan_vector_source(builder, &step, slot, operation.source_type[slot], &source, False, False):
+        change = change_of(operation.source_type[slot], source.half, False, False)
+        if not plan_source(builder, &step, slot, operation.source_type[slot], &source, &change):
             return False
     if not plan_results(&step, operation, &destination):
         return False
     if apart:
         step.destination_place = place_pool
-        step.destination = dual_row * row_bytes
+        step.destination = result_row * row_bytes
     builder.steps.push_back(step)
     return True
 
@@ -258,10 +509,10 @@ cdef bint add_dual(Builder *builder, const Instruction *instruction) noexcept no
         return False
     if apart:
         memset(&copy, 0, sizeof(Step))
-        copy.function = step_copy
+        copy.function = builder.blocks.kernels.rows.copy
         copy.instruction = instruction
         copy.place[0] = place_pool
-        copy.offset[0] = dual_row * row_bytes
+        copy.offset[0] = result_row * row_bytes
         copy.destination_place = place_vgpr
         copy.destination = ((instruction.decoded.destination[0] >> 2) - 256) * row_bytes
         builder.steps.push_back(copy)

@@ -42,6 +42,11 @@ cdef extern from *:
 cdef enum:
     mode_keep_in32 = 0x10
     mode_keep_out32 = 0x20
+    mode_keep_in64 = 0x40             # halves and doubles
+    mode_keep_out64 = 0x80
+    mode_ieee = 0x200                 # until GFX11
+    mode_round64 = 0xc
+    mode_fp16_overflow = 0x800000
     changing_modes = 3 | mode_index_registers | mode_skip_vector  # what the steps do not know
     signal_interval = 1000000         # instructions between looks at the user's interrupts
     alone = 20000                     # instructions of a dispatch before other threads join in
@@ -81,6 +86,10 @@ cdef void enter_block(Core *core, const Wave *wave, uint64_t active) noexcept no
             core.lane_mask[lane] = -(<uint32_t>(active >> lane) & 1)
     core.flush_out32 = (wave.mode & mode_keep_out32) == 0
     core.keep_in32 = 0xffffffffU if wave.mode & mode_keep_in32 else 0
+    core.flush_out64 = (wave.mode & mode_keep_out64) == 0
+    core.keep_in64 = 0xffffffffU if wave.mode & mode_keep_in64 else 0
+    core.round64 = wave.mode & (mode_round64 | mode_fp16_overflow)
+    core.scaled = (wave.mode & mode_ieee) == 0
     if core.control != (control_default if core.keep_in32 else control_default | control_zeros):
         core.control = control_default if core.keep_in32 else control_default | control_zeros
         set_host_control(core.control)
@@ -251,6 +260,7 @@ cdef bint open_worker(Worker *worker, Workspace *space, const Launch *launch, Ke
     worker.core.machine = &space.machine
     worker.core.halves = launch.wave_size // row_lanes
     worker.core.base[place_pool] = worker.blocks.pool
+    worker.core.base[place_active] = <uint8_t *>worker.core.lane_mask
     worker.core.control = control_default
     worker.core.full = 0
     group[0] = group[1] = group[2] = 0
@@ -320,11 +330,13 @@ cdef class FastEngine(Engine):
         self.threads = threads
         self.kernels.vector = NULL
         self.kernels.memory = NULL
+        self.kernels.rows = NULL
         if bits:
             # loaded by name: a host without such vectors must not even initialise the module
-            vector, memory = importlib.import_module(f"pyaco._core.emu_fast.lanes{bits}").tables()
+            vector, memory, rows = importlib.import_module(f"pyaco._core.emu_fast.lanes{bits}").tables()
             self.kernels.vector = <const StepFunction *><uintptr_t>vector
             self.kernels.memory = <const MemorySteps *><uintptr_t>memory
+            self.kernels.rows = <const RowSteps *><uintptr_t>rows
 
     cdef int execute(self, const Launch *launch) except -1:
         cdef Memory *memory = self.work.machine.memory

@@ -15,7 +15,43 @@ static inline void set_host_control(unsigned value) { (void)value; }
 // How the addresses of 16 lanes lie: side by side as dwords, all in one place, or otherwise.
 enum { chunk_any = 0, chunk_sequence = 1, chunk_same = 2 };
 
+static inline bool row_has_nan16(const uint32_t *values) {
+    uint32_t found = 0;
+    for (int lane = 0; lane < 32; ++lane)
+        found |= (values[lane] & 0x7fff) > 0x7c00 ? 1 : 0;
+    return found != 0;
+}
+
+static inline bool row_has_nan64(const uint64_t *values) {
+    uint64_t found = 0;
+    for (int lane = 0; lane < 32; ++lane)
+        found |= (values[lane] & 0x7fffffffffffffff) > 0x7ff0000000000000 ? 1 : 0;
+    return found != 0;
+}
+
+// halves_to_singles: 16 bits of every lane, from bit `shift` on. gather_row: `row` by index; that of all ones reads some lane.
 #if defined(__AVX512F__)
+static inline void halves_to_singles(const uint32_t *row, uint32_t shift, float *singles) {
+    for (int lane = 0; lane < 32; lane += 16) {
+        __m512i words = _mm512_srl_epi32(_mm512_loadu_si512(row + lane), _mm_cvtsi32_si128((int)shift));
+        _mm512_storeu_ps(singles + lane, _mm512_cvtph_ps(_mm512_cvtepi32_epi16(words)));
+    }
+}
+
+static inline void singles_to_halves(const float *singles, uint32_t *row) {
+    for (int lane = 0; lane < 32; lane += 16) {
+        __m256i halves = _mm512_cvtps_ph(_mm512_loadu_ps(singles + lane), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+        _mm512_storeu_si512(row + lane, _mm512_cvtepu16_epi32(halves));
+    }
+}
+
+static inline void gather_row(const uint32_t *row, const uint32_t *index, uint32_t *values) {
+    for (int lane = 0; lane < 32; lane += 16) {
+        __m512i places = _mm512_and_si512(_mm512_loadu_si512(index + lane), _mm512_set1_epi32(63));
+        _mm512_storeu_si512(values + lane, _mm512_i32gather_epi32(places, row, 4));
+    }
+}
+
 static inline int chunk_kind(const uint32_t *offset) {
     __m512i first = _mm512_set1_epi32((int)offset[0]), all = _mm512_loadu_si512(offset);
     __m512i places = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60);
@@ -35,6 +71,29 @@ static inline uint32_t row_low_bits(const uint32_t *values) {
          | (uint32_t)_mm512_test_epi32_mask(_mm512_loadu_si512(values + 16), one) << 16;
 }
 #elif defined(__AVX2__)
+static inline void halves_to_singles(const uint32_t *row, uint32_t shift, float *singles) {
+    for (int lane = 0; lane < 32; lane += 8) {
+        __m256i words = _mm256_srl_epi32(_mm256_loadu_si256((const __m256i *)(row + lane)), _mm_cvtsi32_si128((int)shift));
+        words = _mm256_and_si256(words, _mm256_set1_epi32(0xffff));
+        words = _mm256_permute4x64_epi64(_mm256_packus_epi32(words, words), 0x08);
+        _mm256_storeu_ps(singles + lane, _mm256_cvtph_ps(_mm256_castsi256_si128(words)));
+    }
+}
+
+static inline void singles_to_halves(const float *singles, uint32_t *row) {
+    for (int lane = 0; lane < 32; lane += 8) {
+        __m128i halves = _mm256_cvtps_ph(_mm256_loadu_ps(singles + lane), _MM_FROUND_TO_NEAREST_INT);
+        _mm256_storeu_si256((__m256i *)(row + lane), _mm256_cvtepu16_epi32(halves));
+    }
+}
+
+static inline void gather_row(const uint32_t *row, const uint32_t *index, uint32_t *values) {
+    for (int lane = 0; lane < 32; lane += 8) {
+        __m256i places = _mm256_and_si256(_mm256_loadu_si256((const __m256i *)(index + lane)), _mm256_set1_epi32(63));
+        _mm256_storeu_si256((__m256i *)(values + lane), _mm256_i32gather_epi32((const int *)row, places, 4));
+    }
+}
+
 static inline int chunk_kind(const uint32_t *offset) {
     __m256i first = _mm256_set1_epi32((int)offset[0]);
     __m256i low = _mm256_loadu_si256((const __m256i *)offset), high = _mm256_loadu_si256((const __m256i *)(offset + 8));
@@ -65,6 +124,11 @@ static inline uint32_t row_low_bits(const uint32_t *values) {
     return mask;
 }
 #else
+// What no host runs: without vectors every instruction is done as in the reference engine.
+static inline void halves_to_singles(const uint32_t *, uint32_t, float *) {}
+static inline void singles_to_halves(const float *, uint32_t *) {}
+static inline void gather_row(const uint32_t *, const uint32_t *, uint32_t *) {}
+
 static inline int chunk_kind(const uint32_t *offset) {
     uint32_t apart = 0, moved = 0;
     for (uint32_t lane = 0; lane < 16; ++lane) {

@@ -11,6 +11,7 @@ from pyaco._core.emu_fast.step cimport *
 
 include "pyaco/_core/emu_fast/singles.pxi"
 include "emulator_vector_steps.pxi"
+include "pyaco/_core/emu_fast/row_steps.pxi"
 include "pyaco/_core/emu_fast/memory_steps.pxi"
 
 cdef StepFunction steps[<int>op_count]
@@ -18,8 +19,10 @@ memset(steps, 0, sizeof(steps))
 fill_vector_steps(steps)
 cdef MemorySteps memory
 fill_memory_steps(&memory)
+cdef RowSteps rows
+fill_row_steps(&rows)
 
 
 def tables():
-    """Addresses of the table of steps by opcode, and of the memory steps."""
-    return <uint64_t>&steps[0], <uint64_t>&memory
+    """Addresses of the table of steps by opcode, of the memory steps, and of those that make rows."""
+    return <uint64_t>&steps[0], <uint64_t>&memory, <uint64_t>&rows

@@ -18,6 +18,50 @@ cdef inline float max_single(float a, float b) noexcept nogil:
     return bits_float(float_bits(a) & float_bits(b)) if a == b else larger
 
 
+cdef inline float minimum_single(float a, float b) noexcept nogil:
+    """A NaN wins."""
+    cdef float smaller = min_single(a, b)
+    return a + b if a != a or b != b else smaller
+
+
+cdef inline float maximum_single(float a, float b) noexcept nogil:
+    cdef float larger = max_single(a, b)
+    return a + b if a != a or b != b else larger
+
+
+cdef inline float median_single(float a, float b, float c) noexcept nogil:
+    """As `median_number`."""
+    cdef float larger = max_single(a, b)
+    cdef float largest = max_single(larger, c)
+    cdef float least = min_single(min_single(a, b), c)
+    cdef float without_a = max_single(b, c)
+    cdef float without_b = max_single(a, c)
+    cdef float rest = without_a if largest == a else (without_b if largest == b else larger)
+    return least if a != a or b != b or c != c else rest
+
+
+cdef inline float fma_odd_single(float a, float b, float c) noexcept nogil:
+    """a * b + c of halves, rounded to odd in single precision, for one correct rounding to half after it (Boldo, Melquiond 2008)."""
+    cdef float product = a * b                              # exact: 22 bits
+    cdef float total = product + c
+    cdef float back = total - product
+    cdef float error = (product - (total - back)) + (c - back)
+    cdef uint32_t bits = float_bits(total)
+    cdef uint32_t moved = bits + 1 if (error > 0) == (total > 0) else bits - 1
+    # infinities and NaNs have no error that compares
+    return bits_float(moved if (error > 0 or error < 0) and not bits & 1 else bits)
+
+
+cdef inline void read_halves(const Core *core, const uint32_t *row, uint32_t shift, float *singles) noexcept nogil:
+    """Halves as singles, flushed as MODE says: the smallest normal half is 2 ** -14."""
+    cdef uint32_t lane, bits
+    halves_to_singles(row, shift, singles)
+    if not core.keep_in64:
+        for lane in range(row_lanes):
+            bits = float_bits(singles[lane])
+            singles[lane] = bits_float(bits if (bits & 0x7fffffff) >= 0x38800000 else bits & 0x80000000U)
+
+
 cdef inline int32_t single_to_i32(float value) noexcept nogil:
     """Truncates and saturates; a NaN is 0. No single lies between the largest integer and 2^31."""
     if value != value:

@@ -32,6 +32,11 @@ cdef extern from "host.h" nogil:
     int chunk_kind(const uint32_t *offset)                   # of 16 lanes: chunk_*
     int chunk_any, chunk_sequence, chunk_same
     bint row_has_nan(const uint32_t *values)                 # singles
+    bint row_has_nan16(const uint32_t *values)               # halves, in the low 16 bits
+    bint row_has_nan64(const uint64_t *values)               # doubles
+    void halves_to_singles(const uint32_t *row, uint32_t shift, float *singles)
+    void singles_to_halves(const float *singles, uint32_t *row)
+    void gather_row(const uint32_t *row, const uint32_t *index, uint32_t *values)
     uint32_t row_low_bits(const uint32_t *values)            # the lowest bit of every lane
     bint __builtin_expect(bint condition, bint expected)
 
@@ -45,8 +50,17 @@ cdef enum:                            # indices into Core.base
     place_vgpr = 0
     place_pool = 1                    # constants and scratch rows of the steps
     place_sgpr = 2
+    place_active = 3                  # all ones in active lanes
 
 ctypedef int (*StepFunction)(Core *core, const Step *step) noexcept nogil
+
+# What a source goes through on its way: ((((value >> shift) & mask) ^ sign) - sign) & keep) ^ flip
+cdef struct Change:
+    uint32_t shift
+    uint32_t mask
+    uint32_t sign
+    uint32_t keep
+    uint32_t flip
 
 cdef struct Step:
     StepFunction function
@@ -60,8 +74,12 @@ cdef struct Step:
     uint8_t mask_destination
     uint8_t wide_address              # memory: the address is a pair of registers
     uint32_t immediate                # memory: offset; scalar: the 16 bits, extended
-    uint32_t keep                     # modifying a row: (value & keep) ^ flip
-    uint32_t flip
+    Change change                     # steps that make a row
+    uint8_t suffixes                  # how many of the following steps take its result further
+    uint8_t clamp                     # modifiers that the operation itself looks at
+    uint8_t neg
+    uint8_t opsel
+    uint8_t omod
     uint16_t sgpr                     # memory: first SGPR of the base or the descriptor, register_none
     uint32_t allocation               # memory: the allocation found last time
     const MemoryOperation *memory
@@ -76,6 +94,17 @@ cdef struct MemorySteps:
     StepFunction lds_load
     StepFunction lds_store
     StepFunction scalar_load
+
+# Steps that make rows, or take them to registers.
+cdef struct RowSteps:
+    StepFunction broadcast            # an SGPR to a row of the pool
+    StepFunction change               # a row, changed, to a row of the pool
+    StepFunction arrange              # halves of a row, chosen (shift and mask: from which bits on) and with new signs (flip)
+    StepFunction widen                # halves of a row to singles
+    StepFunction select               # the lanes that DPP reads, and those that it writes
+    StepFunction copy                 # a row of the pool to a VGPR
+    StepFunction scale                # omod and clamp of singles
+    StepFunction merge                # part of a register, in the lanes of a mask
 
 cdef struct Block:
     Step *steps
@@ -99,6 +128,10 @@ cdef struct Core:
     uint32_t halves                   # rows of a wave: 1 or 2
     uint32_t keep_in32                # all ones: denormal sources are kept; 0: flushed
     uint32_t flush_out32              # denormal results are flushed
+    uint32_t keep_in64                # the same for halves and doubles
+    uint32_t flush_out64
+    uint32_t round64                  # how halves and doubles are rounded
+    uint32_t scaled                   # MODE lets omod have an effect
     uint32_t control                  # MXCSR of the steps
     uint32_t mask_result[2]
     uint64_t slice_end                # `machine.executed` where the wave's turn is over
@@ -110,18 +143,20 @@ cdef struct Core:
 
 # Steps that are the same on every host.
 cdef int step_reference(Core *core, const Step *step) noexcept nogil          # the reference engine's function
+cdef int step_fallback(Core *core, const Step *step) noexcept nogil           # the same, and past the steps that would take the result on
 cdef int step_ordered(Core *core, const Step *step) noexcept nogil            # the same, after all earlier workgroups
 cdef int step_leave(Core *core, const Step *step) noexcept nogil              # the same, as the last of a block: pc and EXEC may change
 cdef int step_leave_ordered(Core *core, const Step *step) noexcept nogil
 cdef int step_end(Core *core, const Step *step) noexcept nogil                # of a block, to the next
-cdef int step_broadcast(Core *core, const Step *step) noexcept nogil          # an SGPR to a row of the pool
-cdef int step_modify(Core *core, const Step *step) noexcept nogil             # abs and neg of a row, to a row of the pool
-cdef int step_copy(Core *core, const Step *step) noexcept nogil               # a row of the pool to a VGPR
+cdef int step_copy_mask(Core *core, const Step *step) noexcept nogil          # the result of a comparison, to another SGPR
 cdef StepFunction branch_step(uint32_t opcode) noexcept nogil                 # NULL: not a direct branch
 # Wait until all earlier workgroups have ended, and set the clock to what they have executed; False: one of them failed.
 cdef bint wait_for_turn(Core *core) noexcept nogil
 # Results that are NaNs become those the hardware gives, denormals are flushed: `core.special`, a row of the step's wave.
 cdef void finish_specials(Core *core, const Step *step, uint32_t half) noexcept nogil
+# The same for rows of doubles, and for the low (0) or high (16) halves of packed operations.
+cdef void finish_wide(Core *core, const Step *step, uint32_t half, uint64_t *values) noexcept nogil
+cdef void finish_packed(Core *core, const Step *step, uint32_t half, uint32_t shift, uint32_t *values) noexcept nogil
 
 cdef inline int next_step(Core *core, const Step *step) noexcept nogil:
     return step[1].function(core, step + 1)
@@ -176,6 +211,40 @@ cdef inline void put_single(Core *core, const Step *step, uint32_t half, const u
         return
     put_row(core, step, half, values)
 
+cdef inline void put_half(Core *core, const Step *step, uint32_t half, uint32_t *values) noexcept nogil:
+    """Write a row of half-precision results, zeros above them."""
+    cdef uint32_t lane
+    if __builtin_expect(row_has_nan16(values), False):
+        memcpy(core.special, values, row_lanes * 4)
+        finish_specials(core, step, half)
+        for lane in range(row_lanes):
+            core.special[lane] &= 0xffff                    # a NaN source may have something above it
+        put_row(core, step, half, core.special)
+        return
+    if core.flush_out64:
+        for lane in range(row_lanes):
+            values[lane] = values[lane] if values[lane] & 0x7c00 else values[lane] & 0x8000
+    put_row(core, step, half, values)
+
+cdef inline void put_packed(Core *core, const Step *step, uint32_t half, uint32_t *low, uint32_t *high, bint is_float) noexcept nogil:
+    """Write a row of pairs of 16-bit results."""
+    cdef uint32_t values[row_lanes]
+    cdef uint32_t lane
+    if is_float:
+        if __builtin_expect(core.flush_out64 or row_has_nan16(low), False):
+            finish_packed(core, step, half, 0, low)
+        if __builtin_expect(core.flush_out64 or row_has_nan16(high), False):
+            finish_packed(core, step, half, 16, high)
+    for lane in range(row_lanes):
+        values[lane] = (low[lane] & 0xffff) | (high[lane] << 16)
+    put_row(core, step, half, values)
+
+cdef inline void put_double(Core *core, const Step *step, uint32_t half, uint64_t *values) noexcept nogil:
+    """Write a row of double-precision results."""
+    if __builtin_expect(core.flush_out64 or row_has_nan64(values), False):
+        finish_wide(core, step, half, values)
+    put_wide(core, step, half, values)
+
 cdef inline void note_mask(Core *core, uint32_t half, const uint32_t *values) noexcept nogil:
     """A result bit per lane."""
     core.mask_result[half] = row_low_bits(values) & <uint32_t>(core.active >> (row_lanes * half))
@@ -192,3 +261,13 @@ cdef inline void put_mask(Core *core, const Step *step) noexcept nogil:
 # A denormal becomes a zero of its sign where `keep` is 0.
 cdef inline uint32_t flushed_source(uint32_t value, uint32_t keep) noexcept nogil:
     return value & (0x80000000U | keep | (0xffffffffU if value & 0x7f800000 else 0))
+
+cdef inline uint32_t flushed_half(uint32_t value, uint32_t keep) noexcept nogil:
+    return value & (0xffff8000U | keep | (0xffffffffU if value & 0x7c00 else 0))
+
+cdef inline uint64_t flushed_wide(uint64_t value, uint32_t keep) noexcept nogil:
+    cdef uint64_t magnitude = ~(<uint64_t>0) if value & 0x7ff0000000000000ULL or keep else 0
+    return value & ((<uint64_t>1 << 63) | magnitude)
+
+cdef inline uint32_t changed(uint32_t value, const Change *change) noexcept nogil:
+    return (((((value >> change.shift) & change.mask) ^ change.sign) - change.sign) & change.keep) ^ change.flip

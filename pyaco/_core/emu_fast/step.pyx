@@ -7,18 +7,64 @@ from pyaco._core.emu.vector cimport finish
 from pyaco._core.emu.wave cimport *
 
 
-cdef void finish_specials(Core *core, const Step *step, uint32_t half) noexcept nogil:
-    cdef Lanes lanes
-    cdef uint32_t slot
+cdef void open_lanes(Lanes *lanes) noexcept nogil:
     lanes.count = row_lanes
     lanes.clamp = 0
     lanes.neg = 0
     lanes.opsel = 0
     lanes.small = 0
+    lanes.rounding16 = 0
+
+
+cdef void finish_specials(Core *core, const Step *step, uint32_t half) noexcept nogil:
+    cdef Lanes lanes
+    cdef uint32_t slot
+    open_lanes(&lanes)
     for slot in range(step.operation.source_count):
         lanes.narrow[slot] = source_row(core, step, slot, half)
         lanes.wide[slot] = NULL
     lanes.result[0] = core.special
+    finish_by_source(core, step, half, &lanes)
+
+
+cdef void finish_by_source(Core *core, const Step *step, uint32_t half, Lanes *lanes) noexcept nogil:
+    """`finish`, with 64-bit sources where the operation has them."""
+    cdef uint64_t wide[4][row_lanes]
+    cdef const uint32_t *row
+    cdef uint32_t slot, lane
+    cdef uint8_t kind
+    for slot in range(step.operation.source_count):
+        kind = step.operation.source_type[slot] & ~type_old
+        lanes.wide[slot] = wide[slot]
+        if type_u64 <= kind <= type_r64:
+            row = source_row(core, step, slot, half)
+            for lane in range(row_lanes):
+                wide[slot][lane] = row[lane] | (<uint64_t>row[lane + row_bytes // 4] << 32)
+    finish(core.wave, step.operation, lanes, 0)
+
+
+cdef void finish_wide(Core *core, const Step *step, uint32_t half, uint64_t *values) noexcept nogil:
+    cdef Lanes lanes
+    cdef uint32_t slot
+    open_lanes(&lanes)
+    for slot in range(step.operation.source_count):
+        lanes.narrow[slot] = source_row(core, step, slot, half)
+    lanes.wide_result[0] = values
+    finish_by_source(core, step, half, &lanes)
+
+
+cdef void finish_packed(Core *core, const Step *step, uint32_t half, uint32_t shift, uint32_t *values) noexcept nogil:
+    cdef uint32_t parts[4][row_lanes]
+    cdef const uint32_t *row
+    cdef Lanes lanes
+    cdef uint32_t slot, lane
+    open_lanes(&lanes)
+    for slot in range(step.operation.source_count):
+        row = source_row(core, step, slot, half)
+        for lane in range(row_lanes):
+            parts[slot][lane] = row[lane] >> shift
+        lanes.narrow[slot] = parts[slot]
+    lanes.result[0] = values
     finish(core.wave, step.operation, &lanes, 0)
 
 
@@ -52,6 +98,13 @@ cdef int step_reference(Core *core, const Step *step) noexcept nogil:
     return next_step(core, step)
 
 
+cdef int step_fallback(Core *core, const Step *step) noexcept nogil:
+    cdef int stop = reference(core, step)
+    if stop != stop_running:
+        return stop
+    return next_step(core, step + step.suffixes)
+
+
 cdef int step_ordered(Core *core, const Step *step) noexcept nogil:
     if core.order != NULL and not wait_for_turn(core):
         core.stopped = step
@@ -77,28 +130,8 @@ cdef int step_end(Core *core, const Step *step) noexcept nogil:
     return stop_running
 
 
-cdef int step_broadcast(Core *core, const Step *step) noexcept nogil:
-    cdef uint32_t *row = <uint32_t *>(core.base[place_pool] + step.destination)
-    cdef uint32_t value = (core.wave.sgpr[step.offset[0]] & step.keep) ^ step.flip
-    cdef uint32_t lane
-    for lane in range(row_lanes * core.halves):
-        row[lane] = value
-    return next_step(core, step)
-
-
-cdef int step_modify(Core *core, const Step *step) noexcept nogil:
-    cdef const uint32_t *source = source_row(core, step, 0, 0)
-    cdef uint32_t *row = <uint32_t *>(core.base[place_pool] + step.destination)
-    cdef uint32_t lane
-    for lane in range(row_lanes * core.halves):
-        row[lane] = (source[lane] & step.keep) ^ step.flip
-    return next_step(core, step)
-
-
-cdef int step_copy(Core *core, const Step *step) noexcept nogil:
-    cdef uint32_t half
-    for half in range(core.halves):
-        put_row(core, step, half, source_row(core, step, 0, half))
+cdef int step_copy_mask(Core *core, const Step *step) noexcept nogil:
+    wave_put_mask(core.wave, step.mask_destination, core.mask_result[0] | (<uint64_t>core.mask_result[1] << 32))
     return next_step(core, step)
 
 

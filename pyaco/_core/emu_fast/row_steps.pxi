@@ -1,0 +1,131 @@
+# Steps that take sources to rows of the pool and results to registers.
+cdef int step_broadcast(Core *core, const Step *step) noexcept nogil:
+    cdef uint32_t *row = <uint32_t *>(core.base[place_pool] + step.destination)
+    cdef uint32_t value = changed(core.wave.sgpr[step.offset[0]], &step.change)
+    cdef uint32_t half, lane
+    for half in range(core.halves):
+        for lane in range(row_lanes):
+            row[row_lanes * half + lane] = value
+    return next_step(core, step)
+
+
+cdef int step_change(Core *core, const Step *step) noexcept nogil:
+    cdef uint32_t *row = <uint32_t *>(core.base[place_pool] + step.destination)
+    cdef const uint32_t *source
+    cdef Change change = step.change
+    cdef uint32_t half, lane
+    for half in range(core.halves):
+        source = source_row(core, step, 0, half)
+        for lane in range(row_lanes):
+            row[row_lanes * half + lane] = changed(source[lane], &change)
+    return next_step(core, step)
+
+
+cdef int step_arrange(Core *core, const Step *step) noexcept nogil:
+    cdef uint32_t *row = <uint32_t *>(core.base[place_pool] + step.destination)
+    cdef const uint32_t *source
+    cdef Change change = step.change
+    cdef uint32_t half, lane
+    for half in range(core.halves):
+        source = source_row(core, step, 0, half)
+        for lane in range(row_lanes):
+            row[row_lanes * half + lane] = (((source[lane] >> change.shift) & 0xffff)
+                                            | (((source[lane] >> change.mask) & 0xffff) << 16)) ^ change.flip
+    return next_step(core, step)
+
+
+cdef int step_widen(Core *core, const Step *step) noexcept nogil:
+    cdef uint32_t *row = <uint32_t *>(core.base[place_pool] + step.destination)
+    cdef float singles[row_lanes]
+    cdef Change change = step.change
+    cdef uint32_t half, lane
+    for half in range(core.halves):
+        halves_to_singles(source_row(core, step, 0, half), change.shift, singles)
+        for lane in range(row_lanes):
+            row[row_lanes * half + lane] = (float_bits(singles[lane]) & change.keep) ^ change.flip
+    return next_step(core, step)
+
+
+cdef int step_select(Core *core, const Step *step) noexcept nogil:
+    """Source 1 is the lane that each lane reads, all ones where there is none, source 2 the lanes that may be written."""
+    cdef uint32_t *row = <uint32_t *>(core.base[place_pool] + step.destination)
+    cdef uint32_t *written = <uint32_t *>(core.base[place_pool] + step.immediate)
+    cdef const uint32_t *source = source_row(core, step, 0, 0)
+    cdef const uint32_t *index
+    cdef const uint32_t *allowed
+    cdef uint32_t values[max_lanes]
+    cdef uint32_t valid[row_lanes]
+    cdef uint32_t half, lane
+    for half in range(core.halves):
+        index = source_row(core, step, 1, half)
+        allowed = source_row(core, step, 2, half)
+        gather_row(core.lane_mask, index, valid)
+        gather_row(source, index, &values[row_lanes * half])
+        for lane in range(row_lanes):
+            valid[lane] = (valid[lane] | step.change.keep) & (0 if index[lane] == 0xffffffffU else 0xffffffffU)
+            values[row_lanes * half + lane] &= valid[lane]
+            written[row_lanes * half + lane] = allowed[lane] & (valid[lane] | step.change.flip) & core.lane_mask[row_lanes * half + lane]
+    memcpy(row, values, 4 * row_lanes * core.halves)
+    return next_step(core, step)
+
+
+cdef int step_copy(Core *core, const Step *step) noexcept nogil:
+    cdef uint32_t half
+    for half in range(core.halves):
+        put_row(core, step, half, source_row(core, step, 0, half))
+    return next_step(core, step)
+
+
+cdef int step_scale(Core *core, const Step *step) noexcept nogil:
+    """As `finish_single` of the reference engine ends."""
+    cdef const uint32_t *source
+    cdef uint32_t values[row_lanes]
+    cdef uint32_t half, lane
+    cdef float value
+    cdef float scale = 1.0
+    if step.omod and core.flush_out32 and core.scaled:
+        scale = 2.0 if step.omod == 1 else (4.0 if step.omod == 2 else <float>0.5)
+    for half in range(core.halves):
+        source = source_row(core, step, 0, half)
+        memcpy(values, source, row_lanes * 4)
+        if scale != 1:
+            for lane in range(row_lanes):
+                values[lane] = flushed_source(float_bits(bits_float(values[lane]) * scale), 0)
+        if step.clamp:
+            for lane in range(row_lanes):
+                value = bits_float(values[lane])
+                value = value if value > 0 else 0
+                values[lane] = float_bits(value if value < 1 else 1)
+        put_row(core, step, half, values)
+    return next_step(core, step)
+
+
+cdef int step_merge(Core *core, const Step *step) noexcept nogil:
+    """Part of a register, in the lanes of source 1."""
+    cdef uint32_t *row
+    cdef const uint32_t *source
+    cdef const uint32_t *written
+    cdef uint32_t values[row_lanes]
+    cdef Change change = step.change
+    cdef uint32_t half, lane, value
+    for half in range(core.halves):
+        row = <uint32_t *>(core.base[place_vgpr] + step.destination) + row_lanes * half
+        source = source_row(core, step, 0, half)
+        written = source_row(core, step, 1, half)
+        for lane in range(row_lanes):
+            value = ((source[lane] & change.mask) ^ change.sign) - change.sign
+            value = (row[lane] & change.keep) | (value << change.shift)
+            values[lane] = (value & written[lane]) | (row[lane] & ~written[lane])
+        memcpy(row, values, row_lanes * 4)
+    return next_step(core, step)
+
+
+cdef void fill_row_steps(RowSteps *table) noexcept nogil:
+    table.broadcast = step_broadcast
+    table.change = step_change
+    table.arrange = step_arrange
+    table.widen = step_widen
+    table.select = step_select
+    table.copy = step_copy
+    table.scale = step_scale
+    table.merge = step_merge
