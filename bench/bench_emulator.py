@@ -146,6 +146,33 @@ loop:
     s_endpgm
 """
 
+def _loop(count: int, *lines: str) -> str:
+    """A loop over instructions on registers that were filled with small numbers."""
+    head = ["v_and_b32 v0, 0x3ff, v0", "v_cvt_f32_u32 v1, v0", *(f"v_add_f32 v{row}, 0x3e8, v{row - 1}" for row in range(2, 16))]
+    tail = ["s_sub_i32 s2, s2, 1", "s_cmp_lg_u32 s2, 0", "s_cbranch_scc1 loop", "s_endpgm", ""]
+    return "\n".join([f"s_movk_i32 s2, {count}", *head, "loop:", *lines, *tail])
+
+
+HALVES = _loop(
+    300, "v_pk_fma_f16 v1, v1, v2, v3", "v_pk_add_f16 v4, v1, v5", "v_pk_mul_f16 v6, v4, v7 op_sel_hi:[1,0]", "v_pk_max_f16 v8, v6, v1",
+    "v_fma_f16 v9, v6, v8, v9", "v_add_f16 v10, v9, v1", "v_fma_mix_f32 v11, v1, v2, v11 op_sel_hi:[1,1,0]", "v_cvt_f32_f16 v12, v6",
+)  # fmt: skip
+DOUBLES = _loop(
+    300, "v_fma_f64 v[2:3], v[4:5], v[6:7], v[8:9]", "v_add_f64 v[4:5], v[2:3], v[10:11]", "v_mul_f64 v[6:7], v[4:5], v[2:3]",
+    "v_cvt_f32_f64 v12, v[6:7]", "v_cvt_f64_f32 v[8:9], v12", "v_cmp_lt_f64 vcc_lo, v[2:3], v[4:5]", "v_max_f64 v[10:11], -v[8:9], v[2:3]",
+)  # fmt: skip
+DPP = _loop(
+    300, "v_add_f32_dpp v1, v1, v2 row_shr:1 row_mask:0xf bank_mask:0xf", "v_add_f32_dpp v1, v1, v2 row_shr:2 row_mask:0xf bank_mask:0xf",
+    "v_add_f32_dpp v1, v1, v2 row_ror:4 row_mask:0xf bank_mask:0xf", "v_max_u32_dpp v3, v3, v4 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf",
+    "v_mov_b32_dpp v5, v6 row_share:15 row_mask:0xa bank_mask:0xf bound_ctrl:1", "v_add_nc_u32_dpp v7, v8, v9 dpp8:[7,6,5,4,3,2,1,0]",
+    "v_permlanex16_b32 v10, v1, s3, s4", "v_readlane_b32 s5, v1, 31",
+)  # fmt: skip
+LDS_ATOMICS = _loop(
+    300, "v_lshlrev_b32 v13, 2, v0", "v_and_b32 v14, 0xfc, v1", "ds_add_u32 v14, v0", "ds_max_i32 v13, v1", "ds_add_rtn_u32 v2, v14, v0",
+    "ds_add_f32 v13, v3 offset:512", "ds_cmpstore_rtn_b32 v4, v13, v5, v6", "ds_store_2addr_b32 v13, v7, v8 offset1:64",
+    "ds_bpermute_b32 v9, v13, v1", "s_waitcnt lgkmcnt(0)",
+)  # fmt: skip
+
 SAXPY_GLSL = """
 #version 450
 layout(local_size_x = 256) in;
@@ -199,6 +226,13 @@ KERNELS = {
     "matmul": Kernel(MATMUL, _TILES, (16, 16, 1), _matrices(), glsl=MATMUL_GLSL),
     "matmul_tiled": Kernel(TILED, _TILES, (16, 16, 1), _matrices(), lds=2048),
 }
+#: What other instructions cost: the fast engine against the reference alone.
+MIXES = {
+    "halves": Kernel(HALVES, (4, 1, 1), (128, 1, 1)),
+    "doubles": Kernel(DOUBLES, (4, 1, 1), (128, 1, 1)),
+    "dpp": Kernel(DPP, (4, 1, 1), (128, 1, 1)),
+    "lds_atomics": Kernel(LDS_ATOMICS, (4, 1, 1), (128, 1, 1), lds=4096),
+}
 #: How many times faster than tinygrad's emulator, and how many times slower than lavapipe at most.
 FASTER = {"alu_loop": 100, "saxpy": 50, "matmul": 50, "matmul_tiled": 50}
 SLOWER = {"saxpy": 3, "matmul": 3}
@@ -208,7 +242,7 @@ class Prepared:
     """A kernel with its arguments on a device."""
 
     def __init__(self, name: str, engine: str = "fast", threads: int | None = 1) -> None:
-        self.kernel = KERNELS[name]
+        self.kernel = {**KERNELS, **MIXES}[name]
         self.device = Device(TARGET, engine, threads)
         self.buffers = [self.device.buffer(data) for data in self.kernel.buffers]
         words = np.array([*(buffer.address for buffer in self.buffers), *self.kernel.values], np.uint64)
@@ -300,6 +334,17 @@ def test_kernel(benchmark, name, engine):
     benchmark.extra_info["lane_instructions_per_second"] = sum(report.lane_units.values()) / seconds
 
 
+@pytest.mark.parametrize("name", list(MIXES))
+def test_mix(benchmark, name):
+    """Halves, doubles, lanes of others and atomics have steps of their own: several times the reference engine's speed."""
+    prepared, slow = Prepared(name), Prepared(name, "reference")
+    report = prepared.run()
+    benchmark.pedantic(prepared.run, rounds=7)
+    seconds = benchmark.stats.stats.min
+    benchmark.extra_info["wave_instructions_per_second"] = report.instructions / seconds
+    assert best(slow.run, 2) > 3 * seconds
+
+
 @pytest.mark.parametrize("name", ["matmul", "matmul_tiled"])
 def test_result(name):
     """The product is right."""
@@ -375,6 +420,10 @@ def main() -> None:
             (tinygrad and tinygrad["best"] / seconds, "12.0f"), (lavapipe and seconds / lavapipe, "13.2f"), (wall, "13.2f"),
         ]  # fmt: skip
         print(f"{name:14}" + "".join(format(value, form) if value else f"{'-':>{form.split('.')[0]}}" for value, form in columns))
+    for name in MIXES:
+        one, slow = Prepared(name), Prepared(name, "reference")
+        report, seconds = one.run(), best(one.run)
+        print(f"{name:14}{report.instructions / seconds / 1e6:16.1f}{seconds * 1e3:9.2f}{best(slow.run, 2) / seconds:13.1f}")
     print(f"first result of a new kernel: {first_result() * 1e3:.1f} ms")
 
 

@@ -36,6 +36,7 @@ FASTER = (
     (r"\b(floor|ceil|trunc)_of\(a\)", r"\1f(a)"), (r"\bnearest_even\(a\)", "rintf(a)"),
     (r"\bto_i32\(a\)", "single_to_i32(a)"), (r"\bto_u32\(a\)", "single_to_u32(a)"),
 )  # fmt: skip
+FASTER_DOUBLE = ((r"\b(min|max)_number\b", r"\1_double"),)
 FASTER_HALF = (
     (r"half_sum\((\w), (-?\w), rounding\)", r"\1 + \2"), (r"fma_odd\((\w, \w, \w), rounding\)", r"fma_odd_single(\1)"),
     (r"(?<!<float>)1\.0 / a$", "<float>1.0 / a"), (r"d = sqrt\(a\)", "d = sqrtf(a)"),
@@ -60,9 +61,10 @@ def is_wide(kind: str) -> bool:
 def faster(operation: Semantics) -> list[str]:
     """Return the statements in the form that becomes vectors, for operations on singles or halves."""
     statements = operation.statements
-    if not {"f32", "f16"} & set(kinds(operation)) or "f64" in kinds(operation):
+    used = set(kinds(operation))
+    if not used & {"f16", "f32", "f64"}:
         return statements
-    for pattern, replacement in FASTER + (FASTER_HALF if "f16" in kinds(operation) else ()):
+    for pattern, replacement in FASTER_DOUBLE if "f64" in used else FASTER + (FASTER_HALF if "f16" in used else ()):
         statements = [re.sub(pattern, replacement, statement) for statement in statements]
     return statements
 

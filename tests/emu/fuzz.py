@@ -119,7 +119,7 @@ class Streams:
         self.random = np.random.default_rng(seed)
         self.target = target
         self.wave = wave
-        level = targets.chip(target).level
+        self.level = level = targets.chip(target).level
         self.encodings = np.array([encoding[:2] for encoding in ENCODINGS[level]], np.uint32)
         self.dwords = np.array([encoding[2] for encoding in ENCODINGS[level]])
         rows = [narrowed(value, dwords) for _, value, dwords in ENCODINGS[level]]

@@ -105,6 +105,16 @@ def test_stores_to_code_do_not_change_what_runs(assemble, engine):
     assert results.numpy().tolist() == [5, 0x7E040289]
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_constants_of_halves_have_sixteen_bits(assemble, engine):
+    """The sign of a negative constant does not reach the other half of a packed result."""
+    text = "v_mov_b32 v2, 0x1234\nv_pack_b32_f16 v1, neg(-11), v2\nv_mov_b32 v0, 0\nglobal_store_b32 v0, v1, s[0:1]\ns_endpgm\n"
+    device = Device("gfx1100", engine=engine)
+    results = device.buffer(np.zeros(1, U32))
+    device.run(assemble(text, "gfx1100"), (1, 1, 1), user_sgprs=(results.address & 0xFFFFFFFF, results.address >> 32))
+    assert results.numpy().tolist() == [0x12347FF5]
+
+
 def test_unknown_engine():
     with pytest.raises(emu.device.UnsupportedError, match="reference and fast"):
         Device("gfx1100", engine="warp")

@@ -55,6 +55,7 @@ cdef Handler handler_of(unsigned int opcode) noexcept nogil
 cdef Instruction *fetch(Code *code, Machine *machine, uint64_t pc) noexcept nogil
 # The first region of a device whose addresses are the host's.
 cdef bint cache_host_code(Code *code, const Launch *launch) noexcept nogil
+cdef void forget(Code *code) noexcept nogil
 # The words that `other` has, nothing decoded yet.
 cdef bint copy_code(Code *code, const Code *other) noexcept nogil
 # LDS, scratch and registers as the workgroup `space.group` finds them.

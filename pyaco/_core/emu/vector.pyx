@@ -213,7 +213,7 @@ cdef const uint32_t *fetch_narrow(Wave *wave, const Instruction *instruction, ui
             for lane in range(lanes):
                 place[lane] &= 0xffff
         row = place
-    elif sixteen and not (source.kind == operand_value and not half):
+    elif sixteen:
         if half:
             for lane in range(lanes):
                 place[lane] = row[lane] >> 16

@@ -4,7 +4,7 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from pyaco._core.emu.reference cimport Code
-from pyaco._core.emu.wave cimport Machine
+from pyaco._core.emu.wave cimport Instruction, Machine
 from pyaco._core.emu_fast.step cimport Block, MemorySteps, RowSteps, Step, StepFunction
 
 cdef enum:
@@ -32,6 +32,8 @@ cdef bint open_blocks(Blocks *blocks, Kernels kernels, Code *code, Machine *mach
 cdef void close_blocks(Blocks *blocks) noexcept nogil
 # The block at a pc. One without instructions: what is there stops a wave, or is for the reference engine.
 cdef Block *block_at(Blocks *blocks, uint64_t pc) noexcept nogil
+# Whether the reference engine has no part in an instruction.
+cdef bint has_own_steps(const Block *block, const Instruction *instruction) noexcept nogil
 # Adds what the blocks executed to the counters of the machine.
 cdef void count_blocks(Blocks *blocks) noexcept nogil
 # Counts the first instructions of a block that was left by a step, and takes the whole block back.

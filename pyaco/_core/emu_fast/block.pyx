@@ -13,7 +13,7 @@ from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
 from modifiers cimport *
-from pyaco._core.emu.access cimport MemoryOperation, access_atomic, access_load, access_nothing, access_store, half_none
+from pyaco._core.emu.access cimport MemoryOperation, access_atomic, access_load, atomic_cmpswap, atomic_fcmpswap, access_nothing, access_store, half_none
 from pyaco._core.emu.global_memory cimport execute_buffer, execute_flat, execute_smem, memory_operation
 from pyaco._core.emu.lds cimport execute_lds
 from pyaco._core.emu.numbers cimport float_bits, half_to_double, popcount64
@@ -615,11 +615,44 @@ cdef bint plan_buffer(Builder *builder, Step *step, const Instruction *instructi
 
 cdef bint plan_lds(Builder *builder, Step *step, const Instruction *instruction) noexcept nogil:
     cdef const MemorySteps *memory = builder.blocks.kernels.memory
-    if (modifier_gds(instruction.decoded.modifiers) or step.memory.add_lane
-            or (step.memory.pair and step.memory.access == access_store)):
+    cdef uint16_t first = instruction.decoded.source[1]
+    cdef uint16_t second = instruction.decoded.source[2] if instruction.decoded.source_count > 2 else first
+    cdef bint compares = step.memory.atomic == atomic_cmpswap or step.memory.atomic == atomic_fcmpswap
+    if step.memory.add_lane or step.memory.second or not plan_register(step, 0, instruction.decoded.source[0]):
         return False
-    step.function = memory.lds_load if step.memory.access == access_load else memory.lds_store
-    return plan_register(step, 0, instruction.decoded.source[0]) and plan_data(step, instruction, instruction.decoded.source[1])
+    if step.memory.access == access_load:
+        step.function = memory.lds_load
+        return plan_data(step, instruction, first)
+    if step.memory.access == access_store:
+        step.function = memory.lds_store_pair if step.memory.pair else memory.lds_store
+        return plan_register(step, 1, first) and (not step.memory.pair or plan_register(step, 3, second))
+    if step.memory.pair or (step.memory.returns and not plan_data(step, instruction, first)):
+        return False
+    step.function = memory.lds_atomic
+    if compares and builder.blocks.machine.gfx_level < 110:                 # data registers the other way round
+        first, second = second, first
+    return plan_register(step, 1, first) and plan_register(step, 3, second)
+
+
+cdef bint add_permutation(Builder *builder, const Instruction *instruction) noexcept nogil:
+    """DS_BPERMUTE."""
+    cdef bint everywhere = instruction.decoded.opcode == <int>op_ds_bpermute_fi_b32
+    cdef Step step
+    if builder.blocks.kernels.memory == NULL or not (everywhere or instruction.decoded.opcode == <int>op_ds_bpermute_b32):
+        return False
+    memset(&step, 0, sizeof(Step))
+    step.function = builder.blocks.kernels.memory.permute
+    step.instruction = instruction
+    step.immediate = instruction.decoded.immediate
+    step.change.mask = min(<uint32_t>64 if builder.blocks.machine.gfx_level < 100 else 32, builder.blocks.machine.wave_size) - 1
+    step.change.keep = all_bits if everywhere else 0
+    step.destination_place = place_vgpr
+    step.destination = ((instruction.decoded.destination[0] >> 2) - 256) * row_bytes
+    if (not plan_register(&step, 0, instruction.decoded.source[0]) or not plan_register(&step, 1, instruction.decoded.source[1])
+            or instruction.decoded.destination_count == 0 or instruction.decoded.destination[0] < 1024):
+        return False
+    builder.steps.push_back(step)
+    return True
 
 
 cdef bint plan_scalar_memory(Builder *builder, Step *step, const Instruction *instruction) noexcept nogil:
@@ -645,7 +678,10 @@ cdef bint add_memory(Builder *builder, const Instruction *instruction) noexcept 
     step.immediate = instruction.decoded.immediate
     if step.memory.masked or step.memory.scaled or modifier_is_gds(instruction):
         return False
-    if builder.blocks.kernels.memory == NULL or step.memory.half != half_none or step.memory.access not in (access_load, access_store):
+    if builder.blocks.kernels.memory == NULL or step.memory.half != half_none or step.memory.access not in (
+            access_load, access_store, access_atomic):
+        return False
+    if step.memory.access == access_atomic and instruction.handler != execute_lds:
         return False
     if instruction.handler == execute_flat:
         planned = plan_flat(builder, &step, instruction)
@@ -721,7 +757,7 @@ cdef bint add_instruction(Builder *builder, const Instruction *instruction) noex
     elif instruction.handler == execute_scalar:
         added = add_scalar(builder, instruction)
     elif instruction.operation == NULL:
-        added = add_memory(builder, instruction)
+        added = add_memory(builder, instruction) or add_permutation(builder, instruction)
     if not added:
         builder.steps.resize(before)
         ordered = modifier_is_gds(instruction) or (memory_operation(instruction.decoded.opcode).access == access_atomic
@@ -770,6 +806,7 @@ cdef Block *make_block(Blocks *blocks, uint64_t pc) noexcept nogil:
     block.instructions = <const Instruction **>malloc((instructions.size() + 1) * sizeof(void *))
     if block.steps != NULL and block.instructions != NULL:
         block.count = <uint32_t>instructions.size()
+        block.step_count = <uint32_t>steps.size()
         for index in range(steps.size()):
             block.steps[index] = steps[index]
             block.steps[index].block = block
@@ -784,6 +821,17 @@ cdef Block *block_at(Blocks *blocks, uint64_t pc) noexcept nogil:
     if recent[0] == NULL or recent[0].pc != pc:
         recent[0] = blocks.by_pc[0][pc] if blocks.by_pc.count(pc) else make_block(blocks, pc)
     return recent[0]
+
+
+cdef bint has_own_steps(const Block *block, const Instruction *instruction) noexcept nogil:
+    cdef uint32_t index
+    cdef StepFunction function
+    for index in range(block.step_count):
+        function = block.steps[index].function
+        if block.steps[index].instruction == instruction and (function == step_reference or function == step_ordered
+                                                              or function == step_leave or function == step_leave_ordered):
+            return False
+    return True
 
 
 # -------------------------------------------------------------------------------------------------------------- counters

@@ -338,6 +338,44 @@ cdef class FastEngine(Engine):
             self.kernels.memory = <const MemorySteps *><uintptr_t>memory
             self.kernels.rows = <const RowSteps *><uintptr_t>rows
 
+    def own_steps(self, uint64_t entry, uint64_t end, uint32_t wave_size):
+        """Which instructions of machine code this engine executes by itself.
+
+        Parameters
+        ----------
+        entry, end : int
+            Device addresses.
+        wave_size : int
+            Lanes of a wave.
+
+        Returns
+        -------
+        list of (int, bool)
+            Byte offset of each instruction from `entry`, and whether it has steps of its own; what is no instruction is left out.
+        """
+        cdef Blocks blocks
+        cdef Block *block
+        cdef uint32_t index
+        cdef uint64_t pc = entry
+        found = []
+        memset(&blocks, 0, sizeof(Blocks))
+        self._reset(wave_size, 0, 0, 1, 0)
+        try:
+            if not open_blocks(&blocks, self.kernels, &self.work.code, &self.work.machine):
+                raise MemoryError("blocks")
+            while pc < end:
+                block = block_at(&blocks, pc)
+                if block == NULL or block.count == 0:
+                    pc += 4
+                    continue
+                for index in range(block.count):
+                    found.append((block.instructions[index].pc - entry, has_own_steps(block, block.instructions[index])))
+                pc = block.end
+            return found
+        finally:
+            close_blocks(&blocks)
+            forget(&self.work.code)
+
     cdef int execute(self, const Launch *launch) except -1:
         cdef Memory *memory = self.work.machine.memory
         cdef Worker worker

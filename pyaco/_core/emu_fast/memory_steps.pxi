@@ -230,9 +230,36 @@ cdef inline bint fill_lds_span(const Core *core, const Step *step, Span *span) n
     return span.highest + last + span_bytes(step) <= core.machine.lds_bytes
 
 
+cdef inline bint load_regular(Core *core, const Step *step) noexcept nogil:
+    """One dword a lane, all lanes, each sixteen of them side by side or in one place; False, before anything is changed: otherwise."""
+    cdef const uint32_t *address = source_row(core, step, 0, 0)
+    cdef uint32_t *row = destination_row(core, step)
+    cdef const uint8_t *host = core.machine.lds + (step.immediate & 0xffff)
+    cdef uint64_t limit = core.machine.lds_bytes
+    cdef const uint8_t *place[4]
+    cdef int kind[4]
+    cdef uint32_t number, lane, value
+    for number in range(chunks * core.halves):
+        kind[number] = chunk_kind(&address[chunk * number])
+        place[number] = host + address[chunk * number]
+        if (kind[number] == chunk_any or <uint64_t>address[chunk * number] + (step.immediate & 0xffff)
+                + (4 * chunk if kind[number] == chunk_sequence else 4) > limit):
+            return False
+    for number in range(chunks * core.halves):
+        if kind[number] == chunk_sequence:
+            memcpy(&row[chunk * number], place[number], 4 * chunk)
+        else:
+            memcpy(&value, place[number], 4)
+            for lane in range(chunk):
+                row[chunk * number + lane] = value
+    return True
+
+
 cdef int step_lds_load(Core *core, const Step *step) noexcept nogil:
     cdef Span span
     cdef uint32_t number
+    if core.full and step.memory.bytes == 4 and step.memory.dwords == 1 and not step.memory.pair and load_regular(core, step):
+        return next_step(core, step)
     if core.active:
         if not fill_lds_span(core, step, &span):
             return step_reference(core, step)
@@ -248,6 +275,95 @@ cdef int step_lds_store(Core *core, const Step *step) noexcept nogil:
         if not fill_lds_span(core, step, &span):
             return step_reference(core, step)
         store_rows(core, step, core.machine.lds + lds_offset(step, 0), &span, source_row(core, step, 1, 0))
+    return next_step(core, step)
+
+
+cdef int step_lds_store_pair(Core *core, const Step *step) noexcept nogil:
+    """Both stores of a lane before those of the next."""
+    cdef Span span
+    cdef const uint32_t *rows[2]
+    cdef uint8_t *host
+    cdef uint32_t lane, number, dword
+    if core.active:
+        if not fill_lds_span(core, step, &span):
+            return step_reference(core, step)
+        rows[0] = source_row(core, step, 1, 0)
+        rows[1] = source_row(core, step, 3, 0)
+        for lane in range(row_lanes * core.halves):
+            if not core.lane_mask[lane]:
+                continue
+            for number in range(2):
+                host = core.machine.lds + lds_offset(step, number) + span.offset[lane]
+                for dword in range(step.memory.dwords):
+                    memcpy(host + 4 * dword, &rows[number][lane + dword * (row_bytes // 4)], 4)
+    return next_step(core, step)
+
+
+cdef inline uint64_t datum(const Step *step, const uint32_t *row, uint32_t lane) noexcept nogil:
+    return row[lane] | (<uint64_t>row[lane + row_bytes // 4] << 32) if step.memory.bytes == 8 else row[lane]
+
+
+cdef void modify_lds(Core *core, const Step *step, const Span *span) noexcept nogil:
+    """Lane after lane: what one of them leaves the next one finds."""
+    cdef const MemoryOperation *operation = step.memory
+    cdef const uint32_t *first = source_row(core, step, 1, 0)
+    cdef const uint32_t *second = source_row(core, step, 3, 0)
+    cdef uint32_t *returned = destination_row(core, step) if operation.returns else NULL
+    cdef uint8_t *host = core.machine.lds + lds_offset(step, 0)
+    cdef uint32_t lane
+    cdef uint32_t old = 0
+    cdef uint32_t fresh
+    cdef uint64_t old_wide, fresh_wide
+    for lane in range(row_lanes * core.halves):
+        if not core.lane_mask[lane]:
+            continue
+        if operation.bytes == 4:
+            memcpy(&old, host + span.offset[lane], 4)
+            fresh = atomic32(operation.atomic, old, first[lane], second[lane])
+            memcpy(host + span.offset[lane], &fresh, 4)
+            if returned != NULL:
+                returned[lane] = old
+            continue
+        memcpy(&old_wide, host + span.offset[lane], 8)
+        fresh_wide = atomic64(operation.atomic, old_wide, datum(step, first, lane), datum(step, second, lane))
+        memcpy(host + span.offset[lane], &fresh_wide, 8)
+        if returned != NULL:
+            returned[lane] = <uint32_t>old_wide
+            returned[lane + row_bytes // 4] = <uint32_t>(old_wide >> 32)
+
+
+cdef int step_lds_atomic(Core *core, const Step *step) noexcept nogil:
+    cdef Span span
+    if core.active:
+        if not fill_lds_span(core, step, &span):
+            return step_reference(core, step)
+        if core.control != control_default:
+            set_host_control(control_default)
+        modify_lds(core, step, &span)
+        if core.control != control_default:
+            set_host_control(core.control)
+    return next_step(core, step)
+
+
+cdef int step_permute(Core *core, const Step *step) noexcept nogil:
+    """DS_BPERMUTE: lanes of a group read each other's data, of active lanes only unless `keep` says otherwise."""
+    cdef const uint32_t *address
+    cdef uint32_t index[max_lanes]
+    cdef uint32_t values[max_lanes]
+    cdef uint32_t valid[row_lanes]
+    cdef uint32_t group = step.change.mask                  # lanes that reach each other, less one
+    cdef uint32_t half, lane
+    for half in range(core.halves):
+        address = source_row(core, step, 0, half)
+        for lane in range(row_lanes):
+            index[row_lanes * half + lane] = ((row_lanes * half) & ~group) | (((address[lane] + (step.immediate & 0xffff)) >> 2) & group)
+    for half in range(core.halves):
+        gather_row(source_row(core, step, 1, 0), &index[row_lanes * half], &values[row_lanes * half])
+        gather_row(core.lane_mask, &index[row_lanes * half], valid)
+        for lane in range(row_lanes):
+            values[row_lanes * half + lane] &= valid[lane] | step.change.keep
+    for half in range(core.halves):
+        put_row(core, step, half, &values[row_lanes * half])
     return next_step(core, step)
 
 
@@ -282,4 +398,7 @@ cdef void fill_memory_steps(MemorySteps *table) noexcept nogil:
     table.buffer_store = step_buffer_store
     table.lds_load = step_lds_load
     table.lds_store = step_lds_store
+    table.lds_store_pair = step_lds_store_pair
+    table.lds_atomic = step_lds_atomic
+    table.permute = step_permute
     table.scalar_load = step_scalar_load

@@ -2,6 +2,7 @@
 // instruction whose result depends on other workgroups (an atomic, a clock) waits until all earlier ones have ended.
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -11,26 +12,34 @@
 class Order {
 public:
     Order(uint64_t first, uint64_t groups, unsigned threads, uint64_t executed)
-        : next(first), groups(groups), failed(groups), counted(first), total(executed), current(threads, groups), counts(groups - first),
-          origin(first) {}
+        : next(first), groups(groups), failed(groups), counted(first), total(executed), current(threads), counts(groups - first),
+          origin(first) {
+        for (Place &place : current)
+            place.group = first;      // as if it ran the first one, until it claims
+    }
 
     // The next workgroup of a thread, which has ended its last one after `executed` instructions; false: there is none.
+    // Whoever waits sees a thread's place move only after its counts, and at most late.
     bool claim(unsigned thread, uint64_t *group, uint64_t executed) {
-        std::lock_guard<std::mutex> guard(lock);
-        if (current[thread] < groups)
-            counts[current[thread] - origin] = executed;
-        current[thread] = next < std::min(groups, failed) ? next++ : groups;
-        *group = current[thread];
+        Place &place = current[thread];
+        if (place.claimed)
+            counts[place.group - origin] = executed;
+        *group = next++;
+        place.claimed = *group < std::min(groups, failed.load());
+        if (!place.claimed)
+            *group = groups;
+        place.group = *group;
         if (waiting)
-            turn.notify_all();
-        return *group < groups;
+            announce();
+        return place.claimed;
     }
 
     // A workgroup went wrong: later ones stop where they wait, and none is begun.
     void fail(uint64_t group) {
-        std::lock_guard<std::mutex> guard(lock);
-        failed = std::min(failed, group);
-        turn.notify_all();
+        uint64_t before = failed;
+        while (group < before && !failed.compare_exchange_weak(before, group)) {
+        }
+        announce();
     }
 
     uint64_t first_failed() const { return failed; }
@@ -39,7 +48,7 @@ public:
     bool wait(uint64_t group, uint64_t *executed) {
         std::unique_lock<std::mutex> guard(lock);
         ++waiting;
-        turn.wait(guard, [&] { return failed < group || *std::min_element(current.begin(), current.end()) >= group; });
+        turn.wait(guard, [&] { return failed < group || all_ended(group); });
         --waiting;
         if (failed < group)
             return false;
@@ -60,11 +69,28 @@ public:
     }
 
 private:
+    struct alignas(64) Place {        // a cache line for each thread
+        std::atomic<uint64_t> group;  // that runs; `groups`: none any more
+        bool claimed = false;
+    };
+
+    bool all_ended(uint64_t group) const {
+        return std::all_of(current.begin(), current.end(), [&](const Place &place) { return place.group >= group; });
+    }
+
+    void announce() {
+        std::lock_guard<std::mutex> guard(lock);
+        turn.notify_all();
+    }
+
     std::mutex lock;
     std::condition_variable turn;
-    uint64_t next, groups, failed, counted, total;
-    unsigned waiting = 0;
-    std::vector<uint64_t> current;    // by thread; `groups`: none
+    std::atomic<uint64_t> next;
+    uint64_t groups;
+    std::atomic<uint64_t> failed;
+    uint64_t counted, total;
+    std::atomic<unsigned> waiting{0};
+    std::vector<Place> current;       // by thread
     std::vector<uint64_t> counts;     // instructions, by workgroup
     uint64_t origin;
 };

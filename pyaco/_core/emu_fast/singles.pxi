@@ -1,4 +1,4 @@
-# What the table of semantics says in doubles, said in singles without branches, so that the compiler makes vectors of it.
+# What the table of semantics says in doubles, said in singles or without branches, so that the compiler makes vectors of it.
 cdef extern from "<math.h>" nogil:
     float floorf(float)
     float ceilf(float)
@@ -16,6 +16,16 @@ cdef inline float min_single(float a, float b) noexcept nogil:
 cdef inline float max_single(float a, float b) noexcept nogil:
     cdef float larger = a if a > b or b != b else b
     return bits_float(float_bits(a) & float_bits(b)) if a == b else larger
+
+
+cdef inline double min_double(double a, double b) noexcept nogil:
+    cdef double smaller = a if a < b or b != b else b
+    return bits_double(double_bits(a) | double_bits(b)) if a == b else smaller
+
+
+cdef inline double max_double(double a, double b) noexcept nogil:
+    cdef double larger = a if a > b or b != b else b
+    return bits_double(double_bits(a) & double_bits(b)) if a == b else larger
 
 
 cdef inline float minimum_single(float a, float b) noexcept nogil:

@@ -93,6 +93,9 @@ cdef struct MemorySteps:
     StepFunction buffer_store
     StepFunction lds_load
     StepFunction lds_store
+    StepFunction lds_store_pair
+    StepFunction lds_atomic
+    StepFunction permute              # data between lanes, by address
     StepFunction scalar_load
 
 # Steps that make rows, or take them to registers.
@@ -110,6 +113,7 @@ cdef struct Block:
     Step *steps
     const Instruction **instructions
     uint32_t count                    # instructions
+    uint32_t step_count
     uint64_t pc                       # of the first
     uint64_t end                      # of the one that follows
     uint64_t executions
