@@ -229,20 +229,30 @@ def note(owner: str, kind: int, contents: bytes) -> bytes:
 
 def write_sections(sections: Sequence[Section], *, os_abi: int, abi_version: int, flags: int) -> bytes:
     """Write a relocatable ELF file of the sections given, which count from 1."""
+    empty = Elf(ET_REL, os_abi, abi_version, flags, (), (), (), ())
+    return append_sections(bytearray(64), sections, empty, ET_REL, 0)
+
+
+def append_sections(image: bytearray, sections: Sequence[Section], like: Elf, kind: int, segments: int) -> bytes:
+    """Finish a file of type `kind` that begins with `image`, which has room for the header, `segments` program headers and the
+    sections with an address; the others are appended. ABI and flags are those of `like`."""
     names = b"\0" + b"".join(section.name.encode() + b"\0" for section in sections) + b".shstrtab\0"
     sections = [*sections, Section(".shstrtab", SHT_STRTAB, 0, names, alignment=1)]
-    body = bytearray()
     headers = bytes(_SECTION.size)
     for section in sections:
-        body += bytes(-(64 + len(body)) % section.alignment)
+        offset = section.address
+        if not offset:
+            image += bytes(-len(image) % section.alignment)
+            offset = len(image)
+            image += section.data
         headers += _SECTION.pack(
-            names.index(b"\0" + section.name.encode() + b"\0") + 1, section.kind, section.flags, 0, 64 + len(body),
-            section.size or len(section.data), section.link, section.info, section.alignment, section.entry_size,
+            names.index(b"\0" + section.name.encode() + b"\0") + 1, section.kind, section.flags, section.address, offset,
+            len(section.data), section.link, section.info, section.alignment, section.entry_size,
         )  # fmt: skip
-        body += section.data
-    body += bytes(-len(body) % 8)
-    identification = b"\x7fELF" + bytes([2, 1, 1, os_abi, abi_version]) + bytes(7)
-    header = identification + _HEADER.pack(
-        ET_REL, EM_AMDGPU, 1, 0, 0, 64 + len(body), flags, 64, 0, 0, _SECTION.size, len(sections) + 1, len(sections)
-    )
-    return header + bytes(body) + headers
+    image += bytes(-len(image) % 8)
+    identification = b"\x7fELF" + bytes([2, 1, 1, like.os_abi, like.abi_version]) + bytes(7)
+    image[:64] = identification + _HEADER.pack(
+        kind, EM_AMDGPU, 1, 0, 64 if segments else 0, len(image), like.flags, 64, _SEGMENT.size if segments else 0, segments,
+        _SECTION.size, len(sections) + 1, len(sections),
+    )  # fmt: skip
+    return bytes(image) + headers

@@ -14,7 +14,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line of this verb."""
     parser.add_argument("input", metavar="IN", help="assembly text, - for standard input")
     parser.add_argument("--target", default="gfx1100", help="gfx name, chip name or product name")
-    parser.add_argument("-o", "--output", metavar="OUT", help="file to write (standard output)")
+    parser.add_argument("-o", "--output", metavar="OUT",
+                        help="file to write (standard output); a code object if it ends in .o, a linked one in .hsaco or .so")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object with the code in hexadecimal")
 
 
@@ -26,6 +27,12 @@ def run(options: argparse.Namespace) -> None:
         text = read_bytes(options.input).decode()
     except UnicodeDecodeError as error:
         raise InputError(f"{options.input}: not text: {error}") from None
+    if (options.output or "").endswith((".o", ".hsaco", ".so")):
+        from pyaco.binary import assemble_code_object, link_code_object
+
+        relocatable = assemble_code_object(text, options.target)
+        write_bytes(options.output, relocatable if options.output.endswith(".o") else link_code_object(relocatable))
+        return
     code = isa.assemble(text, options.target)
     if options.json:
         import json

@@ -72,6 +72,7 @@ kernel:
     .p2align 4
 .Lend:
     .size kernel, .Lend-kernel
+    .rodata
     .amdhsa_kernel kernel
       .amdhsa_next_free_vgpr 3 * 8
       .amdhsa_next_free_sgpr 6

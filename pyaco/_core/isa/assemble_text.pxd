@@ -51,8 +51,12 @@ cdef class Assembler:
     cdef const uint32_t[::1] facts
     cdef const uint16_t[::1] short_formats
     cdef const int16_t[::1] unified
-    # Kernel descriptors: (name, {directive: value}), in order.
+    # Kernel descriptors: (name, {directive: value}, section, offset of its 64 bytes), in order.
     cdef readonly list kernels
+    # What is said of symbols and target: (directive, words, index of the section, offset in it), in order.
+    cdef readonly list declarations
+    # Text of the metadata, None if there is none.
+    cdef readonly str metadata
 
     cdef void run(self) noexcept nogil
     cdef int64_t here(self) noexcept nogil
@@ -72,6 +76,8 @@ cdef class Assembler:
     cdef void align(self, bint power) noexcept nogil
     cdef void characters(self, bint terminated) noexcept nogil
     cdef void enter_section(self, const char *begin, const char *end) noexcept nogil
+    cdef void declare(self, const char *begin, const char *end) noexcept
+    cdef void count_registers(self) noexcept
     cdef void kernel(self) noexcept
     cdef void resolve(self) noexcept nogil
     cdef void resolve_one(self, Fixup later) noexcept nogil

@@ -58,9 +58,11 @@ DIRECTIVES = {
     ".amdgpu_pal_metadata": directive_metadata, ".amdhsa_kernel": directive_kernel,
 }
 DIRECTIVES |= dict.fromkeys(
-    (".globl", ".global", ".weak", ".local", ".hidden", ".protected", ".internal", ".type", ".size", ".ident", ".file", ".loc",
-     ".amdgcn_target", ".amdhsa_code_object_version", ".amdgpu_hsa_kernel", ".addrsig", ".addrsig_sym", ".p2alignl",
-     ".hsa_code_object_version", ".hsa_code_object_isa"), directive_ignored)
+    (".ident", ".file", ".loc", ".amdgpu_hsa_kernel", ".addrsig", ".addrsig_sym", ".p2alignl", ".hsa_code_object_version",
+     ".hsa_code_object_isa"), directive_ignored)
+DIRECTIVES |= dict.fromkeys(
+    (".globl", ".global", ".weak", ".local", ".hidden", ".protected", ".internal", ".type", ".size", ".amdgcn_target",
+     ".amdhsa_code_object_version"), directive_declaration)
 
 
 # -------------------------------------------------------------------------------------------------------------- constants
@@ -1773,6 +1775,7 @@ cdef class Assembler:
         self.short_formats = short_formats
         self.unified = unified
         self.kernels = []
+        self.declarations = []
         memset(&self.j, 0, sizeof(Job))
         self.j.facts = &self.facts[0]
         self.j.short_formats = &self.short_formats[0]
@@ -1894,6 +1897,11 @@ cdef class Assembler:
         symbol.section = section
         symbol.defined = True
         symbol.is_label = is_label
+        if begin[0] == c'.' and not is_label and section == -1:
+            if name == b".amdgcn.next_free_vgpr":
+                self.j.c.next_vgpr = value
+            elif name == b".amdgcn.next_free_sgpr":
+                self.j.c.next_sgpr = value
 
     cdef void assign(self, const char *begin, const char *end) noexcept nogil:
         """``name = expression``."""
@@ -1941,6 +1949,9 @@ cdef class Assembler:
         elif number == directive_kernel:
             with gil:
                 self.kernel()
+        elif number == directive_declaration:
+            with gil:
+                self.declare(begin, end)
         else:
             fail(c, begin, b"directive % is not supported", begin, end)
 
@@ -1953,13 +1964,18 @@ cdef class Assembler:
         """Metadata is no part of the code: it ends at the line that begins with ``.end_``."""
         cdef Cursor *c = &self.j.c
         cdef const char *begin = c.p
+        cdef const char *line
         while c.p[0]:
             self.skip_line()
+            line = c.p
             skip_blanks(c)
             while c.p[0] == c'\n':
                 c.p += 1
+                line = c.p
                 skip_blanks(c)
             if memcmp(c.p, b".end_amd", 8) == 0:
+                with gil:
+                    self.metadata = (<bytes>begin[:line - begin]).decode(errors="replace")
                 self.skip_line()
                 return
         fail_plain(c, begin, b"the metadata has no end")
@@ -2107,8 +2123,44 @@ cdef class Assembler:
         self.j.c.section = <int32_t>self.section_names.size()
         self.section_names.push_back(name)
 
+    cdef void declare(self, const char *begin, const char *end) noexcept:
+        """Keep a declaration: what it is, its words, and what its ``.`` means."""
+        cdef Cursor *c = &self.j.c
+        cdef const char *text
+        skip_blanks(c)
+        text = c.p
+        while c.p[0] and c.p[0] != c'\n' and c.p[0] != c';' and not (c.p[0] == c'/' and c.p[1] == c'/'):
+            c.p += 1
+        words = (<bytes>text[:c.p - text]).decode(errors="replace").strip()
+        self.declarations.append(((<bytes>begin[:end - begin]).decode(), words, c.section, self.here()))
+
+    def number(self, str text, int section, int64_t here):
+        """The value of an expression once the source is assembled, None if it has none that is known."""
+        cdef Cursor *c = &self.j.c
+        cdef bytes source = text.encode()
+        cdef Value v
+        c.p = source
+        c.section = section
+        c.here = here
+        v = expression(c)
+        known = not c.failed and v.section == -1 and c.p[0] == 0
+        c.failed = False
+        return v.number if known else None
+
+    def section_contents(self):
+        """{name: bytes} of every section, ``.text`` first."""
+        return {name.decode(): self.code(name.decode()) for name in self.section_names}
+
+    cdef void count_registers(self) noexcept:
+        """Give the symbols that stand for the registers named so far their values."""
+        cdef bytes name
+        for name, count in ((b".amdgcn.next_free_vgpr", self.j.c.next_vgpr), (b".amdgcn.next_free_sgpr", self.j.c.next_sgpr)):
+            self.symbols[name].value = count
+            self.symbols[name].section = -1
+            self.symbols[name].defined = True
+
     cdef void kernel(self) noexcept:
-        """``.amdhsa_kernel name`` to ``.end_amdhsa_kernel``: one value a line."""
+        """``.amdhsa_kernel name`` to ``.end_amdhsa_kernel``: one value a line; the descriptor's bytes are left zero."""
         cdef Cursor *c = &self.j.c
         cdef const char *begin = c.p
         cdef const char *end = begin
@@ -2116,6 +2168,7 @@ cdef class Assembler:
             end += 1
         name = (<bytes>begin[:end - begin]).decode(errors="replace")
         values = {}
+        self.count_registers()
         c.p = end
         while not c.failed:
             self.skip_line()
@@ -2130,10 +2183,14 @@ cdef class Assembler:
             c.p = end
             skip_blanks(c)
             if word == ".end_amdhsa_kernel":
-                self.kernels.append((name, values))
+                self.kernels.append((name, values, self.section_names[c.section].decode(), self.here()))
+                self.repeat(64, 0, 1)
                 return
             if not word.startswith(".amdhsa_"):
                 fail_plain(c, begin, b"a directive that begins with .amdhsa_ is expected")
+                return
+            if word.removeprefix(".amdhsa_") in values:
+                fail(c, begin, b"% is given twice", begin, end)
                 return
             values[word.removeprefix(".amdhsa_")] = number_expression(c)
             if not at_line_end(c):

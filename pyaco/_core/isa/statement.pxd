@@ -138,6 +138,8 @@ cdef struct Cursor:
     uint32_t wave_dwords
     int32_t section                   # where the next bytes go
     int64_t here
+    int64_t next_vgpr                 # behind the highest register named so far
+    int64_t next_sgpr
     bint failed
     const char *failed_at
     char message[message_limit]

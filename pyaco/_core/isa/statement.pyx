@@ -436,6 +436,10 @@ cdef void set_register(Cursor *c, Operand *o, char kind, uint32_t number, uint32
         fail(c, o.begin, b"%: the registers are not aligned", o.begin, c.p)
         return
     o.address = <uint16_t>((first + number) * 4)
+    if kind == c'v' or kind == c'a':
+        c.next_vgpr = max(c.next_vgpr, <int64_t>(number + count))
+    elif kind == c's':
+        c.next_sgpr = max(c.next_sgpr, <int64_t>(number + count))
 
 
 cdef void check_register(Cursor *c, Operand *o) noexcept nogil:
@@ -967,6 +971,11 @@ cdef bint starts_operand(Cursor *c) noexcept nogil:
     return parse_register(&probe, &o) and not probe.failed
 
 
+cdef inline bint is_accumulator_16(const Cursor *c) noexcept nogil:
+    """Where there are accumulation registers, ``a16`` among the operands is one of them; behind modifiers it is a modifier."""
+    return 90 < c.level < 100 and c.p[0] == c'a' and c.p[1] == c'1' and c.p[2] == c'6' and not is_symbol(c.p[3])
+
+
 cdef void parse_statement(Cursor *c, Statement *s) noexcept nogil:
     """Mnemonic (already taken), operands and modifiers up to the end of the line or ``::``."""
     cdef bint separated = True
@@ -982,7 +991,8 @@ cdef void parse_statement(Cursor *c, Statement *s) noexcept nogil:
     while not at_end(c) and not c.failed:
         if c.p[0] == c':' and c.p[1] == c':':
             return
-        if is_word(c.p[0]) and not (c.p[0] in (c'v', c's') and (is_digit(c.p[1]) or c.p[1] == c'[')) and parse_modifier(c, s):
+        if is_word(c.p[0]) and not (c.p[0] in (c'v', c's') and (is_digit(c.p[1]) or c.p[1] == c'[')) \
+                and not (separated and s.given == 0 and is_accumulator_16(c)) and parse_modifier(c, s):
             separated = accept(c, c',')
             continue
         if exports and s.count == 0:

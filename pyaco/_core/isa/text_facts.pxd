@@ -65,6 +65,7 @@ cdef enum:
     directive_section
     directive_metadata
     directive_kernel
+    directive_declaration             # of a symbol, or of the target: kept for whoever writes an object file
 
 cdef inline uint32_t no_dependency(uint32_t level) noexcept nogil:
     """s_waitcnt_depctr with all counters at their maximum, and the bits that belong to none; GFX10 has no hold_cnt in bit 7."""

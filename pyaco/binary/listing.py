@@ -1,0 +1,80 @@
+"""Code objects as assembly text: the functions of each section by name, and the kernels' descriptors."""
+
+from __future__ import annotations
+
+import bisect
+
+from pyaco import isa
+from pyaco.binary.code_object import CodeObject, Kernel
+
+__all__ = ["code_object_text"]
+
+
+def code_object_text(code_object: CodeObject, target: str) -> str:
+    """Text of a code object: its code with the names of its symbols, then a block for each kernel.
+
+    ``assemble_code_object`` makes the same code and the same descriptors of it. Calls between functions stay distances.
+
+    Parameters
+    ----------
+    code_object
+        What ``read_code_object`` gives.
+    target
+        A gfx name, chip name or product name.
+    """
+    lines = [f'\t.amdgcn_target "{target_id(code_object, target)}"', "\t.text"]
+    for start, code in code_object.text():
+        lines += _section(code_object, start, code[: len(code) // 4 * 4], target)
+    if code_object.kernels:
+        lines += ["\t.rodata", "\t.p2align 6"]
+    for kernel in code_object.kernels.values():
+        lines += _block(kernel, target)
+    return "\n".join(lines) + "\n"
+
+
+def target_id(code_object: CodeObject, target: str) -> str:
+    """The target with the settings that the code object fixes."""
+    settings = "".join(
+        f":{name}{'+' if setting == 'on' else '-'}"
+        for name, setting in (("sramecc", code_object.sramecc), ("xnack", code_object.xnack)) if setting in ("on", "off")
+    )  # fmt: skip
+    return f"amdgcn-amd-amdhsa--{target}{settings}"
+
+
+def _section(code_object: CodeObject, start: int, code: bytes, target: str) -> list[str]:
+    kernels = {kernel.address: kernel for kernel in code_object.kernels.values()}
+    names = {address: name for name, address in code_object.symbols.items() if start <= address < start + len(code)}
+    wave_sizes = {kernel.address: kernel.descriptor.wave_size for kernel in kernels.values()}
+    places = sorted({start, *names})
+    lines = []
+    for number, place in enumerate(places):
+        end = places[number + 1] if number + 1 < len(places) else start + len(code)
+        if place in names:
+            kind = "\t.p2align 8" if place in kernels else "\t.p2align 2"
+            lines += [kind, f"\t.globl {names[place]}", f"\t.type {names[place]},@function", f"{names[place]}:"]
+        # a function without a descriptor is of the kernel before it
+        owner = bisect.bisect_right(sorted(wave_sizes), place)
+        wave = wave_sizes[sorted(wave_sizes)[owner - 1]] if owner else None
+        text = isa.disassemble(code[place - start : end - start], target, wave_size=wave)
+        lines += _renamed(text, number)
+        if place in names:
+            lines += [f".Lend{number}:", f"\t.size {names[place]}, .Lend{number}-{names[place]}"]
+    return lines
+
+
+def _renamed(text: str, number: int) -> list[str]:
+    """Lines of a listing whose labels bear a number, so that those of several functions differ."""
+    lines = []
+    for line in text.rstrip("\n").split("\n"):
+        words = line.split(" ")
+        if line.startswith("L"):
+            line = f".L{number}_{line[1:]}"
+        elif words[-1][:1] == "L" and words[-1][1:].isdecimal():
+            line = " ".join([*words[:-1], f".L{number}_{words[-1][1:]}"])
+        lines.append(line)
+    return lines
+
+
+def _block(kernel: Kernel, target: str) -> list[str]:
+    directives = kernel.descriptor.directives(target)
+    return [f"\t.amdhsa_kernel {kernel.name}", *(f"\t\t.amdhsa_{name} {value}" for name, value in directives.items()), "\t.end_amdhsa_kernel"]
