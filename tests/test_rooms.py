@@ -27,7 +27,7 @@ DOORS = {
     "registers": set(),
     "pm4": {"registers", "descriptors", "addrlib", "emu"},
     "addrlib": set(),
-    "binary": set(),
+    "binary": {"_core.isa"},
     "_core.common": set(),
     "_core.ir": set(),
     "_core.isa": {"_core.ir"},
