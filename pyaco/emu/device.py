@@ -65,9 +65,9 @@ class Shader(Protocol):
 class Buffer:
     """Device memory. The device works on the same bytes as ``numpy()`` shows."""
 
-    def __init__(self, device: Device, data: NDArray[Any], low: bool = False) -> None:
+    def __init__(self, device: Device, data: NDArray[Any], low: bool = False, shared: bool = False) -> None:
         flat = numpy.ascontiguousarray(data)
-        if flat is data or flat.base is not None:
+        if not shared and (flat is data or flat.base is not None):
             flat = flat.copy()
         self._array = flat
         self._device = device
@@ -81,6 +81,19 @@ class Buffer:
     def numpy(self) -> NDArray[Any]:
         """Return the contents, with the type and shape of the array that the buffer was made from; not a copy."""
         return self._array
+
+    def release(self) -> None:
+        """Take the buffer's addresses away: accesses to them stop a dispatch, and other buffers may get them.
+
+        Raises
+        ------
+        InputError
+            It has been released already.
+        """
+        if not self.address:
+            raise InputError("the buffer has been released already")
+        self._device.space.release(self.address)
+        self.address = 0
 
     def write(self, data: NDArray[Any] | bytes, offset: int = 0) -> None:
         """Copy `data` into the buffer from byte `offset` on."""
@@ -202,7 +215,19 @@ class Device:
         """Return a buffer with a copy of `array`."""
         if isinstance(array, (bytes, bytearray, memoryview)):
             array = numpy.frombuffer(bytes(array), numpy.uint8)
-        return Buffer(self, numpy.array(array, copy=True, order="C"))
+        return Buffer(self, numpy.asarray(array))
+
+    def share(self, array: NDArray[Any]) -> Buffer:
+        """Return a buffer whose bytes are those of `array`, without a copy.
+
+        Raises
+        ------
+        InputError
+            An array whose bytes do not lie side by side, or that cannot be written.
+        """
+        if not array.flags.c_contiguous or not array.flags.writeable:
+            raise InputError("only arrays whose bytes lie side by side and can be written are shared")
+        return Buffer(self, array, shared=True)
 
     def zeros(self, size: int) -> Buffer:
         """Return a buffer of `size` zero bytes."""
@@ -622,6 +647,8 @@ class _Given:
 
 
 def _descriptor(buffer: Buffer | BufferRange, gfx_level: int, moved: int = 0) -> bytes:
+    if not (buffer.address if isinstance(buffer, Buffer) else buffer.buffer.address):
+        raise InputError("a buffer that has been released is bound")
     if isinstance(buffer, Buffer) and not moved:
         words = raw_buffer(buffer.address, buffer.size, gfx_level)
     else:

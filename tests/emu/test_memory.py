@@ -44,7 +44,7 @@ def test_stray_load_names_the_place(assemble):
     device = Device("gfx1100")
     buffer = device.zeros(256)
     text = LANE + "v_lshlrev_b32 v1, 4, v0\ns_nop 0\nglobal_load_b32 v2, v1, s[0:1]\ns_endpgm\n"
-    with pytest.raises(emu.MemoryFault, match=r"global_load_dword: load of 4 bytes") as caught:
+    with pytest.raises(emu.MemoryFault, match=r"global_load_b32 .*: load of 4 bytes") as caught:
         device.run(assemble(text, "gfx1100"), (2, 1, 1), (64, 1, 1), user_sgprs=words(buffer))
     place = caught.value.place
     assert place["workgroup"] == (0, 0, 0) and place["wave"] == 0 and place["lane"] == 16
@@ -346,3 +346,31 @@ def test_buffer_arguments():
         buffer.write(bytes(8), offset=12)
     with pytest.raises(InputError, match="descriptor"):
         raw_buffer(0, 1 << 32, 110)
+
+
+def test_released_buffers_are_gone(assemble):
+    """The addresses stop a dispatch, and the next buffer of that size may have them."""
+    device = Device("gfx1030")
+    buffer = device.zeros(256)
+    address = buffer.address
+    code = assemble("v_mov_b32 v0, s0\nv_mov_b32 v1, s1\nglobal_load_dword v2, v[0:1], off\ns_endpgm", "gfx1030")
+    device.run(code, workgroup_size=(1, 1, 1), user_sgprs=[address & 0xFFFFFFFF, address >> 32])
+    buffer.release()
+    with pytest.raises(emu.MemoryFault):
+        device.run(code, workgroup_size=(1, 1, 1), user_sgprs=[address & 0xFFFFFFFF, address >> 32])
+    with pytest.raises(InputError, match="released already"):
+        buffer.release()
+    assert device.zeros(256).address == address
+
+
+def test_shared_arrays_are_not_copied(assemble):
+    device = Device("gfx1030")
+    array = np.zeros((4, 4), np.uint32)
+    buffer = device.share(array)
+    code = assemble("v_mov_b32 v0, s0\nv_mov_b32 v1, s1\nv_mov_b32 v2, 7\nglobal_store_dword v[0:1], v2, off offset:20\ns_endpgm", "gfx1030")
+    device.run(code, workgroup_size=(1, 1, 1), user_sgprs=[buffer.address & 0xFFFFFFFF, buffer.address >> 32])
+    assert array[1, 1] == 7 and buffer.numpy() is array
+    copied = device.buffer(array)
+    assert copied.numpy() is not array and not np.shares_memory(copied.numpy(), array)
+    with pytest.raises(InputError, match="side by side"):
+        device.share(array[:, ::2])
