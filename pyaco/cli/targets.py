@@ -108,6 +108,11 @@ def run(options: argparse.Namespace) -> None:
     try:
         chosen = chip(options.name)
     except InputError:
+        named = _name_facts(options.name)
+        if entry is None and named:
+            # Not in the database, but its name says something.
+            write_text(None, json.dumps(named, indent=2) if options.json else f"name: {named['name']} (not in the database)")
+            return
         if entry is None:
             raise
         chosen = None
