@@ -22,19 +22,16 @@ from pyaco._core.emu_fast.engine import FastEngine
 from pyaco.isa.opcodes import names
 from pyaco.isa.table import FORMATS
 
-FAMILIES = ("sop1", "sop2", "sopk", "sopc", "sopp", "smem", "vop1", "vop2", "vopc", "vop3", "vop3p", "vopd", "ds", "mubuf", "mtbuf", "flat",
-            "global", "scratch")  # fmt: skip
+VECTOR = ("vop3p", "vop1", "vop2", "vopc", "vop3")  # bits; the others are numbers in bits 0 to 6
+OTHERS = ("sop1", "sop2", "sopk", "sopc", "sopp", "smem", "vopd", "ds", "mubuf", "mtbuf", "flat", "global", "scratch", "vinterp_inreg")
 LANES = {"sdwa": 0x1000, "dpp16": 0x2000, "dpp8": 0x4000}  # bits of a format that the table does not name
 
 
 def family(bits: int) -> str:
     """Return the encoding's name: the native format, with what was added to it."""
+    base = next((name for name in VECTOR if bits & FORMATS[name]), "") or next((name for name in OTHERS if bits & 0x7F == FORMATS[name]), "other")
     extra = next((name for name, bit in LANES.items() if bits & bit), "vop3" if bits & FORMATS["vop3"] else "")
-    if bits & FORMATS["vop3p"]:
-        return "vop3p" + ("+" + extra if extra in LANES else "")
-    base = next((name for name in FAMILIES if name.startswith("vop") and bits & FORMATS[name]), "") or next(
-        (name for name in FAMILIES if bits & 0x7F == FORMATS[name]), "other")  # fmt: skip
-    return base if extra in ("", base) else f"{base}+{extra}"
+    return base if extra in ("", base) or (base == "vop3p" and extra == "vop3") else f"{base}+{extra}"
 
 
 def shares(target: str, wave: int, draws: int) -> dict[str, dict[int, list[bool]]]:

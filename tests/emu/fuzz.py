@@ -64,10 +64,18 @@ ENCODINGS |= {100: ENCODINGS[103], 115: ENCODINGS[110]}
 _VOP3 = (0xD0000000, 0xD4000000, 0xCC000000, 0xC8000000)
 
 
+# encodings of one dword: what is left of their fields, the whole opcode and small register numbers; and bits to set
+_SMALL = {
+    0x00000000: (0xFE0E0E0F, 0x100), 0x7C000000: (0xFFFE0E0F, 0x100), 0x7E000000: (0xFE0FFE0F, 0x100), 0x80000000: (0xFF8F0F0F, 0),
+    0xBE800000: (0xFF8FFF0F, 0), 0xBF000000: (0xFFFF0F0F, 0), 0xB0000000: (0xFF8F0F0F, 0),
+}  # fmt: skip
+
+
 def narrowed(value: int, dwords: int) -> tuple[tuple[int, int, int], int]:
     """Return masks of an encoding's words that leave small register numbers, and a bit to set in the first."""
     if dwords == 1:
-        return (0xFFF10F0F, 0, 0), 0x100 if value in (0, 0x7C000000, 0x7E000000) else 0
+        mask, bit = _SMALL[value]
+        return (mask, 0, 0), bit
     if value in _VOP3:
         return (0xFFFF0007, 0xFFFFFFFF, 0), 0
     return ((0xFFFF003F, 0x0E0F0F0F, 0), 0) if dwords == 2 else ((0xFFFFFF02, 0x0F0F0F07, 0x00003C0F), 0)
