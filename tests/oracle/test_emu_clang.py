@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import subprocess
 from pathlib import Path
 
@@ -53,9 +52,9 @@ def expected(inputs, tmp_path_factory) -> np.ndarray:
 )
 def test_kernel(target, wave, level, engine, inputs, expected, tmp_path):
     device = Device(target, engine=engine)
-    program = Program(device, target, compile_kernels(SOURCE, target, wave, level, tmp_path))
+    program = Program(device, compile_kernels(SOURCE, target, wave, level, tmp_path))
     source, results = device.buffer(inputs), device.buffer(np.zeros((ITEMS, WORDS), np.uint32))
-    program.run("run", (ITEMS // 64, 1), (64, 1), [source, results], threads=os.cpu_count() or 1)
+    program.run("run", (ITEMS // 64, 1), (64, 1), [source, results])
     wrong = np.argwhere(results.numpy() != expected)
     shown = [(int(i), int(w), hex(results.numpy()[i, w]), hex(expected[i, w]), [hex(v) for v in inputs[i]]) for i, w in wrong[:6]]
     assert not len(wrong), f"{len(wrong)} words differ: {sorted(set(wrong[:, 1].tolist()))} {shown}"

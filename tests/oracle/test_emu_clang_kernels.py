@@ -295,10 +295,12 @@ def differences(name: str, case: Case, arguments: Sequence[Any], results: dict[i
     return found
 
 
-@pytest.mark.parametrize("engine", ["reference", "fast"])
+@pytest.mark.parametrize("engine", ["reference", "fast", "checked"])
 @pytest.mark.parametrize(("target", "wave", "level"),
                          [build if build in QUICK else pytest.param(*build, marks=pytest.mark.slow) for build in BUILDS])
 def test_kernels(target, wave, level, engine, tmp_path_factory):
+    if engine == "checked" and (target, wave, level) not in QUICK and not os.environ.get("PYACO_EXHAUSTIVE"):
+        pytest.skip("a minute more: set PYACO_EXHAUSTIVE to check waits and races of every build")
     folder = tmp_path_factory.getbasetemp()
     code = compiled(target, wave, level, folder)
     cases = dict(CASES)
@@ -310,9 +312,9 @@ def test_kernels(target, wave, level, engine, tmp_path_factory):
             continue
         random = np.random.default_rng(sum(map(ord, name)))
         arguments = case.arguments(random)
-        device = Device(target, engine=engine)
+        device = Device(target, **({"check_waits": True, "check_races": True} if engine == "checked" else {"engine": engine}))
         given = [device.buffer(value) if isinstance(value, np.ndarray) else value for value in arguments]
-        Program(device, target, code).run(name, case.groups, case.size, given, threads=os.cpu_count() or 1)
+        Program(device, code).run(name, case.groups, case.size, given)
         results = {number: buffer.numpy() for number, buffer in enumerate(given) if isinstance(arguments[number], np.ndarray)}
         wrong += differences(name, case, arguments, results)
         done += 1

@@ -13,7 +13,7 @@ from libcpp.vector cimport vector
 import numpy
 
 from isa_opcodes cimport *
-from modifiers cimport modifier_cache_glc, modifier_cache_scope
+from modifiers cimport modifier_cache_glc, modifier_cache_sc1, modifier_cache_scope
 from pyaco._core.emu.memory cimport AddressSpace
 from pyaco._core.emu.numbers cimport popcount64
 from pyaco._core.emu.reference cimport *
@@ -399,7 +399,9 @@ cdef bint is_coherent(const Instruction *instruction, uint32_t gfx_level) noexce
     cdef uint64_t modifiers = instruction.decoded.modifiers
     if instruction.unit != unit_vmem and instruction.unit != unit_flat:
         return False
-    return modifier_cache_scope(modifiers) > 0 if gfx_level >= 120 else modifier_cache_glc(modifiers) != 0
+    if gfx_level >= 120:
+        return modifier_cache_scope(modifiers) > 0
+    return modifier_cache_glc(modifiers) != 0 or (94 <= gfx_level < 100 and modifier_cache_sc1(modifiers) != 0)
 
 
 cdef bint barriers_done(const Workspace *work) noexcept nogil:

@@ -2,8 +2,8 @@
 
 A wave counts epochs: one ends where it lets others know what it did, at a barrier or an atomic. An access is ordered before another
 wave's if that wave knows the epoch, through barriers of the workgroup or through atomics to one address; of two accesses to a byte that
-are not ordered, one that writes makes a race, unless both are atomic. Loads and stores that bypass the caches for others (glc; from
-GFX12 on, a scope beyond the compute unit) count as atomic: generations write atomic loads and stores so.
+are not ordered, one that writes makes a race, unless both are atomic. Loads and stores that bypass the caches for others (glc; CDNA 3:
+sc0 or sc1; GFX12: a scope beyond the compute unit) count as atomic: generations write atomic loads and stores so.
 
 An operation still in flight at the end of an epoch belongs to the next one too: others cannot know that it is done. Where such an
 access makes a race, what is missing is a wait. In CU mode and before GFX10 the waves of a workgroup share a first-level cache, which
