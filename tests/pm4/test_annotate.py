@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -131,3 +133,13 @@ def test_memory_is_checked():
     memory = pm4.pieces({0x1000: bytes(8), 0xFFFF800000000000: bytes(4)})
     assert memory(0x1004, 1) == (0,) and memory(0x1004, 2) is None and memory(0xFFC, 1) is None
     assert memory(0x800000000000, 1) == (0,)
+
+
+def test_the_example(tmp_path, capsys):
+    spec = importlib.util.spec_from_file_location("command_stream", Path(__file__).resolve().parents[2] / "examples" / "command_stream.py")
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    assert example.main(str(tmp_path / "report.html")) == 0
+    said = capsys.readouterr().out
+    assert "POLL_REGMEM" in said and "CS shader at" in said and "s_endpgm" in said
+    assert "<details" in (tmp_path / "report.html").read_text()
