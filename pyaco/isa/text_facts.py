@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from functools import cache
 from importlib import resources
@@ -130,7 +131,19 @@ def mnemonics(level: int, chip: str) -> dict[str, int]:
             found.setdefault(row.name.replace("lds_", "ds_"), number)
         if row.format == "exp":
             found.setdefault("export", number)
+        for name in older_matrix_names(row, generation, chip):
+            found.setdefault(name, number)
     return found
+
+
+def older_matrix_names(row: opcodes.Row, generation: str, chip: str) -> list[str]:
+    """What assemblers also call a matrix operation: types behind the shape (CDNA 3), accumulation registers without the type."""
+    if row.name in ("v_accvgpr_read_b32", "v_accvgpr_write_b32"):
+        return [row.name.removesuffix("_b32")]
+    if row.matrix is None or "cdna3" not in row.numbers or generation not in ("cdna3", "cdna4"):
+        return []
+    found = re.fullmatch(r"(v_s?mfmac?_\w+?_\d+x\d+x\d+)(?:_\d+b)?_(\w+)", row.spelling(generation, chip))
+    return [found[1] + found[2].replace("_", "")] if found else []
 
 
 def spellings(level: int, chip: str) -> dict[int, str]:

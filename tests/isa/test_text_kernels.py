@@ -161,3 +161,21 @@ def test_random_words_come_back(target: str) -> None:
 def test_millions_of_random_words_come_back(target: str) -> None:
     for seed in range(10):
         round_trip(target, 200_000, 100 + seed)
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "same"),
+    [
+        # names that older assemblers gave, and a register that other chips know as a modifier
+        ("gfx942", "v_mfma_f32_32x32x4bf16 v[0:31], v[2:3], v[4:5], v[34:65]", "v_mfma_f32_32x32x4_2b_bf16 v[0:31], v[2:3], v[4:5], v[34:65]"),
+        ("gfx942", "v_smfmac_f32_16x16x64bf8fp8 v[0:3], a[2:3], v[4:7], v1", "v_smfmac_f32_16x16x64_bf8_fp8 v[0:3], a[2:3], v[4:7], v1"),
+        ("gfx908", "v_accvgpr_read v2, a16", "v_accvgpr_read_b32 v2, acc16"),
+        ("gfx90a", "ds_read_b32 a16, v1", "ds_read_b32 a[16:16], v1"),
+        ("gfx90a", "image_load a16, v0, s[0:7] dmask:0x1 unorm a16", "image_load a[16:16], v0, s[0:7] dmask:0x1 a16 unorm"),
+        ("gfx90a", "ds_gws_init a2 gds", ".long 0xdb330000, 2"),
+    ],
+)
+def test_other_names_of_cdna(target: str, text: str, same: str) -> None:
+    code = isa.assemble(text, target)
+    assert code == isa.assemble(same, target)
+    assert isa.assemble(isa.disassemble(code, target), target) == code and ".long" not in isa.disassemble(code, target)

@@ -50,3 +50,6 @@ cdef int decode(const uint32_t *words, uint32_t available, uint32_t gfx_level, D
 
 # Dwords of the addresses of an image access, 0 before GFX10, whose words do not tell the dimensions.
 cdef uint32_t image_address_dwords(uint32_t opcode, uint32_t dim, bint a16, uint32_t gfx_level) noexcept nogil
+
+# Whether an LDS opcode has data and no address: its register may be an AGPR.
+cdef bint synchronises_globally(uint32_t opcode) noexcept nogil

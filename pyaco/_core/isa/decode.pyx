@@ -768,6 +768,11 @@ cdef int decode_vintrp_word(Reader *r) noexcept nogil:
     return finish(r)
 
 
+cdef bint synchronises_globally(uint32_t opcode) noexcept nogil:
+    return opcode == op_ds_gws_init or opcode == op_ds_gws_sema_br or opcode == op_ds_gws_barrier
+
+
+
 cdef int decode_vopd_words(Reader *r) noexcept nogil:
     cdef uint32_t word = r.words[0]
     cdef uint32_t high
@@ -814,7 +819,8 @@ cdef int decode_ds_words(Reader *r) noexcept nogil:
         add_destination(r, vector_register(bits(high, 24, 8), accumulation), definition_size(r, 0))
     field = 8 if flags & opcode_flag_no_address else 0
     for i in range(opcode_operand_count[r.out.opcode]):
-        add_source(r, vector_register(bits(high, field, 8), accumulation and field), operand_size(r, i))
+        add_source(r, vector_register(bits(high, field, 8), accumulation and (field or synchronises_globally(r.out.opcode))),
+                   operand_size(r, i))
         field += 8
     return finish(r)
 

@@ -17,7 +17,7 @@ from isa_tables cimport (image_flag_atomic, image_flag_bvh, image_flag_gather, i
                          opcode_max_operands, opcode_name, opcode_number_y, opcode_operand_classes, opcode_operand_count)
 from modifiers cimport *
 from pyaco._core.ir.program cimport *
-from pyaco._core.isa.decode cimport decoded_source_limit, image_address_dwords
+from pyaco._core.isa.decode cimport decoded_source_limit, image_address_dwords, synchronises_globally
 
 cdef enum:
     # Undefined operands of ACO IR have the code of the constant 0; fields that do not count keep its low bits.
@@ -669,7 +669,7 @@ cdef void encode_ds(Writer *w, uint32_t number) noexcept nogil:
         high = data_code(w, destination(w, 0)) << 24
     field = 8 if opcode_flags[d.opcode] & opcode_flag_no_address else 0
     for i in range(opcode_operand_count[d.opcode]):
-        high |= (data_code(w, source(w, i)) if field else vgpr_code(w, source(w, i))) << field
+        high |= (data_code(w, source(w, i)) if field or synchronises_globally(d.opcode) else vgpr_code(w, source(w, i))) << field
         field += 8
     word |= accumulation_bit(w) << 25
     put(w, word)
