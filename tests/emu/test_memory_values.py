@@ -14,11 +14,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from alu_models import decode, encode, least, most, signed, total
 from machine_code import assemble_each
+from test_alu_values import GFX9, TARGETS
 
 from pyaco.emu import Device
 from pyaco.isa import opcodes
 
-TARGETS = {"gfx900": "9", "gfx1010": "10", "gfx1030": "10.3", "gfx1100": "11", "gfx1150": "11.5", "gfx1200": "12"}
 LANES, SLOT = 32, 64                  # bytes of memory for each lane
 M32, M64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 WIDTHS = {"ubyte": (1, False), "sbyte": (1, True), "byte": (1, False), "ushort": (2, False), "sshort": (2, True), "short": (2, False),
@@ -54,7 +54,7 @@ def atomic_model(operation: str, bits: int):
         old + other & mask, "csub": lambda old, data, other: max(old - data, 0), "sub_clamp": lambda old, data, other: max(old - data, 0),
         "cond_sub_u32": lambda old, data, other: old - data if old >= data else old,
         "fmin": float_atomic(f"f{bits}", least), "fmax": float_atomic(f"f{bits}", most),
-        "add_f32": float_atomic("f32", lambda a, b: total([(a, 1.0), (b, 1.0)])),
+        "fadd": float_atomic(f"f{bits}", lambda a, b: total([(a, 1.0), (b, 1.0)])),
         "pk_add_f16": packed_atomic("f16"), "pk_add_bf16": packed_atomic("bf16"),
     }  # fmt: skip
     return models.get(operation)
@@ -70,7 +70,8 @@ class Access:
         rest = re.sub(r"^buffer_", "", rest) if family == "s" else rest
         rest = re.sub(r"^scratch_", "", rest) if family == "s" else rest
         if match := re.fullmatch(r"atomic_(.*?)(_x2)?", rest):
-            self.kind, self.operation, self.width = "atomic", match[1], 8 if match[2] else 4
+            self.kind, self.operation, self.width = "atomic", match[1], 8 if match[2] or match[1].endswith("_f64") else 4
+            self.operation = {"add_f32": "fadd", "add_f64": "fadd", "min_f64": "fmin", "max_f64": "fmax"}.get(self.operation, self.operation)
         elif family == "ds":
             self.lds(rest)
         elif match := re.fullmatch(r"(load|store)_format_(d16_)?(hi_)?(x|xy|xyz|xyzw)", rest):
@@ -106,7 +107,7 @@ class Access:
             if stem == "pk_add":
                 stem = f"pk_add_{kind}{match[6]}"
             names = {"wrxchg": "swap", "cmpst": "fcmpswap" if kind == "f" else "cmpswap", "write": "swap",
-                     "cond_sub": "cond_sub_u32", "add": "add_f32" if kind == "f" else "add"}  # fmt: skip
+                     "cond_sub": "cond_sub_u32", "add": "fadd" if kind == "f" else "add"}  # fmt: skip
             self.operation = names.get(stem, stem)
         self.kind = {"read": "load", "write": "store"}.get(self.kind, self.kind)
 
@@ -123,7 +124,7 @@ def text_of(mnemonic: str, name: str, access: Access, target: str) -> str:
     two = access.operation in ("cmpswap", "fcmpswap")
     data = registers(8, 2 * count if two else count)
     result = registers(20, count)
-    returns = " th:TH_ATOMIC_RETURN" if target == "gfx1200" else " glc"
+    returns = {"gfx1200": " th:TH_ATOMIC_RETURN", "gfx942": " sc0"}.get(target, " glc")
     if family == "ds":
         return lds_text(mnemonic, access, count)
     where = {"global": ("v1", "s[4:5]"), "flat": ("v[2:3]", ""), "scratch": ("v31", "off"),
@@ -147,7 +148,7 @@ def tbuffer_format(access: Access, target: str) -> str:
     """Whole dwords, or halves where the registers hold halves."""
     size = "16" if access.half else "32"
     parts = "_".join([size] * (4 if access.count == 3 and size == "16" else access.count))
-    if target == "gfx900":
+    if target in GFX9:
         return f"format:[BUF_DATA_FORMAT_{parts},BUF_NUM_FORMAT_{'FLOAT' if access.half else 'UINT'}]"
     return f"format:[BUF_FMT_{parts}_{'FLOAT' if access.half else 'UINT'}]"
 
@@ -186,25 +187,25 @@ def format_bits(text: str, target: str) -> int:
     (code,), errors = assemble_each([f"tbuffer_load_format_x v0, off, s[0:3], {offset} {text}"], target)
     assert not errors, errors
     words = struct.unpack_from("<2I", code)
-    if target == "gfx900":
+    if target in GFX9:
         return (words[0] >> 23 & 7) << 12 | (words[0] >> 19 & 15) << 15
     return (words[1] >> 23 & 127 if target == "gfx1200" else words[0] >> 19 & 127) << 12
 
 
 def descriptor(address: int, size: int, target: str, access: Access) -> list[int]:
     """A raw buffer of bytes, with a format for the instructions that take it from there."""
-    word3 = 4 | 5 << 3 | 6 << 6 | 7 << 9 | (0 if target == "gfx900" else 3 << 28)
+    word3 = 4 | 5 << 3 | 6 << 6 | 7 << 9 | (0 if target in GFX9 else 3 << 28)
     word3 |= format_bits(tbuffer_format(access if access.format else Access("buffer_load_format_x"), target), target)
     return [address & M32, address >> 32 & 0xFFFF, size, word3]
 
 
 def frame(target: str, family: str) -> tuple[str, str]:
     """Loads of the data and the old contents; stores of v20 to v27, and of the memory that is not device memory."""
-    late, twelve = target not in ("gfx900", "gfx1010", "gfx1030"), target == "gfx1200"
+    late, twelve = target not in (*GFX9, "gfx1010", "gfx1030"), target == "gfx1200"
     load, store = ("global_load_b128", "global_store_b128") if late else ("global_load_dwordx4", "global_store_dwordx4")
     wait = "s_wait_idle" if twelve else "s_waitcnt vmcnt(0) lgkmcnt(0)"
-    carry = "vcc" if target == "gfx900" else "vcc_lo"
-    add, with_carry = ("v_add_co_u32", "v_addc_co_u32") if target == "gfx900" else ("v_add_co_u32", "v_add_co_ci_u32")
+    carry = "vcc" if target in GFX9 else "vcc_lo"
+    add, with_carry = ("v_add_co_u32", "v_addc_co_u32") if target in GFX9 else ("v_add_co_u32", "v_add_co_ci_u32")
     head = ["v_and_b32 v0, 0x3ff, v0", "v_lshlrev_b32 v1, 6, v0", "v_mov_b32 v31, 16",
             f"{add} v2, {carry}, s4, v1", "v_mov_b32 v3, s5", f"{with_carry} v3, {carry}, 0, v3, {carry}"]  # fmt: skip
     head += [f"{load} v[{8 + 4 * i}:{11 + 4 * i}], v1, s[6:7] offset:{16 * i}" for i in range(2)]
@@ -266,7 +267,7 @@ def expected_of(access: Access, family: str, memory: bytearray, base: int, data:
             value = sum(word << 32 * i for i, word in enumerate(words))
             follow = 4 if family == "ds" else dwords
             other = sum(word << 32 * i for i, word in enumerate(held[follow : follow + dwords]))
-            if family == "ds" and "cmpswap" in access.operation and target in ("gfx900", "gfx1010", "gfx1030"):
+            if family == "ds" and "cmpswap" in access.operation and target in (*GFX9, "gfx1010", "gfx1030"):
                 value, other = other, value
             if access.second:
                 value = int.from_bytes(memory[base + 8 : base + 8 + access.width], "little")
@@ -348,7 +349,7 @@ def test_values(target):
         for first, buffer in ((4, contents_), (6, values), (12, results)):
             user[first], user[first + 1] = buffer.address & M32, buffer.address >> 32
         user[8:12] = descriptor(contents_.address, contents_.size, target, access)
-        size = 64 if target == "gfx900" else 32
+        size = 64 if target in GFX9 else 32
         device.run(frames[2 * place] + codes[number] + frames[2 * place + 1], (1, 1, 1), (LANES, 1, 1), user_sgprs=user, wave_size=size,
                    lds_bytes=LANES * SLOT, scratch_bytes_per_lane=SLOT, float_mode=0xF0)
         image = bytearray(memory.tobytes())

@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "emu"))
 import test_alu_values
 import test_control_values
 import test_matrix
+import test_matrix_blocks
 import test_memory_values
 import test_scalar_values
 
@@ -32,7 +33,7 @@ GRAPHICS = re.compile(
     r"image_|exp$|export|v_interp_|lds_|ds_param_load|ds_direct_load|ds_bvh_|ds_ordered|v_screen_|s_rfe|s_cbranch_cdbg|ds_(add|sub)_gs_reg"
     r"|global_atomic_ordered_add|v_illegal"
 )
-LEAST = {"gfx900": 0.95, "gfx1010": 0.95, "gfx1030": 0.95, "gfx1100": 0.99, "gfx1150": 0.95, "gfx1200": 0.99}
+LEAST = {"gfx900": 0.95, "gfx942": 0.95, "gfx1010": 0.95, "gfx1030": 0.95, "gfx1100": 0.99, "gfx1150": 0.95, "gfx1200": 0.99}
 
 
 @cache
@@ -74,6 +75,8 @@ def aliases(target: str) -> set[str]:
 def covered(target: str) -> set[str]:
     names = test_alu_values.coverage(target) | {name for name, _ in test_scalar_values.rows_of(target)}
     names |= {name for name, _, _ in test_memory_values.rows_of(target)}
+    if target in test_matrix_blocks.TARGETS:
+        names |= {row.spelling(test_matrix_blocks.TARGETS[target]) for row in test_matrix_blocks.rows_of(target)}
     return names | set(test_matrix.COVERED.get(target, ())) | test_control_values.coverage(target)
 
 

@@ -1,0 +1,91 @@
+"""MODE's FP16_OVFL: halves and 8-bit floats that overflow become the largest number; CDNA 3's loads to LDS; V_INTERP of registers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from machine_code import assemble_text
+
+from pyaco.emu import Device
+
+HALF, LARGEST, INFINITY = 0x7BFF, 0x7BFF, 0x7C00
+#: Text, the result in v3's low half or byte as MODE says by default, and with FP16_OVFL.
+OVERFLOWS = [
+    ("v_add_f16 v3, v1, v1", INFINITY, LARGEST),
+    ("v_mul_f16 v3, v1, v2", 0xFC00, 0xFBFF),
+    ("v_add_f16 v3, v4, v1", INFINITY, INFINITY),           # an infinity stays one
+    ("v_cvt_f16_f32 v3, v5", INFINITY, LARGEST),
+    ("v_pk_add_f16 v3, v1, v1", INFINITY, LARGEST),
+    ("v_pk_fma_f16 v3, v1, v1, v1", INFINITY, LARGEST),
+]
+SMALL = {
+    "gfx942": [("v_cvt_pk_fp8_f32 v3, v5, v6", 0x4080, 0x407F), ("v_cvt_pk_bf8_f32 v3, v5, v6", 0x4080, 0x407F)],
+    "gfx1200": [("v_cvt_pk_fp8_f32 v3, v5, v6", 0x387F, 0x387E), ("v_cvt_pk_bf8_f32 v3, v5, v6", 0x3C7C, 0x3C7B)],
+}
+PLACE = {"gfx900": "global_store_dword", "gfx942": "global_store_dword", "gfx1030": "global_store_dword"}
+
+
+def half_of(target: str, text: str, saturate: bool) -> int:
+    names = {1: HALF, 2: 0xC400, 4: INFINITY, 5: 0x49742400, 6: 0x3F800000}     # 65504, -4, infinity, 1e6, 1
+    lines = [f"v_mov_b32 v{register}, {value:#x}" for register, value in names.items()]
+    lines += ["v_mov_b32 v3, 0", f"s_setreg_imm32_b32 hwreg(HW_REG_MODE, 23, 1), {int(saturate)}", text, "v_mov_b32 v0, 0"]
+    lines += [f"{PLACE.get(target, 'global_store_b32')} v0, v3, s[0:1]", "s_endpgm"]
+    device = Device(target)
+    result = device.zeros(4)
+    wave = 64 if target in ("gfx900", "gfx942") else 32
+    code = assemble_text("\n".join(lines), target, wave)
+    device.run(code, (1, 1, 1), (1, 1, 1), user_sgprs=[result.address & 0xFFFFFFFF, result.address >> 32], wave_size=wave)
+    return int(result.numpy().view(np.uint16)[0])
+
+
+@pytest.mark.parametrize("target", ["gfx900", "gfx942", "gfx1030", "gfx1200"])
+def test_overflow_mode(target):
+    for text, plain, saturated in OVERFLOWS + SMALL.get(target, []):
+        assert half_of(target, text, False) == plain, text
+        assert half_of(target, text, True) == saturated, text
+
+
+@pytest.mark.parametrize("name", ["dword", "ubyte", "sshort"])
+def test_loads_to_lds(name):
+    """A dword of LDS for each lane, from m0 and the offset on, which the address has too."""
+    device = Device("gfx942")
+    source, result = device.buffer(np.arange(512, dtype=np.uint8)), device.zeros(256)
+    code = assemble_text(f"""
+        v_and_b32 v0, 0x3ff, v0
+        v_lshlrev_b32 v1, 2, v0
+        s_mov_b32 m0, 64
+        global_load_lds_{name} v1, s[0:1] offset:16
+        s_waitcnt vmcnt(0)
+        ds_read_b32 v2, v1 offset:80
+        s_waitcnt lgkmcnt(0)
+        global_store_dword v1, v2, s[2:3]
+        s_endpgm""", "gfx942")  # fmt: skip
+    user = [word for buffer in (source, result) for word in (buffer.address & 0xFFFFFFFF, buffer.address >> 32)]
+    device.run(code, (1, 1, 1), (64, 1, 1), user_sgprs=user, wave_size=64, lds_bytes=1024)
+    wanted = {"dword": lambda at: int(source.numpy()[at : at + 4].view(np.uint32)[0]), "ubyte": lambda at: int(source.numpy()[at]),
+             "sshort": lambda at: int(source.numpy()[at : at + 2].view(np.int16)[0]) & 0xFFFFFFFF}[name]  # fmt: skip
+    assert [int(word) for word in result.numpy().view(np.uint32)] == [wanted(16 + 4 * lane) for lane in range(64)]
+
+
+@pytest.mark.parametrize("target", ["gfx1100", "gfx1200"])
+def test_interpolation_of_registers(target):
+    """P10 takes its first source from lane 1 of each quad and its last from lane 0; P2 its first from lane 2."""
+    device = Device(target)
+    result = device.zeros(256)
+    code = assemble_text("""
+        v_and_b32 v0, 0x3ff, v0
+        v_cvt_f32_u32 v1, v0
+        v_add_f32 v2, 1.0, v1
+        v_mov_b32 v3, 4.0
+        v_interp_p10_f32 v4, v1, v3, v2
+        v_interp_p2_f32 v5, v1, v3, -v2
+        v_lshlrev_b32 v0, 2, v0
+        global_store_b32 v0, v4, s[0:1]
+        global_store_b32 v0, v5, s[0:1] offset:128
+        s_endpgm""", target)  # fmt: skip
+    device.run(code, (1, 1, 1), (32, 1, 1), user_sgprs=[result.address & 0xFFFFFFFF, result.address >> 32])
+    lane = np.arange(32)
+    first, second = result.numpy().view(np.float32).reshape(2, 32)
+    quad = lane & ~3
+    assert first.tolist() == ((quad + 1) * 4 + quad + 1).tolist()
+    assert second.tolist() == ((quad + 2) * 4 - lane - 1).tolist()
