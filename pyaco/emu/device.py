@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy
 from numpy.typing import NDArray
 
-from pyaco import targets
 from pyaco._core.emu.memory import AddressSpace
 from pyaco._core.emu.reference import Engine
 from pyaco.descriptors.buffer import raw_buffer
@@ -24,6 +23,7 @@ from pyaco.emu.errors import BudgetError, EmulationError, MemoryFault, finding_e
 from pyaco.emu.report import Report
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.isa import opcodes
+from pyaco.isa.processors import processor
 
 if TYPE_CHECKING:
     from pyaco._core.emu_inspect.engine import InspectingEngine
@@ -164,17 +164,16 @@ class Device:
     Raises
     ------
     UnsupportedError
-        A target older than GFX9, or an engine that does not exist.
+        A target older than GFX8, or an engine that does not exist.
     """
 
     def __init__(
         self, target: str, engine: str = "reference", threads: int | None = None, *, check_waits: bool = False,
         check_races: bool = False, profile: bool = False, trace: int = 0, seed: int | None = None,
     ) -> None:  # fmt: skip
-        self.chip = targets.chip(target)
-        self.gfx_level = self.chip.level
-        if self.gfx_level < 90:
-            raise UnsupportedError(f"emulation of {self.chip.level_name}: the emulator has GFX9 and later")
+        self.target, self.gfx_level = processor(target)
+        if self.gfx_level < 80:
+            raise UnsupportedError(f"emulation of {self.target}: the emulator has GFX8 and later")
         if engine not in ENGINES:
             raise UnsupportedError(f"emulator engine {engine!r}: there are {' and '.join(ENGINES)}")
         self.engine = engine
@@ -509,7 +508,7 @@ class Device:
         self, size: tuple[int, int, int], *, wave_size: int, user_sgprs: Sequence[int], lds_bytes: int, **_: Any
     ) -> None:
         if wave_size not in (32, 64) or (wave_size == 32 and self.gfx_level < 100):
-            raise InputError(f"{self.chip.level_name} has no waves of {wave_size} lanes")
+            raise InputError(f"{self.target} has no waves of {wave_size} lanes")
         invocations = size[0] * size[1] * size[2]
         if not 1 <= invocations <= 1024:
             raise InputError(f"a workgroup of {invocations} invocations: hardware has 1 to 1024")
@@ -544,7 +543,7 @@ class Device:
         if stop == "fetch fault" or (stop == "illegal instruction" and not inside):
             return EmulationError(f"the pc left the code ({where})", place)
         if stop == "illegal instruction":
-            return EmulationError(f"{words.split(' ')[0]} is not an instruction of {self.chip.target} ({where})", place)
+            return EmulationError(f"{words.split(' ')[0]} is not an instruction of {self.target} ({where})", place)
         if stop == "budget":
             return BudgetError(f"{result['instructions']} instructions executed without an end ({where}: {name})", place)
         if stop in ("missing wait", "race"):
@@ -557,7 +556,7 @@ class Device:
 
         if result["opcode"] >= len(opcodes.names()):
             return "?"
-        text: str = isa.disassemble(numpy.array(result["words"], numpy.uint32).tobytes(), self.chip.target)
+        text: str = isa.disassemble(numpy.array(result["words"], numpy.uint32).tobytes(), self.target)
         lines = [line for line in text.splitlines() if line and not line.endswith(":")]
         line = " ".join(lines[0].split("//")[0].split(";")[0].split()) if lines else ""
         return opcodes.names()[result["opcode"]] if not line or line.startswith(".long") else line

@@ -109,8 +109,8 @@ class LoadedCode:
 
     def __init__(self, device: Device, code: bytes | CodeObject, symbols: Mapping[str, int] | None = None) -> None:
         self.code = code if isinstance(code, CodeObject) else read_code_object(code)
-        if self.code.target != device.chip.target:
-            raise InputError(f"a code object for {self.code.target} on a device that is {device.chip.target}")
+        if self.code.target != device.target:
+            raise InputError(f"a code object for {self.code.target} on a device that is {device.target}")
         self.device = device
         # room for it first: relocations want to know where it lies
         self._memory = numpy.zeros(max(len(self.code.load(0, symbols or {})), 1), numpy.uint8)

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from pyaco import targets
 from pyaco._core.emu.memory import AddressSpace
 from pyaco._core.emu.reference import Engine
 from pyaco.emu.device import packs_ids
 from pyaco.emu.errors import EmulationError
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.isa import opcodes
+from pyaco.isa.processors import processor
 
 __all__ = ["run_asm", "run_asm_status"]
 
@@ -32,8 +32,10 @@ _one_at_a_time = threading.Lock()
 def _engine(target: str) -> Engine:
     space = AddressSpace()
     space.use_host_addresses()
-    chip = targets.chip(target)
-    return Engine(space, chip.level)
+    level = processor(target)[1]
+    if level < 80:
+        raise UnsupportedError(f"emulation of {target}: the emulator has GFX8 and later")
+    return Engine(space, level)
 
 
 def run_asm(
@@ -75,7 +77,7 @@ def run_asm(
     if not target.startswith("gfx"):
         raise UnsupportedError(f"architecture {arch!r}; there are {', '.join(_TARGETS)}, and gfx names")
     engine = _engine(target)
-    level = targets.chip(target).level
+    level = processor(target)[1]
     if not 1 <= lx * ly * lz <= 1024:
         raise InputError(f"a workgroup of {lx * ly * lz} invocations")
     user = list(user_data) if user_data is not None else [args_ptr & 0xFFFFFFFF, args_ptr >> 32 & 0xFFFFFFFF]

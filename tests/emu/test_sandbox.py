@@ -70,7 +70,7 @@ class Room:
         return all((part == 0xA5).all() for part in outside)
 
     def run(self, text: str, waves: int = 1, **options):
-        target = self.device.chip.target
+        target = self.device.target
         middle = self.addresses[1]
         records = 2 * BYTES
         word3 = {90: 0x00024FAC, 103: 0x31016FAC, 110: 0x31016FAC, 120: 0x31016FAC}[self.device.gfx_level]

@@ -136,8 +136,8 @@ cdef int atomic_scalar(Machine *machine, Wave *wave, const Instruction *instruct
 
 # ------------------------------------------------------------------------------------------------ flat, global, scratch
 cdef inline uint64_t flat_scratch(const Machine *machine, const Wave *wave) noexcept nogil:
-    """FLAT_SCRATCH where programs set it: GFX9, CDNA 1 and 2 in SGPRs, GFX10 hidden."""
-    if machine.gfx_level < 94:
+    """FLAT_SCRATCH where programs set an address: GFX9, CDNA 1 and 2 in SGPRs, GFX10 hidden. GFX8 has an offset and a size there."""
+    if 90 <= machine.gfx_level < 94:
         return wave.sgpr[sgpr_flat_scratch] | (<uint64_t>wave.sgpr[sgpr_flat_scratch + 1] << 32)
     return wave.flat_scratch if 100 <= machine.gfx_level < 110 else 0
 
