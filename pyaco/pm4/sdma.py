@@ -316,7 +316,7 @@ class SdmaEngine(CommandProcessor):
         }  # fmt: skip
         if level < 100 and surface["num_mip_levels"] == 1 and surface["resource_type"] == 1:
             surface["pitch_in_element"] = packet["EPITCH"] + 1
-        config, address = gpu_config(self.device.chip.target), packet["TILED_ADDR"]
+        config, address = gpu_config(self.device.target), packet["TILED_ADDR"]
         try:
             tiled = TiledSurface(config, **surface)
             swizzle = address % tiled.base_align >> 8
