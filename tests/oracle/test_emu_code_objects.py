@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from pyaco import emu
+from pyaco.cli.main import main
 from pyaco.emu import Device
 from pyaco.emu.hsa import DispatchPacket
 from pyaco.errors import InputError, UnsupportedError
@@ -143,3 +145,17 @@ def test_bad_requests(build):
     with pytest.raises(emu.MemoryFault) as caught:
         code.dispatch("scale", (4096,), (64,), [data, 1.0, 0])
     assert caught.value.place["workgroup"] == (16, 0, 0) and "global_" in str(caught.value)
+
+
+def test_command(build, tmp_path, capsys):
+    path, data, saved = tmp_path / "kernels.hsaco", tmp_path / "x.npy", tmp_path / "y.npy"
+    path.write_bytes(build("gfx1100"))
+    np.save(data, np.arange(256, dtype=np.float32))
+    command = ["run", str(path), "--kernel", "scale", "--grid", "256", "--workgroup", "64", "--arg", str(data), "--arg", "2.0", "--arg", "3"]
+    assert main([*command, "--save", f"0={saved}", "--check-waits", "--check-races", "--stats", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["target"] == "gfx1100" and facts["stats"]["workgroups"] == 4 and facts["stats"]["memory"]["memory"]["store"]["bytes"] == 1024
+    assert np.array_equal(np.load(saved), np.arange(256) * 2 + 3 + np.arange(256) % 64)
+    assert main([*command, "--save", "2=nowhere"]) == 2
+    assert main(["run", str(path), "--kernel", "scale"]) == 2
+    assert "--grid" in capsys.readouterr().err

@@ -48,6 +48,23 @@ cdef inline void note_lds(const Window *window, uint8_t way, uint32_t lane, uint
         add_access(window.log, window.space, way, lane, window.first + address, min(<uint64_t>bytes, window.bytes - address))
 
 
+cdef void note_lanes(const Window *window, const MemoryOperation *operation, uint64_t exec_mask, const uint32_t *addresses,
+                     const uint32_t *offsets, uint32_t scale) noexcept nogil:
+    """Everything that a load, store or atomic reaches."""
+    cdef uint32_t lane, half, dword, address
+    for lane in range(max_lanes):
+        if not (exec_mask >> lane) & 1:
+            continue
+        for half in range(2 if operation.pair else 1):
+            address = addresses[lane] + offsets[half] * scale
+            if operation.access == access_atomic:
+                note_lds(window, way_atomic, lane, address, operation.bytes)
+                continue
+            for dword in range(operation.dwords):
+                note_lds(window, way_load if operation.access == access_load else way_store, lane, <uint64_t>address + 4 * dword,
+                         operation.bytes)
+
+
 cdef void transfer(const Window *window, Wave *wave, const MemoryOperation *operation, uint32_t lane, uint64_t address,
                    uint16_t register_, uint32_t first) noexcept nogil:
     """Loads or stores the dwords of one lane, from dword `first` of the registers on."""
@@ -55,7 +72,6 @@ cdef void transfer(const Window *window, Wave *wave, const MemoryOperation *oper
     cdef uint8_t buffer[8]
     cdef uint32_t count = operation.dwords
     for dword in range(count):
-        note_lds(window, way_load if operation.access == access_load else way_store, lane, address + 4 * dword, operation.bytes)
         if operation.access == access_load:
             load_lds(window.host, window.bytes, address + 4 * dword, operation.bytes, buffer)
             place_element(&row_of(wave, register_, first + dword)[lane], load_element(buffer, operation), operation.half)
@@ -66,12 +82,11 @@ cdef void transfer(const Window *window, Wave *wave, const MemoryOperation *oper
             store_lds(window.host, window.bytes, address + 4 * dword, operation.bytes, <uint8_t *>&value)
 
 
-cdef uint64_t modify(const Window *window, const MemoryOperation *operation, uint32_t lane, uint64_t address, uint64_t first,
+cdef uint64_t modify(const Window *window, const MemoryOperation *operation, uint64_t address, uint64_t first,
                      uint64_t second) noexcept nogil:
     """Read, modify, write; returns the old value."""
     cdef uint64_t old = 0
     cdef uint64_t fresh
-    note_lds(window, way_atomic, lane, address, operation.bytes)
     load_lds(window.host, window.bytes, address, operation.bytes, <uint8_t *>&old)
     if operation.bytes == 8:
         fresh = atomic64(operation.atomic, old, first, second)
@@ -99,7 +114,7 @@ cdef void atomic_lds(const Window *window, const Machine *machine, Wave *wave, c
     cdef uint32_t dword
     if compares and machine.gfx_level < 110:
         one, other = other, one
-    old = modify(window, operation, lane, address, one, other)
+    old = modify(window, operation, address, one, other)
     if operation.returns:
         for dword in range(operation.bytes // 4):
             row_of(wave, instruction.decoded.destination[0], first + dword)[lane] = <uint32_t>(old >> (32 * dword))
@@ -127,7 +142,8 @@ cdef int execute_second(Machine *machine, Wave *wave, const Instruction *instruc
         load_lds(window.host, window.bytes,
                  <uint32_t>(<int32_t>address + 4 * distance_of_second(instruction.decoded.immediate, address)),
                  operation.bytes, <uint8_t *>&value)
-        modify(&window, operation, lane, address, value, 0)
+        note_lds(&window, way_atomic, lane, address, operation.bytes)
+        modify(&window, operation, address, value, 0)
     return stop_running
 
 
@@ -178,6 +194,8 @@ cdef int execute_lds(Machine *machine, Wave *wave, const Instruction *instructio
         scale = 1
     elif operation.pair == 2:
         scale *= 64
+    if window.log != NULL:
+        note_lanes(&window, operation, exec_mask, addresses, offsets, scale)
     for lane in range(wave.lanes):
         if not (exec_mask >> lane) & 1:
             continue
