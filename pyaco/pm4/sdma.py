@@ -253,9 +253,13 @@ class SdmaEngine(CommandProcessor):
         value = self.read(address & ~3, 4, packet) if packet["MEM_POLL"] else self.registers.get(address & 0x3FFFC, 0)
         return _COMPARE[packet["FUNCTION"]](value & packet["MASK"], packet["VALUE"])
 
-    # ---------------------------------------------------------------------- actions, of devices that are emulated: GFX9 and later
+    # -------------------------------------------------------------------------------------------------------- actions
+    def _bytes(self, packet: Packet) -> int:
+        """How many bytes a packet moves: one more than it says from GFX9 on."""
+        return packet["COUNT"] + (self.device.gfx_level >= 90)
+
     def _copy(self, packet: Packet) -> None:
-        size = packet["COUNT"] + 1
+        size = self._bytes(packet)
         target = self.memory(packet["DST_ADDR"], size, packet)
         target[:] = bytes(self.memory(packet["SRC_ADDR"], size, packet))
 
@@ -264,7 +268,7 @@ class SdmaEngine(CommandProcessor):
         self.write(packet["ADDR"], numpy.array(data, "<u4").tobytes(), packet)
 
     def _fill(self, packet: Packet) -> None:
-        count = packet["COUNT"] + 1
+        count = self._bytes(packet)
         target = self.memory(packet["ADDR"], count, packet)
         unit = packet["DATA"].to_bytes(4, "little")[: 1 << packet["FILL_SIZE"]]
         target[:] = (unit * (count // len(unit) + 1))[:count]
