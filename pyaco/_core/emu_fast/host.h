@@ -46,10 +46,19 @@ static inline void singles_to_halves(const float *singles, uint32_t *row) {
 }
 
 static inline void gather_row(const uint32_t *row, const uint32_t *index, uint32_t *values) {
-    for (int lane = 0; lane < 32; lane += 16) {
-        __m512i places = _mm512_and_si512(_mm512_loadu_si512(index + lane), _mm512_set1_epi32(63));
-        _mm512_storeu_si512(values + lane, _mm512_i32gather_epi32(places, row, 4));
+    // permutations, because gathers are slow on hosts that are guarded against data sampling
+    __m512i first = _mm512_loadu_si512(row), second = _mm512_loadu_si512(row + 16);
+    __m512i third = _mm512_loadu_si512(row + 32), fourth = _mm512_loadu_si512(row + 48);
+    __m512i low[2], high[2];
+    __mmask16 upper[2];
+    for (int part = 0; part < 2; ++part) {
+        __m512i places = _mm512_loadu_si512(index + 16 * part);
+        upper[part] = _mm512_test_epi32_mask(places, _mm512_set1_epi32(32));
+        low[part] = _mm512_permutex2var_epi32(first, places, second);
+        high[part] = _mm512_permutex2var_epi32(third, places, fourth);
     }
+    for (int part = 0; part < 2; ++part)
+        _mm512_storeu_si512(values + 16 * part, _mm512_mask_blend_epi32(upper[part], low[part], high[part]));
 }
 
 static inline int chunk_kind(const uint32_t *offset) {
@@ -88,10 +97,8 @@ static inline void singles_to_halves(const float *singles, uint32_t *row) {
 }
 
 static inline void gather_row(const uint32_t *row, const uint32_t *index, uint32_t *values) {
-    for (int lane = 0; lane < 32; lane += 8) {
-        __m256i places = _mm256_and_si256(_mm256_loadu_si256((const __m256i *)(index + lane)), _mm256_set1_epi32(63));
-        _mm256_storeu_si256((__m256i *)(values + lane), _mm256_i32gather_epi32((const int *)row, places, 4));
-    }
+    for (int lane = 0; lane < 32; ++lane)
+        values[lane] = row[index[lane] & 63];
 }
 
 static inline int chunk_kind(const uint32_t *offset) {
