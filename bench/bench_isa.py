@@ -160,6 +160,20 @@ def test_ratios(target: str) -> None:
         assert ratios["in_process"] > 1
 
 
+@pytest.mark.benchmark(timer=cpu_seconds)
+@pytest.mark.parametrize("form", ["columns", "objects"])
+@pytest.mark.parametrize("way", ["to", "from"])
+def test_without_text(benchmark, program: Program, form: str, way: str) -> None:  # type: ignore[no-untyped-def]
+    """Columns and objects made of machine code, and machine code of these."""
+    read, write = (isa.decode, isa.encode) if form == "columns" else (isa.instructions, isa.assemble)
+    made = read(program.code, program.target)
+    assert write(made, program.target) == program.code
+    run = (lambda: read(program.code, program.target)) if way == "to" else (lambda: write(made, program.target))
+    benchmark.pedantic(run, rounds=ROUNDS, iterations=1, warmup_rounds=0)
+    benchmark.extra_info["instructions_per_second"] = round(program.count / benchmark.stats.stats.min)
+    print(f"{program.target}: {way} {form}, {program.count / benchmark.stats.stats.min:,.0f} instructions a second")
+
+
 def test_the_programs_are_real(program: Program) -> None:
     """Every instruction has text, and both directions agree with LLVM's machine code."""
     assert not re.search(r"\.long", program.text)

@@ -197,6 +197,8 @@ def registers(level: int) -> dict[str, int]:
     """Registers with a name of their own: operand code, and dwords from bit 16 (0: this gfx level lacks it)."""
     known = dict(_REGISTERS)
     known["null"] = (125, 1 if level >= 100 else 0)
+    if level >= 110 or 92 <= level < 100:
+        known["src_lds_direct"] = known["lds_direct"] = (254, 0)
     if level < 100:
         known |= _pair("flat_scratch", 102 if level >= 80 else 104)
         if level >= 80:

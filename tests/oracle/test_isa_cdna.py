@@ -34,7 +34,7 @@ REASONS = {
     "LLVM keeps an immediate offset of zero beside a register": r"s_\w+ .*offset:0x0",
     "LLVM takes special registers for the addend of a matrix operation": r"v_mfma_.* src_\w+",
     "LLVM takes a constant for an inline one that its text turns into a literal": r"v_pk_fmac_f16_e32",
-    "LLVM's assembler drops sc1 (scc) of floating-point atomics that return": r"(flat|global)_atomic_\w+ .*(sc1|scc).*LLVM: b",
+    "LLVM's assembler drops sc1 (scc) of floating-point atomics that return": r"(flat|global|buffer)_atomic_\w+ .*(sc1|scc).*LLVM: b",
     "LLVM's assembler refuses returning floating-point atomics of CDNA 1": r"\w+_atomic_(pk_add_f16|add_f32) .* glc.*not valid for",
     "LLVM's assembler refuses inline constants in matrix operations of CDNA 1": r"v_mfma_.*inline constants are not allowed",
     "LLVM's assembler refuses an addend that overlaps the result in part": r"v_mfma_.*must not partially overlap",
