@@ -79,6 +79,14 @@ class Format(IntEnum):
     BG_RG_16_16_16_16 = 0x50
 
 
+ASTC_FORMATS = {
+    (int(across), int(down)): member
+    for name, member in Format.__members__.items() if name.startswith("ASTC_")
+    for across, down in [name.removeprefix("ASTC_").split("X")]
+}
+"""Format by pixels of a block."""
+
+
 class Packing(IntEnum):
     """How texels and elements relate."""
 

@@ -179,7 +179,7 @@ class Surface:
         Raises
         ------
         UnsupportedError
-            Elements of 12 bytes.
+            Mip levels of elements of 12 bytes.
         """
         return tiled_surface(self.config, self.layout)
 

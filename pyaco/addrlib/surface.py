@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import raise_status
+from pyaco.addrlib.formats import ASTC_FORMATS
 from pyaco.addrlib.metadata import align
 from pyaco.addrlib.modifiers import INVALID, is_modifier_supported
 from pyaco.errors import InputError, UnsupportedError
@@ -160,6 +161,8 @@ class SurfaceRequest:
             allowed = (2, 4, 8)
         elif block == (1, 1):
             allowed = (1, 2, 4) if self.flags & DEPTH_OR_STENCIL else (1, 2, 4, 8, 12, 16)
+        elif block in ASTC_FORMATS:
+            allowed = (16,)
         else:
             raise UnsupportedError(f"elements of {self.blk_w} x {self.blk_h} pixels")
         if self.bpe not in allowed:
@@ -412,10 +415,10 @@ def tiled_surface(config: GpuConfig, surface: Surface) -> TiledSurface:
     Raises
     ------
     UnsupportedError
-        Elements of 12 bytes, levels that the driver places in another way than the tiling does, or tile swizzle on GFX12.
+        Levels of elements of 12 bytes, or levels that the driver places in another way than the tiling does.
     """
-    if surface.bpe == 12:
-        raise UnsupportedError("tiling of elements of 12 bytes: they are linear")
+    if surface.bpe == 12 and surface.request.levels > 1:
+        raise UnsupportedError("tiling of mip levels of elements of 12 bytes")
     tiled = _generation(config).tiled_surface(config, surface)
     if tiled.size > surface.surf_size:
         raise UnsupportedError(f"tiling of a surface of {surface.surf_size} bytes: its levels alone would have {tiled.size}")

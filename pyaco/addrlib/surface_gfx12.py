@@ -133,6 +133,8 @@ def compute_surface(config: GpuConfig, request: SurfaceRequest, dcc: DccSettings
         query = replace(query, pitch=align(request.width, LINEAR_PITCH_ALIGNMENT // request.bpe))
         surface.uses_custom_pitch = True
     surface.swizzle_mode, surface.resource_type, surface.has_stencil = query.mode, query.resource, stencil
+    # What a driver asks for stays there: tiles of GFX12 have one order.
+    surface.micro_tile_mode = request.micro_tile_mode or 0
     _compression(config, surface)
     surface.is_linear = query.mode == SwizzleMode3.LINEAR
     surface.is_displayable = (

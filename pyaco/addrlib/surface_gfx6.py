@@ -47,6 +47,8 @@ class SurfaceLevel:
     dcc_offset: int = 0
     dcc_fast_clear_size: int = 0
     dcc_slice_fast_clear_size: int = 0
+    layout: Layout | None = field(default=None, repr=False, compare=False)
+    """What addrlib says of the level."""
 
 
 @dataclass
@@ -87,8 +89,8 @@ def _layers(request: SurfaceRequest) -> int:
 def _check(request: SurfaceRequest) -> None:
     if request.modifier != INVALID:
         raise UnsupportedError("DRM format modifiers before GFX9")
-    if request.flags & SurfaceUse.FORCE_SWIZZLE_MODE:
-        raise UnsupportedError("a forced swizzle mode before GFX9: there are none")
+    if (request.blk_w, request.blk_h) not in ((1, 1), (2, 1), (4, 4)):
+        raise UnsupportedError(f"elements of {request.blk_w} x {request.blk_h} pixels before GFX9")
     if request.bpe == 12 and (request.levels > 1 or request.mode != SurfaceMode.LINEAR_ALIGNED):
         raise InputError("elements of 12 bytes are linear and have one level")
     if _is_zs(request) and not _only_stencil(request) and request.bpe == 1:
@@ -134,7 +136,9 @@ def _use_flags(config: GpuConfig, request: SurfaceRequest, imported: bool) -> in
         modes.POW2_PAD: request.levels > 1,
         modes.TC_COMPATIBLE: bool(wanted & SurfaceUse.TC_COMPATIBLE_HTILE),
         modes.PRT: bool(wanted & SurfaceUse.PRT),
-        modes.OPT_4_SPACE: not wanted & SurfaceUse.TC_COMPATIBLE_HTILE and not request.is_3d and request.samples <= 1 and not imported,
+        # Before GFX9 what can be forced is the tile mode: it is not given up to save space.
+        modes.OPT_4_SPACE: not wanted & (SurfaceUse.TC_COMPATIBLE_HTILE | SurfaceUse.FORCE_SWIZZLE_MODE) and not request.is_3d
+        and request.samples <= 1 and not imported,
         modes.DCC_COMPATIBLE: config.level >= 80 and config.has_graphics and not _is_zs(request) and not wanted & SurfaceUse.DISABLE_DCC
         and not request.is_compressed and single,
         modes.NO_STENCIL: not wanted & SurfaceUse.SBUFFER or bool(wanted & SurfaceUse.NO_RENDER_TARGET),
@@ -208,7 +212,7 @@ class _Builder:
             mode = SurfaceMode.LINEAR_ALIGNED
         elif result.tile_mode in (modes.TILED_1D_THIN1, modes.TILED_1D_THICK, modes.PRT_TILED_THIN1):
             mode = SurfaceMode.TILED_1D
-        added = SurfaceLevel(offset, result.slice_bytes // 4 * 4, result.pitch, result.height, mode, result.tile_index)
+        added = SurfaceLevel(offset, result.slice_bytes // 4 * 4, result.pitch, result.height, mode, result.tile_index, layout=result)
         (surface.stencil_levels if stencil else surface.levels).append(added)
         self._add_prt(level, added, result)
         self._add_dcc(level, added, result)
@@ -449,18 +453,17 @@ def planes(surface: SurfaceGfx6) -> tuple[Plane, ...]:
 
 def tiled_surface(config: GpuConfig, surface: SurfaceGfx6) -> TiledSurfaceGfx6:
     """See `pyaco.addrlib.surface.tiled_surface`."""
-    request, levels = surface.request, surface.levels
-    if not levels:
-        raise UnsupportedError("tiling of stencil alone before GFX9")
-    width, height = -(-request.width // surface.blk_w), -(-request.height // surface.blk_h)
-    flags = _use_flags(config, request, bool(request.flags & SurfaceUse.IMPORTED)) | (modes.VOLUME if request.is_3d else 0)
-    tiled = TiledSurfaceGfx6(
-        config, width=width, height=height, bpp=surface.bpe * 8, tile_mode=_tile_mode(config, request), tile_type=_tile_type(request),
-        flags=flags, num_slices=_layers(request), num_mip_levels=request.levels, num_samples=request.samples,
-        width_align=_width_align(request, _tile_mode(config, request)))
-    if tiled.level_places() != [(level.offset, level.pitch, level.height) for level in levels]:
-        raise UnsupportedError("tiling of levels that the driver pads in a way of its own")
-    return tiled
+    request = surface.request
+    levels = surface.stencil_levels if _only_stencil(request) else surface.levels
+    places = []
+    for number, level in enumerate(levels):
+        assert level.layout is not None
+        shape = (-(-max(1, request.width >> number) // surface.blk_w), -(-max(1, request.height >> number) // surface.blk_h),
+                 max(1, request.depth >> number) if request.is_3d else _layers(request),
+                 request.samples if _is_zs(request) else request.storage_samples)
+        # An importer may have been told another pitch.
+        places.append((level.offset, shape, level.layout._replace(pitch=level.pitch, height=level.height)))
+    return TiledSurfaceGfx6.of_levels(config, surface.bpe, places, surface.tile_swizzle)
 
 
 def _pitch_align(config: GpuConfig, surface: SurfaceGfx6) -> int:

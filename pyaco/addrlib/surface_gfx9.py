@@ -14,7 +14,7 @@ from pyaco.addrlib import modifiers
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import BlockSet, ResourceLocation, ResourceType, SurfaceFlags, SwizzleMode, SwizzleType
 from pyaco.addrlib.fmask import fmask_info
-from pyaco.addrlib.formats import Format
+from pyaco.addrlib.formats import ASTC_FORMATS, Format
 from pyaco.addrlib.metadata import CmaskRequest, DccRequest, HtileRequest, MetadataInfo, align, cmask_info, dcc_info, htile_info
 from pyaco.addrlib.modifiers import INVALID, CompressedBlock
 from pyaco.addrlib.surface import (
@@ -184,6 +184,8 @@ def element_format(request: SurfaceRequest) -> int:
     """Return the addrlib format that has elements like the request's (0 for subsampled: addrlib sees plain elements)."""
     if request.is_compressed:
         return Format.BC1 if request.bpe == 8 else Format.BC3
+    if (request.blk_w, request.blk_h) in ASTC_FORMATS:
+        return ASTC_FORMATS[request.blk_w, request.blk_h]
     return _FORMATS[request.bpe] if request.blk_w == 1 else Format.INVALID
 
 

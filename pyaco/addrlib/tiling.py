@@ -124,7 +124,7 @@ class TiledSurface:
     width, height : int
         Elements of level 0 (compressed blocks count as one element).
     bpp : int
-        Bits per element: 8, 16, 32, 64 or 128.
+        Bits per element: 8, 16, 32, 64, 128, or 96 for a linear surface of one level.
     swizzle_mode, resource_type, flags : int
         `SwizzleMode` (GFX12: `SwizzleMode3`), `ResourceType`, `SurfaceFlags`.
     num_slices, num_mip_levels, num_samples : int
@@ -140,17 +140,25 @@ class TiledSurface:
         If the chip has no such surface.
     """
 
+    _parts = 1
+    """Elements of the layout that an element takes."""
+
     def __init__(
         self, config: GpuConfig, *, width: int, height: int = 1, bpp: int, swizzle_mode: int, resource_type: int = 1, flags: int = 0,
         num_slices: int = 1, num_mip_levels: int = 1, num_samples: int = 1, pitch_in_element: int = 0, pipe_bank_xor: int = 0,
     ) -> None:
-        if bpp not in (8, 16, 32, 64, 128):
-            raise InputError(f"elements have 8, 16, 32, 64 or 128 bits, not {bpp}")
+        if bpp not in (8, 16, 32, 64, 96, 128):
+            raise InputError(f"elements have 8, 16, 32, 64, 96 or 128 bits, not {bpp}")
+        if bpp == 96 and (swizzle_mode != 0 or num_mip_levels > 1):
+            raise InputError("elements of 96 bits are linear and have one level")
         if min(width, height, num_slices, num_mip_levels, num_samples) < 1:
             raise InputError("width, height, slices, levels and samples are at least 1")
         if num_samples & (num_samples - 1):
             raise InputError(f"{num_samples} samples; their number is a power of two")
         self.config, self.element_bytes = config, bpp // 8
+        if bpp == 96:
+            # The hardware sees rows of three times as many elements of 32 bits.
+            self._parts, bpp, width, pitch_in_element = 3, 32, 3 * width, 3 * pitch_in_element
         values = (flags, swizzle_mode, resource_type, bpp, width, height, num_slices, num_mip_levels, num_samples, num_samples,
                   pitch_in_element, pipe_bank_xor)
         self._surface = dict(zip(_SURFACE_FIELDS, values, strict=True))
@@ -190,7 +198,7 @@ class TiledSurface:
         """Return (slices, height, width) of a level in elements, and samples if there are several."""
         self._check_level(mip)
         p = self._places[mip]
-        shape = (int(p["depth"]), int(p["height"]), int(p["width"]))
+        shape = (int(p["depth"]), int(p["height"]), int(p["width"]) // self._parts)
         return (*shape, int(p["samples"])) if p["samples"] > 1 else shape
 
     def tables(self, mip: int = 0) -> LevelTables:
@@ -201,12 +209,15 @@ class TiledSurface:
             p = place[0]
             xs, ys, zs, ss = (np.zeros(int(p[n]), np.int64) for n in ("width", "height", "depth", "samples"))
             fill_tables(self._basis, place, xs, ys, zs, ss)
+            xs = xs[:: self._parts].copy()
             low = 0 if p["equation"] < 0 else (1 << int(p["block_log2"])) - 1
             self._levels[mip] = LevelTables(xs, ys, zs, ss, low, self._unit(xs, ys, zs, ss), self._micro(low, xs, ys, zs, ss))
         return self._levels[mip]
 
     def _unit(self, xs: NDArray[np.int64], *others: NDArray[np.int64]) -> int:
         """Return how many bytes lie side by side wherever x is a multiple of as many: at most 16."""
+        if self.element_bytes == 12:
+            return 4
         unit = self.element_bytes
         while unit < 16:
             wider = unit * 2
@@ -251,12 +262,14 @@ class TiledSurface:
         flat = np.ascontiguousarray(addresses, np.int64).reshape(-1)
         found = np.zeros(len(flat), COORDINATES)
         coordinates_of_levels(self._basis, self._inverse, self._places, flat, found)
+        found["x"] //= self._parts
         return found.reshape(np.shape(addresses))
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """Type of an element: an unsigned integer, or two of 64 bits."""
-        return np.dtype((np.uint64, 2)) if self.element_bytes == 16 else np.dtype(f"u{self.element_bytes}")
+        """Type of an element: an unsigned integer, two of 64 bits, or three of 32 bits."""
+        several = {16: (np.uint64, 2), 12: (np.uint32, 3)}
+        return np.dtype(several.get(self.element_bytes, f"u{self.element_bytes}"))
 
     def detile(
         self, memory: NDArray[Any], *, mip: int = 0, region: tuple[slice, slice, slice] | None = None, out: NDArray[Any] | None = None,
@@ -289,8 +302,7 @@ class TiledSurface:
         """
         bounds, shape = self._region(mip, region)
         if out is None:
-            base = np.dtype(np.uint64) if self.element_bytes == 16 else self.dtype
-            out = np.empty((*shape, 2) if self.element_bytes == 16 else shape, base)
+            out = np.empty((*shape, *self.dtype.shape), self.dtype.base)
         self._check_array(out, shape, "the result")
         if not out.flags.writeable:
             raise InputError("the result is read-only")
@@ -381,37 +393,37 @@ class TiledSurface:
         (first_z, last_z), (first_y, _), (first_x, _) = bounds
         left, right, top, bottom = part
         samples = shape[3] if len(shape) > 3 else 1
-        unit = t.unit if samples == 1 else element
+        unit = t.unit if samples == 1 else min(t.unit, element)
         # Rows of texels, and the tiled memory, must consist of whole units; all that is copied must start and end on one.
         edges = (shape[2] * element, self.size, left * element, right * element, (left - first_x) * element)
         while unit > element and any(edge % unit for edge in edges):
             unit //= 2
-        per = unit // element
         tiled, linear = _view(memory, unit), _view(texels, unit)
         source, target = (linear, tiled) if to_memory else (tiled, linear)
-        row = shape[2] * samples // per
-        xs, ys = self._in_units(mip, unit, per)
+        xs, ys = self._in_units(mip, unit)
         jobs: list[tuple[Any, ...]] = []
         for z, s, (first, last) in product(range(first_z, last_z), range(samples), _share(top, bottom, threads, 1)):
-            place = (((z - first_z) * shape[1] + first - first_y) * shape[2] + left - first_x) * samples // per + s
-            jobs.append((tile_units if to_memory else detile_units, source, target, xs, ys, t.low // unit, t.base(z, s) // unit, place, row,
-                         samples, left // per, right // per, first, last))
+            place = (((z - first_z) * shape[1] + first - first_y) * shape[2] + left - first_x) * samples + s
+            jobs.append((
+                tile_units if to_memory else detile_units, source, target, xs, ys, t.low // unit, t.base(z, s) // unit, place * element // unit,
+                shape[2] * samples * element // unit, samples, left * element // unit, right * element // unit, first, last))
         return jobs
 
     @cached_property
-    def _scaled(self) -> dict[tuple[int, int, int], tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    def _scaled(self) -> dict[tuple[int, int], tuple[NDArray[np.int64], NDArray[np.int64]]]:
         return {}
 
     @cached_property
     def _orders(self) -> dict[tuple[int, bool], tuple[tuple[int, int], NDArray[np.uint64]]]:
         return {}
 
-    def _in_units(self, mip: int, unit: int, every: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the tables of x (one entry for every so many elements) and y in units of the copy."""
-        key = mip, unit, every
+    def _in_units(self, mip: int, unit: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the tables of x (an entry for every unit of a row) and y in units of the copy."""
+        key = mip, unit
         if key not in self._scaled:
-            t = self.tables(mip)
-            self._scaled[key] = t.x[::every] // unit, t.y // unit
+            t, element = self.tables(mip), self.element_bytes
+            parts = t.x[:, None] // unit + np.arange(element // unit) if unit < element else t.x[:: unit // element] // unit
+            self._scaled[key] = np.ascontiguousarray(parts.reshape(-1)), t.y // unit
         return self._scaled[key]
 
     def _order(self, mip: int, piece: int, pitch: int, to_memory: bool) -> NDArray[np.uint64]:

@@ -280,7 +280,7 @@ def slice_xor(chip, modes, lookup, basis, swizzle_mode, resource_type, bpe, base
     if bpe == 0:
         return (INVALID, 0) if chip.level >= 110 else (OK, base ^ reverse_bits(index, pipes))
     equation = lookup[1 if resource_type == 2 else 0, swizzle_mode, log2(bpe >> 3), 0]
-    if equation < 0:
+    if equation < 0 or (chip.level < 110 and swizzle_mode >= 28 and chip.var_block_log2 == 0):
         return (NOT_SUPPORTED, 0) if chip.level >= 110 else (OK, base ^ reverse_bits(index, pipes))
     return OK, base ^ (equation_offset(basis, equation, 0, 0, index, 0) >> chip.pipe_interleave_log2)
 

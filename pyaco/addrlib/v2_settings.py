@@ -179,7 +179,7 @@ def drop_without_equation(number, resource_type, bpp, allowed):
 
 @kernel
 def probe_sizes(chip, modes, extent, lookup, basis, q, r, mips, volume, blocks, low, high, sizes):
-    """Fill in the size of the surface with each block type; return the type that is large yet wastes little."""
+    """Fill in the size of the surface with each block type; return the type that is large yet wastes little, or -1: no such surface."""
     best, smallest = MICRO, 0
     for block in range(8):
         sizes[block] = 0
@@ -190,7 +190,7 @@ def probe_sizes(chip, modes, extent, lookup, basis, q, r, mips, volume, blocks, 
         for level in range(q.num_mip_levels):
             mips[level] = mips[MAX_MIPS]
         if layout(chip, modes, extent, lookup, basis, q, r[0], mips) != OK:
-            break
+            return -1
         sizes[block] = r[0].surf_size
         if smallest == 0 or fits(smallest, sizes[block], low, high, 0.0, bigger_block(chip, modes, volume, block, best)):
             smallest = sizes[block]
@@ -354,6 +354,8 @@ def setting(chip, modes, extent, lookup, number, basis, s, q, r, mips, sizes, ou
         low = 1 if smallest else (3 if q.flags & FOR_SPACE else 2)
         high = 1 if smallest else (2 if q.flags & FOR_SPACE else 1)
         best = probe_sizes(chip, modes, extent, lookup, basis, q, r, mips, volume, blocks, low, high, sizes)
+        if best < 0:
+            return INVALID
         if budget > 1.0:
             best = within_budget(chip, modes, volume, blocks, best, budget, sizes)
         allowed &= chip.blocks[volume, best]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.tiling import LevelTables, TiledSurface
 from pyaco.addrlib.v1 import modes
+from pyaco.addrlib.v1.chip import chip_of
+from pyaco.addrlib.v1.layout import Layout
 from pyaco.addrlib.v1.modes import align_up
 from pyaco.addrlib.v1.surface import SurfaceAddresses, surface_info
+from pyaco.addrlib.v1.swizzle import extract_swizzle
 from pyaco.addrlib.v2_address import COORDINATES
 from pyaco.errors import InputError
 
@@ -35,8 +39,6 @@ class TiledSurfaceGfx6(TiledSurface):
         Slices (depth of 3D), levels, samples (each with its own fragment).
     bank_swizzle, pipe_swizzle : int
         Turn among banks and pipes.
-    width_align : int
-        Elements; the layout is that of a surface whose width is rounded up to a multiple of it.
 
     Raises
     ------
@@ -49,43 +51,60 @@ class TiledSurfaceGfx6(TiledSurface):
     def __init__(
         self, config: GpuConfig, *, width: int, height: int = 1, bpp: int, tile_mode: int, tile_type: int = modes.NON_DISPLAYABLE,
         flags: int = modes.COLOR, num_slices: int = 1, num_mip_levels: int = 1, num_samples: int = 1, bank_swizzle: int = 0,
-        pipe_swizzle: int = 0, width_align: int = 1,
+        pipe_swizzle: int = 0,
     ) -> None:
         if bpp not in (8, 16, 32, 64, 128):
             raise InputError(f"elements have 8, 16, 32, 64 or 128 bits, not {bpp}")
         if min(width, height, num_slices, num_mip_levels, num_samples) < 1 or num_mip_levels > 17:
             raise InputError("width, height, slices, levels and samples are at least 1, levels at most 17")
-        self.config, self.element_bytes = config, bpp // 8
-        self._levels: dict[int, LevelTables] = {}
-        self._shapes: list[tuple[int, int, int, int]] = []
-        self._offsets: list[int] = []
-        self._addresses: list[SurfaceAddresses] = []
-        self.size, self.base_align = 0, 1
         if num_mip_levels > 1:
             flags |= modes.POW2_PAD
-        base_pitch = 0
+        places: list[tuple[int, tuple[int, int, int, int], Layout]] = []
+        size = base_pitch = 0
         for level in range(num_mip_levels):
-            shape = (max(1, width >> level), max(1, height >> level), max(1, num_slices >> level) if flags & modes.VOLUME else num_slices)
+            slices = max(1, num_slices >> level) if flags & modes.VOLUME else num_slices
+            shape = (max(1, width >> level), max(1, height >> level), slices, num_samples)
             info = surface_info(
-                config, tile_mode=tile_mode, tile_type=tile_type, flags=flags, bpp=bpp, num_samples=num_samples,
-                width=align_up(shape[0], width_align), height=shape[1], num_slices=shape[2], mip_level=level, base_pitch=base_pitch)
+                config, tile_mode=tile_mode, tile_type=tile_type, flags=flags, bpp=bpp, num_samples=num_samples, width=shape[0],
+                height=shape[1], num_slices=slices, mip_level=level, base_pitch=base_pitch)
             base_pitch = base_pitch or info.pitch
-            self._offsets.append(align_up(self.size, info.base_align))
-            self.size = self._offsets[-1] + info.surface_bytes
-            self.base_align = max(self.base_align, info.base_align)
-            self._shapes.append((*shape, num_samples))
-            self._addresses.append(SurfaceAddresses(config, info, bank_swizzle=bank_swizzle, pipe_swizzle=pipe_swizzle))
+            places.append((align_up(size, info.base_align), shape, info))
+            size = places[-1][0] + info.surface_bytes
+        self._set_levels(config, bpp // 8, places, bank_swizzle, pipe_swizzle)
+
+    @classmethod
+    def of_levels(
+        cls, config: GpuConfig, element_bytes: int, places: Sequence[tuple[int, tuple[int, int, int, int], Layout]], tile_swizzle: int = 0,
+    ) -> TiledSurfaceGfx6:
+        """Return a surface whose levels are laid out: offset in bytes, (width, height, slices, samples) in elements, layout of each.
+
+        `tile_swizzle` is bank and pipe as base addresses have them (see `pyaco.addrlib.v1.swizzle`).
+        """
+        surface, chip, first = cls.__new__(cls), chip_of(config), places[0][2]
+        bank, pipe = 0, 0
+        if tile_swizzle:
+            pipes = modes.PIPES[first.pipe_config] or chip.pipes
+            bank, pipe = extract_swizzle(pipes, first.banks, chip.interleave_bytes, tile_swizzle)
+        surface._set_levels(config, element_bytes, places, bank, pipe)
+        return surface
+
+    def _set_levels(
+        self, config: GpuConfig, element_bytes: int, places: Sequence[tuple[int, tuple[int, int, int, int], Layout]], bank_swizzle: int,
+        pipe_swizzle: int,
+    ) -> None:
+        self.config, self.element_bytes = config, element_bytes
+        self._levels: dict[int, LevelTables] = {}
+        self._offsets = [offset for offset, _, _ in places]
+        self._shapes = [shape for _, shape, _ in places]
+        self._addresses = [SurfaceAddresses(config, info, bank_swizzle=bank_swizzle, pipe_swizzle=pipe_swizzle) for _, _, info in places]
+        self.size = max(offset + addresses.size for offset, addresses in zip(self._offsets, self._addresses, strict=True))
+        self.base_align = max(info.base_align for _, _, info in places)
 
     def level_shape(self, mip: int = 0) -> tuple[int, ...]:
         """Return (slices, height, width) of a level in elements, and samples if there are several."""
         self._check_level(mip)
         width, height, slices, samples = self._shapes[mip]
         return (slices, height, width, samples) if samples > 1 else (slices, height, width)
-
-    def level_places(self) -> list[tuple[int, int, int]]:
-        """Return (offset in bytes, pitch and height in elements, both padded) of each level."""
-        extents = (addresses.parameters for addresses in self._addresses)
-        return [(offset, extent.pitch, extent.height) for offset, extent in zip(self._offsets, extents, strict=True)]
 
     def _check_level(self, mip: int) -> None:
         if not 0 <= mip < len(self._shapes):
