@@ -2,8 +2,8 @@
 
 An address is a sum of block numbers above the block size and a xor of coordinates below it, so every coordinate has a table of its own,
 and a texel costs one look-up: `address = high(x) + high(y) + high(z) + low(x) ^ low(y) ^ low(z) ^ low(s)`. The tables span the level,
-because the xor of R_X, Z_X ... reaches beyond a block. Texels that lie side by side in both places are moved together, up to 16 bytes.
-Bounds are checked once per call.
+because the xor of R_X, Z_X ... reaches beyond a block. Small blocks (64 to 256 bytes) that are the same all over the level are moved whole
+(`block_copy`); elsewhere texels that lie side by side in both places are moved together, up to 16 bytes. Bounds are checked once per call.
 """
 
 from __future__ import annotations

@@ -392,6 +392,8 @@ def _macro(chip: Chip, level: Level, mode: int, samples: int, tiling: Tiling, pa
 
 
 def _with(tiling: Tiling, blocks: _Blocks) -> Tiling:
+    if blocks.info == tiling.info and blocks.dcc_unsupported == tiling.dcc_unsupported:
+        return tiling
     return Tiling(
         blocks.info, tiling.tile_type, tiling.tile_index, tiling.macro_mode_index, tiling.tc_compatible, blocks.dcc_unsupported)
 
@@ -492,7 +494,7 @@ def _optimize_base(chip: Chip, level: Level, tile_index: int, info: TileInfo) ->
 def _optimize_for_equation(chip: Chip, level: Level) -> Level:
     """Choose a mode that has an address equation, if the caller needs one."""
     mode, flags = level.mode, level.flags
-    if not IS_MACRO[mode]:
+    if not IS_MACRO[mode] or not (flags & NEED_EQUATION or level.max_base_align):
         return level
     needs = flags & NEED_EQUATION and level.samples <= 1
     thickness = THICKNESS[mode]
@@ -611,6 +613,8 @@ def _settle(chip: Chip, level: Level, result: _Result) -> _Result:
         compatible = tc_compatible(chip, info, level.bits, extent.mode, tiling.tile_type, index)
     if not chip.is_gfx6 and macro_index == INDEX_NO_MACRO:
         macro_index = INDEX_INVALID
+    if index == tiling.tile_index and macro_index == tiling.macro_mode_index and compatible == tiling.tc_compatible and info == tiling.info:
+        return result
     settled = Tiling(info, tiling.tile_type, index, macro_index, compatible, tiling.dcc_unsupported)
     return _Result(extent, settled, result.block_width, result.block_height)
 
@@ -666,7 +670,7 @@ def _in_elements(query: Query, samples: int, bits: int) -> Level:
         width, height = width * query.expand_x, height * query.expand_y
     elif query.expand_x > 1 or query.expand_y > 1:
         width, height = (width + query.expand_x - 1) // query.expand_x, (height + query.expand_y - 1) // query.expand_y
-    width, height = max(1, width), max(1, height)
+    width, height = width or 1, height or 1
     if query.flags & POW2_PAD or query.mip_level > 0:
         width, height = next_pow2(width), next_pow2(height)
         if query.flags & POW2_PAD or not query.flags & CUBE:
@@ -731,24 +735,25 @@ def layout(chip: Chip, query: Query, info: TileInfo) -> Layout:
 
 
 def _report(chip: Chip, query: Query, level: Level, result: _Result, stencil: int) -> Layout:
-    extent, tiling = result.extent, result.tiling
-    pixel_pitch, pixel_height = extent.pitch, extent.height
+    _, mode, pitch, height, depth, surface_bytes, base_align, pitch_align, height_align, depth_align = result.extent
+    info, tile_type, tile_index, macro_index, compatible, dcc_unsupported = result.tiling
+    banks, bank_width, bank_height, aspect, split, pipe_config = info
+    pixel_pitch, pixel_height = pitch, height
     if query.is_expanded:
-        pixel_pitch, pixel_height = max(1, pixel_pitch // query.expand_x), max(1, pixel_height // query.expand_y)
+        pixel_pitch, pixel_height = max(1, pitch // query.expand_x), max(1, height // query.expand_y)
     elif query.expand_x > 1 or query.expand_y > 1:
-        pixel_pitch, pixel_height = pixel_pitch * query.expand_x, pixel_height * query.expand_y
-    slice_bytes = extent.surface_bytes
-    if not level.flags & VOLUME:
-        slice_bytes //= extent.depth
+        pixel_pitch, pixel_height = pitch * query.expand_x, height * query.expand_y
+    slice_bytes, flags = surface_bytes, level.flags
+    if not flags & VOLUME:
+        slice_bytes //= depth
         if query.slices > 1 and query.slice == query.slices - 1:
-            slice_bytes += slice_bytes * (extent.depth - query.slices)
-    info = tiling.info
+            slice_bytes += slice_bytes * (depth - query.slices)
     samples = level.fragments or level.samples
-    is_prt_flag = 1 if chip.is_gfx6 and level.flags & PRT else 0
+    # Numba takes no choice among so many arguments.
+    is_prt_flag = 1 if chip.is_gfx6 and flags & PRT else 0
     return Layout(
-        0, extent.pitch, extent.height, extent.depth, extent.surface_bytes, extent.mode, extent.base_align, extent.pitch_align,
-        extent.height_align, extent.depth_align, level.bits, pixel_pitch, pixel_height, query.bits, slice_bytes,
-        (extent.pitch // 8 - 1) & _UINT32, (extent.height // 8 - 1) & _UINT32, (extent.pitch * extent.height // 64 - 1) & _UINT32,
-        samples, tiling.tile_type, tiling.tile_index, tiling.macro_mode_index, int(tiling.tc_compatible),
-        int(tiling.dcc_unsupported), is_prt_flag, result.block_width, result.block_height, stencil, info.banks, info.bank_width,
-        info.bank_height, info.macro_aspect_ratio, info.tile_split_bytes, info.pipe_config)
+        0, pitch, height, depth, surface_bytes, mode, base_align, pitch_align, height_align, depth_align, level.bits, pixel_pitch,
+        pixel_height, query.bits, slice_bytes, (pitch // 8 - 1) & _UINT32, (height // 8 - 1) & _UINT32, (pitch * height // 64 - 1) & _UINT32,
+        samples, tile_type, tile_index, macro_index, int(compatible), int(dcc_unsupported),
+        is_prt_flag, result.block_width, result.block_height, stencil, banks, bank_width, bank_height, aspect,
+        split, pipe_config)

@@ -167,11 +167,16 @@ def log2(value: int) -> int:
 
 
 def next_pow2(value: int) -> int:
-    """Smallest power of two that is not less than the value."""
-    result = 1
-    while result < value:
-        result <<= 1
-    return result
+    """Smallest power of two that is not less than the value, which is below 2**32."""
+    if value <= 1:
+        return 1
+    value -= 1
+    value |= value >> 1
+    value |= value >> 2
+    value |= value >> 4
+    value |= value >> 8
+    value |= value >> 16
+    return value + 1
 
 
 def align_up(value: int, alignment: int) -> int:
