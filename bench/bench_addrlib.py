@@ -15,7 +15,9 @@ from collections.abc import Callable
 import numpy as np
 
 from pyaco.addrlib import TiledSurface, gpu_config, surface_info, surface_infos
+from pyaco.addrlib.v1.surface import surface_info as surface_info_gfx6
 from pyaco.addrlib.v1.tiled import TiledSurfaceGfx6
+from pyaco.addrlib.v3_surface import surface3_info
 
 MODES = (("64KB_R_X gfx1030", "navi21", 27), ("64KB_R_X gfx1100", "navi31", 27), ("64KB_S gfx900", "vega10", 9), ("2D thin1 gfx803", "polaris10", 4))
 
@@ -66,25 +68,31 @@ def bench_tiling(sizes: list[int], repeats: int, clock: Callable[[], float]) -> 
 def bench_queries(repeats: int, clock: Callable[[], float]) -> None:
     """Print rates of addresses and layouts."""
     config = gpu_config("navi21")
-    surface = TiledSurface(config, width=4096, height=4096, bpp=32, swizzle_mode=27)
+    surfaces = [make(name, mode, 4096, 32) for name, mode in (("navi21", 27), ("polaris10", 4), ("gfx1201", 3))]
     rng = np.random.default_rng(0)
     number = 1 << 22
     x, y = rng.integers(0, 4096, (2, number))
     rows, columns = (np.ascontiguousarray(a) for a in np.meshgrid(np.arange(2048), np.arange(2048), indexing="ij"))
     out, grid = np.empty(number, np.int64), np.empty(rows.shape, np.int64)
-    scattered, in_order = best([lambda: surface.addresses(x, y, out=out), lambda: surface.addresses(columns, rows, out=grid)], repeats, clock)
-    print(f"addresses: {number / scattered / 1e6:.0f} M/s scattered, {number / in_order / 1e6:.0f} M/s in order")
+    for surface in surfaces:
+        scattered, in_order = best(
+            [lambda s=surface: s.addresses(x, y, out=out), lambda s=surface: s.addresses(columns, rows, out=grid)],  # type: ignore[misc]
+            repeats, clock)
+        print(f"addresses, {surface.config.name}: {number / scattered / 1e6:.0f} M/s scattered, {number / in_order / 1e6:.0f} M/s in order")
     widths = rng.integers(1, 4096, 100_000)
     fields = {"width": widths, "height": widths[::-1], "bpp": 32, "swizzle_mode": 27, "resource_type": 1}
     flat, mips = best([lambda: surface_infos(config, 100_000, **fields), lambda: surface_infos(config, 100_000, **fields, num_mip_levels=11)],
                       repeats, clock)
     print(f"surface infos: {0.1 / flat:.2f} M/s, {0.1 / mips:.2f} M/s with 11 levels")
 
-    def scalar() -> None:
-        for width in range(1, 1001):
-            surface_info(config, width=width, height=100, bpp=32, swizzle_mode=27)
+    def scalar(query: Callable[..., object], chip: str, **mode: int) -> Callable[[], object]:
+        of = gpu_config(chip)
+        return lambda: [query(of, width=width, height=100, bpp=32, **mode) for width in range(1, 1001)]
 
-    print(f"one surface info: {best([scalar], repeats, clock)[0] * 1e3:.1f} microseconds")
+    ask = [scalar(surface_info, "navi21", swizzle_mode=27), scalar(surface_info_gfx6, "polaris10", tile_mode=4, tile_type=1),
+           scalar(surface3_info, "gfx1201", swizzle_mode=3)]
+    print("one surface info, microseconds: navi21 {:.1f}, polaris10 {:.1f}, gfx1201 {:.1f}".format(
+        *(seconds * 1e3 for seconds in best(ask, repeats, clock))))
 
 
 def main() -> None:
