@@ -27,6 +27,8 @@ LAYOUT = np.dtype([(name, np.int64) for name in Layout._fields])
 # Formats that have no thick modes on GFX7 and 8 except Bonaire: bits in the order of block-compressed, packed and stencil formats.
 _THIN_ONLY = frozenset((0x1C, 0x25, 0x26, 0x27, 0x28, 0x29, 0x2A, 0x38, *range(0x31, 0x38)))
 
+_NO_INFO = no_info()
+
 _FIELDS = {
     "tile_mode": 0, "tile_type": 0, "format": 0, "bpp": 0, "num_samples": 1, "num_frags": 0, "width": 1, "height": 1, "num_slices": 1,
     "slice": 0, "mip_level": 0, "flags": 0, "tile_index": modes.INDEX_INVALID, "base_pitch": 0, "max_base_align": 0, "pitch_align": 0,
@@ -84,12 +86,13 @@ def surface_info(
         If `config` is of another generation, or the layout is for stereo or by equation.
     """
     _check_flags(flags)
+    bits, across, down, expanded, compressed, thin_only = _format(format)
     query = Query(
-        tile_mode, tile_type, bpp, *_format(format), num_samples, num_frags, width, height, num_slices, slice, mip_level, flags, tile_index,
-        base_pitch, max_base_align, pitch_align, height_align)
+        tile_mode, tile_type, bpp, bits, across, down, expanded, compressed, thin_only, num_samples, num_frags, width, height, num_slices,
+        slice, mip_level, flags, tile_index, base_pitch, max_base_align, pitch_align, height_align)
     if info is not None and not (0 <= info.pipe_config < len(modes.PIPES)):
         raise InputError(f"pipe configuration {info.pipe_config}")
-    result = layout(chip_of(config), query, info or no_info())
+    result = layout(chip_of(config), query, info or _NO_INFO)
     if result.status:
         raise_status(result.status, f"surface of {width} x {height}, tile mode {tile_mode}, on {config.name}")
     return result
