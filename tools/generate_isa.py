@@ -238,8 +238,12 @@ static inline int is_atomic(uint32_t opcode) { return (opcode_flags[opcode] >> 2
 def decode_files(module: ModuleType, rows) -> dict[str, str]:
     """Opcode by generation, encoding and number."""
     spaces: dict[str, dict[tuple[int, int], int]] = {encoding: {} for encoding in ENCODINGS}
+    shared: dict[str, set[tuple[int, int]]] = {encoding: set() for encoding in ENCODINGS}
+    for row in rows:
+        if not row.name.startswith("p_") and "encode_only" not in row.flags:
+            shared[row.format] |= {(position, row.numbers[name]) for position, name in enumerate(module.GENERATIONS) if name in row.numbers}
     for number, row in enumerate(rows):
-        if row.name.startswith("p_") or "encode_only" in row.flags:
+        if row.name.startswith("p_"):
             continue
         for position, generation in enumerate(module.GENERATIONS):
             places = [(row.format, row.numbers[generation])] if generation in row.numbers else []
@@ -247,6 +251,8 @@ def decode_files(module: ModuleType, rows) -> dict[str, str]:
                 # the VOP3 form of a VOP2 opcode is found through the VOP2 number
                 places = [*(places if row.format == "vintrp" else []), row.second[generation]]
             for form, value in places:
+                if "encode_only" in row.flags and (position, value) in shared[form]:
+                    continue
                 if spaces[form].setdefault((position, value), number) != number:
                     other = rows[spaces[form][position, value]].name
                     raise ValueError(f"{row.name} and {other} share {form} {value:#x}")

@@ -21,6 +21,7 @@ _MESSAGES_11 = {
 }  # fmt: skip
 GS_OPERATIONS = ("GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT")
 SYSTEM_OPERATIONS = {1: "SYSMSG_OP_ECC_ERR_INTERRUPT", 2: "SYSMSG_OP_REG_RD", 4: "SYSMSG_OP_TTRACE_PC"}
+SYSTEM_OPERATIONS_6 = {**SYSTEM_OPERATIONS, 3: "SYSMSG_OP_HOST_TRAP_ACK"}
 
 
 @cache
@@ -196,11 +197,15 @@ def _pair(name: str, code: int) -> dict[str, tuple[int, int]]:
 def registers(level: int) -> dict[str, int]:
     """Registers with a name of their own: operand code, and dwords from bit 16 (0: this gfx level lacks it)."""
     known = dict(_REGISTERS)
+    if level < 90:
+        known |= {name: (code, 0) for name, (code, _) in known.items() if 235 <= code <= 239}
+    if level >= 110:
+        known |= {name: (code, 0) for name, (code, _) in known.items() if code in (239, 251, 252, 254)}
     known["null"] = (125, 1 if level >= 100 else 0)
     if level >= 110 or 92 <= level < 100:
         known["src_lds_direct"] = known["lds_direct"] = (254, 0)
     if level < 100:
-        known |= _pair("flat_scratch", 102 if level >= 80 else 104)
+        known |= {name: (code, dwords if level >= 70 else 0) for name, (code, dwords) in _pair("flat_scratch", 102 if level >= 80 else 104).items()}
         if level >= 80:
             known |= _pair("xnack_mask", 104)
     if level < 90:

@@ -140,8 +140,7 @@ class Row:
         """Modifiers by form (``VARIANT_FORMS``) that assemblers take in `generation`."""
         level = LEVELS[generation]
         if level < LEVELS["8"]:
-            old = self.variants_of("8").get("e64")
-            return {} if old is None else {"e64": _without_later_modifiers(self.name, old)}
+            return _early_variants(self, self.variants_of("8") or self.variants_of("10"))
         found: dict[str, str] = {}
         for since, forms in self.variants.items():
             if LEVELS[since] <= level:
@@ -152,6 +151,20 @@ class Row:
         """Whether `chip`, of `generation`, has the opcode."""
         has = generation in self.numbers or generation in self.second
         return has and (generation not in self.chips or chip in self.chips[generation])
+
+
+def _early_variants(row: Row, later: dict[str, str]) -> dict[str, str]:
+    """The long form in GFX6 and GFX7, from what GFX8 or GFX10 has, or from the flags of opcodes that neither has."""
+    if row.name in ("v_nop", "v_clrexcp"):
+        return {"e64": ""}
+    short_only = row.name in ("v_readlane_b32", "v_writelane_b32") or "literal" in row.flags
+    if short_only or not row.format.startswith("vop") or (row.variants and "e64" not in later):
+        return {}
+    if row.variants:
+        return {"e64": _without_later_modifiers(row.name, later["e64"])}
+    places = "".join(str(place) for place in range(len(row.operands)))
+    signs = f"n{places}a{places}" if "input_modifiers" in row.flags else ""
+    return {"e64": signs + ("cm" if "output_modifiers" in row.flags else "")}
 
 
 def _without_later_modifiers(name: str, letters: str) -> str:
@@ -229,15 +242,24 @@ def read_table(folder: Path) -> list[Row]:
     for name, form, *places in _lines(folder / "opcodes_second.txt"):
         for generation, number in _pairs(places).items():
             by_name[name].second[generation] = (form, int(number, 16))
-    for alias, name, *generations in _lines(folder / "opcodes_aliases.txt"):
-        for generation in generations:
-            by_name[name].aliases[generation] = (*by_name[name].aliases.get(generation, ()), alias)
+    _read_aliases(rows, by_name, _lines(folder / "opcodes_aliases.txt"))
     for name, *places in _lines(folder / "opcodes_chips.txt"):
         by_name[name].chips = {generation: _tokens(chips) for generation, chips in _pairs(places).items()}
         if "9" in by_name[name].chips:
             by_name[name].flags += ("gfx906",)
     _read_variants(by_name, folder / "opcodes_variants.txt")
     return rows
+
+
+def _read_aliases(rows: list[Row], by_name: dict[str, Row], lines: list[list[str]]) -> None:
+    """Assemblers of GFX11 and later take the name of GFX9 and GFX10 too, but for those that the file takes away."""
+    for row in rows:
+        if not row.name.startswith("p_"):
+            row.aliases = dict.fromkeys(("11", "11.5", "12"), (row.name,))
+    for alias, name, *generations in lines:
+        for generation in generations:
+            row = by_name[name]
+            row.aliases[generation] = () if alias == "!" else (*row.aliases.get(generation, ()), alias)
 
 
 def _read_variants(by_name: dict[str, Row], path: Path) -> None:

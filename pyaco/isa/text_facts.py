@@ -15,7 +15,6 @@ from pyaco.isa.table import VALU_ONE_DWORD
 
 __all__ = ["explicit", "field_bits", "text_facts"]
 
-SUFFIXED = "_e64"
 BRANCHES = frozenset(
     ("s_branch", "s_cbranch_scc0", "s_cbranch_scc1", "s_cbranch_vccz", "s_cbranch_vccnz", "s_cbranch_execz", "s_cbranch_execnz",
      "s_cbranch_cdbgsys", "s_cbranch_cdbguser", "s_cbranch_cdbgsys_or_user", "s_cbranch_cdbgsys_and_user",
@@ -25,13 +24,13 @@ BRANCHES = frozenset(
 MULTIPLY_CONSTANT = frozenset(["v_madmk_f32", "v_madmk_f16", "v_fmamk_f32", "v_fmamk_f16", "s_fmamk_f32"])
 SWAPS = frozenset(["v_swap_b32", "v_swap_b16", "v_swaprel_b32", "v_permlane16_swap_b32", "v_permlane32_swap_b32"])
 MIXES = frozenset(["v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16", "v_mad_mix_f32", "v_mad_mixlo_f16", "v_mad_mixhi_f16"])
-BARRIERS = frozenset(["s_barrier_signal", "s_barrier_signal_isfirst", "s_get_barrier_state", "s_barrier_init", "s_barrier_join"])
 WAITS_WITH_REGISTER = frozenset(["s_waitcnt_vscnt", "s_waitcnt_vmcnt", "s_waitcnt_expcnt", "s_waitcnt_lgkmcnt"])
 #: ACO does not use source modifiers here, but the hardware has them.
 SIGNED = frozenset(
     ("v_cndmask_b32", "v_mov_b32", "v_cmp_class_f32", "v_cmp_class_f64", "v_cmp_class_f16", "v_cmpx_class_f32",
      "v_cmpx_class_f64", "v_cmpx_class_f16", "v_ldexp_f64", "v_ldexp_f32", "v_ldexp_f16", "v_trig_preop_f64",
-     "v_dot2_f16_f16", "v_dot2_bf16_bf16", "v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32", "v_cndmask_b16", "v_dot2c_f32_f16")
+     "v_dot2_f16_f16", "v_dot2_bf16_bf16", "v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32", "v_cndmask_b16", "v_dot2c_f32_f16",
+     "v_pk_fmac_f16")
 )  # fmt: skip
 OPSEL_LANES = frozenset(["v_permlane16_b32", "v_permlanex16_b32", "v_permlane16_var_b32", "v_permlanex16_var_b32"])
 OPSEL_OTHER = frozenset(
@@ -89,7 +88,6 @@ def facts_of(row: opcodes.Row) -> int:
         "prefetch": form == "smem" and "prefetch" in name,
         "compare_swap": "cmpswap" in name,
         "loads": bool(explicit(row.definitions)) if form != "mimg" else "store" not in name,
-        "barrier": name in BARRIERS,
         "waits_with_register": name in WAITS_WITH_REGISTER,
         "signed": name in SIGNED,
         "opsel_lanes": name in OPSEL_LANES,
@@ -113,7 +111,7 @@ def is_absent(row: opcodes.Row, generation: str, chip: str) -> bool:
 
 
 def mnemonics(level: int, chip: str) -> dict[str, int]:
-    """Opcodes of a gfx level by what text calls them: LLVM's spelling, then ACO's and those of other generations."""
+    """Opcodes of a gfx level by what text calls them: LLVM's spelling, then its aliases."""
     generation = opcodes.generation_of(level)
     found: dict[str, int] = {}
     here = [
@@ -121,15 +119,16 @@ def mnemonics(level: int, chip: str) -> dict[str, int]:
         for number, row in enumerate(opcodes.rows())
         if (generation in row.numbers and not is_absent(row, generation, chip)) or (row.second_half >= 0 and level >= 110)
     ]
+    taken = {(row.format, row.numbers.get(generation)) for _, row in here if "encode_only" not in row.flags}
     for number, row in here:
-        if "encode_only" not in row.flags:
+        if "encode_only" not in row.flags or (row.format, row.numbers.get(generation)) not in taken:
             found.setdefault(row.spelling(generation, chip), number)
     for number, row in here:
-        for name in (row.name, row.name.removesuffix(SUFFIXED), *row.spellings.values(), *row.aliases.get(generation, ())):
+        for name in row.aliases.get(generation, ()):
             found.setdefault(name, number)
         if row.format == "ldsdir" and level >= 120:
             found.setdefault(row.name.replace("lds_", "ds_"), number)
-        if row.format == "exp":
+        if row.format == "exp" and level >= 120:
             found.setdefault("export", number)
         for name in older_matrix_names(row, generation, chip):
             found.setdefault(name, number)
@@ -176,7 +175,7 @@ def domains(level: int, chip: str) -> list[dict[str, int] | dict[int, str]]:
         modifiers(level),
         {text: number for number, text in names.messages(level).items()},
         {text: number for number, text in enumerate(names.GS_OPERATIONS)},
-        {text: number for number, text in names.SYSTEM_OPERATIONS.items()},
+        {text: number for number, text in (names.SYSTEM_OPERATIONS if level >= 90 else names.SYSTEM_OPERATIONS_6).items()},
         {text: number for number, text in names.hardware_registers(level).items()},
         {text: number for number, text in enumerate(names.DELAYS)},
         {text: number for number, text in enumerate(names.SKIPS)},
@@ -212,7 +211,7 @@ def chip_facts_of(row: opcodes.Row, level: int, generation: str, chip: str) -> i
     """The facts that depend on the chip."""
     if is_absent(row, generation, chip):
         return FACTS["absent"]
-    unpacked = level == 80 and chip != "gfx810" and "_format_d16_x" in row.name
+    unpacked = level == 80 and chip != "gfx810" and ("_format_d16_x" in row.name or row.format == "mimg")
     return FACTS["unpacked"] if unpacked else 0
 
 

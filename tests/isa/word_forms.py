@@ -82,7 +82,8 @@ class Formats:
         yield "sop1", 0xBE800000 | row.numbers[self.generation] << 8, layout(f"ssrc0 0 8 {source},sdst 16 7 sdst")
 
     def sop2(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
-        yield "sop2", 0x80000000 | row.numbers[self.generation] << 23, layout("ssrc0 0 8 ssrc,ssrc1 8 8 ssrc,sdst 16 7 sdst")
+        word = 0x80000000 | row.numbers[self.generation] << 23 | ("literal" in row.flags) * (LITERAL << 32 | 1 << 64)
+        yield "sop2", word, layout("ssrc0 0 8 ssrc,ssrc1 8 8 ssrc,sdst 16 7 sdst")
 
     def sopc(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
         second = "bits4" if row.name == "s_set_gpr_idx_on" else "ssrc"
@@ -312,40 +313,43 @@ class Formats:
 
     # -------------------------------------------------------------------------------------------- images and exports
     def mimg(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
+        """Images: every field with the first shape of the address, of the other shapes the addresses alone."""
         number, level = row.numbers[self.generation], self.level
+        if level < 100:
+            word = 0xF0000000 | (number & 0x7F) << 18 | number >> 7
+            yield "mimg", word, layout(f"{IMAGE},{IMAGE_CACHE},lwe 17 1 bit,da 14 1 bit,short 15 1 bit" + (",d16 63 1 bit" if level >= 80 else ""))
+            return
+        for position, (dim, half, count) in enumerate(image_shapes(row, level)):
+            for form, word, registers, fields in self.image_forms(row, number, dim, half, count):
+                bits = layout(fields)
+                kept = bits if position == 0 else {name: bits[name] for name in bits if name in ("dmask", "rsrc", "vdata", "samp")}
+                yield form, word, {**kept, **registers}
+
+    def image_forms(self, row: opcodes.Row, number: int, dim: int, half: bool, count: int) -> Iterator[tuple[str, int, Layout, str]]:
+        """Format, fixed bits, address registers and other fields for an address of `count` registers."""
+        level, traced = self.level, "bvh" in row.flags
         if level >= 120:
             sampled = "sampler" in row.flags or row.name == "image_msaa_load"
-            fields = (
-                "dim 0 3 bits3,r128 4 1 bit,d16 5 1 bit,a16 6 1 bit,dmask 22 4 bits4x,vdata 32 8 vdata,rsrc 41 9 sreg8,scope 50 2 bits2,th 52 3 bits3"
-            )
-            fields += ",vaddr0 64 8 vaddr,vaddr1 72 8 vgpr,vaddr2 80 8 vgpr2,vaddr3 88 8 vdst"
-            if sampled:
-                fields += ",tfe 3 1 bit,unrm 13 1 bit,lwe 40 1 bit,samp 55 9 sreg4"
-            else:
-                fields += ",tfe 55 1 bit,vaddr4 56 8 vaddr"
-            yield "vsample" if sampled else "vimage", (0xE4000000 if sampled else 0xD0000000) | number << 14, layout(fields)
+            fields = "r128 4 1 bit,d16 5 1 bit,dmask 22 4 bits4x,vdata 32 8 vdata,rsrc 41 9 sreg8,scope 50 2 bits2,th 52 3 bits3"
+            fields += ",tfe 3 1 bit,unrm 13 1 bit,lwe 40 1 bit,samp 55 9 sreg4" if sampled else ",tfe 55 1 bit"
+            word = (0xE4000000 if sampled else 0xD0000000) | number << 14 | dim | half << 6 | traced << 4
+            yield "vsample" if sampled else "vimage", word, address_fields((64, 72, 80, 88, *(() if sampled else (56,))), count), fields
             return
-        fields = "dmask 8 4 bits4x,vaddr 32 8 vaddr,vdata 40 8 vdata,rsrc 48 5 quad8"
+        sizes = (2, 2, 2, 2, 2) if level >= 110 else (1,) * (5 if level < 103 else 13)
         if level >= 110:
-            word = 0xF0000000 | number << 18
-            fields += (
-                ",dim 2 3 bits3,unrm 7 1 bit,slc 12 1 bit,dlc 13 1 bit,glc 14 1 bit,r128 15 1 bit,a16 16 1 bit,d16 17 1 bit,"
-                "tfe 53 1 bit,lwe 54 1 bit,samp 58 5 quad"
+            word = 0xF0000000 | number << 18 | dim << 2 | half << 16 | traced * 0x8080
+            fields = (
+                f"{IMAGE},unrm 7 1 bit,slc 12 1 bit,dlc 13 1 bit,glc 14 1 bit,r128 15 1 bit,d16 17 1 bit,tfe 53 1 bit,lwe 54 1 bit,samp 58 5 quad"
             )
-            yield "mimg", word, layout(fields)
-            yield "mimg_nsa", word | 1, layout(fields + ",vaddr1 64 8 vgpr,vaddr2 72 8 vgpr2,vaddr3 80 8 vdst,vaddr4 88 8 vgpr")
-            return
-        word = 0xF0000000 | (number & 0x7F) << 18 | number >> 7
-        fields += ",unrm 12 1 bit,glc 13 1 bit,tfe 16 1 bit,lwe 17 1 bit,slc 25 1 bit,samp 53 5 quad,short 15 1 bit"
-        fields += ",d16 63 1 bit" if level >= 80 else ""
-        if level < 100:
-            yield "mimg", word, layout(fields + ",da 14 1 bit")
-            return
-        fields += ",dim 3 3 bits3,dlc 7 1 bit,a16 62 1 bit"
-        yield "mimg", word, layout(fields)
-        yield "mimg_nsa", word | 1 << 1, layout(fields + ",vaddr1 64 8 vgpr,vaddr2 72 8 vgpr2,vaddr3 80 8 vdst,vaddr4 88 8 vgpr")
-        more = ",".join(f"vaddr{i} {56 + 8 * i} 8 vgpr" for i in range(1, 9))
-        yield "mimg_nsa", word | 2 << 1, layout(f"{fields},{more}")
+        else:
+            word = 0xF0000000 | (number & 0x7F) << 18 | number >> 7 | dim << 3 | half << 62 | traced * 0x9000
+            fields = f"{IMAGE},{IMAGE_CACHE},lwe 17 1 bit,r128 15 1 bit,dlc 7 1 bit,d16 63 1 bit"
+        yield "mimg", word, layout("vaddr 32 8 vaddr"), fields
+        if level >= 110 and count > 1:
+            yield "mimg_nsa", word | 1, address_fields((32, 64, 72, 80, 88), count), fields
+        elif 1 < count <= len(sizes):
+            places = (32, *range(64, 160, 8))
+            yield "mimg_nsa", word | (count + 2) // 4 << 1, address_fields(places, count), fields
 
     def exp(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
         fields = "en 0 4 mask4,target 4 6 target,done 11 1 bit,src0 32 8 vgpr,src1 40 8 vgpr2,src2 48 8 vdst,src3 56 8 vdata"
@@ -364,6 +368,34 @@ class Formats:
 
 
 VALUES |= {"sreg4": (16, 0, 4, 100, 104), "sreg8": (16, 0, 8, 96, 104), "quad8": (4, 0, 2, 24, 26), "bits4x": (15, *range(15))}
+
+
+IMAGE = "dmask 8 4 bits4x,vaddr 32 8 vaddr,vdata 40 8 vdata,rsrc 48 5 quad8"
+IMAGE_CACHE = "unrm 12 1 bit,glc 13 1 bit,tfe 16 1 bit,slc 25 1 bit,samp 53 5 quad"
+
+
+def address_fields(places: Sequence[int], count: int) -> Layout:
+    """Registers of an address; what has no register of its own follows the last one."""
+    kinds = ("vaddr", "vgpr", "vgpr2", "vdst", "vdata")
+    return {f"vaddr{i or ''}": Field(place, 8, kinds[i % 5]) for i, place in enumerate(places[:count])}
+
+
+def image_shapes(row: opcodes.Row, level: int) -> Iterator[tuple[int, bool, int]]:
+    """Dimension, whether coordinates are 16-bit, and address registers of what an image opcode can be, first the plain one."""
+    if "bvh" in row.flags:
+        wide = "64" in row.name
+        yield from ((0, half, 5 - half if level >= 110 else 11 - 3 * half + wide) for half in (False, True))
+        return
+    multisampled = row.name == "image_msaa_load"
+    for dim in (6, 7) if multisampled else (1, 0, 2, 3, 4, 5) if "sampler" in row.flags else (1, 0, 2, 3, 4, 5, 6, 7):
+        for half in (False, True):
+            parts = (0 if "resinfo" in row.name else (1, 2, 3, 3, 2, 3, 3, 4)[dim]) + ("lod" in row.flags)
+            count = (parts + 1) // 2 if half else parts
+            count += ("offset" in row.flags) + ("bias" in row.flags) + ("compare" in row.flags)
+            if "gradients" in row.flags:
+                gradients = (2, 4, 6, 4, 2, 4)[dim]
+                count += (gradients // 2 + 1) // 2 * 2 if "half_gradients" in row.flags else gradients
+            yield dim, half, count
 
 
 def shifted(text: str, bits: int) -> Layout:

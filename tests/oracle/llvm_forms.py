@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
+import faulthandler
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
-ENCODING = re.compile(r"(?:;|//) encoding: \[([0-9a-fx,]+)\]")
+ENCODING = re.compile(r"(?:;|//) encoding: \[([^\]]+)\]")
 ERROR = re.compile(r"^<stdin>:(\d+):\d+: error: (.*)", re.M)
 
 
@@ -21,59 +24,99 @@ def run(chip: str, source: str, *options: str) -> subprocess.CompletedProcess[st
 
 
 def encodings(output: str) -> Iterator[tuple[str, bytes]]:
-    """Text and bytes of the instructions of an output."""
+    """Text and bytes of the instructions of an output; no bytes where they wait for a symbol."""
     for line in output.splitlines():
         if match := ENCODING.search(line):
             text = line[: match.start()].strip()
-            yield text, bytes(int(byte, 16) for byte in match[1].split(","))
+            known = re.fullmatch(r"[0-9a-fx,]+", match[1])
+            yield text, bytes(int(byte, 16) for byte in match[1].split(",")) if known else b""
 
 
 def assemble(chip: str, lines: Sequence[str], *options: str) -> list[bytes | str]:
-    """LLVM's bytes of each line, or its complaint."""
+    """LLVM's bytes of each line, which must be an instruction, or its complaint; no bytes where they wait for a symbol."""
     result = run(chip, "\n".join(lines) + "\n", *options)
-    found: list[bytes | str] = [b""] * len(lines)
-    for number, message in ERROR.findall(result.stderr):
-        found[int(number) - 1] = message
-    good = iter(encodings(result.stdout))
-    for number, entry in enumerate(found):
-        if entry == b"":
-            found[number] = next(good)[1]
-    return found
+    complaints = {int(number) - 1: message for number, message in ERROR.findall(result.stderr)}
+    good = encodings(result.stdout)
+    return [complaints[number] if number in complaints else next(good)[1] for number in range(len(lines))]
 
 
 def disassemble(chip: str, codes: Sequence[bytes], *options: str) -> list[str | None]:
-    """LLVM's text of each instruction; None where the bytes are not exactly one."""
-    step = 2000
-    return [text for start in range(0, len(codes), step) for text in _disassemble(chip, codes[start : start + step], options)]
+    """LLVM's text of each instruction; None where the bytes are not exactly one, or where LLVM crashes (``disassemble_or_crash`` tells)."""
+    return [None if text == CRASH else text for text in disassemble_or_crash(chip, codes, *options)]
 
 
-def _disassemble(chip: str, codes: Sequence[bytes], options: Sequence[str]) -> list[str | None]:
-    """One process; LLVM 22 crashes on some words (``v_readfirstlane_b32`` to no register on GFX8), which halving finds."""
-    mark = bytes.fromhex("5b7a80bf")  # s_nop 0x7a5b between them, because a line may print any number of instructions
-    lines = ("[" + ",".join(f"0x{byte:02x}" for byte in code) + "]" for pair in ((code, mark) for code in codes) for code in pair)
-    result = run(chip, "\n".join(lines) + "\n", "-disassemble", *options)
-    if result.returncode < 0:
-        if len(codes) == 1:
-            return [None]
-        middle = len(codes) // 2
-        return _disassemble(chip, codes[:middle], options) + _disassemble(chip, codes[middle:], options)
+#: Stands for the text of bytes on which LLVM 22's disassembler crashes (``v_readfirstlane_b32`` to no register on GFX8).
+CRASH = "crash"
+
+
+def disassemble_or_crash(chip: str, codes: Sequence[bytes], *options: str) -> list[str | None]:
+    """LLVM's text of each instruction, None where the bytes are not exactly one, ``CRASH`` where LLVM ends its process.
+
+    The library is asked in a child process, which is forked anew behind the bytes that it does not survive.
+    """
+    features = ",".join(option.removeprefix("-mattr=") for option in options)
     found: list[str | None] = []
-    here: list[tuple[str, bytes]] = []
-    for entry in encodings(result.stdout):
-        if entry[1] == mark:
-            code = codes[len(found)]
-            found.append(here[0][0] if len(here) == 1 and len(here[0][1]) == len(code) else None)
-            here = []
-        else:
-            here.append(entry)
+    while len(found) < len(codes):
+        found += _until_crash(chip, features, codes[len(found) :])
+        if len(found) < len(codes):
+            found.append(CRASH)
     return found
+
+
+def _until_crash(chip: str, features: str, codes: Sequence[bytes]) -> list[str | None]:
+    """Texts from a child process, as far as it comes."""
+    ask = _disassembler(chip, features)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            # nobody wants to read how it ends
+            faulthandler.disable()
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            with os.fdopen(writer, "wb", buffering=0) as pipe:
+                for code in codes:
+                    pipe.write(ask(code) + b"\n")
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        lines = pipe.read().decode().splitlines()
+    os.waitpid(child, 0)
+    return [line or None for line in lines]
+
+
+@cache
+def _disassembler(chip: str, features: str) -> Callable[[bytes], bytes]:
+    """LLVM's disassembler through its C interface (llvm-c/Disassembler.h)."""
+    library = ctypes.CDLL(_library())
+    for part in ("TargetInfo", "TargetMC", "Disassembler"):
+        getattr(library, f"LLVMInitializeAMDGPU{part}")()
+    library.LLVMCreateDisasmCPUFeatures.restype = ctypes.c_void_p
+    context = library.LLVMCreateDisasmCPUFeatures(b"amdgcn", chip.encode(), features.encode(), None, 0, None, None)
+    read = library.LLVMDisasmInstruction
+    read.restype = ctypes.c_size_t
+    read.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_size_t]
+    text = ctypes.create_string_buffer(1024)
+
+    def ask(code: bytes) -> bytes:
+        size = read(context, code, len(code), 0, text, len(text))
+        return text.value.strip() if size == len(code) else b""
+
+    return ask
+
+
+@cache
+def _library() -> str:
+    """Path of the library that llvm-mc is linked with."""
+    program = shutil.which("llvm-mc-22") or ""
+    loader = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    path = re.search(r"(/\S*libLLVM\S*)", loader)
+    return path[1] if path else program
 
 
 def mnemonics() -> list[str]:
     """Every mnemonic of the AMD GPU assembler, from its matcher's table in the library: strings with their length in front."""
-    loader = subprocess.run(["ldd", shutil.which("llvm-mc-22") or ""], capture_output=True, text=True, check=True).stdout
-    path = re.search(r"(/\S*libLLVM\S*)", loader)
-    data = Path(path[1] if path else shutil.which("llvm-mc-22") or "").read_bytes()
+    data = Path(_library()).read_bytes()
     word = re.compile(rb"[a-z0-9_]+")
     first = data.index(b"\x09s_abs_i32")
     while before := [n for n in range(1, 64) if data[first - n - 1] == n and word.fullmatch(data, first - n, first)]:

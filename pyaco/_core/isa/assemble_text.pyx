@@ -21,8 +21,8 @@ from isa_tables cimport (image_flag_bvh, image_flag_gather, image_flag_sampler, 
                          opcode_operand_classes, opcode_operand_count)
 from modifiers cimport *
 from pyaco._core.ir.program cimport *
-from pyaco._core.isa.decode cimport Decoded, decoded_source_limit
-from pyaco._core.isa.encode cimport encode, encode_bad_bus, encode_error, encode_limit, scalar_reads_fit
+from pyaco._core.isa.decode cimport Decoded, decoded_source_limit, image_address_dwords
+from pyaco._core.isa.encode cimport encode, encode_bad_bus, encode_error, encode_limit, form_error, scalar_reads_fit
 from pyaco._core.isa.name_table cimport *
 from pyaco._core.isa.statement cimport *
 from pyaco._core.isa.text_facts cimport *
@@ -38,7 +38,7 @@ FACTS = {
     "cmpx": fact_cmpx, "setreg": fact_setreg, "getreg": fact_getreg, "message": fact_message, "immediate": fact_immediate,
     "optional": fact_optional, "prefetch": fact_prefetch, "compare_swap": fact_compare_swap, "loads": fact_loads,
     "absent": fact_absent,
-    "barrier": fact_barrier, "waits_with_register": fact_waits_with_register, "signed": fact_signed,
+    "waits_with_register": fact_waits_with_register, "signed": fact_signed,
     "opsel_lanes": fact_opsel_lanes, "opsel_other": fact_opsel_other, "without_opsel_12": fact_without_opsel_12,
     "plain_dot": fact_plain_dot, "double_matrix": fact_double_matrix, "scope_alone": fact_scope_alone,
     "writes_byte": fact_writes_byte, "bfloat": fact_bfloat, "wave_matrix": fact_wave_matrix,
@@ -175,12 +175,16 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
         return put_later(j, o)
     if o.kind == operand_float:
         pattern = float_pattern(j, o, bits)
+        if pattern == 0 and o.number != 0:
+            fail(&j.c, o.begin, b"% is too small for a number of this size", o.begin, o.end)
         if width_of_pattern(j, bits) != bits and float_bits(o.number) == 0x3e22f983:
             # as a bfloat16 constant it is truncated, not rounded
             pattern = 0x3e22
         code = 128 if pattern == 0 else inline_code(widened(j, pattern, bits), width_of_pattern(j, bits), has_inverse_pi)
-        if code and not o.is_literal:
+        if code and not o.is_literal and not (code >= 240 and j.d.opcode == op_v_pk_fmac_f16 and j.c.level >= gfx11):
             return <uint16_t>(code * 4)
+        if bits == 64 and not floating:
+            fail(&j.c, o.begin, b"% is no 64-bit integer, and no inline constant", o.begin, o.end)
         return put_literal(j, o, <uint32_t>(pattern >> 32) if bits == 64 else <uint32_t>pattern)
     if not o.is_literal:
         if bits == 16 and j.facts[j.d.opcode] & fact_packed and 0xfffffff0LL <= value <= 0xffffffffLL:
@@ -203,6 +207,8 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
         if bits == 64 and floating and value & 0xffffffffLL == 0:
             return put_literal(j, o, <uint32_t>(<uint64_t>value >> 32))
         fail(&j.c, o.begin, b"% does not fit 32 bits", o.begin, o.end)
+    if bits == 16 and value > 0xffff and not j.facts[j.d.opcode] & fact_packed:
+        fail(&j.c, o.begin, b"% does not fit 16 bits", o.begin, o.end)
     return put_literal(j, o, <uint32_t>value)
 
 
@@ -433,12 +439,19 @@ cdef void sopk(Job *j) noexcept nogil:
             add_source(j, register, first.dwords)
     else:
         add_source(j, register_of(j, first, class_dwords_of(j, operand_class(j, 0))), first.dwords)
+    if facts & fact_waits_with_register and j.c.level >= gfx11 and first.address != register_null:
+        fail(&j.c, first.begin, b"%: the register of a wait is null", first.begin, first.end)
     if facts & (fact_setreg | fact_getreg):
         j.d.immediate = hardware_register(j, second)
     elif facts & fact_branch:
         branch_target(j, second)
     else:
-        j.d.immediate = <uint32_t>plain_number(j, second, -0x8000, 0xffff) & 0xffff
+        j.d.immediate = <uint32_t>plain_number(j, second, 0 if compares_unsigned(op) else -0x8000, 0xffff) & 0xffff
+
+
+cdef inline bint compares_unsigned(uint32_t op) noexcept nogil:
+    return (op == op_s_cmpk_eq_u32 or op == op_s_cmpk_lg_u32 or op == op_s_cmpk_gt_u32 or op == op_s_cmpk_ge_u32
+            or op == op_s_cmpk_lt_u32 or op == op_s_cmpk_le_u32)
 
 
 cdef void sopp(Job *j) noexcept nogil:
@@ -484,6 +497,8 @@ cdef void call_list(Job *j) noexcept nogil:
     cdef const char *name
     cdef const char *end
     cdef uint32_t value = 0
+    cdef uint32_t seen = 0
+    cdef int32_t place
     cdef uint32_t op = j.d.opcode
     if op == op_s_waitcnt:
         value = wait_none(c.level)
@@ -502,11 +517,17 @@ cdef void call_list(Job *j) noexcept nogil:
         elif op == op_s_delay_alu:
             value = delay_part(j, name, end, value)
         else:
+            place = find_name(c.names, domain_dependency, name, <uint32_t>(end - name))
+            if place >= 0 and seen >> (place & 0x1f) & 1:
+                fail(c, name, b"% is named twice", name, end)
+            seen |= 1U << (place & 0x1f)
             value = dependency(j, name, end, value)
         expect(c, c')')
-        while c.p[0] == c'&' or c.p[0] == c'|' or c.p[0] == c',':
+        if c.p[0] == c'&' or c.p[0] == c'|' or c.p[0] == c',':
             c.p += 1
             skip_blanks(c)
+            if at_line_end(c):
+                fail_plain(c, c.p, b"the name of a counter is expected")
     j.d.immediate = value
 
 
@@ -589,28 +610,66 @@ cdef void leave_call(Job *j, Cursor *inside) noexcept nogil:
 cdef uint32_t message(Job *j, const Operand *o) noexcept nogil:
     cdef Cursor inside
     cdef int64_t number, operation = 0, stream = 0
+    cdef uint32_t parts = 1
+    cdef bint named
     if o.kind != operand_call:
         return <uint32_t>plain_number(j, o, -0x8000, 0xffff) & 0xffff
     if not enter_call(j, o, b"sendmsg", &inside):
         return 0
+    named = inside.p[0] > c'9'
     number = name_or_number(&inside, domain_message)
     if accept(&inside, c','):
+        parts = 2
         operation = name_or_number(&inside, domain_system_operation if number == 15 and j.c.level < gfx11 else domain_gs_operation)
         if accept(&inside, c','):
+            parts = 3
             stream = number_expression(&inside)
+    if not inside.failed:
+        check_message(j, o, number, operation, stream, parts if named else 0)
     leave_call(j, &inside)
     return <uint32_t>(number | operation << 4 | stream << 8) & 0xffff
 
 
+cdef void check_message(Job *j, const Operand *o, int64_t number, int64_t operation, int64_t stream, uint32_t parts) noexcept nogil:
+    """Ranges, and of messages with a name (`parts` not 0) which operations and streams they have."""
+    cdef bint geometry = j.c.level < gfx11 and (number == 2 or number == 3)
+    cdef bint system = j.c.level < gfx11 and number == 15
+    if not 0 <= number <= (255 if j.c.level >= gfx11 else 15):
+        fail(&j.c, o.begin, b"%: no such message", o.begin, o.end)
+    elif not 0 <= operation <= 7:
+        fail(&j.c, o.begin, b"%: an operation is from 0 to 7", o.begin, o.end)
+    elif not 0 <= stream <= 3:
+        fail(&j.c, o.begin, b"%: a stream is from 0 to 3", o.begin, o.end)
+    elif parts == 0:
+        return
+    elif not geometry and not system:
+        if parts > 1:
+            fail(&j.c, o.begin, b"%: this message has no operations", o.begin, o.end)
+    elif parts == 1:
+        fail(&j.c, o.begin, b"%: this message needs an operation", o.begin, o.end)
+    elif system:
+        if parts == 3:
+            fail(&j.c, o.begin, b"%: this message has no streams", o.begin, o.end)
+        elif not 1 <= operation <= 4 or (operation == 3 and j.c.level >= gfx9):
+            fail(&j.c, o.begin, b"%: no such operation", o.begin, o.end)
+    elif operation > 3 or (operation == 0 and number == 2):
+        fail(&j.c, o.begin, b"%: no such operation", o.begin, o.end)
+    elif operation == 0 and parts == 3:
+        fail(&j.c, o.begin, b"%: this operation has no streams", o.begin, o.end)
+
+
 cdef uint32_t index_mode(Job *j, const Operand *o) noexcept nogil:
     cdef Cursor inside
-    cdef uint32_t mode = 0
+    cdef uint32_t mode = 0, bit
     if o.kind != operand_call:
         return <uint32_t>plain_number(j, o, 0, 15)
     if not enter_call(j, o, b"gpr_idx", &inside):
         return 0
     while inside.p[0] != c')' and not inside.failed:
-        mode |= 1U << (<uint32_t>name_or_number(&inside, domain_index_mode) & 15)
+        bit = 1U << (<uint32_t>name_or_number(&inside, domain_index_mode) & 15)
+        if mode & bit:
+            fail_plain(&inside, inside.p, b"a mode is named twice")
+        mode |= bit
         if not accept(&inside, c','):
             break
     leave_call(j, &inside)
@@ -640,12 +699,16 @@ cdef uint32_t hardware_register(Job *j, const Operand *o) noexcept nogil:
 cdef uint32_t register_structure(Job *j, const Operand *o) noexcept nogil:
     """``{id: 1, offset: 0, size: 32}``, in any order."""
     cdef Cursor inside = j.c
-    cdef int64_t number = 0, offset = 0, size = 32, value
+    cdef int64_t number = 0, offset = 0, size = 32
+    cdef uint32_t seen = 0
     cdef const char *name
     inside.p = o.inner
     expect(&inside, c'{')
-    while not inside.failed:
+    while not inside.failed and inside.p[0] != c'}':
         name = inside.p
+        if seen >> (name[0] & 31) & 1:
+            fail_plain(&inside, name, b"a field is named twice")
+        seen |= 1U << (name[0] & 31)
         inside.p = word_end(name)
         expect(&inside, c':')
         if name[0] == c'i':
@@ -658,6 +721,7 @@ cdef uint32_t register_structure(Job *j, const Operand *o) noexcept nogil:
             fail_plain(&inside, name, b"id, offset or size is expected")
         if not accept(&inside, c','):
             break
+    expect(&inside, c'}')
     if not inside.failed and not (0 <= number < 64 and 0 <= offset < 32 and 1 <= size <= 32):
         fail(&j.c, o.begin, b"%: a field of a hardware register is out of range", o.begin, o.end)
     if inside.failed and not j.c.failed:
@@ -713,7 +777,9 @@ cdef void smem(Job *j) noexcept nogil:
 cdef void scalar_offset(Job *j, const Operand *o) noexcept nogil:
     """An immediate, a register, or a register and ``offset:``; GFX6 and GFX7 count dwords."""
     cdef bint both = given(j, given_offset)
-    cdef int64_t offset = ranged(j, given_offset, -(1 << 23), (1 << 23) - 1, 0)
+    # buffers have no negative offsets
+    cdef int64_t lowest = 0 if operand_class(j, 0) == 4 else -(1 << 23)
+    cdef int64_t offset = ranged(j, given_offset, lowest, (1 << 23) - 1, 0)
     cdef uint16_t register
     if operand_integer == o.kind:
         if both:
@@ -726,8 +792,8 @@ cdef void scalar_offset(Job *j, const Operand *o) noexcept nogil:
                 j.d.literal = <uint32_t>o.integer
                 j.d.has_literal = 1
         else:
-            if not -(1 << 23) <= o.integer < 1 << 23:
-                fail_range(&j.c, o.begin, o.begin, o.end, -(1 << 23), (1 << 23) - 1)
+            if not lowest <= o.integer < 1 << 23:
+                fail_range(&j.c, o.begin, o.begin, o.end, lowest, (1 << 23) - 1)
             offset = o.integer
         j.d.immediate = <uint32_t>offset
         add_source(j, register_none, 1)
@@ -736,6 +802,9 @@ cdef void scalar_offset(Job *j, const Operand *o) noexcept nogil:
     if register >= 128 * 4:
         fail(&j.c, o.begin, b"% is not an offset", o.begin, o.end)
     j.d.immediate = <uint32_t>offset
+    if both and offset == 0 and gfx9 <= j.c.level < gfx10:
+        # an immediate of zero is encoded all the same
+        j.d.modifiers = modifier_set_offen(j.d.modifiers, 1)
     add_source(j, <uint16_t>register_none if register == register_null else register, 1)
 
 
@@ -772,6 +841,14 @@ cdef void cache_policy(Job *j) noexcept nogil:
         m = modifier_set_cache_slc(m, flag(j, given_nt))
         j.d.modifiers = modifier_set_cache_sc1(m, flag(j, given_sc1))
         return
+    if j.c.level < gfx12 and j.d.format == format_smem:
+        # GFX6 and GFX7 have no policy here, and nobody has slc
+        if j.c.level >= gfx8:
+            m = modifier_set_cache_glc(m, flag(j, given_glc))
+        if j.c.level >= gfx10:
+            m = modifier_set_cache_dlc(m, flag(j, given_dlc))
+        j.d.modifiers = m
+        return
     if j.c.level < gfx12:
         m = modifier_set_cache_glc(m, flag(j, given_glc))
         m = modifier_set_cache_slc(m, flag(j, given_slc))
@@ -791,7 +868,24 @@ cdef void cache_policy(Job *j) noexcept nogil:
             fail(&j.c, j.s.places[given_th], b"no such temporal hint here: %", j.s.value_places[given_th],
                  word_end(j.s.value_places[given_th]))
         m = modifier_set_cache_temporal_hint(m, <uint64_t>hint & 7)
+        check_hint(j, <uint32_t>hint, modifier_cache_scope(m))
     j.d.modifiers = m
+
+
+cdef void check_hint(Job *j, uint32_t hint, uint32_t scope) noexcept nogil:
+    """Temporal hints that go with some scopes alone ("RDNA 4 ISA", cache policies)."""
+    cdef const char *begin = j.s.value_places[given_th]
+    cdef const char *end = word_end(begin)
+    cdef bint bypass = end - begin > 7 and memcmp(end - 6, b"BYPASS", 6) == 0
+    if j.d.format == format_smem and hint > 3:
+        fail(&j.c, begin, b"% is no hint of scalar memory", begin, end)
+    elif is_atomic(j.d.opcode):
+        if hint >= 4 and scope < 2:
+            fail(&j.c, begin, b"% goes with SCOPE_DEV or SCOPE_SYS", begin, end)
+        elif hint == 3 and scope == 3:
+            fail(&j.c, begin, b"% does not go with SCOPE_SYS", begin, end)
+    elif hint == 3 and bypass != (scope == 3):
+        fail(&j.c, begin, b"BYPASS goes with SCOPE_SYS, and SCOPE_SYS with no other hint of this number: %", begin, end)
 
 
 cdef inline bint returns(const Job *j) noexcept nogil:
@@ -813,10 +907,15 @@ cdef uint32_t lanes_format(const Job *j) noexcept nogil:
 cdef int encode_job(Job *j) noexcept nogil:
     """Words of the instruction; 0 and an error if there are none."""
     cdef int length = encode(&j.d, j.c.level, j.words)
+    cdef const char *error
     if length > 0 and not scalar_reads_fit(&j.d, j.c.level):
         length = encode_bad_bus
     if length < 0:
-        fail_plain(&j.c, j.s.mnemonic, encode_error(length))
+        error = encode_error(length)
+    else:
+        error = form_error(&j.d, j.c.level, j.c.level >= gfx12)
+    if error != NULL:
+        fail_plain(&j.c, j.s.mnemonic, error)
         return 0
     return length
 
@@ -953,6 +1052,8 @@ cdef uint32_t destination_fields(Job *j, uint32_t definitions) noexcept nogil:
             fail(&j.c, o.begin, b"% is not a register", o.begin, o.end)
             return 0
         where = address(j, o, kind)
+        if o.negative or o.magnitude:
+            fail(&j.c, o.begin, b"%: a result has no sign modifier", o.begin, o.end)
         if (where >= register_vgpr0) != (kind != opcode_mask_class and (kind & 0x20) != 0):
             fail(&j.c, o.begin, b"% is the wrong kind of register for a result", o.begin, o.end)
         if kind == opcode_mask_class and where != register_vcc and not format & format_vop3 \
@@ -998,8 +1099,10 @@ cdef void vop_modifiers(Job *j, uint32_t opsel, uint32_t operands) noexcept nogi
         bits &= 0xff
         if not j.d.format & format_vop3:
             fail_plain(&j.c, j.s.places[given_op_sel], b"op_sel needs VOP3")
+        if j.facts[j.d.opcode] & fact_opsel_lanes and bits > 3:
+            fail_plain(&j.c, j.s.places[given_op_sel], b"op_sel has two bits here, fi and bound_ctrl")
         # behind the bits of the sources comes that of the result
-        if j.c.level < gfx10 and j.facts[j.d.opcode] & fact_writes_byte:
+        if opcode_flags[j.d.opcode] & opcode_flag_interpolation or (j.c.level < gfx10 and j.facts[j.d.opcode] & fact_writes_byte):
             opsel |= bits
         elif count > operands and opcode_definition_count[j.d.opcode]:
             opsel |= bits & ((1U << operands) - 1) | (bits >> operands & 1) << 3
@@ -1109,7 +1212,7 @@ cdef void vop3p(Job *j) noexcept nogil:
     m = modifier_set_neg(j.d.modifiers, neg)
     m = modifier_set_neg_hi(m, high)
     if given(j, given_index_key) and j.facts[op] & fact_wave_matrix:
-        m = modifier_set_opsel(m, <uint64_t>ranged(j, given_index_key, 0, 3, 0))
+        m = modifier_set_opsel(m, <uint64_t>ranged(j, given_index_key, 0, index_limit(op, j.c.wave_dwords), 0))
     else:
         m = modifier_set_opsel(m, bit_list(j, given_op_sel, 0))
     default = 0 if mixes else (1U << operands) - 1
@@ -1208,6 +1311,9 @@ cdef uint16_t dual_source(Job *j, const Operand *o) noexcept nogil:
 cdef void parse_second(Job *j) noexcept nogil:
     """The second half of a dual instruction, behind ``::``."""
     cdef Cursor *c = &j.c
+    if c.wave_dwords != 1:
+        fail_plain(c, j.s.mnemonic, b"dual instructions need wave32")
+        return
     c.p += 2
     skip_blanks(c)
     if at_line_end(c):
@@ -1285,7 +1391,8 @@ cdef void buffer(Job *j) noexcept nogil:
         m = modifier_set_format(m, buffer_format(j))
     j.d.modifiers = m
     if op == op_buffer_store_lds_dword:
-        # a resource and an offset alone
+        # a resource and an offset alone, and always lds
+        j.d.modifiers = modifier_set_lds(m, 1)
         if expect_count(j, 2):
             add_source(j, register_of(j, &j.s.operands[0], 4), 4)
             add_source(j, register_none, 0)
@@ -1302,6 +1409,8 @@ cdef void buffer(Job *j) noexcept nogil:
         return
     add_source(j, <uint16_t>register_none if both == 0 else vector_register(j, o, both), both)
     add_source(j, address(j, o + 2, 1), 1)
+    if j.c.level >= gfx12 and j.d.source[2] >= 128 * 4:
+        fail(&j.c, o[2].begin, b"%: the offset is a scalar register or null", o[2].begin, o[2].end)
     if not has_data:
         return
     o = &j.s.operands[0]
@@ -1327,6 +1436,7 @@ cdef uint32_t buffer_format(Job *j) noexcept nogil:
     cdef Cursor inside
     cdef int64_t data = -1, number = -1, unified = -1
     cdef int32_t value
+    cdef uint32_t named = 0
     cdef const char *end
     if given(j, given_dfmt) or given(j, given_nfmt):
         unified = ranged(j, given_dfmt, 0, 15, 1) | ranged(j, given_nfmt, 0, 7, 0) << 4
@@ -1354,8 +1464,12 @@ cdef uint32_t buffer_format(Job *j) noexcept nogil:
                 fail(&j.c, inside.p, b"no buffer format %", inside.p, end)
                 return 1
         inside.p = end
-        if not accept(&inside, c','):
+        named += 1
+        if named == (1 if unified >= 0 else 2) or not accept(&inside, c','):
+            expect(&inside, c']')
             break
+    if not inside.failed and named == 2 and (data < 0 or number < 0):
+        fail_plain(&j.c, j.s.value_places[given_format], b"a format has one data format and one number format")
     if unified < 0:
         unified = (data if data >= 0 else 1) | (number if number >= 0 else 0) << 4
         if j.c.level >= gfx10:
@@ -1418,6 +1532,7 @@ cdef void flat(Job *j) noexcept nogil:
         dwords = class_dwords_of(j, definition_class(j, 0) if loads else operand_class(j, operands - 1))
         if not loads and j.facts[op] & fact_compare_swap:
             dwords >>= 1
+        dwords = transposed_dwords(op, j.c.wave_dwords, dwords)
         add_destination(j, memory_register(j, o, dwords))
 
 
@@ -1455,6 +1570,9 @@ cdef void image(Job *j) noexcept nogil:
         add_source(j, register_none, 0)
     if not flags & image_flag_store and (not is_atomic(op) or returns(j)):
         add_destination(j, data)
+    check_addresses(j, last, m)
+    if ray:
+        check_width(j, o, 10 if op == op_image_bvh_dual_intersect_ray or op == op_image_bvh8_intersect_ray else 4)
     for i in range(1, last):
         if j.d.source_count >= decoded_source_limit:
             fail_plain(&j.c, j.s.operands[i].begin, b"too many address registers")
@@ -1462,6 +1580,22 @@ cdef void image(Job *j) noexcept nogil:
         o = &j.s.operands[i]
         add_source(j, vector_register(j, o, o.dwords), o.dwords)
     j.d.modifiers = m
+
+
+cdef void check_addresses(Job *j, uint32_t last, uint64_t m) noexcept nogil:
+    """From GFX10 on the modifiers tell how many address registers there are; one tuple may be of eight for five and more, or of sixteen."""
+    cdef uint32_t expected = image_address_dwords(j.d.opcode, modifier_dim(m), modifier_a16(m), j.c.level)
+    cdef uint32_t count = 0
+    cdef uint32_t i
+    cdef char text[80]
+    if j.c.level < gfx10 or j.d.opcode == op_image_bvh_dual_intersect_ray or j.d.opcode == op_image_bvh8_intersect_ray:
+        return
+    for i in range(1, last):
+        count += j.s.operands[i].dwords
+    if count == expected or (last == 2 and ((count == 8 and 5 <= expected <= 7) or (count == 16 and expected > 12))):
+        return
+    snprintf(text, 80, b"the address of this opcode, dim and a16 has %u dwords, not %u", expected, count)
+    fail_plain(&j.c, j.s.operands[1].begin, text)
 
 
 cdef uint64_t image_modifiers(Job *j, bint ray) noexcept nogil:
@@ -1491,18 +1625,13 @@ cdef void check_image_data(Job *j, const Operand *o, uint64_t m) noexcept nogil:
     cdef uint32_t channels = (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
     if is_atomic(j.d.opcode):
         channels = max(channels, <uint32_t>1)
-    if j.d.opcode == op_image_msaa_load and o.dwords < 4:
-        # assemblers take the registers of dmask as well
-        return
-    if opcode_image[j.d.opcode] & image_flag_gather or j.d.opcode == op_image_msaa_load:
+    if opcode_image[j.d.opcode] & image_flag_gather or (j.d.opcode == op_image_msaa_load and j.c.level >= gfx11):
         channels = 4
     if channels == 0:
         channels = 1
-    # GFX8.0 is the one that does not pack 16-bit channels
-    if modifier_d16(m) and j.c.level >= gfx9:
+    # most chips of GFX8 do not pack 16-bit channels
+    if modifier_d16(m) and not j.facts[j.d.opcode] & fact_unpacked:
         channels = (channels + 1) >> 1
-    elif modifier_d16(m) and o.dwords == ((channels + 1) >> 1) + modifier_image_tfe(m):
-        return
     check_width(j, o, channels + modifier_image_tfe(m))
 
 

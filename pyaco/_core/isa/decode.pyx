@@ -287,6 +287,8 @@ cdef int decode_smem_words(Reader *r) noexcept nogil:
             r.out.immediate = sign_extended(bits(high, 0, 21), 21)
             if bits(word, 14, 1):
                 offset = address_of(r, bits(high, 25, 7))
+                # an immediate of zero is there all the same
+                modifiers = modifier_set_offen(modifiers, r.out.immediate == 0)
         else:
             offset = address_of(r, bits(high, 25, 7) if bits(word, 14, 1) else bits(high, 0, 7))
     elif bits(word, 17, 1):
@@ -1106,7 +1108,7 @@ cdef uint32_t image_data_bytes(uint32_t opcode, uint64_t m, uint32_t gfx_level) 
     cdef uint32_t count = (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3)
     if flags & image_flag_bvh:
         return 40 if opcode == op_image_bvh_dual_intersect_ray or opcode == op_image_bvh8_intersect_ray else 16
-    if flags & image_flag_gather or opcode == op_image_msaa_load:
+    if flags & image_flag_gather or (opcode == op_image_msaa_load and gfx_level >= gfx11):
         count = 4
     if modifier_d16(m) and gfx_level >= gfx9:
         count = (count + 1) // 2

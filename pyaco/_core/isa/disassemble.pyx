@@ -24,7 +24,7 @@ from isa_tables cimport (can_use_input_modifiers, image_flag_bvh, image_flag_bia
 from modifiers cimport *
 from pyaco._core.ir.program cimport *
 from pyaco._core.isa.decode cimport Decoded, decode
-from pyaco._core.isa.encode cimport encode, encode_limit, form_fits, scalar_reads_fit
+from pyaco._core.isa.encode cimport encode, encode_limit, form_error, scalar_reads_fit
 from pyaco._core.isa.name_table cimport *
 from pyaco._core.isa.text_facts cimport *
 
@@ -221,7 +221,8 @@ cdef void scalar_register(Printer *t, uint32_t code, uint32_t dwords) noexcept n
 
 cdef void trap_register(Printer *t, uint32_t code, uint32_t dwords) noexcept nogil:
     cdef uint32_t first = 108 if t.level >= gfx9 else 112
-    if code + dwords > 124 or not is_aligned(code, dwords):
+    if code + dwords > 124 or not is_aligned(code, dwords) or dwords == 3:
+        # there are no triples of them
         t.unsayable = True
     put_range(t, b"ttmp", code - first, dwords)
 
@@ -265,11 +266,12 @@ cdef void put_operand(Printer *t, const Decoded *d, uint32_t position) noexcept 
     elif code >= 256:
         put_register(t, d.source[position], size)
     elif 128 <= code <= 208 or 240 <= code <= 248:
-        if code == 248 and size == 8:
+        if code == 248 and (size == 8 or (t.level < gfx12 and t.facts[d.opcode] & fact_wave_matrix)):
             put_text(t, b"0.15915494309189532")
         else:
             put_name(t, domain_register_text, code)
-    elif code == 254 and t.level < gfx11 and not gfx90a <= t.level < gfx10 and d.format == format_vop1 and size == 4:
+    elif code == 254 and t.level < gfx11 and not gfx90a <= t.level < gfx10:
+        # form_error says where it can be
         put_text(t, b"src_lds_direct")
     else:
         put_register(t, d.source[position], size)
@@ -309,11 +311,16 @@ cdef void put_modified(Printer *t, const Decoded *d, uint32_t position, uint32_t
     """A source with its sign and magnitude modifiers."""
     cdef bint negative = (neg >> position & 1) != 0
     if magnitude >> position & 1:
+        if d.source[position] == 255 * 4 and d.source_bytes[position] == 8:
+            # a literal of half the bits has no magnitude
+            t.unsayable = True
         if negative:
             put(t, c'-')
         put(t, c'|')
         put_operand(t, d, position)
         put(t, c'|')
+    elif d.source[position] == 255 * 4 and d.source_bytes[position] == 8 and negative:
+        t.unsayable = True
     elif negative and 128 <= d.source[position] >> 2 < 256:
         # before a constant the minus sign would be part of its value
         put_text(t, b"neg(")
@@ -345,10 +352,8 @@ cdef void salu(Printer *t, const Decoded *d) noexcept nogil:
         place += 1
         # the literal of a multiplication by a constant stands between the sources in text
         put_operand(t, d, 3 - i if t.facts[d.opcode] & fact_multiply_constant and i else i)
-    if (d.opcode == op_s_setpc_b64 or d.opcode == op_s_swappc_b64 or d.opcode == op_s_rfe_b64 or d.opcode == op_s_cbranch_join) \
+    if (d.opcode == op_s_setpc_b64 or d.opcode == op_s_rfe_b64 or d.opcode == op_s_cbranch_join) \
             and d.source[0] >= 128 * 4:
-        t.unsayable = True
-    if t.facts[d.opcode] & fact_barrier and d.source[0] < 128 * 4 and d.source[0] != register_m0:
         t.unsayable = True
     if d.opcode == op_s_set_gpr_idx_on:
         separate(t, place)
@@ -403,7 +408,8 @@ cdef void sopk(Printer *t, const Decoded *d, int64_t *target) noexcept nogil:
     elif facts & fact_branch:
         branch_target(t, d, target)
     else:
-        if facts & fact_waits_with_register and d.source[0] != register_null:
+        if facts & fact_waits_with_register and d.source[0] != register_null and t.level >= gfx11:
+            # later assemblers take no other register
             t.unsayable = True
         put_hex(t, imm)
 
@@ -582,7 +588,7 @@ cdef void smem(Printer *t, const Decoded *d) noexcept nogil:
         put_number(t, field_of(t, d.source[2]))
         put_comma(t)
     elif d.opcode == op_s_dcache_discard or d.opcode == op_s_dcache_discard_x2:
-        t.unsayable = t.unsayable or d.source[2] != 0 or d.modifiers != 0
+        t.unsayable = t.unsayable or d.source[2] != 0 or modifier_set_offen(d.modifiers, 0) != 0
     else:
         if d.source_count > 2:
             put_register(t, d.source[2], d.source_bytes[2])
@@ -605,7 +611,7 @@ cdef void smem(Printer *t, const Decoded *d) noexcept nogil:
             put_signed_hex(t, offset)
     else:
         put_operand(t, d, 1)
-        if offset or t.level >= gfx10:
+        if offset or t.level >= gfx10 or modifier_offen(d.modifiers):
             put_text(t, b" offset:")
             put_signed_hex(t, offset)
     cache_policy(t, d)
@@ -657,9 +663,6 @@ cdef void cache_policy(Printer *t, const Decoded *d) noexcept nogil:
             if modifier_cache_sc1(m):
                 put_text(t, b" scc")
         elif modifier_cache_dlc(m):
-            if is_atomic(d.opcode) and t.level < gfx11 and d.format != format_mimg:
-                # assemblers keep device coherence from atomics here
-                t.unsayable = True
             put_text(t, b" dlc")
 
 
@@ -673,7 +676,8 @@ cdef void policy_12(Printer *t, const Decoded *d) noexcept nogil:
     elif t.facts[d.opcode] & fact_loads:
         domain = domain_hint_load
     if hint:
-        if t.facts[d.opcode] & fact_scope_alone or (domain == domain_hint_atomic and hint >= 4 and scope < 2):
+        if t.facts[d.opcode] & fact_scope_alone \
+                or (domain == domain_hint_atomic and ((hint >= 4 and scope < 2) or (hint == 3 and scope == 3))):
             t.unsayable = True
         put_text(t, b" th:")
         if hint == 3 and scope == 3 and domain != domain_hint_atomic:
@@ -717,8 +721,8 @@ cdef inline uint32_t signed_sources(const Printer *t, uint32_t opcode) noexcept 
 
 
 cdef inline bint takes_register(const Decoded *d, uint32_t position) noexcept nogil:
-    """Whether a source can be no constant: lane masks, and the pair of v_cvt_scalef32_sr_pk_fp4_f32."""
-    return d.source_bytes[position] == 0 or (position == 0 and d.opcode == op_v_cvt_scalef32_sr_pk_fp4_f32)
+    """Whether a source can be no constant: the pair of v_cvt_scalef32_sr_pk_fp4_f32."""
+    return position == 0 and d.opcode == op_v_cvt_scalef32_sr_pk_fp4_f32
 
 
 cdef void vop(Printer *t, const Decoded *d) noexcept nogil:
@@ -742,9 +746,9 @@ cdef void vop(Printer *t, const Decoded *d) noexcept nogil:
     if t.level >= gfx12 and not t.true16 and modifier_opsel(m) and not format & format_vop3:
         # this generation's syntax has no names for halves of registers
         t.unsayable = True
-    if d.opcode == op_v_readfirstlane_b32 and d.source[0] < register_vgpr0:
+    if d.opcode == op_v_readfirstlane_b32 and d.source[0] < register_vgpr0 and d.source[0] != 254 * 4:
         t.unsayable = True
-    if d.opcode == op_v_pk_fmac_f16 and format == format_vop2 and 240 <= d.source[0] >> 2 < 249:
+    if d.opcode == op_v_pk_fmac_f16 and format == format_vop2 and 240 <= d.source[0] >> 2 < 249 and t.level >= gfx11:
         # assemblers take a literal for these
         t.unsayable = True
     put_opcode(t, d.opcode)
@@ -808,6 +812,11 @@ cdef void output_modifier(Printer *t, uint32_t value) noexcept nogil:
         put_text(t, b" div:2")
 
 
+cdef inline bint selects_byte(uint32_t opcode) noexcept nogil:
+    """GFX12: op_sel is the number of a byte."""
+    return (opcode == op_v_cvt_f32_fp8 or opcode == op_v_cvt_f32_bf8 or opcode == op_v_cvt_sr_fp8_f32 or opcode == op_v_cvt_sr_bf8_f32)
+
+
 # op_sel of VOP3. GFX11's syntax says the half in the register's name instead.
 cdef void half_selection(Printer *t, const Decoded *d, uint32_t count) noexcept nogil:
     cdef uint32_t opsel = modifier_opsel(d.modifiers)
@@ -815,6 +824,10 @@ cdef void half_selection(Printer *t, const Decoded *d, uint32_t count) noexcept 
     cdef uint32_t i
     cdef bint halves = d.destination_count != 0 and d.destination_bytes[0] == 2
     if opsel == 0:
+        return
+    if t.level >= gfx12 and selects_byte(d.opcode):
+        put_text(t, b" byte_sel:")
+        put_number(t, opsel >> 2 if count > 1 else opsel >> 1 & 1 | (opsel & 1) << 1)
         return
     if d.opcode == op_v_permlane16_swap_b32 or d.opcode == op_v_permlane32_swap_b32:
         if opsel & 12:
@@ -960,7 +973,11 @@ cdef void vop3p(Printer *t, const Decoded *d) noexcept nogil:
         t.unsayable = True
     if t.facts[d.opcode] & fact_plain_dot and (modifier_opsel(m) or modifier_clamp(m)):
         t.unsayable = True
-    if modifier_opsel(m):
+    if modifier_opsel(m) and t.facts[d.opcode] & fact_wave_matrix and opcode_flags[d.opcode] & opcode_flag_tied:
+        put_text(t, b" index_key:")
+        put_number(t, modifier_opsel(m))
+        t.unsayable = t.unsayable or modifier_opsel(m) > index_limit(d.opcode, t.mask_dwords)
+    elif modifier_opsel(m):
         put_bits(t, b" op_sel:", modifier_opsel(m), count)
     if mixes:
         if opsel_hi & all_ones:
@@ -1011,7 +1028,8 @@ cdef void matrix(Printer *t, const Decoded *d) noexcept nogil:
 # ------------------------------------------------------------------------------------------------------------------- VOPD
 cdef void vopd(Printer *t, const Decoded *d) noexcept nogil:
     cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
-    if not dual_operands_fit(d):
+    if t.mask_dwords != 1:
+        # dual instructions are those of wave32
         t.unsayable = True
     vopd_half(t, d, d.opcode, 0, 0)
     put_text(t, b" :: ")
@@ -1033,40 +1051,6 @@ cdef void vopd_half(Printer *t, const Decoded *d, uint32_t opcode, uint32_t dest
     if opcode == op_v_dual_fmaak_f32:
         put_comma(t)
         put_hex(t, d.literal)
-
-
-cdef inline bint same_bank(uint16_t first, uint16_t second, uint32_t banks) noexcept nogil:
-    """Whether two operands are VGPRs of one bank."""
-    if first < register_vgpr0 or second < register_vgpr0 or first == register_none or second == register_none:
-        return False
-    return ((first >> 2) ^ (second >> 2)) & (banks - 1) == 0
-
-
-cdef uint16_t dual_addend(const Decoded *d, uint32_t opcode, uint32_t half) noexcept nogil:
-    """The third VGPR that a half of VOPD reads."""
-    if opcode == op_v_dual_fmac_f32 or opcode == op_v_dual_dot2acc_f32_f16 or opcode == op_v_dual_dot2acc_f32_bf16:
-        return d.destination[half]
-    return d.source[2 * half + 1] if opcode == op_v_dual_fmamk_f32 else <uint16_t>register_none
-
-
-cdef bint dual_operands_fit(const Decoded *d) noexcept nogil:
-    """VGPR banks and scalar reads of the two halves ("RDNA 3 ISA", VOPD restrictions)."""
-    cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
-    cdef uint16_t x = d.source[1] if d.opcode != op_v_dual_fmamk_f32 else <uint16_t>register_none
-    cdef uint16_t y = d.source[3] if second != op_v_dual_fmamk_f32 else <uint16_t>register_none
-    cdef uint32_t scalars = 0
-    cdef uint32_t i, code
-    if same_bank(d.source[0], d.source[2], 4) or same_bank(x, y, 4):
-        return False
-    if same_bank(dual_addend(d, d.opcode, 0), dual_addend(d, second, 1), 2):
-        return False
-    for i in range(0, 4, 2):
-        code = d.source[i] >> 2
-        if ((code < 128 and code != 125) or 208 < code < 240 or 248 < code < 255) and not (i == 2 and d.source[0] == d.source[2]):
-            scalars += 1
-    if d.opcode == op_v_dual_cndmask_b32 or second == op_v_dual_cndmask_b32:
-        scalars += d.source[0] != register_vcc and d.source[2] != register_vcc
-    return scalars + d.has_literal <= 2
 
 
 # ----------------------------------------------------------------------------------------------------------------- memory
@@ -1110,9 +1094,19 @@ cdef void buffer(Printer *t, const Decoded *d) noexcept nogil:
         if gfx942 <= t.level < gfx10:
             cache_policy(t, d)
         return
-    if (modifier_tfe(m) and d.format == format_mtbuf) or d.opcode == op_buffer_store_lds_dword:
+    if modifier_tfe(m) and d.format == format_mtbuf:
         t.unsayable = True
     put(t, c' ')
+    if d.opcode == op_buffer_store_lds_dword:
+        # a resource and an offset, and always lds
+        put_operand(t, d, 0)
+        put_comma(t)
+        put_operand(t, d, 2)
+        put_offset(t, b" offset:", d.immediate)
+        cache_policy(t, d)
+        put_text(t, b" lds")
+        t.unsayable = t.unsayable or not modifier_lds(m) or d.source[1] != register_none or modifier_tfe(m)
+        return
     if d.source_count > 3:
         buffer_data(t, d)
         put_comma(t)
@@ -1193,7 +1187,7 @@ cdef void flat(Printer *t, const Decoded *d) noexcept nogil:
     if d.destination_count:
         separate(t, place)
         place += 1
-        put_destination(t, d, 0)
+        put_register(t, d.destination[0], 4 * transposed_dwords(d.opcode, t.mask_dwords, d.destination_bytes[0] >> 2))
     if addressed:
         separate(t, place)
         place += 1
@@ -1210,8 +1204,6 @@ cdef void flat(Printer *t, const Decoded *d) noexcept nogil:
         if d.source[1] == register_none:
             put_text(t, b"off")
         else:
-            if register_exec <= d.source[1] < 128 * 4 and d.format == format_global and (d.destination_count or d.source_count > 2):
-                t.unsayable = True
             put_operand(t, d, 1)
     put_offset(t, b" offset:", d.immediate)
     cache_policy(t, d)
@@ -1229,8 +1221,17 @@ cdef uint32_t fewest_addresses(uint32_t opcode) noexcept nogil:
     dwords += (flags & image_flag_offset) != 0
     dwords += (flags & image_flag_bias) != 0
     dwords += (flags & image_flag_compare) != 0
-    dwords += (flags & image_flag_lod) != 0
-    return dwords
+    # a level of detail shares a register with the coordinate, if both have 16 bits
+    return dwords + (opcode == op_image_get_resinfo)
+
+
+cdef uint32_t image_data_size(const Printer *t, const Decoded *d) noexcept nogil:
+    """Bytes of the data registers; the chips of GFX8 that pack 16-bit channels have half as many."""
+    cdef uint32_t size = d.source_bytes[2] if d.source[2] != register_none else d.destination_bytes[0]
+    cdef uint32_t residency = 4 * modifier_image_tfe(d.modifiers)
+    if t.level != gfx8 or not modifier_d16(d.modifiers) or t.facts[d.opcode] & fact_unpacked:
+        return size
+    return ((size - residency + 4) >> 3) * 4 + residency
 
 
 cdef void image(Printer *t, const Decoded *d) noexcept nogil:
@@ -1239,10 +1240,7 @@ cdef void image(Printer *t, const Decoded *d) noexcept nogil:
     cdef uint32_t i
     put_opcode(t, d.opcode)
     put(t, c' ')
-    if d.source[2] != register_none:
-        put_operand(t, d, 2)
-    else:
-        put_destination(t, d, 0)
+    put_register(t, d.source[2] if d.source[2] != register_none else d.destination[0], image_data_size(t, d))
     put_comma(t)
     if d.source_count > 4:
         put(t, c'[')
@@ -1392,7 +1390,7 @@ cdef void vop3_interpolation(Printer *t, const Decoded *d) noexcept nogil:
         put_comma(t)
         put_modified(t, d, 1, modifier_neg(m), modifier_abs(m))
     if modifier_opsel(m):
-        t.unsayable = True
+        put_bits(t, b" op_sel:", modifier_opsel(m), 4)
     if modifier_interp_high(m):
         put_text(t, b" high")
     if modifier_clamp(m):
@@ -1420,7 +1418,7 @@ cdef void instruction(Printer *t, const Decoded *d, int64_t *target) noexcept no
     t.unsayable = False
     t.gap = NULL
     t.wide_null = (format & (valu_one_dword | format_vop3)) != 0
-    if not scalar_reads_fit(d, t.level) or not form_fits(d, t.level, t.level >= gfx12 and t.true16) or t.facts[d.opcode] & fact_absent:
+    if not scalar_reads_fit(d, t.level) or form_error(d, t.level, t.level >= gfx12 and t.true16) != NULL or t.facts[d.opcode] & fact_absent:
         t.unsayable = True
         return
     if format & format_vop3 and (opcode_flags[d.opcode] & opcode_flag_interpolation or opcode_format[d.opcode] == format_vintrp):

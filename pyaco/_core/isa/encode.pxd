@@ -23,9 +23,9 @@ cdef int encode(const Decoded *instruction, uint32_t gfx_level, uint32_t *out) n
 # and for 64-bit shifts, two later. True for everything else.
 cdef bint scalar_reads_fit(const Decoded *instruction, uint32_t gfx_level) noexcept nogil
 
-# Whether a vector opcode has the form and takes the modifiers of `instruction` in the syntax of assemblers, although the words may exist
-# without a meaning (data/opcodes_variants.txt). With `halves`, whatever halves of registers it selects. True for everything else.
-cdef bint form_fits(const Decoded *instruction, uint32_t gfx_level, bint halves) noexcept nogil
+# Why the opcode does not have the form, sources or modifiers of `instruction` in the syntax of assemblers, although the words may exist without a
+# meaning (data/opcodes_variants.txt); NULL if it has. With `halves`, whatever halves of registers it selects.
+cdef const char *form_error(const Decoded *instruction, uint32_t gfx_level, bint halves) noexcept nogil
 
 # Fills `out` from an instruction of ACO IR whose registers are assigned. Returns 0 or one of the codes above. Promotes
 # 16-bit operations of GFX11+ to VOP3 where a register is beyond the short encoding.

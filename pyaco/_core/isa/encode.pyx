@@ -252,7 +252,7 @@ cdef void encode_smem(Writer *w, uint32_t number) noexcept nogil:
             if base != register_none:
                 word |= 1 << 17
             high = <uint32_t>simm(w, 21) if w.level >= gfx9 else uimm(w, 20)
-        elif d.immediate == 0:
+        elif d.immediate == 0 and not modifier_offen(m):
             high = sgpr_code(w, offset)
         elif w.level >= gfx9:
             word |= 1 << 17 | 1 << 14
@@ -1053,6 +1053,15 @@ cdef bint scalar_reads_fit(const Decoded *instruction, uint32_t gfx_level) noexc
         return True
     if d.opcode == op_v_permlane16_b32 or d.opcode == op_v_permlanex16_b32:
         return True
+    if d.opcode == op_v_writelane_b32 or d.opcode == op_v_writelane_b32_e64:
+        # m0 as the lane is free
+        limit += d.source[1] == register_m0
+    if (d.opcode == op_v_div_fmas_f32 or d.opcode == op_v_div_fmas_f64) and gfx_level >= gfx10:
+        # it reads vcc as well
+        count = 1
+        for i in range(d.source_count):
+            if d.source[i] == register_vcc:
+                count = 0
     for i in range(d.source_count):
         k = d.source[i] >> 2
         if k >= 256 or 128 <= k <= 208 or 240 <= k <= 248 or k == 125 or k == 254:
@@ -1077,8 +1086,10 @@ cdef uint32_t variant_form(uint32_t format) noexcept nogil:
 
 
 cdef bint ray_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
-    """Rays have fixed modifiers but a16."""
-    cdef uint64_t m = modifier_set_a16(d.modifiers, 0)
+    """Rays have fixed modifiers but a16, which those of GFX12 do not take."""
+    cdef uint64_t m = d.modifiers
+    if d.opcode != op_image_bvh_dual_intersect_ray and d.opcode != op_image_bvh8_intersect_ray:
+        m = modifier_set_a16(m, 0)
     if gfx_level < gfx12:
         if not modifier_unrm(m):
             return False
@@ -1097,17 +1108,18 @@ cdef bint image_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
         return ray_fits(d, gfx_level)
     if half_precision and untyped:
         return False
-    if gfx_level < gfx10 and flags & image_flag_gather and half_precision and modifier_image_tfe(m):
+    if flags & image_flag_gather and half_precision and modifier_image_tfe(m):
         return False
     if d.opcode == op_image_msaa_load and modifier_dim(m) < 6:
         return False
-    if gfx_level >= gfx10 and modifier_dim(m) == 7 and flags & (image_flag_lod | image_flag_sampler) and d.opcode != op_image_get_resinfo:
-        # more coordinates than any opcode takes
+    if gfx_level >= gfx10 and modifier_dim(m) == 7 and flags & (image_flag_lod | image_flag_sampler) \
+            and image_address_dwords(d.opcode, 7, modifier_a16(m), gfx_level) > image_address_dwords(d.opcode, 2, False, gfx_level):
+        # more coordinates than the opcode takes
         return False
     if gfx10 <= gfx_level < gfx11 and d.source_count > 4 \
             and d.source_count - 3 != image_address_dwords(d.opcode, modifier_dim(m), modifier_a16(m), gfx_level):
         return False
-    if flags & image_flag_gather or d.opcode == op_image_msaa_load:
+    if flags & image_flag_gather or (d.opcode == op_image_msaa_load and gfx_level >= gfx11):
         return mask != 0 and mask & (mask - 1) == 0
     if flags & image_flag_atomic:
         if d.opcode == op_image_atomic_cmpswap or d.opcode == op_image_atomic_fcmpswap:
@@ -1116,16 +1128,25 @@ cdef bint image_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     return True
 
 
-cdef bint buffer_fits(const Decoded *d) noexcept nogil:
+cdef bint buffer_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     """An offset is no literal, atomics do not report faults, and few loads go to LDS."""
     cdef uint64_t m = d.modifiers
     cdef uint32_t op = d.opcode
-    if d.source_count > 2 and d.source[2] == 255 * 4:
+    if d.source_count > 2 and (d.source[2] == 255 * 4 or d.source[2] == 254 * 4):
         return False
     if modifier_tfe(m) and (opcode_flags[op] & opcode_flag_atomic or modifier_lds(m)):
         return False
-    return not modifier_lds(m) or (op == op_buffer_load_dword or op == op_buffer_load_format_x or op == op_buffer_load_ubyte
+    if gfx10 <= gfx_level < gfx11 and modifier_cache_dlc(m) and opcode_flags[op] & opcode_flag_atomic:
+        # assemblers lose dlc here
+        return False
+    return not modifier_lds(m) or (op == op_buffer_store_lds_dword or op == op_buffer_load_dword or op == op_buffer_load_format_x or op == op_buffer_load_ubyte
                                    or op == op_buffer_load_sbyte or op == op_buffer_load_ushort or op == op_buffer_load_sshort)
+
+
+cdef inline bint loads_to_lds(uint32_t op) noexcept nogil:
+    return (op == op_global_load_ubyte or op == op_global_load_sbyte or op == op_global_load_ushort or op == op_global_load_sshort
+            or op == op_global_load_dword or op == op_scratch_load_ubyte or op == op_scratch_load_sbyte or op == op_scratch_load_ushort
+            or op == op_scratch_load_sshort or op == op_scratch_load_dword)
 
 
 cdef bint memory_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
@@ -1138,7 +1159,7 @@ cdef bint memory_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
         if data == register_m0 or data == register_exec or data == register_exec + 4:
             return False
         if d.opcode == op_s_atc_probe or d.opcode == op_s_atc_probe_buffer or d.opcode == op_s_dcache_discard or d.opcode == op_s_dcache_discard_x2:
-            return m == 0
+            return modifier_set_offen(m, 0) == 0
         return d.destination_count != 0 or gfx_level < gfx12 or modifier_cache_scope(m) | modifier_cache_temporal_hint(m) == 0
     if format == format_ds:
         if d.opcode == op_ds_nop:
@@ -1147,8 +1168,14 @@ cdef bint memory_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
             return modifier_gds(m) != 0
         return not modifier_gds(m) or not (d.opcode == op_ds_permute_b32 or d.opcode == op_ds_bpermute_b32 or d.opcode == op_ds_bvh_stack_rtn_b32)
     if modifier_lds(m):
+        return format != format_flat and loads_to_lds(d.opcode)
+    if format == format_scratch and gfx_level < gfx10_3 and d.source[0] == register_none and d.source[1] == register_none:
+        # an address of neither kind is later
         return False
-    return d.source_count < 2 or d.source[1] != register_exec or format != format_global
+    if format == format_scratch and gfx_level < gfx11 and d.source_count > 1 and d.source[1] == register_exec + 4:
+        # its code says that there is no scalar address
+        return False
+    return d.source_count < 2 or d.source[1] != register_exec or format != format_global or opcode_flags[d.opcode] & opcode_flag_no_address != 0
 
 
 cdef bint export_fits(const Decoded *d) noexcept nogil:
@@ -1180,6 +1207,48 @@ cdef inline bint reads_vector_only(const Decoded *d, uint32_t position) noexcept
     return opcode_latency[op] == latency_wmma and position != 2
 
 
+cdef bint packed_lanes_read_scalar(uint32_t op, uint32_t position, uint32_t gfx_level) noexcept nogil:
+    """Whether a source behind the first of a packed operation with DPP can be a scalar."""
+    if op == op_v_dot4_f32_fp8_bf8 or op == op_v_dot4_f32_bf8_fp8 or op == op_v_dot4_f32_fp8_fp8 or op == op_v_dot4_f32_bf8_bf8:
+        return False
+    return position != 1 or ((op == op_v_dot2_f32_f16 or op == op_v_dot2_f32_bf16) and gfx_level >= gfx11_5)
+
+
+cdef bint reversed_operands(uint32_t op) noexcept nogil:
+    """Operations whose second source comes first."""
+    return (op == op_v_subrev_f32 or op == op_v_subrev_f16 or op == op_v_subrev_u16 or op == op_v_subrev_u32 or op == op_v_subrev_co_u32
+            or op == op_v_subrev_co_u32_e64 or op == op_v_subbrev_co_u32 or op == op_v_lshlrev_b16 or op == op_v_lshrrev_b16
+            or op == op_v_ashrrev_i16 or op == op_v_lshlrev_b16_e64 or op == op_v_lshrrev_b16_e64 or op == op_v_ashrrev_i16_e64
+            or op == op_v_lshlrev_b32 or op == op_v_lshrrev_b32 or op == op_v_ashrrev_i32 or op == op_v_lshlrev_b64 or op == op_v_lshrrev_b64
+            or op == op_v_ashrrev_i64 or op == op_v_pk_lshlrev_b16 or op == op_v_pk_lshrrev_b16 or op == op_v_pk_ashrrev_i16)
+
+
+cdef bint reads_lds_directly(const Decoded *d, uint32_t position, uint32_t gfx_level) noexcept nogil:
+    """Whether a source can be LDS at m0: the first one of 32 or 16 bits, before GFX11."""
+    cdef uint32_t op = d.opcode
+    if gfx_level >= gfx11 or position or d.format & format_sdwa or reversed_operands(op) or opcode_flags[op] & opcode_flag_interpolation \
+            or opcode_format[op] == format_vintrp:
+        return False
+    if op == op_v_permlane16_b32 or op == op_v_permlanex16_b32 or op == op_v_movrelsd_b32 or op == op_v_movrelsd_2_b32:
+        return False
+    return operand_class(op, 0) == 0x21 or operand_class(op, 0) == 0x62 or op == op_v_writelane_b32_e64
+
+
+cdef bint no_inverse_pi(const Decoded *d, uint32_t position, uint32_t gfx_level) noexcept nogil:
+    """Whether the constant 1/(2 pi) stands where assemblers do not take it: 16-bit integers of SDWA and of the long form with DPP, and a sum of
+    matrices."""
+    cdef bint signless = not isa_variant(gfx_level, d.opcode, variant_form(d.format)) >> position & 1
+    if opcode_latency[d.opcode] == latency_wmma:
+        return d.opcode == op_v_wmma_bf16_16x16x16_bf16_gfx12
+    if d.format & format_sdwa:
+        return opcode_constant_bits[d.opcode] == 16 and signless and d.opcode != op_v_cmp_class_f16 and d.opcode != op_v_cmpx_class_f16
+    if not d.format & format_vop3 or not d.format & (format_dpp16 | format_dpp8):
+        return False
+    if d.opcode == op_v_alignbit_b32 or d.opcode == op_v_alignbyte_b32:
+        return position == 2
+    return signless and operand_class(d.opcode, position) == 0x62
+
+
 cdef bint sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     """Whether every source of a vector instruction is of a kind that its place takes."""
     cdef uint32_t i
@@ -1189,24 +1258,31 @@ cdef bint sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     for i in range(min(<uint32_t>d.source_count, <uint32_t>opcode_operand_count[d.opcode])):
         kind = operand_class(d.opcode, i)
         address = d.source[i]
-        if kind == opcode_mask_class and 128 * 4 <= address != register_none:
-            # lane masks are scalar registers
+        if kind == opcode_mask_class and 128 * 4 <= address != register_none and not 235 * 4 <= address < 240 * 4 \
+                and not 251 * 4 <= address <= 253 * 4:
+            # lane masks are registers
             return False
         if kind & 0x20 == 0 and d.source[i] != register_none and address >= register_vgpr0:
             # a lane number
             return False
+        if address == 255 * 4 and i == 1 and (d.opcode == op_v_readlane_b32_e64 or d.opcode == op_v_writelane_b32_e64):
+            return False
         if address >= register_vgpr0:
             continue
-        if d.format & format_sdwa and address == 248 * 4 and opcode_constant_bits[d.opcode] == 16 \
-                and not isa_variant(gfx_level, d.opcode, variant_sdwa) >> i & 1:
-            # an integer of 16 bits has no 1/(2 pi)
+        if address == 248 * 4 and no_inverse_pi(d, i, gfx_level):
             return False
+        if address == 254 * 4:
+            if not reads_lds_directly(d, i, gfx_level):
+                return False
+            continue
         if kind & 0x20 and kind != opcode_mask_class and reads_vector_only(d, i):
             return False
-        if opcode_latency[d.opcode] == latency_wmma and (address == 255 * 4 or address < 128 * 4 or 235 * 4 <= address < 240 * 4
+        if opcode_latency[d.opcode] == latency_wmma and (address == 255 * 4 or (address < 128 * 4 and address != register_null) or 235 * 4 <= address < 240 * 4
                                                          or address > 248 * 4 or operand_class(d.opcode, i) == 0x21):
             return False
-        if lanes and i == 1 and gfx_level < gfx11_5 and d.format & (format_vop3 | format_vop3p) and kind & 0x20:
+        if lanes and i == 1 and gfx_level < gfx11_5 and d.format & format_vop3 and kind & 0x20:
+            return False
+        if lanes and d.format & format_vop3p and not packed_lanes_read_scalar(d.opcode, i, gfx_level):
             return False
         if (d.opcode == op_v_div_fmas_f32 or d.opcode == op_v_div_fmas_f64) and gfx_level < gfx10 \
                 and (address < 128 * 4 and (address != register_vcc or d.opcode == op_v_div_fmas_f32) or 235 * 4 <= address < 240 * 4 or address > 248 * 4):
@@ -1220,15 +1296,24 @@ cdef bint sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
 cdef bint scalar_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     """Branches to registers, moves with an index and barriers take no constants of every kind."""
     cdef uint32_t op = d.opcode
+    cdef uint32_t i
     cdef uint16_t address = d.source[0] if d.source_count else <uint16_t>0
-    if op == op_s_setpc_b64 or op == op_s_rfe_b64 or op == op_s_movrels_b32 or op == op_s_movrels_b64 or op == op_s_cbranch_join:
+    for i in range(d.source_count):
+        if d.source[i] == 254 * 4:
+            # LDS directly is for vector instructions
+            return False
+    if op == op_s_movrels_b64:
+        return address < 128 * 4
+    if op == op_s_movrels_b32 and 235 * 4 <= address <= 238 * 4:
+        return False
+    if op == op_s_setpc_b64 or op == op_s_rfe_b64 or op == op_s_movrels_b32 or op == op_s_cbranch_join:
         return not (128 * 4 <= address <= 208 * 4 or 240 * 4 <= address <= 248 * 4 or address == 255 * 4) \
-            and (address < 128 * 4 or gfx_level >= gfx8)
+            and (address < 128 * 4 or gfx_level >= gfx8 or op == op_s_cbranch_join)
     if op == op_s_cbranch_g_fork:
         return not d.has_literal
     if op == op_s_barrier_signal or op == op_s_barrier_signal_isfirst or op == op_s_get_barrier_state or op == op_s_barrier_init \
             or op == op_s_barrier_join:
-        return address == register_m0 or 128 * 4 <= address <= 208 * 4
+        return address == register_m0 or 128 * 4 <= address <= 208 * 4 or 240 * 4 <= address <= 248 * 4
     return True
 
 
@@ -1246,41 +1331,119 @@ cdef bint registers_exist(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     return True
 
 
-cdef bint form_fits(const Decoded *instruction, uint32_t gfx_level, bint halves) noexcept nogil:
+cdef inline const char *unless(bint good, const char *error) noexcept nogil:
+    if good:
+        return NULL
+    return error
+
+
+cdef inline bint same_bank(uint16_t first, uint16_t second, uint32_t banks) noexcept nogil:
+    """Whether two operands are VGPRs of one bank."""
+    if first < register_vgpr0 or second < register_vgpr0 or first == register_none or second == register_none:
+        return False
+    return ((first >> 2) ^ (second >> 2)) & (banks - 1) == 0
+
+
+cdef uint16_t dual_addend(const Decoded *d, uint32_t opcode, uint32_t half) noexcept nogil:
+    """The third VGPR that a half of VOPD reads."""
+    if opcode == op_v_dual_fmac_f32 or opcode == op_v_dual_dot2acc_f32_f16 or opcode == op_v_dual_dot2acc_f32_bf16:
+        return d.destination[half]
+    return d.source[2 * half + 1] if opcode == op_v_dual_fmamk_f32 else <uint16_t>register_none
+
+
+cdef const char *dual_error(const Decoded *d) noexcept nogil:
+    """VGPR banks and scalar reads of the two halves ("RDNA 3 ISA", VOPD restrictions)."""
+    cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
+    cdef uint16_t x = d.source[1] if d.opcode != op_v_dual_fmamk_f32 else <uint16_t>register_none
+    cdef uint16_t y = d.source[3] if second != op_v_dual_fmamk_f32 else <uint16_t>register_none
+    cdef uint32_t scalars = 0
+    cdef uint32_t i, code
+    if same_bank(d.source[0], d.source[2], 4):
+        return b"the first sources of both halves must lie in different VGPR banks (number modulo 4)"
+    if same_bank(x, y, 4):
+        return b"the second sources of both halves must lie in different VGPR banks (number modulo 4)"
+    if same_bank(dual_addend(d, d.opcode, 0), dual_addend(d, second, 1), 2):
+        return b"the addends of both halves must lie in different VGPR banks (number modulo 2)"
+    for i in range(0, 4, 2):
+        code = d.source[i] >> 2
+        if ((code < 128 and code != 125) or 208 < code < 240 or 248 < code < 255) and not (i == 2 and d.source[0] == d.source[2]):
+            scalars += 1
+    if d.opcode == op_v_dual_cndmask_b32 or second == op_v_dual_cndmask_b32:
+        scalars += 1
+    return unless(scalars + d.has_literal <= 2, b"a dual instruction reads two scalars at most, the literal being one")
+
+
+cdef const char *form_error(const Decoded *instruction, uint32_t gfx_level, bint halves) noexcept nogil:
     cdef uint32_t format = instruction.format
     if not registers_exist(instruction, gfx_level):
-        return False
+        return b"GFX6 has no registers s104 and s105"
     if format_is_valu(format) or format & format_base_mask == format_vinterp_inreg or format & format_base_mask == format_vintrp:
-        return format == format_vopd or (sources_fit(instruction, gfx_level) and variant_fits(instruction, gfx_level, halves))
+        if format == format_vopd:
+            return dual_error(instruction)
+        if not sources_fit(instruction, gfx_level):
+            return b"a source is not of the kinds that its place takes"
+        return variant_error(variant_misfit(instruction, gfx_level, halves))
     if format == format_mimg:
-        return image_fits(instruction, gfx_level)
+        return unless(image_fits(instruction, gfx_level), b"this opcode does not go with such a dmask, dim, number of addresses, d16 or tfe")
     if gfx9 < gfx_level < gfx10:
         # CDNA loads into LDS from everywhere
-        return not (format == format_mubuf or format == format_mtbuf) or instruction.source_count < 3 or instruction.source[2] != 255 * 4
+        if (format == format_mubuf or format == format_mtbuf) and instruction.source_count > 2 and instruction.source[2] == 255 * 4:
+            return b"the offset cannot be a literal"
+        return NULL
     if format == format_mubuf or format == format_mtbuf:
-        return buffer_fits(instruction)
+        return unless(buffer_fits(instruction, gfx_level), b"this opcode does not go with a literal offset, tfe or lds")
     if format == format_exp:
-        return export_fits(instruction)
+        return unless(export_fits(instruction), b"channels that are off have no register")
     if format == format_smem or format == format_ds or format_is_flat_like(<uint16_t>format):
-        return memory_fits(instruction, gfx_level)
-    return scalar_fits(instruction, gfx_level)
+        return unless(memory_fits(instruction, gfx_level), b"this opcode does not go with such a register, offset or modifier")
+    return unless(scalar_fits(instruction, gfx_level), b"the source has to be a register here")
 
 
-cdef bint variant_fits(const Decoded *instruction, uint32_t gfx_level, bint halves) noexcept nogil:
-    """Whether the opcode has the form and takes the modifiers (data/opcodes_variants.txt)."""
+cdef const char *variant_error(uint32_t misfit) noexcept nogil:
+    """What `variant_misfit` means."""
+    if misfit == 0:
+        return NULL
+    if misfit & 0x8000:
+        return b"the opcode has no such encoding"
+    if misfit & 0x7:
+        return b"a source takes no neg here"
+    if misfit & 0x38:
+        return b"a source takes no abs (or neg_hi) here"
+    if misfit & 0x3c0:
+        return b"the opcode takes no such op_sel"
+    if misfit & 0x1c00:
+        return b"a source takes no sext (or op_sel_hi) here"
+    if misfit & 0x2000:
+        return b"the opcode takes no clamp here"
+    return b"the opcode takes no output modifier here"
+
+
+cdef uint32_t half_bits(uint32_t opcode) noexcept nogil:
+    """Bits of op_sel, from bit 6, of registers that have halves."""
+    cdef uint32_t bits = 0, i
+    for i in range(opcode_operand_count[opcode]):
+        if i < 3 and operand_class(opcode, i) == 0x62:
+            bits |= 0x40U << i
+    if opcode_definition_count[opcode] and definition_class(opcode, 0) == 0x62:
+        bits |= 0x200
+    return bits
+
+
+cdef uint32_t variant_misfit(const Decoded *instruction, uint32_t gfx_level, bint halves) noexcept nogil:
+    """The modifiers that the opcode does not take in this form, in the bits of ``isa_variant``; bit 15: it has no such form."""
     cdef uint32_t format = instruction.format
     cdef uint64_t m = instruction.modifiers
     cdef uint32_t allowed, given, i, neg, magnitude
     cdef bint mixes
     if format == format_vinterp_inreg:
         allowed = isa_variant(gfx_level, instruction.opcode, variant_e64)
-        return halves or (<uint32_t>modifier_opsel(m) << 6) & ~allowed == 0
+        return (<uint32_t>modifier_opsel(m) << 6) & ~allowed & ~(half_bits(instruction.opcode) if halves else 0)
     if not format & (format_vop3 | format_vop3p | format_dpp16 | format_dpp8 | format_sdwa) \
             or opcode_flags[instruction.opcode] & opcode_flag_matrix:
         # the short forms, and matrix operations of CDNA, whose modifiers are their own
-        return True
+        return 0
     if opcode_format[instruction.opcode] == format_vintrp and modifier_interp_high(m):
-        return False
+        return 0x8000
     allowed = isa_variant(gfx_level, instruction.opcode, variant_form(format))
     given = 1U << 15
     if not format & format_dpp8 or format & (format_vop3 | format_vop3p):
@@ -1298,11 +1461,16 @@ cdef bint variant_fits(const Decoded *instruction, uint32_t gfx_level, bint halv
             given |= ((<uint32_t>modifier_opsel_hi(m) >> i & 1) ^ (not mixes)) << (10 + i)
     elif format & (format_vop3 | format_sdwa):
         given |= (modifier_omod(m) != 0) << 14
-    if format & (format_vop3 | format_vop3p) and not halves:
+    if format & (format_vop3 | format_vop3p):
         given |= <uint32_t>(modifier_opsel(m) & (7 if format & format_vop3p else 15)) << 6
+        if halves:
+            given &= ~half_bits(instruction.opcode)
+        if opcode_latency[instruction.opcode] == latency_wmma and opcode_flags[instruction.opcode] & opcode_flag_tied:
+            # the index of a sparse matrix, whose limit depends on the wave size
+            given &= ~0xc0U
     if format & format_sdwa:
         given |= (modifier_sdwa_sel0(m) >> 4) << 10 | (modifier_sdwa_sel1(m) >> 4) << 11
-    return given & ~allowed == 0
+    return given & ~allowed
 
 
 cdef const char *encode_error(int code) noexcept nogil:

@@ -22,7 +22,6 @@ cdef enum:
     fact_compare_swap = 0x4000
     fact_loads = 0x8000               # memory to register: whose temporal hints are those of loads
     fact_absent = 0x10000             # this chip has no such opcode although its generation has
-    fact_barrier = 0x80000            # a named barrier: m0 or a constant
     fact_waits_with_register = 0x100000  # waits of SOPK, whose register has to be null
     fact_signed = 0x200000            # source modifiers that the compiler does not use, but the hardware has
     fact_opsel_lanes = 0x400000       # op_sel bits of VOP3 that are no halves of registers
@@ -121,6 +120,18 @@ cdef inline uint32_t unpacked_dwords(uint32_t opcode) noexcept nogil:
             or opcode == op_tbuffer_load_format_d16_xyz or opcode == op_tbuffer_store_format_d16_xyz:
         return 3
     return 4
+
+
+cdef inline uint32_t index_limit(uint32_t opcode, uint32_t wave) noexcept nogil:
+    """Largest index_key of a sparse matrix operation: which part of the index register it reads."""
+    if opcode == op_v_swmmac_i32_16x16x64_iu4:
+        return wave - 1
+    return 1 if wave == 1 or opcode == op_v_swmmac_i32_16x16x32_iu4 else 3
+
+
+cdef inline uint32_t transposed_dwords(uint32_t opcode, uint32_t wave, uint32_t dwords) noexcept nogil:
+    """Dwords that a transposing load of GFX12 gives each lane: half as many in a wave of twice as many lanes."""
+    return dwords >> 1 if wave == 2 and (opcode == op_global_load_tr_b128 or opcode == op_global_load_tr_b64) else dwords
 
 
 cdef inline uint32_t wave_dwords(uint32_t facts, uint32_t level, uint32_t wave, uint32_t position, uint32_t dwords) noexcept nogil:
