@@ -1409,8 +1409,6 @@ cdef void buffer(Job *j) noexcept nogil:
         return
     add_source(j, <uint16_t>register_none if both == 0 else vector_register(j, o, both), both)
     add_source(j, address(j, o + 2, 1), 1)
-    if j.c.level >= gfx12 and j.d.source[2] >= 128 * 4:
-        fail(&j.c, o[2].begin, b"%: the offset is a scalar register or null", o[2].begin, o[2].end)
     if not has_data:
         return
     o = &j.s.operands[0]
