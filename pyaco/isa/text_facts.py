@@ -11,7 +11,7 @@ from typing import Any
 from pyaco._core.isa.assemble_text import DIRECTIVES, FACTS
 from pyaco._core.isa.statement import MODIFIERS
 from pyaco.isa import names, opcodes
-from pyaco.isa.table import VALU_ONE_DWORD
+from pyaco.isa.table import CDNA, VALU_ONE_DWORD
 
 __all__ = ["explicit", "field_bits", "text_facts"]
 
@@ -124,7 +124,9 @@ def mnemonics(level: int, chip: str) -> dict[str, int]:
         if "encode_only" not in row.flags or (row.format, row.numbers.get(generation)) not in taken:
             found.setdefault(row.spelling(generation, chip), number)
     for number, row in here:
-        for name in row.aliases.get(generation, ()):
+        # CDNA takes the names of other generations as well
+        others = (row.name, *row.spellings.values()) if generation in CDNA else ()
+        for name in (*others, *row.aliases.get(generation, ())):
             found.setdefault(name, number)
         if row.format == "ldsdir" and level >= 120:
             found.setdefault(row.name.replace("lds_", "ds_"), number)

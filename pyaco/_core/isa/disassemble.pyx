@@ -270,7 +270,8 @@ cdef void put_operand(Printer *t, const Decoded *d, uint32_t position) noexcept 
             put_text(t, b"0.15915494309189532")
         else:
             put_name(t, domain_register_text, code)
-    elif code == 254 and t.level < gfx11 and not gfx90a <= t.level < gfx10:
+    elif code == 254 and t.level < gfx11 and not gfx90a <= t.level < gfx10 \
+            and (t.level <= gfx9 or t.level >= gfx10 or (d.format == format_vop1 and size == 4)):
         # form_error says where it can be
         put_text(t, b"src_lds_direct")
     else:
@@ -1204,6 +1205,8 @@ cdef void flat(Printer *t, const Decoded *d) noexcept nogil:
         if d.source[1] == register_none:
             put_text(t, b"off")
         else:
+            if register_exec <= d.source[1] < 128 * 4 and gfx9 < t.level < gfx10 and d.format == format_global and (d.destination_count or d.source_count > 2):
+                t.unsayable = True
             put_operand(t, d, 1)
     put_offset(t, b" offset:", d.immediate)
     cache_policy(t, d)
