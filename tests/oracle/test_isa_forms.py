@@ -52,7 +52,7 @@ REASONS: tuple[tuple[str, str, str, str], ...] = (
     ("vop3", "v_cvt_f32_f16", "literal operands", "constants of 16 bits: LLVM has none before GFX8, the hardware reads a bit pattern"),
     (".*", ".*", "xnack_mask.* not available", "gfx803 has no XNACK; the chips of GFX8 that have it (gfx801, gfx810) take the text"),
     ("m[tu]buf", ".*_d16_.*", "operands are not valid", "gfx803 keeps one half a register; our registers are those of gfx810, which packs them"),
-    ("vop1|vop3", "v_read(first)?lane_b32.*", "invalid operand", "lanes are read into m0 too; LLVM's class of results is without it"),
+    ("vop[123]", "v_read(first)?lane_b32.*", "invalid operand", "lanes are read into m0 too; LLVM's class of results is without it"),
     ("vop3", "v_s_.*", "invalid operand", "results go to exec too; LLVM's class of results is without it"),
     ("vop3", "v_s_.*", "silent.*Invalid register", "LLVM prints and reads a VGPR as scalar source, with a remark that there is none"),
     ("vimage", "image_atomic_cmpswap", "silent.*dmask:0x1 .*tfe", "one channel cannot hold both values; LLVM counts the register of tfe as one"),

@@ -854,6 +854,9 @@ cdef void half_selection(Printer *t, const Decoded *d, uint32_t count) noexcept 
             opsel &= 7
     if opsel == 0:
         return
+    if t.true16 and d.opcode == op_v_cndmask_b16:
+        # takes no op_sel beside names of halves, and a scalar has none
+        t.unsayable = True
     opsel = modifier_opsel(d.modifiers)
     if opcode_format[d.opcode] & format_vopc:
         if opsel & 8:

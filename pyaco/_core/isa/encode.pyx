@@ -1229,9 +1229,12 @@ cdef bint reads_lds_directly(const Decoded *d, uint32_t position, uint32_t gfx_l
     if gfx_level >= gfx11 or position or d.format & format_sdwa or reversed_operands(op) or opcode_flags[op] & opcode_flag_interpolation \
             or opcode_format[op] == format_vintrp:
         return False
-    if op == op_v_permlane16_b32 or op == op_v_permlanex16_b32 or op == op_v_movrelsd_b32 or op == op_v_movrelsd_2_b32:
+    if (op == op_v_permlane16_b32 or op == op_v_permlanex16_b32 or op == op_v_movrels_b32 or op == op_v_movrelsd_b32
+            or op == op_v_movrelsd_2_b32 or swaps(op)):
         return False
-    return operand_class(op, 0) == 0x21 or operand_class(op, 0) == 0x62 or op == op_v_writelane_b32_e64
+    if op == op_v_writelane_b32_e64:
+        return gfx_level >= gfx10
+    return operand_class(op, 0) == 0x21 or operand_class(op, 0) == 0x62
 
 
 cdef bint no_inverse_pi(const Decoded *d, uint32_t position, uint32_t gfx_level) noexcept nogil:
@@ -1240,6 +1243,8 @@ cdef bint no_inverse_pi(const Decoded *d, uint32_t position, uint32_t gfx_level)
     cdef bint signless = not isa_variant(gfx_level, d.opcode, variant_form(d.format)) >> position & 1
     if opcode_latency[d.opcode] == latency_wmma:
         return d.opcode == op_v_wmma_bf16_16x16x16_bf16_gfx12
+    if d.opcode == op_v_dot2_f32_bf16 and d.format & (format_dpp16 | format_dpp8):
+        return position == 1
     if d.format & format_sdwa:
         return opcode_constant_bits[d.opcode] == 16 and signless and d.opcode != op_v_cmp_class_f16 and d.opcode != op_v_cmpx_class_f16
     if not d.format & format_vop3 or not d.format & (format_dpp16 | format_dpp8):

@@ -1,4 +1,4 @@
-"""Hostile command streams: ``python tests/pm4/fuzz.py COUNT [FIRST]``.
+"""Hostile command streams: ``python tests/pm4/fuzz_streams.py COUNT [FIRST]``.
 
 Stream number n is made from n alone: a real stream, changed in a few places. Each goes through `parse`, with the buffers that it
 calls, then through text, now and then through shaders, JSON and HTML, and through the command processor with budgets. An error
