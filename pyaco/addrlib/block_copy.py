@@ -22,6 +22,9 @@ __all__ = ["detile_blocks", "tile_blocks"]
 AHEAD = 8
 """Blocks between the one that moves and the one that is asked for."""
 
+ROW_BYTES = 256
+"""Bytes of a row that are detiled before the next row is: more of them are whole cache lines, for any alignment of the texels."""
+
 _WORD = ir.IntType(64)
 
 _intrinsic: Any = intrinsic
@@ -86,7 +89,7 @@ def detile_blocks(memory, texels, columns, rows, low, base, place, pitch, order,
     says where in the block each piece is, row by row.
     """
     wide, vectors = len(columns), np.uint64(width // vector_bytes)
-    at_once = max(4, 128 // width)
+    at_once = max(4, ROW_BYTES // width)
     for i in range(len(rows)):
         flip = (base ^ rows[i]) & low
         start = (base & ~low) + (rows[i] & ~low)

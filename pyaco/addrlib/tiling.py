@@ -61,6 +61,35 @@ def fill_tables(basis, places, xs, ys, zs, ss):
 
 
 @kernel
+def lie_side_by_side(xs, element_bytes, count):
+    """Tell whether every run of `count` elements is one aligned piece of memory; there must be such a run."""
+    size = element_bytes * count
+    for first in range(0, len(xs) // count * count, count):
+        if xs[first] & (size - 1):
+            return False
+        for i in range(1, count):
+            if xs[first + i] != xs[first] + i * element_bytes:
+                return False
+    return len(xs) >= count
+
+
+@kernel
+def period(table, size):
+    """Return after how many entries the places in blocks of `size` bytes repeat, if they do all over and each block is one; else 0."""
+    inside = size - 1
+    length = 1
+    while length < len(table) and (table[length] ^ table[0]) & inside:
+        length += 1
+    if length >= len(table):
+        return 0
+    for i in range(len(table)):
+        first = i - i % length
+        if (table[i] ^ table[i - first]) & inside or (table[i] ^ table[first]) & ~inside:
+            return 0
+    return length
+
+
+@kernel
 def detile_units(source, target, xs, ys, low, base, place, row, step, left, right, top, bottom):
     """Copy tiled units [left, right) of rows [top, bottom) to rows of `target` that are `row` units apart, `step` units side by side."""
     # Unsigned indices: numba would test signed ones for being negative.
@@ -218,13 +247,10 @@ class TiledSurface:
         """Return how many bytes lie side by side wherever x is a multiple of as many: at most 16."""
         if self.element_bytes == 12:
             return 4
-        unit = self.element_bytes
+        unit, taken = self.element_bytes, _bits_of(*others)
         while unit < 16:
             wider = unit * 2
-            count = wider // self.element_bytes
-            rows = xs[: len(xs) // count * count].reshape(-1, count)
-            side_by_side = (rows - rows[:, :1] == np.arange(count) * self.element_bytes).all() and not (rows[:, 0] & (wider - 1)).any()
-            if not len(rows) or not side_by_side or any((o & (wider - 1)).any() for o in others):
+            if taken & (wider - 1) or not lie_side_by_side(xs, self.element_bytes, wider // self.element_bytes):
                 break
             unit = wider
         return unit
@@ -232,10 +258,11 @@ class TiledSurface:
     def _micro(self, low: int, xs: NDArray[np.int64], ys: NDArray[np.int64], *others: NDArray[np.int64]) -> tuple[int, int]:
         """Return the extent of the largest of the small blocks that repeats all over the level, or (0, 0)."""
         sizes = MICRO_BYTES if low and self.element_bytes in _UNIT_TYPES else ()
+        taken = _bits_of(*others)
         for size in sizes:
-            if any((o & (size - 1)).any() for o in others):
+            if taken & (size - 1):
                 continue
-            width, height = _period(xs, size), _period(ys, size)
+            width, height = period(xs, size), period(ys, size)
             if width * height * self.element_bytes == size:
                 return width, height
         return 0, 0
@@ -469,15 +496,9 @@ def place_levels3(modes, extent, lookup, surfaces, q, r, mips, places):
     return status
 
 
-def _period(table: NDArray[np.int64], size: int) -> int:
-    """Return after how many entries the places in blocks of `size` bytes repeat, if they do all over and each block is one; else 0."""
-    inside = table & (size - 1)
-    again = np.nonzero(inside[1:] == inside[0])[0]
-    period = int(again[0]) + 1 if len(again) else 0
-    index, block = np.arange(len(table)), table - inside
-    if not period or (inside != inside[index % period]).any() or (block != block[index // period * period]).any():
-        return 0
-    return period
+def _bits_of(*tables: NDArray[np.int64]) -> int:
+    """Return the address bits that any entry sets."""
+    return int(np.bitwise_or.reduce([np.bitwise_or.reduce(table) for table in tables]))
 
 
 def _view(array: NDArray[np.uint8], unit: int) -> NDArray[Any]:
