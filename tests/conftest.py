@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-TOOLS = ("llvm-mc-22", "llvm-objdump-22", "llvm-readelf-22", "clang-22", "glslangValidator", "spirv-as", "spirv-val")
-MODULES = ("vulkan", "hypothesis")
+TOOLS = ("llvm-mc-22", "llvm-objcopy-22", "llvm-objdump-22", "llvm-readelf-22", "clang-22", "ld.lld-22", "gcc", "glslangValidator", "spirv-as",
+         "spirv-val")
+MODULES = ("vulkan", "hypothesis", "elftools", "llvmlite", "matplotlib", "PIL")
 DRIVERS = ("lvp_icd", "radeon_icd")
 
 

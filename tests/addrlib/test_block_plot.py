@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
+import sys
 
 import numpy as np
 import pytest
 
 from pyaco.addrlib import Surface, block_order, plot
 from pyaco.errors import InputError, UnsupportedError
-
-HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 
 
 @pytest.mark.parametrize(("chip", "shape"), [("gfx1030", (128, 128)), ("vega10", (128, 128)), ("gfx1201", (32, 32)), ("tonga", (64, 64))])
@@ -33,10 +31,8 @@ def test_linear_order_is_by_rows():
         block_order(surface, width=17)
 
 
-@pytest.mark.skipif(not HAS_MATPLOTLIB, reason="matplotlib is not installed")
 def test_drawing():
-    import matplotlib
-
+    matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     axes = plot(Surface("gfx1030", width=300, height=300), width=8, height=8)
     assert [text.get_text() for text in axes.texts][:2] == ["0", "1"]
@@ -44,7 +40,8 @@ def test_drawing():
     assert "64KB_R_X" in axes.get_title()
 
 
-@pytest.mark.skipif(HAS_MATPLOTLIB, reason="matplotlib is installed")
-def test_drawing_without_matplotlib():
+def test_drawing_without_matplotlib(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(UnsupportedError, match="matplotlib"):
         plot(Surface("gfx1030", width=300, height=300))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -55,8 +56,8 @@ def test_pictures(tmp_path):
         np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "out.png")), colors)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("PIL") is not None, reason="Pillow is installed")
-def test_pictures_without_pillow(tmp_path, capsys):
+def test_pictures_without_pillow(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
     (tmp_path / "in.png").write_bytes(b"")
     assert main(["tile", "navi21", "40x20", str(tmp_path / "in.png"), "-o", str(tmp_path / "tiled")]) == 3
     assert "Pillow" in capsys.readouterr().err
