@@ -20,35 +20,23 @@ and samples bound the coordinates. Offsets in x and y place a level in its mip t
 
 
 @kernel
-def equation_offset(basis, equation, x, y, z, s):
-    """Return the byte offset in a block."""
+def xor_of_bits(columns, value):
+    """Return the xor of the columns of the bits that are set."""
     offset = 0
-    columns = basis[equation]
     bit = 0
-    while x:
-        if x & 1:
-            offset ^= columns[0, bit]
-        x >>= 1
-        bit += 1
-    bit = 0
-    while y:
-        if y & 1:
-            offset ^= columns[1, bit]
-        y >>= 1
-        bit += 1
-    bit = 0
-    while z:
-        if z & 1:
-            offset ^= columns[2, bit]
-        z >>= 1
-        bit += 1
-    bit = 0
-    while s:
-        if s & 1:
-            offset ^= columns[3, bit]
-        s >>= 1
+    while value:
+        if value & 1:
+            offset ^= columns[bit]
+        value >>= 1
         bit += 1
     return offset
+
+
+@kernel
+def equation_offset(basis, equation, x, y, z, s):
+    """Return the byte offset in a block."""
+    columns = basis[equation]
+    return xor_of_bits(columns[0], x) ^ xor_of_bits(columns[1], y) ^ xor_of_bits(columns[2], z) ^ xor_of_bits(columns[3], s)
 
 
 @kernel

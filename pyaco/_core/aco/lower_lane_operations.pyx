@@ -98,38 +98,23 @@ cdef void _identity(Reduction *r) noexcept nogil:
     r.identity[1] = <uint32_t>(value >> 32)
 
 
+cdef uint16_t COMBINATION[bit_xor + 1][2]
+"""By kind: the two-operand instruction that combines lanes of 32 bits (of fewer bits, for integers), and that for floats of 16 bits."""
+for _kind, _full, _half in (
+    (add_integer, op_v_add_u32, op_v_add_u32), (multiply_integer, op_invalid, op_invalid), (add_float, op_v_add_f32, op_v_add_f16),
+    (multiply_float, op_v_mul_f32, op_v_mul_f16), (min_signed, op_v_min_i32, op_v_min_i32), (max_signed, op_v_max_i32, op_v_max_i32),
+    (min_unsigned, op_v_min_u32, op_v_min_u32), (max_unsigned, op_v_max_u32, op_v_max_u32), (min_float, op_v_min_f32, op_v_min_f16),
+    (max_float, op_v_max_f32, op_v_max_f16), (bit_and, op_v_and_b32, op_v_and_b32), (bit_or, op_v_or_b32, op_v_or_b32),
+    (bit_xor, op_v_xor_b32, op_v_xor_b32),
+):
+    COMBINATION[_kind][0], COMBINATION[_kind][1] = _full, _half
+
+
 cdef uint16_t _opcode(const Reduction *r) noexcept nogil:
-    """The two-operand 32-bit instruction that combines two lanes, op_invalid where there is none."""
-    if r.bits == 64 and r.kind < bit_and:
-        return op_invalid
-    if r.kind == add_integer:
-        return op_v_add_u32
-    if r.kind == add_float:
-        return op_v_add_f16 if r.bits == 16 else op_v_add_f32
-    if r.kind == multiply_float:
-        return op_v_mul_f16 if r.bits == 16 else op_v_mul_f32
-    if r.kind == min_signed:
-        return op_v_min_i32
-    if r.kind == max_signed:
-        return op_v_max_i32
-    if r.kind == min_unsigned:
-        return op_v_min_u32
-    if r.kind == max_unsigned:
-        return op_v_max_u32
-    if r.kind == min_float:
-        return op_v_min_f16 if r.bits == 16 else op_v_min_f32
-    if r.kind == max_float:
-        return op_v_max_f16 if r.bits == 16 else op_v_max_f32
-    if r.kind == bit_and:
-        return op_v_and_b32
-    if r.kind == bit_or:
-        return op_v_or_b32
-    if r.kind == bit_xor:
-        return op_v_xor_b32
-    return op_invalid
+    """The instruction that combines two lanes, op_invalid where there is none."""
+    return op_invalid if r.bits == 64 and r.kind < bit_and else COMBINATION[r.kind][r.bits == 16]
 
 
-# ------------------------------------------------------------------------------------------------------------- small steps
 cdef inline uint16_t _part(uint16_t reg, uint32_t k) noexcept nogil:
     return <uint16_t>(reg + 4 * k)
 

@@ -25,7 +25,7 @@ from modifiers cimport (
     modifier_abs, modifier_clamp, modifier_neg, modifier_omod, modifier_opsel, modifier_semantics, modifier_set_abs,
     modifier_set_clamp, modifier_set_neg, modifier_set_omod, modifier_set_opsel,
 )
-from pyaco._core.aco.optimize_facts cimport commuted_opcode, float_bits, has_one_scalar_source
+from pyaco._core.aco.optimize_facts cimport commuted_opcode, float_bits, has_one_scalar_source, minmax_of_three
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.program cimport (
@@ -893,22 +893,8 @@ cdef bint _combine_valu(Context *c, uint32_t i, uint16_t opcode) except -1 nogil
         return _combine_output_scale(c, i, 32)
     if opcode == op_v_mul_f16:
         return _combine_output_scale(c, i, 16)
-    if opcode == op_v_min_f32:
-        return _combine_minmax(c, i, op_v_min_f32, op_v_min3_f32)
-    if opcode == op_v_max_f32:
-        return _combine_minmax(c, i, op_v_max_f32, op_v_max3_f32)
-    if opcode == op_v_min_f16:
-        return _combine_minmax(c, i, op_v_min_f16, op_v_min3_f16)
-    if opcode == op_v_max_f16:
-        return _combine_minmax(c, i, op_v_max_f16, op_v_max3_f16)
-    if opcode == op_v_min_u32:
-        return _combine_minmax(c, i, op_v_min_u32, op_v_min3_u32)
-    if opcode == op_v_max_u32:
-        return _combine_minmax(c, i, op_v_max_u32, op_v_max3_u32)
-    if opcode == op_v_min_i32:
-        return _combine_minmax(c, i, op_v_min_i32, op_v_min3_i32)
-    if opcode == op_v_max_i32:
-        return _combine_minmax(c, i, op_v_max_i32, op_v_max3_i32)
+    if minmax_of_three(opcode) != op_invalid:
+        return _combine_minmax(c, i, opcode, minmax_of_three(opcode))
     return False
 
 

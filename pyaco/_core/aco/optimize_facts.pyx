@@ -11,6 +11,7 @@ from pyaco.isa import opcodes
 
 cdef uint16_t[4096] _commuted
 cdef uint16_t[4096] _inverse
+cdef uint16_t[4096] _minmax_of_three
 cdef uint8_t[4096] _float_bits
 cdef uint8_t[4096] _is_shift64
 
@@ -28,6 +29,10 @@ cdef uint16_t inverse_compare(uint16_t opcode) noexcept nogil:
 
 cdef uint32_t float_bits(uint16_t opcode) noexcept nogil:
     return _float_bits[opcode]
+
+
+cdef uint16_t minmax_of_three(uint16_t opcode) noexcept nogil:
+    return _minmax_of_three[opcode]
 
 
 cdef bint has_one_scalar_source(uint16_t opcode) noexcept nogil:
@@ -73,6 +78,9 @@ def _fill():
             for a, b in inverses.items():
                 for x, y in ((a, b), (b, a)):
                     link(1, f"v_cmp_{x}_{kind}{size}", f"v_cmp_{y}_{kind}{size}")
+    for name in ("min", "max"):
+        for kind in ("f32", "f16", "u32", "i32"):
+            _minmax_of_three[numbers[f"v_{name}_{kind}"]] = numbers[f"v_{name}3_{kind}"]
     for name, number in numbers.items():
         if name.startswith("v_") and "_" in name:
             for size in (16, 32, 64):
@@ -85,4 +93,5 @@ def _fill():
 
 memset(_commuted, 0xff, sizeof(_commuted))
 memset(_inverse, 0xff, sizeof(_inverse))
+memset(_minmax_of_three, 0xff, sizeof(_minmax_of_three))
 _fill()
