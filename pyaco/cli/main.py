@@ -34,24 +34,30 @@ VERBS = {
 }
 
 
-def _parser(chosen: str | None) -> argparse.ArgumentParser:
-    """The command line; only the verb that is chosen is loaded and says what it takes."""
+def _overview() -> argparse.ArgumentParser:
+    """The command line without a verb that it knows: help, the version, or an error."""
     parser = argparse.ArgumentParser(prog="pyaco", description="GPU shaders to AMD machine code, and back to results.")
     parser.add_argument("--version", action="version", version=f"pyaco {__version__}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="COMMAND")
     for verb, text in VERBS.items():
-        sub = verbs.add_parser(verb, help=text, description=text)
-        if verb == chosen:
-            importlib.import_module(f"pyaco.cli.{verb}").add_arguments(sub)
+        verbs.add_parser(verb, help=text, description=text)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
     words = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser(next((word for word in words if not word.startswith("-")), None)).parse_args(words)
+    verb = words[0] if words else ""
+    if verb not in VERBS:
+        overview = _overview()
+        overview.parse_args(words)
+        overview.error("the command comes first")
+    # only the verb that is chosen is loaded and says what it takes
+    module = importlib.import_module(f"pyaco.cli.{verb}")
+    parser = argparse.ArgumentParser(prog=f"pyaco {verb}", description=VERBS[verb])
+    module.add_arguments(parser)
     try:
-        importlib.import_module(f"pyaco.cli.{options.verb}").run(options)
+        module.run(parser.parse_args(words[1:]))
     except InputError as error:
         return _complain(error, 2)
     except UnsupportedError as error:

@@ -43,7 +43,7 @@ def disassemble(code: bytes, target: str, *, wave_size: int | None = None) -> st
     InputError
         The length is no multiple of four, or the target is unknown.
     """
-    return str(listing(code, target, wave_size).text(), "ascii")
+    return listing(code, target, wave_size).text()
 
 
 def words_of(code: bytes) -> array[int]:

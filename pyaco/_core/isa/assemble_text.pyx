@@ -1956,9 +1956,7 @@ cdef class Assembler:
             if c.p[0] == 0:
                 return
             begin = c.p
-            end = begin
-            while word_end(end) != end or end[0] == c'.' or end[0] == c'$' or end[0] == c'@':
-                end += 1
+            end = symbol_end(begin)
             if end == begin:
                 fail_plain(c, begin, b"an instruction, a label or a directive is expected")
                 return

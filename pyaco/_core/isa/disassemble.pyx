@@ -8,8 +8,9 @@ the LLVM manual.
 One pass decodes and prints; where a branch's target belongs it leaves a gap. When all targets are known, a second pass copies
 the text, with the labels put in. Names come from the tables of ``name_table.pxd``.
 """
-from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.unicode cimport PyUnicode_1BYTE_DATA, PyUnicode_New
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
@@ -46,8 +47,8 @@ cdef struct Printer:
 # A branch whose text waits for its target.
 cdef struct Branch:
     size_t place                      # in the text
-    uint32_t line
     int64_t target                    # dword
+    uint32_t distance                 # as the instruction has it
 
 
 # ------------------------------------------------------------------------------------------------------------- characters
@@ -82,18 +83,23 @@ cdef inline bint has_name(const Printer *t, uint32_t domain, uint32_t value) noe
 
 
 cdef void put_number(Printer *t, uint32_t value) noexcept nogil:
-    cdef char digits[10]
-    cdef int count = 0
-    if value < 10:
-        put(t, <char>(c'0' + value))
-        return
-    while value:
-        digits[count] = <char>(c'0' + value % 10)
+    cdef char *p
+    t.p += digits(value)
+    p = t.p - 1
+    while value >= 10:
+        p[0] = <char>(c'0' + value % 10)
+        value //= 10
+        p -= 1
+    p[0] = <char>(c'0' + value)
+
+
+cdef uint32_t digits(uint32_t value) noexcept nogil:
+    """How many ``put_number`` writes."""
+    cdef uint32_t count = 1
+    while value >= 10:
         value //= 10
         count += 1
-    while count:
-        count -= 1
-        put(t, digits[count])
+    return count
 
 
 cdef void put_signed(Printer *t, int32_t value) noexcept nogil:
@@ -1509,31 +1515,40 @@ cdef void raw_words(Printer *t, const Decoded *d, const uint32_t *words) noexcep
 cdef class Listing:
     """Text of machine code: one buffer, and columns that say where each line begins and what words it stands for."""
 
-    cdef vector[char] draft           # text with gaps where branch targets belong
-    cdef vector[char] final
-    cdef size_t final_size
-    cdef vector[size_t] draft_lines   # where each line of the draft begins
+    cdef char *draft                  # text with gaps where branch targets belong
+    cdef size_t draft_limit
+    cdef vector[size_t] draft_lines   # where each line of the draft begins, and where the last one ends
     cdef vector[uint32_t] positions   # dword of each line
     cdef vector[Branch] branches
     cdef vector[uint32_t] targets     # labelled dwords, ascending
-    cdef vector[size_t] lines         # where each line of the text begins
-    cdef vector[uint32_t] line_positions
-    cdef vector[uint8_t] line_dwords
+    cdef vector[size_t] label_places  # where each label belongs in the draft
 
-    cdef void print_all(self, Printer *t, const uint32_t *words, uint32_t count) noexcept nogil:
+    def __dealloc__(self):
+        free(self.draft)
+
+    cdef int reserve(self, size_t limit) except -1 nogil:
+        cdef char *memory = <char *>realloc(self.draft, limit)
+        if memory == NULL:
+            with gil:
+                raise MemoryError(f"{limit} bytes of text")
+        self.draft = memory
+        self.draft_limit = limit
+        return 0
+
+    cdef int print_all(self, Printer *t, const uint32_t *words, uint32_t count) except -1 nogil:
         cdef uint32_t position = 0
         cdef size_t used = 0
         cdef char *begin
         cdef int64_t target = 0
         cdef Decoded d
         cdef Branch branch
-        self.draft.resize(<size_t>count * 24 + 2 * line_limit)
+        self.reserve(<size_t>count * 24 + 2 * line_limit)
         self.draft_lines.reserve(count + 1)
         self.positions.reserve(count + 1)
         while position < count:
-            if used + line_limit > self.draft.size():
-                self.draft.resize(2 * self.draft.size())
-            begin = self.draft.data() + used
+            if used + line_limit > self.draft_limit:
+                self.reserve(2 * self.draft_limit)
+            begin = self.draft + used
             self.draft_lines.push_back(used)
             self.positions.push_back(position)
             begin[0] = c'\t'
@@ -1549,15 +1564,16 @@ cdef class Listing:
                 t.p = begin + 1
                 raw_words(t, &d, words + position)
             elif t.gap != NULL:
-                branch.place = <size_t>(t.gap - self.draft.data())
-                branch.line = <uint32_t>self.positions.size() - 1
+                branch.place = <size_t>(t.gap - self.draft)
                 branch.target = position + target
+                branch.distance = words[position] & 0xffff
                 self.branches.push_back(branch)
             put(t, c'\n')
-            used = <size_t>(t.p - self.draft.data())
+            used = <size_t>(t.p - self.draft)
             position += d.dwords
         self.draft_lines.push_back(used)
         self.positions.push_back(count)
+        return 0
 
     cdef void find_targets(self) noexcept nogil:
         """Only starts of lines are places that branches go to."""
@@ -1574,6 +1590,7 @@ cdef class Listing:
                 line += 1
             if self.positions[line] == wanted[i] and (self.targets.empty() or self.targets.back() != wanted[i]):
                 self.targets.push_back(wanted[i])
+                self.label_places.push_back(self.draft_lines[line])
 
     cdef int64_t label_of(self, int64_t target) noexcept nogil:
         """The number of a label, -1 if there is none."""
@@ -1588,64 +1605,68 @@ cdef class Listing:
                 high = middle
         return <int64_t>low if low < self.targets.size() and self.targets[low] == target else -1
 
-    cdef void put_labels(self, Printer *t, const uint32_t *words) noexcept nogil:
-        """Copy the draft with label lines and branch targets put in."""
-        cdef size_t line, place, branch = 0, label = 0
-        cdef size_t last = self.positions.size() - 1
-        cdef size_t count = self.targets.size()
+    cdef size_t length(self) noexcept nogil:
+        """Characters of the text: the draft, ``L0:`` and a line break for each label, and what fills the gaps."""
+        cdef size_t total = self.draft_lines.back()
+        cdef size_t i
         cdef int64_t number
-        cdef const char *draft = self.draft.data()
-        cdef char *out
-        self.final.resize(self.draft_lines[last] + 16 * (self.branches.size() + count) + 16)
-        out = self.final.data()
-        t.p = out
-        self.lines.reserve(last + count + 1)
-        self.line_positions.reserve(last + count + 1)
-        self.line_dwords.reserve(last + count + 1)
-        for line in range(last + 1):
-            if label < count and self.targets[label] == self.positions[line]:
-                self.begin_line(<size_t>(t.p - out), self.positions[line], 0)
-                put(t, c'L')
-                put_number(t, <uint32_t>label)
-                put_text(t, b":\n")
-                label += 1
-            if line == last:
-                break
-            self.begin_line(<size_t>(t.p - out), self.positions[line], self.positions[line + 1] - self.positions[line])
-            place = self.draft_lines[line]
-            if branch < self.branches.size() and self.branches[branch].line == line:
-                memcpy(t.p, draft + place, self.branches[branch].place - place)
-                t.p += self.branches[branch].place - place
-                place = self.branches[branch].place
-                number = self.label_of(self.branches[branch].target)
-                if number >= 0:
-                    put(t, c'L')
-                    put_number(t, <uint32_t>number)
-                else:
-                    put_number(t, words[self.positions[line]] & 0xffff)
-                branch += 1
-            memcpy(t.p, draft + place, self.draft_lines[line + 1] - place)
-            t.p += self.draft_lines[line + 1] - place
-        self.final_size = <size_t>(t.p - out)
-        self.lines.push_back(self.final_size)
+        for i in range(self.targets.size()):
+            total += 3 + digits(<uint32_t>i)
+        for i in range(self.branches.size()):
+            number = self.label_of(self.branches[i].target)
+            total += 1 + digits(<uint32_t>number) if number >= 0 else digits(self.branches[i].distance)
+        return total
 
-    cdef inline void begin_line(self, size_t place, uint32_t position, uint32_t dwords) noexcept nogil:
-        self.lines.push_back(place)
-        self.line_positions.push_back(position)
-        self.line_dwords.push_back(<uint8_t>dwords)
+    cdef size_t put_lines(self, Printer *t, size_t begin, size_t end, size_t label) noexcept nogil:
+        """Copy a part of the draft with its labels, which start at number `label`; the number behind the last of them."""
+        while label < self.targets.size() and self.label_places[label] <= end:
+            self.copy(t, begin, self.label_places[label])
+            begin = self.label_places[label]
+            put(t, c'L')
+            put_number(t, <uint32_t>label)
+            put_text(t, b":\n")
+            label += 1
+        self.copy(t, begin, end)
+        return label
+
+    cdef inline void copy(self, Printer *t, size_t begin, size_t end) noexcept nogil:
+        memcpy(t.p, self.draft + begin, end - begin)
+        t.p += end - begin
+
+    cdef void put_labels(self, Printer *t) noexcept nogil:
+        """Copy the draft with label lines and branch targets put in."""
+        cdef size_t i, begin = 0, label = 0
+        cdef int64_t number
+        for i in range(self.branches.size()):
+            label = self.put_lines(t, begin, self.branches[i].place, label)
+            begin = self.branches[i].place
+            number = self.label_of(self.branches[i].target)
+            if number >= 0:
+                put(t, c'L')
+            put_number(t, <uint32_t>number if number >= 0 else self.branches[i].distance)
+        self.put_lines(t, begin, self.draft_lines.back(), label)
 
     def text(self):
-        """The whole listing, as bytes."""
-        return PyBytes_FromStringAndSize(self.final.data(), <Py_ssize_t>self.final_size)
+        """The whole listing."""
+        cdef Printer t
+        cdef str text = PyUnicode_New(<Py_ssize_t>self.length(), 127)
+        t.p = <char *>PyUnicode_1BYTE_DATA(text)
+        with nogil:
+            self.put_labels(&t)
+        return text
 
     def rows(self):
         """(text, byte offset, bytes) of every line."""
-        cdef size_t i
-        cdef bytes text = self.text()
-        return [
-            (text[self.lines[i]:self.lines[i + 1]].decode("ascii").strip(), self.line_positions[i] * 4, self.line_dwords[i] * 4)
-            for i in range(self.line_positions.size())
-        ]
+        cdef size_t line, label = 0
+        cdef list rows = []
+        lines = iter(self.text().splitlines())
+        for line in range(self.positions.size()):
+            if label < self.targets.size() and self.targets[label] == self.positions[line]:
+                rows.append((next(lines), self.positions[line] * 4, 0))
+                label += 1
+            if line + 1 < self.positions.size():
+                rows.append((next(lines).strip(), self.positions[line] * 4, (self.positions[line + 1] - self.positions[line]) * 4))
+        return rows
 
 
 def disassemble_words(const uint32_t[::1] words, uint32_t gfx_level, uint32_t wave_size, NameTable table,
@@ -1681,5 +1702,4 @@ def disassemble_words(const uint32_t[::1] words, uint32_t gfx_level, uint32_t wa
     with nogil:
         listing.print_all(&t, code, count)
         listing.find_targets()
-        listing.put_labels(&t, code)
     return listing

@@ -47,6 +47,7 @@ cdef struct NameSlot:
     const char *text
     uint32_t length
     uint32_t domain
+    uint32_t hash
     int32_t value
 
 cdef struct Names:

@@ -152,6 +152,7 @@ cdef void fail_range(Cursor *c, const char *at, const char *begin, const char *e
 cdef void skip_blanks(Cursor *c) noexcept nogil
 cdef bint at_line_end(const Cursor *c) noexcept nogil
 cdef const char *word_end(const char *p) noexcept nogil
+cdef const char *symbol_end(const char *p) noexcept nogil
 cdef bint accept(Cursor *c, char character) noexcept nogil
 cdef void expect(Cursor *c, char character) noexcept nogil
 cdef Value expression(Cursor *c) noexcept nogil

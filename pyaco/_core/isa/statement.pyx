@@ -89,12 +89,30 @@ cdef inline bint is_digit(char character) noexcept nogil:
     return c'0' <= character <= c'9'
 
 
+cdef enum:
+    class_word = 1                    # letters, digits and the underscore
+    class_symbol = 2                  # these and what else names of symbols have
+
+cdef uint8_t character_classes[256]
+
+
+cdef void fill_character_classes():
+    cdef int character
+    for character in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_":
+        character_classes[character] = class_word | class_symbol
+    for character in b".$@":
+        character_classes[character] = class_symbol
+
+
+fill_character_classes()
+
+
 cdef inline bint is_word(char character) noexcept nogil:
-    return c'a' <= character <= c'z' or c'0' <= character <= c'9' or c'A' <= character <= c'Z' or character == c'_'
+    return (character_classes[<uint8_t>character] & class_word) != 0
 
 
 cdef inline bint is_symbol(char character) noexcept nogil:
-    return is_word(character) or character == c'.' or character == c'$' or character == c'@'
+    return (character_classes[<uint8_t>character] & class_symbol) != 0
 
 
 cdef const char *word_end(const char *p) noexcept nogil:
@@ -103,7 +121,7 @@ cdef const char *word_end(const char *p) noexcept nogil:
     return p
 
 
-cdef inline const char *symbol_end(const char *p) noexcept nogil:
+cdef const char *symbol_end(const char *p) noexcept nogil:
     while is_symbol(p[0]):
         p += 1
     return p
