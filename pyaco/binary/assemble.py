@@ -32,9 +32,25 @@ _VISIBILITIES = {".internal": 1, ".hidden": 2, ".protected": elf.STV_PROTECTED}
 _TYPES = {"function": elf.STT_FUNC, "object": elf.STT_OBJECT, "notype": elf.STT_NOTYPE}
 
 
+_SHF_MERGED_STRINGS = 0x30
+#: In place of the name of a section.
+_ABSOLUTE, _LDS = "(absolute)", "(LDS)"
+_SPECIAL_SECTIONS = {_ABSOLUTE: elf.SHN_ABS, _LDS: elf.SHN_AMDGPU_LDS}
+
+
+@dataclass(frozen=True)
+class _Relocation:
+    """What a linker adds at a place; `symbol` is the name of a section if it stands for a place of its own there."""
+
+    place: int
+    kind: int
+    symbol: str
+    addend: int
+
+
 @dataclass
 class _Symbol:
-    """A symbol as the source declares it."""
+    """A symbol as the source declares it; `section` is empty if it is not defined."""
 
     name: str
     section: str = ""
@@ -67,7 +83,9 @@ def assemble_code_object(
     Returns
     -------
     bytes
-        An ELF file: sections, a symbol for each label that does not begin with ``.L``, and ``NAME.kd`` for each kernel.
+        An ELF file: sections, a symbol for each label and number that does not begin with ``.L``, ``NAME.kd`` for each kernel, and
+        relocations for what a linker has to fill in (``symbol@rel32@lo`` and its like, addresses in data). Line numbers
+        (``.loc``) and unwinding (``.cfi_...``) are read past.
 
     Raises
     ------
@@ -77,10 +95,10 @@ def assemble_code_object(
         The target has no code objects.
     """
     name, _ = processor(target)
-    assembler = run(text, target, wave_size)
+    assembler = run(text, target, wave_size, linkable=True)
     contents = {section: bytearray(data) for section, data in assembler.section_contents().items()}
-    symbols = _symbols(assembler, list(contents))
-    relocations: dict[str, list[tuple[int, str]]] = {}
+    symbols = _symbols(assembler)
+    relocations = _relocations(assembler, list(contents), symbols)
     for kernel, values, section, offset in assembler.kernels:
         try:
             descriptor = kernel_descriptor(values, name, wave_size=wave_size)
@@ -91,15 +109,20 @@ def assemble_code_object(
         symbols[f"{kernel}.kd"] = _Symbol(f"{kernel}.kd", section, offset, 64, elf.STT_OBJECT, code.binding, code.visibility)
         # the linker has to find the distance itself
         code.visibility = code.visibility or elf.STV_PROTECTED
-        relocations.setdefault(section, []).append((offset + _ENTRY_OFFSET, kernel))
+        relocations.setdefault(section, []).append(_Relocation(offset + _ENTRY_OFFSET, R_AMDGPU_REL64, kernel, _ENTRY_OFFSET))
+    symbols = {name: symbol for name, symbol in symbols.items() if symbol.section or symbol.binding != elf.STB_LOCAL}
     settings, version = _target_settings(assembler, name, version)
     document = metadata if metadata is not None else read_metadata(assembler.metadata) if assembler.metadata is not None else None
-    return _write(contents, symbols, relocations, document, machine_flags(name, settings), version)
+    sections = [_section(section, bytes(data), assembler.section_words.get(section, "")) for section, data in contents.items()]
+    if idents := b"".join(words.strip('"').encode() + b"\0" for directive, words, _, _ in assembler.declarations if directive == ".ident"):
+        sections.append(elf.Section(".comment", elf.SHT_PROGBITS, _SHF_MERGED_STRINGS, b"\0" + idents, alignment=1, entry_size=1))
+    return _write(sections, symbols, relocations, document, machine_flags(name, settings), version)
 
 
-def _symbols(assembler: Assembler, sections: list[str]) -> dict[str, _Symbol]:
+def _symbols(assembler: Assembler) -> dict[str, _Symbol]:
     symbols = {
-        name: _Symbol(name, section, offset) for name, (section, offset) in sorted(assembler.labels().items()) if not name.startswith(".L")
+        name: _Symbol(name, section or _ABSOLUTE, offset)
+        for name, (section, offset) in sorted(assembler.labels().items()) if not name.startswith((".L", ".amdgcn."))
     }
     for directive, words, section, here in assembler.declarations:
         names = [word.strip().strip('"') for word in words.split(",")]
@@ -108,6 +131,8 @@ def _symbols(assembler: Assembler, sections: list[str]) -> dict[str, _Symbol]:
                 symbol = symbols.setdefault(name, _Symbol(name))
                 symbol.binding = _BINDINGS.get(directive, symbol.binding)
                 symbol.visibility = _VISIBILITIES.get(directive, symbol.visibility)
+        elif directive == ".amdgpu_lds":
+            symbols[names[0]] = _lds_symbol(assembler, words, section, here)
         elif directive == ".type" and len(names) == 2 and names[0] in symbols:
             symbols[names[0]].kind = _TYPES.get(names[1].lstrip("@%").lower(), elf.STT_NOTYPE)
         elif directive == ".size" and len(names) == 2 and names[0] in symbols:
@@ -115,7 +140,33 @@ def _symbols(assembler: Assembler, sections: list[str]) -> dict[str, _Symbol]:
             if size is None:
                 raise InputError(f".size {words}: the size is no number")
             symbols[names[0]].size = size
-    return {name: symbol for name, symbol in symbols.items() if symbol.section or symbol.binding != elf.STB_LOCAL}
+    return symbols
+
+
+def _lds_symbol(assembler: Assembler, words: str, section: int, here: int) -> _Symbol:
+    """``.amdgpu_lds name, size[, alignment]``: the symbol's value is the alignment."""
+    name, *rest = (word.strip() for word in words.split(","))
+    numbers = [assembler.number(word, section, here) for word in rest]
+    size, alignment = numbers if len(numbers) == 2 else (*numbers, 4)[:2]
+    if not 1 <= len(numbers) <= 2 or size is None or alignment is None or size < 0 or alignment < 1:
+        raise InputError(f".amdgpu_lds {words}: a name, a size and an alignment are expected")
+    return _Symbol(name, _LDS, alignment, size, elf.STT_OBJECT, elf.STB_GLOBAL)
+
+
+def _relocations(assembler: Assembler, sections: list[str], symbols: dict[str, _Symbol]) -> dict[str, list[_Relocation]]:
+    """Relocations by section; symbols that are defined nowhere are added, what no other file sees is counted from its section."""
+    labels = assembler.labels()
+    found: dict[str, list[_Relocation]] = {}
+    for section, place, kind, name, of, number in assembler.relocations:
+        inside, offset = labels.get(name, (name if name in sections else "", 0))
+        addend = number - offset if of >= 0 else number
+        if not inside:
+            symbol = symbols.setdefault(name, _Symbol(name))
+            symbol.binding = symbol.binding or elf.STB_GLOBAL
+        elif name not in symbols or symbols[name].binding == elf.STB_LOCAL:
+            name, addend = inside, addend + offset
+        found.setdefault(sections[section], []).append(_Relocation(place, kind, name, addend))
+    return found
 
 
 def _target_settings(assembler: Assembler, name: str, version: int) -> tuple[dict[str, bool], int]:
@@ -134,39 +185,51 @@ def _target_settings(assembler: Assembler, name: str, version: int) -> tuple[dic
 
 
 def _write(
-    contents: dict[str, bytearray], symbols: dict[str, _Symbol], relocations: dict[str, list[tuple[int, str]]],
+    sections: list[elf.Section], symbols: dict[str, _Symbol], relocations: dict[str, list[_Relocation]],
     metadata: dict[str, Any] | None, flags: int, version: int,
 ) -> bytes:  # fmt: skip
-    sections = [_section(name, bytes(data)) for name, data in contents.items()]
-    numbers = {name: index for index, name in enumerate(contents, 1)}
+    numbers = {section.name: index for index, section in enumerate(sections, 1)}
     if metadata is not None:
         sections.append(elf.Section(".note", elf.SHT_NOTE, elf.SHF_ALLOC, elf.note("AMDGPU", NT_AMDGPU_METADATA, _pack(metadata))))
-    # local symbols stand before the others
-    ordered = sorted(symbols.values(), key=lambda symbol: symbol.binding != elf.STB_LOCAL)
+    named = {relocation.symbol for entries in relocations.values() for relocation in entries}
+    # a section's symbol has no name; local symbols stand before the others
+    local = [_Symbol(name, name, kind=elf.STT_SECTION) for name in numbers if name in named and name not in symbols]
+    ordered = local + sorted(symbols.values(), key=lambda symbol: symbol.binding != elf.STB_LOCAL)
     indices = {symbol.name: index for index, symbol in enumerate(ordered, 1)}
     table, strings = bytearray(24), bytearray(b"\0")
+    places = numbers | _SPECIAL_SECTIONS
     for symbol in ordered:
-        entry = elf.Symbol(symbol.name, symbol.value, symbol.size, symbol.kind, symbol.binding, numbers.get(symbol.section, 0), symbol.visibility)
-        table += entry.pack(len(strings))
-        strings += symbol.name.encode() + b"\0"
+        name = "" if symbol.kind == elf.STT_SECTION else symbol.name
+        entry = elf.Symbol(name, symbol.value, symbol.size, symbol.kind, symbol.binding, places.get(symbol.section, 0), symbol.visibility)
+        table += entry.pack(len(strings) if name else 0)
+        strings += name.encode() + b"\0" if name else b""
     symbol_table = len(sections) + len(relocations) + 1
-    for name, entries in relocations.items():
-        rows = b"".join(struct.pack("<QIIq", place, R_AMDGPU_REL64, indices[symbol], _ENTRY_OFFSET) for place, symbol in entries)
-        sections.append(elf.Section(f".rela{name}", elf.SHT_RELA, elf.SHF_INFO_LINK, rows, symbol_table, numbers[name], 8, 24))
+    for section, entries in relocations.items():
+        rows = b"".join(struct.pack("<QIIq", entry.place, entry.kind, indices[entry.symbol], entry.addend) for entry in entries)
+        sections.append(elf.Section(f".rela{section}", elf.SHT_RELA, elf.SHF_INFO_LINK, rows, symbol_table, numbers[section], 8, 24))
     first_global = 1 + sum(symbol.binding == elf.STB_LOCAL for symbol in ordered)
     sections.append(elf.Section(".symtab", elf.SHT_SYMTAB, 0, bytes(table), symbol_table + 1, first_global, 8, 24))
     sections.append(elf.Section(".strtab", elf.SHT_STRTAB, 0, bytes(strings), alignment=1))
     return elf.write_sections(sections, os_abi=elf.OSABI_HSA, abi_version=version - 2, flags=flags)
 
 
-def _section(name: str, data: bytes) -> elf.Section:
-    if name == ".text" or name.startswith(".text."):
-        return elf.Section(name, elf.SHT_PROGBITS, elf.SHF_ALLOC | elf.SHF_EXECINSTR, data, alignment=256)
-    if name == ".rodata" or name.startswith(".rodata."):
-        return elf.Section(name, elf.SHT_PROGBITS, elf.SHF_ALLOC, data, alignment=64)
-    if name in (".data", ".bss") or name.startswith(".data."):
-        return elf.Section(name, elf.SHT_PROGBITS, elf.SHF_ALLOC | elf.SHF_WRITE, data, alignment=16)
-    return elf.Section(name, elf.SHT_PROGBITS, 0, data, alignment=1)
+#: Access and alignment of sections by the beginning of their names, where the source does not say it.
+_SECTION_KINDS = {
+    ".text": (elf.SHF_ALLOC | elf.SHF_EXECINSTR, 256), ".rodata": (elf.SHF_ALLOC, 64), ".data": (elf.SHF_ALLOC | elf.SHF_WRITE, 16),
+    ".bss": (elf.SHF_ALLOC | elf.SHF_WRITE, 16),
+}  # fmt: skip
+_FLAG_LETTERS = {"a": elf.SHF_ALLOC, "w": elf.SHF_WRITE, "x": elf.SHF_EXECINSTR}
+
+
+def _section(name: str, data: bytes, words: str) -> elf.Section:
+    """A section of the source; `words` is what ``.section`` said behind the name."""
+    flags, alignment = next((kind for start, kind in _SECTION_KINDS.items() if name == start or name.startswith(start + ".")), (0, 1))
+    if said := re.search(r'"(\w*)"', words):
+        flags = sum(bit for letter, bit in _FLAG_LETTERS.items() if letter in said[1])
+        alignment = alignment if alignment > 1 or not flags else 16
+    empty = "@nobits" in words and not any(data)
+    kind = elf.SHT_NOBITS if empty else elf.SHT_PROGBITS
+    return elf.Section(name, kind, flags, b"" if empty else data, alignment=alignment, size=len(data))
 
 
 def _pack(document: Any) -> bytes:

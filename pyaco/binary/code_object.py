@@ -23,7 +23,7 @@ _DESCRIPTOR_BYTES = 64
 #: An image beyond this is taken for a broken file.
 _LARGEST_IMAGE = 1 << 30
 # Relocations by type: bytes of the field, first bit of the value, whether it counts from the place, whether through the GOT.
-_RELOCATIONS = {
+RELOCATIONS = {
     1: (4, 0, False, False), 2: (4, 32, False, False), 3: (8, 0, False, False), 4: (4, 0, True, False),
     5: (8, 0, True, False), 6: (4, 0, False, False), 7: (4, 0, True, True), 8: (4, 0, True, True), 9: (4, 32, True, True),
     10: (4, 0, True, False), 11: (4, 32, True, False),
@@ -137,7 +137,7 @@ class CodeObject:
         InputError
             A symbol is undefined, or a relocation is outside the image.
         UnsupportedError
-            A relocation is of a type that AMDGPU does not have.
+            A relocation is of a type that AMDGPU does not have, or of a symbol in LDS.
         """
         image = bytearray(self._size)
         if self._file.kind == elf.ET_DYN:
@@ -179,6 +179,8 @@ class CodeObject:
         """Absolute address of a symbol."""
         if symbol.section == elf.SHN_ABS:
             return symbol.value
+        if symbol.section == elf.SHN_AMDGPU_LDS:
+            raise UnsupportedError(f"loading {symbol.name}, to which a linker has to give a place in LDS")
         if symbol.section:
             return base + self._address(symbol)
         if symbol.name in known or not symbol.name or symbol.binding == elf.STB_WEAK:
@@ -193,7 +195,7 @@ class CodeObject:
         if relocation.section and relocation.section not in self._starts:
             return  # of a section that is not loaded
         place = relocation.place + (self._starts[relocation.section] if relocation.section else 0)
-        size, first_bit, relative, indirect = _RELOCATIONS.get(relocation.kind, (8, 0, False, False))
+        size, first_bit, relative, indirect = RELOCATIONS.get(relocation.kind, (8, 0, False, False))
         size = 2 if relocation.kind == _REL16 else size
         if not 0 <= place <= len(image) - size:
             raise InputError(f"relocation at {place:#x} is outside the image of {len(image)} bytes")
@@ -204,7 +206,7 @@ class CodeObject:
             value = base + addend
         elif relocation.kind == _REL16:
             value = (self._value(relocation.symbol, base, known) + addend - (base + place) - 4) >> 2
-        elif relocation.kind in _RELOCATIONS:
+        elif relocation.kind in RELOCATIONS:
             target = self._value(relocation.symbol, base, known)
             if indirect:
                 target = base + _slot(image, slots, relocation.symbol.name, target)

@@ -22,7 +22,7 @@ SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK = 1, 2, 4, 64
 STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_SECTION = 0, 1, 2, 3
 STB_LOCAL, STB_GLOBAL, STB_WEAK = 0, 1, 2
 STV_PROTECTED = 3
-SHN_UNDEF, SHN_RESERVED, SHN_ABS = 0, 0xFF00, 0xFFF1
+SHN_UNDEF, SHN_RESERVED, SHN_AMDGPU_LDS, SHN_ABS = 0, 0xFF00, 0xFF00, 0xFFF1
 
 _HEADER = struct.Struct("<HHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -247,7 +247,7 @@ def append_sections(image: bytearray, sections: Sequence[Section], like: Elf, ki
             image += section.data
         headers += _SECTION.pack(
             names.index(b"\0" + section.name.encode() + b"\0") + 1, section.kind, section.flags, section.address, offset,
-            len(section.data), section.link, section.info, section.alignment, section.entry_size,
+            max(section.size, len(section.data)), section.link, section.info, section.alignment, section.entry_size,
         )  # fmt: skip
     image += bytes(-len(image) % 8)
     identification = b"\x7fELF" + bytes([2, 1, 1, like.os_abi, like.abi_version]) + bytes(7)

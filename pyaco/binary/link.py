@@ -9,6 +9,7 @@ import dataclasses
 import struct
 
 from pyaco.binary import elf
+from pyaco.binary.code_object import RELOCATIONS
 from pyaco.errors import InputError, UnsupportedError
 
 __all__ = ["link_code_object"]
@@ -18,7 +19,6 @@ _PT_DYNAMIC, _PT_NOTE = 2, 4
 _R, _W, _X = 4, 2, 1
 _SHT_HASH, _SHT_DYNAMIC = 5, 6
 _DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ, _DT_SYMENT = 4, 5, 6, 10, 11
-_REL64 = 5
 # Access of the segments, in their order, and how many program headers there are at most.
 _ACCESS = (_R, _R | _X, _R | _W)
 _HEADER_ROOM = 64 + 56 * 5
@@ -37,7 +37,7 @@ def link_code_object(data: bytes) -> bytes:
     InputError
         The file is no relocatable code object, or a symbol is undefined.
     UnsupportedError
-        A relocation other than the distance of a descriptor to its kernel.
+        A relocation other than the distance from its place to a symbol of the file.
     """
     file = elf.read_elf(data)
     if file.kind != elf.ET_REL:
@@ -143,11 +143,12 @@ class _Layout:
     def relocate(self, image: bytearray, relocation: elf.Relocation) -> None:
         if relocation.section not in self.numbers:
             return
-        if relocation.kind != _REL64 or relocation.addend is None:
+        size, first_bit, relative, indirect = RELOCATIONS.get(relocation.kind, (0, 0, False, False))
+        if not relative or indirect or relocation.addend is None:
             raise UnsupportedError(f"linking relocations of type {relocation.kind}")
         place = self.sections[self.numbers[relocation.section] - 1].address + relocation.place
         value = self.symbol(relocation.symbol).value + relocation.addend - place
-        image[place : place + 8] = struct.pack("<q", value)
+        image[place : place + size] = (value >> first_bit & ((1 << 8 * size) - 1)).to_bytes(size, "little")
 
     def finish(self, image: bytearray) -> bytes:
         """Headers, and the tables that are not loaded."""

@@ -21,8 +21,8 @@ def place_of(source: bytes, offset: int) -> str:
     return f"line {before.count(10) + 1}, column {offset - before.rfind(10)}"
 
 
-def run(text: str, target: str, wave_size: int | None) -> Assembler:
-    """Assemble `text`; the assembler knows code, labels and kernels then."""
+def run(text: str, target: str, wave_size: int | None, *, linkable: bool = False) -> Assembler:
+    """Assemble `text`; the assembler knows code, labels and kernels then, and relocations if it is to be linked."""
     from pyaco._core.isa.assemble_text import Assembler
     from pyaco.isa.text_tables import text_tables
 
@@ -34,7 +34,7 @@ def run(text: str, target: str, wave_size: int | None) -> Assembler:
     assembler = Assembler(
         tables.names, tables.facts, tables.short_formats, tables.unified, level, default_wave_size(level, wave_size)
     )
-    error = assembler.assemble(source)
+    error = assembler.assemble(source, linkable)
     if error is not None:
         raise InputError(f"{place_of(source, error[0])}: {error[1]}")
     return assembler
@@ -46,10 +46,13 @@ def assemble(source: str | Iterable[Instruction | Label], target: str, *, wave_s
     Parameters
     ----------
     source
-        Objects as ``instructions`` gives them, or text: one instruction, label (``name:``) or directive per line; ``;``, ``//`` and
-        ``/* */`` are comments. Directives: data (``.long``, ``.byte``, ``.short``, ``.quad``, ``.ascii``, ``.asciz``, ``.zero``,
-        ``.fill``), ``.p2align``, ``.set``, sections, ``.amdhsa_kernel`` blocks; those that say nothing about the code
-        (``.globl``, ``.type``, ``.size``, ``.amdgcn_target``, metadata) are read and left out.
+        Objects as ``instructions`` gives them, or text: one instruction, label (``name:``, or ``1:`` for ``1b`` and ``1f``) or
+        directive per line; ``;``, ``//`` and ``/* */`` are comments. Directives: data (``.long``, ``.byte``, ``.short``, ``.quad``,
+        ``.ascii``, ``.asciz``, ``.zero``, ``.fill``, ``.uleb128``), ``.p2align``, ``.set``, sections, ``.amdhsa_kernel`` blocks;
+        those that say nothing about the code (``.globl``, ``.type``, ``.size``, ``.amdgcn_target``, metadata) are read and left
+        out. Expressions have C's operators, symbols that are set later, and ``max``, ``or``, ``alignto``, ``extrasgprs``,
+        ``totalnumvgprs`` and ``instprefsize``. Of what linkers fill in, distances to labels of ``.text`` (``label@rel32@lo``)
+        are known here; for the rest there is ``pyaco.binary.assemble_code_object``.
     target
         A gfx name, chip name or product name.
     wave_size

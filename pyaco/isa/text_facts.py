@@ -9,7 +9,7 @@ from importlib import resources
 from typing import Any
 
 from pyaco._core.isa.assemble_text import DIRECTIVES, FACTS
-from pyaco._core.isa.statement import MODIFIERS
+from pyaco._core.isa.statement import FUNCTIONS, MODIFIERS
 from pyaco.isa import names, opcodes
 from pyaco.isa.table import CDNA, VALU_ONE_DWORD
 
@@ -196,17 +196,12 @@ def domains(level: int, chip: str) -> list[dict[str, int] | dict[int, str]]:
         {"vmcnt": 0, "expcnt": 1, "lgkmcnt": 2},
         dependencies(level),
         {"p10": 0, "p20": 1, "p0": 2},
-        {},
-        {},
+        FUNCTIONS,
         DIRECTIVES,
         spellings(level, chip),
         names.lane_controls(level),
         names.register_texts(level),
     ]
-
-
-#: Positions of the domains that are only printed.
-SILENT = {27, 29}
 
 
 def chip_facts_of(row: opcodes.Row, level: int, generation: str, chip: str) -> int:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["TextTables", "text_tables"]
 
 #: Positions of the domains that are only printed.
-SILENT = {27, 29}
+SILENT = {26, 28}
 _HERE = os.path.dirname(__file__)
 _CACHE = os.path.join(_HERE, "__pycache__")
 

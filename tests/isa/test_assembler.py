@@ -91,6 +91,42 @@ def test_branch_beyond_16_bits() -> None:
         isa.assemble("s_branch far\n" + "s_nop 0\n" * 40000 + "far:\n", "gfx1100")
 
 
+def test_symbols_may_be_set_before_what_they_need() -> None:
+    source = ".long max(1, late, 3), or(late, 4)\n.set late, later + 1\n.set later, end - start\nstart: s_nop 0\nend: .long alignto(later, 16)"
+    assert isa.assemble(source, "gfx900") == struct.pack("<4I", 5, 5, 0xBF800000, 16)
+    with pytest.raises(InputError, match="nested too deeply"):
+        isa.assemble(".set a, b\n.set b, a\n.long a", "gfx900")
+    # a chain of symbols that all need an unknown one costs no more than its length
+    chain = "".join(f".set a{i + 1}, a{i} + a{i}\n" for i in range(200))
+    assert isa.assemble(f".set a0, u\n{chain}.long a31, a200\n.set u, 1", "gfx900") == struct.pack("<II", 1 << 31, 0)
+
+
+@pytest.mark.parametrize("source", [".long " + "(" * 1000000, ".long " + "-" * 1000000 + "1", "s_mov_b32 s0, " + "1+(" * 1000000])
+def test_deep_expressions_are_errors(source: str) -> None:
+    with pytest.raises(InputError, match=r"line 1, column \d+: .*nested too deeply"):
+        isa.assemble(source, "gfx900")
+
+
+def test_local_labels() -> None:
+    source = "1: s_branch 1b\ns_branch 1f\n1: s_branch 1b\ns_branch 22f\n22:"
+    assert isa.assemble(source, "gfx900") == struct.pack("<4I", 0xBF82FFFF, 0xBF820000, 0xBF82FFFF, 0xBF820000)
+    with pytest.raises(InputError, match="line 1, column 10: no label 3f"):
+        isa.assemble("s_branch 3f\n2:", "gfx900")
+
+
+def test_distances_and_addresses() -> None:
+    source = "s_add_u32 s4, s4, there@rel32@lo+4\ns_addc_u32 s5, s5, there@rel32@hi+12\nthere:"
+    assert isa.assemble(source, "gfx900") == struct.pack("<4I", 0x8004FF04, 16, 0x8205FF05, 0)
+    for text in ("s_mov_b32 s0, there@abs32@lo\nthere:", ".quad there\nthere:", ".long elsewhere@rel32@lo"):
+        with pytest.raises(InputError, match="only a linker knows"):
+            isa.assemble(text, "gfx900")
+
+
+def test_escapes_and_groups_of_seven_bits() -> None:
+    source = r'''.ascii "a\214\001\0b\n\"\\"''' + "\n.uleb128 0, 127, 128, 300\n.sleb128 -1, -128, 63, 64"
+    assert isa.assemble(source, "gfx900") == b'a\x8c\x01\0b\n"\\' + bytes.fromhex("00 7f 8001 ac02 7f 807f 3f c000")
+
+
 def test_odd_code_and_unknown_targets() -> None:
     with pytest.raises(InputError, match="multiple of 4"):
         isa.disassemble(b"abc", "gfx1100")

@@ -409,7 +409,8 @@ def pair_friendly(name: str, field: Field) -> Field:
     return Field(field.first, field.width, kinds.get(name, field.kind))
 
 
-VALUES |= {"bank1": (5, *HALVES), "bank2": (6, *HALVES), "bank3": (263, *VECTORS, *SCALARS)}
+# some values of the second half lie in the banks of the first one's
+VALUES |= {"bank1": (5, *HALVES), "bank2": (6, 9, *HALVES), "bank3": (263, 257, 261, *VECTORS, *SCALARS)}
 
 
 def opcodes_sources(row: opcodes.Row) -> bool:

@@ -1,5 +1,5 @@
 """The assembler's state, for those who feed it statements: text (``assemble_text.pyx``) and objects (``assemble_objects.pyx``)."""
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.string cimport string
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
@@ -7,10 +7,7 @@ from libcpp.vector cimport vector
 from pyaco._core.isa.decode cimport Decoded
 from pyaco._core.isa.encode cimport encode_limit
 from pyaco._core.isa.name_table cimport NameTable
-from pyaco._core.isa.statement cimport Cursor, Statement, Symbol
-
-cdef enum:
-    section_limit = 64
+from pyaco._core.isa.statement cimport Cursor, Statement, Symbol, Value, section_limit
 
 # What a fixup writes.
 cdef enum FixupKind:
@@ -47,12 +44,20 @@ cdef class Assembler:
     cdef vector[uint8_t] sections[section_limit]
     cdef vector[Fixup] fixups
     cdef vector[string] section_names
+    cdef unordered_map[uint64_t, vector[int64_t]] local_labels
     cdef bytes source
+    cdef bint linkable                # what only a linker knows becomes a relocation
     cdef const uint32_t[::1] facts
     cdef const uint16_t[::1] short_formats
     cdef const int16_t[::1] unified
     # Kernel descriptors: (name, {directive: value}, section, offset of its 64 bytes), in order.
     cdef readonly list kernels
+    # Values of their directives that the end of the source tells: (values, directive, offset of the expression, section, place).
+    cdef list later_values
+    # (index of the section, offset in it, relocation type, symbol or "", index of the section that it is in or -1, number).
+    cdef readonly list relocations
+    # What a directive said of each section beside its name.
+    cdef readonly dict section_words
     # What is said of symbols and target: (directive, words, index of the section, offset in it), in order.
     cdef readonly list declarations
     # Text of the metadata, None if there is none.
@@ -68,19 +73,30 @@ cdef class Assembler:
     cdef void skip_metadata(self) noexcept nogil
     cdef void put(self, int64_t value, uint32_t size) noexcept nogil
     cdef void data(self, uint32_t size) noexcept nogil
+    cdef void variable_length(self, bint is_signed) noexcept nogil
     cdef void check_data(self, const char *begin, int64_t value, uint32_t size) noexcept nogil
     cdef void set_symbol(self) noexcept nogil
     cdef void repeat(self, int64_t count, int64_t value, uint32_t size) noexcept nogil
     cdef void zeros(self) noexcept nogil
     cdef void fill(self) noexcept nogil
-    cdef void align(self, bint power) noexcept nogil
+    cdef void align(self, bint power, uint32_t unit) noexcept nogil
+    cdef void section(self) noexcept nogil
     cdef void characters(self, bint terminated) noexcept nogil
     cdef void enter_section(self, const char *begin, const char *end) noexcept nogil
     cdef void declare(self, const char *begin, const char *end) noexcept
     cdef void count_registers(self) noexcept
     cdef void kernel(self) noexcept
+    cdef void kernel_value(self, dict values, str directive) noexcept
     cdef void resolve(self) noexcept nogil
     cdef void resolve_one(self, Fixup later) noexcept nogil
+    cdef void resolve_branch(self, const Fixup *later, const Value *v) noexcept nogil
+    cdef void relocate(self, const Fixup *later, const Value *v) noexcept nogil
+    cdef int64_t symbol_here(self, const Value *v, int32_t section) noexcept nogil
+    cdef void fail_symbol(self, const Fixup *later, const Value *v) noexcept nogil
+    cdef void record(self, const Fixup *later, const Value *v, uint32_t kind) noexcept
+    cdef void fill_bytes(self, const Fixup *later, int64_t value) noexcept nogil
+    cdef void resolve_values(self) noexcept
+    cdef void local_label(self, const char *begin) noexcept nogil
 
 # Opcode of the mnemonic of the job's statement, with its suffix; negative and an error if there is none.
 cdef int32_t find_opcode(Job *j) noexcept nogil

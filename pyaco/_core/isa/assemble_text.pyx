@@ -50,18 +50,20 @@ FACTS = {
 DIRECTIVES = {
     ".byte": directive_byte, ".short": directive_short, ".hword": directive_short, ".2byte": directive_short,
     ".long": directive_long, ".int": directive_long, ".4byte": directive_long, ".quad": directive_quad,
-    ".8byte": directive_quad, ".set": directive_set, ".equ": directive_set, ".zero": directive_zero, ".skip": directive_zero,
+    ".8byte": directive_quad, ".set": directive_set, ".equ": directive_set, ".uleb128": directive_uleb, ".sleb128": directive_sleb,
+    ".zero": directive_zero, ".skip": directive_zero,
     ".space": directive_zero, ".fill": directive_fill, ".p2align": directive_p2align, ".balign": directive_balign,
+    ".p2alignl": directive_p2alignl,
     ".align": directive_balign, ".ascii": directive_ascii, ".asciz": directive_asciz, ".string": directive_asciz,
     ".text": directive_text, ".data": directive_data, ".rodata": directive_rodata, ".section": directive_section,
     ".amdgpu_metadata": directive_metadata, ".amd_amdgpu_hsa_metadata": directive_metadata,
     ".amdgpu_pal_metadata": directive_metadata, ".amdhsa_kernel": directive_kernel,
 }
 DIRECTIVES |= dict.fromkeys(
-    (".ident", ".file", ".loc", ".amdgpu_hsa_kernel", ".addrsig", ".addrsig_sym", ".p2alignl", ".hsa_code_object_version",
+    (".file", ".loc", ".amdgpu_hsa_kernel", ".addrsig", ".addrsig_sym", ".hsa_code_object_version",
      ".hsa_code_object_isa"), directive_ignored)
 DIRECTIVES |= dict.fromkeys(
-    (".globl", ".global", ".weak", ".local", ".hidden", ".protected", ".internal", ".type", ".size", ".amdgcn_target",
+    (".globl", ".global", ".weak", ".local", ".hidden", ".protected", ".internal", ".type", ".size", ".ident", ".amdgpu_lds", ".amdgcn_target",
      ".amdhsa_code_object_version"), directive_declaration)
 
 
@@ -1892,7 +1894,56 @@ cdef int statement_words(Job *j, uint16_t op) noexcept nogil:
     return 0 if j.c.failed else encode_job(j)
 
 
+# ------------------------------------------------------------------------------------------------------------ relocations
+cdef enum:
+    # LLVM's "User Guide for AMDGPU Backend", "Relocation Records"
+    relocation_abs64 = 3
+    relocation_rel32 = 4
+    relocation_rel64 = 5
+    relocation_abs32 = 6
+    relocation_rel32_low = 10
+    relocation_rel32_high = 11
+    specifier_count = 9
+
+#: Relocation types by what stands behind a symbol.
+cdef const char *specifiers[specifier_count]
+cdef uint32_t specifier_types[specifier_count]
+specifiers[:] = [b"@rel32@lo", b"@rel32@hi", b"@gotpcrel32@lo", b"@gotpcrel32@hi", b"@abs32@lo", b"@abs32@hi", b"@rel64", b"@abs64", b"@gotpcrel"]
+specifier_types[:] = [relocation_rel32_low, relocation_rel32_high, 8, 9, 1, 2, relocation_rel64, relocation_abs64, 7]
+
+
+cdef uint32_t specifier_of(const char *symbol, const char *end) noexcept nogil:
+    """The relocation type that a symbol's specifier asks for, 0 if there is none."""
+    cdef uint32_t i
+    cdef size_t length
+    for i in range(specifier_count):
+        length = strlen(specifiers[i])
+        if <size_t>(end - symbol) > length and memcmp(end - length, specifiers[i], length) == 0:
+            return specifier_types[i]
+    return 0
+
+
 # ---------------------------------------------------------------------------------------------------------------- program
+cdef int64_t escaped(Cursor *c) noexcept nogil:
+    """The character that stands behind a backslash in quoted text: C's letters, or up to three octal digits."""
+    cdef const char *letters = b"b\bf\fn\nr\rt\t\"\"\\\\''"
+    cdef int64_t value = 0
+    cdef uint32_t digits = 0
+    while c'0' <= c.p[0] <= c'7' and digits < 3:
+        value = 8 * value + (c.p[0] - c'0')
+        c.p += 1
+        digits += 1
+    if digits:
+        return value & 0xff
+    while letters[0]:
+        if letters[0] == c.p[0]:
+            c.p += 1
+            return letters[1]
+        letters += 2
+    fail_plain(c, c.p, b"no such escape in quoted text")
+    return 0
+
+
 cdef class Assembler:
     """Assembles one source for one gfx level."""
 
@@ -1902,6 +1953,9 @@ cdef class Assembler:
         self.short_formats = short_formats
         self.unified = unified
         self.kernels = []
+        self.later_values = []
+        self.relocations = []
+        self.section_words = {}
         self.declarations = []
         memset(&self.j, 0, sizeof(Job))
         self.j.facts = &self.facts[0]
@@ -1909,13 +1963,15 @@ cdef class Assembler:
         self.j.unified = &self.unified[0]
         self.j.c.names = &table.names
         self.j.c.symbols = &self.symbols
+        self.j.c.local_labels = &self.local_labels
         self.j.c.level = level
         self.j.c.wave_dwords = wave_size >> 5
         self.section_names.push_back(b".text")
 
-    def assemble(self, bytes source):
+    def assemble(self, bytes source, bint linkable=False):
         """Assemble `source`. Returns None, or (offset of the error or -1, message)."""
         cdef Cursor *c = &self.j.c
+        self.linkable = linkable
         self.source = source
         c.start = self.source
         c.p = c.start
@@ -1923,6 +1979,7 @@ cdef class Assembler:
             self.run()
             if not c.failed:
                 self.resolve()
+        self.resolve_values()
         if c.failed:
             return (c.failed_at - c.start, (<bytes>c.message).decode(errors="replace"))
         return None
@@ -1936,10 +1993,10 @@ cdef class Assembler:
         return b""
 
     def labels(self):
-        """{name: (section, offset)} of every label."""
+        """{name: (section, offset)} of every label, and of symbols that were set to one; the section of a number is empty."""
         return {
-            entry.first.decode(): (self.section_names[entry.second.section].decode(), entry.second.value)
-            for entry in self.symbols if entry.second.is_label
+            entry.first.decode(): (self.section_names[entry.second.section].decode() if entry.second.section >= 0 else "", entry.second.value)
+            for entry in self.symbols if entry.second.defined
         }
 
     cdef void run(self) noexcept nogil:
@@ -1964,7 +2021,10 @@ cdef class Assembler:
             skip_blanks(c)
             if c.p[0] == c':' and c.p[1] != c':':
                 c.p += 1
-                self.define(begin, end, self.here(), c.section, True)
+                if is_digit(begin[0]):
+                    self.local_label(begin)
+                else:
+                    self.define(begin, end, self.here(), c.section, True)
                 continue
             if c.p[0] == c'=' and c.p[1] != c'=':
                 c.p += 1
@@ -2015,12 +2075,13 @@ cdef class Assembler:
         cdef Symbol *symbol
         name.assign(begin, <size_t>(end - begin))
         symbol = &self.symbols[name]
-        if symbol.defined and (is_label or symbol.is_label):
+        if (symbol.defined or symbol.expression != NULL) and (is_label or symbol.is_label):
             fail(&self.j.c, begin, b"label % is defined twice", begin, end)
             return
         symbol.value = value
         symbol.section = section
         symbol.defined = True
+        symbol.expression = NULL
         symbol.is_label = is_label
         if begin[0] == c'.' and not is_label and section == -1:
             if name == b".amdgcn.next_free_vgpr":
@@ -2029,46 +2090,62 @@ cdef class Assembler:
                 self.j.c.next_sgpr = value
 
     cdef void assign(self, const char *begin, const char *end) noexcept nogil:
-        """``name = expression``."""
+        """``name = expression``; one whose value is not known yet is kept."""
         cdef Cursor *c = &self.j.c
         cdef const char *place
         cdef Value v
+        cdef string name
+        cdef Symbol *symbol
         c.here = self.here()
         skip_blanks(c)
         place = c.p
         v = expression(c)
-        if v.section == -2:
-            fail(c, place, b"% has no value here", place, c.p)
+        if c.failed:
             return
         self.define(begin, end, v.number, v.section, False)
+        if v.section < -1:
+            name.assign(begin, <size_t>(end - begin))
+            symbol = &self.symbols[name]
+            symbol.defined = False
+            symbol.expression = place
+            symbol.origin = c.here
+            symbol.origin_section = c.section
+
+    cdef void local_label(self, const char *begin) noexcept nogil:
+        """``1:``, which may be there many times."""
+        cdef Cursor *c = &self.j.c
+        cdef const char *end
+        cdef int64_t number = label_number(begin, &end)
+        if symbol_end(end) != end:
+            fail(c, begin, b"% is no name of a label", begin, symbol_end(end))
+            return
+        self.local_labels[local_key(number, c.section)].push_back(self.here())
 
     # ------------------------------------------------------------------------------------------------------ directives
     cdef void directive(self, const char *begin, const char *end) noexcept nogil:
         cdef Cursor *c = &self.j.c
         cdef int32_t number = find_name(c.names, domain_directive, begin, <uint32_t>(end - begin))
         c.here = self.here()
-        if number == directive_ignored:
+        if number == directive_ignored or memcmp(begin, b".cfi_", 5) == 0:
             self.skip_line()
         elif number == directive_byte or number == directive_short or number == directive_long or number == directive_quad:
             self.data(<uint32_t>number)
+        elif number == directive_uleb or number == directive_sleb:
+            self.variable_length(number == directive_sleb)
         elif number == directive_set:
             self.set_symbol()
         elif number == directive_zero:
             self.zeros()
         elif number == directive_fill:
             self.fill()
-        elif number == directive_p2align or number == directive_balign:
-            self.align(number == directive_p2align)
+        elif directive_p2align <= number <= directive_balign:
+            self.align(number != directive_balign, 4 if number == directive_p2alignl else 1)
         elif number == directive_ascii or number == directive_asciz:
             self.characters(number == directive_asciz)
         elif number == directive_text or number == directive_data or number == directive_rodata:
             self.enter_section(begin, end)
         elif number == directive_section:
-            begin = c.p
-            while c.p[0] not in (c' ', c',', c'\n', c'\0', c'\t', c';'):
-                c.p += 1
-            self.enter_section(begin, c.p)
-            self.skip_line()
+            self.section()
         elif number == directive_metadata:
             self.skip_metadata()
         elif number == directive_kernel:
@@ -2079,6 +2156,21 @@ cdef class Assembler:
                 self.declare(begin, end)
         else:
             fail(c, begin, b"directive % is not supported", begin, end)
+
+    cdef void section(self) noexcept nogil:
+        """``.section name, "flags", @type``; the name may be quoted."""
+        cdef Cursor *c = &self.j.c
+        cdef bint quoted = c.p[0] == c'"'
+        cdef const char *begin = c.p + quoted
+        cdef const char *end
+        c.p = begin
+        while c.p[0] and c.p[0] != c'\n' and (c.p[0] != c'"' if quoted else c.p[0] not in (c' ', c',', c'\t', c';')):
+            c.p += 1
+        end = c.p
+        self.skip_line()
+        self.enter_section(begin, end)
+        with gil:
+            self.section_words.setdefault((<bytes>begin[:end - begin]).decode(errors="replace"), (<bytes>end[:c.p - end]).decode(errors="replace"))
 
     cdef void skip_line(self) noexcept nogil:
         cdef Cursor *c = &self.j.c
@@ -2134,7 +2226,25 @@ cdef class Assembler:
                 later.origin = later.place
                 later.expression = begin
                 self.fixups.push_back(later)
-            self.put(v.number, size)
+            self.put(v.number if v.section == -1 else 0, size)
+            if not accept(c, c','):
+                return
+
+    cdef void variable_length(self, bint is_signed) noexcept nogil:
+        """Numbers in groups of seven bits, the lowest first (LEB128 of the DWARF standard); their sizes must be known at once."""
+        cdef Cursor *c = &self.j.c
+        cdef int64_t value
+        cdef int64_t group
+        cdef bint more
+        while not c.failed:
+            value = number_expression(c)
+            while not c.failed:
+                group = value & 0x7f
+                value = value >> 7 if is_signed else <int64_t>(<uint64_t>value >> 7)
+                more = value != (-1 if is_signed and group & 0x40 else 0)
+                self.put(group | (0x80 if more else 0), 1)
+                if not more:
+                    break
             if not accept(c, c','):
                 return
 
@@ -2186,8 +2296,8 @@ cdef class Assembler:
         if not c.failed:
             self.repeat(min(max(count, <int64_t>-1), <int64_t>1 << 30), value, <uint32_t>size)
 
-    cdef void align(self, bint power) noexcept nogil:
-        """Pad to a multiple; code is filled with s_nop, as LLVM does, if no value is given."""
+    cdef void align(self, bint power, uint32_t unit) noexcept nogil:
+        """Pad to a multiple with a value of `unit` bytes; code is filled with s_nop, as LLVM does, if no value is given."""
         cdef Cursor *c = &self.j.c
         cdef int64_t size = number_expression(c)
         cdef int64_t value = -1
@@ -2203,8 +2313,10 @@ cdef class Assembler:
         while self.here() & (size - 1):
             if value < 0 and c.section == 0 and self.here() & 3 == 0:
                 self.put(0xbf800000U, 4)
+            elif self.here() & (unit - 1):
+                self.put(0, 1)
             else:
-                self.put(max(value, <int64_t>0), 1)
+                self.put(max(value, <int64_t>0), unit)
 
     cdef void characters(self, bint terminated) noexcept nogil:
         """Quoted text; escapes are those of C."""
@@ -2220,14 +2332,8 @@ cdef class Assembler:
                 if character == 0 or character == c'\n':
                     fail_plain(c, c.p, b"the text has no end")
                     return
-                if character == c'\\':
-                    c.p += 1
-                    character = c.p[0]
-                    character = c'\n' if character == c'n' else c'\t' if character == c't' else 0 if character == c'0' else character
-                    if c.p[0] == 0:
-                        continue
-                self.put(character, 1)
                 c.p += 1
+                self.put(escaped(c) if character == c'\\' else character, 1)
             c.p += 1
             if terminated:
                 self.put(0, 1)
@@ -2317,9 +2423,35 @@ cdef class Assembler:
             if word.removeprefix(".amdhsa_") in values:
                 fail(c, begin, b"% is given twice", begin, end)
                 return
-            values[word.removeprefix(".amdhsa_")] = number_expression(c)
+            self.kernel_value(values, word.removeprefix(".amdhsa_"))
             if not at_line_end(c):
                 fail_plain(c, c.p, b"the end of the line is expected")
+
+    cdef void kernel_value(self, dict values, str directive) noexcept:
+        cdef Cursor *c = &self.j.c
+        cdef const char *begin = c.p
+        cdef Value v
+        c.here = self.here()
+        v = expression(c)
+        values[directive] = v.number
+        if v.section < -1 and v.symbol != NULL:
+            self.later_values.append((values, directive, begin - c.start, c.section, c.here))
+        elif v.section != -1:
+            fail(c, begin, b"% is no number", begin, c.p)
+
+    cdef void resolve_values(self) noexcept:
+        """The values of symbols and of kernels' directives that stood before the symbols that they need."""
+        cdef Cursor *c = &self.j.c
+        for name in [entry.first for entry in self.symbols if entry.second.expression != NULL]:
+            c.blocked = False
+            set_value(c, &self.symbols[name])
+        for values, directive, offset, section, here in self.later_values:
+            if c.failed:
+                return
+            c.p = c.start + <int64_t>offset
+            c.section = section
+            c.here = here
+            values[directive] = number_expression(c)
 
     # ---------------------------------------------------------------------------------------------------------- fixups
     cdef void resolve(self) noexcept nogil:
@@ -2331,43 +2463,104 @@ cdef class Assembler:
 
     cdef void resolve_one(self, Fixup later) noexcept nogil:
         cdef Cursor *c = &self.j.c
-        cdef uint8_t *place = self.sections[later.section].data() + later.place
-        cdef const char *end
-        cdef int64_t distance
-        cdef uint32_t i
         cdef Value v
-        cdef char text[96]
         c.p = later.expression
         c.here = later.origin
         c.section = later.section
         v = expression(c)
-        end = c.p
         if c.failed:
             return
-        if v.unknown != NULL:
-            end = v.unknown
-            while word_end(end) != end or end[0] == c'.' or end[0] == c'$' or end[0] == c'@':
-                end += 1
-            fail(c, later.expression, b"no label %", v.unknown, end)
-        elif later.kind == fixup_branch:
-            if v.section != later.section:
-                fail(c, later.expression, b"% is not a place in this section", later.expression, end)
-                return
-            distance = (v.number - later.origin - 4) // 4
-            if v.number & 3 != later.origin & 3:
-                fail(c, later.expression, b"% is not a multiple of four bytes away", later.expression, end)
-            elif not -0x8000 <= distance <= 0x7fff:
-                snprintf(text, 96, b"label %% is %lld dwords away, beyond 16 bits", <long long>distance)
-                fail(c, later.expression, text, later.expression, end)
-            else:
-                place[0] = <uint8_t>distance
-                place[1] = <uint8_t>(distance >> 8)
+        if later.kind == fixup_branch:
+            self.resolve_branch(&later, &v)
         elif v.section != -1:
-            fail(c, later.expression, b"% is an address, which only a linker knows", later.expression, end)
+            self.relocate(&later, &v)
         elif later.kind == fixup_literal and not -0x80000000LL <= v.number <= 0xffffffffLL:
-            fail(c, later.expression, b"% does not fit 32 bits", later.expression, end)
+            fail(c, later.expression, b"% does not fit 32 bits", later.expression, c.p)
         else:
             if later.kind == fixup_data:
                 self.check_data(later.expression, v.number, later.size)
-            for i in range(later.size):
-                place[i] = <uint8_t>(<uint64_t>v.number >> (8 * i))
+            self.fill_bytes(&later, v.number)
+
+    cdef void fill_bytes(self, const Fixup *later, int64_t value) noexcept nogil:
+        cdef uint8_t *place = self.sections[later.section].data() + later.place
+        cdef uint32_t i
+        for i in range(later.size):
+            place[i] = <uint8_t>(<uint64_t>value >> (8 * i))
+
+    cdef void resolve_branch(self, const Fixup *later, const Value *v) noexcept nogil:
+        cdef Cursor *c = &self.j.c
+        cdef uint8_t *place = self.sections[later.section].data() + later.place
+        cdef int64_t distance
+        cdef char text[96]
+        if v.section == -3:
+            self.fail_symbol(later, v)
+            return
+        if v.section != later.section:
+            fail(c, later.expression, b"% is not a place in this section", later.expression, c.p)
+            return
+        distance = (v.number - later.origin - 4) // 4
+        if v.number & 3 != later.origin & 3:
+            fail(c, later.expression, b"% is not a multiple of four bytes away", later.expression, c.p)
+        elif not -0x8000 <= distance <= 0x7fff:
+            snprintf(text, 96, b"label %% is %lld dwords away, beyond 16 bits", <long long>distance)
+            fail(c, later.expression, text, later.expression, c.p)
+        else:
+            place[0] = <uint8_t>distance
+            place[1] = <uint8_t>(distance >> 8)
+
+    cdef void fail_symbol(self, const Fixup *later, const Value *v) noexcept nogil:
+        """Says what of a symbol is missing: the label, or a linker."""
+        cdef Cursor *c = &self.j.c
+        cdef const char *end = symbol_end(v.symbol)
+        cdef string name
+        name.assign(v.symbol, <size_t>(end - v.symbol))
+        if v.section == -3 and self.symbols.count(name) == 0 and specifier_of(v.symbol, end) == 0:
+            fail(c, later.expression, b"no label %", v.symbol, end)
+        else:
+            fail(c, later.expression, b"% is an address, which only a linker knows", later.expression, c.p)
+
+    cdef void relocate(self, const Fixup *later, const Value *v) noexcept nogil:
+        """An address: a distance in this section is known, the rest is left to a linker, if there will be one."""
+        cdef Cursor *c = &self.j.c
+        cdef uint32_t kind = 0
+        cdef int64_t value
+        if v.symbol == NULL or v.section == -2:
+            fail(c, later.expression, b"% is an address, which only a linker knows", later.expression, c.p)
+            return
+        if v.section == -3:
+            kind = specifier_of(v.symbol, symbol_end(v.symbol))
+        if kind == 0:
+            # a literal is the distance to the symbol, as LLVM has it
+            kind = relocation_rel32 if later.kind == fixup_literal else relocation_abs64 if later.size == 8 else relocation_abs32
+        if self.linkable:
+            if later.size == (8 if kind == relocation_rel64 or kind == relocation_abs64 else 4):
+                with gil:
+                    self.record(later, v, kind)
+            else:
+                fail(c, later.expression, b"% has another size", later.expression, c.p)
+            return
+        value = self.symbol_here(v, later.section) - later.place
+        if c.failed or (kind != relocation_rel32_low and kind != relocation_rel32_high and kind != relocation_rel64):
+            c.failed = False
+            self.fail_symbol(later, v)
+            return
+        self.fill_bytes(later, value >> 32 if kind == relocation_rel32_high else value)
+
+    cdef int64_t symbol_here(self, const Value *v, int32_t section) noexcept nogil:
+        """Offset of a symbol of this section, with what is added to it; the cursor fails if it is none."""
+        cdef const char *end = v.symbol
+        cdef string name
+        cdef unordered_map[string, Symbol].iterator found
+        while end[0] != c'@' and symbol_end(end) != end:
+            end += 1
+        name.assign(v.symbol, <size_t>(end - v.symbol))
+        found = self.symbols.find(name)
+        if found == self.symbols.end() or not self.symbols[name].is_label or self.symbols[name].section != section:
+            self.j.c.failed = True
+            return 0
+        return self.symbols[name].value + v.number
+
+    cdef void record(self, const Fixup *later, const Value *v, uint32_t kind) noexcept:
+        cdef const char *end = symbol_end(v.symbol)
+        name = (<bytes>v.symbol[:end - v.symbol]).decode(errors="replace").partition("@")[0]
+        self.relocations.append((later.section, later.place, kind, name, v.section if v.section >= 0 else -1, v.number))

@@ -1356,14 +1356,16 @@ cdef uint16_t dual_addend(const Decoded *d, uint32_t opcode, uint32_t half) noex
     return d.source[2 * half + 1] if opcode == op_v_dual_fmamk_f32 else <uint16_t>register_none
 
 
-cdef const char *dual_error(const Decoded *d) noexcept nogil:
-    """VGPR banks and scalar reads of the two halves ("RDNA 3 ISA", VOPD restrictions)."""
+cdef const char *dual_error(const Decoded *d, uint32_t gfx_level) noexcept nogil:
+    """VGPR banks and scalar reads of the two halves ("RDNA 3 ISA", "RDNA 4 ISA", VOPD restrictions)."""
     cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
+    # two moves of GFX12 read what they like
+    cdef bint moves = gfx_level >= gfx12 and d.opcode == op_v_dual_mov_b32 and second == op_v_dual_mov_b32
     cdef uint16_t x = d.source[1] if d.opcode != op_v_dual_fmamk_f32 else <uint16_t>register_none
     cdef uint16_t y = d.source[3] if second != op_v_dual_fmamk_f32 else <uint16_t>register_none
     cdef uint32_t scalars = 0
     cdef uint32_t i, code
-    if same_bank(d.source[0], d.source[2], 4):
+    if same_bank(d.source[0], d.source[2], 4) and not moves:
         return b"the first sources of both halves must lie in different VGPR banks (number modulo 4)"
     if same_bank(x, y, 4):
         return b"the second sources of both halves must lie in different VGPR banks (number modulo 4)"
@@ -1384,7 +1386,7 @@ cdef const char *form_error(const Decoded *instruction, uint32_t gfx_level, bint
         return b"GFX6 has no registers s104 and s105"
     if format_is_valu(format) or format & format_base_mask == format_vinterp_inreg or format & format_base_mask == format_vintrp:
         if format == format_vopd:
-            return dual_error(instruction)
+            return dual_error(instruction, gfx_level)
         if not sources_fit(instruction, gfx_level):
             return b"a source is not of the kinds that its place takes"
         return variant_error(variant_misfit(instruction, gfx_level, halves))

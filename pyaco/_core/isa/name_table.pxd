@@ -31,8 +31,7 @@ cdef enum:
     domain_wait                       # index of the counter
     domain_dependency                 # first bit | width << 8
     domain_parameter                  # p10, p20, p0
-    domain_swizzle
-    domain_matrix_format
+    domain_function                   # of expressions
     domain_directive
     domain_spelling                   # opcode to LLVM's name; not searched
     domain_lane_control

@@ -6,11 +6,13 @@ says so once in the cursor and leaves a usable result, so that callers check at 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.string cimport string
 from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
 
 from pyaco._core.isa.name_table cimport Names
 
 cdef enum:
     operand_limit = 24
+    section_limit = 64
     message_limit = 240
 
 cdef enum OperandKind:
@@ -89,11 +91,23 @@ cdef enum:
     given_format                      # the same
     modifier_count
 
+# Functions of expressions; the low two bits are the number of arguments, 0 for any.
+cdef enum:
+    function_max = 0
+    function_or = 4
+    function_align = 8 | 2
+    function_extra_sgprs = 12 | 3
+    function_total_vgprs = 16 | 2
+    function_prefetch_size = 20 | 1
+
 cdef struct Symbol:
     int64_t value
     int32_t section                   # -1: a number
     bint defined
     bint is_label
+    const char *expression            # of a symbol that was set before its value was known, else NULL
+    int64_t origin                    # where that was
+    int32_t origin_section
 
 cdef struct Operand:
     OperandKind kind
@@ -126,14 +140,17 @@ cdef struct Statement:
 # Value of an expression: a number, plus the base of a section if `section` is one.
 cdef struct Value:
     int64_t number
-    int32_t section                   # -1: absolute, -2: no value (several sections, or a symbol without a value)
-    const char *unknown               # a symbol without a value
+    int32_t section                   # -1: absolute, -2: no value, -3: to be added to `symbol`, which has none or a specifier
+    const char *symbol                # what the number counts from, or a symbol without a value
 
 cdef struct Cursor:
     const char *p
     const char *start
     const Names *names
     unordered_map[string, Symbol] *symbols
+    unordered_map[uint64_t, vector[int64_t]] *local_labels    # offsets of the labels "1:", by number and section (local_key)
+    uint32_t depth                    # of the expression
+    bint blocked                      # a symbol that this expression needs has no value yet
     uint32_t level
     uint32_t wave_dwords
     int32_t section                   # where the next bytes go
@@ -156,6 +173,12 @@ cdef const char *symbol_end(const char *p) noexcept nogil
 cdef bint accept(Cursor *c, char character) noexcept nogil
 cdef void expect(Cursor *c, char character) noexcept nogil
 cdef Value expression(Cursor *c) noexcept nogil
+# The value of a symbol that was set before its value was known, if it is known now.
+cdef Value set_value(Cursor *c, Symbol *symbol) noexcept nogil
+cdef const char *symbol_end(const char *p) noexcept nogil
+cdef bint is_digit(char character) noexcept nogil
+cdef int64_t label_number(const char *p, const char **end) noexcept nogil
+cdef uint64_t local_key(int64_t number, int32_t section) noexcept nogil
 # An expression whose value is known and absolute.
 cdef int64_t number_expression(Cursor *c) noexcept nogil
 cdef void parse_statement(Cursor *c, Statement *s) noexcept nogil

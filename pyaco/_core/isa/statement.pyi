@@ -1,1 +1,2 @@
+FUNCTIONS: dict[str, int]
 MODIFIERS: dict[str, int]

@@ -7,7 +7,7 @@ from libc.stdio cimport snprintf
 from libc.stdlib cimport strtod
 from libc.string cimport memcmp
 
-from pyaco._core.isa.name_table cimport (domain_dimension, domain_lane_control, domain_modifier, domain_register,
+from pyaco._core.isa.name_table cimport (domain_dimension, domain_function, domain_lane_control, domain_modifier, domain_register,
                                          domain_scope, domain_selection, domain_unused, find_name)
 
 cdef uint8_t value_kinds[modifier_count]
@@ -28,6 +28,15 @@ MODIFIERS = {
     "quad_perm": given_quad_perm, "dst_sel": given_dst_sel, "src0_sel": given_src0_sel, "src1_sel": given_src1_sel,
     "dst_unused": given_dst_unused, "scope": given_scope, "dim": given_dim, "th": given_th, "format": given_format,
 }
+
+
+#: Functions of expressions by name.
+FUNCTIONS = {
+    "max": function_max, "or": function_or, "alignto": function_align, "extrasgprs": function_extra_sgprs,
+    "totalnumvgprs": function_total_vgprs, "instprefsize": function_prefetch_size,
+}
+cdef enum:
+    nesting_limit = 512
 
 
 cdef void fill_value_kinds():
@@ -85,7 +94,7 @@ cdef void fail_range(Cursor *c, const char *at, const char *begin, const char *e
 
 
 # ---------------------------------------------------------------------------------------------------------------- lexing
-cdef inline bint is_digit(char character) noexcept nogil:
+cdef bint is_digit(char character) noexcept nogil:
     return c'0' <= character <= c'9'
 
 
@@ -178,7 +187,7 @@ cdef inline Value absolute(int64_t number) noexcept nogil:
     cdef Value v
     v.number = number
     v.section = -1
-    v.unknown = NULL
+    v.symbol = NULL
     return v
 
 
@@ -228,26 +237,99 @@ cdef bint is_float(const char *p) noexcept nogil:
 
 
 cdef Value symbol_value(Cursor *c) noexcept nogil:
-    cdef const char *end = symbol_end(c.p)
+    cdef const char *begin = c.p
+    cdef const char *end = symbol_end(begin)
+    cdef const char *name_end = begin
     cdef Value v = absolute(0)
     cdef string name
     cdef unordered_map[string, Symbol].iterator found
-    if end == c.p:
-        fail_plain(c, c.p, b"an expression is missing")
+    if end == begin:
+        fail_plain(c, begin, b"an expression is missing")
         return v
-    if end - c.p == 1 and c.p[0] == c'.':
+    c.p = end
+    if end - begin == 1 and begin[0] == c'.':
         v.number = c.here
         v.section = c.section
-    else:
-        name.assign(c.p, <size_t>(end - c.p))
-        found = c.symbols.find(name)
-        if found == c.symbols.end() or not _defined(found):
-            v.unknown = c.p
-            v.section = -2
-        else:
+        return v
+    v.symbol = begin
+    while name_end != end and name_end[0] != c'@':
+        name_end += 1
+    name.assign(begin, <size_t>(name_end - begin))
+    found = c.symbols.find(name)
+    if name_end == end and found != c.symbols.end():
+        if _symbol(found).defined:
             v.number = _symbol(found).value
             v.section = _symbol(found).section
-    c.p = end
+            return v
+        if _symbol(found).expression != NULL and not c.blocked:
+            return set_value(c, &_symbol(found))
+    v.section = -3
+    return v
+
+
+cdef Value set_value(Cursor *c, Symbol *symbol) noexcept nogil:
+    """The value of a symbol that was set before its value was known, if it is known now."""
+    cdef const char *place = c.p
+    cdef int64_t here = c.here
+    cdef int32_t section = c.section
+    cdef Value v
+    c.p = symbol.expression
+    c.here = symbol.origin
+    c.section = symbol.origin_section
+    v = binary(c, 0)
+    c.p = place
+    c.here = here
+    c.section = section
+    if v.section >= -1:
+        symbol.value = v.number
+        symbol.section = v.section
+        symbol.defined = not c.failed
+    else:
+        # chains of such symbols are followed once an expression
+        c.blocked = True
+    return v
+
+
+cdef uint64_t local_key(int64_t number, int32_t section) noexcept nogil:
+    return <uint64_t>number * section_limit + <uint64_t>section
+
+
+cdef int64_t label_number(const char *p, const char **end) noexcept nogil:
+    """Number of a local label, of at most nine digits; `end` is behind them."""
+    cdef const char *begin = p
+    cdef int64_t number = 0
+    while is_digit(p[0]) and p - begin < 9:
+        number = number * 10 + (p[0] - c'0')
+        p += 1
+    end[0] = p
+    return number
+
+
+cdef Value local_label(Cursor *c, int64_t number, bint backwards) noexcept nogil:
+    """``1b``: the last label ``1:`` up to here; ``1f``: the next one."""
+    cdef Value v = absolute(0)
+    cdef vector[int64_t] *offsets
+    cdef size_t first = 0, middle, last
+    v.section = -3
+    v.symbol = c.p
+    offsets = &c.local_labels[0][local_key(number, c.section)]
+    c.p = symbol_end(c.p)
+    # the first label behind this place
+    last = offsets.size()
+    while first < last:
+        middle = (first + last) // 2
+        if offsets[0][middle] > c.here:
+            last = middle
+        else:
+            first = middle + 1
+    if backwards:
+        if first == 0:
+            return v
+        first -= 1
+    elif first == offsets.size():
+        return v
+    v.section = c.section
+    v.number = offsets[0][first]
     return v
 
 
@@ -260,16 +342,28 @@ cdef extern from *:
     Symbol &_symbol "pyaco_second"(unordered_map[string, Symbol].iterator) noexcept nogil
 
 
-cdef inline bint _defined(unordered_map[string, Symbol].iterator found) noexcept nogil:
-    return _symbol(found).defined
-
-
 cdef Value primary(Cursor *c) noexcept nogil:
     cdef Value v
+    if c.depth == nesting_limit:
+        fail_plain(c, c.p, b"expressions or symbols are nested too deeply")
+        return absolute(0)
+    c.depth += 1
+    v = unary(c)
+    c.depth -= 1
+    return v
+
+
+cdef Value unary(Cursor *c) noexcept nogil:
+    cdef Value v
+    cdef int64_t number
     cdef char character
+    cdef const char *end
     skip_blanks(c)
     character = c.p[0]
     if is_digit(character):
+        number = label_number(c.p, &end)
+        if (end[0] == c'b' or end[0] == c'f') and not is_symbol(end[1]):
+            return local_label(c, number, end[0] == c'b')
         return absolute(integer_literal(c))
     if character == c'(':
         c.p += 1
@@ -293,7 +387,68 @@ cdef Value primary(Cursor *c) noexcept nogil:
         v = absolute(c.p[1])
         c.p += 3
         return v
-    return symbol_value(c)
+    end = symbol_end(c.p)
+    while end[0] == c' ':
+        end += 1
+    return call(c, end) if end[0] == c'(' else symbol_value(c)
+
+
+cdef Value call(Cursor *c, const char *bracket) noexcept nogil:
+    """``max(1, x)``: a function of known numbers, as compilers count registers with."""
+    cdef const char *begin = c.p
+    cdef const char *end = symbol_end(begin)
+    cdef int32_t function = find_name(c.names, domain_function, begin, <uint32_t>(end - begin))
+    cdef int64_t numbers[3]
+    cdef uint32_t count = 0
+    cdef Value v
+    cdef Value result = absolute(0)
+    if function < 0:
+        fail(c, begin, b"% is no function of expressions", begin, end)
+        return result
+    c.p = bracket + 1
+    while not c.failed:
+        v = binary(c, 0)
+        if v.section != -1 and result.section == -1:
+            result.section = -2
+            result.symbol = v.symbol
+        if count and (function == function_max or function == function_or):
+            numbers[0] = max(numbers[0], v.number) if function == function_max else numbers[0] | v.number
+        elif count < 3:
+            numbers[count] = v.number
+        count += 1
+        if not accept(c, c','):
+            break
+    expect(c, c')')
+    if function != function_max and function != function_or and count != <uint32_t>function & 3:
+        fail(c, begin, b"% has another number of arguments", begin, end)
+    if result.section == -1 and not c.failed:
+        result.number = function_value(c, function, numbers)
+    return result
+
+
+cdef int64_t function_value(Cursor *c, int32_t function, const int64_t *numbers) noexcept nogil:
+    """Source: LLVM's "User Guide for AMDGPU Backend", expressions of code object directives."""
+    cdef bint architected_scratch = c.level == 94 or c.level == 95 or c.level >= 110
+    if function == function_align:
+        if numbers[1] <= 0 or not 0 <= numbers[0] < <int64_t>1 << 62 or numbers[1] > <int64_t>1 << 61:
+            fail_plain(c, c.p, b"an alignment is a positive number")
+            return 0
+        return (numbers[0] + numbers[1] - 1) // numbers[1] * numbers[1]
+    if function == function_extra_sgprs:
+        # of VCC, FLAT_SCRATCH and XNACK_MASK; they stand in this order, so each has room for those before it
+        if c.level >= 100:
+            return 2 if numbers[0] else 0
+        if c.level < 80:
+            return 4 if numbers[1] else 2 if numbers[0] else 0
+        return 6 if numbers[1] or architected_scratch else 4 if numbers[2] else 2 if numbers[0] else 0
+    if function == function_total_vgprs:
+        if 92 <= c.level < 100 and numbers[0]:
+            return ((numbers[1] + 3) & ~3) + numbers[0]
+        return max(numbers[0], numbers[1])
+    if function == function_prefetch_size:
+        # lines of 128 bytes, as many as the field can say
+        return min(max(numbers[0] + 127, <int64_t>0) // 128, 255 if c.level >= 120 else 63)
+    return numbers[0]
 
 
 cdef uint32_t operator_at(const char *p, uint32_t *length) noexcept nogil:
@@ -378,16 +533,16 @@ cdef Value binary(Cursor *c, uint32_t above) noexcept nogil:
             return left
         c.p += length
         right = binary(c, precedence)
-        if left.unknown == NULL:
-            left.unknown = right.unknown
+        if left.symbol == NULL or (left.section >= -1 and right.section < -1):
+            left.symbol = right.symbol
         if left.section == -1 and right.section == -1:
             left.number = combine(c, op, left.number, right.number)
         elif op[0] == c'-' and left.section == right.section and left.section >= 0:
             left.number -= right.number
             left.section = -1
-        elif (op[0] == c'+' or op[0] == c'-') and left.section >= 0 and right.section == -1:
+        elif (op[0] == c'+' or op[0] == c'-') and left.section != -2 and right.section == -1:
             left.number = combine(c, op, left.number, right.number)
-        elif op[0] == c'+' and left.section == -1 and right.section >= 0:
+        elif op[0] == c'+' and left.section == -1 and right.section != -2:
             left.number = combine(c, op, left.number, right.number)
             left.section = right.section
         else:
@@ -396,6 +551,7 @@ cdef Value binary(Cursor *c, uint32_t above) noexcept nogil:
 
 
 cdef Value expression(Cursor *c) noexcept nogil:
+    c.blocked = False
     return binary(c, 0)
 
 
@@ -612,6 +768,7 @@ cdef void parse_number(Cursor *c, Operand *o, bint operators) noexcept nogil:
         c.p = end
         return
     o.inner = begin
+    c.blocked = False
     v = expression(c) if operators else primary(c)
     if v.section == -1:
         o.kind = operand_integer

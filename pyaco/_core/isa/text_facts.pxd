@@ -52,9 +52,12 @@ cdef enum:
     directive_long = 4
     directive_quad = 8
     directive_set = 16
+    directive_uleb                    # LEB128
+    directive_sleb
     directive_zero
     directive_fill
     directive_p2align
+    directive_p2alignl                # filled with a value of four bytes
     directive_balign
     directive_ascii
     directive_asciz
