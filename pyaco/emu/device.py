@@ -51,6 +51,11 @@ def packs_ids(gfx_level: int) -> bool:
     return gfx_level >= 110 or 92 <= gfx_level < 100
 
 
+def usable_processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 class Shader(Protocol):
     """What ``Device.dispatch`` needs of a compiled shader."""
 
@@ -202,7 +207,7 @@ class Device:
                 raise UnsupportedError(f"{threads} threads of the reference engine, which is one")
             return Engine(self.space, self.gfx_level)
         if threads is None:
-            threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+            threads = usable_processors()
         if not 1 <= threads <= _MAX_THREADS:
             raise InputError(f"{threads} threads: expected 1 to {_MAX_THREADS}")
         from pyaco._core.emu_fast.engine import FastEngine  # built and loaded only where it is asked for

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from collections.abc import Sequence
 from functools import cache
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 from pyaco._core.emu.memory import AddressSpace
 from pyaco._core.emu.reference import Engine
-from pyaco.emu.device import packs_ids
+from pyaco.emu.device import ENGINES, packs_ids, usable_processors
 from pyaco.emu.errors import EmulationError
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.isa import opcodes
@@ -29,13 +30,19 @@ _one_at_a_time = threading.Lock()
 
 
 @cache
-def _engine(target: str) -> Engine:
+def _engine(target: str, name: str) -> Engine:
+    if name not in ENGINES:
+        raise UnsupportedError(f"PYACO_ENGINE={name}: there are {' and '.join(ENGINES)}")
     space = AddressSpace()
     space.use_host_addresses()
     level = processor(target)[1]
     if level < 80:
         raise UnsupportedError(f"emulation of {target}: the emulator has GFX8 and later")
-    return Engine(space, level)
+    if name == "reference":
+        return Engine(space, level)
+    from pyaco._core.emu_fast.engine import FastEngine  # loaded only where it is asked for
+
+    return FastEngine(space, level, usable_processors())
 
 
 def run_asm(
@@ -44,7 +51,8 @@ def run_asm(
 ) -> int:  # fmt: skip
     """Run machine code at a host address; device addresses are host addresses, and nothing is checked.
 
-    The signature is that of tinygrad's ``test.mockgpu.amd.emu.run_asm``.
+    The signature is that of tinygrad's ``test.mockgpu.amd.emu.run_asm``. The fast engine runs it, or the one that the environment
+    variable ``PYACO_ENGINE`` names.
 
     Parameters
     ----------
@@ -76,7 +84,7 @@ def run_asm(
     target = _TARGETS.get(arch, arch)
     if not target.startswith("gfx"):
         raise UnsupportedError(f"architecture {arch!r}; there are {', '.join(_TARGETS)}, and gfx names")
-    engine = _engine(target)
+    engine = _engine(target, os.environ.get("PYACO_ENGINE", "fast"))
     level = processor(target)[1]
     if not 1 <= lx * ly * lz <= 1024:
         raise InputError(f"a workgroup of {lx * ly * lz} invocations")
