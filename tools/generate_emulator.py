@@ -60,6 +60,11 @@ class Semantics(NamedTuple):
     scalar: bool = False
 
     @property
+    def selects(self) -> bool:
+        """Whether it gives one of its float sources, a number rather than a NaN."""
+        return any(re.search(r"\b(min|max|median)_number\b", statement) for statement in self.statements)
+
+    @property
     def group(self) -> str:
         """The module that its loop is compiled into."""
         if self.names[0].startswith(("v_cmp_", "s_cmp_")):
@@ -312,6 +317,8 @@ def generate(source: Path) -> dict[str, str]:
                     entries.append(f"    entry.packed = {operation.packed}")
                 if name.startswith("v_cmpx_"):
                     entries.append("    entry.writes_exec = 1")
+                if operation.selects:
+                    entries.append("    entry.selects = 1")
                 entries.append(f"    entry.source_count = {len(operation.sources)}")
                 entries.append(f"    entry.result_count = {len(operation.results)}")
                 for index, kind in enumerate(operation.sources):

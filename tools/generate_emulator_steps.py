@@ -158,6 +158,12 @@ class Body:
 PUTS = {"f16": "put_half", "f32": "put_single", "f64": "put_double"}
 
 
+def put_function(operation: Semantics, kind: str) -> str:
+    """Return what writes a row of results."""
+    put = PUTS.get(kind, "put_wide" if is_wide(kind) else "put_row")
+    return put.replace("put_", "put_selected_") if operation.selects else put
+
+
 def has_vector_step(operation: Semantics) -> bool:
     """Whether an operation becomes a step over rows."""
     text = "; ".join(operation.statements)
@@ -212,7 +218,7 @@ def rows(body: Body, lines: list[str]) -> list[str]:
         if several and kind in ("f32", "f16"):
             checks += [f"if row_has_nan{'16' if kind == 'f16' else ''}({row}):", *leave(body), "    return step_fallback(core, step)"]
         puts.append(f"note_mask(core, half, {row})" if kind == "mask"
-                    else f"{PUTS.get(kind, 'put_wide' if is_wide(kind) else 'put_row')}(core, step, half, {row})")  # fmt: skip
+                    else f"{put_function(operation, kind)}(core, step, half, {row})")  # fmt: skip
     loop = ["for half in range(core.halves):", *(f"    {line}" for line in setup), "    for row_lane in range(row_lanes):"]
     loop += [f"        {line}" for line in (*loads, *body.statements, *stores)]
     loop += [f"    {line}" for line in checks]
@@ -245,7 +251,8 @@ def packed_rows(body: Body, lines: list[str]) -> list[str]:
     row = "bits" if convert else "result"
     if convert:
         loop.append(f"        {convert}(result[part], bits[part])")
-    return [*loop, f"    put_packed(core, step, half, {row}[0], {row}[1], {body.operation.results[0] == 'f16'})"]
+    put = "put_selected_packed" if body.operation.selects else "put_packed"
+    return [*loop, f"    {put}(core, step, half, {row}[0], {row}[1], {body.operation.results[0] == 'f16'})"]
 
 
 def has_scalar_step(operation: Semantics) -> bool:

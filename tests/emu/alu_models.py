@@ -330,18 +330,20 @@ define("v_div_fixup_legacy_f16", "f16 f16 f16", "f16", division_fixup("f16"))
 
 
 def division_fmas(amount: int) -> Callable[..., Any]:
-    def fmas(a: float, b: float, c: float, undo: int) -> Any:
-        value = total([(a, b), (c, 1.0)])
+    kind = "f32" if amount == 64 else "f64"
+
+    def fmas(a: float, b: float, c: float, undo: int, rounding: int = NEAREST) -> Any:
+        value = total([(a, b), (c, 1.0)], rounding)
         if not undo or isinstance(value, float):
             return value
-        rounded = decode("f32" if amount == 64 else "f64", encode("f32" if amount == 64 else "f64", value))
+        rounded = decode(kind, encode(kind, value, rounding))
         scale = amount if math.isfinite(c) and math.frexp(c)[1] > 1 else -amount
         return rounded if not math.isfinite(rounded) or rounded == 0 else Fraction(rounded) * Fraction(2) ** scale
     return fmas
 
 
-define("v_div_fmas_f32", "f32 f32 f32 vcc", "f32", division_fmas(64))
-define("v_div_fmas_f64", "f64 f64 f64 vcc", "f64", division_fmas(128))
+define("v_div_fmas_f32", "f32 f32 f32 vcc", "f32", division_fmas(64), uses_rounding=True)
+define("v_div_fmas_f64", "f64 f64 f64 vcc", "f64", division_fmas(128), uses_rounding=True)
 
 # -------------------------------------------------------------------------------------------------------- conversions
 for source in ("i32", "u32"):
@@ -442,11 +444,11 @@ for kind in SMALL:
         [encode("f32", decode_small(kind, a & 255)), encode("f32", decode_small(kind, a >> 8))], 32))
     define(f"v_cvt_pk_{kind}_f32", "f32 f32", f"{kind}x2", lambda a, b, kind=kind: (encode_small(kind, a), encode_small(kind, b)))
     for other in SMALL:
-        def dot4(a: int, b: int, c: float, kind: str = kind, other: str = other) -> Any:
+        def dot4(a: int, b: int, c: float, rounding: int, kind: str = kind, other: str = other) -> Any:
             for x, y in zip(bytes_of(a), bytes_of(b), strict=True):
-                c = single(total([(decode_small(kind, x), decode_small(other, y)), (c, 1.0)]))
+                c = single(total([(decode_small(kind, x), decode_small(other, y)), (c, 1.0)], rounding), rounding)
             return c
-        define(f"v_dot4_f32_{kind}_{other}", "u32 u32 f32", "f32", dot4)
+        define(f"v_dot4_f32_{kind}_{other}", "u32 u32 f32", "f32", dot4, uses_rounding=True)
 
 
 def stochastic(kind: str, shift: int) -> Callable[..., Any]:
@@ -664,18 +666,18 @@ define("v_dot8c_i32_i4", "u32 u32 old_u32", "u32", dot(4, True, True))
 
 def dot2(kind: str) -> Callable[[int, int, float], float]:
     """c, then the product of the low halves, then that of the high halves; singles between."""
-    def function(a: int, b: int, c: float) -> float:
+    def function(a: int, b: int, c: float, rounding: int = NEAREST) -> float:
         for shift in (0, 16):
-            product = single(total([(decode(kind, a >> shift & M16), decode(kind, b >> shift & M16))]))
-            c = single(total([(product, 1.0), (c, 1.0)]))
+            product = single(total([(decode(kind, a >> shift & M16), decode(kind, b >> shift & M16))], rounding), rounding)
+            c = single(total([(product, 1.0), (c, 1.0)], rounding), rounding)
         return c
     return function
 
 
-define("v_dot2_f32_f16", "u32 u32 f32", "f32", dot2("f16"), ulp=2.0)
-define("v_dot2_f32_bf16", "u32 u32 f32", "f32", dot2("bf16"), ulp=2.0)
-define("v_dot2c_f32_f16 v_dual_dot2acc_f32_f16", "u32 u32 old_f32", "f32", dot2("f16"), ulp=2.0)
-define("v_dual_dot2acc_f32_bf16", "u32 u32 old_f32", "f32", dot2("bf16"), ulp=2.0)
+define("v_dot2_f32_f16", "u32 u32 f32", "f32", dot2("f16"), ulp=2.0, uses_rounding=True)
+define("v_dot2_f32_bf16", "u32 u32 f32", "f32", dot2("bf16"), ulp=2.0, uses_rounding=True)
+define("v_dot2c_f32_f16 v_dual_dot2acc_f32_f16", "u32 u32 old_f32", "f32", dot2("f16"), ulp=2.0, uses_rounding=True)
+define("v_dual_dot2acc_f32_bf16", "u32 u32 old_f32", "f32", dot2("bf16"), ulp=2.0, uses_rounding=True)
 
 
 def dot2_narrow(kind: str) -> Callable[[int, int, int], int]:

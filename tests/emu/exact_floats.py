@@ -98,9 +98,9 @@ def total(terms: list[tuple[float, float]], rounding: int = NEAREST) -> Number:
     return -0.0 if rounding == DOWN else 0.0
 
 
-def single(value: Number) -> float:
-    """Rounded to single, to nearest."""
-    return decode("f32", encode("f32", value))
+def single(value: Number, rounding: int = NEAREST) -> float:
+    """Rounded to single."""
+    return decode("f32", encode("f32", value, rounding))
 
 
 def of_double(bits: int) -> float:

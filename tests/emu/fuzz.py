@@ -40,7 +40,7 @@ TARGETS = (
     ("gfx900", 64), ("gfx1010", 32), ("gfx1010", 64), ("gfx1030", 32), ("gfx1030", 64), ("gfx1100", 32), ("gfx1100", 64), ("gfx1150", 32),
     ("gfx1150", 64), ("gfx1200", 32), ("gfx1200", 64),
 )  # fmt: skip
-MODES = (0x1C0, 0x1F0, 0x100, 0x3C0, 0x1F5)
+MODES = (0x1C0, 0x1F0, 0x100, 0x3C0, 0x1F5, 0x2F0)
 
 # (mask of bits that are fixed, their value, dwords): the encodings of GFX9, GFX10, GFX11 and later
 _COMMON = [
@@ -105,7 +105,7 @@ class Sandbox:
         self.addresses = [self.space.map(self.code, low=True), self.space.map(self.data), self.space.map(self.results)]
         _, source, results = self.addresses
         self.user = [source & 0xFFFFFFFF, source >> 32, results & 0xFFFFFFFF, results >> 32]
-        self.user += [source & 0xFFFFFFFF, source >> 32, 1024, 0x30027FAC, 16, 0xFFFFFFF0, 0x3F800000, 0x7FC00001]
+        self.user += [source & 0xFFFFFFFF, source >> 32, 1024, 0x30027FAC, 16, 0xFFFFFFF0, 0x3F800000, 0x7FA00001]
         self.engine = make(self.space, level, *arguments)
 
     def run(self, code: np.ndarray, data: np.ndarray, wave: int, mode: int) -> tuple[bytes, dict]:

@@ -28,11 +28,12 @@ SPECIAL32 = [
     0, 0x80000000, 1, 0x80000001, 0x7FFFFF, 0x800000, 0x807FFFFF, 0x3F800000, 0xBF800000, 0x3F000000, 0xC0000000, 0x7F7FFFFF,
     0xFF7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00000, 0x4B000000, 0xCB000001, 0x33800000, 0xFFFFFFFF, 0x7FFFFFFF, 0x4F000000,
     0xCF000000, 31, 32, 64, 0x3C003C00, 0xBC007BFF, 0x00010400, 0x7C00FC00, 0x43E80000, 0x477FE000,
+    0x7F800001, 0xFFA01234, 0x7FC0ABCD, 0x7C017E02, 0xFD55FE03,
 ]  # fmt: skip
 SPECIAL64 = [
     0, 1 << 63, 1, 0x000FFFFFFFFFFFFF, 0x0010000000000000, 0x3FF0000000000000, 0xBFF0000000000000, 0x7FEFFFFFFFFFFFFF,
     0x7FF0000000000000, 0xFFF0000000000000, 0x7FF8000000000000, 0x3FE0000000000000, 0x41DFFFFFFFC00000, 0xC1E0000000000000,
-    0xFFFFFFFFFFFFFFFF, 0x4330000000000001,
+    0xFFFFFFFFFFFFFFFF, 0x4330000000000001, 0x7FF0000000000001, 0xFFF4000000000002, 0x7FFC000000000003,
 ]  # fmt: skip
 
 
@@ -64,8 +65,8 @@ def operand_text(slot: int, kind: str, carry: str) -> str:
     return f"v[{first}:{first + 1}]" if kind.endswith("64") else f"v{first}"
 
 
-def instruction_text(mnemonic: str, name: str, model: Model, target: str, wave: int) -> list[str]:
-    """The instruction between what sets its implied operands and what collects its results in v20 to v22."""
+def instruction_text(mnemonic: str, name: str, model: Model, target: str, wave: int, suffix: str = "") -> list[str]:
+    """The instruction, with a modifier after its operands, between what sets its implied operands and what collects its results in v20 to v22."""
     carry, result, scalar_exec = ("s[40:41]", "s[42:43]", "exec") if wave == 64 else ("s40", "s42", "exec_lo")
     vcc, move = ("vcc", "s_mov_b64") if wave == 64 else ("vcc_lo", "s_mov_b32")
     lines = ["v_mov_b32 v20, v8", "v_mov_b32 v21, v9", "v_mov_b32 v22, 0", f"{move} {vcc}, {carry}"]
@@ -91,7 +92,7 @@ def instruction_text(mnemonic: str, name: str, model: Model, target: str, wave: 
         lines.append(f"{mnemonic} {operands}")
     else:
         masks = [result] if "mask" in model.results else []
-        lines.append(f"{mnemonic} {', '.join(masks + sources if compares else [place, *masks, *sources])}")
+        lines.append(f"{mnemonic} {', '.join(masks + sources if compares else [place, *masks, *sources])}{suffix}")
     if "mask" in model.results:
         lines.append(f"v_cndmask_b32 v22, 0, 1, {result}")
     return lines
@@ -110,37 +111,38 @@ def rows_of(target: str) -> list[tuple[str, str, Model]]:
 
 
 @cache
-def programs(target: str) -> tuple[list[tuple[str, str, Model]], list[bytes], dict[str, str]]:
+def programs(target: str, suffix: str = "") -> tuple[list[tuple[str, str, Model]], list[bytes], dict[str, str]]:
     """The rows that LLVM assembles, their code, and what it refuses."""
     wave = 64 if target in GFX9 else 32
     rows = rows_of(target)
-    texts = ["\n".join(instruction_text(mnemonic, name, model, target, wave)) for mnemonic, name, model in rows]
+    texts = ["\n".join(instruction_text(mnemonic, name, model, target, wave, suffix)) for mnemonic, name, model in rows]
     codes, errors = assemble_each(texts, target, wave)
     kept = [index for index in range(len(rows)) if index not in errors]
     return [rows[index] for index in kept], [codes[index] for index in kept], {rows[i][0]: errors[i] for i in errors}
 
 
-def run(target: str, mode: int) -> tuple[list[tuple[str, str, Model]], np.ndarray]:
-    """Results [row][lane][4] of every instruction; one workgroup for each wave of lanes, a kernel for every 100 rows."""
+def run(target: str, mode: int, suffix: str = "", engine: str = "reference") -> tuple[list[tuple[str, str, Model]], np.ndarray]:
+    """Results [row][lane][4] of every instruction; one workgroup for each wave of lanes. Bits 8 and 9 of `mode` are set by the program."""
     wave = 64 if target in GFX9 else 32
-    rows, codes, _ = programs(target)
+    rows, codes, _ = programs(target, suffix)
     late = target not in (*GFX9, "gfx1010", "gfx1030")
     load, store = ("global_load_b64", "global_store_b128") if late else ("global_load_dwordx2", "global_store_dwordx4")
     add = "v_add_u32" if target in GFX9 else "v_add_nc_u32"
     low = "s_mov_b64 {}, vcc" if wave == 64 else "s_mov_b32 {}, vcc_lo"
-    head = ["v_and_b32 v0, 0x3ff, v0", "v_lshlrev_b32 v1, 4, v0", "v_lshlrev_b32 v0, 3, v0"]
+    head = [f"s_setreg_imm32_b32 hwreg(HW_REG_MODE, 8, 2), {mode >> 8}"]
+    head += ["v_and_b32 v0, 0x3ff, v0", "v_lshlrev_b32 v1, 4, v0", "v_lshlrev_b32 v0, 3, v0"]
     head += [f"{load} v[{2 + 2 * index}:{3 + 2 * index}], v0, s[0:1] offset:{index * LANES * 8}" for index in range(4)]
     head += ["s_wait_loadcnt 0x0" if target == "gfx1200" else "s_waitcnt vmcnt(0)", "v_and_b32 v24, 1, v6",
              f"v_cmp_eq_u32 {'vcc' if wave == 64 else 'vcc_lo'}, 1, v24", low.format("s[40:41]" if wave == 64 else "s40")]  # fmt: skip
     tail = [f"{store} v1, v[20:23], s[2:3]", f"{add} v1, {LANES * ROW}, v1"]
     (prologue, between, end), errors = assemble_each(["\n".join(head), "\n".join(tail), "s_endpgm"], target, wave)
     assert not errors, errors
-    device = Device(target)
+    device = Device(target, engine, 1)
     source = device.buffer(np.array(inputs(), np.uint64))
     results = device.buffer(np.zeros((len(rows), LANES, 4), np.uint32))
     user = [word for buffer in (source, results) for word in (buffer.address & M32, buffer.address >> 32)]
     device.run(prologue + b"".join(code + between for code in codes) + end, (1, 1, 1), (LANES, 1, 1), user_sgprs=user, wave_size=wave,
-               float_mode=mode)
+               float_mode=mode & 0xFF)
     return rows, results.numpy()
 
 
@@ -187,7 +189,7 @@ def matches(kind: str, actual: int, expected, model: Model, rounding: int, flush
     if kind in ("f16hi", "f16bits", "bf16bits"):
         actual = actual >> (16 if kind == "f16hi" else 0) & 0xFFFF
         form = "bf16" if kind == "bf16bits" else "f16"
-        wanted = encode(form, expected) if kind == "f16hi" else expected
+        wanted = encode(form, expected, rounding, flush) if kind == "f16hi" else expected
         return actual == wanted or (is_nan(form, actual) and is_nan(form, wanted))
     if kind == "f32x2":
         return all(matches("f32", actual >> shift & M32, decode("f32", expected >> shift & M32), model, rounding, False) for shift in (0, 32))
@@ -201,7 +203,7 @@ def matches(kind: str, actual: int, expected, model: Model, rounding: int, flush
     return actual & (1 << size) - 1 == int(expected) & (1 << size) - 1
 
 
-def failures(target: str, mode: int, chosen=lambda model: True) -> tuple[list[str], set[str]]:
+def failures(target: str, mode: int, chosen=lambda name: True) -> tuple[list[str], set[str]]:
     """What differs from the models, and the mnemonics that were compared."""
     rounding32, rounding16 = mode & 3, mode >> 2 & 3
     alu_models.mode, alu_models.fnuz = mode, target == "gfx942"
@@ -209,7 +211,7 @@ def failures(target: str, mode: int, chosen=lambda model: True) -> tuple[list[st
     values = inputs()
     wrong, seen = [], set()
     for number, (mnemonic, name, model) in enumerate(rows):
-        if not chosen(model):
+        if not chosen(name):
             continue
         seen.add(mnemonic)
         for lane in range(LANES):
@@ -224,7 +226,7 @@ def failures(target: str, mode: int, chosen=lambda model: True) -> tuple[list[st
                     bits = values[3 if kind.startswith("old_") else slot][first]
                     operands.append(value(kind, bits, not mode & 0x10, not mode & 0x40))
             kind = model.results[0]
-            rounding = rounding16 if kind in ("f16", "f64") else rounding32
+            rounding = rounding16 if kind in ("f16", "f16hi", "f64") else rounding32
             if model.uses_rounding:
                 operands.append(rounding)
             expected = model.function(*operands)
@@ -254,26 +256,3 @@ def test_values(target):
     print(f"{target}: {len(seen)} vector mnemonics")
     assert not wrong, f"{len(wrong)} of {len(seen)}\n" + "\n".join(wrong[:60])
     assert not refused, refused
-
-
-def obeys_mode(model: alu_models.Model) -> bool:
-    """Float instructions that round and flush as MODE says; dot products and some conversions round as they do."""
-    if not any(kind.removeprefix("old_") in FORMATS or kind == "f16x2" for kind in (*model.sources, *model.results)):
-        return False
-    own = ("dot4", "function", "fmas", "convert", "fixup")
-    return model.function.__name__ not in own and model.results[0] not in ("f16hi", "f16bits", "bf16bits", "fp8x2", "bf8x2")
-
-
-ROUNDINGS = [0xF0 | rounding | rounding << 2 for rounding in (1, 2, 3)] + [0xF0 | 1 | 2 << 2]
-DENORMALS = [0x00, 0xC0, 0x30, 0xD0, 0xE0, 0x70, 0xB0]
-
-
-@pytest.mark.parametrize(("target", "mode"), [
-    (target, mode) if (target, mode) == ("gfx1100", 0xC0) else pytest.param(target, mode, marks=pytest.mark.slow)
-    for target in ("gfx900", "gfx1100", "gfx1200") for mode in (*ROUNDINGS, *DENORMALS)
-])  # fmt: skip
-def test_mode(target, mode):
-    """Rounding of singles and of halves and doubles, flush of sources and of results of each, by every float instruction."""
-    wrong, seen = failures(target, mode, obeys_mode)
-    print(f"{target} MODE {mode:#04x}: {len(seen)} mnemonics")
-    assert not wrong, f"{len(wrong)} of {len(seen)}\n" + "\n".join(wrong[:40])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+import alu_models
 from alu_models import M32, MODELS, Model, signed
 from exact_floats import FORMATS, encode, is_nan
 from machine_code import assemble_each
@@ -179,8 +181,8 @@ def operands() -> list[list[int]]:
     return cases
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_values(target):
+def run(target: str, mode: int) -> tuple[list[tuple[str, str]], np.ndarray, dict[str, str]]:
+    """The instructions, the words [case][instruction][8] that each gives, and what LLVM refuses."""
     rows = rows_of(target)
     codes, refused = assemble_each([text_of(mnemonic, name) for mnemonic, name in rows], target, 64)
     kept = [index for index in range(len(rows)) if index not in refused]
@@ -201,33 +203,58 @@ def test_values(target):
     results = device.buffer(np.zeros((CASES, len(kept), 8), np.uint32))
     user = [word for buffer in (source, results) for word in (buffer.address & M32, buffer.address >> 32)]
     device.run(prologue + b"".join(codes[index] + between for index in kept) + end, (CASES, 1, 1), (64, 1, 1), user_sgprs=user,
-               wave_size=64, workgroup_ids=(True, False, False), float_mode=0xF0)
-    wrong = []
-    for position, index in enumerate(kept):
-        mnemonic, name = rows[index]
+               wave_size=64, workgroup_ids=(True, False, False), float_mode=mode)
+    return [rows[index] for index in kept], results.numpy(), {rows[number][0]: text for number, text in refused.items()}
+
+
+def failures(target: str, mode: int, floats: bool) -> list[str]:
+    """What differs from the models, of all instructions or of those on floats."""
+    alu_models.mode = mode
+    rows, results, refused = run(target, mode)
+    wrong, count = [], 0
+    for position, (mnemonic, name) in enumerate(rows):
+        if floats and not re.search(r"_f(16|32)", name):
+            continue
+        count += 1
         for case, (a, b, old) in enumerate(operands()):
-            words = [int(word) for word in results.numpy()[case, position]]
-            problem = difference(name, a, b, old, words)
+            words = [int(word) for word in results[case, position]]
+            problem = difference(name, a, b, old, words, mode)
             if problem:
                 wrong.append(f"{mnemonic} {a:#x} {b:#x} {old:#x}: {[hex(word) for word in words[:5]]}, expected {problem}")
                 break
-    print(f"{target}: {len(kept)} scalar mnemonics")
-    assert not wrong, f"{len(wrong)} of {len(kept)}\n" + "\n".join(wrong[:40])
-    assert not refused, {rows[number][0]: text for number, text in refused.items()}
+    print(f"{target} MODE {mode:#04x}: {count} scalar mnemonics")
+    assert count and not refused, refused
+    return wrong
 
 
-def difference(name: str, a: int, b: int, old: int, words: list[int]) -> str:
+@pytest.mark.parametrize("target", TARGETS)
+def test_values(target):
+    wrong = failures(target, 0xF0, floats=False)
+    assert not wrong, f"{len(wrong)}\n" + "\n".join(wrong[:40])
+
+
+@pytest.mark.parametrize("mode", [0x00, 0xC0, 0x30, 0xD0, 0xE0, 0x70, 0xB0, 0xF5, 0xFA, 0xFF, 0xF9])
+@pytest.mark.parametrize("target", ["gfx1150", "gfx1200"])
+def test_mode(target, mode):
+    """Scalar floats round and flush as MODE says."""
+    wrong = failures(target, mode, floats=True)
+    assert not wrong, f"{len(wrong)}\n" + "\n".join(wrong[:40])
+
+
+def difference(name: str, a: int, b: int, old: int, words: list[int], mode: int) -> str:
     """What was expected, where a case differs from it."""
     scc = old & 1
     kinds, bits, model = kinds_of(name)
     got = words[0] | words[1] << 32
     exec_after = words[3] | words[4] << 32
     if model is not None:
-        values = [value(kind, bits_, False, False) for kind, bits_ in zip(model.sources, (a, b), strict=False)]
-        if model.sources[-1].startswith("old_"):
-            values = [*values[: len(kinds)], value(model.sources[-1], old, False, False)]
-        wanted = model.function(*values, *([0] if model.uses_rounding else []))
+        flush = not mode & 0x10, not mode & 0x40
         kind = model.results[0]
+        rounding = mode >> 2 & 3 if kind == "f16" else mode & 3
+        values = [value(kind, bits_, *flush) for kind, bits_ in zip(model.sources, (a, b), strict=False)]
+        if model.sources[-1].startswith("old_"):
+            values = [*values[: len(kinds)], value(model.sources[-1], old, *flush)]
+        wanted = model.function(*values, *([rounding] if model.uses_rounding else []))
         if kind == "scc":
             return "" if words[2] == int(wanted) else f"SCC {wanted}"
         if kind == "f16x2":
@@ -235,7 +262,7 @@ def difference(name: str, a: int, b: int, old: int, words: list[int]) -> str:
             return "" if all(x == y or (is_nan("f16", x) and is_nan("f16", y)) for x, y in pairs) else hex(wanted)
         if kind in FORMATS:
             got &= (1 << int(kind[1:])) - 1
-            wanted = encode(kind, wanted)
+            wanted = encode(kind, wanted, rounding, not mode & (0x20 if kind == "f32" else 0x80))
             return "" if got == wanted or (is_nan(kind, got) and is_nan(kind, wanted)) else hex(wanted)
         mask = (1 << int(kind[1:])) - 1
         return "" if got & mask == int(wanted) & mask else hex(int(wanted) & mask)

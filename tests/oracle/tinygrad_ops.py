@@ -1,4 +1,4 @@
-"""Runs all of tinygrad's ``test_ops.py`` with this emulator as its AMD device; one line of a log for each test, so that nothing is lost when it is cut.
+"""Runs all of tinygrad's ``test_ops.py`` with this emulator as its AMD device; a line of a log for each test, so being cut loses nothing.
 
 ``TINYGRAD`` names a checkout of tinygrad and ``TINYGRAD_PYTHON`` an interpreter that has its test dependencies (torch)::
 

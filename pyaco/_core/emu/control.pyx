@@ -309,7 +309,7 @@ cdef enum:
 
 cdef uint32_t hardware_register(const Machine *machine, const Wave *wave, uint32_t number) noexcept nogil:
     if number == hwreg_mode:
-        return wave.mode
+        return wave.mode if machine.gfx_level < 120 else wave.mode & ~<uint32_t>mode_dx10_clamp
     if number == hwreg_status:
         return wave.scc | ((wave_exec(wave) == 0) << 9) | ((wave_mask(wave, sgpr_vcc) == 0) << 10)
     if number == hwreg_flat_scratch_lo:
@@ -344,7 +344,7 @@ cdef int set_register(Machine *machine, Wave *wave, const Instruction *instructi
         value = scalar_source(wave, instruction, 0)
     value = (value << first) & mask
     if number == hwreg_mode:
-        wave.mode = (wave.mode & ~mask) | value
+        wave.mode = mode_of(machine.gfx_level, (wave.mode & ~mask) | value)
     elif number == hwreg_flat_scratch_lo or number == hwreg_flat_scratch_hi:
         shifted = 32 if number == hwreg_flat_scratch_hi else 0
         wave.flat_scratch = (wave.flat_scratch & ~(<uint64_t>mask << shifted)) | (<uint64_t>value << shifted)

@@ -458,7 +458,7 @@ cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, u
             if launch.local_components > 2:
                 vgpr[2 * max_lanes + lane] = z
     wave.scc = 0
-    wave.mode = launch.mode
+    wave.mode = mode_of(machine.gfx_level, launch.mode)
     wave.pc = launch.entry
     wave.flat_scratch = 0
     wave.index = index

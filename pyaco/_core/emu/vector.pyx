@@ -25,7 +25,6 @@ cdef enum:
     mode_flush_out32 = 0x20           # set: denormal results are kept
     mode_flush_in64 = 0x40
     mode_flush_out64 = 0x80
-    mode_ieee = 0x200                 # until GFX11
     mode_fp16_overflow = 0x800000
 
 
@@ -314,31 +313,17 @@ cdef void fetch_packed(Wave *wave, const Instruction *instruction, uint32_t slot
 
 
 # ---------------------------------------------------------------------------------------------------------------- results
-cdef inline bint is_nan16(uint32_t v) noexcept nogil:
-    return (v & 0x7fff) > 0x7c00
-
-
-cdef inline bint is_nan32(uint32_t v) noexcept nogil:
-    return (v & 0x7fffffff) > 0x7f800000U
-
-
-cdef inline bint is_nan64(uint64_t v) noexcept nogil:
-    return (v & 0x7fffffffffffffffULL) > 0x7ff0000000000000ULL
-
-
 cdef uint64_t nan_of(const LaneOperation *operation, const Lanes *lanes, uint32_t lane, uint8_t kind,
                      uint64_t computed) noexcept nogil:
     """The quiet NaN that an operation gives: its first NaN source, or the default NaN when it made one itself."""
     cdef uint32_t slot
+    cdef uint64_t value
     cdef bint converted = False
     for slot in range(operation.source_count):
         if operation.source_type[slot] & ~type_old == kind:
-            if kind == type_f32 and is_nan32(lanes.narrow[slot][lane]):
-                return lanes.narrow[slot][lane] | 0x400000
-            if kind == type_f16 and is_nan16(lanes.narrow[slot][lane]):
-                return lanes.narrow[slot][lane] | 0x200
-            if kind == type_f64 and is_nan64(lanes.wide[slot][lane]):
-                return lanes.wide[slot][lane] | 0x8000000000000ULL
+            value = lanes.wide[slot][lane] if kind == type_f64 else lanes.narrow[slot][lane]
+            if is_nan(kind, value):
+                return quiet(kind, value)
         else:
             converted = converted or operation.source_type[slot] != type_mask
     if converted:
@@ -348,12 +333,41 @@ cdef uint64_t nan_of(const LaneOperation *operation, const Lanes *lanes, uint32_
     return 0x7fc00000 if kind == type_f32 else 0x7ff8000000000000ULL
 
 
+cdef inline uint64_t source_bits(const LaneOperation *operation, const Lanes *lanes, uint32_t slot, uint32_t lane) noexcept nogil:
+    return lanes.wide[slot][lane] if operation.source_type[slot] == type_f64 else lanes.narrow[slot][lane]
+
+
+cdef uint64_t selected_nan(const LaneOperation *operation, const Lanes *lanes, uint32_t lane, uint64_t computed) noexcept nogil:
+    """What min, max, median and pairs of them give in IEEE mode: a signalling NaN of the first two sources, quiet; against the third source
+    that is a quiet NaN like any other, unless that one signals too (AMD, "RDNA3" ISA, V_MIN_F32, V_MIN3_F32, V_MED3_F32)."""
+    cdef uint8_t kind = operation.result_type[0]
+    cdef uint64_t found = computed
+    cdef bint signals = False
+    cdef uint64_t value
+    cdef uint32_t slot
+    for slot in range(2):
+        value = source_bits(operation, lanes, slot, lane)
+        if is_signalling(kind, value):
+            found = quiet(kind, value)
+            signals = True
+            break
+    if operation.source_count == 3:
+        value = source_bits(operation, lanes, 2, lane)
+        if is_signalling(kind, value):
+            return quiet(kind, value)
+        if signals and not is_nan(kind, value):
+            return value
+    return found
+
+
 cdef double output_scale(uint32_t omod) noexcept nogil:
     return 2.0 if omod == 1 else (4.0 if omod == 2 else (0.5 if omod == 3 else 1.0))
 
 
-cdef inline double clamped(double value) noexcept nogil:
-    """To [0, 1]; a NaN becomes 0 (DX10_CLAMP), -0 becomes +0."""
+cdef inline double clamped(double value, bint keeps_nan) noexcept nogil:
+    """To [0, 1]; a NaN becomes 0 unless it is kept, -0 becomes +0."""
+    if keeps_nan and value != value:
+        return value
     return (1.0 if value > 1 else value) if value > 0 else 0.0
 
 
@@ -363,9 +377,13 @@ cdef void finish_single(const LaneOperation *operation, const Lanes *lanes, uint
     cdef uint32_t count = lanes.count
     cdef float scale = <float>output_scale(omod)
     cdef bint flush = (wave.mode & mode_flush_out32) == 0
+    cdef bint keeps_nan = (wave.mode & mode_dx10_clamp) == 0
+    cdef bint selects = operation.selects and wave.mode & mode_ieee
     for lane in range(count):
-        if is_nan32(values[lane]):
+        if is_nan(type_f32, values[lane]):
             values[lane] = <uint32_t>nan_of(operation, lanes, lane, type_f32, values[lane])
+        if selects:
+            values[lane] = <uint32_t>selected_nan(operation, lanes, lane, values[lane])
     if flush:
         for lane in range(count):
             if (values[lane] & 0x7f800000) == 0:
@@ -375,7 +393,7 @@ cdef void finish_single(const LaneOperation *operation, const Lanes *lanes, uint
                 values[lane] = float_bits(flush32(bits_float(values[lane]) * scale))
     if clamp:
         for lane in range(count):
-            values[lane] = float_bits(<float>clamped(bits_float(values[lane])))
+            values[lane] = float_bits(<float>clamped(bits_float(values[lane]), keeps_nan))
 
 
 cdef void finish_half(const LaneOperation *operation, const Lanes *lanes, uint32_t *values, const Wave *wave,
@@ -383,9 +401,13 @@ cdef void finish_half(const LaneOperation *operation, const Lanes *lanes, uint32
     cdef uint32_t lane
     cdef double scale = output_scale(omod)
     cdef bint flush = (wave.mode & mode_flush_out64) == 0
+    cdef bint keeps_nan = (wave.mode & mode_dx10_clamp) == 0
+    cdef bint selects = operation.selects and wave.mode & mode_ieee
     for lane in range(lanes.count):
-        if is_nan16(values[lane]):
+        if is_nan(type_f16, values[lane]):
             values[lane] = <uint32_t>nan_of(operation, lanes, lane, type_f16, values[lane])
+        if selects:
+            values[lane] = <uint32_t>selected_nan(operation, lanes, lane, values[lane])
         if flush and (values[lane] & 0x7c00) == 0:
             values[lane] &= 0x8000
         if omod and flush:
@@ -393,7 +415,7 @@ cdef void finish_half(const LaneOperation *operation, const Lanes *lanes, uint32
             if (values[lane] & 0x7c00) == 0:
                 values[lane] &= 0x8000
         if clamp:
-            values[lane] = double_to_half(clamped(half_to_double(values[lane])), 0)
+            values[lane] = double_to_half(clamped(half_to_double(values[lane]), keeps_nan), 0)
 
 
 cdef void finish_double(const LaneOperation *operation, const Lanes *lanes, uint64_t *values, const Wave *wave,
@@ -401,15 +423,21 @@ cdef void finish_double(const LaneOperation *operation, const Lanes *lanes, uint
     cdef uint32_t lane
     cdef double scale = output_scale(omod)
     cdef bint flush = (wave.mode & mode_flush_out64) == 0
+    cdef bint keeps_nan = (wave.mode & mode_dx10_clamp) == 0
+    cdef bint selects = operation.selects and wave.mode & mode_ieee
     for lane in range(lanes.count):
-        if is_nan64(values[lane]):
+        if is_nan(type_f64, values[lane]):
             values[lane] = nan_of(operation, lanes, lane, type_f64, values[lane])
+        if selects:
+            values[lane] = selected_nan(operation, lanes, lane, values[lane])
         if flush and (values[lane] & 0x7ff0000000000000ULL) == 0:
             values[lane] &= <uint64_t>1 << 63
         if omod and flush:
             values[lane] = double_bits(bits_double(values[lane]) * scale)
+            if (values[lane] & 0x7ff0000000000000ULL) == 0:
+                values[lane] &= <uint64_t>1 << 63
         if clamp:
-            values[lane] = double_bits(clamped(bits_double(values[lane])))
+            values[lane] = double_bits(clamped(bits_double(values[lane]), keeps_nan))
 
 
 cdef void write_narrow(Wave *wave, uint32_t index, const uint32_t *values, uint64_t written) noexcept nogil:

@@ -50,10 +50,26 @@ cdef struct LaneOperation:
     LaneFunction function             # NULL: none
     uint8_t packed                    # VOP3P: once per half
     uint8_t writes_exec               # v_cmpx
+    uint8_t selects                   # min, max, median: a number wins over a NaN
     uint8_t source_count
     uint8_t result_count
     uint8_t source_type[4]
     uint8_t result_type[3]
+
+# Floats by their type: type_f16 (in the low bits), type_f32 or type_f64.
+cdef inline uint64_t quiet(uint8_t kind, uint64_t bits) noexcept nogil:
+    """A NaN with the highest bit of its fraction set."""
+    return bits | (0x200 if kind == type_f16 else (0x400000 if kind == type_f32 else 0x8000000000000ULL))
+
+cdef inline bint is_nan(uint8_t kind, uint64_t bits) noexcept nogil:
+    if kind == type_f16:
+        return (bits & 0x7fff) > 0x7c00
+    if kind == type_f32:
+        return (bits & 0x7fffffff) > 0x7f800000U
+    return (bits & 0x7fffffffffffffffULL) > 0x7ff0000000000000ULL
+
+cdef inline bint is_signalling(uint8_t kind, uint64_t bits) noexcept nogil:
+    return is_nan(kind, bits) and quiet(kind, bits) != bits
 
 cdef enum:                            # why a wave or a dispatch stopped
     stop_running = 0
@@ -82,6 +98,14 @@ cdef struct Wave:
     uint32_t barrier_complete         # all have, and this wave has not waited yet
     uint8_t *scratch                  # bytes_per_lane bytes per lane
     uint32_t *vgpr                    # [vgpr_rows][max_lanes]
+
+cdef enum:                            # bits of MODE until GFX11.5; on GFX12 NaNs are clamped and there is no IEEE mode
+    mode_dx10_clamp = 0x100           # clamp makes 0 of a NaN
+    mode_ieee = 0x200                 # no omod; min, max and median give a signalling NaN that they find, quiet
+
+cdef inline uint32_t mode_of(uint32_t gfx_level, uint32_t bits) noexcept nogil:
+    """MODE as a generation's waves have it."""
+    return bits if gfx_level < 120 else (bits | mode_dx10_clamp) & ~<uint32_t>mode_ieee
 
 cdef enum:                            # GFX8, GFX9: bits of MODE
     mode_index_registers = 0x08000000 # s_set_gpr_idx_on; index in m0 bits 0-7, which operands in bits 12-15

@@ -44,7 +44,6 @@ cdef enum:
     mode_keep_out32 = 0x20
     mode_keep_in64 = 0x40             # halves and doubles
     mode_keep_out64 = 0x80
-    mode_ieee = 0x200                 # until GFX11
     mode_round64 = 0xc
     mode_fp16_overflow = 0x800000
     changing_modes = 3 | mode_index_registers | mode_skip_vector  # what the steps do not know
@@ -89,7 +88,8 @@ cdef void enter_block(Core *core, const Wave *wave, uint64_t active) noexcept no
     core.flush_out64 = (wave.mode & mode_keep_out64) == 0
     core.keep_in64 = 0xffffffffU if wave.mode & mode_keep_in64 else 0
     core.round64 = wave.mode & (mode_round64 | mode_fp16_overflow)
-    core.scaled = (wave.mode & mode_ieee) == 0
+    core.ieee = (wave.mode & mode_ieee) != 0
+    core.clamps_nan = (wave.mode & mode_dx10_clamp) != 0
     if core.control != (control_default if core.keep_in32 else control_default | control_zeros):
         core.control = control_default if core.keep_in32 else control_default | control_zeros
         set_host_control(core.control)

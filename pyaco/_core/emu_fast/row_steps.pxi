@@ -83,7 +83,7 @@ cdef int step_scale(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t half, lane
     cdef float value
     cdef float scale = 1.0
-    if step.omod and core.flush_out32 and core.scaled:
+    if step.omod and core.flush_out32 and not core.ieee:
         scale = 2.0 if step.omod == 1 else (4.0 if step.omod == 2 else <float>0.5)
     for half in range(core.halves):
         source = source_row(core, step, 0, half)
@@ -94,8 +94,8 @@ cdef int step_scale(Core *core, const Step *step) noexcept nogil:
         if step.clamp:
             for lane in range(row_lanes):
                 value = bits_float(values[lane])
-                value = value if value > 0 else 0
-                values[lane] = float_bits(value if value < 1 else 1)
+                value = value if value > 0 or (value != value and not core.clamps_nan) else 0
+                values[lane] = float_bits(1 if value > 1 else value)
         put_row(core, step, half, values)
     return next_step(core, step)
 

@@ -135,7 +135,8 @@ cdef struct Core:
     uint32_t keep_in64                # the same for halves and doubles
     uint32_t flush_out64
     uint32_t round64                  # how halves and doubles are rounded
-    uint32_t scaled                   # MODE lets omod have an effect
+    uint32_t ieee                     # MODE's bits of these names
+    uint32_t clamps_nan
     uint32_t control                  # MXCSR of the steps
     uint32_t mask_result[2]
     uint64_t slice_end                # `machine.executed` where the wave's turn is over
@@ -199,14 +200,20 @@ cdef inline void put_wide(Core *core, const Step *step, uint32_t half, const uin
         part[lane] = <uint32_t>(values[lane] >> 32)
     put_row_at(core, row + row_bytes // 4, half, part)
 
+# IEEE mode: whether a source of min, max or median is a signalling NaN in some lane; `shift` 16: of the high halves.
+cdef bint has_signalling_source(const Core *core, const Step *step, uint32_t half, uint32_t shift) noexcept nogil
+
+cdef inline void put_special_single(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
+    memcpy(core.special, values, row_lanes * 4)
+    finish_specials(core, step, half)
+    put_row(core, step, half, core.special)
+
 cdef inline void put_single(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
     """Write a row of single-precision results."""
     cdef uint32_t flushed[row_lanes]
     cdef uint32_t lane
     if __builtin_expect(row_has_nan(values), False):
-        memcpy(core.special, values, row_lanes * 4)
-        finish_specials(core, step, half)
-        put_row(core, step, half, core.special)
+        put_special_single(core, step, half, values)
         return
     if core.flush_out32:
         for lane in range(row_lanes):
@@ -215,15 +222,19 @@ cdef inline void put_single(Core *core, const Step *step, uint32_t half, const u
         return
     put_row(core, step, half, values)
 
+cdef inline void put_special_half(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
+    cdef uint32_t lane
+    memcpy(core.special, values, row_lanes * 4)
+    finish_specials(core, step, half)
+    for lane in range(row_lanes):
+        core.special[lane] &= 0xffff                        # a NaN source may have something above it
+    put_row(core, step, half, core.special)
+
 cdef inline void put_half(Core *core, const Step *step, uint32_t half, uint32_t *values) noexcept nogil:
     """Write a row of half-precision results, zeros above them."""
     cdef uint32_t lane
     if __builtin_expect(row_has_nan16(values), False):
-        memcpy(core.special, values, row_lanes * 4)
-        finish_specials(core, step, half)
-        for lane in range(row_lanes):
-            core.special[lane] &= 0xffff                    # a NaN source may have something above it
-        put_row(core, step, half, core.special)
+        put_special_half(core, step, half, values)
         return
     if core.flush_out64:
         for lane in range(row_lanes):
@@ -248,6 +259,33 @@ cdef inline void put_double(Core *core, const Step *step, uint32_t half, uint64_
     if __builtin_expect(core.flush_out64 or row_has_nan64(values), False):
         finish_wide(core, step, half, values)
     put_wide(core, step, half, values)
+
+# Results of min, max and median, which IEEE mode changes where they find a signalling NaN.
+cdef inline void put_selected_single(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
+    if core.ieee and has_signalling_source(core, step, half, 0):
+        put_special_single(core, step, half, values)
+    else:
+        put_single(core, step, half, values)
+
+cdef inline void put_selected_half(Core *core, const Step *step, uint32_t half, uint32_t *values) noexcept nogil:
+    if core.ieee and has_signalling_source(core, step, half, 0):
+        put_special_half(core, step, half, values)
+    else:
+        put_half(core, step, half, values)
+
+cdef inline void put_selected_double(Core *core, const Step *step, uint32_t half, uint64_t *values) noexcept nogil:
+    if core.ieee and has_signalling_source(core, step, half, 0):
+        finish_wide(core, step, half, values)
+        put_wide(core, step, half, values)
+    else:
+        put_double(core, step, half, values)
+
+cdef inline void put_selected_packed(Core *core, const Step *step, uint32_t half, uint32_t *low, uint32_t *high, bint is_float) noexcept nogil:
+    if core.ieee and has_signalling_source(core, step, half, 0):
+        finish_packed(core, step, half, 0, low)
+    if core.ieee and has_signalling_source(core, step, half, 16):
+        finish_packed(core, step, half, 16, high)
+    put_packed(core, step, half, low, high, is_float)
 
 cdef inline void note_mask(Core *core, uint32_t half, const uint32_t *values) noexcept nogil:
     """A result bit per lane."""

@@ -43,6 +43,18 @@ cdef void finish_by_source(Core *core, const Step *step, uint32_t half, Lanes *l
     finish(core.wave, step.operation, lanes, 0)
 
 
+cdef bint has_signalling_source(const Core *core, const Step *step, uint32_t half, uint32_t shift) noexcept nogil:
+    cdef uint8_t kind = step.operation.result_type[0]
+    cdef const uint32_t *row
+    cdef uint32_t slot, lane
+    for slot in range(step.operation.source_count):
+        row = source_row(core, step, slot, half)
+        for lane in range(row_lanes):
+            if is_signalling(kind, row[lane] >> shift if kind != type_f64 else row[lane] | (<uint64_t>row[lane + row_bytes // 4] << 32)):
+                return True
+    return False
+
+
 cdef void finish_wide(Core *core, const Step *step, uint32_t half, uint64_t *values) noexcept nogil:
     cdef Lanes lanes
     cdef uint32_t slot
