@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         htile_info,
     )
     from pyaco.addrlib.modifiers import Modifier, decode_modifier, supported_modifiers
+    from pyaco.addrlib.multi_plane import PlaneSurface, PlaneSurfaces, plane_surfaces
     from pyaco.addrlib.surface import (
         MicroTileMode,
         SurfaceMode,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         non_block_compressed_view,
         override_offset_and_pitch,
         planes,
+        stencil_offset,
         surface_address,
         surface_addresses,
         tiled_surface,
@@ -66,6 +68,8 @@ __all__ = [
     "MicroTileMode",
     "MipInfo",
     "Modifier",
+    "PlaneSurface",
+    "PlaneSurfaces",
     "ResourceLocation",
     "ResourceType",
     "Status",
@@ -93,8 +97,10 @@ __all__ = [
     "import_surface",
     "non_block_compressed_view",
     "override_offset_and_pitch",
+    "plane_surfaces",
     "planes",
     "plot",
+    "stencil_offset",
     "supported_modifiers",
     "surface_address",
     "surface_addresses",
@@ -113,9 +119,11 @@ _HOME = {
     **dict.fromkeys(("CmaskRequest", "DccRequest", "HtileRequest", "cmask_info", "dcc_info", "htile_info"), "metadata"),
     **dict.fromkeys(("Modifier", "decode_modifier", "supported_modifiers"), "modifiers"),
     **dict.fromkeys(("Surface", "surface_request"), "formatted"),
+    **dict.fromkeys(("PlaneSurface", "PlaneSurfaces", "plane_surfaces"), "multi_plane"),
     **dict.fromkeys((
         "MicroTileMode", "SurfaceMode", "SurfaceRequest", "SurfaceUse", "bo_metadata", "compute_surface",
-        "import_surface", "non_block_compressed_view", "override_offset_and_pitch", "planes", "surface_address", "surface_addresses",
+        "import_surface", "non_block_compressed_view", "override_offset_and_pitch", "planes", "stencil_offset", "surface_address",
+        "surface_addresses",
         "tiled_surface",
     ), "surface"),
     **dict.fromkeys(

@@ -7,9 +7,9 @@ from typing import Any
 
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import SwizzleMode, SwizzleMode3
-from pyaco.addrlib.surface import DEPTH_OR_STENCIL, planes
+from pyaco.addrlib.surface import DEPTH_OR_STENCIL, planes, tiled_surface
 
-__all__ = ["equations", "facts", "swizzle_mode_name", "text_of", "text_of_facts"]
+__all__ = ["equations", "facts", "level0", "swizzle_mode_name", "text_of", "text_of_facts"]
 
 
 def swizzle_mode_name(config: GpuConfig, mode: int) -> str:
@@ -25,6 +25,17 @@ _PARTS = (
 )
 
 
+def level0(config: GpuConfig, surface: Any) -> dict[str, int]:
+    """Return pitch and height (elements) of the padded level 0, and the bytes of a slice (GFX9 and later: of all its levels)."""
+    if config.level < 90:
+        level = surface.texel_levels[0]
+        return {"pitch": level.pitch, "height": level.height, "slice_size": level.slice_size}
+    if surface.request.is_only_stencil:  # of which drivers record no size
+        tiled = tiled_surface(config, surface)
+        return {"pitch": tiled.pitch, "height": tiled.height, "slice_size": tiled.slice_size}
+    return {"pitch": surface.surf_pitch, "height": surface.surf_height, "slice_size": surface.surf_slice_size}
+
+
 def facts(config: GpuConfig, surface: Any) -> dict[str, Any]:
     """Return sizes, offsets and alignments (bytes), pitches (elements), modes, and the same of each part, level and plane."""
     found: dict[str, Any] = {
@@ -32,9 +43,8 @@ def facts(config: GpuConfig, surface: Any) -> dict[str, Any]:
         "displayable": bool(surface.is_displayable), "linear": bool(surface.is_linear),
     }
     if config.level >= 90:
-        found |= {"swizzle_mode": swizzle_mode_name(config, surface.swizzle_mode), "pitch": surface.surf_pitch, "height": surface.surf_height,
-                  "slice_size": surface.surf_slice_size}
-    if surface.has_stencil and config.level >= 90:
+        found |= {"swizzle_mode": swizzle_mode_name(config, surface.texel_swizzle_mode)} | level0(config, surface)
+    if surface.has_stencil and config.level >= 90 and not surface.request.is_only_stencil:
         found["stencil"] = {"offset": surface.stencil_offset, "swizzle_mode": swizzle_mode_name(config, surface.stencil_swizzle_mode)}
     for title, offset, size, alignment in _PARTS:
         if getattr(surface, offset):
@@ -59,7 +69,7 @@ def facts(config: GpuConfig, surface: Any) -> dict[str, Any]:
 
 def _levels(config: GpuConfig, surface: Any) -> list[dict[str, int]]:
     if config.level < 90:
-        rows = surface.levels or surface.stencil_levels
+        rows = surface.texel_levels
         return [{"offset": r.offset, "pitch": r.pitch, "height": r.height, "slice_size": r.slice_size, "tile_index": r.tile_index} for r in rows]
     if surface.is_linear:
         return [{"offset": offset, "pitch": pitch} for offset, pitch in zip(surface.offset, surface.pitch, strict=True)]
@@ -73,13 +83,13 @@ def equations(config: GpuConfig, surface: Any) -> dict[str, str]:
         from pyaco.addrlib.v1.equation import equation_table
 
         table = equation_table(config)
-        number = table.index.get((surface.levels[0].tile_index, size)) if surface.levels else None
+        number = table.index.get((surface.texel_levels[0].tile_index, size))
         return {} if number is None else {"byte offset in a block": table.equations[number].equation.text()}
     from pyaco.addrlib.swizzle import swizzle_tables
 
     found: dict[str, str] = {}
-    tables, samples = swizzle_tables(config), surface.request.storage_samples.bit_length() - 1
-    number = int(tables.lookup[int(surface.resource_type == 2), surface.swizzle_mode, size, samples])
+    tables, samples = swizzle_tables(config), surface.request.fragments.bit_length() - 1
+    number = int(tables.lookup[int(surface.resource_type == 2), surface.texel_swizzle_mode, size, samples])
     if number >= 0:
         found["byte offset in a block"] = tables.equations[number].text()
     for title, meta in (("DCC", surface.dcc_metadata), ("displayable DCC", surface.display_dcc), ("CMASK", surface.cmask), ("HTILE", surface.htile)):

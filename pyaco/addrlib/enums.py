@@ -26,6 +26,13 @@ class Status(IntEnum):
     NOT_IMPLEMENTED = 5
 
 
+def in_words(name: str, config_name: str, *, width: int, height: int, format: int = 0, bpp: int = 0, **others: int) -> str:
+    """Say which surface a query is about, for an error message: what is 0 or 1 goes without saying, but for the swizzle mode."""
+    kind = f"format {format:#x}" if format else f"{bpp} bits"
+    said = ", ".join(f"{key.replace('_', ' ')} {int(value)}" for key, value in others.items() if value > 1 or key == "swizzle_mode")
+    return f"{name} on {config_name}: {width} x {height}, elements of {kind}, {said}"
+
+
 def raise_status(status: int, what: str) -> NoReturn:
     """Raise the exception that `status` stands for: InputError, or UnsupportedError."""
     if status == Status.INVALID_PARAMETERS:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pyaco.addrlib import describe
 from pyaco.addrlib.chips import GpuConfig, gpu_config
 from pyaco.addrlib.modifiers import INVALID
-from pyaco.addrlib.surface import SurfaceMode, SurfaceRequest, SurfaceUse, compute_surface, tiled_surface
+from pyaco.addrlib.surface import SurfaceMode, SurfaceRequest, SurfaceUse, compute_surface, stencil_offset, tiled_surface
 from pyaco.addrlib.tiling import TiledSurface
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import PixelFormat, pixel_format
@@ -37,7 +37,7 @@ def surface_request(
     """Return what to ask of the driver layer for a surface of a pixel format; the parameters are those of `Surface`."""
     form = pixel_format(format)
     if form.layout.startswith("planar"):
-        raise UnsupportedError(f"{form.name}: each plane is a surface of its own")
+        raise UnsupportedError(f"{form.name}: each plane is a surface of its own; see pyaco.addrlib.plane_surfaces")
     use |= (SurfaceUse.ZBUFFER if form.has_depth else _NO_USE) | (SurfaceUse.SBUFFER if form.has_stencil else _NO_USE)
     if swizzle_mode is not None:
         use |= SurfaceUse.FORCE_SWIZZLE_MODE
@@ -55,6 +55,14 @@ def _texel_type(form: PixelFormat) -> tuple[np.dtype[Any], int] | None:
     kind, size = kinds.pop()
     letter = {"unsigned": "u", "signed": "i", "float": "f", "fixed": "i"}[kind]
     return (np.dtype(f"{letter}{size // 8}"), len(form.channels)) if size in ((16, 32, 64) if letter == "f" else (8, 16, 32, 64)) else None
+
+
+def _from(memory: NDArray[Any], offset: int) -> NDArray[Any]:
+    """Return memory from an offset in bytes on; what is no plain memory is left for the tiling to refuse."""
+    if not isinstance(memory, np.ndarray):
+        raise InputError(f"memory is a NumPy array, not {type(memory).__name__}")
+    plain = offset and memory.flags.c_contiguous and not memory.dtype.hasobject
+    return memory.reshape(-1).view(np.uint8)[offset:] if plain else memory
 
 
 class Surface:
@@ -116,16 +124,12 @@ class Surface:
     def swizzle_mode(self) -> str:
         """Name of the swizzle mode, such as 64KB_R_X; before GFX9 that of level 0's arrangement (TILED_2D)."""
         if self.config.level < 90:
-            return SurfaceMode(self.layout.levels[0].mode).name  # type: ignore[attr-defined]
-        return describe.swizzle_mode_name(self.config, self.layout.swizzle_mode)  # type: ignore[attr-defined]
+            return SurfaceMode(self.layout.texel_levels[0].mode).name  # type: ignore[attr-defined]
+        return describe.swizzle_mode_name(self.config, self.layout.texel_swizzle_mode)  # type: ignore[attr-defined]
 
     @property
     def _level0(self) -> dict[str, int]:
-        layout: Any = self.layout
-        if self.config.level < 90:
-            level = (layout.levels or layout.stencil_levels)[0]
-            return {"pitch": level.pitch, "height": level.height, "slice_size": level.slice_size}
-        return {"pitch": layout.surf_pitch, "height": layout.surf_height, "slice_size": layout.surf_slice_size}
+        return describe.level0(self.config, self.layout)
 
     @property
     def pitch(self) -> int:
@@ -174,20 +178,24 @@ class Surface:
 
     @cached_property
     def tiled(self) -> TiledSurface:
-        """The texels' addresses; of depth with stencil, those of depth.
-
-        Raises
-        ------
-        UnsupportedError
-            Mip levels of elements of 12 bytes.
-        """
+        """The texels' addresses; of depth with stencil, those of depth."""
         return tiled_surface(self.config, self.layout)
+
+    @cached_property
+    def _stencil(self) -> tuple[TiledSurface, int]:
+        return tiled_surface(self.config, self.layout, stencil=True), stencil_offset(self.config, self.layout)
+
+    def _part(self, stencil: bool) -> tuple[TiledSurface, int]:
+        """Return the texels that are meant, and where they start."""
+        return self._stencil if stencil else (self.tiled, 0)
 
     def level_shape(self, mip: int = 0) -> tuple[int, ...]:
         """Return (slices, height, width) of a level in elements, and samples if there are several."""
         return self.tiled.level_shape(mip)
 
-    def address(self, x: ArrayLike, y: ArrayLike, layer: ArrayLike = 0, mip: int = 0, sample: ArrayLike = 0) -> Any:
+    def address(
+        self, x: ArrayLike, y: ArrayLike, layer: ArrayLike = 0, mip: int = 0, sample: ArrayLike = 0, *, stencil: bool = False,
+    ) -> Any:
         """Return byte addresses of the elements that hold pixels, from the start of the surface.
 
         Parameters
@@ -196,6 +204,8 @@ class Surface:
             Pixels of level `mip`, layer (or slice of 3D), sample; they broadcast.
         mip : int
             Level.
+        stencil : bool
+            Stencil beside depth.
 
         Returns
         -------
@@ -211,14 +221,18 @@ class Surface:
         if any(c.dtype.kind not in "iu" for c in columns):
             raise InputError("coordinates of pixels are integers")
         u, v, z, s = columns
-        found = self.tiled.addresses(u // self.layout.blk_w, v // self.layout.blk_h, z, s, mip)
+        tiled, offset = self._part(stencil)
+        found = tiled.addresses(u // self.layout.blk_w, v // self.layout.blk_h, z, s, mip) + offset
         return int(found) if found.ndim == 0 else found
 
-    def coordinates(self, addresses: ArrayLike) -> NDArray[Any]:
+    def coordinates(self, addresses: ArrayLike, *, stencil: bool = False) -> NDArray[Any]:
         """Return the elements at byte addresses: records of status (not 0: padding), x, y, slice, sample, mip_id."""
-        return self.tiled.coordinates(addresses)
+        tiled, offset = self._part(stencil)
+        return tiled.coordinates(np.asarray(addresses) - offset)
 
-    def tile(self, texels: ArrayLike, memory: NDArray[Any] | None = None, *, mip: int = 0, threads: int = 1) -> NDArray[Any]:
+    def tile(
+        self, texels: ArrayLike, memory: NDArray[Any] | None = None, *, mip: int = 0, threads: int = 1, stencil: bool = False,
+    ) -> NDArray[Any]:
         """Put the texels of a level into tiled memory.
 
         Parameters
@@ -230,6 +244,8 @@ class Surface:
             Memory of at least `size` bytes to write to; by default new memory of `size` bytes, zeros around the level.
         mip, threads : int
             Level; threads that share the work.
+        stencil : bool
+            The texels are stencil beside depth, a byte each.
 
         Returns
         -------
@@ -246,11 +262,12 @@ class Surface:
         if shape[0] == 1 and array.shape[: len(shape) - 1] == shape[1:]:
             array = array[None]
         target = np.zeros(self.size, np.uint8) if memory is None else memory
-        self.tiled.tile(array, target, mip=mip, threads=threads)
+        tiled, offset = self._part(stencil)
+        tiled.tile(array, _from(target, offset), mip=mip, threads=threads)
         return target
 
-    def detile(self, memory: NDArray[Any], *, mip: int = 0, threads: int = 1) -> NDArray[Any]:
-        """Return the texels of a level from tiled memory.
+    def detile(self, memory: NDArray[Any], *, mip: int = 0, threads: int = 1, stencil: bool = False) -> NDArray[Any]:
+        """Return the texels of a level from tiled memory; with `stencil` those of stencil beside depth.
 
         Returns
         -------
@@ -264,10 +281,11 @@ class Surface:
         InputError
             Memory that is too small.
         """
-        found = self.tiled.detile(memory, mip=mip, threads=threads)
+        tiled, offset = self._part(stencil)
+        found = tiled.detile(_from(memory, offset), mip=mip, threads=threads)
         shape = self.level_shape(mip)
         kept = shape if self.request.is_3d or self.request.array_size > 1 else shape[1:]
-        texel = _texel_type(self.format)
+        texel = None if stencil else _texel_type(self.format)
         if texel is None or texel[0].itemsize * texel[1] != self.element_bytes:
             return found.reshape(*kept, *found.shape[len(shape) :])
         return found.view(texel[0]).reshape(*kept, *((texel[1],) if texel[1] > 1 else ()))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MicroTileMode", "NonBlockCompressedView", "Plane", "Surface", "SurfaceMode", "SurfaceRequest", "SurfaceUse", "bo_metadata",
     "compute_surface", "import_surface", "imported_flags", "is_display_surface", "non_block_compressed_view", "override_offset_and_pitch",
-    "planes", "supports_dcc_image_stores", "surface_address", "surface_addresses", "tiled_surface",
+    "planes", "stencil_offset", "supports_dcc_image_stores", "surface_address", "surface_addresses", "tiled_surface",
 ]
 
 
@@ -172,6 +172,25 @@ class SurfaceRequest:
     def is_compressed(self) -> bool:
         """Whether elements are blocks of 4 x 4 pixels."""
         return self.blk_w == 4 and self.blk_h == 4
+
+    @property
+    def layers(self) -> int:
+        """Slices of level 0: of an array, of a cube, or in depth."""
+        return self.depth if self.is_3d else 6 if self.is_cube else self.array_size
+
+    @property
+    def fragments(self) -> int:
+        """Samples that are stored."""
+        return self.samples if self.flags & DEPTH_OR_STENCIL else self.storage_samples
+
+    @property
+    def is_only_stencil(self) -> bool:
+        """Whether there is stencil, and no depth beside it."""
+        return self.flags & DEPTH_OR_STENCIL == SurfaceUse.SBUFFER
+
+    def level_extent(self, level: int) -> tuple[int, int]:
+        """Return width and height of a level, in elements: of compressed formats not the halves of level 0's."""
+        return -(-max(self.width >> level, 1) // self.blk_w), -(-max(self.height >> level, 1) // self.blk_h)
 
 
 @dataclass
@@ -361,26 +380,35 @@ def surface_addresses(
     config : GpuConfig
     surface : Surface
     level, x, y, layer, sample : array_like of int
-        Integers that broadcast: mip level; element of the level; slice or depth; sample.
+        Integers that broadcast: mip level; element of the level; slice or depth; sample (of those that are stored).
 
     Raises
     ------
     InputError
         An element outside of the surface.
-    UnsupportedError
-        A chip before GFX9: see `pyaco.addrlib.v1`.
     """
-    if config.level < 90:
-        raise UnsupportedError(f"addresses through the driver layer on {config.name}: they exist from GFX9 on")
     columns = np.broadcast_arrays(level, x, y, layer, sample)
     texels = dict(zip(("mip_id", "x", "y", "slice", "sample"), (c.ravel() for c in columns), strict=True))
     _check_texels(surface.request, **texels)
+    if config.level < 90 or surface.bpe == 12:
+        # Level by level; the queries of GFX9 and later do not know that 12 bytes are three elements of 4.
+        return _addresses_by_level(tiled_surface(config, surface), **texels).reshape(columns[0].shape)
     status, found = _generation(config).surface_addresses(config, surface, columns[0].size, **texels)
     if status.any():
         bad = int(np.flatnonzero(status)[0])
         where = ", ".join(f"{name} {values[bad]}" for name, values in texels.items())
         raise_status(int(status[bad]), f"address of {where}")
     return found.reshape(columns[0].shape)
+
+
+def _addresses_by_level(
+    tiled: TiledSurface, mip_id: NDArray[Any], x: NDArray[Any], y: NDArray[Any], slice: NDArray[Any], sample: NDArray[Any],
+) -> NDArray[np.int64]:
+    found = np.zeros(mip_id.size, np.int64)
+    for level in np.unique(mip_id).tolist():
+        here = mip_id == level
+        found[here] = tiled.addresses(x[here], y[here], slice[here], sample[here], level)
+    return found
 
 
 def _check_texels(
@@ -393,10 +421,10 @@ def _check_texels(
     def level_extent(pixels: int, block: int) -> NDArray[Any]:
         return -(-np.maximum(pixels >> np.clip(mip_id, 0, 31), 1) // block)
 
-    layers = level_extent(request.depth, 1) if request.is_3d else 6 if request.is_cube else request.array_size
+    layers = level_extent(request.depth, 1) if request.is_3d else request.layers
     extents = (
         ("level", mip_id, request.levels), ("x", x, level_extent(request.width, request.blk_w)),
-        ("y", y, level_extent(request.height, request.blk_h)), ("layer", slice, layers), ("sample", sample, request.samples))
+        ("y", y, level_extent(request.height, request.blk_h)), ("layer", slice, layers), ("sample", sample, request.fragments))
     for name, values, extent in extents:
         outside = np.flatnonzero((values < 0) | (values >= extent))
         if outside.size:
@@ -409,20 +437,37 @@ def surface_address(config: GpuConfig, surface: Surface, level: int, x: int, y: 
     return int(surface_addresses(config, surface, level, x, y, layer, sample))
 
 
-def tiled_surface(config: GpuConfig, surface: Surface) -> TiledSurface:
+def tiled_surface(config: GpuConfig, surface: Surface, *, stencil: bool = False) -> TiledSurface:
     """Return the texels of a surface as tiled memory, from the start of the surface; of depth with stencil, those of depth.
+
+    With `stencil` those of stencil, from where stencil starts (see `stencil_offset`).
 
     Raises
     ------
+    InputError
+        Stencil of a surface that has none.
     UnsupportedError
-        Levels of elements of 12 bytes, or levels that the driver places in another way than the tiling does.
+        Levels that the driver places in another way than the tiling does.
     """
-    if surface.bpe == 12 and surface.request.levels > 1:
-        raise UnsupportedError("tiling of mip levels of elements of 12 bytes")
-    tiled = _generation(config).tiled_surface(config, surface)
+    if stencil and not surface.has_stencil:
+        raise InputError("the surface has no stencil")
+    tiled = _generation(config).tiled_surface(config, surface, stencil or surface.request.is_only_stencil)
     if tiled.size > surface.surf_size:
         raise UnsupportedError(f"tiling of a surface of {surface.surf_size} bytes: its levels alone would have {tiled.size}")
     return tiled
+
+
+def stencil_offset(config: GpuConfig, surface: Surface) -> int:
+    """Return where stencil starts, in bytes from the start of the surface.
+
+    Raises
+    ------
+    InputError
+        A surface without stencil.
+    """
+    if not surface.has_stencil:
+        raise InputError("the surface has no stencil")
+    return _generation(config).stencil_offset(surface)
 
 
 def non_block_compressed_view(config: GpuConfig, surface: Surface, level: int, layer: int = 0) -> NonBlockCompressedView:
@@ -448,11 +493,13 @@ def override_offset_and_pitch(config: GpuConfig, surface: Surface, offset: int, 
     Raises
     ------
     InputError
-        An offset or pitch that the hardware cannot have for this layout.
+        An offset or pitch that the hardware cannot have for this layout; nothing is changed then.
     """
-    _generation(config).override_pitch(config, surface, pitch)
-    if offset & ((1 << surface.alignment_log2) - 1):
+    if not 0 <= offset < 1 << 48 or offset & ((1 << surface.alignment_log2) - 1):
         raise InputError(f"a surface cannot start at {offset}: it is aligned to {1 << surface.alignment_log2} bytes")
+    if not 0 <= pitch < 1 << 31:
+        raise InputError(f"no surface has a pitch of {pitch} elements")
+    _generation(config).override_pitch(config, surface, pitch)
     _generation(config).move(surface, offset)
     for name in ("meta_offset", "fmask_offset", "cmask_offset", "display_dcc_offset"):
         if getattr(surface, name):

@@ -25,7 +25,16 @@ from pyaco.addrlib.surface import (
     SurfaceUse,
     imported_flags,
 )
-from pyaco.addrlib.surface_gfx9 import LINEAR_PITCH_ALIGNMENT, DccSettings, Gfx9Surface, element_format, forced_mode, logbase2, move
+from pyaco.addrlib.surface_gfx9 import (
+    LINEAR_PITCH_ALIGNMENT,
+    DccSettings,
+    Gfx9Surface,
+    element_format,
+    forced_mode,
+    logbase2,
+    move,
+    stencil_offset,
+)
 from pyaco.addrlib.swizzle import block_extent_log2, modes
 from pyaco.addrlib.tiling import TiledSurface
 from pyaco.addrlib.v2_surface import MipInfo
@@ -35,7 +44,7 @@ from pyaco.errors import InputError
 
 __all__ = [
     "Gfx12Surface", "HierarchicalDepth", "bo_metadata", "compute_surface", "import_surface", "move", "non_block_compressed_view",
-    "override_pitch", "planes", "supports_dcc_image_stores", "surface_addresses",
+    "override_pitch", "planes", "stencil_offset", "supports_dcc_image_stores", "surface_addresses", "tiled_surface",
 ]
 
 _LINEAR_ALIGNMENT = 128
@@ -118,7 +127,7 @@ def _query(request: SurfaceRequest) -> Query:
     bpp = 8 if stencil_only else 0 if request.is_compressed else request.bpe * 8
     return Query(
         Format.FMT_8 if stencil_only else element_format(request), bpp, flags, resource, request.width, request.height,
-        request.depth if request.is_3d else 6 if request.is_cube else request.array_size, request.levels, request.samples,
+        request.layers, request.levels, request.samples,
         request.blk_w, request.blk_h, bpp // 8 or request.bpe)
 
 
@@ -363,22 +372,21 @@ def surface_addresses(
     """Return status and address of texels; see `pyaco.addrlib.surface.surface_addresses`."""
     request = surface.request
     return addresses3(
-        config, length, **texels, swizzle_mode=surface.swizzle_mode, resource_type=surface.resource_type, bpp=surface.bpe * 8,
-        width=-(-request.width // surface.blk_w), height=-(-request.height // surface.blk_h),
-        num_slices=request.depth if request.is_3d else request.array_size, num_mip_levels=request.levels, num_samples=request.samples,
+        config, length, **texels, swizzle_mode=surface.texel_swizzle_mode, resource_type=surface.resource_type, bpp=surface.bpe * 8,
+        width=request.level_extent(0)[0], height=request.level_extent(0)[1], num_slices=request.layers, num_mip_levels=request.levels,
+        num_samples=request.samples,
         pitch_in_element=surface.surf_pitch if surface.uses_custom_pitch else 0)
 
 
-def tiled_surface(config: GpuConfig, surface: Gfx12Surface) -> TiledSurface:
+def tiled_surface(config: GpuConfig, surface: Gfx12Surface, stencil: bool) -> TiledSurface:
     """See `pyaco.addrlib.surface.tiled_surface`."""
     request = surface.request
-    only_stencil = request.flags & DEPTH_OR_STENCIL == SurfaceUse.SBUFFER
+    extents = [request.level_extent(level) for level in range(request.levels)]
     return TiledSurface(
-        config, width=-(-request.width // surface.blk_w), height=-(-request.height // surface.blk_h), bpp=surface.bpe * 8,
-        swizzle_mode=surface.stencil_swizzle_mode if only_stencil else surface.swizzle_mode, resource_type=surface.resource_type,
-        num_mip_levels=request.levels, num_samples=request.samples,
-        num_slices=request.depth if request.is_3d else 6 if request.is_cube else request.array_size,
-        pitch_in_element=surface.surf_pitch if surface.uses_custom_pitch else 0)
+        config, width=extents[0][0], height=extents[0][1], bpp=8 if stencil else surface.bpe * 8, resource_type=surface.resource_type,
+        swizzle_mode=surface.stencil_swizzle_mode if stencil else surface.swizzle_mode, num_slices=request.layers, num_mip_levels=request.levels,
+        num_samples=request.samples, pitch_in_element=surface.surf_pitch if surface.uses_custom_pitch else 0,
+        level_extents=extents)
 
 
 def non_block_compressed_view(config: GpuConfig, surface: Gfx12Surface, level: int, layer: int) -> NonBlockCompressedView:

@@ -30,7 +30,8 @@ from pyaco.addrlib.v1.tiling import no_info, pipes_of
 from pyaco.errors import InputError, UnsupportedError
 
 __all__ = [
-    "SurfaceGfx6", "SurfaceLevel", "bo_metadata", "compute_surface", "import_surface", "move", "override_pitch", "planes", "tiling_of_bo_metadata",
+    "SurfaceGfx6", "SurfaceLevel", "bo_metadata", "compute_surface", "import_surface", "move", "override_pitch", "planes", "stencil_offset",
+    "tiled_surface", "tiling_of_bo_metadata",
 ]
 
 
@@ -72,18 +73,14 @@ class SurfaceGfx6(Surface):
     fmask_pitch: int = 0
     cmask_slice_tile_max: int = 0
 
+    @property
+    def texel_levels(self) -> list[SurfaceLevel]:
+        """The levels of the texels: of stencil, if there is nothing else (drivers record their pitch alone in `levels` then)."""
+        return self.stencil_levels if self.request.is_only_stencil else self.levels
+
 
 def _is_zs(request: SurfaceRequest) -> bool:
     return bool(request.flags & DEPTH_OR_STENCIL)
-
-
-def _only_stencil(request: SurfaceRequest) -> bool:
-    return request.flags & DEPTH_OR_STENCIL == SurfaceUse.SBUFFER
-
-
-def _layers(request: SurfaceRequest) -> int:
-    """Slices of level 0."""
-    return request.depth if request.is_3d else 6 if request.is_cube else request.array_size
 
 
 def _check(request: SurfaceRequest) -> None:
@@ -93,7 +90,7 @@ def _check(request: SurfaceRequest) -> None:
         raise UnsupportedError(f"elements of {request.blk_w} x {request.blk_h} pixels before GFX9")
     if request.bpe == 12 and (request.levels > 1 or request.mode != SurfaceMode.LINEAR_ALIGNED):
         raise InputError("elements of 12 bytes are linear and have one level")
-    if _is_zs(request) and not _only_stencil(request) and request.bpe == 1:
+    if _is_zs(request) and not request.is_only_stencil and request.bpe == 1:
         raise InputError("depth has 2 or 4 bytes")
 
 
@@ -197,7 +194,7 @@ class _Builder:
         return Query(
             mode, _tile_type(request), 0 if request.is_compressed and not stencil else bits, 0 if bits == 96 else bits, *blocks, False,
             blocks == (4, 4), blocks == (4, 4), request.samples, 0 if _is_zs(request) else request.storage_samples, width, height,
-            max(1, request.depth >> level) if request.is_3d else _layers(request), 0, level, self.flags, self.tile_index, base_pitch, 0, 0, 0)
+            max(1, request.depth >> level) if request.is_3d else request.layers, 0, level, self.flags, self.tile_index, base_pitch, 0, 0, 0)
 
     def add(self, level: int, stencil: bool) -> Layout:
         """Lay out one more level."""
@@ -289,7 +286,7 @@ class _Builder:
         if request.samples < 2 or _is_zs(request) or not self.config.has_graphics or surface.flags & SurfaceUse.NO_FMASK or last is None:
             return
         fmask = fmask_layout(
-            self.chip, last.tile_mode, last.pitch, request.height, _layers(request), request.samples, request.storage_samples, False)
+            self.chip, last.tile_mode, last.pitch, request.height, request.layers, request.samples, request.storage_samples, False)
         if fmask.status:
             raise InputError(f"no FMASK for {request.samples} samples, {request.storage_samples} stored")
         surface.fmask_size, surface.fmask_slice_size, surface.fmask_alignment_log2 = fmask.bytes, fmask.slice_bytes, log2(fmask.base_align)
@@ -310,7 +307,7 @@ class _Builder:
         surface.cmask_slice_tile_max = max(0, width * height // (128 * 128) - 1)
         surface.cmask_alignment_log2 = log2(max(256, run))
         surface.cmask_slice_size = align_up(width * height // 64 // 2, run)
-        surface.cmask_size = surface.cmask_slice_size * _layers(request)
+        surface.cmask_size = surface.cmask_slice_size * request.layers
 
 
 def _geometry(result: Layout) -> TileInfo:
@@ -341,14 +338,14 @@ def _add_stencil(build: _Builder, tile_index: int) -> None:
     build.flags = build.flags & ~(modes.DEPTH | modes.TC_COMPATIBLE) | modes.STENCIL
     for level in range(request.levels):
         result = build.add(level, True)
-        if not _only_stencil(request) and surface.stencil_levels[level].pitch != surface.levels[level].pitch:
+        if not request.is_only_stencil and surface.stencil_levels[level].pitch != surface.levels[level].pitch:
             surface.stencil_adjusted = True
         if level == 0:
-            if _only_stencil(request):
+            if request.is_only_stencil:
                 build.settle(result)
             if result.tile_mode >= modes.TILED_2D_THIN1:
                 surface.stencil_tile_split = result.tile_split_bytes
-    if _only_stencil(request):
+    if request.is_only_stencil:
         surface.levels = [SurfaceLevel(pitch=level.pitch) for level in surface.stencil_levels]
 
 
@@ -391,7 +388,7 @@ def compute_surface(config: GpuConfig, request: SurfaceRequest, tile_info: TileI
     if tile_info:
         build.tile_index = _imported_index(config, request)
     stencil_index = modes.INDEX_INVALID
-    if not _only_stencil(request):
+    if not request.is_only_stencil:
         stencil_index = _add_depth_or_color(build)
     if result.has_stencil:
         _add_stencil(build, stencil_index)
@@ -404,13 +401,9 @@ def compute_surface(config: GpuConfig, request: SurfaceRequest, tile_info: TileI
 
 
 def _describe(surface: SurfaceGfx6, last_mode: int) -> None:
-    surface.is_linear = _first_level(surface).mode == SurfaceMode.LINEAR_ALIGNED
+    surface.is_linear = surface.texel_levels[0].mode == SurfaceMode.LINEAR_ALIGNED
     surface.is_displayable = surface.is_linear or surface.micro_tile_mode in (modes.DISPLAYABLE, modes.ROTATED)
     surface.thick_tiling = modes.THICKNESS[last_mode] > 1 or last_mode in (modes.TILED_3D_THIN1, modes.PRT_3D_TILED_THIN1)
-
-
-def _first_level(surface: SurfaceGfx6) -> SurfaceLevel:
-    return (surface.stencil_levels if _only_stencil(surface.request) else surface.levels)[0]
 
 
 # Sharing.
@@ -448,28 +441,34 @@ def import_surface(config: GpuConfig, request: SurfaceRequest, tiling_flags: int
 
 def planes(surface: SurfaceGfx6) -> tuple[Plane, ...]:
     """Return the one plane of a surface."""
-    return (Plane(surface.levels[0].offset, surface.levels[0].pitch * surface.bpe, surface.surf_size),)
+    return (Plane(surface.texel_levels[0].offset, surface.levels[0].pitch * surface.bpe, surface.surf_size),)
 
 
-def tiled_surface(config: GpuConfig, surface: SurfaceGfx6) -> TiledSurfaceGfx6:
+def tiled_surface(config: GpuConfig, surface: SurfaceGfx6, stencil: bool) -> TiledSurfaceGfx6:
     """See `pyaco.addrlib.surface.tiled_surface`."""
-    request = surface.request
-    levels = surface.stencil_levels if _only_stencil(request) else surface.levels
-    places = []
-    for number, level in enumerate(levels):
+    request, places = surface.request, []
+    for number, level in enumerate(surface.stencil_levels if stencil else surface.levels):
         assert level.layout is not None
-        shape = (-(-max(1, request.width >> number) // surface.blk_w), -(-max(1, request.height >> number) // surface.blk_h),
-                 max(1, request.depth >> number) if request.is_3d else _layers(request),
-                 request.samples if _is_zs(request) else request.storage_samples)
-        # An importer may have been told another pitch.
-        places.append((level.offset, shape, level.layout._replace(pitch=level.pitch, height=level.height)))
-    return TiledSurfaceGfx6.of_levels(config, surface.bpe, places, surface.tile_swizzle)
+        shape = (*request.level_extent(number), max(1, request.depth >> number) if request.is_3d else request.layers, request.fragments)
+        # An importer may have been told another pitch, and where the surface starts.
+        layout = level.layout._replace(pitch=level.pitch, height=level.height)
+        places.append((level.offset - _start(surface, stencil), shape, layout))
+    return TiledSurfaceGfx6.of_levels(config, 1 if stencil else surface.bpe, places, surface.tile_swizzle)
+
+
+def _start(surface: SurfaceGfx6, stencil: bool) -> int:
+    return (surface.stencil_levels if stencil else surface.levels)[0].offset
+
+
+def stencil_offset(surface: SurfaceGfx6) -> int:
+    """See `pyaco.addrlib.surface.stencil_offset`."""
+    return _start(surface, True) - _start(surface, surface.request.is_only_stencil)
 
 
 def _pitch_align(config: GpuConfig, surface: SurfaceGfx6) -> int:
     if surface.is_linear:
         return max(8, 64 // surface.bpe)
-    if _first_level(surface).mode == SurfaceMode.TILED_1D:
+    if surface.texel_levels[0].mode == SurfaceMode.TILED_1D:
         return 8
     info = surface.tile_info
     return 8 * info.bank_width * info.macro_aspect_ratio * pipes_of(chip_of(config), info)
@@ -488,7 +487,7 @@ def override_pitch(config: GpuConfig, surface: SurfaceGfx6, pitch: int) -> None:
         raise InputError(f"a pitch of {pitch} elements; it must be a multiple of {alignment}")
     if pitch in (0, first.pitch):
         return
-    if surface.surf_size != surface.total_size or _layers(surface.request) != 1 or surface.request.levels != 1:
+    if surface.surf_size != surface.total_size or surface.request.layers != 1 or surface.request.levels != 1:
         raise InputError(f"a pitch of {pitch} elements; layers, levels and metadata are laid out for {first.pitch}")
     first.pitch, first.slice_size = pitch, pitch * first.height * surface.bpe // 4 * 4
 

@@ -37,7 +37,8 @@ from pyaco.errors import InputError
 
 __all__ = [
     "DccSettings", "Gfx9Surface", "bo_metadata", "compute_surface", "dcc_retile_map", "element_format", "import_surface", "move",
-    "non_block_compressed_view", "override_pitch", "planes", "supports_dcc_image_stores", "surface_addresses",
+    "non_block_compressed_view", "override_pitch", "planes", "stencil_offset", "supports_dcc_image_stores", "surface_addresses",
+    "tiled_surface",
 ]
 
 LINEAR_PITCH_ALIGNMENT = 256
@@ -148,6 +149,11 @@ class Gfx9Surface(Surface):
     display_dcc: MetadataInfo | None = None
     cmask: MetadataInfo | None = None
 
+    @property
+    def texel_swizzle_mode(self) -> int:
+        """The swizzle mode of the texels: of stencil, if there is nothing else."""
+        return self.stencil_swizzle_mode if self.request.is_only_stencil else self.swizzle_mode
+
     def place_display_dcc(self) -> None:
         """The display engine wants its DCC right behind the texels."""
         if not self.flags & DEPTH_OR_STENCIL and self.dcc.display_equation_valid:
@@ -210,8 +216,7 @@ def _query(config: GpuConfig, request: SurfaceRequest) -> Query:
     resource = (ResourceType.TEX_3D if request.is_3d else ResourceType.TEX_1D if request.is_1d and config.level > 90 else ResourceType.TEX_2D)
     return Query(
         element_format(request), 0 if request.is_compressed else request.bpe * 8, flags, resource, request.width, request.height,
-        request.depth if request.is_3d else 6 if request.is_cube else request.array_size, request.levels, request.samples,
-        request.storage_samples if color else request.samples)
+        request.layers, request.levels, request.samples, request.fragments)
 
 
 def compute_surface(config: GpuConfig, request: SurfaceRequest, dcc: DccSettings | None = None) -> Gfx9Surface:
@@ -650,22 +655,26 @@ def surface_addresses(
     """Return status and address of texels; see `pyaco.addrlib.surface.surface_addresses`."""
     request = surface.request
     return addresses(
-        config, length, **texels, swizzle_mode=surface.swizzle_mode, resource_type=surface.resource_type, bpp=surface.bpe * 8,
-        width=-(-request.width // surface.blk_w), height=-(-request.height // surface.blk_h),
-        num_slices=request.depth if request.is_3d else request.array_size, num_mip_levels=request.levels, num_samples=request.samples,
-        num_frags=request.samples, pitch_in_element=surface.surf_pitch if surface.uses_custom_pitch else 0, pipe_bank_xor=surface.tile_swizzle)
+        config, length, **texels, swizzle_mode=surface.texel_swizzle_mode, resource_type=surface.resource_type, bpp=surface.bpe * 8,
+        width=request.level_extent(0)[0], height=request.level_extent(0)[1], num_slices=request.layers, num_mip_levels=request.levels,
+        num_samples=request.fragments,
+        num_frags=request.fragments, pitch_in_element=surface.surf_pitch if surface.uses_custom_pitch else 0, pipe_bank_xor=surface.tile_swizzle)
 
 
-def tiled_surface(config: GpuConfig, surface: Gfx9Surface) -> TiledSurface:
+def tiled_surface(config: GpuConfig, surface: Gfx9Surface, stencil: bool) -> TiledSurface:
     """See `pyaco.addrlib.surface.tiled_surface`."""
     request = surface.request
-    only_stencil = request.flags & DEPTH_OR_STENCIL == SurfaceUse.SBUFFER
+    extents = [request.level_extent(level) for level in range(request.levels)]
     return TiledSurface(
-        config, width=-(-request.width // surface.blk_w), height=-(-request.height // surface.blk_h), bpp=surface.bpe * 8,
-        swizzle_mode=surface.stencil_swizzle_mode if only_stencil else surface.swizzle_mode, resource_type=surface.resource_type,
-        num_mip_levels=request.levels, num_samples=request.samples,
-        num_slices=request.depth if request.is_3d else 6 if request.is_cube else request.array_size,
-        pitch_in_element=surface.surf_pitch if surface.uses_custom_pitch else 0, pipe_bank_xor=surface.tile_swizzle)
+        config, width=extents[0][0], height=extents[0][1], bpp=8 if stencil else surface.bpe * 8, resource_type=surface.resource_type,
+        swizzle_mode=surface.stencil_swizzle_mode if stencil else surface.swizzle_mode, num_slices=request.layers, num_mip_levels=request.levels,
+        num_samples=request.fragments, pitch_in_element=surface.surf_pitch if surface.uses_custom_pitch else 0, pipe_bank_xor=surface.tile_swizzle,
+        level_extents=extents)
+
+
+def stencil_offset(surface: Gfx9Surface) -> int:
+    """See `pyaco.addrlib.surface.stencil_offset`."""
+    return surface.stencil_offset - surface.surf_offset
 
 
 def non_block_compressed_view(config: GpuConfig, surface: Gfx9Surface, level: int, layer: int) -> NonBlockCompressedView:

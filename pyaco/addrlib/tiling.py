@@ -8,6 +8,7 @@ because the xor of R_X, Z_X ... reaches beyond a block. Small blocks (64 to 256 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import product
@@ -20,7 +21,7 @@ from pyaco.addrlib.address_tables import look_up
 from pyaco.addrlib.arithmetic import kernel
 from pyaco.addrlib.block_copy import detile_blocks, tile_blocks
 from pyaco.addrlib.chips import GpuConfig
-from pyaco.addrlib.enums import raise_status
+from pyaco.addrlib.enums import in_words, raise_status
 from pyaco.addrlib.placement import PLACE, coordinates_of, equation_offset
 from pyaco.addrlib.v2_address import ADDRESS_QUERY, COORDINATES, copy_surface, lay_out, place_level
 from pyaco.addrlib.v2_records import INFO, MAX_MIPS, MIP, QUERY, chip_tables
@@ -153,7 +154,7 @@ class TiledSurface:
     width, height : int
         Elements of level 0 (compressed blocks count as one element).
     bpp : int
-        Bits per element: 8, 16, 32, 64, 128, or 96 for a linear surface of one level.
+        Bits per element: 8, 16, 32, 64, 128, or 96 for a linear surface.
     swizzle_mode, resource_type, flags : int
         `SwizzleMode` (GFX12: `SwizzleMode3`), `ResourceType`, `SurfaceFlags`.
     num_slices, num_mip_levels, num_samples : int
@@ -162,6 +163,8 @@ class TiledSurface:
         Pitch that the caller demands, or 0.
     pipe_bank_xor : int
         What is xored to every address (not on GFX12, which puts it into the base).
+    level_extents : sequence of (int, int), optional
+        Elements that the levels have in width and height, where they are not level 0's halved and rounded down: those of compressed formats.
 
     Raises
     ------
@@ -175,16 +178,18 @@ class TiledSurface:
     def __init__(
         self, config: GpuConfig, *, width: int, height: int = 1, bpp: int, swizzle_mode: int, resource_type: int = 1, flags: int = 0,
         num_slices: int = 1, num_mip_levels: int = 1, num_samples: int = 1, pitch_in_element: int = 0, pipe_bank_xor: int = 0,
+        level_extents: Sequence[tuple[int, int]] | None = None,
     ) -> None:
         if bpp not in (8, 16, 32, 64, 96, 128):
             raise InputError(f"elements have 8, 16, 32, 64, 96 or 128 bits, not {bpp}")
-        if bpp == 96 and (swizzle_mode != 0 or num_mip_levels > 1):
-            raise InputError("elements of 96 bits are linear and have one level")
+        if bpp == 96 and swizzle_mode != 0:
+            raise InputError("elements of 96 bits are linear")
         if min(width, height, num_slices, num_mip_levels, num_samples) < 1:
             raise InputError("width, height, slices, levels and samples are at least 1")
         if num_samples & (num_samples - 1):
             raise InputError(f"{num_samples} samples; their number is a power of two")
         self.config, self.element_bytes = config, bpp // 8
+        extents = level_extents or [(max(width >> level, 1), max(height >> level, 1)) for level in range(num_mip_levels)]
         if bpp == 96:
             # The hardware sees rows of three times as many elements of 32 bits.
             self._parts, bpp, width, pitch_in_element = 3, 32, 3 * width, 3 * pitch_in_element
@@ -192,9 +197,9 @@ class TiledSurface:
                   pitch_in_element, pipe_bank_xor)
         self._surface = dict(zip(_SURFACE_FIELDS, values, strict=True))
         self._levels: dict[int, LevelTables] = {}
-        self._place()
+        self._place(extents)
 
-    def _place(self) -> None:
+    def _place(self, extents: Sequence[tuple[int, int]]) -> None:
         levels = self._surface["num_mip_levels"]
         if levels > MAX_MIPS:
             raise InputError(f"{levels} levels; a surface has at most {MAX_MIPS}")
@@ -216,12 +221,16 @@ class TiledSurface:
             status = place_levels(tables.chip, tables.modes, swizzle.extent, swizzle.lookup, swizzle.number, swizzle.basis, query,
                                   np.zeros(1, QUERY), info, mips, places)
         if status:
-            raise_status(status, f"surface, {self.config.name}")
+            raise_status(status, in_words("surface", self.config.name, **{k: v for k, v in self._surface.items() if k != "num_frags"}))
+        places["width"], places["height"] = np.transpose(extents)
+        places["width"] *= self._parts
         self._places = places
         self.size = int(info[0]["surf_size"])
         """Bytes of the surface."""
         self.base_align = int(info[0]["base_align"])
         """Alignment of its base, in bytes."""
+        self.pitch, self.height, self.slice_size = (int(info[0][name]) for name in ("pitch", "height", "slice_size"))
+        """Elements of the padded level 0; bytes of a slice with all its levels."""
 
     def level_shape(self, mip: int = 0) -> tuple[int, ...]:
         """Return (slices, height, width) of a level in elements, and samples if there are several."""

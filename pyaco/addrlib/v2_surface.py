@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pyaco.addrlib.arithmetic import align, ceil_div, kernel, log2, shift_ceil
 from pyaco.addrlib.chips import GpuConfig
-from pyaco.addrlib.enums import Status, SurfaceFlags, SwizzleMode, raise_status
+from pyaco.addrlib.enums import Status, SurfaceFlags, SwizzleMode, in_words, raise_status
 from pyaco.addrlib.formats import ELEMENT_BITS, EXPAND_X, EXPAND_Y, PACKING, Packing
 from pyaco.addrlib.v2_records import INFO, MAX_MIPS, MIP, QUERY, chip_tables, columns
 
@@ -822,5 +822,8 @@ def surface_info(
     surfaces_kernel(*_tables(config), scratch.query, scratch.info, scratch.mips)
     result = SurfaceInfo(*scratch.info_row.tolist())
     if result.status != OK:
-        raise_status(result.status, f"surface info, {config.name}")
+        raise_status(result.status, in_words(
+            "surface info", config.name, width=width, height=height, format=format, bpp=bpp, swizzle_mode=swizzle_mode,
+            resource_type=resource_type, num_slices=num_slices, num_mip_levels=num_mip_levels, num_samples=num_samples, num_frags=num_frags,
+            flags=flags))
     return result, [MipInfo(*row) for row in scratch.mip_rows[:levels].tolist()]

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pyaco.addrlib.arithmetic import align, kernel, log2, shift_ceil
 from pyaco.addrlib.chips import GpuConfig
-from pyaco.addrlib.enums import Status, raise_status
+from pyaco.addrlib.enums import Status, in_words, raise_status
 from pyaco.addrlib.formats import EXPAND_X, PACKING, Packing
 from pyaco.addrlib.swizzle import MODES, modes, swizzle_tables
 from pyaco.addrlib.v2_records import MAX_MIPS, MIP, MODE, columns, record
@@ -287,5 +287,7 @@ def surface3_info(
     surfaces3_kernel(table, extent, number, scratch.query, scratch.info, scratch.mips)
     result = SurfaceInfo3(*scratch.info_row.tolist())
     if result.status != OK:
-        raise_status(result.status, f"surface info, {config.name}")
+        raise_status(result.status, in_words(
+            "surface info", config.name, width=width, height=height, format=format, bpp=bpp, swizzle_mode=swizzle_mode,
+            resource_type=resource_type, num_slices=num_slices, num_mip_levels=num_mip_levels, num_samples=num_samples, flags=flags))
     return result, [MipInfo(*row) for row in scratch.mip_rows[:levels].tolist()]

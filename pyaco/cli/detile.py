@@ -16,10 +16,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Take texels out of tiled memory."""
+    import numpy as np
+
     from pyaco.cli.texels import open_surface, read_array, say, write_array, write_picture
 
-    surface = open_surface(options)
-    texels = surface.detile(read_array(options.input), mip=options.level, threads=options.threads)
+    surface, start, _ = open_surface(options)
+    memory = read_array(options.input).reshape(-1).view(np.uint8)[start:]
+    texels = surface.detile(memory, mip=options.level, threads=options.threads, stencil=options.stencil)
     if options.output.endswith(".png"):
         write_picture(options.output, texels, surface.format)
     else:

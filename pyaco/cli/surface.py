@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_surface_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe a surface of a known chip and extent."""
-    parser.add_argument("--format", default="rgba8", help="pixel format, such as R8G8B8A8_UNORM, rgba8, bc7, d32s8, yuyv")
+    parser.add_argument("--format", default="rgba8", help="pixel format, such as R8G8B8A8_UNORM, rgba8, bc7, d32s8, yuyv, NV12")
     parser.add_argument("--levels", type=int, default=1, help="mip levels")
     parser.add_argument("--layers", type=int, default=1, help="array layers")
     parser.add_argument("--samples", type=int, default=1, help="samples per pixel")
@@ -45,6 +45,8 @@ def add_tiling_arguments(parser: argparse.ArgumentParser, source: str, result: s
     parser.add_argument("input", metavar="IN", help=source)
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help=result)
     parser.add_argument("--level", type=int, default=0, help="which mip level the texels are")
+    parser.add_argument("--plane", type=int, default=0, help="which plane of a format like NV12 the texels are")
+    parser.add_argument("--stencil", action="store_true", help="the texels are stencil beside depth")
     parser.add_argument("--threads", type=int, default=1, help="threads that share the work")
     add_surface_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object that says what was done")
@@ -96,12 +98,13 @@ def surface_options(options: argparse.Namespace, level: int) -> dict[str, Any]:
 
 def _modifiers(config: Any, name: str) -> list[dict[str, Any]]:
     from pyaco.addrlib.modifiers import decode_modifier, is_amd, supported_modifiers
+    from pyaco.addrlib.multi_plane import plane_count
     from pyaco.formats import pixel_format
 
     form = pixel_format(name)
     if form.color_space == "zs" or form.block != (1, 1, 1):
         return []
-    found = supported_modifiers(config, form.bits)
+    found = supported_modifiers(config, form.bits, planes=plane_count(form))
     return [{"modifier": f"{m:#018x}", "means": decode_modifier(m).text() if is_amd(m) else "LINEAR"} for m in found]
 
 
@@ -118,15 +121,21 @@ def run(options: argparse.Namespace) -> None:
         found = _modifiers(config, options.format)
         write_text(None, json.dumps(found, indent=2) + "\n" if options.json else "".join(f"{m['modifier']}  {m['means']}\n" for m in found))
         return
-    from pyaco.addrlib import describe
-    from pyaco.addrlib.formatted import surface_request
-    from pyaco.addrlib.surface import compute_surface
+    from pyaco.addrlib import plane_surfaces
 
-    surface = compute_surface(config, surface_request(**surface_options(options, config.level)))
-    facts = describe.facts(config, surface)
-    equations = describe.equations(config, surface) if options.explain else {}
+    picture = plane_surfaces(config, **surface_options(options, config.level))
+    found = [plane.surface.facts | ({"equations": plane.surface.equations} if options.explain else {}) for plane in picture.planes]
+    if len(found) > 1:
+        found = [{"plane": number, "starts_at": plane.offset} | facts
+                 for number, (plane, facts) in enumerate(zip(picture.planes, found, strict=True))]
     if options.json:
-        write_text(None, json.dumps(facts | ({"equations": equations} if equations else {}), indent=2) + "\n")
+        write_text(None, json.dumps(found[0] if len(found) == 1 else found, indent=2) + "\n")
         return
-    explained = "".join(f"\n{title}:\n{text}\n" for title, text in equations.items())
-    write_text(None, describe.text_of_facts(facts) + explained)
+    write_text(None, "\n".join(map(_text, found)))
+
+
+def _text(facts: dict[str, Any]) -> str:
+    from pyaco.addrlib.describe import text_of_facts
+
+    equations = facts.pop("equations", {})
+    return text_of_facts(facts) + "".join(f"\n{title}:\n{text}\n" for title, text in equations.items())

@@ -23,12 +23,16 @@ __all__ = ["open_surface", "read_array", "read_picture", "say", "write_array", "
 _ALPHA = 3
 
 
-def open_surface(options: argparse.Namespace) -> Surface:
-    """Return the surface that the command line describes."""
-    from pyaco.addrlib import Surface, gpu_config
+def open_surface(options: argparse.Namespace) -> tuple[Surface, int, int]:
+    """Return the surface that the command line describes, where it starts in memory, and the bytes of the memory."""
+    from pyaco.addrlib import gpu_config, plane_surfaces
 
     config = gpu_config(options.chip)
-    return Surface(config, **surface_options(options, config.level))
+    picture = plane_surfaces(config, **surface_options(options, config.level))
+    if not 0 <= options.plane < len(picture.planes):
+        raise InputError(f"plane {options.plane} of a picture of {len(picture.planes)}")
+    plane = picture.planes[options.plane]
+    return plane.surface, plane.offset, plane.surface.size if len(picture.planes) == 1 else picture.total_size
 
 
 def read_array(path: str) -> NDArray[Any]:
@@ -97,4 +101,5 @@ def say(options: argparse.Namespace, surface: Surface) -> None:
     if options.json:
         write_text(None, json.dumps({
             "chip": surface.config.name, "format": surface.format.name, "swizzle_mode": surface.swizzle_mode, "size": surface.size,
-            "level": options.level, "shape": list(surface.level_shape(options.level)), "input": options.input, "output": options.output}))
+            "level": options.level, "shape": list(surface.level_shape(options.level)), "plane": options.plane, "stencil": options.stencil,
+            "input": options.input, "output": options.output}))

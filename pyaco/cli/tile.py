@@ -19,18 +19,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Put texels into tiled memory."""
+    import numpy as np
+
     from pyaco.cli.texels import open_surface, read_array, read_picture, say, write_array
 
-    surface = open_surface(options)
+    surface, start, size = open_surface(options)
     if options.input.endswith(".png"):
         texels = read_picture(options.input, surface.format)
     else:
         texels = read_array(options.input)
         if not options.input.endswith(".npy"):
-            shape = surface.level_shape(options.level)
-            if texels.size != math.prod(shape) * surface.element_bytes:
-                raise InputError(f"{options.input}: {texels.size} bytes; level {options.level} is {shape} of {surface.element_bytes} bytes each")
-            texels = texels.reshape(*shape, surface.element_bytes)
-    memory = None if options.into is None else read_array(options.into).copy()
-    write_array(options.output, surface.tile(texels, memory, mip=options.level, threads=options.threads))
+            shape, element = surface.level_shape(options.level), 1 if options.stencil else surface.element_bytes
+            if texels.size != math.prod(shape) * element:
+                raise InputError(f"{options.input}: {texels.size} bytes; level {options.level} is {shape} of {element} bytes each")
+            texels = texels.reshape(*shape, element)
+    memory = np.zeros(size, np.uint8) if options.into is None else read_array(options.into).reshape(-1).view(np.uint8).copy()
+    if len(memory) < size:
+        raise InputError(f"{options.into}: {len(memory)} bytes, the surface has {size}")
+    surface.tile(texels, memory[start:], mip=options.level, threads=options.threads, stencil=options.stencil)
+    write_array(options.output, memory)
     say(options, surface)

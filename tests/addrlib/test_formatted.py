@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
-from pyaco.addrlib import Surface, gpu_config, gpu_configs, surface_address
-from pyaco.addrlib.surface import SurfaceMode, SurfaceUse
+from pyaco.addrlib import Surface, compute_surface, gpu_config, gpu_configs, plane_surfaces, surface_address, surface_addresses, tiled_surface
+from pyaco.addrlib.modifiers import INVALID
+from pyaco.addrlib.surface import SurfaceMode, SurfaceRequest, SurfaceUse
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import SHORT_NAMES, pixel_format
 
@@ -46,14 +49,15 @@ def test_what_a_surface_says():
     assert "R8G8B8A8_UNORM 1920x1080 64KB_R_X on navi21" in repr(surface)
 
 
+PLAIN = ("R8_UNORM", "R16G16_FLOAT", "R8G8B8A8_UNORM", "R32G32B32A32_FLOAT")
+KINDS: tuple[dict[str, int], ...] = ({}, {"layers": 3}, {"depth": 5}, {"mips": 6}, {"linear": True}, {"cube": True})
+
+
 @pytest.mark.parametrize("chip", CHIPS)
-@pytest.mark.parametrize("name", [
-    "R8_UNORM", "R16G16_FLOAT", "R8G8B8A8_UNORM", "R32G32B32A32_FLOAT", "DXT1_RGBA", "BPTC_RGBA_UNORM"])
-@pytest.mark.parametrize("options", [{}, {"layers": 3}, {"depth": 5}, {"mips": 6}, {"linear": True}, {"samples": 4}, {"cube": True}], ids=str)
+@pytest.mark.parametrize(
+    ("name", "options"), [*product((*PLAIN, "DXT1_RGBA", "BPTC_RGBA_UNORM"), KINDS), *product(PLAIN, [{"samples": 4}])], ids=str)
 def test_tile_and_back(chip, name, options):
     form = pixel_format(name)
-    if options.get("samples") and form.is_compressed:
-        pytest.skip("compressed formats have one sample")
     if chip == "vega10" and options.get("linear") and form.is_compressed:
         with pytest.raises(InputError):
             Surface(chip, format=name, width=100, height=72, **options)
@@ -86,6 +90,110 @@ def check_round_trip(surface, mips):
     for mip, texels in enumerate(wanted):
         assert surface.detile(memory, mip=mip).tobytes() == texels.tobytes()
     assert memory.any()
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize(("name", "mips"), [("Z24_UNORM_S8_UINT", 1), ("Z16_UNORM_S8_UINT", 3), ("Z32_FLOAT_S8X24_UINT", 1)])
+def test_stencil_beside_depth(chip, name, mips):
+    surface = Surface(chip, format=name, width=100, height=72, mips=mips)
+    memory, random = np.zeros(surface.size, np.uint8), np.random.default_rng(2)
+    wanted = []
+    for mip in range(mips):
+        shape = surface.level_shape(mip)[1:]
+        depth = random.integers(0, 256, (*shape, surface.element_bytes), np.uint8)
+        stencil = random.integers(0, 256, shape, np.uint8)
+        surface.tile(depth, memory, mip=mip)
+        surface.tile(stencil, memory, mip=mip, stencil=True)
+        wanted.append((depth, stencil))
+    for mip, (depth, stencil) in enumerate(wanted):
+        assert surface.detile(memory, mip=mip).tobytes() == depth.tobytes()
+        np.testing.assert_array_equal(surface.detile(memory, mip=mip, stencil=True), stencil)
+        address = surface.address(7, 5, 0, mip, stencil=True)
+        assert memory[address] == stencil[5, 7]
+        assert surface.coordinates([address], stencil=True)[0].tolist()[:3] == (0, 7, 5)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_only_stencil(chip):
+    surface = Surface(chip, format="S8_UINT", width=100, height=72)
+    assert surface.swizzle_mode != "LINEAR"
+    assert surface.pitch >= 100
+    assert surface.height >= 72
+    assert "S8_UINT 100x72" in repr(surface)
+    assert surface.equations["byte offset in a block"].startswith("bit  0: x0\n")
+    assert surface.facts.get("pitch", 100) >= 100
+    assert surface.address(99, 71) == surface_address(surface.config, surface.layout, 0, 99, 71)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("name", ["DXT1_RGBA", "BPTC_RGBA_UNORM"])
+def test_levels_of_compressed_formats_count_their_own_blocks(chip, name):
+    surface = Surface(chip, format=name, width=150, height=90, mips=5)
+    assert [surface.level_shape(mip)[1:] for mip in range(5)] == [(23, 38), (12, 19), (6, 10), (3, 5), (2, 3)]
+    grids = [surface.address(*np.meshgrid(np.arange(0, 150 >> mip, 4), np.arange(0, 90 >> mip, 4)), 0, mip).ravel() for mip in range(5)]
+    found = np.concatenate(grids)
+    assert len(np.unique(found)) == len(found) == sum(rows * columns for _, rows, columns in map(surface.level_shape, range(5)))
+    assert found.max() + surface.element_bytes <= surface.size
+    check_round_trip(surface, 5)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("options", [
+    {"is_cube": True}, {"samples": 8, "storage_samples": 2}, {"samples": 4, "storage_samples": 4}, {"flags": SurfaceUse.SBUFFER, "bpe": 1},
+    {"flags": SurfaceUse.ZBUFFER, "samples": 4}, {"surf_index": 3}, {"flags": SurfaceUse.PRT, "levels": 6}], ids=str)
+def test_addresses_of_the_driver_layer(chip, options):
+    config = gpu_config(chip)
+    if config.level in (110, 115) and options.get("samples", 1) != options.get("storage_samples", options.get("samples", 1)):
+        with pytest.raises(InputError):  # which stores every sample
+            compute_surface(config, SurfaceRequest(70, 50, 4, **options))
+        return
+    request = SurfaceRequest(**{"width": 70, "height": 50, "bpe": 4} | options)
+    surface = compute_surface(config, request)
+    tiled = tiled_surface(config, surface)
+    for level in range(request.levels):
+        width, height = request.level_extent(level)
+        grid = np.meshgrid(np.arange(width), np.arange(height), np.arange(request.layers), np.arange(request.fragments))
+        found = surface_addresses(config, surface, level, *grid)
+        assert len(np.unique(found)) == found.size
+        assert found.max() + request.bpe <= surface.surf_size
+        np.testing.assert_array_equal(tiled.addresses(*grid, level), found)
+    with pytest.raises(InputError, match="sample"):
+        surface_address(config, surface, 0, 0, 0, 0, request.fragments)
+
+
+@pytest.mark.parametrize("chip", CHIPS[3:])
+def test_levels_of_12_bytes(chip):
+    surface = Surface(chip, format="R32G32B32_FLOAT", width=150, height=90, linear=True, mips=8)
+    assert [surface.address(0, 0, 0, mip) for mip in range(8)] == surface.layout.offset
+    for mip in range(8):
+        assert surface_address(surface.config, surface.layout, mip, 0, 0) == surface.layout.offset[mip]
+    assert surface.level_shape(7) == (1, 1, 1)
+    check_round_trip(surface, 8)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize(("name", "shapes"), [
+    ("NV12", [(75, 101), (38, 51)]), ("P010", [(75, 101), (38, 51)]), ("YV12", [(75, 101), (38, 51), (38, 51)]),
+    ("Y8_U8_V8_440_UNORM", [(75, 101), (38, 101), (38, 101)]), ("R8G8B8A8_UNORM", [(75, 101)])])
+def test_planes_of_a_picture(chip, name, shapes):
+    picture = plane_surfaces(chip, format=name, width=101, height=75)
+    assert [plane.surface.level_shape()[1:] for plane in picture.planes] == shapes
+    end = 0
+    for plane in picture.planes:
+        assert plane.offset >= end
+        assert plane.offset % plane.surface.base_align == 0
+        end = plane.offset + plane.surface.total_size
+    assert picture.total_size == end
+
+
+def test_modifiers_of_several_planes():
+    picture = plane_surfaces("navi21", format="NV12", width=1920, height=1080, modifier=0x200000000801902)
+    assert [plane.surface.swizzle_mode for plane in picture.planes] == ["64KB_S_X"] * 2
+    for modifier, name in ((0x20000002096BB03, "NV12"), (INVALID, "P030")):
+        with pytest.raises(UnsupportedError, match=name):
+            plane_surfaces("navi21", format=name, width=64, height=64, modifier=modifier)
+    with pytest.raises(InputError):
+        plane_surfaces("navi21", format="NV12", width=0, height=64)
 
 
 @pytest.mark.parametrize("chip", CHIPS[3:])
@@ -129,8 +237,8 @@ def test_refusals():
             action()
     with pytest.raises(UnsupportedError, match="plane"):
         Surface("navi21", format="NV12", width=64, height=64)
-    with pytest.raises(UnsupportedError, match="12 bytes"):
-        Surface("navi21", format="R32G32B32_FLOAT", width=64, height=64, linear=True, mips=2).level_shape()
+    with pytest.raises(InputError, match="no stencil"):
+        surface.tile(np.zeros((32, 64), np.uint8), stencil=True)
 
 
 def test_every_short_name_on_every_chip():

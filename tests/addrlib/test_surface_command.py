@@ -38,6 +38,17 @@ def test_modifiers(capsys):
     assert json.loads(capsys.readouterr().out) == []
 
 
+def test_planes(capsys):
+    assert main(["surface", "navi21", "101x75", "--format", "NV12"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("plane: 0\nstarts at: 0\n")
+    assert "\nplane: 1\nstarts at: " in text
+    assert main(["surface", "navi21", "101x75", "--format", "NV12", "--json", "--explain"]) == 0
+    assert [plane["plane"] for plane in json.loads(capsys.readouterr().out)] == [0, 1]
+    assert main(["surface", "navi21", "--format", "NV12", "--modifiers"]) == 0
+    assert "dcc=1" not in capsys.readouterr().out
+
+
 def test_list(capsys):
     assert main(["surface", "list", "--json"]) == 0
     assert {"navi31", "tahiti", "gfx1201"} <= {row["name"] for row in json.loads(capsys.readouterr().out)}

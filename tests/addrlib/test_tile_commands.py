@@ -44,6 +44,22 @@ def test_one_level_after_the_other(tmp_path):
         np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), texels)
 
 
+def test_planes_and_stencil(tmp_path, capsys):
+    memory, files = str(tmp_path / "memory.bin"), [str(tmp_path / f"{number}.bin") for number in range(3)]
+    random = np.random.default_rng(5)
+    for words, parts in ((["--format", "NV12"], [((30, 50), "0", []), ((15, 25, 2), "1", [])]),
+                         (["--format", "d24s8"], [((30, 50, 4), "0", []), ((30, 50), "0", ["--stencil"])])):
+        texels = [random.integers(0, 256, shape, np.uint8) for shape, _, _ in parts]
+        for number, (_, plane, more) in enumerate(parts):
+            texels[number].tofile(files[number])
+            into = ["--into", memory] if number else []
+            assert main(["tile", "navi21", "50x30", files[number], "-o", memory, "--plane", plane, *words, *more, *into]) == 0
+        for number, (_, plane, more) in enumerate(parts):
+            assert main(["detile", "navi21", "50x30", memory, "-o", files[2], "--plane", plane, *words, *more, "--json"]) == 0
+            assert (tmp_path / "2.bin").read_bytes() == texels[number].tobytes()
+            assert json.loads(capsys.readouterr().out)["stencil"] == bool(more)
+
+
 @needs_pillow
 def test_pictures(tmp_path):
     from PIL import Image
@@ -69,7 +85,10 @@ def test_refusals(tmp_path, capsys):
     out = str(tmp_path / "out")
     for words in (["tile", "navi21", "8x8", str(tmp_path / "short")], ["detile", "navi21", "8x8", str(tmp_path / "short")],
                   ["tile", "navi21", "8x8", str(tmp_path / "bad.npy")], ["detile", "navi21", "8x8", str(tmp_path / "absent")],
-                  ["tile", "navi99", "8x8", str(tmp_path / "short")], ["tile", "navi21", "8", str(tmp_path / "short")]):
+                  ["tile", "navi99", "8x8", str(tmp_path / "short")], ["tile", "navi21", "8", str(tmp_path / "short")],
+                  ["detile", "navi21", "8x8", str(tmp_path / "short"), "--plane", "1"],
+                  ["detile", "navi21", "8x8", str(tmp_path / "short"), "--plane", "1", "--format", "NV12"],
+                  ["tile", "navi21", "8x8", str(tmp_path / "short"), "--stencil"]):
         assert main([*words, "-o", out]) == 2
         assert capsys.readouterr().err.startswith("pyaco: ")
     assert not (tmp_path / "out").exists()
