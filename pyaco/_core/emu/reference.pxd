@@ -71,6 +71,7 @@ cdef int release_barrier(Workspace *space) noexcept nogil
 cdef void group_of(const Launch *launch, uint64_t number, uint32_t *group) noexcept nogil
 # The workgroup's ids to where a wave finds them; returns the SGPR that follows.
 cdef uint32_t put_group(const Launch *launch, uint32_t *sgpr, const uint32_t *group) noexcept nogil
+cdef void fill_words(uint32_t *words, uint64_t count, uint32_t value) noexcept nogil
 cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, uint32_t index, uint32_t waves,
                      const uint32_t *group) noexcept nogil
 

@@ -414,6 +414,18 @@ cdef uint32_t put_group(const Launch *launch, uint32_t *sgpr, const uint32_t *gr
     return next_sgpr
 
 
+cdef void fill_words(uint32_t *words, uint64_t count, uint32_t value) noexcept nogil:
+    """Copies what is filled already, twice as much each time."""
+    cdef uint64_t filled = min(count, <uint64_t>max_lanes)
+    cdef uint64_t i, more
+    for i in range(filled):
+        words[i] = value
+    while filled < count:
+        more = min(filled, count - filled)
+        memcpy(words + filled, words, more * sizeof(uint32_t))
+        filled += more
+
+
 cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, uint32_t index, uint32_t waves,
                      const uint32_t *group) noexcept nogil:
     """Registers of a wave as the packet processor and the dispatcher set them."""
@@ -422,8 +434,7 @@ cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, u
     cdef uint32_t next_sgpr
     for i in range(sgpr_words):
         wave.sgpr[i] = launch.fill
-    for i in range(max(machine.touched_vgprs, <uint32_t>3) * max_lanes):
-        vgpr[i] = launch.fill
+    fill_words(vgpr, max(machine.touched_vgprs, <uint32_t>3) * max_lanes, launch.fill)
     wave.sgpr[sgpr_null] = 0
     if machine.gfx_level < 100:
         wave_put64(wave, sgpr_flat_scratch, 0)
@@ -539,8 +550,7 @@ cdef bint open_workspace(Workspace *space, const Launch *launch, uint32_t count)
     for i in range(count):
         space.waves[i].vgpr = space.registers + i * registers
         space.waves[i].scratch = space.scratch + i * scratch
-    for i in range(<uint32_t>(count * registers)):
-        space.registers[i] = launch.fill
+    fill_words(space.registers, count * registers, launch.fill)
     return True
 
 

@@ -147,7 +147,7 @@ cdef void start_waves(Worker *worker) noexcept nogil:
     cdef Wave *wave
     cdef uint32_t *registers
     cdef uint8_t *scratch
-    cdef uint32_t i, row, lane
+    cdef uint32_t i, row
     memset(space.machine.lds, 0xcd, space.machine.lds_bytes)
     memset(space.scratch, 0xcd, <uint64_t>space.count * space.machine.wave_size * space.machine.scratch_bytes)
     for i in range(space.count):
@@ -160,9 +160,8 @@ cdef void start_waves(Worker *worker) noexcept nogil:
         put_group(worker.launch, wave.sgpr, space.group)
         for row in range(3):
             memcpy(registers + row * max_lanes, worker.first_rows + (<uint64_t>i * 3 + row) * max_lanes, 4 * row_lanes * worker.core.halves)
-        for row in range(3, space.machine.touched_vgprs):
-            for lane in range(row_lanes * worker.core.halves):
-                registers[row * max_lanes + lane] = worker.launch.fill
+        if space.machine.touched_vgprs > 3:
+            fill_words(registers + 3 * max_lanes, (space.machine.touched_vgprs - 3) * max_lanes, worker.launch.fill)
 
 
 cdef int run_waves(Worker *worker) noexcept nogil:
