@@ -39,6 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--check-waits", action="store_true", help="stop where data is used that a real machine could not have yet")
     parser.add_argument("--check-races", action="store_true", help="stop where two waves reach the same bytes and nothing orders them")
     parser.add_argument("--seed", type=int, help="draw the order of workgroups and the turns of waves from this number")
+    parser.add_argument("--budget", type=int, metavar="N", help="stop after so many wave instructions (default 2**36)")
+    parser.add_argument("--time-budget", type=float, metavar="SECONDS", help="stop after so many seconds (default: never)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -59,6 +61,11 @@ def _device(options: argparse.Namespace, target: str) -> Device:
     )  # fmt: skip
 
 
+def _budgets(options: argparse.Namespace) -> dict[str, Any]:
+    given = {} if options.budget is None else {"budget": options.budget}
+    return given | {"time_budget": options.time_budget}
+
+
 def _run_shader(options: argparse.Namespace) -> None:
     groups = _triple(options.groups)
     saves = [_binding(word, "--save") for word in options.save]
@@ -77,7 +84,7 @@ def _run_shader(options: argparse.Namespace) -> None:
     buffers = {key: [device.buffer(array) for array in arrays] for key, arrays in contents.items()}
     bound = {key: value if len(value) > 1 else value[0] for key, value in buffers.items()}
     push = _contents(options.push).tobytes() if options.push else b""
-    report = device.dispatch(shader, groups=groups, buffers=bound, push=push)
+    report = device.dispatch(shader, groups=groups, buffers=bound, push=push, **_budgets(options))
     for key, path in saves:
         _save(path, buffers[key][0].numpy(), contents[key][0])
     _print(options, options.target, report)
@@ -93,7 +100,8 @@ def _run_code_object(options: argparse.Namespace) -> None:
     values: list[Any] = [_argument(word) for word in options.arg]
     arguments = [device.buffer(value) if isinstance(value, numpy.ndarray) else value for value in values]
     saves = [_numbered(word, values) for word in options.save]
-    report = device.load(code).dispatch(options.kernel, _triple(options.grid, "--grid"), _triple(options.workgroup, "--workgroup"), arguments)
+    grid, workgroup = _triple(options.grid, "--grid"), _triple(options.workgroup, "--workgroup")
+    report = device.load(code).dispatch(options.kernel, grid, workgroup, arguments, **_budgets(options))
     for number, path in saves:
         _save(path, arguments[number].numpy(), values[number])
     _print(options, code.target, report)

@@ -10,6 +10,8 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
+from math import prod
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy
@@ -44,6 +46,7 @@ _MAX_LDS = 65536
 _GDS_BYTES = 1 << 16
 _MAX_THREADS = 256
 _MAX_TRACE = 1 << 28
+_Three: TypeAlias = tuple[int, int, int]
 
 
 def packs_ids(gfx_level: int) -> bool:
@@ -250,6 +253,7 @@ class Device:
         *,
         sets: Mapping[int, DescriptorSet] | None = None,
         dynamic_offsets: Sequence[int] = (),
+        time_budget: float | None = None,
     ) -> Report:
         """Run a compiled compute shader.
 
@@ -271,6 +275,8 @@ class Device:
             Whole descriptor sets by number, in place of their bindings in `buffers`; of the layout that the shader was compiled for.
         dynamic_offsets : sequence of int
             Bytes that each dynamic buffer is moved by: by set, binding and element. Missing ones are 0.
+        time_budget : float, optional
+            Seconds of wall clock that it may take; looked at every 65536 wave instructions of each thread.
 
         Raises
         ------
@@ -285,7 +291,7 @@ class Device:
         try:
             return self.launch(
                 placed.entry, len(shader.code), placed.groups, _three(shader.abi["workgroup_size"], "workgroup_size"),
-                user_sgprs=placed.user_sgprs, budget=budget, **self._launch_of(shader.abi),
+                user_sgprs=placed.user_sgprs, budget=budget, time_budget=time_budget, **self._launch_of(shader.abi),
             )  # fmt: skip
         finally:
             placed.release()
@@ -361,7 +367,7 @@ class Device:
             low.release()
             raise
 
-    def submit(self, words: Sequence[int], budget: int = DEFAULT_BUDGET) -> list[Report]:
+    def submit(self, words: Sequence[int], budget: int = DEFAULT_BUDGET, *, time_budget: float | None = None) -> list[Report]:
         """Run a command stream on a command processor of its own; see ``pyaco.pm4.CommandProcessor``.
 
         Parameters
@@ -370,6 +376,8 @@ class Device:
             The stream's dwords.
         budget : int
             Wave instructions that each dispatch may execute.
+        time_budget : float, optional
+            Seconds that each dispatch may take.
 
         Returns
         -------
@@ -378,7 +386,7 @@ class Device:
         """
         from pyaco.pm4.processor import CommandProcessor
 
-        return CommandProcessor(self, budget=budget).submit(words)
+        return CommandProcessor(self, budget=budget, time_budget=time_budget).submit(words)
 
     def run(
         self,
@@ -398,6 +406,7 @@ class Device:
         scratch_bytes_per_lane: int = 0,
         shared_vgpr: int = 0,
         budget: int = DEFAULT_BUDGET,
+        time_budget: float | None = None,
     ) -> Report:
         """Run bare machine code, its registers given one by one.
 
@@ -421,6 +430,8 @@ class Device:
             The first VGPR that both halves of a wave64 share (GFX10), 0 where there is none.
         float_mode : int
             The low byte of MODE; by default single denormals are flushed, half and double ones kept.
+        budget, time_budget
+            Wave instructions, and seconds, that it may take.
 
         Raises
         ------
@@ -438,7 +449,7 @@ class Device:
                 packed_ids=packs_ids(self.gfx_level) if packed_ids is None else packed_ids,
                 local_id_components=local_id_components, workgroup_info=workgroup_info, scratch_offset=scratch_offset,
                 mode=float_mode & 0xFF | _DX10_CLAMP, lds_bytes=lds_bytes, scratch_bytes=scratch_bytes_per_lane,
-                budget=budget, shared_vgpr=shared_vgpr,
+                budget=budget, time_budget=time_budget, shared_vgpr=shared_vgpr,
             )  # fmt: skip
         finally:
             low.release()
@@ -467,8 +478,10 @@ class Device:
 
         return LoadedCode(self, code, symbols)
 
-    def dispatch_packet(self, packet: DispatchPacket | bytes, budget: int = DEFAULT_BUDGET) -> Report:
+    def dispatch_packet(self, packet: DispatchPacket | bytes, budget: int = DEFAULT_BUDGET, *, time_budget: float | None = None) -> Report:
         """Run what an AQL kernel dispatch packet names; its addresses (kernel object, arguments) are the device's.
+
+        `budget` and `time_budget` as for `dispatch`.
 
         Raises
         ------
@@ -477,17 +490,19 @@ class Device:
         """
         from pyaco.emu.hsa import submit
 
-        return submit(self, packet, budget=budget)
+        return submit(self, packet, budget=budget, time_budget=time_budget)
 
     def launch(
-        self, entry: int, code_bytes: int, groups: tuple[int, int, int], size: tuple[int, int, int], *,
-        image: int | None = None, wgp_mode: bool = False, private: tuple[int, int] = (0, 0), **launch: Any,
+        self, entry: int, code_bytes: int, groups: _Three, size: _Three, *, last_size: _Three | None = None,
+        image: int | None = None, wgp_mode: bool = False, private: tuple[int, int] = (0, 0), time_budget: float | None = None,
+        **launch: Any,
     ) -> Report:  # fmt: skip
         """Start code that lies in device memory at `entry`; `launch` is what ``Engine.run`` takes.
 
-        Where `image` is given, the `code_bytes` begin there, and so do the offsets of errors and traces. In WGP mode (GFX10 and later) a
-        workgroup has no first-level cache of its own, which matters to `check_waits`; `private` is address and size of memory in which
-        each wave has its own part, which matters to `check_races`.
+        The last workgroups of each dimension have `last_size` invocations in it, by default as many as the others. Where `image` is given,
+        the `code_bytes` begin there, and so do the offsets of errors and traces. In WGP mode (GFX10 and later) a workgroup has no first-
+        level cache of its own, which matters to `check_waits`; `private` is address and size of memory in which each wave has its own part,
+        which matters to `check_races`.
 
         Raises
         ------
@@ -495,6 +510,12 @@ class Device:
             As `dispatch`.
         """
         self._check_launch(size, **launch)
+        last = last_size or size
+        if any(not 1 <= part <= whole for part, whole in zip(last, size, strict=True)):
+            raise InputError(f"last workgroups of {last} invocations where the others have {size}")
+        if time_budget is not None and not time_budget > 0:
+            raise InputError(f"a time budget of {time_budget} seconds")
+        launch |= {"last_size": last, "time_budget": time_budget or 0.0}
         if self._inspecting:
             launch |= {"wgp_mode": wgp_mode, "private": private}
         base = entry if image is None else image
@@ -503,14 +524,13 @@ class Device:
         seconds = time.perf_counter() - start
         if result["stop"] is not None:
             raise self._error(result, base, code_bytes)
-        workgroups = groups[0] * groups[1] * groups[2]
         return Report.of(
-            result, workgroups=workgroups, waves=workgroups * -(-size[0] * size[1] * size[2] // launch["wave_size"]),
-            wave_size=launch["wave_size"], entry=base, seconds=seconds,
+            result, workgroups=prod(groups), waves=_waves(groups, size, last, launch["wave_size"]), wave_size=launch["wave_size"],
+            entry=base, seconds=seconds,
         )  # fmt: skip
 
     def _check_launch(
-        self, size: tuple[int, int, int], *, wave_size: int, user_sgprs: Sequence[int], lds_bytes: int, **_: Any
+        self, size: _Three, *, wave_size: int, user_sgprs: Sequence[int], lds_bytes: int, **_: Any
     ) -> None:
         if wave_size not in (32, 64) or (wave_size == 32 and self.gfx_level < 100):
             raise InputError(f"{self.target} has no waves of {wave_size} lanes")
@@ -551,6 +571,8 @@ class Device:
             return EmulationError(f"{words.split(' ')[0]} is not an instruction of {self.target} ({where})", place)
         if stop == "budget":
             return BudgetError(f"{result['instructions']} instructions executed without an end ({where}: {name})", place)
+        if stop == "time":
+            return BudgetError(f"the time is over after {result['instructions']} instructions without an end ({where}: {name})", place)
         if stop in ("missing wait", "race"):
             return finding_error(result, name, where, place, entry)
         return EmulationError(f"{stop}: {name} ({where})", place)
@@ -660,7 +682,7 @@ def _descriptor(buffer: Buffer | BufferRange, gfx_level: int, moved: int = 0) ->
     return numpy.array(words, numpy.uint32).tobytes()
 
 
-def _user_sgprs(given: _Given, low: _LowMemory, groups: tuple[int, int, int]) -> list[int]:
+def _user_sgprs(given: _Given, low: _LowMemory, groups: _Three) -> list[int]:
     """What user SGPRs hold; sets and push constants go to memory."""
     user = [0] * given.abi["user_sgpr_count"]
     for argument in given.abi["user_sgprs"]:
@@ -698,7 +720,7 @@ class Arguments:
         What s0, s1 ... hold.
     """
 
-    def __init__(self, entry: int, groups: tuple[int, int, int], user_sgprs: list[int], memory: _LowMemory) -> None:
+    def __init__(self, entry: int, groups: _Three, user_sgprs: list[int], memory: _LowMemory) -> None:
         self.entry = entry
         self.groups = groups
         self.user_sgprs = user_sgprs
@@ -728,6 +750,13 @@ class _LowMemory:
             self._space.release(address)
 
 
+def _waves(groups: _Three, size: _Three, last: _Three, wave_size: int) -> int:
+    """How many waves a grid has: in each dimension, all workgroups but the last, and the last."""
+    axes = [((count - 1, whole), (1, part)) for count, whole, part in zip(groups, size, last, strict=True) if count]
+    chosen = product(*axes) if len(axes) == 3 else ()
+    return sum(prod(count for count, _ in kinds) * -(-prod(items for _, items in kinds) // wave_size) for kinds in chosen)
+
+
 def _padded_code(code: bytes, constant_data: bytes) -> bytes:
     """Code, padded to 64 bytes where data follows."""
     if not code or len(code) % 4:
@@ -735,7 +764,7 @@ def _padded_code(code: bytes, constant_data: bytes) -> bytes:
     return code.ljust(-(-len(code) // 64) * 64, b"\0") + constant_data if constant_data else code
 
 
-def _three(values: Sequence[int], what: str) -> tuple[int, int, int]:
+def _three(values: Sequence[int], what: str) -> _Three:
     numbers = [int(value) for value in values]
     numbers += [1] * (3 - len(numbers))
     if len(numbers) != 3 or any(not 0 <= number < 1 << 31 for number in numbers):

@@ -38,7 +38,7 @@ class MemoryFault(EmulationError):
 
 
 class BudgetError(EmulationError):
-    """The dispatch used up its budget of instructions: an endless loop, or a budget that is too small."""
+    """The dispatch used up its budget of instructions or of time: an endless loop, or a budget that is too small."""
 
 
 class MissingWaitError(EmulationError):

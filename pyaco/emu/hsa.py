@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pyaco.binary import CodeObject, Kernel, KernelDescriptor, read_code_object
 from pyaco.binary.kernel_descriptor import architected_flat_scratch
-from pyaco.errors import InputError, UnsupportedError
+from pyaco.errors import InputError
 
 if TYPE_CHECKING:
     from pyaco.emu.device import Buffer, Device
@@ -87,20 +87,21 @@ class DispatchPacket:
             raise InputError(f"AQL packet: {error}") from None
 
     def workgroups(self) -> tuple[int, int, int]:
-        """How many workgroups the grid has.
+        """How many workgroups the grid has, partial ones included.
 
         Raises
         ------
         InputError
             A size is zero.
-        UnsupportedError
-            The last workgroup of a dimension would be partial.
         """
         if min(self.workgroup_size) < 1 or min(self.grid_size) < 1:
             raise InputError(f"a grid of {self.grid_size} work-items in workgroups of {self.workgroup_size}")
-        if any(grid % size for grid, size in zip(self.grid_size, self.workgroup_size, strict=True)):
-            raise UnsupportedError(f"partial workgroups: a grid of {self.grid_size} work-items in workgroups of {self.workgroup_size}")
-        x, y, z = (grid // size for grid, size in zip(self.grid_size, self.workgroup_size, strict=True))
+        x, y, z = (-(-grid // size) for grid, size in zip(self.grid_size, self.workgroup_size, strict=True))
+        return x, y, z
+
+    def last_workgroup_size(self) -> tuple[int, int, int]:
+        """Work-items in x, y, z of the last workgroup of each dimension, which is partial where the grid is no multiple."""
+        x, y, z = ((grid - 1) % size + 1 for grid, size in zip(self.grid_size, self.workgroup_size, strict=True))
         return x, y, z
 
 
@@ -279,7 +280,7 @@ def submit(device: Device, packet: DispatchPacket | bytes, **options: Any) -> Re
     packet : DispatchPacket or bytes
         The packet, or its 64 bytes.
     **options
-        ``budget``.
+        ``budget``, ``time_budget``.
 
     Raises
     ------
@@ -307,7 +308,7 @@ def submit(device: Device, packet: DispatchPacket | bytes, **options: Any) -> Re
         else:
             mode |= _DX10_CLAMP
         return device.launch(
-            entry, image_bytes, groups, size, image=image, private=(scratch.address, scratch.size),
+            entry, image_bytes, groups, size, last_size=packet.last_workgroup_size(), image=image, private=(scratch.address, scratch.size),
             wave_size=descriptor.wave_size, user_sgprs=scratch.user_sgprs(packet),
             workgroup_id_mask=sum(bit << axis for axis, bit in enumerate(descriptor.workgroup_ids)), ids_in_ttmp=level >= 120,
             packed_ids=packs_ids(level), local_id_components=descriptor.workitem_id_components,

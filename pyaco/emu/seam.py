@@ -52,7 +52,7 @@ def run_asm(
     """Run machine code at a host address; device addresses are host addresses, and nothing is checked.
 
     The signature is that of tinygrad's ``test.mockgpu.amd.emu.run_asm``. The fast engine runs it, or the one that the environment
-    variable ``PYACO_ENGINE`` names.
+    variable ``PYACO_ENGINE`` names. It stops after 2**36 wave instructions, and has no budget of time: the signature has no place for one.
 
     Parameters
     ----------

@@ -296,9 +296,10 @@ def _event_write(processor: CommandProcessor, packet: Packet, _: Any) -> None:
 
 
 # -------------------------------------------------------------------------------------------------------------- dispatches
-def _launch(processor: CommandProcessor, packet: Packet, groups: tuple[int, int, int]) -> None:
+def _launch(processor: CommandProcessor, packet: Packet, dimensions: tuple[int, int, int]) -> None:
     try:
-        result = launch(processor.device, processor.registers, groups, packet["COMPUTE_DISPATCH_INITIATOR"], processor.budget)
+        result = launch(processor.device, processor.registers, dimensions, packet["COMPUTE_DISPATCH_INITIATOR"],
+                        budget=processor.budget, time_budget=processor.time_budget)
     except UnsupportedError as error:
         raise UnsupportedError(f"{packet.where}: {error}") from None
     except InputError as error:

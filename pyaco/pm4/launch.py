@@ -1,15 +1,16 @@
 """A dispatch from registers: what the hardware reads of them when a dispatch packet comes.
 
-Sources: LLVM's AMDGPU user guide (COMPUTE_PGM_RSRC1 to 3), the register headers of the Linux kernel's amdgpu driver.
+Sources: LLVM's AMDGPU user guide (COMPUTE_PGM_RSRC1 to 3), the register headers of the Linux kernel's amdgpu driver; Mesa's
+``radv_emit_dispatch_packets`` for partial workgroups, and that a packet's dimensions are ends where a dispatch starts elsewhere than at 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pyaco.errors import UnsupportedError
+from pyaco.errors import InputError, UnsupportedError
 from pyaco.pm4.memory import canonical
 from pyaco.registers import registers
 
@@ -20,10 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["launch"]
 
 _MOST_CODE = 1 << 20
-_NOT_EMULATED = ("PARTIAL_TG_EN", "USE_THREAD_DIMENSIONS", "ORDERED_APPEND_ENBL")
 
 
-def launch(device: Device, written: Mapping[int, int], groups: tuple[int, int, int], initiator: int, budget: int) -> tuple[Report, int] | None:
+def launch(
+    device: Device, written: Mapping[int, int], dimensions: tuple[int, int, int], initiator: int, **budgets: Any
+) -> tuple[Report, int] | None:
     """Run a dispatch.
 
     Parameters
@@ -31,12 +33,12 @@ def launch(device: Device, written: Mapping[int, int], groups: tuple[int, int, i
     device : Device
     written : mapping of int to int
         Registers by byte offset; those that are missing are zero.
-    groups : tuple of int
-        Workgroups in x, y, z.
+    dimensions : tuple of int
+        The packet's x, y, z: where the grid ends, in workgroups or with USE_THREAD_DIMENSIONS in invocations.
     initiator : int
         COMPUTE_DISPATCH_INITIATOR.
-    budget : int
-        Wave instructions.
+    **budgets
+        ``budget``, ``time_budget``: as for ``Device.dispatch``.
 
     Returns
     -------
@@ -54,27 +56,43 @@ def launch(device: Device, written: Mapping[int, int], groups: tuple[int, int, i
     starts = known["COMPUTE_DISPATCH_INITIATOR"]
     if not starts.field("COMPUTE_SHADER_EN").get(initiator):
         return None
-    for name in _NOT_EMULATED:
-        if starts.field(name).get(initiator):
-            raise UnsupportedError(f"dispatches with {name}")
-    if not starts.field("FORCE_START_AT_000").get(initiator) and any(value(f"COMPUTE_START_{axis}") for axis in "XYZ"):
-        raise UnsupportedError("dispatches that start at another workgroup than 0")
-    size = (field("COMPUTE_NUM_THREAD_X", "NUM_THREAD_FULL"), field("COMPUTE_NUM_THREAD_Y", "NUM_THREAD_FULL"),
-            field("COMPUTE_NUM_THREAD_Z", "NUM_THREAD_FULL"))
+    def threads(name: str) -> tuple[int, int, int]:
+        x, y, z = (field(f"COMPUTE_NUM_THREAD_{axis}", name) for axis in "XYZ")
+        return x, y, z
+
+    if starts.field("ORDERED_APPEND_ENBL").get(initiator):
+        raise UnsupportedError("dispatches with ORDERED_APPEND_ENBL")
+    size = threads("NUM_THREAD_FULL")
+    last = threads("NUM_THREAD_PARTIAL") if starts.field("PARTIAL_TG_EN").get(initiator) else size
+    if min(size) < 1:
+        raise InputError(f"a workgroup of {size} invocations")
+    ends = dimensions
+    if starts.field("USE_THREAD_DIMENSIONS").get(initiator):
+        ends = _three(-(-end // whole) for end, whole in zip(dimensions, size, strict=True))
+    first = (0, 0, 0)
+    if not starts.field("FORCE_START_AT_000").get(initiator):
+        first = _three(value(f"COMPUTE_START_{axis}") for axis in "XYZ")
+    groups = _three(max(0, end - start) for end, start in zip(ends, first, strict=True))
     wave = 32 if level >= 100 and starts.field("CS_W32_EN").get(initiator) else 64
     user = known["COMPUTE_USER_DATA_0"].offset
     granule = 256 if level >= 110 else 1024
     scratch = field("COMPUTE_TMPRING_SIZE", "WAVESIZE") * granule // wave if field("COMPUTE_PGM_RSRC2", "SCRATCH_EN") else 0
     shared = field("COMPUTE_PGM_RSRC3", "SHARED_VGPR_CNT") if level >= 100 else 0
     report = device.launch(
-        canonical(value("COMPUTE_PGM_LO") << 8 | field("COMPUTE_PGM_HI", "DATA") << 40), _MOST_CODE, groups, size, wave_size=wave,
+        canonical(value("COMPUTE_PGM_LO") << 8 | field("COMPUTE_PGM_HI", "DATA") << 40), _MOST_CODE, groups, size, last_size=last, first_group=first,
+        wave_size=wave,
         user_sgprs=[written.get(user + 4 * k, 0) for k in range(field("COMPUTE_PGM_RSRC2", "USER_SGPR"))],
         workgroup_id_mask=sum(field("COMPUTE_PGM_RSRC2", f"TGID_{axis}_EN") << k for k, axis in enumerate("XYZ")),
         workgroup_info=bool(field("COMPUTE_PGM_RSRC2", "TG_SIZE_EN")), ids_in_ttmp=level >= 120, packed_ids=level >= 110,
         local_id_components=field("COMPUTE_PGM_RSRC2", "TIDIG_COMP_CNT") + 1,
         scratch_offset=bool(field("COMPUTE_PGM_RSRC2", "SCRATCH_EN")) and level < 110,
         mode=field("COMPUTE_PGM_RSRC1", "FLOAT_MODE") | (0x100 if level >= 120 else field("COMPUTE_PGM_RSRC1", "DX10_CLAMP") << 8),
-        lds_bytes=field("COMPUTE_PGM_RSRC2", "LDS_SIZE") * 512, scratch_bytes=scratch, budget=budget,
-        shared_vgpr=(field("COMPUTE_PGM_RSRC1", "VGPRS") + 1) * 4 if shared else 0,
+        lds_bytes=field("COMPUTE_PGM_RSRC2", "LDS_SIZE") * 512, scratch_bytes=scratch,
+        shared_vgpr=(field("COMPUTE_PGM_RSRC1", "VGPRS") + 1) * 4 if shared else 0, **budgets,
     )  # fmt: skip
-    return report, prod(groups) * prod(size)
+    return report, prod(whole * max(0, count - 1) + part * (count > 0) for count, whole, part in zip(groups, size, last, strict=True))
+
+
+def _three(numbers: Iterable[int]) -> tuple[int, int, int]:
+    x, y, z = numbers
+    return x, y, z

@@ -60,6 +60,8 @@ class CommandProcessor:
         ``graphics``, or ``compute``: one engine, nothing runs ahead.
     packets : int
         Packets that may be executed.
+    time_budget : float, optional
+        Seconds that each dispatch may take.
 
     Attributes
     ----------
@@ -78,11 +80,12 @@ class CommandProcessor:
         Dwords of the stream that the front end has read.
     """
 
-    def __init__(self, device: Device, budget: int = 1 << 36, queue: str = "graphics", packets: int = _MOST_PACKETS) -> None:
+    def __init__(self, device: Device, budget: int = 1 << 36, queue: str = "graphics", packets: int = _MOST_PACKETS,
+                 time_budget: float | None = None) -> None:
         if queue not in _AHEAD:
             raise InputError(f"no queue is called {queue!r}: there are {' and '.join(_AHEAD)}")
         self.device = device
-        self.budget = budget
+        self.budget, self.time_budget = budget, time_budget
         self.registers: dict[int, int] = {}
         self.reports: list[Report] = []
         self.invocations = 0

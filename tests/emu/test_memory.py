@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from pyaco import emu
+from pyaco import emu, isa
 from pyaco._core.emu.memory import AddressSpace
 from pyaco.descriptors.buffer import raw_buffer
 from pyaco.emu import Device
@@ -374,3 +374,23 @@ def test_shared_arrays_are_not_copied(assemble):
     assert copied.numpy() is not array and not np.shares_memory(copied.numpy(), array)
     with pytest.raises(InputError, match="side by side"):
         device.share(array[:, ::2])
+
+
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+@pytest.mark.parametrize(("target", "word3"), [("gfx900", 0x27FAC), ("gfx1030", 0x31016FAC), ("gfx1100", 0x31016FAC), ("gfx1200", 0x31016FAC)])
+def test_raw_descriptor_of_a_pc(target, word3, engine):
+    """Address bits above 47 stand in a descriptor's stride and swizzle; without an index they do not matter."""
+    wave = 64 if target == "gfx900" else 32
+    device = Device(target, engine)
+    table = device.buffer(np.arange(100, 100 + wave, dtype=U32))
+    results = device.buffer(np.zeros(wave, U32))
+    load, store = ("buffer_load_dword", "global_store_dword") if target in ("gfx900", "gfx1030") else ("buffer_load_b32", "global_store_b32")
+    offset = "0" if target != "gfx1200" else "null"
+    wait = "s_wait_loadcnt 0" if target == "gfx1200" else "s_waitcnt vmcnt(0)"
+    text = f"v_lshlrev_b32 v1, 2, v0\n{load} v2, v1, s[4:7], {offset} offen\n{wait}\n{store} v1, v2, s[0:1]\ns_endpgm"
+    assert table.address < 1 << 47
+    device.run(
+        isa.assemble(text, target), workgroup_size=(wave, 1, 1), wave_size=wave,
+        user_sgprs=[*words(results), 0, 0, table.address & 0xFFFFFFFF, table.address >> 32 | 0xFFFF0000, 4 * wave - 8, word3],
+    )  # fmt: skip
+    assert results.numpy().tolist() == [*range(100, 98 + wave), 0, 0]

@@ -63,6 +63,6 @@ def test_what_is_missing_is_known():
         and any(row.numbers.get(generation, -1) not in (-1, None) for generation in ("9", "10.3", "11", "12"))
     }
     assert missing == {
-        "s_barrier_init", "s_barrier_join", "s_rfe_b64", "s_rfe_restore_b64", "v_interp_p1ll_f16", "v_interp_p1lv_f16",
+        "s_rfe_b64", "s_rfe_restore_b64", "v_interp_p1ll_f16", "v_interp_p1lv_f16",
         "v_interp_p2_f16", "v_interp_p2_legacy_f16", "v_screen_partition_4se_b32",
     }  # fmt: skip

@@ -74,3 +74,18 @@ __kernel void through_flat(__global uint *data, __local uint *dynamic, uint whic
     uint value = *pointer;
     data[get_global_id(0)] = value + 1;
 }
+
+// A workgroup's own size: hidden_block_count counts the whole ones, behind it are hidden_group_size and hidden_remainder.
+static uint own_size(int d)
+{
+    __constant char *hidden = (__constant char *)__builtin_amdgcn_implicitarg_ptr();
+    return ((__constant ushort *)(hidden + (get_group_id(d) < ((__constant uint *)hidden)[d] ? 12 : 18)))[d];
+}
+
+// With workgroups of 16 x 4: how large this one is, and where in its wave the work-item is.
+__kernel void parts(__global uint *out)
+{
+    uint x = get_group_id(0) * 16 + get_local_id(0), y = get_group_id(1) * 4 + get_local_id(1);
+    uint lane = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
+    out[y * get_global_size(0) + x] = own_size(0) | own_size(1) << 8 | lane << 16;
+}

@@ -25,9 +25,6 @@ pytestmark = pytest.mark.oracle
 LAVAPIPE_IS_WRONG = {"private_arrays", "small_types"}
 #: RADV of Mesa 22.3 reads push constants with the first lane's index.
 RADV_IS_WRONG = {"push_constants"}
-#: RADV puts both halves of s_getpc_b64 into a descriptor as they are: the upper one must not have the bits above bit 47, which the
-#: emulator sets before GFX12, as LLVM says that the hardware does.
-NEEDS_BARE_COUNTER = {"constant_tables"}
 QUICK = {"saxpy", "reduction", "matmul_tiled", "atomics", "divergent_switch", "subgroup_scan", "double_arithmetic", "scratch_array"}
 #: Bytes of scratch for each lane, and how many waves may have it at once.
 SCRATCH, WAVES = 4096, 32
@@ -74,8 +71,8 @@ def test_radv_code_runs(name, target, wave, lavapipe):
     case = CASES[name]
     if name in LAVAPIPE_IS_WRONG and case.model is None:
         pytest.skip("lavapipe is wrong here")
-    if name in RADV_IS_WRONG | NEEDS_BARE_COUNTER:
-        pytest.skip("RADV's code is wrong here, or needs a program counter of 48 bits")
+    if name in RADV_IS_WRONG:
+        pytest.skip("RADV's code is wrong here")
     inputs, actual = run_case(case, target, wave)
     expected = expected_of(case, inputs, lavapipe, wave)
     for key, buffer in inputs.buffers.items():

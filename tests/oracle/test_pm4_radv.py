@@ -26,9 +26,6 @@ INDEXED = {"descriptor_arrays", "int64_arithmetic", "scalar_pressure"}
 LAVAPIPE_IS_WRONG = {"private_arrays", "small_types"}
 #: RADV of Mesa 22.3 reads push constants with the first lane's index.
 RADV_IS_WRONG = {"push_constants"}
-#: RADV puts both halves of s_getpc_b64 into a descriptor as they are: the upper one must not have the bits above bit 47, which the
-#: emulator sets before GFX12, as LLVM says that the hardware does.
-NEEDS_BARE_COUNTER = {"constant_tables"}
 #: PYACO_EXHAUSTIVE takes every shader, in minutes.
 cases = pytest.mark.parametrize("name", CASES if os.environ.get("PYACO_EXHAUSTIVE") else QUICK)
 
@@ -95,8 +92,8 @@ def test_the_shader_found_is_the_pipelines(name, family):
 def test_streams_run_on_the_emulator(name, family, indirect, lavapipe):
     if name in LAVAPIPE_IS_WRONG and CASES[name].model is None:
         pytest.skip("lavapipe is wrong here")
-    if name in RADV_IS_WRONG | NEEDS_BARE_COUNTER:
-        pytest.skip("RADV's code is wrong here, or needs a program counter of 48 bits")
+    if name in RADV_IS_WRONG:
+        pytest.skip("RADV's code is wrong here")
     found, words, _, (shader,) = recorded(family, name, indirect)
     if any("scratch" in line.text for line in shader.lines):
         pytest.skip("the driver sets scratch up in what it submits before")

@@ -7,9 +7,10 @@ import pytest
 from cases import CASES
 
 import pyaco
-from pyaco import emu, pm4
+from pyaco import emu, isa, pm4
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.pm4 import DispatchStream, Stream, packet
+from pyaco.registers import registers
 
 TARGETS = {"gfx900": 64, "gfx1030": 32, "gfx1100": 64, "gfx1200": 32}
 
@@ -146,3 +147,32 @@ def test_hostile_streams_stop_with_a_place(device):
         loop = device.zeros(64)
         loop.write(np.array(packet("INDIRECT_BUFFER", *low(loop.address), 4), np.uint32))
         device.submit(packet("INDIRECT_BUFFER", *low(loop.address), 4))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("threads", [False, True], ids=["groups", "threads"])
+def test_partial_workgroups_and_starts(target, threads):
+    """Workgroups 1 and 2 of 8 invocations, the last of 3: each of the invocations 8 to 18 writes its number."""
+    device, wave = emu.Device(target), TARGETS[target]
+    level = device.gfx_level
+    identity = "s_mov_b32 s2, ttmp9\n" if level >= 120 else ""
+    store = "global_store_b32 v1, v2, s[0:1]" if level >= 110 else "global_store_dword v1, v2, s[0:1]"
+    text = identity + f"s_lshl_b32 s2, s2, 3\nv_or_b32 v2, s2, v0\nv_lshlrev_b32 v1, 2, v2\n{store}\ns_endpgm\n"
+    code = np.frombuffer(isa.assemble(text, target).ljust(256, b"\0"), np.uint8).copy()
+    entry = device.space.map(code, alignment=256)
+    out = device.buffer(np.full(32, 99, np.uint32))
+    stream = Stream(level)
+    stream.set("COMPUTE_PGM_LO", entry >> 8 & 0xFFFFFFFF).set("COMPUTE_PGM_HI", entry >> 40 & 0xFF)
+    stream.set("COMPUTE_PGM_RSRC2", USER_SGPR=2, TGID_X_EN=1)
+    stream.set("COMPUTE_NUM_THREAD_X", NUM_THREAD_FULL=8, NUM_THREAD_PARTIAL=3)
+    for axis in "YZ":
+        stream.set(f"COMPUTE_NUM_THREAD_{axis}", NUM_THREAD_FULL=1, NUM_THREAD_PARTIAL=1)
+    stream.set("COMPUTE_START_X", 1).set("COMPUTE_START_Y", 0).set("COMPUTE_START_Z", 0)
+    stream.write(registers(level)["COMPUTE_USER_DATA_0"].offset, *low(out.address))
+    wave32 = {"CS_W32_EN": 1} if wave == 32 else {}
+    initiator = registers(level)["COMPUTE_DISPATCH_INITIATOR"].encode(
+        COMPUTE_SHADER_EN=1, PARTIAL_TG_EN=1, USE_THREAD_DIMENSIONS=int(threads), **wave32)
+    stream.add("DISPATCH_DIRECT", 19 if threads else 3, 1, 1, initiator, compute=True)
+    (report,) = device.submit(stream.words)
+    assert report.workgroups == 2
+    assert out.numpy().tolist() == [k if 8 <= k < 19 else 99 for k in range(32)]

@@ -85,20 +85,84 @@ cdef void complete_barrier(Machine *machine) noexcept nogil:
     for i in range(machine.wave_count):
         wave = &machine.waves[i]
         wave.barrier_signalled = 0
-        wave.barrier_complete = wave.stop == stop_running
-        if wave.stop == stop_barrier:
+        wave.barrier_complete = wave.stop == stop_running or wave.waits_named
+        if wave.stop == stop_barrier and not wave.waits_named:
             wave.stop = stop_running
+
+
+# Named barriers: LLVM's "AMDGPU Execution Synchronization" has what they do, AMDGPUInstructionSelector.cpp the fields of m0; what a
+# wave finds that uses one before its init is not documented.
+cdef uint32_t barrier_number(const Wave *wave, const Instruction *instruction) noexcept nogil:
+    if instruction.source[0].kind == operand_sgpr and instruction.source[0].index == sgpr_m0:
+        return wave.sgpr[sgpr_m0] & 31
+    return scalar_source(wave, instruction, 0)
+
+
+cdef void complete_named(Machine *machine, uint32_t number) noexcept nogil:
+    """Once all its members' signals are there, those that have joined and wait go on, and the others need not wait."""
+    cdef NamedBarrier *barrier = &machine.named[number]
+    cdef uint32_t i
+    cdef Wave *wave
+    if barrier.members == 0 or barrier.signals < barrier.members:
+        return
+    barrier.signals = 0
+    for i in range(machine.wave_count):
+        wave = &machine.waves[i]
+        if wave.joined != number or wave.stop == stop_end:
+            continue
+        wave.named_complete = not wave.waits_named
+        if wave.waits_named:
+            wave.waits_named = 0
+            wave.stop = stop_running
+
+
+cdef int barrier_init(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """S_BARRIER_INIT: how many signals complete it, from bits 16-22 of m0."""
+    cdef uint32_t number = barrier_number(wave, instruction)
+    if number == 0 or number > named_barriers:
+        return stop_unsupported
+    machine.named[number].members = (wave.sgpr[sgpr_m0] >> 16) & 0x7f
+    machine.named[number].signals = 0
+    return stop_running
+
+
+cdef int barrier_join(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """S_BARRIER_JOIN: a wave waits at the one named barrier that it has joined last; 0 is none."""
+    cdef uint32_t number = barrier_number(wave, instruction)
+    if number > named_barriers:
+        return stop_unsupported
+    wave.joined = number
+    wave.named_complete = 0
+    return stop_running
+
+
+cdef int barrier_leave(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """S_BARRIER_LEAVE: the others no longer wait for this wave. SCC is taken to say that there was a barrier to leave."""
+    cdef uint32_t number = wave.joined
+    wave.scc = machine.named[number].members != 0
+    wave.joined = 0
+    wave.named_complete = 0
+    if wave.scc:
+        machine.named[number].members -= 1
+        complete_named(machine, number)
+    return stop_running
 
 
 cdef int barrier_signal(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """S_BARRIER_SIGNAL, S_BARRIER_SIGNAL_ISFIRST: -1 is the workgroup's barrier; 0 is none, -2 the trap handler's."""
     cdef bint asks = instruction.decoded.opcode == <int>op_s_barrier_signal_isfirst
-    cdef uint32_t number = scalar_source(wave, instruction, 0)
+    cdef uint32_t number = barrier_number(wave, instruction)
     if number == 0 or number == 0xfffffffeU:
         if asks:
             wave.scc = 0
         return stop_running
-    if number != 0xffffffffU:                               # named barriers
+    if number <= named_barriers and machine.named[number].members:
+        if asks:
+            wave.scc = machine.named[number].signals == 0
+        machine.named[number].signals += 1
+        complete_named(machine, number)
+        return stop_running
+    if number != 0xffffffffU:
         return stop_unsupported
     if asks:
         wave.scc = signals(machine) == 0
@@ -108,7 +172,13 @@ cdef int barrier_signal(Machine *machine, Wave *wave, const Instruction *instruc
 
 
 cdef int barrier_wait(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    if <int16_t>instruction.decoded.immediate != -1:
+    """S_BARRIER_WAIT -1: the workgroup's barrier; a positive number: the one that the wave has joined."""
+    cdef int16_t number = <int16_t>instruction.decoded.immediate
+    if number > 0:
+        wave.waits_named = not wave.named_complete
+        wave.named_complete = 0
+        return stop_barrier if wave.waits_named else stop_running
+    if number != -1:
         return stop_unsupported
     if wave.barrier_complete:
         wave.barrier_complete = 0
@@ -118,7 +188,13 @@ cdef int barrier_wait(Machine *machine, Wave *wave, const Instruction *instructi
 
 cdef int barrier_state(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """Bit 0: valid; bits 4-10: members; bits 16-22: signals."""
-    if scalar_source(wave, instruction, 0) != 0xffffffffU:
+    cdef uint32_t number = barrier_number(wave, instruction)
+    cdef const NamedBarrier *barrier
+    if number <= named_barriers:
+        barrier = &machine.named[number]
+        wave_put(wave, destination_of(instruction), (barrier.members != 0) | (barrier.members << 4) | (barrier.signals << 16))
+        return stop_running
+    if number != 0xffffffffU:
         return stop_unsupported
     wave_put(wave, destination_of(instruction), 1 | (machine.wave_count << 4) | (signals(machine) << 16))
     return stop_running
@@ -671,6 +747,9 @@ cdef void fill_control(Handler *table) noexcept nogil:
     table[<int>op_s_barrier_signal] = barrier_signal
     table[<int>op_s_barrier_signal_isfirst] = barrier_signal
     table[<int>op_s_barrier_wait] = barrier_wait
+    table[<int>op_s_barrier_init] = barrier_init
+    table[<int>op_s_barrier_join] = barrier_join
+    table[<int>op_s_barrier_leave] = barrier_leave
     table[<int>op_s_get_barrier_state] = barrier_state
     table[<int>op_s_alloc_vgpr] = allocate_registers
     table[<int>op_s_sethalt] = halt

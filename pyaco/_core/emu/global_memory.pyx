@@ -523,6 +523,10 @@ cdef int execute_buffer(Machine *machine, Wave *wave, const Instruction *instruc
     data = instruction.decoded.source[3]
     index_enabled = modifier_idxen(modifiers)
     offset_enabled = modifier_offen(modifiers)
+    if not index_enabled and not r.add_lane:
+        # RADV's descriptors of constant data have the sign of a 48-bit pc in stride and swizzle (Mesa, visit_load_constant and
+        # p_constaddr), and its shaders lie where that is set: without an index there is nothing to swizzle
+        r.swizzle = 0
     format_ = 0
     if operation.access == access_format_load or operation.access == access_format_store:
         format_ = format_of_descriptor(machine.gfx_level, r.word3,

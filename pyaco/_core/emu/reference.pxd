@@ -26,7 +26,10 @@ cdef struct Launch:
     uint64_t entry
     uint64_t entry_bytes              # with host addresses: how far code may be read
     uint32_t groups[3]
+    uint32_t start[3]                 # the first workgroup's ids
     uint32_t size[3]
+    uint32_t last[3]                  # size of the last workgroups of each dimension, which may be partial
+    uint32_t waves                    # of a whole workgroup
     uint32_t wave_size
     uint32_t user_count
     uint32_t user[32]
@@ -42,7 +45,7 @@ cdef struct Launch:
 cdef struct Workspace:
     Machine machine                   # its `lds` belongs to the workspace
     Code code
-    uint32_t count                    # waves of a workgroup
+    uint32_t count                    # waves of the workgroup that runs
     uint32_t faulty                   # the wave that stopped the dispatch
     uint32_t group[3]                 # the workgroup that runs
     Wave *waves
@@ -58,13 +61,19 @@ cdef bint cache_host_code(Code *code, const Launch *launch) noexcept nogil
 cdef void forget(Code *code) noexcept nogil
 # The words that `other` has, nothing decoded yet.
 cdef bint copy_code(Code *code, const Code *other) noexcept nogil
-# LDS, scratch and registers as the workgroup `space.group` finds them.
+# How many invocations the workgroup has in each dimension; whether it is a whole one.
+cdef bint size_of(const Launch *launch, const uint32_t *group, uint32_t *size) noexcept nogil
+# Count of waves, LDS, scratch and registers as the workgroup `space.group` finds them.
 cdef void start_workgroup(Workspace *space, const Launch *launch) noexcept nogil
 # Run a wave for at most `turns` instructions; returns why it stopped (stop_running: the turns).
 cdef int run_wave(Code *code, Machine *machine, Wave *wave, uint32_t turns) noexcept nogil
+# Whether the dispatch's time is over; looks at the clock once in `slice_instructions`.
+cdef bint out_of_time(Machine *machine) noexcept nogil
+# Leaves in `machine` what comes next in a wave, as the place where a dispatch stopped.
+cdef int stop_before(Code *code, Machine *machine, const Wave *wave, int why) noexcept nogil
 # Memory aligned to 64 bytes, for `free`.
 cdef void *aligned_bytes(uint64_t bytes) noexcept nogil
-cdef bint open_workspace(Workspace *space, const Launch *launch, uint32_t count) noexcept nogil
+cdef bint open_workspace(Workspace *space, const Launch *launch) noexcept nogil
 cdef void close_workspace(Workspace *space) noexcept nogil
 # Waves that wait at a barrier go on: stop_running; from GFX12 on one that waits has not signalled: stop_deadlock.
 cdef int release_barrier(Workspace *space) noexcept nogil
@@ -72,7 +81,7 @@ cdef void group_of(const Launch *launch, uint64_t number, uint32_t *group) noexc
 # The workgroup's ids to where a wave finds them; returns the SGPR that follows.
 cdef uint32_t put_group(const Launch *launch, uint32_t *sgpr, const uint32_t *group) noexcept nogil
 cdef void fill_words(uint32_t *words, uint64_t count, uint32_t value) noexcept nogil
-cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, uint32_t index, uint32_t waves,
+cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, uint32_t index, const uint32_t *size,
                      const uint32_t *group) noexcept nogil
 
 

@@ -33,6 +33,15 @@ from pyaco._core.isa.decode cimport Decoded, decode
 cdef extern from "<stdlib.h>" nogil:
     void *aligned_alloc(size_t alignment, size_t size)
 
+cdef extern from *:
+    """
+    #include <chrono>
+    static uint64_t steady_nanoseconds() {
+        return (uint64_t)std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    }
+    """
+    uint64_t steady_nanoseconds() nogil
+
 cdef LaneOperation lane_operations[<int>op_count]
 cdef Handler handlers[<int>op_count]
 
@@ -399,6 +408,20 @@ cdef int run_wave(Code *code, Machine *machine, Wave *wave, uint32_t turns) noex
     return stop_running
 
 
+cdef bint out_of_time(Machine *machine) noexcept nogil:
+    if machine.deadline == 0 or machine.executed < machine.clock_due:
+        return False
+    machine.clock_due = machine.executed + slice_instructions
+    return steady_nanoseconds() >= machine.deadline
+
+
+cdef int stop_before(Code *code, Machine *machine, const Wave *wave, int why) noexcept nogil:
+    cdef const Instruction *instruction = fetch(code, machine, wave.pc)
+    machine.fault_pc = wave.pc
+    machine.fault_opcode = op_invalid if instruction == NULL else instruction.decoded.opcode
+    return why
+
+
 cdef uint32_t put_group(const Launch *launch, uint32_t *sgpr, const uint32_t *group) noexcept nogil:
     """The workgroup's ids to where a wave finds them; returns the SGPR that follows."""
     cdef uint32_t i
@@ -426,9 +449,26 @@ cdef void fill_words(uint32_t *words, uint64_t count, uint32_t value) noexcept n
         filled += more
 
 
-cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, uint32_t index, uint32_t waves,
+cdef bint size_of(const Launch *launch, const uint32_t *group, uint32_t *size) noexcept nogil:
+    cdef uint32_t i
+    cdef bint whole = True
+    for i in range(3):
+        size[i] = launch.last[i] if group[i] - launch.start[i] == launch.groups[i] - 1 else launch.size[i]
+        whole = whole and size[i] == launch.size[i]
+    return whole
+
+
+cdef uint32_t waves_of(const uint32_t *size, uint32_t wave_size) noexcept nogil:
+    return (size[0] * size[1] * size[2] + wave_size - 1) // wave_size
+
+
+cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, uint32_t index, const uint32_t *size,
                      const uint32_t *group) noexcept nogil:
-    """Registers of a wave as the packet processor and the dispatcher set them."""
+    """Registers of a wave as the packet processor and the dispatcher set them.
+
+    The invocations of a partial workgroup are numbered within its own size, and fill as few waves as they can: so do the work-item
+    functions of OpenCL that AMD's device libraries make of the lane's number and the wave's.
+    """
     cdef uint32_t i, lane, local, x, y, z, total, active
     cdef uint32_t *vgpr = wave.vgpr
     cdef uint32_t next_sgpr
@@ -444,11 +484,11 @@ cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, u
     if launch.ids_in_ttmp:
         wave.sgpr[sgpr_ttmp0 + 8] = index << 25
     if launch.workgroup_info:
-        wave.sgpr[next_sgpr] = waves | (index << 6) | ((<uint32_t>1 << 31) if index == 0 else 0)
+        wave.sgpr[next_sgpr] = waves_of(size, launch.wave_size) | (index << 6) | ((<uint32_t>1 << 31) if index == 0 else 0)
         next_sgpr += 1
     if launch.scratch_offset:
-        wave.sgpr[next_sgpr] = (machine.scratch_slot * waves + index) * launch.wave_size * machine.scratch_bytes
-    total = launch.size[0] * launch.size[1] * launch.size[2]
+        wave.sgpr[next_sgpr] = (machine.scratch_slot * launch.waves + index) * launch.wave_size * machine.scratch_bytes
+    total = size[0] * size[1] * size[2]
     wave.lanes = launch.wave_size
     wave.first_lane = index * launch.wave_size
     active = min(total - wave.first_lane, launch.wave_size)
@@ -457,9 +497,9 @@ cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, u
         local = wave.first_lane + lane
         if local >= total:
             break
-        x = local % launch.size[0]
-        y = local // launch.size[0] % launch.size[1]
-        z = local // (launch.size[0] * launch.size[1])
+        x = local % size[0]
+        y = local // size[0] % size[1]
+        z = local // (size[0] * size[1])
         if launch.packed_ids:
             vgpr[lane] = x | (y << 10) | (z << 20)
         else:
@@ -476,6 +516,9 @@ cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, u
     wave.stop = stop_running
     wave.barrier_signalled = 0
     wave.barrier_complete = 0
+    wave.joined = 0
+    wave.named_complete = 0
+    wave.waits_named = 0
 
 
 cdef int run_workgroup(Workspace *space, uint64_t *checked) except -1 nogil:
@@ -488,7 +531,10 @@ cdef int run_workgroup(Workspace *space, uint64_t *checked) except -1 nogil:
         waiting = 0
         for i in range(space.count):
             if waves[i].stop == stop_running:
-                waves[i].stop = run_wave(&space.code, &space.machine, &waves[i], slice_instructions)
+                if out_of_time(&space.machine):
+                    waves[i].stop = stop_before(&space.code, &space.machine, &waves[i], stop_time)
+                else:
+                    waves[i].stop = run_wave(&space.code, &space.machine, &waves[i], slice_instructions)
             if waves[i].stop != stop_running and waves[i].stop != stop_end and waves[i].stop != stop_barrier:
                 space.faulty = i
                 return waves[i].stop
@@ -522,11 +568,16 @@ cdef int release_barrier(Workspace *space) noexcept nogil:
 
 cdef void start_workgroup(Workspace *space, const Launch *launch) noexcept nogil:
     """LDS, scratch and registers as a workgroup finds them: a pattern where the hardware defines nothing."""
+    cdef uint32_t size[3]
     cdef uint32_t i
+    size_of(launch, space.group, size)
+    space.count = waves_of(size, launch.wave_size)
+    space.machine.wave_count = space.count
     memset(space.machine.lds, 0xcd, space.machine.lds_bytes)
+    memset(space.machine.named, 0, sizeof(space.machine.named))
     memset(space.scratch, 0xcd, <uint64_t>space.count * space.machine.wave_size * space.machine.scratch_bytes)
     for i in range(space.count):
-        start_wave(&space.machine, launch, &space.waves[i], i, space.count, space.group)
+        start_wave(&space.machine, launch, &space.waves[i], i, size, space.group)
 
 
 # ------------------------------------------------------------------------------------------------------------- workspace
@@ -534,9 +585,10 @@ cdef void *aligned_bytes(uint64_t bytes) noexcept nogil:
     return aligned_alloc(64, (bytes + 64) & ~<uint64_t>63)  # C11 wants a multiple of the alignment
 
 
-cdef bint open_workspace(Workspace *space, const Launch *launch, uint32_t count) noexcept nogil:
+cdef bint open_workspace(Workspace *space, const Launch *launch) noexcept nogil:
     """Memory for the waves of one workgroup; False where there is none."""
     cdef uint32_t i
+    cdef uint32_t count = launch.waves
     cdef uint64_t registers = <uint64_t>vgpr_rows * max_lanes
     cdef uint64_t scratch = <uint64_t>launch.wave_size * space.machine.scratch_bytes
     space.count = count
@@ -569,6 +621,7 @@ cdef void close_workspace(Workspace *space) noexcept nogil:
 STOP_NAMES = {
     stop_memory_fault: "memory fault", stop_unsupported: "unsupported", stop_illegal: "illegal instruction",
     stop_fetch_fault: "fetch fault", stop_budget: "budget", stop_trap: "trap", stop_deadlock: "deadlock",
+    stop_time: "time",
 }
 
 
@@ -617,15 +670,20 @@ cdef class Engine:
              bint ids_in_ttmp=False, bint packed_ids=False, uint32_t local_id_components=1, bint workgroup_info=False,
              bint scratch_offset=False, uint32_t mode=0x1c0, uint32_t lds_bytes=0, uint32_t scratch_bytes=0,
              uint64_t budget=1ULL << 36, uint32_t fill=0xdeadbeefU, uint64_t code_bytes=0,
-             uint32_t shared_vgpr=0):
-        """Make ready for a dispatch: its launch and memory for the waves of one workgroup. `close` frees that."""
+             uint32_t shared_vgpr=0, last_size=None, first_group=(0, 0, 0), double time_budget=0):
+        """Make ready for a dispatch: its launch and memory for the waves of one workgroup. `close` frees that.
+
+        `groups` workgroups from `first_group` on, of `size`, the last of each dimension of `last_size`; `time_budget` in seconds.
+        """
         cdef Launch launch
-        cdef uint32_t count, i, invocations
+        cdef uint32_t i
         memset(&launch, 0, sizeof(Launch))
         launch.entry = entry
         for i in range(3):
             launch.groups[i] = groups[i]
+            launch.start[i] = first_group[i]
             launch.size[i] = size[i]
+            launch.last[i] = (last_size or size)[i]
         launch.wave_size = wave_size
         launch.user_count = len(user_sgprs)
         if launch.user_count > 32:
@@ -640,16 +698,17 @@ cdef class Engine:
         launch.scratch_offset = scratch_offset
         launch.mode = mode
         launch.fill = fill
-        invocations = launch.size[0] * launch.size[1] * launch.size[2]
-        count = (invocations + wave_size - 1) // wave_size
+        launch.waves = waves_of(launch.size, wave_size)
         launch.entry_bytes = code_bytes
-        self._reset(wave_size, lds_bytes, scratch_bytes, count, budget)
+        self._reset(wave_size, lds_bytes, scratch_bytes, launch.waves, budget)
+        if time_budget > 0:
+            self.work.machine.deadline = steady_nanoseconds() + <uint64_t>(1e9 * min(time_budget, 1e9))
         self.work.machine.shared_vgpr = shared_vgpr
         self.launch = launch
         self.close()
-        if not open_workspace(&self.work, &launch, count):
+        if not open_workspace(&self.work, &launch):
             self.close()
-            raise MemoryError(f"a workgroup of {count} waves")
+            raise MemoryError(f"a workgroup of {launch.waves} waves")
         if self.space.memory.identity and not cache_host_code(&self.work.code, &launch):
             self.close()
             raise MemoryError(f"{code_bytes} bytes of code")
@@ -683,6 +742,8 @@ cdef class Engine:
         self.work.machine.executed = 0
         self.work.machine.touched_vgprs = 0
         self.work.machine.budget = budget
+        self.work.machine.deadline = 0
+        self.work.machine.clock_due = 0
         memset(self.work.machine.opcode_counter, 0, <int>op_count * sizeof(uint64_t))
         for i in range(unit_count):
             self.work.machine.counter[i] = 0
@@ -721,9 +782,9 @@ cdef class Engine:
 
 cdef void group_of(const Launch *launch, uint64_t number, uint32_t *group) noexcept nogil:
     """The ids of the workgroup that comes at place `number`."""
-    group[0] = <uint32_t>(number % launch.groups[0])
-    group[1] = <uint32_t>(number // launch.groups[0] % launch.groups[1])
-    group[2] = <uint32_t>(number // launch.groups[0] // launch.groups[1])
+    group[0] = launch.start[0] + <uint32_t>(number % launch.groups[0])
+    group[1] = launch.start[1] + <uint32_t>(number // launch.groups[0] % launch.groups[1])
+    group[2] = launch.start[2] + <uint32_t>(number // launch.groups[0] // launch.groups[1])
 
 
 cdef int run_groups(Workspace *space, const Launch *launch) except -1 nogil:

@@ -83,6 +83,7 @@ cdef enum:                            # why a wave or a dispatch stopped
     stop_trap = 8
     stop_misaligned = 9
     stop_deadlock = 10
+    stop_time = 11                    # the dispatch's time is over
 
 cdef struct Wave:
     uint32_t sgpr[sgpr_words]
@@ -96,6 +97,9 @@ cdef struct Wave:
     uint32_t first_lane               # local invocation index of lane 0
     uint32_t barrier_signalled        # GFX12's split barrier: this wave has signalled, not all have
     uint32_t barrier_complete         # all have, and this wave has not waited yet
+    uint32_t joined                   # GFX12: the named barrier that this wave is a member of, 0 none
+    uint32_t named_complete           # that one has completed, and this wave has not waited yet
+    uint32_t waits_named              # it waits at that one, not at the workgroup's
     uint8_t *scratch                  # bytes_per_lane bytes per lane
     uint32_t *vgpr                    # [vgpr_rows][max_lanes]
 
@@ -173,6 +177,13 @@ cdef struct AccessLog:
     uint32_t count
     Access rows[access_limit]
 
+cdef enum:
+    named_barriers = 16
+
+cdef struct NamedBarrier:
+    uint32_t members                  # signals that complete it; 0: not initialised
+    uint32_t signals
+
 cdef struct Machine:
     Memory *memory
     AccessLog *log                    # what memory instructions reach is noted here; NULL: nobody asks
@@ -187,8 +198,11 @@ cdef struct Machine:
     uint32_t workgroup[3]
     uint32_t wave_count               # of the workgroup
     Wave *waves                       # the workgroup that runs
+    NamedBarrier named[named_barriers + 1]
     uint64_t executed                 # wave instructions of the dispatch
     uint64_t budget
+    uint64_t deadline                 # nanoseconds of the steady clock; 0: none
+    uint64_t clock_due                # `executed` at the next look at the clock
     uint32_t shared_vgpr              # first VGPR that both halves of a wave64 share (GFX10), 0 none
     uint32_t touched_vgprs            # rows that a decoded instruction may write; those above still hold their fill
     # what went wrong

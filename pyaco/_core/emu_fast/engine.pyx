@@ -142,13 +142,20 @@ cdef int run_steps(Worker *worker, Wave *wave) noexcept nogil:
 
 # ------------------------------------------------------------------------------------------------------------ workgroups
 cdef void start_waves(Worker *worker) noexcept nogil:
-    """As `start_workgroup` does, from a copy of the first workgroup's waves."""
+    """As `start_workgroup` does, from a copy of a whole workgroup's waves where it is one."""
     cdef Workspace *space = worker.space
+    cdef uint32_t size[3]
     cdef Wave *wave
     cdef uint32_t *registers
     cdef uint8_t *scratch
     cdef uint32_t i, row
+    if not size_of(worker.launch, space.group, size):
+        start_workgroup(space, worker.launch)
+        return
+    space.count = worker.launch.waves
+    space.machine.wave_count = space.count
     memset(space.machine.lds, 0xcd, space.machine.lds_bytes)
+    memset(space.machine.named, 0, sizeof(space.machine.named))
     memset(space.scratch, 0xcd, <uint64_t>space.count * space.machine.wave_size * space.machine.scratch_bytes)
     for i in range(space.count):
         wave = &space.waves[i]
@@ -175,7 +182,10 @@ cdef int run_waves(Worker *worker) noexcept nogil:
         waiting = 0
         for i in range(space.count):
             if waves[i].stop == stop_running:
-                waves[i].stop = run_steps(worker, &waves[i])
+                if out_of_time(&space.machine):
+                    waves[i].stop = stop_before(&space.code, &space.machine, &waves[i], stop_time)
+                else:
+                    waves[i].stop = run_steps(worker, &waves[i])
             if waves[i].stop != stop_running and waves[i].stop != stop_end and waves[i].stop != stop_barrier:
                 space.faulty = i
                 return waves[i].stop
@@ -223,11 +233,9 @@ cdef void work(void *data, unsigned int thread) noexcept nogil:
     cdef Worker *worker = &(<Worker *>data)[thread]
     cdef Machine *machine = worker.core.machine
     cdef uint64_t number
-    machine.executed = 0
-    worker.checked = 0
-    worker.core.first_executed = 0
     worker.stop = stop_end
     while worker.order.claim(thread, &number, machine.executed - worker.core.first_executed):
+        machine.clock_due -= min(machine.clock_due, machine.executed)
         machine.executed = 0
         worker.core.first_executed = 0
         worker.checked = 0
@@ -241,15 +249,14 @@ cdef void work(void *data, unsigned int thread) noexcept nogil:
 cdef bint open_worker(Worker *worker, Workspace *space, const Launch *launch, Kernels kernels, bint main) noexcept nogil:
     """Everything that a thread needs besides the workspace, which is open."""
     cdef uint32_t i
-    cdef uint32_t group[3]
     memset(worker, 0, sizeof(Worker))
     worker.space = space
     worker.launch = launch
     worker.main = main
     worker.memory = space.machine.memory[0]
     worker.core = <Core *>aligned_bytes(sizeof(Core))
-    worker.first = <Wave *>calloc(space.count, sizeof(Wave))
-    worker.first_rows = <uint32_t *>aligned_bytes(<uint64_t>space.count * 3 * row_bytes)
+    worker.first = <Wave *>calloc(launch.waves, sizeof(Wave))
+    worker.first_rows = <uint32_t *>aligned_bytes(<uint64_t>launch.waves * 3 * row_bytes)
     if worker.core == NULL or worker.first == NULL or worker.first_rows == NULL:
         return False
     if not open_blocks(&worker.blocks, kernels, &space.code, &space.machine):
@@ -262,10 +269,9 @@ cdef bint open_worker(Worker *worker, Workspace *space, const Launch *launch, Ke
     worker.core.base[place_active] = <uint8_t *>worker.core.lane_mask
     worker.core.control = control_default
     worker.core.full = 0
-    group[0] = group[1] = group[2] = 0
-    for i in range(space.count):
+    for i in range(launch.waves):
         worker.first[i].vgpr = worker.first_rows + <uint64_t>i * 3 * max_lanes
-        start_wave(&space.machine, launch, &worker.first[i], i, space.count, group)
+        start_wave(&space.machine, launch, &worker.first[i], i, launch.size, launch.start)
     return True
 
 
@@ -417,7 +423,7 @@ cdef class FastEngine(Engine):
                 raise MemoryError(f"{threads} threads")
             for i in range(threads):
                 if not self.open_thread(&spaces[i], &workers[i], launch, i):
-                    raise MemoryError(f"a workgroup of {self.work.count} waves for thread {i}")
+                    raise MemoryError(f"a workgroup of {launch.waves} waves for thread {i}")
                 workers[i].order = order
                 workers[i].core.order = order
             with nogil:
@@ -451,11 +457,12 @@ cdef class FastEngine(Engine):
         space.machine.scratch_slot = number
         space.machine.lds = NULL
         space.machine.executed = 0
+        space.machine.clock_due = 0
         space.machine.touched_vgprs = 0
         memset(space.machine.counter, 0, sizeof(space.machine.counter))
         memset(space.machine.lane_counter, 0, sizeof(space.machine.lane_counter))
         space.machine.opcode_counter = <uint64_t *>calloc(<int>op_count, sizeof(uint64_t))
-        if space.machine.opcode_counter == NULL or not open_workspace(space, launch, self.work.count):
+        if space.machine.opcode_counter == NULL or not open_workspace(space, launch):
             return False
         if not copy_code(&space.code, &self.work.code):
             return False

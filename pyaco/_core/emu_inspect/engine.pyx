@@ -222,9 +222,9 @@ cdef class InspectingEngine(Engine):
 
     def _race(self):
         cdef uint32_t group[3]
-        group_of(&self.launch, self.race.earlier.wave // self.work.count, group)
+        group_of(&self.launch, self.race.earlier.wave // self.launch.waves, group)
         return self._missing(self.race.earlier.late) | {
-            "workgroup": (group[0], group[1], group[2]), "wave": self.race.earlier.wave % self.work.count,
+            "workgroup": (group[0], group[1], group[2]), "wave": self.race.earlier.wave % self.launch.waves,
             "pc": self.launch.entry + <uint64_t>self.race.earlier.pc, "opcode": self.race.earlier.opcode,
             "earlier_write": bool(self.race.earlier.flags & slot_write), "address": self.race.address, "bytes": self.race.bytes,
             "space": SPACES[self.race.space], "lane": self.race.lane, "write": bool(self.race.write),
@@ -379,6 +379,8 @@ cdef int advance(InspectingEngine engine, uint64_t instructions) except -1 nogil
         if instructions == 0 or (not schedule.step_over and not engine.breakpoints.empty() and engine.breakpoints.count(wave.pc)):
             engine.work.machine.fault_pc = wave.pc
             return stop_steps if instructions == 0 else stop_breakpoint
+        if out_of_time(&engine.work.machine):
+            return stop_before(&engine.work.code, &engine.work.machine, wave, stop_time)
         schedule.step_over = False
         instructions -= 1
         schedule.left -= 1
