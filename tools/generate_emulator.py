@@ -227,7 +227,7 @@ def memory_shape(name: str) -> dict[str, object] | None:
         return shape(match[2], 4, 32, masked=1)
     if match := re.fullmatch(r"global_load_tr_b(64|128)", name):
         return shape("transpose", int(match[1]) // 64, int(match[1]) // 32)
-    if match := re.fullmatch(r"(global|scratch)_load_lds_(\w+)", name):
+    if match := re.fullmatch(r"(buffer|global|scratch)_load_lds_(\w+)", name):
         return data_shape("to_lds", match[2])
     if name == "buffer_store_lds_dword":
         return shape("from_lds", 4, 1)

@@ -47,8 +47,9 @@ class MissingWaitError(EmulationError):
     Attributes
     ----------
     place : dict
-        As for `EmulationError`; ``counters`` (names of the counters that have to fall first), ``register`` (such as ``v3``; ``lds`` or
-        ``memory`` where another wave needs what is not waited for), and ``earlier``: ``pc`` and ``opcode`` of the operation in flight.
+        As for `EmulationError`; ``counters`` (names of the counters that have to fall first), ``wait_states`` (how many are missing, where
+        the chip needs those), ``register`` (such as ``v3``; ``lds`` or ``memory`` where another wave needs what is not waited for), and
+        ``earlier``: ``pc`` and ``opcode`` of the operation in flight.
     """
 
 
@@ -67,6 +68,8 @@ def _register(number: int) -> str:
     special = {106: "vcc_lo", 107: "vcc_hi", 124: "m0", 126: "exec_lo", 127: "exec_hi"}
     if number == _LDS:
         return "lds"
+    if number > _LDS:
+        return f"hwreg({number - _LDS - 1})"
     if number >= 256:
         return f"v{number - 256}" if number < 512 else f"a{number - 512}"
     return special.get(number, f"s{number}")
@@ -83,7 +86,11 @@ def finding_error(
     if result["stop"] == "missing wait":
         name = _register(finding["register"])
         verb = "writes" if finding["write"] else "reads"
-        place |= {"counters": finding["counters"], "register": name, "earlier": {"pc": pc, "opcode": other}}
+        place |= {"counters": finding["counters"], "wait_states": finding["wait_states"], "register": name, "earlier": {"pc": pc, "opcode": other}}
+        if finding["wait_states"]:
+            return MissingWaitError(
+                f"{instruction} {verb} {name} too soon after {other} at pc {pc:#x}: s_nop {finding['wait_states'] - 1} is missing ({where})", place
+            )
         return MissingWaitError(
             f"{instruction} {verb} {name}, which {other} at pc {pc:#x} may not have finished with: {waits} is missing ({where})", place
         )

@@ -127,7 +127,7 @@ def test_full_counter_waits_by_itself():
 
 
 def test_gds_reads_its_data_late():
-    text = "s_mov_b32 m0, 0xffff\nds_write_b32 v9, v0 gds\n!s_waitcnt expcnt(0)!\nv_mov_b32 v0, 0"
+    text = "s_mov_b32 m0, 0xffff\ns_nop 0\nds_write_b32 v9, v0 gds\n!s_waitcnt expcnt(0)!\nv_mov_b32 v0, 0"
     before, wait, after = text.split("!")
     run(before + wait + after, "gfx900")
     with pytest.raises(MissingWaitError, match="expcnt"):
@@ -136,7 +136,7 @@ def test_gds_reads_its_data_late():
 
 def test_buffer_load_to_lds():
     """Data that go to LDS past the registers come with the vector counter."""
-    words = "s_mov_b32 s4, s0\ns_mov_b32 s5, s1\ns_mov_b32 s6, 4096\ns_mov_b32 s7, 0\ns_mov_b32 m0, 0\n"
+    words = "s_mov_b32 s4, s0\ns_mov_b32 s5, s1\ns_mov_b32 s6, 4096\ns_mov_b32 m0, 0\ns_mov_b32 s7, 0\n"
     load = words + "buffer_load_dword v0, s[4:7], 0 offen lds\n!s_waitcnt vmcnt(0)!\nds_read_b32 v1, v0\ns_waitcnt lgkmcnt(0)"
     before, wait, after = load.split("!")
     run(before + wait + after, "gfx900", size=64)

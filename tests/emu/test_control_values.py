@@ -102,6 +102,8 @@ CASES: list[tuple[str, list[int | None], object]] = [
      "s_getreg_b32 s21, hwreg(HW_REG_MODE, 0, 4)\ns_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 0", [9, 9 & ~6 | (5 & 3) << 1], None),
     ("s_round_mode 6\ns_denorm_mode 9\ns_getreg_b32 s20, hwreg(HW_REG_MODE, 0, 8)\ns_round_mode 0\ns_denorm_mode 15", [0x96], None),
     ("s_version 1\ns_mov_b32 s20, 1", [1], None),
+    ("s_cbranch_cdbgsys L\ns_cbranch_cdbguser L\ns_cbranch_cdbgsys_or_user L\ns_cbranch_cdbgsys_and_user L\ns_mov_b32 s20, 1\nL: s_mov_b32 s21, 2",
+     [1, 2], None),
     ("s_memtime s[10:11]\ns_memtime s[12:13]\ns_cmp_lt_u32 s10, s12\ns_cselect_b32 s20, 1, 0", [1], None),
     ("s_memrealtime s[10:11]\ns_memrealtime s[12:13]\ns_cmp_lt_u32 s10, s12\ns_cselect_b32 s20, 1, 0", [1], None),
     ("s_sendmsg_rtn_b32 s10, sendmsg(MSG_RTN_GET_REALTIME)\ns_sendmsg_rtn_b64 s[12:13], sendmsg(MSG_RTN_GET_REALTIME)\ns_cmp_lt_u32 s10, s12\n"

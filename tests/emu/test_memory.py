@@ -394,3 +394,52 @@ def test_raw_descriptor_of_a_pc(target, word3, engine):
         user_sgprs=[*words(results), 0, 0, table.address & 0xFFFFFFFF, table.address >> 32 | 0xFFFF0000, 4 * wave - 8, word3],
     )  # fmt: skip
     assert results.numpy().tolist() == [*range(100, 98 + wave), 0, 0]
+
+
+LOADS_TO_LDS = {
+    "gfx900": ("global_load_dword v[2:3], off offset:8 lds", "ds_read_b32", "s_waitcnt vmcnt(0)\ns_waitcnt lgkmcnt(0)"),
+    "gfx1030": ("global_load_dword v[2:3], off offset:8 lds", "ds_read_b32", "s_waitcnt vmcnt(0)\ns_waitcnt lgkmcnt(0)"),
+    "gfx1030 bytes": ("global_load_sbyte v[2:3], off offset:8 lds", "ds_read_b32", "s_waitcnt vmcnt(0)\ns_waitcnt lgkmcnt(0)"),
+    "gfx1030 saddr": ("global_load_ushort v1, s[4:5] offset:8 lds", "ds_read_b32", "s_waitcnt vmcnt(0)\ns_waitcnt lgkmcnt(0)"),
+    "gfx1100": ("buffer_load_lds_b32 v1, s[8:11], 0 offen offset:8", "ds_load_b32", "s_waitcnt vmcnt(0)\ns_waitcnt lgkmcnt(0)"),
+    "gfx1100 bytes": ("buffer_load_lds_i8 v1, s[8:11], 0 offen offset:8", "ds_load_b32", "s_waitcnt vmcnt(0)\ns_waitcnt lgkmcnt(0)"),
+}
+
+
+@pytest.mark.parametrize("engine", ["reference", "fast", "watched"])
+@pytest.mark.parametrize("name", LOADS_TO_LDS)
+def test_loads_to_lds(name, engine):
+    """A dword of LDS for each lane, from m0 and the instruction's offset on; the address has the offset too."""
+    target = name.split()[0]
+    load, read, wait = LOADS_TO_LDS[name]
+    wave = 64 if target == "gfx900" else 32
+    store = "global_store_dword" if target != "gfx1100" else "global_store_b32"
+    carry = "v_add_co_u32 v2, vcc, s4, v1\nv_mov_b32 v3, s5\ns_nop 0\nv_addc_co_u32 v3, vcc, 0, v3, vcc" if target == "gfx900" else (
+        "v_add_co_u32 v2, vcc_lo, s4, v1\nv_mov_b32 v3, s5\nv_add_co_ci_u32 v3, vcc_lo, 0, v3, vcc_lo")
+    text = f"""
+        v_and_b32 v0, 0x3ff, v0
+        v_lshlrev_b32 v1, 2, v0
+        {carry}
+        s_mov_b32 m0, 0x40
+        s_nop 0
+        {load}
+        {wait.splitlines()[0]}
+        {read} v4, v1 offset:0x48
+        {wait.splitlines()[1]}
+        {store} v1, v4, s[0:1]
+        s_endpgm
+    """
+    device = Device(target, check_waits=True, check_races=True) if engine == "watched" else Device(target, engine)
+    data = np.arange(0x8A8B8C8D, 0x8A8B8C8D + wave + 2, dtype=U32)
+    table, results = device.buffer(data), device.buffer(np.zeros(wave, U32))
+    word3 = 0x27FAC if target == "gfx900" else 0x31016FAC
+    device.run(
+        isa.assemble(text, target), workgroup_size=(wave, 1, 1), wave_size=wave, lds_bytes=1024, local_id_components=1,
+        user_sgprs=[*words(results), 0, 0, *words(table), 0, 0, table.address & 0xFFFFFFFF, table.address >> 32 & 0xFFFF, data.nbytes, word3],
+    )  # fmt: skip
+    expected = data[2:]
+    if "bytes" in name:
+        expected = (expected & 0xFF).astype(np.uint8).view(np.int8).astype(np.int32).view(U32)
+    elif "saddr" in name:
+        expected = expected & 0xFFFF
+    assert np.array_equal(results.numpy(), expected)

@@ -701,6 +701,10 @@ cdef void fill_nothing(Handler *table) noexcept nogil:
     table[<int>op_s_nop] = no_operation
     table[<int>op_s_wakeup] = no_operation
     table[<int>op_s_setkill] = no_operation
+    table[<int>op_s_cbranch_cdbgsys] = no_operation         # no debugger asks for the branch
+    table[<int>op_s_cbranch_cdbguser] = no_operation
+    table[<int>op_s_cbranch_cdbgsys_or_user] = no_operation
+    table[<int>op_s_cbranch_cdbgsys_and_user] = no_operation
     table[<int>op_s_waitcnt] = no_operation
     table[<int>op_s_sleep] = no_operation
     table[<int>op_s_sleep_var] = no_operation

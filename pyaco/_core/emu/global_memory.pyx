@@ -167,6 +167,26 @@ cdef uint8_t *flat_host(Machine *machine, Wave *wave, uint16_t family, uint32_t 
     return machine.lds + address if address + bytes <= machine.lds_bytes else NULL
 
 
+cdef bint move_bytes(Machine *machine, Wave *wave, uint16_t family, uint32_t lane, uint64_t address, uint32_t bytes, uint8_t *data,
+                     bint store) noexcept nogil:
+    """An access across two dwords of scratch that lie apart in device memory: from GFX10 on scratch need not be aligned (LLVM,
+    FeatureUnalignedScratchAccess). False: it is a stray one."""
+    cdef uint8_t *hosts[4]
+    cdef uint32_t i
+    if machine.gfx_level < 100 or bytes > 4 or space_of(family, address) != space_scratch:
+        return False
+    for i in range(bytes):
+        hosts[i] = flat_host(machine, wave, family, lane, address + i, 1)
+        if hosts[i] == NULL:
+            return False
+    for i in range(bytes):
+        if store:
+            hosts[i][0] = data[i]
+        else:
+            data[i] = hosts[i][0]
+    return True
+
+
 cdef inline uint8_t space_of(uint16_t family, uint64_t address) noexcept nogil:
     """The memory that an address means: flat addresses have apertures for LDS and scratch."""
     if family == format_scratch:
@@ -271,7 +291,8 @@ cdef int transpose_load(Machine *machine, Wave *wave, const Instruction *instruc
 
 cdef int load_to_lds(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation, uint16_t family,
                      const uint64_t *addresses) noexcept nogil:
-    """GLOBAL_LOAD_LDS: whole dwords of LDS for each lane, from m0 plus the offset that the address has too (AMD "CDNA 3" ISA document 9.4)."""
+    """GLOBAL_LOAD_LDS, or a load of GFX9 and GFX10 with the lds flag: whole dwords of LDS for each lane, from m0 plus the offset that the
+    address has too (AMD "CDNA 3" ISA document 9.4)."""
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint64_t place = <uint64_t>(wave.sgpr[sgpr_m0] & 0xffff) + <uint64_t><int64_t><int32_t>instruction.decoded.immediate
     cdef uint32_t lane, dword, value
@@ -283,6 +304,8 @@ cdef int load_to_lds(Machine *machine, Wave *wave, const Instruction *instructio
             host = flat_host(machine, wave, family, lane, addresses[lane] + 4 * dword, operation.bytes)
             if host == NULL:
                 return stray(machine, lane, addresses[lane] + 4 * dword, operation.bytes, False)
+            note_flat(machine, family, way_load, lane, addresses[lane] + 4 * dword, operation.bytes)
+            note(machine.log, space_lds, way_store, lane, place + 4 * (lane * operation.dwords + dword), 4)
             value = load_element(host, operation)
             store_lds(machine.lds, machine.lds_bytes, place + 4 * (lane * operation.dwords + dword), 4, <uint8_t *>&value)
     return stop_running
@@ -292,7 +315,7 @@ cdef int execute_flat(Machine *machine, Wave *wave, const Instruction *instructi
     cdef const MemoryOperation *operation = &operations[instruction.decoded.opcode]
     cdef uint16_t family = instruction.decoded.format & 0x7f
     cdef uint64_t exec_mask = wave_exec(wave)
-    cdef uint64_t address
+    cdef uint64_t address, element
     cdef uint64_t addresses[max_lanes]
     cdef uint32_t lane, dword, value
     cdef uint16_t data = instruction.decoded.source[2]
@@ -304,7 +327,7 @@ cdef int execute_flat(Machine *machine, Wave *wave, const Instruction *instructi
             addresses[lane] = flat_address(wave, instruction, family, lane)
             if operation.add_lane:
                 addresses[lane] += 4 * lane
-    if operation.access == access_to_lds:
+    if operation.access == access_to_lds or (operation.access == access_load and instruction.decoded.destination_count == 0):
         return load_to_lds(machine, wave, instruction, operation, family, addresses)
     if operation.access == access_transpose:
         return transpose_load(machine, wave, instruction, operation, addresses)
@@ -322,17 +345,23 @@ cdef int execute_flat(Machine *machine, Wave *wave, const Instruction *instructi
         for dword in range(operation.dwords):
             if operation.masked and not (wave.sgpr[sgpr_m0] >> dword) & 1:
                 continue
-            host = flat_host(machine, wave, family, lane, address + 4 * dword, operation.bytes)
+            element = address + 4 * dword
+            host = flat_host(machine, wave, family, lane, element, operation.bytes)
+            if operation.access == access_store:
+                value = data_row(wave, data, dword)[lane]
+                if operation.half == half_high:
+                    value >>= 16
             if host == NULL:
-                return stray(machine, lane, address + 4 * dword, operation.bytes, operation.access == access_store)
-            note_flat(machine, family, way_load if operation.access == access_load else way_store, lane, address + 4 * dword,
+                if not move_bytes(machine, wave, family, lane, element, operation.bytes, <uint8_t *>&value, operation.access == access_store):
+                    return stray(machine, lane, element, operation.bytes, operation.access == access_store)
+                host = <uint8_t *>&value                    # it has been moved
+            note_flat(machine, family, way_load if operation.access == access_load else way_store, lane, element,
                       operation.bytes)
             if operation.access == access_load:
                 value = load_element(host, operation)
                 place_element(&data_row(wave, instruction.decoded.destination[0], dword)[lane], value, operation.half)
             else:
-                value = data_row(wave, data, dword)[lane]
-                store_element(host, value >> 16 if operation.half == half_high else value, operation.bytes)
+                store_element(host, value, operation.bytes)
     return stop_running
 
 
@@ -472,7 +501,8 @@ cdef inline uint32_t widen_component(uint32_t format_, uint32_t value) noexcept 
 cdef int buffer_and_lds(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
                         const Resource *r, bint structured, const uint64_t *indices, const uint64_t *offsets,
                         uint32_t soffset) noexcept nogil:
-    """A buffer load with the lds flag, or BUFFER_STORE_LDS_DWORD: a dword of LDS for each lane, from m0 + offset on."""
+    """A buffer load with the lds flag, BUFFER_LOAD_LDS, or BUFFER_STORE_LDS_DWORD: a dword of LDS for each lane, from m0 + offset on."""
+    cdef bint loads = operation.access != access_from_lds
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t place = (wave.sgpr[sgpr_m0] & 0xffff) + instruction.decoded.immediate
     cdef uint64_t address
@@ -488,11 +518,11 @@ cdef int buffer_and_lds(Machine *machine, Wave *wave, const Instruction *instruc
             host = memory_at(machine.memory, address, operation.bytes)
             if host == NULL:
                 return stray(machine, lane, address, operation.bytes, operation.access == access_from_lds)
-            note(machine.log, space_global, way_load if operation.access == access_load else way_store, lane, address, operation.bytes)
+            note(machine.log, space_global, way_load if loads else way_store, lane, address, operation.bytes)
         if <uint64_t>place + 4 * lane + 4 <= machine.lds_bytes:
-            note(machine.log, space_lds, way_store if operation.access == access_load else way_load, lane,
+            note(machine.log, space_lds, way_store if loads else way_load, lane,
                  <uint64_t>place + 4 * lane, 4)
-        if operation.access == access_load:
+        if loads:
             value = load_element(host, operation) if inside else 0
             store_lds(machine.lds, machine.lds_bytes, <uint64_t>place + 4 * lane, 4, <uint8_t *>&value)
         elif inside:
@@ -541,8 +571,8 @@ cdef int execute_buffer(Machine *machine, Wave *wave, const Instruction *instruc
             offsets[lane] = <uint64_t>instruction.decoded.immediate
             if offset_enabled:
                 offsets[lane] += data_row(wave, vaddr, 1 if index_enabled else 0)[lane]
-    if operation.access == access_from_lds or modifier_lds(modifiers):
-        if operation.dwords != 1 or not (operation.access == access_load or operation.access == access_from_lds):
+    if operation.access == access_from_lds or operation.access == access_to_lds or modifier_lds(modifiers):
+        if operation.dwords != 1 or operation.access == access_store or operation.access == access_atomic or format_:
             return stop_unsupported
         return buffer_and_lds(machine, wave, instruction, operation, &r, index_enabled or r.add_lane, indices, offsets, soffset)
     destination = returned(instruction)

@@ -13,7 +13,7 @@ from libc.string cimport memcpy, memset
 from isa_opcodes cimport *
 from isa_tables cimport latency_branch, opcode_latency
 from modifiers cimport modifier_opsel_hi, modifier_vopd_opcode_y
-from pyaco._core.emu.access cimport MemoryOperation, access_load, access_none, access_nothing, access_to_lds, access_transpose
+from pyaco._core.emu.access cimport MemoryOperation, access_load, access_none, access_nothing, access_to_lds, access_transpose, half_none
 from pyaco._core.emu.control cimport execute_indexed, fill_control
 from pyaco._core.emu.global_memory cimport execute_buffer, execute_flat, execute_smem, memory_operation
 from pyaco._core.emu.lanes_compare cimport fill_compare
@@ -189,8 +189,11 @@ cdef uint32_t unit_of(const Decoded *decoded) noexcept nogil:
 
 
 cdef bint bypasses_registers(const Decoded *decoded) noexcept nogil:
-    """GFX9, GFX10: a flat access with the lds bit names no data register, and is not one of CDNA's loads to LDS."""
-    cdef uint8_t access = memory_operation(decoded.opcode).access
+    """GFX9, GFX10: a flat access with the lds bit names no data register; what LLVM knows are global and scratch loads of a dword or less."""
+    cdef const MemoryOperation *operation = memory_operation(decoded.opcode)
+    cdef uint8_t access = operation.access
+    if access == access_load and operation.dwords == 1 and operation.half == half_none and decoded.format & 0x7f != format_flat:
+        return False                                        # it may write LDS
     if access == access_load or access == access_transpose:
         return decoded.destination_count == 0
     return access != access_nothing and access != access_to_lds and decoded.source_count < 3

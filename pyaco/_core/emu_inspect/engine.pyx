@@ -20,6 +20,7 @@ from pyaco._core.emu.reference cimport *
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_inspect.profile cimport Traffic, space_count, traffic_add, way_count
 from pyaco._core.emu_inspect.races cimport *
+from pyaco._core.emu_inspect.wait_states cimport History, has_wait_states, history_account, history_check, history_clear
 from pyaco._core.emu_inspect.waits cimport *
 
 cdef enum:
@@ -81,6 +82,7 @@ cdef class InspectingEngine(Engine):
     cdef Schedule schedule
     cdef AccessLog log
     cdef vector[Flight] flights
+    cdef vector[History] histories            # by wave, where the chip has wait states to check
     cdef Races races
     cdef Traffic traffic
     cdef uint64_t lanes_by_opcode[<int>op_count]
@@ -111,6 +113,7 @@ cdef class InspectingEngine(Engine):
         self.work.machine.log = &self.log
         self.log.count = 0
         self.flights.resize(self.work.count)
+        self.histories.resize(self.work.count if self.check_waits and has_wait_states(self.work.machine.gfx_level) else 0)
         races_clear(&self.races, self.work.count, self.ordered_cache)
         memset(&self.traffic, 0, sizeof(self.traffic))
         memset(self.lanes_by_opcode, 0, sizeof(self.lanes_by_opcode))
@@ -136,6 +139,7 @@ cdef class InspectingEngine(Engine):
         """Free the memory of the waves."""
         Engine.close(self)
         self.flights.clear()
+        self.histories.clear()
         self.schedule.open = False
         self.races.memory.clear()
         self.races.local.clear()
@@ -206,6 +210,7 @@ cdef class InspectingEngine(Engine):
             result["stop"] = "missing wait"
             result["finding"] = self._missing(self.finding.counters) | {
                 "register": self.finding.reg, "write": bool(self.finding.write), "opcode": self.finding.opcode, "pc": self.finding.pc,
+                "wait_states": self.finding.states,
             }
         elif stop == stop_race:
             result["stop"] = "race"
@@ -289,6 +294,8 @@ cdef bint open_group(InspectingEngine engine) noexcept nogil:
     schedule.leaving.assign(engine.work.count, 0)
     for i in range(engine.work.count):
         flight_clear(&engine.flights[i])
+        if not engine.histories.empty():
+            history_clear(&engine.histories[i])
     schedule.open = True
     schedule.current = engine.work.count - 1                # the first wave comes next
     schedule.left = 0
@@ -434,6 +441,8 @@ cdef int watch(InspectingEngine engine, uint32_t index, Wave *wave) noexcept nog
     machine.fault_opcode = opcode
     if engine.check_waits and flight_check(flight, wave, instruction, active, machine.gfx_level, &engine.finding):
         return stop_missing_wait
+    if not engine.histories.empty() and history_check(&engine.histories[index], wave, instruction, machine.gfx_level, &engine.finding):
+        return stop_missing_wait
     if engine.trace_rows.size() < engine.trace_limit:
         engine.trace_rows.push_back(TraceRow(engine.races.group, index, pc, opcode, wave.scc, active))
     engine.log.count = 0
@@ -481,6 +490,8 @@ cdef int account(InspectingEngine engine, uint32_t index, Wave *wave, const Inst
                 return stop_race
         if engine.profile:
             traffic_add(&engine.traffic, &engine.log, line_bytes(engine))
+    if not engine.histories.empty():
+        history_account(&engine.histories[index], wave, instruction)
     if engine.check_waits or engine.check_races:
         flight_account(flight, wave, instruction, active, machine.gfx_level, &engine.log)
     return stop

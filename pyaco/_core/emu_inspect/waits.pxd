@@ -52,6 +52,7 @@ cdef cppclass Flight:                 # of one wave
 cdef struct Finding:
     uint16_t reg                      # as in Operation
     uint8_t counters                  # bit by counter
+    uint16_t states                   # wait states that are missing, where it is no counter
     uint8_t write                     # the instruction writes the register
     uint16_t opcode                   # of the operation in flight
     uint64_t pc

@@ -1,0 +1,202 @@
+"""Wait states between instructions. The contract is in ``wait_states.pxd``."""
+from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t
+
+from isa_opcodes cimport *
+from modifiers cimport modifier_gds, modifier_lds
+from pyaco._core.emu.access cimport MemoryOperation, access_atomic, access_format_store, access_from_lds, access_store
+from pyaco._core.emu.global_memory cimport memory_operation
+from pyaco._core.emu.wave cimport *
+from pyaco._core.emu_inspect.waits cimport Finding, register_limit
+from pyaco._core.ir.program cimport (
+    format_dpp16, format_ds, format_flat, format_is_salu, format_is_valu, format_mtbuf, format_mubuf, format_scratch, register_none,
+)
+
+cdef enum:
+    long_ago = -1000
+    restart = 1 << 30                 # before the clock overflows
+    hwreg_mode = 1
+    mode_skip_bit = 28
+    source_vccz = 251
+    source_execz = 252
+
+
+cdef void history_clear(History *history) noexcept nogil:
+    cdef uint32_t i
+    history.now = 0
+    for i in range(register_limit):
+        history.vector_write[i].time = history.late_read[i].time = long_ago
+    for i in range(hardware_registers):
+        history.setreg[i].time = long_ago
+    history.m0_write.time = history.skip_mode.time = long_ago
+
+
+cdef bint has_wait_states(uint32_t gfx_level) noexcept nogil:
+    return gfx_level < 100
+
+
+# ----------------------------------------------------------------------------------------------------------------- checking
+cdef bint too_early(const History *history, const Event *event, int32_t states, uint32_t reg, bint write, Finding *finding) noexcept nogil:
+    """Whether fewer than `states` wait states lie between an event and the coming instruction."""
+    cdef int32_t missing = states - (history.now - event.time)
+    if missing <= 0:
+        return False
+    finding.reg = <uint16_t>reg
+    finding.counters = 0
+    finding.states = <uint16_t>missing
+    finding.write = write
+    finding.opcode = event.opcode
+    finding.pc = event.pc
+    return True
+
+
+cdef uint32_t register_count(const Wave *wave, uint16_t address, uint32_t bytes) noexcept nogil:
+    """How many registers an operand has: 0 for constants and what is not there; bytes 0 are a lane mask."""
+    cdef uint32_t first = address >> 2
+    if address == register_none or 128 <= first < 256 or first >= register_limit:
+        return 0
+    return min(max(<uint32_t>1, ((bytes if bytes else wave.lanes // 8) + 3) >> 2), register_limit - first)
+
+
+cdef bint reads_early(const History *history, const Wave *wave, const Instruction *instruction, uint32_t slot, int32_t states,
+                      Finding *finding) noexcept nogil:
+    """A source that the vector ALU has written."""
+    cdef uint32_t first = instruction.decoded.source[slot] >> 2
+    cdef uint32_t i
+    if slot >= instruction.decoded.source_count:
+        return False
+    for i in range(register_count(wave, instruction.decoded.source[slot], instruction.decoded.source_bytes[slot])):
+        if too_early(history, &history.vector_write[first + i], states, first + i, False, finding):
+            return True
+    return False
+
+
+cdef bint pair_early(const History *history, uint32_t first, int32_t states, Finding *finding) noexcept nogil:
+    """VCC or EXEC that the vector ALU has written."""
+    return (too_early(history, &history.vector_write[first], states, first, False, finding)
+            or too_early(history, &history.vector_write[first + 1], states, first + 1, False, finding))
+
+
+cdef bint vector_early(const History *history, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
+                       Finding *finding) noexcept nogil:
+    cdef uint32_t opcode = instruction.decoded.opcode
+    cdef uint32_t slot, first, i
+    if instruction.decoded.format & format_dpp16:
+        if pair_early(history, sgpr_exec, 5, finding) or reads_early(history, wave, instruction, 0, 2, finding):
+            return True
+    if (opcode == <uint32_t>op_v_readlane_b32 or opcode == <uint32_t>op_v_readlane_b32_e64 or opcode == <uint32_t>op_v_writelane_b32
+            or opcode == <uint32_t>op_v_writelane_b32_e64) and reads_early(history, wave, instruction, 1, 4, finding):
+        return True
+    if (opcode == <uint32_t>op_v_div_fmas_f32 or opcode == <uint32_t>op_v_div_fmas_f64) and pair_early(history, sgpr_vcc, 4, finding):
+        return True
+    for slot in range(instruction.decoded.source_count):
+        first = instruction.decoded.source[slot] >> 2
+        if first == source_vccz and pair_early(history, sgpr_vcc, 5, finding):
+            return True
+        if first == source_execz and pair_early(history, sgpr_exec, 5, finding):
+            return True
+    for slot in range(instruction.decoded.destination_count):
+        first = instruction.decoded.destination[slot] >> 2
+        for i in range(register_count(wave, instruction.decoded.destination[slot], instruction.decoded.destination_bytes[slot])):
+            if first >= 256 and too_early(history, &history.late_read[first + i], 2 if gfx_level >= 94 else 1, first + i, True, finding):
+                return True
+    return False
+
+
+cdef bint is_memory(const Instruction *instruction) noexcept nogil:
+    return instruction.unit == unit_vmem or instruction.unit == unit_flat
+
+
+cdef bint memory_early(const History *history, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
+    cdef uint32_t slot
+    for slot in range(instruction.decoded.source_count):
+        if instruction.decoded.source[slot] < 512 and reads_early(history, wave, instruction, slot, 5, finding):
+            return True
+    return False
+
+
+cdef bint takes_m0_early(const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
+    """What looks at M0 without waiting for the scalar ALU: messages, and from GFX9 on relative moves, lane numbers, loads to LDS."""
+    cdef uint32_t opcode = instruction.decoded.opcode
+    cdef uint16_t base = instruction.decoded.format & 0x7f
+    if opcode == <uint32_t>op_s_sendmsg or opcode == <uint32_t>op_s_ttracedata or (
+            base == format_ds and modifier_gds(instruction.decoded.modifiers)):
+        return True
+    if gfx_level < 90:
+        return False
+    return (opcode == <uint32_t>op_s_movrels_b32 or opcode == <uint32_t>op_s_movrels_b64 or opcode == <uint32_t>op_s_movreld_b32
+            or opcode == <uint32_t>op_s_movreld_b64 or opcode == <uint32_t>op_ds_read_addtid_b32 or opcode == <uint32_t>op_ds_write_addtid_b32
+            or opcode == <uint32_t>op_buffer_store_lds_dword
+            or ((base == format_mubuf or base == format_mtbuf) and modifier_lds(instruction.decoded.modifiers)))
+
+
+cdef bint history_check(const History *history, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
+                        Finding *finding) noexcept nogil:
+    cdef uint32_t opcode = instruction.decoded.opcode
+    cdef uint32_t number = instruction.decoded.immediate & 63
+    if opcode == <uint32_t>op_s_setreg_b32 or opcode == <uint32_t>op_s_setreg_imm32_b32 or opcode == <uint32_t>op_s_getreg_b32:
+        return too_early(history, &history.setreg[number], 2, register_limit + 1 + number, opcode != <uint32_t>op_s_getreg_b32, finding)
+    if takes_m0_early(instruction, gfx_level) and too_early(history, &history.m0_write, 1, sgpr_m0, False, finding):
+        return True
+    if instruction.unit == unit_valu or instruction.unit == unit_lds or is_memory(instruction):
+        if too_early(history, &history.skip_mode, 2, register_limit + 1 + hwreg_mode, False, finding):
+            return True
+    if instruction.unit == unit_valu:
+        return vector_early(history, wave, instruction, gfx_level, finding)
+    return is_memory(instruction) and memory_early(history, wave, instruction, finding)
+
+
+# --------------------------------------------------------------------------------------------------------------- accounting
+cdef void note_stored(History *history, const Wave *wave, const Instruction *instruction, const Event *event) noexcept nogil:
+    """A store of more than two dwords reads its data late; from a buffer only without an SGPR as offset."""
+    cdef uint8_t access = memory_operation(instruction.decoded.opcode).access
+    cdef uint32_t slot = 2
+    cdef uint32_t first, i
+    if access != access_store and access != access_format_store and access != access_atomic:
+        return
+    if instruction.unit == unit_vmem:
+        slot = 3
+        if instruction.decoded.source[2] < 512 and instruction.decoded.source[2] >> 2 < 128:
+            return
+    if instruction.decoded.source_count <= slot or instruction.decoded.source_bytes[slot] <= 8:
+        return
+    first = instruction.decoded.source[slot] >> 2
+    for i in range(register_count(wave, instruction.decoded.source[slot], instruction.decoded.source_bytes[slot])):
+        history.late_read[first + i] = event[0]
+
+
+cdef void note_vector(History *history, const Wave *wave, const Instruction *instruction, const Event *event) noexcept nogil:
+    cdef uint32_t slot, first, i
+    for slot in range(instruction.decoded.destination_count):
+        first = instruction.decoded.destination[slot] >> 2
+        for i in range(register_count(wave, instruction.decoded.destination[slot], instruction.decoded.destination_bytes[slot])):
+            history.vector_write[first + i] = event[0]
+    if instruction.operation != NULL and instruction.operation.writes_exec:
+        history.vector_write[sgpr_exec] = history.vector_write[sgpr_exec + 1] = event[0]
+
+
+cdef void note_scalar(History *history, const Instruction *instruction, const Event *event) noexcept nogil:
+    cdef uint32_t opcode = instruction.decoded.opcode
+    cdef uint32_t field = instruction.decoded.immediate
+    cdef uint32_t first = field >> 6 & 31
+    if instruction.decoded.destination_count and instruction.decoded.destination[0] >> 2 == sgpr_m0:
+        history.m0_write = event[0]
+    if opcode == <uint32_t>op_s_setreg_b32 or opcode == <uint32_t>op_s_setreg_imm32_b32:
+        history.setreg[field & 63] = event[0]
+        if field & 63 == hwreg_mode and first <= mode_skip_bit <= first + (field >> 11 & 31):
+            history.skip_mode = event[0]
+
+
+cdef void history_account(History *history, const Wave *wave, const Instruction *instruction) noexcept nogil:
+    cdef Event event
+    if history.now > restart:
+        history_clear(history)
+    history.now += <int32_t>(instruction.decoded.immediate & 15) + 1 if instruction.decoded.opcode == <int>op_s_nop else 1
+    event.time = history.now
+    event.opcode = instruction.decoded.opcode
+    event.pc = instruction.pc
+    if instruction.unit == unit_valu:
+        note_vector(history, wave, instruction, &event)
+    elif is_memory(instruction):
+        note_stored(history, wave, instruction, &event)
+    elif format_is_salu(instruction.decoded.format):
+        note_scalar(history, instruction, &event)
