@@ -443,3 +443,47 @@ def test_loads_to_lds(name, engine):
     elif "saddr" in name:
         expected = expected & 0xFFFF
     assert np.array_equal(results.numpy(), expected)
+
+
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+@pytest.mark.parametrize("target", ["gfx1010", "gfx1030"])
+def test_unaligned_scratch_in_memory(target, engine):
+    """Dwords of a lane lie apart there; accesses across two of them reach the right bytes, and only these."""
+    text = """
+        s_setreg_b32 hwreg(HW_REG_FLAT_SCR_LO), s2
+        s_setreg_b32 hwreg(HW_REG_FLAT_SCR_HI), s3
+        v_and_b32 v0, 0x3ff, v0
+        v_lshlrev_b32 v1, 2, v0
+        v_mul_u32_u24 v2, 0x10305, v0
+        v_add_nc_u32 v2, 0x81a2b3c4, v2
+        v_mov_b32 v3, 0x55667788
+        v_mov_b32 v8, 0
+        scratch_store_dwordx2 v8, v[2:3], off offset:5
+        scratch_store_short v8, v2, off offset:15
+        scratch_load_dword v4, v8, off offset:6
+        scratch_load_sshort v5, v8, off offset:7
+        scratch_load_dwordx2 v[6:7], v8, off offset:9
+        s_waitcnt vmcnt(0)
+        s_waitcnt_vscnt null, 0
+        global_store_dword v1, v4, s[0:1]
+        global_store_dword v1, v5, s[0:1] offset:128
+        global_store_dword v1, v6, s[0:1] offset:256
+        global_store_dword v1, v7, s[0:1] offset:384
+        s_endpgm
+    """
+    device = Device(target, engine)
+    lanes = np.arange(32)
+    results, scratch = device.buffer(np.zeros((4, 32), U32)), device.buffer(np.zeros((8, 32), U32))
+    device.run(isa.assemble(text, target), user_sgprs=words(results, scratch), scratch_bytes_per_lane=32)
+    data = np.zeros((32, 32), np.uint8)
+    value = (0x81A2B3C4 + 0x10305 * lanes).astype("<u4")
+    data[:, 5:9] = value.view(np.uint8).reshape(32, 4)
+    data[:, 9:13] = np.frombuffer(b"\x88\x77\x66\x55", np.uint8)
+    data[:, 15:17] = value.view(np.uint8).reshape(32, 4)[:, :2]
+    assert np.array_equal(scratch.numpy().T, data.view("<u4"))
+    dword = [data[:, k : k + 4].copy().view("<u4")[:, 0] for k in (6, 9, 13)]
+    assert np.array_equal(results.numpy()[0], dword[0])
+    assert np.array_equal(results.numpy()[1].view(np.int32), data[:, 7:9].copy().view("<i2")[:, 0])
+    assert np.array_equal(results.numpy()[2], dword[1]) and np.array_equal(results.numpy()[3], dword[2])
+    with pytest.raises(emu.MemoryFault, match="scratch_load_dword"):
+        device.run(isa.assemble(text.replace("offset:6", "offset:1022"), target), user_sgprs=words(results, scratch), scratch_bytes_per_lane=32)
