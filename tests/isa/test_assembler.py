@@ -127,6 +127,12 @@ def test_escapes_and_groups_of_seven_bits() -> None:
     assert isa.assemble(source, "gfx900") == b'a\x8c\x01\0b\n"\\' + bytes.fromhex("00 7f 8001 ac02 7f 807f 3f c000")
 
 
+def test_numbers_in_floating_point_and_notes_of_lines() -> None:
+    assert isa.assemble("# 1 \"file.s\"\n.float 1.5, -2\n.double 0.1", "gfx900") == struct.pack("<ffd", 1.5, -2, 0.1)
+    with pytest.raises(InputError, match="line 1, column 7: a floating-point number is expected"):
+        isa.assemble(".float\n1.5", "gfx900")
+
+
 def test_odd_code_and_unknown_targets() -> None:
     with pytest.raises(InputError, match="multiple of 4"):
         isa.disassemble(b"abc", "gfx1100")

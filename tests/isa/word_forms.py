@@ -7,7 +7,7 @@ Source: AMD "Southern Islands" to "RDNA 4" ISA documents, chapter "Microcode for
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pyaco.isa import opcodes
@@ -529,12 +529,14 @@ def row_forms(row: opcodes.Row, level: int, generator: random.Random, combinatio
                 yield form, words_of(form, row, fixed, fields, chosen)
 
 
-def all_words(level: int, combinations: int = 4, seed: int = 1) -> Iterator[tuple[str, opcodes.Row, list[int]]]:
-    """Format name, row and words of every opcode of a gfx level."""
+def all_words(
+    level: int, combinations: int = 4, seed: int = 1, rows: Iterable[opcodes.Row] | None = None
+) -> Iterator[tuple[str, opcodes.Row, list[int]]]:
+    """Format name, row and words of every opcode of a gfx level, or of those of `rows`."""
     generator = random.Random(seed)
     generation = opcodes.generation_of(level)
     lengths = 3 if level >= 120 else 2
-    for row in opcodes.rows():
+    for row in opcodes.rows() if rows is None else rows:
         here = generation in row.numbers or generation in row.second
         if not here or row.name.startswith("p_") or "encode_only" in row.flags:
             continue

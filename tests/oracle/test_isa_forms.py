@@ -85,10 +85,10 @@ def reason_of(form: str, name: str, message: str) -> str | None:
     return None
 
 
-def cases(level: int, sample: int = 1) -> list[Case]:
-    """Format, opcode and bytes of every word once, or of every `sample`-th."""
+def cases(level: int, sample: int = 1, rows: list[opcodes.Row] | None = None) -> list[Case]:
+    """Format, opcode and bytes of every word once, or of every `sample`-th, of every opcode or those of `rows`."""
     found: dict[bytes, Case] = {}
-    for form, row, words in word_forms.all_words(level):
+    for form, row, words in word_forms.all_words(level, rows=rows):
         code = struct.pack(f"<{len(words)}I", *words)
         found.setdefault(code, (form, row.name, code))
     return list(found.values())[::sample]
@@ -116,10 +116,10 @@ def is_branch(name: str) -> bool:
     return name.startswith(("s_branch", "s_cbranch", "s_call", "s_subvector"))
 
 
-def judge(chip: str, sample: int = 1) -> Result:
-    """Every word through both disassemblers and LLVM's assembler."""
+def judge(chip: str, sample: int = 1, rows: list[opcodes.Row] | None = None) -> Result:
+    """Every word of the opcodes of the chip, or of `rows`, through both disassemblers and LLVM's assembler."""
     _, level = processor(chip)
-    here = [case for case in cases(level, sample) if not is_branch(case[1])]
+    here = [case for case in cases(level, sample, rows) if not is_branch(case[1])]
     texts = our_texts(chip, [code for _, _, code in here])
     result = Result()
     spoken = [(case, text) for case, text in zip(here, texts, strict=True) if text]
@@ -180,6 +180,22 @@ def check(chip: str, sample: int) -> None:
 @pytest.mark.parametrize("chip", CHIPS)
 def test_sampled_words_of_every_opcode(chip: str) -> None:
     check(chip, SAMPLE)
+
+
+def rows_of_some_chips(level: int) -> list[opcodes.Row]:
+    """Opcodes that not every chip of the level has, or that some name otherwise."""
+    chips = [chip for chip in (*CHIPS, *SIBLINGS) if processor(chip)[1] == level]
+    generation = opcodes.generation_of(level)
+    return [row for row in opcodes.rows() if generation in row.chips or any(chip in row.spellings for chip in chips)]
+
+
+@pytest.mark.parametrize("chip", [chip for chip in SIBLINGS if rows_of_some_chips(processor(chip)[1])])
+def test_words_of_what_not_every_chip_has(chip: str) -> None:
+    """What a chip shares with all others of its level is judged once, there."""
+    result = judge(chip, 3, rows_of_some_chips(processor(chip)[1]))
+    report(chip, result)
+    assert not result.unexplained()
+    assert sum(result.agreed.values()) + sum(result.no_instruction.values()) > 20
 
 
 @pytest.mark.slow

@@ -73,6 +73,7 @@ cdef class Assembler:
     cdef void skip_metadata(self) noexcept nogil
     cdef void put(self, int64_t value, uint32_t size) noexcept nogil
     cdef void data(self, uint32_t size) noexcept nogil
+    cdef void floats(self, bint is_double) noexcept nogil
     cdef void variable_length(self, bint is_signed) noexcept nogil
     cdef void check_data(self, const char *begin, int64_t value, uint32_t size) noexcept nogil
     cdef void set_symbol(self) noexcept nogil

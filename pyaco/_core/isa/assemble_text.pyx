@@ -8,6 +8,7 @@ Instruction Operands" and "... Modifiers" of the LLVM manual.
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdio cimport snprintf
+from libc.stdlib cimport strtod
 from libc.string cimport memcmp, memcpy, memset, strlen
 from libcpp.string cimport string
 from libcpp.unordered_map cimport unordered_map
@@ -50,12 +51,13 @@ FACTS = {
 DIRECTIVES = {
     ".byte": directive_byte, ".short": directive_short, ".hword": directive_short, ".2byte": directive_short,
     ".long": directive_long, ".int": directive_long, ".4byte": directive_long, ".quad": directive_quad,
-    ".8byte": directive_quad, ".set": directive_set, ".equ": directive_set, ".uleb128": directive_uleb, ".sleb128": directive_sleb,
+    ".8byte": directive_quad, ".set": directive_set, ".equ": directive_set, ".equiv": directive_set, ".uleb128": directive_uleb, ".sleb128": directive_sleb,
     ".zero": directive_zero, ".skip": directive_zero,
     ".space": directive_zero, ".fill": directive_fill, ".p2align": directive_p2align, ".balign": directive_balign,
     ".p2alignl": directive_p2alignl,
     ".align": directive_balign, ".ascii": directive_ascii, ".asciz": directive_asciz, ".string": directive_asciz,
-    ".text": directive_text, ".data": directive_data, ".rodata": directive_rodata, ".section": directive_section,
+    ".float": directive_float, ".single": directive_float, ".double": directive_double,
+    ".text": directive_text, ".data": directive_data, ".bss": directive_data, ".rodata": directive_rodata, ".section": directive_section,
     ".amdgpu_metadata": directive_metadata, ".amd_amdgpu_hsa_metadata": directive_metadata,
     ".amdgpu_pal_metadata": directive_metadata, ".amdhsa_kernel": directive_kernel,
 }
@@ -2012,6 +2014,10 @@ cdef class Assembler:
                 skip_blanks(c)
             if c.p[0] == 0:
                 return
+            if c.p[0] == c'#':
+                # a comment, or a preprocessor's note of a line
+                self.skip_line()
+                continue
             begin = c.p
             end = symbol_end(begin)
             if end == begin:
@@ -2130,6 +2136,8 @@ cdef class Assembler:
             self.skip_line()
         elif number == directive_byte or number == directive_short or number == directive_long or number == directive_quad:
             self.data(<uint32_t>number)
+        elif number == directive_float or number == directive_double:
+            self.floats(number == directive_double)
         elif number == directive_uleb or number == directive_sleb:
             self.variable_length(number == directive_sleb)
         elif number == directive_set:
@@ -2227,6 +2235,23 @@ cdef class Assembler:
                 later.expression = begin
                 self.fixups.push_back(later)
             self.put(v.number if v.section == -1 else 0, size)
+            if not accept(c, c','):
+                return
+
+    cdef void floats(self, bint is_double) noexcept nogil:
+        """``.float 1.5, -2``: numbers of 32 or 64 bits."""
+        cdef Cursor *c = &self.j.c
+        cdef char *end
+        cdef double value
+        while not c.failed:
+            skip_blanks(c)
+            end = <char *>c.p
+            value = 0 if at_line_end(c) else strtod(c.p, &end)
+            if end == c.p:
+                fail_plain(c, c.p, b"a floating-point number is expected")
+                return
+            c.p = end
+            self.put(<int64_t>double_bits(value) if is_double else <int64_t>float_bits(value), 8 if is_double else 4)
             if not accept(c, c','):
                 return
 

@@ -54,6 +54,8 @@ cdef enum:
     directive_set = 16
     directive_uleb                    # LEB128
     directive_sleb
+    directive_float
+    directive_double
     directive_zero
     directive_fill
     directive_p2align
