@@ -358,6 +358,12 @@ for source in ("i16", "u16"):
     define(f"v_cvt_{source}_f16", "f16", "u16", lambda a, low=low, high=high: to_integer(a, low, high))
 define("v_cvt_f32_f64", "f64", "f32", float)
 define("v_cvt_f64_f32", "f32", "f64", float)
+define("v_cvt_f32_bf16", "u16", "f32", lambda a: decode("bf16", a))
+define("v_cvt_pk_f16_f32", "f32 f32", "f16x2", lambda a, b: encode("f16", a) | encode("f16", b) << 16)
+define("v_cvt_pk_bf16_f32", "f32 f32", "bf16x2", lambda a, b: encode("bf16", a) | encode("bf16", b) << 16)
+for name, low, high in (("v_ashr_pk_i8_i32", -128, 127), ("v_ashr_pk_u8_i32", 0, 255)):
+    define(name, "i32 i32 u32", "u16",
+           lambda a, b, c, low=low, high=high: join([clamp(value >> (c & 31), low, high) for value in (a, b)], 8))
 define("v_cvt_f16_f32 s_cvt_f16_f32", "f32", "f16", float)
 define("v_cvt_f32_f16 s_cvt_f32_f16", "f16", "f32", float)
 define("s_cvt_hi_f32_f16", "u32", "f32", lambda a: decode("f16", a >> 16))
@@ -625,6 +631,8 @@ PACKED = {
     "fma_f16": ("f16", 3, lambda a, b, c: total([(a, b), (c, 1.0)], mode >> 2 & 3)),
     "add_f16": ("f16", 2, lambda a, b: total([(a, 1.0), (b, 1.0)], mode >> 2 & 3)),
     "mul_f16": ("f16", 2, lambda a, b: total([(a, b)])), "min_f16": ("f16", 2, least), "max_f16": ("f16", 2, most),
+    "minimum3_f16": ("f16", 3, lambda a, b, c: minimum(minimum(a, b), c)),
+    "maximum3_f16": ("f16", 3, lambda a, b, c: maximum(maximum(a, b), c)),
     "minimum_f16": ("f16", 2, minimum), "maximum_f16": ("f16", 2, maximum),
 }  # fmt: skip
 for name, (kind, count, function) in PACKED.items():
@@ -677,7 +685,7 @@ def dot2(kind: str) -> Callable[[int, int, float], float]:
 define("v_dot2_f32_f16", "u32 u32 f32", "f32", dot2("f16"), ulp=2.0, uses_rounding=True)
 define("v_dot2_f32_bf16", "u32 u32 f32", "f32", dot2("bf16"), ulp=2.0, uses_rounding=True)
 define("v_dot2c_f32_f16 v_dual_dot2acc_f32_f16", "u32 u32 old_f32", "f32", dot2("f16"), ulp=2.0, uses_rounding=True)
-define("v_dual_dot2acc_f32_bf16", "u32 u32 old_f32", "f32", dot2("bf16"), ulp=2.0, uses_rounding=True)
+define("v_dual_dot2acc_f32_bf16 v_dot2c_f32_bf16", "u32 u32 old_f32", "f32", dot2("bf16"), ulp=2.0, uses_rounding=True)
 
 
 def dot2_narrow(kind: str) -> Callable[[int, int, int], int]:

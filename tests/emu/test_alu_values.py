@@ -19,8 +19,10 @@ from machine_code import assemble_each
 from pyaco.emu import Device
 from pyaco.isa import opcodes
 
-TARGETS = {"gfx900": "9", "gfx942": "cdna3", "gfx1010": "10", "gfx1030": "10.3", "gfx1100": "11", "gfx1150": "11.5", "gfx1200": "12"}
-GFX9 = ("gfx900", "gfx942")
+TARGETS = {
+    "gfx900": "9", "gfx942": "cdna3", "gfx950": "cdna4", "gfx1010": "10", "gfx1030": "10.3", "gfx1100": "11", "gfx1150": "11.5", "gfx1200": "12",
+}  # fmt: skip
+GFX9 = ("gfx900", "gfx942", "gfx950")
 LANES = 64
 ROW = 16                              # bytes that a lane stores for each instruction
 M32, M64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
@@ -193,8 +195,8 @@ def matches(kind: str, actual: int, expected, model: Model, rounding: int, flush
         return actual == wanted or (is_nan(form, actual) and is_nan(form, wanted))
     if kind == "f32x2":
         return all(matches("f32", actual >> shift & M32, decode("f32", expected >> shift & M32), model, rounding, False) for shift in (0, 32))
-    if kind == "f16x2":
-        return all(matches("f16bits", actual >> shift, expected >> shift & 0xFFFF, model, rounding, flush) for shift in (0, 16))
+    if kind in ("f16x2", "bf16x2"):
+        return all(matches(kind.replace("x2", "bits"), actual >> shift, expected >> shift & 0xFFFF, model, rounding, flush) for shift in (0, 16))
     if kind in ("fp8x2", "bf8x2"):
         parts = [actual & 255, actual >> 8 & 255]
         nans = [127] if kind == "fp8x2" else [125, 126, 127]

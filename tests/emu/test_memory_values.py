@@ -124,7 +124,7 @@ def text_of(mnemonic: str, name: str, access: Access, target: str) -> str:
     two = access.operation in ("cmpswap", "fcmpswap")
     data = registers(8, 2 * count if two else count)
     result = registers(20, count)
-    returns = {"gfx1200": " th:TH_ATOMIC_RETURN", "gfx942": " sc0"}.get(target, " glc")
+    returns = {"gfx1200": " th:TH_ATOMIC_RETURN", "gfx942": " sc0", "gfx950": " sc0"}.get(target, " glc")
     if family == "ds":
         return lds_text(mnemonic, access, count)
     where = {"global": ("v1", "s[4:5]"), "flat": ("v[2:3]", ""), "scratch": ("v31", "off"),

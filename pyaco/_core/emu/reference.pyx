@@ -141,6 +141,7 @@ cdef bint keeps_high_half_on_gfx9(uint32_t opcode) noexcept nogil:
             or opcode == <uint32_t>op_v_fma_f16 or opcode == <uint32_t>op_v_div_fixup_f16
             or opcode == <uint32_t>op_v_fma_mixlo_f16 or opcode == <uint32_t>op_v_mac_f16
             or opcode == <uint32_t>op_v_madak_f16 or opcode == <uint32_t>op_v_madmk_f16
+            or opcode == <uint32_t>op_v_ashr_pk_i8_i32 or opcode == <uint32_t>op_v_ashr_pk_u8_i32
             or opcode == <uint32_t>op_v_cvt_pk_fp8_f32 or opcode == <uint32_t>op_v_cvt_pk_bf8_f32)
 
 
