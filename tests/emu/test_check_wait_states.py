@@ -35,6 +35,9 @@ HARMLESS = {
     "SGPR of the scalar ALU": ("s_mov_b32 s8, s0", "global_load_dword v1, v9, s[0:1]"),
     "SGPR to the vector ALU": ("v_readfirstlane_b32 s4, v9", "v_mov_b32 v1, s4"),
     "another SGPR": ("v_readfirstlane_b32 s4, v9", "global_load_dword v1, v9, s[8:9]"),
+    "SGPR that was written over": ("v_readfirstlane_b32 s4, v9", "s_mov_b32 s4, 0\nbuffer_load_dword v1, v9, s[12:15], s4 offen"),
+    "SGPR that was loaded over": (
+        "v_readfirstlane_b32 s4, v9", "s_load_dword s4, s[0:1], 0x0\ns_waitcnt 0\nbuffer_load_dword v1, v9, s[12:15], s4 offen"),
     "narrow store": ("global_store_dwordx2 v9, v[2:3], s[0:1]", "v_mov_b32 v2, 0"),
     "wide store to a buffer at an SGPR": ("buffer_store_dwordx4 v[2:5], v9, s[12:15], s10 offen", "v_mov_b32 v3, 0"),
     "another hardware register": ("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 0", "s_getreg_b32 s4, hwreg(HW_REG_STATUS)"),

@@ -165,3 +165,19 @@ def test_mutations(target, wave):
     print(target, counts)
     assert counts["missed"] >= 60
     assert counts["spare"] <= 0.1 * counts["missed"] and counts["weakened and spare"] <= 0.15 * counts["weakened and missed"]
+
+
+def test_wait_states():
+    """Each s_nop of our code for GFX9 that ran is as long as it must be: with one wait state less the run stops."""
+    checked = 0
+    for name in CASES if os.environ.get("PYACO_EXHAUSTIVE") else MUTATED:
+        case = CASES[name]
+        inputs, program = case.inputs(), Program(compiled(case, "gfx900", 64), "gfx900")
+        ran = set(dispatched(program.shader, case, inputs, check_waits=True, trace=1 << 22)[1].trace["pc"].tolist())
+        for pc, mnemonic in program.name.items():
+            states = int(program.row[pc]["immediate"])
+            if mnemonic == "s_nop" and states and pc in ran:
+                assert is_missed(program.with_words(pc, (0xBF800000 | states - 1).to_bytes(4, "little")), case, inputs), (name, pc)
+                checked += 1
+    print(f"{checked} times s_nop")
+    assert checked

@@ -164,13 +164,16 @@ cdef void note_stored(History *history, const Wave *wave, const Instruction *ins
         history.late_read[first + i] = event[0]
 
 
-cdef void note_vector(History *history, const Wave *wave, const Instruction *instruction, const Event *event) noexcept nogil:
+cdef void note_registers(History *history, const Wave *wave, const Instruction *instruction, const Event *event) noexcept nogil:
+    """Who wrote the registers last; what others wrote later is not the vector ALU's any more, and comes in time or is waited for."""
     cdef uint32_t slot, first, i
     for slot in range(instruction.decoded.destination_count):
         first = instruction.decoded.destination[slot] >> 2
         for i in range(register_count(wave, instruction.decoded.destination[slot], instruction.decoded.destination_bytes[slot])):
             history.vector_write[first + i] = event[0]
-    if instruction.operation != NULL and instruction.operation.writes_exec:
+            if instruction.unit != unit_valu:
+                history.vector_write[first + i].time = long_ago
+    if instruction.unit == unit_valu and instruction.operation != NULL and instruction.operation.writes_exec:
         history.vector_write[sgpr_exec] = history.vector_write[sgpr_exec + 1] = event[0]
 
 
@@ -194,9 +197,8 @@ cdef void history_account(History *history, const Wave *wave, const Instruction 
     event.time = history.now
     event.opcode = instruction.decoded.opcode
     event.pc = instruction.pc
-    if instruction.unit == unit_valu:
-        note_vector(history, wave, instruction, &event)
-    elif is_memory(instruction):
+    note_registers(history, wave, instruction, &event)
+    if is_memory(instruction):
         note_stored(history, wave, instruction, &event)
     elif format_is_salu(instruction.decoded.format):
         note_scalar(history, instruction, &event)
