@@ -112,6 +112,8 @@ CASES: list[tuple[str, list[int | None], object]] = [
     ("s_barrier\ns_mov_b32 s20, 3", [3], None),
     ("s_barrier_signal -1\ns_barrier_wait -1\ns_mov_b32 s20, 3", [3], None),
     ("s_barrier_signal_isfirst -1\ns_cselect_b32 s20, 1, 0\ns_barrier_wait -1\ns_get_barrier_state s21, -1", [1, 1 | 1 << 4], None),
+    ("s_mov_b32 m0, 0x20003\ns_barrier_init m0\ns_barrier_join 3\ns_barrier_signal 3\ns_barrier_signal m0\ns_barrier_wait 1\ns_barrier_leave\n"
+     "s_get_barrier_state s20, m0\ns_mov_b32 s21, 2", [1 | 1 << 4, 2], None),
     ("s_alloc_vgpr 3\ns_cselect_b32 s20, 1, 0", [0], None),
     ("s_cmp_eq_u32 s8, 5\ns_cselect_b32 s10, -1, 0\ns_mov_b32 s11, 1\ns_setvskip s11, 0\nv_mov_b32 v20, 9\ns_setvskip s11, 3\n"
      "v_add_u32 v20, v20, v2", [], w),

@@ -170,5 +170,7 @@ def test_command(build, tmp_path, capsys):
     assert facts["target"] == "gfx1100" and facts["stats"]["workgroups"] == 4 and facts["stats"]["memory"]["memory"]["store"]["bytes"] == 1024
     assert np.array_equal(np.load(saved), np.arange(256) * 2 + 3 + np.arange(256) % 64)
     assert main([*command, "--save", "2=nowhere"]) == 2
+    assert main([*command, "--budget", "100000", "--time-budget", "60"]) == 0
+    assert main([*command, "--time-budget", "0"]) == 2 and main([*command, "--budget", "10"]) != 0
     assert main(["run", str(path), "--kernel", "scale"]) == 2
     assert "--grid" in capsys.readouterr().err
