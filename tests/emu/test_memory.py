@@ -487,3 +487,28 @@ def test_unaligned_scratch_in_memory(target, engine):
     assert np.array_equal(results.numpy()[2], dword[1]) and np.array_equal(results.numpy()[3], dword[2])
     with pytest.raises(emu.MemoryFault, match="scratch_load_dword"):
         device.run(isa.assemble(text.replace("offset:6", "offset:1022"), target), user_sgprs=words(results, scratch), scratch_bytes_per_lane=32)
+
+
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+@pytest.mark.parametrize(("target", "high"), [("gfx900", 0xFFFF8000), ("gfx1030", 0xFFFF8000), ("gfx1100", 0xFFFF8000), ("gfx1200", 0x8000)])
+def test_program_counter(target, high, engine):
+    """Code lies in the upper half of the address space; a jump takes either form of the address, and errors name the place in the code."""
+    wave, store = (64 if target == "gfx900" else 32), ("global_store_b32" if target in ("gfx1100", "gfx1200") else "global_store_dword")
+    text = f"""
+        s_getpc_b64 s[4:5]
+        s_add_u32 s4, s4, 20
+        s_addc_u32 s5, s5, 0
+        s_setpc_b64 s[4:5]
+        s_mov_b32 s5, 1
+        s_trap 1
+        v_mov_b32 v1, 0
+        v_mov_b32 v2, s5
+        {store} v1, v2, s[0:1]
+        s_trap 2
+    """
+    device = Device(target, engine)
+    results = device.zeros(4)
+    with pytest.raises(emu.EmulationError, match="trap") as caught:
+        device.run(isa.assemble(text, target), user_sgprs=words(results), wave_size=wave)
+    assert results.numpy().view(U32)[0] == high
+    assert caught.value.place["pc"] == 32 + (12 if target == "gfx1200" else 8)

@@ -7,6 +7,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
 
 from isa_opcodes cimport *
 from modifiers cimport modifier_opsel
+from pyaco._core.emu.memory cimport canonical_address
 from pyaco._core.emu.numbers cimport masked_sad_bytes, popcount64
 from pyaco._core.emu.vector cimport read_scalar
 from pyaco._core.emu.wave cimport *
@@ -241,17 +242,19 @@ cdef int branch_execnz(Machine *machine, Wave *wave, const Instruction *instruct
 
 
 cdef int get_pc(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    wave_put64(wave, destination_of(instruction), next_pc(instruction))
+    """The sign of the 48 bits stands above them until GFX11.5; zeros do on GFX12 (LLVM, hasGetPCZeroExtension)."""
+    cdef uint64_t pc = canonical_address(next_pc(instruction))
+    wave_put64(wave, destination_of(instruction), pc & 0xffffffffffffULL if machine.gfx_level >= 120 else pc)
     return stop_running
 
 
 cdef int set_pc(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    wave.pc = scalar_pair(wave, instruction)
+    wave.pc = canonical_address(scalar_pair(wave, instruction))
     return stop_running
 
 
 cdef int swap_pc(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    cdef uint64_t target = scalar_pair(wave, instruction)
+    cdef uint64_t target = canonical_address(scalar_pair(wave, instruction))
     wave_put64(wave, destination_of(instruction), next_pc(instruction))
     wave.pc = target
     return stop_running
