@@ -244,6 +244,8 @@ def pixel_format(name: str) -> PixelFormat:
     InputError
         No such format.
     """
+    if not isinstance(name, str):
+        raise InputError(f"a pixel format is called by a name, not {name!r}")
     name = SHORT_NAMES.get(name.lower(), name)
     found = _others().get(name)
     if found is not None:

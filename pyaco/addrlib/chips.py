@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from pyaco.addrlib.checks import check_name
 from pyaco.errors import InputError, UnsupportedError
 
 __all__ = ["GpuConfig", "gpu_config", "gpu_configs"]
@@ -155,6 +156,7 @@ def gpu_config(name: str) -> GpuConfig:
     UnsupportedError
         If the chip has no configuration.
     """
+    check_name("a chip", name)
     by_name = {config.name: config for config in gpu_configs()}
     if name in by_name:
         return by_name[name]

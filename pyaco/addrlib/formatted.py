@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyaco.addrlib import describe
+from pyaco.addrlib.checks import check_name
 from pyaco.addrlib.chips import GpuConfig, gpu_config
 from pyaco.addrlib.modifiers import INVALID
 from pyaco.addrlib.surface import SurfaceMode, SurfaceRequest, SurfaceUse, compute_surface, stencil_offset, tiled_surface
-from pyaco.addrlib.tiling import TiledSurface
+from pyaco.addrlib.tiling import TiledSurface, integers_of
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import PixelFormat, pixel_format
 
@@ -107,7 +108,10 @@ class Surface:
     """
 
     def __init__(self, chip: str | GpuConfig, *, format: str = "R8G8B8A8_UNORM", width: int, height: int = 1, **options: Any) -> None:
-        self.config = gpu_config(chip) if isinstance(chip, str) else chip
+        check_name("a pixel format", format)
+        if not isinstance(chip, GpuConfig):
+            check_name("a chip", chip)
+        self.config = chip if isinstance(chip, GpuConfig) else gpu_config(chip)
         if options.get("swizzle_mode") is not None and self.config.level < 100:
             raise InputError(f"a swizzle mode can be demanded from GFX10 on, not on {self.config.name}")
         self.format = pixel_format(format)
@@ -228,7 +232,7 @@ class Surface:
     def coordinates(self, addresses: ArrayLike, *, stencil: bool = False) -> NDArray[Any]:
         """Return the elements at byte addresses: records of status (not 0: padding), x, y, slice, sample, mip_id."""
         tiled, offset = self._part(stencil)
-        return tiled.coordinates(np.asarray(addresses) - offset)
+        return tiled.coordinates(integers_of(addresses) - offset)
 
     def tile(
         self, texels: ArrayLike, memory: NDArray[Any] | None = None, *, mip: int = 0, threads: int = 1, stencil: bool = False,
@@ -257,7 +261,10 @@ class Surface:
         InputError
             Texels or memory of another size; nothing is written then.
         """
-        array = np.ascontiguousarray(texels)
+        try:
+            array = np.ascontiguousarray(texels)
+        except ValueError as error:
+            raise InputError(f"the texels are no array: {error}") from None
         shape = self.level_shape(mip)
         if shape[0] == 1 and array.shape[: len(shape) - 1] == shape[1:]:
             array = array[None]

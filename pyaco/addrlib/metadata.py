@@ -15,6 +15,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pyaco.addrlib.checks import check_integers
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import ResourceType, SwizzleMode
 from pyaco.addrlib.metadata_equation import MetadataEquation, MetadataLayout
@@ -165,6 +166,7 @@ class MetadataInfo:
 
 def check_extent(width: int, height: int, slices: int, levels: int) -> None:
     """Raise InputError unless the numbers can be those of a surface."""
+    check_integers("metadata", width=width, height=height, slices=slices, levels=levels)
     if not (1 <= width <= 1 << 16 and 1 <= height <= 1 << 16 and 1 <= slices <= 1 << 14 and 1 <= levels <= 17):
         raise InputError(f"no surface has {width} x {height} elements, {slices} slices and {levels} levels")
 

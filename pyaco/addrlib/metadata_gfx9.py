@@ -266,6 +266,8 @@ def layout(info: MetadataInfo, samples: int, element_bits: int | None) -> Metada
     """See `pyaco.addrlib.metadata.MetadataInfo.layout`."""
     if info.request.levels > 1:
         raise UnsupportedError("addresses in metadata of mip levels")
+    if isinstance(info.request, DccRequest) and info.request.fragments > 1 and _block_log2(info.request.mode) == 8:
+        raise UnsupportedError("addresses in DCC of multisampled surfaces in blocks of 256 bytes: there are no such surfaces")
     equation = _equation(metadata_terms(info.config, _key(info, samples, element_bits)))
     pitch = info.pitch // info.block[0]
     return MetadataLayout(

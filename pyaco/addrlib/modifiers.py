@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 
+from pyaco.addrlib.checks import check_integers
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import SwizzleMode, SwizzleMode3
 from pyaco.errors import InputError, UnsupportedError
@@ -124,6 +125,7 @@ def decode_modifier(modifier: int) -> Modifier:
     InputError
         A number that is no AMD modifier, or has bits set that no field holds.
     """
+    check_integers("modifier", modifier=modifier)
     if not is_amd(modifier):
         raise InputError(f"{modifier:#x} is not an AMD modifier")
     found = Modifier(**{name: modifier >> low & ((1 << bits) - 1) for name, (low, bits) in _FIELDS.items()})

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pyaco.addrlib.checks import check_integers
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.formatted import Surface
 from pyaco.addrlib.metadata import align
@@ -87,6 +88,7 @@ def plane_surfaces(chip: str | GpuConfig, *, format: str, width: int, height: in
     if plane_count(form) > 1 and form.name not in _OF_FORMAT:
         raise UnsupportedError(f"the planes of {form.name}")
     formats, (across, down) = _OF_FORMAT.get(form.name, ([form.name], (1, 1)))
+    check_integers(form.name, width=width, height=height)
     if width < 1 or height < 1:
         raise InputError(f"a picture of {width} x {height} pixels")
     planes, size, alignment = [], 0, 1

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pyaco.addrlib.checks import check_integers
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import raise_status
 from pyaco.addrlib.formats import ASTC_FORMATS
@@ -133,6 +134,10 @@ class SurfaceRequest:
     micro_tile_mode: MicroTileMode | None = None
 
     def __post_init__(self) -> None:
+        optional = {name: getattr(self, name) or 0 for name in ("surf_index", "fmask_surf_index", "swizzle_mode")}
+        names = (
+            "width", "height", "depth", "array_size", "levels", "samples", "storage_samples", "bpe", "blk_w", "blk_h", "num_channels", "modifier")
+        check_integers("surface", **{name: getattr(self, name) for name in names}, **optional)
         for name, most in (("width", 65536), ("height", 65536), ("depth", 16384), ("array_size", 16384), ("levels", 17)):
             if not 1 <= getattr(self, name) <= most:
                 raise InputError(f"{name} of a surface is 1 to {most}, not {getattr(self, name)}")
@@ -344,6 +349,7 @@ def import_surface(config: GpuConfig, request: SurfaceRequest, tiling_flags: int
     InputError
         Flags that describe no layout of such a surface.
     """
+    check_integers("tiling flags", low_bits=tiling_flags & (1 << 63) - 1 if isinstance(tiling_flags, int) else tiling_flags)
     if not 0 <= tiling_flags < 1 << 64:
         raise InputError(f"tiling flags have 64 bits, not {tiling_flags}")
     return _generation(config).import_surface(config, request, tiling_flags)
@@ -452,7 +458,7 @@ def tiled_surface(config: GpuConfig, surface: Surface, *, stencil: bool = False)
     if stencil and not surface.has_stencil:
         raise InputError("the surface has no stencil")
     tiled = _generation(config).tiled_surface(config, surface, stencil or surface.request.is_only_stencil)
-    if tiled.size > surface.surf_size:
+    if config.level >= 90 and tiled.size > surface.surf_size:
         raise UnsupportedError(f"tiling of a surface of {surface.surf_size} bytes: its levels alone would have {tiled.size}")
     return tiled
 
@@ -480,6 +486,7 @@ def non_block_compressed_view(config: GpuConfig, surface: Surface, level: int, l
     UnsupportedError
         A chip before GFX10.
     """
+    check_integers("view", level=level, layer=layer)
     if config.level < 100:
         raise UnsupportedError(f"non-block-compressed views on {config.name}: they exist from GFX10 on")
     if not surface.request.is_compressed:
@@ -495,9 +502,10 @@ def override_offset_and_pitch(config: GpuConfig, surface: Surface, offset: int, 
     InputError
         An offset or pitch that the hardware cannot have for this layout; nothing is changed then.
     """
-    if not 0 <= offset < 1 << 48 or offset & ((1 << surface.alignment_log2) - 1):
+    check_integers("imported surface", offset=offset, pitch=pitch)
+    if offset >> 48 or offset & ((1 << surface.alignment_log2) - 1):
         raise InputError(f"a surface cannot start at {offset}: it is aligned to {1 << surface.alignment_log2} bytes")
-    if not 0 <= pitch < 1 << 31:
+    if pitch >> 31:
         raise InputError(f"no surface has a pitch of {pitch} elements")
     _generation(config).override_pitch(config, surface, pitch)
     _generation(config).move(surface, offset)

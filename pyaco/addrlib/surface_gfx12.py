@@ -33,6 +33,7 @@ from pyaco.addrlib.surface_gfx9 import (
     forced_mode,
     logbase2,
     move,
+    set_pitch,
     stencil_offset,
 )
 from pyaco.addrlib.swizzle import block_extent_log2, modes
@@ -40,7 +41,6 @@ from pyaco.addrlib.tiling import TiledSurface
 from pyaco.addrlib.v2_surface import MipInfo
 from pyaco.addrlib.v3_address import addresses3, non_bc_views3, possible_modes3
 from pyaco.addrlib.v3_surface import SurfaceInfo3, surface3_info
-from pyaco.errors import InputError
 
 __all__ = [
     "Gfx12Surface", "HierarchicalDepth", "bo_metadata", "compute_surface", "import_surface", "move", "non_block_compressed_view",
@@ -346,24 +346,8 @@ def planes(surface: Gfx12Surface) -> tuple[Plane, ...]:
 
 def override_pitch(config: GpuConfig, surface: Gfx12Surface, pitch: int) -> None:
     """Give an imported surface the pitch (elements) of its exporter."""
-    if surface.is_linear:
-        alignment = _LINEAR_ALIGNMENT // surface.bpe
-    elif surface.resource_type == ResourceType.TEX_3D:
-        raise InputError("3D surfaces cannot be given a pitch")
-    else:
-        alignment = 1 << (modes(config)[surface.swizzle_mode].block_log2 // 2 - logbase2(surface.bpe) // 2)
-    if pitch % alignment:
-        raise InputError(f"a pitch of {pitch} elements: it is a multiple of {alignment} here")
-    if not pitch or pitch == surface.surf_pitch:
-        return
-    request = surface.request
-    if (surface.surf_size != surface.total_size or request.levels > 1 or request.array_size > 1 or request.is_cube or not surface.is_linear):
-        raise InputError(f"this surface has a pitch of {surface.surf_pitch} elements and no other")
-    slices = surface.surf_size // surface.surf_slice_size
-    surface.uses_custom_pitch = True
-    surface.surf_pitch, surface.epitch, surface.pitch[0] = pitch, pitch - 1, pitch
-    surface.surf_slice_size = pitch * surface.surf_height * surface.bpe
-    surface.total_size = surface.surf_size = surface.surf_slice_size * slices
+    tiled = 1 << (modes(config)[surface.swizzle_mode].block_log2 // 2 - logbase2(surface.bpe) // 2)
+    set_pitch(surface, pitch, _LINEAR_ALIGNMENT // surface.bpe if surface.is_linear else tiled, fixed=False)
 
 
 def surface_addresses(

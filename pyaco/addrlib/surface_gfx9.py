@@ -33,11 +33,11 @@ from pyaco.addrlib.tiling import TiledSurface
 from pyaco.addrlib.v2_address import addresses, pipe_bank_xor
 from pyaco.addrlib.v2_settings import displayable, non_bc_view, preferred_setting
 from pyaco.addrlib.v2_surface import MipInfo, SurfaceInfo, surface_info
-from pyaco.errors import InputError
+from pyaco.errors import InputError, UnsupportedError
 
 __all__ = [
     "DccSettings", "Gfx9Surface", "bo_metadata", "compute_surface", "dcc_retile_map", "element_format", "import_surface", "move",
-    "non_block_compressed_view", "override_pitch", "planes", "stencil_offset", "supports_dcc_image_stores", "surface_addresses",
+    "non_block_compressed_view", "override_pitch", "planes", "set_pitch", "stencil_offset", "supports_dcc_image_stores", "surface_addresses",
     "tiled_surface",
 ]
 
@@ -595,7 +595,11 @@ def import_surface(config: GpuConfig, request: SurfaceRequest, tiling_flags: int
     dcc = DccSettings()
     dcc.set_blocks(bool(tiling_flags >> 43 & 1), bool(tiling_flags >> 44 & 1), CompressedBlock(min(tiling_flags >> 45 & 3, 2)))
     tiled = SurfaceMode.TILED_2D if mode else SurfaceMode.LINEAR_ALIGNED
-    return compute_surface(config, replace(request, mode=tiled, swizzle_mode=mode, flags=imported_flags(request, bool(tiling_flags >> 63))), dcc)
+    surface = compute_surface(
+        config, replace(request, mode=tiled, swizzle_mode=mode, flags=imported_flags(request, bool(tiling_flags >> 63))), dcc)
+    if surface.dcc_metadata is None:
+        surface.display_dcc_pitch_max = tiling_flags >> 29 & 0x3FFF
+    return surface
 
 
 def planes(surface: Gfx9Surface) -> tuple[Plane, ...]:
@@ -614,8 +618,6 @@ def _pitch_alignment(config: GpuConfig, surface: Gfx9Surface) -> int:
     """Return of what a pitch must be a multiple, in elements."""
     if surface.is_linear:
         return LINEAR_PITCH_ALIGNMENT // surface.bpe
-    if surface.resource_type == ResourceType.TEX_3D:
-        raise InputError("3D surfaces cannot be given a pitch")
     size = {0: 8, 1: 12, 2: 16, 4: 16, 5: 12, 6: 16, 7: 18}[surface.swizzle_mode >> 2]
     bytes_log2 = logbase2(surface.bpe)
     if config.level >= 100:
@@ -625,15 +627,20 @@ def _pitch_alignment(config: GpuConfig, surface: Gfx9Surface) -> int:
 
 def override_pitch(config: GpuConfig, surface: Gfx9Surface, pitch: int) -> None:
     """Give an imported surface the pitch (elements) of its exporter."""
-    if pitch % _pitch_alignment(config, surface):
-        raise InputError(f"a pitch of {pitch} elements: it is a multiple of {_pitch_alignment(config, surface)} here")
-    if not pitch or pitch == surface.surf_pitch:
+    set_pitch(surface, pitch, _pitch_alignment(config, surface), fixed=config.level == 100)
+
+
+def set_pitch(surface: Gfx9Surface, pitch: int, alignment: int, *, fixed: bool) -> None:
+    """Give a surface of one level and layer, without metadata, another pitch, unless that is `fixed`."""
+    if pitch in (0, surface.surf_pitch):
         return
-    request = surface.request
-    fixed = (
-        surface.surf_size != surface.total_size or request.levels > 1 or request.array_size > 1 or request.depth > 1 or request.is_cube
-        or not surface.is_linear or config.level == 100)
-    if fixed:
+    if surface.resource_type == ResourceType.TEX_3D:
+        raise InputError("3D surfaces cannot be given a pitch")
+    if surface.bpe == 12:
+        raise UnsupportedError("elements of 12 bytes with another pitch")
+    if pitch % alignment:
+        raise InputError(f"a pitch of {pitch} elements: it is a multiple of {alignment} here")
+    if fixed or surface.surf_size != surface.total_size or surface.request.levels > 1 or surface.request.layers > 1 or not surface.is_linear:
         raise InputError(f"this surface has a pitch of {surface.surf_pitch} elements and no other")
     slices = surface.surf_size // surface.surf_slice_size
     surface.uses_custom_pitch = True

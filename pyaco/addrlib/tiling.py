@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from pyaco.addrlib.address_tables import look_up
 from pyaco.addrlib.arithmetic import kernel
 from pyaco.addrlib.block_copy import detile_blocks, tile_blocks
+from pyaco.addrlib.checks import check_integers
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import in_words, raise_status
 from pyaco.addrlib.placement import PLACE, coordinates_of, equation_offset
@@ -29,7 +30,7 @@ from pyaco.addrlib.v3_address import ADDRESS_QUERY3, lay_out3, place_level3
 from pyaco.addrlib.v3_surface import INFO3, QUERY3, tables3
 from pyaco.errors import InputError
 
-__all__ = ["LevelTables", "TiledSurface"]
+__all__ = ["LevelTables", "TiledSurface", "integers_of"]
 
 _UNIT_TYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
 _SURFACE_FIELDS = ("flags", "swizzle_mode", "resource_type", "bpp", "width", "height", "num_slices", "num_mip_levels", "num_samples",
@@ -180,6 +181,12 @@ class TiledSurface:
         num_slices: int = 1, num_mip_levels: int = 1, num_samples: int = 1, pitch_in_element: int = 0, pipe_bank_xor: int = 0,
         level_extents: Sequence[tuple[int, int]] | None = None,
     ) -> None:
+        check_integers(
+            "surface", width=width, height=height, bpp=bpp, swizzle_mode=swizzle_mode, resource_type=resource_type, flags=flags,
+            num_slices=num_slices, num_mip_levels=num_mip_levels, num_samples=num_samples, pitch_in_element=pitch_in_element,
+            pipe_bank_xor=pipe_bank_xor)
+        if num_mip_levels > MAX_MIPS:
+            raise InputError(f"{num_mip_levels} levels; a surface has at most {MAX_MIPS}")
         if bpp not in (8, 16, 32, 64, 96, 128):
             raise InputError(f"elements have 8, 16, 32, 64, 96 or 128 bits, not {bpp}")
         if bpp == 96 and swizzle_mode != 0:
@@ -201,8 +208,6 @@ class TiledSurface:
 
     def _place(self, extents: Sequence[tuple[int, int]]) -> None:
         levels = self._surface["num_mip_levels"]
-        if levels > MAX_MIPS:
-            raise InputError(f"{levels} levels; a surface has at most {MAX_MIPS}")
         places = np.zeros(levels, PLACE)
         mips = np.zeros(MAX_MIPS + 1, MIP)
         query = np.zeros(1, ADDRESS_QUERY3 if self.config.level >= 120 else ADDRESS_QUERY)
@@ -277,6 +282,7 @@ class TiledSurface:
         return 0, 0
 
     def _check_level(self, mip: int) -> None:
+        check_integers("surface", level=mip)
         if not 0 <= mip < len(self._places):
             raise InputError(f"level {mip} of a surface of {len(self._places)}")
 
@@ -295,7 +301,7 @@ class TiledSurface:
 
     def coordinates(self, addresses: ArrayLike) -> NDArray[Any]:
         """Return the texels at byte addresses, as records `COORDINATES`; a byte of padding has a status other than 0."""
-        flat = np.ascontiguousarray(addresses, np.int64).reshape(-1)
+        flat = integers_of(addresses).reshape(-1)
         found = np.zeros(len(flat), COORDINATES)
         coordinates_of_levels(self._basis, self._inverse, self._places, flat, found)
         found["x"] //= self._parts
@@ -351,32 +357,36 @@ class TiledSurface:
         """Write the texels of a level (or of a region of it) to tiled memory; parameters and errors as in `detile`."""
         bounds, shape = self._region(mip, region)
         self._check_array(texels, shape, "the texels")
-        if not memory.flags.writeable:
+        tiled = self._bytes(memory)
+        if not tiled.flags.writeable:
             raise InputError("the memory is read-only")
-        self._move(self._bytes(memory), texels, mip, bounds, shape, threads, to_memory=True)
+        self._move(tiled, texels, mip, bounds, shape, threads, to_memory=True)
 
     def _region(self, mip: int, region: tuple[slice, slice, slice] | None) -> tuple[list[tuple[int, int]], tuple[int, ...]]:
         level = self.level_shape(mip)
         chosen = region if region is not None else (slice(None),) * 3
-        if len(chosen) != 3:
+        if not isinstance(chosen, tuple) or len(chosen) != 3:
             raise InputError("a region has three slices: of slices, rows, columns")
         bounds = []
         for part, size in zip(chosen, level, strict=False):
+            if not isinstance(part, slice):
+                raise InputError(f"region: a slice of an extent of {size}, not {part!r}")
             first, last = 0 if part.start is None else part.start, size if part.stop is None else part.stop
+            check_integers("region", start=first, stop=last)
             if part.step not in (None, 1) or not 0 <= first < last <= size:
                 raise InputError(f"region {part} of an extent of {size}")
             bounds.append((first, last))
         return bounds, tuple(last - first for first, last in bounds) + level[3:]
 
     def _check_array(self, array: NDArray[Any], shape: tuple[int, ...], what: str) -> None:
-        if not array.flags.c_contiguous or array.dtype.hasobject:
+        if not isinstance(array, np.ndarray) or not array.flags.c_contiguous or array.dtype.hasobject:
             raise InputError(f"{what}: not a C-contiguous array of numbers")
         lengths = [array.shape[:n] for n in range(array.ndim + 1)]
         if shape not in lengths or array.nbytes != int(np.prod(shape)) * self.element_bytes:
             raise InputError(f"{what}: {array.shape} of {array.dtype} is not {shape} of {self.element_bytes} bytes each")
 
     def _bytes(self, memory: NDArray[Any]) -> NDArray[np.uint8]:
-        if not memory.flags.c_contiguous or memory.dtype.hasobject:
+        if not isinstance(memory, np.ndarray) or not memory.flags.c_contiguous or memory.dtype.hasobject:
             raise InputError("the memory: not a C-contiguous array of numbers")
         if memory.nbytes < self.size:
             raise InputError(f"the memory: {memory.nbytes} bytes, the surface has {self.size}")
@@ -386,6 +396,7 @@ class TiledSurface:
         self, memory: NDArray[np.uint8], texels: NDArray[Any], mip: int, bounds: list[tuple[int, int]], shape: tuple[int, ...],
         threads: int, to_memory: bool,
     ) -> None:
+        check_integers("tiling", threads=threads)
         flat = texels.reshape(-1).view(np.uint8)
         jobs: list[tuple[Any, ...]] = []
         for part in _split(bounds, self.tables(mip).micro if len(shape) == 3 else (0, 0)):
@@ -503,6 +514,14 @@ def place_levels3(modes, extent, lookup, surfaces, q, r, mips, places):
         if status == 0:
             status = place_level3(modes, lookup, q[0], r[0], mips, level, places[level])
     return status
+
+
+def integers_of(addresses: ArrayLike) -> NDArray[np.int64]:
+    """Return addresses as an array, or raise InputError if they are no integers."""
+    given = np.asarray(addresses)
+    if given.dtype.kind not in "iu" and given.size:
+        raise InputError(f"addresses are integers, not {given.dtype}")
+    return np.ascontiguousarray(given, np.int64)
 
 
 def _bits_of(*tables: NDArray[np.int64]) -> int:

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pyaco.addrlib.checks import check_integers
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import SwizzleMode
 from pyaco.addrlib.swizzle import MODES, Mode, SwizzleTables, modes, swizzle_tables, var_block_log2
-from pyaco.errors import UnsupportedError
+from pyaco.errors import InputError, UnsupportedError
 
 __all__ = ["CHIP", "INFO", "MAX_MIPS", "MIP", "MODE", "QUERY", "ChipTables", "chip_tables", "columns", "record"]
 
@@ -198,7 +199,16 @@ def _htile_cache_conflict(config: GpuConfig) -> bool:
 
 def columns(dtype: np.dtype[Any], length: int, values: dict[str, Any]) -> NDArray[Any]:
     """Return a structured array of `length` records with the given columns (they broadcast); other fields are 0."""
+    check_integers("records", length=length)
     table = np.zeros(length, dtype)
     for name, column in values.items():
-        table[name] = column
+        array = np.asarray(column)
+        if name not in (dtype.names or ()):
+            raise InputError(f"there is no column {name!r}; there are {', '.join(dtype.names or ())}")
+        if array.dtype.kind not in "iub" and array.size and dtype[name].kind != "f":
+            raise InputError(f"column {name}: integers, not {array.dtype}")
+        try:
+            table[name] = array
+        except ValueError:
+            raise InputError(f"column {name}: {array.shape} values for {length} records") from None
     return table

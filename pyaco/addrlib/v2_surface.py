@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyaco.addrlib.arithmetic import align, ceil_div, kernel, log2, shift_ceil
+from pyaco.addrlib.checks import check_integers
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import Status, SurfaceFlags, SwizzleMode, in_words, raise_status
 from pyaco.addrlib.formats import ELEMENT_BITS, EXPAND_X, EXPAND_Y, PACKING, Packing
@@ -812,6 +813,10 @@ def surface_info(
     InputError
         If the chip has no such surface.
     """
+    check_integers(
+        "surface info", width=width, height=height, swizzle_mode=swizzle_mode, resource_type=resource_type, flags=flags, bpp=bpp, format=format,
+        num_slices=num_slices, num_mip_levels=num_mip_levels, num_samples=num_samples, num_frags=num_frags, pitch_in_element=pitch_in_element,
+        slice_align=slice_align)
     levels = max(num_mip_levels, 1)
     scratch = _scratch
     scratch.query_row[:] = (

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyaco.addrlib.arithmetic import align, kernel, log2, shift_ceil
+from pyaco.addrlib.checks import check_integers
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import Status, in_words, raise_status
 from pyaco.addrlib.formats import EXPAND_X, PACKING, Packing
@@ -277,6 +278,10 @@ def surface3_info(
     InputError
         If the chip has no such surface.
     """
+    check_integers(
+        "surface info", width=width, height=height, swizzle_mode=swizzle_mode, resource_type=resource_type, flags=flags, bpp=bpp, format=format,
+        num_slices=num_slices, num_mip_levels=num_mip_levels, num_samples=num_samples, pitch_in_element=pitch_in_element,
+        slice_align=slice_align)
     scratch = _scratch
     levels = max(num_mip_levels, 1)
     scratch.query_row[:] = (

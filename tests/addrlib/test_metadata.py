@@ -165,3 +165,9 @@ def test_equation_in_words():
     assert equation is not None
     # byte address bit 9: the channel bit that slices flip too
     assert "bit 10: x4 ^ y4 ^ z0" in equation.text()
+
+
+def test_no_addresses_in_dcc_of_surfaces_that_cannot_be() -> None:
+    info = dcc_info(gpu_config("vega10"), DccRequest(SwizzleMode.SW_256B_D, 64, 64, fragments=2))
+    with pytest.raises(UnsupportedError, match="256 bytes"):
+        info.layout()

@@ -23,7 +23,7 @@ from pyaco.addrlib.v1.modes import (
     log2,
 )
 from pyaco.addrlib.v1.tiling import macro_mode, no_info, pipes_of
-from pyaco.errors import InputError
+from pyaco.errors import InputError, UnsupportedError
 
 __all__ = [
     "CmaskLayout", "DccLayout", "FmaskLayout", "HtileLayout", "cmask_layout", "dcc_layout", "fmask_address", "fmask_bits", "fmask_layout",
@@ -125,7 +125,15 @@ def htile_layout(
 
 
 def dcc_layout(chip: Chip, info: TileInfo, color_bytes: int, bits: int, samples: int) -> DccLayout:
-    """Return the DCC of a macro tiled colour surface of `color_bytes` bytes (GFX8 only)."""
+    """Return the DCC of a macro tiled colour surface of `color_bytes` bytes.
+
+    Raises
+    ------
+    UnsupportedError
+        A chip before GFX8.
+    """
+    if not chip.has_dcc:
+        raise UnsupportedError("DCC before GFX8")
     run = pipes_of(chip, info) * chip.interleave_bytes
     size = fast_clear = color_bytes >> 8
     if samples > 1:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pyaco.addrlib.checks import check_integers
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import raise_status
 from pyaco.addrlib.formats import Packing, element
@@ -85,6 +86,10 @@ def surface_info(
     UnsupportedError
         If `config` is of another generation, or the layout is for stereo or by equation.
     """
+    check_integers(
+        "surface info", tile_mode=tile_mode, width=width, height=height, tile_type=tile_type, format=format, bpp=bpp, num_samples=num_samples,
+        num_frags=num_frags, num_slices=num_slices, slice=slice, mip_level=mip_level, flags=flags, tile_index=tile_index + 1,
+        base_pitch=base_pitch, max_base_align=max_base_align, pitch_align=pitch_align, height_align=height_align)
     _check_flags(flags)
     bits, across, down, expanded, compressed, thin_only = _format(format)
     query = Query(
@@ -135,6 +140,9 @@ def surface_infos(config: GpuConfig, **fields: ArrayLike) -> NDArray[Any]:
     unknown = fields.keys() - _FIELDS.keys()
     if unknown:
         raise InputError(f"a surface has no {', '.join(sorted(unknown))}")
+    for name, values in fields.items():
+        if np.asarray(values).dtype.kind not in "iub":
+            raise InputError(f"column {name}: integers, not {np.asarray(values).dtype}")
     columns = np.broadcast_arrays(*(np.asarray(fields.get(name, default), np.int64) for name, default in _FIELDS.items()))
     shape = columns[0].shape
     table = np.stack([c.ravel() for c in columns], axis=1)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pyaco.addrlib.checks import check_integers
 from pyaco.addrlib.chips import GpuConfig
-from pyaco.addrlib.tiling import LevelTables, TiledSurface
+from pyaco.addrlib.tiling import LevelTables, TiledSurface, integers_of
 from pyaco.addrlib.v1 import modes
 from pyaco.addrlib.v1.chip import chip_of
 from pyaco.addrlib.v1.layout import Layout
@@ -107,6 +108,7 @@ class TiledSurfaceGfx6(TiledSurface):
         return (slices, height, width, samples) if samples > 1 else (slices, height, width)
 
     def _check_level(self, mip: int) -> None:
+        check_integers("surface", level=mip)
         if not 0 <= mip < len(self._shapes):
             raise InputError(f"level {mip} of a surface of {len(self._shapes)}")
 
@@ -124,7 +126,7 @@ class TiledSurfaceGfx6(TiledSurface):
 
     def coordinates(self, addresses: ArrayLike) -> NDArray[Any]:
         """Return the elements at byte addresses, as records `COORDINATES`; a byte of padding has a status other than 0."""
-        flat = np.ascontiguousarray(addresses, np.int64).reshape(-1)
+        flat = integers_of(addresses).reshape(-1)
         found = np.zeros(len(flat), COORDINATES)
         found["status"] = 3
         for level, (offset, places) in enumerate(zip(self._offsets, self._addresses, strict=True)):
