@@ -133,6 +133,13 @@ def test_numbers_in_floating_point_and_notes_of_lines() -> None:
         isa.assemble(".float\n1.5", "gfx900")
 
 
+def test_gfx12_buffers_and_matrix_operations_are_strict() -> None:
+    with pytest.raises(InputError, match="line 1, column 35: 0 is no scalar register"):
+        isa.assemble("buffer_load_b32 v5, off, s[8:11], 0 offset:4", "gfx1200")
+    with pytest.raises(InputError, match="take no op_sel"):
+        isa.assemble("v_swmmac_f32_16x16x32_f16 v[12:19], v[0:3], v[4:11], v20 op_sel:[0,1,0]", "gfx1200")
+
+
 def test_odd_code_and_unknown_targets() -> None:
     with pytest.raises(InputError, match="multiple of 4"):
         isa.disassemble(b"abc", "gfx1100")

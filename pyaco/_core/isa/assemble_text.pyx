@@ -1215,6 +1215,9 @@ cdef void vop3p(Job *j) noexcept nogil:
         neg, high = bit_list(j, given_neg_lo, 0), bit_list(j, given_neg_hi, 0)
     m = modifier_set_neg(j.d.modifiers, neg)
     m = modifier_set_neg_hi(m, high)
+    if j.facts[op] & fact_wave_matrix and j.c.level >= gfx12 and (given(j, given_op_sel) or given(j, given_op_sel_hi)):
+        # bits of it are index_key
+        fail_plain(&j.c, j.s.mnemonic, b"matrix operations take no op_sel on this target")
     if given(j, given_index_key) and j.facts[op] & fact_wave_matrix:
         m = modifier_set_opsel(m, <uint64_t>ranged(j, given_index_key, 0, index_limit(op, j.c.wave_dwords), 0))
     else:
@@ -1366,6 +1369,12 @@ cdef void ds(Job *j) noexcept nogil:
 
 
 # ---------------------------------------------------------------------------------------------------------------- buffers
+cdef void buffer_scalar_offset(Job *j, const Operand *o) noexcept nogil:
+    if j.c.level >= gfx12 and o.kind != operand_register:
+        fail(&j.c, o.begin, b"% is no scalar register, which the offset is here (null for none)", o.begin, o.end)
+    add_source(j, address(j, o, 1), 1)
+
+
 cdef void buffer(Job *j) noexcept nogil:
     cdef uint32_t op = j.d.opcode
     cdef uint64_t m
@@ -1400,7 +1409,7 @@ cdef void buffer(Job *j) noexcept nogil:
         if expect_count(j, 2):
             add_source(j, register_of(j, &j.s.operands[0], 4), 4)
             add_source(j, register_none, 0)
-            add_source(j, address(j, &j.s.operands[1], 1), 1)
+            buffer_scalar_offset(j, &j.s.operands[1])
         return
     has_data = (loads or stores) and not modifier_lds(m)
     if not expect_count(j, 3 + has_data):
@@ -1412,7 +1421,7 @@ cdef void buffer(Job *j) noexcept nogil:
         fail_plain(&j.c, o.begin, b"vaddr is given with offen or idxen, off otherwise")
         return
     add_source(j, <uint16_t>register_none if both == 0 else vector_register(j, o, both), both)
-    add_source(j, address(j, o + 2, 1), 1)
+    buffer_scalar_offset(j, o + 2)
     if not has_data:
         return
     o = &j.s.operands[0]
