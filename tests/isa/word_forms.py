@@ -75,6 +75,7 @@ class Formats:
         self.generation = opcodes.generation_of(level)
         self.old = level < 80
         self.compact = level < 80 or level >= 100  # GFX8 and GFX9 moved several fields
+        self.unified = 92 <= level < 100  # CDNA 2 and later: memory accesses name the register file, and have another scope bit
 
     # ---------------------------------------------------------------------------------------------------- scalar ALU
     def sop1(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
@@ -192,6 +193,9 @@ class Formats:
             yield "vop3_dpp8", word | 234 << 32, {**fields, **shifted(DPP8, 64)}
 
     def vop3p(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
+        if "matrix" in row.flags:
+            yield from self.matrix(row)
+            return
         word = (0xCC000000 if self.level >= 100 else 0xD3800000) | row.numbers[self.generation] << 16
         head = "vdst 0 8 vdst,neg_hi 8 3 set3,op_sel 11 3 set3,op_sel_hi2 14 1 on,clamp 15 1 bit,neg_lo 61 3 set3"
         if "mix" in row.name:
@@ -204,6 +208,17 @@ class Formats:
             control = DPP16.replace(",neg0 20 1 bit,abs0 21 1 bit,neg1 22 1 bit,abs1 23 1 bit", "")
             yield "vop3p_dpp16", word | 250 << 32, {**layout(f"{head},{rest}"), **shifted(control, 64)}
             yield "vop3p_dpp8", word | 233 << 32, {**layout(f"{head},{rest}"), **shifted(DPP8, 64)}
+
+    def matrix(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
+        """Matrix operations of CDNA; those with scales have them in an instruction in front."""
+        word = 0xD3800000 | row.numbers[self.generation] << 16
+        fields = f"vdst 0 8 vdst,cbsz 8 3 bits3,abid 11 4 bits4,acc_cd 15 1 bit,{SOURCES3},acc_a 59 1 bit,acc_b 60 1 bit,blgp 61 3 bits3"
+        if opcodes_count(row) < 5:
+            yield "vop3p", word, layout(fields)
+            return
+        scales = layout("op_sel 11 2 bits2,scale0 32 9 src,scale1 41 9 src,op_sel_hi 59 2 bits2")
+        moved = {name: Field(field.first + 64, field.width, field.kind) for name, field in layout(fields.replace("abid 11 4", "abid 12 3")).items()}
+        yield "vop3p_scaled", 0xD3AC0000 | word << 64 | 1 << 75, {**scales, **moved}
 
     def vintrp(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
         word = (0xC8000000 if self.compact else 0xD4000000) | row.numbers[self.generation] << 16
@@ -236,6 +251,7 @@ class Formats:
         if "gws" in row.name or "ordered" in row.name:
             word |= 1 << (17 if self.compact else 16)
             gds = ""
+        gds += ",acc 25 1 bit" if self.unified else ""
         offsets = "offset0 0 8 offset8,offset1 8 8 offset8" if "two_offsets" in row.flags else "offset 0 16 offset16"
         yield "ds", word, layout(f"{offsets},addr 32 8 vaddr,data0 40 8 vdata,data1 48 8 vgpr2,vdst 56 8 vdst{gds}")
 
@@ -265,6 +281,7 @@ class Formats:
             fields = "offset 0 12 offset12,glc 14 1 bit,vaddr 32 8 vaddr,vdata 40 8 vdata,rsrc 48 5 quad,tfe 55 1 bit,soffset 56 8 ssrc"
             fields += ",slc 54 1 bit" if typed or self.compact else ",slc 17 1 bit"
             fields += ",dlc 15 1 bit" if level >= 100 else ""
+            fields += (",sc1 53 1 bit" if typed else ",sc1 15 1 bit") if self.unified else ""
             fields += ",format 19 7 format" if typed else ",lds 16 1 bit"
             both = 12
             if typed and self.compact:
@@ -298,6 +315,7 @@ class Formats:
             fields += ",dlc 13 1 bit,glc 14 1 bit,slc 15 1 bit" if level >= 110 else ",glc 16 1 bit,slc 17 1 bit"
             fields += ",dlc 12 1 bit" if 100 <= level < 110 else ""
             fields += ",lds 13 1 bit" if 90 <= level < 110 else ""
+            fields += ",sc1 25 1 bit,acc 55 1 bit" if self.unified else ""
             saddr, offset_on = 48, 55
         if segment == 0:
             yield "flat", word | (none << saddr if level >= 100 else 0), layout(fields)
@@ -415,7 +433,7 @@ VALUES |= {"bank1": (5, *HALVES), "bank2": (6, 9, *HALVES), "bank3": (263, 257, 
 
 def opcodes_sources(row: opcodes.Row) -> bool:
     """Whether the opcode has sources at all."""
-    return any(token not in opcodes.IMPLICIT and token != "imm" for token in row.operands)
+    return opcodes_count(row) > 0
 
 
 def used_fields(row: opcodes.Row, fields: Layout) -> Layout:
@@ -464,6 +482,11 @@ def used_fields(row: opcodes.Row, fields: Layout) -> Layout:
     return {name: field for name, field in fields.items() if name not in unused}
 
 
+def opcodes_count(row: opcodes.Row) -> int:
+    """How many sources the opcode has."""
+    return sum(token not in opcodes.IMPLICIT and token != "imm" for token in row.operands)
+
+
 def literal_field(fields: Layout, name: str) -> bool:
     return fields[name].kind in ("src", "ssrc", "dsrc", "bank3")
 
@@ -495,7 +518,7 @@ LENGTHS = {
     "vop3", "vop3_interp", "vop3p", "vinterp", "vopd", "ds", "mubuf", "mtbuf", "flat", "global", "scratch", "mimg", "mimg_nsa", "smem", "exp"), 2),
     **{f"{short}_{extra}": 2 for short in ("vop1", "vop2", "vopc") for extra in ("dpp16", "dpp8", "sdwa")},
     **{f"{wide}_{extra}": 3 for wide in ("vop3", "vop3p") for extra in ("dpp16", "dpp8")},
-    "vimage": 3, "vsample": 3,
+    "vimage": 3, "vsample": 3, "vop3p_scaled": 4,
 }  # fmt: skip
 
 
@@ -538,7 +561,7 @@ def all_words(
     lengths = 3 if level >= 120 else 2
     for row in opcodes.rows() if rows is None else rows:
         here = generation in row.numbers or generation in row.second
-        if not here or row.name.startswith("p_") or "encode_only" in row.flags:
+        if not here or row.name.startswith("p_") or ("encode_only" in row.flags and "matrix" not in row.flags):
             continue
         for form, words in row_forms(row, level, generator, combinations):
             if form in ("mubuf", "mtbuf", "flat", "global", "scratch") and lengths == 3:

@@ -276,8 +276,7 @@ cdef void put_operand(Printer *t, const Decoded *d, uint32_t position) noexcept 
             put_text(t, b"0.15915494309189532")
         else:
             put_name(t, domain_register_text, code)
-    elif code == 254 and t.level < gfx11 and not gfx90a <= t.level < gfx10 \
-            and (t.level <= gfx9 or t.level >= gfx10 or (d.format == format_vop1 and size == 4)):
+    elif code == 254 and t.level < gfx11 and not gfx90a <= t.level < gfx10:
         # form_error says where it can be
         put_text(t, b"src_lds_direct")
     else:

@@ -1128,6 +1128,13 @@ cdef bint image_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     return True
 
 
+cdef inline bint returns_in_vain(const Decoded *d, uint32_t gfx_level) noexcept nogil:
+    """Floating-point atomics of CDNA 1 return nothing ("CDNA 1 ISA", memory opcodes)."""
+    cdef uint32_t op = d.opcode
+    return gfx_level == gfx908 and modifier_cache_glc(d.modifiers) and (
+        op == op_buffer_atomic_add_f32 or op == op_buffer_atomic_pk_add_f16 or op == op_global_atomic_add_f32 or op == op_global_atomic_pk_add_f16)
+
+
 cdef bint buffer_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     """An offset is no literal, atomics do not report faults, and few loads go to LDS."""
     cdef uint64_t m = d.modifiers
@@ -1139,6 +1146,10 @@ cdef bint buffer_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     if gfx10 <= gfx_level < gfx11 and modifier_cache_dlc(m) and opcode_flags[op] & opcode_flag_atomic:
         # assemblers lose dlc here
         return False
+    if returns_in_vain(d, gfx_level):
+        return False
+    if gfx_level == gfx950 and (op == op_buffer_load_dwordx3 or op == op_buffer_load_dwordx4):
+        return True
     return not modifier_lds(m) or (op == op_buffer_store_lds_dword or op == op_buffer_load_dword or op == op_buffer_load_format_x or op == op_buffer_load_ubyte
                                    or op == op_buffer_load_sbyte or op == op_buffer_load_ushort or op == op_buffer_load_sshort)
 
@@ -1167,6 +1178,8 @@ cdef bint memory_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
         if d.opcode == op_ds_add_gs_reg_rtn or d.opcode == op_ds_sub_gs_reg_rtn:
             return modifier_gds(m) != 0
         return not modifier_gds(m) or not (d.opcode == op_ds_permute_b32 or d.opcode == op_ds_bpermute_b32 or d.opcode == op_ds_bvh_stack_rtn_b32)
+    if returns_in_vain(d, gfx_level):
+        return False
     if modifier_lds(m):
         return format != format_flat and loads_to_lds(d.opcode)
     if format == format_scratch and gfx_level < gfx10_3 and d.source[0] == register_none and d.source[1] == register_none:
@@ -1224,9 +1237,9 @@ cdef bint reversed_operands(uint32_t op) noexcept nogil:
 
 
 cdef bint reads_lds_directly(const Decoded *d, uint32_t position, uint32_t gfx_level) noexcept nogil:
-    """Whether a source can be LDS at m0: the first one of 32 or 16 bits, before GFX11."""
+    """Whether a source can be LDS at m0: the first one of 32 or 16 bits, before GFX11 and CDNA 2."""
     cdef uint32_t op = d.opcode
-    if gfx_level >= gfx11 or position or d.format & format_sdwa or reversed_operands(op) or opcode_flags[op] & opcode_flag_interpolation \
+    if gfx_level >= gfx11 or gfx90a <= gfx_level < gfx10 or position or d.format & format_sdwa or reversed_operands(op) or opcode_flags[op] & opcode_flag_interpolation \
             or opcode_format[op] == format_vintrp:
         return False
     if (op == op_v_permlane16_b32 or op == op_v_permlanex16_b32 or op == op_v_movrels_b32 or op == op_v_movrelsd_b32
@@ -1280,6 +1293,9 @@ cdef bint sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
             if not reads_lds_directly(d, i, gfx_level):
                 return False
             continue
+        if d.opcode == op_v_accvgpr_write_b32 and (address < 128 * 4 or 208 * 4 < address < 240 * 4 or address > 248 * 4):
+            # a VGPR or an inline constant
+            return False
         if kind & 0x20 and kind != opcode_mask_class and reads_vector_only(d, i):
             return False
         if opcode_latency[d.opcode] == latency_wmma and (address == 255 * 4 or (address < 128 * 4 and address != register_null) or 235 * 4 <= address < 240 * 4
@@ -1392,11 +1408,6 @@ cdef const char *form_error(const Decoded *instruction, uint32_t gfx_level, bint
         return variant_error(variant_misfit(instruction, gfx_level, halves))
     if format == format_mimg:
         return unless(image_fits(instruction, gfx_level), b"this opcode does not go with such a dmask, dim, number of addresses, d16 or tfe")
-    if gfx9 < gfx_level < gfx10:
-        # CDNA loads into LDS from everywhere
-        if (format == format_mubuf or format == format_mtbuf) and instruction.source_count > 2 and instruction.source[2] == 255 * 4:
-            return b"the offset cannot be a literal"
-        return NULL
     if format == format_mubuf or format == format_mtbuf:
         return unless(buffer_fits(instruction, gfx_level), b"this opcode does not go with a literal offset, tfe or lds")
     if format == format_exp:
