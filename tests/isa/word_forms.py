@@ -282,7 +282,9 @@ class Formats:
             fields += ",slc 54 1 bit" if typed or self.compact else ",slc 17 1 bit"
             fields += ",dlc 15 1 bit" if level >= 100 else ""
             fields += (",sc1 53 1 bit" if typed else ",sc1 15 1 bit") if self.unified else ""
-            fields += ",format 19 7 format" if typed else ",lds 16 1 bit"
+            to_lds = row.name == "buffer_store_lds_dword" and 90 < level < 100
+            fields += ",format 19 7 format" if typed else f",lds 16 1 {'on' if to_lds else 'bit'}"
+            fields = fields.replace("vdata 40 8 vdata,", "") if to_lds else fields
             both = 12
             if typed and self.compact:
                 word = 0xE8000000 | (number & 7) << 16 | (number >> 3) << 53
@@ -466,7 +468,7 @@ def used_fields(row: opcodes.Row, fields: Layout) -> Layout:
     if row.format in ("flat", "global", "scratch"):
         loads = bool(results) or "atomic" in row.flags
         unused |= {"vdst"} if not loads else set()
-        unused |= {"vdata"} if results and "lds" not in row.name else set()
+        unused |= {"vdata"} if results or "load_lds" in row.name else set()
         unused |= {"vaddr"} if "no_address" in row.flags else set()
     if row.format == "mimg":
         unused |= {"samp"} if "sampler" not in row.flags else set()
@@ -524,7 +526,9 @@ LENGTHS = {
 
 def plain_values(row: opcodes.Row, level: int, fields: Layout) -> dict[str, int]:
     """The plain value of every field; comparisons that write exec name it from GFX10 on."""
-    plain = {name: VALUES[field.kind][0] for name, field in fields.items()}
+    # CDNA 2 and later align tuples of VGPRs
+    odd = 92 <= level < 100
+    plain = {name: VALUES[field.kind][0] + (odd and field.kind == "vgpr2") for name, field in fields.items()}
     sources = [token for token in row.operands if token not in (*opcodes.IMPLICIT, "imm")]
     first = 1 if "attribute" in fields else 0
     for position, token in enumerate(sources):

@@ -6,10 +6,7 @@ disassemblers must agree on that as well.
 
 from __future__ import annotations
 
-import os
 import random
-import re
-import subprocess
 from collections.abc import Iterator, Sequence
 
 import forms
@@ -61,14 +58,6 @@ def variants(row: opcodes.Row, words: list[int], generator: random.Random) -> It
         yield [word ^ flip for word, flip in zip(words, flips, strict=True)]
 
 
-def has_vop3_literal(words: list[int]) -> bool:
-    """A literal in VOP3, which CDNA does not have and at which LLVM crashes."""
-    return any(
-        word >> 26 == 0x34 and any(high >> shift & 0x1FF == 255 for shift in (0, 9, 18))
-        for word, high in zip(words[::2], words[1::2], strict=False)
-    )
-
-
 def completed(words: list[int]) -> list[int]:
     """The words, with another if they announce a literal, DPP or SDWA dword."""
     word = words[0]
@@ -86,74 +75,9 @@ def sweep(level: int, seed: int, share: float) -> Iterator[tuple[opcodes.Row, li
     generator = random.Random(seed)
     for row, words in base_words(level, generator):
         for variant in variants(row, words, generator):
-            if (share >= 1 or generator.random() < share) and not has_vop3_literal(variant):
+            if share >= 1 or generator.random() < share:
                 yield row, completed(variant)
 
 
 def code_of(words: Sequence[int]) -> bytes:
     return b"".join(word.to_bytes(4, "little") for word in words)
-
-
-def _run(target: str, source: str, *options: str) -> subprocess.CompletedProcess[str]:
-    command = ["llvm-mc-22", "-arch=amdgcn", f"-mcpu={target}", "-show-encoding", *options]
-    quiet = os.environ | {"LLVM_DISABLE_SYMBOLIZATION": "1", "LLVM_DISABLE_CRASH_REPORT": "1"}
-    return subprocess.run(command, input=source, capture_output=True, text=True, check=False, env=quiet)
-
-
-_ENCODED = re.compile(r"^\t(.*?)\s*(?:;|//) encoding: \[([0-9a-fx,]+)\]", re.M)
-
-
-def llvm_disassembles(target: str, cases: list[bytes], chunk: int = 120) -> list[str | None]:
-    """LLVM's text of each case, None unless the case is one instruction whose own encoding is the same bytes.
-
-    LLVM 22's disassembler ends with a segmentation fault at some words (a literal that is missing, or in VOP3 and SDWA): the
-    case that does it is found by halving.
-    """
-    texts: list[str | None] = []
-    for first in range(0, len(cases), chunk):
-        part = cases[first : first + chunk]
-        found = _disassemble_chunk(target, part)
-        if found is None:
-            found = [None] if len(part) == 1 else llvm_disassembles(target, part, (len(part) + 1) // 2)
-        texts += found
-    return texts
-
-
-def _marker(number: int) -> bytes:
-    """s_mov_b32 of a literal that no case has."""
-    return code_of((0xBE8000FF, 0xA5A00000 | number))
-
-
-def _disassemble_chunk(target: str, cases: list[bytes]) -> list[str | None] | None:
-    lines = []
-    for number, code in enumerate(cases):
-        lines += ["[" + " ".join(f"0x{byte:02x}" for byte in chunk) + "]" for chunk in (code, _marker(number))]
-    result = _run(target, "\n".join(lines) + "\n", "--disassemble")
-    bad = {(int(line) - 1) // 2 for line, column in re.findall(r"^<stdin>:(\d+):(\d+): warning: invalid", result.stderr, re.M)}
-    texts: list[str | None] = []
-    current: list[tuple[str, bytes]] = []
-    for text, encoded in _ENCODED.findall(result.stdout):
-        code = bytes(int(byte, 16) for byte in encoded.split(","))
-        if code == _marker(len(texts)):
-            number = len(texts)
-            whole = len(current) == 1 and number not in bad and current[0][1] == cases[number]
-            texts.append(current[0][0].strip() if whole else None)
-            current = []
-        else:
-            current.append((text, code))
-    return texts if len(texts) == len(cases) else None
-
-
-def llvm_assembles(target: str, lines: list[str]) -> list[bytes | str]:
-    """LLVM's bytes of each line, or its complaint."""
-    result = _run(target, "\n".join(f"L{number}:\n{line}" for number, line in enumerate(lines)) + "\n")
-    results: list[bytes | str] = ["no encoding"] * len(lines)
-    current = -1
-    for line in result.stdout.splitlines():
-        if match := re.match(r"L(\d+):", line):
-            current = int(match[1])
-        elif match := _ENCODED.match(line):
-            results[current] = bytes(int(byte, 16) for byte in match[2].split(","))
-    for line, message in re.findall(r"^<stdin>:(\d+):\d+: error: (.*)", result.stderr, re.M):
-        results[(int(line) - 2) // 2] = message
-    return results

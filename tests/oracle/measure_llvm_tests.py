@@ -57,15 +57,16 @@ class Run:
 
 
 def runs(text: str) -> set[Run]:
-    """Chips and options of a file's RUN lines, of those chips that have a gfx level here that is not CDNA."""
+    """Chips and options of a file's RUN lines, of those chips that have a gfx level here."""
     found = set()
     for line in re.findall(r"RUN:.*", text):
         chip = re.search(r"-mcpu=(\S+)", line)
+        # LLVM 22 has gfx940 as gfx942
         try:
-            name, level = processor(chip[1] if chip else "tahiti")
+            name, level = processor(re.sub("gfx94[01]", "gfx942", chip[1]) if chip else "tahiti")
         except InputError:
             continue
-        if 90 < level < 100 or "r600" in line:
+        if "r600" in line:
             continue
         features = {item.lower() for part in re.findall(r"-mattr=(\S+)", line) for item in part.split(",")}
         wave = 64 if "+wavefrontsize64" in features and level >= 100 else default_wave_size(level, None)

@@ -17,6 +17,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "isa"))
 import cdna_sweep
+import llvm_forms
 
 from pyaco import isa
 from pyaco.errors import InputError
@@ -78,11 +79,11 @@ def compare(level: int, seed: int, share: float) -> None:
     for row, words in cdna_sweep.sweep(level, seed, share):
         cases.setdefault(cdna_sweep.code_of(words), row.format)
     codes = list(cases)
-    theirs = cdna_sweep.llvm_disassembles(target, codes)
+    theirs = llvm_forms.disassemble(target, codes)
     ours = [our_text(code, target) for code in codes]
     spoken = [(code, text) for code, *texts in zip(codes, ours, theirs, strict=True) for text in dict.fromkeys(texts)
               if text is not None and not _BRANCH.search(text)]  # fmt: skip
-    assembled = dict(zip(spoken, cdna_sweep.llvm_assembles(target, [text for _, text in spoken]), strict=True))
+    assembled = dict(zip(spoken, llvm_forms.assemble(target, [text for _, text in spoken]), strict=True))
     agreed: collections.Counter[str] = collections.Counter()
     reasons: collections.Counter[str] = collections.Counter()
     wrong = []
@@ -107,7 +108,7 @@ def test_a_sample_of_words(level: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not os.environ.get("PYACO_EXHAUSTIVE"), reason="an hour: set PYACO_EXHAUSTIVE to take a tenth of all words")
+@pytest.mark.skipif(not os.environ.get("PYACO_EXHAUSTIVE"), reason="minutes: set PYACO_EXHAUSTIVE to take a tenth of all words")
 @pytest.mark.parametrize("level", TARGETS)
 def test_words_of_every_opcode(level: int) -> None:
     compare(level, 2, 0.1)
@@ -131,4 +132,4 @@ MFMA = [
 def test_encodings_that_llvm_gave(target: str, text: str, code: str) -> None:
     assert isa.assemble(text, target).hex() == code
     assert our_text(bytes.fromhex(code), target) == text
-    assert cdna_sweep.llvm_assembles(target, [text]) == [bytes.fromhex(code)]
+    assert llvm_forms.assemble(target, [text]) == [bytes.fromhex(code)]

@@ -40,6 +40,7 @@ cdef struct Printer:
     uint32_t level
     uint32_t mask_dwords              # of a lane mask
     bint wide_null                    # null may stand for two dwords
+    bint any_register                 # tuples of VGPRs start anywhere
     bint true16                       # 16-bit VGPR operands are written v0.l and v0.h
     const Names *names
     const uint32_t *facts
@@ -250,7 +251,7 @@ cdef void put_register(Printer *t, uint16_t address, uint32_t size) noexcept nog
         return
     if address == register_none or (code & 0xff) + dwords > 256:
         t.unsayable = True
-    elif dwords > 1 and code & 1 and gfx90a <= t.level < gfx10:
+    elif dwords > 1 and code & 1 and gfx90a <= t.level < gfx10 and not t.any_register:
         # these generations align tuples of vector registers
         t.unsayable = True
     elif code >= 512:
@@ -272,7 +273,7 @@ cdef void put_operand(Printer *t, const Decoded *d, uint32_t position) noexcept 
     elif code >= 256:
         put_register(t, d.source[position], size)
     elif 128 <= code <= 208 or 240 <= code <= 248:
-        if code == 248 and (size == 8 or (t.level < gfx12 and t.facts[d.opcode] & fact_wave_matrix)):
+        if code == 248 and (size == 8 or t.facts[d.opcode] & fact_double_matrix or (t.level < gfx12 and t.facts[d.opcode] & fact_wave_matrix)):
             put_text(t, b"0.15915494309189532")
         else:
             put_name(t, domain_register_text, code)
@@ -726,11 +727,6 @@ cdef inline uint32_t signed_sources(const Printer *t, uint32_t opcode) noexcept 
     return 7 if takes_sign(t, opcode) else 0
 
 
-cdef inline bint takes_register(const Decoded *d, uint32_t position) noexcept nogil:
-    """Whether a source can be no constant: the pair of v_cvt_scalef32_sr_pk_fp4_f32."""
-    return position == 0 and d.opcode == op_v_cvt_scalef32_sr_pk_fp4_f32
-
-
 cdef void vop(Printer *t, const Decoded *d) noexcept nogil:
     cdef uint64_t m = d.modifiers
     cdef uint32_t format = d.format
@@ -771,7 +767,7 @@ cdef void vop(Printer *t, const Decoded *d) noexcept nogil:
         if facts & fact_multiply_constant and i:
             put_operand(t, d, 3 - i)
             continue
-        if takes_register(d, i) and 128 <= d.source[i] >> 2 < 256 or d.source_bytes[i] >= 24 and d.source[i] < register_vgpr0:
+        if d.source_bytes[i] >= 24 and d.source[i] < register_vgpr0:
             t.unsayable = True
         sign_extends = format & format_sdwa and i < 2 and (modifier_sdwa_sel1(m) if i else modifier_sdwa_sel0(m)) & 0x10
         if not sign_extends:
@@ -916,14 +912,6 @@ cdef inline bint converts_byte(uint32_t opcode) noexcept nogil:
             or opcode == op_v_cvt_pk_f32_bf8)
 
 
-cdef inline bint has_double(const Decoded *d) noexcept nogil:
-    cdef uint32_t i
-    for i in range(d.source_count):
-        if d.source_bytes[i] == 8:
-            return True
-    return d.destination_count != 0 and d.destination_bytes[0] == 8
-
-
 cdef void lanes(Printer *t, const Decoded *d) noexcept nogil:
     """DPP control."""
     cdef uint64_t m = d.modifiers
@@ -936,9 +924,6 @@ cdef void lanes(Printer *t, const Decoded *d) noexcept nogil:
     if not d.format & format_dpp16:
         return
     control = modifier_dpp_ctrl(m)
-    if gfx90a <= t.level < gfx10 and has_double(d) and control & 0x1f0 != 0x150:
-        # 64-bit operations broadcast a lane of a row, and nothing else
-        t.unsayable = True
     if control < 0x100:
         put_list(t, b" quad_perm:", control, 2, 4)
     else:
@@ -1429,6 +1414,7 @@ cdef void instruction(Printer *t, const Decoded *d, int64_t *target) noexcept no
     t.unsayable = False
     t.gap = NULL
     t.wide_null = (format & (valu_one_dword | format_vop3)) != 0
+    t.any_register = d.opcode == op_ds_read_b96_tr_b6
     if not scalar_reads_fit(d, t.level) or form_error(d, t.level, t.level >= gfx12 and t.true16) != NULL or t.facts[d.opcode] & fact_absent:
         t.unsayable = True
         return

@@ -1175,6 +1175,9 @@ cdef bint memory_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     if format == format_ds:
         if d.opcode == op_ds_nop:
             return d.immediate == 0 and not modifier_gds(m)
+        if synchronises_globally(d.opcode) and gfx90a <= gfx_level < gfx10:
+            # one register, which is even all the same
+            return d.source[0] & 4 == 0
         if d.opcode == op_ds_add_gs_reg_rtn or d.opcode == op_ds_sub_gs_reg_rtn:
             return modifier_gds(m) != 0
         return not modifier_gds(m) or not (d.opcode == op_ds_permute_b32 or d.opcode == op_ds_bpermute_b32 or d.opcode == op_ds_bvh_stack_rtn_b32)
@@ -1182,13 +1185,17 @@ cdef bint memory_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
         return False
     if modifier_lds(m):
         return format != format_flat and loads_to_lds(d.opcode)
-    if format == format_scratch and gfx_level < gfx10_3 and d.source[0] == register_none and d.source[1] == register_none:
+    if format == format_scratch and gfx_level < gfx10_3 and not gfx942 <= gfx_level < gfx10 and d.source[0] == register_none and d.source[1] == register_none:
         # an address of neither kind is later
         return False
     if format == format_scratch and gfx_level < gfx11 and d.source_count > 1 and d.source[1] == register_exec + 4:
         # its code says that there is no scalar address
         return False
-    return d.source_count < 2 or d.source[1] != register_exec or format != format_global or opcode_flags[d.opcode] & opcode_flag_no_address != 0
+    if format != format_global or opcode_flags[d.opcode] & opcode_flag_no_address \
+            or (gfx9 < gfx_level < gfx10 and d.source_count == 2 and d.destination_count == 0):
+        # loads of CDNA into LDS take every scalar address
+        return True
+    return d.source_count < 2 or d.source[1] != register_exec
 
 
 cdef bint export_fits(const Decoded *d) noexcept nogil:
@@ -1217,6 +1224,8 @@ cdef inline bint reads_vector_only(const Decoded *d, uint32_t position) noexcept
         return True
     if op == op_v_mqsad_u32_u8:
         return position == 2
+    if op == op_v_cvt_scalef32_sr_pk_fp4_f32:
+        return position == 0
     return opcode_latency[op] == latency_wmma and position != 2
 
 
@@ -1293,8 +1302,8 @@ cdef bint sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
             if not reads_lds_directly(d, i, gfx_level):
                 return False
             continue
-        if d.opcode == op_v_accvgpr_write_b32 and (address < 128 * 4 or 208 * 4 < address < 240 * 4 or address > 248 * 4):
-            # a VGPR or an inline constant
+        if d.opcode == op_v_accvgpr_write_b32 and gfx_level == gfx908 and (address < 128 * 4 or 208 * 4 < address < 240 * 4 or address > 248 * 4):
+            # before CDNA 2 a VGPR or an inline constant
             return False
         if kind & 0x20 and kind != opcode_mask_class and reads_vector_only(d, i):
             return False
@@ -1396,6 +1405,15 @@ cdef const char *dual_error(const Decoded *d, uint32_t gfx_level) noexcept nogil
     return unless(scalars + d.has_literal <= 2, b"a dual instruction reads two scalars at most, the literal being one")
 
 
+cdef bint is_double(uint32_t opcode) noexcept nogil:
+    """Whether an operand of a vector instruction has 64 bits."""
+    cdef uint32_t i
+    for i in range(opcode_operand_count[opcode]):
+        if operand_class(opcode, i) == 0x22:
+            return True
+    return opcode_definition_count[opcode] != 0 and definition_class(opcode, 0) == 0x22
+
+
 cdef const char *form_error(const Decoded *instruction, uint32_t gfx_level, bint halves) noexcept nogil:
     cdef uint32_t format = instruction.format
     if not registers_exist(instruction, gfx_level):
@@ -1403,6 +1421,8 @@ cdef const char *form_error(const Decoded *instruction, uint32_t gfx_level, bint
     if format_is_valu(format) or format & format_base_mask == format_vinterp_inreg or format & format_base_mask == format_vintrp:
         if format == format_vopd:
             return dual_error(instruction, gfx_level)
+        if gfx90a <= gfx_level < gfx10 and format & format_dpp16 and modifier_dpp_ctrl(instruction.modifiers) & 0x1f0 != 0x150 and is_double(instruction.opcode):
+            return b"64-bit operations take row_newbcast and no other lane control"
         if not sources_fit(instruction, gfx_level):
             return b"a source is not of the kinds that its place takes"
         return variant_error(variant_misfit(instruction, gfx_level, halves))
