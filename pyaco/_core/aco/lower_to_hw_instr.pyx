@@ -380,6 +380,9 @@ cdef int _constant_address(Lowering *c, uint32_t i) except -1 nogil:
     cdef Definition d = definition_at(p, p.instructions.definition_first[i])
     cdef Operand offset = operand_at(p, p.instructions.operand_first[i])
     emit_1(&c.out, op_p_constaddr_getpc, d, operand_c32(d.temp))
+    if p.gfx_level >= gfx12:
+        # The program counter comes back as 48 bits, an address has its sign in the bits above.
+        emit_1(&c.out, op_s_sext_i32_i16, sgpr_definition(d.reg + 4), sgpr_operand(d.reg + 4))
     emit_3d2(&c.out, op_p_constaddr_addlo, sgpr_definition(d.reg), scc_definition(), sgpr_operand(d.reg), offset,
              operand_c32(d.temp))
     return 0
