@@ -211,7 +211,8 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
         if bits == 64 and floating and value & 0xffffffffLL == 0:
             return put_literal(j, o, <uint32_t>(<uint64_t>value >> 32))
         fail(&j.c, o.begin, b"% does not fit 32 bits", o.begin, o.end)
-    if bits == 16 and value > 0xffff and not j.facts[j.d.opcode] & fact_packed and not opcode_format[j.d.opcode] & format_vop3p:
+    if bits == 16 and value > 0xffff and not j.facts[j.d.opcode] & fact_packed and not opcode_format[j.d.opcode] & format_vop3p \
+            and j.d.opcode != op_v_dot2c_f32_bf16:
         fail(&j.c, o.begin, b"% does not fit 16 bits", o.begin, o.end)
     return put_literal(j, o, <uint32_t>value)
 

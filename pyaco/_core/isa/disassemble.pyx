@@ -498,23 +498,24 @@ cdef void wait_counters(Printer *t, uint32_t value) noexcept nogil:
 cdef void dependency_counters(Printer *t, uint32_t value) noexcept nogil:
     """The operand of s_waitcnt_depctr: counters by their place and width."""
     cdef uint32_t domain = domain_dependency
-    cdef uint32_t place, mask
+    cdef uint32_t place, width, mask
     cdef uint32_t rest = value
     cdef bint first = True
     cdef char *begin = t.p
-    for place in range(t.names.counts[domain]):
-        if t.names.texts[domain][place].text == NULL:
-            continue
-        mask = (1U << (place >> 8)) - 1
-        rest |= mask << (place & 0xff)
-        if value >> (place & 0xff) & mask != mask:
-            if not first:
-                put(t, c' ')
-            put_name(t, domain, place)
-            put(t, c'(')
-            put_number(t, value >> (place & 0xff) & mask)
-            put(t, c')')
-            first = False
+    for width in range(1, (t.names.counts[domain] + 0xff) >> 8):
+        mask = (1U << width) - 1
+        for place in range(16):
+            if not has_name(t, domain, width << 8 | place):
+                continue
+            rest |= mask << place
+            if value >> place & mask != mask:
+                if not first:
+                    put(t, c' ')
+                put_name(t, domain, width << 8 | place)
+                put(t, c'(')
+                put_number(t, value >> place & mask)
+                put(t, c')')
+                first = False
     if rest != no_dependency(t.level) or first:
         t.p = begin
         put_hex(t, value)
