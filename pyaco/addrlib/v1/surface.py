@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyaco.addrlib.checks import check_integers
+from pyaco.addrlib.checks import check_columns
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import raise_status
 from pyaco.addrlib.formats import Packing, element
@@ -46,6 +46,10 @@ def _format(number: int) -> tuple[int, int, int, bool, bool, bool]:
             raise InputError(f"no element format {number}")
         return 0, 1, 1, False, False, False
     return row.bits, row.expand_x, row.expand_y, row.packing == Packing.EXPANDED, row.packing == Packing.BLOCK, number in _THIN_ONLY
+
+
+_ARGUMENTS = ("tile_mode", "width", "height", "tile_type", "format", "bpp", "num_samples", "num_frags", "num_slices", "slice", "mip_level",
+              "flags", "tile_index", "base_pitch", "max_base_align", "pitch_align", "height_align")
 
 
 def surface_info(
@@ -86,10 +90,9 @@ def surface_info(
     UnsupportedError
         If `config` is of another generation, or the layout is for stereo or by equation.
     """
-    check_integers(
-        "surface info", tile_mode=tile_mode, width=width, height=height, tile_type=tile_type, format=format, bpp=bpp, num_samples=num_samples,
-        num_frags=num_frags, num_slices=num_slices, slice=slice, mip_level=mip_level, flags=flags, tile_index=tile_index + 1,
-        base_pitch=base_pitch, max_base_align=max_base_align, pitch_align=pitch_align, height_align=height_align)
+    check_columns("surface info", _ARGUMENTS, (
+        tile_mode, width, height, tile_type, format, bpp, num_samples, num_frags, num_slices, slice, mip_level, flags, tile_index + 1, base_pitch,
+        max_base_align, pitch_align, height_align))
     _check_flags(flags)
     bits, across, down, expanded, compressed, thin_only = _format(format)
     query = Query(
