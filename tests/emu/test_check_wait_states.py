@@ -69,8 +69,6 @@ def run(target: str, text: str) -> None:
 @pytest.mark.parametrize("name", PAIRS)
 def test_wait_states(name, target):
     first, second, states, register = PAIRS[name]
-    if target == "gfx942" and (name in ("m0 of a relative move", "vskip") or "src_vccz" in second or "src_execz" in second):
-        pytest.skip("CDNA 3 has other ways")
     if target == "gfx942":
         states += name.startswith("wide")
     if "v_readfirstlane_b32 s8" in first:
