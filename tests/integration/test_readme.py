@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,11 +15,12 @@ import pytest
 import pyaco
 from pyaco.addrlib import gpu_config
 from pyaco.addrlib.surface import SurfaceRequest, compute_surface, surface_addresses
+from pyaco.cli.main import VERBS, main
 from pyaco.descriptors.buffer import buffer_descriptor
 from pyaco.descriptors.decode import decode
 from pyaco.descriptors.image import ImageView, image_descriptor
 from pyaco.descriptors.sampler import Sampler, sampler_descriptor
-from pyaco.pm4 import DispatchStream
+from pyaco.pm4 import DispatchStream, packet
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -106,3 +109,58 @@ def test_the_python_example_runs() -> None:
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert result.returncode == 0, result.stderr
     assert "[64. 64." in result.stdout
+
+
+KERNEL = """
+.amdhsa_kernel twice
+  .amdhsa_next_free_vgpr 1
+  .amdhsa_next_free_sgpr 8
+  .amdhsa_accum_offset 4
+.end_amdhsa_kernel
+.amdgpu_metadata
+amdhsa.version: [1, 2]
+amdhsa.kernels:
+  - .name: twice
+    .symbol: twice.kd
+    .kernarg_segment_size: 24
+    .args:
+      - .size: 8
+        .offset: 0
+        .value_kind: global_buffer
+      - .size: 8
+        .offset: 8
+        .value_kind: global_buffer
+      - .size: 4
+        .offset: 16
+        .value_kind: by_value
+.end_amdgpu_metadata
+twice:
+  s_endpgm
+"""
+
+
+def commands() -> list[list[str]]:
+    """The command lines of the README; what they do may stand behind them, two spaces or more away."""
+    block = re.sub(r"\\\n +", "", re.findall(r"```\n(pyaco.*?)```", README, re.DOTALL)[0])
+    return [shlex.split(command)[1:] for command in re.findall(r"pyaco (?:\S| \S)+", block)]
+
+
+def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "examples", "examples")
+    for name in ("a", "b", "x"):
+        numpy.save(name, numpy.ones((64, 64), numpy.float32))
+    numpy.array([64, 64, 64], numpy.uint32).tofile("sizes.bin")
+    numpy.zeros(1 << 23, numpy.uint8).tofile("memory.bin")
+    numpy.array(packet("DISPATCH_DIRECT", 1, 1, 1, 1, compute=True), numpy.uint32).tofile("stream.bin")
+    Path("code.bin").write_bytes(pyaco.isa.assemble("s_endpgm", "gfx1100"))
+    Path("kernel.s").write_text("s_endpgm")
+    Path("twice.s").write_text(KERNEL)
+    assert main(["asm", "twice.s", "--target", "gfx942", "-o", "kernel.hsaco"]) == 0
+    wanted = commands()
+    assert {arguments[0] for arguments in wanted} == VERBS.keys() - {"tile"}
+    for arguments in wanted:
+        if "..." in arguments:
+            arguments[2:3] = wanted[2][2:wanted[2].index("--save")]
+        assert main(arguments) == 0, (arguments, capfd.readouterr().err)
+    assert Path("picture.png").stat().st_size and Path("y.npy").stat().st_size and "<html" in Path("stream.html").read_text().lower()

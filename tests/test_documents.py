@@ -1,0 +1,70 @@
+"""Documents name what exists: every path, and every identifier in code quotes, is found in the tree."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = ("README.md", "docs/architecture.md", "docs/run_asm.md")
+SUFFIXES = (".py", ".pyx", ".pxd", ".pyi", ".pxi", ".c", ".h", ".txt", ".json", ".md", ".toml", ".comp", ".spv")
+FOLDERS = ("pyaco", "tests", "bench", "tools", "examples", "docs")
+#: Made by the build or by a test, or another project's.
+ELSEWHERE = {"pyaco/lib/libpyaco_run_asm.so", "isa_opcodes.pxd", "isa_tables.pxd", "test_ops.py", "radeon_surf"}
+WORD = re.compile(r"[A-Za-z_]\w{2,}")
+
+
+@cache
+def files() -> tuple[str, ...]:
+    """Every source file of the tree."""
+    found = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in SUFFIXES and "__pycache__" not in path.parts]
+    return tuple(str(path.relative_to(ROOT)) for path in (*found, ROOT / "Makefile", ROOT / "pyproject.toml"))
+
+
+@cache
+def words() -> frozenset[str]:
+    """Every word of the sources, and of their names."""
+    found: set[str] = set()
+    for name in files():
+        found.update(WORD.findall(name))
+        if not name.endswith((".md", ".spv", "test_documents.py")):
+            found.update(WORD.findall((ROOT / name).read_text(errors="replace")))
+    return frozenset(found)
+
+
+def quotes(document: str) -> list[str]:
+    """What stands in code quotes, outside blocks of code."""
+    text = re.sub(r"```.*?```", "", (ROOT / document).read_text(), flags=re.DOTALL)
+    return [quote for quote in re.findall(r"`([^`\n]+)`", text) if quote not in ELSEWHERE]
+
+
+def exists(quote: str) -> bool:
+    """Whether a quote is the end of a file's path, with ``*`` or ``<room>`` for any name, or consists of words of the sources."""
+    for path in re.findall(r"[\w*<>./-]+\.(?:py|pyx|pxd|pxi|txt|h|json|md|pyi|c)\b", quote):
+        if path in ELSEWHERE:
+            continue
+        pattern = re.sub(r"\\\*|<\w+>", r"[^/]*", re.escape(path)) + "$"
+        if not any(re.search("(^|/)" + pattern, name) for name in files()):
+            return False
+    return all(word in words() or word in ELSEWHERE for word in WORD.findall(re.sub(r"\w*\*\w*|\(_\w+\)\w*|<\w+>", "", quote)))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_what_documents_name_exists(document: str) -> None:
+    assert not [quote for quote in quotes(document) if not exists(quote)]
+
+
+@pytest.mark.parametrize("quote", ["no_such_function", "tests/emu/test_nothing_*.py", "aco/nothing.pxd", "pyaco.no_such_room"])
+def test_what_does_not_exist_is_found(quote: str) -> None:
+    assert not exists(quote)
+
+
+def test_every_room_is_in_the_house() -> None:
+    house = (ROOT / "docs/architecture.md").read_text().split("## Storage")[0]
+    package = ROOT / "pyaco"
+    rooms = {path.parent.name for path in package.glob("*/__init__.py")} | {path.name for path in package.glob("*.py") if path.name[0] != "_"}
+    kernels = {path.parent.name for path in (package / "_core").glob("*/__init__.py")}
+    assert not [room for room in sorted(rooms | kernels) if f"{room}" not in house]
