@@ -127,12 +127,20 @@ def variant_tables(module: ModuleType, rows) -> list[str]:
     return header + array("uint16_t", "variant_patterns", (value for pattern in patterns for value in pattern), len(module.VARIANT_FORMS) * 4)
 
 
+def hazard_tables(module: ModuleType, hazards) -> list[str]:
+    """Hazards by pattern and generation, and the pattern of each opcode."""
+    cells = [tuple(flag_bits(module.HAZARDS, classes.get(generation, ())) for generation in module.GENERATIONS) for classes in hazards]
+    patterns = list(dict.fromkeys(cells))
+    header = array("uint8_t", "opcode_hazard_pattern", (patterns.index(cell) for cell in cells))
+    return header + array("uint32_t", "hazard_patterns", (value for pattern in patterns for value in pattern), len(module.GENERATIONS))
+
+
 def flag_bits(names, flags) -> int:
     """Bit set of `flags` among `names`."""
     return sum(1 << position for position, name in enumerate(names) if name in flags)
 
 
-def table_files(module: ModuleType, rows) -> dict[str, str]:
+def table_files(module: ModuleType, rows, hazards) -> dict[str, str]:
     """Facts by opcode."""
     generations = module.GENERATIONS
     kinds = module.chip_kinds(rows)
@@ -143,6 +151,7 @@ def table_files(module: ModuleType, rows) -> dict[str, str]:
     header += [f"  implicit_{name} = {1 << number}," for number, name in enumerate(module.IMPLICIT)]
     header += [f"  variant_count = {len(module.VARIANT_FORMS)},"]
     header += [f"  image_flag_{name} = {1 << number}," for number, name in enumerate(module.IMAGE_FLAGS)]
+    header += [f"  hazard_{name} = {1 << number}," for number, name in enumerate(module.HAZARDS)]
     header += [f"  opcode_mask_class = {MASK_CLASS}, opcode_max_operands = {MAX_OPERANDS},"]
     header += [f"  opcode_max_definitions = {MAX_DEFINITIONS}, generation_count = {len(generations)}", "};"]
     header += array("uint16_t", "opcode_format", (module.FORMATS[row.format] for row in rows))
@@ -152,6 +161,7 @@ def table_files(module: ModuleType, rows) -> dict[str, str]:
     header += array("uint8_t", "opcode_chips", (sum(row.on_chip(*kind) << bit for bit, kind in enumerate(kinds)) for row in rows))
     header += array("uint8_t", "opcode_constant_bits", (constant_bits(row) for row in rows))
     header += variant_tables(module, rows)
+    header += hazard_tables(module, hazards)
     header += [f"enum {{ variant_{form} = {number} }};" for number, form in enumerate(module.VARIANT_FORMS)]
     for what in ("definition", "operand"):
         limit = MAX_DEFINITIONS if what == "definition" else MAX_OPERANDS
@@ -179,7 +189,7 @@ def table_files(module: ModuleType, rows) -> dict[str, str]:
     header += [f"  default: return {len(generations) - 1};", "  }", "}", *HEADER_FUNCTIONS.splitlines()]
     names = [f"latency_{name}" for name in latencies] + [f"opcode_flag_{name}" for name in FLAGS]
     names += [f"implicit_{name}" for name in module.IMPLICIT] + [f"image_flag_{name}" for name in module.IMAGE_FLAGS]
-    names += [f"variant_{form}" for form in module.VARIANT_FORMS]
+    names += [f"hazard_{name}" for name in module.HAZARDS] + [f"variant_{form}" for form in module.VARIANT_FORMS]
     names += ["opcode_mask_class", "opcode_max_operands", "opcode_max_definitions", "generation_count"]
     declarations = ["from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint16_t, uint32_t", ""]
     declarations += ['cdef extern from "isa_tables.h" nogil:', "    enum:"] + [f"        {name}" for name in names]
@@ -206,6 +216,8 @@ const char *const opcode_name[]
 # What assemblers take of a form (variant_*) of a vector opcode: 0 where it does not exist, else bit 15 and the modifiers: neg bits 0-2, abs 3-5,
 # op_sel 6-9, sext or op_sel_hi 10-12, clamp 13, omod 14
 uint32_t isa_variant(uint32_t gfx_level, uint32_t opcode, uint32_t form)
+# Hazards that the opcode starts or meets on a gfx_level: a bit set of hazard_* (pyaco.isa.table.HAZARDS)
+uint32_t isa_hazards(uint32_t gfx_level, uint32_t opcode)
 # Row of a gfx_level (gfx* of program.pxd) in the opcode numbers.
 uint32_t isa_generation(uint32_t gfx_level)
 # Opcode number, -1 when the generation lacks the opcode; the native format's number, or that of the format the
@@ -228,6 +240,9 @@ static inline int32_t isa_opcode_number(uint32_t gfx_level, uint32_t opcode, uin
 }
 static inline uint32_t isa_variant(uint32_t gfx_level, uint32_t opcode, uint32_t form) {
   return variant_patterns[(opcode_variant_pattern[opcode] * generation_count + isa_generation(gfx_level)) * variant_count + form];
+}
+static inline uint32_t isa_hazards(uint32_t gfx_level, uint32_t opcode) {
+  return hazard_patterns[opcode_hazard_pattern[opcode] * generation_count + isa_generation(gfx_level)];
 }
 static inline int can_use_input_modifiers(uint32_t opcode) { return opcode_flags[opcode] & 1; }
 static inline int can_use_output_modifiers(uint32_t opcode) { return (opcode_flags[opcode] >> 1) & 1; }
@@ -274,5 +289,6 @@ def decode_files(module: ModuleType, rows) -> dict[str, str]:
 def generate(source: Path) -> dict[str, str]:
     """Return the generated files."""
     module = load_reader(source)
-    rows = module.read_table(source / "pyaco/isa/data")
-    return {**opcode_files(rows), **table_files(module, rows), **decode_files(module, rows)}
+    folder = source / "pyaco/isa/data"
+    rows = module.read_table(folder)
+    return {**opcode_files(rows), **table_files(module, rows, module.read_hazards(folder, rows)), **decode_files(module, rows)}

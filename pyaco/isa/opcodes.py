@@ -8,11 +8,13 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from pyaco.isa.table import FORMATS, GENERATIONS, IMPLICIT, LEVELS, Row, chip_kinds, read_table
+from pyaco.isa.table import FORMATS, GENERATIONS, HAZARDS, IMPLICIT, LEVELS, Row, chip_kinds, read_hazards, read_table
 
-__all__ = ["FORMATS", "GENERATIONS", "IMPLICIT", "INVALID", "Row", "chip_kind", "generation_of", "names", "numbers", "row",
-           "rows", "spellings"]  # fmt: skip
+__all__ = ["FORMATS", "GENERATIONS", "HAZARDS", "IMPLICIT", "INVALID", "Row", "chip_kind", "generation_of", "hazard_bits", "hazards",
+           "names", "numbers", "row", "rows", "spellings"]  # fmt: skip
 
+#: Where the table is.
+DATA = Path(__file__).parent / "data"
 #: The opcode that stands for "not an instruction".
 INVALID = 0xFFFF
 _GENERATION = {level: generation for generation, level in LEVELS.items()}
@@ -21,7 +23,7 @@ _GENERATION = {level: generation for generation, level in LEVELS.items()}
 @cache
 def rows() -> tuple[Row, ...]:
     """Every opcode in the order of the kernels' numbers."""
-    return tuple(read_table(Path(__file__).parent / "data"))
+    return tuple(read_table(DATA))
 
 
 @cache
@@ -45,6 +47,32 @@ def row(name: str) -> Row:
         No such opcode.
     """
     return rows()[numbers()[name]]
+
+
+@cache
+def _hazards() -> tuple[dict[str, tuple[str, ...]], ...]:
+    return tuple(read_hazards(DATA, list(rows())))
+
+
+def hazards(name: str, generation: str) -> tuple[str, ...]:
+    """Classes of hazards (``HAZARDS`` says what each means) of opcode `name` in a generation: those that the hardware does not resolve itself.
+
+    Raises
+    ------
+    KeyError
+        No such opcode.
+    """
+    return _hazards()[numbers()[name]].get(generation, ())
+
+
+@cache
+def hazard_bits(generation: str) -> tuple[int, ...]:
+    """Hazards in a generation, by number: a bit set, bit n being the n-th class of ``HAZARDS`` (``isa_hazards`` of the kernels).
+
+    A column for records: ``numpy.array(hazard_bits("9"))[records["opcode"]]``.
+    """
+    bits = {name: 1 << number for number, name in enumerate(HAZARDS)}
+    return tuple(sum(bits[name] for name in classes.get(generation, ())) for classes in _hazards())
 
 
 @cache

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from fnmatch import filter as filter_names
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 #: Columns of opcode numbers. GFX10 and GFX10.3, GFX11 and GFX11.5 share encodings but not every instruction.
@@ -45,6 +47,45 @@ VARIANT_FORMS = ("e64", "dpp16", "dpp8", "sdwa", "e64_dpp16", "e64_dpp8")
 #: What an image opcode does and which addresses it takes before the coordinates and after them.
 IMAGE_FLAGS = ("load", "store", "atomic", "sample", "gather", "bvh", "sampler", "offset", "bias", "compare", "gradients", "lod",
                "half_gradients", "packed")  # fmt: skip
+
+#: Classes of hazards, in the order of the kernels' bits (``data/hazards.txt`` says which opcodes of a generation are in them). In
+#: brackets the rule's name in LLVM's ``GCNHazardRecognizer``; wait states are those of the ISA documents, from GFX8 on unless told.
+HAZARDS = {
+    "lane_select": "reads an SGPR as the number of a lane: 4 wait states behind a VALU write of it (RWLane)",
+    "lane_access": "reads or writes one lane: 4 wait states behind a VALU write of exec (VDecCoExec)",
+    "div_fmas": "reads vcc: 4 wait states behind a VALU write of it (DivFMas)",
+    "setreg": "writes a hardware register: 2 wait states (GFX6, GFX7: 1) before the next access to it (SetReg)",
+    "getreg": "reads a hardware register: 2 wait states behind a write of it (GetReg)",
+    "trap_return": "1 wait state behind a write of TRAPSTS (RFE)",
+    "m0_read": "reads m0 unasked: 1 wait state behind a SALU write of it (ReadM0)",
+    "wide_store": "may store more than 64 bits a lane, read late: 1 wait state (CDNA 3: 2) before a VALU write of the data (12DWordStore)",
+    "vector_memory": "VMEM and FLAT. GFX8, GFX9: 5 wait states behind a VALU write of an SGPR that it reads (VMEMReadSGPRVALUDef). GFX10: a "
+                     "SALU write of such an SGPR (VMEMtoScalarWrite), LDS beyond a branch (LdsBranchVmemWAR). GFX11 on: LDSDIR (LdsDirectVMEM)",
+    "scalar_memory": "GFX6: 4 wait states behind a VALU write of an SGPR that it reads (SMRDReadVALUDef). GFX8, GFX9: its clause is broken by stores "
+                     "and, with XNACK, by a write of what the clause reads (SoftClause). GFX10: a VALU write of its SGPRs (SMEMtoVectorWrite)",
+    "lds": "LDS. GFX10: as vector_memory, whose other side it is beyond a branch. GFX11 on: LDSDIR to its VGPRs (LdsDirectVMEM)",
+    "lds_direct": "writes a VGPR past the queues of VALU and memory (LdsDirectVALU, LdsDirectVMEM)",
+    "branch": "lies between LDS and VMEM without a wait for stores (LdsBranchVmemWAR)",
+    "compare_to_exec": "VALU comparison that writes exec: a VALU instruction before a permlane (VcmpxPermlane); GFX10: behind a read of exec that "
+                       "is not the VALU's (VcmpxExecWAR)",
+    "permlane": "reads other lanes: a VALU instruction behind a comparison that writes exec (VcmpxPermlane)",
+    "denorm_mode": "3 wait states behind a floating-point atomic (FPAtomicToDenormMode)",
+    "float_atomic": "floating-point atomic: 3 wait states before a write of the denormal mode (FPAtomicToDenormMode)",
+    "transcendental": "finishes later than other VALU instructions. CDNA 3: 1 wait state before a VALU read of the result (TransForwarding). "
+                      "GFX11.0: a wait before a read within 5 VALU instructions (VALUTransUse). GFX11 on: out of order (LdsDirectVALU)",
+    "lane_mask_read": "reads a lane mask, late in wave64: before a SALU write of the same SGPRs (VALUMaskWrite)",
+    "wave_matrix": "WMMA: a VALU instruction before another one that reads the result as A or B (WMMA)",
+    "shift64": "its amount may not be the last VGPR that is allocated (Shift64HighReg)",
+    "accumulator_access": "moves between AGPRs and VGPRs: wait states around MFMA (MAI)",
+    "dot": "dot product: 3 wait states before a VALU use of the result, but for the next one's accumulator (MAIVALU)",
+    "matrix_double": "MFMA of 64-bit elements; the wait states before its result is used depend on its passes (MAI, MAIVALU, MAILdSt)",
+    "matrix_xdl": "MFMA in the pipeline of XDL operations; likewise",
+    "matrix_single": "MFMA of 32-bit elements in the pipeline of its own that it has from CDNA 3 on; likewise",
+    "matrix_2_passes": "MFMA of 2 passes (of 4 cycles)",
+    "matrix_4_passes": "MFMA of 4 passes",
+    "matrix_8_passes": "MFMA of 8 passes",
+    "matrix_16_passes": "MFMA of 16 passes",
+}  # fmt: skip
 
 FILES = ("pseudo", "scalar", "vector", "vector3", "memory", "graphics", "dual", "cdna", "matrix")
 
@@ -146,6 +187,11 @@ class Row:
             if LEVELS[since] <= level:
                 found = forms
         return found
+
+    def in_generation(self, generation: str) -> bool:
+        """Whether some chip of `generation` has the opcode."""
+        later = self.second_half >= 0 and LEVELS[generation] >= LEVELS["11"]
+        return later or generation in self.numbers or generation in self.second
 
     def on_chip(self, generation: str, chip: str) -> bool:
         """Whether `chip`, of `generation`, has the opcode."""
@@ -274,6 +320,41 @@ def _read_variants(by_name: dict[str, Row], path: Path) -> None:
         else:
             for name in words:
                 by_name[name].variants = pattern
+
+
+def read_hazards(folder: Path, rows: list[Row]) -> list[dict[str, tuple[str, ...]]]:
+    """Classes of hazards (``HAZARDS``) by generation of each opcode; a generation in which it is in none is no key."""
+    by_name = {row.name: row for row in rows}
+    groups: dict[str, list[str]] = {}
+    for row in rows:
+        groups.setdefault(f"format:{row.format}", []).append(row.name)
+        groups.setdefault(f"latency:{row.latency}", []).append(row.name)
+    classes: dict[str, dict[str, tuple[str, ...]]] = {name: {} for name in by_name}
+    for hazard, span, *selectors in _lines(folder / "hazards.txt"):
+        first, _, last = span.partition("-")
+        generations = [generation for generation, level in LEVELS.items() if LEVELS[first] <= level <= LEVELS[last or first]]
+        chosen = _selected(groups, by_name, selectors)
+        places = [(name, generation) for generation in generations for name in chosen if by_name[name].in_generation(generation)]
+        if hazard not in HAZARDS or not places:
+            raise ValueError(f"hazard {hazard} {span}: no such class, or no opcode is chosen")
+        for name, generation in places:
+            classes[name][generation] = (*classes[name].get(generation, ()), hazard)
+    for row in rows:
+        for generation, passes in row.matrix.passes.items() if row.matrix else ():
+            classes[row.name][generation] = (*classes[row.name].get(generation, ()), f"matrix_{passes}_passes")
+    return list(classes.values())
+
+
+def _selected(groups: dict[str, list[str]], by_name: dict[str, Row], selectors: list[str]) -> list[str]:
+    """Names of the opcodes that selectors of ``hazards.txt`` choose."""
+    chosen: dict[str, None] = {}
+    for selector in selectors:
+        if selector.startswith("!"):
+            chosen = {name: None for name in chosen if not fnmatchcase(name, selector[1:])}
+        else:
+            names = [selector] if selector in by_name else groups[selector] if ":" in selector else filter_names(by_name, selector)
+            chosen |= dict.fromkeys(names)
+    return list(chosen)
 
 
 def chip_kinds(rows: list[Row]) -> list[tuple[str, str]]:

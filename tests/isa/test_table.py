@@ -79,3 +79,63 @@ def test_spelling_by_generation() -> None:
     assert opcodes.row("s_andn2_b64").spelling("11.5") == "s_and_not1_b64"
     assert opcodes.row("v_min_f32").spelling("12") == "v_min_num_f32"
     assert opcodes.numbers()["p_parallelcopy"] == 0
+
+
+#: Formats that the opcodes of a class have, and those of which every opcode of a generation that knows the class is in it.
+HAZARD_FORMATS = {
+    "lane_select": ("vop1 vop2 vop3", ""), "lane_access": ("vop1 vop2 vop3", ""), "div_fmas": ("vop3", ""), "setreg": ("sopk", ""),
+    "getreg": ("sopk", ""), "trap_return": ("sop1", ""), "m0_read": ("sop1 sopp vintrp ds mubuf global scratch", ""),
+    "wide_store": ("mubuf mtbuf mimg flat global scratch", ""),
+    "vector_memory": ("mubuf mtbuf mimg flat global scratch", "mubuf mtbuf mimg flat global scratch"),
+    "scalar_memory": ("smem", "smem"),
+    "lds": ("ds", "ds"), "lds_direct": ("ldsdir", "ldsdir"), "branch": ("sopp", ""), "compare_to_exec": ("vopc", ""), "permlane": ("vop1 vop3", ""),
+    "denorm_mode": ("sopp", ""), "float_atomic": ("mubuf mimg flat global", ""), "transcendental": ("vop1 vop3", ""),
+    "lane_mask_read": ("vop2 vop3", ""), "wave_matrix": ("vop3p", ""), "shift64": ("vop3", ""), "accumulator_access": ("vop3p", ""),
+    "dot": ("vop2 vop3p", ""),
+}  # fmt: skip
+MATRIX_KINDS = {"matrix_double", "matrix_xdl", "matrix_single"}
+
+
+def test_hazards_hang_together_with_the_table() -> None:
+    """Every opcode in every generation: its classes are of its format, whole formats are whole, matrix operations have one kind and their passes."""
+    known: dict[str, set[str]] = {generation: set() for generation in opcodes.GENERATIONS}
+    for row in opcodes.rows():
+        for generation in opcodes.GENERATIONS:
+            found = opcodes.hazards(row.name, generation)
+            known[generation] |= set(found)
+            assert len(found) == len(set(found)), (row.name, generation)
+            assert set(found) <= set(opcodes.HAZARDS)
+            assert not found or row.in_generation(generation), (row.name, generation)
+            matrix = [name for name in found if name.startswith("matrix_")]
+            if row.matrix is not None and generation in row.numbers:
+                assert len(found) == 2 and len(MATRIX_KINDS & set(found)) == 1, (row.name, generation)
+                assert f"matrix_{row.matrix.passes[generation]}_passes" in found
+                assert ("matrix_double" in found) == (row.matrix.types[2] == "f64")
+            else:
+                assert not matrix, (row.name, generation)
+                assert all(row.format in HAZARD_FORMATS[name][0].split() for name in found), (row.name, found)
+    for row in opcodes.rows():
+        for generation in opcodes.GENERATIONS:
+            whole = [name for name in known[generation] & set(HAZARD_FORMATS) if row.format in HAZARD_FORMATS[name][1].split()]
+            assert not row.in_generation(generation) or set(whole) <= set(opcodes.hazards(row.name, generation)), (row.name, generation)
+    assert set(opcodes.HAZARDS) == set().union(*known.values())
+
+
+def test_hazards_of_stores_follow_from_their_size() -> None:
+    """wide_store: buffer and flat operations without result, or atomic, whose data have more than 64 bits."""
+    for row in opcodes.rows():
+        for generation in ("7", "9", "cdna1", "cdna2", "cdna3", "cdna4"):
+            if row.format in ("mubuf", "mtbuf", "flat", "global", "scratch") and row.in_generation(generation):
+                first = 3 if row.format in ("mubuf", "mtbuf") else len(row.operands) - 1
+                stored = row.operands[first] if len(row.operands) > max(first, 1) else "v0"
+                assert (int(stored[1:].rstrip("b")) > 2) == ("wide_store" in opcodes.hazards(row.name, generation)), (row.name, generation)
+
+
+def test_hazard_bits_are_the_classes() -> None:
+    for generation in opcodes.GENERATIONS:
+        bits = opcodes.hazard_bits(generation)
+        for number, row in enumerate(opcodes.rows()):
+            names = {name for bit, name in enumerate(opcodes.HAZARDS) if bits[number] >> bit & 1}
+            assert names == set(opcodes.hazards(row.name, generation))
+    assert opcodes.hazards("v_exp_f32", "9") == ()
+    assert opcodes.hazards("v_exp_f32", "11") == ("transcendental",)

@@ -24,13 +24,9 @@ from libcpp.vector cimport vector
 
 from isa_opcodes cimport (
     op_s_setpc_b64, op_s_wait_dscnt, op_s_wait_loadcnt, op_s_wait_loadcnt_dscnt, op_s_wait_storecnt,
-    op_s_wait_storecnt_dscnt, op_s_waitcnt, op_s_waitcnt_depctr, op_s_waitcnt_vscnt, op_v_addc_co_u32, op_v_cndmask_b16,
-    op_v_cndmask_b32, op_v_div_fmas_f32, op_v_div_fmas_f64, op_v_nop, op_v_permlane16_b32, op_v_permlane16_var_b32,
-    op_v_permlane64_b32, op_v_permlanex16_b32, op_v_permlanex16_var_b32, op_v_subb_co_u32, op_v_subbrev_co_u32,
+    op_s_wait_storecnt_dscnt, op_s_waitcnt, op_s_waitcnt_depctr, op_s_waitcnt_vscnt, op_v_nop,
 )
-from isa_tables cimport (
-    latency_valu_double_transcendental, latency_valu_transcendental32, latency_wmma, opcode_latency,
-)
+from isa_tables cimport hazard_lane_mask_read, hazard_permlane, hazard_transcendental, hazard_wave_matrix, isa_hazards
 from modifiers cimport modifier_set_wait_vdst, modifier_set_wait_vsrc, modifier_wait_vdst, modifier_wait_vsrc
 from pyaco._core.aco.dataflow cimport next_block
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range, vgprs_named
@@ -173,9 +169,8 @@ cdef bint _join(Context *c, State *into, const State *other, bint logical) noexc
 
 
 # ----------------------------------------------------------------------------------------------------------- observations
-cdef inline bint _is_trans(const ProgramData *p, uint32_t i) noexcept nogil:
-    cdef uint8_t latency = opcode_latency[p.instructions.opcode[i]]
-    return latency == latency_valu_transcendental32 or latency == latency_valu_double_transcendental
+cdef inline uint32_t _hazards(const ProgramData *p, uint32_t i) noexcept nogil:
+    return isa_hazards(p.gfx_level, p.instructions.opcode[i])
 
 
 cdef bint _writes_exec(const ProgramData *p, uint32_t i) noexcept nogil:
@@ -198,16 +193,6 @@ cdef uint32_t _va_vdst(const ProgramData *p, uint32_t i) noexcept nogil:
     if p.instructions.opcode[i] == op_s_waitcnt_depctr:
         return p.instructions.immediate[i] >> 12 & 15
     return 15
-
-
-cdef bint _is_permlane(uint16_t opcode) noexcept nogil:
-    return opcode in (op_v_permlane16_b32, op_v_permlanex16_b32, op_v_permlane64_b32, op_v_permlane16_var_b32,
-                      op_v_permlanex16_var_b32)
-
-
-cdef bint _reads_lane_mask(uint16_t opcode) noexcept nogil:
-    return opcode in (op_v_addc_co_u32, op_v_subb_co_u32, op_v_subbrev_co_u32, op_v_cndmask_b16, op_v_cndmask_b32,
-                      op_v_div_fmas_f32, op_v_div_fmas_f64)
 
 
 # ------------------------------------------------------------------------------------------------------------------ checks
@@ -294,7 +279,7 @@ cdef uint32_t _mask_write(const ProgramData *p, const State *s, uint32_t i) noex
 cdef bint _wmma_hazard(const ProgramData *p, const State *s, uint32_t i) noexcept nogil:
     cdef uint32_t k
     cdef Range r
-    if not s.wmma or opcode_latency[p.instructions.opcode[i]] != latency_wmma:
+    if not s.wmma or not _hazards(p, i) & hazard_wave_matrix:
         return False
     for k in range(min(2, <uint32_t>p.instructions.operand_count[i])):
         r = operand_range(p, p.instructions.operand_first[i] + k)
@@ -379,7 +364,7 @@ cdef void _note_scalar_sources(const ProgramData *p, State *s, uint32_t i) noexc
             for r in range(128):
                 s.mask[r] &= ~1
             break
-    if not _reads_lane_mask(p.instructions.opcode[i]) or count == 0:
+    if not _hazards(p, i) & hazard_lane_mask_read or count == 0:
         return
     range_ = operand_range(p, first + count - 1)
     if range_.end > range_.first and range_.first < 124:
@@ -391,7 +376,8 @@ cdef void _note_valu(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
     cdef uint32_t row
     cdef uint32_t v
     cdef Range r
-    cdef bint trans = _is_trans(p, i)
+    cdef uint32_t hazards = _hazards(p, i)
+    cdef bint trans = hazards & hazard_transcendental
     s.valu += 1
     if trans:
         s.trans += 1
@@ -414,7 +400,7 @@ cdef void _note_valu(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
                 s.then_written_by_valu[v] = s.read_by_valu[v >> 1]
                 s.then_written_by_salu[v] = long_ago
     _note_scalar_sources(p, s, i)
-    s.wmma = opcode_latency[p.instructions.opcode[i]] == latency_wmma
+    s.wmma = hazards & hazard_wave_matrix
     if s.wmma:
         r = definition_range(p, p.instructions.definition_first[i])
         s.wmma_first = r.first
@@ -575,7 +561,7 @@ cdef int _check(Context *c, State *s, uint32_t i) except -1 nogil:
         return _lds_direct(c, s, i)
     if not valu and not format_is_salu(format):
         return 0
-    if valu and ((s.vcmpx and _is_permlane(p.instructions.opcode[i])) or _wmma_hazard(p, s, i)):
+    if valu and ((s.vcmpx and _hazards(p, i) & hazard_permlane) or _wmma_hazard(p, s, i)):
         _nop(c, s)
     if valu and p.gfx_level == gfx11 and _trans_use(p, s, i):
         wait &= wait_va_vdst

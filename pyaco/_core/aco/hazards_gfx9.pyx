@@ -8,21 +8,18 @@ from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
-from isa_opcodes cimport (
-    op_buffer_store_lds_dword, op_ds_read_addtid_b32, op_ds_write_addtid_b32, op_p_constaddr, op_s_getreg_b32,
-    op_s_movreld_b32, op_s_movreld_b64, op_s_movrels_b32, op_s_movrels_b64, op_s_nop, op_s_sendmsg, op_s_setpc_b64,
-    op_s_setreg_b32, op_s_setreg_imm32_b32, op_s_ttracedata, op_v_div_fmas_f32, op_v_div_fmas_f64, op_v_readlane_b32,
-    op_v_readlane_b32_e64, op_v_writelane_b32, op_v_writelane_b32_e64,
+from isa_opcodes cimport op_p_constaddr, op_s_nop, op_s_setpc_b64
+from isa_tables cimport (
+    hazard_div_fmas, hazard_getreg, hazard_lane_select, hazard_m0_read, hazard_setreg, hazard_wide_store, is_atomic, isa_hazards,
 )
-from isa_tables cimport is_atomic
 from modifiers cimport modifier_gds
 from pyaco._core.aco.dataflow cimport next_block
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range, vgprs_named
 from pyaco._core.ir.program cimport (
     ProgramData, Rewrite, class_dwords, format_dpp16, format_dpp8, format_ds, format_is_flat_like, format_is_salu,
     format_is_valu, format_is_vmem, format_mimg, format_mubuf, format_mtbuf, format_smem, format_sopp, format_vintrp,
-    instruction_make, operand_constant, operand_undef, register_exec, register_m0, register_vcc, rewrite_begin,
-    rewrite_block, rewrite_emit, rewrite_end,
+    instruction_make, operand_constant, register_exec, register_m0, register_vcc, rewrite_begin, rewrite_block,
+    rewrite_emit, rewrite_end,
 )
 
 cdef enum:
@@ -137,8 +134,7 @@ cdef void _check_smem(const ProgramData *p, const State *s, uint32_t i, int32_t 
         missing[0] = 1
 
 
-cdef void _check_valu(const ProgramData *p, const State *s, uint32_t i, int32_t *missing) noexcept nogil:
-    cdef uint16_t opcode = p.instructions.opcode[i]
+cdef void _check_valu(const ProgramData *p, const State *s, uint32_t i, uint32_t hazards, int32_t *missing) noexcept nogil:
     cdef uint32_t k
     cdef uint32_t v
     cdef Range r
@@ -151,9 +147,9 @@ cdef void _check_valu(const ProgramData *p, const State *s, uint32_t i, int32_t 
         if r.first >= 256:
             for v in range(r.first, r.end):
                 _require(s, s.store_data[v - 256], 1, missing)
-    if opcode in (op_v_readlane_b32, op_v_readlane_b32_e64, op_v_writelane_b32, op_v_writelane_b32_e64):
+    if hazards & hazard_lane_select:
         _require_range(s, operand_range(p, p.instructions.operand_first[i] + 1), 4, missing)
-    if opcode in (op_v_div_fmas_f32, op_v_div_fmas_f64):
+    if hazards & hazard_div_fmas:
         _require(s, s.valu_write[register_vcc >> 2], 4, missing)
         _require(s, s.valu_write[(register_vcc >> 2) + 1], 4, missing)
 
@@ -167,32 +163,24 @@ cdef void _check_vmem(const ProgramData *p, const State *s, uint32_t i, int32_t 
             _require_range(s, r, 5, missing)
 
 
-cdef void _check_salu(const ProgramData *p, const State *s, uint32_t i, int32_t *missing) noexcept nogil:
-    cdef uint16_t opcode = p.instructions.opcode[i]
-    if opcode in (op_s_setreg_b32, op_s_setreg_imm32_b32, op_s_getreg_b32):
-        _require(s, s.setreg, 2, missing)
-    elif opcode in (op_s_movrels_b32, op_s_movrels_b64, op_s_movreld_b32, op_s_movreld_b64, op_s_sendmsg, op_s_ttracedata):
-        _require(s, s.m0_write, 1, missing)
-
-
 cdef int32_t _missing(const ProgramData *p, const State *s, uint32_t i) noexcept nogil:
     """Wait states that must be inserted before an instruction."""
     cdef uint16_t format = p.instructions.format[i]
-    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef uint32_t hazards = isa_hazards(p.gfx_level, p.instructions.opcode[i])
     cdef int32_t missing = 0
     cdef bint vmem = format_is_vmem(format) or format_is_flat_like(format)
-    if format_is_salu(format) or format == format_sopp:
-        _check_salu(p, s, i, &missing)
-    elif format == format_smem:
+    if hazards & (hazard_setreg | hazard_getreg):
+        _require(s, s.setreg, 2, &missing)
+    if hazards & hazard_m0_read:
+        _require(s, s.m0_write, 1, &missing)
+    if format == format_smem:
         _check_smem(p, s, i, &missing)
     elif format_is_valu(format) or format == format_vintrp:
-        _check_valu(p, s, i, &missing)
+        _check_valu(p, s, i, hazards, &missing)
     elif vmem:
         _check_vmem(p, s, i, &missing)
     if format_is_valu(format) or format == format_vintrp or vmem or format == format_ds:
         _require(s, s.setreg_vskip, 2, &missing)
-    if format == format_vintrp or opcode in (op_ds_read_addtid_b32, op_ds_write_addtid_b32, op_buffer_store_lds_dword):
-        _require(s, s.m0_write, 1, &missing)
     if format == format_ds and modifier_gds(p.instructions.modifiers[i]):
         _require(s, s.m0_write, 1, &missing)
     return missing
@@ -221,12 +209,11 @@ cdef void _note_smem(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
 
 
 cdef void _note_salu(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
-    cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint32_t immediate = p.instructions.immediate[i]
     cdef uint32_t offset = immediate >> 6 & 31
     if p.instructions.definition_count[i] and p.definitions.reg[p.instructions.definition_first[i]] == register_m0:
         s.m0_write = s.now
-    if opcode == op_s_setreg_b32 or opcode == op_s_setreg_imm32_b32:
+    if isa_hazards(p.gfx_level, p.instructions.opcode[i]) & hazard_setreg:
         s.setreg = s.now
         # MODE.vskip is bit 28.
         if immediate & 63 == 1 and offset <= 28 < offset + (immediate >> 11 & 31) + 1:
@@ -238,21 +225,18 @@ cdef void _note_store(const ProgramData *p, State *s, uint32_t i) noexcept nogil
     cdef uint16_t format = p.instructions.format[i]
     cdef uint32_t first = p.instructions.operand_first[i]
     cdef uint32_t count = p.instructions.operand_count[i]
-    cdef uint32_t row
+    cdef uint32_t row = first + 2
     cdef uint32_t k
     cdef Range r
-    if format_is_flat_like(format):
-        if count < 3:
-            return
-        row = first + 2
-    elif format == format_mubuf or format == format_mtbuf:
-        if count != 4 or not p.operands.flags[first + 2] & operand_constant:
+    if not isa_hazards(p.gfx_level, p.instructions.opcode[i]) & hazard_wide_store:
+        return
+    if format == format_mubuf or format == format_mtbuf:
+        if not p.operands.flags[first + 2] & operand_constant:
             return
         row = first + 3
-    elif format == format_mimg and count > 3 and class_dwords(p.operands.register_class[first]) == 4 \
-            and not p.operands.flags[first + 2] & operand_undef:
-        row = first + 2
-    else:
+    elif format == format_mimg and class_dwords(p.operands.register_class[first]) != 4:
+        return
+    if row >= first + count:
         return
     r = operand_range(p, row)
     if r.end - r.first <= 2 or r.first < 256:
