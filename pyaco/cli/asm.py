@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
-
+from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.shared import read_bytes, write_bytes
 from pyaco.errors import InputError
 
 __all__ = ["add_arguments", "run"]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandLine) -> None:
     """Describe the command line of this verb."""
     parser.add_argument("input", metavar="IN", help="assembly text, - for standard input")
     parser.add_argument("--target", default="gfx1100", help="gfx name, chip name or product name")
@@ -19,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object with the code in hexadecimal")
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: Options) -> None:
     """Assemble and write the bytes."""
     from pyaco import isa
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 
+from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.shared import add_compile_arguments, specializations, write_bytes, write_text
 from pyaco.compiler import CompiledShader, compile
 
@@ -14,7 +14,7 @@ __all__ = ["add_arguments", "run"]
 EMIT = ("asm", "bin", "elf", "nir", "aco", "json")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandLine) -> None:
     """Describe the command line of this verb."""
     add_compile_arguments(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="file to write (standard output)")
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--time-passes", action="store_true", help="print how long each pass took")
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: Options) -> None:
     """Compile and write what was asked for."""
     emit = "json" if options.json else options.emit
     dumps = list(options.dump_after)

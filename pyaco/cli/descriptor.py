@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.shared import write_text
 from pyaco.errors import InputError
 from pyaco.targets import chip
@@ -20,7 +20,7 @@ __all__ = ["add_arguments", "run"]
 _BINDING = re.compile(r"(\d+)[:=](\w+)(?:\(([\w,]*)\))?(?:\*(\d+|\?))?")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandLine) -> None:
     """Describe the command line of this verb."""
     parser.add_argument("kind", choices=("buffer", "image", "sampler", "types", "set"),
                         help="what the dwords describe; types: what a descriptor of each type consists of; set: the layout of a set")
@@ -53,14 +53,14 @@ def _binding(text: str) -> Binding:
         raise InputError(f"{text}: {error}; types: {', '.join(DescriptorType)}") from None
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: Options) -> None:
     """Decode a descriptor, or lay out a set."""
     action = {"types": _types, "set": _set}.get(options.kind, _decode)
     facts, rows = action(options)
     write_text(None, json.dumps(facts, indent=1) if options.json else "\n".join(rows))
 
 
-def _decode(options: argparse.Namespace) -> tuple[list[Any], list[str]]:
+def _decode(options: Options) -> tuple[list[Any], list[str]]:
     from pyaco.descriptors.decode import decode
 
     found = decode(options.kind, [_word(text) for text in options.words], chip(options.target).level)
@@ -71,7 +71,7 @@ def _decode(options: argparse.Namespace) -> tuple[list[Any], list[str]]:
     return [asdict(word) for word in found], rows
 
 
-def _types(options: argparse.Namespace) -> tuple[list[Any], list[str]]:
+def _types(options: Options) -> tuple[list[Any], list[str]]:
     from pyaco.descriptors.intel import compare
 
     rows = []
@@ -83,7 +83,7 @@ def _types(options: argparse.Namespace) -> tuple[list[Any], list[str]]:
     return [asdict(row) for row in compare()], rows
 
 
-def _set(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+def _set(options: Options) -> tuple[dict[str, Any], list[str]]:
     from pyaco.descriptors.layout import SetLayout
 
     layout = SetLayout([_binding(text) for text in options.words])

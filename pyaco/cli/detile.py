@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
-
+from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.surface import add_tiling_arguments
 
 __all__ = ["add_arguments", "run"]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandLine) -> None:
     """Describe the command line of this verb."""
     add_tiling_arguments(parser, "tiled memory: .npy or raw bytes", "texels: .npy, .png, or raw bytes")
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: Options) -> None:
     """Take texels out of tiled memory."""
     import numpy as np
 

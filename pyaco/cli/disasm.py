@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-
+from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.shared import read_bytes, write_text
 
 __all__ = ["add_arguments", "run"]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandLine) -> None:
     """Describe the command line of this verb."""
     parser.add_argument("input", metavar="IN", help="raw machine code or a code object, - for standard input")
     parser.add_argument("--target", help="gfx name, chip name or product name; gfx1100, or what the code object says")
@@ -17,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object with a list of lines")
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: Options) -> None:
     """Disassemble and write the text."""
     from pyaco import isa
 

@@ -5,15 +5,16 @@ Exit status: 0, or 2 for bad input, 3 for what is not supported, 1 for a bug of 
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import sys
 
 from pyaco import __version__
+from pyaco.cli.command_line import CommandLine
 from pyaco.errors import InputError, PyacoError, UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
 __all__ = ["main"]
@@ -36,6 +37,8 @@ VERBS = {
 
 def _overview() -> argparse.ArgumentParser:
     """The command line without a verb that it knows: help, the version, or an error."""
+    import argparse
+
     parser = argparse.ArgumentParser(prog="pyaco", description="GPU shaders to AMD machine code, and back to results.")
     parser.add_argument("--version", action="version", version=f"pyaco {__version__}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="COMMAND")
@@ -54,10 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         overview.error("the command comes first")
     # only the verb that is chosen is loaded and says what it takes
     module = importlib.import_module(f"pyaco.cli.{verb}")
-    parser = argparse.ArgumentParser(prog=f"pyaco {verb}", description=VERBS[verb])
-    module.add_arguments(parser)
+    command_line = CommandLine(f"pyaco {verb}", VERBS[verb])
+    module.add_arguments(command_line)
     try:
-        module.run(parser.parse_args(words[1:]))
+        module.run(command_line.parse(words[1:]))
     except InputError as error:
         return _complain(error, 2)
     except UnsupportedError as error:

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import struct
 
+from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.shared import read_bytes, write_text
 from pyaco.errors import InputError
 
 __all__ = ["add_arguments", "run"]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandLine) -> None:
     """Describe the command line of this verb."""
     parser.add_argument("input", metavar="IN", help="a command stream: little-endian dwords, or text of hexadecimal dwords (.txt)")
     parser.add_argument("--target", default="gfx1100", help="gfx name, chip name or product name")
     parser.add_argument("-o", "--output", metavar="OUT", help="file to write (standard output)")
     parser.add_argument("--memory", metavar="ADDRESS=FILE", action="append", default=[],
                         help="device memory, to follow indirect buffers and show shaders and descriptors; may be given again")
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print a JSON list of packets")
-    form.add_argument("--html", action="store_true", help="write a page on which packets, shaders and descriptors unfold")
+    parser.add_argument("--json", action="store_true", help="print a JSON list of packets")
+    parser.add_argument("--html", action="store_true", help="write a page on which packets, shaders and descriptors unfold")
 
 
 def _words(path: str) -> list[int]:
@@ -47,11 +46,13 @@ def _contents(options: list[str]) -> dict[int, bytes]:
     return contents
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: Options) -> None:
     """Decode the stream and write its packets."""
     from pyaco.isa.processors import processor
     from pyaco.pm4 import annotate, facts, format_html, format_packets, parse, pieces
 
+    if options.json and options.html:
+        raise InputError("--json and --html: one of them can be written")
     memory = pieces(_contents(options.memory)) if options.memory else None
     packets = parse(_words(options.input), processor(options.target)[1], memory)
     if memory is not None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from typing import TYPE_CHECKING
 
+from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.shared import write_text
 from pyaco.errors import InputError
 from pyaco.targets import chip
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments", "run"]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandLine) -> None:
     """Describe the command line of this verb."""
     parser.add_argument("name", metavar="NAME", help="a register's name, or its byte offset such as 0xb848")
     parser.add_argument("values", nargs="*", metavar="VALUE", help="a value to decode, or FIELD=VALUE words to encode")
@@ -56,7 +56,7 @@ def _encode(register: Register, words: list[str]) -> int:
     return register.encode(**fields)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: Options) -> None:
     """Print a register's fields, with values where some are given."""
     register = _find(options.name, chip(options.target).level)
     word = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.shared import add_compile_arguments, read_bytes, specializations, write_bytes
 from pyaco.compiler import compile
 from pyaco.errors import InputError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments", "run"]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandLine) -> None:
     """Describe the command line of this verb."""
     add_compile_arguments(parser)
     parser.add_argument("--groups", default="1,1,1", metavar="X,Y,Z", help="workgroups in each dimension")
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: Options) -> None:
     """Compile, dispatch, and save buffers."""
     if options.input != "-" and read_bytes(options.input)[:4] == b"\x7fELF":
         _run_code_object(options)
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
         _run_shader(options)
 
 
-def _device(options: argparse.Namespace, target: str) -> Device:
+def _device(options: Options, target: str) -> Device:
     from pyaco import emu
 
     return emu.Device(
@@ -61,12 +61,12 @@ def _device(options: argparse.Namespace, target: str) -> Device:
     )  # fmt: skip
 
 
-def _budgets(options: argparse.Namespace) -> dict[str, Any]:
+def _budgets(options: Options) -> dict[str, Any]:
     given = {} if options.budget is None else {"budget": options.budget}
     return given | {"time_budget": options.time_budget}
 
 
-def _run_shader(options: argparse.Namespace) -> None:
+def _run_shader(options: Options) -> None:
     groups = _triple(options.groups)
     saves = [_binding(word, "--save") for word in options.save]
     contents: dict[tuple[int, int], list[numpy.ndarray[Any, Any]]] = {}
@@ -90,7 +90,7 @@ def _run_shader(options: argparse.Namespace) -> None:
     _print(options, options.target, report)
 
 
-def _run_code_object(options: argparse.Namespace) -> None:
+def _run_code_object(options: Options) -> None:
     from pyaco.binary import read_code_object
 
     if options.grid is None:
@@ -166,7 +166,7 @@ def _save(path: str, data: numpy.ndarray[Any, Any], like: numpy.ndarray[Any, Any
         raise InputError(f"{path}: {error.strerror or error}") from None
 
 
-def _print(options: argparse.Namespace, target: str, report: Any) -> None:
+def _print(options: Options, target: str, report: Any) -> None:
     if options.json:
         shape = {"groups": options.groups} if options.grid is None else {"grid": options.grid, "workgroup": options.workgroup}
         print(json.dumps({"target": target, **shape, "stats": report.to_dict()}, indent=2))

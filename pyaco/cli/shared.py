@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 
+from pyaco.cli.command_line import CommandLine
 from pyaco.errors import InputError
 
 __all__ = ["add_compile_arguments", "read_bytes", "specializations", "write_bytes", "write_text"]
 
 
-def add_compile_arguments(parser: argparse.ArgumentParser) -> None:
+def add_compile_arguments(parser: CommandLine) -> None:
     """Add what every verb that compiles a shader takes."""
     parser.add_argument("input", metavar="IN", help="SPIR-V (.spv), NIR text (.nir) or GLSL (.comp)")
     parser.add_argument("--target", default="gfx1100", help="gfx name, chip name or product name")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 from typing import Any
 
+from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.shared import write_text
 from pyaco.errors import InputError
 
 __all__ = ["add_arguments", "add_surface_arguments", "add_tiling_arguments", "run", "surface_options"]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandLine) -> None:
     """Describe the command line of this verb."""
     parser.add_argument("chip", help="a chip, gfx name or product, such as navi31, gfx1030 or \"RX 9070\"; 'list' names the configurations")
     parser.add_argument("extent", nargs="?", metavar="WxH[xD]", help="size in pixels; with a depth the surface is 3D")
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
-def add_surface_arguments(parser: argparse.ArgumentParser) -> None:
+def add_surface_arguments(parser: CommandLine) -> None:
     """Describe a surface of a known chip and extent."""
     parser.add_argument("--format", default="rgba8", help="pixel format, such as R8G8B8A8_UNORM, rgba8, bc7, d32s8, yuyv, NV12")
     parser.add_argument("--levels", type=int, default=1, help="mip levels")
@@ -38,7 +38,7 @@ def add_surface_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--modifier", help="demand the layout of a DRM format modifier (a number)")
 
 
-def add_tiling_arguments(parser: argparse.ArgumentParser, source: str, result: str) -> None:
+def add_tiling_arguments(parser: CommandLine, source: str, result: str) -> None:
     """Describe a surface, and the files on both sides of it."""
     parser.add_argument("chip", help="a chip, gfx name or product, such as navi31, gfx1030 or \"RX 9070\"")
     parser.add_argument("extent", metavar="WxH[xD]", help="size in pixels; with a depth the surface is 3D")
@@ -75,7 +75,7 @@ def _swizzle_mode(text: str, level: int) -> int:
     return int(found) if found is not None else _number(text)
 
 
-def surface_options(options: argparse.Namespace, level: int) -> dict[str, Any]:
+def surface_options(options: Options, level: int) -> dict[str, Any]:
     """Return what the command line says of a surface, as `pyaco.addrlib.Surface` takes it, for a chip of a hardware level."""
     from pyaco.addrlib.modifiers import INVALID
     from pyaco.addrlib.surface import SurfaceUse
@@ -108,7 +108,7 @@ def _modifiers(config: Any, name: str) -> list[dict[str, Any]]:
     return [{"modifier": f"{m:#018x}", "means": decode_modifier(m).text() if is_amd(m) else "LINEAR"} for m in found]
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: Options) -> None:
     """Print the layout of a surface."""
     from pyaco.addrlib import gpu_config, gpu_configs
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from typing import Any
 
+from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.shared import write_text
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.targets import Chip, chip, chips, occupancy, wave_limits
@@ -17,7 +17,7 @@ from pyaco.targets.product_names import decode_name
 __all__ = ["add_arguments", "run"]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandLine) -> None:
     """Describe the command line of this verb."""
     parser.add_argument("name", nargs="?", help="a gfx name, chip name or product name; all targets when left out")
     parser.add_argument("--occupancy", action="store_true", help="how many waves of a kernel a SIMD holds; the kernel is what follows")
@@ -99,7 +99,7 @@ def _describe_structure(facts: dict[str, Any]) -> str:
     return "\n".join(rows)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: Options) -> None:
     """Print one target, or all."""
     if not options.name:
         _print_all(options.json)
@@ -134,7 +134,7 @@ def run(options: argparse.Namespace) -> None:
         write_text(None, "\n".join(parts))
 
 
-def _print_occupancy(options: argparse.Namespace, chosen: Chip | None) -> None:
+def _print_occupancy(options: Options, chosen: Chip | None) -> None:
     """How many waves of the kernel that the options describe run at once, and what each need alone would allow."""
     if chosen is None:
         raise UnsupportedError(f"occupancy on {options.name}: chips before GCN have no waves")
@@ -173,7 +173,7 @@ def _memory_sizes(text: str, product: Product | None) -> tuple[int, int, int]:
     return vram, visible, gtt
 
 
-def _print_memory(options: argparse.Namespace, chosen: Chip | None, entry: tuple[Die, Product | None] | None) -> None:
+def _print_memory(options: Options, chosen: Chip | None, entry: tuple[Die, Product | None] | None) -> None:
     """Heaps, memory types, and the type that each use gets."""
     if chosen is None:
         raise UnsupportedError(f"memory types of {options.name}: chips before GCN have no such driver")

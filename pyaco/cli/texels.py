@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pyaco.cli.command_line import Options
 from pyaco.cli.shared import read_bytes, write_bytes, write_text
 from pyaco.cli.surface import surface_options
 from pyaco.errors import InputError, UnsupportedError
@@ -23,7 +23,7 @@ __all__ = ["open_surface", "read_array", "read_picture", "say", "write_array", "
 _ALPHA = 3
 
 
-def open_surface(options: argparse.Namespace) -> tuple[Surface, int, int]:
+def open_surface(options: Options) -> tuple[Surface, int, int]:
     """Return the surface that the command line describes, where it starts in memory, and the bytes of the memory."""
     from pyaco.addrlib import gpu_config, plane_surfaces
 
@@ -96,7 +96,7 @@ def write_picture(path: str, texels: NDArray[Any], form: PixelFormat) -> None:
     write_bytes(path, file.getvalue())
 
 
-def say(options: argparse.Namespace, surface: Surface) -> None:
+def say(options: Options, surface: Surface) -> None:
     """Print what was done, if asked to."""
     if options.json:
         write_text(None, json.dumps({

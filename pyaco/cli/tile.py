@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 
+from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.surface import add_tiling_arguments
 from pyaco.errors import InputError
 
 __all__ = ["add_arguments", "run"]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandLine) -> None:
     """Describe the command line of this verb."""
     add_tiling_arguments(parser, "texels: .npy, .png, or raw bytes", "tiled memory: .npy or raw bytes")
     parser.add_argument("--into", metavar="FILE", help="tiled memory to start from (.npy or raw), for instance with other levels; zeros without")
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: Options) -> None:
     """Put texels into tiled memory."""
     import numpy as np
 

@@ -1,0 +1,45 @@
+"""The words of a command line, read plainly and by argparse."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyaco.cli.command_line import CommandLine
+from pyaco.cli.main import VERBS
+
+WORDS = ("a", "b.bin", "", "-", "--", "-o", "--output", "--output=c", "--output=", "-oc", "-o=c", "--target", "--target=gfx900", "--targ", "gfx1200",
+         "--json", "--json=1", "-h", "-5", "8", "x y", "- x", "--level", "--level=1", "--wave", "--wave=64", "32", "--samples=two",
+         "--engine=fast", "--occupancy")  # fmt: skip
+
+
+def command_line(verb: str) -> CommandLine:
+    made = CommandLine(f"pyaco {verb}", VERBS[verb])
+    importlib.import_module(f"pyaco.cli.{verb}").add_arguments(made)
+    return made
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.sampled_from(sorted(VERBS)), st.lists(st.sampled_from(WORDS), max_size=7))
+def test_plain_words_mean_what_argparse_says(verb: str, words: list[str]) -> None:
+    line = command_line(verb)
+    plain = line.parse_plain(words)
+    if plain is not None:
+        assert vars(plain) == vars(line.parse_any(words))
+
+
+@pytest.mark.parametrize("words", [["a"], ["--json", "a", "--target", "gfx900"], ["-o", "-", "-"], ["a", "--target=gfx900", "--output=b"]])
+@pytest.mark.parametrize("verb", ["asm", "disasm"])
+def test_usual_words_are_plain(verb: str, words: list[str]) -> None:
+    assert command_line(verb).parse_plain(words) is not None
+
+
+def test_argparse_is_left_alone() -> None:
+    code = "import io, sys; sys.stdin = io.TextIOWrapper(io.BytesIO()); from pyaco.cli.main import main; main(['asm', '-'])"
+    result = subprocess.run([sys.executable, "-c", f"{code}; print('argparse' in sys.modules)"], capture_output=True, text=True, check=True)
+    assert result.stdout == "False\n"
