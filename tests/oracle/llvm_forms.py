@@ -13,14 +13,15 @@ from functools import cache
 from pathlib import Path
 
 ENCODING = re.compile(r"(?:;|//) encoding: \[([^\]]+)\]")
+#: An LLVM process that crashes does not write at length about it.
+QUIET = os.environ | {"LLVM_DISABLE_SYMBOLIZATION": "1", "LLVM_DISABLE_CRASH_REPORT": "1"}
 ERROR = re.compile(r"^<stdin>:(\d+):\d+: error: (.*)", re.M)
 
 
 def run(chip: str, source: str, *options: str) -> subprocess.CompletedProcess[str]:
     """One llvm-mc process."""
     command = ["llvm-mc-22", "-arch=amdgcn", f"-mcpu={chip}", "-show-encoding", *options]
-    quiet = os.environ | {"LLVM_DISABLE_SYMBOLIZATION": "1", "LLVM_DISABLE_CRASH_REPORT": "1"}
-    return subprocess.run(command, input=source, capture_output=True, text=True, check=False, env=quiet)
+    return subprocess.run(command, input=source, capture_output=True, text=True, check=False, env=QUIET)
 
 
 def encodings(output: str) -> Iterator[tuple[str, bytes]]:

@@ -101,14 +101,14 @@ def cases(level: int, sample: int = 1, rows: list[opcodes.Row] | None = None) ->
     return list(found.values())[::sample]
 
 
-def our_texts(chip: str, codes: list[bytes]) -> list[str | None]:
+def our_texts(chip: str, codes: list[bytes], wave_size: int | None = None) -> list[str | None]:
     """Our text of each word; branches, which name labels, are left out."""
     _, level = processor(chip)
     tables = text_tables.text_tables(chip)
     # behind each one so many s_nop that it cannot take the next one for its literal
     padding = bytes.fromhex("000080bf" * 6)
     words = np.frombuffer(b"".join(code + padding for code in codes), dtype="<u4")
-    listing = disassemble_words(words, level, default_wave_size(level, None), tables.names, tables.facts)
+    listing = disassemble_words(words, level, default_wave_size(level, wave_size), tables.names, tables.facts)
     texts = {offset: (text, size) for text, offset, size in listing.rows() if size and not text.startswith(".long")}
     found: list[str | None] = []
     position = 0
