@@ -44,6 +44,7 @@ _ADDRESS32_HI = 0xFFFF8000
 _DX10_CLAMP = 0x100
 _MAX_LDS = 65536
 _GDS_BYTES = 1 << 16
+_RESIDENT_WAVES = 4096  # that wait for each other, as the engines have it
 _MAX_THREADS = 256
 _MAX_TRACE = 1 << 28
 _Three: TypeAlias = tuple[int, int, int]
@@ -454,9 +455,10 @@ class Device:
         finally:
             low.release()
 
-    @property
-    def concurrent_workgroups(self) -> int:
-        """How many workgroups may run at once, each with scratch of its own."""
+    def concurrent_workgroups(self, entry: int, groups: int, waves: int) -> int:
+        """How many of a dispatch's workgroups, of so many waves, may be there at once, each with scratch of its own."""
+        if self._engine.meets_other_workgroups(entry):
+            return max(1, min(groups, _RESIDENT_WAVES // waves))
         return self._threads
 
     def load(self, code: bytes | CodeObject, symbols: Mapping[str, int] | None = None) -> LoadedCode:
@@ -575,7 +577,19 @@ class Device:
             return BudgetError(f"the time is over after {result['instructions']} instructions without an end ({where}: {name})", place)
         if stop in ("missing wait", "race"):
             return finding_error(result, name, where, place, entry)
+        if stop == "deadlock":
+            return self._deadlock(result, name, where, place, entry)
+        if stop == "residents":
+            return UnsupportedError(f"more waves wait for those of other workgroups than are kept at once ({where}: {name})")
         return EmulationError(f"{stop}: {name} ({where})", place)
+
+    @staticmethod
+    def _deadlock(result: Mapping[str, Any], name: str, where: str, place: dict[str, object], entry: int) -> EmulationError:
+        """Waves that wait for ever, the first few of them by name."""
+        waiting = [{"workgroup": group, "wave": wave, "pc": pc - entry} for group, wave, pc in result["waiting"]]
+        others = "; ".join(f"workgroup {wave['workgroup']}, wave {wave['wave']} at pc {wave['pc']:#x}" for wave in waiting[1:8])
+        more = f" and {len(waiting) - 8} more" if len(waiting) > 8 else ""
+        return EmulationError(f"deadlock: {name} ({where})" + (f"; so wait {others}{more}" if others else ""), place | {"waiting": waiting})
 
     def _instruction(self, result: Mapping[str, Any]) -> str:
         """The instruction that stopped a dispatch, in the assembler's syntax where it is one."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -315,7 +316,8 @@ def submit(device: Device, packet: DispatchPacket | bytes, **options: Any) -> Re
             workgroup_info=bool(descriptor.rsrc2 >> 10 & 1),
             scratch_offset=descriptor.uses_scratch and not architected_flat_scratch(level), mode=mode,
             lds_bytes=-(-max(packet.group_segment_size, descriptor.group_segment_fixed_size) // 512) * 512,
-            scratch_bytes=scratch.bytes_per_lane, wgp_mode=level >= 100 and bool(descriptor.rsrc1 >> 29 & 1), **options,
+            scratch_bytes=scratch.bytes_per_lane, scratch_slots=scratch.slots,
+            wgp_mode=level >= 100 and bool(descriptor.rsrc1 >> 29 & 1), **options,
         )  # fmt: skip
     finally:
         scratch.release()
@@ -329,10 +331,10 @@ class _Scratch:
         self.bytes_per_lane = -(-max(packet.private_segment_size, descriptor.private_segment_fixed_size) // 16) * 16
         self._addresses: list[int] = []
         self._asked = dict(descriptor.user_sgprs())
-        # one workgroup's at a time for each thread of the engine
-        self.size = 0
+        self.size, self.slots = 0, 1
         if "private_segment_buffer" in self._asked or "flat_scratch_init" in self._asked:
-            self.size = self.bytes_per_lane * descriptor.wave_size * waves * device.concurrent_workgroups
+            self.slots = device.concurrent_workgroups(packet.kernel_object + descriptor.entry_offset, prod(packet.workgroups()), waves)
+            self.size = self.bytes_per_lane * descriptor.wave_size * waves * self.slots
         self.address = self._place(bytes(self.size)) if self.size else 0
 
     def _place(self, data: bytes) -> int:

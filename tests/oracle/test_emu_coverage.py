@@ -20,6 +20,7 @@ import test_matrix
 import test_matrix_blocks
 import test_memory_values
 import test_scalar_values
+import test_wave_sync
 
 LIBRARY = Path("/usr/lib/x86_64-linux-gnu/libLLVM.so.22.1")
 pytestmark = [
@@ -77,6 +78,8 @@ def covered(target: str) -> set[str]:
     names |= {name for name, _, _ in test_memory_values.rows_of(target)}
     if target in test_matrix_blocks.TARGETS:
         names |= {row.spelling(test_matrix_blocks.TARGETS[target]) for row in test_matrix_blocks.rows_of(target)}
+    if target in test_wave_sync.TARGETS:
+        names |= set(test_wave_sync.MNEMONICS)
     return names | set(test_matrix.COVERED.get(target, ())) | test_control_values.coverage(target)
 
 

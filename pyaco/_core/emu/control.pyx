@@ -60,6 +60,7 @@ cdef int trap(Machine *machine, Wave *wave, const Instruction *instruction) noex
 
 
 cdef int barrier(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    wave.waits_at = instruction.pc
     return stop_barrier
 
 
@@ -175,6 +176,7 @@ cdef int barrier_signal(Machine *machine, Wave *wave, const Instruction *instruc
 cdef int barrier_wait(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """S_BARRIER_WAIT -1: the workgroup's barrier; a positive number: the one that the wave has joined."""
     cdef int16_t number = <int16_t>instruction.decoded.immediate
+    wave.waits_at = instruction.pc
     if number > 0:
         wave.waits_named = not wave.named_complete
         wave.named_complete = 0

@@ -5,17 +5,25 @@ The fast engine (``emu_fast``) takes these over: it decodes with ``fetch``, and 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from pyaco._core.emu.memory cimport AddressSpace
-from pyaco._core.emu.wave cimport Handler, Instruction, Machine, Wave
+from pyaco._core.emu.wave cimport Handler, Instruction, Machine, Wave, stop_barrier, stop_sync
+
+cdef enum:                            # what comes next in a dispatch
+    next_none = 0
+    next_begins = 1
+    next_goes_on = 2
+    next_deadlock = 3
 
 cdef enum:
     slice_instructions = 65536        # a wave's turn
     region_limit = 64
+    resident_wave_limit = 4096        # of workgroups that wait for others
 
 cdef struct Region:
     uint64_t first
     uint64_t bytes
     uint32_t *words                   # what was there when a wave first got there: stores to code do not change what runs
     Instruction *instructions         # by dword; valid == 0: not decoded yet
+    bint searched                     # for instructions that wait for waves of other workgroups
 
 cdef struct Code:
     Region regions[region_limit]
@@ -39,18 +47,34 @@ cdef struct Launch:
     uint32_t local_components
     uint32_t workgroup_info           # an SGPR with the wave's place in the workgroup
     uint32_t scratch_offset           # an SGPR with the wave's scratch offset
+    uint32_t scratch_slots            # how many workgroups' scratch the memory has that it is in
     uint32_t mode
     uint32_t fill                     # what undefined registers hold
+
+cdef struct Room:                     # memory of the waves of one workgroup
+    uint64_t number                   # of the workgroup
+    uint32_t count                    # of waves
+    uint32_t scratch_slot
+    uint32_t group[3]
+    Wave *waves
+    uint32_t *registers               # [count][vgpr_rows][max_lanes], aligned to 64 bytes
+    uint8_t *scratch
+    uint8_t *lds
+    Room *next                        # of those that wait, by number
 
 cdef struct Workspace:
     Machine machine                   # its `lds` belongs to the workspace
     Code code
-    uint32_t count                    # waves of the workgroup that runs
+    uint64_t number                   # of the workgroup that runs
+    uint32_t count                    # its waves
     uint32_t faulty                   # the wave that stopped the dispatch
     uint32_t group[3]                 # the workgroup that runs
     Wave *waves
-    uint32_t *registers               # [count][vgpr_rows][max_lanes], aligned to 64 bytes
+    uint32_t *registers               # as in Room
     uint8_t *scratch
+    Room *residents                   # begun workgroups whose waves wait for those of others
+    uint32_t resident_waves
+    uint64_t begun                    # workgroups
 
 # The function of an opcode that has one of its own, or NULL.
 cdef Handler handler_of(unsigned int opcode) noexcept nogil
@@ -73,10 +97,21 @@ cdef bint out_of_time(Machine *machine) noexcept nogil
 cdef int stop_before(Code *code, Machine *machine, const Wave *wave, int why) noexcept nogil
 # Memory aligned to 64 bytes, for `free`.
 cdef void *aligned_bytes(uint64_t bytes) noexcept nogil
+# Whether code that has been reached has instructions that wait for waves of other workgroups.
+cdef bint meets_other_workgroups(Code *code, uint32_t gfx_level) noexcept nogil
+# What runs next: `next_begins`, a workgroup that has to be started; `next_goes_on`, one that waited; `next_none`; `next_deadlock`, all wait.
+cdef int next_workgroup(Workspace *space, const Launch *launch) noexcept nogil
+# The workgroup that runs waits for waves of others; the workspace is free for another. stop_running, or why that cannot be.
+cdef int set_aside(Workspace *space, const Launch *launch) noexcept nogil
+# Leaves in the workspace a wave that waits for ever; returns stop_deadlock.
+cdef int deadlock(Workspace *space) noexcept nogil
+# Whether a wave has stopped until others let it go on.
+cdef inline bint waits(const Wave *wave) noexcept nogil:
+    return wave.stop == stop_barrier or wave.stop == stop_sync
+# After a round of turns: stop_running, stop_end (all have), stop_sync (nobody can run before other workgroups do), or stop_deadlock.
+cdef int end_round(Workspace *space) noexcept nogil
 cdef bint open_workspace(Workspace *space, const Launch *launch) noexcept nogil
 cdef void close_workspace(Workspace *space) noexcept nogil
-# Waves that wait at a barrier go on: stop_running; from GFX12 on one that waits has not signalled: stop_deadlock.
-cdef int release_barrier(Workspace *space) noexcept nogil
 cdef void group_of(const Launch *launch, uint64_t number, uint32_t *group) noexcept nogil
 # The workgroup's ids to where a wave finds them; returns the SGPR that follows.
 cdef uint32_t put_group(const Launch *launch, uint32_t *sgpr, const uint32_t *group) noexcept nogil
@@ -97,3 +132,4 @@ cdef class Engine:
     cdef dict outcome(self, int stop)
     cdef dict _counters(self)
     cdef dict _fault(self, int stop)
+    cdef list _waiting(self)

@@ -1,7 +1,8 @@
 """The reference engine: decodes machine code once per address and interprets it, wave after wave.
 
 Workgroups run one after the other in ascending order, the waves of a workgroup in turn: each until it ends, reaches a
-barrier, or has used its slice of instructions. So a dispatch gives the same result every time.
+barrier, or has used its slice of instructions. So a dispatch gives the same result every time. A workgroup whose waves wait for
+those of others (``wave_sync``) is set aside with its registers and LDS until one of its waves can run; the lowest such comes next.
 
 Thread safety: an engine belongs to one device and runs one dispatch at a time; the interpreter lock is released meanwhile.
 """
@@ -27,6 +28,7 @@ from pyaco._core.emu.memory cimport Allocation, AddressSpace, memory_at, memory_
 from pyaco._core.emu.numbers cimport double_bits, double_to_half, float_bits, popcount64
 from pyaco._core.emu.vector cimport execute_dual, execute_scalar, execute_vector
 from pyaco._core.emu.wave cimport *
+from pyaco._core.emu.wave_sync cimport fill_wave_sync, forget_waiting, waits_for_dispatch
 from pyaco._core.ir.program cimport *
 from pyaco._core.isa.decode cimport Decoded, decode
 
@@ -63,6 +65,7 @@ cdef void fill_tables() noexcept nogil:
     fill_matrix(handlers)
     fill_matrix_blocks(handlers)
     fill_lds(handlers)
+    fill_wave_sync(handlers)
 
 fill_tables()
 
@@ -264,6 +267,7 @@ cdef bint add_region(Code *code, uint64_t first, uint64_t bytes, const void *wor
     cdef Region *region = &code.regions[code.count]
     region.first = first
     region.bytes = bytes & ~(<uint64_t>3)
+    region.searched = False
     region.words = <uint32_t *>malloc(region.bytes + 1)
     region.instructions = <Instruction *>calloc(region.bytes // 4 + 1, sizeof(Instruction))
     if region.words == NULL or region.instructions == NULL:
@@ -339,6 +343,25 @@ cdef bint copy_code(Code *code, const Code *other) noexcept nogil:
         if not add_region(code, other.regions[i].first, other.regions[i].bytes, other.regions[i].words):
             return False
     return True
+
+
+cdef bint meets_other_workgroups(Code *code, uint32_t gfx_level) noexcept nogil:
+    cdef Region *region
+    cdef Decoded decoded
+    cdef uint32_t number
+    cdef uint64_t word
+    for number in range(code.count):
+        region = &code.regions[number]
+        if region.searched:
+            continue
+        for word in range(region.bytes // 4):
+            if region.words[word] >> 26 != 0x36:            # DS, on every generation that has such instructions
+                continue
+            decode(region.words + word, <uint32_t>(region.bytes // 4 - word), gfx_level, &decoded)
+            if decoded.opcode != <int>op_invalid and waits_for_dispatch(decoded.opcode):
+                return True
+        region.searched = True
+    return False
 
 
 cdef void forget(Code *code) noexcept nogil:
@@ -526,47 +549,170 @@ cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, u
 
 
 cdef int run_workgroup(Workspace *space, uint64_t *checked) except -1 nogil:
-    """All waves in turn until they have ended; returns a reason other than stop_end when one went wrong."""
-    cdef uint32_t i, ended, waiting
+    """All waves in turn until they have ended; returns a reason other than stop_end when one went wrong.
+
+    It is stop_sync where nobody can run before other workgroups do.
+    """
+    cdef uint32_t i
     cdef int stop
     cdef Wave *waves = space.waves
     while True:
-        ended = 0
-        waiting = 0
         for i in range(space.count):
             if waves[i].stop == stop_running:
                 if out_of_time(&space.machine):
                     waves[i].stop = stop_before(&space.code, &space.machine, &waves[i], stop_time)
                 else:
                     waves[i].stop = run_wave(&space.code, &space.machine, &waves[i], slice_instructions)
-            if waves[i].stop != stop_running and waves[i].stop != stop_end and waves[i].stop != stop_barrier:
+            if waves[i].stop != stop_running and waves[i].stop != stop_end and not waits(&waves[i]):
                 space.faulty = i
                 return waves[i].stop
-        # Counted afterwards: a later wave may have let an earlier one go on.
-        for i in range(space.count):
-            ended += waves[i].stop == stop_end
-            waiting += waves[i].stop == stop_barrier
-        if ended == space.count:
-            return stop_end
-        if ended + waiting == space.count:                  # waves that have ended do not hold a barrier
-            stop = release_barrier(space)
-            if stop != stop_running:
-                return stop
+        stop = end_round(space)
+        if stop != stop_running:
+            return stop
         if space.machine.executed - checked[0] > signal_interval:
             checked[0] = space.machine.executed
             with gil:
                 PyErr_CheckSignals()
-    return stop_end
+
+
+cdef int end_round(Workspace *space) noexcept nogil:
+    cdef uint32_t ended = 0
+    cdef uint32_t waiting = 0
+    cdef uint32_t i
+    for i in range(space.count):                            # afterwards: a later wave may have let an earlier one go on
+        if space.waves[i].stop == stop_running:
+            return stop_running
+        ended += space.waves[i].stop == stop_end
+        waiting += space.waves[i].stop == stop_barrier
+    if ended == space.count:
+        return stop_end
+    if ended + waiting < space.count:                       # waves that have ended do not hold a barrier, those that wait elsewhere do
+        return stop_sync
+    return release_barrier(space)
 
 
 cdef int release_barrier(Workspace *space) noexcept nogil:
+    """Waves that wait at a barrier go on; from GFX12 on one that waits has not signalled."""
     cdef uint32_t i
     for i in range(space.count):
         if space.waves[i].stop == stop_barrier:
             if space.machine.gfx_level >= 120:
-                space.faulty = i
-                return stop_deadlock
+                return blame(space, i)
             space.waves[i].stop = stop_running
+    return stop_running
+
+
+cdef int blame(Workspace *space, uint32_t wave) noexcept nogil:
+    """A wave that waits for ever."""
+    cdef const Instruction *instruction = fetch(&space.code, &space.machine, space.waves[wave].waits_at)
+    space.faulty = wave
+    space.machine.fault_pc = space.waves[wave].waits_at
+    space.machine.fault_opcode = op_invalid if instruction == NULL else instruction.decoded.opcode
+    return stop_deadlock
+
+
+# ------------------------------------------------------------------------------------- workgroups that wait for others
+cdef bint runnable(const Room *room) noexcept nogil:
+    cdef uint32_t i
+    for i in range(room.count):
+        if room.waves[i].stop == stop_running:
+            return True
+    return False
+
+
+cdef void leave_room(Workspace *space, Room **place) noexcept nogil:
+    """A workgroup that was set aside is the one that runs."""
+    cdef Room *room = place[0]
+    cdef uint32_t i
+    place[0] = room.next
+    space.resident_waves -= room.count
+    close_waves(space)
+    space.number = room.number
+    space.count = room.count
+    for i in range(3):
+        space.group[i] = room.group[i]
+    space.waves = room.waves
+    space.registers = room.registers
+    space.scratch = room.scratch
+    space.machine.lds = room.lds
+    space.machine.waves = room.waves
+    space.machine.wave_count = room.count
+    space.machine.scratch_slot = room.scratch_slot
+    free(room)
+
+
+cdef int deadlock(Workspace *space) noexcept nogil:
+    """Every workgroup waits: the first wave of the first one that does is to blame."""
+    cdef uint32_t i = 0
+    leave_room(space, &space.residents)
+    while not waits(&space.waves[i]):
+        i += 1
+    return blame(space, i)
+
+
+cdef int next_workgroup(Workspace *space, const Launch *launch) noexcept nogil:
+    cdef Room **place = &space.residents
+    while place[0] != NULL and not runnable(place[0]):
+        place = &place[0].next
+    if place[0] != NULL:
+        leave_room(space, place)
+        return next_goes_on
+    if space.begun < <uint64_t>launch.groups[0] * launch.groups[1] * launch.groups[2]:
+        space.number = space.begun
+        space.begun += 1
+        group_of(launch, space.number, space.group)
+        return next_begins
+    return next_none if space.residents == NULL else next_deadlock
+
+
+cdef void insert_room(Workspace *space, Room *room) noexcept nogil:
+    cdef Room **place = &space.residents
+    while place[0] != NULL and place[0].number < room.number:
+        place = &place[0].next
+    room.next = place[0]
+    place[0] = room
+    space.resident_waves += room.count
+
+
+cdef uint32_t free_slot(const Workspace *space) noexcept nogil:
+    """The lowest part of scratch that no workgroup has."""
+    cdef uint8_t taken[resident_wave_limit + 1]
+    cdef uint32_t slot = 0
+    cdef const Room *room = space.residents
+    memset(taken, 0, sizeof(taken))
+    while room != NULL:
+        taken[room.scratch_slot] = 1
+        room = room.next
+    while taken[slot]:
+        slot += 1
+    return slot
+
+
+cdef int set_aside(Workspace *space, const Launch *launch) noexcept nogil:
+    cdef Room *room
+    cdef uint32_t i
+    if space.resident_waves + space.count + launch.waves > resident_wave_limit:
+        return stop_residents
+    room = <Room *>calloc(1, sizeof(Room))
+    if room == NULL:
+        return stop_residents
+    room.number = space.number
+    room.count = space.count
+    room.scratch_slot = space.machine.scratch_slot
+    for i in range(3):
+        room.group[i] = space.group[i]
+    room.waves = space.waves
+    room.registers = space.registers
+    room.scratch = space.scratch
+    room.lds = space.machine.lds
+    insert_room(space, room)
+    space.waves = NULL
+    space.registers = NULL
+    space.scratch = NULL
+    space.machine.lds = NULL
+    space.machine.scratch_slot = free_slot(space)
+    if (launch.scratch_offset and space.machine.scratch_slot >= launch.scratch_slots) or not open_workspace(space, launch):
+        return stop_residents
     return stop_running
 
 
@@ -611,6 +757,14 @@ cdef bint open_workspace(Workspace *space, const Launch *launch) noexcept nogil:
 
 
 cdef void close_workspace(Workspace *space) noexcept nogil:
+    while space.residents != NULL:
+        leave_room(space, &space.residents)
+    close_waves(space)
+    space.begun = 0
+    forget(&space.code)
+
+
+cdef void close_waves(Workspace *space) noexcept nogil:
     free(space.waves)
     free(space.registers)
     free(space.scratch)
@@ -619,13 +773,12 @@ cdef void close_workspace(Workspace *space) noexcept nogil:
     space.registers = NULL
     space.scratch = NULL
     space.machine.lds = NULL
-    forget(&space.code)
 
 
 STOP_NAMES = {
     stop_memory_fault: "memory fault", stop_unsupported: "unsupported", stop_illegal: "illegal instruction",
     stop_fetch_fault: "fetch fault", stop_budget: "budget", stop_trap: "trap", stop_deadlock: "deadlock",
-    stop_time: "time",
+    stop_time: "time", stop_residents: "residents",
 }
 
 
@@ -648,11 +801,13 @@ cdef class Engine:
         self.work.machine.opcode_counter = <uint64_t *>calloc(<int>op_count, sizeof(uint64_t))
         self.work.machine.gds_bytes = 65536 if gfx_level < 110 else 4096
         self.work.machine.gds = <uint8_t *>calloc(self.work.machine.gds_bytes, 1)
-        if self.work.machine.opcode_counter == NULL or self.work.machine.gds == NULL:
+        self.work.machine.sync = <WaveSync *>calloc(1, sizeof(WaveSync))
+        if self.work.machine.opcode_counter == NULL or self.work.machine.gds == NULL or self.work.machine.sync == NULL:
             raise MemoryError("counters")
 
     def __dealloc__(self):
         close_workspace(&self.work)
+        free(self.work.machine.sync)
         free(self.work.machine.opcode_counter)
         free(self.work.machine.gds)
 
@@ -674,10 +829,11 @@ cdef class Engine:
              bint ids_in_ttmp=False, bint packed_ids=False, uint32_t local_id_components=1, bint workgroup_info=False,
              bint scratch_offset=False, uint32_t mode=0x1c0, uint32_t lds_bytes=0, uint32_t scratch_bytes=0,
              uint64_t budget=1ULL << 36, uint32_t fill=0xdeadbeefU, uint64_t code_bytes=0,
-             uint32_t shared_vgpr=0, last_size=None, first_group=(0, 0, 0), double time_budget=0):
+             uint32_t shared_vgpr=0, last_size=None, first_group=(0, 0, 0), double time_budget=0, uint32_t scratch_slots=0xffffffffU):
         """Make ready for a dispatch: its launch and memory for the waves of one workgroup. `close` frees that.
 
-        `groups` workgroups from `first_group` on, of `size`, the last of each dimension of `last_size`; `time_budget` in seconds.
+        `groups` workgroups from `first_group` on, of `size`, the last of each dimension of `last_size`; `time_budget` in seconds;
+        scratch in memory has room for `scratch_slots` workgroups at once.
         """
         cdef Launch launch
         cdef uint32_t i
@@ -700,6 +856,7 @@ cdef class Engine:
         launch.local_components = local_id_components
         launch.workgroup_info = workgroup_info
         launch.scratch_offset = scratch_offset
+        launch.scratch_slots = scratch_slots
         launch.mode = mode
         launch.fill = fill
         launch.waves = waves_of(launch.size, wave_size)
@@ -721,6 +878,15 @@ cdef class Engine:
         """Free the memory of the waves."""
         close_workspace(&self.work)
 
+    def meets_other_workgroups(self, uint64_t entry):
+        """Whether code in the allocation around `entry` has instructions that wait for waves of other workgroups."""
+        self._reset(64, 0, 0, 1, 0)
+        try:
+            fetch(&self.work.code, &self.work.machine, entry)
+            return meets_other_workgroups(&self.work.code, self.work.machine.gfx_level)
+        finally:
+            forget(&self.work.code)
+
     cdef dict outcome(self, int stop):
         result = self._counters()
         result["stop"] = None
@@ -739,6 +905,8 @@ cdef class Engine:
                     uint64_t budget) except -1:
         cdef uint32_t i
         memset(self.work.machine.gds, 0, self.work.machine.gds_bytes)
+        forget_waiting(self.work.machine.sync)
+        self.work.machine.scratch_slot = 0
         self.work.machine.wave_size = wave_size
         self.work.machine.lds_bytes = lds_bytes
         self.work.machine.scratch_bytes = scratch_bytes
@@ -780,8 +948,20 @@ cdef class Engine:
             "stop": STOP_NAMES.get(stop, str(stop)), "workgroup": (group[0], group[1], group[2]), "wave": self.work.faulty,
             "pc": self.work.machine.fault_pc, "opcode": self.work.machine.fault_opcode, "words": words,
             "lane": self.work.machine.fault_lane, "address": self.work.machine.fault_address, "bytes": self.work.machine.fault_bytes,
-            "store": bool(self.work.machine.fault_store),
+            "store": bool(self.work.machine.fault_store), "waiting": self._waiting() if stop == stop_deadlock else [],
         }
+
+    cdef list _waiting(self):
+        """Workgroup, wave and pc of every wave that waits for others."""
+        cdef const Room *room = self.work.residents
+        cdef uint32_t i
+        group = self.work.group
+        found = [((group[0], group[1], group[2]), i, self.work.waves[i].waits_at) for i in range(self.work.count) if waits(&self.work.waves[i])]
+        while room != NULL:
+            found += [((room.group[0], room.group[1], room.group[2]), i, room.waves[i].waits_at) for i in range(room.count)
+                      if waits(&room.waves[i])]
+            room = room.next
+        return found
 
 
 cdef void group_of(const Launch *launch, uint64_t number, uint32_t *group) noexcept nogil:
@@ -793,20 +973,27 @@ cdef void group_of(const Launch *launch, uint64_t number, uint32_t *group) noexc
 
 cdef int run_groups(Workspace *space, const Launch *launch) except -1 nogil:
     """Every workgroup; `space.group` is left at the one that stopped."""
-    cdef uint64_t number
-    cdef int stop
+    cdef int stop, following
     cdef uint64_t checked = 0
-    for number in range(<uint64_t>launch.groups[0] * launch.groups[1] * launch.groups[2]):
-        group_of(launch, number, space.group)
-        start_workgroup(space, launch)
+    while True:
+        following = next_workgroup(space, launch)
+        if following == next_none:
+            return stop_end
+        if following == next_deadlock:
+            return deadlock(space)
+        if following == next_begins:
+            start_workgroup(space, launch)
         stop = run_workgroup(space, &checked)
-        if stop != stop_end:
+        if stop == stop_sync:
+            stop = set_aside(space, launch)
+            if stop != stop_running:
+                return stop
+        elif stop != stop_end:
             return stop
         if space.machine.executed - checked > signal_interval:
             checked = space.machine.executed
             with gil:
                 PyErr_CheckSignals()
-    return stop_end
 
 
 def supported_opcodes():

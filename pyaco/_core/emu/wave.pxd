@@ -84,6 +84,8 @@ cdef enum:                            # why a wave or a dispatch stopped
     stop_misaligned = 9
     stop_deadlock = 10
     stop_time = 11                    # the dispatch's time is over
+    stop_sync = 12                    # waits for waves of the whole dispatch
+    stop_residents = 13               # more waves wait for others than can be kept
 
 cdef struct Wave:
     uint32_t sgpr[sgpr_words]
@@ -100,6 +102,8 @@ cdef struct Wave:
     uint32_t joined                   # GFX12: the named barrier that this wave is a member of, 0 none
     uint32_t named_complete           # that one has completed, and this wave has not waited yet
     uint32_t waits_named              # it waits at that one, not at the workgroup's
+    uint64_t waits_at                 # the instruction that it waits at, where it does
+    Wave *next_waiting                # that came to the same resource after it
     uint8_t *scratch                  # bytes_per_lane bytes per lane
     uint32_t *vgpr                    # [vgpr_rows][max_lanes]
 
@@ -184,8 +188,21 @@ cdef struct NamedBarrier:
     uint32_t members                  # signals that complete it; 0: not initialised
     uint32_t signals
 
+cdef enum:
+    sync_resources = 64
+
+cdef struct SyncResource:             # what waves of all workgroups of a dispatch meet at
+    uint32_t counter                  # of a semaphore; of a barrier: how many waves are still to come before the last
+    Wave *first                       # those that wait, in the order of their coming
+    Wave *last
+
+cdef struct WaveSync:
+    SyncResource resource[sync_resources]
+    SyncResource ordered              # waves that wait for their turn at ordered counts; `counter` is whose it is
+
 cdef struct Machine:
     Memory *memory
+    WaveSync *sync                    # NULL where workgroups run on several threads
     AccessLog *log                    # what memory instructions reach is noted here; NULL: nobody asks
     uint32_t gfx_level
     uint32_t wave_size
@@ -195,7 +212,6 @@ cdef struct Machine:
     uint32_t gds_bytes
     uint32_t scratch_bytes            # per lane
     uint32_t scratch_slot             # which of the workgroups that run at once this is
-    uint32_t workgroup[3]
     uint32_t wave_count               # of the workgroup
     Wave *waves                       # the workgroup that runs
     NamedBarrier named[named_barriers + 1]

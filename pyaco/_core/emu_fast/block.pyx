@@ -20,6 +20,7 @@ from pyaco._core.emu.numbers cimport float_bits, half_to_double, popcount64
 from pyaco._core.emu.reference cimport aligned_bytes, fetch, handler_of
 from pyaco._core.emu.vector cimport dpp_source_lane, execute_dual, execute_scalar, execute_vector
 from pyaco._core.emu.wave cimport *
+from pyaco._core.emu.wave_sync cimport waits_for_dispatch
 from pyaco._core.emu_fast.scalar cimport scalar_step_of
 from pyaco._core.emu_fast.step cimport *
 from pyaco._core.isa.decode cimport Decoded
@@ -750,6 +751,9 @@ cdef bint add_instruction(Builder *builder, const Instruction *instruction) noex
     cdef bint ordered
     if instruction.operation == NULL and (format_is_salu(instruction.decoded.format) or reads_a_clock(instruction.decoded.opcode)):
         return add_control(builder, instruction)
+    if waits_for_dispatch(instruction.decoded.opcode):
+        add_step(builder, instruction, step_leave_ordered)
+        return True
     if instruction.handler == execute_vector:
         added = add_vector(builder, instruction)
     elif instruction.handler == execute_dual:

@@ -175,29 +175,21 @@ cdef int run_waves(Worker *worker) noexcept nogil:
     """All waves in turn until they have ended, as `run_workgroup` does."""
     cdef Workspace *space = worker.space
     cdef Wave *waves = space.waves
-    cdef uint32_t i, ended, waiting
+    cdef uint32_t i
     cdef int stop, why
     while True:
-        ended = 0
-        waiting = 0
         for i in range(space.count):
             if waves[i].stop == stop_running:
                 if out_of_time(&space.machine):
                     waves[i].stop = stop_before(&space.code, &space.machine, &waves[i], stop_time)
                 else:
                     waves[i].stop = run_steps(worker, &waves[i])
-            if waves[i].stop != stop_running and waves[i].stop != stop_end and waves[i].stop != stop_barrier:
+            if waves[i].stop != stop_running and waves[i].stop != stop_end and not waits(&waves[i]):
                 space.faulty = i
                 return waves[i].stop
-        for i in range(space.count):
-            ended += waves[i].stop == stop_end
-            waiting += waves[i].stop == stop_barrier
-        if ended == space.count:
-            return stop_end
-        if ended + waiting == space.count:
-            stop = release_barrier(space)
-            if stop != stop_running:
-                return stop
+        stop = end_round(space)
+        if stop != stop_running:
+            return stop
         why = why_to_leave(worker)
         if why != stop_end:
             return why
@@ -216,16 +208,43 @@ cdef int why_to_leave(Worker *worker) noexcept nogil:
     return interrupted if found else stop_end
 
 
-cdef int run_group(Worker *worker, uint64_t number) noexcept nogil:
+cdef int run_group(Worker *worker, uint64_t number, bint begins) noexcept nogil:
     cdef int stop
     worker.workgroup = number
     worker.core.group = number
-    group_of(worker.launch, number, worker.space.group)
-    start_waves(worker)
+    if begins:
+        start_waves(worker)
     set_host_control(worker.core.control)
     stop = run_waves(worker)
     set_host_control(control_default)
     return stop
+
+
+cdef int run_alone(Worker *worker, uint32_t threads) noexcept nogil:
+    """Workgroups one after the other; stop_running where it is time for other threads to join in."""
+    cdef Workspace *space = worker.space
+    cdef const Launch *launch = worker.launch
+    cdef uint64_t groups = <uint64_t>launch.groups[0] * launch.groups[1] * launch.groups[2]
+    cdef int stop, following
+    while True:
+        if (threads > 1 and groups - space.begun > 1 and space.machine.executed >= alone and space.residents == NULL
+                and not meets_other_workgroups(&space.code, space.machine.gfx_level)):
+            return stop_running
+        following = next_workgroup(space, launch)
+        if following == next_none:
+            return stop_end
+        if following == next_deadlock:
+            return deadlock(space)
+        stop = run_group(worker, space.number, following == next_begins)
+        if stop == stop_sync:
+            stop = set_aside(space, launch)
+            if stop != stop_running:
+                return stop
+        elif stop != stop_end:
+            return stop
+        stop = why_to_leave(worker)
+        if stop != stop_end:
+            return stop
 
 
 cdef void work(void *data, unsigned int thread) noexcept nogil:
@@ -239,7 +258,8 @@ cdef void work(void *data, unsigned int thread) noexcept nogil:
         machine.executed = 0
         worker.core.first_executed = 0
         worker.checked = 0
-        worker.stop = run_group(worker, number)
+        group_of(worker.launch, number, worker.space.group)
+        worker.stop = run_group(worker, number, True)
         if worker.stop != stop_end:
             worker.order.fail(0 if worker.stop == interrupted else number)
             break
@@ -385,29 +405,21 @@ cdef class FastEngine(Engine):
         cdef Memory *memory = self.work.machine.memory
         cdef Worker worker
         cdef int stop
-        cdef uint64_t number = 0
         cdef uint64_t groups = <uint64_t>launch.groups[0] * launch.groups[1] * launch.groups[2]
         try:
             if not open_worker(&worker, &self.work, launch, self.kernels, True):
                 raise MemoryError("an engine's thread")
-            stop = stop_end
             with nogil:
-                while number < groups and stop == stop_end:
-                    if self.threads > 1 and groups - number > 1 and self.work.machine.executed >= alone:
-                        break
-                    stop = run_group(&worker, number)
-                    number += 1
-                    if stop == stop_end:
-                        stop = why_to_leave(&worker)
+                stop = run_alone(&worker, self.threads)
                 count_blocks(&worker.blocks)
         finally:
             close_worker(&worker)
             self.work.machine.memory = memory
         if stop == interrupted:
             return -1                                       # the signal's exception is set
-        if stop != stop_end or number == groups:
+        if stop != stop_running:
             return stop
-        return self.execute_together(launch, number, groups)
+        return self.execute_together(launch, self.work.begun, groups)
 
     cdef int execute_together(self, const Launch *launch, uint64_t first, uint64_t groups) except -1:
         """The workgroups from `first` on, by all threads."""
@@ -455,6 +467,7 @@ cdef class FastEngine(Engine):
     cdef bint open_thread(self, Workspace *space, Worker *worker, const Launch *launch, uint32_t number) noexcept:
         space.machine = self.work.machine
         space.machine.scratch_slot = number
+        space.machine.sync = NULL
         space.machine.lds = NULL
         space.machine.executed = 0
         space.machine.clock_due = 0

@@ -7,6 +7,7 @@ paid here: the loops of the other engines know nothing of it.
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
+from libcpp.unordered_map cimport unordered_map
 from libcpp.unordered_set cimport unordered_set
 from libcpp.vector cimport vector
 
@@ -30,6 +31,7 @@ cdef enum:
     stop_race = 67
     signal_interval = 100000
     longest_turn = 64                 # of a wave whose turns are drawn
+    leaving_sync = 2
 
 COUNTERS = ("vmcnt", "lgkmcnt", "expcnt", "vscnt", "kmcnt")
 COUNTERS_GFX12 = ("loadcnt", "dscnt", "expcnt", "storecnt", "kmcnt")
@@ -47,7 +49,6 @@ cdef packed struct TraceRow:
 
 
 cdef cppclass Schedule:
-    uint64_t number                   # workgroups begun
     uint32_t current                  # the wave whose turn it is
     uint32_t left                     # instructions of its turn
     bint open                         # a workgroup runs
@@ -55,7 +56,14 @@ cdef cppclass Schedule:
     uint64_t random
     uint64_t checked
     vector[uint32_t] order            # of workgroups, where it is drawn
-    vector[uint8_t] leaving           # by wave: what others did before the barrier is known from its next instruction on
+    vector[uint8_t] leaving           # by wave: what others did before the barrier is known from its next instruction on; leaving_sync + resource
+
+
+cdef cppclass Aside:                  # of a workgroup that waits for others
+    vector[Flight] flights
+    vector[History] histories
+    vector[uint8_t] leaving
+    Races races
 
 
 cdef class InspectingEngine(Engine):
@@ -83,6 +91,7 @@ cdef class InspectingEngine(Engine):
     cdef AccessLog log
     cdef vector[Flight] flights
     cdef vector[History] histories            # by wave, where the chip has wait states to check
+    cdef unordered_map[uint64_t, Aside] aside
     cdef Races races
     cdef Traffic traffic
     cdef uint64_t lanes_by_opcode[<int>op_count]
@@ -118,7 +127,6 @@ cdef class InspectingEngine(Engine):
         memset(&self.traffic, 0, sizeof(self.traffic))
         memset(self.lanes_by_opcode, 0, sizeof(self.lanes_by_opcode))
         self.trace_rows.clear()
-        self.schedule.number = 0
         self.schedule.open = False
         self.schedule.checked = 0
         self.schedule.step_over = False
@@ -140,6 +148,7 @@ cdef class InspectingEngine(Engine):
         Engine.close(self)
         self.flights.clear()
         self.histories.clear()
+        self.aside.clear()
         self.schedule.open = False
         self.races.memory.clear()
         self.races.local.clear()
@@ -277,44 +286,73 @@ cdef inline uint64_t draw(Schedule *schedule) noexcept nogil:
 
 
 # ---------------------------------------------------------------------------------------------------------------- schedule
-cdef bint open_group(InspectingEngine engine) noexcept nogil:
-    """The next workgroup; False when there is none."""
+cdef int open_group(InspectingEngine engine) noexcept nogil:
+    """The next workgroup; stop_end when there is none, stop_deadlock when all wait."""
     cdef Schedule *schedule = &engine.schedule
-    cdef const Launch *launch = &engine.launch
-    cdef uint64_t number = schedule.number
+    cdef int following = next_workgroup(&engine.work, &engine.launch)
+    if following == next_none:
+        return stop_end
+    if following == next_deadlock:
+        return deadlock(&engine.work)
+    if following == next_begins:
+        begin_group(engine)
+    else:
+        swap_aside(engine)
+        engine.aside.erase(engine.work.number)
+    schedule.open = True
+    schedule.current = engine.work.count - 1                # the first wave comes next
+    schedule.left = 0
+    return stop_running
+
+
+cdef void begin_group(InspectingEngine engine) noexcept nogil:
+    cdef Schedule *schedule = &engine.schedule
+    cdef uint64_t number = engine.work.number
     cdef uint32_t i
-    if number == <uint64_t>launch.groups[0] * launch.groups[1] * launch.groups[2]:
-        return False
     if not schedule.order.empty():
         number = schedule.order[number]
-    schedule.number += 1
-    group_of(launch, number, engine.work.group)
-    start_workgroup(&engine.work, launch)
+        group_of(&engine.launch, number, engine.work.group)
+    start_workgroup(&engine.work, &engine.launch)
     races_start_group(&engine.races, <uint32_t>number)
     schedule.leaving.assign(engine.work.count, 0)
     for i in range(engine.work.count):
         flight_clear(&engine.flights[i])
         if not engine.histories.empty():
             history_clear(&engine.histories[i])
-    schedule.open = True
-    schedule.current = engine.work.count - 1                # the first wave comes next
-    schedule.left = 0
-    return True
 
 
-cdef int end_round(InspectingEngine engine) noexcept nogil:
-    """No wave can run: they have ended, or wait at a barrier that lets them go now."""
+cdef void swap_aside(InspectingEngine engine) noexcept nogil:
+    """What is watched of the workgroup that runs, with what is kept under its number."""
+    cdef Aside *aside = &engine.aside[engine.work.number]
+    engine.flights.swap(aside.flights)
+    engine.histories.swap(aside.histories)
+    engine.schedule.leaving.swap(aside.leaving)
+    races_swap_group(&engine.races, &aside.races)
+
+
+cdef int wait_for_others(InspectingEngine engine) noexcept nogil:
+    """The workgroup is set aside; the next one has records of its own."""
+    cdef size_t flights = engine.flights.size()
+    cdef size_t histories = engine.histories.size()
+    engine.schedule.open = False
+    swap_aside(engine)
+    engine.flights.resize(flights)
+    engine.histories.resize(histories)
+    return set_aside(&engine.work, &engine.launch)
+
+
+cdef int close_round(InspectingEngine engine) noexcept nogil:
+    """No wave can run: they have ended, or wait."""
     cdef Workspace *work = &engine.work
-    cdef uint32_t i
-    cdef uint32_t ended = 0
-    for i in range(work.count):
-        ended += work.waves[i].stop == stop_end
-    if ended == work.count:
+    cdef int stop = end_round(work)
+    if stop == stop_end:
         engine.schedule.open = False
         return stop_running
+    if stop == stop_sync:
+        return wait_for_others(engine)
     if work.machine.gfx_level < 120:
-        races_complete(&engine.races)
-    return release_barrier(work)
+        races_complete(&engine.races)                       # of the barrier that they waited at
+    return stop
 
 
 cdef bint next_in_turn(InspectingEngine engine) noexcept nogil:
@@ -360,7 +398,7 @@ cdef int pick_wave(InspectingEngine engine) noexcept nogil:
                 continue
         elif next_in_turn(engine):
             continue
-        stop = end_round(engine)
+        stop = close_round(engine)
         if stop != stop_running or not schedule.open:
             return stop
         schedule.current = engine.work.count - 1            # the next round begins with the first wave
@@ -374,8 +412,10 @@ cdef int advance(InspectingEngine engine, uint64_t instructions) except -1 nogil
     cdef Wave *wave
     cdef int stop
     while True:
-        if not schedule.open and not open_group(engine):
-            return stop_end
+        if not schedule.open:
+            stop = open_group(engine)
+            if stop != stop_running:
+                return stop
         stop = pick_wave(engine)
         if stop != stop_running:
             return stop
@@ -394,7 +434,7 @@ cdef int advance(InspectingEngine engine, uint64_t instructions) except -1 nogil
         stop = watch(engine, schedule.current, wave)
         if stop != stop_running:
             wave.stop = stop
-            if stop != stop_end and stop != stop_barrier:
+            if stop != stop_end and not waits(wave):
                 return stop
         if engine.work.machine.executed - schedule.checked > signal_interval:
             schedule.checked = engine.work.machine.executed
@@ -434,9 +474,11 @@ cdef int watch(InspectingEngine engine, uint32_t index, Wave *wave) noexcept nog
     if instruction == NULL or instruction.handler == NULL or instruction.decoded.opcode == <int>op_invalid:
         return run_wave(&engine.work.code, machine, wave, 1)
     opcode = instruction.decoded.opcode
-    if engine.schedule.leaving[index]:
-        engine.schedule.leaving[index] = 0
+    if engine.schedule.leaving[index] >= leaving_sync:
+        races_go_on(&engine.races, index, machine.gds_bytes + 4 * <uint64_t>(engine.schedule.leaving[index] - leaving_sync))
+    elif engine.schedule.leaving[index]:
         races_leave(&engine.races, index)
+    engine.schedule.leaving[index] = 0
     machine.fault_pc = pc
     machine.fault_opcode = opcode
     if engine.check_waits and flight_check(flight, wave, instruction, active, machine.gfx_level, &engine.finding):
@@ -456,7 +498,9 @@ cdef int watch(InspectingEngine engine, uint32_t index, Wave *wave) noexcept nog
         engine.schedule.leaving[index] = 1
     elif signalled and barriers_done(&engine.work):         # this signal, or this wave's end, completed it
         races_complete(&engine.races)
-    if stop != stop_running and stop != stop_barrier:
+    if stop == stop_sync and engine.log.count:              # an ordered count has done nothing yet
+        engine.schedule.leaving[index] = <uint8_t>(leaving_sync + (engine.log.rows[0].address - machine.gds_bytes) // 4)
+    if stop != stop_running and stop != stop_barrier and stop != stop_sync:
         return stop
     if engine.profile:
         engine.lanes_by_opcode[opcode] += popcount64(active)

@@ -80,6 +80,10 @@ cdef void races_start_group(Races *races, uint32_t group) noexcept nogil
 cdef void races_arrive(Races *races, uint32_t wave, Flight *flight) noexcept nogil
 cdef void races_complete(Races *races) noexcept nogil
 cdef void races_leave(Races *races, uint32_t wave) noexcept nogil
+# A wave goes on that waited at a dword of GDS, or at what counts as one.
+cdef void races_go_on(Races *races, uint32_t wave, uint64_t address) noexcept nogil
+# What a workgroup's waves know of each other, from one place to another.
+cdef void races_swap_group(Races *races, Races *other) noexcept nogil
 # The accesses of one instruction; True when one of them races.
 cdef bint races_access(Races *races, uint32_t wave, const AccessLog *log, int32_t pc, uint16_t opcode, bint atomic,
                        Flight *flight, Race *race) noexcept nogil

@@ -88,6 +88,19 @@ cdef void acquire(Races *races, uint32_t wave, Shared *shared) noexcept nogil:
         preincrement(entry)
 
 
+cdef void races_go_on(Races *races, uint32_t wave, uint64_t address) noexcept nogil:
+    acquire(races, wave, &races.shared[address | (<uint64_t>1 << 62)])
+
+
+cdef void races_swap_group(Races *races, Races *other) noexcept nogil:
+    races.group, other.group = other.group, races.group
+    races.clocks.swap(other.clocks)
+    races.arriving.swap(other.arriving)
+    races.arrived.swap(other.arrived)
+    races.local.swap(other.local)
+    races.shared_local.swap(other.shared_local)
+
+
 cdef void release(Races *races, uint32_t wave, Shared *shared) noexcept nogil:
     """A wave tells at an address what it knows."""
     cdef uint32_t other
