@@ -95,7 +95,7 @@ def assemble_code_object(
         The target has no code objects.
     """
     name, _ = processor(target)
-    assembler = run(text, target, wave_size, linkable=True)
+    assembler = run(text.encode(), target, wave_size, linkable=True)
     contents = {section: bytearray(data) for section, data in assembler.section_contents().items()}
     symbols = _symbols(assembler)
     relocations = _relocations(assembler, list(contents), symbols)

@@ -20,25 +20,32 @@ def add_arguments(parser: CommandLine) -> None:
 
 def run(options: Options) -> None:
     """Assemble and write the bytes."""
-    from pyaco import isa
-
-    try:
-        text = read_bytes(options.input).decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{options.input}: not text: {error}") from None
+    source = _text(options.input)
     if (options.output or "").endswith((".o", ".hsaco", ".so")):
         from pyaco.binary import assemble_code_object, link_code_object
 
-        relocatable = assemble_code_object(text, options.target)
+        relocatable = assemble_code_object(source.decode(), options.target)
         write_bytes(options.output, relocatable if options.output.endswith(".o") else link_code_object(relocatable))
         return
-    code = isa.assemble(text, options.target)
+    from pyaco.isa import assembler
+
+    code = assembler.run(source, options.target, None).code()
     if options.json:
         import json
 
         from pyaco.isa.text_tables import text_tables
 
         document = {"target": text_tables(options.target).target, "bytes": len(code), "code_hex": code.hex()}
-        write_bytes(options.output, (json.dumps(document) + "\n").encode())
-    else:
-        write_bytes(options.output, code)
+        code = (json.dumps(document) + "\n").encode()
+    write_bytes(options.output, code)
+
+
+def _text(path: str) -> bytes:
+    """The contents of a file that is text in UTF-8."""
+    source = read_bytes(path)
+    try:
+        if not source.isascii():
+            source.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not text: {error}") from None
+    return source

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from pyaco.cli.command_line import CommandLine, Options
-from pyaco.cli.shared import read_bytes, write_text
+from pyaco.cli.shared import read_bytes, write_bytes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 __all__ = ["add_arguments", "run"]
 
@@ -18,23 +22,30 @@ def add_arguments(parser: CommandLine) -> None:
 
 def run(options: Options) -> None:
     """Disassemble and write the text."""
-    from pyaco import isa
-
     data = read_bytes(options.input)
-    target = options.target or "gfx1100"
-    if data.startswith((b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__")):
-        from pyaco.binary import read_code_object
-        from pyaco.binary.listing import code_object_text
-
-        code_object = read_code_object(data)
-        target = options.target or code_object.target
-        text = code_object_text(code_object, target)
-    else:
-        text = isa.disassemble(data, target)
+    target, text = _text(data, options.target)
     if options.json:
         import json
 
         from pyaco.isa.text_tables import text_tables
 
-        text = json.dumps({"target": text_tables(target).target, "lines": text.splitlines()})
-    write_text(options.output, text)
+        lines = bytes(text).decode().splitlines()
+        text = (json.dumps({"target": text_tables(target).target, "lines": lines}) + "\n").encode()
+    elif not data:
+        text = b"\n"
+    write_bytes(options.output, text)
+
+
+def _text(data: bytes, target: str | None) -> tuple[str, Buffer]:
+    """The target of `data`, and its text."""
+    if data.startswith((b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__")):
+        from pyaco.binary import read_code_object
+        from pyaco.binary.listing import code_object_text
+
+        code_object = read_code_object(data)
+        target = target or code_object.target
+        return target, code_object_text(code_object, target).encode()
+    from pyaco.isa.disassembler import listing
+
+    target = target or "gfx1100"
+    return target, listing(data, target, None)

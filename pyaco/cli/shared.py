@@ -8,6 +8,10 @@ import sys
 from pyaco.cli.command_line import CommandLine
 from pyaco.errors import InputError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
 __all__ = ["add_compile_arguments", "read_bytes", "specializations", "write_bytes", "write_text"]
 
 
@@ -56,7 +60,7 @@ def read_bytes(path: str) -> bytes:
         raise InputError(f"{path}: {error.strerror or error}") from None
 
 
-def write_bytes(path: str | None, data: bytes) -> None:
+def write_bytes(path: str | None, data: Buffer) -> None:
     """Write a whole file at once, or standard output; a failure leaves an old file as it was."""
     if path in (None, "-"):
         sys.stdout.buffer.write(data)

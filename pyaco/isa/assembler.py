@@ -21,19 +21,15 @@ def place_of(source: bytes, offset: int) -> str:
     return f"line {before.count(10) + 1}, column {offset - before.rfind(10)}"
 
 
-def run(text: str, target: str, wave_size: int | None, *, linkable: bool = False) -> Assembler:
-    """Assemble `text`; the assembler knows code, labels and kernels then, and relocations if it is to be linked."""
+def run(source: bytes, target: str, wave_size: int | None, *, linkable: bool = False) -> Assembler:
+    """Assemble text in UTF-8; the assembler knows code, labels and kernels then, and relocations if it is to be linked."""
     from pyaco._core.isa.assemble_text import Assembler
     from pyaco.isa.text_tables import text_tables
 
     tables = text_tables(target)
-    level = tables.level
-    source = text.encode()
     if b"\0" in source:
         raise InputError(f"{place_of(source, source.index(0))}: a zero byte")
-    assembler = Assembler(
-        tables.names, tables.facts, tables.short_formats, tables.unified, level, default_wave_size(level, wave_size)
-    )
+    assembler = Assembler(tables, default_wave_size(tables.level, wave_size))
     error = assembler.assemble(source, linkable)
     if error is not None:
         raise InputError(f"{place_of(source, error[0])}: {error[1]}")
@@ -72,4 +68,4 @@ def assemble(source: str | Iterable[Instruction | Label], target: str, *, wave_s
         from pyaco.isa.program import Program
 
         return Program(target, wave_size=wave_size).extend(source).code()
-    return run(source, target, wave_size).code()
+    return run(source.encode(), target, wave_size).code()

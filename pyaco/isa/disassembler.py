@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
-
 from pyaco.errors import InputError
 
 # typing itself would cost a command as much as its work
@@ -46,18 +44,17 @@ def disassemble(code: bytes, target: str, *, wave_size: int | None = None) -> st
     return listing(code, target, wave_size).text()
 
 
-def words_of(code: bytes) -> array[int]:
-    """The words of machine code."""
-    if len(code) % 4:
-        raise InputError(f"machine code of {len(code)} bytes: not a multiple of 4")
-    return array("I", code)
-
-
 def listing(code: bytes, target: str, wave_size: int | None) -> Listing:
     """The listing of `code`, as the kernel makes it."""
     from pyaco._core.isa.disassemble import disassemble_words
     from pyaco.isa.text_tables import text_tables
 
-    words = words_of(code)
+    check_length(code)
     tables = text_tables(target)
-    return disassemble_words(words, tables.level, default_wave_size(tables.level, wave_size), tables.names, tables.facts)
+    return disassemble_words(bytes(code), default_wave_size(tables.level, wave_size), tables)
+
+
+def check_length(code: bytes) -> None:
+    """Machine code is whole words."""
+    if len(code) % 4:
+        raise InputError(f"machine code of {len(code)} bytes: not a multiple of 4")

@@ -165,10 +165,7 @@ def _object_assembler(target: str, wave_size: int | None) -> ObjectAssembler:
     from pyaco.isa.text_tables import text_tables
 
     tables = text_tables(target)
-    level = tables.level
-    return ObjectAssembler(
-        tables.names, tables.facts, tables.short_formats, tables.unified, level, default_wave_size(level, wave_size)
-    )
+    return ObjectAssembler(tables, default_wave_size(tables.level, wave_size))
 
 
 def instructions(code: bytes, target: str, *, wave_size: int | None = None) -> list[Instruction | Label]:

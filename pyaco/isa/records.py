@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyaco.errors import InputError
-from pyaco.isa.disassembler import words_of
+from pyaco.isa.disassembler import check_length
 from pyaco.isa.processors import processor
 
 __all__ = ["decode", "encode"]
@@ -49,7 +49,8 @@ def decode(code: bytes, target: str) -> npt.NDArray[np.void]:
     from pyaco._core.isa.decode import decode_records
 
     _, level = processor(target)
-    words = np.asarray(words_of(code), np.uint32)
+    check_length(code)
+    words = np.frombuffer(bytes(code), np.uint32)
     record, offsets = record_layout()
     records = np.zeros(len(words), record)
     count = decode_records(words, level, records.view(np.uint8), offsets, record.itemsize)

@@ -1,23 +1,17 @@
-"""The tables that the text kernels read, of one target: the hash table of names, and facts about opcodes.
+"""The tables that the text kernels read, of one target: names by domain, and facts about opcodes.
 
-They are worked out from the opcode table (``text_facts``) once and kept beside the byte code in ``__pycache__``, so that a command
-that assembles or disassembles starts without reading the opcode table. What they were made of decides whether they are still good.
+They are worked out from the opcode table (``text_facts``) once and kept beside the byte code in ``__pycache__`` as the kernels read them
+(``_core/isa/text_tables.pxd``), so that a command that assembles or disassembles starts without reading the opcode table. What they were
+made of stands at the end of the file and decides whether they are still good.
 """
 
 from __future__ import annotations
 
-import marshal
 import os
 import sys
-from array import array
-from functools import cache
 
-from pyaco._core.isa import name_table
-from pyaco._core.isa.name_table import NameTable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from pyaco._core.isa import text_tables as kernel
+from pyaco._core.isa.text_tables import TextTables, pack_text_tables
 
 __all__ = ["TextTables", "text_tables"]
 
@@ -25,37 +19,9 @@ __all__ = ["TextTables", "text_tables"]
 SILENT = {26, 28}
 _HERE = os.path.dirname(__file__)
 _CACHE = os.path.join(_HERE, "__pycache__")
+_loaded: dict[str, TextTables] = {}
 
 
-class TextTables:
-    """Tables of one target.
-
-    Attributes
-    ----------
-    target
-        Its gfx name.
-    level
-        Its gfx level.
-    names
-        Every name of the text.
-    facts
-        ``fact_*`` by opcode.
-    short_formats
-        The one-dword format of a vector opcode in this generation by opcode, 0 if it has none.
-    unified
-        Unified buffer format by data format (bits 0-3) and number format (bits 4-6); -1 where there is none.
-    """
-
-    def __init__(self, target: str, level: int, domains: list[Any], facts: bytes, short_formats: bytes, unified: bytes) -> None:
-        self.target = target
-        self.level = level
-        self.names = NameTable(domains, SILENT)
-        self.facts = array("I", facts)
-        self.short_formats = array("H", short_formats)
-        self.unified = array("h", unified)
-
-
-@cache
 def text_tables(target: str) -> TextTables:
     """The tables of a target, a gfx name, chip name or product name.
 
@@ -64,37 +30,43 @@ def text_tables(target: str) -> TextTables:
     InputError
         No such target.
     """
+    if target not in _loaded:
+        _loaded[target] = _load(target)
+    return _loaded[target]
+
+
+def _load(target: str) -> TextTables:
     path = os.path.join(_CACHE, f"text-{target.lower()}.tables") if target.isalnum() else ""
     sources = _sources()
     kept = _read(path)
-    if kept is None or kept[0] != sources:
+    if not kept.endswith(sources):
         from pyaco.isa.processors import processor
         from pyaco.isa.text_facts import text_facts
 
         name, level = processor(target)
-        kept = (sources, name, level, *text_facts(level, name))
+        domains, facts, short_formats, unified = text_facts(level, name)
+        kept = pack_text_tables(name, level, domains, SILENT, facts, short_formats, unified) + sources
         _write(path, kept)
-    return TextTables(*kept[1:])
+    return TextTables(kept)
 
 
-def _sources() -> list[tuple[str, int, int]]:
+def _sources() -> bytes:
     """Name, time and size of every file that the tables come from, and the version of the interpreter."""
-    folders = [entry for folder in (_HERE, os.path.join(_HERE, "data")) for entry in os.scandir(folder)]
-    files = [(entry.name, entry.stat()) for entry in folders if entry.name.endswith((".py", ".txt"))]
-    kernels = os.stat(name_table.__file__)
-    found = sorted((name, status.st_mtime_ns, status.st_size) for name, status in files)
-    return [*found, ("", kernels.st_mtime_ns, kernels.st_size), (sys.version, 0, 0)]
+    folders = [_HERE, os.path.join(_HERE, "data"), os.path.dirname(kernel.__file__)]
+    files = [entry for folder in folders for entry in os.scandir(folder) if entry.name.endswith((".py", ".txt", ".so", ".pyd"))]
+    found = sorted((entry.name, entry.stat().st_mtime_ns, entry.stat().st_size) for entry in files)
+    return repr((found, sys.version)).encode()
 
 
-def _read(path: str) -> Any:
+def _read(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            return marshal.loads(file.read())
-    except (OSError, ValueError, EOFError, TypeError):
-        return None
+            return file.read()
+    except (OSError, ValueError):
+        return b""
 
 
-def _write(path: str, kept: Any) -> None:
+def _write(path: str, kept: bytes) -> None:
     """Keep the tables if the folder may be written; whole or not at all."""
     if sys.dont_write_bytecode or not path:
         return
@@ -102,7 +74,7 @@ def _write(path: str, kept: Any) -> None:
     try:
         os.makedirs(_CACHE, exist_ok=True)
         with open(draft, "wb") as file:
-            file.write(marshal.dumps(kept))
+            file.write(kept)
         os.replace(draft, path)
     except OSError:
         return

@@ -103,12 +103,10 @@ def cases(level: int, sample: int = 1, rows: list[opcodes.Row] | None = None) ->
 
 def our_texts(chip: str, codes: list[bytes], wave_size: int | None = None) -> list[str | None]:
     """Our text of each word; branches, which name labels, are left out."""
-    _, level = processor(chip)
     tables = text_tables.text_tables(chip)
     # behind each one so many s_nop that it cannot take the next one for its literal
     padding = bytes.fromhex("000080bf" * 6)
-    words = np.frombuffer(b"".join(code + padding for code in codes), dtype="<u4")
-    listing = disassemble_words(words, level, default_wave_size(level, wave_size), tables.names, tables.facts)
+    listing = disassemble_words(b"".join(code + padding for code in codes), default_wave_size(tables.level, wave_size), tables)
     texts = {offset: (text, size) for text, offset, size in listing.rows() if size and not text.startswith(".long")}
     found: list[str | None] = []
     position = 0

@@ -13,7 +13,7 @@ from libc.string cimport memcmp
 from isa_tables cimport opcode_format
 from pyaco._core.ir.program cimport format_sopp
 from pyaco._core.isa.assemble_text cimport *
-from pyaco._core.isa.name_table cimport domain_modifier, find_name
+from pyaco._core.isa.text_tables cimport domain_modifier, find_name
 from pyaco._core.isa.operand cimport Operand as PythonOperand, register_operand
 from pyaco._core.isa.statement cimport *
 from pyaco._core.isa.statement import MODIFIERS

@@ -6,7 +6,7 @@ from libcpp.vector cimport vector
 
 from pyaco._core.isa.decode cimport Decoded
 from pyaco._core.isa.encode cimport encode_limit
-from pyaco._core.isa.name_table cimport NameTable
+from pyaco._core.isa.text_tables cimport TextTables
 from pyaco._core.isa.statement cimport Cursor, Statement, Symbol, Value, section_limit
 
 # What a fixup writes.
@@ -38,7 +38,7 @@ cdef struct Job:
     uint32_t words[encode_limit + 2]
 
 cdef class Assembler:
-    cdef NameTable table
+    cdef TextTables tables
     cdef Job j
     cdef unordered_map[string, Symbol] symbols
     cdef vector[uint8_t] sections[section_limit]
@@ -47,9 +47,6 @@ cdef class Assembler:
     cdef unordered_map[uint64_t, vector[int64_t]] local_labels
     cdef bytes source
     cdef bint linkable                # what only a linker knows becomes a relocation
-    cdef const uint32_t[::1] facts
-    cdef const uint16_t[::1] short_formats
-    cdef const int16_t[::1] unified
     # Kernel descriptors: (name, {directive: value}, section, offset of its 64 bytes), in order.
     cdef readonly list kernels
     # Values of their directives that the end of the source tells: (values, directive, offset of the expression, section, place).

@@ -1,6 +1,4 @@
-from typing import Any
-
-from pyaco._core.isa.name_table import NameTable
+from pyaco._core.isa.text_tables import TextTables
 
 FACTS: dict[str, int]
 DIRECTIVES: dict[str, int]
@@ -11,9 +9,7 @@ class Assembler:
     metadata: str | None
     relocations: list[tuple[int, int, int, str, int, int]]
     section_words: dict[str, str]
-    def __init__(
-        self, table: NameTable, facts: Any, short_formats: Any, unified: Any, level: int, wave_size: int
-    ) -> None: ...
+    def __init__(self, tables: TextTables, wave_size: int) -> None: ...
     def assemble(self, source: bytes, linkable: bool = False) -> tuple[int, str] | None: ...
     def code(self, section: str = ".text") -> bytes: ...
     def number(self, text: str, section: int, here: int) -> int | None: ...

@@ -24,7 +24,7 @@ from modifiers cimport *
 from pyaco._core.ir.program cimport *
 from pyaco._core.isa.decode cimport Decoded, decoded_source_limit, image_address_dwords
 from pyaco._core.isa.encode cimport encode, encode_bad_bus, encode_error, encode_limit, form_error, scalar_reads_fit
-from pyaco._core.isa.name_table cimport *
+from pyaco._core.isa.text_tables cimport *
 from pyaco._core.isa.statement cimport *
 from pyaco._core.isa.text_facts cimport *
 
@@ -1959,24 +1959,21 @@ cdef int64_t escaped(Cursor *c) noexcept nogil:
 cdef class Assembler:
     """Assembles one source for one gfx level."""
 
-    def __init__(self, NameTable table, facts, short_formats, unified, uint32_t level, uint32_t wave_size):
-        self.table = table
-        self.facts = facts
-        self.short_formats = short_formats
-        self.unified = unified
+    def __init__(self, TextTables tables not None, uint32_t wave_size):
+        self.tables = tables
         self.kernels = []
         self.later_values = []
         self.relocations = []
         self.section_words = {}
         self.declarations = []
         memset(&self.j, 0, sizeof(Job))
-        self.j.facts = &self.facts[0]
-        self.j.short_formats = &self.short_formats[0]
-        self.j.unified = &self.unified[0]
-        self.j.c.names = &table.names
+        self.j.facts = tables.facts
+        self.j.short_formats = tables.short_formats
+        self.j.unified = tables.unified
+        self.j.c.names = &tables.names
         self.j.c.symbols = &self.symbols
         self.j.c.local_labels = &self.local_labels
-        self.j.c.level = level
+        self.j.c.level = tables.level
         self.j.c.wave_dwords = wave_size >> 5
         self.section_names.push_back(b".text")
 

@@ -5,13 +5,13 @@ Every line that this printer makes assembles to the same words again: an instruc
 comment where it has one. Syntax: "Syntax of AMDGPU Instruction Operands" and "Syntax of AMDGPU Instruction Modifiers" of
 the LLVM manual.
 
-One pass decodes and prints; where a branch's target belongs it leaves a gap. When all targets are known, a second pass copies
-the text, with the labels put in. Names come from the tables of ``name_table.pxd``.
+One pass decodes and prints; where a branch's target belongs it leaves a gap. When all targets are known, the text is moved apart,
+from its end on, and the labels put in. It is written where the caller gets it, into a str. Names come from ``text_tables.pxd``.
 """
-from cpython.unicode cimport PyUnicode_1BYTE_DATA, PyUnicode_New
+from cpython.buffer cimport PyBuffer_FillInfo
+from cpython.ref cimport PyObject, Py_XDECREF
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, realloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memmove
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
@@ -26,8 +26,8 @@ from modifiers cimport *
 from pyaco._core.ir.program cimport *
 from pyaco._core.isa.decode cimport Decoded, decode
 from pyaco._core.isa.encode cimport encode, encode_limit, form_error, scalar_reads_fit
-from pyaco._core.isa.name_table cimport *
 from pyaco._core.isa.text_facts cimport *
+from pyaco._core.isa.text_tables cimport *
 
 cdef enum:
     valu_one_dword = format_vop1 | format_vop2 | format_vopc
@@ -44,6 +44,10 @@ cdef struct Printer:
     bint true16                       # 16-bit VGPR operands are written v0.l and v0.h
     const Names *names
     const uint32_t *facts
+
+cdef struct Line:
+    uint16_t characters
+    uint16_t dwords
 
 # A branch whose text waits for its target.
 cdef struct Branch:
@@ -66,7 +70,11 @@ cdef inline void put_text(Printer *t, const char *text) noexcept nogil:
 
 
 cdef inline void put_span(Printer *t, Span span) noexcept nogil:
-    memcpy(t.p, span.text, span.length)
+    """Copies of a fixed size take no call; what is behind the name is overwritten."""
+    cdef uint32_t done = 0
+    while done < span.length:
+        memcpy(t.p + done, span.text + done, span_padding)
+        done += span_padding
     t.p += span.length
 
 
@@ -257,7 +265,7 @@ cdef void put_register(Printer *t, uint16_t address, uint32_t size) noexcept nog
     elif code >= 512:
         put_range(t, b"a", code & 0xff, dwords)
     elif dwords == 1:
-        put_span(t, t.names.texts[domain_register_text][code])
+        put_span(t, name_of(t.names, domain_register_text, code))
         if size == 2 and t.true16:
             put_text(t, b".h" if address & 2 else b".l")
     else:
@@ -340,7 +348,7 @@ cdef void put_modified(Printer *t, const Decoded *d, uint32_t position, uint32_t
 
 
 cdef inline void put_opcode(Printer *t, uint32_t opcode) noexcept nogil:
-    put_span(t, t.names.texts[domain_spelling][opcode])
+    put_span(t, name_of(t.names, domain_spelling, opcode))
 
 
 # ------------------------------------------------------------------------------------------------------------- scalar ALU
@@ -1498,45 +1506,56 @@ cdef void raw_words(Printer *t, const Decoded *d, const uint32_t *words) noexcep
 
 
 # ---------------------------------------------------------------------------------------------------------------- listing
-cdef class Listing:
-    """Text of machine code: one buffer, and columns that say where each line begins and what words it stands for."""
+cdef extern from "Python.h":
+    PyObject *PyUnicode_New(Py_ssize_t length, Py_UCS4 largest) except NULL
+    int PyUnicode_Resize(PyObject **text, Py_ssize_t length) except -1
+    void *PyUnicode_DATA(PyObject *text) nogil
 
-    cdef char *draft                  # text with gaps where branch targets belong
-    cdef size_t draft_limit
-    cdef vector[size_t] draft_lines   # where each line of the draft begins, and where the last one ends
-    cdef vector[uint32_t] positions   # dword of each line
+
+cdef class Listing:
+    """Text of machine code, and columns that say how long each line is and for how many words it stands.
+
+    As a buffer it has the bytes of the text.
+    """
+
+    cdef PyObject *kept               # the text: a str that nobody else has as long as it is written
+    cdef char *begin                  # its characters
+    cdef size_t limit                 # how many there may be
+    cdef size_t used
+    cdef vector[Line] lines           # without labels
     cdef vector[Branch] branches
     cdef vector[uint32_t] targets     # labelled dwords, ascending
-    cdef vector[size_t] label_places  # where each label belongs in the draft
+    cdef vector[size_t] label_places  # where each label belongs in the text without labels
+
+    def __cinit__(self):
+        self.kept = PyUnicode_New(0, 127)
+        self.begin = <char *>PyUnicode_DATA(self.kept)
 
     def __dealloc__(self):
-        free(self.draft)
+        Py_XDECREF(self.kept)
 
-    cdef int reserve(self, size_t limit) except -1 nogil:
-        cdef char *memory = <char *>realloc(self.draft, limit)
-        if memory == NULL:
-            with gil:
-                raise MemoryError(f"{limit} bytes of text")
-        self.draft = memory
-        self.draft_limit = limit
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        PyBuffer_FillInfo(view, self, self.begin, <Py_ssize_t>self.used, True, flags)
+
+    cdef int resize(self, size_t limit) except -1:
+        PyUnicode_Resize(&self.kept, <Py_ssize_t>limit)
+        self.begin = <char *>PyUnicode_DATA(self.kept)
+        self.limit = limit
         return 0
 
     cdef int print_all(self, Printer *t, const uint32_t *words, uint32_t count) except -1 nogil:
         cdef uint32_t position = 0
-        cdef size_t used = 0
         cdef char *begin
         cdef int64_t target = 0
         cdef Decoded d
         cdef Branch branch
-        self.reserve(<size_t>count * 24 + 2 * line_limit)
-        self.draft_lines.reserve(count + 1)
-        self.positions.reserve(count + 1)
+        cdef Line line
+        self.lines.reserve(count)
         while position < count:
-            if used + line_limit > self.draft_limit:
-                self.reserve(2 * self.draft_limit)
-            begin = self.draft + used
-            self.draft_lines.push_back(used)
-            self.positions.push_back(position)
+            if self.used + line_limit > self.limit:
+                with gil:
+                    self.resize(2 * self.limit + 2 * line_limit)
+            begin = self.begin + self.used
             begin[0] = c'\t'
             t.p = begin + 1
             decode(words + position, count - position, t.level, &d)
@@ -1550,33 +1569,37 @@ cdef class Listing:
                 t.p = begin + 1
                 raw_words(t, &d, words + position)
             elif t.gap != NULL:
-                branch.place = <size_t>(t.gap - self.draft)
+                branch.place = <size_t>(t.gap - self.begin)
                 branch.target = position + target
                 branch.distance = words[position] & 0xffff
                 self.branches.push_back(branch)
             put(t, c'\n')
-            used = <size_t>(t.p - self.draft)
+            line.characters = <uint16_t>(t.p - begin)
+            line.dwords = d.dwords
+            self.lines.push_back(line)
+            self.used += line.characters
             position += d.dwords
-        self.draft_lines.push_back(used)
-        self.positions.push_back(count)
         return 0
 
-    cdef void find_targets(self) noexcept nogil:
-        """Only starts of lines are places that branches go to."""
+    cdef void find_targets(self, uint32_t count) noexcept nogil:
+        """Only starts of lines, and the end, are places that branches go to."""
         cdef vector[uint32_t] wanted
         cdef size_t i
         cdef size_t line = 0
-        cdef size_t last = self.positions.size() - 1
+        cdef size_t place = 0
+        cdef uint32_t position = 0
         for i in range(self.branches.size()):
-            if 0 <= self.branches[i].target <= self.positions[last]:
+            if 0 <= self.branches[i].target <= count:
                 wanted.push_back(<uint32_t>self.branches[i].target)
         sort(wanted.begin(), wanted.end())
         for i in range(wanted.size()):
-            while self.positions[line] < wanted[i]:
+            while position < wanted[i]:
+                place += self.lines[line].characters
+                position += self.lines[line].dwords
                 line += 1
-            if self.positions[line] == wanted[i] and (self.targets.empty() or self.targets.back() != wanted[i]):
+            if position == wanted[i] and (self.targets.empty() or self.targets.back() != wanted[i]):
                 self.targets.push_back(wanted[i])
-                self.label_places.push_back(self.draft_lines[line])
+                self.label_places.push_back(place)
 
     cdef int64_t label_of(self, int64_t target) noexcept nogil:
         """The number of a label, -1 if there is none."""
@@ -1592,8 +1615,8 @@ cdef class Listing:
         return <int64_t>low if low < self.targets.size() and self.targets[low] == target else -1
 
     cdef size_t length(self) noexcept nogil:
-        """Characters of the text: the draft, ``L0:`` and a line break for each label, and what fills the gaps."""
-        cdef size_t total = self.draft_lines.back()
+        """Characters of the text with labels: ``L0:`` and a line break for each, and what fills the gaps."""
+        cdef size_t total = self.used
         cdef size_t i
         cdef int64_t number
         for i in range(self.targets.size()):
@@ -1603,71 +1626,72 @@ cdef class Listing:
             total += 1 + digits(<uint32_t>number) if number >= 0 else digits(self.branches[i].distance)
         return total
 
-    cdef size_t put_lines(self, Printer *t, size_t begin, size_t end, size_t label) noexcept nogil:
-        """Copy a part of the draft with its labels, which start at number `label`; the number behind the last of them."""
-        while label < self.targets.size() and self.label_places[label] <= end:
-            self.copy(t, begin, self.label_places[label])
-            begin = self.label_places[label]
-            put(t, c'L')
-            put_number(t, <uint32_t>label)
-            put_text(t, b":\n")
-            label += 1
-        self.copy(t, begin, end)
-        return label
+    cdef size_t open_gap(self, size_t end, size_t place, size_t width) noexcept nogil:
+        """Move the text from `place` on to where it ends at `end`, and leave room before it; where the room begins.
 
-    cdef inline void copy(self, Printer *t, size_t begin, size_t end) noexcept nogil:
-        memcpy(t.p, self.draft + begin, end - begin)
-        t.p += end - begin
+        ``used`` is the end of what has not been moved yet.
+        """
+        end -= self.used - place
+        memmove(self.begin + end, self.begin + place, self.used - place)
+        self.used = place
+        return end - width
 
-    cdef void put_labels(self, Printer *t) noexcept nogil:
-        """Copy the draft with label lines and branch targets put in."""
-        cdef size_t i, begin = 0, label = 0
+    cdef void put_labels(self, size_t end) noexcept nogil:
+        """Put label lines and branch targets in, the last one first; `end` is the length that the text gets."""
+        cdef Printer t
+        cdef size_t label = self.targets.size()
+        cdef size_t branch = self.branches.size()
+        cdef size_t length = end
         cdef int64_t number
-        for i in range(self.branches.size()):
-            label = self.put_lines(t, begin, self.branches[i].place, label)
-            begin = self.branches[i].place
-            number = self.label_of(self.branches[i].target)
-            if number >= 0:
-                put(t, c'L')
-            put_number(t, <uint32_t>number if number >= 0 else self.branches[i].distance)
-        self.put_lines(t, begin, self.draft_lines.back(), label)
+        while label or branch:
+            if label and (branch == 0 or self.label_places[label - 1] > self.branches[branch - 1].place):
+                label -= 1
+                end = self.open_gap(end, self.label_places[label], 3 + digits(<uint32_t>label))
+                t.p = self.begin + end
+                put(&t, c'L')
+                put_number(&t, <uint32_t>label)
+                put_text(&t, b":\n")
+            else:
+                branch -= 1
+                number = self.label_of(self.branches[branch].target)
+                end = self.open_gap(end, self.branches[branch].place,
+                                    1 + digits(<uint32_t>number) if number >= 0 else digits(self.branches[branch].distance))
+                t.p = self.begin + end
+                if number >= 0:
+                    put(&t, c'L')
+                put_number(&t, <uint32_t>number if number >= 0 else self.branches[branch].distance)
+        self.used = length
 
     def text(self):
         """The whole listing."""
-        cdef Printer t
-        cdef str text = PyUnicode_New(<Py_ssize_t>self.length(), 127)
-        t.p = <char *>PyUnicode_1BYTE_DATA(text)
-        with nogil:
-            self.put_labels(&t)
-        return text
+        return <str>self.kept
 
     def rows(self):
         """(text, byte offset, bytes) of every line."""
         cdef size_t line, label = 0
+        cdef uint32_t position = 0
         cdef list rows = []
-        lines = iter(self.text().splitlines())
-        for line in range(self.positions.size()):
-            if label < self.targets.size() and self.targets[label] == self.positions[line]:
-                rows.append((next(lines), self.positions[line] * 4, 0))
+        texts = iter(self.text().splitlines())
+        for line in range(self.lines.size() + 1):
+            if label < self.targets.size() and self.targets[label] == position:
+                rows.append((next(texts), position * 4, 0))
                 label += 1
-            if line + 1 < self.positions.size():
-                rows.append((next(lines).strip(), self.positions[line] * 4, (self.positions[line + 1] - self.positions[line]) * 4))
+            if line < self.lines.size():
+                rows.append((next(texts).strip(), position * 4, self.lines[line].dwords * 4))
+                position += self.lines[line].dwords
         return rows
 
 
-def disassemble_words(const uint32_t[::1] words, uint32_t gfx_level, uint32_t wave_size, NameTable table,
-                      const uint32_t[::1] facts):
+def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables not None):
     """Lines of text of machine code.
 
     Parameters
     ----------
-    words
-        Machine code.
-    gfx_level
-        A value of ``gfx*``, such as 90 or 103.
+    code
+        Machine code; a rest of less than four bytes is left out.
     wave_size
         32 or 64: how lane masks are written.
-    table, facts
+    tables
         Of ``pyaco.isa.text_tables``.
 
     Returns
@@ -1677,15 +1701,20 @@ def disassemble_words(const uint32_t[::1] words, uint32_t gfx_level, uint32_t wa
     """
     cdef Listing listing = Listing()
     cdef Printer t
-    cdef uint32_t count = <uint32_t>words.shape[0]
-    cdef const uint32_t *code = &words[0] if count else NULL
-    t.level = gfx_level
+    cdef uint32_t count = <uint32_t>(len(code) // 4)
+    # bytes begin at a multiple of four
+    cdef const uint32_t *words = <const uint32_t *><const char *>code
+    t.level = tables.level
     t.mask_dwords = wave_size >> 5
-    t.true16 = gfx11 <= gfx_level < gfx12
-    t.names = &table.names
-    t.facts = &facts[0]
+    t.true16 = gfx11 <= t.level < gfx12
+    t.names = &tables.names
+    t.facts = tables.facts
     t.gap = NULL
+    listing.resize(<size_t>count * 32 + 2 * line_limit)
     with nogil:
-        listing.print_all(&t, code, count)
-        listing.find_targets()
+        listing.print_all(&t, words, count)
+        listing.find_targets(count)
+    listing.resize(listing.length())
+    with nogil:
+        listing.put_labels(listing.limit)
     return listing

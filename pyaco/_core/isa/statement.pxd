@@ -8,7 +8,7 @@ from libcpp.string cimport string
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
-from pyaco._core.isa.name_table cimport Names
+from pyaco._core.isa.text_tables cimport Names
 
 cdef enum:
     operand_limit = 24

@@ -1,0 +1,137 @@
+"""Names and facts of one chip, packed into bytes that are read where they lie."""
+from libc.string cimport memset
+from libcpp.vector cimport vector
+
+
+cdef class TextTables:
+    """Tables of one target.
+
+    Attributes
+    ----------
+    target
+        Its gfx name.
+    level
+        Its gfx level.
+    """
+
+    def __init__(self, bytes storage):
+        """`storage` begins with what ``pack_text_tables`` made."""
+        cdef const char *begin = storage
+        cdef const Header *header = <const Header *>begin
+        if len(storage) < <Py_ssize_t>sizeof(Header) or header.bytes > <size_t>len(storage):
+            raise ValueError("the tables are not whole")
+        self.storage = storage
+        self.level = header.level
+        self.target = (<bytes>begin[header.characters:header.characters + header.target_length]).decode()
+        self.names.characters = begin + header.characters
+        self.names.slots = <const NameSlot *>(begin + header.slots)
+        self.names.mask = header.slot_mask
+        self.names.stored = <const StoredName *>(begin + header.stored)
+        self.names.starts = &header.starts[0]
+        self.names.counts = &header.counts[0]
+        self.facts = <const uint32_t *>(begin + header.facts)
+        self.short_formats = <const uint16_t *>(begin + header.short_formats)
+        self.unified = <const int16_t *>(begin + header.unified)
+
+
+def pack_text_tables(str target, uint32_t level, list domains, set silent, bytes facts, bytes short_formats, bytes unified):
+    """The bytes of a ``TextTables``.
+
+    Parameters
+    ----------
+    target, level
+        Gfx name and level.
+    domains
+        {text: number} of each domain; the first name of a number is the one that is printed.
+    silent
+        Positions of domains that are never searched, {number: text}.
+    facts, short_formats, unified
+        Numbers of 32, 16 and 16 bits (``Header``).
+    """
+    cdef Header header
+    cdef bytearray storage = bytearray(sizeof(Header))
+    cdef bytearray characters = bytearray(target.encode())
+    cdef dict places
+    if len(domains) != domain_count:
+        raise ValueError("a table has one dict for each domain")
+    memset(&header, 0, sizeof(Header))
+    header.level = level
+    header.target_length = <uint32_t>len(characters)
+    places = place_characters(domains, silent, characters)
+    header.slots = append(storage, pack_slots(&header, domains, silent, places))
+    header.stored = append(storage, pack_stored(&header, domains, silent, places))
+    header.facts = append(storage, facts)
+    header.short_formats = append(storage, short_formats)
+    header.unified = append(storage, unified)
+    header.characters = append(storage, characters + bytes(span_padding))
+    header.bytes = <uint32_t>len(storage)
+    storage[:sizeof(Header)] = <bytes>(<const char *>&header)[:sizeof(Header)]
+    return bytes(storage)
+
+
+cdef uint32_t append(bytearray storage, data) except? 0:
+    """Put `data` behind the others, on a multiple of four bytes; its offset."""
+    cdef uint32_t place = <uint32_t>len(storage)
+    storage += data + bytes(3 - (len(data) + 3) % 4)
+    return place
+
+
+cdef dict place_characters(list domains, set silent, bytearray characters):
+    """Append every text to `characters`, the same text once; {text: (offset, length)}."""
+    places = {}
+    for position, entries in enumerate(domains):
+        for text in entries.values() if position in silent else entries:
+            if text not in places:
+                data = text.encode()
+                places[text] = (len(characters), len(data))
+                characters += data
+    return places
+
+
+cdef bytes pack_slots(Header *header, list domains, set silent, dict places):
+    """The hash table: open addressing, half full at most."""
+    cdef vector[NameSlot] slots
+    cdef NameSlot slot
+    cdef uint32_t domain, place
+    cdef uint32_t size = 64
+    while size < 2 * sum(len(entries) for position, entries in enumerate(domains) if position not in silent):
+        size *= 2
+    memset(&slot, 0, sizeof(NameSlot))
+    slots.resize(size, slot)
+    for domain in range(domain_count):
+        if domain in silent:
+            continue
+        for text, value in (<dict>domains[domain]).items():
+            data = text.encode()
+            slot.text, slot.length = places[text]
+            slot.domain = <uint16_t>domain
+            slot.value = value
+            slot.hash = hash_of(domain, data, slot.length)
+            place = slot.hash & (size - 1)
+            while slots[place].length:
+                place = (place + 1) & (size - 1)
+            slots[place] = slot
+    header.slot_mask = size - 1
+    return <bytes>(<const char *>slots.data())[:size * sizeof(NameSlot)]
+
+
+cdef bytes pack_stored(Header *header, list domains, set silent, dict places):
+    """Names by number, domain after domain."""
+    cdef vector[StoredName] stored
+    cdef StoredName name
+    cdef uint32_t domain
+    for domain in range(domain_count):
+        header.starts[domain] = <uint32_t>stored.size()
+        if domain == domain_mnemonic or domain == domain_register:
+            # only searched
+            continue
+        entries = <dict>domains[domain]
+        pairs = list(entries.items()) if domain in silent else [(value, text) for text, value in entries.items()]
+        header.counts[domain] = max((value for value, _ in pairs), default=-1) + 1
+        memset(&name, 0, sizeof(StoredName))
+        stored.resize(stored.size() + header.counts[domain], name)
+        for value, text in reversed(pairs):
+            # the first one stays
+            name.text, name.length = places[text]
+            stored[header.starts[domain] + <uint32_t>value] = name
+    return <bytes>(<const char *>stored.data())[:stored.size() * sizeof(StoredName)]
