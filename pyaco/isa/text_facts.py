@@ -170,7 +170,7 @@ def dependencies(level: int) -> dict[str, int]:
 
 
 def domains(level: int, chip: str) -> list[dict[str, int] | dict[int, str]]:
-    """Names by domain, in the order of ``Domain`` of ``name_table.pxd``."""
+    """Names by domain, in the order of ``text_tables.pxd``."""
     return [
         mnemonics(level, chip),
         names.registers(level),
