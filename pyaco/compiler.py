@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyaco import targets
+from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.source import Source, load
 
 if TYPE_CHECKING:
+    from pyaco._core.ir.shader import Shader
     from pyaco.descriptors.layout import PipelineLayout
 
 __all__ = ["CompiledShader", "PassRecord", "compile"]
@@ -72,6 +74,7 @@ class CompiledShader:
 
         return isa.disassemble(self.code, self.target, wave_size=self.wave)
 
+    @checked
     def ir(self, name: str) -> str:
         """Return the text of the IR after a pass, for example ``after register allocation``.
 
@@ -182,8 +185,9 @@ def _print_ir(room: str, ir: Any) -> str:
     return print_shader(ir)
 
 
+@checked
 def compile(
-    source: str | Path | bytes | Any,
+    source: str | Path | bytes | Shader,
     target: str = "gfx1100",
     *,
     stage: str = "compute",

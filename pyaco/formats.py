@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from pyaco.arguments import checked
 from pyaco.errors import InputError
 
 __all__ = ["NONE", "ONE", "SHORT_NAMES", "ZERO", "Channel", "PixelFormat", "pixel_format"]
@@ -233,6 +234,7 @@ def _channels(text: str) -> tuple[Channel, ...]:
     return tuple(Channel("X", int(word.rstrip("s")), "signed" if word.endswith("s") else "unsigned", True, False) for word in words)
 
 
+@checked
 @cache
 def pixel_format(name: str) -> PixelFormat:
     """Return the pixel format called `name`, such as ``R8G8B8A8_UNORM``, ``DXT1_RGBA``, ``Z24_UNORM_S8_UINT`` or ``ASTC_8x8_SRGB``.

@@ -14,7 +14,7 @@ import pyaco
 PACKAGE = Path(pyaco.__file__).parent
 
 # What each room may import besides itself.
-EVERYWHERE = {"errors", "targets", "isa", "formats", "_core.common"}
+EVERYWHERE = {"arguments", "errors", "targets", "isa", "formats", "_core.common"}
 DOORS = {
     "targets": set(),
     "isa": {"_core.isa", "_core.ir"},

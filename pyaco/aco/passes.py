@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pyaco.arguments import checked
 from pyaco.errors import InputError
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def pass_names() -> list[str]:
     return [entry.name for entry in PASSES]
 
 
+@checked
 def register_pass(after: str, function: Callable[[Program], Any], name: str | None = None) -> str:
     """Run `function` on every program that is compiled from now on, behind the built-in pass `after`.
 
@@ -138,6 +140,7 @@ def register_pass(after: str, function: Callable[[Program], Any], name: str | No
     return chosen
 
 
+@checked
 def unregister_pass(name: str) -> None:
     """Take a user's pass out again."""
     for entry in _user_passes:
@@ -147,6 +150,7 @@ def unregister_pass(name: str) -> None:
     raise InputError(f"no user's pass is named {name!r}")
 
 
+@checked
 @contextmanager
 def registered(after: str, function: Callable[[Program], Any], name: str | None = None) -> Iterator[str]:
     """Register a pass for the length of a ``with`` block."""
@@ -171,6 +175,7 @@ def _steps(gfx: int, options: Options) -> Iterator[tuple[str, Callable[[Program]
                 yield entry.name, entry.function
 
 
+@checked
 def run_passes(program: Program, options: Options | None = None, on_pass: Hook | None = None) -> dict[str, float]:
     """Run the backend on the result of instruction selection.
 

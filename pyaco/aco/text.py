@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyaco import targets
 from pyaco._core.aco import build
+from pyaco.arguments import checked
 from pyaco.errors import InputError
 from pyaco.isa import names as isa_names
 from pyaco.isa import opcodes
@@ -534,6 +535,7 @@ def _block_lines(program: Program, block: int, columns: _Columns, kills: bool, m
     return lines
 
 
+@checked
 def format_program(program: Program, kills: bool | None = None) -> str:
     """Return a program as text.
 
@@ -1126,6 +1128,7 @@ def _collect_classes(text: str, reader: _Reader) -> None:
     _lines(text, each)
 
 
+@checked
 def parse_program(text: str, gfx_level: int, wave_size: int = 64, *, workgroup_size: int = 0xFFFFFFFF,
                   wgp_mode: bool = False) -> Program:  # fmt: skip
     """Return the program that a text in ACO's form describes.

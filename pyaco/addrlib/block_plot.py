@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyaco.addrlib.formatted import Surface
+from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 
 __all__ = ["block_order", "plot"]
@@ -28,6 +29,7 @@ def _block(surface: Surface) -> tuple[int, int]:
     return _DEFAULT_EXTENT, _DEFAULT_EXTENT
 
 
+@checked
 def block_order(surface: Surface, *, width: int | None = None, height: int | None = None) -> NDArray[np.int64]:
     """Return the rank of each element's address in the first block of level 0.
 
@@ -59,6 +61,7 @@ def block_order(surface: Surface, *, width: int | None = None, height: int | Non
     return order.reshape(addresses.shape)
 
 
+@checked
 def plot(surface: Surface, axes: Any = None, *, width: int | None = None, height: int | None = None) -> Any:
     """Draw a block: elements coloured by their place in memory, with the path from each to the next.
 
@@ -86,6 +89,8 @@ def plot(surface: Surface, axes: Any = None, *, width: int | None = None, height
         raise UnsupportedError("drawing without matplotlib: pip install pyaco[plot]") from None
     if axes is None:
         _, axes = matplotlib.pyplot.subplots()
+    if not hasattr(axes, "imshow"):
+        raise InputError(f"axes to draw in are those of matplotlib, not {axes!r}")
     axes.imshow(order, cmap="viridis")
     y, x = np.unravel_index(np.argsort(order, axis=None), order.shape)
     axes.plot(x, y, color="white", linewidth=0.5)

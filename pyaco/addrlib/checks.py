@@ -8,7 +8,7 @@ from typing import Any
 
 from pyaco.errors import InputError
 
-__all__ = ["check_columns", "check_integers", "check_name"]
+__all__ = ["check_columns", "check_integers", "check_name", "not_a_chip"]
 
 LARGEST = (1 << 63) - 1
 
@@ -32,6 +32,11 @@ def check_columns(what: str, names: Iterable[str], values: Iterable[Any]) -> Non
             raise InputError(f"{what}: {name} is an integer, not {value!r}") from None
         if not fits:
             raise InputError(f"{what}: {name} of {value}")
+
+
+def not_a_chip(config: Any) -> InputError:
+    """The error of a query that failed because its chip is none."""
+    return InputError(f"a query is about a GpuConfig, which gpu_config gives by name, not {config!r}")
 
 
 def check_name(what: str, name: Any) -> None:

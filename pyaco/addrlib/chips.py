@@ -13,6 +13,7 @@ from functools import cache
 from importlib import resources
 
 from pyaco.addrlib.checks import check_name
+from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 
 __all__ = ["GpuConfig", "gpu_config", "gpu_configs"]
@@ -139,6 +140,7 @@ def gpu_configs() -> tuple[GpuConfig, ...]:
 _NAMES = {"strix": "strix1", "navi44": "gfx1200", "navi48": "gfx1201"}
 
 
+@checked
 @cache
 def gpu_config(name: str) -> GpuConfig:
     """Return the configuration of a chip.

@@ -12,6 +12,7 @@ from pyaco.addrlib.enums import ResourceType, SurfaceFlags
 from pyaco.addrlib.formats import Format
 from pyaco.addrlib.metadata import fmask_bits
 from pyaco.addrlib.v2_surface import surface_info
+from pyaco.arguments import checked
 from pyaco.errors import InputError
 
 __all__ = ["FmaskInfo", "fmask_info"]
@@ -32,6 +33,7 @@ class FmaskInfo:
     bits: int
 
 
+@checked
 def fmask_info(
     config: GpuConfig, *, swizzle_mode: int, width: int, height: int, num_slices: int = 1, num_samples: int, num_frags: int = 0,
 ) -> FmaskInfo:

@@ -15,6 +15,7 @@ from pyaco.addrlib.chips import GpuConfig, gpu_config
 from pyaco.addrlib.modifiers import INVALID
 from pyaco.addrlib.surface import SurfaceMode, SurfaceRequest, SurfaceUse, compute_surface, stencil_offset, tiled_surface
 from pyaco.addrlib.tiling import TiledSurface, integers_of
+from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import PixelFormat, pixel_format
 
@@ -31,6 +32,7 @@ def _element_bytes(form: PixelFormat) -> int:
     return 1 if not depth else 2 if depth == 16 else 4
 
 
+@checked
 def surface_request(
     format: str, width: int, height: int = 1, *, depth: int = 0, layers: int = 1, mips: int = 1, samples: int = 1, cube: bool = False,
     linear: bool = False, use: SurfaceUse = _NO_USE, modifier: int = INVALID, swizzle_mode: int | None = None,
@@ -66,6 +68,7 @@ def _from(memory: NDArray[Any], offset: int) -> NDArray[Any]:
     return memory.reshape(-1).view(np.uint8)[offset:] if plain else memory
 
 
+@checked
 class Surface:
     """One surface of a pixel format, laid out as drivers do on a chip.
 

@@ -20,6 +20,7 @@ from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import ResourceType, SwizzleMode
 from pyaco.addrlib.metadata_equation import MetadataEquation, MetadataLayout
 from pyaco.addrlib.swizzle import modes
+from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 
 __all__ = ["CmaskRequest", "DccRequest", "HtileRequest", "MetadataInfo", "MetadataLevel", "cmask_info", "dcc_info", "fmask_bits", "htile_info"]
@@ -97,6 +98,7 @@ class DccRequest(HtileRequest):
             raise InputError(f"a surface has 1, 2, 4 or 8 fragments, not {self.fragments}")
 
 
+@checked
 @dataclass(frozen=True)
 class MetadataInfo:
     """Layout of a metadata surface.
@@ -198,6 +200,7 @@ def _generation(config: GpuConfig, mode: int | None = None) -> ModuleType:
     return import_module(f"pyaco.addrlib.metadata_{'gfx9' if config.level == 90 else 'gfx10'}")
 
 
+@checked
 def htile_info(config: GpuConfig, request: HtileRequest) -> MetadataInfo:
     """Return the layout of HTILE: four bytes for each 8 by 8 pixels of depth.
 
@@ -209,6 +212,7 @@ def htile_info(config: GpuConfig, request: HtileRequest) -> MetadataInfo:
     return _generation(config, request.mode).htile_info(config, request)
 
 
+@checked
 def cmask_info(config: GpuConfig, request: CmaskRequest) -> MetadataInfo:
     """Return the layout of CMASK: four bits for each 8 by 8 pixels of colour (FMASK).
 
@@ -222,6 +226,7 @@ def cmask_info(config: GpuConfig, request: CmaskRequest) -> MetadataInfo:
     return _generation(config, request.mode).cmask_info(config, request)
 
 
+@checked
 def dcc_info(config: GpuConfig, request: DccRequest) -> MetadataInfo:
     """Return the layout of DCC: one byte for each 256 bytes of colour.
 

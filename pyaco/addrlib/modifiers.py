@@ -12,6 +12,7 @@ from enum import IntEnum
 from pyaco.addrlib.checks import check_integers
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import SwizzleMode, SwizzleMode3
+from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 
 __all__ = [
@@ -112,11 +113,13 @@ class Modifier:
         return " ".join((f"AMD {version}", tile, *others))
 
 
+@checked
 def is_amd(modifier: int) -> bool:
     """Whether a modifier is AMD's (LINEAR and INVALID belong to nobody)."""
     return modifier >> 56 == _AMD
 
 
+@checked
 def decode_modifier(modifier: int) -> Modifier:
     """Return the fields of an AMD modifier.
 
@@ -139,16 +142,19 @@ def _field(modifier: int, name: str) -> int:
     return modifier >> low & ((1 << bits) - 1)
 
 
+@checked
 def has_dcc(modifier: int) -> bool:
     """Whether surfaces of this modifier are compressed."""
     return is_amd(modifier) and bool(_field(modifier, "dcc"))
 
 
+@checked
 def has_dcc_retile(modifier: int) -> bool:
     """Whether surfaces of this modifier have a second, displayable DCC."""
     return is_amd(modifier) and bool(_field(modifier, "dcc_retile"))
 
 
+@checked
 def modifier_swizzle_mode(config: GpuConfig, modifier: int) -> int:
     """Return the swizzle mode (`SwizzleMode`, on GFX12 `SwizzleMode3`) that a modifier means on a chip.
 
@@ -167,6 +173,7 @@ def modifier_swizzle_mode(config: GpuConfig, modifier: int) -> int:
     return tile
 
 
+@checked
 def supports_dcc_image_stores(config: GpuConfig, modifier: int) -> bool:
     """Whether shaders can store to compressed surfaces of this modifier."""
     if not has_dcc(modifier):
@@ -182,6 +189,7 @@ def supports_dcc_image_stores(config: GpuConfig, modifier: int) -> bool:
     )
 
 
+@checked
 def maximum_extent(config: GpuConfig, modifier: int) -> tuple[int, int]:
     """Return the largest width and height, in pixels, that can be displayed.
 
@@ -198,6 +206,7 @@ _SHARED_MODES = {
 }
 
 
+@checked
 def is_modifier_supported(config: GpuConfig, modifier: int, bits: int, *, planes: int = 1, dcc: bool = True, retile: bool = True) -> bool:
     """Whether a chip supports a modifier for plain colour formats.
 
@@ -230,6 +239,7 @@ def is_modifier_supported(config: GpuConfig, modifier: int, bits: int, *, planes
     return True
 
 
+@checked
 def supported_modifiers(config: GpuConfig, bits: int, *, planes: int = 1, dcc: bool = True, retile: bool = True) -> list[int]:
     """Return the modifiers that a chip supports for a plain colour format, best first; parameters as in `is_modifier_supported`."""
     candidates = {90: _gfx9, 100: _gfx10, 103: _gfx10, 110: _gfx11, 115: _gfx11, 120: _gfx12}.get(config.level)

@@ -14,6 +14,7 @@ from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.formatted import Surface
 from pyaco.addrlib.metadata import align
 from pyaco.addrlib.modifiers import INVALID, is_modifier_supported
+from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import PixelFormat, pixel_format
 
@@ -69,6 +70,7 @@ def plane_count(form: PixelFormat) -> int:
     return int(form.layout.removeprefix("planar")) if form.layout.startswith("planar") else 1
 
 
+@checked
 def plane_surfaces(chip: str | GpuConfig, *, format: str, width: int, height: int, **options: Any) -> PlaneSurfaces:
     """Lay out the planes of a picture.
 

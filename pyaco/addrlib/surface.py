@@ -23,6 +23,7 @@ from pyaco.addrlib.enums import raise_status
 from pyaco.addrlib.formats import ASTC_FORMATS
 from pyaco.addrlib.metadata import align
 from pyaco.addrlib.modifiers import INVALID, is_modifier_supported
+from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -318,6 +319,18 @@ def _generation(config: GpuConfig) -> ModuleType:
     return import_module(f"pyaco.addrlib.surface_{name}")
 
 
+def check_generation(config: GpuConfig, surface: Surface) -> None:
+    """Raise InputError unless a surface was laid out for the generation of the chip."""
+    if not isinstance(surface, Surface) or type(surface).__module__ != _generation(config).__name__:
+        raise InputError(f"{config.name}: not a surface that was laid out for this generation, but {type(surface).__name__}")
+
+
+def _generation_of(config: GpuConfig, surface: Surface) -> ModuleType:
+    check_generation(config, surface)
+    return _generation(config)
+
+
+@checked
 def compute_surface(config: GpuConfig, request: SurfaceRequest) -> Surface:
     """Lay out a surface.
 
@@ -339,6 +352,7 @@ def imported_flags(request: SurfaceRequest, scanout: bool) -> SurfaceUse:
     return flags | SurfaceUse.SCANOUT if scanout else flags & ~SurfaceUse.SCANOUT
 
 
+@checked
 def import_surface(config: GpuConfig, request: SurfaceRequest, tiling_flags: int) -> Surface:
     """Lay out a surface as its exporter did, who described it by tiling flags of the amdgpu kernel driver (see `bo_metadata`).
 
@@ -355,6 +369,7 @@ def import_surface(config: GpuConfig, request: SurfaceRequest, tiling_flags: int
     return _generation(config).import_surface(config, request, tiling_flags)
 
 
+@checked
 def bo_metadata(config: GpuConfig, surface: Surface) -> int:
     """Return the tiling flags of the amdgpu kernel driver (AMDGPU_TILING_*) that describe a surface.
 
@@ -363,19 +378,22 @@ def bo_metadata(config: GpuConfig, surface: Surface) -> int:
     InputError
         DCC that lies too far behind the start of the buffer for the flags to say where.
     """
-    return _generation(config).bo_metadata(config, surface)
+    return _generation_of(config, surface).bo_metadata(config, surface)
 
 
+@checked
 def planes(config: GpuConfig, surface: Surface) -> tuple[Plane, ...]:
     """Return the planes of a surface: texels, then with a modifier displayable DCC and DCC."""
-    return _generation(config).planes(surface)
+    return _generation_of(config, surface).planes(surface)
 
 
+@checked
 def supports_dcc_image_stores(config: GpuConfig, surface: Surface) -> bool:
     """Whether shaders can store to the surface (of colour) while it is compressed."""
-    return config.level >= 90 and _generation(config).supports_dcc_image_stores(config, surface)
+    return config.level >= 90 and _generation_of(config, surface).supports_dcc_image_stores(config, surface)
 
 
+@checked
 def surface_addresses(
     config: GpuConfig, surface: Surface, level: ArrayLike, x: ArrayLike, y: ArrayLike, layer: ArrayLike = 0, sample: ArrayLike = 0,
 ) -> NDArray[np.int64]:
@@ -399,7 +417,7 @@ def surface_addresses(
     if config.level < 90 or surface.bpe == 12:
         # Level by level; the queries of GFX9 and later do not know that 12 bytes are three elements of 4.
         return _addresses_by_level(tiled_surface(config, surface), **texels).reshape(columns[0].shape)
-    status, found = _generation(config).surface_addresses(config, surface, columns[0].size, **texels)
+    status, found = _generation_of(config, surface).surface_addresses(config, surface, columns[0].size, **texels)
     if status.any():
         bad = int(np.flatnonzero(status)[0])
         where = ", ".join(f"{name} {values[bad]}" for name, values in texels.items())
@@ -438,11 +456,13 @@ def _check_texels(
             raise InputError(f"{name} {values[where]} of {np.broadcast_to(extent, values.shape)[where]}: outside of the surface")
 
 
+@checked
 def surface_address(config: GpuConfig, surface: Surface, level: int, x: int, y: int, layer: int = 0, sample: int = 0) -> int:
     """Return the byte address of one element; see `surface_addresses`."""
     return int(surface_addresses(config, surface, level, x, y, layer, sample))
 
 
+@checked
 def tiled_surface(config: GpuConfig, surface: Surface, *, stencil: bool = False) -> TiledSurface:
     """Return the texels of a surface as tiled memory, from the start of the surface; of depth with stencil, those of depth.
 
@@ -457,12 +477,13 @@ def tiled_surface(config: GpuConfig, surface: Surface, *, stencil: bool = False)
     """
     if stencil and not surface.has_stencil:
         raise InputError("the surface has no stencil")
-    tiled = _generation(config).tiled_surface(config, surface, stencil or surface.request.is_only_stencil)
+    tiled = _generation_of(config, surface).tiled_surface(config, surface, stencil or surface.request.is_only_stencil)
     if config.level >= 90 and tiled.size > surface.surf_size:
         raise UnsupportedError(f"tiling of a surface of {surface.surf_size} bytes: its levels alone would have {tiled.size}")
     return tiled
 
 
+@checked
 def stencil_offset(config: GpuConfig, surface: Surface) -> int:
     """Return where stencil starts, in bytes from the start of the surface.
 
@@ -473,9 +494,10 @@ def stencil_offset(config: GpuConfig, surface: Surface) -> int:
     """
     if not surface.has_stencil:
         raise InputError("the surface has no stencil")
-    return _generation(config).stencil_offset(surface)
+    return _generation_of(config, surface).stencil_offset(surface)
 
 
+@checked
 def non_block_compressed_view(config: GpuConfig, surface: Surface, level: int, layer: int = 0) -> NonBlockCompressedView:
     """Return how one level and layer of a block-compressed surface is seen as a surface of elements.
 
@@ -491,9 +513,10 @@ def non_block_compressed_view(config: GpuConfig, surface: Surface, level: int, l
         raise UnsupportedError(f"non-block-compressed views on {config.name}: they exist from GFX10 on")
     if not surface.request.is_compressed:
         raise InputError("the surface is not block-compressed")
-    return _generation(config).non_block_compressed_view(config, surface, level, layer)
+    return _generation_of(config, surface).non_block_compressed_view(config, surface, level, layer)
 
 
+@checked
 def override_offset_and_pitch(config: GpuConfig, surface: Surface, offset: int, pitch: int = 0) -> None:
     """Give an imported surface the offset (bytes) and pitch (elements; 0 as computed) of its exporter, in place.
 
@@ -507,7 +530,7 @@ def override_offset_and_pitch(config: GpuConfig, surface: Surface, offset: int, 
         raise InputError(f"a surface cannot start at {offset}: it is aligned to {1 << surface.alignment_log2} bytes")
     if pitch >> 31:
         raise InputError(f"no surface has a pitch of {pitch} elements")
-    _generation(config).override_pitch(config, surface, pitch)
+    _generation_of(config, surface).override_pitch(config, surface, pitch)
     _generation(config).move(surface, offset)
     for name in ("meta_offset", "fmask_offset", "cmask_offset", "display_dcc_offset"):
         if getattr(surface, name):

@@ -28,6 +28,7 @@ from pyaco.addrlib.v2_address import ADDRESS_QUERY, COORDINATES, copy_surface, l
 from pyaco.addrlib.v2_records import INFO, MAX_MIPS, MIP, QUERY, chip_tables
 from pyaco.addrlib.v3_address import ADDRESS_QUERY3, lay_out3, place_level3
 from pyaco.addrlib.v3_surface import INFO3, QUERY3, tables3
+from pyaco.arguments import checked
 from pyaco.errors import InputError
 
 __all__ = ["LevelTables", "TiledSurface", "integers_of"]
@@ -145,6 +146,7 @@ class LevelTables(NamedTuple):
         return (z & ~self.low) + (s & ~self.low) | (z ^ s) & self.low
 
 
+@checked
 class TiledSurface:
     """One surface, laid out once: addresses of its texels, and its texels to and from tiled memory.
 

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyaco.addrlib.arithmetic import align, ceil_div, kernel, log2, shift_ceil
-from pyaco.addrlib.checks import check_integers
+from pyaco.addrlib.checks import check_integers, not_a_chip
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import Status, SurfaceFlags, SwizzleMode, in_words, raise_status
 from pyaco.addrlib.formats import ELEMENT_BITS, EXPAND_X, EXPAND_Y, PACKING, Packing
 from pyaco.addrlib.v2_records import INFO, MAX_MIPS, MIP, QUERY, chip_tables, columns
+from pyaco.arguments import checked
 
 __all__ = ["MipInfo", "SurfaceInfo", "display_set", "layout", "normalize", "surface_info", "surface_infos", "surface_kernel"]
 
@@ -753,6 +754,7 @@ class _Scratch(threading.local):
 _scratch = _Scratch()
 
 
+@checked
 def surface_infos(config: GpuConfig, length: int, **fields: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     """Lay out many surfaces of one chip (addrlib: ``Addr2ComputeSurfaceInfo``).
 
@@ -824,7 +826,11 @@ def surface_info(
         pitch_in_element, slice_align)
     scratch.info_row.fill(0)
     scratch.mip_rows[:levels] = 0
-    surfaces_kernel(*_tables(config), scratch.query, scratch.info, scratch.mips)
+    try:
+        tables = _tables(config)
+    except (AttributeError, TypeError):
+        raise not_a_chip(config) from None
+    surfaces_kernel(*tables, scratch.query, scratch.info, scratch.mips)
     result = SurfaceInfo(*scratch.info_row.tolist())
     if result.status != OK:
         raise_status(result.status, in_words(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyaco.addrlib.arithmetic import align, kernel, log2, shift_ceil
-from pyaco.addrlib.checks import check_integers
+from pyaco.addrlib.checks import check_integers, not_a_chip
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import Status, in_words, raise_status
 from pyaco.addrlib.formats import EXPAND_X, PACKING, Packing
@@ -288,7 +288,10 @@ def surface3_info(
         flags, swizzle_mode, resource_type, format, bpp, width, height, num_slices, num_mip_levels, num_samples, pitch_in_element, slice_align)
     scratch.info_row.fill(0)
     scratch.mip_rows[:levels] = 0
-    table, extent, _, number, *_ = tables3(config)
+    try:
+        table, extent, _, number, *_ = tables3(config)
+    except (AttributeError, TypeError):
+        raise not_a_chip(config) from None
     surfaces3_kernel(table, extent, number, scratch.query, scratch.info, scratch.mips)
     result = SurfaceInfo3(*scratch.info_row.tolist())
     if result.status != OK:

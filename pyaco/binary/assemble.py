@@ -10,6 +10,7 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pyaco.arguments import checked
 from pyaco.binary import elf
 from pyaco.binary.kernel_descriptor import kernel_descriptor
 from pyaco.binary.machines import machine_flags
@@ -61,6 +62,7 @@ class _Symbol:
     visibility: int = 0
 
 
+@checked
 def assemble_code_object(
     text: str, target: str, *, wave_size: int | None = None, version: int = 5, metadata: dict[str, Any] | None = None
 ) -> bytes:

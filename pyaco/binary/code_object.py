@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from pyaco.arguments import checked
 from pyaco.binary import elf
 from pyaco.binary.kernel_descriptor import KernelDescriptor
 from pyaco.binary.machines import feature_setting, target_of_flags
@@ -122,6 +123,7 @@ class CodeObject:
         """The image loaded at address 0."""
         return self.load(0)
 
+    @checked
     def load(self, base: int, symbols: Mapping[str, int] | None = None) -> bytes:
         """The bytes to put at address `base`, relocated.
 
@@ -153,6 +155,7 @@ class CodeObject:
             self._relocate(image, base, relocation, symbols or {}, slots)
         return bytes(image)
 
+    @checked
     def code(self, kernel: str) -> bytes:
         """The machine code of a kernel; to the end of its section if the symbol table gives no size."""
         found = self.kernels.get(kernel)
@@ -256,6 +259,7 @@ def _metadata(file: elf.Elf) -> dict[str, Any]:
     return {}
 
 
+@checked
 def read_code_object(data: bytes) -> CodeObject:
     """Read an AMDGPU code object (``.o`` or linked ``.hsaco``).
 

@@ -9,6 +9,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pyaco.arguments import checked
 from pyaco.binary.machines import supports_xnack
 from pyaco.errors import InputError
 from pyaco.isa.processors import processor
@@ -116,6 +117,7 @@ def _fields(level: int) -> dict[str, _Field]:
     return fields
 
 
+@checked
 @dataclass(frozen=True)
 class KernelDescriptor:
     """A kernel descriptor, word by word.
@@ -254,6 +256,7 @@ def has_fixed_sgprs(target: str) -> bool:
     return target in ("gfx802", "gfx805")
 
 
+@checked
 def kernel_descriptor(directives: Mapping[str, int], target: str, *, wave_size: int | None = None) -> KernelDescriptor:
     """The descriptor that an ``.amdhsa_kernel`` block means.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import struct
 
+from pyaco.arguments import checked
 from pyaco.binary import elf
 from pyaco.binary.code_object import RELOCATIONS
 from pyaco.errors import InputError, UnsupportedError
@@ -24,6 +25,7 @@ _ACCESS = (_R, _R | _X, _R | _W)
 _HEADER_ROOM = 64 + 56 * 5
 
 
+@checked
 def link_code_object(data: bytes) -> bytes:
     """Link one relocatable code object to a shared one.
 

@@ -5,8 +5,10 @@ Source: LLVM's "User Guide for AMDGPU Backend" (sections "Note Records", "PAL me
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
+from pyaco.arguments import checked
 from pyaco.binary import elf
 from pyaco.binary.machines import machine_flags
 from pyaco.errors import InputError
@@ -17,7 +19,23 @@ NT_AMDGPU_METADATA = 32
 ENTRY_SYMBOL = "_amdgpu_cs_main"
 
 
-def write_elf(shader: Any) -> bytes:
+class Compiled(Protocol):
+    """What a code object says of a compiled shader."""
+
+    @property
+    def target(self) -> str: ...
+    @property
+    def wave(self) -> int: ...
+    @property
+    def code(self) -> bytes: ...
+    @property
+    def constant_data(self) -> bytes: ...
+    @property
+    def abi(self) -> Mapping[str, Any]: ...
+
+
+@checked
+def write_elf(shader: Compiled) -> bytes:
     """Return the ELF code object of a compiled shader.
 
     Parameters
@@ -30,6 +48,11 @@ def write_elf(shader: Any) -> bytes:
     bytes
         A relocatable object with ``.text`` (code, padded to 64 bytes, then constant data), the PAL metadata note, and
         the symbol ``_amdgpu_cs_main``.
+
+    Raises
+    ------
+    InputError
+        The shader has no code.
     """
     if not shader.code:
         raise InputError("the shader has no code: its compilation was stopped early")
@@ -47,7 +70,7 @@ def write_elf(shader: Any) -> bytes:
     return elf.write_sections(sections, os_abi=elf.OSABI_PAL, abi_version=0, flags=flags)
 
 
-def _metadata(shader: Any) -> bytes:
+def _metadata(shader: Compiled) -> bytes:
     """MessagePack of the PAL pipeline metadata."""
     import msgpack  # type: ignore[import-untyped]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 
+from pyaco.arguments import checked
 from pyaco.errors import InputError
 
 __all__ = ["SELECT", "OutOfBounds", "attribute_ring", "buffer_descriptor", "raw_buffer"]
@@ -30,6 +31,7 @@ class OutOfBounds(IntEnum):
     RAW = 3
 
 
+@checked
 def raw_buffer(address: int, size: int, gfx_level: int) -> Words:
     """Return the descriptor of an untyped buffer, as drivers make it for storage and uniform buffers.
 
@@ -60,6 +62,14 @@ def raw_buffer(address: int, size: int, gfx_level: int) -> Words:
     return address & 0xFFFFFFFF, address >> 32 & 0xFFFF, size, word3
 
 
+def selected_channels(swizzle: Sequence[int]) -> dict[str, int]:
+    """The fields that say what x, y, z and w are, of buffers and images alike."""
+    if len(swizzle) != 4 or not all(0 <= entry < len(SELECT) for entry in swizzle):
+        raise InputError(f"a swizzle is four numbers from 0 to {len(SELECT) - 1}, not {swizzle!r}")
+    return {f"DST_SEL_{axis}": SELECT[entry] for axis, entry in zip("XYZW", swizzle, strict=True)}
+
+
+@checked
 def buffer_descriptor(
     address: int, size: int, format_name: str, gfx_level: int, *, swizzle: Sequence[int] = (0, 1, 2, 3), stride: int = 0,
     swizzle_enable: int = 0, element_size: int = 0, index_stride: int = 0, add_thread_id: bool = False,
@@ -104,8 +114,7 @@ def buffer_descriptor(
     if not 0 <= size < 1 << 32:
         raise InputError(f"a buffer descriptor holds sizes up to 4294967295, not {size}")
     known, format_ = registers(gfx_level), pixel_format(format_name)
-    selected = {f"DST_SEL_{axis}": SELECT[entry] for axis, entry in zip("XYZW", swizzle, strict=True)}
-    common = {**selected, "INDEX_STRIDE": index_stride, "ADD_TID_ENABLE": int(add_thread_id)}
+    common = {**selected_channels(swizzle), "INDEX_STRIDE": index_stride, "ADD_TID_ENABLE": int(add_thread_id)}
     word1 = known["SQ_BUF_RSRC_WORD1"].encode(BASE_ADDRESS_HI=address >> 32 & 0xFFFF, STRIDE=stride, SWIZZLE_ENABLE=swizzle_enable)
     if gfx_level >= 100:
         resource = {"RESOURCE_LEVEL": 1} if gfx_level < 110 else {}
@@ -121,6 +130,7 @@ def buffer_descriptor(
     return address & 0xFFFFFFFF, word1, size, word3
 
 
+@checked
 def attribute_ring(address: int, size: int, stride: int, gfx_level: int) -> Words:
     """Return the descriptor of the ring that vertex attributes go through from GFX11 on: swizzled in 16 bytes by 32 elements.
 

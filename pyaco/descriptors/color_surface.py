@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyaco.addrlib import GpuConfig
-from pyaco.addrlib.surface import SurfaceMode
+from pyaco.addrlib.surface import Surface, SurfaceMode, check_generation
+from pyaco.arguments import checked
 from pyaco.descriptors.hardware_format import color_formats, color_swap
 from pyaco.formats import ONE, PixelFormat, pixel_format
 from pyaco.registers import registers
@@ -79,7 +80,8 @@ _NAMES = {"info": "INFO", "view": "VIEW", "view2": "VIEW2", "attrib": "ATTRIB", 
 Fields = dict[str, dict[str, int]]
 
 
-def color_surface(config: GpuConfig, surface: Any, view: ColorView) -> ColorSurface:
+@checked
+def color_surface(config: GpuConfig, surface: Surface, view: ColorView) -> ColorSurface:
     """Return the registers of a colour target.
 
     Parameters
@@ -94,6 +96,7 @@ def color_surface(config: GpuConfig, surface: Any, view: ColorView) -> ColorSurf
     InputError
         A number that does not fit its field, or a format that no target has.
     """
+    check_generation(config, surface)
     format_ = pixel_format(view.format_name)
     found = ColorSurface()
     fields: Fields = {name: {} for name in _NAMES}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pyaco.arguments import checked
 from pyaco.errors import InputError
 from pyaco.registers import registers
 
@@ -31,6 +32,7 @@ class DescriptorWord:
     fields: dict[str, int | str]
 
 
+@checked
 def decode(kind: str, words: Sequence[int], gfx_level: int) -> tuple[DescriptorWord, ...]:
     """Return what each dword of a descriptor says.
 

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyaco.addrlib import GpuConfig
+from pyaco.addrlib.surface import Surface, check_generation
 from pyaco.addrlib.surface_gfx6 import SurfaceLevel
+from pyaco.arguments import checked
 from pyaco.descriptors.hardware_format import depth_format
 from pyaco.formats import pixel_format
 from pyaco.registers import registers
@@ -88,7 +90,8 @@ _NAMES = {
 Fields = dict[str, dict[str, int]]
 
 
-def depth_surface(config: GpuConfig, surface: Any, view: DepthView) -> DepthSurface:
+@checked
+def depth_surface(config: GpuConfig, surface: Surface, view: DepthView) -> DepthSurface:
     """Return the registers of a depth target.
 
     Parameters
@@ -103,6 +106,7 @@ def depth_surface(config: GpuConfig, surface: Any, view: DepthView) -> DepthSurf
     InputError
         A number that does not fit its field.
     """
+    check_generation(config, surface)
     found = DepthSurface()
     fields: Fields = {name: {} for name in _NAMES}
     samples = view.samples.bit_length() - 1

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from pyaco.arguments import checked
 from pyaco.formats import NONE, PixelFormat
 from pyaco.registers import registers
 
@@ -59,6 +60,7 @@ _BUFFER_DATA = {
 """By channel sizes. Three channels of 8 or 16 bits are three loads, 64-bit channels one or two."""
 
 
+@checked
 def buffer_formats(format_: PixelFormat) -> tuple[int, int]:
     """Return data format and number format of a buffer descriptor, GFX6 to GFX9; data format 0 where there is none."""
     if format_.name == "R11G11B10_FLOAT":
@@ -103,6 +105,7 @@ _IMAGE_SIZES = {
 _SNORM_BLOCKS = {"RGTC1_SNORM", "LATC1_SNORM", "RGTC2_SNORM", "LATC2_SNORM", "ETC2_R11_SNORM", "ETC2_RG11_SNORM", "BPTC_RGB_FLOAT"}
 
 
+@checked
 def image_formats(format_: PixelFormat, level: int, chip: str = "") -> tuple[int, int]:
     """Return data format and number format of an image descriptor, GFX6 to GFX9.
 
@@ -175,6 +178,7 @@ def _unified(level: int) -> dict[str, int]:
     return {re.sub(r"^GFX1\d_FORMAT_", "", name): number for number, name in values.items()}
 
 
+@checked
 def unified_format(format_: PixelFormat, level: int) -> HardwareFormat:
     """Return the format that buffer and image descriptors share from GFX10 on.
 
@@ -230,6 +234,7 @@ _COLOR_SIZES = {
 }
 
 
+@checked
 def color_formats(format_: PixelFormat, level: int) -> tuple[int, int]:
     """Return format and number type of a colour target; format 0 where the hardware has none."""
     name = _color_name(format_, level)
@@ -264,6 +269,7 @@ def _color_number(format_: PixelFormat) -> str:
 _STD, _ALT, _STD_REV, _ALT_REV = range(4)
 
 
+@checked
 def color_swap(format_: PixelFormat, level: int) -> int:
     """Return how a colour target's channels are ordered: 0 as they come, 1 alternate, 2 and 3 reversed; ``UNSUPPORTED`` where in none."""
     if format_.name == "R11G11B10_FLOAT" or (format_.name == "R9G9B9E5_FLOAT" and level >= 103):
@@ -290,6 +296,7 @@ def _swap_of_two(x: int, y: int, w: int) -> int:
     return _ALT if (x, w) == (0, 1) else _ALT_REV if (x, w) == (1, 0) else UNSUPPORTED
 
 
+@checked
 def depth_format(format_: PixelFormat) -> int:
     """Return the depth target's format: 1 for 16 bits, 2 for 24, 3 for 32-bit floats, 0 for none."""
     sizes = {(channel.size, channel.type) for channel in format_.channels if channel.letter == "Z"}
@@ -299,6 +306,7 @@ def depth_format(format_: PixelFormat) -> int:
 _BORDER = {"xyzw": 0, "xwyz": 1, "wzyx": 2, "wxyz": 3, "zyxw": 4, "yxwz": 5}
 
 
+@checked
 def border_color_swizzle(format_: PixelFormat) -> int:
     """Return the order in which the hardware reads a border colour."""
     x, y, z, w = format_.swizzle
@@ -311,6 +319,7 @@ def border_color_swizzle(format_: PixelFormat) -> int:
     return _BORDER["yxwz" if y == 0 else "zyxw" if z == 0 else "xyzw"]
 
 
+@checked
 def alpha_is_on_msb(format_: PixelFormat, level: int, chip: str = "") -> bool:
     """Return whether compression treats the highest channel as alpha, as the hardware decides up to GFX10.3."""
     if level >= 110:

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyaco.addrlib import GpuConfig
-from pyaco.addrlib.surface import DEPTH_OR_STENCIL, SurfaceMode
-from pyaco.descriptors.buffer import SELECT
+from pyaco.addrlib.surface import DEPTH_OR_STENCIL, Surface, SurfaceMode, check_generation
+from pyaco.arguments import checked
+from pyaco.descriptors.buffer import selected_channels
 from pyaco.descriptors.hardware_format import UNSUPPORTED, alpha_is_on_msb, border_color_swizzle, image_formats, unified_format
+from pyaco.descriptors.sampler import fixed_point
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import PixelFormat, pixel_format
 from pyaco.registers import registers
@@ -94,7 +96,8 @@ class ImageView:
 Words = dict[int, dict[str, int]]
 
 
-def image_descriptor(config: GpuConfig, surface: Any, view: ImageView) -> tuple[int, ...]:
+@checked
+def image_descriptor(config: GpuConfig, surface: Surface, view: ImageView) -> tuple[int, ...]:
     """Return the eight dwords of an image descriptor.
 
     Parameters
@@ -109,6 +112,7 @@ def image_descriptor(config: GpuConfig, surface: Any, view: ImageView) -> tuple[
     InputError
         A number that does not fit its field.
     """
+    check_generation(config, surface)
     format_ = pixel_format(view.format_name)
     words: Words = {k: {} for k in range(8)}
     generation = _gfx12 if config.level >= 120 else _gfx10 if config.level >= 100 else _gfx9 if config.level >= 90 else _gfx6
@@ -124,10 +128,6 @@ def _log2(value: int) -> int:
     return value.bit_length() - 1
 
 
-def _selection(view: ImageView) -> dict[str, int]:
-    return {f"DST_SEL_{axis}": SELECT[entry] for axis, entry in zip("XYZW", view.swizzle, strict=True)}
-
-
 def _levels(view: ImageView, samples: int) -> tuple[int, int, int]:
     """First level, last level, and levels of the surface less one; with several samples their logarithm."""
     if samples > 1:
@@ -136,7 +136,7 @@ def _levels(view: ImageView, samples: int) -> tuple[int, int, int]:
 
 
 def _lod(view: ImageView) -> int:
-    return int(min(max(view.min_lod, 0), 15) * 256)
+    return fixed_point(view.min_lod, 0, 15)
 
 
 def _metadata(config: GpuConfig, surface: Any, view: ImageView) -> int:
@@ -163,7 +163,7 @@ def _gfx6_common(config: GpuConfig, view: ImageView, format_: PixelFormat, words
     words[1] |= {"MIN_LOD": _lod(view), "DATA_FORMAT": 0 if data == UNSUPPORTED else data, "NUM_FORMAT": number}
     words[2] |= {"WIDTH": view.width - 1, "HEIGHT": view.height - 1, "PERF_MOD": _MEASURED_DEPTH}
     first, last, _ = _levels(view, samples)
-    words[3] |= {**_selection(view), "BASE_LEVEL": first, "LAST_LEVEL": last, "TYPE": view.type}
+    words[3] |= {**selected_channels(view.swizzle), "BASE_LEVEL": first, "LAST_LEVEL": last, "TYPE": view.type}
     words[5]["BASE_ARRAY"] = view.first_layer
     if view.compressed:
         words[6]["ALPHA_IS_ON_MSB"] = int(alpha_is_on_msb(format_, config.level, config.name))
@@ -230,7 +230,7 @@ def _gfx10_common(config: GpuConfig, surface: Any, view: ImageView, format_: Pix
     words[1] |= {"FORMAT": _unified(config, view, format_), "WIDTH_LO": width & 3}
     words[2] |= {"WIDTH_HI": width >> 2, "HEIGHT": view.height - 1}
     words[3] |= {
-        **_selection(view), "LAST_LEVEL": last, "BC_SWIZZLE": border_color_swizzle(format_), "TYPE": view.type,
+        **selected_channels(view.swizzle), "LAST_LEVEL": last, "BC_SWIZZLE": border_color_swizzle(format_), "TYPE": view.type,
         "SW_MODE": surface.stencil_swizzle_mode if view.stencil else surface.swizzle_mode,
     }
     (words[1] if config.level >= 120 else words[3])["BASE_LEVEL"] = first
@@ -290,7 +290,8 @@ _FMASK_BITS = {(2, 1): 8, (2, 2): 8, (4, 1): 8, (4, 2): 8, (4, 4): 8, (8, 1): 8,
 """Bits of FMASK for a texel, by samples and stored samples."""
 
 
-def fmask_descriptor(config: GpuConfig, surface: Any, view: ImageView) -> tuple[int, ...]:
+@checked
+def fmask_descriptor(config: GpuConfig, surface: Surface, view: ImageView) -> tuple[int, ...]:
     """Return the eight dwords through which shaders read FMASK, up to GFX10.3.
 
     Parameters
@@ -307,13 +308,14 @@ def fmask_descriptor(config: GpuConfig, surface: Any, view: ImageView) -> tuple[
     InputError
         Samples that no FMASK has.
     """
+    check_generation(config, surface)
     if config.level >= 110:
         raise UnsupportedError(f"FMASK on {config.name}: it exists up to GFX10.3")
     counts = max(1, view.samples), max(1, view.storage_samples)
     if counts not in _FMASK_BITS:
         raise InputError(f"no FMASK has {counts[0]} samples of which {counts[1]} are stored")
     words: Words = {k: {} for k in range(8)}
-    words[3] |= {f"DST_SEL_{axis}": SELECT[0] for axis in "XYZW"} | {"TYPE": view.type}
+    words[3] |= selected_channels((0, 0, 0, 0)) | {"TYPE": view.type}
     plain = {0: surface.fmask_tile_swizzle}
     cmask = view.address + surface.cmask_offset if view.compressed else 0
     if view.compressed:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Flag, auto
 
+from pyaco.arguments import checked
 from pyaco.descriptors.types import AMD_CONTENTS, DescriptorType, contents
 from pyaco.errors import InputError
 
@@ -93,6 +94,7 @@ class IntelContents:
     alignment: int
 
 
+@checked
 def intel_contents(kind: DescriptorType, *, indirect: bool = True, mutable: tuple[DescriptorType, ...] = ()) -> IntelContents:
     """Return what a descriptor consists of on Intel.
 

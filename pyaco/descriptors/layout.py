@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pyaco.arguments import checked
 from pyaco.descriptors.types import Contents, DescriptorType, contents, is_dynamic
 from pyaco.errors import InputError
 
@@ -31,6 +32,7 @@ _PLANES = 3
 SamplerWords = tuple[int, int, int, int]
 
 
+@checked
 @dataclass(frozen=True)
 class Binding:
     """A binding as an application describes it.
@@ -116,6 +118,7 @@ def _stride(binding: Binding, known: Contents, samplers_known: bool) -> int:
     return _IMAGE_WITH_FMASK if binding.planes < _PLANES else known.size
 
 
+@checked
 class SetLayout:
     """The layout of one descriptor set.
 
@@ -203,6 +206,7 @@ class SetLayout:
         return (_LARGEST_SET - last.offset) // stride if stride else _LARGEST_SET
 
 
+@checked
 @dataclass(frozen=True)
 class PipelineLayout:
     """Descriptor sets by number, and push constants.

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pyaco.arguments import checked
+from pyaco.errors import InputError
 from pyaco.registers import registers
 
 __all__ = ["Sampler", "sampler_descriptor"]
@@ -52,11 +54,14 @@ class Sampler:
     lod_bias: float = 0.0
 
 
-def _fixed(value: float, low: float, high: float) -> int:
-    """A number with 8 bits behind the point, towards zero."""
+def fixed_point(value: float, low: float, high: float) -> int:
+    """A level of detail, within limits, with 8 bits behind the point, towards zero."""
+    if value != value:
+        raise InputError("a level of detail that is no number")
     return int(min(max(value, low), high) * 256)
 
 
+@checked
 def sampler_descriptor(sampler: Sampler, gfx_level: int) -> tuple[int, int, int, int]:
     """Return the descriptor of a sampler.
 
@@ -83,7 +88,7 @@ def sampler_descriptor(sampler: Sampler, gfx_level: int) -> tuple[int, int, int,
     }
     if gfx_level in (80, 81, 90, 94):
         first["COMPAT_MODE"] = 1
-    second = {"MIN_LOD": _fixed(sampler.min_lod, 0, last_lod), "MAX_LOD": _fixed(sampler.max_lod, 0, last_lod)}
+    second = {"MIN_LOD": fixed_point(sampler.min_lod, 0, last_lod), "MAX_LOD": fixed_point(sampler.max_lod, 0, last_lod)}
     third = {"XY_MAG_FILTER": sampler.mag_filter, "XY_MIN_FILTER": sampler.min_filter, "MIP_FILTER": sampler.mip_filter}
     fourth = {"BORDER_COLOR_TYPE": sampler.border_color_type, "BORDER_COLOR_PTR": sampler.border_color_pointer}
     if gfx_level >= 120:
@@ -98,9 +103,9 @@ def sampler_descriptor(sampler: Sampler, gfx_level: int) -> tuple[int, int, int,
 
 def _bias_and_filter(sampler: Sampler, gfx_level: int) -> dict[str, int]:
     if gfx_level >= 100:
-        bias = _fixed(sampler.lod_bias, -32, 31)
+        bias = fixed_point(sampler.lod_bias, -32, 31)
         return {"LOD_BIAS": bias & 0x3FFF, "ANISO_OVERRIDE": int(not sampler.anisotropy_of_one_level)}
-    fields = {"LOD_BIAS": _fixed(sampler.lod_bias, -16, 16) & 0x3FFF, "FILTER_PREC_FIX": 1}
+    fields = {"LOD_BIAS": fixed_point(sampler.lod_bias, -16, 16) & 0x3FFF, "FILTER_PREC_FIX": 1}
     if gfx_level < 90:
         fields["DISABLE_LSB_CEIL"] = 1
     if gfx_level >= 80:

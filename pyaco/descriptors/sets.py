@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pyaco.arguments import checked
 from pyaco.descriptors.decode import DescriptorWord, decode
 from pyaco.descriptors.layout import PlacedBinding, SetLayout
 from pyaco.descriptors.types import DescriptorType, Part, contents
@@ -40,6 +41,7 @@ class WrittenDescriptor:
     words: tuple[DescriptorWord, ...]
 
 
+@checked
 class DescriptorSet:
     """A set of a layout: null descriptors at first, immutable samplers in their places.
 

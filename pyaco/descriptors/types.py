@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from pyaco.arguments import checked
 from pyaco.errors import UnsupportedError
 
 __all__ = ["AMD_CONTENTS", "Contents", "DescriptorType", "Part", "contents", "is_dynamic"]
@@ -95,11 +96,13 @@ _MUTABLE = (
 )
 
 
+@checked
 def is_dynamic(kind: DescriptorType) -> bool:
     """Whether the descriptor's offset is given when the set is bound."""
     return kind in (DescriptorType.UNIFORM_BUFFER_DYNAMIC, DescriptorType.STORAGE_BUFFER_DYNAMIC)
 
 
+@checked
 def contents(kind: DescriptorType, mutable: tuple[DescriptorType, ...] = ()) -> Contents:
     """Return what a descriptor consists of.
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from pyaco.arguments import checked
+
 __all__ = ["USER_SGPRS", "UserData", "assign_user_data"]
 
 USER_SGPRS = 16
@@ -39,6 +41,7 @@ class UserData:
     inline_dwords: tuple[int, ...]
 
 
+@checked
 def assign_user_data(
     sets: Collection[int], push_dwords: Collection[int], *, other_push_uses: bool = False, dynamic_buffers: bool = False, others: int = 0
 ) -> UserData:

@@ -23,9 +23,10 @@ import numpy
 from numpy.typing import NDArray
 
 from pyaco._core.emu.memory import AddressSpace
+from pyaco.arguments import checked
 from pyaco.errors import InputError
 from pyaco.targets.memory import Heap, MemoryProperty, MemoryType
-from pyaco.targets.virtual_addresses import PAGE, VirtualAddresses, canonical
+from pyaco.targets.virtual_addresses import PAGE, NoRoomError, VirtualAddresses, canonical
 
 __all__ = ["BufferObject", "Client", "CreateFlag", "DeviceMemory", "Domain", "GemError", "MapFlag", "Mapping", "Operation"]
 
@@ -132,6 +133,7 @@ class BufferObject:
         return self.data.nbytes
 
 
+@checked
 class DeviceMemory:
     """How much memory of each kind a device has, and how much of it is taken.
 
@@ -199,6 +201,7 @@ class Mapping:
         return replace(self, address=first, size=end - first, offset=self.offset + first - self.address)
 
 
+@checked
 class Client:
     """A process with handles and an address space.
 
@@ -411,7 +414,7 @@ class Client:
             # Large objects begin where large pages do.
             alignment = _FRAGMENT if mapped >= _FRAGMENT else PAGE
             address = addresses.allocate(mapped, alignment, "32-bit" if kind.low_addresses else "high")
-        except MemoryError as error:
+        except NoRoomError as error:
             self.close(handle)
             raise GemError("ENOMEM", str(error)) from None
         self.virtual_address(Operation.MAP, handle, address, mapped)

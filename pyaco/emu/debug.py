@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 from numpy.typing import NDArray
 
+from pyaco.arguments import checked
 from pyaco.errors import InputError
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ class Session:
         """Offsets in the code before which `run` stops."""
         return frozenset(self._breakpoints)
 
+    @checked
     def add_breakpoint(self, pc: int) -> None:
         """Stop before the instruction at byte `pc` of the code, in every wave that comes there."""
         if not 0 <= pc < self._code_bytes or pc % 4:
@@ -119,11 +121,13 @@ class Session:
         self._breakpoints.add(pc)
         self._engine.set_breakpoints(self._placed.entry + place for place in self._breakpoints)
 
+    @checked
     def remove_breakpoint(self, pc: int) -> None:
         """Forget a breakpoint."""
         self._breakpoints.discard(pc)
         self._engine.set_breakpoints(self._placed.entry + place for place in self._breakpoints)
 
+    @checked
     def step(self, count: int = 1) -> Stop:
         """Execute up to `count` instructions, fewer where a breakpoint or the end comes first.
 
@@ -165,6 +169,7 @@ class Session:
         """Waves of a workgroup."""
         return self._engine.wave_count
 
+    @checked
     def wave(self, index: int | None = None) -> WaveState:
         """Return the registers of a wave of the workgroup that runs, by default of the one that comes next."""
         chosen = max(self.stop.wave, 0) if index is None else index
@@ -182,6 +187,7 @@ class Session:
             raise InputError("the session is closed")
         return self._engine.lds()
 
+    @checked
     def memory(self, address: int, size: int) -> NDArray[numpy.uint8]:
         """Return device memory from `address` on; writing to it writes memory.
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pyaco._core.emu.memory import AddressSpace
 from pyaco._core.emu.reference import Engine
+from pyaco.arguments import checked
 from pyaco.descriptors.buffer import raw_buffer
 from pyaco.descriptors.sets import DescriptorSet
 from pyaco.emu.errors import BudgetError, EmulationError, MemoryFault, finding_error
@@ -104,6 +105,7 @@ class Buffer:
         self._device.space.release(self.address)
         self.address = 0
 
+    @checked
     def write(self, data: NDArray[Any] | bytes, offset: int = 0) -> None:
         """Copy `data` into the buffer from byte `offset` on."""
         raw = numpy.frombuffer(data if isinstance(data, bytes) else numpy.ascontiguousarray(data).tobytes(), numpy.uint8)
@@ -176,6 +178,7 @@ class Device:
         A target older than GFX8, or an engine that does not exist.
     """
 
+    @checked
     def __init__(
         self, target: str, engine: str = "reference", threads: int | None = None, *, check_waits: bool = False,
         check_races: bool = False, profile: bool = False, trace: int = 0, seed: int | None = None,
@@ -219,12 +222,14 @@ class Device:
         self._threads = threads
         return FastEngine(self.space, self.gfx_level, threads)
 
+    @checked
     def buffer(self, array: NDArray[Any] | bytes) -> Buffer:
         """Return a buffer with a copy of `array`."""
         if isinstance(array, (bytes, bytearray, memoryview)):
             array = numpy.frombuffer(bytes(array), numpy.uint8)
         return Buffer(self, numpy.asarray(array))
 
+    @checked
     def share(self, array: NDArray[Any]) -> Buffer:
         """Return a buffer whose bytes are those of `array`, without a copy.
 
@@ -237,13 +242,15 @@ class Device:
             raise InputError("only arrays whose bytes lie side by side and can be written are shared")
         return Buffer(self, array, shared=True)
 
+    @checked
     def zeros(self, size: int) -> Buffer:
         """Return a buffer of `size` zero bytes."""
-        if size < 0:
+        if not 0 <= size < 1 << 47:
             raise InputError(f"a buffer of {size} bytes")
         return Buffer(self, numpy.zeros(size, numpy.uint8))
 
     # ------------------------------------------------------------------------------------------------------- dispatch
+    @checked
     def dispatch(
         self,
         shader: Shader,
@@ -308,6 +315,7 @@ class Device:
             "shared_vgpr": -(-abi["num_vgprs"] // 4) * 4 if abi.get("num_shared_vgprs") else 0,
         }  # fmt: skip
 
+    @checked
     def debug(
         self,
         shader: Shader,
@@ -341,6 +349,7 @@ class Device:
             raise
         return Session(self, engine, placed, len(shader.code))
 
+    @checked
     def place(
         self,
         shader: Shader,
@@ -368,6 +377,7 @@ class Device:
             low.release()
             raise
 
+    @checked
     def submit(self, words: Sequence[int], budget: int = DEFAULT_BUDGET, *, time_budget: float | None = None) -> list[Report]:
         """Run a command stream on a command processor of its own; see ``pyaco.pm4.CommandProcessor``.
 
@@ -389,6 +399,7 @@ class Device:
 
         return CommandProcessor(self, budget=budget, time_budget=time_budget).submit(words)
 
+    @checked
     def run(
         self,
         code: bytes,
@@ -461,6 +472,7 @@ class Device:
             return max(1, min(groups, _RESIDENT_WAVES // waves))
         return self._threads
 
+    @checked
     def load(self, code: bytes | CodeObject, symbols: Mapping[str, int] | None = None) -> LoadedCode:
         """Put a code object into memory, relocated; its kernels are dispatched with ``LoadedCode.dispatch``.
 
@@ -480,6 +492,7 @@ class Device:
 
         return LoadedCode(self, code, symbols)
 
+    @checked
     def dispatch_packet(self, packet: DispatchPacket | bytes, budget: int = DEFAULT_BUDGET, *, time_budget: float | None = None) -> Report:
         """Run what an AQL kernel dispatch packet names; its addresses (kernel object, arguments) are the device's.
 

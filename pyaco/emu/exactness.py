@@ -16,6 +16,7 @@ import numpy
 
 from pyaco import isa
 from pyaco._core.emu.reference import supported_opcodes
+from pyaco.arguments import checked
 from pyaco.isa import opcodes
 
 __all__ = ["exactness", "survey"]
@@ -53,6 +54,7 @@ def _supported() -> frozenset[int]:
     return frozenset(supported_opcodes())
 
 
+@checked
 def survey(code: bytes, target: str) -> dict[str, str]:
     """Return the exactness of every opcode in machine code, executed or not, by name.
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 from numpy.typing import NDArray
 
+from pyaco.arguments import checked
 from pyaco.binary import CodeObject, Kernel, KernelDescriptor, read_code_object
 from pyaco.binary.kernel_descriptor import architected_flat_scratch
 from pyaco.errors import InputError
@@ -34,6 +35,7 @@ _APERTURES = (0x00010000, 0x00020000)
 _DX10_CLAMP, _IEEE, _FP16_OVFL = 0x100, 0x200, 0x800000
 
 
+@checked
 @dataclass(frozen=True)
 class DispatchPacket:
     """An AQL kernel dispatch packet.
@@ -109,6 +111,7 @@ class DispatchPacket:
 class LoadedCode:
     """A code object in device memory; what ``Device.load`` returns. Its memory stays until `release`."""
 
+    @checked
     def __init__(self, device: Device, code: bytes | CodeObject, symbols: Mapping[str, int] | None = None) -> None:
         self.code = code if isinstance(code, CodeObject) else read_code_object(code)
         if self.code.target != device.target:
@@ -126,6 +129,7 @@ class LoadedCode:
         """The kernels by name."""
         return self.code.kernels
 
+    @checked
     def kernel(self, name: str | None = None) -> Kernel:
         """Return a kernel by name; without a name the only one."""
         if name is None and len(self.kernels) == 1:
@@ -139,6 +143,7 @@ class LoadedCode:
         self.device.space.release(self.address)
 
     # ------------------------------------------------------------------------------------------------------- arguments
+    @checked
     def arguments(
         self, kernel: Kernel, values: Sequence[Buffer | int | float | bytes | NDArray[Any]], packet: DispatchPacket
     ) -> bytes:
@@ -180,6 +185,7 @@ class LoadedCode:
         return bytes(block)
 
     # -------------------------------------------------------------------------------------------------------- dispatch
+    @checked
     def dispatch(
         self,
         kernel: str | Kernel | None,

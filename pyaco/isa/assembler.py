@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyaco.arguments import checked
 from pyaco.errors import InputError
 from pyaco.isa.disassembler import default_wave_size
 
@@ -36,6 +37,7 @@ def run(source: bytes, target: str, wave_size: int | None, *, linkable: bool = F
     return assembler
 
 
+@checked
 def assemble(source: str | Iterable[Instruction | Label], target: str, *, wave_size: int | None = None) -> bytes:
     """Assemble text in LLVM's syntax, or instructions as Python objects, to machine code.
 

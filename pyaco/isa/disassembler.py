@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyaco.arguments import checked
 from pyaco.errors import InputError
 
 # typing itself would cost a command as much as its work
@@ -21,6 +22,7 @@ def default_wave_size(level: int, wave_size: int | None) -> int:
     return wave_size
 
 
+@checked
 def disassemble(code: bytes, target: str, *, wave_size: int | None = None) -> str:
     """Disassemble `code` to text that LLVM's assembler and ``assemble`` turn into the same bytes.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pyaco.arguments import checked
 from pyaco.isa.disassembler import listing
 
 __all__ = ["Line", "disassemble_lines"]
@@ -28,6 +29,7 @@ class Line:
     size: int
 
 
+@checked
 def disassemble_lines(code: bytes, target: str, *, wave_size: int | None = None) -> list[Line]:
     """Disassemble `code` to lines with their places.
 

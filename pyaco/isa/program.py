@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pyaco._core.isa.operand import Operand, RegisterFile
+from pyaco.arguments import checked
 from pyaco.errors import InputError
 from pyaco.isa import names
 from pyaco.isa.disassembler import default_wave_size
@@ -63,6 +64,7 @@ class Instruction:
     modifiers: dict[str, Any] = field(default_factory=dict)
     second: Instruction | None = None
 
+    @checked
     def text(self, target: str) -> str:
         """The instruction as text in LLVM's syntax."""
         level = processor(target)[1]
@@ -88,6 +90,7 @@ class Program:
         Of every method: an instruction is wrong. The message has its number, its text and what was expected.
     """
 
+    @checked
     def __init__(self, target: str, *, wave_size: int | None = None) -> None:
         self.target = target
         self._assembler = _object_assembler(target, wave_size)
@@ -105,9 +108,12 @@ class Program:
 
     def dual(self, first: Sequence[Any], second: Sequence[Any]) -> Program:
         """Append a dual instruction of two sequences: mnemonic, then operands."""
+        if not all(isinstance(half, (list, tuple)) and half for half in (first, second)):
+            raise InputError(f"halves of a dual instruction are sequences of a mnemonic and operands, not {first!r} and {second!r}")
         halves = [Instruction(half[0], tuple(half[1:])) for half in (first, second)]
         return self._append(Instruction(halves[0].mnemonic, halves[0].operands, {}, halves[1]))
 
+    @checked
     def label(self, name: str) -> Program:
         """Define a label here."""
         message = self._assembler.label(name)
@@ -115,11 +121,13 @@ class Program:
             raise InputError(message)
         return self
 
+    @checked
     def data(self, contents: bytes) -> Program:
         """Append bytes as they are."""
         self._assembler.append(contents)
         return self
 
+    @checked
     def extend(self, items: Iterable[Instruction | Label]) -> Program:
         """Append instructions and labels."""
         for item in items:
@@ -140,13 +148,17 @@ class Program:
         return self._assembler.code()
 
     def _append(self, item: Instruction) -> Program:
-        if item.mnemonic == ".long":
-            self.data(b"".join(word.to_bytes(4, "little") for word in item.operands))
-        else:
-            second = (item.second.mnemonic, item.second.operands) if item.second else None
-            message = self._assembler.add(item.mnemonic, item.operands, item.modifiers, second, (self._count, item))
-            if message is not None:
-                raise InputError(self._explain(item, message))
+        message = None
+        try:
+            if item.mnemonic == ".long":
+                self.data(b"".join(word.to_bytes(4, "little") for word in item.operands))
+            else:
+                second = (item.second.mnemonic, item.second.operands) if item.second else None
+                message = self._assembler.add(item.mnemonic, item.operands, item.modifiers, second, (self._count, item))
+        except (AttributeError, OverflowError, TypeError, ValueError) as error:
+            raise InputError(f"instruction {self._count}: {item!r} has parts that no instruction has: {error}") from error
+        if message is not None:
+            raise InputError(self._explain(item, message))
         self._count += 1
         return self
 
@@ -168,6 +180,7 @@ def _object_assembler(target: str, wave_size: int | None) -> ObjectAssembler:
     return ObjectAssembler(tables, default_wave_size(tables.level, wave_size))
 
 
+@checked
 def instructions(code: bytes, target: str, *, wave_size: int | None = None) -> list[Instruction | Label]:
     """Disassemble `code` to objects that ``assemble`` takes.
 

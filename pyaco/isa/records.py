@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from pyaco.arguments import checked
 from pyaco.errors import InputError
 from pyaco.isa.disassembler import check_length
 from pyaco.isa.processors import processor
@@ -17,6 +18,7 @@ __all__ = ["decode", "encode"]
 ENCODE_LIMIT = 6
 
 
+@checked
 def decode(code: bytes, target: str) -> npt.NDArray[np.void]:
     """Decode `code` to records, one an instruction.
 
@@ -67,6 +69,7 @@ def record_layout() -> tuple[np.dtype[np.void], list[int]]:
     return record, [record.fields[name][1] for name in RECORD["names"]]
 
 
+@checked
 def encode(records: npt.NDArray[np.void], target: str) -> bytes:
     """Encode records: the inverse of ``decode``.
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from pyaco._core.ir.shader import Shader
 from pyaco._core.nir import build
+from pyaco.arguments import checked
 
 __all__ = ["DEREFS", "JUMPS", "MODES", "TYPES", "Builder", "Swizzled"]
 
@@ -51,6 +52,7 @@ class Builder:
         Invocations per workgroup in each dimension.
     """
 
+    @checked
     def __init__(self, gfx_level: int = 103, wave_size: int = 64, workgroup_size: tuple[int, int, int] = (64, 1, 1)):
         self.shader = Shader()
         info = self.shader.info

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pyaco._core.ir.shader import Shader
 from pyaco._core.nir import build
 from pyaco._core.nir import types as nir_types
+from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.nir import interpreter_alu
 
@@ -114,6 +115,8 @@ class Interpreter:
         self.garbage = 0
         self.groups = [*groups, 1, 1, 1][:3]
         self.wave = wave or shader.info["wave_size"] or 64
+        if self.wave not in (32, 64):
+            raise InputError(f"waves of {self.wave} lanes")
         self.size = [max(1, int(n)) for n in shader.info["workgroup_size"]]
         self.lanes = self.size[0] * self.size[1] * self.size[2]
         self.padded = -(-self.lanes // self.wave) * self.wave
@@ -1103,6 +1106,7 @@ class Interpreter:
         return self._zero(i)
 
 
+@checked
 def run(shader: Shader, groups: Sequence[int], buffers: Buffers, push: bytes = b"", wave: int | None = None) -> None:
     """Execute a dispatch; buffers are written in place.
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from pyaco._core.ir.shader import Shader
 from pyaco._core.nir import build
+from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.nir import text as form
 
@@ -526,6 +527,7 @@ class _Parser:
         return self.shader
 
 
+@checked
 def parse_shader(text: str, name: str = "<nir>") -> Shader:
     """Read a shader from NIR text.
 

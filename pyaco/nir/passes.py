@@ -40,6 +40,8 @@ from pyaco._core.nir import (
     peephole_select,
     vars_to_ssa,
 )
+from pyaco.arguments import checked
+from pyaco.errors import InputError
 
 __all__ = ["optimise", "run"]
 
@@ -90,6 +92,7 @@ def optimise(do: _Runner) -> None:
             return
 
 
+@checked
 def run(shader: Shader, options: Mapping[str, Any] | None = None, on_pass: OnPass | None = None) -> Shader:
     """Lower and optimise a shader in place, up to what instruction selection accepts.
 
@@ -107,7 +110,15 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None, on_pass: OnPas
     -------
     Shader
         The same shader; ``shader.metadata["abi"]`` says how its arguments reach registers.
+
+    Raises
+    ------
+    InputError
+        The shader has been lowered already, or holds what no pass can read.
     """
+    if shader.metadata.get("lowered"):
+        raise InputError("the passes have run on this shader: it is lowered in place, and is read anew for another compilation")
+    shader.metadata["lowered"] = True
     options = dict(options or {})
     do = _Runner(shader, on_pass)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from pyaco._core.ir.shader import Shader
 from pyaco._core.nir import build
+from pyaco.arguments import checked
 
 __all__ = ["print_shader"]
 
@@ -509,6 +510,7 @@ class _Printer:
         return "\n".join(self.lines)
 
 
+@checked
 def print_shader(shader: Shader) -> str:
     """Return the text of a shader.
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from pyaco.arguments import checked
 from pyaco.errors import InputError
 from pyaco.pm4.opcodes import OPCODES
 from pyaco.registers import registers
@@ -22,6 +23,7 @@ _COMPUTE = 2
 _LDS_GRANULE = 512
 
 
+@checked
 def packet(name: str, *body: int, compute: bool = False, predicated: bool = False) -> list[int]:
     """Return the dwords of a type 3 packet.
 
@@ -55,6 +57,7 @@ PAD = [0x80000000]
 """A type 2 packet: one dword that does nothing."""
 
 
+@checked
 def register_packet(offset: int, *values: int) -> list[int]:
     """Return the dwords of a type 0 packet: writes of consecutive registers from byte `offset` on.
 
@@ -68,6 +71,7 @@ def register_packet(offset: int, *values: int) -> list[int]:
     return [packet("NOP", *values)[0] & 0x3FFF0000 | offset >> 2, *values]
 
 
+@checked
 class Stream:
     """A command stream that grows.
 
@@ -105,6 +109,7 @@ class Stream:
         raise InputError(f"no packet writes the register at 0x{offset:x}")
 
 
+@checked
 class DispatchStream:
     """The command stream that runs a compiled compute shader, and the device memory that it needs.
 

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from pyaco.arguments import checked
 from pyaco.pm4.shaders import ShaderUse
 from pyaco.pm4.stream import Packet
 
 __all__ = ["facts"]
 
 
+@checked
 def facts(packets: Sequence[Packet]) -> list[dict[str, Any]]:
     """Return packets as dictionaries of numbers, texts and lists.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from pyaco.arguments import checked
 from pyaco.pm4.shaders import Descriptor, ShaderUse
 from pyaco.pm4.stream import Packet
 from pyaco.pm4.text import descriptor_lines, load_line, packet_body_lines, shader_heading
@@ -22,6 +23,7 @@ summary:hover { background: #eef; }
 """
 
 
+@checked
 def format_html(packets: Sequence[Packet], title: str) -> str:
     """Return the page.
 

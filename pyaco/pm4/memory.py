@@ -7,6 +7,7 @@ import itertools
 import struct
 from collections.abc import Mapping, Sequence
 
+from pyaco.arguments import checked
 from pyaco.errors import InputError
 from pyaco.pm4.stream import Memory
 
@@ -19,6 +20,7 @@ def canonical(address: int) -> int:
     return address | 0xFFFF << 48 if address >> 47 else address
 
 
+@checked
 def pieces(contents: Mapping[int, bytes]) -> Memory:
     """Return a memory that consists of pieces.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
+from operator import index
 from typing import Any
 
+from pyaco.arguments import checked
 from pyaco.errors import InputError
 from pyaco.pm4.build import packet
 from pyaco.pm4.layouts import (
@@ -30,6 +32,7 @@ from pyaco.registers import Register, registers
 __all__ = ["Builder", "named_packet", "named_values"]
 
 
+@checked
 def named_values(packet: Packet) -> dict[str, Any]:
     """Return a packet's numbers by the names of its fields, as `named_packet` takes them.
 
@@ -49,7 +52,8 @@ def named_values(packet: Packet) -> dict[str, Any]:
     return found
 
 
-def named_packet(name: str, level: int, compute: bool = False, predicated: bool = False, **fields: Any) -> list[int]:
+@checked
+def named_packet(name: str, level: int, compute: bool = False, predicated: bool = False, **fields: int | str | Sequence[int]) -> list[int]:
     """Return the dwords of a type 3 packet whose fields are given by name.
 
     Parameters
@@ -108,9 +112,13 @@ class Builder:
         """Return the dwords of a word."""
         if isinstance(word, DataWords):
             data = self.left.pop(word.name, [])
+            if not isinstance(data, Iterable):
+                raise InputError(f"{word.name} is a sequence of numbers, not {data!r}")
             return [self._checked(word.name, number, 32) for number in data]
         if isinstance(word, Repeat):
             columns = [self.left.pop(part.name, []) for part in word.words]
+            if not all(isinstance(column, Sized) for column in columns):
+                raise InputError(f"{' and '.join(part.name for part in word.words)} are sequences of numbers")
             if len({len(column) for column in columns}) > 1:
                 raise InputError(f"{' and '.join(part.name for part in word.words)} have different lengths")
             return [Builder(self.known.level, {part.name: value}).part(part)
@@ -158,14 +166,17 @@ class Builder:
             if not isinstance(part, Choice) or value not in part.names:
                 raise InputError(f"{value!r} is no value of {part.name}")
             value = part.names.index(value)
-        if value % scale:
+        units, rest = divmod(self._checked(part.name, value, 64), scale)
+        if rest:
             raise InputError(f"{part.name} is a multiple of {scale}, not {value}")
-        return self._checked(part.name, value // scale, part.width) << part.low
+        return self._checked(part.name, units, part.width) << part.low
 
     @staticmethod
     def _checked(name: str, number: int, bits: int) -> int:
-        if isinstance(number, str):
-            raise InputError(f"{number!r} is no value of {name}")
-        if not 0 <= number < 1 << bits:
+        try:
+            fits = 0 <= index(number) < 1 << bits
+        except TypeError:
+            raise InputError(f"{number!r} is no value of {name}") from None
+        if not fits:
             raise InputError(f"{name} has {bits} bits: {number} does not fit")
         return number

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.pm4.actions import EFFECTS, FETCHES, FRONT, NO_EFFECT, must_wait, runs_in_front
 from pyaco.pm4.layouts import REGISTER_SPACES
@@ -80,6 +81,7 @@ class CommandProcessor:
         Dwords of the stream that the front end has read.
     """
 
+    @checked
     def __init__(self, device: Device, budget: int = 1 << 36, queue: str = "graphics", packets: int = _MOST_PACKETS,
                  time_budget: float | None = None) -> None:
         if queue not in _AHEAD:
@@ -101,6 +103,7 @@ class CommandProcessor:
         self._frames: list[_Frame] = []
         self._handed: deque[tuple[Packet, Any]] = deque()
 
+    @checked
     def submit(self, words: Sequence[int]) -> list[Report]:
         """Execute a stream and return the reports of its dispatches.
 

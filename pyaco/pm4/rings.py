@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy
 
+from pyaco.arguments import checked
 from pyaco.errors import InputError
 from pyaco.pm4.processor import CommandProcessor
 from pyaco.pm4.sdma import SdmaEngine
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from pyaco.emu.device import Device
 
 __all__ = ["Ring", "run_rings"]
+
+_MOST_DWORDS = 1 << 28
 
 
 class Ring:
@@ -38,9 +41,10 @@ class Ring:
     processor : CommandProcessor
     """
 
+    @checked
     def __init__(self, device: Device, size: int = 1 << 16, budget: int = 1 << 36, queue: str = "graphics") -> None:
-        if size < 16 or size & (size - 1):
-            raise InputError(f"a ring of {size} dwords: expected a power of two from 16 on")
+        if not 16 <= size <= _MOST_DWORDS or size & (size - 1):
+            raise InputError(f"a ring of {size} dwords: expected a power of two from 16 to {_MOST_DWORDS}")
         self.processor = SdmaEngine(device) if queue == "sdma" else CommandProcessor(device, budget, queue)
         self.write_pointer = 0
         self._start = 0
@@ -57,6 +61,7 @@ class Ring:
         """Whether packets are left that were not executed to their end."""
         return self._running is not None or self._start < self.write_pointer
 
+    @checked
     def write(self, words: Sequence[int]) -> None:
         """Put a stream of whole packets into the ring; it runs with `step`.
 
@@ -88,6 +93,7 @@ class Ring:
         return True
 
 
+@checked
 def run_rings(rings: Sequence[Ring]) -> None:
     """Run queues in turn until all are empty.
 

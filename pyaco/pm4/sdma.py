@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.pm4.actions import clock
 from pyaco.pm4.layouts import Address, Bits, Choice, DataWords, Number, Word
@@ -157,6 +158,7 @@ class SdmaPacket(Packet):
         return (*header, *decode_words(form.body(self.header), self.level, self.place + 1, self.body))
 
 
+@checked
 def sdma_packet(name: str, level: int, **fields: Any) -> list[int]:
     """Return the dwords of an SDMA packet whose fields are given by name.
 
@@ -183,6 +185,7 @@ def sdma_packet(name: str, level: int, **fields: Any) -> list[int]:
     return [header, *body]
 
 
+@checked
 def parse_sdma(words: Sequence[int], level: int, buffer: int | None = None) -> list[SdmaPacket]:
     """Return the packets of an SDMA stream; `buffer` is its address, for messages.
 
@@ -223,6 +226,7 @@ def _data_words(words: Sequence[int], level: int, name: str) -> int:
 class SdmaEngine(CommandProcessor):
     """A system DMA engine of an emulated device: a queue as `CommandProcessor` is one, for SDMA packets."""
 
+    @checked
     def __init__(self, device: Device, packets: int = 1 << 20) -> None:
         super().__init__(device, queue="compute", packets=packets)
         self._zero = clock()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy
 
 from pyaco import isa
+from pyaco.arguments import checked
 from pyaco.descriptors.decode import DescriptorWord, decode
 from pyaco.isa.lines import Line
 from pyaco.isa.processors import processor
@@ -77,6 +78,7 @@ class ShaderUse:
     loads: tuple[Use, ...]
 
 
+@checked
 def annotate(packets: Sequence[Packet], target: str, memory: Memory) -> list[ShaderUse]:
     """Find the shaders that packets run; each packet's ``shaders`` get what it runs.
 

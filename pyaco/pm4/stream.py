@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from pyaco.arguments import checked
 from pyaco.errors import InputError
 from pyaco.pm4.opcodes import NAMES
 from pyaco.pm4.values import Value, decode_values, register_writes
@@ -188,6 +189,7 @@ class _Parser:
         self.open.pop()
 
 
+@checked
 def parse(words: Sequence[int], level: int, memory: Memory | None = None, buffer: int | None = None) -> list[Packet]:
     """Return the packets of a command stream.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
+from pyaco.arguments import checked
 from pyaco.pm4.scalars import Use
 from pyaco.pm4.shaders import Descriptor, ShaderUse
 from pyaco.pm4.stream import Packet
@@ -18,6 +19,7 @@ __all__ = ["descriptor_lines", "format_packets", "load_line", "packet_body_lines
 _MARGIN = " " * 8
 
 
+@checked
 def format_packets(packets: Sequence[Packet]) -> str:
     """Return the text of packets; nested buffers are indented behind the packet that calls them.
 

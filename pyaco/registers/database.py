@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from pyaco.arguments import checked
 from pyaco.errors import InputError
 
 __all__ = ["LEVELS", "Field", "Register", "Registers", "registers"]
@@ -43,8 +44,17 @@ class Field:
         return ((1 << (self.high - self.low + 1)) - 1) << self.low
 
     def get(self, word: int) -> int:
-        """Return the field's number in `word`."""
-        return (word & self.mask) >> self.low
+        """Return the field's number in `word`.
+
+        Raises
+        ------
+        InputError
+            `word` is no integer.
+        """
+        try:
+            return (word & self.mask) >> self.low
+        except (TypeError, ValueError):
+            raise InputError(f"{self.name} is read from an integer, not {word!r}") from None
 
     def put(self, value: int | str) -> int:
         """Return `value`, a number or the name of one, in place.
@@ -83,6 +93,7 @@ class Register:
     offset: int
     fields: tuple[Field, ...]
 
+    @checked
     def field(self, name: str) -> Field:
         """Return the field called `name`.
 
@@ -96,6 +107,7 @@ class Register:
                 return field
         raise InputError(f"{self.name} has no field {name!r}; fields: {', '.join(f.name for f in self.fields) or 'none'}")
 
+    @checked
     def encode(self, **fields: int | str) -> int:
         """Return the word in which the fields have these values and every other bit is zero.
 
@@ -134,7 +146,7 @@ class Registers:
         return len(self._by_name)
 
     def __getitem__(self, name: str) -> Register:
-        found = self._by_name.get(name)
+        found = self._by_name.get(name) if isinstance(name, str) else None
         if found is None:
             raise InputError(f"no register {name!r} on level {self.level / 10:g}")
         return found
@@ -142,10 +154,12 @@ class Registers:
     def __contains__(self, name: object) -> bool:
         return name in self._by_name
 
+    @checked
     def at(self, offset: int) -> Register | None:
         """Return the register at byte `offset`, or None."""
         return self._by_offset.get(offset)
 
+    @checked
     def dword(self, number: int) -> Register | None:
         """Return the packet dword numbered opcode * 16 + place, or None where the level has none."""
         return self._dwords.get(number)
@@ -209,6 +223,7 @@ def _reader() -> _Reader:
     return _Reader()
 
 
+@checked
 @cache
 def registers(level: int) -> Registers:
     """Return the registers of a hardware level.

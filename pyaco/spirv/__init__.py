@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pyaco._core.spirv import reader as _reader
+from pyaco.arguments import checked
 
 if TYPE_CHECKING:
     from pyaco._core.ir.shader import Shader
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["entry_points", "read", "reflect"]
 
 
+@checked
 def read(
     words: bytes,
     entry: str | None = None,
@@ -54,6 +56,7 @@ def read(
     return _reader.read(bytes(words), entry, dict(specialization) if specialization else None, stage)
 
 
+@checked
 def reflect(
     words: bytes,
     entry: str | None = None,
@@ -72,6 +75,7 @@ def reflect(
     return dict(read(words, entry, specialization, stage).metadata)
 
 
+@checked
 def entry_points(words: bytes) -> list[tuple[str, str]]:
     """Return name and stage of every entry point of a module."""
     return _reader.entry_points(bytes(words))

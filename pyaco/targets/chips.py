@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from pyaco.arguments import checked
 from pyaco.errors import InputError
 
 __all__ = ["Chip", "chip", "chips"]
@@ -95,6 +96,7 @@ def chips() -> tuple[Chip, ...]:
     return _CHIPS
 
 
+@checked
 def chip(name: str) -> Chip:
     """Return the chip that `name` means: a gfx name, a chip name, or a product name.
 

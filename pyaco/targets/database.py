@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 
+from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.targets.chips import Chip, chips
 
@@ -273,6 +274,7 @@ def _pci() -> dict[str, tuple[int, ...]]:
     return {name: tuple(int(number, 16) for number in numbers) for name, *numbers in lines}
 
 
+@checked
 def pci_chip(device: int) -> Die:
     """Return the chip with PCI device id `device` of vendor 1002.
 
@@ -291,6 +293,7 @@ def _key(text: str) -> str:
     return re.sub(r"[^a-z0-9]", "", text.lower().replace("radeon", "").replace("amd", ""))
 
 
+@checked
 def find_product(name: str) -> Product:
     """Return the product called `name`; "AMD", "Radeon", spaces and case do not matter.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from pyaco.arguments import checked
 from pyaco.targets.database import Die, Product
 
 __all__ = ["Figure", "peaks", "structure"]
@@ -49,6 +50,7 @@ def _quotient(name: str, unit: str, first: Factor, *others: Factor) -> Figure:
     return Figure(name, value, unit, " / ".join(word for word, _ in factors), " / ".join(f"{number:g}" for _, number in factors))
 
 
+@checked
 def structure(die: Die) -> tuple[Figure, ...]:
     """Return what a chip and each of its compute units have, computed from the counts of the database.
 
@@ -93,6 +95,7 @@ def structure(die: Die) -> tuple[Figure, ...]:
     return tuple(found)
 
 
+@checked
 def peaks(product: Product) -> tuple[Figure, ...]:
     """Return a product's peak figures, computed from its structure and clock.
 

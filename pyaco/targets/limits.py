@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.targets.chips import Chip, chip
 
@@ -78,6 +79,7 @@ def _waves_of_simd(chip_: Chip) -> int:
     return 8 if chip_.level >= 92 or chip_.name in _POLARIS else 10
 
 
+@checked
 def wave_limits(target: str | Chip, wave: int = 64) -> WaveLimits:
     """Return the limits of a wave of `wave` lanes on `target`.
 
@@ -122,6 +124,7 @@ def wave_limits(target: str | Chip, wave: int = 64) -> WaveLimits:
     )
 
 
+@checked
 def occupancy(
     target: str | Chip, *, wave: int = 64, vgprs: int = 0, sgprs: int = 0, lds_bytes: int = 0, workgroup_size: int = 64
 ) -> int:
@@ -142,6 +145,8 @@ def occupancy(
     """
     chip_ = chip(target) if isinstance(target, str) else target
     limits = wave_limits(chip_, wave)
+    if min(vgprs, sgprs, lds_bytes) < 0 or workgroup_size < 1:
+        raise InputError(f"a kernel of {vgprs} VGPRs, {sgprs} SGPRs, {lds_bytes} bytes of LDS and workgroups of {workgroup_size}")
     if vgprs > limits.vgpr_limit or sgprs > limits.sgpr_limit or lds_bytes > limits.lds_limit:
         return 0
     waves = limits.max_waves_per_simd

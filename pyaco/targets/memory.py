@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntFlag
 
+from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 
 __all__ = ["Heap", "MemoryProperty", "MemoryType", "choose_memory_type", "memory_heaps"]
@@ -82,6 +83,7 @@ def _heap_sizes(vram: int, visible_vram: int, gtt: int, dedicated: bool) -> tupl
     return 0, total - visible, visible
 
 
+@checked
 def memory_heaps(level: int, vram: int, visible_vram: int, gtt: int, *,
                  dedicated: bool = True) -> tuple[tuple[Heap, ...], tuple[MemoryType, ...]]:
     """Return heaps and memory types in the driver's order.
@@ -129,6 +131,7 @@ def _types(heaps: dict[str, int], level: int) -> tuple[MemoryType, ...]:
     return tuple(types)
 
 
+@checked
 def choose_memory_type(types: tuple[MemoryType, ...], required: MemoryProperty,
                        preferred: MemoryProperty = NO_PROPERTY) -> int:
     """Return the index of the memory type for a use: all of `required`, as much as can be of `preferred`, nothing needless.

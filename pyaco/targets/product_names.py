@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from pyaco.arguments import checked
 from pyaco.errors import InputError
 
 __all__ = ["Name", "decode_name"]
@@ -74,6 +75,7 @@ _SERIES: tuple[tuple[str, str, dict[str, str], dict[str, tuple[str, int]]], ...]
 )
 
 
+@checked
 def decode_name(name: str) -> Name:
     """Take a marketing name apart: generation digit, performance tier, suffix.
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 
+from pyaco.arguments import checked
 from pyaco.errors import InputError
 
-__all__ = ["ADDRESS32_HI", "PAGE", "RANGES", "VirtualAddresses", "canonical"]
+__all__ = ["ADDRESS32_HI", "PAGE", "RANGES", "NoRoomError", "VirtualAddresses", "canonical"]
 
 PAGE = 4096
 ADDRESS32_HI = 0xFFFF8000
@@ -26,12 +27,18 @@ RANGES = {
 """First address and end of each range."""
 
 
+@checked
 def canonical(address: int) -> int:
     """Return the address whose 48 low bits are those of `address`, sign-extended to 64."""
     low = address & (1 << 48) - 1
     return low | 0xFFFF << 48 if low >> 47 else low
 
 
+class NoRoomError(InputError):
+    """No hole of the address space is large enough."""
+
+
+@checked
 class VirtualAddresses:
     """The free and the used ranges of one address space.
 
@@ -59,7 +66,7 @@ class VirtualAddresses:
         ------
         InputError
             A negative size, an alignment that is no power of two, or a range of no such name.
-        MemoryError
+        NoRoomError
             No hole is large enough.
         """
         if size < 0 or alignment <= 0 or alignment & (alignment - 1) or where not in RANGES:
@@ -74,7 +81,7 @@ class VirtualAddresses:
             if address + size <= stop:
                 self._take(index, address, address + size)
                 return address
-        raise MemoryError(f"no room for {size} bytes in the {where} range")
+        raise NoRoomError(f"no room for {size} bytes in the {where} range")
 
     def reserve(self, address: int, size: int) -> bool:
         """Take the range that holds `size` bytes from `address` on, where it is free or outside of what is given out.
@@ -125,6 +132,8 @@ class VirtualAddresses:
 
     def free_bytes(self, where: str) -> int:
         """Return how many bytes of a range are free."""
+        if where not in RANGES:
+            raise InputError(f"no range {where!r}: there are {', '.join(RANGES)}")
         first, end = RANGES[where]
         return sum(stop - start for start, stop in self._holes if first <= start < end)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from pyaco.errors import InputError
-from pyaco.targets.virtual_addresses import ADDRESS32_HI, PAGE, RANGES, VirtualAddresses, canonical
+from pyaco.targets.virtual_addresses import ADDRESS32_HI, PAGE, RANGES, NoRoomError, VirtualAddresses, canonical
 
 
 class Addresses(RuleBasedStateMachine):
@@ -72,7 +72,7 @@ def test_what_cannot_be_given():
         ours.allocate(1, 3)
     with pytest.raises(InputError, match="32-bit"):
         ours.allocate(1, where="low")
-    with pytest.raises(MemoryError):
+    with pytest.raises(NoRoomError, match="no room"):
         ours.allocate(1 << 32, where="32-bit")
     with pytest.raises(InputError, match="no range"):
         ours.free(0x100000000)

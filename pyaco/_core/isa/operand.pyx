@@ -2,6 +2,8 @@
 from cpython.long cimport PyLong_Check
 from cpython.float cimport PyFloat_Check
 
+from pyaco.errors import InputError
+
 
 cdef class Operand:
     """Registers or a constant, as an instruction names them. Immutable.
@@ -20,12 +22,17 @@ cdef class Operand:
         ``lit(...)``, ``-x``, ``|x|``, ``sext(x)``.
     """
 
-    def __init__(self, *, value=None, int address=0, int dwords=1, int half=-1, literal=False, negative=False, magnitude=False,
+    def __init__(self, *, value=None, address=0, dwords=1, half=-1, literal=False, negative=False, magnitude=False,
                  sign_extended=False):
         if value is not None and not PyLong_Check(value) and not PyFloat_Check(value):
-            raise TypeError(f"a constant is an int or a float, not {type(value).__name__}")
+            raise InputError(f"a constant is an int or a float, not {type(value).__name__}")
+        for flag in (literal, negative, magnitude, sign_extended):
+            if flag is not True and flag is not False:
+                raise InputError(f"an operand is literal, negative ... or not: {flag!r} is neither True nor False")
+        if not (PyLong_Check(address) and PyLong_Check(dwords) and PyLong_Check(half)):
+            raise InputError(f"registers are counted by integers, not {dwords!r} at {address!r}, half {half!r}")
         if not 0 <= address < 4 * 768 or address & 3 or not 1 <= dwords <= 32 or not -1 <= half <= 1:
-            raise ValueError(f"no registers: {dwords} dwords at {address}, half {half}")
+            raise InputError(f"no registers: {dwords} dwords at {address}, half {half}")
         self.value = value
         self.address = <uint16_t>address
         self.dwords = <uint8_t>dwords
@@ -79,7 +86,7 @@ cdef class Operand:
 
     cdef Operand with_half(self, int8_t half):
         if self.value is not None or self.dwords != 1:
-            raise ValueError(f"{self!r} has no halves")
+            raise InputError(f"{self!r} has no halves")
         cdef Operand made = self.copy()
         made.half = half
         return made
@@ -141,15 +148,24 @@ cdef class RegisterFile:
 
     def __getitem__(self, index):
         cdef long begin, end
-        if isinstance(index, slice):
-            if index.step is not None or index.start is None or index.stop is None:
-                raise IndexError(f"{self.letter}[first:last] is expected, last included")
-            begin, end = index.start, index.stop
-        else:
-            begin = end = index
+        try:
+            if isinstance(index, slice):
+                if index.step is not None:
+                    raise TypeError
+                begin, end = index.start, index.stop
+            else:
+                begin = end = index
+        except (TypeError, OverflowError):
+            raise InputError(f"{self.letter}[number] or {self.letter}[first:last] is expected, last included, not {index!r}") from None
         if not 0 <= begin <= end < self.count or end - begin >= 32:
-            raise IndexError(f"no registers {self.letter}[{begin}:{end}]")
+            raise InputError(f"no registers {self.letter}[{begin}:{end}]")
         return register_operand(<uint16_t>(4 * (self.first + begin)), <uint8_t>(end - begin + 1), -1)
+
+    def __len__(self):
+        return self.count
+
+    def __iter__(self):
+        return (self[number] for number in range(self.count))
 
     def __repr__(self):
         return self.letter

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyaco.addrlib.checks import check_columns
+from pyaco.addrlib.checks import check_columns, not_a_chip
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import raise_status
 from pyaco.addrlib.formats import Packing, element
@@ -98,9 +98,13 @@ def surface_info(
     query = Query(
         tile_mode, tile_type, bpp, bits, across, down, expanded, compressed, thin_only, num_samples, num_frags, width, height, num_slices,
         slice, mip_level, flags, tile_index, base_pitch, max_base_align, pitch_align, height_align)
-    if info is not None and not (0 <= info.pipe_config < len(modes.PIPES)):
-        raise InputError(f"pipe configuration {info.pipe_config}")
-    result = layout(chip_of(config), query, info or _NO_INFO)
+    if info is not None and not (isinstance(info, TileInfo) and 0 <= info.pipe_config < len(modes.PIPES)):
+        raise InputError(f"no pipe configuration: {info!r}")
+    try:
+        chip = chip_of(config)
+    except (AttributeError, TypeError):
+        raise not_a_chip(config) from None
+    result = layout(chip, query, info or _NO_INFO)
     if result.status:
         raise_status(result.status, f"surface of {width} x {height}, tile mode {tile_mode}, on {config.name}")
     return result
