@@ -7,8 +7,6 @@ Everything else is a bug of ours and stays what it is.
 
 from __future__ import annotations
 
-from functools import wraps
-
 from pyaco.errors import InputError, PyacoError
 
 TYPE_CHECKING = False
@@ -49,7 +47,6 @@ def checked(thing: Thing) -> Thing:
 
 
 def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(function)
     def guarded(*arguments: Any, **named: Any) -> Any:
         try:
             return function(*arguments, **named)
@@ -60,6 +57,10 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
                 raise InputError(words) from error
             raise
 
+    # as functools.wraps does, whose import costs a command as much as its work
+    for attribute in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
+        setattr(guarded, attribute, getattr(function, attribute, None))
+    guarded.__wrapped__ = function  # type: ignore[attr-defined]
     return guarded
 
 

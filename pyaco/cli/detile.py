@@ -17,7 +17,8 @@ def run(options: Options) -> None:
     """Take texels out of tiled memory."""
     import numpy as np
 
-    from pyaco.cli.texels import open_surface, read_array, say, write_array, write_picture
+    from pyaco.cli.arrays import read_array, write_array
+    from pyaco.cli.texels import open_surface, say, write_picture
 
     surface, start, _ = open_surface(options)
     memory = read_array(options.input).reshape(-1).view(np.uint8)[start:]

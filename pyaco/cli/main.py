@@ -55,11 +55,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         overview = _overview()
         overview.parse_args(words)
         overview.error("the command comes first")
-    # only the verb that is chosen is loaded and says what it takes
-    module = importlib.import_module(f"pyaco.cli.{verb}")
-    command_line = CommandLine(f"pyaco {verb}", VERBS[verb])
-    module.add_arguments(command_line)
     try:
+        # only the verb that is chosen is loaded and says what it takes
+        module = importlib.import_module(f"pyaco.cli.{verb}")
+        command_line = CommandLine(f"pyaco {verb}", VERBS[verb])
+        module.add_arguments(command_line)
         module.run(command_line.parse(words[1:]))
     except InputError as error:
         return _complain(error, 2)
@@ -69,6 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(error, 1)
     except BrokenPipeError:
         return 0
+    except KeyboardInterrupt:
+        return 130  # as shells count an interrupt
     return 0
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from pyaco.cli.arrays import read_array, write_array
 from pyaco.cli.command_line import CommandLine, Options
-from pyaco.cli.shared import add_compile_arguments, read_bytes, specializations, write_bytes
+from pyaco.cli.shared import add_compile_arguments, read_bytes, specializations, write_text
 from pyaco.compiler import compile
 from pyaco.errors import InputError
 
@@ -147,28 +147,17 @@ def _contents(value: str) -> numpy.ndarray[Any, Any]:
             return numpy.zeros(int(value.removeprefix("zeros:"), 0), numpy.uint8)
         except (ValueError, MemoryError) as error:
             raise InputError(f"{value}: {error}") from None
-    if value.endswith(".npy"):
-        try:
-            return numpy.ascontiguousarray(numpy.load(value, allow_pickle=False))
-        except (OSError, ValueError) as error:
-            raise InputError(f"{value}: {error}") from None
-    return numpy.frombuffer(read_bytes(value), numpy.uint8)
+    return numpy.ascontiguousarray(read_array(value))
 
 
 def _save(path: str, data: numpy.ndarray[Any, Any], like: numpy.ndarray[Any, Any]) -> None:
     raw = numpy.ascontiguousarray(data).view(numpy.uint8).reshape(-1)
-    if not path.endswith(".npy"):
-        write_bytes(path, raw.tobytes())
-        return
-    try:
-        numpy.save(Path(path), raw.view(like.dtype).reshape(like.shape))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+    write_array(path, raw.view(like.dtype).reshape(like.shape))
 
 
 def _print(options: Options, target: str, report: Any) -> None:
     if options.json:
         shape = {"groups": options.groups} if options.grid is None else {"grid": options.grid, "workgroup": options.workgroup}
-        print(json.dumps({"target": target, **shape, "stats": report.to_dict()}, indent=2))
+        write_text(None, json.dumps({"target": target, **shape, "stats": report.to_dict()}, indent=2))
     elif options.stats:
-        print(report.text())
+        write_text(None, report.text())

@@ -10,6 +10,8 @@ from pyaco.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import IO, Any
+
     from typing_extensions import Buffer
 
 __all__ = ["add_compile_arguments", "read_bytes", "specializations", "write_bytes", "write_text"]
@@ -63,10 +65,16 @@ def read_bytes(path: str) -> bytes:
 def write_bytes(path: str | None, data: Buffer) -> None:
     """Write a whole file at once, or standard output; a failure leaves an old file as it was."""
     if path in (None, "-"):
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        _write_stream(sys.stdout.buffer, "standard output", data)
         return
-    target = os.path.abspath(str(path))
+    target = os.path.realpath(str(path))
+    if os.path.exists(target) and not os.path.isfile(target):  # a device or a pipe is written to, never replaced
+        try:
+            with open(target, "wb", buffering=0) as stream:
+                _write_stream(stream, str(path), data)
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror or error}") from None
+        return
     draft = os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.{os.getpid()}")
     try:
         with open(draft, "xb") as file:
@@ -76,6 +84,16 @@ def write_bytes(path: str | None, data: Buffer) -> None:
         if os.path.exists(draft):
             os.unlink(draft)
         raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+def _write_stream(stream: IO[Any], name: str, data: Buffer) -> None:
+    try:
+        stream.write(data)
+        stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise InputError(f"{name}: {error.strerror or error}") from None
 
 
 def write_text(path: str | None, text: str) -> None:

@@ -18,7 +18,7 @@ from pyaco.formats import ONE, PixelFormat
 if TYPE_CHECKING:
     from pyaco.addrlib.formatted import Surface
 
-__all__ = ["open_surface", "read_array", "read_picture", "say", "write_array", "write_picture"]
+__all__ = ["open_surface", "read_picture", "say", "write_picture"]
 
 _ALPHA = 3
 
@@ -33,25 +33,6 @@ def open_surface(options: Options) -> tuple[Surface, int, int]:
         raise InputError(f"plane {options.plane} of a picture of {len(picture.planes)}")
     plane = picture.planes[options.plane]
     return plane.surface, plane.offset, plane.surface.size if len(picture.planes) == 1 else picture.total_size
-
-
-def read_array(path: str) -> NDArray[Any]:
-    """Return the array of a ``.npy`` file, or the bytes of any other."""
-    data = read_bytes(path)
-    if not path.endswith(".npy"):
-        return np.frombuffer(data, np.uint8)
-    try:
-        return np.load(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise InputError(f"{path}: {error}") from None
-
-
-def write_array(path: str, array: NDArray[Any]) -> None:
-    """Write an array as ``.npy``, or its bytes."""
-    file = io.BytesIO()
-    if path.endswith(".npy"):
-        np.save(file, array)
-    write_bytes(path, file.getvalue() if path.endswith(".npy") else array.tobytes())
 
 
 def _pillow() -> Any:

@@ -21,7 +21,8 @@ def run(options: Options) -> None:
     """Put texels into tiled memory."""
     import numpy as np
 
-    from pyaco.cli.texels import open_surface, read_array, read_picture, say, write_array
+    from pyaco.cli.arrays import read_array, write_array
+    from pyaco.cli.texels import open_surface, read_picture, say
 
     surface, start, size = open_surface(options)
     if options.input.endswith(".png"):

@@ -1,0 +1,176 @@
+"""Commands and what they cannot read, write or find: one line on standard error, a status, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy
+import pytest
+
+from pyaco import isa
+from pyaco.cli.main import VERBS, main
+from pyaco.pm4 import packet
+
+ROOT = Path(__file__).parents[2]
+KERNEL = ".amdhsa_kernel k\n.amdhsa_next_free_vgpr 1\n.amdhsa_next_free_sgpr 8\n.end_amdhsa_kernel\nk:\ns_endpgm\n"
+#: By verb: a good command line. What has a dot is a file, what follows -o is written.
+COMMANDS = {
+    "compile": "compile matmul.spv --target gfx1100 -o shader.bin",
+    "compile, json": "compile matmul.spv --emit json -o shader.json",
+    "run": "run matmul.spv --target gfx1100 --groups 1 --buffer 0.0=a.npy --buffer 0.1=a.npy --buffer 0.2=zeros:1024 --push sizes.bin "
+           "--save 0.2=c.npy",
+    "run, code object": "run kernel.hsaco --grid 64",
+    "asm": "asm kernel.s --target gfx1100 -o kernel.out",
+    "asm, code object": "asm kernel.s --target gfx1100 -o object.hsaco",
+    "disasm": "disasm code.bin --target gfx1100 -o listing.s",
+    "disasm, code object": "disasm kernel.hsaco -o listing.s",
+    "targets": "targets gfx1100",
+    "reg": "reg COMPUTE_PGM_RSRC1 0x60af0040 --target gfx1100",
+    "descriptor": "descriptor buffer 0 0 100 31016fac --target gfx1030",
+    "pm4": "pm4 stream.bin --target gfx1100 -o packets.txt",
+    "pm4, memory": "pm4 stream.bin --target gfx1100 --memory 0x100000=code.bin --html -o packets.html",
+    "surface": "surface gfx1030 64x32",
+    "tile": "tile gfx1030 64x32 texels.npy -o tiled.bin",
+    "detile": "detile gfx1030 64x32 memory.bin -o texels.png",
+    "detile, array": "detile gfx1030 64x32 memory.bin -o out.npy",
+}
+OUTPUTS = ("shader.bin", "shader.json", "c.npy", "kernel.out", "object.hsaco", "listing.s", "packets.txt", "packets.html",
+           "tiled.bin", "texels.png", "out.npy")  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The files that the commands read."""
+    monkeypatch.chdir(tmp_path)
+    Path("matmul.spv").write_bytes((ROOT / "examples" / "matmul.spv").read_bytes())
+    Path("kernel.s").write_text(KERNEL)
+    Path("code.bin").write_bytes(isa.assemble("s_endpgm", "gfx1100"))
+    assert main(["asm", "kernel.s", "--target", "gfx1100", "-o", "kernel.hsaco"]) == 0
+    numpy.save("a.npy", numpy.ones((16, 16), numpy.float32))
+    numpy.array([16, 16, 16], numpy.uint32).tofile("sizes.bin")
+    numpy.save("texels.npy", numpy.zeros((32, 64, 4), numpy.uint8))
+    numpy.zeros(1 << 16, numpy.uint8).tofile("memory.bin")
+    numpy.array(packet("DISPATCH_DIRECT", 1, 1, 1, 1, compute=True), numpy.uint32).tofile("stream.bin")
+    for suffix in {path.suffix for path in tmp_path.iterdir()}:
+        Path(f"garbage{suffix}").write_bytes(random.Random(1).randbytes(4097))
+        Path(f"text{suffix}").write_text("what is this?\n" * 9)
+        Path(f"empty{suffix}").touch()
+        Path(f"directory{suffix}").mkdir()
+    return tmp_path
+
+
+def complaint(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> str:
+    """What is wrong with the way a command ends that cannot succeed; statuses are those of the README."""
+    capfd.readouterr()
+    try:
+        status = main(arguments)
+    except SystemExit as stop:
+        status = int(stop.code or 0)
+    except BaseException as error:
+        return f"{' '.join(arguments)}: {type(error).__name__}: {error}"
+    said = capfd.readouterr().err.splitlines()
+    if status not in (1, 2, 3) or not said or (len(said) != 1 and not said[0].startswith("usage:")):
+        return f"{' '.join(arguments)}: status {status}, {len(said)} lines: {said[:2]}"
+    return ""
+
+
+def replaced(word: str, file: str, other: str) -> str:
+    return other if word == file else word.replace(f"={file}", f"={other}")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_inputs_that_cannot_be_read(name: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    words = COMMANDS[name].split()
+    files = {word.split("=")[-1] for word in words if (folder / word.split("=")[-1]).is_file()}
+    assert main(words) == 0
+    wrong = []
+    for file in sorted(files):
+        suffix = Path(file).suffix
+        # bytes of .bin are bytes, whatever they are; an empty source is one without instructions, and no bytes are no code object
+        contents = {".bin": (), ".s": ("garbage", "text")}.get(suffix, ("garbage", "text", *(("empty",) if words[0] != "disasm" else ())))
+        for other in ("missing", "directory", "missing/file", *contents):
+            wrong.append(complaint([replaced(word, file, other + suffix) for word in words], capfd))
+    assert not [line for line in wrong if line]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_outputs_that_cannot_be_written(name: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    words = COMMANDS[name].split()
+    wrong = []
+    for file in {word.split("=")[-1] for word in words} & set(OUTPUTS):
+        suffix = Path(file).suffix
+        (folder / f"folder{suffix}").mkdir()
+        (folder / f"full{suffix}").symlink_to("/dev/full")
+        for other in (f"missing/file{suffix}", f"folder{suffix}", f"full{suffix}"):
+            wrong.append(complaint([replaced(word, file, other) for word in words], capfd))
+    assert not [line for line in wrong if line]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_words_that_are_wrong(name: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    words = COMMANDS[name].split()
+    wrong = []
+    for place, word in enumerate(words):
+        if place and not word.startswith("-") and not (folder / word).exists() and word not in OUTPUTS and "=" not in word:
+            wrong += [complaint([*words[:place], bad, *words[place + 1 :]], capfd) for bad in ("nonsense", "-1", "\u00e9\udcff")]
+    wrong += [complaint([*words, "--nonsense"], capfd), complaint([*words, "--target", "gfx9999"], capfd)]
+    if words[:2] == ["run", "kernel.hsaco"]:
+        wrong.pop()  # a code object names its own target
+    assert not [line for line in wrong if line]
+
+
+def test_every_verb_is_tried() -> None:
+    assert {line.split()[0] for line in COMMANDS.values()} == VERBS.keys()
+
+
+def start(arguments: list[str], **options: object) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen([sys.executable, "-m", "pyaco", *arguments], stderr=subprocess.PIPE, env=environment, **options)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("command", ["pm4 long.bin --target gfx1100", "disasm zeros.bin --target gfx1100", "targets"])
+def test_a_reader_that_goes_away_is_no_error(command: str, folder: Path) -> None:
+    numpy.array(packet("NOP", 0) * 20000, numpy.uint32).tofile("long.bin")
+    Path("zeros.bin").write_bytes(bytes(1 << 20))
+    read, write = os.pipe()
+    os.close(read)
+    process = start(command.split(), stdout=write)
+    os.close(write)
+    assert process.communicate(timeout=60)[1] == b""
+
+
+def test_a_device_is_written_to_and_never_replaced(folder: Path) -> None:
+    os.mkfifo("pipe")
+    process = start(["disasm", "code.bin", "--target", "gfx1100", "-o", "pipe"])
+    assert "s_endpgm" in Path("pipe").read_text()
+    assert process.wait(60) == 0 and not Path("pipe").is_file()
+
+
+def test_a_full_disk_is_an_error(folder: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        process = start(["disasm", "code.bin", "--target", "gfx1100"], stdout=full)
+        lines = process.communicate(timeout=60)[1].splitlines()
+    assert process.returncode == 2 and len(lines) == 1 and b"No space left" in lines[0]
+
+
+def processor_seconds(process: int) -> float:
+    """CPU time of a process so far (proc(5))."""
+    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_an_interrupt_is_quiet(folder: Path) -> None:
+    Path("endless.s").write_text(KERNEL.replace("s_endpgm", "again:\ns_branch again"))
+    assert main(["asm", "endless.s", "--target", "gfx1100", "-o", "endless.hsaco"]) == 0
+    process = start(["run", "endless.hsaco", "--grid", "64"], stdout=subprocess.PIPE)
+    while processor_seconds(process.pid) < 2:  # it has started by then
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60)[1] == b"" and process.returncode == 130
