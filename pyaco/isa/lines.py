@@ -35,16 +35,17 @@ def disassemble_lines(code: bytes, target: str, *, wave_size: int | None = None)
 
     Parameters
     ----------
-    code
-        Machine code, a multiple of four bytes.
-    target
-        A gfx name, chip name or product name.
-    wave_size
-        32 or 64, which decides how lane masks are written (vcc or vcc_lo); by default 64 up to GFX9 and 32 later.
+    code, target, wave_size
+        As for ``disassemble``, whose text is these lines.
+
+    Returns
+    -------
+    list of Line
+        In the order of the code: labels stand in front of what they name; every byte is in one line.
 
     Raises
     ------
     InputError
-        The length is no multiple of four, or the target is unknown.
+        As ``disassemble``.
     """
     return [Line(*row) for row in listing(code, target, wave_size).rows()]

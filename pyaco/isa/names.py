@@ -122,13 +122,14 @@ _SHARED_HINTS = {0: "RT", 1: "NT", 2: "HT", 4: "NT_RT", 5: "RT_NT", 6: "NT_HT"}
 
 @cache
 def cache_policies(kind: str) -> dict[str, int]:
-    """Temporal hints of GFX12 by name; `kind` is LOAD, STORE or ATOMIC. BYPASS is LU or WB at system scope."""
+    """Temporal hints of GFX12 by name; `kind` is LOAD, STORE or ATOMIC. BYPASS is LU or WB at system scope; the default goes by any name."""
     if kind == "ATOMIC":
-        hints = {"RETURN": 1, "NT": 2, "NT_RETURN": 3, "CASCADE_RT": 4, "CASCADE_NT": 6, "RT": 0, "RT_RETURN": 1}
-        return {f"TH_ATOMIC_{name}": value for name, value in hints.items()}
-    hints = {name: value for value, name in _SHARED_HINTS.items()}
-    hints |= {"LU": 3, "BYPASS": 3} if kind == "LOAD" else {"WB": 3, "RT_WB": 3, "BYPASS": 3, "NT_WB": 7}
-    return {f"TH_{kind}_{name}": value for name, value in hints.items()}
+        hints = {"RETURN": 1, "NT": 2, "NT_RETURN": 3, "CASCADE_RT": 4, "CASCADE_NT": 6, "RT_RETURN": 1}
+    else:
+        hints = {name: value for value, name in _SHARED_HINTS.items()}
+        hints |= {"LU": 3, "BYPASS": 3} if kind == "LOAD" else {"WB": 3, "BYPASS": 3, "NT_WB": 7}
+    defaults = ("TH_LOAD_RT", "TH_STORE_RT", "TH_ATOMIC_RT", "TH_DEFAULT")
+    return {f"TH_{kind}_{name}": value for name, value in hints.items()} | dict.fromkeys(defaults, 0)
 
 
 # -------------------------------------------------------------------------------------------------------------- exports

@@ -210,6 +210,42 @@ def test_every_word_of_every_opcode(chip: str) -> None:
     check(chip, 1)
 
 
+VECTOR_TUPLE = re.compile(r"\b([va])\[(\d+):(\d+)\]")
+
+
+def odd_tuples(text: str) -> list[str]:
+    """The text with one tuple of vector registers after the other moved by one register."""
+    found = []
+    for match in VECTOR_TUPLE.finditer(text):
+        first, last = int(match[2]), int(match[3])
+        step = 1 if last < 255 else -1
+        found.append(f"{text[: match.start()]}{match[1]}[{first + step}:{last + step}]{text[match.end() :]}")
+    return found
+
+
+@pytest.mark.parametrize("chip", ("gfx90a", "gfx942", "gfx950"))
+def test_tuples_of_vector_registers_are_aligned_as_llvm_wants(chip: str) -> None:
+    """A text of every opcode and form (a sample of the words): each tuple of VGPRs or AGPRs at an odd register, by both assemblers."""
+    here = [case for case in cases(processor(chip)[1], 1 if os.environ.get("PYACO_EXHAUSTIVE") else 11) if not is_branch(case[1])]
+    texts: dict[tuple[str, str, int], str] = {}
+    for (form, name, _), text in zip(here, our_texts(chip, [code for _, _, code in here]), strict=True):
+        if text:
+            texts.setdefault((form, name, text.count("a[")), text)
+    lines = list(dict.fromkeys(line for text in texts.values() for line in odd_tuples(text)))
+    refused, wrong = 0, []
+    for line, theirs in zip(lines, llvm_forms.assemble(chip, lines), strict=True):
+        try:
+            ours: bytes | str = isa.assemble(line, chip)
+        except InputError as error:
+            ours = str(error)
+        refused += isinstance(ours, str) and "even number" in ours
+        if isinstance(ours, bytes) != isinstance(theirs, bytes) or (isinstance(ours, bytes) and ours != theirs):
+            wrong.append((line, ours, theirs))
+    print(f"{chip}: {len(lines)} lines, {refused} refused for their registers")
+    assert not wrong, "\n".join(map(str, wrong[:40]))
+    assert refused > 300
+
+
 @pytest.mark.parametrize("chip", (*CHIPS, *CDNA))
 def test_words_survive_decoder_and_encoder(chip: str) -> None:
     """What has text comes back from the decoder and the encoder; this needs no peer, but it says which words have a meaning."""

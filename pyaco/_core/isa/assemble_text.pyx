@@ -23,7 +23,7 @@ from isa_tables cimport (image_flag_bvh, image_flag_gather, image_flag_sampler, 
 from modifiers cimport *
 from pyaco._core.ir.program cimport *
 from pyaco._core.isa.decode cimport Decoded, decoded_source_limit, image_address_dwords
-from pyaco._core.isa.encode cimport encode, encode_bad_bus, encode_error, encode_limit, form_error, scalar_reads_fit
+from pyaco._core.isa.encode cimport encode, encode_bad_bus, encode_error, encode_limit, form_error, form_has_clamp, form_has_omod, scalar_reads_fit
 from pyaco._core.isa.text_tables cimport *
 from pyaco._core.isa.statement cimport *
 from pyaco._core.isa.text_facts cimport *
@@ -259,7 +259,7 @@ cdef uint32_t constant_bits(const Job *j, uint8_t register_class) noexcept nogil
 
 cdef void check_width(Job *j, const Operand *o, uint32_t dwords) noexcept nogil:
     cdef char text[64]
-    if gfx90a <= j.c.level < gfx10 and o.dwords > 1 and o.address >= register_vgpr0 and o.address & 4:
+    if gfx90a <= j.c.level < gfx10 and o.dwords > 1 and o.address >= register_vgpr0 and o.address & 4 and j.d.opcode != op_ds_read_b96_tr_b6:
         fail(&j.c, o.begin, b"%: vector registers start at an even number here", o.begin, o.end)
     cdef bint special = 128 * 4 <= o.address < register_vgpr0 or o.address == register_null
     if o.dwords != dwords and not special and not j.c.failed:
@@ -839,8 +839,8 @@ cdef uint32_t policy_domain(const Job *j) noexcept nogil:
 cdef void cache_policy(Job *j) noexcept nogil:
     """Cache policy modifiers."""
     cdef uint64_t m = j.d.modifiers
-    cdef Cursor inside
-    cdef int64_t hint
+    cdef const char *begin
+    cdef int32_t hint
     if gfx942 <= j.c.level < gfx10 and j.d.format != format_smem:
         m = modifier_set_cache_glc(m, flag(j, given_sc0))
         m = modifier_set_cache_slc(m, flag(j, given_nt))
@@ -866,12 +866,10 @@ cdef void cache_policy(Job *j) noexcept nogil:
     m = modifier_set_cache_scope(m, <uint64_t>ranged(j, given_scope, 0, 3, 0))
     if given(j, given_th):
         taken(j, given_th, 0)
-        inside = j.c
-        inside.p = j.s.value_places[given_th]
-        hint = name_or_number(&inside, policy_domain(j))
-        if inside.failed or not 0 <= hint < 8:
-            fail(&j.c, j.s.places[given_th], b"no such temporal hint here: %", j.s.value_places[given_th],
-                 word_end(j.s.value_places[given_th]))
+        begin = j.s.value_places[given_th]
+        hint = find_name(j.c.names, policy_domain(j), begin, <uint32_t>(word_end(begin) - begin))
+        if hint < 0:
+            fail(&j.c, j.s.places[given_th], b"no such temporal hint here: %", begin, word_end(begin))
         m = modifier_set_cache_temporal_hint(m, <uint64_t>hint & 7)
         check_hint(j, <uint32_t>hint, modifier_cache_scope(m))
     j.d.modifiers = m
@@ -1085,7 +1083,13 @@ cdef void check_source(Job *j, const Operand *o, uint8_t kind, uint32_t position
 cdef void vop_modifiers(Job *j, uint32_t opsel, uint32_t operands) noexcept nogil:
     cdef uint64_t m = j.d.modifiers
     cdef int64_t factor
-    cdef uint32_t bits, count
+    cdef uint32_t bits, count, i
+    if given(j, given_clamp) and not form_has_clamp(&j.d, j.c.level):
+        fail_plain(&j.c, j.s.places[given_clamp], b"this encoding has no clamp")
+    if given(j, given_mul) or given(j, given_div):
+        i = given_mul if given(j, given_mul) else given_div
+        if not form_has_omod(&j.d, j.c.level):
+            fail_plain(&j.c, j.s.places[i], b"this encoding has no output modifier")
     if flag(j, given_clamp):
         m = modifier_set_clamp(m, 1)
     if given(j, given_mul):
@@ -1766,6 +1770,8 @@ cdef void vop3_interpolation(Job *j) noexcept nogil:
 cdef bint needs_vop3(const Job *j) noexcept nogil:
     """Whether an interpolation has what its short encoding lacks."""
     cdef uint32_t i
+    if j.suffix == suffix_e32:
+        return False
     if j.suffix == suffix_e64 or given(j, given_high) or given(j, given_clamp) or given(j, given_mul) or given(j, given_div):
         return True
     for i in range(j.s.count):

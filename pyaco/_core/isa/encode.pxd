@@ -27,6 +27,10 @@ cdef bint scalar_reads_fit(const Decoded *instruction, uint32_t gfx_level) noexc
 # meaning (data/opcodes_variants.txt); NULL if it has. With `halves`, whatever halves of registers it selects.
 cdef const char *form_error(const Decoded *instruction, uint32_t gfx_level, bint halves) noexcept nogil
 
+# Whether the form of a vector instruction has clamp or an output modifier in assemblers' syntax, be it one that says nothing (mul:1).
+cdef bint form_has_clamp(const Decoded *instruction, uint32_t gfx_level) noexcept nogil
+cdef bint form_has_omod(const Decoded *instruction, uint32_t gfx_level) noexcept nogil
+
 # Fills `out` from an instruction of ACO IR whose registers are assigned. Returns 0 or one of the codes above. Promotes
 # 16-bit operations of GFX11+ to VOP3 where a register is beyond the short encoding.
 cdef int from_ir(const ProgramData *program, uint32_t instruction, uint32_t gfx_level, Decoded *out) noexcept nogil

@@ -1085,6 +1085,18 @@ cdef uint32_t variant_form(uint32_t format) noexcept nogil:
     return variant_dpp16 if format & format_dpp16 else variant_dpp8 if format & format_dpp8 else variant_e64
 
 
+cdef bint form_has_clamp(const Decoded *instruction, uint32_t gfx_level) noexcept nogil:
+    if instruction.format & format_sdwa and instruction.format & format_vopc:
+        return gfx_level < gfx9
+    return instruction.format & (format_vop3 | format_vop3p | format_sdwa) != 0 \
+        and isa_variant(gfx_level, instruction.opcode, variant_form(instruction.format)) >> 13 & 1
+
+
+cdef bint form_has_omod(const Decoded *instruction, uint32_t gfx_level) noexcept nogil:
+    return instruction.format & (format_vop3 | format_sdwa) != 0 \
+        and isa_variant(gfx_level, instruction.opcode, variant_form(instruction.format)) >> 14 & 1
+
+
 cdef bint ray_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     """Rays have fixed modifiers but a16, which those of GFX12 do not take."""
     cdef uint64_t m = d.modifiers
