@@ -227,6 +227,8 @@ def memory_shape(name: str) -> dict[str, object] | None:
         return shape(match[2], 4, 32, masked=1)
     if match := re.fullmatch(r"global_load_tr_b(64|128)", name):
         return shape("transpose", int(match[1]) // 64, int(match[1]) // 32)
+    if name == "buffer_load_lds_format_x":
+        return shape("to_lds", 4, 1)
     if match := re.fullmatch(r"(buffer|global|scratch)_load_lds_(\w+)", name):
         return data_shape("to_lds", match[2])
     if name == "buffer_store_lds_dword":
@@ -267,11 +269,11 @@ def lds_shape(name: str) -> dict[str, object] | None:
 
 
 def matrix_table(source: Path) -> str:
-    """Return the text of ``emulator_matrix.pxi``: CDNA's matrix operations by opcode; those whose modifiers choose types are left out."""
+    """Return the text of ``emulator_matrix.pxi``: CDNA's matrix operations by opcode."""
     names, lines = [], []
     for line in (source / "pyaco/isa/data/opcodes_matrix.txt").read_text().splitlines():
         words = line.split("#")[0].split()
-        if not words or "f8f6f4" in words[10]:
+        if not words:
             continue
         rows, columns, depth = words[7].split("x")
         assert rows == columns
@@ -280,6 +282,21 @@ def matrix_table(source: Path) -> str:
         lines.append(f"    enter(table, op_{words[0]}, {rows}, {depth}, {words[8]}, {kinds}, {'tied' in words[16]})")
     head = ["from isa_opcodes cimport (", *(f"    op_{name}," for name in names), ")", ""]
     return "\n".join([*head, "cdef void fill_shapes(Handler *table) noexcept nogil:", *lines]) + "\n"
+
+
+def scaled_table(known: set[str]) -> str:
+    """Return the text of ``emulator_scaled.pxi``: CDNA 4's scaled and stochastic conversions, from their names."""
+    names, lines = [], []
+    for name in sorted(known):
+        match = re.fullmatch(r"v_cvt_(scalef32_)?(sr_)?(pk_|pk32_|2xpk16_)?(\w+)_(f32|f16|bf16|fp8|bf8|fp6|bf6|fp4)", name)
+        if not match or not (match[1] or match[2]) or (not match[1] and match[4] not in ("f16", "bf16")):
+            continue
+        count = {None: 1, "pk_": 2}.get(match[3], 32)
+        names.append(name)
+        lines.append(f"    enter(table, op_{name}, number_{match[5]}, number_{match[4]}, {count}, {bool(match[1])}, {bool(match[2])}, "
+                     f"{match[3] == '2xpk16_'})")
+    head = ["from isa_opcodes cimport (", *(f"    op_{name}," for name in names), ")", ""]
+    return "\n".join([*head, "cdef void fill_conversions(Handler *table) noexcept nogil:", *lines]) + "\n"
 
 
 def memory_table(known: set[str]) -> str:
@@ -330,4 +347,5 @@ def generate(source: Path) -> dict[str, str]:
         files[f"emulator_{group}.pxi"] = "\n".join(head + lines + fill) + "\n"
     files["emulator_memory.pxi"] = memory_table(known)
     files["emulator_matrix.pxi"] = matrix_table(source)
+    files["emulator_scaled.pxi"] = scaled_table(known)
     return files

@@ -106,7 +106,7 @@ def rows_of(target: str) -> list[tuple[str, str, Model]]:
     found = []
     for row in opcodes.rows():
         has = generation in row.numbers or (row.format == "vopd" and generation in ("11", "11.5", "12"))
-        lacks = {"encode_only", "gfx906"} if target == "gfx900" else {"encode_only"}
+        lacks = {"gfx906"} if target == "gfx900" else set()
         if row.name.startswith("v_") and row.name in MODELS and has and not lacks & set(row.flags):
             found.append((row.spelling(generation), row.name, MODELS[row.name]))
     return found

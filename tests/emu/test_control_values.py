@@ -151,6 +151,7 @@ NOTHING = [
     "global_wb", "global_wbinv", "s_dcache_discard s[4:5], 0", "s_dcache_discard_x2 s[4:5], 0", "s_atc_probe 1, s[4:5], 0",
     "s_atc_probe_buffer 1, s[4:7], 0", "s_prefetch_data s[4:5], 0, s8, 0", "s_prefetch_data_pc_rel 0, s8, 0", "s_prefetch_inst s[4:5], 0, s8, 0",
     "s_prefetch_inst_pc_rel 0, s8, 0", "s_buffer_prefetch_data s[4:7], 0, s8, 0", "s_version 1",
+    "buffer_wbl2 sc1", "buffer_inv sc1",
 ]  # fmt: skip
 STOPS = {"s_trap 1": "trap", "s_sendmsghalt sendmsg(MSG_INTERRUPT)": "trap", "s_code_end": "not an instruction", "s_sethalt 1": "trap"}
 ENDS = ["s_endpgm", "s_endpgm_saved", "s_endpgm_ordered_ps_done"]

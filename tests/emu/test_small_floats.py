@@ -45,26 +45,36 @@ def test_overflow_mode(target):
         assert half_of(target, text, True) == saturated, text
 
 
-@pytest.mark.parametrize("name", ["dword", "ubyte", "sshort"])
-def test_loads_to_lds(name):
+LDS_TARGETS = ("gfx942", "gfx950")
+LDS_LOADS = {"dword": np.uint32, "ubyte": np.uint8, "sbyte": np.int8, "ushort": np.uint16, "sshort": np.int16}
+
+
+@pytest.mark.parametrize("target", LDS_TARGETS)
+@pytest.mark.parametrize("family", ["global", "scratch"])
+@pytest.mark.parametrize("name", LDS_LOADS)
+def test_loads_to_lds(name, family, target):
     """A dword of LDS for each lane, from m0 and the offset on, which the address has too."""
-    device = Device("gfx942")
-    source, result = device.buffer(np.arange(512, dtype=np.uint8)), device.zeros(256)
+    device = Device(target)
+    source, result = device.buffer(np.arange(512, dtype=np.uint8) ^ 0x80), device.zeros(256)
+    fill = "global_load_dword v4, v1, s[0:1] offset:16\ns_waitcnt vmcnt(0)\nv_mov_b32 v5, 0\nscratch_store_dword v5, v4, off offset:16"
+    load = "v1, s[0:1]" if family == "global" else "v5, off"
     code = assemble_text(f"""
         v_and_b32 v0, 0x3ff, v0
         v_lshlrev_b32 v1, 2, v0
         s_mov_b32 m0, 64
-        global_load_lds_{name} v1, s[0:1] offset:16
+        {fill}
+        s_waitcnt vmcnt(0)
+        {family}_load_lds_{name} {load} offset:16
         s_waitcnt vmcnt(0)
         ds_read_b32 v2, v1 offset:80
         s_waitcnt lgkmcnt(0)
         global_store_dword v1, v2, s[2:3]
-        s_endpgm""", "gfx942")  # fmt: skip
+        s_endpgm""", target)  # fmt: skip
     user = [word for buffer in (source, result) for word in (buffer.address & 0xFFFFFFFF, buffer.address >> 32)]
-    device.run(code, (1, 1, 1), (64, 1, 1), user_sgprs=user, wave_size=64, lds_bytes=1024)
-    wanted = {"dword": lambda at: int(source.numpy()[at : at + 4].view(np.uint32)[0]), "ubyte": lambda at: int(source.numpy()[at]),
-             "sshort": lambda at: int(source.numpy()[at : at + 2].view(np.int16)[0]) & 0xFFFFFFFF}[name]  # fmt: skip
-    assert [int(word) for word in result.numpy().view(np.uint32)] == [wanted(16 + 4 * lane) for lane in range(64)]
+    device.run(code, (1, 1, 1), (64, 1, 1), user_sgprs=user, wave_size=64, lds_bytes=1024, scratch_bytes_per_lane=64)
+    kind = np.dtype(LDS_LOADS[name])
+    wanted = [int(source.numpy()[at : at + kind.itemsize].view(kind)[0]) & 0xFFFFFFFF for at in range(16, 272, 4)]
+    assert [int(word) for word in result.numpy().view(np.uint32)] == wanted
 
 
 @pytest.mark.parametrize("target", ["gfx1100", "gfx1200"])

@@ -131,8 +131,7 @@ out:
 """
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("engine", ["reference", "fast", "threads"])
+@pytest.mark.parametrize(("engine", "target"), [(engine, "gfx900") for engine in ("reference", "threads")] + [("fast", target) for target in TARGETS])
 @pytest.mark.parametrize(
     ("act", "order"),
     [("ds_gws_sema_v offset:1 gds\n" * (GROUPS - 1), [1, 2, 3, 4, 5, 6, 0]),

@@ -6,7 +6,7 @@ Sources: AMD "RDNA 2", "RDNA3", "RDNA4" and "Vega" ISA documents, chapters "Prog
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
-from modifiers cimport modifier_opsel
+from modifiers cimport modifier_abs, modifier_neg, modifier_omod, modifier_opsel
 from pyaco._core.emu.memory cimport canonical_address
 from pyaco._core.emu.numbers cimport masked_sad_bytes, popcount64
 from pyaco._core.emu.vector cimport read_scalar
@@ -685,6 +685,43 @@ cdef int move_pair(Machine *machine, Wave *wave, const Instruction *instruction)
     return stop_running
 
 
+cdef inline uint32_t by_truth_table(uint32_t table, uint32_t a, uint32_t b, uint32_t c) noexcept nogil:
+    """Bit 4 a + 2 b + c of the table, for every bit."""
+    cdef uint32_t result = 0
+    cdef uint32_t entry
+    for entry in range(8):
+        if (table >> entry) & 1:
+            result |= (a if entry & 4 else ~a) & (b if entry & 2 else ~b) & (c if entry & 1 else ~c)
+    return result
+
+
+cdef int combine_bits(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """V_BITOP3: the table lies in neg, abs and omod; op_sel chooses halves, of the destination too, whose other half stays."""
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    cdef uint32_t table = modifier_neg(modifiers) | (modifier_abs(modifiers) << 3) | (modifier_omod(modifiers) << 6)
+    cdef uint32_t opsel = modifier_opsel(modifiers)
+    cdef bint halves = instruction.decoded.opcode == <int>op_v_bitop3_b16
+    cdef uint32_t *row = wave_vgpr(wave, destination_of(instruction) - 256)
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint32_t lane, slot, value
+    cdef uint32_t words[3]
+    for lane in range(wave.lanes):
+        if not (exec_mask >> lane) & 1:
+            continue
+        for slot in range(3):
+            words[slot] = word_lane(wave, instruction, slot, 0, lane)
+            if halves and (opsel >> slot) & 1:
+                words[slot] >>= 16
+        value = by_truth_table(table, words[0], words[1], words[2])
+        if halves and opsel & 8:
+            row[lane] = (row[lane] & 0xffff) | (value << 16)
+        elif halves:
+            row[lane] = (row[lane] & 0xffff0000U) | (value & 0xffff)
+        else:
+            row[lane] = value
+    return stop_running
+
+
 cdef int swap_lane_groups(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """V_PERMLANE16_SWAP, V_PERMLANE32_SWAP: odd groups of lanes of the destination change places with even ones of the source."""
     cdef uint32_t width = 16 if instruction.decoded.opcode == <int>op_v_permlane16_swap_b32 else 32
@@ -798,6 +835,8 @@ cdef void fill_control(Handler *table) noexcept nogil:
     table[<int>op_s_sendmsg_rtn_b64] = send_message_returning
     table[<int>op_v_mqsad_u32_u8] = masked_sads
     table[<int>op_v_pk_mov_b32] = move_pair
+    table[<int>op_v_bitop3_b16] = combine_bits
+    table[<int>op_v_bitop3_b32] = combine_bits
     table[<int>op_v_permlane16_swap_b32] = swap_lane_groups
     table[<int>op_v_permlane32_swap_b32] = swap_lane_groups
     table[<int>op_s_movrels_b32] = move_relative_scalar

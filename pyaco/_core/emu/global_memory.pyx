@@ -9,7 +9,7 @@ Sources: AMD "RDNA 2" ISA document 7 "Scalar Memory Operations", 8 "Vector Memor
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from isa_opcodes cimport op_count
+from isa_opcodes cimport op_buffer_load_lds_format_x, op_count
 from modifiers cimport *
 from pyaco._core.emu.access cimport *
 from pyaco._core.emu.formats cimport format_of_descriptor, load_format, store_format, format_bytes
@@ -436,7 +436,7 @@ cdef int typed_lane(Machine *machine, Wave *wave, const Instruction *instruction
     """A load or store that converts between the buffer's format and registers."""
     cdef uint32_t texel[4]
     cdef uint32_t bytes = format_bytes(format_)
-    cdef uint32_t component, value, selector
+    cdef uint32_t component, value
     cdef uint8_t *host = NULL
     cdef uint16_t data
     if inside:
@@ -450,13 +450,7 @@ cdef int typed_lane(Machine *machine, Wave *wave, const Instruction *instruction
             load_format(format_, host, texel)
         data = instruction.decoded.destination[0]
         for component in range(operation.dwords):
-            selector = (r.word3 >> (3 * component)) & 7
-            value = 0
-            if inside:
-                if selector >= 4:
-                    value = texel[selector - 4]
-                elif selector == 1:
-                    value = one_of_format(format_)
+            value = selected(r, format_, texel, component) if inside else 0
             if operation.half:
                 value = narrow_component(format_, value)
                 place_element(&data_row(wave, data, component // 2)[lane], value,
@@ -480,6 +474,21 @@ cdef int typed_lane(Machine *machine, Wave *wave, const Instruction *instruction
     return stop_running
 
 
+cdef inline uint32_t selected(const Resource *r, uint32_t format_, const uint32_t *texel, uint32_t component) noexcept nogil:
+    """What the descriptor's selector gives for a component."""
+    cdef uint32_t selector = (r.word3 >> (3 * component)) & 7
+    if selector >= 4:
+        return texel[selector - 4]
+    return one_of_format(format_) if selector == 1 else 0
+
+
+cdef inline uint32_t first_component(const Resource *r, uint32_t format_, const uint8_t *host) noexcept nogil:
+    cdef uint32_t texel[4]
+    memset(texel, 0, sizeof(texel))
+    load_format(format_, host, texel)
+    return selected(r, format_, texel, 0)
+
+
 cdef inline uint32_t one_of_format(uint32_t format_) noexcept nogil:
     return 1 if format_is_integer(format_) else 0x3f800000
 
@@ -500,33 +509,37 @@ cdef inline uint32_t widen_component(uint32_t format_, uint32_t value) noexcept 
 
 cdef int buffer_and_lds(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
                         const Resource *r, bint structured, const uint64_t *indices, const uint64_t *offsets,
-                        uint32_t soffset) noexcept nogil:
-    """A buffer load with the lds flag, BUFFER_LOAD_LDS, or BUFFER_STORE_LDS_DWORD: a dword of LDS for each lane, from m0 + offset on."""
+                        uint32_t soffset, uint32_t format_) noexcept nogil:
+    """A buffer load with the lds flag, BUFFER_LOAD_LDS, or BUFFER_STORE_LDS_DWORD: dwords of LDS for each lane, from m0 + offset on."""
     cdef bint loads = operation.access != access_from_lds
     cdef uint64_t exec_mask = wave_exec(wave)
-    cdef uint32_t place = (wave.sgpr[sgpr_m0] & 0xffff) + instruction.decoded.immediate
+    cdef uint64_t place
     cdef uint64_t address
-    cdef uint32_t lane, value
+    cdef uint32_t bytes = format_bytes(format_) if format_ else operation.bytes
+    cdef uint32_t lane, dword, value
     cdef bint inside
     cdef uint8_t *host = NULL
     for lane in range(wave.lanes):
         if not (exec_mask >> lane) & 1:
             continue
-        inside = not out_of_range(r, machine.gfx_level, structured, indices[lane], offsets[lane], soffset, operation.bytes)
-        if inside:
-            address = buffer_address(r, indices[lane], offsets[lane], soffset)
-            host = memory_at(machine.memory, address, operation.bytes)
-            if host == NULL:
-                return stray(machine, lane, address, operation.bytes, operation.access == access_from_lds)
-            note(machine.log, space_global, way_load if loads else way_store, lane, address, operation.bytes)
-        if <uint64_t>place + 4 * lane + 4 <= machine.lds_bytes:
-            note(machine.log, space_lds, way_store if loads else way_load, lane,
-                 <uint64_t>place + 4 * lane, 4)
-        if loads:
-            value = load_element(host, operation) if inside else 0
-            store_lds(machine.lds, machine.lds_bytes, <uint64_t>place + 4 * lane, 4, <uint8_t *>&value)
-        elif inside:
-            load_lds(machine.lds, machine.lds_bytes, <uint64_t>place + 4 * lane, 4, host)
+        for dword in range(operation.dwords):
+            place = <uint64_t>((wave.sgpr[sgpr_m0] & 0xffff) + instruction.decoded.immediate + 4 * (operation.dwords * lane + dword))
+            inside = not out_of_range(r, machine.gfx_level, structured, indices[lane], offsets[lane] + 4 * dword, soffset, bytes)
+            if inside:
+                address = buffer_address(r, indices[lane], offsets[lane] + 4 * dword, soffset)
+                host = memory_at(machine.memory, address, bytes)
+                if host == NULL:
+                    return stray(machine, lane, address, bytes, operation.access == access_from_lds)
+                note(machine.log, space_global, way_load if loads else way_store, lane, address, bytes)
+            if place + 4 <= machine.lds_bytes:
+                note(machine.log, space_lds, way_store if loads else way_load, lane, place, 4)
+            if loads:
+                value = 0
+                if inside:
+                    value = first_component(r, format_, host) if format_ else load_element(host, operation)
+                store_lds(machine.lds, machine.lds_bytes, place, 4, <uint8_t *>&value)
+            elif inside:
+                load_lds(machine.lds, machine.lds_bytes, place, 4, host)
     return stop_running
 
 
@@ -558,7 +571,8 @@ cdef int execute_buffer(Machine *machine, Wave *wave, const Instruction *instruc
         # p_constaddr), and its shaders lie where that is set: without an index there is nothing to swizzle
         r.swizzle = 0
     format_ = 0
-    if operation.access == access_format_load or operation.access == access_format_store:
+    if (operation.access == access_format_load or operation.access == access_format_store
+            or instruction.decoded.opcode == <uint32_t>op_buffer_load_lds_format_x):
         format_ = format_of_descriptor(machine.gfx_level, r.word3,
                                        modifier_format(modifiers) if instruction.decoded.format == format_mtbuf else -1)
         if format_ == 0:
@@ -572,9 +586,10 @@ cdef int execute_buffer(Machine *machine, Wave *wave, const Instruction *instruc
             if offset_enabled:
                 offsets[lane] += data_row(wave, vaddr, 1 if index_enabled else 0)[lane]
     if operation.access == access_from_lds or operation.access == access_to_lds or modifier_lds(modifiers):
-        if operation.dwords != 1 or operation.access == access_store or operation.access == access_atomic or format_:
+        if (operation.access == access_store or operation.access == access_format_store or operation.access == access_atomic
+                or (format_ and operation.half) or (operation.dwords != 1 and (format_ or machine.gfx_level != 95))):
             return stop_unsupported
-        return buffer_and_lds(machine, wave, instruction, operation, &r, index_enabled or r.add_lane, indices, offsets, soffset)
+        return buffer_and_lds(machine, wave, instruction, operation, &r, index_enabled or r.add_lane, indices, offsets, soffset, format_)
     destination = returned(instruction)
     if modifier_tfe(modifiers) and destination != register_none:
         # the register after the data says which pages were missing: none

@@ -6,7 +6,7 @@ Sources: AMD "RDNA 2" and "RDNA3" ISA documents, "Local Data Share Operations" a
 does not clamp on GFX9+).
 """
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from isa_opcodes cimport *
 from modifiers cimport modifier_gds
@@ -324,6 +324,49 @@ cdef int execute_append(Machine *machine, Wave *wave, const Instruction *instruc
     return stop_running
 
 
+cdef inline uint32_t bits_at(const uint32_t *words, uint32_t position, uint32_t width) noexcept nogil:
+    cdef uint64_t two = words[position >> 5]
+    if (position & 31) + width > 32:
+        two |= <uint64_t>words[(position >> 5) + 1] << 32
+    return <uint32_t>((two >> (position & 31)) & ((<uint64_t>1 << width) - 1))
+
+
+cdef int load_transposed(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """DS_READ_B64_TR_*, DS_READ_B96_TR_B6: 16 lanes load rows of 16 elements, and each gets a column.
+
+    With E elements of a lane, a row is those of 16 / E lanes one after the other, and there are E rows. Lanes that are off make it
+    undefined. As measured on hardware for B16 (ROCm, rocm-systems, pull request 10175); the others are taken to be alike.
+    """
+    cdef uint32_t opcode = instruction.decoded.opcode
+    cdef uint32_t width = (16 if opcode == <uint32_t>op_ds_read_b64_tr_b16 else 8 if opcode == <uint32_t>op_ds_read_b64_tr_b8
+                           else 6 if opcode == <uint32_t>op_ds_read_b96_tr_b6 else 4)
+    cdef uint32_t dwords = 3 if width == 6 else 2
+    cdef uint32_t elements = 32 * dwords // width
+    cdef Window window = window_of(machine, wave, instruction)
+    cdef uint32_t loaded[max_lanes][3]
+    cdef uint32_t result[3]
+    cdef uint32_t lane, other, row, dword, place, value
+    if wave.lanes != 64 or wave_exec(wave) != ~(<uint64_t>0):
+        return stop_unsupported
+    for lane in range(64):
+        place = row_of(wave, instruction.decoded.source[0], 0)[lane] + (instruction.decoded.immediate & 0xffff)
+        note_lds(&window, way_load, lane, place, 4 * dwords)
+        for dword in range(dwords):
+            load_lds(window.host, window.bytes, <uint64_t>place + 4 * dword, 4, <uint8_t *>&loaded[lane][dword])
+    for lane in range(64):
+        memset(result, 0, sizeof(result))
+        for row in range(elements):
+            other = (lane & ~<uint32_t>15) + row * (16 // elements) + (lane & 15) // elements
+            value = bits_at(loaded[other], width * ((lane & 15) % elements), width)
+            place = width * row
+            result[place >> 5] |= value << (place & 31)
+            if (place & 31) + width > 32:
+                result[(place >> 5) + 1] |= value >> (32 - (place & 31))
+        for dword in range(dwords):
+            row_of(wave, instruction.decoded.destination[0], dword)[lane] = result[dword]
+    return stop_running
+
+
 cdef void fill_lds(Handler *table) noexcept nogil:
     """What is no plain load, store or atomic."""
     table[<int>op_ds_swizzle_b32] = execute_swizzle
@@ -334,3 +377,7 @@ cdef void fill_lds(Handler *table) noexcept nogil:
     table[<int>op_ds_consume] = execute_append
     table[<int>op_ds_condxchg32_rtn_b64] = execute_exchange
     table[<int>op_lds_direct_load] = load_direct
+    table[<int>op_ds_read_b64_tr_b4] = load_transposed
+    table[<int>op_ds_read_b96_tr_b6] = load_transposed
+    table[<int>op_ds_read_b64_tr_b8] = load_transposed
+    table[<int>op_ds_read_b64_tr_b16] = load_transposed

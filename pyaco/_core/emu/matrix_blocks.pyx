@@ -9,24 +9,35 @@ CBSZ and ABID give block ABID of A to all blocks of its group of 2 ** CBSZ; BLGP
 on. SMFMAC: A holds two of every four places, of which two bits each of the index, in the same lane, say the place; ABID chooses one of the
 sets of bits that a register holds, unless CBSZ is set.
 
+F8F6F4: CBSZ and BLGP are the formats of A and B (0 to 4: FP8, BF8, FP6, BF6, FP4), of which a lane holds 32 places. They are 32 in sequence of
+FP6, BF6 and FP4; of eight bits they are 16 and then 16 more, after those of all lane groups. The scaled form multiplies 32 in sequence of
+the inner dimension by a power of two: those of block b by the scale of lane i + S b, in one byte of a register that op_sel and op_sel_hi
+choose for A (their bit 0) and B (bit 1).
+
 Sums are made in double and rounded once, where hardware leaves the order of additions open; of doubles they are fused in order.
 XF32 is rounded to 10 bits of mantissa, ties to even. Sources: AMD "CDNA 3" ISA document, chapter 7 "Matrix Arithmetic
-Instructions"; AMD Matrix Instruction Calculator, whose layouts of every instruction of CDNA 1 to 3 these are.
+Instructions"; AMD Matrix Instruction Calculator, whose layouts of every instruction of CDNA 1 to 3 these are; AMD's "Matrix Core Programming
+on AMD CDNA 3 and CDNA 4 Architecture" (ROCm blogs) for F8F6F4; LLVM, VOP3PInstructions.td, for the choice of scales.
 """
 from libc.math cimport fma
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from isa_opcodes cimport op_count
-from modifiers cimport modifier_abid, modifier_blgp, modifier_cbsz
+from modifiers cimport modifier_abid, modifier_blgp, modifier_cbsz, modifier_opsel, modifier_opsel_hi
 from pyaco._core.emu.numbers cimport (bf8_to_float, bits_bfloat, bits_double, bits_float, double_bits, float_bits, fp8_to_float,
                                       half_to_double, small_fnuz)
+from pyaco._core.emu.scaled cimport exponent_value, number_bf6, number_bf8, number_fp4, number_fp6, number_fp8, number_value, number_width
+from pyaco._core.emu.vector cimport read_scalar
 from pyaco._core.emu.wave cimport *
 
 cdef enum:                            # of an element
-    kind_none, kind_f16, kind_bf16, kind_fp8, kind_bf8, kind_i8, kind_f32, kind_xf32, kind_i32, kind_f64
+    kind_none, kind_f16, kind_bf16, kind_fp8, kind_bf8, kind_i8, kind_f32, kind_xf32, kind_i32, kind_f64, kind_f8f6f4
 
-cdef uint32_t kind_bits[10]
-kind_bits[:] = [0, 16, 16, 8, 8, 8, 32, 32, 32, 64]
+cdef uint32_t kind_bits[11]
+kind_bits[:] = [0, 16, 16, 8, 8, 8, 32, 32, 32, 64, 0]
+
+cdef uint32_t f8f6f4_numbers[5]             # by CBSZ or BLGP
+f8f6f4_numbers[:] = [number_fp8, number_bf8, number_fp6, number_bf6, number_fp4]
 
 cdef struct Shape:
     uint8_t size                      # rows and columns of a block
@@ -174,19 +185,79 @@ cdef double sum_of_products(const Shape *shape, const double *a, const double *b
     return c
 
 
+cdef void load_mixed(const Wave *wave, uint32_t first, uint32_t number, uint32_t size, uint32_t depth, double *elements) noexcept nogil:
+    """A by row and place, or B by column and place, of F8F6F4."""
+    cdef uint32_t groups = 64 // size
+    cdef uint32_t width = number_width(number)
+    cdef uint32_t i, k, lane, position
+    cdef uint64_t bits
+    for i in range(size):
+        for k in range(depth):
+            if width == 8:
+                lane = i + size * (k // 16 % groups)
+                position = width * (k % 16 + 16 * (k // (16 * groups)))
+            else:
+                lane = i + size * (k // 32)
+                position = width * (k % 32)
+            bits = wave_vgpr(wave, first + (position >> 5))[lane]
+            if (position & 31) + width > 32:
+                bits |= <uint64_t>wave_vgpr(wave, first + (position >> 5) + 1)[lane] << 32
+            elements[i * depth + k] = number_value(number, <uint32_t>(bits >> (position & 31)))
+
+
+cdef void scale_rows(const Wave *wave, const Instruction *instruction, uint32_t which, uint32_t size, uint32_t depth,
+                     double *elements) noexcept nogil:
+    """Every 32 in sequence of a row of A (`which` 0), or column of B (1), times their power of two."""
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    cdef uint32_t byte = ((modifier_opsel(modifiers) >> which) & 1) | (((modifier_opsel_hi(modifiers) >> which) & 1) << 1)
+    cdef const Source *source = &instruction.source[3 + which]
+    cdef uint32_t i, k, word
+    for i in range(size):
+        for k in range(depth):
+            if source.kind == operand_vgpr:
+                word = wave_vgpr(wave, source.index)[i + size * (k // 32)]
+            else:
+                word = <uint32_t>source.value if source.kind == operand_value else read_scalar(wave, source.index)
+            elements[i * depth + k] *= exponent_value((word >> (8 * byte)) & 0xff)
+
+
+cdef int multiply_mixed(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    cdef const Shape *shape = &shapes[instruction.decoded.opcode]
+    cdef uint32_t left_format = modifier_cbsz(instruction.decoded.modifiers)
+    cdef uint32_t right_format = modifier_blgp(instruction.decoded.modifiers)
+    cdef double left[most_elements]
+    cdef double right[most_elements]
+    if instruction.source[0].kind != operand_vgpr or instruction.source[1].kind != operand_vgpr or left_format > 4 or right_format > 4:
+        return stop_unsupported
+    load_mixed(wave, instruction.source[0].index, f8f6f4_numbers[left_format], shape.size, shape.depth, left)
+    load_mixed(wave, instruction.source[1].index, f8f6f4_numbers[right_format], shape.size, shape.depth, right)
+    if instruction.decoded.source_count == 5:
+        scale_rows(wave, instruction, 0, shape.size, shape.depth, left)
+        scale_rows(wave, instruction, 1, shape.size, shape.depth, right)
+    add_products(wave, instruction, shape, left, right, 0)
+    return stop_running
+
+
 cdef int multiply_blocks(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     cdef const Shape *shape = &shapes[instruction.decoded.opcode]
     cdef double left[most_elements]
     cdef double right[most_elements]
-    cdef double result[most_elements]
     cdef uint32_t small = small_fnuz if machine.gfx_level == 94 else 0
     cdef uint32_t negate = modifier_blgp(instruction.decoded.modifiers) if shape.sum == kind_f64 and machine.gfx_level >= 94 else 0
-    cdef uint32_t block, i, j, row, lane, place
     if instruction.source[0].kind != operand_vgpr or instruction.source[1].kind != operand_vgpr:
         return stop_unsupported
     load_left(wave, instruction, shape, small, left)
     load_right(wave, instruction, shape, small, right)
-    place = 0
+    add_products(wave, instruction, shape, left, right, negate)
+    return stop_running
+
+
+cdef void add_products(Wave *wave, const Instruction *instruction, const Shape *shape, const double *left, const double *right,
+                       uint32_t negate) noexcept nogil:
+    """D, once all of C has been read."""
+    cdef double result[most_elements]
+    cdef uint32_t block, i, j, row, lane
+    cdef uint32_t place = 0
     for block in range(shape.blocks):
         for i in range(shape.size):
             for j in range(shape.size):
@@ -202,7 +273,6 @@ cdef int multiply_blocks(Machine *machine, Wave *wave, const Instruction *instru
                 place_of_sum(shape, block, i, j, &row, &lane)
                 put_sum(shape, wave_vgpr(wave, (instruction.decoded.destination[0] >> 2) - 256 + row) + lane, result[place])
                 place += 1
-    return stop_running
 
 
 cdef inline void put_sum(const Shape *shape, uint32_t *target, double value) noexcept nogil:
@@ -219,7 +289,7 @@ cdef inline void put_sum(const Shape *shape, uint32_t *target, double value) noe
 cdef void enter(Handler *table, uint32_t opcode, uint8_t size, uint8_t depth, uint8_t blocks, uint8_t left, uint8_t right, uint8_t sum_,
                 bint sparse) noexcept nogil:
     shapes[opcode] = Shape(size, depth, blocks, left, right, sum_, sparse)
-    table[opcode] = multiply_blocks
+    table[opcode] = multiply_mixed if left == kind_f8f6f4 else multiply_blocks
 
 
 include "emulator_matrix.pxi"

@@ -26,6 +26,7 @@ from pyaco._core.emu.matrix cimport fill_matrix
 from pyaco._core.emu.matrix_blocks cimport fill_matrix_blocks
 from pyaco._core.emu.memory cimport Allocation, AddressSpace, memory_at, memory_find, canonical_address
 from pyaco._core.emu.numbers cimport double_bits, double_to_half, float_bits, popcount64
+from pyaco._core.emu.scaled cimport fill_scaled
 from pyaco._core.emu.vector cimport execute_dual, execute_scalar, execute_vector
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu.wave_sync cimport fill_wave_sync, forget_waiting, waits_for_dispatch
@@ -65,6 +66,7 @@ cdef void fill_tables() noexcept nogil:
     fill_matrix(handlers)
     fill_matrix_blocks(handlers)
     fill_lds(handlers)
+    fill_scaled(handlers)
     fill_wave_sync(handlers)
 
 fill_tables()

@@ -1,0 +1,194 @@
+"""CDNA 4's conversions between floats and numbers of 8, 6 and 4 bits with a scale, and its stochastic rounding to 16 bits.
+
+The scale is the exponent of a single. Numbers are divided by it on their way to a narrow format and multiplied on their way back, exact
+up to the one rounding at the end; what does not fit becomes the largest number in formats that have nothing above it. Stochastic rounding
+adds a random number below the last place and drops what is there; all its 32 bits count, from the top, and a packed conversion goes
+on with V_PRNG_B32's next one for each element. How many of the bits hardware takes, and what a NaN becomes where there is none (here the
+largest number), is not documented.
+
+Source: AMD "CDNA 4" ISA document, V_CVT_SCALEF32_*, V_CVT_SR_*; OCP "Microscaling Formats (MX) Specification" 1.0.
+"""
+from libc.math cimport fabs
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+
+from isa_opcodes cimport op_count
+from modifiers cimport modifier_abs, modifier_neg, modifier_opsel
+from pyaco._core.emu.numbers cimport bits_float, double_to_half, float_bits, round_nearest, to_bfloat
+from pyaco._core.emu.vector cimport read_scalar
+from pyaco._core.emu.wave cimport *
+
+cdef enum:
+    mode_fp16_overflow = 0x800000
+    most_elements = 32
+
+cdef struct Conversion:
+    uint8_t source                    # number_*
+    uint8_t target
+    uint8_t count                     # of elements
+    uint8_t scaled                    # the last operand is a scale
+    uint8_t stochastic                # the one before it, or the last, is a random number
+    uint8_t interleaved               # elements come from two operands in turn
+
+cdef struct Narrow:                   # a format as `nearest` makes it
+    uint32_t mantissa                 # bits
+    int smallest                      # least normal exponent
+    uint32_t largest                  # finite magnitude
+    uint32_t infinite                 # what is beyond
+    uint32_t nan
+
+cdef Conversion conversions[<int>op_count]
+cdef Narrow formats[8]
+formats[<int>number_f16] = Narrow(10, -14, 0x7bff, 0x7c00, 0x7e00)
+formats[<int>number_bf16] = Narrow(7, -126, 0x7f7f, 0x7f80, 0x7fc0)
+formats[<int>number_fp8] = Narrow(3, -6, 0x7e, 0x7f, 0x7f)
+formats[<int>number_bf8] = Narrow(2, -14, 0x7b, 0x7c, 0x7f)
+formats[<int>number_fp6] = Narrow(3, 0, 0x1f, 0x1f, 0x1f)
+formats[<int>number_bf6] = Narrow(2, -2, 0x1f, 0x1f, 0x1f)
+formats[<int>number_fp4] = Narrow(1, 0, 7, 7, 7)
+
+
+# ------------------------------------------------------------------------------------------------------------- rounding
+cdef uint32_t rounded(float value, uint32_t number, bint stochastic, uint32_t random, bint saturates) noexcept nogil:
+    """The bits of a single in a narrower format: the nearest, ties to even, or by a random number."""
+    cdef const Narrow *narrow = &formats[number]
+    cdef uint32_t bits = float_bits(value) & 0x7fffffff
+    cdef uint32_t sign = (float_bits(value) >> 31) << (number_width(number) - 1)
+    cdef int exponent = max(<int>(bits >> 23), 1) - 127
+    cdef uint64_t fraction = <uint64_t>((bits & 0x7fffff) | (0x800000 if bits >> 23 else 0)) << 32
+    cdef uint32_t shift = 23 - narrow.mantissa
+    cdef uint64_t scaled, result
+    if bits > 0x7f800000:
+        return sign | narrow.nan
+    if bits == 0x7f800000:
+        return sign | narrow.infinite
+    if exponent < narrow.smallest:
+        shift = min(shift + <uint32_t>(narrow.smallest - exponent), <uint32_t>62)
+        exponent = narrow.smallest
+    scaled = (fraction >> shift) | ((fraction & ((<uint64_t>1 << shift) - 1)) != 0)     # 32 bits after the point; a lost bit breaks ties
+    if stochastic:
+        result = ((fraction >> shift) + random) >> 32
+    else:
+        result = (scaled + 0x7fffffff + ((scaled >> 32) & 1)) >> 32
+    result += <uint64_t>(exponent - narrow.smallest) << narrow.mantissa
+    if result > narrow.largest:
+        return sign | (narrow.largest if saturates else narrow.infinite)
+    return sign | <uint32_t>result
+
+
+cdef inline float scaled_down(double value, double scale) noexcept nogil:
+    """Exact, or out of every narrow format's range on either side."""
+    cdef double quotient = value / scale
+    if fabs(value) <= 3.4028234663852886e38 and fabs(quotient) > 3.4028234663852886e38:
+        return bits_float(0x7f7fffff if quotient > 0 else 0xff7fffffU)
+    return <float>quotient
+
+
+cdef inline uint32_t widened(double value, uint32_t number) noexcept nogil:
+    if number == number_f32:
+        return float_bits(<float>value)
+    return double_to_half(value, round_nearest) if number == number_f16 else to_bfloat(<float>value)
+
+
+cdef inline uint32_t next_random(uint32_t value) noexcept nogil:
+    return (value << 1) ^ (197 if value >> 31 else 0)       # V_PRNG_B32
+
+
+# -------------------------------------------------------------------------------------------------------------- registers
+cdef inline uint32_t word_of(const Wave *wave, const Source *source, uint32_t dword, uint32_t lane) noexcept nogil:
+    if source.kind == operand_vgpr:
+        return wave_vgpr(wave, source.index + dword)[lane]
+    return <uint32_t>source.value if source.kind == operand_value else read_scalar(wave, source.index + dword)
+
+
+cdef uint32_t element_of(const Wave *wave, const Source *source, uint32_t position, uint32_t width, uint32_t lane) noexcept nogil:
+    """The bits of an element that begins at a bit of an operand, across registers where it lies so."""
+    cdef uint32_t dword = position >> 5
+    cdef uint64_t bits = word_of(wave, source, dword, lane)
+    if (position & 31) + width > 32:
+        bits |= <uint64_t>word_of(wave, source, dword + 1, lane) << 32
+    return <uint32_t>((bits >> (position & 31)) & ((<uint64_t>1 << width) - 1))
+
+
+cdef void put_bits(uint32_t *row, uint32_t position, uint32_t width, uint32_t bits) noexcept nogil:
+    """Bits of one lane's registers, whatever was there before."""
+    cdef uint32_t *word = row + (position >> 5) * max_lanes
+    cdef uint32_t shift = position & 31
+    cdef uint64_t mask = ((<uint64_t>1 << width) - 1) << shift
+    cdef uint64_t moved = <uint64_t>bits << shift
+    word[0] = (word[0] & ~<uint32_t>mask) | <uint32_t>moved
+    if shift + width > 32:
+        word[max_lanes] = (word[max_lanes] & ~<uint32_t>(mask >> 32)) | <uint32_t>(moved >> 32)
+
+
+cdef void places(const Conversion *conversion, uint32_t opsel, uint32_t *source, uint32_t *target) noexcept nogil:
+    """The bits where a conversion of less than a register begins: OPSEL's low two choose the source's, its high two the target's."""
+    cdef uint32_t read = conversion.count * number_width(conversion.source)
+    cdef uint32_t written = conversion.count * number_width(conversion.target)
+    source[0] = target[0] = 0
+    if conversion.target >= number_fp8 or not conversion.scaled:
+        if written == 8:
+            target[0] = 8 * ((opsel >> 2) & 3)
+        elif written == 16:
+            target[0] = 16 * ((opsel >> 3) & 1)
+        return
+    if read == 8:
+        source[0] = 8 * (opsel & 3)
+    elif read == 16:
+        source[0] = 16 * (opsel & 1)
+    if written == 16:
+        target[0] = 16 * ((opsel >> 3) & 1)
+
+
+# ------------------------------------------------------------------------------------------------------------- execution
+cdef void convert_lane(Wave *wave, const Instruction *instruction, const Conversion *conversion, uint32_t lane) noexcept nogil:
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    cdef uint32_t last = instruction.decoded.source_count - 1
+    cdef uint32_t width = number_width(conversion.source)
+    cdef uint32_t target_width = number_width(conversion.target)
+    cdef bint apart = conversion.count == 2 and width == 32 and not conversion.stochastic   # an operand for each element
+    cdef bint saturates = (wave.mode & mode_fp16_overflow) != 0
+    cdef double scale = exponent_value((word_of(wave, &instruction.source[last], 0, lane) >> 23) & 0xff) if conversion.scaled else 1
+    cdef uint32_t random = word_of(wave, &instruction.source[1], 0, lane) if conversion.stochastic else 0
+    cdef uint32_t results[most_elements]
+    cdef uint32_t source_place, target_place, i, slot, position
+    cdef double value
+    places(conversion, modifier_opsel(modifiers), &source_place, &target_place)
+    for i in range(conversion.count):
+        slot = i & 1 if apart or conversion.interleaved else 0
+        position = 0 if apart else source_place + (i >> 1 if conversion.interleaved else i) * width
+        value = number_value(conversion.source, element_of(wave, &instruction.source[slot], position, width, lane))
+        if (modifier_abs(modifiers) >> slot) & 1:
+            value = fabs(value)
+        if (modifier_neg(modifiers) >> slot) & 1:
+            value = -value
+        if conversion.target <= number_bf16 and conversion.scaled:
+            results[i] = widened(value * scale, conversion.target)
+        else:
+            results[i] = rounded(scaled_down(value, scale), conversion.target, conversion.stochastic, random, saturates)
+            random = next_random(random)
+    for i in range(conversion.count):
+        put_bits(wave_vgpr(wave, (instruction.decoded.destination[0] >> 2) - 256) + lane, target_place + i * target_width, target_width,
+                 results[i])
+
+
+cdef int execute_conversion(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    cdef const Conversion *conversion = &conversions[instruction.decoded.opcode]
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint32_t lane
+    for lane in range(wave.lanes):
+        if (exec_mask >> lane) & 1:
+            convert_lane(wave, instruction, conversion, lane)
+    return stop_running
+
+
+cdef void enter(Handler *table, uint32_t opcode, uint8_t source, uint8_t target, uint8_t count, bint scaled, bint stochastic,
+                bint interleaved) noexcept nogil:
+    conversions[opcode] = Conversion(source, target, count, scaled, stochastic, interleaved)
+    table[opcode] = execute_conversion
+
+
+include "emulator_scaled.pxi"
+
+
+cdef void fill_scaled(Handler *table) noexcept nogil:
+    fill_conversions(table)
