@@ -110,8 +110,13 @@ def _misfit(value: Any, annotation: str, names: Mapping[str, Any], place: str) -
     return ""
 
 
+_known_kinds: dict[str, Callable[[Any], bool]] = {}
+
+
 def _kinds() -> dict[str, Callable[[Any], bool]]:
-    """What the names stand for that are no classes of pyaco's."""
+    """What the names stand for that are no classes of pyaco's; made when the first call fails."""
+    if _known_kinds:
+        return _known_kinds
     from collections import abc
     from numbers import Integral, Real
 
@@ -129,14 +134,15 @@ def _kinds() -> dict[str, Callable[[Any], bool]]:
     def integer(value: Any) -> bool:
         return isinstance(value, (Integral, numpy.ndarray)) and getattr(value, "shape", ()) == ()
 
-    return {
+    _known_kinds.update({
         "Any": lambda value: True, "object": lambda value: True, "None": lambda value: value is None, "NoneType": lambda value: value is None,
         "int": lambda value: integer(value) and not isinstance(value, bool), "bool": lambda value: integer(value) or isinstance(value, numpy.bool_),
         "float": lambda value: isinstance(value, Real), "str": lambda value: isinstance(value, str), "Callable": callable,
         "bytes": lambda value: isinstance(value, (bytes, bytearray, memoryview)), "type": lambda value: isinstance(value, type),
         "NDArray": lambda value: isinstance(value, numpy.ndarray) and value.dtype.kind != "O", "ArrayLike": numbers,
         "Mapping": lambda value: isinstance(value, abc.Mapping), "Iterable": many, "Sequence": many, "Collection": many,
-    }  # fmt: skip
+    })  # fmt: skip
+    return _known_kinds
 
 
 def _fits(value: Any, node: ast.expr, names: Mapping[str, Any]) -> bool:
