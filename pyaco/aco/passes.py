@@ -142,7 +142,13 @@ def register_pass(after: str, function: Callable[[Program], Any], name: str | No
 
 @checked
 def unregister_pass(name: str) -> None:
-    """Take a user's pass out again."""
+    """Take a user's pass out again.
+
+    Parameters
+    ----------
+    name : str
+        What `register_pass` returned.
+    """
     for entry in _user_passes:
         if entry.name == name:
             _user_passes.remove(entry)
@@ -153,7 +159,18 @@ def unregister_pass(name: str) -> None:
 @checked
 @contextmanager
 def registered(after: str, function: Callable[[Program], Any], name: str | None = None) -> Iterator[str]:
-    """Register a pass for the length of a ``with`` block."""
+    """Register a pass for the length of a ``with`` block.
+
+    Parameters
+    ----------
+    after, function, name
+        As `register_pass` takes them.
+
+    Returns
+    -------
+    context manager
+        Of the pass's name.
+    """
     chosen = register_pass(after, function, name)
     try:
         yield chosen

@@ -37,7 +37,36 @@ def surface_request(
     format: str, width: int, height: int = 1, *, depth: int = 0, layers: int = 1, mips: int = 1, samples: int = 1, cube: bool = False,
     linear: bool = False, use: SurfaceUse = _NO_USE, modifier: int = INVALID, swizzle_mode: int | None = None,
 ) -> SurfaceRequest:
-    """Return what to ask of the driver layer for a surface of a pixel format; the parameters are those of `Surface`."""
+    """Return what to ask of the driver layer for a surface of a pixel format; the parameters are those of `Surface`.
+
+    Parameters
+    ----------
+    format : str
+        Pixel format, such as ``R8G8B8A8_UNORM``.
+    width, height, depth : int
+        Pixels; a depth other than 0 makes it 3D.
+    layers, mips, samples : int
+        Array layers, levels, samples per pixel.
+    cube : bool
+        Six faces a layer.
+    linear : bool
+        Rows without tiles.
+    use : SurfaceUse
+        What it is for.
+    modifier : int
+        DRM format modifier that decides the layout.
+    swizzle_mode : int, optional
+        Swizzle mode that is demanded (GFX9 and later).
+
+    Returns
+    -------
+    SurfaceRequest
+
+    Raises
+    ------
+    InputError
+        No such format or extent.
+    """
     form = pixel_format(format)
     if form.layout.startswith("planar"):
         raise UnsupportedError(f"{form.name}: each plane is a surface of its own; see pyaco.addrlib.plane_surfaces")

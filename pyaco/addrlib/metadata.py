@@ -204,6 +204,18 @@ def _generation(config: GpuConfig, mode: int | None = None) -> ModuleType:
 def htile_info(config: GpuConfig, request: HtileRequest) -> MetadataInfo:
     """Return the layout of HTILE: four bytes for each 8 by 8 pixels of depth.
 
+    Parameters
+    ----------
+    config : GpuConfig
+        The chip; ``gpu_config`` gives it by name.
+    request : HtileRequest
+        The surface, in pixels.
+
+    Returns
+    -------
+    MetadataInfo
+        Sizes and alignments in bytes, extents of meta blocks in pixels.
+
     Raises
     ------
     InputError
@@ -215,6 +227,18 @@ def htile_info(config: GpuConfig, request: HtileRequest) -> MetadataInfo:
 @checked
 def cmask_info(config: GpuConfig, request: CmaskRequest) -> MetadataInfo:
     """Return the layout of CMASK: four bits for each 8 by 8 pixels of colour (FMASK).
+
+    Parameters
+    ----------
+    config : GpuConfig
+        The chip; ``gpu_config`` gives it by name.
+    request : CmaskRequest
+        The surface, in pixels.
+
+    Returns
+    -------
+    MetadataInfo
+        Sizes and alignments in bytes, extents of meta blocks in pixels.
 
     Raises
     ------
@@ -229,6 +253,18 @@ def cmask_info(config: GpuConfig, request: CmaskRequest) -> MetadataInfo:
 @checked
 def dcc_info(config: GpuConfig, request: DccRequest) -> MetadataInfo:
     """Return the layout of DCC: one byte for each 256 bytes of colour.
+
+    Parameters
+    ----------
+    config : GpuConfig
+        The chip; ``gpu_config`` gives it by name.
+    request : DccRequest
+        The surface, in pixels.
+
+    Returns
+    -------
+    MetadataInfo
+        Sizes and alignments in bytes, extents of meta blocks in pixels.
 
     Raises
     ------

@@ -123,6 +123,15 @@ def is_amd(modifier: int) -> bool:
 def decode_modifier(modifier: int) -> Modifier:
     """Return the fields of an AMD modifier.
 
+    Parameters
+    ----------
+    modifier : int
+        DRM_FORMAT_MOD_*, 64 bits.
+
+    Returns
+    -------
+    Modifier
+
     Raises
     ------
     InputError
@@ -241,7 +250,29 @@ def is_modifier_supported(config: GpuConfig, modifier: int, bits: int, *, planes
 
 @checked
 def supported_modifiers(config: GpuConfig, bits: int, *, planes: int = 1, dcc: bool = True, retile: bool = True) -> list[int]:
-    """Return the modifiers that a chip supports for a plain colour format, best first; parameters as in `is_modifier_supported`."""
+    """Return the modifiers that a chip supports for a plain colour format, best first; parameters as in `is_modifier_supported`.
+
+    Parameters
+    ----------
+    config : GpuConfig
+        The chip; ``gpu_config`` gives it by name.
+    bits : int
+        Bits of an element.
+    planes : int
+        Planes of the format.
+    dcc, retile : bool
+        Whether compressed layouts, and those with a second DCC for displays, are wanted.
+
+    Returns
+    -------
+    list of int
+        Best first.
+
+    Raises
+    ------
+    InputError
+        Numbers that are none.
+    """
     candidates = {90: _gfx9, 100: _gfx10, 103: _gfx10, 110: _gfx11, 115: _gfx11, 120: _gfx12}.get(config.level)
     if candidates is None:
         return []

@@ -334,6 +334,18 @@ def _generation_of(config: GpuConfig, surface: Surface) -> ModuleType:
 def compute_surface(config: GpuConfig, request: SurfaceRequest) -> Surface:
     """Lay out a surface.
 
+    Parameters
+    ----------
+    config : GpuConfig
+        The chip; ``gpu_config`` gives it by name.
+    request : SurfaceRequest
+        What is wanted: extent in pixels, levels, samples, use.
+
+    Returns
+    -------
+    Surface
+        Sizes, offsets and strides in bytes, pitches in elements.
+
     Raises
     ------
     InputError
@@ -358,6 +370,19 @@ def import_surface(config: GpuConfig, request: SurfaceRequest, tiling_flags: int
 
     What the flags say takes the place of the request's mode, swizzle mode and SCANOUT. See also `override_offset_and_pitch`.
 
+    Parameters
+    ----------
+    config : GpuConfig
+        The chip; ``gpu_config`` gives it by name.
+    request : SurfaceRequest
+        What the exporter laid out.
+    tiling_flags : int
+        AMDGPU_TILING_*, as `bo_metadata` gives them.
+
+    Returns
+    -------
+    Surface
+
     Raises
     ------
     InputError
@@ -373,6 +398,17 @@ def import_surface(config: GpuConfig, request: SurfaceRequest, tiling_flags: int
 def bo_metadata(config: GpuConfig, surface: Surface) -> int:
     """Return the tiling flags of the amdgpu kernel driver (AMDGPU_TILING_*) that describe a surface.
 
+    Parameters
+    ----------
+    config : GpuConfig
+        The chip; ``gpu_config`` gives it by name.
+    surface : Surface
+        What ``compute_surface`` returned for `config`.
+
+    Returns
+    -------
+    int
+
     Raises
     ------
     InputError
@@ -383,7 +419,20 @@ def bo_metadata(config: GpuConfig, surface: Surface) -> int:
 
 @checked
 def planes(config: GpuConfig, surface: Surface) -> tuple[Plane, ...]:
-    """Return the planes of a surface: texels, then with a modifier displayable DCC and DCC."""
+    """Return the planes of a surface: texels, then with a modifier displayable DCC and DCC.
+
+    Parameters
+    ----------
+    config : GpuConfig
+        The chip; ``gpu_config`` gives it by name.
+    surface : Surface
+        What ``compute_surface`` returned for `config`.
+
+    Returns
+    -------
+    tuple of Plane
+        Offsets and pitches in bytes.
+    """
     return _generation_of(config, surface).planes(surface)
 
 
@@ -458,7 +507,27 @@ def _check_texels(
 
 @checked
 def surface_address(config: GpuConfig, surface: Surface, level: int, x: int, y: int, layer: int = 0, sample: int = 0) -> int:
-    """Return the byte address of one element; see `surface_addresses`."""
+    """Return the byte address of one element; see `surface_addresses`.
+
+    Parameters
+    ----------
+    config : GpuConfig
+        The chip; ``gpu_config`` gives it by name.
+    surface : Surface
+        What ``compute_surface`` returned for `config`.
+    level, x, y, layer, sample : int
+        Mip level; element of the level; slice or depth; sample.
+
+    Returns
+    -------
+    int
+        Bytes from the start of the surface.
+
+    Raises
+    ------
+    InputError
+        An element outside of the surface.
+    """
     return int(surface_addresses(config, surface, level, x, y, layer, sample))
 
 
@@ -467,6 +536,19 @@ def tiled_surface(config: GpuConfig, surface: Surface, *, stencil: bool = False)
     """Return the texels of a surface as tiled memory, from the start of the surface; of depth with stencil, those of depth.
 
     With `stencil` those of stencil, from where stencil starts (see `stencil_offset`).
+
+    Parameters
+    ----------
+    config : GpuConfig
+        The chip; ``gpu_config`` gives it by name.
+    surface : Surface
+        What ``compute_surface`` returned for `config`.
+    stencil : bool
+        Whether of stencil.
+
+    Returns
+    -------
+    TiledSurface
 
     Raises
     ------
@@ -487,6 +569,18 @@ def tiled_surface(config: GpuConfig, surface: Surface, *, stencil: bool = False)
 def stencil_offset(config: GpuConfig, surface: Surface) -> int:
     """Return where stencil starts, in bytes from the start of the surface.
 
+    Parameters
+    ----------
+    config : GpuConfig
+        The chip; ``gpu_config`` gives it by name.
+    surface : Surface
+        What ``compute_surface`` returned for `config`.
+
+    Returns
+    -------
+    int
+        Bytes.
+
     Raises
     ------
     InputError
@@ -500,6 +594,19 @@ def stencil_offset(config: GpuConfig, surface: Surface) -> int:
 @checked
 def non_block_compressed_view(config: GpuConfig, surface: Surface, level: int, layer: int = 0) -> NonBlockCompressedView:
     """Return how one level and layer of a block-compressed surface is seen as a surface of elements.
+
+    Parameters
+    ----------
+    config : GpuConfig
+        The chip; ``gpu_config`` gives it by name.
+    surface : Surface
+        What ``compute_surface`` returned for `config`.
+    level, layer : int
+        What is seen.
+
+    Returns
+    -------
+    NonBlockCompressedView
 
     Raises
     ------
@@ -519,6 +626,17 @@ def non_block_compressed_view(config: GpuConfig, surface: Surface, level: int, l
 @checked
 def override_offset_and_pitch(config: GpuConfig, surface: Surface, offset: int, pitch: int = 0) -> None:
     """Give an imported surface the offset (bytes) and pitch (elements; 0 as computed) of its exporter, in place.
+
+    Parameters
+    ----------
+    config : GpuConfig
+        The chip; ``gpu_config`` gives it by name.
+    surface : Surface
+        What ``compute_surface`` returned for `config`.
+    offset : int
+        Bytes from the start of the buffer.
+    pitch : int
+        Elements, or 0.
 
     Raises
     ------

@@ -263,6 +263,15 @@ def _metadata(file: elf.Elf) -> dict[str, Any]:
 def read_code_object(data: bytes) -> CodeObject:
     """Read an AMDGPU code object (``.o`` or linked ``.hsaco``).
 
+    Parameters
+    ----------
+    data : bytes
+        The whole file.
+
+    Returns
+    -------
+    CodeObject
+
     Raises
     ------
     InputError

@@ -1,1 +1,1 @@
-
+"""The ``pyaco`` command: one module a verb."""

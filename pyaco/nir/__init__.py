@@ -1,1 +1,1 @@
-
+"""NIR: text, passes, interpreter, and a builder."""

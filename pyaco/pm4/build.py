@@ -61,6 +61,18 @@ PAD = [0x80000000]
 def register_packet(offset: int, *values: int) -> list[int]:
     """Return the dwords of a type 0 packet: writes of consecutive registers from byte `offset` on.
 
+    Parameters
+    ----------
+    offset : int
+        Byte offset of the first register.
+    values : int
+        Its value, and those of the registers behind it.
+
+    Returns
+    -------
+    list of int
+        Dwords.
+
     Raises
     ------
     InputError

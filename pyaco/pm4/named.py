@@ -37,6 +37,15 @@ def named_values(packet: Packet) -> dict[str, Any]:
     """Return a packet's numbers by the names of its fields, as `named_packet` takes them.
 
     What repeats, such as data, is a list. Of a name that occurs twice the first counts.
+
+    Parameters
+    ----------
+    packet : Packet
+        One of `parse`'s.
+
+    Returns
+    -------
+    dict of str to int or list of int
     """
     words = layout(packet.name, packet.level, packet.body)
     lists = {part.name for word in words for part in (word.words if isinstance(word, Repeat) else (word,) if isinstance(word, DataWords) else ())}

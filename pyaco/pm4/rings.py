@@ -97,6 +97,11 @@ class Ring:
 def run_rings(rings: Sequence[Ring]) -> None:
     """Run queues in turn until all are empty.
 
+    Parameters
+    ----------
+    rings : sequence of Ring
+        Queues, in the order of their turns.
+
     Raises
     ------
     InputError

@@ -189,6 +189,19 @@ def sdma_packet(name: str, level: int, **fields: Any) -> list[int]:
 def parse_sdma(words: Sequence[int], level: int, buffer: int | None = None) -> list[SdmaPacket]:
     """Return the packets of an SDMA stream; `buffer` is its address, for messages.
 
+    Parameters
+    ----------
+    words : sequence of int
+        Dwords.
+    level : int
+        Hardware level times ten.
+    buffer : int, optional
+        Address that the words lie at; for error messages and nested packets.
+
+    Returns
+    -------
+    list of SdmaPacket
+
     Raises
     ------
     InputError

@@ -65,6 +65,11 @@ def reflect(
 ) -> dict[str, Any]:
     """Return the interface of an entry point.
 
+    Parameters
+    ----------
+    words, entry, specialization, stage
+        As `read` takes them.
+
     Returns
     -------
     dict
@@ -77,5 +82,21 @@ def reflect(
 
 @checked
 def entry_points(words: bytes) -> list[tuple[str, str]]:
-    """Return name and stage of every entry point of a module."""
+    """Return name and stage of every entry point of a module.
+
+    Parameters
+    ----------
+    words : bytes
+        The module.
+
+    Returns
+    -------
+    list of (str, str)
+        Name and stage.
+
+    Raises
+    ------
+    InputError
+        No SPIR-V.
+    """
     return _reader.entry_points(bytes(words))

@@ -83,6 +83,17 @@ def _waves_of_simd(chip_: Chip) -> int:
 def wave_limits(target: str | Chip, wave: int = 64) -> WaveLimits:
     """Return the limits of a wave of `wave` lanes on `target`.
 
+    Parameters
+    ----------
+    target : str or Chip
+        Any name that `chip` knows, or a chip.
+    wave : int
+        Lanes per wave, 32 or 64.
+
+    Returns
+    -------
+    WaveLimits
+
     Raises
     ------
     UnsupportedError
