@@ -1990,6 +1990,8 @@ cdef class Assembler:
         self.source = source
         c.start = self.source
         c.p = c.start
+        # text is rarely shorter than five times its code
+        self.sections[0].reserve(len(source) // 5)
         with nogil:
             self.run()
             if not c.failed:

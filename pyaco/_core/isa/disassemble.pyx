@@ -1512,6 +1512,23 @@ cdef extern from "Python.h":
     void *PyUnicode_DATA(PyObject *text) nogil
 
 
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #if defined(__linux__)
+    #include <sys/mman.h>
+    #endif
+    static inline void pyaco_use_huge_pages(const char *begin, size_t size) {
+    #if defined(__linux__) && defined(MADV_HUGEPAGE)
+      const uintptr_t page = 2u << 20;
+      uintptr_t first = ((uintptr_t)begin + page - 1) & ~(page - 1), last = ((uintptr_t)begin + size) & ~(page - 1);
+      if (first < last) madvise((void *)first, last - first, MADV_HUGEPAGE);
+    #endif
+    }
+    """
+    void use_huge_pages "pyaco_use_huge_pages"(const char *begin, size_t size) nogil
+
+
 cdef class Listing:
     """Text of machine code, and columns that say how long each line is and for how many words it stands.
 
@@ -1541,6 +1558,8 @@ cdef class Listing:
         PyUnicode_Resize(&self.kept, <Py_ssize_t>limit)
         self.begin = <char *>PyUnicode_DATA(self.kept)
         self.limit = limit
+        # the first touch of memory page by page would take longer than the copying of all text
+        use_huge_pages(self.begin, limit)
         return 0
 
     cdef int print_all(self, Printer *t, const uint32_t *words, uint32_t count) except -1 nogil:

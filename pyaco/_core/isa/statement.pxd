@@ -165,8 +165,18 @@ cdef struct Cursor:
 cdef void fail(Cursor *c, const char *at, const char *text, const char *begin, const char *end) noexcept nogil
 cdef void fail_plain(Cursor *c, const char *at, const char *text) noexcept nogil
 cdef void fail_range(Cursor *c, const char *at, const char *begin, const char *end, int64_t low, int64_t high) noexcept nogil
-# Skips blanks and comments of a line; the cursor then is at a token, a line break or the end.
-cdef void skip_blanks(Cursor *c) noexcept nogil
+cdef void skip_blanks_and_comments(Cursor *c) noexcept nogil
+
+
+cdef inline void skip_blanks(Cursor *c) noexcept nogil:
+    """Skip blanks and comments of a line; the cursor then is at a token, a line break or the end."""
+    if c.p[0] == c' ':
+        c.p += 1
+    # mostly there is one blank or none
+    if c.p[0] == c' ' or c.p[0] == c'\t' or c.p[0] == c'\r' or c.p[0] == c';' or c.p[0] == c'/':
+        skip_blanks_and_comments(c)
+
+
 cdef bint at_line_end(const Cursor *c) noexcept nogil
 cdef const char *word_end(const char *p) noexcept nogil
 cdef const char *symbol_end(const char *p) noexcept nogil

@@ -136,7 +136,7 @@ cdef const char *symbol_end(const char *p) noexcept nogil:
     return p
 
 
-cdef void skip_blanks(Cursor *c) noexcept nogil:
+cdef void skip_blanks_and_comments(Cursor *c) noexcept nogil:
     cdef const char *p = c.p
     while True:
         if p[0] == c' ' or p[0] == c'\t' or p[0] == c'\r':
@@ -555,9 +555,28 @@ cdef Value expression(Cursor *c) noexcept nogil:
     return binary(c, 0)
 
 
+cdef inline bint plain_number(Cursor *c, int64_t *number) noexcept nogil:
+    """Take a decimal number that is an expression by itself, as most are: what is behind it continues none."""
+    cdef const char *p = c.p
+    cdef int64_t value = 0
+    if not is_digit(p[0]) or (p[0] == c'0' and is_digit(p[1])):
+        return False
+    while is_digit(p[0]) and p - c.p < 9:
+        value = value * 10 + (p[0] - c'0')
+        p += 1
+    if p[0] != c',' and p[0] != c'\n' and p[0] != c']' and p[0] != c':':
+        return False
+    c.p = p
+    number[0] = value
+    return True
+
+
 cdef int64_t number_expression(Cursor *c) noexcept nogil:
     cdef const char *begin
+    cdef int64_t number = 0
     cdef Value v
+    if plain_number(c, &number):
+        return number
     skip_blanks(c)
     begin = c.p
     v = expression(c)
@@ -760,6 +779,10 @@ cdef void parse_number(Cursor *c, Operand *o, bint operators) noexcept nogil:
     cdef const char *p = begin
     cdef char *end
     cdef Value v
+    if plain_number(c, &o.integer):
+        o.kind = operand_integer
+        o.inner = begin
+        return
     if p[0] == c'-' or p[0] == c'+':
         p += 1
     if (is_digit(p[0]) or (p[0] == c'.' and is_digit(p[1]))) and is_float(p):
