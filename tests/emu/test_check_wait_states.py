@@ -40,6 +40,7 @@ HARMLESS = {
         "v_readfirstlane_b32 s4, v9", "s_load_dword s4, s[0:1], 0x0\ns_waitcnt 0\nbuffer_load_dword v1, v9, s[12:15], s4 offen"),
     "narrow store": ("global_store_dwordx2 v9, v[2:3], s[0:1]", "v_mov_b32 v2, 0"),
     "wide store to a buffer at an SGPR": ("buffer_store_dwordx4 v[2:5], v9, s[12:15], s10 offen", "v_mov_b32 v3, 0"),
+    "transcendental of GFX9": ("v_exp_f32 v2, v9", "v_mov_b32 v1, v2"),
     "another hardware register": ("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 0", "s_getreg_b32 s4, hwreg(HW_REG_STATUS)"),
     "old value under DPP": ("v_mov_b32 v2, v9", "v_mov_b32 v2, v9 quad_perm:[1,1,1,1] row_mask:0xf bank_mask:0xf"),
 }
@@ -83,6 +84,44 @@ def test_wait_states(name, target):
         place = caught.value.place
         assert place["wait_states"] == states - between and place["counters"] == []
         assert place["earlier"]["opcode"].removesuffix("_e64") == first.splitlines()[-1].split()[0] and place["earlier"]["pc"] < place["pc"]
+
+
+#: Matrix operations: chip, what comes first, what comes too soon, wait states, register.
+MATRIX = {
+    "read of 2 passes": ("gfx908", "v_mfma_f32_4x4x1f32 a[0:3], v9, v9, a[0:3]", "v_accvgpr_read_b32 v1, a2", 4, "a2"),
+    "read of 16 passes": ("gfx908", "v_mfma_f32_32x32x1f32 a[0:31], v9, v9, a[0:31]", "v_accvgpr_read_b32 v1, a31", 18, "a31"),
+    "write over the sum": ("gfx908", "v_mfma_f32_32x32x1f32 a[0:31], v9, v9, a[32:63]", "v_accvgpr_write_b32 a40, v9", 13, "a40"),
+    "move to a factor": ("gfx908", "v_accvgpr_write_b32 a4, v9", "v_mfma_f32_4x4x1f32 a[0:3], a4, v9, a[0:3]", 3, "a4"),
+    "move from an AGPR to memory": ("gfx908", "v_accvgpr_read_b32 v2, a0", "global_store_dword v9, v2, s[0:1]", 2, "v2"),
+    "exec": ("gfx90a", "v_cmpx_eq_u32 vcc, v9, v9", "v_mfma_f32_4x4x1f32 a[0:3], v9, v9, a[0:3]", 4, "exec_lo"),
+    "factor from the vector ALU": ("gfx90a", "v_mov_b32 v2, v9", "v_mfma_f32_4x4x1f32 a[0:3], v2, v9, a[0:3]", 2, "v2"),
+    "sum in part": ("gfx90a", "v_mfma_f32_16x16x4f32 v[16:19], v9, v9, v[16:19]", "v_mfma_f32_16x16x4f32 v[16:19], v9, v9, v[18:21]", 8, "v18"),
+    "doubles to memory": ("gfx90a", "v_mfma_f64_16x16x4f64 v[8:15], v[2:3], v[2:3], 0", "global_store_dword v0, v12, s[0:1]", 18, "v12"),
+    "fused doubles behind": ("gfx90a", "v_mfma_f64_4x4x4f64 v[2:3], v[4:5], v[4:5], 0", "v_fma_f64 v[6:7], v[4:5], v[4:5], v[4:5]", 2, "v6"),
+    "XDL to the vector ALU": ("gfx942", "v_mfma_f32_32x32x8_f16 v[16:31], v[2:3], v[2:3], 0", "v_mov_b32 v1, v20", 11, "v20"),
+    "singles to the vector ALU": ("gfx942", "v_mfma_f32_32x32x2_f32 v[16:31], v2, v2, 0", "v_mov_b32 v1, v20", 18, "v20"),
+    "load over a result": ("gfx942", "v_mfma_f32_16x16x16_f16 v[16:19], v[2:3], v[2:3], 0", "global_load_dword v16, v9, s[0:1]", 7, "v16"),
+    "XDL of CDNA 4": ("gfx950", "v_mfma_f32_32x32x8_f16 v[16:31], v[2:3], v[2:3], 0", "v_mov_b32 v1, v20", 12, "v20"),
+    "transcendental": ("gfx942", "v_exp_f32 v2, v9", "v_mov_b32 v1, v2", 1, "v2"),
+    "half of a register": ("gfx942", "v_mov_b32_sdwa v2, v9 dst_sel:WORD_1 dst_unused:UNUSED_PAD src0_sel:DWORD", "v_mov_b32 v1, v2", 1, "v2"),
+    "SGPR to the vector ALU": ("gfx942", "v_readfirstlane_b32 s4, v9", "v_mov_b32 v1, s4", 2, "s4"),
+    "dot product": ("gfx90a", "v_dot2_f32_f16 v2, v9, v9, v9", "v_mov_b32 v1, v2", 3, "v2"),
+}
+
+
+@pytest.mark.parametrize("name", MATRIX)
+def test_matrix_operations(name):
+    target, first, second, states, register = MATRIX[name]
+    run(target, first + "\n" + "s_mov_b32 s30, 0\n" * states + second)
+    for between in (0, states - 1):
+        with pytest.raises(MissingWaitError, match=rf" {register} too soon after .* s_nop {states - between - 1} is missing") as caught:
+            run(target, first + "\n" + "s_mov_b32 s30, 0\n" * between + second)
+        assert caught.value.place["wait_states"] == states - between
+
+
+def test_the_whole_result_goes_on_as_the_sum():
+    run("gfx908", "v_mfma_f32_32x32x1f32 a[0:31], v9, v9, a[0:31]\n" * 3)
+    run("gfx942", "v_mfma_f32_32x32x8_f16 v[16:31], v[2:3], v[2:3], v[16:31]\n" * 3)
 
 
 @pytest.mark.parametrize("name", HARMLESS)

@@ -535,7 +535,7 @@ cdef int account(InspectingEngine engine, uint32_t index, Wave *wave, const Inst
         if engine.profile:
             traffic_add(&engine.traffic, &engine.log, line_bytes(engine))
     if not engine.histories.empty():
-        history_account(&engine.histories[index], wave, instruction)
+        history_account(&engine.histories[index], wave, instruction, machine.gfx_level)
     if engine.check_waits or engine.check_races:
         flight_account(flight, wave, instruction, active, machine.gfx_level, &engine.log)
     return stop

@@ -2,13 +2,16 @@
 from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
-from modifiers cimport modifier_gds, modifier_lds
+from isa_tables cimport opcode_matrix
+from modifiers cimport modifier_gds, modifier_lds, modifier_opsel, modifier_sdwa_dst_sel
 from pyaco._core.emu.access cimport MemoryOperation, access_atomic, access_format_store, access_from_lds, access_store
 from pyaco._core.emu.global_memory cimport memory_operation
 from pyaco._core.emu.wave cimport *
+from pyaco._core.emu_inspect.matrix_states cimport matrix_account, matrix_early
 from pyaco._core.emu_inspect.waits cimport Finding, register_limit
 from pyaco._core.ir.program cimport (
-    format_dpp16, format_ds, format_flat, format_is_salu, format_is_valu, format_mtbuf, format_mubuf, format_scratch, register_none,
+    format_dpp16, format_ds, format_flat, format_is_salu, format_is_valu, format_mtbuf, format_mubuf, format_scratch, format_sdwa, format_vop3,
+    format_vop3p, format_vopc, register_none,
 )
 
 cdef enum:
@@ -18,16 +21,17 @@ cdef enum:
     mode_skip_bit = 28
     source_vccz = 251
     source_execz = 252
+    sdwa_dword = 2
 
 
 cdef void history_clear(History *history) noexcept nogil:
     cdef uint32_t i
     history.now = 0
     for i in range(register_limit):
-        history.vector_write[i].time = history.late_read[i].time = long_ago
+        history.vector_write[i].time = history.late_read[i].time = history.matrix_write[i].time = history.matrix_sum[i].time = long_ago
     for i in range(hardware_registers):
         history.setreg[i].time = long_ago
-    history.m0_write.time = history.skip_mode.time = long_ago
+    history.m0_write.time = history.skip_mode.time = history.double_product.time = history.moved.time = long_ago
 
 
 cdef bint has_wait_states(uint32_t gfx_level) noexcept nogil:
@@ -36,7 +40,6 @@ cdef bint has_wait_states(uint32_t gfx_level) noexcept nogil:
 
 # ----------------------------------------------------------------------------------------------------------------- checking
 cdef bint too_early(const History *history, const Event *event, int32_t states, uint32_t reg, bint write, Finding *finding) noexcept nogil:
-    """Whether fewer than `states` wait states lie between an event and the coming instruction."""
     cdef int32_t missing = states - (history.now - event.time)
     if missing <= 0:
         return False
@@ -50,7 +53,6 @@ cdef bint too_early(const History *history, const Event *event, int32_t states, 
 
 
 cdef uint32_t register_count(const Wave *wave, uint16_t address, uint32_t bytes) noexcept nogil:
-    """How many registers an operand has: 0 for constants and what is not there; bytes 0 are a lane mask."""
     cdef uint32_t first = address >> 2
     if address == register_none or 128 <= first < 256 or first >= register_limit:
         return 0
@@ -140,9 +142,11 @@ cdef bint history_check(const History *history, const Wave *wave, const Instruct
     if instruction.unit == unit_valu or instruction.unit == unit_lds or is_memory(instruction):
         if too_early(history, &history.skip_mode, 2, register_limit + 1 + hwreg_mode, False, finding):
             return True
-    if instruction.unit == unit_valu:
-        return vector_early(history, wave, instruction, gfx_level, finding)
-    return is_memory(instruction) and memory_early(history, wave, instruction, finding)
+    if instruction.unit == unit_valu and vector_early(history, wave, instruction, gfx_level, finding):
+        return True
+    if is_memory(instruction) and memory_early(history, wave, instruction, finding):
+        return True
+    return gfx_level > 90 and matrix_early(history, wave, instruction, gfx_level, finding)
 
 
 # --------------------------------------------------------------------------------------------------------------- accounting
@@ -171,7 +175,7 @@ cdef void note_registers(History *history, const Wave *wave, const Instruction *
         first = instruction.decoded.destination[slot] >> 2
         for i in range(register_count(wave, instruction.decoded.destination[slot], instruction.decoded.destination_bytes[slot])):
             history.vector_write[first + i] = event[0]
-            if instruction.unit != unit_valu:
+            if instruction.unit != unit_valu or opcode_matrix[instruction.decoded.opcode]:
                 history.vector_write[first + i].time = long_ago
     if instruction.unit == unit_valu and instruction.operation != NULL and instruction.operation.writes_exec:
         history.vector_write[sgpr_exec] = history.vector_write[sgpr_exec + 1] = event[0]
@@ -189,7 +193,19 @@ cdef void note_scalar(History *history, const Instruction *instruction, const Ev
             history.skip_mode = event[0]
 
 
-cdef void history_account(History *history, const Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef bint writes_part(const Instruction *instruction) noexcept nogil:
+    """Whether a vector instruction puts its result elsewhere than into the low bits."""
+    cdef uint32_t opcode = instruction.decoded.opcode
+    if instruction.decoded.format & format_sdwa:
+        return not instruction.decoded.format & format_vopc and modifier_sdwa_dst_sel(instruction.decoded.modifiers) & 3 != sdwa_dword
+    if not instruction.decoded.format & format_vop3 or instruction.decoded.format & format_vop3p:
+        return False
+    if opcode == <uint32_t>op_v_cvt_sr_fp8_f32 or opcode == <uint32_t>op_v_cvt_sr_bf8_f32:
+        return modifier_opsel(instruction.decoded.modifiers) & 12 != 0      # which byte
+    return modifier_opsel(instruction.decoded.modifiers) & 8 != 0
+
+
+cdef void history_account(History *history, const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
     cdef Event event
     if history.now > restart:
         history_clear(history)
@@ -197,8 +213,12 @@ cdef void history_account(History *history, const Wave *wave, const Instruction 
     event.time = history.now
     event.opcode = instruction.decoded.opcode
     event.pc = instruction.pc
+    event.passes = event.unit = event.first = event.count = 0
+    event.partial = instruction.unit == unit_valu and writes_part(instruction)
     note_registers(history, wave, instruction, &event)
     if is_memory(instruction):
         note_stored(history, wave, instruction, &event)
+    elif gfx_level > 90 and instruction.unit == unit_valu:
+        matrix_account(history, wave, instruction, gfx_level, &event)
     elif format_is_salu(instruction.decoded.format):
         note_scalar(history, instruction, &event)
