@@ -160,7 +160,10 @@ class Device:
     threads : int, optional
         How many threads of the fast engine run workgroups; by default one for every processor that the process may use.
     check_waits : bool
-        Stop with `MissingWaitError` where a program uses what a real machine could not have yet.
+        Stop with `MissingWaitError` where a program uses what a real machine could not have yet: memory operations that no counter was
+        waited for, wait states of GFX8, GFX9 and CDNA (matrix operations included), and the hazards of GFX10 to GFX12. Bugs of chips that
+        have to do with values in other registers or with where code lies (CDNA 2: 64-bit shifts by the last VGPR; GFX10.1: instruction
+        prefetch), and clauses that a page fault replays, are no waits and are not looked for.
     check_races : bool
         Stop with `RaceError` where two waves reach the same bytes, one writes, and nothing orders them.
     profile : bool

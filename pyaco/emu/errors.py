@@ -18,6 +18,27 @@ _WAITS = {
 }  # fmt: skip
 
 
+# what keeps the two instructions of a hazard apart
+_REMEDIES = {
+    "VMEMtoScalarWrite": "s_waitcnt_depctr vm_vsrc(0), or a vector instruction,",
+    "SMEMtoVectorWrite": "a scalar instruction such as s_mov_b32 null, 0",
+    "VcmpxExecWAR": "s_waitcnt_depctr sa_sdst(0)",
+    "LdsBranchVmemWAR": "s_waitcnt_vscnt null, 0x0 behind the branch",
+    "NSAtoVMEM": "s_nop 0",
+    "NSAClause": "an end of the clause before it",
+    "Offset3F": "s_nop 0, which makes the offset another,",
+    "FPAtomicToDenormMode": "s_nop 2, or a wait,",
+    "VcmpxPermlane": "a vector instruction",
+    "LdsDirectVALU": "wait_vdst of fewer",
+    "LdsDirectVMEM": "s_waitcnt_depctr vm_vsrc(0) (GFX12: wait_vsrc:0)",
+    "VALUTransUse": "s_waitcnt_depctr va_vdst(0)",
+    "VALUPartialForwarding": "s_waitcnt_depctr va_vdst(0)",
+    "VALUMaskWrite": "s_waitcnt_depctr sa_sdst(0)",
+    "WMMA": "v_nop",
+    "VALUReadSGPR": "s_wait_alu depctr_sa_sdst(0), depctr_va_sdst(0) or, for vcc, depctr_va_vcc(0)",
+}  # fmt: skip
+
+
 class EmulationError(PyacoError):
     """A dispatch stopped before its end.
 
@@ -48,7 +69,8 @@ class MissingWaitError(EmulationError):
     ----------
     place : dict
         As for `EmulationError`; ``counters`` (names of the counters that have to fall first), ``wait_states`` (how many are missing, where
-        the chip needs those), ``register`` (such as ``v3``; ``lds`` or ``memory`` where another wave needs what is not waited for), and
+        the chip needs those), ``hazard`` (its name, where it is one of GFX10 and later that no counter and no number tells, else None),
+        ``register`` (such as ``v3``; ``lds`` or ``memory`` where another wave needs what is not waited for), and
         ``earlier``: ``pc`` and ``opcode`` of the operation in flight.
     """
 
@@ -86,7 +108,13 @@ def finding_error(
     if result["stop"] == "missing wait":
         name = _register(finding["register"])
         verb = "writes" if finding["write"] else "reads"
-        place |= {"counters": finding["counters"], "wait_states": finding["wait_states"], "register": name, "earlier": {"pc": pc, "opcode": other}}
+        place |= {"counters": finding["counters"], "wait_states": finding["wait_states"], "hazard": finding["hazard"], "register": name,
+                  "earlier": {"pc": pc, "opcode": other}}  # fmt: skip
+        if finding["hazard"]:
+            what = f"{verb} {name} after" if finding["register"] < _LDS else "after"
+            return MissingWaitError(
+                f"{instruction} {what} {other} at pc {pc:#x}: {_REMEDIES[finding['hazard']]} is missing ({finding['hazard']}; {where})", place
+            )
         if finding["wait_states"]:
             return MissingWaitError(
                 f"{instruction} {verb} {name} too soon after {other} at pc {pc:#x}: s_nop {finding['wait_states'] - 1} is missing ({where})", place

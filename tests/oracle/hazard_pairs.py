@@ -58,13 +58,15 @@ def products(target: str) -> list[Product]:
 
 def functions(target: str, bodies: Iterable[str], *options: str) -> list[list[str]]:
     """The assembly that LLVM makes of bodies in machine IR (a line an instruction; ``bb.1:`` begins a block), from its hazard recognizer on."""
-    text = []
+    text, kernels = [], []
     for number, body in enumerate(bodies):
+        kernels.append(f"define amdgpu_kernel void @k{number}() {{ ret void }}\n")
         lines = body if body.startswith("bb.") else f"bb.0:\n{body}"
         block = "".join(f"  {'' if line.startswith('bb.') else '  '}{line}\n" for line in lines.splitlines())
         text.append(f"---\nname: k{number}\ntracksRegLiveness: false\nbody: |\n{block}    S_ENDPGM 0\n...\n")
     command = ["llc-22", "-mtriple=amdgcn-amd-amdhsa", f"-mcpu={target}", "-start-before=post-RA-hazard-rec", "-x", "mir", "-", "-o", "-", *options]
-    ran = subprocess.run(command, input="".join(text), capture_output=True, text=True, check=False)
+    module = "--- |\n" + "".join(f"  {kernel}" for kernel in kernels) + "...\n" + "".join(text)
+    ran = subprocess.run(command, input=module, capture_output=True, text=True, check=False)
     if ran.returncode:
         raise RuntimeError(ran.stderr[:2000])
     found = []

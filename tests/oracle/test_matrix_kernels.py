@@ -26,8 +26,8 @@ STEPS = 3
 def assembly(target: str, level: str) -> str:
     if CLANG is None or LINKER is None:
         pytest.skip("clang and lld are not installed")
-    command = [CLANG, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={target}", "-nogpulib", level, "-w", "-S", "-o", "-", str(SOURCE)]
-    command += ["-DDOUBLES"] * (target != "gfx908")
+    command = [CLANG, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={target}", "-nogpulib", level, "-w", "-S"]
+    command += [*["-DDOUBLES"] * (target != "gfx908"), "-o", "-", str(SOURCE)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 

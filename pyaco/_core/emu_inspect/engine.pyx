@@ -19,6 +19,7 @@ from pyaco._core.emu.memory cimport AddressSpace
 from pyaco._core.emu.numbers cimport popcount64
 from pyaco._core.emu.reference cimport *
 from pyaco._core.emu.wave cimport *
+from pyaco._core.emu_inspect.hazards cimport Hazards, has_hazards, hazards_account, hazards_check, hazards_clear
 from pyaco._core.emu_inspect.profile cimport Traffic, space_count, traffic_add, way_count
 from pyaco._core.emu_inspect.races cimport *
 from pyaco._core.emu_inspect.wait_states cimport History, has_wait_states, history_account, history_check, history_clear
@@ -35,6 +36,10 @@ cdef enum:
 
 COUNTERS = ("vmcnt", "lgkmcnt", "expcnt", "vscnt", "kmcnt")
 COUNTERS_GFX12 = ("loadcnt", "dscnt", "expcnt", "storecnt", "kmcnt")
+HAZARDS = (
+    None, "VMEMtoScalarWrite", "SMEMtoVectorWrite", "VcmpxExecWAR", "LdsBranchVmemWAR", "NSAtoVMEM", "NSAClause", "Offset3F", "FPAtomicToDenormMode",
+    "VcmpxPermlane", "LdsDirectVALU", "LdsDirectVMEM", "VALUTransUse", "VALUPartialForwarding", "VALUMaskWrite", "WMMA", "VALUReadSGPR",
+)
 SPACES = ("memory", "lds", "scratch", "gds")
 WAYS = ("load", "store", "atomic")
 TRACE = numpy.dtype([("workgroup", "u4"), ("wave", "u4"), ("pc", "u8"), ("opcode", "u4"), ("scc", "u4"), ("exec", "u8")])
@@ -62,6 +67,7 @@ cdef cppclass Schedule:
 cdef cppclass Aside:                  # of a workgroup that waits for others
     vector[Flight] flights
     vector[History] histories
+    vector[Hazards] hazards
     vector[uint8_t] leaving
     Races races
 
@@ -91,6 +97,7 @@ cdef class InspectingEngine(Engine):
     cdef AccessLog log
     cdef vector[Flight] flights
     cdef vector[History] histories            # by wave, where the chip has wait states to check
+    cdef vector[Hazards] hazards              # by wave, where it has hazards of other kinds
     cdef unordered_map[uint64_t, Aside] aside
     cdef Races races
     cdef Traffic traffic
@@ -123,6 +130,7 @@ cdef class InspectingEngine(Engine):
         self.log.count = 0
         self.flights.resize(self.work.count)
         self.histories.resize(self.work.count if self.check_waits and has_wait_states(self.work.machine.gfx_level) else 0)
+        self.hazards.resize(self.work.count if self.check_waits and has_hazards(self.work.machine.gfx_level) else 0)
         races_clear(&self.races, self.work.count, self.ordered_cache)
         memset(&self.traffic, 0, sizeof(self.traffic))
         memset(self.lanes_by_opcode, 0, sizeof(self.lanes_by_opcode))
@@ -148,6 +156,7 @@ cdef class InspectingEngine(Engine):
         Engine.close(self)
         self.flights.clear()
         self.histories.clear()
+        self.hazards.clear()
         self.aside.clear()
         self.schedule.open = False
         self.races.memory.clear()
@@ -219,7 +228,7 @@ cdef class InspectingEngine(Engine):
             result["stop"] = "missing wait"
             result["finding"] = self._missing(self.finding.counters) | {
                 "register": self.finding.reg, "write": bool(self.finding.write), "opcode": self.finding.opcode, "pc": self.finding.pc,
-                "wait_states": self.finding.states,
+                "wait_states": self.finding.states, "hazard": HAZARDS[self.finding.hazard],
             }
         elif stop == stop_race:
             result["stop"] = "race"
@@ -319,6 +328,8 @@ cdef void begin_group(InspectingEngine engine) noexcept nogil:
         flight_clear(&engine.flights[i])
         if not engine.histories.empty():
             history_clear(&engine.histories[i])
+        if not engine.hazards.empty():
+            hazards_clear(&engine.hazards[i])
 
 
 cdef void swap_aside(InspectingEngine engine) noexcept nogil:
@@ -326,6 +337,7 @@ cdef void swap_aside(InspectingEngine engine) noexcept nogil:
     cdef Aside *aside = &engine.aside[engine.work.number]
     engine.flights.swap(aside.flights)
     engine.histories.swap(aside.histories)
+    engine.hazards.swap(aside.hazards)
     engine.schedule.leaving.swap(aside.leaving)
     races_swap_group(&engine.races, &aside.races)
 
@@ -334,10 +346,12 @@ cdef int wait_for_others(InspectingEngine engine) noexcept nogil:
     """The workgroup is set aside; the next one has records of its own."""
     cdef size_t flights = engine.flights.size()
     cdef size_t histories = engine.histories.size()
+    cdef size_t hazards = engine.hazards.size()
     engine.schedule.open = False
     swap_aside(engine)
     engine.flights.resize(flights)
     engine.histories.resize(histories)
+    engine.hazards.resize(hazards)
     return set_aside(&engine.work, &engine.launch)
 
 
@@ -485,6 +499,8 @@ cdef int watch(InspectingEngine engine, uint32_t index, Wave *wave) noexcept nog
         return stop_missing_wait
     if not engine.histories.empty() and history_check(&engine.histories[index], wave, instruction, machine.gfx_level, &engine.finding):
         return stop_missing_wait
+    if not engine.hazards.empty() and hazards_check(&engine.hazards[index], wave, instruction, machine.gfx_level, &engine.finding):
+        return stop_missing_wait
     if engine.trace_rows.size() < engine.trace_limit:
         engine.trace_rows.push_back(TraceRow(engine.races.group, index, pc, opcode, wave.scc, active))
     engine.log.count = 0
@@ -536,6 +552,8 @@ cdef int account(InspectingEngine engine, uint32_t index, Wave *wave, const Inst
             traffic_add(&engine.traffic, &engine.log, line_bytes(engine))
     if not engine.histories.empty():
         history_account(&engine.histories[index], wave, instruction, machine.gfx_level)
+    if not engine.hazards.empty():
+        hazards_account(&engine.hazards[index], wave, instruction, machine.gfx_level)
     if engine.check_waits or engine.check_races:
         flight_account(flight, wave, instruction, active, machine.gfx_level, &engine.log)
     return stop

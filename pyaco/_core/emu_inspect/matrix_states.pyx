@@ -3,12 +3,14 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport strncmp
 
 from isa_opcodes cimport *
-from isa_tables cimport latency_valu_double_transcendental, latency_valu_transcendental32, opcode_latency, opcode_matrix, opcode_name
+from isa_tables cimport (
+    hazard_dot, hazard_lane_access, hazard_matrix_2_passes, hazard_matrix_4_passes, hazard_matrix_8_passes, hazard_matrix_double,
+    hazard_matrix_single, hazard_matrix_xdl, hazard_transcendental, isa_hazards, opcode_name,
+)
 from modifiers cimport modifier_blgp, modifier_cbsz
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_inspect.wait_states cimport *
 from pyaco._core.emu_inspect.waits cimport Finding
-from pyaco._core.ir.program cimport format_is_valu, format_sdwa
 
 cdef enum:
     cdna1 = 91
@@ -18,44 +20,37 @@ cdef enum:
     first_vgpr = 256
     first_agpr = 512
     slot_sum = 2                      # C of MFMA; SMFMAC has its index there
-    bytes_of_narrow = 2               # cbsz and blgp of f8f6f4 below that are elements of eight bits
+    short_elements = 2                # cbsz and blgp of f8f6f4 from there on; below are eight bits
 
 
 # ------------------------------------------------------------------------------------------------------------------- classes
-cdef uint8_t matrix_unit(uint32_t opcode) noexcept nogil:
-    return <uint8_t>(opcode_matrix[opcode] >> 12)
+cdef inline uint8_t matrix_unit(uint32_t classes) noexcept nogil:
+    if classes & hazard_matrix_double:
+        return matrix_double
+    if classes & hazard_matrix_single:
+        return matrix_single
+    return matrix_narrow if classes & hazard_matrix_xdl else matrix_none
 
 
-cdef uint32_t passes_of(const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
+cdef uint32_t passes_of(const Instruction *instruction, uint32_t classes) noexcept nogil:
     """Eight-bit elements of f8f6f4 take twice the passes of shorter ones."""
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef uint64_t modifiers = instruction.decoded.modifiers
-    cdef uint32_t generation = 0 if gfx_level == cdna1 else (1 if gfx_level == cdna2 else (2 if gfx_level == cdna3 else 3))
-    cdef uint32_t passes = 1 << (opcode_matrix[opcode] >> 3 * generation & 7)
+    cdef uint32_t passes = 16
+    if classes & (hazard_matrix_2_passes | hazard_matrix_4_passes | hazard_matrix_8_passes):
+        passes = 2 if classes & hazard_matrix_2_passes else (4 if classes & hazard_matrix_4_passes else 8)
     if (opcode == <uint32_t>op_v_mfma_f32_16x16x128_f8f6f4 or opcode == <uint32_t>op_v_mfma_f32_32x32x64_f8f6f4
             or opcode == <uint32_t>op_v_mfma_scale_f32_16x16x128_f8f6f4 or opcode == <uint32_t>op_v_mfma_scale_f32_32x32x64_f8f6f4):
-        return 2 * passes if modifier_cbsz(modifiers) < bytes_of_narrow or modifier_blgp(modifiers) < bytes_of_narrow else passes
+        return 2 * passes if modifier_cbsz(modifiers) < short_elements or modifier_blgp(modifiers) < short_elements else passes
     return passes
 
 
-cdef bint is_dot(uint32_t opcode) noexcept nogil:
-    return strncmp(opcode_name[opcode], "v_dot", 5) == 0
-
-
-cdef bint is_transcendental(uint32_t opcode) noexcept nogil:
-    return opcode_latency[opcode] == latency_valu_transcendental32 or opcode_latency[opcode] == latency_valu_double_transcendental
+cdef inline bint reads_lane(uint32_t opcode) noexcept nogil:
+    return opcode == <uint32_t>op_v_readlane_b32 or opcode == <uint32_t>op_v_readlane_b32_e64 or opcode == <uint32_t>op_v_readfirstlane_b32
 
 
 cdef bint is_memory(const Instruction *instruction) noexcept nogil:
     return instruction.unit == unit_vmem or instruction.unit == unit_flat or instruction.unit == unit_lds
-
-
-cdef bint is_cross_lane_move(uint32_t opcode) noexcept nogil:
-    return (opcode == <uint32_t>op_v_readlane_b32 or opcode == <uint32_t>op_v_readlane_b32_e64 or opcode == <uint32_t>op_v_readfirstlane_b32)
-
-
-cdef bint is_write_lane(uint32_t opcode) noexcept nogil:
-    return opcode == <uint32_t>op_v_writelane_b32 or opcode == <uint32_t>op_v_writelane_b32_e64
 
 
 cdef bint is_row_swap(uint32_t opcode) noexcept nogil:
@@ -74,7 +69,7 @@ cdef int32_t slower(const Event *product, uint32_t gfx_level, bint longer_only) 
 
 cdef int32_t states_to_sum(const Event *product, const Instruction *instruction, uint32_t gfx_level, bint whole) noexcept nogil:
     """Between a matrix operation and one that reads its result as C; `whole`: the very same registers."""
-    cdef uint8_t unit = matrix_unit(instruction.decoded.opcode)
+    cdef uint8_t unit = matrix_unit(isa_hazards(gfx_level, instruction.decoded.opcode))
     if gfx_level == cdna1:
         return 0 if whole else 2
     if product.unit == matrix_double:
@@ -127,7 +122,7 @@ cdef bint product_early(const History *history, const Wave *wave, uint16_t addre
             states = states_to_sum(product, instruction, gfx_level, product.first == first and product.count == count)
         elif is_memory(instruction) and not write:
             states = states_to_memory(product, gfx_level)
-        elif gfx_level == cdna1 and not matrix_unit(instruction.decoded.opcode):
+        elif gfx_level == cdna1 and not matrix_unit(isa_hazards(gfx_level, instruction.decoded.opcode)):
             states = product.passes + 2 if not write else product.passes - 1
         else:
             states = states_to_factor(product, gfx_level)
@@ -166,7 +161,7 @@ cdef bint factors_early(const History *history, const Wave *wave, const Instruct
         first = instruction.decoded.source[slot] >> 2
         for i in range(register_count(wave, instruction.decoded.source[slot], instruction.decoded.source_bytes[slot])):
             event = &history.vector_write[first + i]
-            if first < first_vgpr or (gfx_level > cdna1 and is_dot(event.opcode)):
+            if first < first_vgpr or (gfx_level > cdna1 and isa_hazards(gfx_level, event.opcode) & hazard_dot):
                 continue
             states = 2
             if gfx_level == cdna1 and first >= first_agpr:
@@ -213,11 +208,11 @@ cdef bint address_early(const History *history, const Wave *wave, const Instruct
 
 
 # ------------------------------------------------------------------------------------------------------ CDNA 2 and later
-cdef bint dot_early(const History *history, const Instruction *instruction, uint32_t slot, uint32_t reg, bint write,
+cdef bint dot_early(const History *history, const Instruction *instruction, uint32_t slot, uint32_t reg, uint32_t gfx_level, bint write,
                     Finding *finding) noexcept nogil:
     """What a dot product has written: as sum of the next of its kind it comes in time."""
     cdef const Event *event = &history.vector_write[reg]
-    if event.time + 3 <= history.now or not is_dot(event.opcode):
+    if event.time + 3 <= history.now or not isa_hazards(gfx_level, event.opcode) & hazard_dot:
         return False
     if event.opcode == instruction.decoded.opcode and (write or slot == slot_sum):
         return False
@@ -233,7 +228,7 @@ cdef bint forwarded_early(const History *history, const Instruction *instruction
         return too_early(history, event, 2, reg, False, finding)
     if is_row_swap(opcode):
         return too_early(history, event, 2, reg, False, finding)
-    if is_cross_lane_move(opcode) or event.partial or (is_transcendental(event.opcode) and not is_transcendental(opcode)):
+    if reads_lane(opcode) or event.partial or (isa_hazards(gfx_level, event.opcode) & ~isa_hazards(gfx_level, opcode) & hazard_transcendental):
         return too_early(history, event, 1, reg, False, finding)
     return False
 
@@ -249,7 +244,7 @@ cdef bint sources_early(const History *history, const Wave *wave, const Instruct
         first = instruction.decoded.source[slot] >> 2
         for i in range(register_count(wave, instruction.decoded.source[slot], instruction.decoded.source_bytes[slot])):
             event = &history.vector_write[first + i]
-            if first >= first_vgpr and dot_early(history, instruction, slot, first + i, False, finding):
+            if first >= first_vgpr and dot_early(history, instruction, slot, first + i, gfx_level, False, finding):
                 return True
             if gfx_level >= cdna3 and instruction.unit == unit_valu and forwarded_early(history, instruction, first + i, gfx_level, finding):
                 return True
@@ -275,7 +270,7 @@ cdef bint destinations_early(const History *history, const Wave *wave, const Ins
             reader = &history.matrix_sum[first + i]
             if too_early(history, reader, reader.passes - 1, first + i, True, finding):
                 return True
-            if dot_early(history, instruction, slot_sum, first + i, True, finding):
+            if dot_early(history, instruction, slot_sum, first + i, gfx_level, True, finding):
                 return True
             if (gfx_level >= cdna3 and instruction.unit == unit_valu and history.vector_write[first + i].partial
                     and too_early(history, &history.vector_write[first + i], 1, first + i, True, finding)):
@@ -294,7 +289,7 @@ cdef bint later_early(const History *history, const Wave *wave, const Instructio
     if opcode == <uint32_t>op_v_fma_f64 or opcode == <uint32_t>op_v_fmac_f64:
         if too_early(history, &history.double_product, 2, instruction.decoded.destination[0] >> 2, True, finding):
             return True
-    if gfx_level >= cdna3 and (is_cross_lane_move(opcode) or is_write_lane(opcode) or is_row_swap(opcode)):
+    if is_row_swap(opcode) or isa_hazards(gfx_level, opcode) & hazard_lane_access:
         return exec_early(history, finding)
     return False
 
@@ -302,7 +297,7 @@ cdef bint later_early(const History *history, const Wave *wave, const Instructio
 cdef bint matrix_early(const History *history, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
                        Finding *finding) noexcept nogil:
     cdef uint32_t opcode = instruction.decoded.opcode
-    if opcode_matrix[opcode]:
+    if matrix_unit(isa_hazards(gfx_level, opcode)):
         return exec_early(history, finding) or factors_early(history, wave, instruction, gfx_level, finding)
     if instruction.unit != unit_valu and not is_memory(instruction):
         return False
@@ -319,13 +314,14 @@ cdef void matrix_account(History *history, const Wave *wave, const Instruction *
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef uint32_t slot = sum_slot(instruction)
     cdef uint32_t first, i
+    cdef uint32_t classes = isa_hazards(gfx_level, opcode)
     cdef Event product = event[0]
     if opcode == <uint32_t>op_v_accvgpr_read_b32 or opcode == <uint32_t>op_v_accvgpr_write_b32:
         history.moved = event[0]
-    if not opcode_matrix[opcode]:
+    product.unit = matrix_unit(classes)
+    if not product.unit:
         return
-    product.unit = matrix_unit(opcode)
-    product.passes = <uint8_t>passes_of(instruction, gfx_level)
+    product.passes = <uint8_t>passes_of(instruction, classes)
     product.first = first = instruction.decoded.destination[0] >> 2
     product.count = register_count(wave, instruction.decoded.destination[0], instruction.decoded.destination_bytes[0])
     for i in range(product.count):

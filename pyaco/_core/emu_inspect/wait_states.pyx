@@ -2,7 +2,8 @@
 from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
-from isa_tables cimport opcode_matrix
+from isa_tables cimport hazard_div_fmas, hazard_getreg, hazard_lane_select, hazard_m0_read, hazard_matrix_double, \
+    hazard_matrix_single, hazard_matrix_xdl, hazard_setreg, isa_hazards
 from modifiers cimport modifier_gds, modifier_lds, modifier_opsel, modifier_sdwa_dst_sel
 from pyaco._core.emu.access cimport MemoryOperation, access_atomic, access_format_store, access_from_lds, access_store
 from pyaco._core.emu.global_memory cimport memory_operation
@@ -22,6 +23,7 @@ cdef enum:
     source_vccz = 251
     source_execz = 252
     sdwa_dword = 2
+    matrix_operation = hazard_matrix_double | hazard_matrix_single | hazard_matrix_xdl
 
 
 cdef void history_clear(History *history) noexcept nogil:
@@ -44,7 +46,7 @@ cdef bint too_early(const History *history, const Event *event, int32_t states, 
     if missing <= 0:
         return False
     finding.reg = <uint16_t>reg
-    finding.counters = 0
+    finding.counters = finding.hazard = 0
     finding.states = <uint16_t>missing
     finding.write = write
     finding.opcode = event.opcode
@@ -80,15 +82,14 @@ cdef bint pair_early(const History *history, uint32_t first, int32_t states, Fin
 
 cdef bint vector_early(const History *history, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
                        Finding *finding) noexcept nogil:
-    cdef uint32_t opcode = instruction.decoded.opcode
+    cdef uint32_t classes = isa_hazards(gfx_level, instruction.decoded.opcode)
     cdef uint32_t slot, first, i
     if instruction.decoded.format & format_dpp16:
         if pair_early(history, sgpr_exec, 5, finding) or reads_early(history, wave, instruction, 0, 2, finding):
             return True
-    if (opcode == <uint32_t>op_v_readlane_b32 or opcode == <uint32_t>op_v_readlane_b32_e64 or opcode == <uint32_t>op_v_writelane_b32
-            or opcode == <uint32_t>op_v_writelane_b32_e64) and reads_early(history, wave, instruction, 1, 4, finding):
+    if classes & hazard_lane_select and reads_early(history, wave, instruction, 1, 4, finding):
         return True
-    if (opcode == <uint32_t>op_v_div_fmas_f32 or opcode == <uint32_t>op_v_div_fmas_f64) and pair_early(history, sgpr_vcc, 4, finding):
+    if classes & hazard_div_fmas and pair_early(history, sgpr_vcc, 4, finding):
         return True
     for slot in range(instruction.decoded.source_count):
         first = instruction.decoded.source[slot] >> 2
@@ -118,25 +119,19 @@ cdef bint memory_early(const History *history, const Wave *wave, const Instructi
 
 cdef bint takes_m0_early(const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
     """What looks at M0 without waiting for the scalar ALU: messages, and from GFX9 on relative moves, lane numbers, loads to LDS."""
-    cdef uint32_t opcode = instruction.decoded.opcode
     cdef uint16_t base = instruction.decoded.format & 0x7f
-    if opcode == <uint32_t>op_s_sendmsg or opcode == <uint32_t>op_s_ttracedata or (
+    if isa_hazards(gfx_level, instruction.decoded.opcode) & hazard_m0_read or (
             base == format_ds and modifier_gds(instruction.decoded.modifiers)):
         return True
-    if gfx_level < 90:
-        return False
-    return (opcode == <uint32_t>op_s_movrels_b32 or opcode == <uint32_t>op_s_movrels_b64 or opcode == <uint32_t>op_s_movreld_b32
-            or opcode == <uint32_t>op_s_movreld_b64 or opcode == <uint32_t>op_ds_read_addtid_b32 or opcode == <uint32_t>op_ds_write_addtid_b32
-            or opcode == <uint32_t>op_buffer_store_lds_dword
-            or ((base == format_mubuf or base == format_mtbuf) and modifier_lds(instruction.decoded.modifiers)))
+    return gfx_level >= 90 and (base == format_mubuf or base == format_mtbuf) and modifier_lds(instruction.decoded.modifiers)
 
 
 cdef bint history_check(const History *history, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
                         Finding *finding) noexcept nogil:
-    cdef uint32_t opcode = instruction.decoded.opcode
+    cdef uint32_t classes = isa_hazards(gfx_level, instruction.decoded.opcode)
     cdef uint32_t number = instruction.decoded.immediate & 63
-    if opcode == <uint32_t>op_s_setreg_b32 or opcode == <uint32_t>op_s_setreg_imm32_b32 or opcode == <uint32_t>op_s_getreg_b32:
-        return too_early(history, &history.setreg[number], 2, register_limit + 1 + number, opcode != <uint32_t>op_s_getreg_b32, finding)
+    if classes & (hazard_setreg | hazard_getreg):
+        return too_early(history, &history.setreg[number], 2, register_limit + 1 + number, classes & hazard_setreg != 0, finding)
     if takes_m0_early(instruction, gfx_level) and too_early(history, &history.m0_write, 1, sgpr_m0, False, finding):
         return True
     if instruction.unit == unit_valu or instruction.unit == unit_lds or is_memory(instruction):
@@ -168,14 +163,15 @@ cdef void note_stored(History *history, const Wave *wave, const Instruction *ins
         history.late_read[first + i] = event[0]
 
 
-cdef void note_registers(History *history, const Wave *wave, const Instruction *instruction, const Event *event) noexcept nogil:
+cdef void note_registers(History *history, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
+                         const Event *event) noexcept nogil:
     """Who wrote the registers last; what others wrote later is not the vector ALU's any more, and comes in time or is waited for."""
     cdef uint32_t slot, first, i
     for slot in range(instruction.decoded.destination_count):
         first = instruction.decoded.destination[slot] >> 2
         for i in range(register_count(wave, instruction.decoded.destination[slot], instruction.decoded.destination_bytes[slot])):
             history.vector_write[first + i] = event[0]
-            if instruction.unit != unit_valu or opcode_matrix[instruction.decoded.opcode]:
+            if instruction.unit != unit_valu or isa_hazards(gfx_level, instruction.decoded.opcode) & matrix_operation:
                 history.vector_write[first + i].time = long_ago
     if instruction.unit == unit_valu and instruction.operation != NULL and instruction.operation.writes_exec:
         history.vector_write[sgpr_exec] = history.vector_write[sgpr_exec + 1] = event[0]
@@ -215,7 +211,7 @@ cdef void history_account(History *history, const Wave *wave, const Instruction 
     event.pc = instruction.pc
     event.passes = event.unit = event.first = event.count = 0
     event.partial = instruction.unit == unit_valu and writes_part(instruction)
-    note_registers(history, wave, instruction, &event)
+    note_registers(history, wave, instruction, gfx_level, &event)
     if is_memory(instruction):
         note_stored(history, wave, instruction, &event)
     elif gfx_level > 90 and instruction.unit == unit_valu:

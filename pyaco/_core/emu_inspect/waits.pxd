@@ -53,6 +53,7 @@ cdef struct Finding:
     uint16_t reg                      # as in Operation
     uint8_t counters                  # bit by counter
     uint16_t states                   # wait states that are missing, where it is no counter
+    uint8_t hazard                    # rule_* of ``hazards.pxd``, where it is neither
     uint8_t write                     # the instruction writes the register
     uint16_t opcode                   # of the operation in flight
     uint64_t pc

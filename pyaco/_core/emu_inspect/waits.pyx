@@ -334,7 +334,7 @@ cdef bint clashes(const Flight *flight, uint32_t first, uint32_t count, uint64_t
                 continue
             finding.reg = <uint16_t>number
             finding.counters = operation.needs
-            finding.states = 0
+            finding.states = finding.hazard = 0
             finding.write = writer != NULL
             finding.opcode = operation.opcode
             finding.pc = operation.pc
@@ -432,7 +432,7 @@ cdef bint flight_check_lds(const Flight *flight, const AccessLog *log, Finding *
                         and other.address < log.rows[row].address + log.rows[row].bytes):
                     finding.reg = register_limit
                     finding.counters = operation.needs
-                    finding.states = 0
+                    finding.states = finding.hazard = 0
                     finding.write = log.rows[row].way != way_load
                     finding.opcode = operation.opcode
                     finding.pc = operation.pc
