@@ -36,7 +36,8 @@ def add_arguments(parser: CommandLine) -> None:
                         help="code object: the next argument, a buffer's contents or a number; repeat in the kernel's order")
     parser.add_argument("--engine", choices=("reference", "fast"), default="reference", help="emulator engine")
     parser.add_argument("--stats", action="store_true", help="print what was executed: opcodes, exactness, lanes, memory, banks")
-    parser.add_argument("--check-waits", action="store_true", help="stop where data is used that a real machine could not have yet (counters, wait states, hazards)")
+    parser.add_argument("--check-waits", action="store_true",
+                        help="stop where data is used that a real machine could not have yet: counters, wait states, hazards")
     parser.add_argument("--check-races", action="store_true", help="stop where two waves reach the same bytes and nothing orders them")
     parser.add_argument("--seed", type=int, help="draw the order of workgroups and the turns of waves from this number")
     parser.add_argument("--budget", type=int, metavar="N", help="stop after so many wave instructions (default 2**36)")
