@@ -168,6 +168,7 @@ ATOMICS = {
     "smax": "smax", "umax": "umax", "and": "and", "or": "or", "xor": "xor", "swap": "swap", "cmpswap": "cmpswap",
     "fcmpswap": "fcmpswap", "fmin": "fmin", "fmax": "fmax", "csub": "csub", "add_f32": "fadd", "pk_add_f16": "pk_add_f16",
     "pk_add_bf16": "pk_add_bf16", "cond_sub_u32": "cond_sub", "add_f64": "fadd", "min_f64": "fmin", "max_f64": "fmax",
+    "ordered_add_b64": "ordered_add",
 }  # fmt: skip
 LDS_ATOMICS = {
     "mskor": "mskor", "wrxchg": "swap", "wrxchg2": "swap", "wrxchg2st64": "swap", "cmpst": "cmpswap", "wrap": "wrap",
@@ -219,7 +220,7 @@ def memory_shape(name: str) -> dict[str, object] | None:
         half = "half_none" if not match[2] else "half_high" if match[3] else "half_low"
         return shape(f"format_{match[1]}", 4, len(match[4]), half=half)
     if match := re.fullmatch(r"(buffer|flat|global|scratch)_atomic_(\w+?)(_x2)?", name):
-        wide = 8 if match[3] or match[2].endswith("f64") else 4
+        wide = 8 if match[3] or match[2].endswith("64") else 4
         return shape("atomic", wide, 1, atomic=f"atomic_{ATOMICS[match[2]]}") if match[2] in ATOMICS else None
     if match := re.fullmatch(r"global_(load|store)_dword_addtid", name):
         return shape(match[1], 4, 1, add_lane=1)

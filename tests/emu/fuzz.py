@@ -37,7 +37,7 @@ LDS_BYTES = 512
 BATCH = 500
 SLOT = 8  # dwords that a drawn instruction gets where it is decoded
 TARGETS = (
-    ("gfx900", 64), ("gfx1010", 32), ("gfx1010", 64), ("gfx1030", 32), ("gfx1030", 64), ("gfx1100", 32), ("gfx1100", 64), ("gfx1150", 32),
+    ("gfx900", 64), ("gfx942", 64), ("gfx950", 64), ("gfx1010", 32), ("gfx1010", 64), ("gfx1030", 32), ("gfx1030", 64), ("gfx1100", 32), ("gfx1100", 64), ("gfx1150", 32),
     ("gfx1150", 64), ("gfx1200", 32), ("gfx1200", 64),
 )  # fmt: skip
 MODES = (0x1C0, 0x1F0, 0x100, 0x3C0, 0x1F5, 0x2F0)
@@ -60,7 +60,7 @@ ENCODINGS = {
 }  # fmt: skip
 
 
-ENCODINGS |= {100: ENCODINGS[103], 115: ENCODINGS[110]}
+ENCODINGS |= {94: ENCODINGS[90], 95: ENCODINGS[90], 100: ENCODINGS[103], 115: ENCODINGS[110]}
 _VOP3 = (0xD0000000, 0xD4000000, 0xCC000000, 0xC8000000)
 
 

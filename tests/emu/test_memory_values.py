@@ -56,6 +56,7 @@ def atomic_model(operation: str, bits: int):
         "fmin": float_atomic(f"f{bits}", least), "fmax": float_atomic(f"f{bits}", most),
         "fadd": float_atomic(f"f{bits}", lambda a, b: total([(a, 1.0), (b, 1.0)])),
         "pk_add_f16": packed_atomic("f16"), "pk_add_bf16": packed_atomic("bf16"),
+        "ordered_add_b64": lambda old, data, other: ((old >> 32) + (data >> 32) & M32) << 32 | (old + 1 & M32) if (old ^ data) & M32 == 0 else old,
     }  # fmt: skip
     return models.get(operation)
 
@@ -70,7 +71,7 @@ class Access:
         rest = re.sub(r"^buffer_", "", rest) if family == "s" else rest
         rest = re.sub(r"^scratch_", "", rest) if family == "s" else rest
         if match := re.fullmatch(r"atomic_(.*?)(_x2)?", rest):
-            self.kind, self.operation, self.width = "atomic", match[1], 8 if match[2] or match[1].endswith("_f64") else 4
+            self.kind, self.operation, self.width = "atomic", match[1], 8 if match[2] or match[1].endswith("64") else 4
             self.operation = {"add_f32": "fadd", "add_f64": "fadd", "min_f64": "fmin", "max_f64": "fmax"}.get(self.operation, self.operation)
         elif family == "ds":
             self.lds(rest)

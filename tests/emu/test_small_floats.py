@@ -1,4 +1,4 @@
-"""MODE's FP16_OVFL: halves and 8-bit floats that overflow become the largest number; CDNA 3's loads to LDS; V_INTERP of registers."""
+"""MODE's FP16_OVFL: halves and 8-bit floats that overflow become the largest number; CDNA 3's loads to LDS; loads of texels to LDS; V_INTERP of registers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from machine_code import assemble_text
 
+from pyaco import isa
 from pyaco.emu import Device
 
 HALF, LARGEST, INFINITY = 0x7BFF, 0x7BFF, 0x7C00
@@ -75,6 +76,34 @@ def test_loads_to_lds(name, family, target):
     kind = np.dtype(LDS_LOADS[name])
     wanted = [int(source.numpy()[at : at + kind.itemsize].view(kind)[0]) & 0xFFFFFFFF for at in range(16, 272, 4)]
     assert [int(word) for word in result.numpy().view(np.uint32)] == wanted
+
+
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+@pytest.mark.parametrize("target", ["gfx900", "gfx1030", "gfx1100"])
+def test_formatted_loads_to_lds(target, engine):
+    """The first component of each texel, converted: normalized bytes, of which the descriptor puts the second one first."""
+    device = Device(target, engine, 1)
+    texels = np.random.default_rng(12).integers(0, 256, (64, 4), dtype=np.uint8)
+    source, result = device.buffer(texels), device.zeros(256)
+    load = "buffer_load_lds_format_x v0, s[8:11], 0 idxen" if target == "gfx1100" else "buffer_load_format_x v0, s[8:11], 0 idxen lds"
+    read, store = ("ds_load_b32", "global_store_b32") if target == "gfx1100" else ("ds_read_b32", "global_store_dword")
+    code = isa.assemble(f"""
+        v_and_b32 v0, 0x3ff, v0
+        v_lshlrev_b32 v1, 2, v0
+        s_mov_b32 m0, 64
+        {load} offset:0
+        s_waitcnt vmcnt(0)
+        {read} v2, v1 offset:64
+        s_waitcnt lgkmcnt(0)
+        {store} v1, v2, s[2:3]
+        s_endpgm""", target)  # fmt: skip
+    # 8_8_8_8 UNORM in each generation's numbers; 60 texels of 4 bytes
+    word3 = {"gfx900": 10 << 15, "gfx1030": 56 << 12, "gfx1100": 42 << 12}[target] | 5 | 5 << 3 | 6 << 6 | 7 << 9
+    user = [word for buffer in (source, result) for word in (buffer.address & 0xFFFFFFFF, buffer.address >> 32)]
+    user += [0] * 4 + [source.address & 0xFFFFFFFF, source.address >> 32 & 0xFFFF | 4 << 16, 60, word3]
+    device.run(code, (1, 1, 1), (64, 1, 1), user_sgprs=user, wave_size=64, lds_bytes=1024)
+    wanted = np.where(np.arange(64) < 60, texels[:, 1].astype(np.float32) / np.float32(255), np.float32(0))
+    assert (result.numpy().view(np.float32) == wanted).all()
 
 
 @pytest.mark.parametrize("target", ["gfx1100", "gfx1200"])

@@ -175,16 +175,16 @@ def test_deadlock_names_the_waves(engine):
 
 
 @pytest.mark.parametrize("engine", ["reference", "fast", "threads", "drawn"])
-@pytest.mark.parametrize(("target", "count"), [("gfx900", 1), ("gfx1030", 3), ("gfx1100", 4)])
+@pytest.mark.parametrize(("target", "count"), [("gfx900", 1), ("gfx1010", 2), ("gfx1030", 3), ("gfx1100", 4), ("gfx1150", 1)])
 def test_ordered_counts(engine, target, count):
     """Workgroups in descending order: each adds to `count` dwords of GDS, and swaps one at its second turn."""
     device = emu.Device(target, **ENGINES[engine])
     out = device.buffer(np.zeros(1024, np.uint32))
-    fields = 0x100 | (count - 1 << 14 if target != "gfx900" else 0)
+    fields = 0x104 | (count - 1 << 14 if target != "gfx900" else 0)
     lanes = "v_add_u32" if target == "gfx900" else "v_add_nc_u32"
     text = f"""
         s_sub_u32 s8, {GROUPS - 1}, s2
-        s_mov_b32 m0, s8
+        s_or_b32 m0, s8, 0x800000
         {lanes} v2, 1, v0
         v_mul_u32_u24 v2, s2, v2
         v_mov_b32 v3, 0

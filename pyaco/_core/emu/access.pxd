@@ -26,6 +26,7 @@ cdef enum:
     atomic_and, atomic_or, atomic_xor, atomic_swap, atomic_cmpswap, atomic_mskor, atomic_wrap
     atomic_csub, atomic_cond_sub
     atomic_fadd, atomic_fmin, atomic_fmax, atomic_fcmpswap, atomic_pk_add_f16, atomic_pk_add_bf16
+    atomic_ordered_add
 
 cdef enum:                            # which half of a register sub-dword data takes
     half_none = 0
@@ -167,7 +168,19 @@ cdef inline uint32_t atomic32(uint8_t operation, uint32_t old, uint32_t data, ui
         return add_bfloats(old, data)
     return old
 
+cdef inline uint64_t ordered_add(uint64_t old, uint64_t data) noexcept nogil:
+    """An addition of the high dwords once the low ones, places in an order, are equal; the next place's turn begins with it.
+
+    As Mesa's loops on GFX12 use it (``ordered_add_loop_gfx12_amd``), which end when the old value has their place.
+    """
+    if <uint32_t>old != <uint32_t>data:
+        return old
+    return (((old >> 32) + (data >> 32)) << 32) | <uint32_t>(old + 1)
+
+
 cdef inline uint64_t atomic64(uint8_t operation, uint64_t old, uint64_t data, uint64_t other) noexcept nogil:
+    if operation == atomic_ordered_add:
+        return ordered_add(old, data)
     if operation == atomic_add:
         return old + data
     if operation == atomic_sub:

@@ -5,8 +5,8 @@ running, in whatever workgroup it is. Counters outlive a dispatch: a kernel of o
 
 Sources: AMD "Graphics Core Next Architecture, Generation 3" and "Vega" ISA documents, DS_GWS_* (what each does to counter and queue);
 LLVM, AMDGPUInstructionSelector.cpp (number of the resource: m0 bits 16-21 plus the offset field, mod 64; the fields of
-DS_ORDERED_COUNT's offset); ROCm's device libraries, cg.cl (a barrier of N waves takes N - 1); Mesa's NGG streamout (m0 has the place of
-the wave in the order, lane i counts at dword i). What these operate on where no lane is active is undefined.
+DS_ORDERED_COUNT's offset), IntrinsicsAMDGPU.td (its m0); ROCm's device libraries, cg.cl (a barrier of N waves takes N - 1); Mesa's NGG
+streamout (lane i counts at dword i). What these operate on where no lane is active is undefined.
 """
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
 
@@ -118,8 +118,8 @@ cdef void next_turn(SyncResource *ordered) noexcept nogil:
 cdef int execute_ordered_count(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """DS_ORDERED_COUNT: lanes add to (or swap with) dwords of GDS once it is the wave's turn; a flag ends the turn.
 
-    Of the offset: bits 2-7 are the first dword, bit 8 ends the turn, bits 12 and 13 choose the operation, from GFX10 on bits 14 and 15 are
-    the number of dwords - 1.
+    m0 has the wave's place in the order in bits 0-15, an address in bits 16-31. Of the offset: bits 2-7 count dwords from there, bit 8 ends
+    the turn, bits 12 and 13 choose the operation, from GFX10 on bits 14 and 15 are the number of dwords - 1.
     """
     cdef uint32_t fields = instruction.decoded.immediate & 0xffff
     cdef uint32_t operation = (fields >> 12) & 3
@@ -129,10 +129,10 @@ cdef int execute_ordered_count(Machine *machine, Wave *wave, const Instruction *
     cdef uint64_t address
     if machine.sync == NULL or not modifier_gds(instruction.decoded.modifiers) or operation > 1 or exec_mask == 0:
         return stop_unsupported
-    if wave.sgpr[sgpr_m0] != machine.sync.ordered.counter:
+    if wave.sgpr[sgpr_m0] & 0xffff != machine.sync.ordered.counter & 0xffff:
         wave.pc = instruction.pc
         return wait_at(&machine.sync.ordered, wave, instruction)
-    address = fields & 0xfc
+    address = (wave.sgpr[sgpr_m0] >> 16) + (fields & 0xfc)
     for lane in range(wave.lanes):
         if count == 0 or not (exec_mask >> lane) & 1:
             continue
