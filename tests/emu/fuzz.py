@@ -37,7 +37,8 @@ LDS_BYTES = 512
 BATCH = 500
 SLOT = 8  # dwords that a drawn instruction gets where it is decoded
 TARGETS = (
-    ("gfx900", 64), ("gfx942", 64), ("gfx950", 64), ("gfx1010", 32), ("gfx1010", 64), ("gfx1030", 32), ("gfx1030", 64), ("gfx1100", 32), ("gfx1100", 64), ("gfx1150", 32),
+    ("gfx900", 64), ("gfx942", 64), ("gfx950", 64),
+    ("gfx1010", 32), ("gfx1010", 64), ("gfx1030", 32), ("gfx1030", 64), ("gfx1100", 32), ("gfx1100", 64), ("gfx1150", 32),
     ("gfx1150", 64), ("gfx1200", 32), ("gfx1200", 64),
 )  # fmt: skip
 MODES = (0x1C0, 0x1F0, 0x100, 0x3C0, 0x1F5, 0x2F0)

@@ -1,4 +1,4 @@
-"""MODE's FP16_OVFL: halves and 8-bit floats that overflow become the largest number; CDNA 3's loads to LDS; loads of texels to LDS; V_INTERP of registers."""
+"""MODE's FP16_OVFL: halves and 8-bit floats that overflow become the largest number; loads to LDS; V_INTERP of registers."""
 
 from __future__ import annotations
 
