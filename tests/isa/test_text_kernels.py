@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from pyaco import isa
+from pyaco._core.isa.text_tables import TextTables
 from pyaco.errors import InputError
 from pyaco.isa import opcodes
+from pyaco.isa.disassembler import listing
 
 TARGETS = ("gfx600", "gfx700", "gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1200")
 SIBLINGS = ("gfx810", "gfx902", "gfx904", "gfx906", "gfx90c", "gfx1011", "gfx1013", "gfx1103", "gfx1151", "gfx1201")
@@ -183,3 +185,17 @@ def test_other_names_of_cdna(target: str, text: str, same: str) -> None:
     code = isa.assemble(text, target)
     assert code == isa.assemble(same, target)
     assert isa.assemble(isa.disassemble(code, target), target) == code and ".long" not in isa.disassemble(code, target)
+
+
+def test_a_listing_is_a_buffer_of_its_text() -> None:
+    lines = ["s_branch L0", *["s_nop 0"] * 9, "L0:", "s_cbranch_scc0 L0", "s_branch L1", "s_endpgm", "L1:"]
+    code = isa.assemble("\n".join(lines), "gfx900")
+    made = listing(code, "gfx900", None)
+    assert bytes(made) == made.text().encode()
+    assert [line.strip() for line in made.text().splitlines()] == lines
+
+
+def test_tables_that_are_not_whole_are_refused() -> None:
+    for storage in (b"", bytes(40), (1 << 20).to_bytes(4, "little") + bytes(400)):
+        with pytest.raises(ValueError, match="not whole"):
+            TextTables(storage)
