@@ -116,8 +116,13 @@ cdef inline uint32_t add_bfloats(uint32_t a, uint32_t b) noexcept nogil:
     return (to_bfloat(bits_float(a << 16) + bits_float(b << 16))
             | (to_bfloat(bits_float(a & 0xffff0000U) + bits_float(b & 0xffff0000U)) << 16))
 
-cdef inline uint32_t atomic32(uint8_t operation, uint32_t old, uint32_t data, uint32_t other) noexcept nogil:
-    """The new value of a dword; `other` is what a compare compares with, or the second datum."""
+ctypedef fused atomic_word:
+    uint32_t
+    uint64_t
+
+# What dwords and pairs of them have in common. Signed numbers compare as unsigned ones with the sign bit the other way round.
+cdef inline atomic_word integer_atomic(uint8_t operation, atomic_word old, atomic_word data, atomic_word other) noexcept nogil:
+    cdef atomic_word sign = <atomic_word>1 << (8 * sizeof(atomic_word) - 1)
     if operation == atomic_add:
         return old + data
     if operation == atomic_sub:
@@ -129,11 +134,11 @@ cdef inline uint32_t atomic32(uint8_t operation, uint32_t old, uint32_t data, ui
     if operation == atomic_dec:
         return data if old == 0 or old > data else old - 1
     if operation == atomic_smin:
-        return old if <int32_t>old < <int32_t>data else data
+        return old if (old ^ sign) < (data ^ sign) else data
     if operation == atomic_umin:
         return old if old < data else data
     if operation == atomic_smax:
-        return old if <int32_t>old > <int32_t>data else data
+        return old if (old ^ sign) > (data ^ sign) else data
     if operation == atomic_umax:
         return old if old > data else data
     if operation == atomic_and:
@@ -148,6 +153,10 @@ cdef inline uint32_t atomic32(uint8_t operation, uint32_t old, uint32_t data, ui
         return data if old == other else old
     if operation == atomic_mskor:
         return (old & ~data) | other
+    return old
+
+cdef inline uint32_t atomic32(uint8_t operation, uint32_t old, uint32_t data, uint32_t other) noexcept nogil:
+    """The new value of a dword; `other` is what a compare compares with, or the second datum."""
     if operation == atomic_wrap:
         return old - data if old >= data else old + other
     if operation == atomic_csub:
@@ -166,7 +175,7 @@ cdef inline uint32_t atomic32(uint8_t operation, uint32_t old, uint32_t data, ui
         return add_halves(old, data)
     if operation == atomic_pk_add_bf16:
         return add_bfloats(old, data)
-    return old
+    return integer_atomic(operation, old, data, other)
 
 cdef inline uint64_t ordered_add(uint64_t old, uint64_t data) noexcept nogil:
     """An addition of the high dwords once the low ones, places in an order, are equal; the next place's turn begins with it.
@@ -181,36 +190,6 @@ cdef inline uint64_t ordered_add(uint64_t old, uint64_t data) noexcept nogil:
 cdef inline uint64_t atomic64(uint8_t operation, uint64_t old, uint64_t data, uint64_t other) noexcept nogil:
     if operation == atomic_ordered_add:
         return ordered_add(old, data)
-    if operation == atomic_add:
-        return old + data
-    if operation == atomic_sub:
-        return old - data
-    if operation == atomic_rsub:
-        return data - old
-    if operation == atomic_inc:
-        return 0 if old >= data else old + 1
-    if operation == atomic_dec:
-        return data if old == 0 or old > data else old - 1
-    if operation == atomic_smin:
-        return old if <int64_t>old < <int64_t>data else data
-    if operation == atomic_umin:
-        return old if old < data else data
-    if operation == atomic_smax:
-        return old if <int64_t>old > <int64_t>data else data
-    if operation == atomic_umax:
-        return old if old > data else data
-    if operation == atomic_and:
-        return old & data
-    if operation == atomic_or:
-        return old | data
-    if operation == atomic_xor:
-        return old ^ data
-    if operation == atomic_swap:
-        return data
-    if operation == atomic_cmpswap:
-        return data if old == other else old
-    if operation == atomic_mskor:
-        return (old & ~data) | other
     if operation == atomic_fadd:
         return double_bits(bits_double(old) + bits_double(data))
     if operation == atomic_fmin:
@@ -219,4 +198,4 @@ cdef inline uint64_t atomic64(uint8_t operation, uint64_t old, uint64_t data, ui
         return double_bits(max_number(bits_double(old), bits_double(data)))
     if operation == atomic_fcmpswap:
         return data if bits_double(old) == bits_double(other) else old
-    return old
+    return integer_atomic(operation, old, data, other)
