@@ -53,6 +53,8 @@ HAZARDS = [
     ("VALUReadSGPR", "gfx1200", 64, "v_mov_b32 v3, s4\nv_readfirstlane_b32 s4, v9", "s_wait_alu 0xf1ff", "v_mov_b32 v3, s4", "s4"),
     ("VALUReadSGPR", "gfx1200", 32, "v_mov_b32 v3, vcc_lo\nv_cmp_eq_u32 vcc_lo, v9, v9", "s_wait_alu 0xfffd",
      "v_cndmask_b32 v3, v9, v9, vcc_lo", "vcc_lo"),
+    ("VALUReadSGPR", "gfx1200", 32, "v_mov_b32 v3, vcc_lo\nv_cmp_eq_u32 vcc_lo, v9, v9", "s_wait_alu 0xfffd",
+     "v_dual_cndmask_b32 v4, v8, v9 :: v_dual_mov_b32 v3, v2", "vcc_lo"),
 ]  # fmt: skip
 #: What is near one of them and needs nothing.
 HARMLESS = [

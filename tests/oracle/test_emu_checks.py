@@ -181,3 +181,30 @@ def test_wait_states():
                 checked += 1
     print(f"{checked} times s_nop")
     assert checked
+
+
+# some whose code has many of them
+HAZARDOUS = ("scan_subgroups", "divergent_switch", "culling", "transcendentals", "attention", "radix_sort")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("target", "wave"), [("gfx1100", 64), ("gfx1200", 32), ("gfx1200", 64)])
+def test_hazards(target, wave):
+    """Each s_waitcnt_depctr and v_nop of our code that ran is needed: with s_nop in its place the run stops.
+
+    Spare are those for other paths, and where our compiler is more careful than a peer: lane masks that the vector ALU reads (GFX11), SGPRs
+    behind a scalar or buffer access (GFX12).
+    """
+    counts = {"missed": 0, "spare": 0}
+    for name in CASES if os.environ.get("PYACO_EXHAUSTIVE") else HAZARDOUS:
+        case = CASES[name]
+        inputs, program = case.inputs(), Program(compiled(case, target, wave), target)
+        mends = [pc for pc, mnemonic in program.name.items() if mnemonic in ("s_waitcnt_depctr", "v_nop")]
+        if not mends:
+            continue
+        ran = set(dispatched(program.shader, case, inputs, check_waits=True, trace=1 << 22)[1].trace["pc"].tolist())
+        for pc in mends:
+            if pc in ran:
+                counts["missed" if is_missed(program.without(pc), case, inputs) else "spare"] += 1
+    print(target, wave, counts)
+    assert counts["missed"] >= 10 and counts["spare"] <= (1 if target == "gfx1100" else 0.3) * counts["missed"]

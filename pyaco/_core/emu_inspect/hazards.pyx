@@ -5,15 +5,15 @@ from libc.string cimport memset, strncmp
 from isa_opcodes cimport *
 from isa_tables cimport (
     hazard_branch, hazard_denorm_mode, hazard_float_atomic, hazard_lane_mask_read, hazard_permlane, hazard_transcendental, hazard_wave_matrix,
-    implicit_exec, isa_hazards, opcode_implicit_definitions, opcode_implicit_operands, opcode_name,
+    implicit_exec, implicit_vcc, isa_hazards, opcode_implicit_definitions, opcode_implicit_operands, opcode_name,
 )
-from modifiers cimport modifier_wait_vdst, modifier_wait_vsrc
+from modifiers cimport modifier_vopd_opcode_y, modifier_wait_vdst, modifier_wait_vsrc
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_inspect.wait_states cimport register_count
 from pyaco._core.emu_inspect.waits cimport Finding, register_limit
 from pyaco._core.ir.program cimport (
     format_ds, format_exp, format_flat, format_is_flat_like, format_is_salu, format_is_valu, format_is_vmem, format_ldsdir, format_mimg,
-    format_mtbuf, format_mubuf, format_smem, format_sopp,
+    format_mtbuf, format_mubuf, format_smem, format_sopp, format_vopd,
 )
 
 cdef enum:
@@ -73,6 +73,16 @@ cdef bint reads_exec(const Instruction *instruction) noexcept nogil:
         if sgpr_exec <= instruction.decoded.source[slot] >> 2 <= sgpr_exec + 1:
             return True
     return False
+
+
+cdef bint reads_vcc_unasked(const Instruction *instruction) noexcept nogil:
+    """Vector instructions that read vcc although no operand says so."""
+    if not is_valu(instruction):
+        return False
+    if instruction.decoded.format == format_vopd and (
+            opcode_implicit_operands[modifier_vopd_opcode_y(instruction.decoded.modifiers)] & implicit_vcc):
+        return True
+    return opcode_implicit_operands[instruction.decoded.opcode] & implicit_vcc != 0
 
 
 cdef bint writes_exec(const Instruction *instruction) noexcept nogil:
@@ -401,24 +411,29 @@ cdef bint matrix_check(const Hazards *hazards, const Wave *wave, const Instructi
     return False
 
 
-cdef bint scalar_sources_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
-                               Finding *finding) noexcept nogil:
+cdef bint scalar_source_check(const Hazards *hazards, uint32_t number, bint valu, Finding *finding) noexcept nogil:
+    cdef const Mark *mark = &hazards.rewritten[number]
+    if not valu and hazards.lane_mask[number].kind == mask_written:
+        return found(finding, rule_valu_mask_write, &hazards.lane_mask[number], number, False)
+    if (mark.kind == by_salu and hazards.salu - mark.time < salu_expiry) or (mark.kind == by_valu and valu):
+        return found(finding, rule_valu_read_sgpr, mark, number, False)
+    return False
+
+
+cdef bint scalar_sources_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
     """VALUMaskWrite and VALUReadSGPR."""
     cdef bint valu = is_valu(instruction)
     cdef uint32_t slot, first, i
-    cdef const Mark *mark
     for slot in range(instruction.decoded.source_count):
         first = instruction.decoded.source[slot] >> 2
         if first >= ordinary_sgprs:
             continue
         for i in range(first, min(<uint32_t>ordinary_sgprs, first + register_count(
                 wave, instruction.decoded.source[slot], instruction.decoded.source_bytes[slot]))):
-            if not valu and hazards.lane_mask[i].kind == mask_written:
-                return found(finding, rule_valu_mask_write, &hazards.lane_mask[i], i, False)
-            mark = &hazards.rewritten[i]
-            if (mark.kind == by_salu and hazards.salu - mark.time < salu_expiry) or (mark.kind == by_valu and valu):
-                return found(finding, rule_valu_read_sgpr, mark, i, False)
-    return False
+            if scalar_source_check(hazards, i, valu, finding):
+                return True
+    return reads_vcc_unasked(instruction) and (
+        scalar_source_check(hazards, sgpr_vcc, valu, finding) or scalar_source_check(hazards, sgpr_vcc + 1, valu, finding))
 
 
 cdef bint gfx11_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
@@ -428,7 +443,7 @@ cdef bint gfx11_check(const Hazards *hazards, const Wave *wave, const Instructio
         return direct_load_check(hazards, instruction, gfx_level, finding)
     if not valu and not is_salu(instruction):
         return False
-    if scalar_sources_check(hazards, wave, instruction, gfx_level, finding):
+    if scalar_sources_check(hazards, wave, instruction, finding):
         return True
     if not valu:
         return False
@@ -494,6 +509,8 @@ cdef void note_sgpr_reads(Hazards *hazards, const Wave *wave, const Instruction 
                     vcc = True
                 else:
                     other = True
+    if reads_vcc_unasked(instruction):
+        hazards.read_by_valu[sgpr_vcc >> 1] = 1
     if not vcc and not other:
         return
     for i in range(ordinary_sgprs):
