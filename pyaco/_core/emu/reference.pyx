@@ -693,7 +693,8 @@ cdef uint32_t free_slot(const Workspace *space) noexcept nogil:
 cdef int set_aside(Workspace *space, const Launch *launch) noexcept nogil:
     cdef Room *room
     cdef uint32_t i
-    if space.resident_waves + space.count + launch.waves > resident_wave_limit:
+    cdef bint more = space.begun < <uint64_t>launch.groups[0] * launch.groups[1] * launch.groups[2]
+    if more and space.resident_waves + space.count + launch.waves > resident_wave_limit:
         return stop_residents
     room = <Room *>calloc(1, sizeof(Room))
     if room == NULL:
@@ -713,7 +714,7 @@ cdef int set_aside(Workspace *space, const Launch *launch) noexcept nogil:
     space.scratch = NULL
     space.machine.lds = NULL
     space.machine.scratch_slot = free_slot(space)
-    if (launch.scratch_offset and space.machine.scratch_slot >= launch.scratch_slots) or not open_workspace(space, launch):
+    if more and ((launch.scratch_offset and space.machine.scratch_slot >= launch.scratch_slots) or not open_workspace(space, launch)):
         return stop_residents
     return stop_running
 

@@ -66,6 +66,7 @@ cdef struct Worker:
     Memory memory                     # the device's table with a look-up cache of its own
     Wave *first                       # the waves of a workgroup as they start, with the first three rows of registers
     uint32_t *first_rows
+    uint32_t first_slot               # of scratch, whose offset is in their registers
     Order *order                      # NULL: alone
     uint64_t workgroup                # the number of the workgroup that runs
     uint64_t checked
@@ -149,7 +150,7 @@ cdef void start_waves(Worker *worker) noexcept nogil:
     cdef uint32_t *registers
     cdef uint8_t *scratch
     cdef uint32_t i, row
-    if not size_of(worker.launch, space.group, size):
+    if not size_of(worker.launch, space.group, size) or space.machine.scratch_slot != worker.first_slot:
         start_workgroup(space, worker.launch)
         return
     space.count = worker.launch.waves
@@ -289,6 +290,7 @@ cdef bint open_worker(Worker *worker, Workspace *space, const Launch *launch, Ke
     worker.core.base[place_active] = <uint8_t *>worker.core.lane_mask
     worker.core.control = control_default
     worker.core.full = 0
+    worker.first_slot = space.machine.scratch_slot
     for i in range(launch.waves):
         worker.first[i].vgpr = worker.first_rows + <uint64_t>i * 3 * max_lanes
         start_wave(&space.machine, launch, &worker.first[i], i, launch.size, launch.start)
