@@ -726,9 +726,12 @@ cdef int swap_lane_groups(Machine *machine, Wave *wave, const Instruction *instr
     """V_PERMLANE16_SWAP, V_PERMLANE32_SWAP: odd groups of lanes of the destination change places with even ones of the source."""
     cdef uint32_t width = 16 if instruction.decoded.opcode == <int>op_v_permlane16_swap_b32 else 32
     cdef uint32_t *upper = wave_vgpr(wave, (instruction.decoded.destination[0] >> 2) - 256)
-    cdef uint32_t *lower = wave_vgpr(wave, (instruction.decoded.destination[1] >> 2) - 256)
+    cdef uint32_t *lower
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t lane, word
+    if instruction.decoded.destination[1] >> 2 < 256:       # only the long encoding can name what is no vector register
+        return stop_unsupported
+    lower = wave_vgpr(wave, (instruction.decoded.destination[1] >> 2) - 256)
     for lane in range(wave.lanes):
         if lane & width or not (exec_mask >> lane) & (exec_mask >> (lane + width)) & 1:
             continue
