@@ -201,8 +201,6 @@ class Row:
 
 def _early_variants(row: Row, later: dict[str, str]) -> dict[str, str]:
     """The long form in GFX6 and GFX7, from what GFX8 or GFX10 has, or from the flags of opcodes that neither has."""
-    if row.name in ("v_nop", "v_clrexcp"):
-        return {"e64": ""}
     short_only = row.name in ("v_readlane_b32", "v_writelane_b32") or "literal" in row.flags
     if short_only or not row.format.startswith("vop") or (row.variants and "e64" not in later):
         return {}

@@ -41,6 +41,8 @@ WITHOUT_OPSEL_12 = frozenset(
     ("v_max_i16_e64", "v_max_u16_e64", "v_min_i16_e64", "v_min_u16_e64", "v_lshlrev_b16_e64", "v_lshrrev_b16_e64",
      "v_ashrrev_i16_e64", "v_mul_lo_u16_e64")
 )  # fmt: skip
+#: Pairs of binary16 in other formats than VOP3P, and the first two sources of dot products.
+HALF_PAIRS = frozenset(["v_pk_fmac_f16", "v_dot2c_f32_f16", "v_dot2_f16_f16", "v_dot2_f32_f16"])
 PLAIN_DOTS = frozenset(["v_dot4_f32_fp8_bf8", "v_dot4_f32_bf8_fp8", "v_dot4_f32_fp8_fp8", "v_dot4_f32_bf8_bf8"])
 #: SOPP instructions whose immediate may be left out.
 OPTIONAL = frozenset(["s_endpgm", "s_sethalt", "s_setkill", "s_icache_inv", "s_ttracedata"])
@@ -63,7 +65,7 @@ def explicit(tokens: tuple[str, ...]) -> tuple[str, ...]:
 def has_floating_operands(row: opcodes.Row) -> bool:
     """Whether constants of an instruction are floating-point numbers: the last type in its name."""
     if not row.format.startswith("vop"):
-        return "f64" in row.name
+        return "f64" in row.name or (row.format == "sop2" and row.name.endswith("_f16"))
     kinds = [word for word in row.name.split("_") if word in ("f16", "f32", "f64") or word[1:] in ("16", "32", "64")]
     return not kinds or kinds[-1].startswith("f")
 
@@ -72,8 +74,8 @@ def facts_of(row: opcodes.Row) -> int:
     """The facts of an opcode (``text_facts.pxd``)."""
     name, form = row.name, row.format
     answers = {
-        "packed": form == "vop3p" and name.startswith("v_pk_") and not name.endswith("32"),
-        "scalar_half": form.startswith("sop") and name.endswith("_f16"),
+        "packed": (form == "vop3p" and name.startswith("v_pk_") and not name.endswith("32")) or name in HALF_PAIRS,
+        "scalar_half": name.endswith("_f16") and (form in ("sop2", "sopc") or name.startswith("v_s_")),
         "floating": has_floating_operands(row),
         "multiply_constant": name in MULTIPLY_CONSTANT,
         "swaps": name in SWAPS,
@@ -95,7 +97,7 @@ def facts_of(row: opcodes.Row) -> int:
         "without_opsel_12": name in WITHOUT_OPSEL_12,
         "plain_dot": name in PLAIN_DOTS,
         "double_matrix": "matrix" in row.flags and "f64" in name,
-        "bfloat": name in ("v_dot2_bf16_bf16", "v_dot2_f32_bf16", "v_dot2c_f32_bf16"),
+        "bfloat": name in ("v_dot2_bf16_bf16", "v_dot2_f32_bf16", "v_dot2c_f32_bf16", "v_cvt_f32_bf16"),
         "wave_matrix": name.startswith(("v_wmma", "v_swmmac")),
         "scope_alone": name in ("global_inv", "global_wb", "global_wbinv"),
         "writes_byte": name in ("v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32", "v_cvt_scalef32_pk_fp4_f16", "v_cvt_scalef32_pk_fp4_bf16"),
@@ -169,6 +171,12 @@ def dependencies(level: int) -> dict[str, int]:
     return {f"{prefix}{name}": first | width << 8 for name, (first, width) in known.items() for prefix in ("depctr_", "")}
 
 
+def hardware_registers(level: int) -> dict[str, int]:
+    """Hardware registers, those of GFX12 by the names of earlier generations as well."""
+    known = {text: number for number, text in names.hardware_registers(level).items()}
+    return known | {text.replace("HW_REG_WAVE_", "HW_REG_"): number for text, number in known.items()}
+
+
 def domains(level: int, chip: str) -> list[dict[str, int] | dict[int, str]]:
     """Names by domain, in the order of ``text_tables.pxd``."""
     return [
@@ -178,7 +186,7 @@ def domains(level: int, chip: str) -> list[dict[str, int] | dict[int, str]]:
         {text: number for number, text in names.messages(level).items()},
         {text: number for number, text in enumerate(names.GS_OPERATIONS)},
         {text: number for number, text in (names.SYSTEM_OPERATIONS if level >= 90 else names.SYSTEM_OPERATIONS_6).items()},
-        {text: number for number, text in names.hardware_registers(level).items()},
+        hardware_registers(level),
         {text: number for number, text in enumerate(names.DELAYS)},
         {text: number for number, text in enumerate(names.SKIPS)},
         {text: number for number, text in enumerate(names.INDEX_MODES)},

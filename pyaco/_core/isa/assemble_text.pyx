@@ -168,6 +168,21 @@ cdef inline uint64_t widened(const Job *j, uint64_t pattern, uint32_t bits) noex
     return 0x3e22f983 if pattern == 0x3e22 else pattern << 16
 
 
+cdef inline bint takes_inline(const Job *j, uint32_t code) noexcept nogil:
+    """Whether an inline constant is one: GFX11 has no floating-point ones in this opcode."""
+    return code < 240 or j.d.opcode != op_v_pk_fmac_f16 or j.c.level < gfx11
+
+
+cdef inline bint is_addend(const Job *j) noexcept nogil:
+    """Whether the next source is the third one of a dot product of pairs."""
+    return j.d.source_count == 2 and (j.d.opcode == op_v_dot2_f16_f16 or j.d.opcode == op_v_dot2_f32_f16 or j.d.opcode == op_v_dot2_bf16_bf16)
+
+
+cdef inline bint takes_pair(const Job *j) noexcept nogil:
+    """Whether a literal of the next source may be two halves of 16 bits."""
+    return j.facts[j.d.opcode] & (fact_packed | fact_bfloat) != 0 and j.d.opcode != op_v_cvt_f32_bf16 and not is_addend(j)
+
+
 cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) noexcept nogil:
     """Address of a constant: an inline code, else the literal."""
     cdef uint64_t pattern, mask
@@ -185,8 +200,11 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
             # as a bfloat16 constant it is truncated, not rounded
             pattern = 0x3e22
         code = 128 if pattern == 0 else inline_code(widened(j, pattern, bits), width_of_pattern(j, bits), has_inverse_pi)
-        if code and not o.is_literal and not (code >= 240 and j.d.opcode == op_v_pk_fmac_f16 and j.c.level >= gfx11):
+        if code and not o.is_literal and takes_inline(j, code):
             return <uint16_t>(code * 4)
+        if bits == 16 and not floating:
+            # 16-bit integers take the literal for one of 32 bits
+            pattern = float_pattern(j, o, 32)
         if bits == 64 and not floating:
             fail(&j.c, o.begin, b"% is no 64-bit integer, and no inline constant", o.begin, o.end)
         return put_literal(j, o, <uint32_t>(pattern >> 32) if bits == 64 else <uint32_t>pattern)
@@ -203,7 +221,7 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
         mask = 0xffffffffffffffffULL if bits == 64 else (<uint64_t>1 << bits) - 1
         if (bits != 16 or floating) and (value >= 0 or bits == 64) and <uint64_t>value & ~mask == 0:
             code = inline_code(widened(j, <uint64_t>value, bits), width_of_pattern(j, bits), has_inverse_pi)
-            if code:
+            if code and takes_inline(j, code):
                 return <uint16_t>(code * 4)
     if bits == 16 and -0x8000 <= value < 0:
         value &= 0xffff
@@ -211,8 +229,7 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
         if bits == 64 and floating and value & 0xffffffffLL == 0:
             return put_literal(j, o, <uint32_t>(<uint64_t>value >> 32))
         fail(&j.c, o.begin, b"% does not fit 32 bits", o.begin, o.end)
-    if bits == 16 and value > 0xffff and not j.facts[j.d.opcode] & fact_packed and not opcode_format[j.d.opcode] & format_vop3p \
-            and j.d.opcode != op_v_dot2c_f32_bf16:
+    if bits == 16 and not -0x8000 <= value <= 0xffff and not takes_pair(j):
         fail(&j.c, o.begin, b"% does not fit 16 bits", o.begin, o.end)
     return put_literal(j, o, <uint32_t>value)
 
@@ -248,11 +265,14 @@ cdef inline uint32_t class_dwords_of(const Job *j, uint8_t register_class) noexc
 
 cdef uint32_t constant_bits(const Job *j, uint8_t register_class) noexcept nogil:
     """Width of the value that a constant in this place stands for."""
-    if j.facts[j.d.opcode] & fact_packed or (j.facts[j.d.opcode] & fact_bfloat and j.d.source_count < 2):
+    cdef uint32_t facts = j.facts[j.d.opcode]
+    if (facts & fact_packed and not is_addend(j)) or facts & fact_mixes or (facts & fact_bfloat and j.d.source_count < 2):
         return 16
     if j.d.format & format_vop3p:
         return 32
-    if register_class == 0x62 or j.facts[j.d.opcode] & fact_scalar_half:
+    if j.c.level < gfx12 and (j.d.opcode == op_v_cvt_pk_f32_fp8 or j.d.opcode == op_v_cvt_pk_f32_bf8):
+        return 32
+    if register_class == 0x62 or facts & fact_scalar_half:
         return 16
     return 64 if register_class == 2 or register_class == 0x22 else 32
 
@@ -1011,6 +1031,8 @@ cdef void vop_fields(Job *j) noexcept nogil:
         place = 3 - i if facts & fact_multiply_constant and i else i
         o = &j.s.operands[definitions + place]
         kind = operand_class(j, i)
+        if o.kind != operand_register and (op == op_v_readfirstlane_b32 or (format & format_vop3 and kind & 0x20 and class_dwords_of(j, kind) > 2)):
+            fail_plain(&j.c, o.begin, b"a vector register is expected")
         if flags & opcode_flag_literal and i == 2:
             add_source(j, literal_operand(j, o, constant_bits(j, kind)), 1)
             continue
