@@ -86,8 +86,8 @@ def assemble_code_object(
     -------
     bytes
         An ELF file: sections, a symbol for each label and number that does not begin with ``.L``, ``NAME.kd`` for each kernel, and
-        relocations for what a linker has to fill in (``symbol@rel32@lo`` and its like, addresses in data). Line numbers
-        (``.loc``) and unwinding (``.cfi_...``) are read past.
+        relocations for what a linker has to fill in (``symbol@rel32@lo`` and its like, addresses in data). There is no debug
+        information: line numbers (``.file``, ``.loc``), unwinding (``.cfi_...``) and ``.addrsig`` are read and left out.
 
     Raises
     ------

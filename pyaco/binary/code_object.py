@@ -30,6 +30,17 @@ RELOCATIONS = {
     10: (4, 0, True, False), 11: (4, 32, True, False),
 }  # fmt: skip
 _RELATIVE64, _REL16 = 13, 14
+#: Names of the types by number (LLVM's "User Guide for AMDGPU Backend", relocation records).
+_RELOCATION_NAMES = {
+    1: "ABS32_LO", 2: "ABS32_HI", 3: "ABS64", 4: "REL32", 5: "REL64", 6: "ABS32", 7: "GOTPCREL", 8: "GOTPCREL32_LO", 9: "GOTPCREL32_HI",
+    10: "REL32_LO", 11: "REL32_HI", 13: "RELATIVE64", 14: "REL16",
+}  # fmt: skip
+
+
+def relocation_text(relocation: elf.Relocation) -> str:
+    """A relocation in words, for messages: its type and the symbol that it names."""
+    name = f"R_AMDGPU_{_RELOCATION_NAMES[relocation.kind]}" if relocation.kind in _RELOCATION_NAMES else f"number {relocation.kind}"
+    return f"{name}, which names {relocation.symbol.name}" if relocation.symbol.name else name
 
 
 @dataclass(frozen=True)
@@ -215,7 +226,7 @@ class CodeObject:
                 target = base + _slot(image, slots, relocation.symbol.name, target)
             value = target + addend - (base + place if relative else 0)
         else:
-            raise UnsupportedError(f"relocations of type {relocation.kind}")
+            raise UnsupportedError(f"a relocation of type {relocation_text(relocation)}")
         image[place : place + size] = (value >> first_bit & ((1 << 8 * size) - 1)).to_bytes(size, "little")
 
 

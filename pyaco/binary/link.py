@@ -10,7 +10,7 @@ import struct
 
 from pyaco.arguments import checked
 from pyaco.binary import elf
-from pyaco.binary.code_object import RELOCATIONS
+from pyaco.binary.code_object import RELOCATIONS, relocation_text
 from pyaco.errors import InputError, UnsupportedError
 
 __all__ = ["link_code_object"]
@@ -147,7 +147,8 @@ class _Layout:
             return
         size, first_bit, relative, indirect = RELOCATIONS.get(relocation.kind, (0, 0, False, False))
         if not relative or indirect or relocation.addend is None:
-            raise UnsupportedError(f"linking relocations of type {relocation.kind}")
+            what = "an address in a table that the loader fills (GOT)" if indirect else "an absolute address, which the loader would have to fill in"
+            raise UnsupportedError(f"linking {what}: a relocation of type {relocation_text(relocation)}")
         place = self.sections[self.numbers[relocation.section] - 1].address + relocation.place
         value = self.symbol(relocation.symbol).value + relocation.addend - place
         image[place : place + size] = (value >> first_bit & ((1 << 8 * size) - 1)).to_bytes(size, "little")

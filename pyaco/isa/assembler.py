@@ -48,9 +48,10 @@ def assemble(source: str | Iterable[Instruction | Label], target: str, *, wave_s
         directive per line; ``;``, ``//`` and ``/* */`` are comments. Directives: data (``.long``, ``.byte``, ``.short``, ``.quad``,
         ``.ascii``, ``.asciz``, ``.zero``, ``.fill``, ``.uleb128``), ``.p2align``, ``.set``, sections, ``.amdhsa_kernel`` blocks;
         those that say nothing about the code (``.globl``, ``.type``, ``.size``, ``.amdgcn_target``, metadata) are read and left
-        out. Expressions have C's operators, symbols that are set later, and ``max``, ``or``, ``alignto``, ``extrasgprs``,
-        ``totalnumvgprs`` and ``instprefsize``. Of what linkers fill in, distances to labels of ``.text`` (``label@rel32@lo``)
-        are known here; for the rest there is ``pyaco.binary.assemble_code_object``.
+        out, and so are line numbers (``.file``, ``.loc``), unwinding (``.cfi_...``) and ``.addrsig``, which pyaco writes nowhere: no
+        object of its has debug information. Other directives are errors. Expressions have C's operators, symbols that are set later, and
+        ``max``, ``or``, ``alignto``, ``extrasgprs``, ``totalnumvgprs`` and ``instprefsize``. Of what linkers fill in, distances to labels of
+        ``.text`` (``label@rel32@lo``) are known here; for the rest there is ``pyaco.binary.assemble_code_object``.
     target
         A gfx name, chip name or product name.
     wave_size

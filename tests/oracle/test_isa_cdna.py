@@ -42,6 +42,13 @@ REASONS = {
     "LLVM counts vcc, which v_div_fmas implies, among the scalars": r"v_div_fmas_f(32|64) .*constant bus",
     "LLVM wants an even register although one is used": r"ds_gws_\w+ .*even aligned",
     "LLVM has no text for reserved messages": r"s_sendmsg",
+    "LLVM's assembler refuses AGPRs of floating-point atomics that return": r"global_atomic_(pk_)?add_\w+ a.* sc0.*not valid for",
+    "LLVM writes a lane to a source that is no register": r"v_read(first)?lane_b32 src_",
+    "LLVM's class of results is without m0, to which lanes are read too": r"v_read(first)?lane_b32 m0.*invalid operand",
+    "LLVM takes special registers for a wave's saved state": r"s_cbranch_join src_",
+    "LLVM takes special registers for pairs of VGPRs": r"v_cvt_scalef32_sr_pk_fp4_f32 .*src_",
+    "LLVM's assembler drops nt of buffer_inv": r"buffer_inv .*nt",
+    "gap: s_atc_probe with the number that m0 has": r"s_atc_probe(_buffer)? 0x7[cef],",
 }
 
 

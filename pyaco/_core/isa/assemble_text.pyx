@@ -62,8 +62,7 @@ DIRECTIVES = {
     ".amdgpu_pal_metadata": directive_metadata, ".amdhsa_kernel": directive_kernel,
 }
 DIRECTIVES |= dict.fromkeys(
-    (".file", ".loc", ".amdgpu_hsa_kernel", ".addrsig", ".addrsig_sym", ".hsa_code_object_version",
-     ".hsa_code_object_isa"), directive_ignored)
+    (".file", ".loc", ".addrsig", ".addrsig_sym"), directive_ignored)
 DIRECTIVES |= dict.fromkeys(
     (".globl", ".global", ".weak", ".local", ".hidden", ".protected", ".internal", ".type", ".size", ".ident", ".amdgpu_lds", ".amdgcn_target",
      ".amdhsa_code_object_version"), directive_declaration)

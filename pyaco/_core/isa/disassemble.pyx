@@ -302,12 +302,19 @@ cdef bint is_inline_value(uint32_t value) noexcept nogil:
     return value >> 16 == 0 and value & 0x3ff == 0 and 14 <= (value >> 10 & 31) <= 17
 
 
+cdef inline bint has_half_literals(const Printer *t, const Decoded *d, uint32_t position) noexcept nogil:
+    """Whether assemblers take 16 bits alone for the literal of a source."""
+    if d.opcode == op_v_cvt_pk_f32_fp8 or d.opcode == op_v_cvt_pk_f32_bf8:
+        return t.level >= gfx12
+    return d.source_bytes[position] == 2 or t.facts[d.opcode] & fact_scalar_half != 0 or d.opcode == op_v_cvt_f32_bf16
+
+
 cdef void put_literal(Printer *t, const Decoded *d) noexcept nogil:
     """A literal; marked as one where assemblers would take an inline constant for its value."""
     cdef uint32_t i
     if d.literal > 0xffff:
         for i in range(d.source_count):
-            if d.source[i] == 255 * 4 and (d.source_bytes[i] == 2 or t.facts[d.opcode] & fact_scalar_half):
+            if d.source[i] == 255 * 4 and has_half_literals(t, d, i):
                 # text has 16 bits for a 16-bit operand
                 t.unsayable = True
     if opcode_flags[d.opcode] & opcode_flag_literal or d.format == format_sopk or not is_inline_value(d.literal):
