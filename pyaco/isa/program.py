@@ -34,7 +34,13 @@ def lit(value: int | float) -> Operand:
 
 @dataclass(frozen=True)
 class Label:
-    """A place in the code that branches name by a string."""
+    """A place in the code that branches name by a string.
+
+    Attributes
+    ----------
+    name
+        As text has it, without the colon.
+    """
 
     name: str
 
@@ -83,6 +89,11 @@ class Program:
         A gfx name, chip name or product name.
     wave_size
         32 or 64: the width of lane masks; by default 64 up to GFX9 and 32 later.
+
+    Attributes
+    ----------
+    target
+        The target as it was given.
 
     Raises
     ------
@@ -140,7 +151,7 @@ class Program:
         return self
 
     def code(self) -> bytes:
-        """The bytes so far; every label that is named has to be defined by now."""
+        """The machine code so far, as bytes in memory order; every label that is named has to be defined by now."""
         problem = self._assembler.close()
         if problem is not None:
             owner, message = problem
