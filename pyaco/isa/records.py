@@ -34,8 +34,9 @@ def decode(code: bytes, target: str) -> npt.NDArray[np.void]:
     numpy.ndarray
         A structured array in the order of the code; each field is a column:
 
-        - ``offset``: in bytes from the start of `code`; ``dwords``: length in words of 32 bits; ``opcode``: an index of ``pyaco.isa.opcodes.names()``, or 0xffff for
-          a word that is no instruction, which is then ``literal``; ``format``: the bits of ``pyaco.isa.table.FORMATS`` that the words have;
+        - ``offset``: in bytes from the start of `code`; ``dwords``: length in words of 32 bits; ``opcode``: an index of
+          ``pyaco.isa.opcodes.names()``, or 0xffff for a word that is no instruction, which is then ``literal``;
+          ``format``: the bits of ``pyaco.isa.table.FORMATS`` that the words have;
         - ``source_count``, ``sources`` (18), ``source_bytes`` (18), ``destination_count``, ``destinations`` (3),
           ``destination_bytes`` (3): registers as byte addresses (SGPR n at 4n, VGPR n at 4(256 + n), AGPR n at
           4(512 + n), + 2 for the high half, constants as their source code * 4, 255 * 4 the literal, 0xffff unused), with
