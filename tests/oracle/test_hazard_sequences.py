@@ -87,7 +87,7 @@ HEAD = """
     s_mov_b32 s5, 0
     s_mov_b32 s6, 0
     s_mov_b32 m0, 0
-    v_mov_b32 v90, s8
+    v_mov_b32 v90, s0
     v_mov_b32 v9, 0
 """ + "    v_nop\n" * 16
 #: Where LLVM sees a hazard and Mesa none, or takes less for a remedy than Mesa does: target, the mend, what it is before, why.

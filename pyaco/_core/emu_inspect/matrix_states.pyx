@@ -124,6 +124,8 @@ cdef bint product_early(const History *history, const Wave *wave, uint16_t addre
             states = states_to_memory(product, gfx_level)
         elif gfx_level == cdna1 and not matrix_unit(isa_hazards(gfx_level, instruction.decoded.opcode)):
             states = product.passes + 2 if not write else product.passes - 1
+        elif write and product.unit == matrix_double:
+            states = 6 if product.passes == 4 else 11
         else:
             states = states_to_factor(product, gfx_level)
         if too_early(history, product, states, first + i, write, finding):
