@@ -119,7 +119,7 @@ def lacks(target: str, wave: int) -> set[str]:
     missing = {"mask s[4:5]"} if wave == 32 else {"WMMA", "WMMA of GFX12"}
     if target.startswith("gfx10"):
         return missing | {"WMMA", "WMMA of GFX12", "LDS to v2", "LDS to v2 on GFX12"}
-    return missing | ({"WMMA of GFX12", "LDS to v2 on GFX12"} if target.startswith("gfx11") else {"WMMA", "LDS to v2"})
+    return missing | ({"WMMA of GFX12", "LDS to v2 on GFX12"} if target.startswith("gfx11") else {"WMMA", "LDS to v2", "waits"})
 
 
 def sequences(target: str, wave: int) -> Iterator[tuple[str, str]]:

@@ -311,7 +311,8 @@ cdef void note_float_atomic(Hazards *hazards, const Instruction *instruction, ui
     hazards.now += <int32_t>(instruction.decoded.immediate & 15) + 1 if instruction.decoded.opcode == <int>op_s_nop else 1
     if classes & hazard_float_atomic:
         hazards.float_atomic = mark_of(instruction, 1, hazards.now, 0)
-    elif is_valu(instruction) or strncmp(opcode_name[instruction.decoded.opcode], "s_wait", 6) == 0:
+    elif is_valu(instruction) or (strncmp(opcode_name[instruction.decoded.opcode], "s_wait", 6) == 0
+                                  and instruction.decoded.opcode != <uint16_t>op_s_waitcnt_depctr):
         hazards.float_atomic.kind = 0
 
 
