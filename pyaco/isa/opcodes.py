@@ -11,7 +11,7 @@ from pathlib import Path
 from pyaco.isa.table import FORMATS, GENERATIONS, HAZARDS, IMPLICIT, LEVELS, Row, chip_kinds, read_hazards, read_table
 
 __all__ = ["FORMATS", "GENERATIONS", "HAZARDS", "IMPLICIT", "INVALID", "Row", "chip_kind", "generation_of", "hazard_bits", "hazards",
-           "names", "numbers", "row", "rows", "spellings"]  # fmt: skip
+           "is_encode_only", "names", "numbers", "row", "rows", "spellings"]  # fmt: skip
 
 #: Where the table is.
 DATA = Path(__file__).parent / "data"
@@ -47,6 +47,16 @@ def row(name: str) -> Row:
         No such opcode.
     """
     return rows()[numbers()[name]]
+
+
+@cache
+def _decoded(generation: str) -> frozenset[tuple[str, int]]:
+    return frozenset((row.format, row.numbers[generation]) for row in rows() if generation in row.numbers and "encode_only" not in row.flags)
+
+
+def is_encode_only(row: Row, generation: str) -> bool:
+    """Whether another opcode has the same number in `generation` and is the one decoded."""
+    return "encode_only" in row.flags and (row.format, row.numbers.get(generation)) in _decoded(generation)
 
 
 @cache

@@ -129,8 +129,8 @@ class Row:
     latency
         Class of the latency model.
     flags
-        Properties: ``input_modifiers``, ``output_modifiers``, ``atomic``; ``encode_only``: another opcode has the same
-        number and is the one decoded; ``tied``: the last operand is the destination; ``literal``: the last operand
+        Properties: ``input_modifiers``, ``output_modifiers``, ``atomic``; ``encode_only``: where another opcode has the same
+        number, that one is decoded; ``tied``: the last operand is the destination; ``literal``: the last operand
         is a literal; ``two_offsets``: two 8-bit LDS offsets; ``no_address``: memory access without an address register;
         ``one_form``: a vector opcode that assemblers write without the suffix of its encoding; ``gfx906``:
         of GFX9, that chip alone has it; ``opsel``: before GFX11, op_sel chooses halves of its registers (later all can);

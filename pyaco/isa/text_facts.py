@@ -121,9 +121,8 @@ def mnemonics(level: int, chip: str) -> dict[str, int]:
         for number, row in enumerate(opcodes.rows())
         if (generation in row.numbers and not is_absent(row, generation, chip)) or (row.second_half >= 0 and level >= 110)
     ]
-    taken = {(row.format, row.numbers.get(generation)) for _, row in here if "encode_only" not in row.flags}
     for number, row in here:
-        if "encode_only" not in row.flags or (row.format, row.numbers.get(generation)) not in taken:
+        if not opcodes.is_encode_only(row, generation):
             found.setdefault(row.spelling(generation, chip), number)
     for number, row in here:
         # CDNA takes the names of other generations as well

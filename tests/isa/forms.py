@@ -407,7 +407,7 @@ def all_forms(level: int, seed: int = 1) -> Iterator[tuple[str, opcodes.Row, For
         if level == 120 and re.match(r"v_wmma.*16x16x16_(b?f16|iu)", row.name):
             # GFX12 has narrower operands, the table those of GFX11
             continue
-        if ("encode_only" in row.flags and "scale" not in row.name) or row.name.startswith(("v_interp", "buffer_store_lds")):
+        if (opcodes.is_encode_only(row, generation) and "scale" not in row.name) or row.name.startswith(("v_interp", "buffer_store_lds")):
             continue
         for label, form in Maker(row, number, level, generator).forms():
             yield label, row, form

@@ -37,7 +37,7 @@ def rows_of(level: int) -> list[opcodes.Row]:
     generation = opcodes.generation_of(level)
     return [
         row for row in opcodes.rows()
-        if not row.name.startswith("p_") and "encode_only" not in row.flags and (generation in row.numbers or generation in row.second)
+        if not row.name.startswith("p_") and not opcodes.is_encode_only(row, generation) and (generation in row.numbers or generation in row.second)
     ]  # fmt: skip
 
 

@@ -565,7 +565,7 @@ def all_words(
     lengths = 3 if level >= 120 else 2
     for row in opcodes.rows() if rows is None else rows:
         here = generation in row.numbers or generation in row.second
-        if not here or row.name.startswith("p_") or ("encode_only" in row.flags and "matrix" not in row.flags):
+        if not here or row.name.startswith("p_") or (opcodes.is_encode_only(row, generation) and "matrix" not in row.flags):
             continue
         for form, words in row_forms(row, level, generator, combinations):
             if form in ("mubuf", "mtbuf", "flat", "global", "scratch") and lengths == 3:

@@ -25,8 +25,6 @@ CHIPS = {
 }  # fmt: skip
 #: Letter of the modifier that a field holds; its bits are numbered by source.
 LETTERS = {"neg": "n", "neg_lo": "n", "abs": "a", "neg_hi": "a", "op_sel": "o", "clamp": "c", "omod": "m", "op_sel_hi": "h", "op_sel_hi2": "h"}
-#: Flags of opcodes with modifiers of their own, or that another opcode stands for.
-UNMEASURED = {"encode_only", "matrix"}
 File = dict[str, dict[str, dict[str, str]]]
 
 
@@ -89,8 +87,9 @@ def measure(levels: dict[int, str] = CHIPS, stride: int = 1) -> File:
         generation = opcodes.generation_of(level)
         asked: dict[str, list[tuple[str, str, str, list[int]]]] = collections.defaultdict(list)
         for row in opcodes.rows()[::stride]:
-            here = generation in row.numbers or generation in row.second
-            if here and row.format.startswith(("vop", "vint")) and row.format != "vopd" and not UNMEASURED & {*row.flags}:
+            here = (generation in row.numbers or generation in row.second) and not opcodes.is_encode_only(row, generation)
+            # matrix operations have modifiers of their own
+            if here and row.format.startswith(("vop", "vint")) and row.format != "vopd" and "matrix" not in row.flags:
                 chip = plain_chip if row.on_chip(generation, plain_chip) else row.chips[generation][0]
                 if not row.name.startswith("p_"):
                     asked[chip] += [(row.name, *question) for question in questions(row, level)]

@@ -177,9 +177,9 @@ cdef inline bint is_addend(const Job *j) noexcept nogil:
     return j.d.source_count == 2 and (j.d.opcode == op_v_dot2_f16_f16 or j.d.opcode == op_v_dot2_f32_f16 or j.d.opcode == op_v_dot2_bf16_bf16)
 
 
-cdef inline bint takes_pair(const Job *j) noexcept nogil:
-    """Whether a literal of the next source may be two halves of 16 bits."""
-    return j.facts[j.d.opcode] & (fact_packed | fact_bfloat) != 0 and j.d.opcode != op_v_cvt_f32_bf16 and not is_addend(j)
+cdef inline bint takes_wide_literal(const Job *j) noexcept nogil:
+    """Whether a literal of the next source, of 16 bits, may have 32: two halves, or a binary32 of a mixed operation (which LLVM does not take)."""
+    return j.facts[j.d.opcode] & (fact_packed | fact_bfloat | fact_mixes) != 0 and j.d.opcode != op_v_cvt_f32_bf16 and not is_addend(j)
 
 
 cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) noexcept nogil:
@@ -228,7 +228,7 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
         if bits == 64 and floating and value & 0xffffffffLL == 0:
             return put_literal(j, o, <uint32_t>(<uint64_t>value >> 32))
         fail(&j.c, o.begin, b"% does not fit 32 bits", o.begin, o.end)
-    if bits == 16 and not -0x8000 <= value <= 0xffff and not takes_pair(j):
+    if bits == 16 and not -0x8000 <= value <= 0xffff and not takes_wide_literal(j):
         fail(&j.c, o.begin, b"% does not fit 16 bits", o.begin, o.end)
     return put_literal(j, o, <uint32_t>value)
 
