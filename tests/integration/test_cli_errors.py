@@ -165,12 +165,20 @@ def processor_seconds(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def heed_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_an_interrupt_is_quiet(folder: Path) -> None:
     Path("endless.s").write_text(KERNEL.replace("s_endpgm", "again:\ns_branch again"))
     assert main(["asm", "endless.s", "--target", "gfx1100", "-o", "endless.hsaco"]) == 0
-    process = start(["run", "endless.hsaco", "--grid", "64"], stdout=subprocess.PIPE)
-    while processor_seconds(process.pid) < 2:  # it has started by then
-        assert process.poll() is None
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=60)[1] == b"" and process.returncode == 130
+    # what is started in the background of a shell ignores interrupts, and so would what it starts
+    process = start(["run", "endless.hsaco", "--grid", "64"], stdout=subprocess.PIPE, preexec_fn=heed_interrupts)
+    try:
+        while processor_seconds(process.pid) < 2:  # it has started by then
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60)[1] == b"" and process.returncode == 130
+    finally:
+        process.kill()
