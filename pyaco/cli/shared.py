@@ -90,10 +90,19 @@ def _write_stream(stream: IO[Any], name: str, data: Buffer) -> None:
     try:
         stream.write(data)
         stream.flush()
-    except BrokenPipeError:
-        raise
     except OSError as error:
+        if stream is sys.stdout.buffer:
+            _abandon_output()
+        if isinstance(error, BrokenPipeError):
+            raise
         raise InputError(f"{name}: {error.strerror or error}") from None
+
+
+def _abandon_output() -> None:
+    """Send nowhere what standard output still has in its buffer: Python writes it once more as it exits, and would fail again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def write_text(path: str | None, text: str) -> None:
