@@ -35,6 +35,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TARGET = "gfx1100"
 EDGE = 256
 COUNT = 1 << 20
+TURNS = 3
 
 ALU_LOOP = """
     s_movk_i32 s2, 500
@@ -379,12 +380,13 @@ def test_against_lavapipe(name):
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor")
 def test_two_cores():
     """Two threads take little more than half of one's time."""
-    ratios = []
     for name in ("matmul", "matmul_tiled"):
-        one, two = Prepared(name), Prepared(name, threads=2)
-        ratios.append(best(one.run, clock=time.perf_counter) / best(two.run, clock=time.perf_counter))
-    print(f"two threads: {max(ratios):.2f} times one")
-    assert max(ratios) >= 1.8
+        prepared = [Prepared(name, threads=threads) for threads in (1, 2)]
+        # in turns: a machine that is shared is slower for seconds
+        times = [[best(one.run, 40, time.perf_counter) for one in prepared] for _ in range(TURNS)]
+        one, two = (min(column) for column in zip(*times, strict=True))
+        print(f"{name}: two threads {one / two:.2f} times one")
+        assert one / two >= 1.8
 
 
 def first_result() -> float:

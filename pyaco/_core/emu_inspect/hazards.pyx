@@ -65,14 +65,23 @@ cdef inline uint32_t dependency_wait(const Instruction *instruction) noexcept no
     return instruction.decoded.immediate if instruction.decoded.opcode == <uint16_t>op_s_waitcnt_depctr else <uint32_t>all_open
 
 
-cdef bint reads_exec(const Instruction *instruction) noexcept nogil:
+cdef bint names_exec(const uint16_t *registers, uint32_t count) noexcept nogil:
+    """Whether one of the operands is exec, or a half of it; addresses are in bytes."""
     cdef uint32_t slot
-    if opcode_implicit_operands[instruction.decoded.opcode] & implicit_exec:
-        return True
-    for slot in range(instruction.decoded.source_count):
-        if sgpr_exec <= instruction.decoded.source[slot] >> 2 <= sgpr_exec + 1:
+    for slot in range(count):
+        if sgpr_exec <= registers[slot] >> 2 <= sgpr_exec + 1:
             return True
     return False
+
+
+cdef inline bint reads_exec(const Instruction *instruction) noexcept nogil:
+    return (opcode_implicit_operands[instruction.decoded.opcode] & implicit_exec != 0
+            or names_exec(instruction.decoded.source, instruction.decoded.source_count))
+
+
+cdef inline bint writes_exec(const Instruction *instruction) noexcept nogil:
+    return (opcode_implicit_definitions[instruction.decoded.opcode] & implicit_exec != 0
+            or names_exec(instruction.decoded.destination, instruction.decoded.destination_count))
 
 
 cdef bint reads_vcc_unasked(const Instruction *instruction) noexcept nogil:
@@ -83,16 +92,6 @@ cdef bint reads_vcc_unasked(const Instruction *instruction) noexcept nogil:
             opcode_implicit_operands[modifier_vopd_opcode_y(instruction.decoded.modifiers)] & implicit_vcc):
         return True
     return opcode_implicit_operands[instruction.decoded.opcode] & implicit_vcc != 0
-
-
-cdef bint writes_exec(const Instruction *instruction) noexcept nogil:
-    cdef uint32_t slot
-    if opcode_implicit_definitions[instruction.decoded.opcode] & implicit_exec:
-        return True
-    for slot in range(instruction.decoded.destination_count):
-        if sgpr_exec <= instruction.decoded.destination[slot] >> 2 <= sgpr_exec + 1:
-            return True
-    return False
 
 
 cdef bint writes_sgpr(const Instruction *instruction) noexcept nogil:
