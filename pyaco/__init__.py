@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 from pyaco.errors import InputError, PyacoError, UnsupportedError
 
 # typing itself costs as much as the rest of this import; type checkers know the name
@@ -31,5 +29,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(compiler, name)
     if name in _ROOMS:
+        import importlib
+
         return importlib.import_module(f"pyaco.{name}")
     raise AttributeError(f"module 'pyaco' has no attribute {name!r}")

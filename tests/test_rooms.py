@@ -17,7 +17,7 @@ PACKAGE = Path(pyaco.__file__).parent
 EVERYWHERE = {"arguments", "errors", "targets", "isa", "formats", "_core.common"}
 DOORS = {
     "targets": set(),
-    "isa": {"_core.isa", "_core.ir"},
+    "isa": {"_core.isa"},
     "spirv": {"_core.spirv", "_core.ir", "nir"},
     "nir": {"_core.nir", "_core.ir"},
     "aco": {"_core.aco", "_core.ir", "_core.isa"},
@@ -30,7 +30,7 @@ DOORS = {
     "binary": {"_core.isa"},
     "_core.common": set(),
     "_core.ir": set(),
-    "_core.isa": {"_core.ir"},
+    "_core.isa": set(),
     "_core.spirv": {"_core.ir", "_core.nir"},
     # How sets are laid out and what user SGPRs hold is the same for compilers and drivers.
     "_core.nir": {"_core.ir", "descriptors"},

@@ -43,9 +43,9 @@ def _text(data: bytes, target: str | None) -> tuple[str, Buffer]:
         from pyaco.binary.listing import code_object_text
 
         code_object = read_code_object(data)
-        target = target or code_object.target
+        target = code_object.target if target is None else target
         return target, code_object_text(code_object, target).encode()
     from pyaco.isa.disassembler import listing
 
-    target = target or "gfx1100"
+    target = "gfx1100" if target is None else target
     return target, listing(data, target, None)

@@ -13,6 +13,7 @@ from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.shared import add_compile_arguments, read_bytes, specializations, write_text
 from pyaco.compiler import compile
 from pyaco.errors import InputError
+from pyaco.isa.processors import processor
 
 if TYPE_CHECKING:
     from pyaco.emu import Device
@@ -22,7 +23,7 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: CommandLine) -> None:
     """Describe the command line of this verb."""
-    add_compile_arguments(parser)
+    add_compile_arguments(parser, target=None)
     parser.add_argument("--groups", default="1,1,1", metavar="X,Y,Z", help="workgroups in each dimension")
     parser.add_argument("--buffer", action="append", default=[], metavar="SET.BINDING=FILE|zeros:BYTES",
                         help="a buffer's contents: .npy, raw bytes, or zeros; repeat for descriptor arrays")
@@ -69,6 +70,7 @@ def _budgets(options: Options) -> dict[str, Any]:
 
 def _run_shader(options: Options) -> None:
     groups = _triple(options.groups)
+    target = "gfx1100" if options.target is None else options.target
     saves = [_binding(word, "--save") for word in options.save]
     contents: dict[tuple[int, int], list[numpy.ndarray[Any, Any]]] = {}
     for word in options.buffer:
@@ -78,17 +80,17 @@ def _run_shader(options: Options) -> None:
         if key not in contents:
             raise InputError(f"--save {key[0]}.{key[1]}={path}: no --buffer has that binding")
     shader = compile(
-        options.input, options.target, stage=options.stage, entry=options.entry, wave=options.wave,
+        options.input, target, stage=options.stage, entry=options.entry, wave=options.wave,
         spec=specializations(options.spec), validate=options.validate,
     )
-    device = _device(options, options.target)
+    device = _device(options, target)
     buffers = {key: [device.buffer(array) for array in arrays] for key, arrays in contents.items()}
     bound = {key: value if len(value) > 1 else value[0] for key, value in buffers.items()}
     push = _contents(options.push).tobytes() if options.push else b""
     report = device.dispatch(shader, groups=groups, buffers=bound, push=push, **_budgets(options))
     for key, path in saves:
         _save(path, buffers[key][0].numpy(), contents[key][0])
-    _print(options, options.target, report)
+    _print(options, target, report)
 
 
 def _run_code_object(options: Options) -> None:
@@ -97,6 +99,8 @@ def _run_code_object(options: Options) -> None:
     if options.grid is None:
         raise InputError(f"{options.input} is a code object: --grid says how many work-items run")
     code = read_code_object(read_bytes(options.input))
+    if options.target is not None and processor(options.target)[0] != code.target:
+        raise InputError(f"--target {options.target}: {options.input} is for {code.target}")
     device = _device(options, code.target)
     values: list[Any] = [_argument(word) for word in options.arg]
     arguments = [device.buffer(value) if isinstance(value, numpy.ndarray) else value for value in values]

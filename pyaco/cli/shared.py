@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["add_compile_arguments", "read_bytes", "specializations", "write_bytes", "write_text"]
 
 
-def add_compile_arguments(parser: CommandLine) -> None:
+def add_compile_arguments(parser: CommandLine, target: str | None = "gfx1100") -> None:
     """Add what every verb that compiles a shader takes."""
     parser.add_argument("input", metavar="IN", help="SPIR-V (.spv), NIR text (.nir) or GLSL (.comp)")
-    parser.add_argument("--target", default="gfx1100", help="gfx name, chip name or product name")
+    parser.add_argument("--target", default=target, help="gfx name, chip name or product name")
     parser.add_argument("--stage", default="compute", help="pipeline stage")
     parser.add_argument("--entry", help="entry point; needed when the module has several")
     parser.add_argument("--wave", type=int, choices=(32, 64), help="lanes per wave (64)")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -30,5 +28,7 @@ _HOME = {name: module for module, names in _MODULES.items() for name in names}
 def __getattr__(name: str) -> Any:
     # Each door loads what it needs: text does without NumPy.
     if name in _HOME:
+        import importlib
+
         return getattr(importlib.import_module(f"pyaco.isa.{_HOME[name]}"), name)
     raise AttributeError(f"module 'pyaco.isa' has no attribute {name!r}")

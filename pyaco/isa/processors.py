@@ -6,9 +6,9 @@ Source: LLVM's "User Guide for AMDGPU Backend", processor table.
 from __future__ import annotations
 
 from pyaco.errors import InputError
-from pyaco.targets import chip
+from pyaco.targets import chip, chips
 
-__all__ = ["processor"]
+__all__ = ["processor", "processors"]
 
 #: Code names by gfx name and gfx level, for processors that ``pyaco.targets`` does not list.
 _OTHERS: dict[tuple[str, int], tuple[str, ...]] = {
@@ -22,6 +22,11 @@ _OTHERS: dict[tuple[str, int], tuple[str, ...]] = {
     ("gfx1150", 115): ("strix",), ("gfx1151", 115): ("strix_halo",), ("gfx1152", 115): ("krackan",), ("gfx1153", 115): (),
 }  # fmt: skip
 _BY_NAME = {name: key for key, names in _OTHERS.items() for name in (key[0], *names)}
+
+
+def processors() -> list[str]:
+    """The gfx names of all processors."""
+    return [name for name, _ in _OTHERS] + [found.target for found in chips() if found.target not in _BY_NAME]
 
 
 def processor(name: str) -> tuple[str, int]:

@@ -49,7 +49,7 @@ def decode(code: bytes, target: str) -> npt.NDArray[np.void]:
     InputError
         The length is no multiple of four, or the target is unknown.
     """
-    from pyaco._core.isa.decode import decode_records
+    from pyaco._core.isa.records import decode_records
 
     _, level = processor(target)
     check_length(code)
@@ -63,7 +63,7 @@ def decode(code: bytes, target: str) -> npt.NDArray[np.void]:
 @cache
 def record_layout() -> tuple[np.dtype[np.void], list[int]]:
     """The type of records, and where the fields stand that the kernels know."""
-    from pyaco._core.isa.decode import RECORD
+    from pyaco._core.isa.records import RECORD
 
     record = np.dtype(RECORD, align=True)  # type: ignore[call-overload]
     assert record.fields is not None
@@ -92,7 +92,7 @@ def encode(records: npt.NDArray[np.void], target: str) -> bytes:
     InputError
         The array is no records, or a row has no encoding; the message has its index, the opcode and the reason.
     """
-    from pyaco._core.isa.encode import encode_records, error_text
+    from pyaco._core.isa.records import encode_records, error_text
     from pyaco.isa.opcodes import names
 
     _, level = processor(target)

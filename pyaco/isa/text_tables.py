@@ -1,8 +1,8 @@
 """The tables that the text kernels read, of one target: names by domain, and facts about opcodes.
 
-They are worked out from the opcode table (``text_facts``) once and kept beside the byte code in ``__pycache__`` as the kernels read them
-(``_core/isa/text_tables.pxd``), so that a command that assembles or disassembles starts without reading the opcode table. What they were
-made of stands at the end of the file and decides whether they are still good.
+The build works them out of the opcode table (``text_facts``): one file per gfx name, as the kernels read it (``_core/isa/text_tables.pxd``), so
+that a command that assembles or disassembles starts without reading the opcode table. Tables in a working tree end with the times and sizes of
+what they were made of; where these are others now, the tables are worked out when they are asked for.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import sys
 from pyaco._core.isa import text_tables as kernel
 from pyaco._core.isa.text_tables import TextTables, pack_text_tables
 
-__all__ = ["TextTables", "text_tables"]
+__all__ = ["TextTables", "made_tables", "sources", "text_tables"]
 
 #: Positions of the domains that are only printed.
 SILENT = {26, 28}
 _HERE = os.path.dirname(__file__)
-_CACHE = os.path.join(_HERE, "__pycache__")
+_KEPT = os.path.join(_HERE, "generated")
 _loaded: dict[str, TextTables] = {}
 
 
@@ -31,50 +31,42 @@ def text_tables(target: str) -> TextTables:
         No such target.
     """
     if target not in _loaded:
-        _loaded[target] = _load(target)
+        _loaded[target] = TextTables(_kept_tables(target.lower()) or _tables(target))
     return _loaded[target]
 
 
-def _load(target: str) -> TextTables:
-    path = os.path.join(_CACHE, f"text-{target.lower()}.tables") if target.isalnum() else ""
-    sources = _sources()
-    kept = _read(path)
-    if not kept.endswith(sources):
-        from pyaco.isa.processors import processor
-        from pyaco.isa.text_facts import text_facts
+def made_tables(name: str, level: int) -> bytes:
+    """The tables of a chip (a gfx name), worked out."""
+    from pyaco.isa.text_facts import text_facts
 
-        name, level = processor(target)
-        domains, facts, short_formats, unified = text_facts(level, name)
-        kept = pack_text_tables(name, level, domains, SILENT, facts, short_formats, unified) + sources
-        _write(path, kept)
-    return TextTables(kept)
+    domains, facts, short_formats, unified = text_facts(level, name)
+    return pack_text_tables(name, level, domains, SILENT, facts, short_formats, unified)
 
 
-def _sources() -> bytes:
-    """Name, time and size of every file that the tables come from, and the version of the interpreter."""
-    folders = [_HERE, os.path.join(_HERE, "data"), os.path.dirname(kernel.__file__)]
-    files = [entry for folder in folders for entry in os.scandir(folder) if entry.name.endswith((".py", ".txt", ".so", ".pyd"))]
-    found = sorted((entry.name, entry.stat().st_mtime_ns, entry.stat().st_size) for entry in files)
-    return repr((found, sys.version)).encode()
+def sources() -> bytes:
+    """Time and size of the files that make tables. The opcode table is not among them: the kernels have to be built with it anyway."""
+    folder, _, suffix = kernel.__file__.rpartition("text_tables")
+    files = [f"{folder}{name}{suffix}" for name in ("assemble_text", "statement", "text_tables")]
+    files += [os.path.join(_HERE, f"{name}.py") for name in ("names", "opcodes", "processors", "table", "text_facts", "text_tables")]
+    return repr([(found.st_mtime_ns, found.st_size) for found in map(os.stat, files)]).encode()
 
 
-def _read(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except (OSError, ValueError):
+def _tables(target: str) -> bytes:
+    """The same by any name, worked out if need be."""
+    from pyaco.isa.processors import processor
+
+    name, level = processor(target)
+    return _kept_tables(name) or made_tables(name, level)
+
+
+def _kept_tables(name: str) -> bytes:
+    """The tables that the build made of a gfx name, if they are there and still good; else nothing."""
+    if not name.isalnum():
         return b""
-
-
-def _write(path: str, kept: bytes) -> None:
-    """Keep the tables if the folder may be written; whole or not at all."""
-    if sys.dont_write_bytecode or not path:
-        return
-    draft = f"{path}.{os.getpid()}"
     try:
-        os.makedirs(_CACHE, exist_ok=True)
-        with open(draft, "wb") as file:
-            file.write(kept)
-        os.replace(draft, path)
+        with open(os.path.join(_KEPT, f"{name}.tables"), "rb", buffering=0) as file:
+            kept = file.readall()
     except OSError:
-        return
+        return b""
+    made_of = kept[int.from_bytes(kept[:4], sys.byteorder):]  # behind the tables, which begin with their size
+    return kept if not made_of or made_of == sources() else b""

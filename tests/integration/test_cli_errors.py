@@ -119,10 +119,15 @@ def test_words_that_are_wrong(name: str, folder: Path, capfd: pytest.CaptureFixt
     for place, word in enumerate(words):
         if place and not word.startswith("-") and not (folder / word).exists() and word not in OUTPUTS and "=" not in word:
             wrong += [complaint([*words[:place], bad, *words[place + 1 :]], capfd) for bad in ("nonsense", "-1", "\u00e9\udcff")]
-    wrong += [complaint([*words, "--nonsense"], capfd), complaint([*words, "--target", "gfx9999"], capfd)]
-    if words[:2] == ["run", "kernel.hsaco"]:
-        wrong.pop()  # a code object names its own target
+    wrong += [complaint([*words, *more], capfd) for more in (["--nonsense"], ["--target", "gfx9999"], ["--target", ""])]
     assert not [line for line in wrong if line]
+
+
+def test_a_target_that_contradicts_the_code_object(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    words = COMMANDS["run, code object"].split()
+    assert main([*words, "--target", "navi31"]) == 0
+    assert main([*words, "--target", "gfx1030"]) == 2
+    assert "kernel.hsaco is for gfx1100" in capfd.readouterr().err
 
 
 def test_every_verb_is_tried() -> None:

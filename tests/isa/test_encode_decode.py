@@ -8,8 +8,7 @@ import forms
 import numpy as np
 import pytest
 
-from pyaco._core.isa.decode import decode_words
-from pyaco._core.isa.encode import encode_fields
+from pyaco._core.isa.records import decode_words, encode_fields
 
 LEVELS = (90, 91, 92, 94, 95, 103, 110, 120)
 COMPARED = ("opcode", "format", "sources", "destinations", "literal", "immediate", "modifiers")
@@ -72,6 +71,6 @@ def test_truncated_instructions_are_no_instructions() -> None:
 
 
 def test_errors_have_names() -> None:
-    from pyaco._core.isa.encode import error_text
+    from pyaco._core.isa.records import error_text
 
     assert len({error_text(-code) for code in range(1, 7)}) == 6

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import forms
 
-from pyaco._core.isa.encode import encode_fields
+from pyaco._core.isa.records import encode_fields
 from pyaco.isa import opcodes
 
 # One code of each kind: SGPRs, special registers, integers, floating-point constants, DPP, SDWA, literal, VGPRs.

@@ -24,9 +24,8 @@ import measure_variants
 import word_forms
 
 from pyaco import isa
-from pyaco._core.isa.decode import decode_words
 from pyaco._core.isa.disassemble import disassemble_words
-from pyaco._core.isa.encode import encode_fields
+from pyaco._core.isa.records import decode_words, encode_fields
 from pyaco.errors import InputError
 from pyaco.isa import opcodes, text_facts, text_tables
 from pyaco.isa.disassembler import default_wave_size

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "isa"))
 import forms
 
 from pyaco import isa
-from pyaco._core.isa.encode import encode_fields
+from pyaco._core.isa.records import encode_fields
 from pyaco.errors import InputError
 
 pytestmark = [

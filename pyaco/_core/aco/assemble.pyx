@@ -18,10 +18,11 @@ from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
 from isa_tables cimport opcode_name
+from pyaco._core.aco.encode cimport encode_instruction
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.program cimport *
 from pyaco._core.isa.decode cimport Decoded
-from pyaco._core.isa.encode cimport encode, encode_error, encode_instruction, encode_limit
+from pyaco._core.isa.encode cimport encode, encode_error, encode_limit
 
 
 cdef struct Branch:

@@ -16,7 +16,7 @@ from pyaco._core.emu.formats cimport format_of_descriptor, load_format, store_fo
 from pyaco._core.emu.memory cimport memory_at
 from pyaco._core.emu.vector cimport read_scalar
 from pyaco._core.emu.wave cimport *
-from pyaco._core.ir.program cimport format_flat, format_mtbuf, format_scratch, register_none
+from pyaco._core.common.machine cimport format_flat, format_mtbuf, format_scratch, register_none
 
 include "emulator_memory.pxi"
 

@@ -30,7 +30,7 @@ from pyaco._core.emu.scaled cimport fill_scaled
 from pyaco._core.emu.vector cimport execute_dual, execute_scalar, execute_vector
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu.wave_sync cimport fill_wave_sync, forget_waiting, waits_for_dispatch
-from pyaco._core.ir.program cimport *
+from pyaco._core.common.machine cimport *
 from pyaco._core.isa.decode cimport Decoded, decode
 
 cdef extern from "<stdlib.h>" nogil:

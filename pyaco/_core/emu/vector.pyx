@@ -14,7 +14,7 @@ from modifiers cimport *
 from pyaco._core.emu.numbers cimport (bits_double, bits_float, double_bits, float_bits, flush32, half_to_double,
                                       double_to_half, round_saturate, small_fnuz, small_saturates)
 from pyaco._core.emu.wave cimport *
-from pyaco._core.ir.program cimport (format_dpp8, format_dpp16, format_sdwa, format_vinterp_inreg, format_vop3, format_vop3p)
+from pyaco._core.common.machine cimport (format_dpp8, format_dpp16, format_sdwa, format_vinterp_inreg, format_vop3, format_vop3p)
 
 cdef extern from "<fenv.h>" nogil:
     int fesetround(int)

@@ -24,7 +24,7 @@ from pyaco._core.emu.wave_sync cimport waits_for_dispatch
 from pyaco._core.emu_fast.scalar cimport scalar_step_of
 from pyaco._core.emu_fast.step cimport *
 from pyaco._core.isa.decode cimport Decoded
-from pyaco._core.ir.program cimport (format_dpp8, format_dpp16, format_ds, format_flat, format_is_salu, format_is_valu, format_mubuf,
+from pyaco._core.common.machine cimport (format_dpp8, format_dpp16, format_ds, format_flat, format_is_salu, format_is_valu, format_mubuf,
                                      format_scratch, format_sdwa, format_vop3p, register_none, register_vcc)
 
 cdef enum:

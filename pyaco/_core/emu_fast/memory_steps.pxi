@@ -1,7 +1,7 @@
 # Memory steps: addresses of all lanes, one look-up for the span from the lowest to the highest, and moves that see whether
 # sixteen lanes lie side by side or in one place. Whatever does not fit goes to the reference engine, before anything is changed.
 from pyaco._core.emu.memory cimport Allocation, Memory, canonical_address, memory_at
-from pyaco._core.ir.program cimport format_flat, register_none
+from pyaco._core.common.machine cimport format_flat, register_none
 
 cdef enum:
     chunk = 16                        # lanes that are moved at once

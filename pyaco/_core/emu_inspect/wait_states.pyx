@@ -10,7 +10,7 @@ from pyaco._core.emu.global_memory cimport memory_operation
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_inspect.matrix_states cimport matrix_account, matrix_early
 from pyaco._core.emu_inspect.waits cimport Finding, register_limit
-from pyaco._core.ir.program cimport (
+from pyaco._core.common.machine cimport (
     format_dpp16, format_ds, format_flat, format_is_salu, format_is_valu, format_mtbuf, format_mubuf, format_scratch, format_sdwa, format_vop3,
     format_vop3p, format_vopc, register_none,
 )

@@ -8,7 +8,7 @@ from pyaco._core.emu.access cimport MemoryOperation, access_atomic, access_nothi
 from pyaco._core.emu.global_memory cimport memory_operation
 from pyaco._core.emu.vector cimport read_scalar
 from pyaco._core.emu.wave cimport *
-from pyaco._core.ir.program cimport (
+from pyaco._core.common.machine cimport (
     format_dpp16, format_dpp8, format_ds, format_flat, format_global, format_is_valu, format_ldsdir, format_mimg, format_mtbuf,
     format_mubuf, format_scratch, format_smem, format_vop3p, register_none,
 )

@@ -2,12 +2,14 @@
 
 There is no object per instruction, operand, temporary or block: an index is the identity of a thing, and index 0 of
 instructions and temps means "none". A pass reads the order array of a block and writes a new one (``Rewrite``).
-Names and meanings follow Mesa's ACO (``aco_ir.h``) where the field has no older word.
+Names and meanings follow Mesa's ACO (``aco_ir.h``) where the field has no older word. Registers, formats and gfx levels are those of
+``common/machine.pxd``.
 
 Thread safety: a program belongs to one thread at a time; different programs are independent.
 """
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from pyaco._core.common.machine cimport *
 from pyaco._core.common.table cimport Table
 
 # ---------------------------------------------------------------------------------------------------- register classes
@@ -54,70 +56,6 @@ cdef inline uint8_t class_of_bytes(bint vgpr, uint32_t bytes) noexcept nogil:
     if not vgpr:
         return <uint8_t>((bytes + 3) >> 2)
     return <uint8_t>(0x60 | bytes) if bytes & 3 else <uint8_t>(0x20 | (bytes >> 2))
-
-# ---------------------------------------------------------------------------------------------------------- registers
-# A physical register is a byte address: SGPR n at 4n, VGPR n at 4(256 + n).
-cdef enum:
-    register_vcc = 106 * 4
-    register_vcc_hi = 107 * 4
-    register_m0 = 124 * 4         # the assembler swaps m0 and null on GFX11+
-    register_null = 125 * 4
-    register_exec = 126 * 4
-    register_exec_hi = 127 * 4
-    register_scc = 253 * 4
-    register_vgpr0 = 256 * 4
-    register_agpr0 = 512 * 4      # accumulation registers of CDNA
-    register_none = 0xffff
-
-# -------------------------------------------------------------------------------------------------------------- formats
-cdef enum:
-    format_pseudo = 0
-    format_pseudo_branch = 1
-    format_pseudo_barrier = 2
-    format_pseudo_reduction = 3
-    format_sop1 = 4
-    format_sop2 = 5
-    format_sopk = 6
-    format_sopp = 7
-    format_sopc = 8
-    format_smem = 9
-    format_ds = 10
-    format_ldsdir = 11
-    format_mtbuf = 12
-    format_mubuf = 13
-    format_mimg = 14
-    format_exp = 15
-    format_flat = 16
-    format_global = 17
-    format_scratch = 18
-    format_vintrp = 19
-    format_vinterp_inreg = 20
-    format_vopd = 21
-    format_base_mask = 0x7f
-    # vector ALU formats: bits that combine (a VOP2 instruction in VOP3 encoding has both)
-    format_vop1 = 0x80
-    format_vop2 = 0x100
-    format_vopc = 0x200
-    format_vop3 = 0x400
-    format_vop3p = 0x800
-    format_sdwa = 0x1000
-    format_dpp16 = 0x2000
-    format_dpp8 = 0x4000
-
-cdef inline bint format_is_valu(uint16_t format) noexcept nogil:
-    return (format & 0xf80) != 0 or format == format_vinterp_inreg or format == format_vopd
-
-cdef inline bint format_is_salu(uint16_t format) noexcept nogil:
-    return format_sop1 <= format <= format_sopc
-
-cdef inline bint format_is_flat_like(uint16_t format) noexcept nogil:
-    return format_flat <= format <= format_scratch
-
-cdef inline bint format_is_vmem(uint16_t format) noexcept nogil:
-    return format == format_mtbuf or format == format_mubuf or format == format_mimg
-
-cdef inline bint format_is_pseudo(uint16_t format) noexcept nogil:
-    return format <= format_pseudo_reduction
 
 # ------------------------------------------------------------------------------------------------------------- operands
 # Kinds are exclusive: temp, constant (inline constant or literal), undef, or a bare fixed register (none of them set).
@@ -211,21 +149,6 @@ cdef enum:                        # fp_mode: hardware bits, then what the progra
     fp_must_flush_denorms16_64 = 0x800
     fp_care_about_round32 = 0x1000
     fp_care_about_round16_64 = 0x2000
-
-cdef enum:                        # gfx_level values; comparisons by order are meaningful
-    gfx6 = 60
-    gfx7 = 70
-    gfx8 = 80
-    gfx9 = 90
-    gfx908 = 91                   # CDNA 1 to 4 descend from GFX9
-    gfx90a = 92
-    gfx942 = 94
-    gfx950 = 95
-    gfx10 = 100
-    gfx10_3 = 103
-    gfx11 = 110
-    gfx11_5 = 115
-    gfx12 = 120
 
 # --------------------------------------------------------------------------------------------------------------- tables
 cdef struct Instructions:

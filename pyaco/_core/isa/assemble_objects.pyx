@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 
 from isa_tables cimport opcode_format
-from pyaco._core.ir.program cimport format_sopp
+from pyaco._core.common.machine cimport format_sopp
 from pyaco._core.isa.assemble_text cimport *
 from pyaco._core.isa.text_tables cimport domain_modifier, find_name
 from pyaco._core.isa.operand cimport Operand as PythonOperand, register_operand

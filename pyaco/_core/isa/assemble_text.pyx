@@ -21,7 +21,7 @@ from isa_tables cimport (image_flag_bvh, image_flag_gather, image_flag_sampler, 
                          opcode_mask_class, opcode_max_definitions, opcode_max_operands, opcode_number_y,
                          opcode_operand_classes, opcode_operand_count)
 from modifiers cimport *
-from pyaco._core.ir.program cimport *
+from pyaco._core.common.machine cimport *
 from pyaco._core.isa.decode cimport Decoded, decoded_source_limit, image_address_dwords
 from pyaco._core.isa.encode cimport encode, encode_bad_bus, encode_error, encode_limit, form_error, form_has_clamp, form_has_omod, scalar_reads_fit
 from pyaco._core.isa.text_tables cimport *

@@ -1,6 +1,6 @@
 """One instruction in the vocabulary of ACO IR, decoded from machine code or about to be encoded.
 
-Registers are byte addresses as in ``program.pxd``: SGPR n at 4n, VGPR n at 4(256 + n), + 2 for the high half of a 16-bit
+Registers are byte addresses as in ``common/machine.pxd``: SGPR n at 4n, VGPR n at 4(256 + n), + 2 for the high half of a 16-bit
 operand, constants as their source code * 4 (128..208 integers, 240..248 floats, 255 a literal). ``m0`` is always 124 * 4
 and ``null`` 125 * 4, whatever the generation. An operand that the instruction does not use ("off") is ``register_none``.
 

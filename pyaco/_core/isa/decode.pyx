@@ -17,7 +17,7 @@ from isa_tables cimport (image_flag_atomic, image_flag_bias, image_flag_bvh, ima
                          opcode_mask_class, opcode_max_definitions, opcode_max_operands, opcode_operand_classes,
                          opcode_operand_count)
 from modifiers cimport *
-from pyaco._core.ir.program cimport *
+from pyaco._core.common.machine cimport *
 
 
 # What every step of one decode shares.
@@ -1401,86 +1401,3 @@ cdef int decode(const uint32_t *words, uint32_t available, uint32_t gfx_level, D
     if gfx_level >= gfx10:
         return decode_wide_10(&r, head)
     return decode_wide_9(&r, head) if gfx_level >= gfx8 else decode_wide_6(&r, head)
-
-
-# --------------------------------------------------------------------------------------------------------- Python's view
-#: Layout of the records of ``decode_records``: where the instruction is, then the fields of ``Decoded``.
-RECORD = {
-    "names": ["offset", "opcode", "format", "dwords", "source_count", "destination_count", "has_literal", "sources",
-              "source_bytes", "destinations", "destination_bytes", "literal", "immediate", "modifiers"],
-    "formats": ["u4", "u2", "u2", "u1", "u1", "u1", "u1", f"({decoded_source_limit},)u2", f"({decoded_source_limit},)u1",
-                "(3,)u2", "(3,)u1", "u4", "u4", "u8"],
-}
-
-def decode_records(const uint32_t[::1] words, uint32_t gfx_level, unsigned char[::1] out, offsets, Py_ssize_t size):
-    """Decode every instruction of `words` into `out`, rows of `size` bytes with fields at `offsets`; returns their number.
-
-    `out` has room for one row a word; rows are laid out as ``RECORD`` says.
-    """
-    cdef Py_ssize_t place[14]
-    cdef uint32_t position = 0
-    cdef uint32_t count = <uint32_t>words.shape[0]
-    cdef Py_ssize_t row = 0
-    cdef unsigned char *base
-    cdef Decoded d
-    cdef int i
-    if out.shape[0] < size * words.shape[0] or len(offsets) != 14:
-        raise ValueError("the records have no room")
-    for i in range(14):
-        place[i] = offsets[i]
-    with nogil:
-        while position < count:
-            memset(&d, 0, sizeof(d))
-            decode(&words[position], count - position, gfx_level, &d)
-            if d.opcode == op_invalid:
-                # the word itself, so that records say everything
-                d.literal = words[position]
-            base = &out[row * size]
-            (<uint32_t *>(base + place[0]))[0] = position * 4
-            (<uint16_t *>(base + place[1]))[0] = d.opcode
-            (<uint16_t *>(base + place[2]))[0] = d.format
-            base[place[3]] = d.dwords
-            base[place[4]] = d.source_count
-            base[place[5]] = d.destination_count
-            base[place[6]] = d.has_literal
-            memcpy(base + place[7], d.source, sizeof(d.source))
-            memcpy(base + place[8], d.source_bytes, sizeof(d.source_bytes))
-            memcpy(base + place[9], d.destination, sizeof(d.destination))
-            memcpy(base + place[10], d.destination_bytes, sizeof(d.destination_bytes))
-            (<uint32_t *>(base + place[11]))[0] = d.literal
-            (<uint32_t *>(base + place[12]))[0] = d.immediate
-            (<uint64_t *>(base + place[13]))[0] = d.modifiers
-            row += 1
-            position += d.dwords
-    return row
-
-
-def decode_words(const uint32_t[::1] words, uint32_t gfx_level, uint32_t position=0):
-    """Decode one instruction.
-
-    Parameters
-    ----------
-    words
-        Machine code.
-    gfx_level
-        A value of ``gfx*``, such as 90 or 103.
-    position
-        Index of the first dword.
-
-    Returns
-    -------
-    dict
-        The fields of ``Decoded``.
-    """
-    cdef Decoded d
-    if position >= <uint32_t>words.shape[0]:
-        raise IndexError("position is beyond the code")
-    decode(&words[position], <uint32_t>(words.shape[0] - position), gfx_level, &d)
-    return {
-        "opcode": d.opcode, "format": d.format, "dwords": d.dwords,
-        "sources": [d.source[i] for i in range(d.source_count)],
-        "source_bytes": [d.source_bytes[i] for i in range(d.source_count)],
-        "destinations": [d.destination[i] for i in range(d.destination_count)],
-        "destination_bytes": [d.destination_bytes[i] for i in range(d.destination_count)],
-        "literal": d.literal if d.has_literal else None, "immediate": d.immediate, "modifiers": d.modifiers,
-    }

@@ -23,7 +23,7 @@ from isa_tables cimport (can_use_input_modifiers, image_flag_bvh, image_flag_bia
                          opcode_flag_opsel, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags, opcode_format,
                          opcode_implicit_definitions, opcode_operand_count)
 from modifiers cimport *
-from pyaco._core.ir.program cimport *
+from pyaco._core.common.machine cimport *
 from pyaco._core.isa.decode cimport Decoded, decode
 from pyaco._core.isa.encode cimport encode, encode_limit, form_error, scalar_reads_fit
 from pyaco._core.isa.text_facts cimport *

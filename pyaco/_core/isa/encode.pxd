@@ -1,10 +1,12 @@
-"""``Decoded`` or an instruction of ACO IR to machine code, for GFX6 to GFX12: the inverse of ``decode.pxd``."""
-from libc.stdint cimport uint32_t
+"""``Decoded`` to machine code, for GFX6 to GFX12: the inverse of ``decode.pxd``."""
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
-from pyaco._core.ir.program cimport ProgramData
+from isa_tables cimport opcode_definition_classes, opcode_max_definitions, opcode_max_operands, opcode_operand_classes
 from pyaco._core.isa.decode cimport Decoded
 
 cdef enum:
+    # Undefined operands of ACO IR have the code of the constant 0; fields that do not count keep its low bits.
+    absent = 128 * 4
     # longest instruction: a GFX10 image instruction with twelve separate address registers
     encode_limit = 6
     encode_no_opcode = -1             # this gfx level lacks the opcode
@@ -19,6 +21,9 @@ cdef enum:
 # above. The opcode and format decide the encoding; fields of `Decoded` are read as `decode` writes them.
 cdef int encode(const Decoded *instruction, uint32_t gfx_level, uint32_t *out) noexcept nogil
 
+# The same; with `stray_bits`, fields that do not count hold what ACO's assembler leaves in them.
+cdef int encode_in_context(const Decoded *instruction, uint32_t gfx_level, uint32_t *out, bint stray_bits) noexcept nogil
+
 # Whether a vector instruction reads no more scalars (SGPRs and the literal) than the gfx level allows: one before GFX10
 # and for 64-bit shifts, two later. True for everything else.
 cdef bint scalar_reads_fit(const Decoded *instruction, uint32_t gfx_level) noexcept nogil
@@ -31,14 +36,14 @@ cdef const char *form_error(const Decoded *instruction, uint32_t gfx_level, bint
 cdef bint form_has_clamp(const Decoded *instruction, uint32_t gfx_level) noexcept nogil
 cdef bint form_has_omod(const Decoded *instruction, uint32_t gfx_level) noexcept nogil
 
-# Fills `out` from an instruction of ACO IR whose registers are assigned. Returns 0 or one of the codes above. Promotes
-# 16-bit operations of GFX11+ to VOP3 where a register is beyond the short encoding.
-cdef int from_ir(const ProgramData *program, uint32_t instruction, uint32_t gfx_level, Decoded *out) noexcept nogil
-
-# One hardware instruction of ACO IR to words; raises RuntimeError (a defect of a pass) when it has no encoding. With
-# `stray_bits`, fields that do not count hold what ACO's assembler leaves in them, else zero, as text has it.
-cdef int encode_instruction(const ProgramData *program, uint32_t instruction, uint32_t gfx_level,
-                            uint32_t *out, bint stray_bits=*) except -1 nogil
-
 # What an error code means.
 cdef const char *encode_error(int code) noexcept nogil
+
+
+# The register class of an operand or definition that the opcode table has at a position; opcode_mask_class: a lane mask.
+cdef inline uint8_t operand_class(uint32_t opcode, uint32_t position) noexcept nogil:
+    return opcode_operand_classes[opcode * opcode_max_operands + position]
+
+
+cdef inline uint8_t definition_class(uint32_t opcode, uint32_t position) noexcept nogil:
+    return opcode_definition_classes[opcode * opcode_max_definitions + position]
