@@ -17,6 +17,7 @@ cdef enum:
     slice_instructions = 65536        # a wave's turn
     region_limit = 64
     resident_wave_limit = 4096        # of workgroups that wait for others
+    line_pair = 128                   # hosts load cache lines in pairs: what two threads write must not share one
 
 cdef struct Region:
     uint64_t first
@@ -95,8 +96,9 @@ cdef int run_wave(Code *code, Machine *machine, Wave *wave, uint32_t turns) noex
 cdef bint out_of_time(Machine *machine) noexcept nogil
 # Leaves in `machine` what comes next in a wave, as the place where a dispatch stopped.
 cdef int stop_before(Code *code, Machine *machine, const Wave *wave, int why) noexcept nogil
-# Memory aligned to 64 bytes, for `free`.
+# Memory aligned to `line_pair` bytes and a multiple of them, for `free`.
 cdef void *aligned_bytes(uint64_t bytes) noexcept nogil
+cdef void *aligned_zeros(uint64_t bytes) noexcept nogil
 # Whether code that has been reached has instructions that wait for waves of other workgroups.
 cdef bint meets_other_workgroups(Code *code, uint32_t gfx_level) noexcept nogil
 # What runs next: `next_begins`, a workgroup that has to be started; `next_goes_on`, one that waited; `next_none`; `next_deadlock`, all wait.

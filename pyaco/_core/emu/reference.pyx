@@ -735,7 +735,14 @@ cdef void start_workgroup(Workspace *space, const Launch *launch) noexcept nogil
 
 # ------------------------------------------------------------------------------------------------------------- workspace
 cdef void *aligned_bytes(uint64_t bytes) noexcept nogil:
-    return aligned_alloc(64, (bytes + 64) & ~<uint64_t>63)  # C11 wants a multiple of the alignment
+    return aligned_alloc(line_pair, (bytes + line_pair) & ~<uint64_t>(line_pair - 1))  # C11 wants a multiple of the alignment
+
+
+cdef void *aligned_zeros(uint64_t bytes) noexcept nogil:
+    cdef void *memory = aligned_bytes(bytes)
+    if memory != NULL:
+        memset(memory, 0, bytes)
+    return memory
 
 
 cdef bint open_workspace(Workspace *space, const Launch *launch) noexcept nogil:
@@ -745,7 +752,7 @@ cdef bint open_workspace(Workspace *space, const Launch *launch) noexcept nogil:
     cdef uint64_t registers = <uint64_t>vgpr_rows * max_lanes
     cdef uint64_t scratch = <uint64_t>launch.wave_size * space.machine.scratch_bytes
     space.count = count
-    space.waves = <Wave *>calloc(count, sizeof(Wave))
+    space.waves = <Wave *>aligned_zeros(count * sizeof(Wave))
     space.registers = <uint32_t *>aligned_bytes(count * registers * 4)
     space.scratch = <uint8_t *>malloc(count * scratch + 1)
     space.machine.waves = space.waves

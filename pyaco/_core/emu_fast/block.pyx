@@ -6,7 +6,7 @@ clamp, part of a register, fewer lanes than EXEC has. What has no step (unusual 
 calls the reference engine's function, which is right by definition.
 """
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
@@ -17,7 +17,7 @@ from pyaco._core.emu.access cimport MemoryOperation, access_atomic, access_load,
 from pyaco._core.emu.global_memory cimport execute_buffer, execute_flat, execute_smem, memory_operation
 from pyaco._core.emu.lds cimport execute_lds
 from pyaco._core.emu.numbers cimport float_bits, half_to_double, popcount64
-from pyaco._core.emu.reference cimport aligned_bytes, fetch, handler_of
+from pyaco._core.emu.reference cimport aligned_bytes, aligned_zeros, fetch, handler_of
 from pyaco._core.emu.vector cimport dpp_source_lane, execute_dual, execute_scalar, execute_vector
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu.wave_sync cimport waits_for_dispatch
@@ -797,7 +797,7 @@ cdef Block *make_block(Blocks *blocks, uint64_t pc) noexcept nogil:
     cdef Builder builder
     cdef vector[Step] steps
     cdef vector[const Instruction *] instructions
-    cdef Block *block = <Block *>calloc(1, sizeof(Block))
+    cdef Block *block = <Block *>aligned_zeros(sizeof(Block))
     cdef size_t index
     if block == NULL:
         return NULL

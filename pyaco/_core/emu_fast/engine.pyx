@@ -48,9 +48,10 @@ cdef enum:
     mode_fp16_overflow = 0x800000
     changing_modes = 3 | mode_index_registers | mode_skip_vector  # what the steps do not know
     signal_interval = 1000000         # instructions between looks at the user's interrupts
-    alone = 20000                     # instructions of a dispatch before other threads join in
+    worth_a_thread = 20000            # instructions that a dispatch has yet to execute for other threads to join in
     interrupted = -1                  # by a signal; its exception is set
     abandoned = -2                    # because an earlier workgroup went wrong
+    no_memory = -3
 
 
 def vector_bits():
@@ -59,8 +60,10 @@ def vector_bits():
 
 
 cdef struct Worker:
-    Workspace *space
+    Workspace *space                  # the engine's, or its own
+    Workspace own                     # of all but the first thread
     const Launch *launch
+    Kernels kernels
     Blocks blocks
     Core *core
     Memory memory                     # the device's table with a look-up cache of its own
@@ -72,6 +75,7 @@ cdef struct Worker:
     uint64_t checked
     int stop
     bint main
+    uint8_t apart[line_pair]          # from the next one
 
 
 # ----------------------------------------------------------------------------------------------------------------- waves
@@ -221,6 +225,11 @@ cdef int run_group(Worker *worker, uint64_t number, bint begins) noexcept nogil:
     return stop
 
 
+cdef bint is_long(const Workspace *space, uint64_t groups) noexcept nogil:
+    """Whether much is left, if the other workgroups are like those that have begun."""
+    return space.begun > 0 and <double>space.machine.executed * (groups - space.begun) >= <double>worth_a_thread * space.begun
+
+
 cdef int run_alone(Worker *worker, uint32_t threads) noexcept nogil:
     """Workgroups one after the other; stop_running where it is time for other threads to join in."""
     cdef Workspace *space = worker.space
@@ -228,7 +237,7 @@ cdef int run_alone(Worker *worker, uint32_t threads) noexcept nogil:
     cdef uint64_t groups = <uint64_t>launch.groups[0] * launch.groups[1] * launch.groups[2]
     cdef int stop, following
     while True:
-        if (threads > 1 and groups - space.begun > 1 and space.machine.executed >= alone and space.residents == NULL
+        if (threads > 1 and groups - space.begun > 1 and is_long(space, groups) and space.residents == NULL
                 and not meets_other_workgroups(&space.code, space.machine.gfx_level)):
             return stop_running
         following = next_workgroup(space, launch)
@@ -249,11 +258,16 @@ cdef int run_alone(Worker *worker, uint32_t threads) noexcept nogil:
 
 
 cdef void work(void *data, unsigned int thread) noexcept nogil:
-    """What a thread does: claim workgroups until there is none."""
+    """What a thread does: open what it needs, the first one has it, and claim workgroups until there is none."""
     cdef Worker *worker = &(<Worker *>data)[thread]
-    cdef Machine *machine = worker.core.machine
+    cdef Machine *machine = &worker.space.machine
     cdef uint64_t number
     worker.stop = stop_end
+    if worker.core == NULL and not (open_workspace(worker.space, worker.launch) and open_worker(worker)):
+        worker.stop = no_memory
+        worker.order.fail(0)
+        return
+    worker.core.order = worker.order
     while worker.order.claim(thread, &number, machine.executed - worker.core.first_executed):
         machine.clock_due -= min(machine.clock_due, machine.executed)
         machine.executed = 0
@@ -267,23 +281,21 @@ cdef void work(void *data, unsigned int thread) noexcept nogil:
 
 
 # ---------------------------------------------------------------------------------------------------------------- engine
-cdef bint open_worker(Worker *worker, Workspace *space, const Launch *launch, Kernels kernels, bint main) noexcept nogil:
-    """Everything that a thread needs besides the workspace, which is open."""
+cdef bint open_worker(Worker *worker) noexcept nogil:
+    """Everything that a thread needs besides its launch, kernels and workspace, which is open."""
+    cdef Workspace *space = worker.space
+    cdef const Launch *launch = worker.launch
     cdef uint32_t i
-    memset(worker, 0, sizeof(Worker))
-    worker.space = space
-    worker.launch = launch
-    worker.main = main
     worker.memory = space.machine.memory[0]
     worker.core = <Core *>aligned_bytes(sizeof(Core))
     worker.first = <Wave *>calloc(launch.waves, sizeof(Wave))
     worker.first_rows = <uint32_t *>aligned_bytes(<uint64_t>launch.waves * 3 * row_bytes)
     if worker.core == NULL or worker.first == NULL or worker.first_rows == NULL:
         return False
-    if not open_blocks(&worker.blocks, kernels, &space.code, &space.machine):
+    memset(worker.core, 0, sizeof(Core))
+    if not open_blocks(&worker.blocks, worker.kernels, &space.code, &space.machine):
         return False
     space.machine.memory = &worker.memory
-    memset(worker.core, 0, sizeof(Core))
     worker.core.machine = &space.machine
     worker.core.halves = launch.wave_size // row_lanes
     worker.core.base[place_pool] = worker.blocks.pool
@@ -302,6 +314,28 @@ cdef void close_worker(Worker *worker) noexcept nogil:
     free(worker.core)
     free(worker.first)
     free(worker.first_rows)
+    close_workspace(&worker.own)
+    free(worker.own.machine.opcode_counter)
+
+
+cdef bint join_in(Worker *worker, const Worker *first, Memory *memory, uint32_t slot) noexcept nogil:
+    """A thread beside the first: the same machine with counters of its own, which opens the rest by itself."""
+    cdef Machine *machine = &worker.own.machine
+    worker.space = &worker.own
+    worker.launch = first.launch
+    worker.kernels = first.kernels
+    machine[0] = first.space.machine
+    machine.memory = memory
+    machine.scratch_slot = slot
+    machine.sync = NULL
+    machine.lds = NULL
+    machine.executed = 0
+    machine.clock_due = 0
+    machine.touched_vgprs = 0
+    memset(machine.counter, 0, sizeof(machine.counter))
+    memset(machine.lane_counter, 0, sizeof(machine.lane_counter))
+    machine.opcode_counter = <uint64_t *>calloc(<int>op_count, sizeof(uint64_t))
+    return machine.opcode_counter != NULL and copy_code(&worker.own.code, &first.space.code)
 
 
 cdef void add_counters(Machine *total, const Machine *part) noexcept nogil:
@@ -309,9 +343,17 @@ cdef void add_counters(Machine *total, const Machine *part) noexcept nogil:
     for i in range(unit_count):
         total.counter[i] += part.counter[i]
         total.lane_counter[i] += part.lane_counter[i]
-        total.executed += part.counter[i]
     for i in range(<uint32_t>op_count):
         total.opcode_counter[i] += part.opcode_counter[i]
+
+
+cdef uint64_t counted(const Machine *machine) noexcept nogil:
+    """Instructions, by the counters of the units."""
+    cdef uint64_t count = 0
+    cdef uint32_t i
+    for i in range(unit_count):
+        count += machine.counter[i]
+    return count
 
 
 cdef void take_fault(Workspace *total, const Workspace *part) noexcept nogil:
@@ -405,80 +447,68 @@ cdef class FastEngine(Engine):
 
     cdef int execute(self, const Launch *launch) except -1:
         cdef Memory *memory = self.work.machine.memory
-        cdef Worker worker
+        cdef Worker *workers = <Worker *>calloc(self.threads, sizeof(Worker))
         cdef int stop
-        cdef uint64_t groups = <uint64_t>launch.groups[0] * launch.groups[1] * launch.groups[2]
+        cdef uint32_t i
+        if workers == NULL:
+            raise MemoryError(f"{self.threads} threads")
         try:
-            if not open_worker(&worker, &self.work, launch, self.kernels, True):
+            workers[0].space = &self.work
+            workers[0].launch = launch
+            workers[0].kernels = self.kernels
+            workers[0].main = True
+            if not open_worker(&workers[0]):
                 raise MemoryError("an engine's thread")
             with nogil:
-                stop = run_alone(&worker, self.threads)
-                count_blocks(&worker.blocks)
+                stop = run_alone(&workers[0], self.threads)
+            if stop == stop_running:
+                stop = self.execute_together(workers, memory)
+            else:
+                count_blocks(&workers[0].blocks)
         finally:
-            close_worker(&worker)
+            for i in range(self.threads):
+                close_worker(&workers[i])
+            free(workers)
             self.work.machine.memory = memory
-        if stop == interrupted:
-            return -1                                       # the signal's exception is set
-        if stop != stop_running:
-            return stop
-        return self.execute_together(launch, self.work.begun, groups)
+        return -1 if stop == interrupted else stop          # the signal's exception is set
 
-    cdef int execute_together(self, const Launch *launch, uint64_t first, uint64_t groups) except -1:
-        """The workgroups from `first` on, by all threads."""
+    cdef int execute_together(self, Worker *workers, Memory *memory) except -1:
+        """The workgroups that have not begun, by all threads."""
+        cdef const Launch *launch = workers[0].launch
+        cdef uint64_t groups = <uint64_t>launch.groups[0] * launch.groups[1] * launch.groups[2]
+        cdef uint64_t first = self.work.begun
         cdef uint32_t threads = <uint32_t>min(<uint64_t>self.threads, groups - first)
-        cdef Workspace *spaces = <Workspace *>calloc(threads, sizeof(Workspace))
-        cdef Worker *workers = <Worker *>calloc(threads, sizeof(Worker))
         cdef Order *order = new Order(first, groups, threads, self.work.machine.executed)
         cdef uint32_t i
-        cdef int stop = stop_end
-        cdef uint64_t lowest = groups
         try:
-            if spaces == NULL or workers == NULL:
-                raise MemoryError(f"{threads} threads")
             for i in range(threads):
-                if not self.open_thread(&spaces[i], &workers[i], launch, i):
-                    raise MemoryError(f"a workgroup of {launch.waves} waves for thread {i}")
                 workers[i].order = order
-                workers[i].core.order = order
+                if i and not join_in(&workers[i], &workers[0], memory, i):
+                    raise MemoryError(f"{threads} threads")
             with nogil:
                 Order.run(threads, work, workers)
-            for i in range(threads):
-                count_blocks(&workers[i].blocks)
-                add_counters(&self.work.machine, &spaces[i].machine)
-                if workers[i].stop == interrupted:
-                    lowest = 0
-                    stop = interrupted
-                elif workers[i].stop != stop_end and workers[i].stop != abandoned and workers[i].workgroup < lowest:
-                    lowest = workers[i].workgroup
-                    stop = workers[i].stop
-                    take_fault(&self.work, &spaces[i])
-            if stop == stop_end and self.work.machine.executed > self.work.machine.budget:
-                stop = stop_budget
         finally:
             del order
-            for i in range(threads):
-                if workers != NULL:
-                    close_worker(&workers[i])
-                if spaces != NULL:
-                    close_workspace(&spaces[i])
-                    free(spaces[i].machine.opcode_counter)
-            free(spaces)
-            free(workers)
-        return -1 if stop == interrupted else stop
+        for i in range(threads):
+            if workers[i].stop == no_memory:
+                raise MemoryError(f"a workgroup of {launch.waves} waves for thread {i}")
+        for i in range(threads):
+            count_blocks(&workers[i].blocks)
+            if i:
+                add_counters(&self.work.machine, &workers[i].own.machine)
+        self.work.machine.executed = counted(&self.work.machine)
+        return self.why_stopped(workers, threads)
 
-    cdef bint open_thread(self, Workspace *space, Worker *worker, const Launch *launch, uint32_t number) noexcept:
-        space.machine = self.work.machine
-        space.machine.scratch_slot = number
-        space.machine.sync = NULL
-        space.machine.lds = NULL
-        space.machine.executed = 0
-        space.machine.clock_due = 0
-        space.machine.touched_vgprs = 0
-        memset(space.machine.counter, 0, sizeof(space.machine.counter))
-        memset(space.machine.lane_counter, 0, sizeof(space.machine.lane_counter))
-        space.machine.opcode_counter = <uint64_t *>calloc(<int>op_count, sizeof(uint64_t))
-        if space.machine.opcode_counter == NULL or not open_workspace(space, launch):
-            return False
-        if not copy_code(&space.code, &self.work.code):
-            return False
-        return open_worker(worker, space, launch, self.kernels, number == 0)
+    cdef int why_stopped(self, const Worker *workers, uint32_t threads) except *:
+        """What the first workgroup that went wrong says."""
+        cdef const Worker *lowest = NULL
+        cdef uint32_t i
+        for i in range(threads):
+            if workers[i].stop == interrupted:
+                return interrupted
+            if workers[i].stop != stop_end and workers[i].stop != abandoned and (lowest == NULL or workers[i].workgroup < lowest.workgroup):
+                lowest = &workers[i]
+        if lowest != NULL:
+            take_fault(&self.work, lowest.space)
+            return lowest.stop
+        return stop_budget if self.work.machine.executed > self.work.machine.budget else stop_end
