@@ -2,6 +2,6 @@
 
 import sys
 
-from pyaco.cli.main import main
+from pyaco.cli.main import command
 
-sys.exit(main())
+sys.exit(command())

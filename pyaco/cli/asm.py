@@ -29,15 +29,17 @@ def run(options: Options) -> None:
         return
     from pyaco.isa import assembler
 
-    code = assembler.run(source, options.target, None).code()
-    if options.json:
-        import json
+    assembled = assembler.run(source, options.target, None)
+    if not options.json:
+        write_bytes(options.output, assembled)
+        return
+    import json
 
-        from pyaco.isa.text_tables import text_tables
+    from pyaco.isa.text_tables import text_tables
 
-        document = {"target": text_tables(options.target).target, "bytes": len(code), "code_hex": code.hex()}
-        code = (json.dumps(document) + "\n").encode()
-    write_bytes(options.output, code)
+    code = assembled.code()
+    document = {"target": text_tables(options.target).target, "bytes": len(code), "code_hex": code.hex()}
+    write_bytes(options.output, (json.dumps(document) + "\n").encode())
 
 
 def _text(path: str) -> bytes:

@@ -5,6 +5,7 @@ Exit status: 0, or 2 for bad input, 3 for what is not supported, 1 for a bug of 
 
 from __future__ import annotations
 
+import os
 import sys
 
 from pyaco import __version__
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-__all__ = ["main"]
+__all__ = ["command", "main"]
 
 # A verb is a module of this folder with `add_arguments(parser)` and `run(options) -> None`.
 VERBS = {
@@ -73,10 +74,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def command() -> int:
+    """Run the command line as a process: what the ``pyaco`` script calls.
+
+    To take the interpreter apart is a sixth of what Python takes to start and end. Who wants to be told of the end is a thread or has registered
+    with ``atexit``; where neither is loaded, the process ends here, its output written.
+    """
+    status = main()
+    if sys.modules.keys().isdisjoint(("atexit", "threading")):
+        try:
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None:
+                    stream.flush()
+        except (OSError, ValueError):
+            return status  # Python tries again and says what is wrong
+        os._exit(status)
+    return status
+
+
 def _complain(error: Exception, status: int) -> int:
     print(f"pyaco: {' '.join(str(error).split()) if status != 1 else error}", file=sys.stderr)
     return status
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command())

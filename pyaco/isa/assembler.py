@@ -28,8 +28,6 @@ def run(source: bytes, target: str, wave_size: int | None, *, linkable: bool = F
     from pyaco.isa.text_tables import text_tables
 
     tables = text_tables(target)
-    if b"\0" in source:
-        raise InputError(f"{place_of(source, source.index(0))}: a zero byte")
     assembler = Assembler(tables, default_wave_size(tables.level, wave_size))
     error = assembler.assemble(source, linkable)
     if error is not None:

@@ -18,6 +18,17 @@ WORDS = ("a", "b.bin", "", "-", "--", "-o", "--output", "--output=c", "--output=
          "--engine=fast", "--occupancy")  # fmt: skip
 
 
+def test_the_end_of_a_process_is_orderly() -> None:
+    """Buffered output is written, the status is right, exit handlers run, whether or not Python ends by itself."""
+    start = "import sys; from pyaco.cli.main import command; sys.argv = ['pyaco', 'disasm', sys.argv[1], '--target', 'gfx900']; "
+    for before, after in (("", ""), ("import atexit; atexit.register(print, 'bye'); ", "bye\n"), ("import threading; ", "")):
+        for words, status, text in (("-", 0, "before\n\ts_endpgm\n" + after), ("missing", 2, "before\n" + after)):
+            code = before + start + "sys.stdout.write('before\\n'); sys.exit(command())"
+            end = subprocess.run([sys.executable, "-c", code, words], input=bytes.fromhex("000081bf"), capture_output=True)
+            assert (end.returncode, end.stdout.decode()) == (status, text)
+            assert end.stderr.decode() == ("" if status == 0 else "pyaco: missing: No such file or directory\n")
+
+
 def command_line(verb: str) -> CommandLine:
     made = CommandLine(f"pyaco {verb}", VERBS[verb])
     importlib.import_module(f"pyaco.cli.{verb}").add_arguments(made)

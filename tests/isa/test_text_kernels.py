@@ -41,6 +41,19 @@ def test_known_encodings(target: str, text: str, code: str) -> None:
     assert isa.assemble(isa.disassemble(assembled, target), target) == assembled
 
 
+@pytest.mark.parametrize("before", ["", "s_nop 0\n", "s_nop 0 ; a comment ", "s_nop 0 // ", "# ", ".set a, 1 /* ", 's_nop 0 /* */', "l: "])
+def test_a_zero_byte_ends_nothing(before: str) -> None:
+    place = f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))}"
+    with pytest.raises(InputError, match=f"^{place}: a zero byte"):
+        isa.assemble(before + "\0\ns_endpgm\n", "gfx900")
+
+
+@pytest.mark.parametrize("line", ['.ascii "a\0b"', "s_nop \0", "v_mov_b32 v0, v\0", ".long 1 +\0", ".amdhsa_kernel k\0", ".amdgpu_metadata\n\0"])
+def test_a_zero_byte_within_a_line_is_an_error(line: str) -> None:
+    with pytest.raises(InputError, match=r"^line \d+, column \d+: "):
+        isa.assemble(line, "gfx900")
+
+
 def test_expressions_symbols_and_registers() -> None:
     text = """
     .set first, 4

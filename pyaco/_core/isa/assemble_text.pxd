@@ -46,6 +46,7 @@ cdef class Assembler:
     cdef vector[string] section_names
     cdef unordered_map[uint64_t, vector[int64_t]] local_labels
     cdef bytes source
+    cdef const char *end              # of the source
     cdef bint linkable                # what only a linker knows becomes a relocation
     # Kernel descriptors: (name, {directive: value}, section, offset of its 64 bytes), in order.
     cdef readonly list kernels

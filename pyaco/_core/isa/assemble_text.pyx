@@ -5,6 +5,7 @@ fills ``Decoded`` and lets the encoder make the words. A vector instruction take
 names one. Expressions whose symbols come later are kept as fixups, evaluated at the end. Syntax: "Syntax of AMDGPU
 Instruction Operands" and "... Modifiers" of the LLVM manual.
 """
+from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdio cimport snprintf
@@ -2011,6 +2012,7 @@ cdef class Assembler:
         self.source = source
         c.start = self.source
         c.p = c.start
+        self.end = c.start + len(source)
         # text is rarely shorter than five times its code
         self.sections[0].reserve(len(source) // 5)
         with nogil:
@@ -2021,6 +2023,10 @@ cdef class Assembler:
         if c.failed:
             return (c.failed_at - c.start, (<bytes>c.message).decode(errors="replace"))
         return None
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        """The bytes of ``.text``, as they are until the next source."""
+        PyBuffer_FillInfo(view, self, self.sections[0].data(), <Py_ssize_t>self.sections[0].size(), True, flags)
 
     def code(self, str section=".text"):
         """Bytes of a section."""
@@ -2049,6 +2055,8 @@ cdef class Assembler:
                 c.p += 1
                 skip_blanks(c)
             if c.p[0] == 0:
+                if c.p != self.end:
+                    fail_plain(c, c.p, b"a zero byte")
                 return
             if c.p[0] == c'#':
                 # a comment, or a preprocessor's note of a line
