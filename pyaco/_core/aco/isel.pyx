@@ -25,7 +25,6 @@ from isa_opcodes cimport (
 )
 from isa_tables cimport opcode_format
 from modifiers cimport modifier_set_branch_target1
-from nir_opcodes cimport alu_names
 from pyaco._core.aco.isel_alu cimport select_alu
 from pyaco._core.aco.isel_classes cimport choose_classes
 from pyaco._core.aco.isel_context cimport *
@@ -33,18 +32,17 @@ from pyaco._core.aco.isel_intrinsics cimport select_intrinsic
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.program cimport (
     Definition, Operand, Program, block_branch, block_break, block_continue, block_continue_or_break, block_invert,
-    block_loop_exit, block_loop_header, block_loop_preheader, block_merge, block_new, block_top_level, block_uniform,
-    Blocks, ProgramData, class_bytes, class_is_linear, class_is_vgpr, class_of_bytes, class_s1, class_s2, definition_of, definition_of_fixed, edge_add, edge_linear,
-    edge_logical, edges_finish, format_pseudo_branch, gfx10_3, gfx9, instruction_make, operand_c64, operand_of,
-    operand_put, operand_register, operand_undefined, progress_after_isel, register_scc, register_vgpr0, temp_new,
-    fp_denorm16_64_shift, fp_denorm32_shift, fp_care_about_round16_64, fp_care_about_round32, fp_must_flush_denorms16_64,
-    fp_must_flush_denorms32, fp_preserve_signed_zero_inf_nan16_64, fp_preserve_signed_zero_inf_nan32, fp_round16_64_shift,
-    fp_round32_shift,
+    block_loop_exit, block_loop_header, block_loop_preheader, block_merge, block_new, block_top_level, block_uniform, Blocks,
+    ProgramData, class_bytes, class_is_linear, class_s1, class_s2, definition_of, definition_of_fixed, edge_add, edge_linear,
+    edge_logical, edges_finish, format_pseudo_branch, gfx10_3, gfx9, instruction_make, operand_put, operand_undefined,
+    progress_after_isel, register_scc, register_vgpr0, fp_denorm16_64_shift, fp_denorm32_shift, fp_care_about_round16_64,
+    fp_care_about_round32, fp_must_flush_denorms16_64, fp_must_flush_denorms32, fp_preserve_signed_zero_inf_nan16_64,
+    fp_preserve_signed_zero_inf_nan32, fp_round16_64_shift, fp_round32_shift,
 )
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, argument_scratch_address, argument_scratch_wave_offset, constant_bits, jump_break, jump_continue, nir_alu,
-    nir_divergent, nir_intrinsic, nir_jump, nir_load_const, nir_phi, nir_undef, node_block, node_if, node_loop,
-    source_swizzle, source_value, value_is_constant,
+    Shader, ShaderData, argument_scratch_address, argument_scratch_wave_offset, constant_bits, jump_break, jump_continue,
+    nir_alu, nir_intrinsic, nir_jump, nir_load_const, nir_phi, nir_undef, node_block, node_if, node_loop, source_swizzle,
+    source_value, value_is_constant,
 )
 
 from pyaco.errors import InputError, UnsupportedError
@@ -117,9 +115,17 @@ cdef struct IfState:
     uint16_t empty_depth_before
 
 
+cdef int _side_begin(Isel *c, uint32_t logical, uint32_t linear) except -1 nogil:
+    """The first block of a side, with its predecessors."""
+    cdef uint32_t label = _label_new(c)
+    _edge(c, edge_logical, logical, label)
+    _edge(c, edge_linear, linear, label)
+    _label_place(c, label, 0)
+    return _marker(c, op_p_logical_start)
+
+
 cdef int _uniform_then(Isel *c, IfState *state, uint32_t condition) except -1 nogil:
     cdef Operand operand = scc_operand(c, condition)
-    cdef uint32_t label
     _marker(c, op_p_logical_end)
     _mark(c, block_uniform)
     _branch(c, op_p_cbranch_z, &operand)
@@ -130,36 +136,33 @@ cdef int _uniform_then(Isel *c, IfState *state, uint32_t condition) except -1 no
     c.flow.has_branch = False
     c.flow.loop_divergent_branch = False
     c.flow.uniform_if_depth += 1
-    label = _label_new(c)
-    _edges(c, state.head, label)
-    _label_place(c, label, 0)
-    return _marker(c, op_p_logical_start)
+    return _side_begin(c, state.head, state.head)
+
+
+cdef int _side_end(Isel *c, uint32_t linear_label, uint32_t logical_label) except -1 nogil:
+    _marker(c, op_p_logical_end)
+    _branch(c, op_p_branch, NULL)
+    _edge(c, edge_linear, c.block, linear_label)
+    if not c.flow.loop_divergent_branch:
+        _edge(c, edge_logical, c.block, logical_label)
+    _mark(c, block_uniform)
+    return 0
 
 
 cdef int _uniform_side_end(Isel *c, IfState *state) except -1 nogil:
     """Leave a side of a uniform if that did not jump away."""
     if c.flow.has_branch:
         return 0
-    _marker(c, op_p_logical_end)
-    _branch(c, op_p_branch, NULL)
-    _edge(c, edge_linear, c.block, state.end_label)
-    if not c.flow.loop_divergent_branch:
-        _edge(c, edge_logical, c.block, state.end_label)
-    _mark(c, block_uniform)
-    return 0
+    return _side_end(c, state.end_label, state.end_label)
 
 
 cdef int _uniform_else(Isel *c, IfState *state) except -1 nogil:
-    cdef uint32_t label
     state.then_branch = c.flow.has_branch
     state.then_divergent_branch = c.flow.loop_divergent_branch
     _uniform_side_end(c, state)
     c.flow.has_branch = False
     c.flow.loop_divergent_branch = False
-    label = _label_new(c)
-    _edges(c, state.head, label)
-    _label_place(c, label, 0)
-    return _marker(c, op_p_logical_start)
+    return _side_begin(c, state.head, state.head)
 
 
 cdef int _uniform_end(Isel *c, IfState *state) except -1 nogil:
@@ -175,7 +178,6 @@ cdef int _uniform_end(Isel *c, IfState *state) except -1 nogil:
 
 cdef int _divergent_then(Isel *c, IfState *state, uint32_t condition) except -1 nogil:
     cdef Operand operand = T(c, condition)
-    cdef uint32_t label
     _marker(c, op_p_logical_end)
     _mark(c, block_branch)
     _branch(c, op_p_cbranch_z, &operand)
@@ -192,20 +194,7 @@ cdef int _divergent_then(Isel *c, IfState *state, uint32_t condition) except -1 
     c.flow.exec_may_be_empty = False
     c.flow.exec_empty_depth = 0xffff
     c.flow.divergent_if_depth += 1
-    label = _label_new(c)
-    _edges(c, state.head, label)
-    _label_place(c, label, 0)
-    return _marker(c, op_p_logical_start)
-
-
-cdef int _divergent_side_end(Isel *c, uint32_t linear_label, uint32_t logical_label) except -1 nogil:
-    _marker(c, op_p_logical_end)
-    _branch(c, op_p_branch, NULL)
-    _edge(c, edge_linear, c.block, linear_label)
-    if not c.flow.loop_divergent_branch:
-        _edge(c, edge_logical, c.block, logical_label)
-    _mark(c, block_uniform)
-    return 0
+    return _side_begin(c, state.head, state.head)
 
 
 cdef int _linear_side(Isel *c, uint32_t head, uint32_t target) except -1 nogil:
@@ -223,8 +212,7 @@ cdef void _merge_emptiness(Isel *c, IfState *state) noexcept nogil:
 
 
 cdef int _divergent_else(Isel *c, IfState *state) except -1 nogil:
-    cdef uint32_t label
-    _divergent_side_end(c, state.invert_label, state.end_label)
+    _side_end(c, state.invert_label, state.end_label)
     state.then_divergent_branch = c.flow.loop_divergent_branch
     c.flow.loop_divergent_branch = False
     c.flow.divergent_if_depth -= 1
@@ -235,15 +223,11 @@ cdef int _divergent_else(Isel *c, IfState *state) except -1 nogil:
     c.flow.exec_may_be_empty = False
     c.flow.exec_empty_depth = 0xffff
     c.flow.divergent_if_depth += 1
-    label = _label_new(c)
-    _edge(c, edge_logical, state.head, label)
-    _edge(c, edge_linear, c.block, label)
-    _label_place(c, label, 0)
-    return _marker(c, op_p_logical_start)
+    return _side_begin(c, state.head, c.block)
 
 
 cdef int _divergent_end(Isel *c, IfState *state) except -1 nogil:
-    _divergent_side_end(c, state.end_label, state.end_label)
+    _side_end(c, state.end_label, state.end_label)
     c.flow.loop_divergent_branch = c.flow.loop_divergent_branch and state.then_divergent_branch
     c.flow.divergent_if_depth -= 1
     _linear_side(c, c.label_block[state.invert_label], state.end_label)
@@ -326,11 +310,7 @@ cdef int _jump(Isel *c, bint is_break) except -1 nogil:
         c.flow.exec_may_be_empty = True
         c.flow.exec_empty_depth = c.flow.loop_depth
     _branch(c, op_p_branch, NULL)
-    label = _label_new(c)
-    _edge(c, edge_linear, block, label)
-    _label_place(c, label, block_uniform)
-    _branch(c, op_p_branch, NULL)
-    _edge(c, edge_linear, c.block, target)
+    _linear_side(c, block, target)
     label = _label_new(c)
     _edge(c, edge_linear, block, label)
     _label_place(c, label, 0)
@@ -342,7 +322,6 @@ cdef int _loop_end(Isel *c) except -1 nogil:
     cdef uint32_t block = c.block
     cdef uint32_t header = c.flow.loop_header_label
     cdef uint32_t exit_label = c.flow.loop_exit_label
-    cdef uint32_t label
     if c.flow.has_branch:
         return 0
     _marker(c, op_p_logical_end)
@@ -353,16 +332,8 @@ cdef int _loop_end(Isel *c) except -1 nogil:
         _mark(c, block_continue | block_uniform)
         return _edge(c, edge_linear, block, header)
     _mark(c, block_continue_or_break | block_uniform)
-    label = _label_new(c)
-    _edge(c, edge_linear, block, label)
-    _label_place(c, label, block_uniform)
-    _branch(c, op_p_branch, NULL)
-    _edge(c, edge_linear, c.block, exit_label)
-    label = _label_new(c)
-    _edge(c, edge_linear, block, label)
-    _label_place(c, label, block_uniform)
-    _branch(c, op_p_branch, NULL)
-    return _edge(c, edge_linear, c.block, header)
+    _linear_side(c, block, exit_label)
+    return _linear_side(c, block, header)
 
 
 cdef bint _has_edge_to(Isel *c, uint32_t label, uint32_t first_edge) noexcept nogil:

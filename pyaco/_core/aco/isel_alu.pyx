@@ -11,14 +11,11 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from nir_opcodes cimport *
-from pyaco._core.aco.isel_alu_float cimport select_float
-from pyaco._core.aco.isel_alu_integer cimport select_integer
+from pyaco._core.aco.isel_alu_float cimport fill_float
+from pyaco._core.aco.isel_alu_integer cimport add_sub_64, fill_integer
 from pyaco._core.aco.isel_context cimport *
-from pyaco._core.ir.program cimport (
-    Operand, class_bytes, class_dwords, class_is_vgpr, class_of_bytes, class_s1, class_s2, class_v1, class_v2, gfx10,
-    operand_c64, operand_undefined,
-)
-from pyaco._core.ir.shader cimport constant_bits, nir_exact, nir_no_unsigned_wrap, source_value, source_swizzle, value_is_constant, swizzle_component
+from pyaco._core.ir.program cimport Operand, class_bytes, class_is_vgpr, class_s2, gfx10, gfx12, operand_c64
+from pyaco._core.ir.shader cimport nir_exact, nir_no_unsigned_wrap, source_value, source_swizzle, swizzle_component
 
 cdef enum:                        # methods
     by_hand = 0                   # not in the table
@@ -26,9 +23,7 @@ cdef enum:                        # methods
     logic = 2                     # bitwise: also lane masks; 64 bits in VGPRs by halves
     shift = 3
     floating = 4                  # VALU by the bit size of the result
-    floating_source = 5           # VALU by the bit size of the first source
-    compare_integer = 6
-    compare_float = 7
+    compare = 5
 
 cdef enum:                        # flags
     commutative = 1
@@ -46,7 +41,7 @@ cdef struct Rule:
     uint16_t vector32
     uint16_t vector64
 
-cdef Rule[1024] _rules
+cdef Rule[alu_count] _rules
 
 _NONE = op_invalid
 # NIR opcode: method, flags, SALU 32, SALU 64, VALU 16 (GFX9), VALU 16 (GFX10+), VALU 32, VALU 64.
@@ -108,24 +103,24 @@ _TABLE = {
     alu_fcos_amd: (floating, 0, _NONE, _NONE, op_v_cos_f16, op_v_cos_f16, op_v_cos_f32, _NONE),
     alu_frexp_sig: (floating, 0, _NONE, _NONE, op_v_frexp_mant_f16, op_v_frexp_mant_f16, op_v_frexp_mant_f32, op_v_frexp_mant_f64),
     # --- comparisons
-    alu_ilt: (compare_integer, sign_matters, op_s_cmp_lt_i32, _NONE, op_v_cmp_lt_i16, op_v_cmp_lt_i16, op_v_cmp_lt_i32, op_v_cmp_lt_i64),
-    alu_ige: (compare_integer, sign_matters, op_s_cmp_ge_i32, _NONE, op_v_cmp_ge_i16, op_v_cmp_ge_i16, op_v_cmp_ge_i32, op_v_cmp_ge_i64),
-    alu_ieq: (compare_integer, zero_matters | commutative, op_s_cmp_eq_i32, op_s_cmp_eq_u64, op_v_cmp_eq_i16, op_v_cmp_eq_i16,
+    alu_ilt: (compare, sign_matters, op_s_cmp_lt_i32, _NONE, op_v_cmp_lt_i16, op_v_cmp_lt_i16, op_v_cmp_lt_i32, op_v_cmp_lt_i64),
+    alu_ige: (compare, sign_matters, op_s_cmp_ge_i32, _NONE, op_v_cmp_ge_i16, op_v_cmp_ge_i16, op_v_cmp_ge_i32, op_v_cmp_ge_i64),
+    alu_ieq: (compare, zero_matters | commutative, op_s_cmp_eq_i32, op_s_cmp_eq_u64, op_v_cmp_eq_i16, op_v_cmp_eq_i16,
               op_v_cmp_eq_i32, op_v_cmp_eq_i64),
-    alu_ine: (compare_integer, zero_matters | commutative, op_s_cmp_lg_i32, op_s_cmp_lg_u64, op_v_cmp_lg_i16, op_v_cmp_lg_i16,
+    alu_ine: (compare, zero_matters | commutative, op_s_cmp_lg_i32, op_s_cmp_lg_u64, op_v_cmp_lg_i16, op_v_cmp_lg_i16,
               op_v_cmp_lg_i32, op_v_cmp_lg_i64),
-    alu_ult: (compare_integer, zero_matters, op_s_cmp_lt_u32, _NONE, op_v_cmp_lt_u16, op_v_cmp_lt_u16, op_v_cmp_lt_u32, op_v_cmp_lt_u64),
-    alu_uge: (compare_integer, zero_matters, op_s_cmp_ge_u32, _NONE, op_v_cmp_ge_u16, op_v_cmp_ge_u16, op_v_cmp_ge_u32, op_v_cmp_ge_u64),
-    alu_flt: (compare_float, 0, _NONE, _NONE, op_v_cmp_lt_f16, op_v_cmp_lt_f16, op_v_cmp_lt_f32, op_v_cmp_lt_f64),
-    alu_fge: (compare_float, 0, _NONE, _NONE, op_v_cmp_ge_f16, op_v_cmp_ge_f16, op_v_cmp_ge_f32, op_v_cmp_ge_f64),
-    alu_feq: (compare_float, commutative, _NONE, _NONE, op_v_cmp_eq_f16, op_v_cmp_eq_f16, op_v_cmp_eq_f32, op_v_cmp_eq_f64),
-    alu_fneu: (compare_float, commutative, _NONE, _NONE, op_v_cmp_neq_f16, op_v_cmp_neq_f16, op_v_cmp_neq_f32, op_v_cmp_neq_f64),
-    alu_fltu: (compare_float, 0, _NONE, _NONE, op_v_cmp_nge_f16, op_v_cmp_nge_f16, op_v_cmp_nge_f32, op_v_cmp_nge_f64),
-    alu_fgeu: (compare_float, 0, _NONE, _NONE, op_v_cmp_nlt_f16, op_v_cmp_nlt_f16, op_v_cmp_nlt_f32, op_v_cmp_nlt_f64),
-    alu_fequ: (compare_float, commutative, _NONE, _NONE, op_v_cmp_nlg_f16, op_v_cmp_nlg_f16, op_v_cmp_nlg_f32, op_v_cmp_nlg_f64),
-    alu_fneo: (compare_float, commutative, _NONE, _NONE, op_v_cmp_lg_f16, op_v_cmp_lg_f16, op_v_cmp_lg_f32, op_v_cmp_lg_f64),
-    alu_ford: (compare_float, commutative, _NONE, _NONE, op_v_cmp_o_f16, op_v_cmp_o_f16, op_v_cmp_o_f32, op_v_cmp_o_f64),
-    alu_funord: (compare_float, commutative, _NONE, _NONE, op_v_cmp_u_f16, op_v_cmp_u_f16, op_v_cmp_u_f32, op_v_cmp_u_f64),
+    alu_ult: (compare, zero_matters, op_s_cmp_lt_u32, _NONE, op_v_cmp_lt_u16, op_v_cmp_lt_u16, op_v_cmp_lt_u32, op_v_cmp_lt_u64),
+    alu_uge: (compare, zero_matters, op_s_cmp_ge_u32, _NONE, op_v_cmp_ge_u16, op_v_cmp_ge_u16, op_v_cmp_ge_u32, op_v_cmp_ge_u64),
+    alu_flt: (compare, 0, _NONE, _NONE, op_v_cmp_lt_f16, op_v_cmp_lt_f16, op_v_cmp_lt_f32, op_v_cmp_lt_f64),
+    alu_fge: (compare, 0, _NONE, _NONE, op_v_cmp_ge_f16, op_v_cmp_ge_f16, op_v_cmp_ge_f32, op_v_cmp_ge_f64),
+    alu_feq: (compare, commutative, _NONE, _NONE, op_v_cmp_eq_f16, op_v_cmp_eq_f16, op_v_cmp_eq_f32, op_v_cmp_eq_f64),
+    alu_fneu: (compare, commutative, _NONE, _NONE, op_v_cmp_neq_f16, op_v_cmp_neq_f16, op_v_cmp_neq_f32, op_v_cmp_neq_f64),
+    alu_fltu: (compare, 0, _NONE, _NONE, op_v_cmp_nge_f16, op_v_cmp_nge_f16, op_v_cmp_nge_f32, op_v_cmp_nge_f64),
+    alu_fgeu: (compare, 0, _NONE, _NONE, op_v_cmp_nlt_f16, op_v_cmp_nlt_f16, op_v_cmp_nlt_f32, op_v_cmp_nlt_f64),
+    alu_fequ: (compare, commutative, _NONE, _NONE, op_v_cmp_nlg_f16, op_v_cmp_nlg_f16, op_v_cmp_nlg_f32, op_v_cmp_nlg_f64),
+    alu_fneo: (compare, commutative, _NONE, _NONE, op_v_cmp_lg_f16, op_v_cmp_lg_f16, op_v_cmp_lg_f32, op_v_cmp_lg_f64),
+    alu_ford: (compare, commutative, _NONE, _NONE, op_v_cmp_o_f16, op_v_cmp_o_f16, op_v_cmp_o_f32, op_v_cmp_o_f64),
+    alu_funord: (compare, commutative, _NONE, _NONE, op_v_cmp_u_f16, op_v_cmp_u_f16, op_v_cmp_u_f32, op_v_cmp_u_f64),
 }
 _FIELDS = ("method", "flags", "scalar32", "scalar64", "vector16", "vector16_new", "vector32", "vector64")
 for _opcode, _row in _TABLE.items():
@@ -157,14 +152,6 @@ cdef uint32_t _mirror(uint32_t opcode) noexcept nogil:
     return op_invalid
 
 
-cdef int _unsupported_alu(Isel *c, uint32_t instruction) except -1 nogil:
-    return unsupported(c, b"ALU opcode (with these bit sizes)", alu_names[c.s.instructions.opcode[instruction]])
-
-
-cdef inline uint32_t _source_bits(Isel *c, uint32_t instruction, uint32_t index) noexcept nogil:
-    return c.s.instructions.bit_size[source_value(c.s, instruction, index)]
-
-
 cdef uint32_t _vector_opcode(Isel *c, Rule *rule, uint32_t bits) noexcept nogil:
     if bits <= 16:
         return rule.vector16_new if c.gfx >= gfx10 else rule.vector16
@@ -177,7 +164,7 @@ cdef int _valu(Isel *c, uint32_t instruction, uint32_t dst, uint32_t opcode, uin
     cdef uint32_t count = c.s.instructions.source_count[instruction]
     cdef uint32_t i
     if opcode == op_invalid:
-        return _unsupported_alu(c, instruction)
+        return unsupported_alu(c, instruction)
     for i in range(count):
         o[i] = T(c, source(c, instruction, i))
     if flags & reversed_operands or (flags & commutative and not class_is_vgpr(o[1].register_class)
@@ -189,6 +176,11 @@ cdef int _valu(Isel *c, uint32_t instruction, uint32_t dst, uint32_t opcode, uin
     return 0
 
 
+cdef int _floating(Isel *c, uint32_t instruction, uint32_t dst, uint64_t row) except -1 nogil:
+    cdef Rule *rule = &_rules[row]
+    return _valu(c, instruction, dst, _vector_opcode(c, rule, c.s.instructions.bit_size[instruction]), rule.flags)
+
+
 cdef uint32_t _extended(Isel *c, uint32_t temp, uint32_t bits, uint32_t flags) except 0 nogil:
     """A narrow integer in an SGPR with its high bits made meaningful, where they matter."""
     if bits >= 32 or not flags & (sign_matters | zero_matters):
@@ -196,32 +188,46 @@ cdef uint32_t _extended(Isel *c, uint32_t temp, uint32_t bits, uint32_t flags) e
     return extract_bits(c, 0, temp, 0, bits, (flags & sign_matters) != 0)
 
 
-cdef int _integer(Isel *c, uint32_t instruction, uint32_t dst, Rule *rule) except -1 nogil:
-    cdef uint32_t bits = _source_bits(c, instruction, 0)
+cdef int _wide(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+    """What no one instruction of the table computes: sums of 64 bits, and uniform products where the SALU has them."""
+    cdef uint32_t opcode = c.s.instructions.opcode[instruction]
+    if c.s.instructions.bit_size[instruction] == 64:
+        if opcode == alu_iadd or opcode == alu_isub:
+            return add_sub_64(c, dst, source(c, instruction, 0), source(c, instruction, 1), opcode == alu_isub)
+        if opcode == alu_imul and not is_vgpr(c, dst) and c.gfx >= gfx12:
+            emit2(c, op_s_mul_u64, dst, T(c, source(c, instruction, 0)), T(c, source(c, instruction, 1)))
+            return 0
+    return unsupported_alu(c, instruction)
+
+
+cdef int _integer(Isel *c, uint32_t instruction, uint32_t dst, uint64_t row) except -1 nogil:
+    cdef Rule *rule = &_rules[row]
+    cdef uint32_t bits = source_bits(c, instruction, 0)
     cdef uint32_t opcode
     cdef Operand[2] o
     cdef uint32_t i
     if is_vgpr(c, dst):
         opcode = _vector_opcode(c, rule, bits)
         if opcode == op_invalid:
-            return _by_hand(c, instruction, dst)
+            return _wide(c, instruction, dst)
         return _valu(c, instruction, dst, opcode, rule.flags)
     opcode = rule.scalar64 if bits == 64 else rule.scalar32
     if opcode == op_invalid:
-        return _by_hand(c, instruction, dst)
+        return _wide(c, instruction, dst)
     for i in range(c.s.instructions.source_count[instruction]):
         o[i] = T(c, _extended(c, source(c, instruction, i), bits, rule.flags))
     emit(c, opcode, dst, o, c.s.instructions.source_count[instruction])
     return 0
 
 
-cdef int _shift(Isel *c, uint32_t instruction, uint32_t dst, Rule *rule) except -1 nogil:
+cdef int _shift(Isel *c, uint32_t instruction, uint32_t dst, uint64_t row) except -1 nogil:
+    cdef Rule *rule = &_rules[row]
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef Operand value
     cdef Operand count
     if is_vgpr(c, dst):
         if bits == 8:
-            return _unsupported_alu(c, instruction)
+            return unsupported_alu(c, instruction)
         return _valu(c, instruction, dst, _vector_opcode(c, rule, bits), rule.flags)
     value = T(c, _extended(c, source(c, instruction, 0), bits, rule.flags))
     count = T(c, source(c, instruction, 1))
@@ -231,7 +237,8 @@ cdef int _shift(Isel *c, uint32_t instruction, uint32_t dst, Rule *rule) except 
     return 0
 
 
-cdef int _logic(Isel *c, uint32_t instruction, uint32_t dst, Rule *rule) except -1 nogil:
+cdef int _logic(Isel *c, uint32_t instruction, uint32_t dst, uint64_t row) except -1 nogil:
+    cdef Rule *rule = &_rules[row]
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef uint32_t a
     cdef uint32_t b
@@ -241,7 +248,7 @@ cdef int _logic(Isel *c, uint32_t instruction, uint32_t dst, Rule *rule) except 
         emit2(c, mask_op(c, rule.scalar32, rule.scalar64), dst, T(c, source(c, instruction, 0)), T(c, source(c, instruction, 1)))
         return 0
     if not is_vgpr(c, dst) or bits < 64:
-        return _integer(c, instruction, dst, rule)
+        return _integer(c, instruction, dst, row)
     a = source(c, instruction, 0)
     b = source(c, instruction, 1)
     if not is_vgpr(c, b):
@@ -252,8 +259,9 @@ cdef int _logic(Isel *c, uint32_t instruction, uint32_t dst, Rule *rule) except 
     return 0
 
 
-cdef int _compare(Isel *c, uint32_t instruction, uint32_t dst, Rule *rule) except -1 nogil:
-    cdef uint32_t bits = _source_bits(c, instruction, 0)
+cdef int _compare(Isel *c, uint32_t instruction, uint32_t dst, uint64_t row) except -1 nogil:
+    cdef Rule *rule = &_rules[row]
+    cdef uint32_t bits = source_bits(c, instruction, 0)
     cdef uint32_t a = source(c, instruction, 0)
     cdef uint32_t b = source(c, instruction, 1)
     cdef bint is_signed = (rule.flags & sign_matters) != 0
@@ -265,7 +273,7 @@ cdef int _compare(Isel *c, uint32_t instruction, uint32_t dst, Rule *rule) excep
         elif c.s.instructions.opcode[instruction] == alu_ine:
             emit2(c, mask_op(c, op_s_xor_b32, op_s_xor_b64), dst, T(c, a), T(c, b))
         else:
-            return _unsupported_alu(c, instruction)
+            return unsupported_alu(c, instruction)
         return 0
     if not is_vgpr(c, a) and not is_vgpr(c, b) and opcode != op_invalid and not value_divergent(c, instruction):
         scc_to_mask(c, dst, emit2(c, opcode, 0, T(c, _extended(c, a, bits, rule.flags)),
@@ -277,7 +285,7 @@ cdef int _compare(Isel *c, uint32_t instruction, uint32_t dst, Rule *rule) excep
         bits = 32
     opcode = _vector_opcode(c, rule, bits)
     if opcode == op_invalid:
-        return _unsupported_alu(c, instruction)
+        return unsupported_alu(c, instruction)
     if not is_vgpr(c, b) and is_vgpr(c, a):
         mirrored = opcode if rule.flags & commutative else _mirror(opcode)
         if mirrored != op_invalid:
@@ -288,7 +296,7 @@ cdef int _compare(Isel *c, uint32_t instruction, uint32_t dst, Rule *rule) excep
 
 
 # ------------------------------------------------------------------------------------------------------ moves and vectors
-cdef int _mov(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _mov(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     cdef uint32_t components = c.s.instructions.components[instruction]
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef uint32_t value = source_value(c.s, instruction, 0)
@@ -364,7 +372,7 @@ cdef uint32_t _pack_dword(Isel *c, uint32_t *temps, uint32_t count, uint32_t bit
     return result
 
 
-cdef int _select(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _select(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef uint32_t condition = source(c, instruction, 0)
     cdef uint32_t then = source(c, instruction, 1)
@@ -397,7 +405,7 @@ cdef int _select(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
     return 0
 
 
-cdef int _not(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _not(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     cdef uint32_t a = source(c, instruction, 0)
     cdef uint32_t low
     cdef uint32_t high
@@ -440,10 +448,10 @@ cdef int _bool_to_number(Isel *c, uint32_t instruction, uint32_t dst, uint64_t o
     return 0
 
 
-cdef int _number_to_bool(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _number_to_bool(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     """Whether an integer is not zero."""
     cdef uint32_t a = source(c, instruction, 0)
-    cdef uint32_t bits = _source_bits(c, instruction, 0)
+    cdef uint32_t bits = source_bits(c, instruction, 0)
     if bits == 1:
         copy(c, dst, 0, T(c, a))
         return 0
@@ -461,7 +469,7 @@ cdef int _number_to_bool(Isel *c, uint32_t instruction, uint32_t dst) except -1 
     return 0
 
 
-cdef int _unpack(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _unpack(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     """A dword or two seen as a vector of narrower integers: the same bits."""
     cdef uint32_t a = source(c, instruction, 0)
     if is_vgpr(c, a) and not is_vgpr(c, dst):
@@ -472,10 +480,10 @@ cdef int _unpack(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
     return 0
 
 
-cdef int _pack(Isel *c, uint32_t instruction, uint32_t dst, bint of_vector) except -1 nogil:
+cdef int _pack(Isel *c, uint32_t instruction, uint32_t dst, uint64_t of_vector) except -1 nogil:
     """Narrow integers as one wider integer: from the components of one source, or from one source each."""
     cdef uint32_t[8] temps
-    cdef uint32_t bits = _source_bits(c, instruction, 0)
+    cdef uint32_t bits = source_bits(c, instruction, 0)
     cdef uint32_t count = c.s.instructions.bit_size[instruction] // bits
     cdef uint32_t i
     for i in range(count):
@@ -483,65 +491,82 @@ cdef int _pack(Isel *c, uint32_t instruction, uint32_t dst, bint of_vector) exce
     return _vector(c, dst, temps, count, bits)
 
 
-cdef int _by_hand(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
-    cdef uint32_t opcode = c.s.instructions.opcode[instruction]
+cdef int _vector_of_sources(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     cdef uint32_t[16] temps
     cdef uint32_t i
-    if opcode == alu_mov:
-        return _mov(c, instruction, dst)
-    if opcode == alu_vec2 or opcode == alu_vec3 or opcode == alu_vec4 or opcode == alu_vec5 or opcode == alu_vec8 or opcode == alu_vec16:
-        for i in range(c.s.instructions.source_count[instruction]):
-            temps[i] = source(c, instruction, i)
-        return _vector(c, dst, temps, c.s.instructions.source_count[instruction], c.s.instructions.bit_size[instruction])
-    if opcode == alu_bcsel:
-        return _select(c, instruction, dst)
-    if opcode == alu_inot:
-        return _not(c, instruction, dst)
-    if opcode == alu_b2i8 or opcode == alu_b2i16 or opcode == alu_b2i32 or opcode == alu_b2i64 or opcode == alu_b2b32:
-        return _bool_to_number(c, instruction, dst, 1)
-    if opcode == alu_b2f16:
-        return _bool_to_number(c, instruction, dst, 0x3c00)
-    if opcode == alu_b2f32:
-        return _bool_to_number(c, instruction, dst, 0x3f800000)
-    if opcode == alu_b2f64:
-        return _bool_to_number(c, instruction, dst, 0x3ff0000000000000ULL)
-    if opcode == alu_b2b1 or opcode == alu_i2i1 or opcode == alu_u2u1:
-        return _number_to_bool(c, instruction, dst)
-    if (opcode == alu_unpack_64_2x32 or opcode == alu_unpack_64_4x16 or opcode == alu_unpack_32_2x16
-            or opcode == alu_unpack_32_4x8):
-        return _unpack(c, instruction, dst)
-    if opcode == alu_pack_64_2x32 or opcode == alu_pack_64_4x16 or opcode == alu_pack_32_2x16 or opcode == alu_pack_32_4x8:
-        return _pack(c, instruction, dst, True)
-    if opcode == alu_pack_64_2x32_split or opcode == alu_pack_32_2x16_split or opcode == alu_pack_32_4x8_split:
-        return _pack(c, instruction, dst, False)
-    if select_integer(c, instruction, dst) or select_float(c, instruction, dst):
-        return 0
-    return _unsupported_alu(c, instruction)
+    for i in range(c.s.instructions.source_count[instruction]):
+        temps[i] = source(c, instruction, i)
+    return _vector(c, dst, temps, c.s.instructions.source_count[instruction], c.s.instructions.bit_size[instruction])
+
+
+# ------------------------------------------------------------------------------------------------------------- selection
+cdef AluSelection[alu_count] _selections
+
+
+cdef void _fill_rules(AluSelection *table) noexcept nogil:
+    cdef AluFunction[6] methods
+    cdef uint32_t opcode
+    methods[<int>by_hand] = NULL
+    methods[<int>integer] = _integer
+    methods[<int>logic] = _logic
+    methods[<int>shift] = _shift
+    methods[<int>floating] = _floating
+    methods[<int>compare] = _compare
+    for opcode in range(alu_count):
+        table[opcode] = AluSelection(methods[_rules[opcode].method], opcode)
+
+
+cdef void _fill_moves(AluSelection *table) noexcept nogil:
+    table[<int>alu_mov] = AluSelection(_mov, 0)
+    table[<int>alu_vec2] = AluSelection(_vector_of_sources, 0)
+    table[<int>alu_vec3] = AluSelection(_vector_of_sources, 0)
+    table[<int>alu_vec4] = AluSelection(_vector_of_sources, 0)
+    table[<int>alu_vec5] = AluSelection(_vector_of_sources, 0)
+    table[<int>alu_vec8] = AluSelection(_vector_of_sources, 0)
+    table[<int>alu_vec16] = AluSelection(_vector_of_sources, 0)
+    table[<int>alu_bcsel] = AluSelection(_select, 0)
+    table[<int>alu_inot] = AluSelection(_not, 0)
+    table[<int>alu_b2i8] = AluSelection(_bool_to_number, 1)
+    table[<int>alu_b2i16] = AluSelection(_bool_to_number, 1)
+    table[<int>alu_b2i32] = AluSelection(_bool_to_number, 1)
+    table[<int>alu_b2i64] = AluSelection(_bool_to_number, 1)
+    table[<int>alu_b2b32] = AluSelection(_bool_to_number, 1)
+    table[<int>alu_b2f16] = AluSelection(_bool_to_number, 0x3c00)
+    table[<int>alu_b2f32] = AluSelection(_bool_to_number, 0x3f800000)
+    table[<int>alu_b2f64] = AluSelection(_bool_to_number, 0x3ff0000000000000ULL)
+    table[<int>alu_b2b1] = AluSelection(_number_to_bool, 0)
+    table[<int>alu_i2i1] = AluSelection(_number_to_bool, 0)
+    table[<int>alu_u2u1] = AluSelection(_number_to_bool, 0)
+    table[<int>alu_unpack_64_2x32] = AluSelection(_unpack, 0)
+    table[<int>alu_unpack_64_4x16] = AluSelection(_unpack, 0)
+    table[<int>alu_unpack_32_2x16] = AluSelection(_unpack, 0)
+    table[<int>alu_unpack_32_4x8] = AluSelection(_unpack, 0)
+    table[<int>alu_pack_64_2x32] = AluSelection(_pack, True)
+    table[<int>alu_pack_64_4x16] = AluSelection(_pack, True)
+    table[<int>alu_pack_32_2x16] = AluSelection(_pack, True)
+    table[<int>alu_pack_32_4x8] = AluSelection(_pack, True)
+    table[<int>alu_pack_64_2x32_split] = AluSelection(_pack, False)
+    table[<int>alu_pack_32_2x16_split] = AluSelection(_pack, False)
+    table[<int>alu_pack_32_4x8_split] = AluSelection(_pack, False)
+
+
+_fill_rules(_selections)
+_fill_moves(_selections)
+fill_integer(_selections)
+fill_float(_selections)
 
 
 cdef int select_alu(Isel *c, uint32_t instruction) except -1 nogil:
     cdef uint32_t dst = value_temp(c, instruction)
-    cdef Rule *rule = &_rules[c.s.instructions.opcode[instruction]]
-    cdef uint32_t bits = c.s.instructions.bit_size[instruction]
-    cdef int result = 0
+    cdef uint32_t opcode = c.s.instructions.opcode[instruction]
+    cdef AluSelection *selection = &_selections[opcode]
+    if c.s.instructions.components[instruction] > 1 and _rules[opcode].method != by_hand:
+        return unsupported(c, b"vector ALU opcode", alu_names[opcode])
+    if selection.select == NULL:
+        return unsupported_alu(c, instruction)
     c.precise = (c.s.instructions.flags[instruction] & nir_exact) != 0
     c.no_unsigned_wrap = (c.s.instructions.flags[instruction] & nir_no_unsigned_wrap) != 0
-    if c.s.instructions.components[instruction] > 1 and rule.method != by_hand:
-        return unsupported(c, b"vector ALU opcode", alu_names[c.s.instructions.opcode[instruction]])
-    if rule.method == integer:
-        result = _integer(c, instruction, dst, rule)
-    elif rule.method == logic:
-        result = _logic(c, instruction, dst, rule)
-    elif rule.method == shift:
-        result = _shift(c, instruction, dst, rule)
-    elif rule.method == floating:
-        result = _valu(c, instruction, dst, _vector_opcode(c, rule, bits), rule.flags)
-    elif rule.method == floating_source:
-        result = _valu(c, instruction, dst, _vector_opcode(c, rule, _source_bits(c, instruction, 0)), rule.flags)
-    elif rule.method == compare_integer or rule.method == compare_float:
-        result = _compare(c, instruction, dst, rule)
-    else:
-        result = _by_hand(c, instruction, dst)
+    selection.select(c, instruction, dst, selection.argument)
     c.precise = False
     c.no_unsigned_wrap = False
-    return result
+    return 0

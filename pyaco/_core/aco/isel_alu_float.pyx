@@ -3,20 +3,21 @@
 Sources: AMD ISA documents (Vega, RDNA 2, RDNA 3): the transcendental opcodes flush denormal inputs, hence the scaling where the
 program keeps them; conversions clamp; med3 of a NaN is the smaller of the others. NIR's opcode semantics.
 """
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from modifiers cimport modifier_set_abs, modifier_set_clamp, modifier_set_neg
 from nir_opcodes cimport *
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.ir.program cimport (
-    Operand, class_bytes, class_v1, class_v2b, fp_denorm32_shift, fp_round16_64_shift, gfx10, operand_c16, operand_c64,
+    Operand, class_v1, class_v2b, fp_denorm32_shift, fp_round16_64_shift, gfx10, operand_c16, operand_c64,
 )
-from pyaco._core.ir.shader cimport source_value
 
 
-cdef inline uint32_t _bits_of(Isel *c, uint32_t instruction, uint32_t index) noexcept nogil:
-    return c.s.instructions.bit_size[source_value(c.s, instruction, index)]
+cdef enum:                        # roundings
+    as_mode_says = 0
+    nearest_even = 1
+    toward_zero = 2
 
 
 cdef void _modify_last(Isel *c, uint32_t neg, uint32_t absolute, bint clamp) noexcept nogil:
@@ -32,7 +33,7 @@ cdef inline uint32_t _round16(Isel *c) noexcept nogil:
 
 
 # ------------------------------------------------------------------------------------------------------- sign and range
-cdef int _subtract(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _subtract(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef uint32_t a = source(c, instruction, 0)
     cdef uint32_t b = source(c, instruction, 1)
@@ -54,7 +55,7 @@ cdef int _high_bits(Isel *c, uint32_t dst, uint32_t a, uint32_t opcode, uint32_t
     return 0
 
 
-cdef int _negate(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _negate(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef uint32_t a = source(c, instruction, 0)
     if bits == 64:
@@ -66,7 +67,7 @@ cdef int _negate(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
     return 0
 
 
-cdef int _absolute(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _absolute(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef uint32_t a = source(c, instruction, 0)
     if bits == 64:
@@ -79,7 +80,7 @@ cdef int _absolute(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
     return 0
 
 
-cdef int _saturate(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _saturate(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef uint32_t a = source(c, instruction, 0)
     if bits == 64:
@@ -92,7 +93,7 @@ cdef int _saturate(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
     return 0
 
 
-cdef int _sign(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _sign(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     """-1, 0 or 1: as an integer the float (with -0 made 0) has the right sign and magnitude to be clamped to that."""
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef uint32_t a = as_vgpr(c, source(c, instruction, 0))
@@ -118,55 +119,53 @@ cdef int _sign(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
 
 
 # ------------------------------------------------------------------------------------------------------- transcendentals
-cdef int _scaled(Isel *c, uint32_t dst, uint32_t a, uint32_t opcode, uint32_t undo_opcode, uint32_t undo) except -1 nogil:
-    """`opcode` of a 32-bit float; where denormals count, a denormal input is scaled by 2^24 and the result scaled back."""
+# Opcodes that take denormals of 32 bits for zero, and what undoes a factor of 2^24 in their operand.
+cdef struct Transcendental:
+    uint16_t opcode16
+    uint16_t opcode32
+    uint16_t opcode64
+    uint16_t undo_opcode
+    uint32_t undo
+
+cdef Transcendental[4] _transcendentals
+_transcendentals[0] = Transcendental(op_v_log_f16, op_v_log_f32, op_invalid, op_v_add_f32, 0xc1c00000U)                # - 24
+_transcendentals[1] = Transcendental(op_v_rcp_f16, op_v_rcp_f32, op_v_rcp_f64, op_v_mul_f32, 0x4b800000)              # * 2^24
+_transcendentals[2] = Transcendental(op_v_rsq_f16, op_v_rsq_f32, op_v_rsq_f64, op_v_mul_f32, 0x45800000)              # * 2^12
+_transcendentals[3] = Transcendental(op_v_sqrt_f16, op_v_sqrt_f32, op_v_sqrt_f64, op_v_mul_f32, 0x39800000)           # / 2^12
+
+
+cdef int _scaled(Isel *c, uint32_t dst, uint32_t a, const Transcendental *t) except -1 nogil:
+    """An opcode of a 32-bit float; where denormals count, a denormal input is scaled by 2^24 and the result scaled back."""
     cdef uint32_t denormal
     cdef uint32_t scaled
     cdef uint32_t plain
     if (c.fp_mode >> fp_denorm32_shift) & 3 == 0:
-        emit1(c, opcode, dst, T(c, a))
+        emit1(c, t.opcode32, dst, T(c, a))
         return 0
     a = as_vgpr(c, a)
     denormal = emit2(c, op_v_cmp_class_f32, 0, T(c, a), K(1 << 4))
     _modify_last(c, 1, 1, False)
     scaled = emit2(c, op_v_mul_f32, 0, K(0x4b800000), T(c, a))
-    scaled = emit1(c, opcode, 0, T(c, scaled))
-    scaled = emit2(c, undo_opcode, 0, K(undo), T(c, scaled))
-    plain = emit1(c, opcode, 0, T(c, a))
+    scaled = emit1(c, t.opcode32, 0, T(c, scaled))
+    scaled = emit2(c, t.undo_opcode, 0, K(t.undo), T(c, scaled))
+    plain = emit1(c, t.opcode32, 0, T(c, a))
     emit3(c, op_v_cndmask_b32, dst, T(c, plain), T(c, scaled), T(c, denormal))
     return 0
 
 
-cdef int _transcendental(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
-    cdef uint32_t opcode = c.s.instructions.opcode[instruction]
+cdef int _transcendental(Isel *c, uint32_t instruction, uint32_t dst, uint64_t row) except -1 nogil:
+    cdef const Transcendental *t = &_transcendentals[row]
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef uint32_t a = source(c, instruction, 0)
-    if opcode == alu_flog2:
-        if bits == 64:
-            return unsupported(c, b"64-bit", b"flog2")
-        if bits == 16:
-            emit1(c, op_v_log_f16, dst, T(c, a))
-        else:
-            _scaled(c, dst, a, op_v_log_f32, op_v_add_f32, 0xc1c00000U)
-    elif opcode == alu_frcp:
-        if bits == 32:
-            _scaled(c, dst, a, op_v_rcp_f32, op_v_mul_f32, 0x4b800000)
-        else:
-            emit1(c, op_v_rcp_f16 if bits == 16 else op_v_rcp_f64, dst, T(c, a))
-    elif opcode == alu_frsq:
-        if bits == 32:
-            _scaled(c, dst, a, op_v_rsq_f32, op_v_mul_f32, 0x45800000)
-        else:
-            emit1(c, op_v_rsq_f16 if bits == 16 else op_v_rsq_f64, dst, T(c, a))
-    else:
-        if bits == 32:
-            _scaled(c, dst, a, op_v_sqrt_f32, op_v_mul_f32, 0x39800000)
-        else:
-            emit1(c, op_v_sqrt_f16 if bits == 16 else op_v_sqrt_f64, dst, T(c, a))
+    if bits == 64 and t.opcode64 == op_invalid:
+        return unsupported(c, b"64-bit", alu_names[c.s.instructions.opcode[instruction]])
+    if bits == 32:
+        return _scaled(c, dst, a, t)
+    emit1(c, t.opcode16 if bits == 16 else t.opcode64, dst, T(c, a))
     return 0
 
 
-cdef int _load_exponent(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _load_exponent(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef uint32_t a = source(c, instruction, 0)
     cdef uint32_t b = source(c, instruction, 1)
@@ -179,8 +178,8 @@ cdef int _load_exponent(Isel *c, uint32_t instruction, uint32_t dst) except -1 n
     return 0
 
 
-cdef int _exponent(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
-    cdef uint32_t bits = _bits_of(c, instruction, 0)
+cdef int _exponent(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
+    cdef uint32_t bits = source_bits(c, instruction, 0)
     cdef uint32_t a = source(c, instruction, 0)
     if bits == 16:
         a = emit1(c, op_v_frexp_exp_i16_f16, 0, T(c, a))
@@ -190,7 +189,7 @@ cdef int _exponent(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
     return 0
 
 
-cdef int _canonical(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _canonical(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef Operand a = T(c, as_vgpr(c, source(c, instruction, 0)))
     if bits == 64:
@@ -202,7 +201,7 @@ cdef int _canonical(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil
     return 0
 
 
-cdef int _quantize(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _quantize(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     """To 16 bits and back, denormals of 16 bits to zero of the same sign."""
     cdef uint32_t a = as_vgpr(c, source(c, instruction, 0))
     cdef uint32_t half = _to_half_nearest(c, 0, a)
@@ -231,17 +230,16 @@ cdef uint32_t _pack_to_zero(Isel *c, uint32_t dst, Operand a, Operand b) except 
     return emit2(c, op_v_cvt_pkrtz_f16_f32 if c.gfx >= gfx10 else op_v_cvt_pkrtz_f16_f32_e64, dst, a, b)
 
 
-cdef int _to_half(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
-    cdef uint32_t opcode = c.s.instructions.opcode[instruction]
+cdef int _to_half(Isel *c, uint32_t instruction, uint32_t dst, uint64_t rounding) except -1 nogil:
     cdef uint32_t a = source(c, instruction, 0)
-    if _bits_of(c, instruction, 0) == 16:
+    if source_bits(c, instruction, 0) == 16:
         copy(c, dst, 0, T(c, as_vgpr_bytes(c, a, 2)))
         return 0
-    if _bits_of(c, instruction, 0) == 64:
+    if source_bits(c, instruction, 0) == 64:
         a = emit1(c, op_v_cvt_f32_f64, 0, T(c, a))
-    if opcode == alu_f2f16_rtne:
+    if rounding == nearest_even:
         _to_half_nearest(c, dst, a)
-    elif opcode == alu_f2f16_rtz and _round16(c) != 3:
+    elif rounding == toward_zero and _round16(c) != 3:
         a = _pack_to_zero(c, 0, T(c, a), K(0))
         copy(c, dst, 0, T(c, part(c, a, 0, 2) if is_vgpr(c, dst) else as_uniform(c, 0, a)))
     else:
@@ -249,8 +247,8 @@ cdef int _to_half(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
     return 0
 
 
-cdef int _to_single(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
-    cdef uint32_t bits = _bits_of(c, instruction, 0)
+cdef int _to_single(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
+    cdef uint32_t bits = source_bits(c, instruction, 0)
     if bits == 32:
         copy(c, dst, 0, T(c, source(c, instruction, 0)))
     else:
@@ -258,20 +256,20 @@ cdef int _to_single(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil
     return 0
 
 
-cdef int _to_double(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _to_double(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     cdef uint32_t a = source(c, instruction, 0)
-    if _bits_of(c, instruction, 0) == 64:
+    if source_bits(c, instruction, 0) == 64:
         copy(c, dst, 0, T(c, a))
         return 0
-    if _bits_of(c, instruction, 0) == 16:
+    if source_bits(c, instruction, 0) == 16:
         a = emit1(c, op_v_cvt_f32_f16, 0, T(c, a))
     emit1(c, op_v_cvt_f64_f32, dst, T(c, a))
     return 0
 
 
-cdef int _integer_to_float(Isel *c, uint32_t instruction, uint32_t dst, bint is_signed) except -1 nogil:
+cdef int _integer_to_float(Isel *c, uint32_t instruction, uint32_t dst, uint64_t is_signed) except -1 nogil:
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
-    cdef uint32_t from_bits = _bits_of(c, instruction, 0)
+    cdef uint32_t from_bits = source_bits(c, instruction, 0)
     cdef uint32_t a = source(c, instruction, 0)
     if from_bits == 64:
         return unsupported(c, b"64-bit source of", alu_names[c.s.instructions.opcode[instruction]])
@@ -295,9 +293,9 @@ cdef int _integer_to_float(Isel *c, uint32_t instruction, uint32_t dst, bint is_
     return 0
 
 
-cdef int _float_to_integer(Isel *c, uint32_t instruction, uint32_t dst, bint is_signed) except -1 nogil:
+cdef int _float_to_integer(Isel *c, uint32_t instruction, uint32_t dst, uint64_t is_signed) except -1 nogil:
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
-    cdef uint32_t from_bits = _bits_of(c, instruction, 0)
+    cdef uint32_t from_bits = source_bits(c, instruction, 0)
     cdef uint32_t a = source(c, instruction, 0)
     if bits == 64:
         return unsupported(c, b"64-bit", alu_names[c.s.instructions.opcode[instruction]])
@@ -316,12 +314,12 @@ cdef int _float_to_integer(Isel *c, uint32_t instruction, uint32_t dst, bint is_
     return 0
 
 
-cdef int _unpack_half(Isel *c, uint32_t instruction, uint32_t dst, uint32_t index) except -1 nogil:
-    emit1(c, op_v_cvt_f32_f16, dst, T(c, extract(c, source(c, instruction, 0), index, 2)))
+cdef int _unpack_half(Isel *c, uint32_t instruction, uint32_t dst, uint64_t index) except -1 nogil:
+    emit1(c, op_v_cvt_f32_f16, dst, T(c, extract(c, source(c, instruction, 0), <uint32_t>index, 2)))
     return 0
 
 
-cdef int _unpack_halves(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _unpack_halves(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     cdef uint32_t a = source(c, instruction, 0)
     cdef uint32_t low = emit1(c, op_v_cvt_f32_f16, 0, T(c, extract(c, a, 0, 2)))
     cdef uint32_t high = emit1(c, op_v_cvt_f32_f16, 0, T(c, extract(c, a, 1, 2)))
@@ -329,19 +327,21 @@ cdef int _unpack_halves(Isel *c, uint32_t instruction, uint32_t dst) except -1 n
     return 0
 
 
-cdef int _pack_pair(Isel *c, uint32_t instruction, uint32_t dst, uint32_t opcode32, uint32_t opcode16) except -1 nogil:
+cdef int _pack_pair(Isel *c, uint32_t instruction, uint32_t dst, uint64_t opcodes) except -1 nogil:
+    """`opcodes`: of 32-bit sources, and << 16 of 16-bit sources."""
+    cdef uint32_t opcode16 = <uint32_t>(opcodes >> 16)
     cdef Operand a = T(c, source_component(c, instruction, 0, 0))
     cdef Operand b = T(c, source_component(c, instruction, 0, 1))
-    if _bits_of(c, instruction, 0) == 16:
+    if source_bits(c, instruction, 0) == 16:
         if opcode16 == op_invalid:
             return unsupported(c, b"16-bit source of", alu_names[c.s.instructions.opcode[instruction]])
         emit2(c, opcode16, dst, a, b)
     else:
-        emit2(c, opcode32, dst, a, b)
+        emit2(c, opcodes & 0xffff, dst, a, b)
     return 0
 
 
-cdef int _cube(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _cube(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     cdef Operand[3] o
     cdef Operand[4] results
     cdef uint32_t i
@@ -355,62 +355,55 @@ cdef int _cube(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
     return 0
 
 
-cdef int select_float(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
-    cdef uint32_t opcode = c.s.instructions.opcode[instruction]
-    if opcode == alu_fsub:
-        _subtract(c, instruction, dst)
-    elif opcode == alu_fneg:
-        _negate(c, instruction, dst)
-    elif opcode == alu_fabs:
-        _absolute(c, instruction, dst)
-    elif opcode == alu_fsat:
-        _saturate(c, instruction, dst)
-    elif opcode == alu_fsign:
-        _sign(c, instruction, dst)
-    elif opcode == alu_frcp or opcode == alu_frsq or opcode == alu_fsqrt or opcode == alu_flog2:
-        _transcendental(c, instruction, dst)
-    elif opcode == alu_ldexp:
-        _load_exponent(c, instruction, dst)
-    elif opcode == alu_frexp_exp:
-        _exponent(c, instruction, dst)
-    elif opcode == alu_fcanonicalize:
-        _canonical(c, instruction, dst)
-    elif opcode == alu_fquantize2f16:
-        _quantize(c, instruction, dst)
-    elif opcode == alu_f2f16 or opcode == alu_f2f16_rtne or opcode == alu_f2f16_rtz:
-        _to_half(c, instruction, dst)
-    elif opcode == alu_f2f32:
-        _to_single(c, instruction, dst)
-    elif opcode == alu_f2f64:
-        _to_double(c, instruction, dst)
-    elif opcode == alu_i2f16 or opcode == alu_i2f32 or opcode == alu_i2f64:
-        _integer_to_float(c, instruction, dst, True)
-    elif opcode == alu_u2f16 or opcode == alu_u2f32 or opcode == alu_u2f64:
-        _integer_to_float(c, instruction, dst, False)
-    elif opcode == alu_f2i8 or opcode == alu_f2i16 or opcode == alu_f2i32:
-        _float_to_integer(c, instruction, dst, True)
-    elif opcode == alu_f2u8 or opcode == alu_f2u16 or opcode == alu_f2u32:
-        _float_to_integer(c, instruction, dst, False)
-    elif opcode == alu_pack_half_2x16_split or opcode == alu_pack_half_2x16_rtz_split:
-        _pack_to_zero(c, dst, T(c, source(c, instruction, 0)), T(c, source(c, instruction, 1)))
-    elif opcode == alu_pack_half_2x16:
-        _pack_to_zero(c, dst, T(c, source_component(c, instruction, 0, 0)), T(c, source_component(c, instruction, 0, 1)))
-    elif opcode == alu_unpack_half_2x16_split_x:
-        _unpack_half(c, instruction, dst, 0)
-    elif opcode == alu_unpack_half_2x16_split_y:
-        _unpack_half(c, instruction, dst, 1)
-    elif opcode == alu_unpack_half_2x16:
-        _unpack_halves(c, instruction, dst)
-    elif opcode == alu_pack_unorm_2x16:
-        _pack_pair(c, instruction, dst, op_v_cvt_pknorm_u16_f32, op_v_cvt_pknorm_u16_f16)
-    elif opcode == alu_pack_snorm_2x16:
-        _pack_pair(c, instruction, dst, op_v_cvt_pknorm_i16_f32, op_v_cvt_pknorm_i16_f16)
-    elif opcode == alu_pack_uint_2x16:
-        _pack_pair(c, instruction, dst, op_v_cvt_pk_u16_u32, op_invalid)
-    elif opcode == alu_pack_sint_2x16:
-        _pack_pair(c, instruction, dst, op_v_cvt_pk_i16_i32, op_invalid)
-    elif opcode == alu_cube_amd:
-        _cube(c, instruction, dst)
-    else:
-        return 0
-    return 1
+cdef int _pack_halves(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
+    _pack_to_zero(c, dst, T(c, source_component(c, instruction, 0, 0)), T(c, source_component(c, instruction, 0, 1)))
+    return 0
+
+
+cdef int _pack_split_halves(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
+    _pack_to_zero(c, dst, T(c, source(c, instruction, 0)), T(c, source(c, instruction, 1)))
+    return 0
+
+
+cdef void fill_float(AluSelection *table) noexcept nogil:
+    table[<int>alu_fsub] = AluSelection(_subtract, 0)
+    table[<int>alu_fneg] = AluSelection(_negate, 0)
+    table[<int>alu_fabs] = AluSelection(_absolute, 0)
+    table[<int>alu_fsat] = AluSelection(_saturate, 0)
+    table[<int>alu_fsign] = AluSelection(_sign, 0)
+    table[<int>alu_flog2] = AluSelection(_transcendental, 0)
+    table[<int>alu_frcp] = AluSelection(_transcendental, 1)
+    table[<int>alu_frsq] = AluSelection(_transcendental, 2)
+    table[<int>alu_fsqrt] = AluSelection(_transcendental, 3)
+    table[<int>alu_ldexp] = AluSelection(_load_exponent, 0)
+    table[<int>alu_frexp_exp] = AluSelection(_exponent, 0)
+    table[<int>alu_fcanonicalize] = AluSelection(_canonical, 0)
+    table[<int>alu_fquantize2f16] = AluSelection(_quantize, 0)
+    table[<int>alu_f2f16] = AluSelection(_to_half, as_mode_says)
+    table[<int>alu_f2f16_rtne] = AluSelection(_to_half, nearest_even)
+    table[<int>alu_f2f16_rtz] = AluSelection(_to_half, toward_zero)
+    table[<int>alu_f2f32] = AluSelection(_to_single, 0)
+    table[<int>alu_f2f64] = AluSelection(_to_double, 0)
+    table[<int>alu_i2f16] = AluSelection(_integer_to_float, True)
+    table[<int>alu_i2f32] = AluSelection(_integer_to_float, True)
+    table[<int>alu_i2f64] = AluSelection(_integer_to_float, True)
+    table[<int>alu_u2f16] = AluSelection(_integer_to_float, False)
+    table[<int>alu_u2f32] = AluSelection(_integer_to_float, False)
+    table[<int>alu_u2f64] = AluSelection(_integer_to_float, False)
+    table[<int>alu_f2i8] = AluSelection(_float_to_integer, True)
+    table[<int>alu_f2i16] = AluSelection(_float_to_integer, True)
+    table[<int>alu_f2i32] = AluSelection(_float_to_integer, True)
+    table[<int>alu_f2u8] = AluSelection(_float_to_integer, False)
+    table[<int>alu_f2u16] = AluSelection(_float_to_integer, False)
+    table[<int>alu_f2u32] = AluSelection(_float_to_integer, False)
+    table[<int>alu_pack_half_2x16] = AluSelection(_pack_halves, 0)
+    table[<int>alu_pack_half_2x16_split] = AluSelection(_pack_split_halves, 0)
+    table[<int>alu_pack_half_2x16_rtz_split] = AluSelection(_pack_split_halves, 0)
+    table[<int>alu_unpack_half_2x16] = AluSelection(_unpack_halves, 0)
+    table[<int>alu_unpack_half_2x16_split_x] = AluSelection(_unpack_half, 0)
+    table[<int>alu_unpack_half_2x16_split_y] = AluSelection(_unpack_half, 1)
+    table[<int>alu_pack_unorm_2x16] = AluSelection(_pack_pair, op_v_cvt_pknorm_u16_f32 | op_v_cvt_pknorm_u16_f16 << 16)
+    table[<int>alu_pack_snorm_2x16] = AluSelection(_pack_pair, op_v_cvt_pknorm_i16_f32 | op_v_cvt_pknorm_i16_f16 << 16)
+    table[<int>alu_pack_uint_2x16] = AluSelection(_pack_pair, op_v_cvt_pk_u16_u32 | <uint32_t>op_invalid << 16)
+    table[<int>alu_pack_sint_2x16] = AluSelection(_pack_pair, op_v_cvt_pk_i16_i32 | <uint32_t>op_invalid << 16)
+    table[<int>alu_cube_amd] = AluSelection(_cube, 0)

@@ -1,7 +1,8 @@
 """Integer operations that need more than one instruction; see ``isel_alu_integer.pyx``."""
 from libc.stdint cimport uint32_t
 
-from pyaco._core.aco.isel_context cimport Isel
+from pyaco._core.aco.isel_context cimport AluSelection, Isel
 
-# Selects the instruction and returns 1, or returns 0 when its opcode is not one of these.
-cdef int select_integer(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil
+cdef void fill_integer(AluSelection *table) noexcept nogil
+# A sum or difference of 64 bits in `dst`; the carry or borrow out is left in c.scc or c.second.
+cdef int add_sub_64(Isel *c, uint32_t dst, uint32_t a, uint32_t b, bint subtract) except -1 nogil

@@ -17,8 +17,22 @@ from pyaco._core.ir.program cimport (
 from pyaco._core.ir.shader cimport constant_bits, source_swizzle, source_value, swizzle_component, value_is_constant
 
 
-cdef inline uint32_t _bits_of(Isel *c, uint32_t instruction, uint32_t index) noexcept nogil:
-    return c.s.instructions.bit_size[source_value(c.s, instruction, index)]
+cdef enum:
+    signed_piece = 0x100          # beside the bits of a piece: extend its sign
+    saturated = 0x100             # beside a row of _dots
+
+# Dot products, in VOP3P. GFX11 has one opcode for all signs of bytes: the negation bits say which operands are signed.
+cdef struct Dot:
+    uint16_t opcode               # before GFX11
+    uint16_t opcode_gfx11
+    uint16_t signs_gfx11
+
+cdef Dot[5] _dots
+_dots[0] = Dot(op_v_dot4_u32_u8, op_v_dot4_u32_u8, 0)
+_dots[1] = Dot(op_v_dot4_i32_i8, op_v_dot4_i32_iu8, 3)
+_dots[2] = Dot(op_invalid, op_v_dot4_i32_iu8, 1)
+_dots[3] = Dot(op_v_dot2_i32_i16, op_invalid, 0)
+_dots[4] = Dot(op_v_dot2_u32_u16, op_invalid, 0)
 
 
 cdef bint _constant(Isel *c, uint32_t instruction, uint32_t index, uint64_t *bits) noexcept nogil:
@@ -41,8 +55,7 @@ cdef uint32_t _add_saturating(Isel *c, Operand a, Operand b) except 0 nogil:
 
 
 # ----------------------------------------------------------------------------------------------------- carries, saturation
-cdef int _add_sub_64(Isel *c, uint32_t dst, uint32_t a, uint32_t b, bint subtract) except -1 nogil:
-    """Sum or difference in `dst`; the carry or borrow out is left in c.scc or c.second."""
+cdef int add_sub_64(Isel *c, uint32_t dst, uint32_t a, uint32_t b, bint subtract) except -1 nogil:
     cdef Operand a0
     cdef Operand b0
     cdef Operand a1
@@ -69,7 +82,7 @@ cdef int _add_sub_64(Isel *c, uint32_t dst, uint32_t a, uint32_t b, bint subtrac
     return 0
 
 
-cdef int _carry(Isel *c, uint32_t instruction, uint32_t dst, bint subtract) except -1 nogil:
+cdef int _carry(Isel *c, uint32_t instruction, uint32_t dst, uint64_t subtract) except -1 nogil:
     """uadd_carry, usub_borrow: 1 where the operation wraps."""
     cdef uint32_t a = source(c, instruction, 0)
     cdef uint32_t b = source(c, instruction, 1)
@@ -80,7 +93,7 @@ cdef int _carry(Isel *c, uint32_t instruction, uint32_t dst, bint subtract) exce
         return unsupported(c, b"narrow", alu_names[c.s.instructions.opcode[instruction]])
     if is_vgpr(c, dst):
         if wide:
-            _add_sub_64(c, new_temp(c, class_v2), a, b, subtract)
+            add_sub_64(c, new_temp(c, class_v2), a, b, subtract)
         elif subtract:
             vsub32(c, 0, T(c, a), T(c, b), True, 0)
         else:
@@ -99,7 +112,7 @@ cdef int _carry(Isel *c, uint32_t instruction, uint32_t dst, bint subtract) exce
     return 0
 
 
-cdef int _unsigned_saturating(Isel *c, uint32_t instruction, uint32_t dst, bint subtract) except -1 nogil:
+cdef int _unsigned_saturating(Isel *c, uint32_t instruction, uint32_t dst, uint64_t subtract) except -1 nogil:
     cdef uint32_t a = source(c, instruction, 0)
     cdef uint32_t b = source(c, instruction, 1)
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
@@ -131,7 +144,7 @@ cdef int _unsigned_saturating(Isel *c, uint32_t instruction, uint32_t dst, bint 
         emit3(c, op_s_cselect_b32, dst, K(bound), T(c, sum), scc_operand(c, c.scc))
     elif bits == 64 and is_vgpr(c, dst):
         sum = new_temp(c, class_v2)
-        _add_sub_64(c, sum, a, b, subtract)
+        add_sub_64(c, sum, a, b, subtract)
         mask = c.second
         low = emit3(c, op_v_cndmask_b32, 0, T(c, part(c, sum, 0, 4)), K(bound), T(c, mask))
         sum = emit3(c, op_v_cndmask_b32, 0, T(c, part(c, sum, 1, 4)), K(bound), T(c, mask))
@@ -148,7 +161,7 @@ cdef int _unsigned_saturating(Isel *c, uint32_t instruction, uint32_t dst, bint 
     return 0
 
 
-cdef int _signed_saturating(Isel *c, uint32_t instruction, uint32_t dst, bint subtract) except -1 nogil:
+cdef int _signed_saturating(Isel *c, uint32_t instruction, uint32_t dst, uint64_t subtract) except -1 nogil:
     cdef uint32_t a = source(c, instruction, 0)
     cdef uint32_t b = source(c, instruction, 1)
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
@@ -178,11 +191,11 @@ cdef int _signed_saturating(Isel *c, uint32_t instruction, uint32_t dst, bint su
 
 
 # ---------------------------------------------------------------------------------------------------------------- signs
-cdef int _negate(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _negate(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     cdef uint32_t a = source(c, instruction, 0)
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     if bits == 64:
-        return _add_sub_64(c, dst, pair(c, 0, class_v2 if is_vgpr(c, dst) else class_s2, K(0), K(0)), a, True)
+        return add_sub_64(c, dst, pair(c, 0, class_v2 if is_vgpr(c, dst) else class_s2, K(0), K(0)), a, True)
     if not is_vgpr(c, dst):
         emit2(c, op_s_sub_i32, dst, K(0), T(c, a))
     elif bits == 32:
@@ -192,7 +205,7 @@ cdef int _negate(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
     return 0
 
 
-cdef int _absolute(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _absolute(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     cdef uint32_t a = source(c, instruction, 0)
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef uint32_t negative
@@ -211,7 +224,7 @@ cdef int _absolute(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
     return 0
 
 
-cdef int _sign(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _sign(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     cdef uint32_t a = source(c, instruction, 0)
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef uint32_t sign
@@ -246,14 +259,14 @@ cdef int _sign(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
 # ---------------------------------------------------------------------------------------------------------------- bits
 cdef uint32_t _widened(Isel *c, uint32_t instruction, bint is_signed) except 0 nogil:
     """The first source in at least 32 bits."""
-    cdef uint32_t bits = _bits_of(c, instruction, 0)
+    cdef uint32_t bits = source_bits(c, instruction, 0)
     cdef uint32_t a = source(c, instruction, 0)
     if bits >= 32:
         return a
     return convert_integer(c, 0, a, bits, 32, is_signed)
 
 
-cdef int _count_bits(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _count_bits(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     cdef uint32_t a = _widened(c, instruction, False)
     cdef bint wide = class_bytes(class_of(c, a)) == 8
     cdef uint32_t low
@@ -269,7 +282,7 @@ cdef int _count_bits(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogi
     return 0
 
 
-cdef int _lowest_bit(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _lowest_bit(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     cdef uint32_t a = _widened(c, instruction, False)
     cdef bint wide = class_bytes(class_of(c, a)) == 8
     cdef uint32_t low
@@ -287,7 +300,7 @@ cdef int _lowest_bit(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogi
     return 0
 
 
-cdef int _highest_bit(Isel *c, uint32_t instruction, uint32_t dst, bint is_signed) except -1 nogil:
+cdef int _highest_bit(Isel *c, uint32_t instruction, uint32_t dst, uint64_t is_signed) except -1 nogil:
     cdef uint32_t a = _widened(c, instruction, is_signed)
     cdef bint wide = class_bytes(class_of(c, a)) == 8
     cdef uint32_t last = 63 if wide else 31
@@ -322,7 +335,7 @@ cdef int _highest_bit(Isel *c, uint32_t instruction, uint32_t dst, bint is_signe
     return 0
 
 
-cdef int _leading_zeros(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _leading_zeros(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     cdef uint32_t a = source(c, instruction, 0)
     if is_vgpr(c, a):
         emit2(c, op_v_min_u32, dst, K(32), T(c, emit1(c, op_v_ffbh_u32, 0, T(c, a))))
@@ -331,7 +344,7 @@ cdef int _leading_zeros(Isel *c, uint32_t instruction, uint32_t dst) except -1 n
     return 0
 
 
-cdef int _field(Isel *c, uint32_t instruction, uint32_t dst, bint is_signed) except -1 nogil:
+cdef int _field(Isel *c, uint32_t instruction, uint32_t dst, uint64_t is_signed) except -1 nogil:
     cdef uint64_t offset = 0
     cdef uint64_t width = 0
     cdef Operand where
@@ -348,7 +361,7 @@ cdef int _field(Isel *c, uint32_t instruction, uint32_t dst, bint is_signed) exc
     return 0
 
 
-cdef int _bit_select(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _bit_select(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     """(base & ~mask) | (insert & mask)"""
     cdef uint32_t mask = source(c, instruction, 0)
     cdef uint32_t insert = source(c, instruction, 1)
@@ -369,10 +382,10 @@ cdef int _bit_select(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogi
     return 0
 
 
-cdef int _bit_test(Isel *c, uint32_t instruction, uint32_t dst, bint is_set) except -1 nogil:
+cdef int _bit_test(Isel *c, uint32_t instruction, uint32_t dst, uint64_t is_set) except -1 nogil:
     cdef uint32_t a = source(c, instruction, 0)
     cdef uint32_t index = source(c, instruction, 1)
-    cdef uint32_t bits = _bits_of(c, instruction, 0)
+    cdef uint32_t bits = source_bits(c, instruction, 0)
     if not is_vgpr(c, a) and not is_vgpr(c, index):
         if bits < 32:
             index = emit2(c, op_s_and_b32, 0, T(c, index), K(bits - 1))
@@ -394,7 +407,9 @@ cdef int _bit_test(Isel *c, uint32_t instruction, uint32_t dst, bint is_set) exc
     return 0
 
 
-cdef int _extract_piece(Isel *c, uint32_t instruction, uint32_t dst, uint32_t bits, bint is_signed) except -1 nogil:
+cdef int _extract_piece(Isel *c, uint32_t instruction, uint32_t dst, uint64_t kind) except -1 nogil:
+    cdef uint32_t bits = kind & 0xff
+    cdef bint is_signed = (kind & signed_piece) != 0
     cdef uint32_t a = source(c, instruction, 0)
     cdef uint32_t wide = c.s.instructions.bit_size[instruction]
     cdef uint64_t index = 0
@@ -415,8 +430,9 @@ cdef int _extract_piece(Isel *c, uint32_t instruction, uint32_t dst, uint32_t bi
     return 0
 
 
-cdef int _insert_piece(Isel *c, uint32_t instruction, uint32_t dst, uint32_t bits) except -1 nogil:
+cdef int _insert_piece(Isel *c, uint32_t instruction, uint32_t dst, uint64_t piece_bits) except -1 nogil:
     """The low byte or word moved up to a place, zeros elsewhere."""
+    cdef uint32_t bits = <uint32_t>piece_bits
     cdef uint32_t a = source(c, instruction, 0)
     cdef uint32_t wide = c.s.instructions.bit_size[instruction]
     cdef uint64_t index = 0
@@ -448,7 +464,7 @@ cdef int _insert_piece(Isel *c, uint32_t instruction, uint32_t dst, uint32_t bit
     return 0
 
 
-cdef int _funnel_shift(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _funnel_shift(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     """shfr: the low half of (high:low) >> count."""
     cdef uint32_t high = source(c, instruction, 0)
     cdef uint32_t low = source(c, instruction, 1)
@@ -462,7 +478,7 @@ cdef int _funnel_shift(Isel *c, uint32_t instruction, uint32_t dst) except -1 no
     return 0
 
 
-cdef int _rotate(Isel *c, uint32_t instruction, uint32_t dst, bint left) except -1 nogil:
+cdef int _rotate(Isel *c, uint32_t instruction, uint32_t dst, uint64_t left) except -1 nogil:
     cdef uint32_t a = source(c, instruction, 0)
     cdef uint32_t count = source(c, instruction, 1)
     if c.s.instructions.bit_size[instruction] != 32:
@@ -481,7 +497,7 @@ cdef int _rotate(Isel *c, uint32_t instruction, uint32_t dst, bint left) except 
 
 
 # ------------------------------------------------------------------------------------------------- products, dot products
-cdef int _full_product(Isel *c, uint32_t instruction, uint32_t dst, bint is_signed) except -1 nogil:
+cdef int _full_product(Isel *c, uint32_t instruction, uint32_t dst, uint64_t is_signed) except -1 nogil:
     cdef uint32_t a = source(c, instruction, 0)
     cdef uint32_t b = source(c, instruction, 1)
     cdef uint32_t low
@@ -496,7 +512,7 @@ cdef int _full_product(Isel *c, uint32_t instruction, uint32_t dst, bint is_sign
     return 0
 
 
-cdef int _product_16(Isel *c, uint32_t instruction, uint32_t dst, bint is_signed) except -1 nogil:
+cdef int _product_16(Isel *c, uint32_t instruction, uint32_t dst, uint64_t is_signed) except -1 nogil:
     cdef uint32_t a = extract_bits(c, 0, source(c, instruction, 0), 0, 16, is_signed)
     cdef uint32_t b = extract_bits(c, 0, source(c, instruction, 1), 0, 16, is_signed)
     if is_vgpr(c, dst):
@@ -506,18 +522,22 @@ cdef int _product_16(Isel *c, uint32_t instruction, uint32_t dst, bint is_signed
     return 0
 
 
-cdef int _dot(Isel *c, uint32_t instruction, uint32_t dst, uint32_t opcode, uint32_t signs, bint saturate) except -1 nogil:
-    """VOP3P dot products; `signs`: which operands are signed, for the opcodes that choose by the negation bits."""
+cdef int _dot(Isel *c, uint32_t instruction, uint32_t dst, uint64_t kind) except -1 nogil:
+    cdef const Dot *dot = &_dots[kind & 0xff]
+    cdef uint32_t opcode = dot.opcode_gfx11 if c.gfx >= gfx11 else dot.opcode
+    cdef uint32_t signs = dot.signs_gfx11 if c.gfx >= gfx11 else 0
     cdef uint64_t *word
+    if opcode == op_invalid:
+        return unsupported_alu(c, instruction)
     emit3(c, opcode, dst, T(c, source(c, instruction, 0)), T(c, source(c, instruction, 1)), T(c, source(c, instruction, 2)))
     word = modifiers_of_last(c)
     word[0] = modifier_set_opsel_hi(modifier_set_neg(word[0], signs), 7)
-    if saturate:
+    if kind & saturated:
         word[0] = modifier_set_clamp(word[0], 1)
     return 0
 
 
-cdef int _three_sum(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
+cdef int _three_sum(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
     cdef Operand a = T(c, source(c, instruction, 0))
     cdef Operand b = T(c, source(c, instruction, 1))
     cdef Operand d = T(c, source(c, instruction, 2))
@@ -530,7 +550,7 @@ cdef int _three_sum(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil
     return 0
 
 
-cdef int _half(Isel *c, uint32_t instruction, uint32_t dst, uint32_t index) except -1 nogil:
+cdef int _half(Isel *c, uint32_t instruction, uint32_t dst, uint64_t index) except -1 nogil:
     """One half of a 32- or 64-bit value."""
     cdef uint32_t a = source(c, instruction, 0)
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
@@ -538,115 +558,68 @@ cdef int _half(Isel *c, uint32_t instruction, uint32_t dst, uint32_t index) exce
         a = as_uniform(c, 0, a)
     elif is_vgpr(c, dst):
         a = as_vgpr(c, a)
-    copy(c, dst, 0, T(c, extract(c, a, index, bits // 8)))
+    copy(c, dst, 0, T(c, extract(c, a, <uint32_t>index, bits // 8)))
     return 0
 
 
-cdef int select_integer(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
-    cdef uint32_t opcode = c.s.instructions.opcode[instruction]
-    cdef uint32_t bits = c.s.instructions.bit_size[instruction]
-    if opcode == alu_iadd or opcode == alu_isub:
-        if bits != 64:
-            return 0
-        _add_sub_64(c, dst, source(c, instruction, 0), source(c, instruction, 1), opcode == alu_isub)
-    elif opcode == alu_i2i8 or opcode == alu_i2i16 or opcode == alu_i2i32 or opcode == alu_i2i64:
-        convert_integer(c, dst, source(c, instruction, 0), _bits_of(c, instruction, 0), bits, True)
-    elif opcode == alu_u2u8 or opcode == alu_u2u16 or opcode == alu_u2u32 or opcode == alu_u2u64:
-        convert_integer(c, dst, source(c, instruction, 0), _bits_of(c, instruction, 0), bits, False)
-    elif opcode == alu_unpack_64_2x32_split_x or opcode == alu_unpack_32_2x16_split_x:
-        _half(c, instruction, dst, 0)
-    elif opcode == alu_unpack_64_2x32_split_y or opcode == alu_unpack_32_2x16_split_y:
-        _half(c, instruction, dst, 1)
-    elif opcode == alu_uadd_carry:
-        _carry(c, instruction, dst, False)
-    elif opcode == alu_usub_borrow:
-        _carry(c, instruction, dst, True)
-    elif opcode == alu_uadd_sat:
-        _unsigned_saturating(c, instruction, dst, False)
-    elif opcode == alu_usub_sat:
-        _unsigned_saturating(c, instruction, dst, True)
-    elif opcode == alu_iadd_sat:
-        _signed_saturating(c, instruction, dst, False)
-    elif opcode == alu_isub_sat:
-        _signed_saturating(c, instruction, dst, True)
-    elif opcode == alu_ineg:
-        _negate(c, instruction, dst)
-    elif opcode == alu_iabs:
-        _absolute(c, instruction, dst)
-    elif opcode == alu_isign:
-        _sign(c, instruction, dst)
-    elif opcode == alu_bit_count:
-        _count_bits(c, instruction, dst)
-    elif opcode == alu_find_lsb:
-        _lowest_bit(c, instruction, dst)
-    elif opcode == alu_ufind_msb:
-        _highest_bit(c, instruction, dst, False)
-    elif opcode == alu_ifind_msb:
-        _highest_bit(c, instruction, dst, True)
-    elif opcode == alu_uclz:
-        _leading_zeros(c, instruction, dst)
-    elif opcode == alu_ubfe:
-        _field(c, instruction, dst, False)
-    elif opcode == alu_ibfe:
-        _field(c, instruction, dst, True)
-    elif opcode == alu_bitfield_select:
-        _bit_select(c, instruction, dst)
-    elif opcode == alu_bitnz:
-        _bit_test(c, instruction, dst, True)
-    elif opcode == alu_bitz:
-        _bit_test(c, instruction, dst, False)
-    elif opcode == alu_extract_u8:
-        _extract_piece(c, instruction, dst, 8, False)
-    elif opcode == alu_extract_i8:
-        _extract_piece(c, instruction, dst, 8, True)
-    elif opcode == alu_extract_u16:
-        _extract_piece(c, instruction, dst, 16, False)
-    elif opcode == alu_extract_i16:
-        _extract_piece(c, instruction, dst, 16, True)
-    elif opcode == alu_insert_u8:
-        _insert_piece(c, instruction, dst, 8)
-    elif opcode == alu_insert_u16:
-        _insert_piece(c, instruction, dst, 16)
-    elif opcode == alu_shfr:
-        _funnel_shift(c, instruction, dst)
-    elif opcode == alu_urol:
-        _rotate(c, instruction, dst, True)
-    elif opcode == alu_uror:
-        _rotate(c, instruction, dst, False)
-    elif opcode == alu_umul_2x32_64:
-        _full_product(c, instruction, dst, False)
-    elif opcode == alu_imul_2x32_64:
-        _full_product(c, instruction, dst, True)
-    elif opcode == alu_umul_16x16:
-        _product_16(c, instruction, dst, False)
-    elif opcode == alu_imul_16x16:
-        _product_16(c, instruction, dst, True)
-    elif opcode == alu_iadd3:
-        _three_sum(c, instruction, dst)
-    elif opcode == alu_imul and bits == 64 and not is_vgpr(c, dst) and c.gfx >= gfx12:
-        emit2(c, op_s_mul_u64, dst, T(c, source(c, instruction, 0)), T(c, source(c, instruction, 1)))
-    else:
-        return _select_dot(c, instruction, dst)
-    return 1
+cdef int _resize(Isel *c, uint32_t instruction, uint32_t dst, uint64_t is_signed) except -1 nogil:
+    convert_integer(c, dst, source(c, instruction, 0), source_bits(c, instruction, 0), c.s.instructions.bit_size[instruction], is_signed)
+    return 0
 
 
-cdef int _select_dot(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
-    cdef uint32_t opcode = c.s.instructions.opcode[instruction]
-    cdef bint saturate = (opcode == alu_sdot_4x8_iadd_sat or opcode == alu_sudot_4x8_iadd_sat or opcode == alu_udot_4x8_uadd_sat
-                          or opcode == alu_sdot_2x16_iadd_sat or opcode == alu_udot_2x16_uadd_sat)
-    if opcode == alu_udot_4x8_uadd or opcode == alu_udot_4x8_uadd_sat:
-        _dot(c, instruction, dst, op_v_dot4_u32_u8, 0, saturate)
-    elif opcode == alu_sdot_4x8_iadd or opcode == alu_sdot_4x8_iadd_sat:
-        if c.gfx >= gfx11:
-            _dot(c, instruction, dst, op_v_dot4_i32_iu8, 3, saturate)
-        else:
-            _dot(c, instruction, dst, op_v_dot4_i32_i8, 0, saturate)
-    elif (opcode == alu_sudot_4x8_iadd or opcode == alu_sudot_4x8_iadd_sat) and c.gfx >= gfx11:
-        _dot(c, instruction, dst, op_v_dot4_i32_iu8, 1, saturate)
-    elif (opcode == alu_sdot_2x16_iadd or opcode == alu_sdot_2x16_iadd_sat) and c.gfx < gfx11:
-        _dot(c, instruction, dst, op_v_dot2_i32_i16, 0, saturate)
-    elif (opcode == alu_udot_2x16_uadd or opcode == alu_udot_2x16_uadd_sat) and c.gfx < gfx11:
-        _dot(c, instruction, dst, op_v_dot2_u32_u16, 0, saturate)
-    else:
-        return 0
-    return 1
+cdef void fill_integer(AluSelection *table) noexcept nogil:
+    table[<int>alu_i2i8] = AluSelection(_resize, True)
+    table[<int>alu_i2i16] = AluSelection(_resize, True)
+    table[<int>alu_i2i32] = AluSelection(_resize, True)
+    table[<int>alu_i2i64] = AluSelection(_resize, True)
+    table[<int>alu_u2u8] = AluSelection(_resize, False)
+    table[<int>alu_u2u16] = AluSelection(_resize, False)
+    table[<int>alu_u2u32] = AluSelection(_resize, False)
+    table[<int>alu_u2u64] = AluSelection(_resize, False)
+    table[<int>alu_unpack_64_2x32_split_x] = AluSelection(_half, 0)
+    table[<int>alu_unpack_64_2x32_split_y] = AluSelection(_half, 1)
+    table[<int>alu_unpack_32_2x16_split_x] = AluSelection(_half, 0)
+    table[<int>alu_unpack_32_2x16_split_y] = AluSelection(_half, 1)
+    table[<int>alu_uadd_carry] = AluSelection(_carry, False)
+    table[<int>alu_usub_borrow] = AluSelection(_carry, True)
+    table[<int>alu_uadd_sat] = AluSelection(_unsigned_saturating, False)
+    table[<int>alu_usub_sat] = AluSelection(_unsigned_saturating, True)
+    table[<int>alu_iadd_sat] = AluSelection(_signed_saturating, False)
+    table[<int>alu_isub_sat] = AluSelection(_signed_saturating, True)
+    table[<int>alu_ineg] = AluSelection(_negate, 0)
+    table[<int>alu_iabs] = AluSelection(_absolute, 0)
+    table[<int>alu_isign] = AluSelection(_sign, 0)
+    table[<int>alu_bit_count] = AluSelection(_count_bits, 0)
+    table[<int>alu_find_lsb] = AluSelection(_lowest_bit, 0)
+    table[<int>alu_ufind_msb] = AluSelection(_highest_bit, False)
+    table[<int>alu_ifind_msb] = AluSelection(_highest_bit, True)
+    table[<int>alu_uclz] = AluSelection(_leading_zeros, 0)
+    table[<int>alu_ubfe] = AluSelection(_field, False)
+    table[<int>alu_ibfe] = AluSelection(_field, True)
+    table[<int>alu_bitfield_select] = AluSelection(_bit_select, 0)
+    table[<int>alu_bitnz] = AluSelection(_bit_test, True)
+    table[<int>alu_bitz] = AluSelection(_bit_test, False)
+    table[<int>alu_extract_u8] = AluSelection(_extract_piece, 8)
+    table[<int>alu_extract_i8] = AluSelection(_extract_piece, 8 | signed_piece)
+    table[<int>alu_extract_u16] = AluSelection(_extract_piece, 16)
+    table[<int>alu_extract_i16] = AluSelection(_extract_piece, 16 | signed_piece)
+    table[<int>alu_insert_u8] = AluSelection(_insert_piece, 8)
+    table[<int>alu_insert_u16] = AluSelection(_insert_piece, 16)
+    table[<int>alu_shfr] = AluSelection(_funnel_shift, 0)
+    table[<int>alu_urol] = AluSelection(_rotate, True)
+    table[<int>alu_uror] = AluSelection(_rotate, False)
+    table[<int>alu_umul_2x32_64] = AluSelection(_full_product, False)
+    table[<int>alu_imul_2x32_64] = AluSelection(_full_product, True)
+    table[<int>alu_umul_16x16] = AluSelection(_product_16, False)
+    table[<int>alu_imul_16x16] = AluSelection(_product_16, True)
+    table[<int>alu_iadd3] = AluSelection(_three_sum, 0)
+    table[<int>alu_udot_4x8_uadd] = AluSelection(_dot, 0)
+    table[<int>alu_udot_4x8_uadd_sat] = AluSelection(_dot, 0 | saturated)
+    table[<int>alu_sdot_4x8_iadd] = AluSelection(_dot, 1)
+    table[<int>alu_sdot_4x8_iadd_sat] = AluSelection(_dot, 1 | saturated)
+    table[<int>alu_sudot_4x8_iadd] = AluSelection(_dot, 2)
+    table[<int>alu_sudot_4x8_iadd_sat] = AluSelection(_dot, 2 | saturated)
+    table[<int>alu_sdot_2x16_iadd] = AluSelection(_dot, 3)
+    table[<int>alu_sdot_2x16_iadd_sat] = AluSelection(_dot, 3 | saturated)
+    table[<int>alu_udot_2x16_uadd] = AluSelection(_dot, 4)
+    table[<int>alu_udot_2x16_uadd_sat] = AluSelection(_dot, 4 | saturated)

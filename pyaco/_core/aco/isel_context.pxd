@@ -8,7 +8,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from pyaco._core.ir.program cimport Operand, ProgramData, operand_c32, operand_of, operand_of_fixed, register_scc
-from pyaco._core.ir.shader cimport ShaderData, nir_divergent
+from pyaco._core.ir.shader cimport ShaderData, nir_divergent, source_value
 
 # An instruction and the block it goes to; blocks are put together when all is selected, so that code may be placed anywhere.
 cdef struct Placement:
@@ -70,6 +70,19 @@ cdef cppclass Isel:
     vector[uint32_t] argument_temp
     FlowState flow
 
+# What selects an opcode of NIR, and the argument that tells the opcode from others of the same function. Tables of these are indexed
+# by opcode and filled once, each file its own rows; NULL: not supported.
+ctypedef int (*AluFunction)(Isel *c, uint32_t instruction, uint32_t dst, uint64_t argument) except -1 nogil
+ctypedef int (*IntrinsicFunction)(Isel *c, uint32_t i, uint64_t argument) except -1 nogil
+
+cdef struct AluSelection:
+    AluFunction select
+    uint64_t argument
+
+cdef struct IntrinsicSelection:
+    IntrinsicFunction select
+    uint64_t argument
+
 cdef inline Operand T(Isel *c, uint32_t temp) noexcept nogil:
     return operand_of(c.p, temp)
 
@@ -87,6 +100,9 @@ cdef inline bint is_vgpr(Isel *c, uint32_t temp) noexcept nogil:
 
 cdef inline bint value_divergent(Isel *c, uint32_t value) noexcept nogil:
     return (c.s.instructions.flags[value] & nir_divergent) != 0
+
+cdef inline uint32_t source_bits(Isel *c, uint32_t instruction, uint32_t index) noexcept nogil:
+    return c.s.instructions.bit_size[source_value(c.s, instruction, index)]
 
 # -------------------------------------------------------------------------------------------------------------- values
 # The temp of a NIR value.
@@ -111,6 +127,7 @@ cdef uint32_t pair(Isel *c, uint32_t dst, uint8_t register_class, Operand low, O
 
 # ------------------------------------------------------------------------------------------------------------ emission
 cdef int unsupported(Isel *c, const char *what, const char *name) except -1 nogil
+cdef int unsupported_alu(Isel *c, uint32_t instruction) except -1 nogil
 cdef uint32_t new_temp(Isel *c, uint8_t register_class) except 0 nogil
 # A register file and a size as a class.
 cdef uint8_t vgpr_class(uint32_t bytes) noexcept nogil

@@ -15,11 +15,12 @@ from isa_tables cimport (
     implicit_scc, opcode_definition_classes, opcode_definition_count, opcode_format, opcode_implicit_definitions,
     opcode_mask_class, opcode_max_definitions, opcode_max_operands, opcode_operand_classes, opcode_operand_count,
 )
+from nir_opcodes cimport alu_names
 from pyaco._core.ir.program cimport (
-    Definition, Operand, class_bytes, class_dwords, class_is_subdword, class_is_vgpr, class_of_bytes, class_s1, class_s2,
-    class_v1, class_v2, definition_nuw, definition_of, definition_of_fixed, definition_precise, format_is_salu, format_vop1,
-    format_vop2, format_vop3, format_vopc, gfx10, instruction_make, operand_c64, operand_constant, operand_fixed,
-    operand_is_literal, operand_put, operand_temp, register_exec, register_scc, temp_new,
+    Definition, Operand, class_bytes, class_dwords, class_is_vgpr, class_of_bytes, class_s1, class_v1, definition_nuw,
+    definition_of, definition_of_fixed, definition_precise, format_is_salu, format_vop1, format_vop2, format_vop3, format_vopc,
+    gfx10, instruction_make, operand_c64, operand_constant, operand_fixed, operand_is_literal, operand_temp, register_exec,
+    register_scc, temp_new,
 )
 from pyaco._core.ir.program cimport operand_register
 from pyaco._core.ir.shader cimport source_swizzle, source_value, swizzle_component
@@ -30,6 +31,10 @@ from pyaco.errors import UnsupportedError
 cdef int unsupported(Isel *c, const char *what, const char *name) except -1 nogil:
     with gil:
         raise UnsupportedError(f"instruction selection: {what.decode()} {name.decode()}")
+
+
+cdef int unsupported_alu(Isel *c, uint32_t instruction) except -1 nogil:
+    return unsupported(c, b"ALU opcode (with these bit sizes)", alu_names[c.s.instructions.opcode[instruction]])
 
 
 cdef uint8_t vgpr_class(uint32_t bytes) noexcept nogil:

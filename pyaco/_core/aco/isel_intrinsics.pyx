@@ -5,26 +5,25 @@ Sources: NIR's intrinsics (Mesa ``nir_intrinsics.py``); AMD ISA documents for th
 from libc.stdint cimport uint32_t, uint64_t
 
 from isa_opcodes cimport *
-from isa_tables cimport opcode_format
+
 from modifiers cimport modifier_set_execution_scope, modifier_set_scope, modifier_set_semantics, modifier_set_storage
 from nir_opcodes cimport *
 from pyaco._core.aco.isel_context cimport *
-from pyaco._core.aco.isel_memory cimport select_memory
-from pyaco._core.aco.isel_subgroup cimport select_subgroup
+from pyaco._core.aco.isel_memory cimport fill_memory
+from pyaco._core.aco.isel_subgroup cimport fill_subgroup
 from pyaco._core.ir.program cimport (
-    Definition, Operand, class_bytes, class_s1, class_s2, class_v1, definition_of, gfx10, gfx10_3, gfx11, gfx12, instruction_make,
-    operand_undefined, register_none, scope_device, scope_invocation, scope_queuefamily, scope_subgroup, scope_workgroup,
-    semantic_acqrel, semantic_acquire, semantic_release, storage_buffer, storage_image, storage_shared,
+    Operand, class_bytes, class_s1, gfx10_3, gfx11, gfx12, scope_device, scope_invocation, scope_queuefamily, scope_subgroup,
+    scope_workgroup, semantic_acquire, semantic_release, storage_buffer, storage_image, storage_shared,
 )
 from pyaco._core.ir.shader cimport (
-    argument_local_ids, intrinsic_index, mode_global, mode_shared, mode_ssbo, mode_uniform, nir_scope_device,
-    nir_scope_queue_family, nir_scope_subgroup, nir_scope_workgroup, nir_semantic_acquire, nir_semantic_release,
+    intrinsic_index, mode_global, mode_shared, mode_ssbo, mode_uniform, nir_scope_device, nir_scope_queue_family,
+    nir_scope_subgroup, nir_scope_workgroup, nir_semantic_acquire, nir_semantic_release,
 )
 
 from pyaco.errors import InputError
 
 
-cdef int _argument(Isel *c, uint32_t i) except -1 nogil:
+cdef int _argument(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     cdef uint32_t row = <uint32_t>intrinsic_index(c.s, i, index_base)
     cdef uint32_t dst = value_temp(c, i)
     if row >= c.argument_temp.size() or class_bytes(class_of(c, c.argument_temp[row])) != class_bytes(class_of(c, dst)):
@@ -50,7 +49,7 @@ cdef uint32_t _scope(Isel *c, uint32_t scope) noexcept nogil:
     return scope_subgroup if scope == nir_scope_subgroup else scope_invocation
 
 
-cdef int _barrier(Isel *c, uint32_t i) except -1 nogil:
+cdef int _barrier(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     cdef uint32_t modes = intrinsic_index(c.s, i, index_memory_modes)
     cdef uint32_t requested = intrinsic_index(c.s, i, index_memory_semantics)
     cdef uint32_t memory = _scope(c, intrinsic_index(c.s, i, index_memory_scope))
@@ -75,7 +74,7 @@ cdef int _barrier(Isel *c, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int _clock(Isel *c, uint32_t i) except -1 nogil:
+cdef int _clock(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     """shader_clock: the real-time counter of the device, or the cycle counter of the shader engine."""
     cdef bint real_time = intrinsic_index(c.s, i, index_memory_scope) == nir_scope_device
     cdef uint32_t dst = value_temp(c, i)
@@ -102,22 +101,26 @@ cdef int _clock(Isel *c, uint32_t i) except -1 nogil:
     return split(c, dst, 4)
 
 
+cdef int _wait(Isel *c, uint32_t i, uint64_t opcode) except -1 nogil:
+    """sleep_amd, nop_amd: an instruction whose immediate says how long."""
+    emit_raw(c, <uint32_t>opcode, 0, NULL, 0)
+    c.p.instructions.immediate[c.last] = intrinsic_index(c.s, i, index_base)
+    return 0
+
+
+cdef IntrinsicSelection[intrinsic_count] _selections
+fill_memory(_selections)
+fill_subgroup(_selections)
+_selections[<int>intrinsic_load_scalar_arg_amd] = IntrinsicSelection(_argument, 0)
+_selections[<int>intrinsic_load_vector_arg_amd] = IntrinsicSelection(_argument, 0)
+_selections[<int>intrinsic_barrier] = IntrinsicSelection(_barrier, 0)
+_selections[<int>intrinsic_shader_clock] = IntrinsicSelection(_clock, 0)
+_selections[<int>intrinsic_sleep_amd] = IntrinsicSelection(_wait, op_s_sleep)
+_selections[<int>intrinsic_nop_amd] = IntrinsicSelection(_wait, op_s_nop)
+
+
 cdef int select_intrinsic(Isel *c, uint32_t i) except -1 nogil:
-    cdef uint32_t opcode = c.s.instructions.opcode[i]
-    if opcode == intrinsic_load_scalar_arg_amd or opcode == intrinsic_load_vector_arg_amd:
-        return _argument(c, i)
-    if select_memory(c, i) or select_subgroup(c, i):
-        return 0
-    if opcode == intrinsic_barrier:
-        return _barrier(c, i)
-    if opcode == intrinsic_shader_clock:
-        return _clock(c, i)
-    if opcode == intrinsic_sleep_amd:
-        emit_raw(c, op_s_sleep, 0, NULL, 0)
-        c.p.instructions.immediate[c.last] = intrinsic_index(c.s, i, index_base)
-        return 0
-    if opcode == intrinsic_nop_amd:
-        emit_raw(c, op_s_nop, 0, NULL, 0)
-        c.p.instructions.immediate[c.last] = intrinsic_index(c.s, i, index_base)
-        return 0
-    return unsupported(c, b"intrinsic", intrinsic_names[opcode])
+    cdef const IntrinsicSelection *selection = &_selections[c.s.instructions.opcode[i]]
+    if selection.select == NULL:
+        return unsupported(c, b"intrinsic", intrinsic_names[c.s.instructions.opcode[i]])
+    return selection.select(c, i, selection.argument)

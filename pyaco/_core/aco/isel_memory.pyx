@@ -12,22 +12,21 @@ from isa_opcodes cimport *
 from isa_tables cimport isa_opcode_number, opcode_format
 from modifiers cimport (
     modifier_set_cache_dlc, modifier_set_cache_glc, modifier_set_cache_scope, modifier_set_cache_slc,
-    modifier_set_cache_temporal_hint, modifier_set_offen, modifier_set_scope, modifier_set_semantics, modifier_set_storage,
+    modifier_set_cache_temporal_hint, modifier_set_offen, modifier_set_semantics, modifier_set_storage,
 )
 from nir_opcodes cimport *
 from libcpp.vector cimport vector
 
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.ir.program cimport (
-    Definition, Operand, class_bytes, class_dwords, class_is_vgpr, class_of_bytes, class_s1, class_s2, class_s4, class_v1,
-    class_v2, class_v4, definition_of, definition_of_fixed, gfx10, gfx10_3, gfx11, gfx12, gfx9, instruction_make, operand_constant, operand_temp,
-    operand_undefined, register_scc, scope_device, semantic_atomicrmw, semantic_can_reorder, semantic_private, semantic_volatile,
-    storage_buffer, storage_none, storage_scratch, storage_shared,
+    Definition, Operand, class_bytes, class_s1, class_s2, class_v1, class_v2, class_v4, definition_of, definition_of_fixed,
+    gfx10, gfx10_3, gfx11, gfx12, instruction_make, operand_undefined, register_scc, semantic_atomicrmw, semantic_can_reorder,
+    semantic_private, semantic_volatile, storage_buffer, storage_none, storage_scratch, storage_shared,
 )
 from pyaco._core.ir.program cimport operand_register, register_null
 from pyaco._core.ir.shader cimport (
-    access_can_reorder, access_coherent, access_non_readable, access_non_temporal, access_non_uniform, access_non_writeable,
-    access_volatile, constant_bits, intrinsic_has_index, intrinsic_index, source_value, value_is_constant,
+    access_can_reorder, access_coherent, access_non_readable, access_non_temporal, access_volatile, constant_bits,
+    intrinsic_has_index, intrinsic_index, source_value, value_is_constant,
 )
 from pyaco._core.ir.shader cimport (
     atomic_cmpxchg, atomic_fadd, atomic_fmax, atomic_fmin, atomic_iadd, atomic_iand, atomic_imax, atomic_imin, atomic_ior,
@@ -41,6 +40,9 @@ cdef enum:                        # how memory is reached
     by_scratch = 3
     by_scalar_buffer = 4
     by_scalar = 5
+
+cdef enum:
+    compare_and_swap = 0x100      # beside the way of an atomic
 
 cdef struct Access:
     uint8_t way
@@ -368,22 +370,14 @@ cdef int _scalar_offset(Isel *c, Access *a, uint32_t position, Operand *o) excep
     return 0
 
 
-cdef uint32_t _scalar_opcode(Access *a, uint32_t dwords) noexcept nogil:
-    if a.way == by_scalar_buffer:
-        if dwords == 1:
-            return op_s_buffer_load_dword
-        if dwords == 2:
-            return op_s_buffer_load_dwordx2
-        if dwords == 4:
-            return op_s_buffer_load_dwordx4
-        return op_s_buffer_load_dwordx8 if dwords == 8 else op_s_buffer_load_dwordx16
-    if dwords == 1:
-        return op_s_load_dword
-    if dwords == 2:
-        return op_s_load_dwordx2
-    if dwords == 4:
-        return op_s_load_dwordx4
-    return op_s_load_dwordx8 if dwords == 8 else op_s_load_dwordx16
+# By address (buffer or not) and logarithm of the dwords.
+cdef uint16_t[2][5] _scalar_loads
+for _way, _names in enumerate([
+    (op_s_buffer_load_dword, op_s_buffer_load_dwordx2, op_s_buffer_load_dwordx4, op_s_buffer_load_dwordx8, op_s_buffer_load_dwordx16),
+    (op_s_load_dword, op_s_load_dwordx2, op_s_load_dwordx4, op_s_load_dwordx8, op_s_load_dwordx16),
+]):
+    for _size in range(5):
+        _scalar_loads[_way][_size] = _names[_size]
 
 
 cdef int _scalar_load(Isel *c, Access *a, uint32_t dst, uint32_t opcode, uint32_t position) except -1 nogil:
@@ -401,17 +395,17 @@ cdef int _load_dwords(Isel *c, Access *a, vector[uint32_t] &dwords, uint32_t cou
     cdef uint32_t size
     cdef uint32_t temp
     cdef uint32_t i
-    cdef uint32_t rounded
+    cdef uint32_t logarithm
     while done < count:
-        rounded = 1
-        while rounded < count - done and rounded < 16:
-            rounded *= 2
-        size = rounded
+        logarithm = 0
+        while 1 << logarithm < count - done and logarithm < 4:
+            logarithm += 1
         # Reading on must not leave the page: a buffer has bounds, an address its alignment.
-        if size > count - done and a.way == by_scalar and _alignment(a, 4 * done) < 4 * size:
-            size //= 2
+        if 1 << logarithm > count - done and a.way == by_scalar and _alignment(a, 4 * done) < 4 << logarithm:
+            logarithm -= 1
+        size = 1 << logarithm
         temp = dst if size == count and dst else new_temp(c, sgpr_class(4 * size))
-        _scalar_load(c, a, temp, _scalar_opcode(a, size), 4 * done)
+        _scalar_load(c, a, temp, _scalar_loads[a.way == by_scalar][logarithm], 4 * done)
         if temp == dst:
             return 0
         if size > 1:
@@ -643,7 +637,7 @@ cdef bint _available(Isel *c, uint32_t opcode) noexcept nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------ intrinsics
-cdef int _buffer_load(Isel *c, uint32_t i, bint constant_memory) except -1 nogil:
+cdef int _buffer_load(Isel *c, uint32_t i, uint64_t constant_memory) except -1 nogil:
     cdef Access a
     cdef uint32_t access = intrinsic_index(c.s, i, index_access)
     cdef uint32_t element = c.s.instructions.bit_size[i] // 8
@@ -675,7 +669,7 @@ cdef int _global_access(Isel *c, uint32_t i, Access *a, uint32_t address, uint32
     return 0
 
 
-cdef int _global_load(Isel *c, uint32_t i, bint has_offset) except -1 nogil:
+cdef int _global_load(Isel *c, uint32_t i, uint64_t has_offset) except -1 nogil:
     cdef Access a
     cdef uint32_t access = intrinsic_index(c.s, i, index_access)
     cdef uint32_t element = c.s.instructions.bit_size[i] // 8
@@ -688,7 +682,7 @@ cdef int _global_load(Isel *c, uint32_t i, bint has_offset) except -1 nogil:
     return _load(c, i, &a)
 
 
-cdef int _global_store(Isel *c, uint32_t i, bint has_offset) except -1 nogil:
+cdef int _global_store(Isel *c, uint32_t i, uint64_t has_offset) except -1 nogil:
     cdef Access a
     cdef uint32_t access = intrinsic_index(c.s, i, index_access)
     cdef uint32_t value = source_value(c.s, i, 0)
@@ -698,7 +692,7 @@ cdef int _global_store(Isel *c, uint32_t i, bint has_offset) except -1 nogil:
     return _store(c, &a, value, intrinsic_index(c.s, i, index_write_mask))
 
 
-cdef int _smem_load(Isel *c, uint32_t i) except -1 nogil:
+cdef int _smem_load(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     cdef Access a
     a.way = by_scalar
     a.resource = source_whole(c, i, 0)
@@ -710,7 +704,7 @@ cdef int _smem_load(Isel *c, uint32_t i) except -1 nogil:
     return _load(c, i, &a)
 
 
-cdef int _buffer_store(Isel *c, uint32_t i) except -1 nogil:
+cdef int _buffer_store(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     cdef Access a
     cdef uint32_t access = intrinsic_index(c.s, i, index_access)
     cdef uint32_t value = source_value(c.s, i, 0)
@@ -737,20 +731,20 @@ cdef int _local_access(Isel *c, uint32_t i, Access *a, uint8_t way, uint32_t off
     return 0
 
 
-cdef int _local_load(Isel *c, uint32_t i, uint8_t way) except -1 nogil:
+cdef int _local_load(Isel *c, uint32_t i, uint64_t way) except -1 nogil:
     cdef Access a
-    _local_access(c, i, &a, way, 0, c.s.instructions.bit_size[i] // 8)
+    _local_access(c, i, &a, <uint8_t>way, 0, c.s.instructions.bit_size[i] // 8)
     return _load(c, i, &a)
 
 
-cdef int _local_store(Isel *c, uint32_t i, uint8_t way) except -1 nogil:
+cdef int _local_store(Isel *c, uint32_t i, uint64_t way) except -1 nogil:
     cdef Access a
     cdef uint32_t value = source_value(c.s, i, 0)
-    _local_access(c, i, &a, way, 1, c.s.instructions.bit_size[value] // 8)
+    _local_access(c, i, &a, <uint8_t>way, 1, c.s.instructions.bit_size[value] // 8)
     return _store(c, &a, value, intrinsic_index(c.s, i, index_write_mask))
 
 
-cdef int _shared_two(Isel *c, uint32_t i, bint is_store) except -1 nogil:
+cdef int _shared_two(Isel *c, uint32_t i, uint64_t is_store) except -1 nogil:
     """load_shared2_amd, store_shared2_amd: two elements at offsets in elements (times 64)."""
     cdef Access a
     cdef bint stride = intrinsic_index(c.s, i, index_st64) != 0
@@ -785,7 +779,7 @@ cdef int _shared_two(Isel *c, uint32_t i, bint is_store) except -1 nogil:
     return split(c, dst, 8 if wide else 4)
 
 
-cdef int _constant_load(Isel *c, uint32_t i) except -1 nogil:
+cdef int _constant_load(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     """load_constant: from the data behind the code, whose address is known relative to the program counter."""
     cdef Access a
     cdef Operand o = K(0)
@@ -815,8 +809,10 @@ cdef int emit_constant_address(Isel *c, uint32_t dst) except -1 nogil:
     return split(c, dst, 4)
 
 
-cdef int _memory_atomic(Isel *c, uint32_t i, uint8_t way, bint swap) except -1 nogil:
+cdef int _memory_atomic(Isel *c, uint32_t i, uint64_t kind) except -1 nogil:
     cdef Access a
+    cdef uint8_t way = kind & 0xff
+    cdef bint swap = (kind & compare_and_swap) != 0
     cdef uint32_t data = 2
     a.modifiers = 0
     if way == by_global:
@@ -839,50 +835,28 @@ cdef int _memory_atomic(Isel *c, uint32_t i, uint8_t way, bint swap) except -1 n
     return _atomic(c, i, &a, data, swap)
 
 
-cdef int select_memory(Isel *c, uint32_t i) except -1 nogil:
-    cdef uint32_t opcode = c.s.instructions.opcode[i]
-    if opcode == intrinsic_load_ubo:
-        _buffer_load(c, i, True)
-    elif opcode == intrinsic_load_ssbo:
-        _buffer_load(c, i, False)
-    elif opcode == intrinsic_store_ssbo:
-        _buffer_store(c, i)
-    elif opcode == intrinsic_load_smem_amd:
-        _smem_load(c, i)
-    elif opcode == intrinsic_load_global_amd:
-        _global_load(c, i, True)
-    elif opcode == intrinsic_load_global or opcode == intrinsic_load_global_constant:
-        _global_load(c, i, False)
-    elif opcode == intrinsic_store_global_amd:
-        _global_store(c, i, True)
-    elif opcode == intrinsic_store_global:
-        _global_store(c, i, False)
-    elif opcode == intrinsic_load_shared:
-        _local_load(c, i, by_shared)
-    elif opcode == intrinsic_store_shared:
-        _local_store(c, i, by_shared)
-    elif opcode == intrinsic_load_shared2_amd:
-        _shared_two(c, i, False)
-    elif opcode == intrinsic_store_shared2_amd:
-        _shared_two(c, i, True)
-    elif opcode == intrinsic_load_scratch:
-        _local_load(c, i, by_scratch)
-    elif opcode == intrinsic_store_scratch:
-        _local_store(c, i, by_scratch)
-    elif opcode == intrinsic_load_constant:
-        _constant_load(c, i)
-    elif opcode == intrinsic_ssbo_atomic:
-        _memory_atomic(c, i, by_buffer, False)
-    elif opcode == intrinsic_ssbo_atomic_swap:
-        _memory_atomic(c, i, by_buffer, True)
-    elif opcode == intrinsic_shared_atomic:
-        _memory_atomic(c, i, by_shared, False)
-    elif opcode == intrinsic_shared_atomic_swap:
-        _memory_atomic(c, i, by_shared, True)
-    elif opcode == intrinsic_global_atomic or opcode == intrinsic_global_atomic_amd:
-        _memory_atomic(c, i, by_global, False)
-    elif opcode == intrinsic_global_atomic_swap or opcode == intrinsic_global_atomic_swap_amd:
-        _memory_atomic(c, i, by_global, True)
-    else:
-        return 0
-    return 1
+cdef void fill_memory(IntrinsicSelection *table) noexcept nogil:
+    table[<int>intrinsic_load_ubo] = IntrinsicSelection(_buffer_load, True)
+    table[<int>intrinsic_load_ssbo] = IntrinsicSelection(_buffer_load, False)
+    table[<int>intrinsic_store_ssbo] = IntrinsicSelection(_buffer_store, 0)
+    table[<int>intrinsic_load_smem_amd] = IntrinsicSelection(_smem_load, 0)
+    table[<int>intrinsic_load_global_amd] = IntrinsicSelection(_global_load, True)
+    table[<int>intrinsic_load_global] = IntrinsicSelection(_global_load, False)
+    table[<int>intrinsic_load_global_constant] = IntrinsicSelection(_global_load, False)
+    table[<int>intrinsic_store_global_amd] = IntrinsicSelection(_global_store, True)
+    table[<int>intrinsic_store_global] = IntrinsicSelection(_global_store, False)
+    table[<int>intrinsic_load_shared] = IntrinsicSelection(_local_load, by_shared)
+    table[<int>intrinsic_store_shared] = IntrinsicSelection(_local_store, by_shared)
+    table[<int>intrinsic_load_shared2_amd] = IntrinsicSelection(_shared_two, False)
+    table[<int>intrinsic_store_shared2_amd] = IntrinsicSelection(_shared_two, True)
+    table[<int>intrinsic_load_scratch] = IntrinsicSelection(_local_load, by_scratch)
+    table[<int>intrinsic_store_scratch] = IntrinsicSelection(_local_store, by_scratch)
+    table[<int>intrinsic_load_constant] = IntrinsicSelection(_constant_load, 0)
+    table[<int>intrinsic_ssbo_atomic] = IntrinsicSelection(_memory_atomic, by_buffer)
+    table[<int>intrinsic_ssbo_atomic_swap] = IntrinsicSelection(_memory_atomic, by_buffer | compare_and_swap)
+    table[<int>intrinsic_shared_atomic] = IntrinsicSelection(_memory_atomic, by_shared)
+    table[<int>intrinsic_shared_atomic_swap] = IntrinsicSelection(_memory_atomic, by_shared | compare_and_swap)
+    table[<int>intrinsic_global_atomic] = IntrinsicSelection(_memory_atomic, by_global)
+    table[<int>intrinsic_global_atomic_amd] = IntrinsicSelection(_memory_atomic, by_global)
+    table[<int>intrinsic_global_atomic_swap] = IntrinsicSelection(_memory_atomic, by_global | compare_and_swap)
+    table[<int>intrinsic_global_atomic_swap_amd] = IntrinsicSelection(_memory_atomic, by_global | compare_and_swap)

@@ -7,7 +7,7 @@ values are arithmetic with the number of active lanes.
 Sources: AMD ISA documents (Vega, RDNA 2, RDNA 3): DPP controls, DS_SWIZZLE_B32, DS_BPERMUTE_B32 (which reaches 32 lanes from GFX10
 on), V_READLANE_B32; ACO for the operands of ``p_reduce`` and ``p_bpermute_*`` and for clustered boolean reductions.
 """
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from isa_tables cimport opcode_format
@@ -18,11 +18,11 @@ from modifiers cimport (
 from nir_opcodes cimport *
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.ir.program cimport (
-    Definition, Operand, class_bytes, class_dwords, class_s1, class_s2, class_v1, class_v1_linear, class_v2, definition_of,
+    Definition, Operand, class_bytes, class_dwords, class_s1, class_s2, class_v1, class_v1_linear, definition_of,
     definition_of_fixed, format_dpp16, gfx10, gfx11, instruction_make, operand_late_kill, operand_of_fixed, operand_undefined,
-    register_exec, register_m0, register_scc, register_vcc,
+    register_m0, register_scc, register_vcc,
 )
-from pyaco._core.ir.program cimport operand_register
+
 from pyaco._core.ir.shader cimport constant_bits, intrinsic_index, source_value, value_is_constant
 
 cdef enum:                        # DPP controls
@@ -44,10 +44,6 @@ cdef struct Crossing:
     uint8_t way
     uint32_t argument
     uint32_t temp
-
-
-cdef inline uint32_t _bits_of(Isel *c, uint32_t i) noexcept nogil:
-    return c.s.instructions.bit_size[source_value(c.s, i, 0)]
 
 
 # ------------------------------------------------------------------------------------------------------- dword by dword
@@ -182,10 +178,10 @@ cdef uint32_t _active(Isel *c, uint32_t mask) except 0 nogil:
     return emit2(c, mask_op(c, op_s_and_b32, op_s_and_b64), 0, T(c, mask), exec_operand(c))
 
 
-cdef int _ballot(Isel *c, uint32_t i) except -1 nogil:
+cdef int _ballot(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     cdef uint32_t dst = value_temp(c, i)
     cdef uint32_t mask = source_whole(c, i, 0)
-    if _bits_of(c, i) != 1:
+    if source_bits(c, i, 0) != 1:
         return unsupported(c, b"source that is no boolean of", b"ballot")
     mask = _active(c, mask)
     if class_of(c, dst) == c.mask:
@@ -197,7 +193,7 @@ cdef int _ballot(Isel *c, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int _inverse_ballot(Isel *c, uint32_t i) except -1 nogil:
+cdef int _inverse_ballot(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     cdef uint32_t mask = as_uniform(c, 0, source_whole(c, i, 0))
     if class_of(c, mask) != c.mask:
         if class_of(c, mask) != class_s2:
@@ -207,7 +203,7 @@ cdef int _inverse_ballot(Isel *c, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int _vote(Isel *c, uint32_t i, bint all_lanes) except -1 nogil:
+cdef int _vote(Isel *c, uint32_t i, uint64_t all_lanes) except -1 nogil:
     cdef uint32_t mask = source_whole(c, i, 0)
     cdef uint32_t dst = value_temp(c, i)
     cdef uint32_t any_bit
@@ -225,7 +221,7 @@ cdef int _vote(Isel *c, uint32_t i, bint all_lanes) except -1 nogil:
     return 0
 
 
-cdef int _end_lane(Isel *c, uint32_t i, bint first) except -1 nogil:
+cdef int _end_lane(Isel *c, uint32_t i, uint64_t first) except -1 nogil:
     """Number of the first or the last active lane."""
     cdef uint32_t dst = value_temp(c, i)
     cdef uint32_t from_top
@@ -237,7 +233,7 @@ cdef int _end_lane(Isel *c, uint32_t i, bint first) except -1 nogil:
     return 0
 
 
-cdef int _elect(Isel *c, uint32_t i) except -1 nogil:
+cdef int _elect(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     """The first active lane: known only when the execution mask is."""
     cdef Operand o = exec_operand(c)
     emit_raw(c, op_p_elect, value_temp(c, i), &o, 1)
@@ -252,12 +248,12 @@ cdef int _bit_of_lane(Isel *c, uint32_t i, uint32_t lane) except -1 nogil:
     return 0
 
 
-cdef int _read_first(Isel *c, uint32_t i) except -1 nogil:
+cdef int _read_first(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     cdef Crossing crossing
     cdef uint32_t value = source_value(c.s, i, 0)
     if not value_divergent(c, value):
         return _copy_source(c, i)
-    if _bits_of(c, i) == 1:
+    if source_bits(c, i, 0) == 1:
         return _bit_of_lane(c, i, emit1(c, mask_op(c, op_s_ff1_i32_b32, op_s_ff1_i32_b64), 0, exec_operand(c)))
     crossing.way = way_first
     return _cross_value(c, i, &crossing)
@@ -268,11 +264,15 @@ cdef int _read_lane(Isel *c, uint32_t i, uint32_t lane) except -1 nogil:
     lane = as_uniform(c, 0, lane)
     if not value_divergent(c, source_value(c.s, i, 0)):
         return _copy_source(c, i)
-    if _bits_of(c, i) == 1:
+    if source_bits(c, i, 0) == 1:
         return _bit_of_lane(c, i, lane)
     crossing.way = way_lane
     crossing.temp = lane
     return _cross_value(c, i, &crossing)
+
+
+cdef int _read_invocation(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
+    return _read_lane(c, i, source_whole(c, i, 1))
 
 
 cdef int _shuffle_to(Isel *c, uint32_t i, uint32_t index) except -1 nogil:
@@ -280,7 +280,7 @@ cdef int _shuffle_to(Isel *c, uint32_t i, uint32_t index) except -1 nogil:
     cdef uint32_t mask
     if not value_divergent(c, source_value(c.s, i, 0)):
         return _copy_source(c, i)
-    if _bits_of(c, i) == 1:
+    if source_bits(c, i, 0) == 1:
         # Each lane looks up its bit.
         mask = source_whole(c, i, 0)
         if c.wave64:
@@ -295,7 +295,7 @@ cdef int _shuffle_to(Isel *c, uint32_t i, uint32_t index) except -1 nogil:
     return _cross_value(c, i, &crossing)
 
 
-cdef int _shuffle(Isel *c, uint32_t i) except -1 nogil:
+cdef int _shuffle(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     cdef uint32_t index = source_whole(c, i, 1)
     if not value_divergent(c, source_value(c.s, i, 1)):
         return _read_lane(c, i, index)
@@ -306,8 +306,14 @@ cdef uint32_t _lane_number(Isel *c) except 0 nogil:
     return emit_mbcnt(c, 0, 0, K(0))
 
 
-cdef int _shuffle_relative(Isel *c, uint32_t i, uint32_t opcode) except -1 nogil:
+cdef int _subgroup_invocation(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
+    emit_mbcnt(c, value_temp(c, i), 0, K(0))
+    return 0
+
+
+cdef int _shuffle_relative(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     """shuffle_xor, shuffle_up, shuffle_down: by the lane's own number."""
+    cdef uint32_t opcode = c.s.instructions.opcode[i]
     cdef uint32_t lane = _lane_number(c)
     cdef Operand delta = T(c, source_whole(c, i, 1))
     if opcode == intrinsic_shuffle_xor:
@@ -317,7 +323,7 @@ cdef int _shuffle_relative(Isel *c, uint32_t i, uint32_t opcode) except -1 nogil
     return _shuffle_to(c, i, vadd32(c, 0, delta, T(c, lane), False, 0))
 
 
-cdef int _rotate(Isel *c, uint32_t i) except -1 nogil:
+cdef int _rotate(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     """Lane (own + delta) modulo the cluster, within the cluster."""
     cdef uint32_t cluster = intrinsic_index(c.s, i, index_cluster_size)
     cdef uint32_t lane = _lane_number(c)
@@ -328,13 +334,13 @@ cdef int _rotate(Isel *c, uint32_t i) except -1 nogil:
     return _shuffle_to(c, i, index)
 
 
-cdef int _write_lane(Isel *c, uint32_t i) except -1 nogil:
+cdef int _write_lane(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     """write_invocation_amd: the source, but in one lane another value."""
     cdef uint32_t dst = value_temp(c, i)
     cdef uint32_t into = as_vgpr(c, source_whole(c, i, 0))
     cdef uint32_t value = as_uniform(c, 0, source_whole(c, i, 1))
     cdef uint32_t lane = as_uniform(c, 0, source_whole(c, i, 2))
-    cdef uint32_t bits = _bits_of(c, i)
+    cdef uint32_t bits = source_bits(c, i, 0)
     cdef Definition d
     cdef Operand where = T(c, lane)
     cdef Operand[2] o
@@ -355,16 +361,20 @@ cdef int _write_lane(Isel *c, uint32_t i) except -1 nogil:
 
 
 # ---------------------------------------------------------------------------------------------------------------- quads
-cdef int _quad(Isel *c, uint32_t i, uint32_t pattern) except -1 nogil:
+cdef int _quad(Isel *c, uint32_t i, uint64_t pattern) except -1 nogil:
     cdef Crossing crossing
     if not value_divergent(c, source_value(c.s, i, 0)):
         return _copy_source(c, i)
     crossing.way = way_dpp
-    crossing.argument = pattern
+    crossing.argument = <uint32_t>pattern
     return _cross_value(c, i, &crossing)
 
 
-cdef int _quad_broadcast(Isel *c, uint32_t i) except -1 nogil:
+cdef int _quad_swizzle(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
+    return _quad(c, i, intrinsic_index(c.s, i, index_swizzle_mask) & 0xff)
+
+
+cdef int _quad_broadcast(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     cdef uint32_t index = source_value(c.s, i, 1)
     cdef uint32_t lane
     if value_is_constant(c.s, index):
@@ -378,7 +388,7 @@ cdef uint32_t _pattern_lane(uint32_t pattern, uint32_t lane) noexcept nogil:
     return ((lane & pattern & 0x1f) | (pattern >> 5 & 0x1f)) ^ (pattern >> 10 & 0x1f)
 
 
-cdef int _masked_swizzle(Isel *c, uint32_t i) except -1 nogil:
+cdef int _masked_swizzle(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     """By DPP where there is a control for the pattern, else by the LDS crossbar."""
     cdef uint32_t pattern = intrinsic_index(c.s, i, index_swizzle_mask)
     cdef Crossing crossing
@@ -419,7 +429,7 @@ cdef int _masked_swizzle(Isel *c, uint32_t i) except -1 nogil:
     return _cross_value(c, i, &crossing)
 
 
-cdef int _row_shift(Isel *c, uint32_t i) except -1 nogil:
+cdef int _row_shift(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     cdef int delta = intrinsic_index(c.s, i, index_base)
     cdef Crossing crossing
     crossing.way = way_dpp
@@ -429,7 +439,7 @@ cdef int _row_shift(Isel *c, uint32_t i) except -1 nogil:
     return _cross_value(c, i, &crossing)
 
 
-cdef int _permute_16(Isel *c, uint32_t i) except -1 nogil:
+cdef int _permute_16(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     cdef Operand[3] o
     if c.gfx < gfx10:
         return unsupported(c, b"before GFX10,", b"lane_permute_16_amd")
@@ -441,45 +451,34 @@ cdef int _permute_16(Isel *c, uint32_t i) except -1 nogil:
 
 
 # ------------------------------------------------------------------------------------------------- reductions and scans
-cdef int _operation(uint32_t alu, uint32_t bits) noexcept nogil:
-    """Number of the operation in ``p_reduce``: integer operations have 8, 16, 32 and 64 bits, float ones 16, 32 and 64."""
-    cdef uint32_t wide = 0 if bits == 8 else (1 if bits == 16 else (2 if bits == 32 else 3))
-    if alu == alu_iadd:
-        return wide
-    if alu == alu_imul:
-        return 4 + wide
-    if alu == alu_fadd:
-        return 7 + wide
-    if alu == alu_fmul:
-        return 10 + wide
-    if alu == alu_imin:
-        return 14 + wide
-    if alu == alu_imax:
-        return 18 + wide
-    if alu == alu_umin:
-        return 22 + wide
-    if alu == alu_umax:
-        return 26 + wide
-    if alu == alu_fmin:
-        return 29 + wide
-    if alu == alu_fmax:
-        return 32 + wide
-    if alu == alu_iand:
-        return 36 + wide
-    if alu == alu_ior:
-        return 40 + wide
-    if alu == alu_ixor:
-        return 44 + wide
-    return -1
+cdef enum:                        # properties of an operation
+    is_float = 1                  # of 16, 32 and 64 bits; the others have 8 bits too
+    is_idempotent = 2
+
+cdef struct Operation:
+    uint8_t first                 # its number in ``p_reduce``, of 8 bits (where it has them)
+    uint8_t properties
+    bint known
+
+cdef Operation[alu_count] _operations
+_operations[<int>alu_iadd] = Operation(0, 0, True)
+_operations[<int>alu_imul] = Operation(4, 0, True)
+_operations[<int>alu_fadd] = Operation(7, is_float, True)
+_operations[<int>alu_fmul] = Operation(10, is_float, True)
+_operations[<int>alu_imin] = Operation(14, is_idempotent, True)
+_operations[<int>alu_imax] = Operation(18, is_idempotent, True)
+_operations[<int>alu_umin] = Operation(22, is_idempotent, True)
+_operations[<int>alu_umax] = Operation(26, is_idempotent, True)
+_operations[<int>alu_fmin] = Operation(29, is_float | is_idempotent, True)
+_operations[<int>alu_fmax] = Operation(32, is_float | is_idempotent, True)
+_operations[<int>alu_iand] = Operation(36, is_idempotent, True)
+_operations[<int>alu_ior] = Operation(40, is_idempotent, True)
+_operations[<int>alu_ixor] = Operation(44, 0, True)
 
 
-cdef inline bint _is_float(uint32_t alu) noexcept nogil:
-    return alu == alu_fadd or alu == alu_fmul or alu == alu_fmin or alu == alu_fmax
-
-
-cdef inline bint _idempotent(uint32_t alu) noexcept nogil:
-    return (alu == alu_imin or alu == alu_imax or alu == alu_umin or alu == alu_umax or alu == alu_fmin or alu == alu_fmax
-            or alu == alu_iand or alu == alu_ior)
+cdef uint32_t _size_number(uint32_t bits) noexcept nogil:
+    """0 to 3: 8, 16, 32, 64 bits."""
+    return 0 if bits == 8 else (1 if bits == 16 else (2 if bits == 32 else 3))
 
 
 cdef uint32_t _across(Isel *c, uint32_t opcode, uint32_t operation, uint32_t cluster, uint32_t dst, uint32_t temp) except 0 nogil:
@@ -514,7 +513,7 @@ cdef int _count_times(Isel *c, uint32_t i, uint32_t alu, uint32_t count) except 
     """A sum of a uniform value: a uniform or divergent number of lanes times the value."""
     cdef uint32_t dst = value_temp(c, i)
     cdef uint32_t value = source_whole(c, i, 0)
-    cdef uint32_t bits = _bits_of(c, i)
+    cdef uint32_t bits = source_bits(c, i, 0)
     cdef uint32_t low
     cdef uint32_t high
     cdef uint32_t cross
@@ -629,15 +628,17 @@ cdef int _boolean_scan(Isel *c, uint32_t i, uint32_t alu, bint inclusive) except
     return 0
 
 
-cdef int _reduce_or_scan(Isel *c, uint32_t i, uint32_t opcode) except -1 nogil:
+cdef int _reduce_or_scan(Isel *c, uint32_t i, uint64_t opcode) except -1 nogil:
     cdef uint32_t alu = <uint32_t>intrinsic_index(c.s, i, index_reduction_op)
-    cdef uint32_t bits = _bits_of(c, i)
+    cdef uint32_t bits = source_bits(c, i, 0)
     cdef uint32_t cluster = 0
     cdef uint32_t dst = value_temp(c, i)
     cdef uint32_t temp
     cdef uint32_t result
     cdef bint uniform = not value_divergent(c, source_value(c.s, i, 0))
-    cdef int operation
+    cdef const Operation *operation
+    cdef uint32_t width = bits
+    cdef uint32_t number
     if opcode == op_p_reduce:
         cluster = intrinsic_index(c.s, i, index_cluster_size)
     if cluster == 0 or cluster > c.p.wave_size:
@@ -648,7 +649,10 @@ cdef int _reduce_or_scan(Isel *c, uint32_t i, uint32_t opcode) except -1 nogil:
         if opcode == op_p_reduce:
             return _boolean_reduce(c, i, alu, cluster)
         return _boolean_scan(c, i, alu, opcode == op_p_inclusive_scan)
-    if uniform and opcode != op_p_exclusive_scan and (_idempotent(alu) or cluster == 1):
+    if alu >= alu_count:
+        return unsupported(c, b"operation of", intrinsic_names[c.s.instructions.opcode[i]])
+    operation = &_operations[alu]
+    if uniform and opcode != op_p_exclusive_scan and (operation.properties & is_idempotent or cluster == 1):
         return _copy_source(c, i)
     if uniform and opcode == op_p_reduce and cluster == c.p.wave_size and _sums(alu, bits):
         return _count_times(c, i, alu, _active_count(c))
@@ -657,27 +661,26 @@ cdef int _reduce_or_scan(Isel *c, uint32_t i, uint32_t opcode) except -1 nogil:
     if cluster == 1:
         return _copy_source(c, i)
     temp = as_vgpr(c, source_whole(c, i, 0))
-    if bits < 32 and not _is_float(alu):
+    if bits < 32 and not operation.properties & is_float:
         # Narrow integers are as good in 32 bits.
         temp = convert_integer(c, 0, part(c, temp, 0, bits // 8), bits, 32, alu == alu_imin or alu == alu_imax)
-        operation = _operation(alu, 32)
-    else:
-        if bits == 16:
-            temp = convert_integer(c, 0, part(c, temp, 0, 2), 16, 32, False)
-        operation = _operation(alu, bits)
-    if operation < 0:
+        width = 32
+    elif bits == 16:
+        temp = convert_integer(c, 0, part(c, temp, 0, 2), 16, 32, False)
+    if not operation.known:
         return unsupported(c, b"operation of", intrinsic_names[c.s.instructions.opcode[i]])
+    number = operation.first + _size_number(width)
     if bits >= 32:
-        _across(c, opcode, operation, cluster, dst, temp)
+        _across(c, <uint32_t>opcode, number, cluster, dst, temp)
         return 0
-    result = _across(c, opcode, operation, cluster, 0 if is_vgpr(c, dst) else dst, temp)
+    result = _across(c, <uint32_t>opcode, number, cluster, 0 if is_vgpr(c, dst) else dst, temp)
     if result != dst:
         copy(c, dst, 0, T(c, part(c, result, 0, bits // 8)))
     return 0
 
 
 # ------------------------------------------------------------------------------------------------------------- selection
-cdef int _mbcnt(Isel *c, uint32_t i) except -1 nogil:
+cdef int _mbcnt(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     cdef uint32_t value = source_value(c.s, i, 0)
     cdef uint32_t mask = value_temp(c, value)
     cdef uint32_t wave = c.p.wave_size
@@ -690,60 +693,33 @@ cdef int _mbcnt(Isel *c, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int select_subgroup(Isel *c, uint32_t i) except -1 nogil:
-    cdef uint32_t opcode = c.s.instructions.opcode[i]
-    if opcode == intrinsic_ballot:
-        _ballot(c, i)
-    elif opcode == intrinsic_inverse_ballot:
-        _inverse_ballot(c, i)
-    elif opcode == intrinsic_elect:
-        _elect(c, i)
-    elif opcode == intrinsic_first_invocation:
-        _end_lane(c, i, True)
-    elif opcode == intrinsic_last_invocation:
-        _end_lane(c, i, False)
-    elif opcode == intrinsic_vote_any:
-        _vote(c, i, False)
-    elif opcode == intrinsic_vote_all:
-        _vote(c, i, True)
-    elif opcode == intrinsic_read_first_invocation or opcode == intrinsic_as_uniform:
-        _read_first(c, i)
-    elif opcode == intrinsic_read_invocation:
-        _read_lane(c, i, source_whole(c, i, 1))
-    elif opcode == intrinsic_shuffle:
-        _shuffle(c, i)
-    elif opcode == intrinsic_shuffle_xor or opcode == intrinsic_shuffle_up or opcode == intrinsic_shuffle_down:
-        _shuffle_relative(c, i, opcode)
-    elif opcode == intrinsic_rotate:
-        _rotate(c, i)
-    elif opcode == intrinsic_write_invocation_amd:
-        _write_lane(c, i)
-    elif opcode == intrinsic_quad_broadcast:
-        _quad_broadcast(c, i)
-    elif opcode == intrinsic_quad_swap_horizontal:
-        _quad(c, i, 0xb1)
-    elif opcode == intrinsic_quad_swap_vertical:
-        _quad(c, i, 0x4e)
-    elif opcode == intrinsic_quad_swap_diagonal:
-        _quad(c, i, 0x1b)
-    elif opcode == intrinsic_quad_swizzle_amd:
-        _quad(c, i, intrinsic_index(c.s, i, index_swizzle_mask) & 0xff)
-    elif opcode == intrinsic_masked_swizzle_amd:
-        _masked_swizzle(c, i)
-    elif opcode == intrinsic_dpp16_shift_amd:
-        _row_shift(c, i)
-    elif opcode == intrinsic_lane_permute_16_amd:
-        _permute_16(c, i)
-    elif opcode == intrinsic_reduce:
-        _reduce_or_scan(c, i, op_p_reduce)
-    elif opcode == intrinsic_inclusive_scan:
-        _reduce_or_scan(c, i, op_p_inclusive_scan)
-    elif opcode == intrinsic_exclusive_scan:
-        _reduce_or_scan(c, i, op_p_exclusive_scan)
-    elif opcode == intrinsic_mbcnt_amd:
-        _mbcnt(c, i)
-    elif opcode == intrinsic_load_subgroup_invocation:
-        emit_mbcnt(c, value_temp(c, i), 0, K(0))
-    else:
-        return 0
-    return 1
+cdef void fill_subgroup(IntrinsicSelection *table) noexcept nogil:
+    table[<int>intrinsic_ballot] = IntrinsicSelection(_ballot, 0)
+    table[<int>intrinsic_inverse_ballot] = IntrinsicSelection(_inverse_ballot, 0)
+    table[<int>intrinsic_elect] = IntrinsicSelection(_elect, 0)
+    table[<int>intrinsic_first_invocation] = IntrinsicSelection(_end_lane, True)
+    table[<int>intrinsic_last_invocation] = IntrinsicSelection(_end_lane, False)
+    table[<int>intrinsic_vote_any] = IntrinsicSelection(_vote, False)
+    table[<int>intrinsic_vote_all] = IntrinsicSelection(_vote, True)
+    table[<int>intrinsic_read_first_invocation] = IntrinsicSelection(_read_first, 0)
+    table[<int>intrinsic_as_uniform] = IntrinsicSelection(_read_first, 0)
+    table[<int>intrinsic_read_invocation] = IntrinsicSelection(_read_invocation, 0)
+    table[<int>intrinsic_shuffle] = IntrinsicSelection(_shuffle, 0)
+    table[<int>intrinsic_shuffle_xor] = IntrinsicSelection(_shuffle_relative, 0)
+    table[<int>intrinsic_shuffle_up] = IntrinsicSelection(_shuffle_relative, 0)
+    table[<int>intrinsic_shuffle_down] = IntrinsicSelection(_shuffle_relative, 0)
+    table[<int>intrinsic_rotate] = IntrinsicSelection(_rotate, 0)
+    table[<int>intrinsic_write_invocation_amd] = IntrinsicSelection(_write_lane, 0)
+    table[<int>intrinsic_quad_broadcast] = IntrinsicSelection(_quad_broadcast, 0)
+    table[<int>intrinsic_quad_swap_horizontal] = IntrinsicSelection(_quad, 0xb1)
+    table[<int>intrinsic_quad_swap_vertical] = IntrinsicSelection(_quad, 0x4e)
+    table[<int>intrinsic_quad_swap_diagonal] = IntrinsicSelection(_quad, 0x1b)
+    table[<int>intrinsic_quad_swizzle_amd] = IntrinsicSelection(_quad_swizzle, 0)
+    table[<int>intrinsic_masked_swizzle_amd] = IntrinsicSelection(_masked_swizzle, 0)
+    table[<int>intrinsic_dpp16_shift_amd] = IntrinsicSelection(_row_shift, 0)
+    table[<int>intrinsic_lane_permute_16_amd] = IntrinsicSelection(_permute_16, 0)
+    table[<int>intrinsic_reduce] = IntrinsicSelection(_reduce_or_scan, op_p_reduce)
+    table[<int>intrinsic_inclusive_scan] = IntrinsicSelection(_reduce_or_scan, op_p_inclusive_scan)
+    table[<int>intrinsic_exclusive_scan] = IntrinsicSelection(_reduce_or_scan, op_p_exclusive_scan)
+    table[<int>intrinsic_mbcnt_amd] = IntrinsicSelection(_mbcnt, 0)
+    table[<int>intrinsic_load_subgroup_invocation] = IntrinsicSelection(_subgroup_invocation, 0)
