@@ -1,0 +1,141 @@
+"""Text of one instruction in LLVM's assembly syntax, and how characters are put behind each other.
+
+While it prints, a printer can note where in the line stand the values that other instructions of the same form have others of
+(``Values``): what ``disassemble.pyx`` makes its plans of.
+"""
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.string cimport memcpy
+
+from pyaco._core.isa.decode cimport Decoded
+from pyaco._core.isa.text_tables cimport Names, Span, span_padding
+
+cdef enum:
+    value_limit = 16                  # most values that are noted of a line
+
+# What kind of value it is, and so how it is printed.
+cdef enum:
+    value_operand                     # a register or constant
+    value_literal                     # marked as one where an inline constant has the same value
+    value_plain_literal
+    value_half_literal                # which may not have all values
+    value_offset                      # in decimals behind a name; zero has no text
+    value_hexadecimal
+    value_scalar                      # the operand of a SOPP instruction
+
+cdef struct Value:
+    uint32_t kind
+    const char *begin                 # its text
+    const char *end
+    const uint16_t *slot              # the operand, in the `Decoded`
+    uint32_t size                     # of an operand, in bytes; 0: a lane mask
+    uint32_t bits                     # of the immediate
+    uint32_t shift                    # of these
+    const char *name
+
+cdef struct Values:
+    uint32_t count                    # may exceed value_limit: then the last ones are missing
+    Value items[value_limit]
+
+cdef struct Printer:
+    char *p                           # where the next character goes
+    char *gap                         # where the target of a branch belongs, if the line has one
+    int64_t target                    # of that branch, in dwords from its own place
+    bint unsayable                    # the syntax has no way to write the instruction
+    uint32_t level
+    uint32_t mask_dwords              # of a lane mask
+    bint wide_null                    # null may stand for two dwords
+    bint any_register                 # tuples of VGPRs start anywhere
+    bint true16                       # 16-bit VGPR operands are written v0.l and v0.h
+    const Names *names
+    const uint32_t *facts
+    Values *values                    # NULL: nothing is noted
+
+# Text of an instruction. Sets `unsayable` where there is none that assemblers take; `gap` and `target` of a branch.
+cdef void instruction(Printer *t, const Decoded *d) noexcept nogil
+
+# ``.long`` for the words of an instruction that text cannot say, with a comment where it has text all the same.
+cdef void raw_words(Printer *t, const Decoded *d, const uint32_t *words) noexcept nogil
+
+# Text of a source: register, inline constant or literal.
+cdef void operand_text(Printer *t, const Decoded *d, uint32_t position) noexcept nogil
+
+# Text of the operand of a SOPP opcode that has one.
+cdef void sopp_operand(Printer *t, uint16_t opcode, uint32_t value) noexcept nogil
+
+# Whether some operand type has an inline constant of this bit pattern.
+cdef bint is_inline_value(uint32_t value) noexcept nogil
+
+
+cdef inline void put(Printer *t, char character) noexcept nogil:
+    t.p[0] = character
+    t.p += 1
+
+
+cdef inline void put_text(Printer *t, const char *text) noexcept nogil:
+    while text[0]:
+        t.p[0] = text[0]
+        t.p += 1
+        text += 1
+
+
+cdef inline void put_span(Printer *t, Span span) noexcept nogil:
+    """Copies of a fixed size take no call; what is behind the name is overwritten."""
+    cdef uint32_t done = 0
+    while done < span.length:
+        memcpy(t.p + done, span.text + done, span_padding)
+        done += span_padding
+    t.p += span.length
+
+
+cdef inline uint32_t digits(uint32_t value) noexcept nogil:
+    """How many ``put_number`` writes."""
+    cdef uint32_t count = 1
+    while value >= 10:
+        value //= 10
+        count += 1
+    return count
+
+
+cdef inline void put_number(Printer *t, uint32_t value) noexcept nogil:
+    cdef char *p
+    t.p += digits(value)
+    p = t.p - 1
+    while value >= 10:
+        p[0] = <char>(c'0' + value % 10)
+        value //= 10
+        p -= 1
+    p[0] = <char>(c'0' + value)
+
+
+cdef inline void put_signed(Printer *t, int32_t value) noexcept nogil:
+    if value < 0:
+        put(t, c'-')
+        put_number(t, 0 - <uint32_t>value)
+    else:
+        put_number(t, <uint32_t>value)
+
+
+cdef inline void put_digits(Printer *t, uint32_t value, int shift) noexcept nogil:
+    """Hexadecimal digits, from the one at bit `shift` on."""
+    cdef const char *names = b"0123456789abcdef"
+    while shift >= 0:
+        put(t, names[value >> shift & 15])
+        shift -= 4
+
+
+cdef inline void put_hex(Printer *t, uint32_t value) noexcept nogil:
+    cdef int shift = 28
+    t.p[0] = c'0'
+    t.p[1] = c'x'
+    t.p += 2
+    while shift and not value >> shift:
+        shift -= 4
+    put_digits(t, value, shift)
+
+
+cdef inline void put_signed_hex(Printer *t, int32_t value) noexcept nogil:
+    if value < 0:
+        put(t, c'-')
+        put_hex(t, 0 - <uint32_t>value)
+    else:
+        put_hex(t, <uint32_t>value)
