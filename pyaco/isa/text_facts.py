@@ -42,7 +42,7 @@ WITHOUT_OPSEL_12 = frozenset(
      "v_ashrrev_i16_e64", "v_mul_lo_u16_e64")
 )  # fmt: skip
 #: Pairs of binary16 in other formats than VOP3P, and the first two sources of dot products.
-HALF_PAIRS = frozenset(["v_pk_fmac_f16", "v_dot2c_f32_f16", "v_dot2_f16_f16", "v_dot2_f32_f16"])
+HALF_PAIRS = frozenset(["v_pk_fmac_f16", "v_dot2c_f32_f16", "v_dot2_f16_f16", "v_dot2_f32_f16", "v_dual_dot2acc_f32_f16"])
 PLAIN_DOTS = frozenset(["v_dot4_f32_fp8_bf8", "v_dot4_f32_bf8_fp8", "v_dot4_f32_fp8_fp8", "v_dot4_f32_bf8_bf8"])
 #: SOPP instructions whose immediate may be left out.
 OPTIONAL = frozenset(["s_endpgm", "s_sethalt", "s_setkill", "s_icache_inv", "s_ttracedata"])
@@ -97,7 +97,8 @@ def facts_of(row: opcodes.Row) -> int:
         "without_opsel_12": name in WITHOUT_OPSEL_12,
         "plain_dot": name in PLAIN_DOTS,
         "double_matrix": "matrix" in row.flags and "f64" in name,
-        "bfloat": name in ("v_dot2_bf16_bf16", "v_dot2_f32_bf16", "v_dot2c_f32_bf16", "v_cvt_f32_bf16"),
+        "bfloat": name in ("v_dot2_bf16_bf16", "v_dot2_f32_bf16", "v_dot2c_f32_bf16", "v_dual_dot2acc_f32_bf16", "v_cvt_f32_bf16",
+                           "v_wmma_bf16_16x16x16_bf16_gfx12"),
         "wave_matrix": name.startswith(("v_wmma", "v_swmmac")),
         "scope_alone": name in ("global_inv", "global_wb", "global_wbinv"),
         "writes_byte": name in ("v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32", "v_cvt_scalef32_pk_fp4_f16", "v_cvt_scalef32_pk_fp4_bf16"),

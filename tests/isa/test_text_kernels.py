@@ -30,6 +30,20 @@ KNOWN = [
     ("gfx704", "s_load_dword s5, s[2:3], 0xaf123456", "ff8202c0563412af"),
     ("gfx803", "buffer_load_format_d16_xyz v[1:3], off, s[4:7], s1", "000028e000010101"),
     ("gfx1200", "v_cvt_f32_fp8_e64 v1, v2 byte_sel:1", "0110ecd502010000"),
+    # an integer of a packed operand is both halves
+    ("gfx1100", "v_pk_add_f16 v0, 0xffff, v1", "00400fccff020218ffff0000"),
+    ("gfx1030", "v_pk_add_u16 v0, 0xfffffff0, v1", "00400accd0020218"),
+    ("gfx1030", "v_pk_fmac_f16 v0, -17, v1", "ff020078efffffff"),
+    ("gfx1100", "v_dot2_bf16_bf16 v0, v1, v2, -17", "000067d60105fe03efff0000"),
+    ("gfx1100", "v_fma_mix_f32 v0, 0xffff, v1, v2", "000020ccc1020a04"),
+    ("gfx1010", "v_pk_add_u16 v5, v1, 123456.0", "05400acc01ff01180020f147"),
+    ("gfx1100", "v_dual_dot2acc_f32_f16 v0, 0x3c00, v2 :: v_dual_mov_b32 v1, v3", "f20410cb03010000"),
+    ("gfx1100", "v_dual_mov_b32 v1, v3 :: v_dual_dot2acc_f32_f16 v0, 1.5, v2", "030118caff040001003e0000"),
+    ("gfx1100", "v_dual_dot2acc_f32_bf16 v0, 1.5, v2 :: v_dual_mov_b32 v1, v3", "ff0450cb03010000c03f0000"),
+    ("gfx1200", "v_wmma_bf16_16x16x16_bf16 v[0:3], v[4:7], v[8:11], 0x3f80", "004043cc0411ca1b"),
+    ("gfx1200", "v_wmma_f16_16x16x16_f16 v[0:3], v[4:7], v[8:11], 0xffff", "004042cc0411061b"),
+    ("gfx900", "s_atc_probe 124, s[4:5], s2", "021f98c002000000"),
+    ("gfx1100", "s_atc_probe 125, s[4:5], s2", "421f88f400000004"),
     ("gfx906", "v_interp_p2_f16 v5, v2, attr31.w, v3 high", ""),
 ]
 

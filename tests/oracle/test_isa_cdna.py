@@ -48,7 +48,6 @@ REASONS = {
     "LLVM takes special registers for a wave's saved state": r"s_cbranch_join src_",
     "LLVM takes special registers for pairs of VGPRs": r"v_cvt_scalef32_sr_pk_fp4_f32 .*src_",
     "LLVM's assembler drops nt of buffer_inv": r"buffer_inv .*nt",
-    "gap: s_atc_probe with the number that m0 has": r"s_atc_probe(_buffer)? 0x7[cef],",
 }
 
 

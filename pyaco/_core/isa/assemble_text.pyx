@@ -178,9 +178,14 @@ cdef inline bint is_addend(const Job *j) noexcept nogil:
     return j.d.source_count == 2 and (j.d.opcode == op_v_dot2_f16_f16 or j.d.opcode == op_v_dot2_f32_f16 or j.d.opcode == op_v_dot2_bf16_bf16)
 
 
-cdef inline bint takes_wide_literal(const Job *j) noexcept nogil:
-    """Whether a literal of the next source, of 16 bits, may have 32: two halves, or a binary32 of a mixed operation (which LLVM does not take)."""
-    return j.facts[j.d.opcode] & (fact_packed | fact_bfloat | fact_mixes) != 0 and j.d.opcode != op_v_cvt_f32_bf16 and not is_addend(j)
+cdef inline bint is_pair(const Job *j) noexcept nogil:
+    """Whether the next source is two halves, of which a floating-point constant is the low one; an integer is both, 32 bits of it."""
+    return j.facts[j.d.opcode] & (fact_packed | fact_bfloat) != 0 and j.d.opcode != op_v_cvt_f32_bf16 and not is_addend(j) and not takes_half_matrix(j)
+
+
+cdef inline bint takes_half_matrix(const Job *j) noexcept nogil:
+    """Whether what a matrix operation adds to has 16 bits, and constants of that size (GFX12; LLVM takes no integers on GFX11)."""
+    return j.d.opcode == op_v_wmma_f16_16x16x16_f16_gfx12 or j.d.opcode == op_v_wmma_bf16_16x16x16_bf16_gfx12
 
 
 cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) noexcept nogil:
@@ -189,9 +194,12 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
     cdef int64_t value = o.integer
     cdef int64_t small
     cdef uint32_t code
+    cdef uint32_t whole = 32 if bits == 16 and is_pair(j) else bits                 # of an integer
     cdef bint has_inverse_pi = j.c.level >= gfx8
     if o.kind == operand_symbol:
         return put_later(j, o)
+    if o.kind == operand_float and bits == 16 and not floating and half_bits(o.number) == 0xffffffffU:
+        return put_literal(j, o, <uint32_t>float_pattern(j, o, 32))
     if o.kind == operand_float:
         pattern = float_pattern(j, o, bits)
         if pattern == 0 and o.number != 0:
@@ -209,10 +217,7 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
             fail(&j.c, o.begin, b"% is no 64-bit integer, and no inline constant", o.begin, o.end)
         return put_literal(j, o, <uint32_t>(pattern >> 32) if bits == 64 else <uint32_t>pattern)
     if not o.is_literal:
-        if bits == 16 and j.facts[j.d.opcode] & fact_packed and 0xfffffff0LL <= value <= 0xffffffffLL:
-            # a number of both halves
-            value -= 0x100000000LL
-        small = value - (<int64_t>1 << bits) if bits < 64 and (<uint64_t>value >> (bits - 1)) == 1 else value
+        small = value - (<int64_t>1 << whole) if whole < 64 and (<uint64_t>value >> (whole - 1)) == 1 else value
         if 0 <= small <= 64:
             return <uint16_t>((128 + small) * 4)
         if -16 <= small < 0:
@@ -223,13 +228,14 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
             code = inline_code(widened(j, <uint64_t>value, bits), width_of_pattern(j, bits), has_inverse_pi)
             if code and takes_inline(j, code):
                 return <uint16_t>(code * 4)
-    if bits == 16 and -0x8000 <= value < 0:
+    if whole == 16 and -0x8000 <= value < 0:
         value &= 0xffff
     if not -0x80000000LL <= value <= 0xffffffffLL:
         if bits == 64 and floating and value & 0xffffffffLL == 0:
             return put_literal(j, o, <uint32_t>(<uint64_t>value >> 32))
         fail(&j.c, o.begin, b"% does not fit 32 bits", o.begin, o.end)
-    if bits == 16 and not -0x8000 <= value <= 0xffff and not takes_wide_literal(j):
+    if whole == 16 and not -0x8000 <= value <= 0xffff and not j.facts[j.d.opcode] & fact_mixes:
+        # mixed operations have binary32 as well, which LLVM does not take
         fail(&j.c, o.begin, b"% does not fit 16 bits", o.begin, o.end)
     return put_literal(j, o, <uint32_t>value)
 
@@ -269,7 +275,7 @@ cdef uint32_t constant_bits(const Job *j, uint8_t register_class) noexcept nogil
     if (facts & fact_packed and not is_addend(j)) or facts & fact_mixes or (facts & fact_bfloat and j.d.source_count < 2):
         return 16
     if j.d.format & format_vop3p:
-        return 32
+        return 16 if takes_half_matrix(j) else 32
     if j.c.level < gfx12 and (j.d.opcode == op_v_cvt_pk_f32_fp8 or j.d.opcode == op_v_cvt_pk_f32_bf8):
         return 32
     if register_class == 0x62 or facts & fact_scalar_half:
@@ -1319,6 +1325,7 @@ cdef void vopd_half(Job *j, uint16_t opcode, Statement *s) noexcept nogil:
     cdef uint32_t sources = 1 if opcode == op_v_dual_mov_b32 else 3 if literal else 2
     cdef uint32_t count = s.count
     cdef char text[64]
+    j.d.opcode = opcode
     if opcode == op_v_dual_cndmask_b32 and count == 4 and s.operands[3].address == register_vcc:
         count = 3
     if count != 1 + sources:
@@ -1338,7 +1345,7 @@ cdef uint16_t dual_source(Job *j, const Operand *o) noexcept nogil:
     if o.negative or o.magnitude or o.half >= 0:
         fail(&j.c, o.begin, b"%: dual instructions take no source modifiers", o.begin, o.end)
     if operand_integer <= o.kind <= operand_symbol:
-        return constant(j, o, 32, True)
+        return constant(j, o, 16 if j.facts[j.d.opcode] & (fact_packed | fact_bfloat) else 32, True)
     return register_of(j, o, 1)
 
 
@@ -1372,6 +1379,7 @@ cdef int vopd(Job *j, uint16_t first) noexcept nogil:
     vopd_half(j, first, &j.s)
     if not c.failed:
         vopd_half(j, second, &j.second)
+    j.d.opcode = first
     return 0 if c.failed else encode_job(j)
 
 
