@@ -1,8 +1,8 @@
 """The tables that the text kernels read, of one target: names by domain, and facts about opcodes.
 
 The build works them out of the opcode table (``text_facts``): one file per gfx name, as the kernels read it (``_core/isa/text_tables.pxd``), so
-that a command that assembles or disassembles starts without reading the opcode table. Tables in a working tree end with the times and sizes of
-what they were made of; where these are others now, the tables are worked out when they are asked for.
+that a command that assembles or disassembles starts without reading the opcode table. Tables in a working tree end with what they were made
+of; where that is other now, the tables are worked out when they are asked for.
 """
 
 from __future__ import annotations
@@ -44,11 +44,17 @@ def made_tables(name: str, level: int) -> bytes:
 
 
 def sources() -> bytes:
-    """Time and size of the files that make tables. The opcode table is not among them: the kernels have to be built with it anyway."""
+    """What makes tables: the text of Python's modules, which other branches touch without a change, and time and size of the kernels.
+
+    The opcode table is not there: the kernels have to be built with it anyway.
+    """
     folder, _, suffix = kernel.__file__.rpartition("text_tables")
-    files = [f"{folder}{name}{suffix}" for name in ("assemble_text", "statement", "text_tables")]
-    files += [os.path.join(_HERE, f"{name}.py") for name in ("names", "opcodes", "processors", "table", "text_facts", "text_tables")]
-    return repr([(found.st_mtime_ns, found.st_size) for found in map(os.stat, files)]).encode()
+    kernels = [os.stat(f"{folder}{name}{suffix}") for name in ("assemble_text", "statement", "text_tables")]
+    parts = [repr([(found.st_mtime_ns, found.st_size) for found in kernels]).encode()]
+    for name in ("names", "opcodes", "processors", "table", "text_facts", "text_tables"):
+        with open(os.path.join(_HERE, f"{name}.py"), "rb", buffering=0) as file:
+            parts.append(file.readall())
+    return b"".join(parts)
 
 
 def _tables(target: str) -> bytes:
