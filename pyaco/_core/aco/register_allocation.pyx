@@ -490,27 +490,13 @@ cdef int _lowest(Allocator *a, Placement need, int views) noexcept nogil:
     return -1
 
 
-cdef int _compact(Allocator *a, Placement need, int views) noexcept nogil:
-    """Lay the whole file out anew, large alignments first, so that no hole is left; the address of the new value or -1.
-
-    Values that live through get places free in both views, killed operands and definitions may overlap each other. With
-    descending alignment each hole in one view is a multiple of every later alignment, so a demand within the bound fits.
-    """
-    cdef int which = _file_of(need.register_class)
+cdef void _log_movable(Allocator *a, int which) noexcept nogil:
+    """All values of a file that may move, with the places they have."""
     cdef uint32_t r
     cdef uint32_t b
     cdef uint32_t id
-    cdef uint32_t key
-    cdef uint32_t align
     cdef int view
-    cdef size_t i
-    cdef size_t j
-    cdef size_t moves = a.moves.size()
-    cdef int address
-    cdef int result = -1
     cdef Saved saved
-    cdef Placement other
-    a.victims.clear()
     a.log.clear()
     for view in range(2):
         for r in range(a.first[which], a.bound[which]):
@@ -529,53 +515,84 @@ cdef int _compact(Allocator *a, Placement need, int views) noexcept nogil:
                     saved.reg = a.reg[id]
                     saved.presence = a.presence[id]
                     a.log.push_back(saved)
-    for i in range(a.log.size()):
-        _record(a, a.log[i].temp)
-        _displace(a, a.log[i].temp)
-    # alignment, then values in both views, then size: (id 0 stands for the new value)
-    saved.temp = 0
-    saved.presence = <uint8_t>views
-    a.log.push_back(saved)
-    for i in range(a.log.size()):
-        a.victims.push_back(<uint32_t>i)
-    for i in range(1, a.victims.size()):
-        id = a.victims[i]
-        key = _compact_key(a, a.log[id], need)
-        j = i
-        while j > 0 and _compact_key(a, a.log[a.victims[j - 1]], need) < key:
-            a.victims[j] = a.victims[j - 1]
-            j -= 1
-        a.victims[j] = id
-    for i in range(a.victims.size()):
-        saved = a.log[a.victims[i]]
-        if saved.temp == 0:
-            result = _lowest(a, need, views)
-            if result < 0:
-                break
-            for r in range(need.dwords):
-                file_put(&a.file, views, result + r * 4, 4, <uint32_t>owner_blocked)
-            continue
-        other = pseudo_placement(a.p, _class(a, saved.temp))
-        address = -1
-        if class_is_linear_vgpr(_class(a, saved.temp)):
-            address = _highest(a, other, saved.presence)
-        else:
-            address = _lowest(a, other, saved.presence)
-        if address < 0:
-            result = -1
-            break
-        _place(a, saved.temp, address, saved.presence)
-    if result < 0:
-        return -1
-    for r in range(need.dwords):
-        file_put(&a.file, views, result + r * 4, 4, 0)
-    return result
 
 
 cdef uint32_t _compact_key(Allocator *a, Saved saved, Placement need) noexcept nogil:
     cdef Placement other = need if saved.temp == 0 else pseudo_placement(a.p, _class(a, saved.temp))
     cdef uint32_t linear = 1 if saved.temp and class_is_linear_vgpr(_class(a, saved.temp)) else 0
     return (linear << 24) | (other.align << 16) | ((1 if saved.presence == in_both else 0) << 12) | other.dwords
+
+
+cdef void _order_victims(Allocator *a, Placement need) noexcept nogil:
+    """Rows of the log by alignment, then values in both views, then size."""
+    cdef uint32_t row
+    cdef uint32_t key
+    cdef size_t i
+    cdef size_t j
+    a.victims.clear()
+    for i in range(a.log.size()):
+        a.victims.push_back(<uint32_t>i)
+    for i in range(1, a.victims.size()):
+        row = a.victims[i]
+        key = _compact_key(a, a.log[row], need)
+        j = i
+        while j > 0 and _compact_key(a, a.log[a.victims[j - 1]], need) < key:
+            a.victims[j] = a.victims[j - 1]
+            j -= 1
+        a.victims[j] = row
+
+
+cdef int _lay_out(Allocator *a, Placement need, int views) noexcept nogil:
+    """Places for the victims in their order; that of the new value (temp 0), which stays blocked, or -1."""
+    cdef int result = -1
+    cdef int address
+    cdef uint32_t r
+    cdef size_t i
+    cdef Saved saved
+    cdef Placement other
+    for i in range(a.victims.size()):
+        saved = a.log[a.victims[i]]
+        if saved.temp == 0:
+            result = _lowest(a, need, views)
+            if result < 0:
+                return -1
+            for r in range(need.dwords):
+                file_put(&a.file, views, result + r * 4, 4, <uint32_t>owner_blocked)
+            continue
+        other = pseudo_placement(a.p, _class(a, saved.temp))
+        if class_is_linear_vgpr(_class(a, saved.temp)):
+            address = _highest(a, other, saved.presence)
+        else:
+            address = _lowest(a, other, saved.presence)
+        if address < 0:
+            return -1
+        _place(a, saved.temp, address, saved.presence)
+    return result
+
+
+cdef int _compact(Allocator *a, Placement need, int views) noexcept nogil:
+    """Lay the whole file out anew, large alignments first, so that no hole is left; the address of the new value or -1.
+
+    Values that live through get places free in both views, killed operands and definitions may overlap each other. With
+    descending alignment each hole in one view is a multiple of every later alignment, so a demand within the bound fits.
+    """
+    cdef uint32_t r
+    cdef size_t i
+    cdef int result
+    cdef Saved new_value
+    _log_movable(a, _file_of(need.register_class))
+    for i in range(a.log.size()):
+        _record(a, a.log[i].temp)
+        _displace(a, a.log[i].temp)
+    new_value.temp = 0
+    new_value.presence = <uint8_t>views
+    a.log.push_back(new_value)
+    _order_victims(a, need)
+    result = _lay_out(a, need, views)
+    if result >= 0:
+        for r in range(need.dwords):
+            file_put(&a.file, views, result + r * 4, 4, 0)
+    return result
 
 
 cdef int _highest(Allocator *a, Placement need, int views) noexcept nogil:
@@ -771,6 +788,52 @@ cdef int _kill_operands(Allocator *a, uint32_t i) noexcept nogil:
     return 0
 
 
+cdef inline bint _is_fixed_temp(const ProgramData *p, uint32_t row) noexcept nogil:
+    return (p.operands.flags[row] & operand_temp) != 0 and (p.operands.flags[row] & operand_fixed) != 0
+
+
+cdef bint _pin_fixed_operands(Allocator *a, uint32_t first, uint32_t count) noexcept nogil:
+    """Hold the operands that are where they must be; returns whether all are."""
+    cdef ProgramData *p = a.p
+    cdef uint32_t row
+    cdef bint all_there = True
+    for row in range(first, first + count):
+        if _is_fixed_temp(p, row):
+            if a.reg[p.operands.data[row]] == p.operands.reg[row]:
+                _pin(a, p.operands.data[row], True)
+            else:
+                all_there = False
+    return all_there
+
+
+cdef bint _read_elsewhere(const ProgramData *p, uint32_t first, uint32_t count, uint32_t row) noexcept nogil:
+    """Whether another operand of the instruction wants the value of `row` in another place."""
+    cdef uint32_t other
+    for other in range(first, first + count):
+        if (other != row and p.operands.flags[other] & operand_temp and p.operands.data[other] == p.operands.data[row]
+                and (not p.operands.flags[other] & operand_fixed or p.operands.reg[other] != p.operands.reg[row])):
+            return True
+    return False
+
+
+cdef void _lift_fixed_operands(Allocator *a, uint32_t first, uint32_t count) noexcept nogil:
+    """Take values that will move out of the file, so that they do not stand in each other's way."""
+    cdef ProgramData *p = a.p
+    cdef uint32_t row
+    cdef uint32_t temp
+    for row in range(first, first + count):
+        if not _is_fixed_temp(p, row):
+            continue
+        temp = p.operands.data[row]
+        if a.reg[temp] == p.operands.reg[row] or not a.presence[temp] or _pinned(a, temp):
+            continue
+        if ((a.presence[temp] == in_before or p.operands.flags[row] & operand_kill)
+                and not _read_elsewhere(p, first, count, row)):
+            _record(a, temp)
+            a.scratch_place[temp] = a.presence[temp]
+            _displace(a, temp)
+
+
 cdef int _fixed_operands(Allocator *a, uint32_t i) except -1 nogil:
     """Bring operands into the registers that the instruction demands of them.
 
@@ -780,61 +843,35 @@ cdef int _fixed_operands(Allocator *a, uint32_t i) except -1 nogil:
     cdef ProgramData *p = a.p
     cdef uint32_t first = p.instructions.operand_first[i]
     cdef uint32_t count = p.instructions.operand_count[i]
-    cdef uint32_t k
-    cdef uint32_t j
+    cdef uint32_t row
     cdef uint32_t temp
     cdef uint32_t size
     cdef uint16_t target
-    cdef uint8_t register_class
-    cdef bint pending = False
+    cdef int views
     cdef bint moves
-    cdef bint shared
-    for k in range(count):
-        if p.operands.flags[first + k] & operand_temp and p.operands.flags[first + k] & operand_fixed:
-            if a.reg[p.operands.data[first + k]] == p.operands.reg[first + k]:
-                _pin(a, p.operands.data[first + k], True)
-            else:
-                pending = True
-    if not pending:
+    if _pin_fixed_operands(a, first, count):
         return 0
-    # Values that will move leave the file first, so that they do not stand in each other's way.
-    for k in range(count):
-        if not p.operands.flags[first + k] & operand_temp or not p.operands.flags[first + k] & operand_fixed:
+    _lift_fixed_operands(a, first, count)
+    for row in range(first, first + count):
+        if not _is_fixed_temp(p, row):
             continue
-        temp = p.operands.data[first + k]
-        target = p.operands.reg[first + k]
-        if a.reg[temp] == target or not a.presence[temp] or _pinned(a, temp):
-            continue
-        if a.presence[temp] == in_before or (p.operands.flags[first + k] & operand_kill):
-            shared = False
-            for j in range(count):
-                if j != k and p.operands.flags[first + j] & operand_temp and p.operands.data[first + j] == temp:
-                    shared |= not p.operands.flags[first + j] & operand_fixed or p.operands.reg[first + j] != target
-            if not shared:
-                _record(a, temp)
-                a.scratch_place[temp] = a.presence[temp]
-                _displace(a, temp)
-    for k in range(count):
-        if not p.operands.flags[first + k] & operand_temp or not p.operands.flags[first + k] & operand_fixed:
-            continue
-        temp = p.operands.data[first + k]
-        target = p.operands.reg[first + k]
+        temp = p.operands.data[row]
+        target = p.operands.reg[row]
         if a.reg[temp] == target and a.presence[temp]:
             continue
-        register_class = _class(a, temp)
-        size = class_bytes(register_class)
+        size = class_bytes(_class(a, temp))
         moves = a.presence[temp] == 0
-        if file_taken(&a.file, in_both if not moves else a.scratch_place[temp], target, size):
-            if not _evict(a, target >> 2, (target + size + 3) >> 2, in_both if not moves else a.scratch_place[temp]):
-                with gil:
-                    raise InputError(f"instruction {i}: operand {k} must be in register {target >> 2}, which another "
-                                     "operand occupies")
+        views = a.scratch_place[temp] if moves else in_both
+        if file_taken(&a.file, views, target, size) and not _evict(a, target >> 2, (target + size + 3) >> 2, views):
+            with gil:
+                raise InputError(f"instruction {i}: operand {row - first} must be in register {target >> 2}, which another "
+                                 "operand occupies")
         if moves:
             _place(a, temp, target, a.scratch_place[temp])
             a.scratch_place[temp] = register_none
             _pin(a, temp, True)
         else:
-            _copy_operand(a, first + k, target, (p.operands.flags[first + k] & operand_late_kill) != 0)
+            _copy_operand(a, row, target, (p.operands.flags[row] & operand_late_kill) != 0)
     return 0
 
 

@@ -291,23 +291,13 @@ cdef uint32_t _edge_of(const ProgramData *p, uint32_t block, uint32_t predecesso
     return k
 
 
-cdef int _step_back(Spiller *s, uint32_t i, int32_t *after, int32_t *during) except -1 nogil:
-    """From the live set behind an instruction to the one in front of it: `after` becomes the demand there, `during` what the
-    instruction needs; all of values that are not spilled, and of spilled ones that it names."""
+cdef int _before_definitions(Spiller *s, uint32_t i, int32_t *after, int32_t *during) except -1 nogil:
+    """Take what an instruction defines out of the live set; `during` still counts it, and results that nothing reads."""
     cdef ProgramData *p = s.p
-    cdef uint32_t k
-    cdef uint32_t j
     cdef uint32_t row
     cdef uint32_t t
     cdef int which
-    cdef int32_t before[2]
-    cdef int32_t extra[2]
-    cdef int tied
-    s.stamp += 1
-    during[0] = after[0]
-    during[1] = after[1]
-    for k in range(p.instructions.definition_count[i]):
-        row = p.instructions.definition_first[i] + k
+    for row in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):
         if not p.definitions.flags[row] & definition_temp:
             continue
         t = p.definitions.temp[row]
@@ -317,43 +307,57 @@ cdef int _step_back(Spiller *s, uint32_t i, int32_t *after, int32_t *during) exc
             live_erase(&s.live, t)
             if not s.spilled[t]:
                 after[which] -= _size(s, t)
-            else:
-                during[which] += _size(s, t)
-        else:
-            during[which] += _size(s, t)
-    before[0] = after[0]
-    before[1] = after[1]
-    extra[0] = 0
-    extra[1] = 0
-    for k in range(p.instructions.operand_count[i]):
-        row = p.instructions.operand_first[i] + k
+                continue
+        during[which] += _size(s, t)
+    return 0
+
+
+cdef void _count_operands(Spiller *s, uint32_t i, int32_t *before, int32_t *during) noexcept nogil:
+    """Add the operands that do not live on: to what is needed in front, and where they are read late, to what is needed during."""
+    cdef ProgramData *p = s.p
+    cdef uint32_t row
+    cdef uint32_t t
+    cdef int which
+    cdef int tied
+    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
         if not p.operands.flags[row] & operand_temp:
             continue
         t = p.operands.data[row]
         which = _file(_class(s, t))
-        if s.mark[t] != s.stamp:
-            s.mark[t] = s.stamp
-            if s.spilled[t]:
-                before[which] += _size(s, t)
-                if p.operands.flags[row] & operand_late_kill:
-                    during[which] += _size(s, t)
-            elif not live_test(&s.live, t):
-                before[which] += _size(s, t)
-                if p.operands.flags[row] & operand_late_kill:
-                    during[which] += _size(s, t)
+        if s.mark[t] == s.stamp:
+            continue
+        s.mark[t] = s.stamp
+        if s.spilled[t] or not live_test(&s.live, t):
+            before[which] += _size(s, t)
+            if p.operands.flags[row] & operand_late_kill:
+                during[which] += _size(s, t)
     tied = tied_operand(p, i)
-    if tied >= 0 and p.operands.flags[p.instructions.operand_first[i] + tied] & operand_temp:
-        row = p.instructions.operand_first[i] + tied
-        if live_test(&s.live, p.operands.data[row]):
-            before[_file(p.operands.register_class[row])] += <int32_t>class_dwords(p.operands.register_class[row])
-    for k in range(p.instructions.operand_count[i]):
-        row = p.instructions.operand_first[i] + k
-        if p.operands.flags[row] & operand_temp:
+    row = p.instructions.operand_first[i] + tied
+    if tied >= 0 and p.operands.flags[row] & operand_temp and live_test(&s.live, p.operands.data[row]):
+        before[_file(p.operands.register_class[row])] += <int32_t>class_dwords(p.operands.register_class[row])
+
+
+cdef int _step_back(Spiller *s, uint32_t i, int32_t *after, int32_t *during) except -1 nogil:
+    """From the live set behind an instruction to the one in front of it: `after` becomes the demand there, `during` what the
+    instruction needs; all of values that are not spilled, and of spilled ones that it names."""
+    cdef ProgramData *p = s.p
+    cdef uint32_t k
+    cdef uint32_t row
+    cdef uint32_t t
+    cdef int32_t before[2]
+    s.stamp += 1
+    during[0] = after[0]
+    during[1] = after[1]
+    _before_definitions(s, i, after, during)
+    before[0] = after[0]
+    before[1] = after[1]
+    _count_operands(s, i, before, during)
+    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        if p.operands.flags[row] & operand_temp and not live_test(&s.live, p.operands.data[row]):
             t = p.operands.data[row]
-            if not live_test(&s.live, t):
-                live_insert(&s.live, t)
-                if not s.spilled[t]:
-                    after[_file(_class(s, t))] += _size(s, t)
+            live_insert(&s.live, t)
+            if not s.spilled[t]:
+                after[_file(_class(s, t))] += _size(s, t)
     for k in range(2):
         s.after_definitions[k] = during[k]
         if before[k] > during[k]:
@@ -1003,62 +1007,65 @@ cdef int _end_lanes(Spiller *s) except -1 nogil:
     return 0
 
 
+cdef bint _phi_stays(Spiller *s, uint32_t i) noexcept nogil:
+    """The operands of a dead phi are kept alive by nothing."""
+    cdef uint32_t row = s.p.instructions.definition_first[i]
+    return not _phi_is_spilled(s, i) and (not s.p.definitions.flags[row] & definition_kill
+                                          or s.p.definitions.flags[row] & definition_fixed)
+
+
+cdef int _store_late(Spiller *s) except -1 nogil:
+    """What had to wait for scratch memory."""
+    cdef size_t j = 0
+    s.scratch_ready = True
+    while j < s.late_stores.size():
+        _store(s, s.late_stores[j], s.late_stores[j + 1])
+        j += 2
+    s.late_stores.clear()
+    return 0
+
+
 cdef int _rewrite_block(Spiller *s, uint32_t block) except -1 nogil:
     cdef ProgramData *p = s.p
-    cdef uint32_t first = p.blocks.order_first[block]
-    cdef uint32_t count = p.blocks.order_count[block]
     cdef uint32_t k
     cdef uint32_t i
-    cdef uint32_t row
     cdef uint16_t opcode
     cdef bint lanes = block == 0
     cdef bint logical = False
     cdef bint linear = False
-    cdef size_t j
+    cdef bint branch
     _prepare_block(s, block)
-    for k in range(count):
-        i = p.order.instruction[first + k]
+    for k in range(p.blocks.order_count[block]):
+        i = p.order.instruction[p.blocks.order_first[block] + k]
         opcode = p.instructions.opcode[i]
         if opcode_is_phi(opcode):
-            row = p.instructions.definition_first[i]
-            # the operands of a dead phi are kept alive by nothing
-            if not _phi_is_spilled(s, i) and (not p.definitions.flags[row] & definition_kill
-                                              or p.definitions.flags[row] & definition_fixed):
+            if _phi_stays(s, i):
                 rewrite_emit(&s.out, i)
             continue
-        if lanes and opcode != op_p_startpgm:
-            _start_lanes(s)
+        if lanes:
             lanes = False
-        if opcode == op_p_logical_end:
-            s.stamp += 1
-            _keep_cache_within(s, s.base, k)
-            _end_of_block(s, block, True)
-            logical = True
-        elif p.instructions.format[i] == format_pseudo_branch:
+            if opcode == op_p_startpgm:
+                # spills of arguments need the linear VGPRs, which begin behind them
+                rewrite_emit(&s.out, i)
+                _start_lanes(s)
+                _stores_of(s, i)
+                continue
+            _start_lanes(s)
+        branch = p.instructions.format[i] == format_pseudo_branch
+        if opcode == op_p_logical_end or branch:
             s.stamp += 1
             _keep_cache_within(s, s.base, k)
             if not logical:
                 _end_of_block(s, block, True)
                 logical = True
-            _end_of_block(s, block, False)
-            linear = True
+            if branch:
+                _end_of_block(s, block, False)
+                linear = True
         elif opcode == op_s_endpgm:
             _end_lanes(s)
-        if opcode == op_p_startpgm and lanes:
-            # spills of arguments need the linear VGPRs, which begin behind them
-            rewrite_emit(&s.out, i)
-            _start_lanes(s)
-            lanes = False
-            _stores_of(s, i)
-            continue
         _ordinary(s, i, k)
         if opcode == op_p_init_scratch:
-            s.scratch_ready = True
-            j = 0
-            while j < s.late_stores.size():
-                _store(s, s.late_stores[j], s.late_stores[j + 1])
-                j += 2
-            s.late_stores.clear()
+            _store_late(s)
     if not logical:
         _end_of_block(s, block, True)
     if not linear:

@@ -254,13 +254,78 @@ cdef int _float_mode(const ShaderData *s) noexcept:
     return mode
 
 
+cdef class _Registers:
+    """Scalar registers, handed out one after another; `taken` lists those that whoever launches fills."""
+    cdef ShaderData *s
+    cdef uint32_t next
+    cdef list taken
+
+    def user(self, kind, argument, count, detail=0, **facts):
+        _declare(self.s, argument, detail, self.next, count, False)
+        self.taken.append({"kind": kind, "first": self.next, "count": count, **facts})
+        self.next += count
+
+
+cdef int _user_sgprs(_Registers registers, Uses *uses, list sets, bint dynamic, bint scratch) except -1:
+    if scratch:
+        registers.user("scratch_address", argument_scratch_address, 2)
+    data = assign_user_data(sets, [i for i in range(push_constant_dwords) if uses.push_dwords >> <uint32_t>i & 1],
+                            other_push_uses=uses.other_push_uses, dynamic_buffers=dynamic,
+                            others=registers.next + (3 if uses.num_workgroups else 0))
+    if data.table_of_sets:
+        registers.user("descriptor_set_table", argument_descriptor_set, 1, table_of_sets)
+    else:
+        for number in sets:
+            registers.user("descriptor_set", argument_descriptor_set, 1, number, set=number)
+    if data.push_pointer:
+        registers.user("push_constants", argument_push_constants, 1)
+    for dword in data.inline_dwords:
+        registers.user("inline_push_constant", argument_inline_push_constant, 1, dword, dword=dword)
+    if uses.num_workgroups:
+        registers.user("num_workgroups", argument_num_workgroups, 3)
+    return 0
+
+
+cdef int _workgroup_ids(_Registers registers, uint32_t mask) except -1:
+    """Behind the user SGPRs; on GFX12 in the trap handler's registers."""
+    cdef ShaderData *s = registers.s
+    cdef uint32_t i
+    for i in range(3):
+        if not mask >> i & 1:
+            continue
+        if s.info.gfx_level < gfx12:
+            _declare(s, argument_workgroup_id, i, registers.next, 1, False)
+            registers.next += 1
+        elif i == 0:
+            _declare(s, argument_workgroup_id, i, ttmp9, 1, False)
+        elif i == 1 or not mask & 2:    # one register holds y and z
+            _declare(s, argument_workgroup_id, i, ttmp7, 1, False)
+    return 0
+
+
+cdef uint32_t _local_ids(ShaderData *s, uint32_t mask) except? 0xffffffffU:
+    """Returns how many dimensions are needed."""
+    cdef uint32_t dimensions = 0
+    cdef bint packed = s.info.gfx_level >= gfx11
+    cdef uint32_t i
+    for i in range(3):
+        if mask >> i & 1 and s.info.workgroup_size[i] != 1:
+            dimensions = i + 1
+    if dimensions:
+        _declare(s, argument_local_ids, packed, 0, 1 if packed else dimensions, True)
+    return dimensions
+
+
 def run(Shader shader, options=None):
     """Declare the arguments."""
     cdef ShaderData *s = &shader.data
     cdef Uses uses
-    cdef uint32_t next_sgpr = 0
-    cdef uint32_t dimensions = 0
-    cdef uint32_t i
+    cdef _Registers registers = _Registers()
+    cdef uint32_t dimensions
+    cdef uint32_t user_count
+    cdef bint dynamic
+    # GFX9 and GFX10: register allocation may still come to need scratch for spilling.
+    cdef bint scratch = s.info.gfx_level < gfx11
     if s.info.wave_size not in (32, 64):
         raise InputError(f"wave size {s.info.wave_size}")
     _collect(s, &uses)
@@ -272,53 +337,16 @@ def run(Shader shader, options=None):
     _check_layout(s, layout)
     sets = sorted(set(uses.sets))
     dynamic = any(layout.sets[number].dynamic_count for number in sets)
-    user_sgprs = []
-
-    def user(kind, argument, count, detail=0, **facts):
-        nonlocal next_sgpr
-        _declare(s, argument, detail, next_sgpr, count, False)
-        user_sgprs.append({"kind": kind, "first": next_sgpr, "count": count, **facts})
-        next_sgpr += count
-
-    # GFX9 and GFX10: register allocation may still come to need scratch for spilling.
-    scratch = s.info.gfx_level < gfx11
+    registers.s = s
+    registers.taken = []
+    _user_sgprs(registers, &uses, sets, dynamic, scratch)
+    user_count = registers.next
+    _workgroup_ids(registers, uses.workgroup_id)
     if scratch:
-        user("scratch_address", argument_scratch_address, 2)
-    data = assign_user_data(sets, [i for i in range(push_constant_dwords) if uses.push_dwords >> i & 1],
-                            other_push_uses=uses.other_push_uses, dynamic_buffers=dynamic,
-                            others=next_sgpr + (3 if uses.num_workgroups else 0))
-    if data.table_of_sets:
-        user("descriptor_set_table", argument_descriptor_set, 1, table_of_sets)
-    else:
-        for number in sets:
-            user("descriptor_set", argument_descriptor_set, 1, number, set=number)
-    if data.push_pointer:
-        user("push_constants", argument_push_constants, 1)
-    for dword in data.inline_dwords:
-        user("inline_push_constant", argument_inline_push_constant, 1, dword, dword=dword)
-    if uses.num_workgroups:
-        user("num_workgroups", argument_num_workgroups, 3)
-    user_count = next_sgpr
-    for i in range(3):
-        if not uses.workgroup_id >> i & 1:
-            continue
-        if s.info.gfx_level >= gfx12:
-            if i == 2 and uses.workgroup_id & 2:
-                continue    # declared with y: one register holds both
-            _declare(s, argument_workgroup_id, i, ttmp9 if i == 0 else ttmp7, 1, False)
-        else:
-            _declare(s, argument_workgroup_id, i, next_sgpr, 1, False)
-            next_sgpr += 1
-    if scratch:
-        _declare(s, argument_scratch_wave_offset, 0, next_sgpr, 1, False)
-    for i in range(3):
-        if uses.local_id >> i & 1 and s.info.workgroup_size[i] != 1:
-            dimensions = i + 1
-    packed = s.info.gfx_level >= gfx11
-    if dimensions:
-        _declare(s, argument_local_ids, packed, 0, 1 if packed else dimensions, True)
+        _declare(s, argument_scratch_wave_offset, 0, registers.next, 1, False)
+    dimensions = _local_ids(s, uses.local_id)
     shader.metadata["abi"] = {
-        "user_sgprs": user_sgprs,
+        "user_sgprs": registers.taken,
         "user_sgpr_count": user_count,
         "workgroup_id_mask": uses.workgroup_id & 7,
         "scratch_wave_offset": scratch,

@@ -347,23 +347,16 @@ cdef bint _saturating(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r)
     return True
 
 
-cdef bint _integer_binary(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) noexcept nogil:
+cdef bint _arithmetic(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) noexcept nogil:
+    """Sums, bounds, carries, distances and means."""
     cdef int64_t x = _signed(a, bits)
     cdef int64_t y = _signed(b, bits)
-    cdef int shift = <int>(b & <uint64_t>(bits - 1))
-    cdef uint64_t high
     if opcode == alu_iadd:
         r[0] = a + b
     elif opcode == alu_isub:
         r[0] = a - b
     elif opcode == alu_imul:
         r[0] = a * b
-    elif opcode == alu_iand:
-        r[0] = a & b
-    elif opcode == alu_ior:
-        r[0] = a | b
-    elif opcode == alu_ixor:
-        r[0] = a ^ b
     elif opcode == alu_imin:
         r[0] = a if x < y else b
     elif opcode == alu_imax:
@@ -372,34 +365,14 @@ cdef bint _integer_binary(int opcode, int bits, uint64_t a, uint64_t b, uint64_t
         r[0] = a if a < b else b
     elif opcode == alu_umax:
         r[0] = a if a > b else b
-    elif opcode == alu_ishl:
-        r[0] = a << shift
-    elif opcode == alu_ishr:
-        r[0] = <uint64_t>(x >> shift)
-    elif opcode == alu_ushr:
-        r[0] = a >> shift
-    elif opcode == alu_urol or opcode == alu_uror:
-        if opcode == alu_uror:
-            shift = (bits - shift) & (bits - 1)
-        r[0] = (a << shift) | (a >> (bits - shift) if shift else 0)
-    elif opcode == alu_udiv or opcode == alu_umod or opcode == alu_idiv or opcode == alu_irem or opcode == alu_imod:
-        return _division(opcode, bits, a, b, r)
-    elif opcode == alu_uadd_sat or opcode == alu_usub_sat or opcode == alu_iadd_sat or opcode == alu_isub_sat:
-        return _saturating(opcode, bits, a, b, r)
     elif opcode == alu_uadd_carry:
         r[0] = ((a + b) & _mask(bits)) < a
     elif opcode == alu_usub_borrow:
         r[0] = a < b
-    elif opcode == alu_umul_high:
-        high = _multiply_high(a, b)
-        r[0] = high if bits == 64 else (a * b) >> bits
-    elif opcode == alu_imul_high:
-        high = _multiply_high(<uint64_t>x, <uint64_t>y)
-        if x < 0:
-            high -= <uint64_t>y
-        if y < 0:
-            high -= <uint64_t>x
-        r[0] = high if bits == 64 else <uint64_t>((x * y) >> bits)
+    elif opcode == alu_uabs_usub:
+        r[0] = a - b if a > b else b - a
+    elif opcode == alu_uabs_isub:
+        r[0] = a - b if x > y else b - a
     elif opcode == alu_uhadd:
         r[0] = (a & b) + ((a ^ b) >> 1)
     elif opcode == alu_urhadd:
@@ -408,22 +381,30 @@ cdef bint _integer_binary(int opcode, int bits, uint64_t a, uint64_t b, uint64_t
         r[0] = <uint64_t>((x & y) + ((x ^ y) >> 1))
     elif opcode == alu_irhadd:
         r[0] = <uint64_t>((x | y) - ((x ^ y) >> 1))
-    elif opcode == alu_uabs_usub:
-        r[0] = a - b if a > b else b - a
-    elif opcode == alu_uabs_isub:
-        r[0] = a - b if x > y else b - a
-    elif opcode == alu_umul24 or opcode == alu_umul24_relaxed:
-        r[0] = (a & 0xffffff) * (b & 0xffffff)
-    elif opcode == alu_imul24 or opcode == alu_imul24_relaxed:
-        r[0] = <uint64_t>(_signed(a & 0xffffff, 24) * _signed(b & 0xffffff, 24))
-    elif opcode == alu_umul_16x16:
-        r[0] = (a & 0xffff) * (b & 0xffff)
-    elif opcode == alu_imul_16x16:
-        r[0] = <uint64_t>(_signed(a & 0xffff, 16) * _signed(b & 0xffff, 16))
-    elif opcode == alu_imul_2x32_64:
-        r[0] = <uint64_t>(x * y)
-    elif opcode == alu_umul_2x32_64:
-        r[0] = a * b
+    else:
+        return False
+    return True
+
+
+cdef bint _bitwise(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) noexcept nogil:
+    """Logic, shifts, and pieces taken out and put in."""
+    cdef int shift = <int>(b & <uint64_t>(bits - 1))
+    if opcode == alu_iand:
+        r[0] = a & b
+    elif opcode == alu_ior:
+        r[0] = a | b
+    elif opcode == alu_ixor:
+        r[0] = a ^ b
+    elif opcode == alu_ishl:
+        r[0] = a << shift
+    elif opcode == alu_ishr:
+        r[0] = <uint64_t>(_signed(a, bits) >> shift)
+    elif opcode == alu_ushr:
+        r[0] = a >> shift
+    elif opcode == alu_urol or opcode == alu_uror:
+        if opcode == alu_uror:
+            shift = (bits - shift) & (bits - 1)
+        r[0] = (a << shift) | (a >> (bits - shift) if shift else 0)
     elif opcode == alu_bfm:
         r[0] = ((<uint64_t>1 << (a & 31)) - 1) << (b & 31)
     elif opcode == alu_extract_u8:
@@ -441,6 +422,46 @@ cdef bint _integer_binary(int opcode, int bits, uint64_t a, uint64_t b, uint64_t
     else:
         return False
     return True
+
+
+cdef bint _product(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) noexcept nogil:
+    """Products of other widths than their operands, and high halves."""
+    cdef int64_t x = _signed(a, bits)
+    cdef int64_t y = _signed(b, bits)
+    cdef uint64_t high
+    if opcode == alu_umul_high:
+        high = _multiply_high(a, b)
+        r[0] = high if bits == 64 else (a * b) >> bits
+    elif opcode == alu_imul_high:
+        high = _multiply_high(<uint64_t>x, <uint64_t>y)
+        if x < 0:
+            high -= <uint64_t>y
+        if y < 0:
+            high -= <uint64_t>x
+        r[0] = high if bits == 64 else <uint64_t>((x * y) >> bits)
+    elif opcode == alu_umul24 or opcode == alu_umul24_relaxed:
+        r[0] = (a & 0xffffff) * (b & 0xffffff)
+    elif opcode == alu_imul24 or opcode == alu_imul24_relaxed:
+        r[0] = <uint64_t>(_signed(a & 0xffffff, 24) * _signed(b & 0xffffff, 24))
+    elif opcode == alu_umul_16x16:
+        r[0] = (a & 0xffff) * (b & 0xffff)
+    elif opcode == alu_imul_16x16:
+        r[0] = <uint64_t>(_signed(a & 0xffff, 16) * _signed(b & 0xffff, 16))
+    elif opcode == alu_imul_2x32_64:
+        r[0] = <uint64_t>(x * y)
+    elif opcode == alu_umul_2x32_64:
+        r[0] = a * b
+    else:
+        return False
+    return True
+
+
+cdef bint _integer_binary(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) noexcept nogil:
+    if opcode == alu_udiv or opcode == alu_umod or opcode == alu_idiv or opcode == alu_irem or opcode == alu_imod:
+        return _division(opcode, bits, a, b, r)
+    if opcode == alu_uadd_sat or opcode == alu_usub_sat or opcode == alu_iadd_sat or opcode == alu_isub_sat:
+        return _saturating(opcode, bits, a, b, r)
+    return _arithmetic(opcode, bits, a, b, r) or _bitwise(opcode, bits, a, b, r) or _product(opcode, bits, a, b, r)
 
 
 cdef int _integer_compare(int opcode, int bits, uint64_t a, uint64_t b) noexcept nogil:
@@ -619,6 +640,33 @@ cdef inline double _limit(double a, double low, double high) noexcept nogil:
     return low if isnan(a) or a < low else (high if a > high else a)
 
 
+cdef bint _normalized(int opcode, const uint64_t *a, uint64_t *r) noexcept nogil:
+    """Floats to and from fixed point of 8 or 16 bits that means -1 to 1, or 0 to 1."""
+    cdef bint packs = opcode == alu_pack_snorm_2x16 or opcode == alu_pack_unorm_2x16 or opcode == alu_pack_snorm_4x8 \
+        or opcode == alu_pack_unorm_4x8
+    cdef bint is_signed = opcode == alu_pack_snorm_2x16 or opcode == alu_pack_snorm_4x8 or opcode == alu_unpack_snorm_2x16 \
+        or opcode == alu_unpack_snorm_4x8
+    cdef bint bytes_of = opcode == alu_pack_snorm_4x8 or opcode == alu_pack_unorm_4x8 or opcode == alu_unpack_snorm_4x8 \
+        or opcode == alu_unpack_unorm_4x8
+    cdef int width = 8 if bytes_of else 16
+    cdef double one = <double>(_mask(width) >> is_signed)
+    cdef uint64_t field
+    cdef uint64_t total = 0
+    cdef int i
+    if not packs and not is_signed and opcode != alu_unpack_unorm_2x16 and opcode != alu_unpack_unorm_4x8:
+        return False
+    for i in range(32 // width):
+        if packs:
+            total |= (<uint64_t><int64_t>nearbyint(_limit(_float_from(a[i], 32), -1 if is_signed else 0, 1) * one)
+                      & _mask(width)) << (width * i)
+        else:
+            field = (a[0] >> (width * i)) & _mask(width)
+            r[i] = _float_to(_limit((<double>_signed(field, width) if is_signed else <double>field) / one, -1, 1), 32)
+    if packs:
+        r[0] = total
+    return True
+
+
 cdef bint _pack(int opcode, const uint64_t *const *o, uint64_t *r) noexcept nogil:
     """Opcodes with fixed component counts that pack and unpack."""
     cdef int i
@@ -629,30 +677,6 @@ cdef bint _pack(int opcode, const uint64_t *const *o, uint64_t *r) noexcept nogi
     elif opcode == alu_unpack_half_2x16:
         r[0] = _float_to(half_to_double(a[0] & 0xffff), 32)
         r[1] = _float_to(half_to_double(a[0] >> 16), 32)
-    elif opcode == alu_pack_snorm_2x16 or opcode == alu_pack_unorm_2x16:
-        for i in range(2):
-            if opcode == alu_pack_snorm_2x16:
-                total |= (<uint64_t><int64_t>nearbyint(_limit(_float_from(a[i], 32), -1, 1) * 32767) & 0xffff) << (16 * i)
-            else:
-                total |= <uint64_t>nearbyint(_limit(_float_from(a[i], 32), 0, 1) * 65535) << (16 * i)
-        r[0] = total
-    elif opcode == alu_pack_snorm_4x8 or opcode == alu_pack_unorm_4x8:
-        for i in range(4):
-            if opcode == alu_pack_snorm_4x8:
-                total |= (<uint64_t><int64_t>nearbyint(_limit(_float_from(a[i], 32), -1, 1) * 127) & 0xff) << (8 * i)
-            else:
-                total |= <uint64_t>nearbyint(_limit(_float_from(a[i], 32), 0, 1) * 255) << (8 * i)
-        r[0] = total
-    elif opcode == alu_unpack_unorm_2x16 or opcode == alu_unpack_snorm_2x16:
-        for i in range(2):
-            total = (a[0] >> (16 * i)) & 0xffff
-            r[i] = _float_to(total / 65535.0 if opcode == alu_unpack_unorm_2x16
-                             else _limit(_signed(total, 16) / 32767.0, -1, 1), 32)
-    elif opcode == alu_unpack_unorm_4x8 or opcode == alu_unpack_snorm_4x8:
-        for i in range(4):
-            total = (a[0] >> (8 * i)) & 0xff
-            r[i] = _float_to(total / 255.0 if opcode == alu_unpack_unorm_4x8
-                             else _limit(_signed(total, 8) / 127.0, -1, 1), 32)
     elif opcode == alu_pack_32_2x16:
         r[0] = a[0] | (a[1] << 16)
     elif opcode == alu_pack_32_4x8:
@@ -816,7 +840,7 @@ cdef bint evaluate_alu(int opcode, int bit_size, int result_bits, int components
             result[i] = operands[i][0]
         return True
     if alu_output_size[opcode]:
-        return _pack(opcode, operands, result) or _horizontal(opcode, bit_size, operands, result)
+        return _pack(opcode, operands, result) or _normalized(opcode, operands[0], result) or _horizontal(opcode, bit_size, operands, result)
     for component in range(components):
         for i in range(count):
             values[i] = operands[i][component]

@@ -142,78 +142,6 @@ cdef int _append_components(ShaderData *s, vector[uint32_t] &tail, uint32_t valu
     return 0
 
 
-cdef bint phis_to_scalar_run(ShaderData *s) except -1 nogil:
-    cdef vector[vector[uint32_t]] tails       # by block node: instructions before its jump
-    cdef vector[vector[uint32_t]] scalars     # of the phis that split
-    cdef vector[uint32_t] split_row           # by instruction: row + 1 in scalars
-    cdef vector[uint32_t] row_values
-    cdef ShaderRewrite rewrite
-    cdef uint32_t block, i, k, n, instruction, value, row, predecessor, last
-    cdef uint32_t[16] parts
-    cdef bint progress = False
-    split_row.assign(s.instructions.table.count, 0)
-    tails.resize(s.nodes.table.count)
-    block = node_first_block(s)
-    while block:
-        for i in range(s.nodes.order_count[block]):
-            instruction = s.order.instruction[s.nodes.order_first[block] + i]
-            if s.instructions.kind[instruction] != nir_phi:
-                break
-            if s.instructions.components[instruction] == 1:
-                continue
-            progress = True
-            row_values.clear()
-            for k in range(s.instructions.components[instruction]):
-                row = nir_instruction_new(s, nir_phi, 0, 1, s.instructions.bit_size[instruction],
-                                          s.instructions.source_count[instruction])
-                row_values.push_back(row)
-            for n in range(s.instructions.source_count[instruction]):
-                value = source_value(s, instruction, n)
-                predecessor = <uint32_t>source_swizzle(s, instruction, n)
-                _append_components(s, tails[predecessor], value, parts)
-                for k in range(s.instructions.components[instruction]):
-                    source_set(s, row_values[k], n, parts[k])
-                    s.sources.swizzle[s.instructions.source_first[row_values[k]] + n] = predecessor
-            scalars.push_back(row_values)
-            split_row[instruction] = <uint32_t>scalars.size()
-        block = block_walk_next(s, block)
-    if not progress:
-        return False
-    # The vector takes the id of the old phi, so that no use changes.
-    shader_rewrite_begin(&rewrite, s)
-    block = node_first_block(s)
-    while block:
-        shader_rewrite_block(&rewrite, block)
-        n = 0
-        for i in range(s.nodes.order_count[block]):
-            instruction = s.order.instruction[s.nodes.order_first[block] + i]
-            if s.instructions.kind[instruction] != nir_phi:
-                break
-            n += 1
-            if split_row[instruction]:
-                for k in range(scalars[split_row[instruction] - 1].size()):
-                    shader_rewrite_emit(&rewrite, scalars[split_row[instruction] - 1][k])
-            else:
-                shader_rewrite_emit(&rewrite, instruction)
-        for i in range(n):
-            instruction = s.order.instruction[s.nodes.order_first[block] + i]
-            if split_row[instruction]:
-                _become_vector(s, instruction, scalars[split_row[instruction] - 1])
-                shader_rewrite_emit(&rewrite, instruction)
-        last = s.nodes.order_count[block]
-        if last and s.instructions.kind[s.order.instruction[s.nodes.order_first[block] + last - 1]] == nir_jump:
-            last -= 1
-        for i in range(n, last):
-            shader_rewrite_emit(&rewrite, s.order.instruction[s.nodes.order_first[block] + i])
-        for i in range(tails[block].size()):
-            shader_rewrite_emit(&rewrite, tails[block][i])
-        for i in range(last if last > n else n, s.nodes.order_count[block]):
-            shader_rewrite_emit(&rewrite, s.order.instruction[s.nodes.order_first[block] + i])
-        block = block_walk_next(s, block)
-    shader_rewrite_end(&rewrite)
-    return True
-
-
 cdef int _become_vector(ShaderData *s, uint32_t phi, vector[uint32_t] &values) except -1 nogil:
     """Turn a phi into the vecN of the scalar phis."""
     cdef uint32_t made = nir_vector(s, values.data(), <uint32_t>values.size())
@@ -222,6 +150,92 @@ cdef int _become_vector(ShaderData *s, uint32_t phi, vector[uint32_t] &values) e
     s.instructions.source_first[phi] = s.instructions.source_first[made]
     s.instructions.source_count[phi] = s.instructions.source_count[made]
     return 0
+
+
+cdef struct SplitPhis:
+    vector[vector[uint32_t]] tails            # by block node: instructions before its jump
+    vector[vector[uint32_t]] scalars          # of the phis that split
+    vector[uint32_t] row                      # by instruction: row + 1 in scalars
+
+
+cdef int _split_phi(ShaderData *s, SplitPhis *split, uint32_t phi) except -1 nogil:
+    """A scalar phi for each component, not yet placed, and their operands at the ends of the predecessors."""
+    cdef vector[uint32_t] values
+    cdef uint32_t components = s.instructions.components[phi]
+    cdef uint32_t k, n, row, predecessor
+    cdef uint32_t[16] parts
+    for k in range(components):
+        row = nir_instruction_new(s, nir_phi, 0, 1, s.instructions.bit_size[phi], s.instructions.source_count[phi])
+        values.push_back(row)
+    for n in range(s.instructions.source_count[phi]):
+        predecessor = <uint32_t>source_swizzle(s, phi, n)
+        _append_components(s, split.tails[predecessor], source_value(s, phi, n), parts)
+        for k in range(components):
+            source_set(s, values[k], n, parts[k])
+            s.sources.swizzle[s.instructions.source_first[values[k]] + n] = predecessor
+    split.scalars.push_back(values)
+    split.row[phi] = <uint32_t>split.scalars.size()
+    return 0
+
+
+cdef int _write_block(ShaderRewrite *rewrite, SplitPhis *split, uint32_t block) except -1 nogil:
+    """A block anew: phis, the vectors of split ones, the rest, the tail, the jump. A vector takes the id of the old phi, so that
+    no use changes."""
+    cdef ShaderData *s = rewrite.shader
+    cdef uint32_t first = s.nodes.order_first[block]
+    cdef uint32_t count = s.nodes.order_count[block]
+    cdef uint32_t phis = 0
+    cdef uint32_t last = count
+    cdef uint32_t i, k, instruction
+    while phis < count and s.instructions.kind[s.order.instruction[first + phis]] == nir_phi:
+        instruction = s.order.instruction[first + phis]
+        if split.row[instruction]:
+            for k in range(split.scalars[split.row[instruction] - 1].size()):
+                shader_rewrite_emit(rewrite, split.scalars[split.row[instruction] - 1][k])
+        else:
+            shader_rewrite_emit(rewrite, instruction)
+        phis += 1
+    for i in range(phis):
+        instruction = s.order.instruction[first + i]
+        if split.row[instruction]:
+            _become_vector(s, instruction, split.scalars[split.row[instruction] - 1])
+            shader_rewrite_emit(rewrite, instruction)
+    if last > phis and s.instructions.kind[s.order.instruction[first + last - 1]] == nir_jump:
+        last -= 1
+    for i in range(phis, last):
+        shader_rewrite_emit(rewrite, s.order.instruction[first + i])
+    for i in range(split.tails[block].size()):
+        shader_rewrite_emit(rewrite, split.tails[block][i])
+    for i in range(last, count):
+        shader_rewrite_emit(rewrite, s.order.instruction[first + i])
+    return 0
+
+
+cdef bint phis_to_scalar_run(ShaderData *s) except -1 nogil:
+    cdef SplitPhis split
+    cdef ShaderRewrite rewrite
+    cdef uint32_t block, i, instruction
+    split.row.assign(s.instructions.table.count, 0)
+    split.tails.resize(s.nodes.table.count)
+    block = node_first_block(s)
+    while block:
+        for i in range(s.nodes.order_count[block]):
+            instruction = s.order.instruction[s.nodes.order_first[block] + i]
+            if s.instructions.kind[instruction] != nir_phi:
+                break
+            if s.instructions.components[instruction] > 1:
+                _split_phi(s, &split, instruction)
+        block = block_walk_next(s, block)
+    if split.scalars.size() == 0:
+        return False
+    shader_rewrite_begin(&rewrite, s)
+    block = node_first_block(s)
+    while block:
+        shader_rewrite_block(&rewrite, block)
+        _write_block(&rewrite, &split, block)
+        block = block_walk_next(s, block)
+    shader_rewrite_end(&rewrite)
+    return True
 
 
 def run(Shader shader, options=None):

@@ -318,95 +318,175 @@ cdef uint32_t _matrix_times_vector(Reader r, uint32_t matrix, uint32_t columns, 
     return value
 
 
-cdef int _matrix_instruction(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
+cdef struct Matrix:
+    uint32_t type
+    uint32_t columns
+    uint32_t rows
+    uint32_t bits
+
+
+cdef int _matrix(Reader r, uint32_t id, Matrix *m) except -1 nogil:
+    """The shape of a value that must be a matrix."""
+    m.type = _matrix_type_of(r, id)
+    m.columns = r.s.types.length[m.type]
+    m.rows = r.s.types.components[r.s.types.element[m.type]]
+    m.bits = r.s.types.bit_size[m.type]
+    return 0
+
+
+cdef uint32_t _result_tree(Reader r, uint32_t word, uint32_t result, uint32_t bits) except? 0xffffffffU nogil:
+    """A place for the columns of a result that must be a matrix."""
+    if r.s.types.base[result] != type_matrix or r.s.types.bit_size[result] != bits:
+        fail(r, word, "the result is no matrix of that width")
+    return tree_new(r, r.s.types.length[result])
+
+
+cdef int _vector_times_scalar(Reader r, uint32_t word) except -1 nogil:
+    cdef uint32_t[2] values
+    values[0] = ssa(r, r.words[word + 3])
+    values[1] = ssa(r, r.words[word + 4])
+    if components_of(r, values[1]) != 1:
+        fail(r, word, "the second operand is no scalar")
+    return set_checked(r, word, checked_alu(r, alu_fmul, values, 2))
+
+
+cdef int _dot_instruction(Reader r, uint32_t word) except -1 nogil:
+    cdef uint32_t a = ssa(r, r.words[word + 3])
+    cdef uint32_t b = ssa(r, r.words[word + 4])
+    _require_float_vector(r, b, components_of(r, a), bits_of(r, a))
+    if bits_of(r, a) < 16:
+        fail(r, word, "operands that are no floats")
+    return set_checked(r, word, dot(r, a, b))
+
+
+cdef int _outer_product(Reader r, uint32_t word) except -1 nogil:
     cdef uint32_t result = type_row(r, r.words[word + 1])
-    cdef uint32_t id_a = r.words[word + 3]
-    cdef uint32_t id_b = r.words[word + 4] if length_at(r, word) > 4 else id_a
-    cdef uint32_t type = 0
-    cdef uint32_t rows
-    cdef uint32_t columns
-    cdef uint32_t bits
     cdef uint32_t a
     cdef uint32_t b
     cdef uint32_t tree
     cdef uint32_t child
     cdef uint32_t i
+    if r.s.types.base[result] != type_matrix:
+        fail(r, word, "the result is no matrix")
+    a = ssa(r, r.words[word + 3])
+    b = ssa(r, r.words[word + 4])
+    _require_float_vector(r, a, r.s.types.components[r.s.types.element[result]], r.s.types.bit_size[result])
+    _require_float_vector(r, b, r.s.types.length[result], r.s.types.bit_size[result])
+    tree = tree_new(r, r.s.types.length[result])
+    for i in range(r.s.types.length[result]):
+        child = alu2(r, alu_fmul, a, component(r, b, i))
+        r.trees[tree + i] = child
+    return set_value(r, r.words[word + 2], result, tree)
+
+
+cdef int _vector_times_matrix(Reader r, uint32_t word) except -1 nogil:
+    cdef Matrix m
+    cdef uint32_t a
+    cdef uint32_t b
+    cdef uint32_t i
+    cdef uint32_t[4] values
+    _matrix(r, r.words[word + 4], &m)
+    a = ssa(r, r.words[word + 3])
+    b = value_of(r, r.words[word + 4])
+    _require_float_vector(r, a, m.rows, m.bits)
+    for i in range(m.columns):
+        values[i] = dot(r, r.trees[b + i], a)
+    return set_checked(r, word, vector_of(r, values, m.columns))
+
+
+cdef int _matrix_times_vector_instruction(Reader r, uint32_t word) except -1 nogil:
+    cdef Matrix m
+    cdef uint32_t a
+    cdef uint32_t b
+    _matrix(r, r.words[word + 3], &m)
+    a = value_of(r, r.words[word + 3])
+    b = ssa(r, r.words[word + 4])
+    _require_float_vector(r, b, m.columns, m.bits)
+    return set_checked(r, word, _matrix_times_vector(r, a, m.columns, b))
+
+
+cdef int _matrix_times_scalar(Reader r, uint32_t word) except -1 nogil:
+    cdef uint32_t result = type_row(r, r.words[word + 1])
+    cdef Matrix m
+    cdef uint32_t a
+    cdef uint32_t b
+    cdef uint32_t tree
+    cdef uint32_t child
+    cdef uint32_t i
+    _matrix(r, r.words[word + 3], &m)
+    a = value_of(r, r.words[word + 3])
+    tree = _result_tree(r, word, result, m.bits)
+    b = ssa(r, r.words[word + 4])
+    _require_float_vector(r, b, 1, m.bits)
+    if not same_shape(r, result, m.type):
+        fail(r, word, "the result has another type")
+    for i in range(m.columns):
+        child = alu2(r, alu_fmul, r.trees[a + i], b)
+        r.trees[tree + i] = child
+    return set_value(r, r.words[word + 2], result, tree)
+
+
+cdef int _transpose(Reader r, uint32_t word) except -1 nogil:
+    cdef uint32_t result = type_row(r, r.words[word + 1])
+    cdef Matrix m
+    cdef uint32_t a
+    cdef uint32_t tree
+    cdef uint32_t child
+    cdef uint32_t i
     cdef uint32_t j
     cdef uint32_t[4] values
-    if opcode == OpVectorTimesScalar:
-        a = ssa(r, id_a)
-        b = ssa(r, id_b)
-        values[0] = a
-        values[1] = b
-        if components_of(r, b) != 1:
-            fail(r, word, "the second operand is no scalar")
-        return set_checked(r, word, checked_alu(r, alu_fmul, values, 2))
-    if opcode == OpDot:
-        a = ssa(r, id_a)
-        b = ssa(r, id_b)
-        _require_float_vector(r, b, components_of(r, a), bits_of(r, a))
-        if bits_of(r, a) < 16:
-            fail(r, word, "operands that are no floats")
-        return set_checked(r, word, dot(r, a, b))
-    if opcode == OpOuterProduct:
-        if r.s.types.base[result] != type_matrix:
-            fail(r, word, "the result is no matrix")
-        a = ssa(r, id_a)
-        b = ssa(r, id_b)
-        bits = r.s.types.bit_size[result]
-        _require_float_vector(r, a, r.s.types.components[r.s.types.element[result]], bits)
-        _require_float_vector(r, b, r.s.types.length[result], bits)
-        tree = tree_new(r, r.s.types.length[result])
-        for i in range(r.s.types.length[result]):
-            child = alu2(r, alu_fmul, a, component(r, b, i))
-            r.trees[tree + i] = child
-        return set_value(r, r.words[word + 2], result, tree)
-    type = _matrix_type_of(r, id_b if opcode == OpVectorTimesMatrix else id_a)
-    columns = r.s.types.length[type]
-    rows = r.s.types.components[r.s.types.element[type]]
-    bits = r.s.types.bit_size[type]
-    if opcode == OpVectorTimesMatrix:
-        a = ssa(r, id_a)
-        b = value_of(r, id_b)
-        _require_float_vector(r, a, rows, bits)
-        for i in range(columns):
-            values[i] = dot(r, r.trees[b + i], a)
-        return set_checked(r, word, vector_of(r, values, columns))
-    a = value_of(r, id_a)
-    if opcode == OpMatrixTimesVector:
-        b = ssa(r, id_b)
-        _require_float_vector(r, b, columns, bits)
-        return set_checked(r, word, _matrix_times_vector(r, a, columns, b))
-    if r.s.types.base[result] != type_matrix or r.s.types.bit_size[result] != bits:
-        fail(r, word, "the result is no matrix of that width")
-    tree = tree_new(r, r.s.types.length[result])
-    if opcode == OpMatrixTimesScalar:
-        b = ssa(r, id_b)
-        _require_float_vector(r, b, 1, bits)
-        if not same_shape(r, result, type):
-            fail(r, word, "the result has another type")
-        for i in range(columns):
-            child = alu2(r, alu_fmul, r.trees[a + i], b)
-            r.trees[tree + i] = child
-    elif opcode == OpTranspose:
-        if r.s.types.length[result] != rows or r.s.types.components[r.s.types.element[result]] != columns:
-            fail(r, word, "the result has another type")
-        for i in range(rows):
-            for j in range(columns):
-                values[j] = component(r, r.trees[a + j], i)
-            child = vector_of(r, values, columns)
-            r.trees[tree + i] = child
-    else:                                      # OpMatrixTimesMatrix
-        type = _matrix_type_of(r, id_b)
-        b = value_of(r, id_b)
-        if (r.s.types.components[r.s.types.element[type]] != columns or r.s.types.bit_size[type] != bits
-                or r.s.types.length[type] != r.s.types.length[result]
-                or r.s.types.components[r.s.types.element[result]] != rows):
-            fail(r, word, "matrices whose shapes do not fit")
-        for i in range(r.s.types.length[result]):
-            child = _matrix_times_vector(r, a, columns, r.trees[b + i])
-            r.trees[tree + i] = child
+    _matrix(r, r.words[word + 3], &m)
+    a = value_of(r, r.words[word + 3])
+    tree = _result_tree(r, word, result, m.bits)
+    if r.s.types.length[result] != m.rows or r.s.types.components[r.s.types.element[result]] != m.columns:
+        fail(r, word, "the result has another type")
+    for i in range(m.rows):
+        for j in range(m.columns):
+            values[j] = component(r, r.trees[a + j], i)
+        child = vector_of(r, values, m.columns)
+        r.trees[tree + i] = child
     return set_value(r, r.words[word + 2], result, tree)
+
+
+cdef int _matrix_times_matrix(Reader r, uint32_t word) except -1 nogil:
+    cdef uint32_t result = type_row(r, r.words[word + 1])
+    cdef Matrix m
+    cdef Matrix n
+    cdef uint32_t a
+    cdef uint32_t b
+    cdef uint32_t tree
+    cdef uint32_t child
+    cdef uint32_t i
+    _matrix(r, r.words[word + 3], &m)
+    a = value_of(r, r.words[word + 3])
+    tree = _result_tree(r, word, result, m.bits)
+    _matrix(r, r.words[word + 4], &n)
+    b = value_of(r, r.words[word + 4])
+    if (n.rows != m.columns or n.bits != m.bits or n.columns != r.s.types.length[result]
+            or r.s.types.components[r.s.types.element[result]] != m.rows):
+        fail(r, word, "matrices whose shapes do not fit")
+    for i in range(n.columns):
+        child = _matrix_times_vector(r, a, m.columns, r.trees[b + i])
+        r.trees[tree + i] = child
+    return set_value(r, r.words[word + 2], result, tree)
+
+
+cdef int _matrix_instruction(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
+    if opcode == OpVectorTimesScalar:
+        return _vector_times_scalar(r, word)
+    if opcode == OpMatrixTimesScalar:
+        return _matrix_times_scalar(r, word)
+    if opcode == OpVectorTimesMatrix:
+        return _vector_times_matrix(r, word)
+    if opcode == OpMatrixTimesVector:
+        return _matrix_times_vector_instruction(r, word)
+    if opcode == OpMatrixTimesMatrix:
+        return _matrix_times_matrix(r, word)
+    if opcode == OpOuterProduct:
+        return _outer_product(r, word)
+    if opcode == OpDot:
+        return _dot_instruction(r, word)
+    return _transpose(r, word)
 
 
 # ------------------------------------------------------------------------------------------- results of two members, bits
