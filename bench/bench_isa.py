@@ -24,13 +24,8 @@ COUNT = 200_000
 TARGETS = ("gfx803", "gfx900", "gfx1030", "gfx1100", "gfx1200")
 ROUNDS = 3
 TURNS = 6
-# What installers write for the entry point (``python -m`` would add Python's runpy, whose imports take half as long as Python's start).
-SCRIPT = """import sys
-from pyaco.cli.main import command
-if __name__ == '__main__':
-    sys.argv[0] = sys.argv[0].removesuffix('.exe')
-    sys.exit(command())
-"""
+# As installed (``python -m`` would add Python's runpy, whose imports take half as long as Python's start).
+SCRIPT = Path(__file__).parents[1] / "tools" / "pyaco"
 KERNELS = """
 typedef unsigned int uint;
 #define KERNEL __attribute__((amdgpu_kernel, visibility("default"))) void
@@ -108,8 +103,7 @@ class Program:
         self.binary, self.assembly, self.object = folder / "code.bin", folder / "code.s", folder / "code.o"
         self.binary.write_bytes(self.code)
         self.assembly.write_text(self.text)
-        self.output, self.script = folder / "output", folder / "pyaco"
-        self.script.write_text(SCRIPT)
+        self.output = folder / "output"
         command = ["llvm-mc-22", "-arch=amdgcn", f"-mcpu={target}", "-filetype=obj", "-o", str(self.object), str(self.assembly)]
         subprocess.run(command, check=True)
 
@@ -128,7 +122,7 @@ class Program:
 
             return run
 
-        ours = (sys.executable, str(self.script))
+        ours = (sys.executable, str(SCRIPT))
         mc = ("llvm-mc-22", "-arch=amdgcn", f"-mcpu={target}", "-filetype=obj", "-o", str(self.output), str(self.assembly))
         return {
             ("assemble", "llvm_process"): command(*mc),
