@@ -25,7 +25,7 @@ from libcpp.vector cimport vector
 from isa_opcodes cimport op_invalid
 from pyaco._core.common.machine cimport *
 from pyaco._core.isa.decode cimport Decoded, decode, synchronises_globally
-from pyaco._core.isa.encode cimport encode, encode_limit, scalar_reads_fit
+from pyaco._core.isa.encode cimport encode, encode_limit, form_error, scalar_reads_fit
 from pyaco._core.isa.instruction_text cimport *
 from pyaco._core.isa.text_tables cimport *
 
@@ -80,8 +80,9 @@ cdef struct Hole:
     uint32_t sign                     # the highest bit of a signed immediate, else 0
     Span after                        # the characters up to the next value
     const char *name                  # before an offset
-    uint16_t opcode
+    uint16_t number                   # the opcode; of an operand, the code whose bits are zero
     uint8_t kind                      # value_*
+    uint8_t slot                      # of an operand
     uint8_t word
     uint8_t rotation
 
@@ -93,6 +94,7 @@ cdef struct Plan:
     uint32_t scalar_limit             # scalar reads that fit in any case
     uint16_t next                     # another plan of the bucket, 0 if there is none
     uint16_t first_hole
+    uint16_t rules                    # the instruction that is to be looked at as a whole with these values, 0 if there is none
     uint8_t holes
     uint8_t dwords
     Span before                       # the characters up to the first value
@@ -186,7 +188,7 @@ cdef bint put_value(Printer *t, const Hole *hole, uint32_t value) noexcept nogil
         return False
     if hole.kind == value_scalar:
         t.unsayable = False
-        sopp_operand(t, hole.opcode, value)
+        sopp_operand(t, hole.number, value)
         return not t.unsayable
     if hole.kind == value_offset:
         if number:
@@ -229,6 +231,25 @@ cdef inline bint print_values(Printer *t, const Plan *plan, const Hole *holes, c
     return scalars <= plan.scalar_limit
 
 
+cdef inline uint16_t *operand_at(Decoded *d, uint32_t slot) noexcept nogil:
+    return &d.source[slot] if slot < d.source_count else &d.destination[slot - d.source_count]
+
+
+cdef inline uint32_t exchanged(uint32_t address, uint32_t level) noexcept nogil:
+    """The address of an operand as the words number it, or the other way round: GFX11 exchanged the codes of m0 and null."""
+    return address ^ 4 if level >= gfx11 and (address == register_m0 or address == register_null) else address
+
+
+cdef bint form_holds(const Plan *plan, const Hole *holes, const Decoded *form, const uint32_t *words, uint32_t level) noexcept nogil:
+    """Whether the values go with each other."""
+    cdef Decoded d = form[0]
+    cdef uint32_t i
+    for i in range(plan.holes):
+        if holes[i].kind == value_operand:
+            operand_at(&d, holes[i].slot)[0] = <uint16_t>exchanged(4 * (holes[i].number + value_of(&holes[i], words)), level)
+    return form_error(&d, level, False) == NULL
+
+
 # --------------------------------------------------------------------------------------------------------- making of plans
 cdef bint same_form(const Decoded *d, const Decoded *e) noexcept nogil:
     """Whether two instructions differ in values alone."""
@@ -245,43 +266,38 @@ cdef inline uint32_t slot_of(const Decoded *d, const uint16_t *slot) noexcept no
     return <uint32_t>(slot - d.source)
 
 
-cdef inline uint16_t address_at(const Decoded *d, uint32_t slot) noexcept nogil:
-    return d.source[slot] if slot < d.source_count else d.destination[slot - d.source_count]
-
-
-cdef int changed_value(const Values *values, const Decoded *origin, const Decoded *d, const Decoded *e, int32_t *change) noexcept nogil:
+cdef int changed_value(const Values *values, const Decoded *origin, Decoded *d, Decoded *e, uint32_t level, int32_t *change) noexcept nogil:
     """The one value that differs between `d` and `e`, and how much more it is in `e`; -1 if that is not all that differs.
 
     The values are those of `origin`, an instruction of the same form.
     """
     cdef uint32_t slot, i
+    cdef int32_t other
     cdef int found = -1
-    change[0] = <int32_t>(e.immediate - d.immediate)
-    if change[0]:
-        for slot in range(<uint32_t>d.source_count + d.destination_count):
-            if address_at(d, slot) != address_at(e, slot):
-                return -1
-        for i in range(values.count):
-            if values.items[i].kind >= value_offset and values.items[i].bits & (e.immediate ^ d.immediate) == e.immediate ^ d.immediate:
-                change[0] >>= values.items[i].shift
-                return <int>i
-        return -1
+    change[0] = 0
     for slot in range(<uint32_t>d.source_count + d.destination_count):
-        if address_at(d, slot) == address_at(e, slot):
+        other = <int32_t>exchanged(operand_at(e, slot)[0], level) - <int32_t>exchanged(operand_at(d, slot)[0], level)
+        if other == 0:
             continue
-        if change[0] and change[0] != <int32_t>address_at(e, slot) - address_at(d, slot):
+        if other & 3 or (change[0] and change[0] != other):
             return -1
-        change[0] = <int32_t>address_at(e, slot) - address_at(d, slot)
+        change[0] = other
         for i in range(values.count):
             if values.items[i].kind == value_operand and slot_of(origin, values.items[i].slot) == slot:
                 if found >= 0:
                     return -1
                 found = <int>i
-    # registers are 4 apart
-    if change[0] & 3:
+    if d.immediate == e.immediate:
+        # registers are 4 apart
+        change[0] >>= 2
+        return found
+    if change[0]:
         return -1
-    change[0] >>= 2
-    return found
+    for i in range(values.count):
+        if values.items[i].kind >= value_offset and (e.immediate ^ d.immediate) & ~values.items[i].bits == 0:
+            change[0] = <int32_t>(e.immediate - d.immediate) >> values.items[i].shift
+            return <int>i
+    return -1
 
 
 cdef void find_places(const Values *values, const Decoded *origin, uint32_t level, uint32_t *words, Place *places) noexcept nogil:
@@ -303,7 +319,7 @@ cdef void find_places(const Values *values, const Decoded *origin, uint32_t leve
             words[word] ^= 1U << bit
             if not same_form(&d, &e):
                 continue
-            found = changed_value(values, origin, &d, &e, &change)
+            found = changed_value(values, origin, &d, &e, level, &change)
             if words[word] >> bit & 1:
                 change = -change
             negative = change < 0
@@ -344,8 +360,7 @@ cdef void make_operand(const Printer *t, const OperandTable *table, uint32_t cod
         return
     memset(&d, 0, sizeof(d))
     d.source_count = 1
-    # GFX11 exchanged the codes of m0 and null
-    d.source[0] = <uint16_t>((code ^ 1 if t.level >= gfx11 and (code == 124 or code == 125) else code) * 4)
+    d.source[0] = <uint16_t>exchanged(4 * code, t.level)
     d.source_bytes[0] = <uint8_t>table.size
     printer.p = characters
     printer.values = NULL
@@ -371,6 +386,7 @@ cdef class Plans:
     cdef vector[Plan] plans           # the first one is none
     cdef vector[Hole] holes
     cdef vector[char] characters
+    cdef vector[Decoded] forms        # of dual instructions, whose halves may not read the same banks of registers; the first is none
     cdef OperandTable tables[table_limit]
     cdef uint32_t table_count
     cdef uint32_t learn_after
@@ -388,6 +404,7 @@ cdef class Plans:
         # what does not move may be pointed to
         self.plans.reserve(plan_limit)
         self.plans.resize(1)
+        self.forms.resize(1)
         self.holes.reserve(hole_limit)
         self.characters.reserve(character_limit)
         return 0
@@ -412,6 +429,8 @@ cdef class Plans:
                 base, mask, shift = 1216 + ((head >> 3) - 0x30) * 1024, 0x3ff, 16
                 if level < gfx8 and head < 0x190:
                     mask, shift = 0xf, 22
+                elif level >= gfx11 and head >> 3 == 0x32:
+                    mask, shift = 0x1ff, 17
                 elif level >= gfx12 and head >> 3 == 0x3d:
                     mask, shift = 0x3f, 13
                 elif level >= gfx12 and (head >> 3 == 0x31 or head >> 3 == 0x3b):
@@ -437,9 +456,11 @@ cdef class Plans:
     cdef inline uint32_t print_line(self, Printer *t, const uint32_t *words) noexcept nogil:
         """Print the instruction at `words`, of which some dwords can be read; its length, 0 if no plan does."""
         cdef char *begin = t.p
+        cdef const Hole *holes
         cdef const Plan *plan = self.first_match(self.bucket_of(words[0]).plan, words)
         while plan != NULL:
-            if print_values(t, plan, &self.holes[plan.first_hole], words):
+            holes = &self.holes[plan.first_hole]
+            if print_values(t, plan, holes, words) and (plan.rules == 0 or form_holds(plan, holes, &self.forms[plan.rules], words, t.level)):
                 return plan.dwords
             t.p = begin
             plan = self.first_match(plan.next, words)
@@ -549,7 +570,7 @@ cdef class Plans:
         if self.set_fixed_bits(&plan, plain, d, places) and has_form(&plan, words) and self.add_holes(t, &plan, plain, d, &zero, places, begin):
             plan.scalar_limit = self.scalar_limit(&zero, d, t.level, places)
             if self.accept(t, &plan, words, begin):
-                self.add_plan(&plan, words[0])
+                self.add_plan(&plan, &zero, words[0])
                 return
         self.holes.resize(plan.first_hole)
 
@@ -561,7 +582,7 @@ cdef class Plans:
         if self.values.count > value_limit or self.plans.size() == plan_limit or self.holes.size() + value_limit > hole_limit \
                 or self.characters.size() + line_limit > character_limit or d.dwords - d.has_literal > form_dwords or t.any_register:
             return False
-        if d.format == format_vopd or (d.format == format_mimg and t.level >= gfx12) or synchronises_globally(d.opcode):
+        if (d.format == format_mimg and t.level >= gfx12) or synchronises_globally(d.opcode):
             return False
         for i in range(self.values.count):
             if self.values.items[i].kind == value_half_literal:
@@ -588,7 +609,7 @@ cdef class Plans:
         plan.third_bits = words[2] & fixed[2]
         return fixed[0] & key == key
 
-    cdef bint add_holes(self, const Printer *t, Plan *plan, const uint32_t *plain, const Decoded *d, const Decoded *zero,
+    cdef bint add_holes(self, const Printer *t, Plan *plan, const uint32_t *plain, const Decoded *d, Decoded *zero,
                         const Place *places, const char *begin) noexcept nogil:
         """The values that have bits, and the characters before and behind each."""
         cdef const char *done = begin
@@ -606,7 +627,7 @@ cdef class Plans:
             hole.mask = places[i].mask
             hole.sign = places[i].sign
             hole.name = value.name
-            hole.opcode = d.opcode
+            hole.number = d.opcode
             if value.kind == value_operand and not self.set_texts(t, &hole, value, zero, slot_of(d, value.slot), plain):
                 return False
             self.end_piece(plan, done, value.begin)
@@ -616,12 +637,15 @@ cdef class Plans:
         self.end_piece(plan, done, t.p)
         return True
 
-    cdef bint set_texts(self, const Printer *t, Hole *hole, const Value *value, const Decoded *zero, uint32_t slot, const uint32_t *plain) noexcept nogil:
+    cdef bint set_texts(self, const Printer *t, Hole *hole, const Value *value, Decoded *zero, uint32_t slot, const uint32_t *plain) noexcept nogil:
         cdef OperandTable *table = self.table_of(value.size, t.wide_null)
-        cdef int32_t first = (address_at(zero, slot) >> 2) - <int32_t>value_of(hole, plain)
-        if table == NULL or address_at(zero, slot) & 3 or first < 0 or first + hole.mask >= operand_codes:
+        cdef uint32_t address = exchanged(operand_at(zero, slot)[0], t.level)
+        cdef int32_t first = <int32_t>(address >> 2) - <int32_t>value_of(hole, plain)
+        if table == NULL or address & 3 or first < 0 or first + hole.mask >= operand_codes:
             return False
         hole.texts = table.texts + first
+        hole.number = <uint16_t>first
+        hole.slot = <uint8_t>slot
         if slot < zero.source_count:
             hole.scalar = scalar_kinds
         return True
@@ -657,9 +681,12 @@ cdef class Plans:
                 return i
         return count
 
-    cdef void add_plan(self, const Plan *plan, uint32_t word) noexcept nogil:
+    cdef void add_plan(self, const Plan *plan, const Decoded *form, uint32_t word) noexcept nogil:
         cdef Bucket *bucket = self.bucket_of(word)
         self.plans.push_back(plan[0])
+        if form.format == format_vopd:
+            self.plans.back().rules = <uint16_t>self.forms.size()
+            self.forms.push_back(form[0])
         self.plans.back().next = bucket.plan
         bucket.plan = <uint16_t>(self.plans.size() - 1)
 
@@ -753,6 +780,7 @@ cdef class Listing:
     cdef int print_all(self, Plans plans, Printer *t, const uint32_t *words, uint32_t count) except -1 nogil:
         cdef uint32_t position = 0
         cdef uint32_t dwords
+        cdef uint32_t plannable = count if plans.learn_after else 0
         cdef bint planned
         cdef char *begin
         self.lines.reserve(count)
@@ -762,7 +790,7 @@ cdef class Listing:
                     self.resize(2 * self.limit + 2 * line_limit)
             begin = self.begin + self.used
             t.p = begin
-            planned = plans.learn_after and count - position >= readable_dwords
+            planned = position + readable_dwords <= plannable
             dwords = plans.print_line(t, words + position) if planned else 0
             if dwords:
                 self.planned += 1
@@ -921,6 +949,7 @@ def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables
     t.names = &tables.names
     t.facts = tables.facts
     t.values = NULL
+    list_dependencies(&t)
     if learn_after and count >= fewest_dwords:
         plans.start(t.level, min(learn_after, <uint32_t>255))
     listing.resize(<size_t>count * 32 + 2 * line_limit)

@@ -4,7 +4,7 @@ While it prints, a printer can note where in the line stand the values that othe
 (``Values``): what ``disassemble.pyx`` makes its plans of.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, strlen
 
 from pyaco._core.isa.decode cimport Decoded
 from pyaco._core.isa.text_tables cimport Names, Span, span_padding
@@ -48,7 +48,12 @@ cdef struct Printer:
     bint true16                       # 16-bit VGPR operands are written v0.l and v0.h
     const Names *names
     const uint32_t *facts
+    uint16_t dependencies[16]         # the counters of s_waitcnt_depctr: first bit | width << 8, by width
+    uint32_t dependency_count
     Values *values                    # NULL: nothing is noted
+
+# Fill `dependencies` from the names.
+cdef void list_dependencies(Printer *t) noexcept nogil
 
 # Text of an instruction. Sets `unsayable` where there is none that assemblers take; `gap` and `target` of a branch.
 cdef void instruction(Printer *t, const Decoded *d) noexcept nogil
@@ -72,10 +77,9 @@ cdef inline void put(Printer *t, char character) noexcept nogil:
 
 
 cdef inline void put_text(Printer *t, const char *text) noexcept nogil:
-    while text[0]:
-        t.p[0] = text[0]
-        t.p += 1
-        text += 1
+    cdef size_t length = strlen(text)
+    memcpy(t.p, text, length)
+    t.p += length
 
 
 cdef inline void put_span(Printer *t, Span span) noexcept nogil:

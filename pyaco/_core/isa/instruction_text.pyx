@@ -466,27 +466,34 @@ cdef void wait_counters(Printer *t, uint32_t value) noexcept nogil:
             first = False
 
 
+cdef void list_dependencies(Printer *t) noexcept nogil:
+    cdef uint32_t width, place
+    t.dependency_count = 0
+    for width in range(1, (t.names.counts[domain_dependency] + 0xff) >> 8):
+        for place in range(16):
+            if has_name(t, domain_dependency, width << 8 | place):
+                t.dependencies[t.dependency_count] = <uint16_t>(width << 8 | place)
+                t.dependency_count += 1
+
+
 cdef void dependency_counters(Printer *t, uint32_t value) noexcept nogil:
     """The operand of s_waitcnt_depctr: counters by their place and width."""
-    cdef uint32_t domain = domain_dependency
-    cdef uint32_t place, width, mask
+    cdef uint32_t i, place, mask
     cdef uint32_t rest = value
     cdef bint first = True
     cdef char *begin = t.p
-    for width in range(1, (t.names.counts[domain] + 0xff) >> 8):
-        mask = (1U << width) - 1
-        for place in range(16):
-            if not has_name(t, domain, width << 8 | place):
-                continue
-            rest |= mask << place
-            if value >> place & mask != mask:
-                if not first:
-                    put(t, c' ')
-                put_name(t, domain, width << 8 | place)
-                put(t, c'(')
-                put_number(t, value >> place & mask)
-                put(t, c')')
-                first = False
+    for i in range(t.dependency_count):
+        place = t.dependencies[i] & 15
+        mask = (1U << (t.dependencies[i] >> 8)) - 1
+        rest |= mask << place
+        if value >> place & mask != mask:
+            if not first:
+                put(t, c' ')
+            put_name(t, domain_dependency, t.dependencies[i])
+            put(t, c'(')
+            put_number(t, value >> place & mask)
+            put(t, c')')
+            first = False
     if rest != no_dependency(t.level) or first:
         t.p = begin
         put_hex(t, value)
@@ -1012,14 +1019,21 @@ cdef void vopd_half(Printer *t, const Decoded *d, uint32_t opcode, uint32_t dest
     put_comma(t)
     put_operand(t, d, source)
     if opcode == op_v_dual_fmamk_f32:
-        put_comma(t)
-        put_hex(t, d.literal)
+        multiplier(t, d)
     if opcode != op_v_dual_mov_b32:
         put_comma(t)
         put_operand(t, d, source + 1)
     if opcode == op_v_dual_fmaak_f32:
-        put_comma(t)
-        put_hex(t, d.literal)
+        multiplier(t, d)
+
+
+cdef void multiplier(Printer *t, const Decoded *d) noexcept nogil:
+    """The literal that half of a dual instruction always has."""
+    cdef const char *begin
+    put_comma(t)
+    begin = t.p
+    put_hex(t, d.literal)
+    note_operand(t, value_plain_literal, begin, NULL, 4)
 
 
 # ----------------------------------------------------------------------------------------------------------------- memory
