@@ -6,7 +6,6 @@ The way back from tiled addresses is ours: the real library has it for linear su
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import Status, SurfaceFlags, raise_status
 from pyaco.addrlib.formats import ELEMENT_BITS
 from pyaco.addrlib.placement import PLACE, address_of, coordinates_of, equation_offset
-from pyaco.addrlib.v2_records import INFO, MAX_MIPS, MIP, QUERY, chip_tables, columns, record
+from pyaco.addrlib.v2_records import INFO, MAX_MIPS, QUERY, chip_tables, columns, kernel_tables, record, zeroed
 from pyaco.addrlib.v2_surface import layout
 from pyaco.errors import InputError
 
@@ -319,18 +318,6 @@ def subresource_kernel(chips, modes, queries, result):
             result[i] += (q.mip_tail_offset ^ flip) - flip
 
 
-@cache
-def _tables(config: GpuConfig) -> tuple[Any, ...]:
-    tables = chip_tables(config)
-    swizzle = tables.swizzle
-    return tables.chip, tables.modes, swizzle.extent, swizzle.lookup, swizzle.number, swizzle.basis
-
-
-def _scratch() -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    # The last record of each is zero and clears the others.
-    return np.zeros(1, QUERY), np.zeros(2, INFO), np.zeros(MAX_MIPS + 1, MIP)
-
-
 def addresses(config: GpuConfig, length: int, **fields: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return (status, byte address) of texels, each with its own surface (addrlib: ``Addr2ComputeSurfaceAddrFromCoord``).
 
@@ -338,7 +325,7 @@ def addresses(config: GpuConfig, length: int, **fields: ArrayLike) -> tuple[NDAr
     """
     queries = columns(ADDRESS_QUERY, length, fields)
     status, result = np.zeros(length, np.int64), np.zeros(length, np.int64)
-    addresses_kernel(*_tables(config), queries, *_scratch(), np.zeros(1, PLACE), status, result)
+    addresses_kernel(*kernel_tables(config), queries, *zeroed(QUERY, INFO), np.zeros(1, PLACE), status, result)
     return status, result
 
 
@@ -349,7 +336,7 @@ def coordinates(config: GpuConfig, length: int, **fields: ArrayLike) -> NDArray[
     """
     queries = columns(INVERSE_QUERY, length, fields)
     found = np.zeros(length, COORDINATES)
-    coordinates_kernel(*_tables(config), chip_tables(config).swizzle.inverse, queries, *_scratch(), np.zeros(1, PLACE), found)
+    coordinates_kernel(*kernel_tables(config), chip_tables(config).swizzle.inverse, queries, *zeroed(QUERY, INFO), np.zeros(1, PLACE), found)
     return found
 
 
@@ -361,14 +348,14 @@ def linear_coordinates(config: GpuConfig, length: int, **fields: ArrayLike) -> N
     """
     queries = columns(INVERSE_QUERY, length, fields)
     found = np.zeros(length, COORDINATES)
-    linear_coordinates_kernel(*_tables(config), queries, *_scratch(), found)
+    linear_coordinates_kernel(*kernel_tables(config), queries, *zeroed(QUERY, INFO), found)
     return found
 
 
 def pipe_bank_xors(config: GpuConfig, length: int, **fields: ArrayLike) -> NDArray[np.int64]:
     """Return pipe-bank xors for surfaces (addrlib: ``Addr2ComputePipeBankXor``); `fields` are columns of `XOR_QUERY`."""
     result = np.zeros(length, np.int64)
-    tables = _tables(config)
+    tables = kernel_tables(config)
     pipe_bank_xor_kernel(tables[0], tables[1], columns(XOR_QUERY, length, fields), result)
     return result
 
@@ -376,7 +363,7 @@ def pipe_bank_xors(config: GpuConfig, length: int, **fields: ArrayLike) -> NDArr
 def slice_pipe_bank_xors(config: GpuConfig, length: int, **fields: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return (status, pipe-bank xor) of slices (addrlib: ``Addr2ComputeSlicePipeBankXor``); `fields` are columns of `SLICE_XOR_QUERY`."""
     status, result = np.zeros(length, np.int64), np.zeros(length, np.int64)
-    chip, modes, _, lookup, _, basis = _tables(config)
+    chip, modes, _, lookup, _, basis = kernel_tables(config)
     slice_xor_kernel(chip, modes, lookup, basis, columns(SLICE_XOR_QUERY, length, fields), status, result)
     return status, result
 
@@ -384,7 +371,7 @@ def slice_pipe_bank_xors(config: GpuConfig, length: int, **fields: ArrayLike) ->
 def subresource_offsets(config: GpuConfig, length: int, **fields: ArrayLike) -> NDArray[np.int64]:
     """Return byte offsets of (slice, level) (addrlib: ``Addr2ComputeSubResourceOffsetForSwizzlePattern``); `fields`: `OFFSET_QUERY`."""
     result = np.zeros(length, np.int64)
-    tables = _tables(config)
+    tables = kernel_tables(config)
     queries = columns(OFFSET_QUERY, length, fields)
     if ((queries["swizzle_mode"] < 0) | (queries["swizzle_mode"] >= len(tables[1]))).any():
         raise InputError("a swizzle mode that is none")

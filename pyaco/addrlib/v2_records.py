@@ -5,6 +5,7 @@ All fields are int64, so that a kernel never mixes signed and unsigned numbers.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -19,7 +20,7 @@ from pyaco.addrlib.enums import SwizzleMode
 from pyaco.addrlib.swizzle import MODES, Mode, SwizzleTables, modes, swizzle_tables, var_block_log2
 from pyaco.errors import InputError, UnsupportedError
 
-__all__ = ["CHIP", "INFO", "MAX_MIPS", "MIP", "MODE", "QUERY", "ChipTables", "chip_tables", "columns", "record"]
+__all__ = ["CHIP", "INFO", "MAX_MIPS", "MIP", "MODE", "QUERY", "ChipTables", "Scratch", "chip_tables", "columns", "kernel_tables", "record", "zeroed"]
 
 MAX_MIPS = 17
 """Mip levels that a result record holds."""
@@ -189,6 +190,29 @@ def chip_tables(config: GpuConfig) -> ChipTables:
     chip["blocks"] = _blocks(config, tiled, sets)
     chip["probe"] = _probes(config)
     return ChipTables(chip, table, swizzle_tables(config))
+
+
+@cache
+def kernel_tables(config: GpuConfig) -> tuple[Any, ...]:
+    """Return the tables of a chip in the order in which the kernels take them."""
+    tables = chip_tables(config)
+    swizzle = tables.swizzle
+    return tables.chip, tables.modes, swizzle.extent, swizzle.lookup, swizzle.number, swizzle.basis
+
+
+def zeroed(query: np.dtype[Any], info: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the records that a kernel lays a surface out in; the last of the result and of the mips stays zero, to clear the others."""
+    return np.zeros(1, query), np.zeros(2, info), np.zeros(MAX_MIPS + 1, MIP)
+
+
+class Scratch(threading.local):
+    """Records of one query, made once per thread: making them costs more than answering."""
+
+    def __init__(self, query: np.dtype[Any], info: np.dtype[Any]) -> None:
+        self.query, self.info, self.mips = np.zeros(1, query), np.zeros(1, info), np.zeros((1, MAX_MIPS), MIP)
+        self.query_row = self.query.view(np.int64)
+        self.info_row = self.info.view(np.int64)
+        self.mip_rows = self.mips.view(np.int64).reshape(MAX_MIPS, -1)
 
 
 def _htile_cache_conflict(config: GpuConfig) -> bool:

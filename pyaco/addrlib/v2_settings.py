@@ -5,7 +5,6 @@ Source of the rules: AMD's addrlib (``gfx9addrlib.cpp``, ``gfx10addrlib.cpp``, `
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,14 +20,15 @@ from pyaco.addrlib.v2_records import (
     LINEAR,
     MAX_MIPS,
     MICRO,
-    MIP,
     QUERY,
     THICK_64KB,
     THIN_64KB,
     THIN_LARGE,
     chip_tables,
     columns,
+    kernel_tables,
     record,
+    zeroed,
 )
 from pyaco.addrlib.v2_surface import display_set, layout, to_elements, valid_without_mode
 
@@ -479,17 +479,6 @@ def views_kernel(chips, modes, extent, lookup, number, basis, queries, q, r, mip
                     r[0].first_mip_id_in_tail, v.swizzle_mode != 0, out)
 
 
-@cache
-def _tables(config: GpuConfig) -> tuple[Any, ...]:
-    tables = chip_tables(config)
-    swizzle = tables.swizzle
-    return tables.chip, tables.modes, swizzle.extent, swizzle.lookup, swizzle.number, swizzle.basis
-
-
-def _scratch() -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    return np.zeros(1, QUERY), np.zeros(2, INFO), np.zeros(MAX_MIPS + 1, MIP)
-
-
 def preferred_settings(config: GpuConfig, length: int, **fields: ArrayLike) -> NDArray[Any]:
     """Choose swizzle modes (addrlib: ``Addr2GetPreferredSurfaceSetting``).
 
@@ -508,14 +497,14 @@ def preferred_settings(config: GpuConfig, length: int, **fields: ArrayLike) -> N
         Records `SETTING`.
     """
     results = np.zeros(length, SETTING)
-    settings_kernel(*_tables(config), columns(SETTING_QUERY, length, fields), *_scratch(), np.zeros(8, np.int64), results)
+    settings_kernel(*kernel_tables(config), columns(SETTING_QUERY, length, fields), *zeroed(QUERY, INFO), np.zeros(8, np.int64), results)
     return results
 
 
 def possible_modes(config: GpuConfig, length: int, **fields: ArrayLike) -> NDArray[Any]:
     """Return what modes a surface may have (addrlib: ``Addr2GetPossibleSwizzleModes``; GFX11 only), as records `SETTING`."""
     results = np.zeros(length, SETTING)
-    tables = _tables(config)
+    tables = kernel_tables(config)
     possible_kernel(tables[0], tables[4], columns(SETTING_QUERY, length, fields), np.zeros(1, QUERY), results)
     return results
 
@@ -534,7 +523,7 @@ def non_bc_views(config: GpuConfig, length: int, **fields: ArrayLike) -> NDArray
     `fields` are columns of `VIEW_QUERY`; returns records `VIEW`: byte offset, xor, extent in elements, and level of the view.
     """
     results = np.zeros(length, VIEW)
-    views_kernel(*_tables(config), columns(VIEW_QUERY, length, fields), *_scratch(), results)
+    views_kernel(*kernel_tables(config), columns(VIEW_QUERY, length, fields), *zeroed(QUERY, INFO), results)
     return results
 
 

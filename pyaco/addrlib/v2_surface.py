@@ -6,8 +6,6 @@ One kernel computes one surface; the batched and the scalar functions call it. S
 
 from __future__ import annotations
 
-import threading
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +16,7 @@ from pyaco.addrlib.checks import check_integers, not_a_chip
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import Status, SurfaceFlags, SwizzleMode, in_words, raise_status
 from pyaco.addrlib.formats import ELEMENT_BITS, EXPAND_X, EXPAND_Y, PACKING, Packing
-from pyaco.addrlib.v2_records import INFO, MAX_MIPS, MIP, QUERY, chip_tables, columns
+from pyaco.addrlib.v2_records import INFO, MAX_MIPS, MIP, QUERY, Scratch, columns, kernel_tables
 from pyaco.arguments import checked
 
 __all__ = ["MipInfo", "SurfaceInfo", "display_set", "layout", "normalize", "surface_info", "surface_infos", "surface_kernel"]
@@ -734,24 +732,7 @@ class SurfaceInfo(NamedTuple):
     right_swizzle: int
 
 
-@cache
-def _tables(config: GpuConfig) -> tuple[Any, ...]:
-    tables = chip_tables(config)
-    swizzle = tables.swizzle
-    return tables.chip, tables.modes, swizzle.extent, swizzle.lookup, swizzle.number, swizzle.basis
-
-
-class _Scratch(threading.local):
-    """Records of one query, made once per thread: making them costs more than answering."""
-
-    def __init__(self) -> None:
-        self.query, self.info, self.mips = np.zeros(1, QUERY), np.zeros(1, INFO), np.zeros((1, MAX_MIPS), MIP)
-        self.query_row = self.query.view(np.int64)
-        self.info_row = self.info.view(np.int64)
-        self.mip_rows = self.mips.view(np.int64).reshape(MAX_MIPS, -1)
-
-
-_scratch = _Scratch()
+_scratch = Scratch(QUERY, INFO)
 
 
 @checked
@@ -778,7 +759,7 @@ def surface_infos(config: GpuConfig, length: int, **fields: ArrayLike) -> tuple[
     # A level count beyond the limit is an error of that record, found by the kernel before it writes a level.
     levels = min(max(int(queries["num_mip_levels"].max(initial=1)), 1), MAX_MIPS)
     infos, mips = np.zeros(length, INFO), np.zeros((length, levels), MIP)
-    surfaces_kernel(*_tables(config), queries, infos, mips)
+    surfaces_kernel(*kernel_tables(config), queries, infos, mips)
     return infos, mips
 
 
@@ -827,7 +808,7 @@ def surface_info(
     scratch.info_row.fill(0)
     scratch.mip_rows[:levels] = 0
     try:
-        tables = _tables(config)
+        tables = kernel_tables(config)
     except (AttributeError, TypeError):
         raise not_a_chip(config) from None
     surfaces_kernel(*tables, scratch.query, scratch.info, scratch.mips)

@@ -16,7 +16,7 @@ from pyaco.addrlib.enums import Status, SurfaceFlags3, SwizzleMode3, raise_statu
 from pyaco.addrlib.formats import ELEMENT_BITS, EXPAND_X, EXPAND_Y, PACKING, Packing
 from pyaco.addrlib.placement import PLACE, address_of, coordinates_of, equation_offset
 from pyaco.addrlib.v2_address import COORDINATES, Coordinates
-from pyaco.addrlib.v2_records import MAX_MIPS, MIP, columns, record
+from pyaco.addrlib.v2_records import MAX_MIPS, columns, record, zeroed
 from pyaco.addrlib.v2_settings import VIEW, VIEW_QUERY, view_extent
 from pyaco.addrlib.v3_surface import INFO3, QUERY3, layout3, normalize3, tables3
 
@@ -183,11 +183,6 @@ def views3_kernel(modes, extent, lookup, basis, interleave_log2, queries, q, r, 
                     r[0].first_mip_id_in_tail, v.swizzle_mode != 0, out)
 
 
-def _scratch() -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    # The last record of each is zero and clears the others.
-    return np.zeros(1, QUERY3), np.zeros(2, INFO3), np.zeros(MAX_MIPS + 1, MIP)
-
-
 def addresses3(config: GpuConfig, length: int, **fields: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return (status, byte address) of texels, each with its own surface (addrlib: ``Addr3ComputeSurfaceAddrFromCoord``).
 
@@ -195,7 +190,8 @@ def addresses3(config: GpuConfig, length: int, **fields: ArrayLike) -> tuple[NDA
     """
     table, extent, lookup, _, basis, _ = tables3(config)
     status, result = np.zeros(length, np.int64), np.zeros(length, np.int64)
-    addresses3_kernel(table, extent, lookup, basis, columns(ADDRESS_QUERY3, length, fields), *_scratch(), np.zeros(1, PLACE), status, result)
+    queries = columns(ADDRESS_QUERY3, length, fields)
+    addresses3_kernel(table, extent, lookup, basis, queries, *zeroed(QUERY3, INFO3), np.zeros(1, PLACE), status, result)
     return status, result
 
 
@@ -204,7 +200,7 @@ def coordinates3(config: GpuConfig, length: int, **fields: ArrayLike) -> NDArray
     table, extent, lookup, _, basis, inverse = tables3(config)
     found = np.zeros(length, COORDINATES)
     queries = columns(INVERSE_QUERY3, length, fields)
-    coordinates3_kernel(table, extent, lookup, basis, inverse, queries, *_scratch(), np.zeros(1, PLACE), found)
+    coordinates3_kernel(table, extent, lookup, basis, inverse, queries, *zeroed(QUERY3, INFO3), np.zeros(1, PLACE), found)
     return found
 
 
@@ -237,7 +233,7 @@ def non_bc_views3(config: GpuConfig, length: int, **fields: ArrayLike) -> NDArra
     table, extent, lookup, _, basis, _ = tables3(config)
     results = np.zeros(length, VIEW)
     queries = columns(VIEW_QUERY, length, fields)
-    views3_kernel(table, extent, lookup, basis, config.pipe_interleave_log2, queries, *_scratch(), results)
+    views3_kernel(table, extent, lookup, basis, config.pipe_interleave_log2, queries, *zeroed(QUERY3, INFO3), results)
     return results
 
 

@@ -5,7 +5,6 @@ Source of the rules: AMD's addrlib (``addrlib3.cpp``, ``gfx12addrlib.cpp``), rea
 
 from __future__ import annotations
 
-import threading
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import Status, in_words, raise_status
 from pyaco.addrlib.formats import EXPAND_X, PACKING, Packing
 from pyaco.addrlib.swizzle import MODES, modes, swizzle_tables
-from pyaco.addrlib.v2_records import MAX_MIPS, MIP, MODE, columns, record
+from pyaco.addrlib.v2_records import MAX_MIPS, MIP, MODE, Scratch, columns, record
 from pyaco.addrlib.v2_surface import MipInfo, deinterleave, mips_in_tail, set_mip, to_elements, to_pixels
 from pyaco.errors import UnsupportedError
 
@@ -254,17 +253,7 @@ class SurfaceInfo3(NamedTuple):
     first_mip_id_in_tail: int
 
 
-class _Scratch(threading.local):
-    """Records of one query, made once per thread."""
-
-    def __init__(self) -> None:
-        self.query, self.info, self.mips = np.zeros(1, QUERY3), np.zeros(1, INFO3), np.zeros((1, MAX_MIPS), MIP)
-        self.query_row = self.query.view(np.int64)
-        self.info_row = self.info.view(np.int64)
-        self.mip_rows = self.mips.view(np.int64).reshape(MAX_MIPS, -1)
-
-
-_scratch = _Scratch()
+_scratch = Scratch(QUERY3, INFO3)
 
 
 def surface3_info(

@@ -2,13 +2,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
-from numpy.typing import NDArray
-
-class TableView:
-    """Columns of one table as attributes; each is an array over the live storage."""
-
-    def __getattr__(self, name: str) -> NDArray[Any]: ...
-    def __len__(self) -> int: ...
+from pyaco._core.common.view import TableView
 
 class Program:
     """ACO IR of one shader; the data sheet is ``program.pxd``."""

@@ -3,10 +3,9 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from pyaco._core.common.table cimport (
-    Table, column_view, table_append, table_append_many, table_free, table_init, table_reserve,
+    Table, table_append, table_append_many, table_free, table_init, table_reserve,
 )
-
-from contextlib import contextmanager
+from pyaco._core.common.view cimport edit_of, table_view
 
 cdef uint8_t[11] _instruction_sizes = [2, 2, 4, 2, 4, 2, 8, 4, 4, 2, 2]
 cdef uint8_t[4] _operand_sizes = [4, 2, 1, 2]
@@ -345,33 +344,6 @@ cdef int rewrite_end(Rewrite *rewrite) except -1 nogil:
 
 
 # --------------------------------------------------------------------------------------------------------------- Python
-cdef class TableView:
-    """The columns of one table as attributes: ``program.instructions.opcode`` is a NumPy array over the live storage."""
-    cdef Program program
-    cdef Table *table
-    cdef list columns
-
-    def __getattr__(self, name):
-        for index, (column, dtype) in enumerate(self.columns):
-            if column == name:
-                return column_view(self.program, self.table, index, dtype, self.program.editable)
-        raise AttributeError(name)
-
-    def __dir__(self):
-        return [column for column, _ in self.columns]
-
-    def __len__(self):
-        return self.table.count
-
-
-cdef TableView _view(Program program, Table *table, list columns):
-    cdef TableView view = TableView.__new__(TableView)
-    view.program = program
-    view.table = table
-    view.columns = columns
-    return view
-
-
 cdef class Program:
     def __cinit__(self):
         cdef ProgramData *p = &self.data
@@ -410,39 +382,39 @@ cdef class Program:
 
     @property
     def instructions(self):
-        return _view(self, &self.data.instructions.table, _INSTRUCTION_COLUMNS)
+        return table_view(self, &self.editable, &self.data.instructions.table, _INSTRUCTION_COLUMNS)
 
     @property
     def operands(self):
-        return _view(self, &self.data.operands.table, _OPERAND_COLUMNS)
+        return table_view(self, &self.editable, &self.data.operands.table, _OPERAND_COLUMNS)
 
     @property
     def definitions(self):
-        return _view(self, &self.data.definitions.table, _DEFINITION_COLUMNS)
+        return table_view(self, &self.editable, &self.data.definitions.table, _DEFINITION_COLUMNS)
 
     @property
     def temps(self):
-        return _view(self, &self.data.temps.table, _TEMP_COLUMNS)
+        return table_view(self, &self.editable, &self.data.temps.table, _TEMP_COLUMNS)
 
     @property
     def order(self):
-        return _view(self, &self.data.order.table, _ORDER_COLUMNS)
+        return table_view(self, &self.editable, &self.data.order.table, _ORDER_COLUMNS)
 
     @property
     def blocks(self):
-        return _view(self, &self.data.blocks.table, _BLOCK_COLUMNS)
+        return table_view(self, &self.editable, &self.data.blocks.table, _BLOCK_COLUMNS)
 
     @property
     def edges(self):
-        return _view(self, &self.data.edges.table, _EDGE_COLUMNS)
+        return table_view(self, &self.editable, &self.data.edges.table, _EDGE_COLUMNS)
 
     @property
     def edge_lists(self):
-        return _view(self, &self.data.edge_lists.table, _EDGE_LIST_COLUMNS)
+        return table_view(self, &self.editable, &self.data.edge_lists.table, _EDGE_LIST_COLUMNS)
 
     @property
     def live_in(self):
-        return _view(self, &self.data.live_in.table, _LIVE_IN_COLUMNS)
+        return table_view(self, &self.editable, &self.data.live_in.table, _LIVE_IN_COLUMNS)
 
     def configure(self, *, int gfx_level, int wave_size, int workgroup_size, dict limits, bint wgp_mode=False):
         """Say what the program is for; `limits` is ``pyaco.targets.wave_limits(...).as_dict()``."""
@@ -476,11 +448,6 @@ cdef class Program:
     def constant_data(self):
         return (<char *>self.data.constant_data.byte)[:self.data.constant_data.table.count]
 
-    @contextmanager
     def edit(self):
         """Make the columns writable: views taken inside may be written to; take new views after leaving."""
-        self.editable = True
-        try:
-            yield self
-        finally:
-            self.editable = False
+        return edit_of(self, &self.editable)

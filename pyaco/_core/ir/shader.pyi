@@ -1,13 +1,7 @@
 from contextlib import AbstractContextManager
 from typing import Any
 
-from numpy.typing import NDArray
-
-class ShaderTable:
-    """Columns of one table as attributes; each is an array over the live storage."""
-
-    def __getattr__(self, name: str) -> NDArray[Any]: ...
-    def __len__(self) -> int: ...
+from pyaco._core.common.view import TableView
 
 class Shader:
     """NIR of one shader; the data sheet is ``shader.pxd``."""
@@ -15,17 +9,17 @@ class Shader:
     metadata: dict[str, Any]
     variable_names: dict[int, str]
     member_names: dict[tuple[int, int], str]
-    instructions: ShaderTable
-    sources: ShaderTable
-    constants: ShaderTable
-    indices: ShaderTable
-    nodes: ShaderTable
-    order: ShaderTable
-    types: ShaderTable
-    members: ShaderTable
-    variables: ShaderTable
-    arguments: ShaderTable
-    constant_data: ShaderTable
+    instructions: TableView
+    sources: TableView
+    constants: TableView
+    indices: TableView
+    nodes: TableView
+    order: TableView
+    types: TableView
+    members: TableView
+    variables: TableView
+    arguments: TableView
+    constant_data: TableView
     @property
     def info(self) -> dict[str, Any]: ...
     def set_info(self, **facts: Any) -> None: ...

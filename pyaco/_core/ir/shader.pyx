@@ -8,10 +8,9 @@ from nir_opcodes cimport (
     intrinsic_has_result, intrinsic_index_count, intrinsic_index_position_flat, intrinsic_source_count,
 )
 from pyaco._core.common.table cimport (
-    Table, column_view, table_append, table_append_many, table_free, table_init, table_reserve,
+    Table, table_append, table_append_many, table_free, table_init, table_reserve,
 )
-
-from contextlib import contextmanager
+from pyaco._core.common.view cimport edit_of, table_view
 
 from pyaco.errors import UnsupportedError
 
@@ -349,25 +348,6 @@ cdef uint32_t variable_new(ShaderData *s, int mode, uint32_t type) except? 0xfff
 
 
 # --------------------------------------------------------------------------------------------------------------- Python
-cdef class ShaderTable:
-    """The columns of one table as attributes, NumPy arrays over the live storage."""
-    cdef Shader shader
-    cdef Table *table
-    cdef list columns
-
-    def __getattr__(self, name):
-        for index, (column, dtype) in enumerate(self.columns):
-            if column == name:
-                return column_view(self.shader, self.table, index, dtype, self.shader.editable)
-        raise AttributeError(name)
-
-    def __dir__(self):
-        return [column for column, _ in self.columns]
-
-    def __len__(self):
-        return self.table.count
-
-
 cdef Table *_table(ShaderData *s, int index) noexcept:
     cdef (Table *)[11] tables
     tables[0] = &s.instructions.table
@@ -411,11 +391,7 @@ cdef class Shader:
     def __getattr__(self, name):
         if name not in _TABLE_ROWS:
             raise AttributeError(name)
-        cdef ShaderTable view = ShaderTable.__new__(ShaderTable)
-        view.shader = self
-        view.table = _table(&self.data, _TABLE_ROWS[name])
-        view.columns = _COLUMNS[name]
-        return view
+        return table_view(self, &self.editable, _table(&self.data, _TABLE_ROWS[name]), _COLUMNS[name])
 
     @property
     def info(self):
@@ -431,11 +407,6 @@ cdef class Shader:
         merged.update(facts)
         self.data.info = merged
 
-    @contextmanager
     def edit(self):
         """Make the columns writable: views taken inside may be written to; take new views after leaving."""
-        self.editable = True
-        try:
-            yield self
-        finally:
-            self.editable = False
+        return edit_of(self, &self.editable)
