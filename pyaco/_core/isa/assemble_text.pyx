@@ -1853,10 +1853,13 @@ cdef int32_t find_opcode(Job *j) noexcept nogil:
     cdef const char *begin = j.s.mnemonic
     cdef uint32_t length = j.s.mnemonic_length
     cdef uint32_t cut = 0
-    cdef int32_t found = find_name(c.names, domain_mnemonic, begin, length)
+    cdef int32_t found = -1
     j.suffix = 0
-    if found >= 0:
-        return found
+    if length <= 5 or memcmp(begin + length - 4, b"_e32", 4):
+        # names of some opcodes end in _e64
+        found = find_name(c.names, domain_mnemonic, begin, length)
+        if found >= 0:
+            return found
     if length > 5 and begin[length - 4] == c'_' and memcmp(begin + length - 3, b"dpp", 3) == 0:
         cut = 4
         j.suffix = suffix_dpp
@@ -2111,8 +2114,7 @@ cdef class Assembler:
         cdef vector[uint8_t] *code = &self.sections[j.c.section]
         cdef Fixup later
         cdef size_t place = code.size()
-        code.resize(place + 4 * length)
-        memcpy(code.data() + place, j.words, 4 * length)
+        code.insert(code.end(), <const uint8_t *>j.words, <const uint8_t *>(j.words + length))
         if j.branch_expression == NULL and j.literal_expression == NULL:
             return
         later.section = j.c.section
