@@ -72,3 +72,11 @@ def test_unsupported_names_the_opcode():
     b.fpow(b.fimm(1.0), b.fimm(2.0))
     with pytest.raises(UnsupportedError, match="fpow"):
         select_bare(b)
+
+
+def test_vectors_of_booleans_are_refused():
+    b = Builder()
+    pair = b.load_shared2_amd(b.imm(0), components=2, bit_size=1, offset0=0, offset1=1)
+    b.store_shared(b.b2i32(pair), b.imm(0), write_mask=3, align_mul=4)
+    with pytest.raises(UnsupportedError, match="vector of booleans"):
+        select_bare(b)

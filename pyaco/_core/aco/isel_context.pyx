@@ -296,8 +296,11 @@ cdef int split(Isel *c, uint32_t vector, uint32_t bytes) except -1 nogil:
     cdef uint32_t[32] temps
     cdef Operand a = T(c, vector)
     cdef uint8_t register_class = class_of(c, vector)
-    cdef uint32_t count = class_bytes(register_class) // bytes
+    cdef uint32_t count
     cdef uint32_t i
+    if bytes == 0:
+        return unsupported(c, b"vector of", b"booleans")
+    count = class_bytes(register_class) // bytes
     if not class_is_vgpr(register_class) and bytes < 4:
         bytes = 4
         count = class_dwords(register_class)
@@ -353,6 +356,8 @@ cdef uint32_t extract(Isel *c, uint32_t vector, uint32_t index, uint32_t bytes) 
     cdef uint32_t per_dword
     if is_vgpr(c, vector) or bytes >= 4:
         return part(c, vector, index, bytes)
+    if bytes == 0:
+        unsupported(c, b"vector of", b"booleans")
     per_dword = 4 // bytes
     dword = part(c, vector, index // per_dword, 4)
     if index % per_dword == 0:

@@ -15,18 +15,24 @@ from pyaco._core.ir.shader cimport (
     shader_rewrite_end, source_set, type_array, type_matrix, type_new, type_pointer, type_struct, variable_new,
 )
 
+
+# Functions, as Cython 3 releases None once too often for each comprehension within a comprehension of a module.
+def _input_sizes(int opcode):
+    return [alu_input_sizes_flat[opcode * alu_max_inputs + k] for k in range(alu_input_count[opcode])]
+
+
+def _index_names(int opcode):
+    return [name for _, name in sorted(
+        (intrinsic_index_position_flat[opcode * index_count + k], index_names[k].decode())
+        for k in range(index_count) if intrinsic_index_position_flat[opcode * index_count + k] >= 0)]
+
+
 ALU = {alu_names[i].decode(): i for i in range(alu_count)}
 INTRINSICS = {intrinsic_names[i].decode(): i for i in range(intrinsic_count)}
 INDICES = {index_names[i].decode(): i for i in range(index_count)}
 ALU_INPUTS = {alu_names[i].decode(): alu_input_count[i] for i in range(alu_count)}
-ALU_INPUT_SIZES = {alu_names[i].decode(): [alu_input_sizes_flat[i * alu_max_inputs + k] for k in range(alu_input_count[i])]
-                   for i in range(alu_count)}
-INTRINSIC_INDICES = {
-    intrinsic_names[i].decode(): [name for _, name in sorted(
-        (intrinsic_index_position_flat[i * index_count + k], index_names[k].decode())
-        for k in range(index_count) if intrinsic_index_position_flat[i * index_count + k] >= 0)]
-    for i in range(intrinsic_count)
-}
+ALU_INPUT_SIZES = {alu_names[i].decode(): _input_sizes(i) for i in range(alu_count)}
+INTRINSIC_INDICES = {intrinsic_names[i].decode(): _index_names(i) for i in range(intrinsic_count)}
 INTRINSIC_SHAPES = {
     intrinsic_names[i].decode(): (bool(intrinsic_has_result[i]), intrinsic_components[i], intrinsic_source_count[i])
     for i in range(intrinsic_count)
