@@ -55,6 +55,8 @@ def read_bytes(path: str) -> bytes:
     """Return the contents of a file, ``-`` for standard input."""
     try:
         if path == "-":
+            if sys.stdin is None:
+                raise InputError("standard input is closed")
             return sys.stdin.buffer.read()
         with open(path, "rb") as file:
             return file.read()
@@ -65,6 +67,8 @@ def read_bytes(path: str) -> bytes:
 def write_bytes(path: str | None, data: Buffer) -> None:
     """Write a whole file at once, or standard output; a failure leaves an old file as it was."""
     if path in (None, "-"):
+        if sys.stdout is None:
+            raise InputError("standard output is closed")
         _write_stream(sys.stdout.buffer, "standard output", data)
         return
     target = os.path.realpath(str(path))

@@ -151,6 +151,13 @@ def test_a_reader_that_goes_away_is_no_error(command: str, folder: Path) -> None
     assert process.communicate(timeout=60)[1] == b"" and process.returncode == 0
 
 
+@pytest.mark.parametrize(("redirection", "words"), [(">&-", "output is closed"), ("<&-", "input is closed")])
+def test_a_stream_that_is_closed_is_an_error(redirection: str, words: str, folder: Path) -> None:
+    line = f"'{sys.executable}' -m pyaco disasm {'-' if '<' in redirection else 'code.bin'} {redirection}"
+    result = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": str(ROOT)})
+    assert (result.returncode, result.stderr) == (2, f"pyaco: standard {words}\n")
+
+
 def test_a_device_is_written_to_and_never_replaced(folder: Path) -> None:
     os.mkfifo("pipe")
     process = start(["disasm", "code.bin", "--target", "gfx1100", "-o", "pipe"])
