@@ -6,6 +6,10 @@
 #   _join(Context *, State *into, const State *, bint logical) -> bint      merge over a linear or a logical edge; True on change
 #   _block(Context *, uint32_t block, State *) -> int        run a block, emitting into ``rewrite`` while ``rewriting``
 # Monotone joins end the loop; always the first block whose entry changed is next, so inner loops settle before outer ones.
+from pyaco._core.aco.dataflow cimport next_block
+from pyaco._core.aco.registers cimport vgprs_named
+from pyaco._core.ir.program cimport rewrite_begin, rewrite_block, rewrite_end
+
 
 cdef void _hand_on(Context *c, uint32_t block, const State *s) noexcept nogil:
     """Join the state at the end of a block into its successors."""

@@ -18,7 +18,7 @@ WMMA                         GFX11, 12    matrix sources that are the result of 
 Where paths meet the state is the union, and distances are the shortest, so that a wait may be inserted that one path alone would
 not need. Sources: AMD "RDNA 3" ISA document ("Manually inserted wait states"), LLVM, ACO (``aco_insert_NOPs``).
 """
-from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, uint16_t, uint32_t, uint8_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
@@ -27,14 +27,12 @@ from isa_opcodes cimport (
     op_s_wait_storecnt_dscnt, op_s_waitcnt, op_s_waitcnt_depctr, op_s_waitcnt_vscnt, op_v_nop,
 )
 from isa_tables cimport hazard_lane_mask_read, hazard_permlane, hazard_transcendental, hazard_wave_matrix, isa_hazards
-from modifiers cimport modifier_set_wait_vdst, modifier_set_wait_vsrc, modifier_wait_vdst, modifier_wait_vsrc
-from pyaco._core.aco.dataflow cimport next_block
-from pyaco._core.aco.registers cimport Range, definition_range, operand_range, vgprs_named
+from modifiers cimport modifier_set_wait_vdst, modifier_set_wait_vsrc, modifier_wait_vdst
+from pyaco._core.aco.registers cimport Range, definition_range, operand_range
 from pyaco._core.ir.program cimport (
-    ProgramData, Rewrite, block_end_with_regs, format_ds, format_exp, format_flat, format_is_flat_like, format_is_salu,
-    format_is_valu, format_is_vmem, format_ldsdir, format_sopp, format_vop1, format_vopc, gfx11, gfx11_5, gfx12,
-    instruction_make, operand_constant, operand_is_literal, operand_at, register_exec, rewrite_begin, rewrite_block,
-    rewrite_emit, rewrite_end,
+    ProgramData, Rewrite, format_ds, format_exp, format_flat, format_is_flat_like, format_is_salu, format_is_valu,
+    format_is_vmem, format_ldsdir, format_sopp, format_vop1, format_vopc, gfx11, gfx12, instruction_make, operand_is_literal,
+    operand_at, rewrite_emit,
 )
 
 cdef enum:

@@ -13,13 +13,11 @@ from isa_tables cimport (
     hazard_div_fmas, hazard_getreg, hazard_lane_select, hazard_m0_read, hazard_setreg, hazard_wide_store, is_atomic, isa_hazards,
 )
 from modifiers cimport modifier_gds
-from pyaco._core.aco.dataflow cimport next_block
-from pyaco._core.aco.registers cimport Range, definition_range, operand_range, vgprs_named
+from pyaco._core.aco.registers cimport Range, definition_range, operand_range
 from pyaco._core.ir.program cimport (
     ProgramData, Rewrite, class_dwords, format_dpp16, format_dpp8, format_ds, format_is_flat_like, format_is_salu,
     format_is_valu, format_is_vmem, format_mimg, format_mubuf, format_mtbuf, format_smem, format_sopp, format_vintrp,
-    instruction_make, operand_constant, register_exec, register_m0, register_vcc, rewrite_begin, rewrite_block,
-    rewrite_emit, rewrite_end,
+    instruction_make, operand_constant, register_exec, register_m0, register_vcc, rewrite_emit,
 )
 
 cdef enum:

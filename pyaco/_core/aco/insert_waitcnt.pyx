@@ -23,15 +23,13 @@ from isa_opcodes cimport (
     op_s_wait_storecnt_dscnt, op_s_waitcnt, op_s_waitcnt_vscnt,
 )
 from modifiers cimport modifier_gds, modifier_scope, modifier_semantics, modifier_storage
-from pyaco._core.aco.dataflow cimport next_block
 from pyaco._core.aco.queries cimport form_clause, format_has_sync
-from pyaco._core.aco.registers cimport vgprs_named
+from pyaco._core.aco.registers cimport Range, definition_range, operand_range, range_of
 from pyaco._core.ir.program cimport (
-    Operand, Program, ProgramData, Rewrite, class_bytes, class_s1, class_s4, format_ds, format_exp, format_flat,
-    format_is_flat_like, format_is_vmem, format_ldsdir, format_mimg, format_pseudo_barrier, format_smem, format_sopk,
-    format_sopp, gfx10, gfx11, gfx12, gfx9, instruction_make, operand_constant, operand_register, operand_undef, register_none,
-    register_null, rewrite_begin, rewrite_block, rewrite_emit, rewrite_end, scope_subgroup, scope_workgroup,
-    semantic_acqrel, semantic_acquire, semantic_private, semantic_release,
+    Operand, Program, ProgramData, Rewrite, class_s1, class_s4, format_ds, format_exp, format_flat, format_is_flat_like,
+    format_is_vmem, format_ldsdir, format_mimg, format_pseudo_barrier, format_smem, format_sopk, format_sopp, gfx10, gfx11,
+    gfx12, gfx9, instruction_make, operand_constant, operand_register, operand_undef, register_none, register_null,
+    rewrite_emit, scope_subgroup, scope_workgroup, semantic_acqrel, semantic_acquire, semantic_private, semantic_release,
 )
 
 cdef enum:
@@ -136,10 +134,9 @@ cdef void _issue(Context *c, State *s, uint32_t counter, uint16_t event) noexcep
 
 cdef void _enter(State *s, uint32_t counter, uint16_t event, uint16_t reg, uint8_t register_class, uint8_t types) noexcept nogil:
     """An operation just issued is outstanding at these registers."""
-    cdef uint32_t first = reg >> 2
-    cdef uint32_t end = (reg + class_bytes(register_class) + 3) >> 2
+    cdef Range r = range_of(reg, register_class)
     cdef uint32_t k
-    for k in range(first, end if end < storage_place else storage_place):
+    for k in range(r.first, r.end):
         s.age[counter][k] = 0
         s.events[counter][k] |= event
         s.types[k] |= types
@@ -240,12 +237,10 @@ cdef void _check_operands(const ProgramData *p, const State *s, uint32_t i, Wait
     cdef uint32_t row
     cdef uint32_t c
     cdef uint32_t k
-    cdef uint32_t end
+    cdef Range r
     for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
-        if p.operands.flags[row] & (operand_constant | operand_undef) or p.operands.reg[row] == register_none:
-            continue
-        end = (p.operands.reg[row] + class_bytes(p.operands.register_class[row]) + 3) >> 2
-        for k in range(p.operands.reg[row] >> 2, end):
+        r = operand_range(p, row)
+        for k in range(r.first, r.end):
             for c in range(counter_count):
                 # Exports read their registers: reading those again does no harm.
                 if s.age[c][k] != none and s.events[c][k] != event_export:
@@ -267,13 +262,11 @@ cdef void _check_definitions(const ProgramData *p, const State *s, uint32_t i, W
     cdef uint32_t row
     cdef uint32_t c
     cdef uint32_t k
-    cdef uint32_t end
+    cdef Range r
     for row in range(p.instructions.definition_first[i],
                      p.instructions.definition_first[i] + p.instructions.definition_count[i]):
-        if p.definitions.reg[row] == register_none:
-            continue
-        end = (p.definitions.reg[row] + class_bytes(p.definitions.register_class[row]) + 3) >> 2
-        for k in range(p.definitions.reg[row] >> 2, end):
+        r = definition_range(p, row)
+        for k in range(r.first, r.end):
             for c in range(counter_count):
                 if s.age[c][k] == none or (event and _counter(p, event, type) == c
                                            and _in_order(p, s.events[c][k], s.types[k], event, type)):
@@ -505,12 +498,10 @@ cdef bint _reads_any(const ProgramData *p, uint32_t i, const uint64_t *written) 
     """Whether an instruction reads one of a set of registers."""
     cdef uint32_t row
     cdef uint32_t k
-    cdef uint32_t end
+    cdef Range r
     for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
-        if p.operands.flags[row] & (operand_constant | operand_undef) or p.operands.reg[row] == register_none:
-            continue
-        end = (p.operands.reg[row] + class_bytes(p.operands.register_class[row]) + 3) >> 2
-        for k in range(p.operands.reg[row] >> 2, end if end < storage_place else storage_place):
+        r = operand_range(p, row)
+        for k in range(r.first, r.end):
             if written[k >> 6] >> (k & 63) & 1:
                 return True
     return False
@@ -519,13 +510,11 @@ cdef bint _reads_any(const ProgramData *p, uint32_t i, const uint64_t *written) 
 cdef void _add_written(const ProgramData *p, uint32_t i, uint64_t *written) noexcept nogil:
     cdef uint32_t row
     cdef uint32_t k
-    cdef uint32_t end
+    cdef Range r
     for row in range(p.instructions.definition_first[i],
                      p.instructions.definition_first[i] + p.instructions.definition_count[i]):
-        if p.definitions.reg[row] == register_none:
-            continue
-        end = (p.definitions.reg[row] + class_bytes(p.definitions.register_class[row]) + 3) >> 2
-        for k in range(p.definitions.reg[row] >> 2, end if end < storage_place else storage_place):
+        r = definition_range(p, row)
+        for k in range(r.first, r.end):
             written[k >> 6] |= <uint64_t>1 << (k & 63)
 
 

@@ -27,8 +27,8 @@ from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
 from modifiers cimport (
-    modifier_branch_scc_live, modifier_branch_scratch, modifier_set_branch_scc_live, modifier_set_branch_scratch,
-    modifier_set_scc_live, modifier_set_needs_scratch, modifier_set_scratch_register,
+    modifier_set_branch_scc_live, modifier_set_branch_scratch, modifier_set_scc_live, modifier_set_needs_scratch,
+    modifier_set_scratch_register,
 )
 from pyaco._core.aco.live_set cimport LiveSet, live_add_row, live_next, live_set_clear, live_set_init, live_test, no_temp
 from pyaco._core.aco.occupancy cimport (

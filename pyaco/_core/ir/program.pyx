@@ -2,9 +2,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from pyaco._core.common.table cimport (
-    Table, table_append, table_append_many, table_free, table_init, table_reserve,
-)
+from pyaco._core.common.table cimport table_append, table_append_many, table_free, table_init, table_reserve
 from pyaco._core.common.view cimport edit_of, table_view
 
 cdef uint8_t[11] _instruction_sizes = [2, 2, 4, 2, 4, 2, 8, 4, 4, 2, 2]

@@ -1,11 +1,11 @@
 """Storage of NIR. The data sheet is ``shader.pxd``."""
-from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from nir_opcodes cimport (
-    alu_count, alu_input_count, alu_input_sizes_flat, alu_input_types_flat, alu_max_inputs, alu_mov, alu_output_size,
-    alu_output_type, alu_vec2, alu_vec3, alu_vec4, alu_vec5, alu_vec8, alu_vec16, index_count, intrinsic_components,
-    intrinsic_has_result, intrinsic_index_count, intrinsic_index_position_flat, intrinsic_source_count,
+    alu_input_sizes_flat, alu_input_types_flat, alu_max_inputs, alu_mov, alu_output_size, alu_output_type, alu_vec2, alu_vec3,
+    alu_vec4, alu_vec5, alu_vec8, alu_vec16, index_count, intrinsic_components, intrinsic_has_result, intrinsic_index_count,
+    intrinsic_index_position_flat, intrinsic_source_count,
 )
 from pyaco._core.common.table cimport (
     Table, table_append, table_append_many, table_free, table_init, table_reserve,

@@ -9,7 +9,7 @@ push constants stand in registers, and whether sets are reached through a table 
 Sources: AMD RDNA2 ISA, section 3.12 and LLVM's AMDGPU usage, "Initial kernel execution state" (order of user SGPRs,
 workgroup ids, packed local ids on GFX11, ttmp registers on GFX12).
 """
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
@@ -18,7 +18,7 @@ from nir_opcodes cimport (
     intrinsic_load_subgroup_id, intrinsic_load_workgroup_id, intrinsic_vulkan_resource_index,
 )
 from pyaco._core.common.table cimport table_append
-from pyaco._core.ir.program cimport gfx10, gfx11, gfx12
+from pyaco._core.ir.program cimport gfx11, gfx12
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, argument_descriptor_set, argument_inline_push_constant, argument_local_ids, argument_num_workgroups,
     argument_push_constants, argument_scratch_address, argument_scratch_wave_offset, argument_workgroup_id, constant_bits, descriptor_ubo, intrinsic_index,

@@ -5,10 +5,10 @@ on 16 and 32 bits; 32-bit fused multiply-add goes through fmaf. Integers wrap. M
 (docs/nir/alu.rst); conversions of floats to integers saturate, as AMD's instructions do.
 """
 from libc.math cimport (
-    INFINITY, NAN, ceil, copysign, cos, exp2, fabs, floor, fma, fmax, fmin, fmod, frexp, isnan, ldexp, log2, nearbyint,
-    pow, sin, sqrt, trunc,
+    INFINITY, NAN, ceil, copysign, cos, exp2, fabs, floor, fma, fmax, fmin, frexp, isnan, ldexp, log2, nearbyint, pow, sin,
+    sqrt, trunc,
 )
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from nir_opcodes cimport *

@@ -6,7 +6,7 @@ a dot product is a chain of fused multiply-adds unless it is exact.
 
 As Mesa's nir_lower_alu_width and nir_lower_phis_to_scalar in effect.
 """
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
@@ -25,7 +25,7 @@ from pyaco._core.ir.shader cimport (
     swizzle_component,
 )
 from pyaco._core.nir.lowering cimport (
-    Lowering, alu2, alu3, alu_source, constant, emit, lower_keep, lowered, lowering_run, vector_of,
+    Lowering, alu2, alu3, alu_source, constant, emit, lower_keep, lowering_run, vector_of,
 )
 
 
