@@ -129,7 +129,7 @@ cdef class ObjectAssembler(Assembler):
     cdef int call_list(self, dict modifiers):
         """``s_waitcnt(vmcnt=0)``: the list of calls that text writes."""
         self.j.c.p = self.keep(" & ".join(f"{name}({value})" for name, value in modifiers.items()))
-        if not is_call_list(&self.j):
+        if not is_call_list(&self.j, self.j.d.opcode):
             self.fill_statement(&self.j.s, (), modifiers)
             self.j.c.p = nowhere
             return 0 if self.j.c.failed else statement_words(&self.j, self.j.d.opcode)
@@ -291,7 +291,7 @@ cdef class ObjectAssembler(Assembler):
         if found >= 0:
             clear_instruction(j, <uint16_t>(found & 0xffff), opcode_format[found & 0xffff])
             skip_blanks(c)
-            if opcode_format[found & 0xffff] == format_sopp and is_call_list(j):
+            if opcode_format[found & 0xffff] == format_sopp and is_call_list(j, j.d.opcode):
                 call_list(j)
                 result = (mnemonic, (j.d.immediate,), {}, None)
             else:

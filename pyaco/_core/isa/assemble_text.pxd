@@ -104,7 +104,7 @@ cdef int statement_words(Job *j, uint16_t op) noexcept nogil
 cdef int vopd(Job *j, uint16_t first) noexcept nogil
 cdef void parse_second(Job *j) noexcept nogil
 # Operands that are a list of calls, such as the counters of s_waitcnt: whether the cursor is at one, and its immediate.
-cdef bint is_call_list(Job *j) noexcept nogil
+cdef bint is_call_list(Job *j, uint32_t op) noexcept nogil
 cdef void call_list(Job *j) noexcept nogil
 cdef void clear_instruction(Job *j, uint16_t opcode, uint32_t format) noexcept nogil
 cdef int encode_job(Job *j) noexcept nogil

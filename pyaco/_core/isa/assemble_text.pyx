@@ -283,7 +283,12 @@ cdef uint32_t constant_bits(const Job *j, uint8_t register_class) noexcept nogil
     return 64 if register_class == 2 or register_class == 0x22 else 32
 
 
-cdef void check_width(Job *j, const Operand *o, uint32_t dwords) noexcept nogil:
+cdef inline void check_width(Job *j, const Operand *o, uint32_t dwords) noexcept nogil:
+    if o.dwords != dwords or (dwords > 1 and gfx90a <= j.c.level < gfx10):
+        check_tuple(j, o, dwords)
+
+
+cdef void check_tuple(Job *j, const Operand *o, uint32_t dwords) noexcept nogil:
     cdef char text[64]
     if gfx90a <= j.c.level < gfx10 and o.dwords > 1 and o.address >= register_vgpr0 and o.address & 4 and j.d.opcode != op_ds_read_b96_tr_b6:
         fail(&j.c, o.begin, b"%: vector registers start at an even number here", o.begin, o.end)
@@ -512,9 +517,8 @@ cdef void branch_target(Job *j, const Operand *o) noexcept nogil:
 
 
 # Operands of SOPP that are lists of calls, such as ``vmcnt(0) & lgkmcnt(1)``: read from the cursor directly.
-cdef bint is_call_list(Job *j) noexcept nogil:
+cdef bint is_call_list(Job *j, uint32_t op) noexcept nogil:
     cdef const char *p
-    cdef uint32_t op = j.d.opcode
     if op != op_s_waitcnt and op != op_s_delay_alu and op != op_s_waitcnt_depctr:
         return False
     p = word_end(j.c.p)
@@ -973,9 +977,8 @@ cdef bint selects_parts(const Job *j) noexcept nogil:
     return False
 
 
-cdef int vop(Job *j) noexcept nogil:
+cdef int vop(Job *j, uint16_t op) noexcept nogil:
     """Words of a vector instruction in the first form that can hold it."""
-    cdef uint16_t op = j.d.opcode
     cdef uint32_t short_format = j.short_formats[op]
     cdef uint32_t lanes = lanes_format(j)
     cdef uint32_t forms[2]
@@ -1108,10 +1111,10 @@ cdef void check_source(Job *j, const Operand *o, uint8_t kind, uint32_t position
         fail_plain(&j.c, o.begin, b"the second source of this encoding is a VGPR")
 
 
-cdef void vop_modifiers(Job *j, uint32_t opsel, uint32_t operands) noexcept nogil:
-    cdef uint64_t m = j.d.modifiers
+cdef uint64_t output_modifiers(Job *j, uint64_t m) noexcept nogil:
+    """The modifiers with clamp, mul and div."""
     cdef int64_t factor
-    cdef uint32_t bits, count, i
+    cdef uint32_t i
     if given(j, given_clamp) and not form_has_clamp(&j.d, j.c.level):
         fail_plain(&j.c, j.s.places[given_clamp], b"this encoding has no clamp")
     if given(j, given_mul) or given(j, given_div):
@@ -1130,6 +1133,13 @@ cdef void vop_modifiers(Job *j, uint32_t opsel, uint32_t operands) noexcept nogi
         if factor != 2 and factor != 1:
             fail_plain(&j.c, j.s.places[given_div], b"output modifiers are mul:2, mul:4 and div:2")
         m = modifier_set_omod(m, 3 if factor == 2 else 0)
+    return m
+
+
+cdef uint32_t given_halves(Job *j, uint32_t operands) noexcept nogil:
+    """The op_sel bits that modifiers give."""
+    cdef uint32_t opsel = 0
+    cdef uint32_t bits, count
     if given(j, given_op_sel):
         bits = <uint32_t>taken(j, given_op_sel, 0)
         count = bits >> 8
@@ -1147,6 +1157,15 @@ cdef void vop_modifiers(Job *j, uint32_t opsel, uint32_t operands) noexcept nogi
             opsel |= bits
     if given(j, given_byte_sel):
         opsel |= byte_selection(j)
+    return opsel
+
+
+cdef void vop_modifiers(Job *j, uint32_t opsel, uint32_t operands) noexcept nogil:
+    cdef uint64_t m = j.d.modifiers
+    cdef uint32_t bits
+    if j.s.given:
+        m = output_modifiers(j, m)
+        opsel |= given_halves(j, operands)
     m = modifier_set_opsel(m, opsel)
     if j.d.opcode == op_v_bitop3_b32 or j.d.opcode == op_v_bitop3_b16:
         # the truth table lies where other instructions have neg, abs and omod
@@ -1889,9 +1908,9 @@ cdef int instruction(Job *j) noexcept nogil:
     if found < 0:
         return 0
     op = <uint16_t>(found & 0xffff)
-    clear_instruction(j, op, opcode_format[op])
     skip_blanks(&j.c)
-    if opcode_format[op] == format_sopp and is_call_list(j):
+    if opcode_format[op] == format_sopp and is_call_list(j, op):
+        clear_instruction(j, op, format_sopp)
         call_list(j)
         return 0 if j.c.failed else encode_job(j)
     parse_statement(&j.c, &j.s)
@@ -1906,12 +1925,12 @@ cdef int instruction(Job *j) noexcept nogil:
 cdef int statement_words(Job *j, uint16_t op) noexcept nogil:
     """Words of the job's statement, an instruction that is not dual; 0 with an error."""
     cdef uint32_t format = opcode_format[op]
+    if format & (valu_one_dword | format_vop3) and not opcode_flags[op] & opcode_flag_interpolation:
+        return vop(j, op)
     clear_instruction(j, op, format)
     if opcode_flags[op] & opcode_flag_interpolation or (format == format_vintrp and needs_vop3(j)):
         j.d.format |= format_vop3
         vop3_interpolation(j)
-    elif format & (valu_one_dword | format_vop3):
-        return vop(j)
     elif format & format_vop3p:
         vop3p(j)
     elif format == format_sopk:

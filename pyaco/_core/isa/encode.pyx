@@ -1288,6 +1288,9 @@ cdef bint sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     for i in range(min(<uint32_t>d.source_count, <uint32_t>opcode_operand_count[d.opcode])):
         kind = operand_class(d.opcode, i)
         address = d.source[i]
+        if address >= register_vgpr0 and kind & 0x20 and kind != opcode_mask_class:
+            # a vector register where one belongs
+            continue
         if kind == opcode_mask_class and 128 * 4 <= address != register_none and not 235 * 4 <= address < 240 * 4 \
                 and not 251 * 4 <= address <= 253 * 4:
             # lane masks are registers

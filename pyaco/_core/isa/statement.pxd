@@ -172,8 +172,8 @@ cdef inline void skip_blanks(Cursor *c) noexcept nogil:
     """Skip blanks and comments of a line; the cursor then is at a token, a line break or the end."""
     if c.p[0] == c' ':
         c.p += 1
-    # mostly there is one blank or none
-    if c.p[0] == c' ' or c.p[0] == c'\t' or c.p[0] == c'\r' or c.p[0] == c';' or c.p[0] == c'/':
+    # mostly there is one blank or none, and then a letter
+    if c.p[0] <= c';' and (c.p[0] == c' ' or c.p[0] == c'\t' or c.p[0] == c'\r' or c.p[0] == c';' or c.p[0] == c'/'):
         skip_blanks_and_comments(c)
 
 

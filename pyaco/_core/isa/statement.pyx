@@ -215,7 +215,7 @@ cdef int64_t integer_literal(Cursor *c) noexcept nogil:
         if digit >= base:
             fail(c, c.p, b"% is not a number", c.p, word_end(p))
             break
-        overflow = overflow or (value > (0xffffffffffffffffULL - digit) / base)
+        overflow = overflow or (value >> 60 and value > (0xffffffffffffffffULL - digit) / base)
         value = value * base + digit
         digits += 1
         p += 1
@@ -693,6 +693,57 @@ cdef bint numbered_register(Cursor *c, Operand *o, const char *digits, char kind
         return False
     c.p = p
     set_register(c, o, kind, number, 1)
+    return True
+
+
+cdef inline const char *register_number(const char *p, uint32_t *number) noexcept nogil:
+    """Up to three decimal digits without a zero before them; where they end, `p` if there are none such."""
+    cdef const char *begin = p
+    number[0] = 0
+    while is_digit(p[0]) and p - begin < 4:
+        number[0] = 10 * number[0] + <uint32_t>(p[0] - c'0')
+        p += 1
+    return begin if p - begin == 4 or (begin[0] == c'0' and p - begin > 1) else p
+
+
+cdef inline bint plain_register(Cursor *c, Operand *o, bint *separated) noexcept nogil:
+    """``v7`` or ``s[2:3]``, and behind it a comma and one blank, one blank, or the end of the line, as with most operands.
+
+    Takes blank and comma too, and says whether there was one; False, and the cursor where it was, for all else.
+    """
+    cdef const char *begin = c.p
+    cdef bint bracket = begin[1] == c'['
+    cdef const char *digits = begin + 2 if bracket else begin + 1
+    cdef const char *p
+    cdef const char *next
+    cdef uint32_t first, last
+    if begin[0] != c'v' and begin[0] != c's':
+        return False
+    p = register_number(digits, &first)
+    if p == digits:
+        return False
+    last = first
+    if bracket:
+        if p[0] == c':':
+            digits = p + 1
+            p = register_number(digits, &last)
+            if p == digits:
+                return False
+        if p[0] != c']' or last < first or last - first >= 32:
+            return False
+        p += 1
+    separated[0] = p[0] == c','
+    next = p + separated[0]
+    if next[0] == c' ' and (is_symbol(next[1]) or next[1] == c'-' or next[1] == c'|' or next[1] == c':'):
+        next += 1
+    elif next[0] != c'\n':
+        separated[0] = True
+        return False
+    clear_operand(o, begin)
+    c.p = p
+    set_register(c, o, begin[0], first, last - first + 1)
+    o.end = p
+    c.p = next
     return True
 
 
@@ -1187,6 +1238,9 @@ cdef void parse_statement(Cursor *c, Statement *s) noexcept nogil:
     s.taken = 0
     skip_blanks(c)
     while not at_end(c) and not c.failed:
+        if separated and not exports and s.count < operand_limit and plain_register(c, &s.operands[s.count], &separated):
+            s.count += 1
+            continue
         if c.p[0] == c':' and c.p[1] == c':':
             return
         if is_word(c.p[0]) and not (c.p[0] in (c'v', c's') and (is_digit(c.p[1]) or c.p[1] == c'[')) \
