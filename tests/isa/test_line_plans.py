@@ -12,7 +12,6 @@ import word_forms
 from pyaco import isa
 from pyaco._core.isa.disassemble import disassemble_words
 from pyaco.isa import opcodes
-from pyaco.isa.disassembler import default_wave_size
 from pyaco.isa.processors import processor
 from pyaco.isa.text_tables import text_tables
 
@@ -76,9 +75,9 @@ def test_a_plan_leaves_what_it_has_not_seen_to_the_complete_way() -> None:
     plain = "v_add_f32 v1, v2, v3\nv_fma_f32 v1, s4, v2, v3\ns_mov_b64 s[2:3], s[4:5]\n"
     odd = "v_add_f32 v1, 0x12345678, v3\nv_add_f32 v1, src_shared_base, v3\nv_fma_f32 v1, s4, s4, v3\ns_mov_b64 exec, vcc\ns_mov_b64 s[2:3], lit(1)\n"
     words = [0x02020600 | 0x100, 0xD1CB0001, 0x040C0804, 0xD1CB8001, 0x1C0C0804, 0xBE820103, 0xD1CB0081, 0x040C0804]
-    code = isa.assemble(plain * 40 + odd, "gfx900") + np.array(words, np.uint32).tobytes() + isa.assemble((odd + plain) * 20, "gfx900")
+    code = isa.assemble(plain * 40 + odd, "gfx900") + np.array(words, np.uint32).tobytes() + isa.assemble((odd + plain) * 40, "gfx900")
     tables = text_tables("gfx900")
-    listing = disassemble_words(code, default_wave_size(tables.level, None), tables)
+    listing = disassemble_words(code, 64, tables, learn_after=1)
     assert listing.text() == disassemble_words(code, 64, tables, learn_after=0).text()
     assert listing.planned > 100
     text = listing.text().split("\n")

@@ -33,7 +33,7 @@ cdef enum:
     line_limit = 1024                 # longest line, generously
     form_dwords = 3                   # of a plan's words, without the literal
     readable_dwords = 4               # what looking for a plan may read
-    fewest_dwords = 64                # less code has hardly a form twice
+    dwords_of_meeting = 512           # code of fewer for each meeting that plans wait for takes longer with plans than without
     plan_limit = 8192
     hole_limit = 32768
     character_limit = 1 << 19         # of all plans
@@ -918,7 +918,7 @@ cdef class Listing:
         return rows
 
 
-def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables not None, uint32_t learn_after=16):
+def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables not None, uint8_t learn_after=16):
     """Lines of text of machine code.
 
     Parameters
@@ -930,7 +930,7 @@ def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables
     tables
         Of ``pyaco.isa.text_tables``.
     learn_after
-        How many lines of a form are printed the complete way before a plan prints them; 0: all.
+        How many lines of a form are printed the complete way before a plan prints them; 0: all. Short code has no plans.
 
     Returns
     -------
@@ -950,8 +950,8 @@ def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables
     t.facts = tables.facts
     t.values = NULL
     list_dependencies(&t)
-    if learn_after and count >= fewest_dwords:
-        plans.start(t.level, min(learn_after, <uint32_t>255))
+    if learn_after and count >= dwords_of_meeting * learn_after:
+        plans.start(t.level, learn_after)
     listing.resize(<size_t>count * 32 + 2 * line_limit)
     with nogil:
         listing.print_all(plans, &t, words, count)
