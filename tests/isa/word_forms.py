@@ -282,7 +282,7 @@ class Formats:
             fields += ",slc 54 1 bit" if typed or self.compact else ",slc 17 1 bit"
             fields += ",dlc 15 1 bit" if level >= 100 else ""
             fields += (",sc1 53 1 bit" if typed else ",sc1 15 1 bit") if self.unified else ""
-            to_lds = row.name == "buffer_store_lds_dword" and 90 < level < 100
+            to_lds = row.name == "buffer_store_lds_dword" and 80 <= level < 100
             fields += ",format 19 7 format" if typed else f",lds 16 1 {'on' if to_lds else 'bit'}"
             fields = fields.replace("vdata 40 8 vdata,", "") if to_lds else fields
             both = 12
