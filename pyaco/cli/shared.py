@@ -69,7 +69,7 @@ def write_bytes(path: str | None, data: Buffer) -> None:
     if path in (None, "-"):
         if sys.stdout is None:
             raise InputError("standard output is closed")
-        _write_stream(sys.stdout.buffer, "standard output", data)
+        _write_stream(sys.stdout, "standard output", data)
         return
     target = os.path.realpath(str(path))
     if os.path.exists(target) and not os.path.isfile(target):  # a device or a pipe is written to, never replaced
@@ -92,10 +92,12 @@ def write_bytes(path: str | None, data: Buffer) -> None:
 
 def _write_stream(stream: IO[Any], name: str, data: Buffer) -> None:
     try:
-        stream.write(data)
-        stream.flush()
+        stream.flush()  # text that waits comes before bytes, which do not pass through it
+        below = getattr(stream, "buffer", stream)
+        below.write(data)
+        below.flush()
     except OSError as error:
-        if stream is sys.stdout.buffer:
+        if stream is sys.stdout:
             _abandon_output()
         if isinstance(error, BrokenPipeError):
             raise
