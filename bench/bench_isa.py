@@ -168,7 +168,7 @@ def test_ratios(program: Program) -> None:
         ratios = {who: base / times[task, who] for who in ("process", "in_process")}
         print(f"{program.target} {task}: LLVM {program.count / base:,.0f}/s, whole process {ratios['process']:.1f} times, "
               f"in process {ratios['in_process']:.1f} times")  # fmt: skip
-        assert ratios["in_process"] > 1
+        assert min(ratios.values()) >= 10
 
 
 @pytest.mark.benchmark(timer=cpu_seconds)
