@@ -1,5 +1,6 @@
 // Workgroups on several threads, in an order that programs cannot tell from ascending: they are claimed in ascending order, and an
-// instruction whose result depends on other workgroups (an atomic, a clock) waits until all earlier ones have ended.
+// instruction whose result depends on other workgroups (an atomic, a clock) waits until all earlier ones have ended. Neighbours often
+// share cache lines of what they write, so a thread claims runs of them, shorter towards the end, and single ones as soon as one has waited.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -24,7 +25,12 @@ public:
         Place &place = current[thread];
         if (place.claimed)
             counts[place.group - origin] = executed;
-        *group = next++;
+        if (place.next == place.end) {
+            const uint64_t run = run_length();
+            place.next = next.fetch_add(run);
+            place.end = place.next + run;
+        }
+        *group = place.next++;
         place.claimed = *group < std::min(groups, failed.load());
         if (!place.claimed)
             *group = groups;
@@ -46,6 +52,7 @@ public:
 
     // Until all workgroups before `group` have ended; what they have executed. False: one of them failed.
     bool wait(uint64_t group, uint64_t *executed) {
+        waited = true;
         std::unique_lock<std::mutex> guard(lock);
         ++waiting;
         turn.wait(guard, [&] { return failed < group || all_ended(group); });
@@ -72,7 +79,13 @@ private:
     struct alignas(64) Place {        // a cache line for each thread
         std::atomic<uint64_t> group;  // that runs; `groups`: none any more
         bool claimed = false;
+        uint64_t next = 0, end = 0;   // a run of workgroups that are its own
     };
+
+    uint64_t run_length() const {
+        const uint64_t left = groups - std::min(groups, next.load());
+        return waited ? 1 : std::clamp<uint64_t>(left / (16 * current.size()), 1, 16);
+    }
 
     bool all_ended(uint64_t group) const {
         return std::all_of(current.begin(), current.end(), [&](const Place &place) { return place.group >= group; });
@@ -90,6 +103,7 @@ private:
     std::atomic<uint64_t> failed;
     uint64_t counted, total;
     std::atomic<unsigned> waiting{0};
+    std::atomic<bool> waited{false};
     std::vector<Place> current;       // by thread
     std::vector<uint64_t> counts;     // instructions, by workgroup
     uint64_t origin;
