@@ -4,7 +4,7 @@ The fast engine (``emu_fast``) takes these over: it decodes with ``fetch``, and 
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from pyaco._core.emu.memory cimport AddressSpace
+from pyaco._core.emu.memory cimport AddressSpace, Memory
 from pyaco._core.emu.wave cimport Handler, Instruction, Machine, Wave, stop_barrier, stop_sync
 
 cdef enum:                            # what comes next in a dispatch
@@ -16,6 +16,7 @@ cdef enum:                            # what comes next in a dispatch
 cdef enum:
     slice_instructions = 65536        # a wave's turn
     region_limit = 64
+    start_rows = 3                    # VGPRs that hold local ids when a wave starts
     resident_wave_limit = 4096        # of workgroups that wait for others
     line_pair = 128                   # hosts load cache lines in pairs: what two threads write must not share one
 
@@ -30,6 +31,7 @@ cdef struct Code:
     Region regions[region_limit]
     uint32_t count
     uint32_t last
+    uint64_t forgotten                # how many times
 
 cdef struct Launch:
     uint64_t entry
@@ -73,6 +75,10 @@ cdef struct Workspace:
     Wave *waves
     uint32_t *registers               # as in Room
     uint8_t *scratch
+    uint32_t wave_capacity            # what there is memory for; all 0: unknown
+    uint64_t scratch_capacity         # bytes
+    uint64_t lds_capacity
+    uint32_t fill                     # what rows of registers hold that no instruction of the code writes
     Room *residents                   # begun workgroups whose waves wait for those of others
     uint32_t resident_waves
     uint64_t begun                    # workgroups
@@ -84,6 +90,10 @@ cdef Instruction *fetch(Code *code, Machine *machine, uint64_t pc) noexcept nogi
 # The first region of a device whose addresses are the host's.
 cdef bint cache_host_code(Code *code, const Launch *launch) noexcept nogil
 cdef void forget(Code *code) noexcept nogil
+# The same for a workspace that runs other code next.
+cdef void forget_code(Workspace *space) noexcept nogil
+# Whether memory still holds the words that were decoded.
+cdef bint is_unchanged(const Code *code, Memory *memory, const Launch *launch) noexcept nogil
 # The words that `other` has, nothing decoded yet.
 cdef bint copy_code(Code *code, const Code *other) noexcept nogil
 # How many invocations the workgroup has in each dimension; whether it is a whole one.
@@ -112,12 +122,18 @@ cdef inline bint waits(const Wave *wave) noexcept nogil:
     return wave.stop == stop_barrier or wave.stop == stop_sync
 # After a round of turns: stop_running, stop_end (all have), stop_sync (nobody can run before other workgroups do), or stop_deadlock.
 cdef int end_round(Workspace *space) noexcept nogil
+# Memory for the waves of one workgroup, which the workspace may have already; False where there is none.
 cdef bint open_workspace(Workspace *space, const Launch *launch) noexcept nogil
+# Bytes that it keeps.
+cdef uint64_t workspace_bytes(const Workspace *space) noexcept nogil
+# No workgroup is there any more.
+cdef void empty_workspace(Workspace *space) noexcept nogil
 cdef void close_workspace(Workspace *space) noexcept nogil
 cdef void group_of(const Launch *launch, uint64_t number, uint32_t *group) noexcept nogil
 # The workgroup's ids to where a wave finds them; returns the SGPR that follows.
 cdef uint32_t put_group(const Launch *launch, uint32_t *sgpr, const uint32_t *group) noexcept nogil
 cdef void fill_words(uint32_t *words, uint64_t count, uint32_t value) noexcept nogil
+# Registers of a wave, of its VGPRs the first `start_rows`.
 cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, uint32_t index, const uint32_t *size,
                      const uint32_t *group) noexcept nogil
 
@@ -128,6 +144,8 @@ cdef class Engine:
     cdef readonly AddressSpace space
     # Every workgroup; returns stop_end, or why the dispatch stopped: `work` says where.
     cdef int execute(self, const Launch *launch) except -1
+    # Code that can be run without being reached first.
+    cdef int prepare_code(self, const Launch *launch) except -1
     cdef int _reset(self, uint32_t wave_size, uint32_t lds_bytes, uint32_t scratch_bytes, uint32_t waves,
                     uint64_t budget) except -1
     # What a run gives back.

@@ -9,7 +9,7 @@ Thread safety: an engine belongs to one device and runs one dispatch at a time; 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from isa_opcodes cimport *
 from isa_tables cimport latency_branch, opcode_latency
@@ -339,6 +339,27 @@ cdef bint cache_host_code(Code *code, const Launch *launch) noexcept nogil:
     return add_region(code, canonical_address(launch.entry), launch.entry_bytes, <const void *>launch.entry)
 
 
+cdef bint is_unchanged(const Code *code, Memory *memory, const Launch *launch) noexcept nogil:
+    cdef const Region *region
+    cdef const Allocation *allocation
+    cdef const void *words
+    cdef uint32_t i
+    for i in range(code.count):
+        region = &code.regions[i]
+        if memory.identity:
+            if region.first != canonical_address(launch.entry) or region.bytes != launch.entry_bytes & ~(<uint64_t>3):
+                return False
+            words = <const void *>launch.entry
+        else:
+            allocation = memory_find(memory, region.first, region.bytes)
+            if allocation == NULL or allocation.address != region.first or allocation.size & ~(<uint64_t>3) != region.bytes:
+                return False
+            words = allocation.host
+        if memcmp(region.words, words, region.bytes):
+            return False
+    return True
+
+
 cdef bint copy_code(Code *code, const Code *other) noexcept nogil:
     cdef uint32_t i
     for i in range(other.count):
@@ -373,6 +394,15 @@ cdef void forget(Code *code) noexcept nogil:
         free(code.regions[i].instructions)
     code.count = 0
     code.last = 0
+    code.forgotten += 1
+
+
+cdef void forget_code(Workspace *space) noexcept nogil:
+    cdef uint32_t i
+    forget(&space.code)
+    for i in range(space.wave_capacity):
+        fill_words(space.registers + <uint64_t>i * vgpr_rows * max_lanes, rows_to_fill(&space.machine) * max_lanes, space.fill)
+    space.machine.touched_vgprs = 0
 
 
 # ------------------------------------------------------------------------------------------------------------------ waves
@@ -478,6 +508,11 @@ cdef void fill_words(uint32_t *words, uint64_t count, uint32_t value) noexcept n
         filled += more
 
 
+cdef uint32_t rows_to_fill(const Machine *machine) noexcept nogil:
+    """Rows that the last workgroup may have written."""
+    return max(machine.touched_vgprs, <uint32_t>start_rows)
+
+
 cdef bint size_of(const Launch *launch, const uint32_t *group, uint32_t *size) noexcept nogil:
     cdef uint32_t i
     cdef bint whole = True
@@ -503,7 +538,7 @@ cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, u
     cdef uint32_t next_sgpr
     for i in range(sgpr_words):
         wave.sgpr[i] = launch.fill
-    fill_words(vgpr, max(machine.touched_vgprs, <uint32_t>3) * max_lanes, launch.fill)
+    fill_words(vgpr, start_rows * max_lanes, launch.fill)
     wave.sgpr[sgpr_null] = 0
     if machine.gfx_level < 100:
         wave_put64(wave, sgpr_flat_scratch, 0)
@@ -709,10 +744,7 @@ cdef int set_aside(Workspace *space, const Launch *launch) noexcept nogil:
     room.scratch = space.scratch
     room.lds = space.machine.lds
     insert_room(space, room)
-    space.waves = NULL
-    space.registers = NULL
-    space.scratch = NULL
-    space.machine.lds = NULL
+    lose_waves(space)
     space.machine.scratch_slot = free_slot(space)
     if more and ((launch.scratch_offset and space.machine.scratch_slot >= launch.scratch_slots) or not open_workspace(space, launch)):
         return stop_residents
@@ -730,6 +762,7 @@ cdef void start_workgroup(Workspace *space, const Launch *launch) noexcept nogil
     memset(space.machine.named, 0, sizeof(space.machine.named))
     memset(space.scratch, 0xcd, <uint64_t>space.count * space.machine.wave_size * space.machine.scratch_bytes)
     for i in range(space.count):
+        fill_words(space.waves[i].vgpr, rows_to_fill(&space.machine) * max_lanes, launch.fill)
         start_wave(&space.machine, launch, &space.waves[i], i, size, space.group)
 
 
@@ -746,32 +779,55 @@ cdef void *aligned_zeros(uint64_t bytes) noexcept nogil:
 
 
 cdef bint open_workspace(Workspace *space, const Launch *launch) noexcept nogil:
-    """Memory for the waves of one workgroup; False where there is none."""
     cdef uint32_t i
-    cdef uint32_t count = launch.waves
-    cdef uint64_t registers = <uint64_t>vgpr_rows * max_lanes
     cdef uint64_t scratch = <uint64_t>launch.wave_size * space.machine.scratch_bytes
-    space.count = count
-    space.waves = <Wave *>aligned_zeros(count * sizeof(Wave))
-    space.registers = <uint32_t *>aligned_bytes(count * registers * 4)
-    space.scratch = <uint8_t *>malloc(count * scratch + 1)
-    space.machine.waves = space.waves
-    space.machine.lds = <uint8_t *>aligned_bytes(space.machine.lds_bytes)
-    if space.waves == NULL or space.registers == NULL or space.scratch == NULL or space.machine.lds == NULL:
-        return False
-    for i in range(count):
-        space.waves[i].vgpr = space.registers + i * registers
+    if (launch.waves > space.wave_capacity or launch.waves * scratch > space.scratch_capacity
+            or space.machine.lds_bytes > space.lds_capacity or launch.fill != space.fill):
+        close_waves(space)
+        if not allocate_waves(space, launch, launch.waves * scratch):
+            return False
+    space.count = launch.waves
+    for i in range(launch.waves):
+        space.waves[i].vgpr = space.registers + <uint64_t>i * vgpr_rows * max_lanes
         space.waves[i].scratch = space.scratch + i * scratch
-    fill_words(space.registers, count * registers, launch.fill)
+    space.machine.waves = space.waves
     return True
 
 
-cdef void close_workspace(Workspace *space) noexcept nogil:
+cdef bint allocate_waves(Workspace *space, const Launch *launch, uint64_t scratch) noexcept nogil:
+    cdef uint64_t registers = <uint64_t>launch.waves * vgpr_rows * max_lanes
+    space.waves = <Wave *>aligned_zeros(launch.waves * sizeof(Wave))
+    space.registers = <uint32_t *>aligned_bytes(registers * 4)
+    space.scratch = <uint8_t *>malloc(scratch + 1)
+    space.machine.lds = <uint8_t *>aligned_bytes(space.machine.lds_bytes)
+    if space.waves == NULL or space.registers == NULL or space.scratch == NULL or space.machine.lds == NULL:
+        return False
+    fill_words(space.registers, registers, launch.fill)
+    space.fill = launch.fill
+    space.wave_capacity = launch.waves
+    space.scratch_capacity = scratch
+    space.lds_capacity = space.machine.lds_bytes
+    return True
+
+
+cdef uint64_t workspace_bytes(const Workspace *space) noexcept nogil:
+    cdef uint64_t bytes = <uint64_t>space.wave_capacity * vgpr_rows * max_lanes * 4 + space.scratch_capacity + space.lds_capacity
+    cdef uint32_t i
+    for i in range(space.code.count):
+        bytes += space.code.regions[i].bytes // 4 * sizeof(Instruction)
+    return bytes
+
+
+cdef void empty_workspace(Workspace *space) noexcept nogil:
     while space.residents != NULL:
         leave_room(space, &space.residents)
-    close_waves(space)
     space.begun = 0
-    forget(&space.code)
+
+
+cdef void close_workspace(Workspace *space) noexcept nogil:
+    empty_workspace(space)
+    close_waves(space)
+    forget_code(space)
 
 
 cdef void close_waves(Workspace *space) noexcept nogil:
@@ -779,10 +835,17 @@ cdef void close_waves(Workspace *space) noexcept nogil:
     free(space.registers)
     free(space.scratch)
     free(space.machine.lds)
+    lose_waves(space)
+
+
+cdef void lose_waves(Workspace *space) noexcept nogil:
     space.waves = NULL
     space.registers = NULL
     space.scratch = NULL
     space.machine.lds = NULL
+    space.wave_capacity = 0
+    space.scratch_capacity = 0
+    space.lds_capacity = 0
 
 
 STOP_NAMES = {
@@ -877,12 +940,16 @@ cdef class Engine:
         self.work.machine.shared_vgpr = shared_vgpr
         self.launch = launch
         self.close()
+        self.prepare_code(&launch)
         if not open_workspace(&self.work, &launch):
-            self.close()
+            close_workspace(&self.work)
             raise MemoryError(f"a workgroup of {launch.waves} waves")
-        if self.space.memory.identity and not cache_host_code(&self.work.code, &launch):
-            self.close()
-            raise MemoryError(f"{code_bytes} bytes of code")
+
+    cdef int prepare_code(self, const Launch *launch) except -1:
+        """With host addresses the caller says where code lies; else it is found where it is reached."""
+        if self.space.memory.identity and not cache_host_code(&self.work.code, launch):
+            raise MemoryError(f"{launch.entry_bytes} bytes of code")
+        return 0
 
     def close(self):
         """Free the memory of the waves."""
@@ -890,12 +957,13 @@ cdef class Engine:
 
     def meets_other_workgroups(self, uint64_t entry):
         """Whether code in the allocation around `entry` has instructions that wait for waves of other workgroups."""
-        self._reset(64, 0, 0, 1, 0)
+        cdef Code code
+        memset(&code, 0, sizeof(Code))
         try:
-            fetch(&self.work.code, &self.work.machine, entry)
-            return meets_other_workgroups(&self.work.code, self.work.machine.gfx_level)
+            fetch(&code, &self.work.machine, entry)
+            return meets_other_workgroups(&code, self.work.machine.gfx_level)
         finally:
-            forget(&self.work.code)
+            forget(&code)
 
     cdef dict outcome(self, int stop):
         result = self._counters()
@@ -922,7 +990,6 @@ cdef class Engine:
         self.work.machine.scratch_bytes = scratch_bytes
         self.work.machine.wave_count = waves
         self.work.machine.executed = 0
-        self.work.machine.touched_vgprs = 0
         self.work.machine.budget = budget
         self.work.machine.deadline = 0
         self.work.machine.clock_due = 0

@@ -49,6 +49,7 @@ cdef bint open_blocks(Blocks *blocks, Kernels kernels, Code *code, Machine *mach
     blocks.machine = machine
     blocks.pool = <uint8_t *>aligned_bytes(pool_rows * row_bytes)
     blocks.pool_count = first_constant
+    memset(blocks.recent, 0, sizeof(blocks.recent))
     blocks.by_pc = new unordered_map[uint64_t, Block *]()
     blocks.constants = new unordered_map[uint64_t, uint32_t]()
     blocks.selections = new unordered_map[uint64_t, uint32_t]()

@@ -4,10 +4,12 @@ Results are the reference engine's, bit for bit, counters included: waves take t
 engine does. Workgroups are claimed in ascending order; atomics and clocks wait for earlier workgroups (``order.h``), so a program
 without data races gives the same result on any number of threads.
 
+What a dispatch has decoded and made stays for the next one, which uses it if it starts at the same place and memory still holds the same
+words; so do the registers, LDS and scratch of a workgroup where they are as large. Many programs dispatch a kernel thousands of times.
+
 Thread safety: an engine runs one dispatch at a time. Each of its threads has its own machine, code, blocks and registers; the
 address space's table is read only meanwhile.
 """
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
@@ -49,9 +51,13 @@ cdef enum:
     changing_modes = 3 | mode_index_registers | mode_skip_vector  # what the steps do not know
     signal_interval = 1000000         # instructions between looks at the user's interrupts
     worth_a_thread = 20000            # instructions that a dispatch has yet to execute for other threads to join in
+    first_look = 2000                 # how many it has executed when it is first asked whether they shall
+    kept_bytes = 0x2000000            # most that a thread keeps for the next dispatch
     interrupted = -1                  # by a signal; its exception is set
     abandoned = -2                    # because an earlier workgroup went wrong
     no_memory = -3
+
+cdef uint64_t never = 0xffffffffffffffffULL
 
 
 def vector_bits():
@@ -63,19 +69,28 @@ cdef struct Worker:
     Workspace *space                  # the engine's, or its own
     Workspace own                     # of all but the first thread
     const Launch *launch
-    Kernels kernels
     Blocks blocks
+    uint64_t made_of                  # how often the engine's code had been forgotten when code and blocks were made
     Core *core
     Memory memory                     # the device's table with a look-up cache of its own
-    Wave *first                       # the waves of a workgroup as they start, with the first three rows of registers
+    Wave *first                       # the waves of a workgroup as they start, with the VGPRs that they start with
     uint32_t *first_rows
+    uint32_t first_capacity           # waves
     uint32_t first_slot               # of scratch, whose offset is in their registers
+    Team *team                        # of the first thread: whom it may call; of the others NULL
     Order *order                      # NULL: alone
     uint64_t workgroup                # the number of the workgroup that runs
-    uint64_t checked
+    uint64_t checked                  # instructions at the last look at the user's interrupts
+    uint64_t look_at                  # instructions at the next look whether others shall join in
     int stop
-    bint main
     uint8_t apart[line_pair]          # from the next one
+
+cdef struct Team:
+    Worker *workers
+    Kernels kernels
+    Memory *memory                    # the device's
+    uint32_t threads                  # that there may be
+    uint32_t running                  # that there are
 
 
 # ----------------------------------------------------------------------------------------------------------------- waves
@@ -100,8 +115,8 @@ cdef void enter_block(Core *core, const Wave *wave, uint64_t active) noexcept no
         set_host_control(core.control)
 
 
-cdef int run_steps(Worker *worker, Wave *wave) noexcept nogil:
-    """Run a wave until it stops or its turn is over, as `run_wave` does."""
+cdef int run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
+    """Run a wave until it stops or its turn is over, as `run_wave` does, or so many instructions have been executed."""
     cdef Core *core = worker.core
     cdef Machine *machine = core.machine
     cdef Block *block = NULL
@@ -110,8 +125,7 @@ cdef int run_steps(Worker *worker, Wave *wave) noexcept nogil:
     core.wave = wave
     core.base[place_vgpr] = <uint8_t *>wave.vgpr
     core.base[place_sgpr] = <uint8_t *>wave.sgpr
-    core.slice_end = machine.executed + slice_instructions
-    while machine.executed < core.slice_end:
+    while machine.executed < core.slice_end and machine.executed < until:
         if block == NULL:
             block = block_at(&worker.blocks, wave.pc)
         if (block == NULL or block.count == 0 or wave.mode & changing_modes
@@ -145,6 +159,18 @@ cdef int run_steps(Worker *worker, Wave *wave) noexcept nogil:
     return stop_running
 
 
+cdef int run_turn(Worker *worker, Wave *wave) noexcept nogil:
+    cdef Core *core = worker.core
+    cdef int stop
+    core.slice_end = core.machine.executed + slice_instructions
+    stop = run_steps(worker, wave, worker.look_at)
+    if core.machine.executed >= worker.look_at:
+        call_others(worker)
+        if stop == stop_running:
+            stop = run_steps(worker, wave, never)
+    return stop
+
+
 # ------------------------------------------------------------------------------------------------------------ workgroups
 cdef void start_waves(Worker *worker) noexcept nogil:
     """As `start_workgroup` does, from a copy of a whole workgroup's waves where it is one."""
@@ -170,10 +196,10 @@ cdef void start_waves(Worker *worker) noexcept nogil:
         wave.vgpr = registers
         wave.scratch = scratch
         put_group(worker.launch, wave.sgpr, space.group)
-        for row in range(3):
-            memcpy(registers + row * max_lanes, worker.first_rows + (<uint64_t>i * 3 + row) * max_lanes, 4 * row_lanes * worker.core.halves)
-        if space.machine.touched_vgprs > 3:
-            fill_words(registers + 3 * max_lanes, (space.machine.touched_vgprs - 3) * max_lanes, worker.launch.fill)
+        for row in range(start_rows):
+            memcpy(registers + row * max_lanes, worker.first[i].vgpr + row * max_lanes, 4 * row_lanes * worker.core.halves)
+        if space.machine.touched_vgprs > start_rows:
+            fill_words(registers + start_rows * max_lanes, (space.machine.touched_vgprs - start_rows) * max_lanes, worker.launch.fill)
 
 
 cdef int run_waves(Worker *worker) noexcept nogil:
@@ -188,7 +214,7 @@ cdef int run_waves(Worker *worker) noexcept nogil:
                 if out_of_time(&space.machine):
                     waves[i].stop = stop_before(&space.code, &space.machine, &waves[i], stop_time)
                 else:
-                    waves[i].stop = run_steps(worker, &waves[i])
+                    waves[i].stop = run_turn(worker, &waves[i])
             if waves[i].stop != stop_running and waves[i].stop != stop_end and not waits(&waves[i]):
                 space.faulty = i
                 return waves[i].stop
@@ -205,7 +231,7 @@ cdef int why_to_leave(Worker *worker) noexcept nogil:
     cdef int found = 0
     if worker.order != NULL and worker.order.first_failed() < worker.workgroup:
         return abandoned
-    if not worker.main or worker.core.machine.executed - worker.checked <= signal_interval:
+    if worker.team == NULL or worker.core.machine.executed - worker.checked <= signal_interval:
         return stop_end
     worker.checked = worker.core.machine.executed
     with gil:
@@ -217,6 +243,7 @@ cdef int run_group(Worker *worker, uint64_t number, bint begins) noexcept nogil:
     cdef int stop
     worker.workgroup = number
     worker.core.group = number
+    worker.core.first_executed = worker.core.machine.executed
     if begins:
         start_waves(worker)
     set_host_control(worker.core.control)
@@ -225,27 +252,24 @@ cdef int run_group(Worker *worker, uint64_t number, bint begins) noexcept nogil:
     return stop
 
 
-cdef bint is_long(const Workspace *space, uint64_t groups) noexcept nogil:
-    """Whether much is left, if the other workgroups are like those that have begun."""
-    return space.begun > 0 and <double>space.machine.executed * (groups - space.begun) >= <double>worth_a_thread * space.begun
+cdef uint64_t groups_of(const Launch *launch) noexcept nogil:
+    return <uint64_t>launch.groups[0] * launch.groups[1] * launch.groups[2]
 
 
-cdef int run_alone(Worker *worker, uint32_t threads) noexcept nogil:
-    """Workgroups one after the other; stop_running where it is time for other threads to join in."""
+cdef int run_alone(Worker *worker) noexcept nogil:
+    """Workgroups one after the other, to the end or to that of the one in which other threads have joined in."""
     cdef Workspace *space = worker.space
     cdef const Launch *launch = worker.launch
-    cdef uint64_t groups = <uint64_t>launch.groups[0] * launch.groups[1] * launch.groups[2]
     cdef int stop, following
     while True:
-        if (threads > 1 and groups - space.begun > 1 and is_long(space, groups) and space.residents == NULL
-                and not meets_other_workgroups(&space.code, space.machine.gfx_level)):
-            return stop_running
         following = next_workgroup(space, launch)
         if following == next_none:
             return stop_end
         if following == next_deadlock:
             return deadlock(space)
         stop = run_group(worker, space.number, following == next_begins)
+        if worker.order != NULL:
+            return stop
         if stop == stop_sync:
             stop = set_aside(space, launch)
             if stop != stop_running:
@@ -257,56 +281,79 @@ cdef int run_alone(Worker *worker, uint32_t threads) noexcept nogil:
             return stop
 
 
-cdef void work(void *data, unsigned int thread) noexcept nogil:
-    """What a thread does: open what it needs, the first one has it, and claim workgroups until there is none."""
-    cdef Worker *worker = &(<Worker *>data)[thread]
+cdef void run_claimed(Worker *worker, uint32_t thread) noexcept nogil:
+    """Workgroups until there is none or one goes wrong."""
     cdef Machine *machine = &worker.space.machine
     cdef uint64_t number
-    worker.stop = stop_end
-    if worker.core == NULL and not (open_workspace(worker.space, worker.launch) and open_worker(worker)):
-        worker.stop = no_memory
-        worker.order.fail(0)
-        return
-    worker.core.order = worker.order
-    while worker.order.claim(thread, &number, machine.executed - worker.core.first_executed):
+    while worker.stop == stop_end and worker.order.claim(thread, &number, machine.executed - worker.core.first_executed):
         machine.clock_due -= min(machine.clock_due, machine.executed)
         machine.executed = 0
-        worker.core.first_executed = 0
         worker.checked = 0
         group_of(worker.launch, number, worker.space.group)
         worker.stop = run_group(worker, number, True)
-        if worker.stop != stop_end:
-            worker.order.fail(0 if worker.stop == interrupted else number)
-            break
+    if worker.stop != stop_end:
+        worker.order.fail(0 if worker.stop == interrupted else worker.workgroup)
 
 
-# ---------------------------------------------------------------------------------------------------------------- engine
+cdef void work(void *data, unsigned int thread) noexcept nogil:
+    """What a thread does that was called."""
+    cdef Worker *worker = &(<Worker *>data)[thread]
+    worker.stop = stop_end
+    if not open_workspace(worker.space, worker.launch) or not open_worker(worker):
+        worker.stop = no_memory
+        worker.workgroup = 0
+        worker.order.fail(0)
+        return
+    worker.core.order = worker.order
+    run_claimed(worker, thread)
+
+
+# ---------------------------------------------------------------------------------------------------------- other threads
 cdef bint open_worker(Worker *worker) noexcept nogil:
-    """Everything that a thread needs besides its launch, kernels and workspace, which is open."""
+    """Make ready for a dispatch a thread whose workspace is; what it has from the last one is used again. False: no memory."""
     cdef Workspace *space = worker.space
     cdef const Launch *launch = worker.launch
     cdef uint32_t i
+    if worker.core == NULL:
+        worker.core = <Core *>aligned_bytes(sizeof(Core))
+    if worker.first_capacity < launch.waves:
+        free(worker.first)
+        free(worker.first_rows)
+        worker.first = <Wave *>calloc(launch.waves, sizeof(Wave))
+        worker.first_rows = <uint32_t *>aligned_bytes(<uint64_t>launch.waves * start_rows * row_bytes)
+        worker.first_capacity = launch.waves if worker.first != NULL and worker.first_rows != NULL else 0
+    if worker.core == NULL or worker.first_capacity < launch.waves or worker.blocks.pool == NULL:
+        return False
     worker.memory = space.machine.memory[0]
-    worker.core = <Core *>aligned_bytes(sizeof(Core))
-    worker.first = <Wave *>calloc(launch.waves, sizeof(Wave))
-    worker.first_rows = <uint32_t *>aligned_bytes(<uint64_t>launch.waves * 3 * row_bytes)
-    if worker.core == NULL or worker.first == NULL or worker.first_rows == NULL:
-        return False
-    memset(worker.core, 0, sizeof(Core))
-    if not open_blocks(&worker.blocks, worker.kernels, &space.code, &space.machine):
-        return False
     space.machine.memory = &worker.memory
+    memset(worker.core, 0, sizeof(Core))
     worker.core.machine = &space.machine
     worker.core.halves = launch.wave_size // row_lanes
     worker.core.base[place_pool] = worker.blocks.pool
     worker.core.base[place_active] = <uint8_t *>worker.core.lane_mask
     worker.core.control = control_default
-    worker.core.full = 0
     worker.first_slot = space.machine.scratch_slot
     for i in range(launch.waves):
-        worker.first[i].vgpr = worker.first_rows + <uint64_t>i * 3 * max_lanes
+        worker.first[i].vgpr = worker.first_rows + <uint64_t>i * start_rows * max_lanes
         start_wave(&space.machine, launch, &worker.first[i], i, launch.size, launch.start)
     return True
+
+
+cdef bint renew_blocks(Worker *worker, const Team *team, const Code *code) noexcept nogil:
+    """Blocks of the engine's code: those that the worker has, or none yet. False: no memory."""
+    cdef bint same = worker.blocks.pool != NULL and worker.made_of == code.forgotten
+    if same:
+        return True
+    close_blocks(&worker.blocks)
+    if worker.space == &worker.own:
+        forget_code(worker.space)
+        if not copy_code(&worker.own.code, code):
+            return False
+    worker.made_of = code.forgotten
+    if open_blocks(&worker.blocks, team.kernels, &worker.space.code, &worker.space.machine):
+        return True
+    close_blocks(&worker.blocks)
+    return False
 
 
 cdef void close_worker(Worker *worker) noexcept nogil:
@@ -314,28 +361,105 @@ cdef void close_worker(Worker *worker) noexcept nogil:
     free(worker.core)
     free(worker.first)
     free(worker.first_rows)
+    worker.core = NULL
+    worker.first = NULL
+    worker.first_rows = NULL
+    worker.first_capacity = 0
     close_workspace(&worker.own)
     free(worker.own.machine.opcode_counter)
+    worker.own.machine.opcode_counter = NULL
 
 
-cdef bint join_in(Worker *worker, const Worker *first, Memory *memory, uint32_t slot) noexcept nogil:
-    """A thread beside the first: the same machine with counters of its own, which opens the rest by itself."""
+cdef bint join_in(Worker *worker, const Worker *first, const Team *team, uint32_t slot) noexcept nogil:
+    """A thread beside the first: the same machine with counters, registers and LDS of its own."""
     cdef Machine *machine = &worker.own.machine
+    cdef Machine own = machine[0]
     worker.space = &worker.own
     worker.launch = first.launch
-    worker.kernels = first.kernels
+    worker.look_at = never
+    if own.opcode_counter == NULL:
+        own.opcode_counter = <uint64_t *>calloc(<int>op_count, sizeof(uint64_t))
     machine[0] = first.space.machine
-    machine.memory = memory
     machine.scratch_slot = slot
+    machine.memory = team.memory
     machine.sync = NULL
-    machine.lds = NULL
+    machine.lds = own.lds
     machine.executed = 0
     machine.clock_due = 0
-    machine.touched_vgprs = 0
+    machine.touched_vgprs = own.touched_vgprs
+    machine.opcode_counter = own.opcode_counter
     memset(machine.counter, 0, sizeof(machine.counter))
     memset(machine.lane_counter, 0, sizeof(machine.lane_counter))
-    machine.opcode_counter = <uint64_t *>calloc(<int>op_count, sizeof(uint64_t))
-    return machine.opcode_counter != NULL and copy_code(&worker.own.code, &first.space.code)
+    if machine.opcode_counter == NULL:
+        return False
+    memset(machine.opcode_counter, 0, <int>op_count * sizeof(uint64_t))
+    return renew_blocks(worker, team, &first.space.code)
+
+
+cdef void call_others(Worker *worker) noexcept nogil:
+    """Other threads join in where much is left, if the other workgroups are like those that have begun."""
+    cdef Workspace *space = worker.space
+    cdef uint64_t executed = space.machine.executed
+    cdef uint64_t left = groups_of(worker.launch) - space.begun
+    worker.look_at = never
+    if left == 0 or meets_other_workgroups(&space.code, space.machine.gfx_level):
+        return
+    if <double>executed * left < <double>worth_a_thread * space.begun:
+        worker.look_at = 2 * executed
+        return
+    start_others(worker, <uint32_t>min(<uint64_t>worker.team.threads, left + 1))
+
+
+cdef void start_others(Worker *worker, uint32_t threads) noexcept nogil:
+    """The workgroups that have not begun, by as many threads as can be had."""
+    cdef Team *team = worker.team
+    cdef Order *order
+    cdef uint32_t count = 1
+    cdef uint32_t i
+    while count < threads and join_in(&team.workers[count], worker, team, count):
+        count += 1
+    order = Order.open(worker.workgroup, groups_of(worker.launch), count, worker.core.first_executed) if count > 1 else NULL
+    if order == NULL:
+        return
+    worker.space.machine.sync = NULL
+    worker.core.order = order
+    for i in range(count):
+        team.workers[i].order = order
+    team.running = count
+    order.start(work, team.workers)
+
+
+cdef int run_dispatch(Team *team, Workspace *space, const Launch *launch) noexcept nogil:
+    """Every workgroup; returns stop_end, or why the dispatch stopped: `space` says where."""
+    cdef Worker *first = team.workers
+    cdef Order *order
+    cdef uint32_t i
+    first.space = space
+    first.launch = launch
+    first.team = team
+    first.order = NULL
+    first.checked = 0
+    first.look_at = first_look if team.threads > 1 else never
+    team.running = 1
+    if not renew_blocks(first, team, &space.code) or not open_worker(first):
+        return no_memory
+    first.stop = run_alone(first)
+    order = first.order
+    if order != NULL:
+        run_claimed(first, 0)
+        order.join()
+        del order
+    for i in range(team.running):
+        if team.workers[i].stop == no_memory:
+            return no_memory
+    for i in range(team.running):
+        count_blocks(&team.workers[i].blocks)
+        if i:
+            add_counters(&space.machine, &team.workers[i].own.machine)
+    if team.running == 1:
+        return first.stop
+    space.machine.executed = counted(&space.machine)
+    return why_stopped(team, space)
 
 
 cdef void add_counters(Machine *total, const Machine *part) noexcept nogil:
@@ -358,6 +482,8 @@ cdef uint64_t counted(const Machine *machine) noexcept nogil:
 
 cdef void take_fault(Workspace *total, const Workspace *part) noexcept nogil:
     cdef uint32_t i
+    if total == part:
+        return
     total.faulty = part.faulty
     for i in range(3):
         total.group[i] = part.group[i]
@@ -367,6 +493,23 @@ cdef void take_fault(Workspace *total, const Workspace *part) noexcept nogil:
     total.machine.fault_pc = part.machine.fault_pc
     total.machine.fault_store = part.machine.fault_store
     total.machine.fault_opcode = part.machine.fault_opcode
+
+
+cdef int why_stopped(const Team *team, Workspace *space) noexcept nogil:
+    """What the first workgroup that went wrong says."""
+    cdef const Worker *lowest = NULL
+    cdef const Worker *worker
+    cdef uint32_t i
+    for i in range(team.running):
+        worker = &team.workers[i]
+        if worker.stop == interrupted:
+            return interrupted
+        if worker.stop != stop_end and worker.stop != abandoned and (lowest == NULL or worker.workgroup < lowest.workgroup):
+            lowest = worker
+    if lowest != NULL:
+        take_fault(space, lowest.space)
+        return lowest.stop
+    return stop_budget if space.machine.executed > space.machine.budget else stop_end
 
 
 cdef class FastEngine(Engine):
@@ -386,8 +529,13 @@ cdef class FastEngine(Engine):
     ValueError
         No threads, or vectors that the host does not have.
     """
-    cdef Kernels kernels
-    cdef uint32_t threads
+    cdef Team team
+    cdef uint64_t kept_entry          # of the code that is kept
+    cdef uint32_t kept_wave_size
+
+    def __dealloc__(self):
+        self.drop()
+        free(self.team.workers)
 
     def __init__(self, AddressSpace space not None, uint32_t gfx_level, uint32_t threads=1, bits=None):
         if threads == 0:
@@ -396,16 +544,17 @@ cdef class FastEngine(Engine):
             bits = host_vector_bits()
         if bits not in (0, 256, 512) or bits > host_vector_bits():
             raise ValueError(f"vectors of {bits} bits on a host that has {host_vector_bits()}")
-        self.threads = threads
-        self.kernels.vector = NULL
-        self.kernels.memory = NULL
-        self.kernels.rows = NULL
+        self.team.workers = <Worker *>calloc(threads, sizeof(Worker))
+        if self.team.workers == NULL:
+            raise MemoryError(f"{threads} threads")
+        self.team.threads = threads
+        self.team.memory = &self.space.memory
         if bits:
             # loaded by name: a host without such vectors must not even initialise the module
             vector, memory, rows = importlib.import_module(f"pyaco._core.emu_fast.lanes{bits}").tables()
-            self.kernels.vector = <const StepFunction *><uintptr_t>vector
-            self.kernels.memory = <const MemorySteps *><uintptr_t>memory
-            self.kernels.rows = <const RowSteps *><uintptr_t>rows
+            self.team.kernels.vector = <const StepFunction *><uintptr_t>vector
+            self.team.kernels.memory = <const MemorySteps *><uintptr_t>memory
+            self.team.kernels.rows = <const RowSteps *><uintptr_t>rows
 
     def own_steps(self, uint64_t entry, uint64_t end, uint32_t wave_size):
         """Which instructions of machine code this engine executes by itself.
@@ -424,13 +573,15 @@ cdef class FastEngine(Engine):
         """
         cdef Blocks blocks
         cdef Block *block
+        cdef Code code
         cdef uint32_t index
         cdef uint64_t pc = entry
         found = []
         memset(&blocks, 0, sizeof(Blocks))
+        memset(&code, 0, sizeof(Code))
         self._reset(wave_size, 0, 0, 1, 0)
         try:
-            if not open_blocks(&blocks, self.kernels, &self.work.code, &self.work.machine):
+            if not open_blocks(&blocks, self.team.kernels, &code, &self.work.machine):
                 raise MemoryError("blocks")
             while pc < end:
                 block = block_at(&blocks, pc)
@@ -443,72 +594,42 @@ cdef class FastEngine(Engine):
             return found
         finally:
             close_blocks(&blocks)
-            forget(&self.work.code)
+            forget(&code)
+
+    def close(self):
+        """End a dispatch. Memory, decoded code and blocks stay for the next one, unless they are large."""
+        cdef uint32_t i
+        empty_workspace(&self.work)
+        if workspace_bytes(&self.work) > kept_bytes:
+            self.drop()
+        for i in range(1, self.team.running):
+            if workspace_bytes(&self.team.workers[i].own) > kept_bytes:
+                close_worker(&self.team.workers[i])
+
+    cdef void drop(self) noexcept:
+        """Keep nothing."""
+        cdef uint32_t i
+        close_workspace(&self.work)
+        for i in range(self.team.threads):
+            close_worker(&self.team.workers[i])
+
+    cdef int prepare_code(self, const Launch *launch) except -1:
+        cdef bint same = launch.entry == self.kept_entry and launch.wave_size == self.kept_wave_size
+        if same and self.work.code.count and is_unchanged(&self.work.code, &self.space.memory, launch):
+            return 0
+        forget_code(&self.work)
+        self.kept_entry = launch.entry
+        self.kept_wave_size = launch.wave_size
+        return Engine.prepare_code(self, launch)
 
     cdef int execute(self, const Launch *launch) except -1:
-        cdef Memory *memory = self.work.machine.memory
-        cdef Worker *workers = <Worker *>calloc(self.threads, sizeof(Worker))
+        cdef WaveSync *sync = self.work.machine.sync
         cdef int stop
-        cdef uint32_t i
-        if workers == NULL:
-            raise MemoryError(f"{self.threads} threads")
-        try:
-            workers[0].space = &self.work
-            workers[0].launch = launch
-            workers[0].kernels = self.kernels
-            workers[0].main = True
-            if not open_worker(&workers[0]):
-                raise MemoryError("an engine's thread")
-            with nogil:
-                stop = run_alone(&workers[0], self.threads)
-            if stop == stop_running:
-                stop = self.execute_together(workers, memory)
-            else:
-                count_blocks(&workers[0].blocks)
-        finally:
-            for i in range(self.threads):
-                close_worker(&workers[i])
-            free(workers)
-            self.work.machine.memory = memory
+        with nogil:
+            stop = run_dispatch(&self.team, &self.work, launch)
+        self.work.machine.memory = self.team.memory
+        self.work.machine.sync = sync
+        if stop == no_memory:
+            self.drop()
+            raise MemoryError(f"a workgroup of {launch.waves} waves")
         return -1 if stop == interrupted else stop          # the signal's exception is set
-
-    cdef int execute_together(self, Worker *workers, Memory *memory) except -1:
-        """The workgroups that have not begun, by all threads."""
-        cdef const Launch *launch = workers[0].launch
-        cdef uint64_t groups = <uint64_t>launch.groups[0] * launch.groups[1] * launch.groups[2]
-        cdef uint64_t first = self.work.begun
-        cdef uint32_t threads = <uint32_t>min(<uint64_t>self.threads, groups - first)
-        cdef Order *order = new Order(first, groups, threads, self.work.machine.executed)
-        cdef uint32_t i
-        try:
-            for i in range(threads):
-                workers[i].order = order
-                if i and not join_in(&workers[i], &workers[0], memory, i):
-                    raise MemoryError(f"{threads} threads")
-            with nogil:
-                Order.run(threads, work, workers)
-        finally:
-            del order
-        for i in range(threads):
-            if workers[i].stop == no_memory:
-                raise MemoryError(f"a workgroup of {launch.waves} waves for thread {i}")
-        for i in range(threads):
-            count_blocks(&workers[i].blocks)
-            if i:
-                add_counters(&self.work.machine, &workers[i].own.machine)
-        self.work.machine.executed = counted(&self.work.machine)
-        return self.why_stopped(workers, threads)
-
-    cdef int why_stopped(self, const Worker *workers, uint32_t threads) except *:
-        """What the first workgroup that went wrong says."""
-        cdef const Worker *lowest = NULL
-        cdef uint32_t i
-        for i in range(threads):
-            if workers[i].stop == interrupted:
-                return interrupted
-            if workers[i].stop != stop_end and workers[i].stop != abandoned and (lowest == NULL or workers[i].workgroup < lowest.workgroup):
-                lowest = &workers[i]
-        if lowest != NULL:
-            take_fault(&self.work, lowest.space)
-            return lowest.stop
-        return stop_budget if self.work.machine.executed > self.work.machine.budget else stop_end

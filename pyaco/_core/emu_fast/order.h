@@ -6,17 +6,26 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <memory>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <vector>
 
 class Order {
 public:
-    Order(uint64_t first, uint64_t groups, unsigned threads, uint64_t executed)
-        : next(first), groups(groups), failed(groups), counted(first), total(executed), current(threads), counts(groups - first),
-          origin(first) {
-        for (Place &place : current)
-            place.group = first;      // as if it ran the first one, until it claims
+    // From workgroup `first` on, which thread 0 runs already, after `executed` instructions of those before it. NULL: no memory.
+    static Order *open(uint64_t first, uint64_t groups, unsigned threads, uint64_t executed) {
+        // calloc: pages of workgroups that nobody gets to are never touched
+        uint64_t *counts = static_cast<uint64_t *>(std::calloc(groups - first, sizeof(uint64_t)));
+        try {
+            return counts == nullptr ? nullptr : new Order(first, groups, threads, executed, counts);
+        } catch (const std::bad_alloc &) {
+            std::free(counts);
+            return nullptr;
+        }
     }
 
     // The next workgroup of a thread, which has ended its last one after `executed` instructions; false: there is none.
@@ -65,17 +74,37 @@ public:
         return true;
     }
 
-    // `body(data, thread)` on every thread, the caller's is 0.
-    static void run(unsigned threads, void (*body)(void *, unsigned), void *data) {
-        std::vector<std::thread> others;
-        for (unsigned thread = 1; thread < threads; ++thread)
-            others.emplace_back(body, data, thread);
-        body(data, 0);
+    // `body(data, thread)` on the threads beside the caller's, which is 0; as many as the host lets start.
+    void start(void (*body)(void *, unsigned), void *data) {
+        for (unsigned thread = 1; thread < current.size(); ++thread) {
+            try {
+                others.emplace_back(body, data, thread);
+            } catch (const std::exception &) {
+                current[thread].group = groups;
+            }
+        }
+    }
+
+    // Until the other threads have returned.
+    void join() {
         for (std::thread &other : others)
             other.join();
     }
 
 private:
+    struct Free {
+        void operator()(uint64_t *memory) const { std::free(memory); }
+    };
+
+    Order(uint64_t first, uint64_t groups, unsigned threads, uint64_t executed, uint64_t *counts)
+        : next(first + 1), groups(groups), failed(groups), counted(first), total(executed), current(threads), origin(first) {
+        others.reserve(threads);
+        for (Place &place : current)
+            place.group = first;      // as if it ran the first one, until it claims
+        current[0].claimed = true;
+        this->counts.reset(counts);
+    }
+
     struct alignas(64) Place {        // a cache line for each thread
         std::atomic<uint64_t> group;  // that runs; `groups`: none any more
         bool claimed = false;
@@ -105,6 +134,7 @@ private:
     std::atomic<unsigned> waiting{0};
     std::atomic<bool> waited{false};
     std::vector<Place> current;       // by thread
-    std::vector<uint64_t> counts;     // instructions, by workgroup
+    std::unique_ptr<uint64_t[], Free> counts;  // instructions, by workgroup from `origin` on
     uint64_t origin;
+    std::vector<std::thread> others;
 };

@@ -18,13 +18,14 @@ from pyaco._core.emu.wave cimport Instruction, LaneOperation, Machine, Wave, sgp
 
 cdef extern from "order.h" nogil:
     cdef cppclass Order:
-        Order(uint64_t first, uint64_t groups, unsigned int threads, uint64_t executed)
+        @staticmethod
+        Order *open(uint64_t first, uint64_t groups, unsigned int threads, uint64_t executed)
         bint claim(unsigned int thread, uint64_t *group, uint64_t executed)
         bint wait(uint64_t group, uint64_t *executed)
         void fail(uint64_t group)
         uint64_t first_failed()
-        @staticmethod
-        void run(unsigned int threads, void (*body)(void *, unsigned int) noexcept nogil, void *data)
+        void start(void (*body)(void *, unsigned int) noexcept nogil, void *data)
+        void join()
 
 cdef extern from "host.h" nogil:
     unsigned int host_control()
