@@ -128,7 +128,7 @@ cdef int run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
     while machine.executed < core.slice_end and machine.executed < until:
         if block == NULL:
             block = block_at(&worker.blocks, wave.pc)
-        if (block == NULL or block.count == 0 or wave.mode & changing_modes
+        if (block == NULL or block.count == 0 or wave.mode & changing_modes or machine.shared_vgpr
                 or machine.executed + block.count > min(core.slice_end, machine.budget)):
             set_host_control(control_default)
             stop = run_wave(&worker.space.code, machine, wave, 1)
