@@ -386,7 +386,7 @@ def two_threads(name: str) -> float:
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor")
-@pytest.mark.parametrize("name", ["matmul", "matmul_tiled"])
+@pytest.mark.parametrize("name", list(KERNELS))
 def test_two_cores(name):
     """Two threads take little more than half of one's time."""
     ratio = two_threads(name)

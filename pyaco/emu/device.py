@@ -173,7 +173,8 @@ class Device:
     seed : int, optional
         Draw the order of workgroups and the turns of waves from it, to shake out races.
 
-    Any of the last five makes the inspecting engine run, whose results are the same.
+    Any of the last five makes the inspecting engine run, whose results are the same. The fast engine keeps what it has decoded, and the
+    memory of a workgroup's waves, for the next dispatch: up to 8 MiB a thread.
 
     Raises
     ------
@@ -529,7 +530,7 @@ class Device:
         """
         self._check_launch(size, **launch)
         last = last_size or size
-        if any(not 1 <= part <= whole for part, whole in zip(last, size, strict=True)):
+        if last != size and any(not 1 <= part <= whole for part, whole in zip(last, size, strict=True)):
             raise InputError(f"last workgroups of {last} invocations where the others have {size}")
         if time_budget is not None and not time_budget > 0:
             raise InputError(f"a time budget of {time_budget} seconds")
@@ -782,6 +783,8 @@ class _LowMemory:
 
 def _waves(groups: _Three, size: _Three, last: _Three, wave_size: int) -> int:
     """How many waves a grid has: in each dimension, all workgroups but the last, and the last."""
+    if last == size:
+        return prod(groups) * -(-prod(size) // wave_size)
     axes = [((count - 1, whole), (1, part)) for count, whole, part in zip(groups, size, last, strict=True) if count]
     chosen = product(*axes) if len(axes) == 3 else ()
     return sum(prod(count for count, _ in kinds) * -(-prod(items for _, items in kinds) // wave_size) for kinds in chosen)

@@ -52,7 +52,7 @@ cdef enum:
     signal_interval = 1000000         # instructions between looks at the user's interrupts
     worth_a_thread = 20000            # instructions that a dispatch has yet to execute for other threads to join in
     first_look = 2000                 # how many it has executed when it is first asked whether they shall
-    kept_bytes = 0x2000000            # most that a thread keeps for the next dispatch
+    kept_bytes = 0x800000             # most that a thread keeps for the next dispatch
     interrupted = -1                  # by a signal; its exception is set
     abandoned = -2                    # because an earlier workgroup went wrong
     no_memory = -3
@@ -73,9 +73,9 @@ cdef struct Worker:
     uint64_t made_of                  # how often the engine's code had been forgotten when code and blocks were made
     Core *core
     Memory memory                     # the device's table with a look-up cache of its own
-    Wave *first                       # the waves of a workgroup as they start, with the VGPRs that they start with
-    uint32_t *first_rows
-    uint32_t first_capacity           # waves
+    Wave *first                       # the waves of a workgroup as they start
+    uint32_t *first_rows              # the VGPRs that they start with
+    uint32_t first_capacity           # how many waves there is memory for
     uint32_t first_slot               # of scratch, whose offset is in their registers
     Team *team                        # of the first thread: whom it may call; of the others NULL
     Order *order                      # NULL: alone
@@ -298,7 +298,6 @@ cdef void run_claimed(Worker *worker, uint32_t thread) noexcept nogil:
 cdef void work(void *data, unsigned int thread) noexcept nogil:
     """What a thread does that was called."""
     cdef Worker *worker = &(<Worker *>data)[thread]
-    worker.stop = stop_end
     if not open_workspace(worker.space, worker.launch) or not open_worker(worker):
         worker.stop = no_memory
         worker.workgroup = 0
@@ -310,7 +309,7 @@ cdef void work(void *data, unsigned int thread) noexcept nogil:
 
 # ---------------------------------------------------------------------------------------------------------- other threads
 cdef bint open_worker(Worker *worker) noexcept nogil:
-    """Make ready for a dispatch a thread whose workspace is; what it has from the last one is used again. False: no memory."""
+    """Make a thread ready for a dispatch, with what it has from the last one; its workspace is open. False: no memory."""
     cdef Workspace *space = worker.space
     cdef const Launch *launch = worker.launch
     cdef uint32_t i
@@ -341,8 +340,7 @@ cdef bint open_worker(Worker *worker) noexcept nogil:
 
 cdef bint renew_blocks(Worker *worker, const Team *team, const Code *code) noexcept nogil:
     """Blocks of the engine's code: those that the worker has, or none yet. False: no memory."""
-    cdef bint same = worker.blocks.pool != NULL and worker.made_of == code.forgotten
-    if same:
+    if worker.blocks.pool != NULL and worker.made_of == code.forgotten:
         return True
     close_blocks(&worker.blocks)
     if worker.space == &worker.own:
@@ -377,6 +375,7 @@ cdef bint join_in(Worker *worker, const Worker *first, const Team *team, uint32_
     worker.space = &worker.own
     worker.launch = first.launch
     worker.look_at = never
+    worker.stop = stop_end
     if own.opcode_counter == NULL:
         own.opcode_counter = <uint64_t *>calloc(<int>op_count, sizeof(uint64_t))
     machine[0] = first.space.machine
