@@ -295,27 +295,10 @@ cdef uint32_t dot(Reader r, uint32_t a, uint32_t b) except 0 nogil:
     return value
 
 
-cdef uint32_t _matrix_type_of(Reader r, uint32_t id) except 0xffffffffU nogil:
-    cdef uint32_t type = value_type(r, id)
-    if r.s.types.base[type] != type_matrix:
-        fail(r, r.word, "id %u is not a matrix", id)
-    return type
-
-
 cdef int _require_float_vector(Reader r, uint32_t value, uint32_t components, uint32_t bits) except -1 nogil:
     if components_of(r, value) != components or bits_of(r, value) != bits:
         fail(r, r.word, "an operand of %u components does not fit", components_of(r, value))
     return 0
-
-
-cdef uint32_t _matrix_times_vector(Reader r, uint32_t matrix, uint32_t columns, uint32_t vector) except 0 nogil:
-    cdef uint32_t value = 0
-    cdef uint32_t term
-    cdef uint32_t i
-    for i in range(columns):
-        term = alu2(r, alu_fmul, r.trees[matrix + i], component(r, vector, i))
-        value = term if i == 0 else alu2(r, alu_fadd, value, term)
-    return value
 
 
 cdef struct Matrix:
@@ -323,15 +306,30 @@ cdef struct Matrix:
     uint32_t columns
     uint32_t rows
     uint32_t bits
+    uint32_t tree                     # its columns
 
 
 cdef int _matrix(Reader r, uint32_t id, Matrix *m) except -1 nogil:
-    """The shape of a value that must be a matrix."""
-    m.type = _matrix_type_of(r, id)
+    """A value that must be a matrix."""
+    m.type = value_type(r, id)
+    if r.s.types.base[m.type] != type_matrix:
+        fail(r, r.word, "id %u is not a matrix", id)
     m.columns = r.s.types.length[m.type]
     m.rows = r.s.types.components[r.s.types.element[m.type]]
     m.bits = r.s.types.bit_size[m.type]
+    m.tree = value_of(r, id)
     return 0
+
+
+cdef uint32_t _times_vector(Reader r, const Matrix *m, uint32_t vector) except 0 nogil:
+    """Columns, weighed by the components of a vector, added up."""
+    cdef uint32_t value = 0
+    cdef uint32_t term
+    cdef uint32_t i
+    for i in range(m.columns):
+        term = alu2(r, alu_fmul, r.trees[m.tree + i], component(r, vector, i))
+        value = term if i == 0 else alu2(r, alu_fadd, value, term)
+    return value
 
 
 cdef uint32_t _result_tree(Reader r, uint32_t word, uint32_t result, uint32_t bits) except? 0xffffffffU nogil:
@@ -381,112 +379,96 @@ cdef int _outer_product(Reader r, uint32_t word) except -1 nogil:
 
 cdef int _vector_times_matrix(Reader r, uint32_t word) except -1 nogil:
     cdef Matrix m
-    cdef uint32_t a
-    cdef uint32_t b
+    cdef uint32_t vector
     cdef uint32_t i
     cdef uint32_t[4] values
     _matrix(r, r.words[word + 4], &m)
-    a = ssa(r, r.words[word + 3])
-    b = value_of(r, r.words[word + 4])
-    _require_float_vector(r, a, m.rows, m.bits)
+    vector = ssa(r, r.words[word + 3])
+    _require_float_vector(r, vector, m.rows, m.bits)
     for i in range(m.columns):
-        values[i] = dot(r, r.trees[b + i], a)
+        values[i] = dot(r, r.trees[m.tree + i], vector)
     return set_checked(r, word, vector_of(r, values, m.columns))
 
 
-cdef int _matrix_times_vector_instruction(Reader r, uint32_t word) except -1 nogil:
+cdef int _matrix_times_vector(Reader r, uint32_t word) except -1 nogil:
     cdef Matrix m
-    cdef uint32_t a
-    cdef uint32_t b
+    cdef uint32_t vector
     _matrix(r, r.words[word + 3], &m)
-    a = value_of(r, r.words[word + 3])
-    b = ssa(r, r.words[word + 4])
-    _require_float_vector(r, b, m.columns, m.bits)
-    return set_checked(r, word, _matrix_times_vector(r, a, m.columns, b))
+    vector = ssa(r, r.words[word + 4])
+    _require_float_vector(r, vector, m.columns, m.bits)
+    return set_checked(r, word, _times_vector(r, &m, vector))
 
 
-cdef int _matrix_times_scalar(Reader r, uint32_t word) except -1 nogil:
-    cdef uint32_t result = type_row(r, r.words[word + 1])
-    cdef Matrix m
-    cdef uint32_t a
-    cdef uint32_t b
-    cdef uint32_t tree
+cdef int _matrix_times_scalar(Reader r, uint32_t word, uint32_t result, const Matrix *m, uint32_t tree) except -1 nogil:
+    cdef uint32_t scalar = ssa(r, r.words[word + 4])
     cdef uint32_t child
     cdef uint32_t i
-    _matrix(r, r.words[word + 3], &m)
-    a = value_of(r, r.words[word + 3])
-    tree = _result_tree(r, word, result, m.bits)
-    b = ssa(r, r.words[word + 4])
-    _require_float_vector(r, b, 1, m.bits)
+    _require_float_vector(r, scalar, 1, m.bits)
     if not same_shape(r, result, m.type):
         fail(r, word, "the result has another type")
     for i in range(m.columns):
-        child = alu2(r, alu_fmul, r.trees[a + i], b)
+        child = alu2(r, alu_fmul, r.trees[m.tree + i], scalar)
         r.trees[tree + i] = child
-    return set_value(r, r.words[word + 2], result, tree)
+    return 0
 
 
-cdef int _transpose(Reader r, uint32_t word) except -1 nogil:
-    cdef uint32_t result = type_row(r, r.words[word + 1])
-    cdef Matrix m
-    cdef uint32_t a
-    cdef uint32_t tree
+cdef int _transpose(Reader r, uint32_t word, uint32_t result, const Matrix *m, uint32_t tree) except -1 nogil:
     cdef uint32_t child
     cdef uint32_t i
     cdef uint32_t j
     cdef uint32_t[4] values
-    _matrix(r, r.words[word + 3], &m)
-    a = value_of(r, r.words[word + 3])
-    tree = _result_tree(r, word, result, m.bits)
     if r.s.types.length[result] != m.rows or r.s.types.components[r.s.types.element[result]] != m.columns:
         fail(r, word, "the result has another type")
     for i in range(m.rows):
         for j in range(m.columns):
-            values[j] = component(r, r.trees[a + j], i)
+            values[j] = component(r, r.trees[m.tree + j], i)
         child = vector_of(r, values, m.columns)
         r.trees[tree + i] = child
-    return set_value(r, r.words[word + 2], result, tree)
+    return 0
 
 
-cdef int _matrix_times_matrix(Reader r, uint32_t word) except -1 nogil:
-    cdef uint32_t result = type_row(r, r.words[word + 1])
-    cdef Matrix m
+cdef int _matrix_times_matrix(Reader r, uint32_t word, uint32_t result, const Matrix *m, uint32_t tree) except -1 nogil:
     cdef Matrix n
-    cdef uint32_t a
-    cdef uint32_t b
-    cdef uint32_t tree
     cdef uint32_t child
     cdef uint32_t i
-    _matrix(r, r.words[word + 3], &m)
-    a = value_of(r, r.words[word + 3])
-    tree = _result_tree(r, word, result, m.bits)
     _matrix(r, r.words[word + 4], &n)
-    b = value_of(r, r.words[word + 4])
     if (n.rows != m.columns or n.bits != m.bits or n.columns != r.s.types.length[result]
             or r.s.types.components[r.s.types.element[result]] != m.rows):
         fail(r, word, "matrices whose shapes do not fit")
     for i in range(n.columns):
-        child = _matrix_times_vector(r, a, m.columns, r.trees[b + i])
+        child = _times_vector(r, m, r.trees[n.tree + i])
         r.trees[tree + i] = child
+    return 0
+
+
+cdef int _new_matrix(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
+    """What makes a matrix of a matrix."""
+    cdef uint32_t result = type_row(r, r.words[word + 1])
+    cdef uint32_t tree
+    cdef Matrix m
+    _matrix(r, r.words[word + 3], &m)
+    tree = _result_tree(r, word, result, m.bits)
+    if opcode == OpMatrixTimesScalar:
+        _matrix_times_scalar(r, word, result, &m, tree)
+    elif opcode == OpMatrixTimesMatrix:
+        _matrix_times_matrix(r, word, result, &m, tree)
+    else:
+        _transpose(r, word, result, &m, tree)
     return set_value(r, r.words[word + 2], result, tree)
 
 
 cdef int _matrix_instruction(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
     if opcode == OpVectorTimesScalar:
         return _vector_times_scalar(r, word)
-    if opcode == OpMatrixTimesScalar:
-        return _matrix_times_scalar(r, word)
     if opcode == OpVectorTimesMatrix:
         return _vector_times_matrix(r, word)
     if opcode == OpMatrixTimesVector:
-        return _matrix_times_vector_instruction(r, word)
-    if opcode == OpMatrixTimesMatrix:
-        return _matrix_times_matrix(r, word)
+        return _matrix_times_vector(r, word)
     if opcode == OpOuterProduct:
         return _outer_product(r, word)
     if opcode == OpDot:
         return _dot_instruction(r, word)
-    return _transpose(r, word)
+    return _new_matrix(r, word, opcode)
 
 
 # ------------------------------------------------------------------------------------------- results of two members, bits
