@@ -9,7 +9,7 @@ from test_vector_alu import ALU, LANES, inputs, kernel
 from pyaco import emu
 from pyaco.emu import Device
 from pyaco.emu.device import ENGINES
-from pyaco.errors import PyacoError
+from pyaco.errors import PyacoError, UnsupportedError
 
 U32 = np.uint32
 ROWS = 24
@@ -118,3 +118,12 @@ def test_constants_of_halves_have_sixteen_bits(assemble, engine):
 def test_unknown_engine():
     with pytest.raises(emu.device.UnsupportedError, match="reference and fast"):
         Device("gfx1100", engine="warp")
+
+
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+@pytest.mark.parametrize("target, words", [("gfx1150", (0xD5E60005, 0x000000E7)), ("gfx1100", (0xD5E50005, 0x00000007))])
+def test_swaps_need_registers(engine, target, words):
+    """The long encoding can name an SGPR where V_SWAP wants a VGPR; it must not become the VGPR of that number."""
+    code = np.array([*words, 0xBFB00000], np.uint32).tobytes()
+    with pytest.raises(UnsupportedError, match="v_swap"):
+        Device(target, engine).run(code)

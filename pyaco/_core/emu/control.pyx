@@ -553,11 +553,18 @@ cdef int write_lane(Machine *machine, Wave *wave, const Instruction *instruction
     return stop_running
 
 
+cdef inline bint swaps_a_register(const Instruction *instruction) noexcept nogil:
+    """Only the long encoding can name what is no vector register."""
+    return instruction.source[0].kind == operand_vgpr
+
+
 cdef int swap_registers(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t first = destination_of(instruction) - 256
     cdef uint32_t second = instruction.source[0].index
     cdef uint32_t lane, value
+    if not swaps_a_register(instruction):
+        return stop_unsupported
     if instruction.decoded.opcode == <int>op_v_swaprel_b32:
         second += wave.sgpr[sgpr_m0] & 0x3ff
         first += (wave.sgpr[sgpr_m0] >> 16) & 0x3ff
@@ -579,6 +586,8 @@ cdef int swap_halves(Machine *machine, Wave *wave, const Instruction *instructio
     cdef uint32_t first_shift = 16 if (instruction.decoded.destination[0] >> 1) & 1 else 0
     cdef uint32_t second_shift = 16 if instruction.source[0].half else 0
     cdef uint32_t lane, a, b
+    if not swaps_a_register(instruction):
+        return stop_unsupported
     for lane in range(wave.lanes):
         if (exec_mask >> lane) & 1:
             a = (wave_vgpr(wave, first)[lane] >> first_shift) & 0xffff
