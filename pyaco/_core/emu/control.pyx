@@ -795,8 +795,8 @@ cdef void fill_nothing(Handler *table) noexcept nogil:
     table[<int>op_ds_nop] = no_operation
 
 
-cdef void fill_control(Handler *table) noexcept nogil:
-    fill_nothing(table)
+cdef void fill_flow(Handler *table) noexcept nogil:
+    """Ends, barriers, branches, and what they depend on."""
     table[<int>op_s_endpgm] = end_program
     table[<int>op_s_endpgm_saved] = end_program
     table[<int>op_s_endpgm_ordered_ps_done] = end_program
@@ -845,6 +845,10 @@ cdef void fill_control(Handler *table) noexcept nogil:
     table[<int>op_s_get_waveid_in_workgroup] = read_wave_index
     table[<int>op_s_sendmsg_rtn_b32] = send_message_returning
     table[<int>op_s_sendmsg_rtn_b64] = send_message_returning
+
+
+cdef void fill_moves(Handler *table) noexcept nogil:
+    """What no loop over lanes can say: values that change places, between registers, halves and lanes."""
     table[<int>op_v_mqsad_u32_u8] = masked_sads
     table[<int>op_v_pk_mov_b32] = move_pair
     table[<int>op_v_bitop3_b16] = combine_bits
@@ -873,3 +877,9 @@ cdef void fill_control(Handler *table) noexcept nogil:
     table[<int>op_v_permlane16_var_b32] = permute_lanes16
     table[<int>op_v_permlanex16_var_b32] = permute_lanes16
     table[<int>op_v_permlane64_b32] = permute_lanes64
+
+
+cdef void fill_control(Handler *table) noexcept nogil:
+    fill_nothing(table)
+    fill_flow(table)
+    fill_moves(table)

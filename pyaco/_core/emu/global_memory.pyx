@@ -376,6 +376,14 @@ cdef struct Resource:
     uint32_t oob_select               # GFX10+
     uint32_t word3
 
+cdef struct BufferAccess:             # what the lanes of an instruction reach through a descriptor
+    Resource resource
+    bint structured                   # the lanes give indices
+    uint32_t soffset
+    uint32_t format                   # of the elements; 0: untyped
+    uint64_t index[max_lanes]
+    uint64_t offset[max_lanes]        # within the structure, or all of it for raw buffers
+
 
 cdef Resource read_resource(const Wave *wave, uint16_t register_, uint32_t gfx_level) noexcept nogil:
     cdef Resource r
@@ -407,7 +415,7 @@ cdef inline uint64_t canonical(uint64_t address) noexcept nogil:
 
 cdef bint out_of_range(const Resource *r, uint32_t gfx_level, bint structured, uint64_t index, uint64_t offset,
                        uint32_t soffset, uint32_t bytes) noexcept nogil:
-    """The range check of one element; `offset` is within the structure, or all of it for raw buffers."""
+    """The range check of one element."""
     if gfx_level < 100:
         if r.stride != 0 and structured:
             return index >= r.records or (r.swizzle != 0 and offset >= r.stride)
@@ -431,47 +439,69 @@ cdef inline uint64_t buffer_address(const Resource *r, uint64_t index, uint64_t 
     return r.base + soffset + block + (index % r.index_stride) * r.swizzle + offset % r.swizzle
 
 
-cdef int typed_lane(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
-                    const Resource *r, uint32_t lane, bint inside, uint64_t address, uint32_t format_) noexcept nogil:
-    """A load or store that converts between the buffer's format and registers."""
-    cdef uint32_t texel[4]
-    cdef uint32_t bytes = format_bytes(format_)
-    cdef uint32_t component, value
-    cdef uint8_t *host = NULL
-    cdef uint16_t data
-    if inside:
-        host = memory_at(machine.memory, address, bytes)
-        if host == NULL:
-            return stray(machine, lane, address, bytes, operation.access == access_format_store)
-        note(machine.log, space_global, way_load if operation.access == access_format_load else way_store, lane, address, bytes)
-    if operation.access == access_format_load:
-        memset(texel, 0, sizeof(texel))
-        if inside:
-            load_format(format_, host, texel)
-        data = instruction.decoded.destination[0]
-        for component in range(operation.dwords):
-            value = selected(r, format_, texel, component) if inside else 0
-            if operation.half:
-                value = narrow_component(format_, value)
-                place_element(&data_row(wave, data, component // 2)[lane], value,
-                              half_high if (component & 1) or operation.half == half_high else half_low)
-            else:
-                data_row(wave, data, component)[lane] = value
+cdef int reach(Machine *machine, const BufferAccess *b, uint32_t lane, uint32_t skip, uint32_t bytes, uint8_t way,
+               uint8_t **host) noexcept nogil:
+    """Where the element lies that is `skip` bytes after a lane's first; NULL: outside the buffer. stop_memory_fault: nothing is there."""
+    cdef uint64_t offset = b.offset[lane] + skip
+    cdef uint64_t address
+    host[0] = NULL
+    if out_of_range(&b.resource, machine.gfx_level, b.structured, b.index[lane], offset, b.soffset, bytes):
         return stop_running
-    if not inside:
-        return stop_running
-    data = instruction.decoded.source[3]
-    for component in range(4):
-        texel[component] = 0
-        if component < operation.dwords:
-            if operation.half:
-                value = data_row(wave, data, component // 2)[lane]
-                value = value >> 16 if (component & 1) or operation.half == half_high else value & 0xffff
-                texel[component] = widen_component(format_, value)
-            else:
-                texel[component] = data_row(wave, data, component)[lane]
-    store_format(format_, host, texel)
+    address = buffer_address(&b.resource, b.index[lane], offset, b.soffset)
+    host[0] = memory_at(machine.memory, address, bytes)
+    if host[0] == NULL:
+        return stray(machine, lane, address, bytes, way != way_load)
+    note(machine.log, space_global, way, lane, address, bytes)
     return stop_running
+
+
+cdef int typed_lane(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
+                    const BufferAccess *b, uint32_t lane) noexcept nogil:
+    """A load or store that converts between the buffer's format and registers."""
+    cdef bint loads = operation.access == access_format_load
+    cdef uint8_t *host
+    cdef int stop = reach(machine, b, lane, 0, format_bytes(b.format), way_load if loads else way_store, &host)
+    if stop != stop_running:
+        return stop
+    if loads:
+        load_typed(wave, instruction, operation, b, lane, host)
+    elif host != NULL:
+        store_typed(wave, instruction, operation, b, lane, host)
+    return stop_running
+
+
+cdef void load_typed(Wave *wave, const Instruction *instruction, const MemoryOperation *operation, const BufferAccess *b, uint32_t lane,
+                     const uint8_t *host) noexcept nogil:
+    cdef uint32_t texel[4]
+    cdef uint32_t component, value
+    cdef uint16_t data = instruction.decoded.destination[0]
+    memset(texel, 0, sizeof(texel))
+    if host != NULL:
+        load_format(b.format, host, texel)
+    for component in range(operation.dwords):
+        value = selected(&b.resource, b.format, texel, component) if host != NULL else 0
+        if operation.half:
+            value = narrow_component(b.format, value)
+            place_element(&data_row(wave, data, component // 2)[lane], value,
+                          half_high if (component & 1) or operation.half == half_high else half_low)
+        else:
+            data_row(wave, data, component)[lane] = value
+
+
+cdef void store_typed(Wave *wave, const Instruction *instruction, const MemoryOperation *operation, const BufferAccess *b, uint32_t lane,
+                      uint8_t *host) noexcept nogil:
+    cdef uint32_t texel[4]
+    cdef uint32_t component, value
+    cdef uint16_t data = instruction.decoded.source[3]
+    memset(texel, 0, sizeof(texel))
+    for component in range(operation.dwords):
+        if operation.half:
+            value = data_row(wave, data, component // 2)[lane]
+            value = value >> 16 if (component & 1) or operation.half == half_high else value & 0xffff
+            texel[component] = widen_component(b.format, value)
+        else:
+            texel[component] = data_row(wave, data, component)[lane]
+    store_format(b.format, host, texel)
 
 
 cdef inline uint32_t selected(const Resource *r, uint32_t format_, const uint32_t *texel, uint32_t component) noexcept nogil:
@@ -508,38 +538,123 @@ cdef inline uint32_t widen_component(uint32_t format_, uint32_t value) noexcept 
 
 
 cdef int buffer_and_lds(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
-                        const Resource *r, bint structured, const uint64_t *indices, const uint64_t *offsets,
-                        uint32_t soffset, uint32_t format_) noexcept nogil:
+                        const BufferAccess *b) noexcept nogil:
     """A buffer load with the lds flag, BUFFER_LOAD_LDS, or BUFFER_STORE_LDS_DWORD: dwords of LDS for each lane, from m0 + offset on."""
     cdef bint loads = operation.access != access_from_lds
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint64_t place
-    cdef uint64_t address
-    cdef uint32_t bytes = format_bytes(format_) if format_ else operation.bytes
+    cdef uint32_t bytes = format_bytes(b.format) if b.format else operation.bytes
     cdef uint32_t lane, dword, value
-    cdef bint inside
-    cdef uint8_t *host = NULL
+    cdef uint8_t *host
+    cdef int stop
     for lane in range(wave.lanes):
         if not (exec_mask >> lane) & 1:
             continue
         for dword in range(operation.dwords):
             place = <uint64_t>((wave.sgpr[sgpr_m0] & 0xffff) + instruction.decoded.immediate + 4 * (operation.dwords * lane + dword))
-            inside = not out_of_range(r, machine.gfx_level, structured, indices[lane], offsets[lane] + 4 * dword, soffset, bytes)
-            if inside:
-                address = buffer_address(r, indices[lane], offsets[lane] + 4 * dword, soffset)
-                host = memory_at(machine.memory, address, bytes)
-                if host == NULL:
-                    return stray(machine, lane, address, bytes, operation.access == access_from_lds)
-                note(machine.log, space_global, way_load if loads else way_store, lane, address, bytes)
+            stop = reach(machine, b, lane, 4 * dword, bytes, way_load if loads else way_store, &host)
+            if stop != stop_running:
+                return stop
             if place + 4 <= machine.lds_bytes:
                 note(machine.log, space_lds, way_store if loads else way_load, lane, place, 4)
             if loads:
                 value = 0
-                if inside:
-                    value = first_component(r, format_, host) if format_ else load_element(host, operation)
+                if host != NULL:
+                    value = first_component(&b.resource, b.format, host) if b.format else load_element(host, operation)
                 store_lds(machine.lds, machine.lds_bytes, place, 4, <uint8_t *>&value)
-            elif inside:
+            elif host != NULL:
                 load_lds(machine.lds, machine.lds_bytes, place, 4, host)
+    return stop_running
+
+
+cdef bint moves_lds(const MemoryOperation *operation, uint64_t modifiers) noexcept nogil:
+    return operation.access == access_from_lds or operation.access == access_to_lds or modifier_lds(modifiers)
+
+
+cdef bint may_move_lds(const Machine *machine, const MemoryOperation *operation, const BufferAccess *b) noexcept nogil:
+    """Loads do; those of more than a dword, untyped ones, on CDNA 4 alone."""
+    if operation.access == access_store or operation.access == access_format_store or operation.access == access_atomic:
+        return False
+    if b.format:
+        return not operation.half and operation.dwords == 1
+    return operation.dwords == 1 or machine.gfx_level == 95
+
+
+cdef bint open_buffer(const Machine *machine, const Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
+                      BufferAccess *b) noexcept nogil:
+    """Where each lane's access begins; False where the format is not supported."""
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint16_t vaddr = instruction.decoded.source[1]
+    cdef bint index_enabled = modifier_idxen(modifiers)
+    cdef uint32_t lane
+    b.resource = read_resource(wave, instruction.decoded.source[0], machine.gfx_level)
+    b.structured = index_enabled or b.resource.add_lane
+    b.soffset = scalar_offset(wave, instruction, 2)
+    b.format = 0
+    if not b.structured:
+        # RADV's descriptors of constant data have the sign of a 48-bit pc in stride and swizzle (Mesa, visit_load_constant and
+        # p_constaddr), and its shaders lie where that is set: without an index there is nothing to swizzle
+        b.resource.swizzle = 0
+    if (operation.access == access_format_load or operation.access == access_format_store
+            or instruction.decoded.opcode == <uint32_t>op_buffer_load_lds_format_x):
+        b.format = format_of_descriptor(machine.gfx_level, b.resource.word3,
+                                        modifier_format(modifiers) if instruction.decoded.format == format_mtbuf else -1)
+        if b.format == 0:
+            return False
+    for lane in range(wave.lanes):
+        if (exec_mask >> lane) & 1:
+            b.index[lane] = data_row(wave, vaddr, 0)[lane] if index_enabled else 0
+            if b.resource.add_lane:
+                b.index[lane] += lane
+            b.offset[lane] = <uint64_t>instruction.decoded.immediate
+            if modifier_offen(modifiers):
+                b.offset[lane] += data_row(wave, vaddr, 1 if index_enabled else 0)[lane]
+    return True
+
+
+cdef void clear_missing_pages(Wave *wave, const Instruction *instruction) noexcept nogil:
+    """The register after the data says which pages were missing: none."""
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint32_t last = instruction.decoded.destination_bytes[0] // 4 - 1
+    cdef uint32_t lane
+    for lane in range(wave.lanes):
+        if (exec_mask >> lane) & 1:
+            data_row(wave, instruction.decoded.destination[0], last)[lane] = 0
+
+
+cdef int buffer_atomic_lane(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
+                            const BufferAccess *b, uint32_t lane) noexcept nogil:
+    cdef uint16_t destination = returned(instruction)
+    cdef uint32_t dword
+    cdef uint8_t *host
+    cdef int stop = reach(machine, b, lane, 0, operation.bytes, way_atomic, &host)
+    if stop != stop_running:
+        return stop
+    if host != NULL:
+        atomic_lane(machine, wave, operation, host, lane, instruction.decoded.source[3], destination)
+    elif destination != register_none:
+        for dword in range(operation.bytes // 4):
+            data_row(wave, destination, dword)[lane] = 0
+    return stop_running
+
+
+cdef int untyped_lane(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
+                      const BufferAccess *b, uint32_t lane) noexcept nogil:
+    cdef bint loads = operation.access == access_load
+    cdef uint32_t dword, value
+    cdef uint8_t *host
+    cdef int stop
+    for dword in range(operation.dwords):
+        stop = reach(machine, b, lane, 4 * dword, operation.bytes, way_load if loads else way_store, &host)
+        if stop != stop_running:
+            return stop
+        if loads:
+            value = load_element(host, operation) if host != NULL else 0
+            place_element(&data_row(wave, instruction.decoded.destination[0], dword)[lane], value, operation.half)
+        elif host != NULL:
+            value = data_row(wave, instruction.decoded.source[3], dword)[lane]
+            store_element(host, value >> 16 if operation.half == half_high else value, operation.bytes)
     return stop_running
 
 
@@ -547,96 +662,26 @@ cdef int execute_buffer(Machine *machine, Wave *wave, const Instruction *instruc
     cdef const MemoryOperation *operation = &operations[instruction.decoded.opcode]
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef uint64_t exec_mask = wave_exec(wave)
-    cdef Resource r
-    cdef uint16_t vaddr, data
-    cdef uint32_t soffset, lane, dword, value, format_
-    cdef uint64_t index, offset, address
-    cdef uint64_t indices[max_lanes]
-    cdef uint64_t offsets[max_lanes]
-    cdef bint index_enabled, offset_enabled, inside
-    cdef uint8_t *host
-    cdef uint16_t destination
+    cdef BufferAccess b
+    cdef uint32_t lane
+    cdef int stop = stop_running
     if operation.access == access_nothing:
         return stop_running
-    if modifier_addr64(modifiers):
+    if modifier_addr64(modifiers) or not open_buffer(machine, wave, instruction, operation, &b):
         return stop_unsupported
-    r = read_resource(wave, instruction.decoded.source[0], machine.gfx_level)
-    vaddr = instruction.decoded.source[1]
-    soffset = scalar_offset(wave, instruction, 2)
-    data = instruction.decoded.source[3]
-    index_enabled = modifier_idxen(modifiers)
-    offset_enabled = modifier_offen(modifiers)
-    if not index_enabled and not r.add_lane:
-        # RADV's descriptors of constant data have the sign of a 48-bit pc in stride and swizzle (Mesa, visit_load_constant and
-        # p_constaddr), and its shaders lie where that is set: without an index there is nothing to swizzle
-        r.swizzle = 0
-    format_ = 0
-    if (operation.access == access_format_load or operation.access == access_format_store
-            or instruction.decoded.opcode == <uint32_t>op_buffer_load_lds_format_x):
-        format_ = format_of_descriptor(machine.gfx_level, r.word3,
-                                       modifier_format(modifiers) if instruction.decoded.format == format_mtbuf else -1)
-        if format_ == 0:
-            return stop_unsupported
-    for lane in range(wave.lanes):
-        if (exec_mask >> lane) & 1:
-            indices[lane] = data_row(wave, vaddr, 0)[lane] if index_enabled else 0
-            if r.add_lane:
-                indices[lane] += lane
-            offsets[lane] = <uint64_t>instruction.decoded.immediate
-            if offset_enabled:
-                offsets[lane] += data_row(wave, vaddr, 1 if index_enabled else 0)[lane]
-    if operation.access == access_from_lds or operation.access == access_to_lds or modifier_lds(modifiers):
-        if (operation.access == access_store or operation.access == access_format_store or operation.access == access_atomic
-                or (format_ and operation.half) or (operation.dwords != 1 and (format_ or machine.gfx_level != 95))):
-            return stop_unsupported
-        return buffer_and_lds(machine, wave, instruction, operation, &r, index_enabled or r.add_lane, indices, offsets, soffset, format_)
-    destination = returned(instruction)
-    if modifier_tfe(modifiers) and destination != register_none:
-        # the register after the data says which pages were missing: none
-        value = instruction.decoded.destination_bytes[0] // 4 - 1
-        for lane in range(wave.lanes):
-            if (exec_mask >> lane) & 1:
-                data_row(wave, destination, value)[lane] = 0
+    if moves_lds(operation, modifiers):
+        return buffer_and_lds(machine, wave, instruction, operation, &b) if may_move_lds(machine, operation, &b) else stop_unsupported
+    if modifier_tfe(modifiers) and returned(instruction) != register_none:
+        clear_missing_pages(wave, instruction)
     for lane in range(wave.lanes):
         if not (exec_mask >> lane) & 1:
             continue
-        index = indices[lane]
-        offset = offsets[lane]
-        if format_:
-            inside = not out_of_range(&r, machine.gfx_level, index_enabled or r.add_lane, index, offset, soffset,
-                                      format_bytes(format_))
-            if typed_lane(machine, wave, instruction, operation, &r, lane, inside,
-                          buffer_address(&r, index, offset, soffset), format_):
-                return stop_memory_fault
-            continue
-        if operation.access == access_atomic:
-            if out_of_range(&r, machine.gfx_level, index_enabled or r.add_lane, index, offset, soffset, operation.bytes):
-                if destination != register_none:
-                    for dword in range(operation.bytes // 4):
-                        data_row(wave, destination, dword)[lane] = 0
-                continue
-            address = buffer_address(&r, index, offset, soffset)
-            host = memory_at(machine.memory, address, operation.bytes)
-            if host == NULL:
-                return stray(machine, lane, address, operation.bytes, True)
-            note(machine.log, space_global, way_atomic, lane, address, operation.bytes)
-            atomic_lane(machine, wave, operation, host, lane, data, destination)
-            continue
-        for dword in range(operation.dwords):
-            inside = not out_of_range(&r, machine.gfx_level, index_enabled or r.add_lane, index, offset + 4 * dword,
-                                      soffset, operation.bytes)
-            host = NULL
-            if inside:
-                address = buffer_address(&r, index, offset + 4 * dword, soffset)
-                host = memory_at(machine.memory, address, operation.bytes)
-                if host == NULL:
-                    return stray(machine, lane, address, operation.bytes, operation.access == access_store)
-                note(machine.log, space_global, way_load if operation.access == access_load else way_store, lane, address,
-                     operation.bytes)
-            if operation.access == access_load:
-                value = load_element(host, operation) if inside else 0
-                place_element(&data_row(wave, destination, dword)[lane], value, operation.half)
-            elif inside:
-                value = data_row(wave, data, dword)[lane]
-                store_element(host, value >> 16 if operation.half == half_high else value, operation.bytes)
+        if b.format:
+            stop = typed_lane(machine, wave, instruction, operation, &b, lane)
+        elif operation.access == access_atomic:
+            stop = buffer_atomic_lane(machine, wave, instruction, operation, &b, lane)
+        else:
+            stop = untyped_lane(machine, wave, instruction, operation, &b, lane)
+        if stop != stop_running:
+            return stop
     return stop_running

@@ -7,7 +7,7 @@ Sources: AMD "RDNA 2" and "RDNA3" ISA documents, chapters "Vector ALU Operations
 document for SDWA and GFX9's DPP.
 """
 from libc.stdint cimport int8_t, int16_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from isa_opcodes cimport op_v_interp_p10_f16_f32_inreg, op_v_interp_p10_f32_inreg, op_v_interp_p10_rtz_f16_f32_inreg
 from modifiers cimport *
@@ -634,22 +634,65 @@ cdef void quad_select(const Instruction *instruction, const Wave *wave, uint32_t
             selected[lane] = <int8_t>(lane & ~<uint32_t>3)
 
 
+cdef struct Places:                   # of sources and results of an instruction
+    uint32_t narrow[4][max_lanes]
+    uint64_t wide[4][max_lanes]
+    uint32_t result[3][max_lanes]
+    uint64_t wide_result[2][max_lanes]
+
+
+cdef inline void fetch_source(const Wave *wave, const Instruction *instruction, uint32_t slot, const int8_t *selected, Places *places,
+                              Lanes *lanes) noexcept nogil:
+    """A source of a vector instruction, with its modifiers."""
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    cdef uint32_t absolute = 0 if instruction.decoded.format & format_vop3p else modifier_abs(modifiers)
+    cdef Modifiers modify = Modifiers((modifier_neg(modifiers) >> slot) & 1, (absolute >> slot) & 1)
+    cdef uint32_t half = instruction.source[slot].half | ((modifier_opsel(modifiers) >> slot) & 1)
+    cdef uint8_t kind = instruction.operation.source_type[slot] & ~type_old
+    if is_wide(kind):
+        lanes.wide[slot] = fetch_wide(wave, instruction, slot, kind, modify, selected, places.wide[slot])
+    elif kind == type_mix:
+        fetch_mixed(wave, instruction, slot, places.narrow[slot])
+        lanes.narrow[slot] = places.narrow[slot]
+    elif kind == type_packed or kind == type_packed_f:
+        fetch_packed(wave, instruction, slot, kind == type_packed_f, places.narrow[slot])
+        lanes.narrow[slot] = places.narrow[slot]
+    else:
+        lanes.narrow[slot] = fetch_narrow(wave, instruction, slot, kind, half, modify, selected, places.narrow[slot])
+
+
+cdef inline void write_result(Machine *machine, Wave *wave, const Instruction *instruction, uint32_t index, const Places *places,
+                              uint64_t written) noexcept nogil:
+    """A result of a vector instruction, in the lanes that are written."""
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    cdef uint8_t kind = instruction.operation.result_type[index]
+    cdef uint16_t destination = instruction.decoded.destination[index]
+    cdef uint32_t row = (destination >> 2) - 256
+    cdef bint high
+    if kind == type_mask:
+        write_mask(machine, wave, instruction, destination, places.result[index], written)
+    elif destination < 1024:                                # pseudo-scalar transcendentals of GFX12
+        wave_put(wave, destination >> 2, places.result[index][0])
+    elif is_wide(kind):
+        write_wide(wave, row, places.wide_result[index & 1], written)
+    elif instruction.decoded.format & format_sdwa:
+        write_sdwa(wave, row, modifier_sdwa_dst_sel(modifiers), modifier_sdwa_dst_sext(modifiers), places.result[index], written)
+    elif type_u16 <= kind <= type_r16:
+        high = ((destination >> 1) & 1) | ((modifier_opsel(modifiers) >> 3) & 1)
+        write_half(wave, row, high or instruction.writes_high_zero == 2, instruction.writes_high_zero == 1, places.result[index], written)
+    else:
+        write_narrow(wave, row, places.result[index], written)
+
+
 cdef int execute_vector(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     cdef const LaneOperation *operation = instruction.operation
     cdef uint64_t modifiers = instruction.decoded.modifiers
-    cdef uint32_t places[4][max_lanes]
-    cdef uint64_t wide_places[4][max_lanes]
-    cdef uint32_t results[3][max_lanes]
-    cdef uint64_t wide_results[2][max_lanes]
+    cdef Places places
     cdef int8_t selection[max_lanes]
     cdef const int8_t *selected = NULL
     cdef Lanes lanes
-    cdef Modifiers modify
     cdef uint64_t written = wave_exec(wave)
-    cdef uint32_t slot, index, half, neg_bits, absolute_bits
-    cdef uint16_t destination
-    cdef uint8_t kind
-    cdef bint high
+    cdef uint32_t slot, index
     cdef bint interpolates = instruction.decoded.format & 0x7f == format_vinterp_inreg
     if operation.packed:
         return execute_packed(machine, wave, instruction) if operation.packed == 1 else execute_pair(machine, wave, instruction)
@@ -663,50 +706,19 @@ cdef int execute_vector(Machine *machine, Wave *wave, const Instruction *instruc
     lanes.clamp = modifier_clamp(modifiers)
     lanes.neg = modifier_neg(modifiers)
     lanes.opsel = modifier_opsel(modifiers)
-    neg_bits = lanes.neg
-    absolute_bits = 0 if instruction.decoded.format & format_vop3p else modifier_abs(modifiers)
     for slot in range(operation.source_count):
-        kind = operation.source_type[slot] & ~type_old
-        modify.neg = (neg_bits >> slot) & 1
-        modify.absolute = (absolute_bits >> slot) & 1
-        half = instruction.source[slot].half | ((modifier_opsel(modifiers) >> slot) & 1)
         if interpolates:
             quad_select(instruction, wave, slot, selection)
         elif slot == 1:                                     # DPP is for the first source
             selected = NULL
-        if is_wide(kind):
-            lanes.wide[slot] = fetch_wide(wave, instruction, slot, kind, modify, selected, wide_places[slot])
-        elif kind == type_mix:
-            fetch_mixed(wave, instruction, slot, places[slot])
-            lanes.narrow[slot] = places[slot]
-        elif kind == type_packed or kind == type_packed_f:
-            fetch_packed(wave, instruction, slot, kind == type_packed_f, places[slot])
-            lanes.narrow[slot] = places[slot]
-        else:
-            lanes.narrow[slot] = fetch_narrow(wave, instruction, slot, kind, half, modify, selected, places[slot])
+        fetch_source(wave, instruction, slot, selected, &places, &lanes)
     for index in range(operation.result_count):
-        lanes.result[index] = results[index]
-        lanes.wide_result[index] = wide_results[index & 1]
+        lanes.result[index] = places.result[index]
+        lanes.wide_result[index] = places.wide_result[index & 1]
     run_lanes(wave, operation, &lanes)
     finish(wave, operation, &lanes, modifiers)
     for index in range(operation.result_count):
-        kind = operation.result_type[index]
-        destination = instruction.decoded.destination[index]
-        if kind == type_mask:
-            write_mask(machine, wave, instruction, destination, results[index], written)
-        elif destination < 1024:                            # pseudo-scalar transcendentals of GFX12
-            wave_put(wave, destination >> 2, results[index][0])
-        elif is_wide(kind):
-            write_wide(wave, (destination >> 2) - 256, wide_results[index & 1], written)
-        elif instruction.decoded.format & format_sdwa:
-            write_sdwa(wave, (destination >> 2) - 256, modifier_sdwa_dst_sel(modifiers),
-                       modifier_sdwa_dst_sext(modifiers), results[index], written)
-        elif type_u16 <= kind <= type_r16:
-            high = ((destination >> 1) & 1) | ((modifier_opsel(modifiers) >> 3) & 1)
-            write_half(wave, (destination >> 2) - 256, high or instruction.writes_high_zero == 2,
-                       instruction.writes_high_zero == 1, results[index], written)
-        else:
-            write_narrow(wave, (destination >> 2) - 256, results[index], written)
+        write_result(machine, wave, instruction, index, &places, written)
     return 0
 
 
@@ -761,28 +773,26 @@ cdef int execute_dual(Machine *machine, Wave *wave, const Instruction *instructi
     return 0
 
 
-cdef int execute_scalar(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """A scalar ALU instruction is a lane loop over one lane."""
+cdef inline void fetch_scalar_source(const Wave *wave, const Source *source, uint8_t kind, uint32_t *narrow, uint64_t *wide) noexcept nogil:
+    if is_wide(kind):
+        wide[0] = source.value if source.kind == operand_value else read_scalar64(wave, source.index)
+        return
+    narrow[0] = scalar_value(wave, source)
+    if kind == type_f32 and flush_in(wave, kind):
+        modify_narrow(narrow, 1, kind, Modifiers(0, 0), True)
+    elif kind == type_f16:
+        narrow[0] &= 0xffff
+        modify_narrow(narrow, 1, kind, Modifiers(0, 0), flush_in(wave, kind) != 0)
+
+
+cdef inline void fetch_scalar_sources(const Wave *wave, const Instruction *instruction, uint32_t *narrow, uint64_t *wide) noexcept nogil:
+    """What a scalar operation reads; SCC, EXEC and the immediate are not among the instruction's operands."""
     cdef const LaneOperation *operation = instruction.operation
-    cdef uint32_t narrow[4]
-    cdef uint64_t wide[4]
-    cdef uint32_t results[3]
-    cdef uint64_t wide_results[3]
-    cdef Lanes lanes
-    cdef uint32_t slot, next_source, index
-    cdef uint16_t destination
+    cdef uint32_t next_source = 0
+    cdef uint32_t slot
     cdef uint8_t kind
-    cdef const Source *source
-    lanes.count = 1
-    lanes.clamp = 0
-    lanes.neg = 0
-    lanes.opsel = 0
-    lanes.small = 0
-    next_source = 0
     for slot in range(operation.source_count):
         kind = operation.source_type[slot] & ~type_old
-        lanes.narrow[slot] = &narrow[slot]
-        lanes.wide[slot] = &wide[slot]
         if kind == type_scc:
             narrow[slot] = wave.scc
         elif kind == type_exec32:
@@ -792,23 +802,16 @@ cdef int execute_scalar(Machine *machine, Wave *wave, const Instruction *instruc
         elif kind == type_imm:
             narrow[slot] = <uint32_t><int16_t>instruction.decoded.immediate
         else:
-            source = &instruction.source[next_source]
+            fetch_scalar_source(wave, &instruction.source[next_source], kind, &narrow[slot], &wide[slot])
             next_source += 1
-            if is_wide(kind):
-                wide[slot] = source.value if source.kind == operand_value else read_scalar64(wave, source.index)
-            else:
-                narrow[slot] = scalar_value(wave, source)
-                if kind == type_f32 and flush_in(wave, kind):
-                    modify_narrow(&narrow[slot], 1, kind, Modifiers(0, 0), True)
-                elif kind == type_f16:
-                    narrow[slot] &= 0xffff
-                    modify_narrow(&narrow[slot], 1, kind, Modifiers(0, 0), flush_in(wave, kind) != 0)
-    for index in range(operation.result_count):
-        lanes.result[index] = &results[index]
-        lanes.wide_result[index] = &wide_results[index]
-    run_lanes(wave, operation, &lanes)
-    finish(wave, operation, &lanes, 0)
-    next_source = 0
+
+
+cdef inline void write_scalar_results(Wave *wave, const Instruction *instruction, const uint32_t *results, const uint64_t *wide_results) noexcept nogil:
+    cdef const LaneOperation *operation = instruction.operation
+    cdef uint32_t next_destination = 0
+    cdef uint32_t index
+    cdef uint16_t destination
+    cdef uint8_t kind
     for index in range(operation.result_count):
         kind = operation.result_type[index]
         if kind == type_scc:
@@ -818,10 +821,33 @@ cdef int execute_scalar(Machine *machine, Wave *wave, const Instruction *instruc
         elif kind == type_exec64:
             wave_put64(wave, sgpr_exec, wide_results[index])
         else:
-            destination = instruction.decoded.destination[next_source] >> 2
-            next_source += 1
+            destination = instruction.decoded.destination[next_destination] >> 2
+            next_destination += 1
             if is_wide(kind):
                 wave_put64(wave, destination, wide_results[index])
             else:
                 wave_put(wave, destination, results[index])
+
+
+cdef int execute_scalar(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """A scalar ALU instruction is a lane loop over one lane."""
+    cdef const LaneOperation *operation = instruction.operation
+    cdef uint32_t narrow[4]
+    cdef uint64_t wide[4]
+    cdef uint32_t results[3]
+    cdef uint64_t wide_results[3]
+    cdef Lanes lanes
+    cdef uint32_t slot
+    memset(&lanes, 0, sizeof(lanes))
+    lanes.count = 1
+    for slot in range(operation.source_count):
+        lanes.narrow[slot] = &narrow[slot]
+        lanes.wide[slot] = &wide[slot]
+    for slot in range(operation.result_count):
+        lanes.result[slot] = &results[slot]
+        lanes.wide_result[slot] = &wide_results[slot]
+    fetch_scalar_sources(wave, instruction, narrow, wide)
+    run_lanes(wave, operation, &lanes)
+    finish(wave, operation, &lanes, 0)
+    write_scalar_results(wave, instruction, results, wide_results)
     return 0
