@@ -1429,21 +1429,8 @@ cdef void buffer_scalar_offset(Job *j, const Operand *o) noexcept nogil:
     add_source(j, address(j, o, 1), 1)
 
 
-cdef void buffer(Job *j) noexcept nogil:
-    cdef uint32_t op = j.d.opcode
+cdef void buffer_modifiers(Job *j) noexcept nogil:
     cdef uint64_t m
-    cdef uint32_t extra, both
-    cdef bint loads = opcode_definition_count[op] != 0
-    cdef bint stores = opcode_operand_count[op] > 3
-    cdef bint has_data
-    cdef uint16_t where
-    cdef uint32_t dwords
-    cdef Operand *o
-    if opcode_operand_count[op] == 0:
-        expect_count(j, 0)
-        if gfx942 <= j.c.level < gfx10:
-            cache_policy(j)
-        return
     j.d.immediate = <uint32_t>ranged(j, given_offset, 0, (1 << 23) - 1, 0)
     cache_policy(j)
     m = j.d.modifiers
@@ -1451,49 +1438,66 @@ cdef void buffer(Job *j) noexcept nogil:
     m = modifier_set_idxen(m, flag(j, given_idxen))
     if j.c.level < gfx8:
         m = modifier_set_addr64(m, flag(j, given_addr64))
-    extra = flag(j, given_tfe)
-    m = modifier_set_tfe(m, extra)
-    m = modifier_set_lds(m, flag(j, given_lds))
+    m = modifier_set_tfe(m, flag(j, given_tfe))
+    m = modifier_set_lds(m, flag(j, given_lds) or j.d.opcode == op_buffer_store_lds_dword)
     if j.d.format == format_mtbuf:
         m = modifier_set_format(m, buffer_format(j))
     j.d.modifiers = m
+
+
+cdef void buffer_data(Job *j) noexcept nogil:
+    """The first operand: what is loaded, stored, or both."""
+    cdef uint32_t op = j.d.opcode
+    cdef uint32_t extra = modifier_tfe(j.d.modifiers)
+    cdef bint loads = opcode_definition_count[op] != 0
+    cdef uint32_t dwords = class_dwords_of(j, definition_class(j, 0) if loads else operand_class(j, 3))
+    cdef uint16_t where
+    if j.facts[op] & fact_unpacked:
+        dwords = unpacked_dwords(op)
+    if loads or is_atomic(op):
+        dwords += extra
+    where = memory_register(j, &j.s.operands[0], dwords)
+    if loads:
+        add_destination(j, where)
+        return
+    add_source(j, where, dwords)
+    if is_atomic(op) and returns(j):
+        add_destination(j, where)
+
+
+cdef void buffer(Job *j) noexcept nogil:
+    cdef uint32_t op = j.d.opcode
+    cdef uint64_t m
+    cdef uint32_t address
+    cdef bint has_data
+    cdef Operand *o
+    if opcode_operand_count[op] == 0:
+        expect_count(j, 0)
+        if gfx942 <= j.c.level < gfx10:
+            cache_policy(j)
+        return
+    buffer_modifiers(j)
+    m = j.d.modifiers
     if op == op_buffer_store_lds_dword:
         # a resource and an offset alone, and always lds
-        j.d.modifiers = modifier_set_lds(m, 1)
         if expect_count(j, 2):
             add_source(j, register_of(j, &j.s.operands[0], 4), 4)
             add_source(j, register_none, 0)
             buffer_scalar_offset(j, &j.s.operands[1])
         return
-    has_data = (loads or stores) and not modifier_lds(m)
+    has_data = (opcode_definition_count[op] or opcode_operand_count[op] > 3) and not modifier_lds(m)
     if not expect_count(j, 3 + has_data):
         return
     o = &j.s.operands[1 if has_data else 0]
     add_source(j, register_of(j, o + 1, 4), 4)
-    both = modifier_offen(m) + modifier_idxen(m) + 2 * modifier_addr64(m) if j.c.level < gfx8 else modifier_offen(m) + modifier_idxen(m)
-    if (o.kind == operand_off) != (both == 0):
+    address = modifier_offen(m) + modifier_idxen(m) + 2 * modifier_addr64(m)
+    if (o.kind == operand_off) != (address == 0):
         fail_plain(&j.c, o.begin, b"vaddr is given with offen or idxen, off otherwise")
         return
-    add_source(j, <uint16_t>register_none if both == 0 else vector_register(j, o, both), both)
+    add_source(j, <uint16_t>register_none if address == 0 else vector_register(j, o, address), address)
     buffer_scalar_offset(j, o + 2)
-    if not has_data:
-        return
-    o = &j.s.operands[0]
-    if loads:
-        dwords = class_dwords_of(j, definition_class(j, 0))
-        if j.facts[op] & fact_unpacked:
-            dwords = unpacked_dwords(op)
-        add_destination(j, memory_register(j, o, dwords + extra))
-        return
-    dwords = class_dwords_of(j, operand_class(j, 3))
-    if j.facts[op] & fact_unpacked:
-        dwords = unpacked_dwords(op)
-    if is_atomic(op):
-        dwords += extra
-    where = memory_register(j, o, dwords)
-    add_source(j, where, dwords)
-    if is_atomic(op) and returns(j):
-        add_destination(j, where)
+    if has_data:
+        buffer_data(j)
 
 
 cdef uint32_t buffer_format(Job *j) noexcept nogil:

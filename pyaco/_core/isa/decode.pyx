@@ -140,6 +140,10 @@ cdef int finish(Reader *r) noexcept nogil:
     return <int>r.length
 
 
+cdef inline bint names_nothing(uint32_t opcode) noexcept nogil:
+    return opcode_operand_count[opcode] == 0 and opcode_definition_count[opcode] == 0
+
+
 cdef inline bint begin(Reader *r, uint16_t opcode, uint16_t format, uint32_t length) noexcept nogil:
     if opcode == op_invalid or length > r.available:
         return False
@@ -251,51 +255,71 @@ cdef int decode_smrd_word(Reader *r) noexcept nogil:
     return finish(r)
 
 
+cdef uint64_t smem_modifiers(const Reader *r) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    cdef uint64_t m = 0
+    if r.level >= gfx12:
+        m = modifier_set_cache_scope(m, bits(word, 21, 2))
+        return modifier_set_cache_temporal_hint(m, bits(word, 23, 2))
+    if r.level >= gfx11:
+        m = modifier_set_cache_glc(m, bits(word, 14, 1))
+        return modifier_set_cache_dlc(m, bits(word, 13, 1))
+    m = modifier_set_cache_glc(m, bits(word, 16, 1))
+    return modifier_set_cache_dlc(m, bits(word, 14, 1)) if r.level >= gfx10 else m
+
+
+cdef uint16_t smem_offset(Reader *r) noexcept nogil:
+    """The register with the offset, or register_none; the immediate is left in the instruction."""
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t high = r.words[1]
+    cdef uint16_t offset
+    if r.level >= gfx10:
+        r.out.immediate = sign_extended(bits(high, 0, 24), 24) if r.level >= gfx12 else sign_extended(bits(high, 0, 21), 21)
+        offset = address_of(r, bits(high, 25, 7))
+        return <uint16_t>register_none if offset == register_null else offset
+    if r.level < gfx9:
+        if not bits(word, 17, 1):
+            return address_of(r, bits(high, 0, 7))
+        r.out.immediate = bits(high, 0, 20)
+        return register_none
+    # imm says whether the offset field is an immediate, soe whether the register field counts
+    if not bits(word, 17, 1):
+        return address_of(r, bits(high, 25, 7) if bits(word, 14, 1) else bits(high, 0, 7))
+    r.out.immediate = sign_extended(bits(high, 0, 21), 21)
+    if not bits(word, 14, 1):
+        return register_none
+    # an immediate of zero is there all the same
+    r.out.modifiers = modifier_set_offen(r.out.modifiers, r.out.immediate == 0)
+    return address_of(r, bits(high, 25, 7))
+
+
+cdef void add_smem_data(Reader *r, uint16_t data) noexcept nogil:
+    """The third operand of what has an address: it is loaded, stored, or both by an atomic that returns the old value."""
+    cdef uint32_t opcode = r.out.opcode
+    cdef uint8_t bytes
+    if opcode_operand_count[opcode] <= 2:
+        if opcode_definition_count[opcode]:
+            add_destination(r, data, definition_size(r, 0))
+        else:
+            add_source(r, data, 4)
+        return
+    add_source(r, data, operand_size(r, 2))
+    if (modifier_cache_glc(r.out.modifiers) and r.level < gfx12 and opcode_definition_count[opcode] == 0
+            and opcode >= <uint32_t>op_s_buffer_atomic_swap and smem_atomic(opcode)):
+        bytes = r.out.source_bytes[2]
+        add_destination(r, data, bytes >> 1 if smem_compares(opcode) else bytes)
+
+
 cdef int decode_smem_words(Reader *r) noexcept nogil:
     cdef uint32_t word = r.words[0]
-    cdef uint32_t high
     cdef uint32_t number = bits(word, 13, 6) if r.level >= gfx12 else bits(word, 18, 8)
-    cdef uint16_t offset = register_none
-    cdef uint16_t base, data
-    cdef uint64_t modifiers = 0
+    cdef uint16_t offset, base, data
     if not begin(r, decode_smem[r.generation * decode_smem_width + number], format_smem, 2):
         return invalid(r)
-    high = r.words[1]
     base = address_of(r, bits(word, 0, 6) * 2)
     data = address_of(r, bits(word, 6, 7))
-    if r.level >= gfx12:
-        r.out.immediate = sign_extended(bits(high, 0, 24), 24)
-        modifiers = modifier_set_cache_scope(modifiers, bits(word, 21, 2))
-        modifiers = modifier_set_cache_temporal_hint(modifiers, bits(word, 23, 2))
-    else:
-        if r.level >= gfx11:
-            modifiers = modifier_set_cache_glc(modifiers, bits(word, 14, 1))
-            modifiers = modifier_set_cache_dlc(modifiers, bits(word, 13, 1))
-        else:
-            modifiers = modifier_set_cache_glc(modifiers, bits(word, 16, 1))
-            if r.level >= gfx10:
-                modifiers = modifier_set_cache_dlc(modifiers, bits(word, 14, 1))
-    if gfx10 <= r.level < gfx12:
-        r.out.immediate = sign_extended(bits(high, 0, 21), 21)
-    if r.level >= gfx10:
-        offset = address_of(r, bits(high, 25, 7))
-        if offset == register_null:
-            offset = register_none
-    elif r.level >= gfx9:
-        # imm says whether the offset field is an immediate, soe whether the register field counts
-        if bits(word, 17, 1):
-            r.out.immediate = sign_extended(bits(high, 0, 21), 21)
-            if bits(word, 14, 1):
-                offset = address_of(r, bits(high, 25, 7))
-                # an immediate of zero is there all the same
-                modifiers = modifier_set_offen(modifiers, r.out.immediate == 0)
-        else:
-            offset = address_of(r, bits(high, 25, 7) if bits(word, 14, 1) else bits(high, 0, 7))
-    elif bits(word, 17, 1):
-        r.out.immediate = bits(high, 0, 20)
-    else:
-        offset = address_of(r, bits(high, 0, 7))
-    r.out.modifiers = modifiers
+    r.out.modifiers = smem_modifiers(r)
+    offset = smem_offset(r)
     number = opcode_operand_count[r.out.opcode]
     if r.out.opcode == op_s_prefetch_inst_pc_rel or r.out.opcode == op_s_prefetch_data_pc_rel:
         add_source(r, register_none, 0)
@@ -315,19 +339,7 @@ cdef int decode_smem_words(Reader *r) noexcept nogil:
         return finish(r)
     add_source(r, base, operand_size(r, 0))
     add_source(r, offset, 4)
-    if number > 2:
-        add_source(r, data, operand_size(r, 2))
-        if modifier_cache_glc(modifiers) and r.level < gfx12 and opcode_definition_count[r.out.opcode] == 0:
-            # an atomic that returns the old value
-            if r.out.opcode >= op_s_buffer_atomic_swap and smem_atomic(r.out.opcode):
-                number = r.out.source_bytes[2]
-                if smem_compares(r.out.opcode):
-                    number >>= 1
-                add_destination(r, data, <uint8_t>number)
-    elif opcode_definition_count[r.out.opcode]:
-        add_destination(r, data, definition_size(r, 0))
-    else:
-        add_source(r, data, 4)
+    add_smem_data(r, data)
     return finish(r)
 
 
@@ -547,29 +559,11 @@ cdef int decode_vop3_interpolation(Reader *r, uint16_t opcode) noexcept nogil:
     return finish(r)
 
 
-cdef int decode_vop3_words(Reader *r) noexcept nogil:
+cdef uint64_t vop3_modifiers(const Reader *r, bint has_scalar_destination) noexcept nogil:
+    """A scalar destination lies where abs and opsel do."""
     cdef uint32_t word = r.words[0]
-    cdef uint32_t high, code, count, flags, number, i
-    cdef uint16_t format, opcode, address
+    cdef uint32_t high = r.words[1]
     cdef uint64_t m = 0
-    cdef bint has_scalar_destination
-    cdef uint8_t first_class
-    cdef int source
-    cdef uint32_t codes[3]
-    opcode = vop3_opcode(r, bits(word, 17, 9) if r.level < gfx8 else bits(word, 16, 10), &format)
-    if opcode != op_invalid and (opcode_flags[opcode] & opcode_flag_interpolation
-                                 or opcode_format[opcode] == format_vintrp):
-        return decode_vop3_interpolation(r, opcode)
-    if not begin(r, opcode, format, 2):
-        return invalid(r)
-    high = r.words[1]
-    flags = opcode_flags[opcode]
-    count = opcode_operand_count[opcode]
-    for i in range(3):
-        codes[i] = bits(high, 9 * i, 9)
-        if codes[i] == 255 and i < count and r.level < gfx10:
-            return invalid(r)
-    has_scalar_destination = opcode_definition_count[opcode] > 1 and not swaps(opcode)
     if not has_scalar_destination:
         m = modifier_set_abs(m, bits(word, 8, 3))
         if r.level >= gfx8:
@@ -579,40 +573,77 @@ cdef int decode_vop3_words(Reader *r) noexcept nogil:
     if r.level >= gfx8:
         m = modifier_set_clamp(m, bits(word, 15, 1))
     m = modifier_set_omod(m, bits(high, 27, 2))
-    m = modifier_set_neg(m, bits(high, 29, 3))
-    r.out.modifiers = m
-    if format & format_vopc:
-        if is_cmpx(opcode) and r.level >= gfx10:
+    return modifier_set_neg(m, bits(high, 29, 3))
+
+
+cdef void add_vop3_destinations(Reader *r, bint has_scalar_destination) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    cdef uint8_t kind
+    cdef uint16_t address
+    if r.out.format & format_vopc:
+        if is_cmpx(r.out.opcode) and r.level >= gfx10:
             add_destination(r, register_exec, 0)
         else:
             add_destination(r, address_of(r, bits(word, 0, 8)), 0)
-    elif opcode_definition_count[opcode]:
-        first_class = definition_class(r, 0)
-        if first_class & 0x20:
-            address = vgpr(bits(word, 0, 8))
-            if first_class & 0x40 and modifier_opsel(m) & 8:
+        return
+    if not opcode_definition_count[r.out.opcode]:
+        return
+    kind = definition_class(r, 0)
+    if kind & 0x20:
+        address = vgpr(bits(word, 0, 8))
+        if kind & 0x40 and modifier_opsel(r.out.modifiers) & 8:
+            address += 2
+    else:
+        address = address_of(r, bits(word, 0, 7))
+    add_destination(r, address, bytes_of(kind))
+    if has_scalar_destination:
+        add_destination(r, address_of(r, bits(word, 8, 7)), definition_size(r, 1))
+
+
+cdef void add_vop3_sources(Reader *r, const uint32_t *codes) noexcept nogil:
+    cdef uint32_t opcode = r.out.opcode
+    cdef uint32_t count = opcode_operand_count[opcode]
+    cdef uint32_t i
+    cdef uint8_t size
+    cdef uint16_t address
+    for i in range(count):
+        if i == count - 1 and (opcode_flags[opcode] & opcode_flag_tied or (swaps(opcode) and i == 1)):
+            add_source(r, r.out.destination[0], r.out.destination_bytes[0])
+        elif i < 3:
+            address = address_of(r, codes[i])
+            size = operand_size(r, i)
+            if size == 2 and (modifier_opsel(r.out.modifiers) >> i) & 1 and (codes[i] >= 256 or codes[i] < 128):
                 address += 2
-        else:
-            address = address_of(r, bits(word, 0, 7))
-        add_destination(r, address, bytes_of(first_class))
-        if has_scalar_destination:
-            add_destination(r, address_of(r, bits(word, 8, 7)), definition_size(r, 1))
-    if count and is_lane_control(r, codes[0], False):
+            add_source(r, address, size)
+    if swaps(opcode):
+        add_destination(r, r.out.source[0], r.out.source_bytes[0])
+
+
+cdef int decode_vop3_words(Reader *r) noexcept nogil:
+    cdef uint16_t format
+    cdef uint16_t opcode = vop3_opcode(r, bits(r.words[0], 17, 9) if r.level < gfx8 else bits(r.words[0], 16, 10), &format)
+    cdef uint32_t codes[3]
+    cdef uint32_t i
+    cdef bint has_scalar_destination
+    cdef int source
+    if opcode != op_invalid and (opcode_flags[opcode] & opcode_flag_interpolation
+                                 or opcode_format[opcode] == format_vintrp):
+        return decode_vop3_interpolation(r, opcode)
+    if not begin(r, opcode, format, 2):
+        return invalid(r)
+    for i in range(3):
+        codes[i] = bits(r.words[1], 9 * i, 9)
+        if codes[i] == 255 and i < opcode_operand_count[opcode] and r.level < gfx10:
+            return invalid(r)
+    has_scalar_destination = opcode_definition_count[opcode] > 1 and not swaps(opcode)
+    r.out.modifiers = vop3_modifiers(r, has_scalar_destination)
+    add_vop3_destinations(r, has_scalar_destination)
+    if opcode_operand_count[opcode] and is_lane_control(r, codes[0], False):
         source = take_lane_control(r, codes[0], False, False)
         if source < 0:
             return invalid(r)
         codes[0] = <uint32_t>source
-    for i in range(count):
-        if i == count - 1 and (flags & opcode_flag_tied or (swaps(opcode) and i == 1)):
-            add_source(r, r.out.destination[0], r.out.destination_bytes[0])
-        elif i < 3:
-            address = address_of(r, codes[i])
-            number = operand_size(r, i)
-            if number == 2 and (modifier_opsel(m) >> i) & 1 and (codes[i] >= 256 or codes[i] < 128):
-                address += 2
-            add_source(r, address, <uint8_t>number)
-    if swaps(opcode):
-        add_destination(r, r.out.source[0], r.out.source_bytes[0])
+    add_vop3_sources(r, codes)
     return finish(r)
 
 
@@ -883,28 +914,71 @@ cdef inline uint64_t cache_control_policy(uint64_t m) noexcept nogil:
     return modifier_set_cache_slc(kept, modifier_cache_slc(m))
 
 
-cdef int decode_buffer_words(Reader *r, bint typed) noexcept nogil:
+cdef uint32_t buffer_number(const Reader *r, bint typed) noexcept nogil:
     cdef uint32_t word = r.words[0]
-    cdef uint32_t high, third, number, length
-    cdef uint64_t m = 0
+    if r.level >= gfx12:
+        return bits(word, 14, 4 if typed else 7)
+    if typed and plain_layout(r) and r.level < gfx11:
+        return bits(word, 16, 3) | (bits(r.words[1], 21, 1) << 3 if r.level >= gfx10 else 0)
+    if typed:
+        return bits(word, 15, 4)
+    if r.level >= gfx11:
+        return bits(word, 18, 8)
+    return bits(word, 18, 7) | (bits(word, 25, 1) << 7 if r.level >= gfx10 else 0)
+
+
+cdef uint64_t buffer_modifiers_12(const Reader *r, bint typed) noexcept nogil:
+    cdef uint32_t high = r.words[1]
+    cdef uint64_t m = modifier_set_tfe(0, bits(r.words[0], 22, 1))
+    m = cache_policy_12(m, high, 18)
+    if typed:
+        m = modifier_set_format(m, bits(high, 23, 7))
+    m = modifier_set_offen(m, bits(high, 30, 1))
+    return modifier_set_idxen(m, bits(high, 31, 1))
+
+
+cdef uint64_t buffer_modifiers_11(const Reader *r, uint64_t m) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t high = r.words[1]
+    m = modifier_set_cache_slc(m, bits(word, 12, 1))
+    m = modifier_set_cache_dlc(m, bits(word, 13, 1))
+    m = modifier_set_tfe(m, bits(high, 21, 1))
+    m = modifier_set_offen(m, bits(high, 22, 1))
+    return modifier_set_idxen(m, bits(high, 23, 1))
+
+
+cdef uint64_t buffer_modifiers(const Reader *r, bint typed) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t high = r.words[1]
+    cdef uint64_t m = modifier_set_cache_glc(0, bits(word, 14, 1))
+    if typed:
+        m = modifier_set_format(m, bits(word, 19, 7))
+    if r.level >= gfx11:
+        return buffer_modifiers_11(r, m)
+    m = modifier_set_offen(m, bits(word, 12, 1))
+    m = modifier_set_idxen(m, bits(word, 13, 1))
+    if r.level >= gfx10:
+        m = modifier_set_cache_dlc(m, bits(word, 15, 1))
+    elif r.level >= gfx90a:
+        m = modifier_set_cache_sc1(m, bits(high, 21, 1) if typed else bits(word, 15, 1))
+    if r.level < gfx90a or r.level >= gfx10:
+        m = modifier_set_tfe(m, bits(high, 23, 1))
+    if r.level < gfx8:
+        m = modifier_set_addr64(m, bits(word, 15, 1))
+    m = modifier_set_cache_slc(m, bits(high, 22, 1) if typed or plain_layout(r) else bits(word, 17, 1))
+    return m if typed else modifier_set_lds(m, bits(word, 16, 1))
+
+
+cdef int decode_buffer_words(Reader *r, bint typed) noexcept nogil:
+    cdef uint32_t number, high
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t length = 3 if r.level >= gfx12 else 2
+    cdef uint64_t m
     cdef uint16_t opcode, vaddr, vdata, resource, soffset
-    length = 3 if r.level >= gfx12 else 2
     if r.available < length:
         return invalid(r)
     high = r.words[1]
-    third = 0
-    if r.level >= gfx12:
-        number = bits(word, 14, 4 if typed else 7)
-    elif typed and plain_layout(r) and r.level < gfx11:
-        number = bits(word, 16, 3) | (bits(high, 21, 1) << 3 if r.level >= gfx10 else 0)
-    elif typed:
-        number = bits(word, 15, 4)
-    elif r.level >= gfx11:
-        number = bits(word, 18, 8)
-    elif r.level >= gfx10:
-        number = bits(word, 18, 7) | bits(word, 25, 1) << 7
-    else:
-        number = bits(word, 18, 7)
+    number = buffer_number(r, typed)
     if typed:
         opcode = decode_mtbuf[r.generation * decode_mtbuf_width + number]
     else:
@@ -912,53 +986,22 @@ cdef int decode_buffer_words(Reader *r, bint typed) noexcept nogil:
     if not begin(r, opcode, format_mtbuf if typed else format_mubuf, length):
         return invalid(r)
     if r.level >= gfx12:
-        third = r.words[2]
+        m = buffer_modifiers_12(r, typed)
         soffset = address_of(r, bits(word, 0, 7))
-        m = modifier_set_tfe(m, bits(word, 22, 1))
         vdata = vgpr(bits(high, 0, 8))
         resource = address_of(r, bits(high, 9, 9))
-        m = cache_policy_12(m, high, 18)
-        if typed:
-            m = modifier_set_format(m, bits(high, 23, 7))
-        m = modifier_set_offen(m, bits(high, 30, 1))
-        m = modifier_set_idxen(m, bits(high, 31, 1))
-        vaddr = vgpr(bits(third, 0, 8))
-        r.out.immediate = sign_extended(bits(third, 8, 24), 24)
+        vaddr = vgpr(bits(r.words[2], 0, 8))
+        r.out.immediate = sign_extended(bits(r.words[2], 8, 24), 24)
     else:
+        m = buffer_modifiers(r, typed)
         r.out.immediate = bits(word, 0, 12)
         vaddr = vgpr(bits(high, 0, 8))
         vdata = vector_register(bits(high, 8, 8), gfx90a <= r.level < gfx10 and bits(high, 23, 1))
         resource = <uint16_t>(bits(high, 16, 5) * 16)
         soffset = address_of(r, bits(high, 24, 8))
-        m = modifier_set_cache_glc(m, bits(word, 14, 1))
-        if typed:
-            m = modifier_set_format(m, bits(word, 19, 7))
-        if r.level >= gfx11:
-            m = modifier_set_cache_slc(m, bits(word, 12, 1))
-            m = modifier_set_cache_dlc(m, bits(word, 13, 1))
-            m = modifier_set_tfe(m, bits(high, 21, 1))
-            m = modifier_set_offen(m, bits(high, 22, 1))
-            m = modifier_set_idxen(m, bits(high, 23, 1))
-        else:
-            m = modifier_set_offen(m, bits(word, 12, 1))
-            m = modifier_set_idxen(m, bits(word, 13, 1))
-            if r.level >= gfx10:
-                m = modifier_set_cache_dlc(m, bits(word, 15, 1))
-            elif r.level >= gfx90a:
-                m = modifier_set_cache_sc1(m, bits(high, 21, 1) if typed else bits(word, 15, 1))
-            if r.level < gfx90a or r.level >= gfx10:
-                m = modifier_set_tfe(m, bits(high, 23, 1))
-            if r.level < gfx8:
-                m = modifier_set_addr64(m, bits(word, 15, 1))
-            if typed or plain_layout(r):
-                m = modifier_set_cache_slc(m, bits(high, 22, 1))
-            else:
-                m = modifier_set_cache_slc(m, bits(word, 17, 1))
-            if not typed:
-                m = modifier_set_lds(m, bits(word, 16, 1))
     if not modifier_offen(m) and not modifier_idxen(m) and not modifier_addr64(m):
         vaddr = register_none
-    if opcode_operand_count[opcode] == 0 and opcode_definition_count[opcode] == 0:
+    if names_nothing(opcode):
         r.out.immediate = 0
         if gfx942 <= r.level < gfx10:
             r.out.modifiers = cache_control_policy(m)
@@ -983,81 +1026,90 @@ cdef uint16_t flat_opcode(const Reader *r, uint32_t segment, uint32_t number) no
     return op_invalid
 
 
-cdef int decode_flat_words(Reader *r) noexcept nogil:
+cdef uint64_t flat_modifiers(const Reader *r) noexcept nogil:
+    """Those of GFX7 to GFX11.5."""
     cdef uint32_t word = r.words[0]
-    cdef uint32_t high, segment, number, saddr_code, length, width, size
     cdef uint64_t m = 0
-    cdef uint16_t vaddr, saddr, load, store
-    cdef bint has_vaddr, has_saddr
-    cdef bint accumulation = False
-    cdef bint vaddr_bit = gfx942 <= r.level < gfx10
-    length = 3 if r.level >= gfx12 else 2
+    if r.level >= gfx11:
+        m = modifier_set_cache_dlc(m, bits(word, 13, 1))
+        m = modifier_set_cache_glc(m, bits(word, 14, 1))
+        return modifier_set_cache_slc(m, bits(word, 15, 1))
+    m = modifier_set_cache_glc(m, bits(word, 16, 1))
+    m = modifier_set_cache_slc(m, bits(word, 17, 1))
+    if r.level >= gfx9 and not has_vaddr_bit(r):
+        m = modifier_set_lds(m, bits(word, 13, 1))
+    if r.level >= gfx10:
+        return modifier_set_cache_dlc(m, bits(word, 12, 1))
+    return modifier_set_cache_sc1(m, bits(word, 25, 1)) if r.level >= gfx90a else m
+
+
+cdef inline bint has_vaddr_bit(const Reader *r) noexcept nogil:
+    """CDNA 3 and later say apart from the scalar address whether scratch has a vector address."""
+    return gfx942 <= r.level < gfx10
+
+
+cdef uint32_t flat_offset(const Reader *r, uint32_t segment) noexcept nogil:
+    """Flat addresses take unsigned offsets of one bit less."""
+    cdef uint32_t width = 12 if gfx10 <= r.level < gfx11 else 13
+    if segment == 0:
+        return bits(r.words[0], 0, width - 1)
+    return sign_extended(bits(r.words[0], 0, width), width)
+
+
+cdef inline bint scratch_has_vaddr(const Reader *r, uint32_t saddr_code) noexcept nogil:
+    if has_vaddr_bit(r):
+        return bits(r.words[0], 13, 1)
+    if r.level >= gfx11:
+        return bits(r.words[1], 17 if r.level >= gfx12 else 23, 1)
+    return saddr_code == (0x7f if r.level < gfx10 else 0x7d)
+
+
+cdef bint begin_flat(Reader *r, uint32_t *segment) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t length = 3 if r.level >= gfx12 else 2
+    cdef uint32_t number
     if r.available < length:
+        return False
+    if r.level >= gfx12:
+        segment[0], number = bits(word, 24, 2), bits(word, 14, 8)
+    elif r.level >= gfx11:
+        segment[0], number = bits(word, 16, 2), bits(word, 18, 7)
+    else:
+        segment[0], number = bits(word, 14, 2) if r.level >= gfx9 else 0, bits(word, 18, 7)
+    return begin(r, flat_opcode(r, segment[0], number), format_flat + (2 if segment[0] == 1 else segment[0] >> 1), length)
+
+
+cdef int decode_flat_words(Reader *r) noexcept nogil:
+    cdef uint32_t segment, high, saddr_code
+    cdef uint16_t vaddr, load, store
+    cdef bint has_saddr, accumulation
+    if not begin_flat(r, &segment):
         return invalid(r)
     high = r.words[1]
     if r.level >= gfx12:
-        segment, number = bits(word, 24, 2), bits(word, 14, 8)
-    elif r.level >= gfx11:
-        segment, number = bits(word, 16, 2), bits(word, 18, 7)
-    else:
-        segment, number = bits(word, 14, 2), bits(word, 18, 7)
-    if r.level < gfx9:
-        segment = 0
-    if not begin(r, flat_opcode(r, segment, number), format_flat + (2 if segment == 1 else segment >> 1), length):
-        return invalid(r)
-    if r.level >= gfx12:
-        saddr_code = bits(word, 0, 7)
+        saddr_code = bits(r.words[0], 0, 7)
         load = vgpr(bits(high, 0, 8))
         store = vgpr(bits(high, 23, 8))
-        has_vaddr = bits(high, 17, 1)
-        m = cache_policy_12(m, high, 18)
         vaddr = vgpr(bits(r.words[2], 0, 8))
+        r.out.modifiers = cache_policy_12(0, high, 18)
         r.out.immediate = sign_extended(bits(r.words[2], 8, 24), 24)
     else:
-        vaddr = vgpr(bits(high, 0, 8))
         accumulation = gfx90a <= r.level < gfx10 and bits(high, 23, 1)
+        vaddr = vgpr(bits(high, 0, 8))
         store = vector_register(bits(high, 8, 8), accumulation)
         saddr_code = bits(high, 16, 7)
-        has_vaddr = bits(high, 23, 1)
         load = vector_register(bits(high, 24, 8), accumulation)
-        if r.level >= gfx11:
-            m = modifier_set_cache_dlc(m, bits(word, 13, 1))
-            m = modifier_set_cache_glc(m, bits(word, 14, 1))
-            m = modifier_set_cache_slc(m, bits(word, 15, 1))
-        else:
-            m = modifier_set_cache_glc(m, bits(word, 16, 1))
-            m = modifier_set_cache_slc(m, bits(word, 17, 1))
-            if r.level >= gfx9 and not vaddr_bit:
-                m = modifier_set_lds(m, bits(word, 13, 1))
-            if r.level >= gfx10:
-                m = modifier_set_cache_dlc(m, bits(word, 12, 1))
-            elif r.level >= gfx90a:
-                m = modifier_set_cache_sc1(m, bits(word, 25, 1))
+        r.out.modifiers = flat_modifiers(r)
         if r.level >= gfx9:
-            width = 12 if gfx10 <= r.level < gfx11 else 13
-            # flat addresses take unsigned offsets of one bit less
-            if segment == 0:
-                r.out.immediate = bits(word, 0, width - 1)
-            else:
-                r.out.immediate = sign_extended(bits(word, 0, width), width)
-    has_saddr = segment != 0 and saddr_code != 0x7f and not (r.level >= gfx10 and address_of(r, saddr_code) == register_null)
-    if segment == 1:
-        if vaddr_bit:
-            has_vaddr = bits(word, 13, 1)
-        elif r.level < gfx11:
-            has_vaddr = saddr_code == 0x7f if r.level < gfx10 else saddr_code == 0x7d
-    else:
-        has_vaddr = True
-    saddr = address_of(r, saddr_code) if has_saddr else <uint16_t>register_none
-    r.out.modifiers = m
-    if opcode_operand_count[r.out.opcode] == 0 and opcode_definition_count[r.out.opcode] == 0:
+            r.out.immediate = flat_offset(r, segment)
+    if names_nothing(r.out.opcode):
         return finish(r)
-    if opcode_flags[r.out.opcode] & opcode_flag_no_address or not has_vaddr:
+    has_saddr = segment != 0 and saddr_code != 0x7f and not (r.level >= gfx10 and address_of(r, saddr_code) == register_null)
+    if opcode_flags[r.out.opcode] & opcode_flag_no_address or (segment == 1 and not scratch_has_vaddr(r, saddr_code)):
         vaddr = register_none
-    size = 4 if segment == 1 or (segment == 2 and has_saddr) else 8
-    add_source(r, vaddr, <uint8_t>size)
-    add_source(r, saddr, 8 if segment == 2 else 4)
-    if not modifier_lds(m):
+    add_source(r, vaddr, 4 if segment == 1 or (segment == 2 and has_saddr) else 8)
+    add_source(r, address_of(r, saddr_code) if has_saddr else <uint16_t>register_none, 8 if segment == 2 else 4)
+    if not modifier_lds(r.out.modifiers):
         add_memory_data(r, load, store, 1 if segment == 0 else 2, 0)
     return finish(r)
 
@@ -1194,13 +1246,61 @@ cdef inline uint8_t image_resource_bytes(const Reader *r) noexcept nogil:
     return 16 if opcode_image[r.out.opcode] & image_flag_bvh else 32
 
 
+cdef uint64_t mimg_modifiers_11(const Reader *r) noexcept nogil:
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t high = r.words[1]
+    cdef uint64_t m = modifier_set_dmask(0, bits(word, 8, 4))
+    m = modifier_set_r128(m, bits(word, 15, 1))
+    m = modifier_set_dim(m, bits(word, 2, 3))
+    m = modifier_set_unrm(m, bits(word, 7, 1))
+    m = modifier_set_cache_slc(m, bits(word, 12, 1))
+    m = modifier_set_cache_dlc(m, bits(word, 13, 1))
+    m = modifier_set_cache_glc(m, bits(word, 14, 1))
+    m = modifier_set_a16(m, bits(word, 16, 1))
+    m = modifier_set_d16(m, bits(word, 17, 1))
+    m = modifier_set_image_tfe(m, bits(high, 21, 1))
+    return modifier_set_lwe(m, bits(high, 22, 1))
+
+
+cdef uint64_t mimg_modifiers(const Reader *r) noexcept nogil:
+    """Those before GFX11."""
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t high = r.words[1]
+    cdef uint64_t m = modifier_set_dmask(0, bits(word, 8, 4))
+    m = modifier_set_unrm(m, bits(word, 12, 1))
+    m = modifier_set_cache_glc(m, bits(word, 13, 1))
+    if gfx90a <= r.level < gfx10:
+        m = modifier_set_cache_sc1(m, bits(word, 7, 1))
+    else:
+        m = modifier_set_image_tfe(m, bits(word, 16, 1))
+    m = modifier_set_lwe(m, bits(word, 17, 1))
+    m = modifier_set_cache_slc(m, bits(word, 25, 1))
+    if r.level >= gfx8:
+        m = modifier_set_d16(m, bits(high, 31, 1))
+    if r.level >= gfx10:
+        m = modifier_set_dim(m, bits(word, 3, 3))
+        m = modifier_set_cache_dlc(m, bits(word, 7, 1))
+        m = modifier_set_a16(m, bits(high, 30, 1))
+    else:
+        m = modifier_set_da(m, bits(word, 14, 1))
+    # GFX9 alone has 16-bit coordinates in the place of the short resource
+    if gfx9 <= r.level < gfx10:
+        return modifier_set_a16(m, bits(word, 15, 1))
+    return modifier_set_r128(m, bits(word, 15, 1))
+
+
+cdef uint32_t mimg_extra_words(const Reader *r) noexcept nogil:
+    """Words with addresses that do not lie side by side."""
+    if r.level >= gfx11:
+        return bits(r.words[0], 0, 1)
+    return bits(r.words[0], 1, 2) if r.level >= gfx10 else 0
+
+
 cdef int decode_mimg_words(Reader *r) noexcept nogil:
     cdef uint32_t word = r.words[0]
-    cdef uint32_t high, number, extra, i
-    cdef uint64_t m = 0
-    cdef uint32_t sampler
-    cdef bint accumulation = False
+    cdef uint32_t high, number, extra, sampler, i
     cdef uint32_t addresses[13]
+    cdef bint accumulation = gfx90a <= r.level < gfx10 and bits(word, 16, 1)
     if r.level >= gfx11:
         number = bits(word, 18, 8)
     else:
@@ -1208,52 +1308,15 @@ cdef int decode_mimg_words(Reader *r) noexcept nogil:
     if r.available < 2 or not begin(r, decode_mimg[r.generation * decode_mimg_width + number], format_mimg, 2):
         return invalid(r)
     high = r.words[1]
-    addresses[0] = bits(high, 0, 8)
-    m = modifier_set_dmask(m, bits(word, 8, 4))
-    if r.level >= gfx11:
-        extra = bits(word, 0, 1)
-        m = modifier_set_r128(m, bits(word, 15, 1))
-        m = modifier_set_dim(m, bits(word, 2, 3))
-        m = modifier_set_unrm(m, bits(word, 7, 1))
-        m = modifier_set_cache_slc(m, bits(word, 12, 1))
-        m = modifier_set_cache_dlc(m, bits(word, 13, 1))
-        m = modifier_set_cache_glc(m, bits(word, 14, 1))
-        m = modifier_set_a16(m, bits(word, 16, 1))
-        m = modifier_set_d16(m, bits(word, 17, 1))
-        m = modifier_set_image_tfe(m, bits(high, 21, 1))
-        m = modifier_set_lwe(m, bits(high, 22, 1))
-        sampler = bits(high, 26, 5)
-    else:
-        extra = bits(word, 1, 2) if r.level >= gfx10 else 0
-        m = modifier_set_unrm(m, bits(word, 12, 1))
-        m = modifier_set_cache_glc(m, bits(word, 13, 1))
-        if gfx90a <= r.level < gfx10:
-            accumulation = bits(word, 16, 1)
-            m = modifier_set_cache_sc1(m, bits(word, 7, 1))
-        else:
-            m = modifier_set_image_tfe(m, bits(word, 16, 1))
-        m = modifier_set_lwe(m, bits(word, 17, 1))
-        m = modifier_set_cache_slc(m, bits(word, 25, 1))
-        if r.level >= gfx8:
-            m = modifier_set_d16(m, bits(high, 31, 1))
-        sampler = bits(high, 21, 5)
-        if r.level >= gfx10:
-            m = modifier_set_dim(m, bits(word, 3, 3))
-            m = modifier_set_cache_dlc(m, bits(word, 7, 1))
-            m = modifier_set_a16(m, bits(high, 30, 1))
-        else:
-            m = modifier_set_da(m, bits(word, 14, 1))
-        # GFX9 alone has 16-bit coordinates in the place of the short resource
-        if gfx9 <= r.level < gfx10:
-            m = modifier_set_a16(m, bits(word, 15, 1))
-        else:
-            m = modifier_set_r128(m, bits(word, 15, 1))
+    extra = mimg_extra_words(r)
     if r.available < 2 + extra:
         return invalid(r)
+    addresses[0] = bits(high, 0, 8)
     for i in range(extra * 4):
         addresses[1 + i] = bits(r.words[2 + (i >> 2)], 8 * (i & 3), 8)
     r.length += extra
-    r.out.modifiers = m
+    r.out.modifiers = mimg_modifiers_11(r) if r.level >= gfx11 else mimg_modifiers(r)
+    sampler = bits(high, 26 if r.level >= gfx11 else 21, 5)
     add_source(r, <uint16_t>(bits(high, 16, 5) * 16), image_resource_bytes(r))
     add_source(r, <uint16_t>(sampler * 16) if opcode_image[r.out.opcode] & image_flag_sampler else <uint16_t>register_none, 16)
     add_image_data(r, vector_register(bits(high, 8, 8), accumulation))

@@ -688,154 +688,196 @@ cdef inline bint has_sc1(const Writer *w) noexcept nogil:
     return gfx90a <= w.level < gfx10
 
 
+cdef void encode_buffer_cache(Writer *w, uint32_t number) noexcept nogil:
+    """Instructions on caches, which name nothing."""
+    cdef uint64_t m = w.d.modifiers
+    cdef uint32_t word = 0xe0000000U | (number & 0xff if w.level >= gfx11 else number & 0x7f) << 18
+    if w.level >= gfx12:
+        fail(w, encode_no_opcode)
+    if has_sc1(w):
+        word |= modifier_cache_glc(m) << 14 | modifier_cache_sc1(m) << 15 | modifier_cache_slc(m) << 17
+    put(w, word)
+    put(w, 0)
+
+
+cdef void encode_buffer_12(Writer *w, bint typed, uint32_t number, uint32_t vaddr, uint32_t vdata) noexcept nogil:
+    cdef uint64_t m = w.d.modifiers
+    cdef uint32_t resource = sgpr_code(w, source(w, 0))
+    # this generation has no constants here; zero is the null register
+    cdef uint32_t soffset = sgpr_code(w, source(w, 2) if source(w, 2) != 128 * 4 else <uint16_t>register_null)
+    cdef uint32_t high = vdata | resource << 9 | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20
+    put(w, 0xc4000000U | number << 14 | soffset | modifier_tfe(m) << 22 | (1U if typed else 0U) << 21)
+    high |= (modifier_format(m) if typed else 1) << 23 | modifier_offen(m) << 30 | modifier_idxen(m) << 31
+    put(w, high)
+    put(w, vaddr | <uint32_t>simm(w, 24) << 8)
+    if <int32_t>w.d.immediate < 0:
+        fail(w, encode_bad_offset)
+
+
+cdef void buffer_bits_11(Writer *w, bint typed, uint32_t *number, uint32_t *word, uint32_t *high) noexcept nogil:
+    cdef uint64_t m = w.d.modifiers
+    word[0] |= modifier_cache_slc(m) << 12 | modifier_cache_dlc(m) << 13
+    high[0] |= modifier_tfe(m) << 21 | modifier_offen(m) << 22 | modifier_idxen(m) << 23
+    if modifier_lds(m):
+        # loads into LDS are opcodes of their own
+        if typed or number[0] > 0x14 or 1 <= number[0] < 0x10:
+            fail(w, encode_bad_modifier)
+        number[0] = 0x32 if number[0] == 0 else number[0] + 0x1d
+
+
+cdef void buffer_bits(Writer *w, bint typed, uint32_t *word, uint32_t *high) noexcept nogil:
+    """What GFX11 moved."""
+    cdef uint64_t m = w.d.modifiers
+    word[0] |= modifier_offen(m) << 12 | modifier_idxen(m) << 13
+    high[0] |= modifier_tfe(m) << 23
+    if has_sc1(w):
+        if modifier_tfe(m):
+            fail(w, encode_bad_modifier)
+        high[0] |= accumulation_bit(w) << 23
+        if typed:
+            high[0] |= modifier_cache_sc1(m) << 21
+        else:
+            word[0] |= modifier_cache_sc1(m) << 15
+    elif w.level >= gfx10:
+        word[0] |= modifier_cache_dlc(m) << 15
+    elif modifier_cache_dlc(m):
+        fail(w, encode_bad_modifier)
+    if w.level < gfx8:
+        word[0] |= modifier_addr64(m) << 15
+    if typed or plain_layout(w):
+        high[0] |= modifier_cache_slc(m) << 22
+    else:
+        word[0] |= modifier_cache_slc(m) << 17
+    if not typed:
+        word[0] |= modifier_lds(m) << 16
+
+
+cdef void put_buffer(Writer *w, bint typed, uint32_t number, uint32_t word, uint32_t high) noexcept nogil:
+    """With the opcode where the generation has it."""
+    word |= 0xe8000000U if typed else 0xe0000000U
+    if typed and plain_layout(w) and w.level < gfx11:
+        word |= (number & 7) << 16
+        high |= (number >> 3) << 21
+    elif typed:
+        word |= number << 15
+    elif gfx10 <= w.level < gfx11:
+        word |= (number & 0x7f) << 18 | (number >> 7) << 25
+    else:
+        word |= number << 18
+    put(w, word)
+    put(w, high)
+
+
 cdef void encode_buffer(Writer *w, bint typed, uint32_t number) noexcept nogil:
-    cdef const Decoded *d = w.d
-    cdef uint64_t m = d.modifiers
-    cdef uint32_t word, high, resource, soffset, vaddr, vdata
-    if d.source_count == 0:
-        # cache control
-        if w.level >= gfx12:
-            fail(w, encode_no_opcode)
-        word = 0xe0000000U | (number & 0xff if w.level >= gfx11 else number & 0x7f) << 18
-        if has_sc1(w):
-            word |= modifier_cache_glc(m) << 14 | modifier_cache_sc1(m) << 15 | modifier_cache_slc(m) << 17
-        put(w, word)
-        put(w, 0)
+    cdef uint64_t m = w.d.modifiers
+    cdef uint32_t word, high, vaddr, vdata
+    if w.d.source_count == 0:
+        encode_buffer_cache(w, number)
         return
     vaddr = vgpr_code(w, source(w, 1))
     vdata = data_code(w, memory_data(w, 3))
-    if d.destination_count:
-        data_code(w, d.destination[0])
+    if w.d.destination_count:
+        data_code(w, w.d.destination[0])
     if modifier_addr64(m) and (w.level >= gfx8 or modifier_offen(m) | modifier_idxen(m)):
         fail(w, encode_bad_modifier)
     if is_absent(source(w, 1)) == (modifier_offen(m) | modifier_idxen(m) | modifier_addr64(m) != 0):
         fail(w, encode_bad_operand)
     if w.level >= gfx12:
-        resource = sgpr_code(w, source(w, 0))
-        # this generation has no constants here; zero is the null register
-        soffset = sgpr_code(w, source(w, 2) if source(w, 2) != 128 * 4 else <uint16_t>register_null)
-        put(w, 0xc4000000U | number << 14 | soffset | modifier_tfe(m) << 22 | (1U if typed else 0U) << 21)
-        high = vdata | resource << 9 | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20
-        high |= (modifier_format(m) if typed else 1) << 23 | modifier_offen(m) << 30 | modifier_idxen(m) << 31
-        put(w, high)
-        put(w, vaddr | <uint32_t>simm(w, 24) << 8)
-        if <int32_t>d.immediate < 0:
-            fail(w, encode_bad_offset)
+        encode_buffer_12(w, typed, number, vaddr, vdata)
         return
-    resource = sgpr_code(w, source(w, 0)) >> 2
     if source(w, 0) & 15:
         fail(w, encode_bad_operand)
-    soffset = scalar_code(w, source(w, 2))
-    word = uimm(w, 12) | modifier_cache_glc(m) << 14
-    high = vaddr | vdata << 8 | resource << 16 | soffset << 24
-    word |= modifier_format(m) << 19 if typed else 0
+    word = uimm(w, 12) | modifier_cache_glc(m) << 14 | (modifier_format(m) << 19 if typed else 0)
+    high = vaddr | vdata << 8 | sgpr_code(w, source(w, 0)) >> 2 << 16 | scalar_code(w, source(w, 2)) << 24
     if w.level >= gfx11:
-        word |= modifier_cache_slc(m) << 12 | modifier_cache_dlc(m) << 13
-        high |= modifier_tfe(m) << 21 | modifier_offen(m) << 22 | modifier_idxen(m) << 23
-        if modifier_lds(m):
-            # loads into LDS are opcodes of their own
-            if typed or number > 0x14 or 1 <= number < 0x10:
-                fail(w, encode_bad_modifier)
-            number = 0x32 if number == 0 else number + 0x1d
+        buffer_bits_11(w, typed, &number, &word, &high)
     else:
-        word |= modifier_offen(m) << 12 | modifier_idxen(m) << 13
-        high |= modifier_tfe(m) << 23
-        if has_sc1(w):
-            if modifier_tfe(m):
-                fail(w, encode_bad_modifier)
-            high |= accumulation_bit(w) << 23
-            if typed:
-                high |= modifier_cache_sc1(m) << 21
-            else:
-                word |= modifier_cache_sc1(m) << 15
-        elif w.level >= gfx10:
-            word |= modifier_cache_dlc(m) << 15
-        elif modifier_cache_dlc(m):
-            fail(w, encode_bad_modifier)
-        if w.level < gfx8:
-            word |= modifier_addr64(m) << 15
-        if typed or plain_layout(w):
-            high |= modifier_cache_slc(m) << 22
-        else:
-            word |= modifier_cache_slc(m) << 17
-        if not typed:
-            word |= modifier_lds(m) << 16
-    if typed:
-        word |= 0xe8000000U
-        if plain_layout(w) and w.level < gfx11:
-            word |= (number & 7) << 16
-            high |= (number >> 3) << 21
-        else:
-            word |= number << 15
-    elif gfx10 <= w.level < gfx11:
-        word |= 0xe0000000U | (number & 0x7f) << 18 | (number >> 7) << 25
-    else:
-        word |= 0xe0000000U | number << 18
-    put(w, word)
-    put(w, high)
+        buffer_bits(w, typed, &word, &high)
+    put_buffer(w, typed, number, word, high)
 
 
 # ----------------------------------------------------------------------------------------------------------- flat memory
+cdef struct FlatAccess:
+    uint32_t segment                  # 0 flat, 1 scratch, 2 global
+    uint32_t saddr
+    uint32_t load
+    uint32_t store
+    uint32_t vaddr
+    uint32_t scratch_has_vaddr
+
+
+cdef inline bint has_vaddr_bit(const Writer *w) noexcept nogil:
+    """CDNA 3 and later say apart from the scalar address whether scratch has a vector address."""
+    return gfx942 <= w.level < gfx10
+
+
+cdef uint32_t no_saddr(const Writer *w, uint32_t segment, bint has_vaddr) noexcept nogil:
+    """What stands for no scalar address."""
+    if w.level >= gfx11:
+        return 0x7c
+    if w.level >= gfx10:
+        return 0x7d if segment != 1 or has_vaddr else 0x7f
+    return 0 if segment == 0 else 0x7f
+
+
+cdef void encode_flat_12(Writer *w, const FlatAccess *f, uint32_t number) noexcept nogil:
+    cdef uint64_t m = w.d.modifiers
+    put(w, 0xec000000U | number << 14 | f.segment << 24 | f.saddr)
+    put(w, f.load | f.scratch_has_vaddr << 17 | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20 | f.store << 23)
+    put(w, f.vaddr | <uint32_t>simm(w, 24) << 8)
+
+
+cdef uint32_t flat_offset(Writer *w, uint32_t segment) noexcept nogil:
+    """Flat addresses take unsigned offsets of one bit less."""
+    cdef uint32_t width = 12 if gfx10 <= w.level < gfx11 else 13
+    if w.level < gfx9:
+        return uimm(w, 0)
+    return uimm(w, width - 1) if segment == 0 else <uint32_t>simm(w, width)
+
+
+cdef void flat_bits(Writer *w, const FlatAccess *f, uint32_t *word, uint32_t *high) noexcept nogil:
+    """What GFX11 moved."""
+    cdef uint64_t m = w.d.modifiers
+    word[0] |= f.segment << 14 | modifier_cache_glc(m) << 16 | modifier_cache_slc(m) << 17 | modifier_lds(m) << 13
+    if has_vaddr_bit(w):
+        word[0] |= f.scratch_has_vaddr << 13
+        if modifier_lds(m):
+            fail(w, encode_bad_modifier)
+    if has_sc1(w):
+        word[0] |= modifier_cache_sc1(m) << 25
+        high[0] |= accumulation_bit(w) << 23
+    elif w.level >= gfx10:
+        word[0] |= modifier_cache_dlc(m) << 12
+    elif modifier_cache_dlc(m):
+        fail(w, encode_bad_modifier)
+
+
 cdef void encode_flat(Writer *w, uint32_t format, uint32_t number) noexcept nogil:
-    cdef const Decoded *d = w.d
-    cdef uint64_t m = d.modifiers
-    cdef uint32_t word, high, segment, saddr, load, store, offset
+    cdef uint64_t m = w.d.modifiers
     cdef uint16_t vaddr = source_or_none(w, 0)
     cdef uint16_t base = source_or_none(w, 1)
-    # CDNA 3 and later say apart from the scalar address whether scratch has a vector address
-    cdef bint vaddr_bit = gfx942 <= w.level < gfx10
-    segment = 0 if format == format_flat else 1 if format == format_scratch else 2
-    load = data_code(w, d.destination[0]) if d.destination_count else 0
-    store = data_code(w, source_or_none(w, 2))
-    if segment == 0 and base != register_none:
-        fail(w, encode_bad_operand)
-    if base != register_none:
-        saddr = sgpr_code(w, base)
-    elif w.level >= gfx11:
-        saddr = 0x7c
-    elif w.level >= gfx10:
-        saddr = 0x7f if segment == 1 and is_absent(vaddr) else 0x7d
-    elif segment == 0:
-        saddr = 0
-    else:
-        saddr = 0x7f
-    if segment == 1 and w.level < gfx11 and not vaddr_bit and base != register_none and not is_absent(vaddr):
+    cdef uint32_t word, high
+    cdef FlatAccess f
+    f.segment = 0 if format == format_flat else 1 if format == format_scratch else 2
+    f.load = data_code(w, w.d.destination[0]) if w.d.destination_count else 0
+    f.store = data_code(w, source_or_none(w, 2))
+    f.vaddr = vgpr_code(w, vaddr)
+    f.scratch_has_vaddr = f.segment == 1 and not is_absent(vaddr)
+    f.saddr = sgpr_code(w, base) if base != register_none else no_saddr(w, f.segment, not is_absent(vaddr))
+    if base != register_none and (f.segment == 0 or (f.scratch_has_vaddr and w.level < gfx11 and not has_vaddr_bit(w))):
         fail(w, encode_bad_operand)
     if w.level >= gfx12:
-        put(w, 0xec000000U | number << 14 | segment << 24 | saddr)
-        high = load | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20 | store << 23
-        if segment == 1 and not is_absent(vaddr):
-            high |= 1 << 17
-        put(w, high)
-        put(w, vgpr_code(w, vaddr) | <uint32_t>simm(w, 24) << 8)
+        encode_flat_12(w, &f, number)
         return
-    if w.level < gfx9:
-        offset = uimm(w, 0)
-    elif segment == 0:
-        offset = uimm(w, 11 if gfx10 <= w.level < gfx11 else 12)
-    else:
-        offset = <uint32_t>simm(w, 12 if gfx10 <= w.level < gfx11 else 13)
-    word = 0xdc000000U | number << 18 | offset
-    high = vgpr_code(w, vaddr) | store << 8 | saddr << 16 | load << 24
+    word = 0xdc000000U | number << 18 | flat_offset(w, f.segment)
+    high = f.vaddr | f.store << 8 | f.saddr << 16 | f.load << 24
     if w.level >= gfx11:
-        word |= segment << 16 | modifier_cache_dlc(m) << 13 | modifier_cache_glc(m) << 14 | modifier_cache_slc(m) << 15
-        if segment == 1 and not is_absent(vaddr):
-            high |= 1 << 23
+        word |= f.segment << 16 | modifier_cache_dlc(m) << 13 | modifier_cache_glc(m) << 14 | modifier_cache_slc(m) << 15
+        high |= f.scratch_has_vaddr << 23
         if modifier_lds(m):
             fail(w, encode_bad_modifier)
     else:
-        word |= segment << 14 | modifier_cache_glc(m) << 16 | modifier_cache_slc(m) << 17 | modifier_lds(m) << 13
-        if vaddr_bit:
-            word |= <uint32_t>(segment == 1 and not is_absent(vaddr)) << 13
-            if modifier_lds(m):
-                fail(w, encode_bad_modifier)
-        if has_sc1(w):
-            word |= modifier_cache_sc1(m) << 25
-            high |= accumulation_bit(w) << 23
-        elif w.level >= gfx10:
-            word |= modifier_cache_dlc(m) << 12
-        elif modifier_cache_dlc(m):
-            fail(w, encode_bad_modifier)
+        flat_bits(w, &f, &word, &high)
     put(w, word)
     put(w, high)
 

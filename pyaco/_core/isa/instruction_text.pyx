@@ -709,6 +709,37 @@ cdef inline uint32_t signed_sources(const Printer *t, uint32_t opcode) noexcept 
     return 7 if takes_sign(t, opcode) else 0
 
 
+cdef void check_vop(Printer *t, const Decoded *d, uint32_t count, uint32_t changed) noexcept nogil:
+    """Words that the syntax has no text for; `changed`: the sources that have neg or abs, of `count`."""
+    if changed & ~(signed_sources(t, d.opcode) & ((1U << count) - 1)):
+        t.unsayable = True
+    if t.level >= gfx12 and not t.true16 and modifier_opsel(d.modifiers) and not d.format & format_vop3:
+        # this generation's syntax has no names for halves of registers
+        t.unsayable = True
+    if d.opcode == op_v_readfirstlane_b32 and d.source[0] < register_vgpr0 and d.source[0] != 254 * 4:
+        t.unsayable = True
+    if d.opcode == op_v_pk_fmac_f16 and d.format == format_vop2 and 240 <= d.source[0] >> 2 < 249 and t.level >= gfx11:
+        # assemblers take a literal for these
+        t.unsayable = True
+
+
+cdef void vop_source(Printer *t, const Decoded *d, uint32_t i, uint32_t neg, uint32_t magnitude) noexcept nogil:
+    cdef uint64_t m = d.modifiers
+    if t.facts[d.opcode] & fact_multiply_constant and i:
+        put_operand(t, d, 3 - i)
+        return
+    if d.source_bytes[i] >= 24 and d.source[i] < register_vgpr0:
+        t.unsayable = True
+    if not (d.format & format_sdwa and i < 2 and (modifier_sdwa_sel1(m) if i else modifier_sdwa_sel0(m)) & 0x10):
+        put_modified(t, d, i, neg, magnitude)
+        return
+    if (neg | magnitude) >> i & 1:
+        t.unsayable = True
+    put_text(t, b"sext(")
+    put_operand(t, d, i)
+    put(t, c')')
+
+
 cdef void vop(Printer *t, const Decoded *d) noexcept nogil:
     cdef uint64_t m = d.modifiers
     cdef uint32_t format = d.format
@@ -717,24 +748,11 @@ cdef void vop(Printer *t, const Decoded *d) noexcept nogil:
     cdef uint32_t place = 0
     cdef uint32_t i
     cdef bint compare = (opcode_format[d.opcode] & format_vopc) != 0
-    cdef bint sign_extends
-    if format & (format_vop3 | format_sdwa | format_dpp16):
-        neg, magnitude = modifier_neg(m), modifier_abs(m)
+    if format & (format_vop3 | format_sdwa | format_dpp16) and not is_bitop3(d.opcode):
+        neg, magnitude = modifier_neg(m), modifier_abs(m)   # where the truth table of bitop3 lies
     if opcode_flags[d.opcode] & opcode_flag_tied or facts & fact_swaps:
         count -= 1
-    if is_bitop3(d.opcode):
-        # its truth table lies where others have neg, abs and omod
-        neg, magnitude = 0, 0
-    if (neg | magnitude) & ~(signed_sources(t, d.opcode) & ((1U << count) - 1)):
-        t.unsayable = True
-    if t.level >= gfx12 and not t.true16 and modifier_opsel(m) and not format & format_vop3:
-        # this generation's syntax has no names for halves of registers
-        t.unsayable = True
-    if d.opcode == op_v_readfirstlane_b32 and d.source[0] < register_vgpr0 and d.source[0] != 254 * 4:
-        t.unsayable = True
-    if d.opcode == op_v_pk_fmac_f16 and format == format_vop2 and 240 <= d.source[0] >> 2 < 249 and t.level >= gfx11:
-        # assemblers take a literal for these
-        t.unsayable = True
+    check_vop(t, d, count, neg | magnitude)
     put_opcode(t, d.opcode)
     suffix(t, d)
     if not (compare and t.level >= gfx10 and opcode_implicit_definitions[d.opcode] & implicit_exec):
@@ -746,20 +764,7 @@ cdef void vop(Printer *t, const Decoded *d) noexcept nogil:
     for i in range(count):
         separate(t, place)
         place += 1
-        if facts & fact_multiply_constant and i:
-            put_operand(t, d, 3 - i)
-            continue
-        if d.source_bytes[i] >= 24 and d.source[i] < register_vgpr0:
-            t.unsayable = True
-        sign_extends = format & format_sdwa and i < 2 and (modifier_sdwa_sel1(m) if i else modifier_sdwa_sel0(m)) & 0x10
-        if not sign_extends:
-            put_modified(t, d, i, neg, magnitude)
-            continue
-        if (neg | magnitude) >> i & 1:
-            t.unsayable = True
-        put_text(t, b"sext(")
-        put_operand(t, d, i)
-        put(t, c')')
+        vop_source(t, d, i, neg, magnitude)
     if is_bitop3(d.opcode):
         truth_table(t, m)
     if format & format_vop3:
