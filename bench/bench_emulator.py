@@ -394,6 +394,18 @@ def test_two_cores(name):
     assert ratio >= 1.8
 
 
+def small_dispatch():
+    """Return a dispatch of one workgroup, whose eight waves end at once."""
+    device = Device(TARGET, "fast", 1)
+    code = assemble_object("s_endpgm\n", TARGET)
+    return lambda: device.run(code, (1, 1, 1), (256, 1, 1))
+
+
+def test_small_dispatch(benchmark):
+    """What a dispatch costs beside its instructions, the same code again and again."""
+    benchmark.pedantic(small_dispatch(), rounds=50, iterations=20, warmup_rounds=1)
+
+
 def first_result() -> float:
     """Return the time from a new kernel's words to its first result, with the process warm."""
     Prepared("saxpy").run()
@@ -430,7 +442,7 @@ def main() -> None:
         one, slow = Prepared(name), Prepared(name, "reference")
         report, seconds = one.run(), best(one.run)
         print(f"{name:14}{report.instructions / seconds / 1e6:16.1f}{seconds * 1e3:9.2f}{best(slow.run, 2) / seconds:13.1f}")
-    print(f"first result of a new kernel: {first_result() * 1e3:.1f} ms")
+    print(f"first result of a new kernel: {first_result() * 1e3:.1f} ms; a small dispatch: {best(small_dispatch(), 500) * 1e6:.0f} us")
 
 
 if __name__ == "__main__":

@@ -1356,90 +1356,90 @@ cdef int decode_vector(Reader *r) noexcept nogil:
     return decode_vop_short(r, decode_vop2[r.generation * decode_vop2_width + number], format_vop2)
 
 
-cdef int decode_wide_6(Reader *r, uint32_t head) noexcept nogil:
-    """Encodings behind the scalar ones on GFX6 and GFX7."""
-    if head == 0x30 or head == 0x31:
-        return decode_smrd_word(r)
-    if head == 0x32:
-        return decode_vintrp_word(r)
-    if head == 0x34:
-        return decode_vop3_words(r)
-    if head == 0x36:
-        return decode_ds_words(r)
-    if head == 0x37:
-        return decode_flat_words(r)
-    if head == 0x38:
-        return decode_buffer_words(r, False)
-    if head == 0x3a:
-        return decode_buffer_words(r, True)
-    if head == 0x3c:
-        return decode_mimg_words(r)
-    if head == 0x3e:
-        return decode_exp_words(r)
-    return invalid(r)
+cdef int decode_mubuf_words(Reader *r) noexcept nogil:
+    return decode_buffer_words(r, False)
 
 
-cdef int decode_wide_9(Reader *r, uint32_t head) noexcept nogil:
-    """Encodings of 64 bits and more on GFX8 and GFX9."""
-    if head == 0x30:
-        return decode_smem_words(r)
-    if head == 0x31:
-        return decode_exp_words(r)
-    if head == 0x34:
-        if r.words[0] >> 23 == 0x1a7 and r.level >= gfx9:
-            return decode_vop3p_words(r)
-        return decode_vop3_words(r)
-    if head == 0x35:
-        return decode_vintrp_word(r)
-    if head == 0x36:
-        return decode_ds_words(r)
-    if head == 0x37:
-        return decode_flat_words(r)
-    if head == 0x38:
-        return decode_buffer_words(r, False)
-    if head == 0x3a:
-        return decode_buffer_words(r, True)
-    if head == 0x3c:
-        return decode_mimg_words(r)
-    return invalid(r)
+cdef int decode_mtbuf_words(Reader *r) noexcept nogil:
+    return decode_buffer_words(r, True)
 
 
-cdef int decode_wide_10(Reader *r, uint32_t head) noexcept nogil:
-    """The same on GFX10 and later."""
+cdef int decode_buffer_12(Reader *r) noexcept nogil:
+    return decode_buffer_words(r, bits(r.words[0], 21, 1) != 0)
+
+
+cdef int decode_vimage_words(Reader *r) noexcept nogil:
+    return decode_mimg_12(r, False)
+
+
+cdef int decode_vsample_words(Reader *r) noexcept nogil:
+    return decode_mimg_12(r, True)
+
+
+cdef int decode_vop3_9(Reader *r) noexcept nogil:
+    """GFX8 and GFX9: packed operations lie among the others."""
+    return decode_vop3p_words(r) if r.words[0] >> 23 == 0x1a7 and r.level >= gfx9 else decode_vop3_words(r)
+
+
+cdef int decode_packed_10(Reader *r) noexcept nogil:
+    return decode_vop3p_words(r) if r.words[0] >> 24 == 0xcc else invalid(r)
+
+
+cdef int decode_packed_11(Reader *r) noexcept nogil:
+    """From GFX11 on, interpolation and parameter loads are beside packed operations."""
     cdef uint32_t top = r.words[0] >> 24
-    if head == 0x3d:
-        return decode_smem_words(r)
-    if head == 0x35:
-        return decode_vop3_words(r)
-    if top == 0xcc:
-        return decode_vop3p_words(r)
-    if head == 0x36:
-        return decode_ds_words(r)
-    if head == 0x3e:
-        return decode_exp_words(r)
-    if head == 0x32:
-        return decode_vopd_words(r) if r.level >= gfx11 else decode_vintrp_word(r)
-    if r.level >= gfx11 and top == 0xcd:
+    if top == 0xcd:
         return decode_vinterp_words(r)
-    if r.level >= gfx11 and top == 0xce:
-        return decode_ldsdir_word(r)
-    if r.level >= gfx12:
-        if head == 0x31:
-            return decode_buffer_words(r, bits(r.words[0], 21, 1) != 0)
-        if head == 0x3b:
-            return decode_flat_words(r)
-        if head == 0x34 or head == 0x39:
-            return decode_mimg_12(r, head == 0x39)
-        return invalid(r)
-    if head == 0x37:
-        return decode_flat_words(r)
-    if head == 0x38:
-        return decode_buffer_words(r, False)
-    if head == 0x3a:
-        return decode_buffer_words(r, True)
-    if head == 0x3c:
-        return decode_mimg_words(r)
-    return invalid(r)
+    return decode_ldsdir_word(r) if top == 0xce else decode_packed_10(r)
+
+
+ctypedef int (*WordsDecoder)(Reader *r) noexcept nogil
+# By layout (GFX6, GFX8, GFX10, GFX11, GFX12) and the four bits after the first two, which are set: all but vector and scalar ALU.
+cdef WordsDecoder wide_words[5][16]
+
+
+cdef void fill_wide_words() noexcept nogil:
+    cdef uint32_t layout, code
+    cdef WordsDecoder *row
+    for layout in range(5):
+        row = wide_words[layout]
+        for code in range(16):
+            row[code] = invalid
+        row[0x6] = decode_ds_words
+        row[0x7] = decode_flat_words
+        row[0x8] = decode_mubuf_words
+        row[0xa] = decode_mtbuf_words
+        row[0xc] = decode_mimg_words
+        row[0x2] = decode_vintrp_word
+    wide_words[0][0x0] = wide_words[0][0x1] = decode_smrd_word
+    wide_words[0][0x4] = decode_vop3_words
+    wide_words[0][0xe] = decode_exp_words
+    row = wide_words[1]
+    row[0x0] = decode_smem_words
+    row[0x1] = decode_exp_words
+    row[0x2] = invalid
+    row[0x4] = decode_vop3_9
+    row[0x5] = decode_vintrp_word
+    for layout in range(2, 5):
+        row = wide_words[layout]
+        row[0x5] = decode_vop3_words
+        row[0xd] = decode_smem_words
+        row[0xe] = decode_exp_words
+    wide_words[2][0x3] = decode_packed_10
+    wide_words[3][0x3] = wide_words[4][0x3] = decode_packed_11
+    wide_words[3][0x2] = wide_words[4][0x2] = decode_vopd_words
+    row = wide_words[4]
+    row[0x7] = row[0x8] = row[0xa] = row[0xc] = invalid
+    row[0x1] = decode_buffer_12
+    row[0x4] = decode_vimage_words
+    row[0x9] = decode_vsample_words
+    row[0xb] = decode_flat_words
+
+fill_wide_words()
+
+
+cdef inline uint32_t layout_of(uint32_t gfx_level) noexcept nogil:
+    return (gfx_level >= gfx8) + (gfx_level >= gfx10) + (gfx_level >= gfx11) + (gfx_level >= gfx12)
 
 
 cdef int decode(const uint32_t *words, uint32_t available, uint32_t gfx_level, Decoded *out) noexcept nogil:
@@ -1461,6 +1461,4 @@ cdef int decode(const uint32_t *words, uint32_t available, uint32_t gfx_level, D
         return decode_vector(&r)
     if head < 0x30:
         return decode_scalar(&r)
-    if gfx_level >= gfx10:
-        return decode_wide_10(&r, head)
-    return decode_wide_9(&r, head) if gfx_level >= gfx8 else decode_wide_6(&r, head)
+    return wide_words[layout_of(gfx_level)][head & 15](&r)
