@@ -12,7 +12,7 @@ dwords hangs, so a nop follows it ("RDNA ISA", known issues).
 
 Source of the rules: Mesa's ``aco_assembler.cpp`` and the AMD ISA documents (SOPP branches, S_GETPC_B64).
 """
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint32_t
 from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
@@ -300,7 +300,7 @@ cdef int finish(Assembler *a) except -1 nogil:
     cdef uint32_t constants, rows
     # before GFX10 the marks are no instructions, and only ACO has them
     if a.stray_bits or p.gfx_level >= gfx10:
-        for k in range(5):
+        for _ in range(5):
             a.code.push_back(0xbf9f0000U)
     constants = <uint32_t>a.code.size() * 4
     if p.constant_data.table.count:

@@ -2,7 +2,7 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 from isa_opcodes cimport *
-from isa_tables cimport opcode_definition_count, opcode_name, opcode_operand_count
+from isa_tables cimport opcode_name, opcode_operand_count
 from modifiers cimport *
 from pyaco._core.ir.program cimport *
 from pyaco._core.isa.decode cimport Decoded

@@ -8,7 +8,6 @@ are put into one instruction, the second with the number of instructions to skip
 Needs: the final order and registers. Sources: AMD "RDNA 3" ISA document, S_DELAY_ALU; latencies of ``cycle_model``.
 """
 from libc.stdint cimport int32_t, uint16_t, uint32_t, uint8_t
-from libcpp.vector cimport vector
 
 from isa_opcodes cimport op_s_delay_alu
 from isa_tables cimport (

@@ -12,7 +12,7 @@ every level up to and with the loop's, ``continue`` out of every level above it.
 Needs: lowered phis; the CFG shapes of instruction selection (kinds of blocks say what a branch means). Compute stages only:
 helper lanes do not exist. Source of the scheme: ACO (``aco_insert_exec_mask``).
 """
-from libc.stdint cimport uint16_t, uint32_t, uint8_t
+from libc.stdint cimport uint16_t, uint32_t
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport (

@@ -5,7 +5,7 @@ counters). GFX10.3 needs nothing. Needs: the result of ``insert_waitcnt``.
 """
 from pyaco._core.aco.hazards_gfx9 cimport hazards_gfx9_run
 from pyaco._core.aco.hazards_gfx11 cimport hazards_gfx11_run
-from pyaco._core.ir.program cimport Program, ProgramData, gfx10, gfx10_3, gfx11, gfx9
+from pyaco._core.ir.program cimport Program, ProgramData, gfx10_3, gfx11, gfx9
 
 
 cdef int insert_nops_run(ProgramData *p) except -1 nogil:

@@ -349,7 +349,6 @@ cdef int _select_loop(Isel *c, uint32_t node) except -1 nogil:
     cdef IfState never
     cdef uint32_t exit_kind = block_loop_exit | _top_level(c, c.block)
     cdef uint32_t first_edge = c.edges.size()
-    cdef Operand zero = K(0)
     cdef uint32_t condition
     _marker(c, op_p_logical_end)
     _mark(c, block_loop_preheader | block_uniform)
@@ -769,7 +768,7 @@ cdef int _start(Isel *c) except -1 nogil:
         count = c.s.arguments.count[row]
         if c.argument_temp[row] == 0:
             operands.clear()
-            for temp in range(count):
+            for _ in range(count):
                 operands.push_back(T(c, pieces[i]))
                 i += 1
             c.argument_temp[row] = create_vector(c, 0, sgpr_class(4 * count), operands.data(), count)

@@ -276,8 +276,7 @@ cdef int _compare(Isel *c, uint32_t instruction, uint32_t dst, uint64_t row) exc
             return unsupported_alu(c, instruction)
         return 0
     if not is_vgpr(c, a) and not is_vgpr(c, b) and opcode != op_invalid and not value_divergent(c, instruction):
-        scc_to_mask(c, dst, emit2(c, opcode, 0, T(c, _extended(c, a, bits, rule.flags)),
-                                T(c, _extended(c, b, bits, rule.flags))))
+        scc_to_mask(c, dst, emit2(c, opcode, 0, T(c, _extended(c, a, bits, rule.flags)), T(c, _extended(c, b, bits, rule.flags))))
         return 0
     if bits == 8:
         a = convert_integer(c, 0, a, 8, 32, is_signed)
@@ -331,7 +330,6 @@ cdef int _vector(Isel *c, uint32_t dst, uint32_t *temps, uint32_t count, uint32_
     cdef uint32_t i
     cdef uint32_t dwords
     cdef uint32_t per_dword
-    cdef uint32_t piece
     if bits == 1:
         return unsupported(c, b"vector of", b"booleans")
     if bits >= 32 or is_vgpr(c, dst):

@@ -88,7 +88,6 @@ cdef int _carry(Isel *c, uint32_t instruction, uint32_t dst, uint64_t subtract) 
     cdef uint32_t b = source(c, instruction, 1)
     cdef bint wide = c.s.instructions.bit_size[instruction] == 64
     cdef uint32_t bit
-    cdef uint32_t low
     if c.s.instructions.bit_size[instruction] < 32:
         return unsupported(c, b"narrow", alu_names[c.s.instructions.opcode[instruction]])
     if is_vgpr(c, dst):
@@ -101,7 +100,7 @@ cdef int _carry(Isel *c, uint32_t instruction, uint32_t dst, uint64_t subtract) 
         bit = emit3(c, op_v_cndmask_b32, 0 if wide else dst, K(0), K(1), T(c, c.second))
     else:
         if wide:
-            low = emit2(c, op_s_sub_u32 if subtract else op_s_add_u32, 0, T(c, part(c, a, 0, 4)), T(c, part(c, b, 0, 4)))
+            emit2(c, op_s_sub_u32 if subtract else op_s_add_u32, 0, T(c, part(c, a, 0, 4)), T(c, part(c, b, 0, 4)))
             emit3(c, op_s_subb_u32 if subtract else op_s_addc_u32, 0, T(c, part(c, a, 1, 4)), T(c, part(c, b, 1, 4)),
                   scc_operand(c, c.scc))
         else:

@@ -12,7 +12,7 @@ from pyaco._core.aco.isel_context cimport *
 from pyaco._core.aco.isel_memory cimport fill_memory
 from pyaco._core.aco.isel_subgroup cimport fill_subgroup
 from pyaco._core.ir.program cimport (
-    Operand, class_bytes, class_s1, gfx10_3, gfx11, gfx12, scope_device, scope_invocation, scope_queuefamily, scope_subgroup,
+    class_bytes, class_s1, gfx10_3, gfx11, gfx12, scope_device, scope_invocation, scope_queuefamily, scope_subgroup,
     scope_workgroup, semantic_acquire, semantic_release, storage_buffer, storage_image, storage_shared,
 )
 from pyaco._core.ir.shader cimport (
@@ -79,7 +79,6 @@ cdef int _clock(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     cdef bint real_time = intrinsic_index(c.s, i, index_memory_scope) == nir_scope_device
     cdef uint32_t dst = value_temp(c, i)
     cdef uint32_t low
-    cdef Operand[2] o
     if real_time:
         if c.gfx >= gfx11:
             # message RTN_GET_REALTIME

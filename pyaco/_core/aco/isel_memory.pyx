@@ -782,7 +782,6 @@ cdef int _shared_two(Isel *c, uint32_t i, uint64_t is_store) except -1 nogil:
 cdef int _constant_load(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     """load_constant: from the data behind the code, whose address is known relative to the program counter."""
     cdef Access a
-    cdef Operand o = K(0)
     cdef uint32_t element = c.s.instructions.bit_size[i] // 8
     cdef uint32_t base = intrinsic_index(c.s, i, index_base)
     a.resource = new_temp(c, class_s2)

@@ -9,7 +9,7 @@ Then, backwards over the blocks: a write to exec is dropped if nothing before th
 
 Source of the rules: ACO (``aco_ssa_elimination.cpp``); data-flow is plain backward liveness of one register.
 """
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport *

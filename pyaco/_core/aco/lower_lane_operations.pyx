@@ -10,7 +10,7 @@ Steps within a row of 16 lanes are DPP controls. Between rows: row_bcast15/31 on
 Sources: "Vega", "RDNA 1" to "RDNA 4" ISA documents (DPP, V_PERMLANEX16_B32, V_PERMLANE64_B32, DS_SWIZZLE_B32, DS_BPERMUTE_B32);
 GPUOpen, "AMD GCN Assembly: Cross-Lane Operations".
 """
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from modifiers cimport *
@@ -98,8 +98,8 @@ cdef void _identity(Reduction *r) noexcept nogil:
     r.identity[1] = <uint32_t>(value >> 32)
 
 
+# By kind: the two-operand instruction that combines lanes of 32 bits (of fewer bits, for integers), and that for floats of 16 bits.
 cdef uint16_t COMBINATION[bit_xor + 1][2]
-"""By kind: the two-operand instruction that combines lanes of 32 bits (of fewer bits, for integers), and that for floats of 16 bits."""
 for _kind, _full, _half in (
     (add_integer, op_v_add_u32, op_v_add_u32), (multiply_integer, op_invalid, op_invalid), (add_float, op_v_add_f32, op_v_add_f16),
     (multiply_float, op_v_mul_f32, op_v_mul_f16), (min_signed, op_v_min_i32, op_v_min_i32), (max_signed, op_v_max_i32, op_v_max_i32),
@@ -237,7 +237,8 @@ cdef int _combine(Reduction *r, uint16_t to, uint16_t other) except -1 nogil:
     cdef uint16_t opcode = _opcode(r)
     cdef uint32_t k
     if opcode == op_invalid:
-        if other < register_vgpr0 and r.bits == 64 and (r.kind == multiply_integer or r.kind == add_integer or r.kind >= min_signed and r.kind <= max_unsigned):
+        if other < register_vgpr0 and r.bits == 64 and (
+                r.kind == multiply_integer or r.kind == add_integer or min_signed <= r.kind <= max_unsigned):
             # two SGPR sources and VCC, or a clobbered one: take the value to VGPRs first
             _need_shifted(r)
             for k in range(r.dwords):

@@ -28,10 +28,10 @@ from pyaco._core.aco.builder cimport (
 )
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.ir.program cimport (
-    Definition, Operand, Program, ProgramData, Rewrite, block_invert, block_loop_exit, block_loop_header, block_merge,
-    block_uniform, class_bytes, class_is_subdword, class_is_vgpr, class_of_bytes, definition_at, definition_of,
-    operand_at, operand_c32, operand_constant, operand_of, operand_put, operand_temp, operand_undef,
-    operand_undefined, rewrite_begin, rewrite_block, rewrite_emit, rewrite_end, temp_new,
+    Definition, Operand, Program, ProgramData, Rewrite, block_invert, block_loop_exit, block_loop_header, block_merge, block_uniform,
+    class_bytes, class_is_subdword, class_is_vgpr, class_of_bytes, definition_of, operand_at, operand_c32, operand_constant,
+    operand_of, operand_put, operand_temp, operand_undef, operand_undefined, rewrite_begin, rewrite_block, rewrite_emit, rewrite_end,
+    temp_new,
 )
 
 cdef enum Place:

@@ -10,12 +10,11 @@ Sources: AMD ISA documents "Vega", "RDNA 1" to "RDNA 4" (SOPP branches, MODE, FL
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
-from isa_tables cimport opcode_format
 from modifiers cimport *
 from pyaco._core.aco.emit cimport *
 from pyaco._core.aco.lower_lane_operations cimport lower_bpermute, lower_reduction
 from pyaco._core.aco.occupancy cimport addressable_vgprs, suitable_waves
-from pyaco._core.aco.parallel_copy cimport CopySolver, emit_constant, solver_add, solver_init, solver_run
+from pyaco._core.aco.parallel_copy cimport CopySolver, solver_add, solver_init, solver_run
 from pyaco._core.ir.program cimport *
 
 from pyaco.errors import InputError, UnsupportedError
@@ -354,7 +353,6 @@ cdef int _init_scratch(Lowering *c, uint32_t i) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint32_t row = p.instructions.operand_first[i]
     cdef Operand address = operand_at(p, row)
-    cdef Operand offset = operand_at(p, row + 1)
     cdef uint16_t low = p.definitions.reg[p.instructions.definition_first[i]]
     cdef uint32_t k
     cdef Operand o

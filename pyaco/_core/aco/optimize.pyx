@@ -31,12 +31,12 @@ from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.program cimport (
     Operand, Program, ProgramData, Rewrite, class_bytes, class_dwords, class_is_linear_vgpr, class_is_subdword, class_is_vgpr,
     definition_fixed, definition_precise, definition_temp, format_dpp16, format_dpp8, format_ds, format_exp, format_is_flat_like,
-    format_is_salu, format_is_valu, format_is_vmem, format_ldsdir, format_pseudo, format_pseudo_barrier,
-    format_pseudo_branch, format_pseudo_reduction, format_sdwa, format_smem, format_sop1, format_sop2, format_sopc,
-    format_sopp, format_vop1, format_vop2, format_vop3, format_vop3p, format_vopc, fp_preserve_signed_zero_inf_nan32,
-    fp_preserve_signed_zero_inf_nan16_64, gfx10, gfx10_3, gfx11, gfx9, operand_at, operand_bytes, operand_c16, operand_c32,
-    operand_c64, operand_constant, operand_constant_value, operand_fixed, operand_is_literal, operand_put, operand_temp,
-    operand_undef, register_exec, register_scc, rewrite_begin, rewrite_block, rewrite_emit, rewrite_end, semantic_volatile,
+    format_is_salu, format_is_valu, format_is_vmem, format_ldsdir, format_pseudo, format_pseudo_barrier, format_pseudo_branch,
+    format_sdwa, format_smem, format_sop1, format_sop2, format_sopc, format_sopp, format_vop1, format_vop2, format_vop3, format_vop3p,
+    format_vopc, fp_preserve_signed_zero_inf_nan32, fp_preserve_signed_zero_inf_nan16_64, gfx10, gfx9, operand_at, operand_bytes,
+    operand_c16, operand_c32, operand_c64, operand_constant, operand_constant_value, operand_fixed, operand_is_literal, operand_put,
+    operand_temp, operand_undef, register_exec, register_scc, rewrite_begin, rewrite_block, rewrite_emit, rewrite_end,
+    semantic_volatile,
 )
 
 cdef enum:
@@ -471,11 +471,10 @@ cdef int _propagate(Context *c, uint32_t i) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint16_t format = p.instructions.format[i]
     cdef uint32_t k
-    cdef uint32_t rounds
     cdef Operand o
     cdef Operand source
     for k in range(p.instructions.operand_count[i]):
-        for rounds in range(4):
+        for _ in range(4):
             if k >= p.instructions.operand_count[i]:
                 break
             o = _op(p, i, k)

@@ -16,13 +16,11 @@ GFX11 on by adding and subtracting; linear VGPRs once under exec and once under 
 
 Sources: the "Vega", "RDNA 1" to "RDNA 4" ISA documents; the worklist follows Boissinot et al., "Revisiting Out-of-SSA Translation".
 """
-from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from isa_opcodes cimport *
-from modifiers cimport (
-    modifier_opsel, modifier_set_opsel, modifier_set_sdwa_dst_sel, modifier_set_sdwa_sel0, modifier_set_sdwa_sel1,
-)
+from modifiers cimport modifier_set_opsel, modifier_set_sdwa_dst_sel, modifier_set_sdwa_sel0, modifier_set_sdwa_sel1
 from pyaco._core.aco.emit cimport *
 from pyaco._core.ir.program cimport *
 
@@ -232,14 +230,14 @@ cdef bint _scc_needed(CopySolver *s) noexcept nogil:
 cdef int _write_linear(CopySolver *s, const Target *t) except -1 nogil:
     """A linear VGPR holds data in lanes that are switched off: copy under exec and under its complement."""
     cdef bint keep = _scc_needed(s)
-    cdef uint32_t round
     if keep:
         _save_scc(s)
-    for round in range(2):
+    for _ in range(2):
         if t.constant:
             emit_constant(s.out, t.reg, _constant_of(t))
         else:
-            emit_1(s.out, op_v_mov_b32, vgpr_definition(t.reg * 4), operand_register(t.source[0] & 0xfffc, class_v1 if _is_vgpr(t.source[0] >> 2) else class_s1))
+            emit_1(s.out, op_v_mov_b32, vgpr_definition(t.reg * 4),
+                   operand_register(t.source[0] & 0xfffc, class_v1 if _is_vgpr(t.source[0] >> 2) else class_s1))
         _flip_exec(s)
     if keep:
         _restore_scc(s)

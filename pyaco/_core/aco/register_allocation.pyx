@@ -1631,7 +1631,6 @@ cdef void _back_edges(Allocator *a, uint32_t block, bint logical) noexcept nogil
 
 
 cdef int _leave_block(Allocator *a, uint32_t block) except -1 nogil:
-    cdef ProgramData *p = a.p
     cdef uint32_t r
     cdef uint32_t b
     cdef uint32_t id
@@ -1661,13 +1660,10 @@ cdef int _leave_block(Allocator *a, uint32_t block) except -1 nogil:
 
 cdef int _compact_linear_vgprs(Allocator *a, uint32_t block) except -1 nogil:
     """Before control flow: bring linear VGPRs together at the end of the file, since they cannot move inside."""
-    cdef ProgramData *p = a.p
     cdef uint32_t r = a.bound[file_vgpr]
-    cdef uint32_t k
     cdef uint32_t id
     cdef uint32_t next_free = a.bound[file_vgpr]
     cdef uint32_t dwords
-    cdef Placement need
     while r > a.first[file_vgpr]:
         r -= 1
         id = a.file.owner[view_after][r]
@@ -1690,7 +1686,6 @@ cdef int _compact_linear_vgprs(Allocator *a, uint32_t block) except -1 nogil:
 
 cdef int _logical_end(Allocator *a, uint32_t block, uint32_t i) except -1 nogil:
     """Copies for logical phis go in front of p_logical_end: SGPRs that they read are captured, and die, here."""
-    cdef ProgramData *p = a.p
     _fill_phi_operands(a, block, True, True)
     a.out.push_back(i)
     return 0
@@ -1816,7 +1811,6 @@ cdef int _write_out(Allocator *a) except -1 nogil:
     cdef size_t k
     cdef size_t m = 0
     cdef size_t start
-    cdef size_t e
     cdef uint32_t temp
     _sort_mismatches(a)
     rewrite_begin(&rewrite, p)

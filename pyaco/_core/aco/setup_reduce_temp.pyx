@@ -8,7 +8,7 @@ left them undefined.
 
 Needs: to run before the execution mask is inserted. Source of the scheme: ACO (``aco_reduce_assign``).
 """
-from libc.stdint cimport uint16_t, uint32_t, uint8_t
+from libc.stdint cimport uint32_t, uint8_t
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport (

@@ -206,7 +206,6 @@ cdef void _webs(Spiller *s) noexcept nogil:
 # -------------------------------------------------------------------------------------------------------- choosing values
 cdef int _spill_down(Spiller *s, int which, int32_t *demand, uint32_t block) except -1 nogil:
     """Spill live values of a file, cheapest first, that the instruction at hand does not name, until the demand fits."""
-    cdef ProgramData *p = s.p
     cdef uint32_t best
     cdef float best_cost
     cdef float cost
@@ -601,7 +600,7 @@ cdef int _place_slots(Spiller *s) except -1 nogil:
     if scratch:
         s.p.config.scratch_bytes_per_lane = offset
         s.p.config.uses_scratch = 1
-    for slot in range((lane + wave - 1) // wave):
+    for _ in range((lane + wave - 1) // wave):
         s.lanes.push_back(temp_new(s.p, class_v1_linear))
         _extend_columns(s)
     return 0
@@ -1107,7 +1106,6 @@ cdef int _attempt(Spiller *s, ProgramData *p, int32_t slack) except -1 nogil:
     cdef uint32_t t
     cdef uint32_t b
     cdef int32_t lanes = 0
-    cdef int32_t widest[2]
     cdef bint vgprs
     s.p = p
     s.cost.assign(temps, 0)

@@ -119,7 +119,6 @@ cdef int _write_block(ProgramData *p, Rewrite *rewrite, uint32_t block, CopyList
     cdef uint32_t count = p.blocks.order_count[block]
     cdef uint32_t k
     cdef uint32_t i
-    cdef uint32_t copy
     cdef bint logical_done = logical.first[block] == logical.first[block + 1]
     cdef bint linear_done = linear.first[block] == linear.first[block + 1]
     for k in range(count):

@@ -16,7 +16,7 @@ from isa_opcodes cimport (
     op_s_wait_loadcnt_dscnt, op_s_wait_storecnt, op_s_wait_storecnt_dscnt, op_s_waitcnt, op_s_waitcnt_vscnt,
     op_v_mov_b16, op_v_mov_b32, op_v_swap_b32,
 )
-from isa_tables cimport latency_branch, latency_salu, latency_waitcnt, opcode_latency
+from isa_tables cimport latency_branch, latency_waitcnt, opcode_latency
 from pyaco._core.aco.cycle_model cimport (
     Cycles, MemoryCycles, cycles_of, is_dual_issue_capable, memory_cycles_of, resource_count,
 )
@@ -144,7 +144,7 @@ cdef int _add(const ProgramData *p, Estimator *e, uint32_t i) except -1 nogil:
     """Run one instruction."""
     cdef Cycles cycles = cycles_of(p, i)
     cdef MemoryCycles m = memory_cycles_of(p, i)
-    cdef Limits l = _limits(p, i)
+    cdef Limits limits = _limits(p, i)
     cdef int32_t[4] memory
     cdef int32_t start = 0
     cdef int32_t wait
@@ -153,12 +153,12 @@ cdef int _add(const ProgramData *p, Estimator *e, uint32_t i) except -1 nogil:
     cdef uint32_t k
     cdef uint32_t j
     cdef Range r
-    e.now += _dependency_cost(p, e, i, &l)
+    e.now += _dependency_cost(p, e, i, &limits)
     # Wave64 goes through the 32-lane SIMD of RDNA in two passes.
     if p.gfx_level >= gfx10 and p.wave_size == 64 and _is_vector(p, i) and not is_dual_issue_capable(p, i) \
             and p.workgroup_size > 32:
         passes = 2
-    for k in range(passes):
+    for _ in range(passes):
         wait = 0
         if cycles.resource0 != resource_count:
             wait = max(wait, e.free_at[cycles.resource0] - e.now)
@@ -179,7 +179,7 @@ cdef int _add(const ProgramData *p, Estimator *e, uint32_t i) except -1 nogil:
     memory[queue_lgkm] = m.lgkm
     memory[queue_vs] = m.vs
     for k in range(queue_count):
-        while e.outstanding[k].size() > l.count[k]:
+        while e.outstanding[k].size() > limits.count[k]:
             e.outstanding[k].pop_front()
         if memory[k]:
             e.outstanding[k].push_back(e.now + memory[k])

@@ -3,7 +3,7 @@
 Returns what is wrong as a list; changes nothing. Sources: what the passes promise each other (docs/architecture.md); operand
 rules of the encodings, AMD ISA documents; the set of checks follows ACO's ``validate_ir`` and ``validate_cfg``.
 """
-from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport (
@@ -12,17 +12,16 @@ from isa_opcodes cimport (
     op_v_madak_f32, op_v_madmk_f16, op_v_madmk_f32, op_v_readfirstlane_b32, op_v_readlane_b32, op_v_readlane_b32_e64,
     op_v_writelane_b32, op_v_writelane_b32_e64,
 )
-from isa_tables cimport isa_opcode_number, opcode_format
-from modifiers cimport modifier_abs, modifier_clamp, modifier_neg, modifier_omod, modifier_opsel
+from isa_tables cimport opcode_format
+from modifiers cimport modifier_abs, modifier_clamp, modifier_neg, modifier_omod
 from pyaco._core.aco.dominance cimport dominates_linear, dominates_logical
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.ir.program cimport (
-    Program, ProgramData, block_loop_header, class_bytes, class_dwords, class_is_linear, class_is_linear_vgpr, class_is_vgpr,
-    definition_fixed, definition_temp, format_base_mask, format_dpp16, format_dpp8, format_ds, format_exp, format_is_flat_like,
-    format_is_salu, format_is_valu, format_is_vmem, format_mubuf, format_mtbuf, format_pseudo, format_pseudo_branch, format_sdwa,
-    format_smem, format_sop1, format_sop2, format_sopp, format_vop1, format_vop2, format_vop3, format_vop3p, format_vopc,
-    format_vopd, gfx10, gfx11, gfx8, gfx9, operand_at, operand_bytes, operand_constant, operand_fixed, operand_is_literal,
-    operand_temp, operand_undef, register_m0, register_none, register_vcc,
+    Program, ProgramData, block_loop_header, class_bytes, class_dwords, class_is_linear, class_is_vgpr, definition_fixed,
+    definition_temp, format_base_mask, format_dpp16, format_dpp8, format_ds, format_is_flat_like, format_is_valu, format_is_vmem,
+    format_mubuf, format_mtbuf, format_pseudo, format_pseudo_branch, format_sdwa, format_smem, format_sop1, format_sop2, format_sopp,
+    format_vop1, format_vop2, format_vop3, format_vop3p, format_vopc, format_vopd, gfx10, gfx11, gfx8, gfx9, operand_at,
+    operand_bytes, operand_constant, operand_is_literal, operand_temp, operand_undef, register_m0, register_vcc,
 )
 
 cdef struct Finding:

@@ -8,13 +8,12 @@ reads it, or placed outside the register file is found at its first use.
 from libc.stdint cimport uint16_t, uint32_t, uint8_t
 from libcpp.vector cimport vector
 
-from isa_opcodes cimport op_p_linear_phi, op_p_phi
+from isa_opcodes cimport op_p_phi
 from modifiers cimport modifier_needs_scratch, modifier_scratch_register
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.ir.program cimport (
     Program, ProgramData, class_bytes, class_dwords, class_is_linear_vgpr, class_is_vgpr, definition_fixed, definition_temp,
-    format_pseudo, format_pseudo_branch, operand_fixed, operand_kill, operand_late_kill, operand_temp, register_none,
-    register_vgpr0,
+    format_pseudo, format_pseudo_branch, operand_late_kill, operand_temp, register_none, register_vgpr0,
 )
 
 cdef enum:
@@ -88,7 +87,6 @@ cdef int _enter(Context *c) except -1 nogil:
 
 cdef int _check_place(Context *c, uint32_t i, uint16_t reg, uint8_t register_class) except -1 nogil:
     """Registers exist and are aligned."""
-    cdef ProgramData *p = c.p
     cdef uint32_t size = class_dwords(register_class)
     cdef uint32_t end = reg + class_bytes(register_class)
     if reg == register_none:
@@ -195,7 +193,6 @@ cdef int _leave(Context *c, bint *changed) except -1 nogil:
     cdef uint32_t b = c.block
     cdef uint32_t k
     cdef uint32_t s
-    cdef uint32_t byte
     if c.checking:
         for k in range(p.blocks.logical_succ_count[b]):
             s = p.edge_lists.block[p.blocks.logical_succ_first[b] + k]

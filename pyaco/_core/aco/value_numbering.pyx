@@ -17,13 +17,12 @@ from modifiers cimport modifier_semantics, modifier_storage
 from pyaco._core.aco.dominance cimport dominates_linear, dominates_logical
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.ir.program cimport (
-    Program, ProgramData, Rewrite, block_loop_exit, block_loop_header, block_merge, block_top_level, block_uniform,
-    class_is_linear_vgpr, class_is_vgpr, definition_fixed, definition_no_cse, definition_nuw, definition_precise,
-    definition_temp, format_dpp16, format_dpp8, format_ds, format_exp, format_flat, format_global, format_is_flat_like,
-    format_is_salu, format_is_valu, format_is_vmem, format_ldsdir, format_pseudo, format_pseudo_barrier,
-    format_pseudo_branch, format_pseudo_reduction, format_smem, format_sopp, format_vopc, operand_24bit, operand_16bit,
-    operand_constant, operand_fixed, operand_kill, operand_late_kill, operand_temp, operand_undef, register_exec,
-    register_scc, rewrite_begin, rewrite_block, rewrite_emit, rewrite_end, semantic_can_reorder, semantic_volatile,
+    Program, ProgramData, Rewrite, block_loop_exit, block_loop_header, block_top_level, block_uniform, class_is_linear_vgpr,
+    class_is_vgpr, definition_fixed, definition_no_cse, definition_nuw, definition_precise, definition_temp, format_dpp16,
+    format_dpp8, format_ds, format_exp, format_global, format_is_flat_like, format_is_salu, format_is_valu, format_is_vmem,
+    format_ldsdir, format_pseudo, format_pseudo_barrier, format_pseudo_branch, format_pseudo_reduction, format_smem, format_sopp,
+    format_vopc, operand_24bit, operand_16bit, operand_constant, operand_fixed, operand_kill, operand_temp, operand_undef,
+    register_exec, register_scc, rewrite_begin, rewrite_block, rewrite_emit, rewrite_end, semantic_can_reorder, semantic_volatile,
 )
 
 cdef struct Entry:

@@ -3,7 +3,7 @@
 Sources: AMD "RDNA 2", "RDNA3", "RDNA4" and "Vega" ISA documents, chapters "Program Flow Control" and "Instructions"; LLVM's
 "User Guide for AMDGPU Backend" for the numbers of hardware registers.
 """
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from modifiers cimport modifier_abs, modifier_neg, modifier_omod, modifier_opsel

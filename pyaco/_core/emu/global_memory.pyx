@@ -265,7 +265,6 @@ cdef int transpose_load(Machine *machine, Wave *wave, const Instruction *instruc
 
     Only waves of 32 lanes: how 64 share the work is not documented. The order within the group is as measured on GFX12.5.
     """
-    cdef uint8_t elements[8]
     cdef uint32_t rows[max_lanes][4]
     cdef uint32_t lane, place, other, value, bit
     cdef uint8_t *host

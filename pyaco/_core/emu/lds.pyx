@@ -14,7 +14,6 @@ from pyaco._core.emu.access cimport *
 from pyaco._core.emu.global_memory cimport memory_operation
 from pyaco._core.emu.numbers cimport popcount64
 from pyaco._core.emu.wave cimport *
-from pyaco._core.common.machine cimport register_none
 
 
 cdef inline uint32_t *row_of(const Wave *wave, uint16_t register_, uint32_t dword) noexcept nogil:

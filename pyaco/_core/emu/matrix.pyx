@@ -2,7 +2,8 @@
 
 A lane group is 16 lanes, one for each row of A and column of B. GFX11: every lane holds a whole row or column, all groups the
 same. GFX12: each group holds its share of the inner dimension (in wave64, IU4 with 16 elements fills two groups only, and so
-does a sparse A of IU4 with 32, whose B has the second eight elements of a group's sixteen two groups on). In which order the inner dimension runs through groups and places is the same for A and B, and does not matter.
+does a sparse A of IU4 with 32, whose B has the second eight elements of a group's sixteen two groups on). In which order the
+inner dimension runs through groups and places is the same for A and B, and does not matter.
 
 C and D: element e of lane l is in column l % 16 and in row (lanes / 16) e + l / 16 on GFX11, e + 8 (l / 16 % 2) + 4 (l / 32)
 on GFX12. 16-bit elements lie in one half of a register each on GFX11 (op_sel says which), two to a register on GFX12.

@@ -9,7 +9,6 @@ cdef enum:
     guard = 65536                     # unmapped bytes after every allocation
 
 
-
 cdef Allocation *memory_find(Memory *memory, uint64_t address, uint64_t bytes) noexcept nogil:
     cdef uint32_t first = 0
     cdef uint32_t last = memory.count

@@ -54,8 +54,6 @@ cdef enum:
 
 cdef void fill_tables() noexcept nogil:
     """Every opcode's handler. What no table names stays NULL: unsupported."""
-    cdef uint32_t opcode
-    cdef const MemoryOperation *operation
     memset(lane_operations, 0, sizeof(lane_operations))
     memset(handlers, 0, sizeof(handlers))
     fill_scalar(lane_operations)
@@ -433,11 +431,10 @@ cdef int run_in_mode(Machine *machine, Wave *wave, const Instruction *instructio
 
 cdef int run_wave(Code *code, Machine *machine, Wave *wave, uint32_t turns) noexcept nogil:
     """Run a wave until it stops or its turns are over; returns why (stop_running: the turns)."""
-    cdef uint32_t turn
     cdef Instruction *instruction
     cdef uint64_t active
     cdef int stop
-    for turn in range(turns):
+    for _ in range(turns):
         instruction = fetch(code, machine, wave.pc)
         machine.fault_pc = wave.pc
         if instruction == NULL:

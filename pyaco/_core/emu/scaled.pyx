@@ -9,7 +9,7 @@ largest number), is not documented.
 Source: AMD "CDNA 4" ISA document, V_CVT_SCALEF32_*, V_CVT_SR_*; OCP "Microscaling Formats (MX) Specification" 1.0.
 """
 from libc.math cimport fabs
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t  # no-cython-lint: for what is included
 
 from isa_opcodes cimport op_count
 from modifiers cimport modifier_abs, modifier_neg, modifier_opsel

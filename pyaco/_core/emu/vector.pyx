@@ -14,7 +14,7 @@ from modifiers cimport *
 from pyaco._core.emu.numbers cimport (bits_double, bits_float, double_bits, float_bits, flush32, half_to_double,
                                       double_to_half, round_saturate, small_fnuz, small_saturates)
 from pyaco._core.emu.wave cimport *
-from pyaco._core.common.machine cimport (format_dpp8, format_dpp16, format_sdwa, format_vinterp_inreg, format_vop3, format_vop3p)
+from pyaco._core.common.machine cimport format_dpp8, format_dpp16, format_sdwa, format_vinterp_inreg, format_vop3p
 
 cdef extern from "<fenv.h>" nogil:
     int fesetround(int)
@@ -641,7 +641,7 @@ cdef struct Places:                   # of sources and results of an instruction
     uint64_t wide_result[2][max_lanes]
 
 
-cdef inline void fetch_source(const Wave *wave, const Instruction *instruction, uint32_t slot, const int8_t *selected, Places *places,
+cdef inline void fetch_source(Wave *wave, const Instruction *instruction, uint32_t slot, const int8_t *selected, Places *places,
                               Lanes *lanes) noexcept nogil:
     """A source of a vector instruction, with its modifiers."""
     cdef uint64_t modifiers = instruction.decoded.modifiers
@@ -729,7 +729,7 @@ cdef void run_half_of_dual(Wave *wave, const Instruction *instruction, const Lan
     cdef Lanes lanes
     cdef Instruction view
     cdef Modifiers modify
-    cdef uint32_t slot, encoded
+    cdef uint32_t slot
     cdef uint8_t kind
     modify.neg = 0
     modify.absolute = 0
@@ -773,7 +773,7 @@ cdef int execute_dual(Machine *machine, Wave *wave, const Instruction *instructi
     return 0
 
 
-cdef inline void fetch_scalar_source(const Wave *wave, const Source *source, uint8_t kind, uint32_t *narrow, uint64_t *wide) noexcept nogil:
+cdef inline void fetch_scalar_source(Wave *wave, const Source *source, uint8_t kind, uint32_t *narrow, uint64_t *wide) noexcept nogil:
     if is_wide(kind):
         wide[0] = source.value if source.kind == operand_value else read_scalar64(wave, source.index)
         return
@@ -785,7 +785,7 @@ cdef inline void fetch_scalar_source(const Wave *wave, const Source *source, uin
         modify_narrow(narrow, 1, kind, Modifiers(0, 0), flush_in(wave, kind) != 0)
 
 
-cdef inline void fetch_scalar_sources(const Wave *wave, const Instruction *instruction, uint32_t *narrow, uint64_t *wide) noexcept nogil:
+cdef inline void fetch_scalar_sources(Wave *wave, const Instruction *instruction, uint32_t *narrow, uint64_t *wide) noexcept nogil:
     """What a scalar operation reads; SCC, EXEC and the immediate are not among the instruction's operands."""
     cdef const LaneOperation *operation = instruction.operation
     cdef uint32_t next_source = 0
@@ -806,7 +806,8 @@ cdef inline void fetch_scalar_sources(const Wave *wave, const Instruction *instr
             next_source += 1
 
 
-cdef inline void write_scalar_results(Wave *wave, const Instruction *instruction, const uint32_t *results, const uint64_t *wide_results) noexcept nogil:
+cdef inline void write_scalar_results(Wave *wave, const Instruction *instruction, const uint32_t *results,
+                                      const uint64_t *wide_results) noexcept nogil:
     cdef const LaneOperation *operation = instruction.operation
     cdef uint32_t next_destination = 0
     cdef uint32_t index

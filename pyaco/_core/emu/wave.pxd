@@ -116,7 +116,7 @@ cdef inline uint32_t mode_of(uint32_t gfx_level, uint32_t bits) noexcept nogil:
     return bits if gfx_level < 120 else (bits | mode_dx10_clamp) & ~<uint32_t>mode_ieee
 
 cdef enum:                            # GFX8, GFX9: bits of MODE
-    mode_index_registers = 0x08000000 # s_set_gpr_idx_on; index in m0 bits 0-7, which operands in bits 12-15
+    mode_index_registers = 0x08000000  # s_set_gpr_idx_on; index in m0 bits 0-7, which operands in bits 12-15
     mode_skip_vector = 0x10000000     # s_setvskip
     mode_fork_depth_shift = 29        # s_cbranch_*_fork: entries of four SGPRs on the stack
 

@@ -7,13 +7,13 @@ calls the reference engine's function, which is right by definition.
 """
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
 from modifiers cimport *
-from pyaco._core.emu.access cimport MemoryOperation, access_atomic, access_load, atomic_cmpswap, atomic_fcmpswap, access_nothing, access_store, half_none
+from pyaco._core.emu.access cimport access_atomic, access_load, atomic_cmpswap, atomic_fcmpswap, access_store, half_none
 from pyaco._core.emu.global_memory cimport execute_buffer, execute_flat, execute_smem, memory_operation
 from pyaco._core.emu.lds cimport execute_lds
 from pyaco._core.emu.numbers cimport float_bits, half_to_double, popcount64
@@ -24,8 +24,8 @@ from pyaco._core.emu.wave_sync cimport waits_for_dispatch
 from pyaco._core.emu_fast.scalar cimport scalar_step_of
 from pyaco._core.emu_fast.step cimport *
 from pyaco._core.isa.decode cimport Decoded
-from pyaco._core.common.machine cimport (format_dpp8, format_dpp16, format_ds, format_flat, format_is_salu, format_is_valu, format_mubuf,
-                                     format_scratch, format_sdwa, format_vop3p, register_none, register_vcc)
+from pyaco._core.common.machine cimport (format_dpp8, format_dpp16, format_ds, format_flat, format_is_salu, format_mubuf, format_scratch,
+                                         format_sdwa, format_vop3p, register_none)
 
 cdef enum:
     scratch_row = 0                   # of the pool: two rows for each source slot

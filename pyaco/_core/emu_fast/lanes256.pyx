@@ -1,6 +1,6 @@
 """Steps over rows of lanes in vectors of 256 bits (AVX2, FMA): compiled for such hosts, so import it only there."""
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t  # no-cython-lint: for what is included
+from libc.string cimport memcpy, memset  # no-cython-lint
 
 from isa_opcodes cimport op_count
 from modifiers cimport *

@@ -1,6 +1,6 @@
 """Steps of scalar ALU operations on integers, generated from ``pyaco/emu/data/semantics.txt``."""
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t  # no-cython-lint: for what is included
+from libc.string cimport memcpy, memset  # no-cython-lint
 
 from isa_opcodes cimport op_count
 from pyaco._core.emu.numbers cimport *

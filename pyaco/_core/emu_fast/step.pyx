@@ -1,6 +1,5 @@
 """Steps that are no loops over lanes: what falls back on the reference engine, operands on their way, and the ends of blocks."""
 from libc.stdint cimport int16_t, int64_t, uint32_t, uint64_t
-from libc.string cimport memcpy
 
 from isa_opcodes cimport *
 from pyaco._core.emu.vector cimport finish

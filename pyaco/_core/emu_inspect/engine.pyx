@@ -5,7 +5,7 @@ breakpoints or after a number of instructions, and may draw the order of workgro
 paid here: the loops of the other engines know nothing of it.
 """
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 from libcpp.unordered_map cimport unordered_map
 from libcpp.unordered_set cimport unordered_set

@@ -75,7 +75,7 @@ cdef struct Hazards:                  # of one wave
     Mark before_branch[2]             # ... and that one did
     Mark touched[256]                 # by VGPR: vector instructions that name it
     Mark written[256]                 # order: writes of EXEC by then
-    int32_t transcendental_order[256] # transcendentals by then
+    int32_t transcendental_order[256]  # transcendentals by then
     Mark memory_use[256]              # kind as in memory_*
     Mark lane_mask[128]               # by SGPR; kind 1: read by VALU, 2: and written by SALU since
     Mark product[256]                 # what the matrix operation right before writes

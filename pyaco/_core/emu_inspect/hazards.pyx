@@ -1,5 +1,5 @@
 """Hazards of GFX10 to GFX12. The contract is in ``hazards.pxd``."""
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memset, strncmp
 
 from isa_opcodes cimport *
@@ -612,7 +612,8 @@ cdef void gfx11_account(Hazards *hazards, const Wave *wave, const Instruction *i
 
 
 # ----------------------------------------------------------------------------------------------------------------------- all
-cdef bint hazards_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level, Finding *finding) noexcept nogil:
+cdef bint hazards_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
+                        Finding *finding) noexcept nogil:
     cdef uint32_t classes = isa_hazards(gfx_level, instruction.decoded.opcode)
     if gfx_level < 110 and denormal_check(hazards, classes, finding):
         return True

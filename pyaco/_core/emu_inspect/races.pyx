@@ -2,7 +2,6 @@
 from cython.operator cimport dereference, preincrement
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.unordered_map cimport unordered_map
-from libcpp.utility cimport pair
 from libcpp.vector cimport vector
 
 from pyaco._core.emu.wave cimport *

@@ -1,18 +1,18 @@
 """Wait states between instructions. The contract is in ``wait_states.pxd``."""
-from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint16_t, uint32_t
 
 from isa_opcodes cimport *
 from isa_tables cimport hazard_div_fmas, hazard_getreg, hazard_lane_select, hazard_m0_read, hazard_matrix_double, \
     hazard_matrix_single, hazard_matrix_xdl, hazard_setreg, isa_hazards
 from modifiers cimport modifier_gds, modifier_lds, modifier_opsel, modifier_sdwa_dst_sel
-from pyaco._core.emu.access cimport MemoryOperation, access_atomic, access_format_store, access_from_lds, access_store
+from pyaco._core.emu.access cimport access_atomic, access_format_store, access_store
 from pyaco._core.emu.global_memory cimport memory_operation
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_inspect.matrix_states cimport matrix_account, matrix_early
 from pyaco._core.emu_inspect.waits cimport Finding, register_limit
 from pyaco._core.common.machine cimport (
-    format_dpp16, format_ds, format_flat, format_is_salu, format_is_valu, format_mtbuf, format_mubuf, format_scratch, format_sdwa, format_vop3,
-    format_vop3p, format_vopc, register_none,
+    format_dpp16, format_ds, format_is_salu, format_mtbuf, format_mubuf, format_sdwa, format_vop3, format_vop3p, format_vopc,
+    register_none,
 )
 
 cdef enum:

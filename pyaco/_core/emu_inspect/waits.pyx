@@ -4,7 +4,7 @@ from libc.string cimport memset
 
 from isa_opcodes cimport *
 from modifiers cimport modifier_dpp8_fetch_inactive, modifier_dpp_fetch_inactive, modifier_gds, modifier_lds
-from pyaco._core.emu.access cimport MemoryOperation, access_atomic, access_nothing, access_store, access_format_store, access_from_lds
+from pyaco._core.emu.access cimport access_nothing
 from pyaco._core.emu.global_memory cimport memory_operation
 from pyaco._core.emu.vector cimport read_scalar
 from pyaco._core.emu.wave cimport *

@@ -245,7 +245,6 @@ cdef void node_remove(ShaderData *s, uint32_t node) noexcept nogil:
 
 cdef uint32_t node_walk_next(const ShaderData *s, uint32_t node) noexcept nogil:
     cdef uint32_t parent
-    cdef uint32_t top
     if s.nodes.first0[node]:
         return s.nodes.first0[node]
     while node:

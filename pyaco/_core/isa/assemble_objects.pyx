@@ -43,7 +43,6 @@ cdef class ObjectAssembler(Assembler):
     def knows(self, str mnemonic):
         """Whether the target has an instruction of this name, with or without a suffix."""
         cdef Job *j = &self.j
-        cdef bytes text = mnemonic.encode()
         self.point_at(&j.s, mnemonic)
         cdef bint known = find_opcode(j) >= 0
         j.c.failed = False

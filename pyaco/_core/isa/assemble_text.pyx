@@ -7,7 +7,7 @@ Instruction Operands" and "... Modifiers" of the LLVM manual.
 """
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport strtod
 from libc.string cimport memcmp, memcpy, memset, strlen
@@ -17,14 +17,15 @@ from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
 from isa_tables cimport (image_flag_bvh, image_flag_gather, image_flag_sampler, image_flag_store, is_atomic,
-                         opcode_flag_interpolation, opcode_image, opcode_definition_classes, opcode_definition_count, opcode_flag_literal, opcode_flag_matrix,
+                         opcode_definition_classes, opcode_definition_count, opcode_flag_interpolation, opcode_flag_literal,
+                         opcode_flag_matrix, opcode_image,
                          opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags, opcode_format,
                          opcode_mask_class, opcode_max_definitions, opcode_max_operands, opcode_number_y,
                          opcode_operand_classes, opcode_operand_count)
 from modifiers cimport *
 from pyaco._core.common.machine cimport *
-from pyaco._core.isa.decode cimport Decoded, decoded_source_limit, image_address_dwords
-from pyaco._core.isa.encode cimport encode, encode_bad_bus, encode_error, encode_limit, form_error, form_has_clamp, form_has_omod, scalar_reads_fit
+from pyaco._core.isa.decode cimport decoded_source_limit, image_address_dwords
+from pyaco._core.isa.encode cimport encode, encode_bad_bus, encode_error, form_error, form_has_clamp, form_has_omod, scalar_reads_fit
 from pyaco._core.isa.text_tables cimport *
 from pyaco._core.isa.statement cimport *
 from pyaco._core.isa.text_facts cimport *
@@ -52,8 +53,8 @@ FACTS = {
 DIRECTIVES = {
     ".byte": directive_byte, ".short": directive_short, ".hword": directive_short, ".2byte": directive_short,
     ".long": directive_long, ".int": directive_long, ".4byte": directive_long, ".quad": directive_quad,
-    ".8byte": directive_quad, ".set": directive_set, ".equ": directive_set, ".equiv": directive_set, ".uleb128": directive_uleb, ".sleb128": directive_sleb,
-    ".zero": directive_zero, ".skip": directive_zero,
+    ".8byte": directive_quad, ".set": directive_set, ".equ": directive_set, ".equiv": directive_set, ".uleb128": directive_uleb,
+    ".sleb128": directive_sleb, ".zero": directive_zero, ".skip": directive_zero,
     ".space": directive_zero, ".fill": directive_fill, ".p2align": directive_p2align, ".balign": directive_balign,
     ".p2alignl": directive_p2alignl,
     ".align": directive_balign, ".ascii": directive_ascii, ".asciz": directive_asciz, ".string": directive_asciz,
@@ -180,7 +181,8 @@ cdef inline bint is_addend(const Job *j) noexcept nogil:
 
 cdef inline bint is_pair(const Job *j) noexcept nogil:
     """Whether the next source is two halves, of which a floating-point constant is the low one; an integer is both, 32 bits of it."""
-    return j.facts[j.d.opcode] & (fact_packed | fact_bfloat) != 0 and j.d.opcode != op_v_cvt_f32_bf16 and not is_addend(j) and not takes_half_matrix(j)
+    return (j.facts[j.d.opcode] & (fact_packed | fact_bfloat) != 0 and j.d.opcode != op_v_cvt_f32_bf16
+            and not is_addend(j) and not takes_half_matrix(j))
 
 
 cdef inline bint takes_half_matrix(const Job *j) noexcept nogil:

@@ -4,7 +4,6 @@ The six top bits of the first dword choose the encoding; the opcode number choos
 which fields hold operands. Field positions: AMD "Southern Islands", "Sea Islands", "Vega", "RDNA 2", "RDNA 3" and "RDNA 4" ISA documents, chapter
 "Microcode formats". Reserved bits are ignored here; the disassembler compares with the encoder where they matter.
 """
-from libc.string cimport memcpy, memset
 
 from isa_decode_tables cimport *
 from isa_opcodes cimport *
@@ -803,7 +802,6 @@ cdef int decode_vintrp_word(Reader *r) noexcept nogil:
 
 cdef bint synchronises_globally(uint32_t opcode) noexcept nogil:
     return opcode == op_ds_gws_init or opcode == op_ds_gws_sema_br or opcode == op_ds_gws_barrier
-
 
 
 cdef int decode_vopd_words(Reader *r) noexcept nogil:

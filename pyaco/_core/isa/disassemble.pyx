@@ -354,7 +354,6 @@ cdef void make_operand(const Printer *t, const OperandTable *table, uint32_t cod
     cdef char characters[64]
     cdef Printer printer = t[0]
     cdef Decoded d
-    cdef uint32_t i
     text.kind = <uint8_t>kind_of_code(code)
     if text.kind == kind_none:
         return

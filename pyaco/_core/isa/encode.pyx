@@ -4,20 +4,17 @@
 AMD "Vega", "RDNA 2", "RDNA 3" and "RDNA 4" ISA documents, chapter "Microcode formats".
 """
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
-from libc.string cimport memcpy, memset
 
 from isa_opcodes cimport *
-from isa_tables cimport (image_flag_atomic, image_flag_bvh, image_flag_gather, image_flag_packed, image_flag_sampler,
-                         implicit_exec, isa_opcode_number, isa_variant, opcode_definition_classes,
-                         opcode_definition_count, opcode_flag_atomic, opcode_flag_interpolation, opcode_flag_literal, opcode_flag_matrix,
-                         opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_image, opcode_latency,
+from isa_tables cimport (image_flag_atomic, image_flag_bvh, image_flag_gather, image_flag_packed, image_flag_sampler, implicit_exec,
+                         isa_opcode_number, isa_variant, opcode_definition_count, opcode_flag_atomic, opcode_flag_interpolation, opcode_flag_literal,
+                         opcode_flag_matrix, opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_image, opcode_latency,
                          opcode_constant_bits, opcode_mask_class, latency_wmma, image_flag_lod, variant_dpp16, variant_dpp8, variant_e64,
-                         variant_e64_dpp16, variant_e64_dpp8, variant_sdwa,
-                         opcode_flags, opcode_format, opcode_implicit_definitions, opcode_max_definitions,
-                         opcode_max_operands, opcode_name, opcode_number_y, opcode_operand_classes, opcode_operand_count)
+                         variant_e64_dpp16, variant_e64_dpp8, variant_sdwa, opcode_flags, opcode_format, opcode_implicit_definitions,
+                         opcode_number_y, opcode_operand_count)
 from modifiers cimport *
 from pyaco._core.common.machine cimport *
-from pyaco._core.isa.decode cimport decoded_source_limit, image_address_dwords, synchronises_globally
+from pyaco._core.isa.decode cimport image_address_dwords, synchronises_globally
 
 cdef enum:
     valu_one_dword = format_vop1 | format_vop2 | format_vopc
@@ -1194,8 +1191,8 @@ cdef bint buffer_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
         return False
     if gfx_level == gfx950 and (op == op_buffer_load_dwordx3 or op == op_buffer_load_dwordx4):
         return True
-    return not modifier_lds(m) or (op == op_buffer_store_lds_dword or op == op_buffer_load_dword or op == op_buffer_load_format_x or op == op_buffer_load_ubyte
-                                   or op == op_buffer_load_sbyte or op == op_buffer_load_ushort or op == op_buffer_load_sshort)
+    return (not modifier_lds(m) or op == op_buffer_store_lds_dword or op == op_buffer_load_dword or op == op_buffer_load_format_x
+            or op == op_buffer_load_ubyte or op == op_buffer_load_sbyte or op == op_buffer_load_ushort or op == op_buffer_load_sshort)
 
 
 cdef inline bint loads_to_lds(uint32_t op) noexcept nogil:
@@ -1230,7 +1227,8 @@ cdef bint memory_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
         return False
     if modifier_lds(m):
         return format != format_flat and loads_to_lds(d.opcode)
-    if format == format_scratch and gfx_level < gfx10_3 and not gfx942 <= gfx_level < gfx10 and d.source[0] == register_none and d.source[1] == register_none:
+    if (format == format_scratch and gfx_level < gfx10_3 and not gfx942 <= gfx_level < gfx10
+            and d.source[0] == register_none and d.source[1] == register_none):
         # an address of neither kind is later
         return False
     if format == format_scratch and gfx_level < gfx11 and d.source_count > 1 and d.source[1] == register_exec + 4:
@@ -1293,8 +1291,8 @@ cdef bint reversed_operands(uint32_t op) noexcept nogil:
 cdef bint reads_lds_directly(const Decoded *d, uint32_t position, uint32_t gfx_level) noexcept nogil:
     """Whether a source can be LDS at m0: the first one of 32 or 16 bits, before GFX11 and CDNA 2."""
     cdef uint32_t op = d.opcode
-    if gfx_level >= gfx11 or gfx90a <= gfx_level < gfx10 or position or d.format & format_sdwa or reversed_operands(op) or opcode_flags[op] & opcode_flag_interpolation \
-            or opcode_format[op] == format_vintrp:
+    if (gfx_level >= gfx11 or gfx90a <= gfx_level < gfx10 or position or d.format & format_sdwa or reversed_operands(op)
+            or opcode_flags[op] & opcode_flag_interpolation or opcode_format[op] == format_vintrp):
         return False
     if (op == op_v_permlane16_b32 or op == op_v_permlanex16_b32 or op == op_v_movrels_b32 or op == op_v_movrelsd_b32
             or op == op_v_movrelsd_2_b32 or swaps(op)):
@@ -1355,15 +1353,17 @@ cdef bint sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
             return False
         if kind & 0x20 and kind != opcode_mask_class and reads_vector_only(d, i):
             return False
-        if opcode_latency[d.opcode] == latency_wmma and (address == 255 * 4 or (address < 128 * 4 and address != register_null) or 235 * 4 <= address < 240 * 4
-                                                         or address > 248 * 4 or operand_class(d.opcode, i) == 0x21):
+        if opcode_latency[d.opcode] == latency_wmma and (
+                address == 255 * 4 or (address < 128 * 4 and address != register_null) or 235 * 4 <= address < 240 * 4
+                or address > 248 * 4 or operand_class(d.opcode, i) == 0x21):
             return False
         if lanes and i == 1 and gfx_level < gfx11_5 and d.format & format_vop3 and kind & 0x20:
             return False
         if lanes and d.format & format_vop3p and not packed_lanes_read_scalar(d.opcode, i, gfx_level):
             return False
-        if (d.opcode == op_v_div_fmas_f32 or d.opcode == op_v_div_fmas_f64) and gfx_level < gfx10 \
-                and (address < 128 * 4 and (address != register_vcc or d.opcode == op_v_div_fmas_f32) or 235 * 4 <= address < 240 * 4 or address > 248 * 4):
+        if (d.opcode == op_v_div_fmas_f32 or d.opcode == op_v_div_fmas_f64) and gfx_level < gfx10 and (
+                address < 128 * 4 and (address != register_vcc or d.opcode == op_v_div_fmas_f32)
+                or 235 * 4 <= address < 240 * 4 or address > 248 * 4):
             # they read vcc as well
             return False
         if d.opcode == op_v_movreld_b32 and gfx_level < gfx10 and address != register_m0 and (address < 128 * 4 or address > 248 * 4):
@@ -1469,7 +1469,8 @@ cdef const char *form_error(const Decoded *instruction, uint32_t gfx_level, bint
     if format_is_valu(format) or format & format_base_mask == format_vinterp_inreg or format & format_base_mask == format_vintrp:
         if format == format_vopd:
             return dual_error(instruction, gfx_level)
-        if gfx90a <= gfx_level < gfx10 and format & format_dpp16 and modifier_dpp_ctrl(instruction.modifiers) & 0x1f0 != 0x150 and is_double(instruction.opcode):
+        if (gfx90a <= gfx_level < gfx10 and format & format_dpp16 and is_double(instruction.opcode)
+                and modifier_dpp_ctrl(instruction.modifiers) & 0x1f0 != 0x150):
             return b"64-bit operations take row_newbcast and no other lane control"
         if not sources_fit(instruction, gfx_level):
             return b"a source is not of the kinds that its place takes"

@@ -4,15 +4,14 @@ An instruction that the syntax cannot say (registers that do not exist, bits tha
 Syntax: "Syntax of AMDGPU Instruction Operands" and "Syntax of AMDGPU Instruction Modifiers" of the LLVM manual. Names come from
 ``text_tables.pxd``.
 """
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
-from isa_tables cimport (can_use_input_modifiers, image_flag_bvh, image_flag_bias, image_flag_compare, image_flag_gradients,
-                         image_flag_lod, image_flag_offset, implicit_exec, is_atomic,
-                         opcode_definition_count, opcode_flag_interpolation, opcode_flag_literal, opcode_flag_matrix, opcode_image,
-                         opcode_flag_neg0, opcode_flag_neg1, opcode_flag_neg2, opcode_flag_no_address, opcode_flag_one_form,
-                         opcode_flag_opsel, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags, opcode_format,
-                         opcode_implicit_definitions, opcode_operand_count)
+from isa_tables cimport (can_use_input_modifiers, image_flag_bvh, image_flag_bias, image_flag_compare, image_flag_gradients, image_flag_offset,
+                         implicit_exec, is_atomic, opcode_definition_count, opcode_flag_interpolation, opcode_flag_literal, opcode_flag_matrix,
+                         opcode_image, opcode_flag_neg0, opcode_flag_neg1, opcode_flag_neg2, opcode_flag_no_address, opcode_flag_one_form,
+                         opcode_flag_opsel, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags, opcode_format, opcode_implicit_definitions,
+                         opcode_operand_count)
 from modifiers cimport *
 from pyaco._core.common.machine cimport *
 from pyaco._core.isa.decode cimport Decoded
@@ -1196,7 +1195,8 @@ cdef void flat(Printer *t, const Decoded *d) noexcept nogil:
         if d.source[1] == register_none:
             put_text(t, b"off")
         else:
-            if register_exec <= d.source[1] < 128 * 4 and gfx9 < t.level < gfx10 and d.format == format_global and (d.destination_count or d.source_count > 2):
+            if (register_exec <= d.source[1] < 128 * 4 and gfx9 < t.level < gfx10 and d.format == format_global
+                    and (d.destination_count or d.source_count > 2)):
                 t.unsayable = True
             put_operand(t, d, 1)
     put_offset(t, b" offset:", d, 0xffffffffU, 0)
@@ -1481,5 +1481,3 @@ cdef void raw_words(Printer *t, const Decoded *d, const uint32_t *words) noexcep
         t.p = begin
     elif t.gap != NULL:
         put_number(t, d.immediate)
-
-

@@ -1,5 +1,5 @@
 """Instructions as Python sees them: rows of records, and dicts."""
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from isa_opcodes cimport *
@@ -14,6 +14,7 @@ RECORD = {
     "formats": ["u4", "u2", "u2", "u1", "u1", "u1", "u1", f"({decoded_source_limit},)u2", f"({decoded_source_limit},)u1",
                 "(3,)u2", "(3,)u1", "u4", "u4", "u8"],
 }
+
 
 def decode_records(const uint32_t[::1] words, uint32_t gfx_level, unsigned char[::1] out, offsets, Py_ssize_t size):
     """Decode every instruction of `words` into `out`, rows of `size` bytes with fields at `offsets`; returns their number.

@@ -8,7 +8,7 @@ from libc.stdlib cimport strtod
 from libc.string cimport memcmp
 
 from pyaco._core.isa.text_tables cimport (domain_dimension, domain_function, domain_lane_control, domain_modifier, domain_register,
-                                         domain_scope, domain_selection, domain_unused, find_name)
+                                          domain_scope, domain_selection, domain_unused, find_name)
 
 cdef uint8_t value_kinds[modifier_count]
 
@@ -927,7 +927,6 @@ cdef void parse_operand(Cursor *c, Operand *o) noexcept nogil:
     """One operand with its sign, magnitude and extension wrappers."""
     cdef const char *inner
     cdef uint32_t closing = 0
-    cdef bint minus = False
     clear_operand(o, c.p)
     if parse_register(c, o):
         o.end = c.p
@@ -949,7 +948,6 @@ cdef void parse_operand(Cursor *c, Operand *o) noexcept nogil:
             and negates_operand(c, c.p + 1):
         o.negative = not o.negative
         c.p += 1
-        minus = True
         skip_blanks(c)
     if c.p[0] == c'|':
         o.magnitude = True
@@ -1024,7 +1022,6 @@ cdef int64_t swizzle(Cursor *c) noexcept nogil:
     cdef const char *mode_end
     cdef int64_t numbers[4]
     cdef uint32_t count = 0
-    cdef uint32_t i
     cdef int64_t keep = 0, force = 0, flip = 0, group
     c.p = word_end(c.p)
     expect(c, c'(')
@@ -1034,7 +1031,7 @@ cdef int64_t swizzle(Cursor *c) noexcept nogil:
     while accept(c, c',') and not c.failed:
         if c.p[0] == c'"':
             c.p += 1
-            for i in range(5):
+            for _ in range(5):
                 keep, force, flip = keep << 1, force << 1, flip << 1
                 if c.p[0] == c'p' or c.p[0] == c'i':
                     keep |= 1

@@ -26,7 +26,7 @@ cdef enum:
     fact_signed = 0x200000            # source modifiers that the compiler does not use, but the hardware has
     fact_opsel_lanes = 0x400000       # op_sel bits of VOP3 that are no halves of registers
     fact_opsel_other = 0x800000       # the same, among operands of 32 bits
-    fact_without_opsel_12 = 0x1000000 # 16-bit integer operations that GFX12's default syntax gives no op_sel
+    fact_without_opsel_12 = 0x1000000  # 16-bit integer operations that GFX12's default syntax gives no op_sel
     fact_plain_dot = 0x2000000        # dot products without op_sel and clamp
     fact_double_matrix = 0x4000000
     fact_scope_alone = 0x8000000      # cache control with a scope but no temporal hint
@@ -110,7 +110,6 @@ cdef inline uint32_t get_wait(uint32_t value, uint32_t level, uint32_t index) no
 cdef inline uint32_t wait_none(uint32_t level) noexcept nogil:
     """All counters at their maximum: no wait."""
     return set_wait(set_wait(set_wait(0, level, 0, 63), level, 1, 7), level, 2, 63)
-
 
 
 cdef inline uint32_t unpacked_dwords(uint32_t opcode) noexcept nogil:

@@ -6,7 +6,7 @@ before it. Run to a fixed point with constant folding, copy propagation and dead
 A rule is matched top down against the tree under an instruction, trying both orders of commutative operands; letters bind
 (value, component) pairs.
 """
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from algebraic_tables cimport (
@@ -14,9 +14,7 @@ from algebraic_tables cimport (
     condition_shifts_fit, condition_sum_is_32, condition_varies, pattern_bits, pattern_children, pattern_flags,
     pattern_kind, pattern_opcode, pattern_value, rule_condition, rule_letters, rule_pattern, rule_replacement, rules_of,
 )
-from nir_opcodes cimport (
-    alu_input_count, alu_input_types_flat, alu_max_inputs, alu_mov, alu_output_size, alu_output_type, alu_properties,
-)
+from nir_opcodes cimport alu_input_count, alu_input_types_flat, alu_max_inputs, alu_mov, alu_output_type, alu_properties
 
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.shader cimport (

@@ -4,10 +4,10 @@ One walk in program order carries the block that dominates what comes next ("flo
 lists at their nearest common dominator, the block after a loop joins its breaks. With structured control flow this needs
 no iteration (compare Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", whose intersection is used).
 """
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, uint32_t
 from libcpp.vector cimport vector
 
-from pyaco._core.ir.shader cimport ShaderData, node_block, node_if, node_loop
+from pyaco._core.ir.shader cimport ShaderData, node_if, node_loop
 
 cdef enum:
     unreachable = -2

@@ -9,10 +9,10 @@ from nir_opcodes cimport (
 )
 from pyaco._core.common.table cimport table_append_many, table_append
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, ShaderRewrite, intrinsic_has_index, intrinsic_set_index, nir_alu_n, nir_constant_vector,
-    nir_deref, nir_instruction_new, nir_intrinsic_new, nir_jump, nir_phi, nir_undefined, node_block, node_if,
-    node_insert_after, node_loop, node_new, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
-    shader_rewrite_end, source_set, type_array, type_matrix, type_new, type_pointer, type_struct, variable_new,
+    Shader, ShaderRewrite, intrinsic_has_index, intrinsic_set_index, nir_alu_n, nir_constant_vector, nir_deref, nir_instruction_new,
+    nir_intrinsic_new, nir_jump, nir_phi, nir_undefined, node_block, node_if, node_insert_after, node_loop, node_new,
+    shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_set, type_new, type_struct,
+    variable_new,
 )
 
 

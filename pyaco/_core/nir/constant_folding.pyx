@@ -6,7 +6,7 @@ Source of meanings: ``evaluate.pyx``.
 """
 from libc.stdint cimport uint32_t, uint64_t
 
-from nir_opcodes cimport alu_input_count, alu_input_sizes_flat, alu_input_types_flat, alu_max_inputs, alu_mov
+from nir_opcodes cimport alu_input_count, alu_input_sizes_flat, alu_input_types_flat, alu_max_inputs
 
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.shader cimport (

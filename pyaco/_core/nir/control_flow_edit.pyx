@@ -5,9 +5,8 @@ from libcpp.vector cimport vector
 from nir_opcodes cimport alu_mov
 
 from pyaco._core.ir.shader cimport (
-    ShaderData, ShaderRewrite, block_walk_next, identity_swizzle, nir_alu, nir_jump, nir_phi, nir_undef, node_block,
-    node_first_block, node_if, node_new, node_remove, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
-    shader_rewrite_end,
+    ShaderData, ShaderRewrite, block_walk_next, identity_swizzle, nir_alu, nir_jump, nir_phi, nir_undef, node_first_block, node_new,
+    node_remove, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end,
 )
 
 

@@ -9,9 +9,8 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, ShaderRewrite, block_walk_next, nir_instruction_new, nir_load_const, nir_phi, nir_undef,
-    node_block, node_first_block, node_if, node_walk_next, shader_rewrite_begin, shader_rewrite_block,
-    shader_rewrite_emit, shader_rewrite_end, source_swizzle, source_value,
+    Shader, ShaderData, ShaderRewrite, nir_instruction_new, nir_load_const, nir_phi, nir_undef, node_if, node_walk_next,
+    shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_swizzle,
 )
 from pyaco._core.nir.dominance cimport Cfg, cfg_build, node_loop_around
 

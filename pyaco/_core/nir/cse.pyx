@@ -4,15 +4,14 @@ An expression is replaced by an equal one that stands earlier in the same list o
 flow those are the values that dominate it. One walk with a scoped hash table; leaving a list undoes its entries.
 Needs: nothing. Guarantees: valid NIR; replaced instructions are gone. Convergent operations stay.
 """
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport alu_input_sizes_flat, alu_max_inputs, intrinsic_flags, intrinsic_index_count
 
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, ShaderRewrite, access_non_uniform, nir_alu, nir_deref, nir_exact, nir_intrinsic, nir_load_const,
-    nir_phi, node_block, node_function, node_if, node_loop, node_walk_next, shader_rewrite_begin, shader_rewrite_block,
-    shader_rewrite_emit, shader_rewrite_end, source_swizzle, swizzle_component,
+    Shader, ShaderData, ShaderRewrite, nir_alu, nir_deref, nir_exact, nir_intrinsic, nir_load_const, nir_phi, node_block, node_if,
+    shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_swizzle,
 )
 
 cdef enum:

@@ -21,9 +21,9 @@ from pyaco._core.common.table cimport table_append
 from pyaco._core.ir.program cimport gfx11, gfx12
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, argument_descriptor_set, argument_inline_push_constant, argument_local_ids, argument_num_workgroups,
-    argument_push_constants, argument_scratch_address, argument_scratch_wave_offset, argument_workgroup_id, constant_bits, descriptor_ubo, intrinsic_index,
-    mode_push_constant, mode_ssbo, mode_ubo, nir_alu, nir_intrinsic, source_swizzle, source_value, swizzle_component, type_array,
-    value_is_constant,
+    argument_push_constants, argument_scratch_address, argument_scratch_wave_offset, argument_workgroup_id, constant_bits,
+    descriptor_ubo, intrinsic_index, mode_push_constant, mode_ssbo, mode_ubo, nir_alu, nir_intrinsic, source_swizzle, source_value,
+    swizzle_component, type_array, value_is_constant,
 )
 from pyaco._core.nir.types cimport type_bytes
 from nir_opcodes cimport alu_input_sizes_flat, alu_max_inputs

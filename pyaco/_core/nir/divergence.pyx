@@ -14,18 +14,15 @@ from libc.stdint cimport uint16_t, uint32_t, uint8_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
-    index_cluster_size, intrinsic_deref_atomic, intrinsic_deref_atomic_swap, intrinsic_flags,
-    intrinsic_global_atomic, intrinsic_global_atomic_amd, intrinsic_global_atomic_swap,
-    intrinsic_global_atomic_swap_amd, intrinsic_load_deref, intrinsic_load_scratch, intrinsic_read_first_invocation,
-    intrinsic_reduce, intrinsic_shared_atomic, intrinsic_shared_atomic_swap, intrinsic_ssbo_atomic,
+    index_cluster_size, intrinsic_deref_atomic, intrinsic_deref_atomic_swap, intrinsic_flags, intrinsic_global_atomic,
+    intrinsic_global_atomic_amd, intrinsic_global_atomic_swap, intrinsic_global_atomic_swap_amd, intrinsic_load_deref,
+    intrinsic_load_scratch, intrinsic_reduce, intrinsic_shared_atomic, intrinsic_shared_atomic_swap, intrinsic_ssbo_atomic,
     intrinsic_ssbo_atomic_swap,
 )
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, intrinsic_index, jump_break, jump_continue, mode_function_temp, mode_shader_temp, nir_deref,
-    nir_divergent, nir_intrinsic, nir_jump, nir_phi, nir_undef, node_block, node_if, node_loop, source_swizzle,
-    source_value,
+    Shader, ShaderData, intrinsic_index, jump_break, jump_continue, mode_function_temp, mode_shader_temp, nir_divergent,
+    nir_intrinsic, nir_jump, nir_phi, nir_undef, node_block, node_if, node_loop, source_swizzle, source_value,
 )
-from pyaco._core.nir.dominance cimport block_ends_in_jump
 
 cdef struct State:
     bint some_lanes                # only some of the lanes that entered the loop's iteration run here

@@ -7,7 +7,7 @@ the copies stay small. The trip count is found by running the counter, so every 
 Needs: constants folded. Guarantees: valid NIR; values of the loop that are used behind it are those of the last trip.
 The limits are those of Mesa's ``nir_opt_loop_unroll`` as RADV sets them: 32 trips, 26 instructions per trip on average.
 """
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
@@ -16,8 +16,8 @@ from nir_opcodes cimport (
 
 from pyaco._core.common.table cimport table_append, table_append_many
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, jump_break, nir_alu, nir_intrinsic, nir_jump, nir_load_const, nir_phi, node_block, node_if,
-    node_insert_after, node_loop, node_remove, source_swizzle, source_value, swizzle_component,
+    Shader, ShaderData, jump_break, nir_alu, nir_intrinsic, nir_load_const, nir_phi, node_block, node_if, node_insert_after,
+    node_loop, node_remove, source_swizzle, source_value, swizzle_component,
 )
 from pyaco._core.nir.control_flow_edit cimport (
     ControlFlowEdit, edit_begin, edit_end, edit_jump_of, edit_merge_forward, edit_node_new, edit_resolve_phis,

@@ -25,9 +25,7 @@ from pyaco._core.ir.shader cimport Shader, ShaderData, nir_alu
 from pyaco._core.nir.algebraic cimport (
     algebraic_run, rules_lower, rules_lower_dot_2x16, rules_lower_dot_4x8, rules_lower_sudot,
 )
-from pyaco._core.nir.lowering cimport (
-    Lowering, alu1, alu2, alu2_constant, alu_source, constant, constant_float, lower_keep, lowering_run, vector_of,
-)
+from pyaco._core.nir.lowering cimport Lowering, alu1, alu2, alu2_constant, alu_source, constant_float, lower_keep, lowering_run, vector_of
 
 cdef enum:
     maximum_sweeps = 16
@@ -161,8 +159,7 @@ cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogi
 cdef bint _rules(ShaderData *s, int group) except -1 nogil:
     """Apply a group of rules until none matches; what a replacement contains may match again."""
     cdef bint progress = False
-    cdef int i
-    for i in range(maximum_sweeps):
+    for _ in range(maximum_sweeps):
         if not algebraic_run(s, group):
             break
         progress = True

@@ -95,7 +95,7 @@ cdef int _scalar_constants(Lowering *b, uint32_t instruction) except -1 nogil:
     """Replace sources that name a component of a vector constant by scalar constants."""
     cdef ShaderData *s = b.s
     cdef int opcode = s.instructions.opcode[instruction]
-    cdef uint32_t k, value, row
+    cdef uint32_t k, value
     cdef uint64_t bits
     for k in range(s.instructions.source_count[instruction]):
         value = source_value(s, instruction, k)
@@ -164,7 +164,7 @@ cdef int _split_phi(ShaderData *s, SplitPhis *split, uint32_t phi) except -1 nog
     cdef uint32_t components = s.instructions.components[phi]
     cdef uint32_t k, n, row, predecessor
     cdef uint32_t[16] parts
-    for k in range(components):
+    for _ in range(components):
         row = nir_instruction_new(s, nir_phi, 0, 1, s.instructions.bit_size[phi], s.instructions.source_count[phi])
         values.push_back(row)
     for n in range(s.instructions.source_count[phi]):

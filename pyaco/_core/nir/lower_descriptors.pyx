@@ -9,29 +9,24 @@ A descriptor that may differ between lanes is used inside a loop that serves the
 Sources: AMD RDNA2 ISA, "Buffer resource descriptor" (word 2 is the number of records, bytes for raw buffers);
 Vulkan specification, "Descriptor indexing" (NonUniform).
 """
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.unordered_map cimport unordered_map
-from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
-    alu_extract_u16, alu_extract_u8, alu_iadd, alu_ieq, alu_imul, alu_ior, alu_ishl, alu_pack_64_2x32_split,
-    alu_u2u16, alu_u2u8, alu_ushr, alu_vec2, alu_vec3, alu_vec4, index_access, index_align_mul, index_align_offset,
-    index_base, index_binding, index_desc_set, intrinsic_get_ssbo_size, intrinsic_load_global_amd,
-    intrinsic_load_push_constant, intrinsic_load_scalar_arg_amd, intrinsic_load_smem_amd, intrinsic_load_ssbo,
-    intrinsic_load_ubo, intrinsic_load_vulkan_descriptor, intrinsic_read_first_invocation, intrinsic_ssbo_atomic,
-    intrinsic_ssbo_atomic_swap, intrinsic_store_ssbo, intrinsic_vulkan_resource_index,
-    intrinsic_vulkan_resource_reindex,
+    alu_iadd, alu_ieq, alu_imul, alu_pack_64_2x32_split, alu_u2u16, alu_u2u8, alu_ushr, alu_vec2, alu_vec3, alu_vec4, index_access,
+    index_align_mul, index_align_offset, index_base, index_binding, index_desc_set, intrinsic_get_ssbo_size,
+    intrinsic_load_global_amd, intrinsic_load_push_constant, intrinsic_load_scalar_arg_amd, intrinsic_load_smem_amd,
+    intrinsic_load_ssbo, intrinsic_load_ubo, intrinsic_load_vulkan_descriptor, intrinsic_read_first_invocation, intrinsic_ssbo_atomic,
+    intrinsic_ssbo_atomic_swap, intrinsic_store_ssbo, intrinsic_vulkan_resource_index, intrinsic_vulkan_resource_reindex,
 )
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, access_can_reorder, access_non_uniform, argument_descriptor_set,
-    argument_inline_push_constant, argument_push_constants,
-    constant_bits, intrinsic_index, intrinsic_set_index, jump_break, nir_alu, nir_divergent, nir_intrinsic,
-    source_set, source_swizzle, source_value, swizzle_component, value_is_constant,
+    Shader, ShaderData, access_can_reorder, access_non_uniform, argument_descriptor_set, argument_inline_push_constant,
+    argument_push_constants, constant_bits, intrinsic_index, intrinsic_set_index, jump_break, nir_alu, nir_divergent, nir_intrinsic,
+    source_set, source_value, value_is_constant,
 )
 from pyaco._core.nir.lowering cimport (
-    Lowering, alu1, alu2, alu2_constant, component, constant, emit, intrinsic0, intrinsic1, intrinsic2,
-    lower_if_begin, lower_if_else, lower_if_end, lower_jump, lower_keep, lower_loop_begin, lower_loop_end,
-    lower_remove, lowered, lowering_run, vector_of,
+    Lowering, alu1, alu2, alu2_constant, component, constant, emit, intrinsic0, intrinsic1, intrinsic2, lower_if_begin, lower_if_else,
+    lower_if_end, lower_jump, lower_keep, lower_loop_begin, lower_loop_end, lower_remove, lowering_run, vector_of,
 )
 
 from pyaco.descriptors.buffer import raw_buffer

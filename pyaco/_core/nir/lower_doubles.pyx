@@ -11,9 +11,9 @@ Goldschmidt's iteration as in Muller et al., "Handbook of Floating-Point Arithme
 from libc.stdint cimport uint32_t, uint64_t
 
 from nir_opcodes cimport (
-    alu_bcsel, alu_f2f32, alu_f2f64, alu_fabs, alu_fadd, alu_fdiv, alu_feq, alu_ffma, alu_flt, alu_fmul, alu_fneg,
-    alu_frcp, alu_frexp_exp, alu_frexp_sig, alu_frsq, alu_fsqrt, alu_iadd, alu_iand, alu_ineg, alu_inot, alu_ior,
-    alu_ishl, alu_ishr, alu_isub, alu_ldexp, alu_pack_64_2x32_split, alu_unpack_64_2x32_split_y, alu_ult,
+    alu_bcsel, alu_f2f32, alu_f2f64, alu_fabs, alu_fadd, alu_fdiv, alu_feq, alu_ffma, alu_flt, alu_fmul, alu_fneg, alu_frcp,
+    alu_frexp_exp, alu_frexp_sig, alu_frsq, alu_fsqrt, alu_iadd, alu_iand, alu_ineg, alu_inot, alu_ior, alu_ishr, alu_isub, alu_ldexp,
+    alu_pack_64_2x32_split, alu_unpack_64_2x32_split_y,
 )
 from pyaco._core.ir.shader cimport Shader, ShaderData, nir_alu
 from pyaco._core.nir.lowering cimport (
@@ -51,8 +51,7 @@ cdef uint32_t _scaled_reciprocal(Lowering *b, uint32_t x) except? 0xffffffffU no
     cdef uint32_t one = constant_float(b, 1.0, 64)
     cdef uint32_t minus = _negated(b, x)
     cdef uint32_t r = alu1(b, alu_f2f64, alu1(b, alu_frcp, alu1(b, alu_f2f32, x)))
-    cdef int i
-    for i in range(3):
+    for _ in range(3):
         r = _fma(b, _fma(b, minus, r, one), r, r)
     return r
 
@@ -97,8 +96,7 @@ cdef uint32_t _root(Lowering *b, uint32_t x, bint inverse) except? 0xffffffffU n
     cdef uint32_t g = alu2(b, alu_fmul, m, r)
     cdef uint32_t h = alu2(b, alu_fmul, half, r)
     cdef uint32_t error, result
-    cdef int i
-    for i in range(2):
+    for _ in range(2):
         error = _fma(b, _negated(b, h), g, half)
         g = _fma(b, g, error, g)
         h = _fma(b, h, error, h)

@@ -16,29 +16,27 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
-    alu_b2i32, alu_i2i32, alu_i2i64, alu_iadd, alu_imul, alu_ine, alu_udiv, alu_usub_sat, alu_u2u64, alu_ult, alu_ushr,
-    index_access, index_align_mul, index_align_offset, index_atomic_op, index_base, index_binding, index_desc_set,
-    index_desc_type, index_execution_scope, index_memory_modes, index_memory_scope, index_memory_semantics, index_range,
-    index_write_mask, intrinsic_barrier, intrinsic_deref_atomic, intrinsic_deref_atomic_swap,
-    intrinsic_deref_buffer_array_length, intrinsic_get_ssbo_size, intrinsic_global_atomic_amd,
-    intrinsic_global_atomic_swap_amd, intrinsic_load_constant, intrinsic_load_deref, intrinsic_load_global_amd,
-    intrinsic_load_local_invocation_index,
-    intrinsic_load_push_constant, intrinsic_load_scratch, intrinsic_load_shared, intrinsic_load_ssbo,
-    intrinsic_load_ubo, intrinsic_load_vulkan_descriptor, intrinsic_shared_atomic, intrinsic_shared_atomic_swap,
-    intrinsic_ssbo_atomic, intrinsic_ssbo_atomic_swap, intrinsic_store_deref, intrinsic_store_global_amd,
-    intrinsic_store_scratch, intrinsic_store_shared, intrinsic_store_ssbo, intrinsic_vulkan_resource_index,
+    alu_b2i32, alu_i2i32, alu_i2i64, alu_iadd, alu_imul, alu_ine, alu_udiv, alu_usub_sat, alu_ult, index_access, index_align_mul,
+    index_align_offset, index_atomic_op, index_base, index_binding, index_desc_set, index_desc_type, index_execution_scope,
+    index_memory_modes, index_memory_scope, index_memory_semantics, index_range, index_write_mask, intrinsic_barrier,
+    intrinsic_deref_atomic, intrinsic_deref_atomic_swap, intrinsic_deref_buffer_array_length, intrinsic_get_ssbo_size,
+    intrinsic_global_atomic_amd, intrinsic_global_atomic_swap_amd, intrinsic_load_constant, intrinsic_load_deref,
+    intrinsic_load_global_amd, intrinsic_load_local_invocation_index, intrinsic_load_push_constant, intrinsic_load_scratch,
+    intrinsic_load_shared, intrinsic_load_ssbo, intrinsic_load_ubo, intrinsic_load_vulkan_descriptor, intrinsic_shared_atomic,
+    intrinsic_shared_atomic_swap, intrinsic_ssbo_atomic, intrinsic_ssbo_atomic_swap, intrinsic_store_deref,
+    intrinsic_store_global_amd, intrinsic_store_scratch, intrinsic_store_shared, intrinsic_store_ssbo,
+    intrinsic_vulkan_resource_index,
 )
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, constant_bits, deref_array, deref_cast, deref_ptr_as_array, deref_struct, deref_var,
-    descriptor_ssbo, descriptor_ubo, intrinsic_index, intrinsic_set_index, mode_constant, mode_function_temp,
-    mode_global, mode_push_constant, mode_shader_temp, mode_shared, mode_ssbo, mode_ubo, nir_deref, nir_intrinsic,
-    nir_scope_workgroup, nir_semantic_acquire, nir_semantic_release,
-    nir_alu, source_swizzle, source_value, swizzle_component, type_array, type_matrix, type_pointer, type_struct,
+    Shader, ShaderData, constant_bits, deref_array, deref_cast, deref_ptr_as_array, deref_struct, deref_var, descriptor_ssbo,
+    descriptor_ubo, intrinsic_index, intrinsic_set_index, mode_constant, mode_function_temp, mode_global, mode_push_constant,
+    mode_shader_temp, mode_shared, mode_ssbo, mode_ubo, nir_deref, nir_intrinsic, nir_scope_workgroup, nir_semantic_acquire,
+    nir_semantic_release, nir_alu, source_swizzle, source_value, swizzle_component, type_array, type_matrix, type_struct,
     value_is_constant,
 )
 from pyaco._core.nir.lowering cimport (
     Lowering, alu1, alu2, alu2_constant, component, constant, intrinsic0, intrinsic1, intrinsic2, intrinsic3, intrinsic4,
-    lower_if_begin, lower_if_else, lower_if_end, lower_keep, lower_remove, lowered, lowering_run_from, vector_of,
+    lower_if_begin, lower_if_else, lower_if_end, lower_keep, lower_remove, lowering_run_from, vector_of,
 )
 from pyaco._core.nir.types cimport component_bytes, member_offset, type_align, type_bytes, type_slots, type_stride
 

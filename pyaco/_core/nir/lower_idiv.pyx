@@ -11,11 +11,10 @@ LLVM's AMDGPU code generator (AMDGPUCodeGenPrepare, expandDivRem32). Dividing by
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from nir_opcodes cimport (
-    alu_bcsel, alu_f2u32, alu_fmul, alu_frcp, alu_iadd, alu_iand, alu_idiv, alu_ieq, alu_ige, alu_ilt, alu_imod,
-    alu_imul, alu_imul_high, alu_ine, alu_ineg, alu_irem, alu_ishr, alu_isub, alu_ixor, alu_u2f32, alu_udiv, alu_uge,
-    alu_umod, alu_umul_high, alu_ushr,
+    alu_bcsel, alu_f2u32, alu_fmul, alu_frcp, alu_iadd, alu_iand, alu_idiv, alu_ilt, alu_imod, alu_imul, alu_imul_high, alu_ine,
+    alu_ineg, alu_irem, alu_ishr, alu_isub, alu_ixor, alu_u2f32, alu_udiv, alu_uge, alu_umod, alu_umul_high, alu_ushr,
 )
-from pyaco._core.ir.shader cimport Shader, ShaderData, nir_alu, nir_exact
+from pyaco._core.ir.shader cimport Shader, ShaderData, nir_alu
 from pyaco._core.nir.lowering cimport (
     Lowering, alu1, alu2, alu2_constant, alu3, alu_source, constant, constant_source, lower_keep, lowering_run,
 )

@@ -7,17 +7,16 @@ conversion between 64-bit integers and floats is left. Addition, subtraction, sh
 Division is a loop of shift and subtract over the bits of the dividend. Sources: Warren, "Hacker's Delight", chapters 8
 (high products) and 9 (long division); conversion to 32-bit floating point keeps a sticky bit, so that it rounds once.
 """
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 
 from nir_opcodes cimport (
-    alu_bcsel, alu_bit_count, alu_bitfield_reverse, alu_f2f16, alu_f2f32, alu_f2f64, alu_f2i64, alu_f2u32, alu_f2u64,
-    alu_fabs, alu_fadd, alu_ffloor, alu_ffma, alu_fmul, alu_fneg, alu_flt, alu_ftrunc, alu_fge, alu_i2f16, alu_i2f32,
-    alu_i2f64, alu_find_lsb, alu_iabs, alu_iadd, alu_iand, alu_idiv, alu_ieq, alu_ifind_msb, alu_ige, alu_ilt,
-    alu_imax, alu_imin, alu_imod, alu_imul, alu_imul_high, alu_ine, alu_ineg, alu_inot, alu_ior, alu_irem, alu_ishl,
-    alu_ishr, alu_isign, alu_isub, alu_ixor, alu_ldexp, alu_pack_64_2x32_split, alu_u2f16, alu_u2f32, alu_u2f64,
-    alu_u2u32, alu_u2u64, alu_uadd_carry, alu_uadd_sat, alu_udiv, alu_ufind_msb, alu_uge, alu_ult, alu_umax, alu_umin,
-    alu_umod, alu_umul_high, alu_unpack_64_2x32_split_x, alu_unpack_64_2x32_split_y, alu_ushr, alu_usub_borrow,
-    alu_usub_sat, alu_b2i32, alu_b2i64, alu_iadd_sat, alu_isub_sat,
+    alu_bcsel, alu_bit_count, alu_bitfield_reverse, alu_f2f16, alu_f2f32, alu_f2i64, alu_f2u32, alu_f2u64, alu_fabs, alu_ffloor,
+    alu_ffma, alu_fmul, alu_flt, alu_ftrunc, alu_i2f16, alu_i2f32, alu_i2f64, alu_find_lsb, alu_iabs, alu_iadd, alu_iand, alu_idiv,
+    alu_ieq, alu_ifind_msb, alu_ilt, alu_imax, alu_imin, alu_imod, alu_imul, alu_imul_high, alu_ine, alu_ineg, alu_ior, alu_irem,
+    alu_ishl, alu_ishr, alu_isign, alu_isub, alu_ixor, alu_ldexp, alu_pack_64_2x32_split, alu_u2f16, alu_u2f32, alu_u2f64, alu_u2u64,
+    alu_uadd_carry, alu_uadd_sat, alu_udiv, alu_ufind_msb, alu_uge, alu_ult, alu_umax, alu_umin, alu_umod, alu_umul_high,
+    alu_unpack_64_2x32_split_x, alu_unpack_64_2x32_split_y, alu_ushr, alu_usub_borrow, alu_usub_sat, alu_b2i32, alu_b2i64,
+    alu_iadd_sat, alu_isub_sat,
 )
 from pyaco._core.ir.shader cimport Shader, ShaderData, jump_break, nir_alu, nir_instruction_new, nir_phi, source_value
 from pyaco._core.nir.lowering cimport (
@@ -320,7 +319,6 @@ cdef uint32_t _lower_operand(Lowering *b, uint32_t instruction) except? 0xffffff
 
 cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
-    cdef int opcode = s.instructions.opcode[instruction]
     cdef uint32_t result
     if s.instructions.kind[instruction] != nir_alu or s.instructions.components[instruction] != 1:
         return lower_keep

@@ -6,7 +6,7 @@ booleans. Lane indices of ``read_invocation`` are constants or uniform by constr
 
 Sources: SPIR-V specification, 3.42.24 "Non-Uniform Instructions"; Vulkan specification, "Group Operations".
 """
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 
 from nir_opcodes cimport (
     alu_b2i32, alu_bit_count, alu_feq, alu_find_lsb, alu_iadd, alu_iand, alu_ieq, alu_ine, alu_ior, alu_isub, alu_ixor,
@@ -20,13 +20,9 @@ from nir_opcodes cimport (
     intrinsic_shuffle_down, intrinsic_shuffle_up, intrinsic_shuffle_xor, intrinsic_source_count, intrinsic_vote_all,
     intrinsic_vote_feq, intrinsic_vote_ieq,
 )
-from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, constant_bits, intrinsic_index, intrinsic_set_index, nir_intrinsic, source_value,
-    value_is_constant,
-)
+from pyaco._core.ir.shader cimport Shader, ShaderData, intrinsic_index, intrinsic_set_index, nir_intrinsic, source_value, value_is_constant
 from pyaco._core.nir.lowering cimport (
-    Lowering, alu1, alu2, alu2_constant, component, constant, emit, intrinsic1, intrinsic2, lower_keep, lowering_run,
-    vector_of,
+    Lowering, alu1, alu2, alu2_constant, component, constant, intrinsic1, intrinsic2, lower_keep, lowering_run, vector_of,
 )
 
 

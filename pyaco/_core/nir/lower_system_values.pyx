@@ -12,19 +12,17 @@ and turns these into arguments and arithmetic:
 
 Sources: AMD RDNA2 and RDNA3 ISA documents, "Initial wave state"; Vulkan specification, "Built-In Variables".
 """
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 
 from nir_opcodes cimport (
-    alu_bcsel, alu_iadd, alu_iand, alu_imul, alu_inot, alu_ior, alu_ishl, alu_isub, alu_u2u64, alu_ubfe, alu_uge, alu_unpack_64_2x32_split_x,
-    alu_unpack_64_2x32_split_y,
-    alu_ushr, index_base, intrinsic_load_base_workgroup_id, intrinsic_load_deref, intrinsic_load_global_invocation_id,
-    intrinsic_load_global_invocation_index, intrinsic_load_local_invocation_id,
-    intrinsic_load_local_invocation_index, intrinsic_load_num_subgroups, intrinsic_load_num_workgroups,
-    intrinsic_load_scalar_arg_amd, intrinsic_load_subgroup_eq_mask, intrinsic_load_subgroup_ge_mask,
-    intrinsic_load_subgroup_gt_mask, intrinsic_load_subgroup_id, intrinsic_load_subgroup_invocation,
-    intrinsic_load_subgroup_le_mask, intrinsic_load_subgroup_lt_mask, intrinsic_load_subgroup_size,
-    intrinsic_load_vector_arg_amd, intrinsic_load_workgroup_id, intrinsic_load_workgroup_size, intrinsic_mbcnt_amd,
-    intrinsic_read_first_invocation,
+    alu_bcsel, alu_iadd, alu_iand, alu_imul, alu_inot, alu_ishl, alu_u2u64, alu_ubfe, alu_uge, alu_unpack_64_2x32_split_x,
+    alu_unpack_64_2x32_split_y, alu_ushr, index_base, intrinsic_load_base_workgroup_id, intrinsic_load_deref,
+    intrinsic_load_global_invocation_id, intrinsic_load_global_invocation_index, intrinsic_load_local_invocation_id,
+    intrinsic_load_local_invocation_index, intrinsic_load_num_subgroups, intrinsic_load_num_workgroups, intrinsic_load_scalar_arg_amd,
+    intrinsic_load_subgroup_eq_mask, intrinsic_load_subgroup_ge_mask, intrinsic_load_subgroup_gt_mask, intrinsic_load_subgroup_id,
+    intrinsic_load_subgroup_invocation, intrinsic_load_subgroup_le_mask, intrinsic_load_subgroup_lt_mask,
+    intrinsic_load_subgroup_size, intrinsic_load_vector_arg_amd, intrinsic_load_workgroup_id, intrinsic_load_workgroup_size,
+    intrinsic_mbcnt_amd, intrinsic_read_first_invocation,
 )
 from pyaco._core.ir.program cimport gfx12
 from pyaco._core.ir.shader cimport (
@@ -32,8 +30,8 @@ from pyaco._core.ir.shader cimport (
     intrinsic_set_index, mode_system_value, nir_deref, nir_intrinsic, source_value,
 )
 from pyaco._core.nir.lowering cimport (
-    Lowering, alu1, alu2, alu2_constant, alu3, component, constant, intrinsic0, intrinsic1, intrinsic2, lower_keep, lower_remove,
-    lowered, lowering_run, lowering_run_from, vector_of,
+    Lowering, alu1, alu2, alu2_constant, alu3, component, constant, intrinsic0, intrinsic1, intrinsic2, lower_keep, lowering_run,
+    lowering_run_from, vector_of,
 )
 
 from pyaco.errors import UnsupportedError

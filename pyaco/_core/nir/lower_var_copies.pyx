@@ -10,9 +10,9 @@ from nir_opcodes cimport (
     intrinsic_store_deref,
 )
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, deref_array, deref_struct, deref_var, intrinsic_index, intrinsic_set_index,
-    mode_function_temp, mode_shader_temp, nir_constant_vector, nir_deref, nir_instruction_new, nir_intrinsic,
-    node_first_block, source_set, source_value, type_array, type_matrix, type_pointer, type_struct,
+    Shader, ShaderData, deref_array, deref_struct, deref_var, intrinsic_index, intrinsic_set_index, mode_function_temp,
+    mode_shader_temp, nir_constant_vector, nir_deref, nir_instruction_new, nir_intrinsic, source_set, source_value, type_array,
+    type_matrix, type_pointer, type_struct,
 )
 from pyaco._core.nir.lowering cimport (
     Lowering, constant, emit, intrinsic1, intrinsic2, lower_keep, lower_remove, lowering_run_from,

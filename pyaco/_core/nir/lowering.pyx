@@ -1,10 +1,8 @@
 """The frame of lowering passes. The contract is in ``lowering.pxd``."""
-from libc.math cimport ldexp
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from nir_opcodes cimport alu_ishl, alu_ishr, alu_mov, alu_uror, alu_urol, alu_ushr, alu_bitz, alu_bitnz
-from pyaco._core.common.table cimport table_append_many
+from nir_opcodes cimport alu_ishl, alu_ishr, alu_uror, alu_urol, alu_ushr, alu_bitz, alu_bitnz
 from pyaco._core.ir.shader cimport (
     ShaderData, constant_bits, nir_alu, nir_alu1, nir_alu2, nir_alu3, nir_alu_n, nir_component, nir_constant,
     nir_instruction_new, nir_intrinsic_new, nir_jump, nir_load_const, nir_phi, nir_undefined, nir_vector, node_block,

@@ -6,13 +6,10 @@ Source: the transformation of Mesa's ``nir_opt_peephole_select``; the limit of 8
 """
 from libc.stdint cimport uint32_t
 
-from nir_opcodes cimport alu_bcsel, intrinsic_flags, intrinsic_load_push_constant
+from nir_opcodes cimport alu_bcsel
 
 from pyaco._core.common.table cimport table_append_many
-from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, identity_swizzle, nir_alu, nir_intrinsic, nir_load_const, nir_phi, nir_undef, node_block,
-    node_if, node_walk_next,
-)
+from pyaco._core.ir.shader cimport Shader, ShaderData, identity_swizzle, nir_alu, nir_load_const, nir_phi, nir_undef, node_block, node_if
 from pyaco._core.nir.control_flow_edit cimport (
     ControlFlowEdit, edit_begin, edit_end, edit_splice,
 )

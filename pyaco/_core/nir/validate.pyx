@@ -6,14 +6,12 @@ their size, phis (first in the block, one source per predecessor, sources that r
 a loop), typing of derefs and of the accesses through them, write masks, conditions of ifs, and that definitions dominate
 uses. Not checked: meanings of intrinsic indices, layouts of types, divergence.
 """
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport *
 from pyaco._core.ir.shader cimport *
-from pyaco._core.nir.block_dominance cimport (
-    Dominance, dominance_compute, dominates, ends_with_break, ends_with_continue, ends_with_return, falls_through,
-)
+from pyaco._core.nir.block_dominance cimport Dominance, dominance_compute, dominates, ends_with_break, ends_with_continue, falls_through
 from pyaco._core.nir.dominance cimport Cfg, cfg_build
 
 

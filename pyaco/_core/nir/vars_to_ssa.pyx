@@ -18,16 +18,12 @@ from nir_opcodes cimport (
     alu_bcsel, alu_iand, alu_ieq, alu_ult, index_write_mask, intrinsic_load_deref, intrinsic_store_deref,
 )
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, ShaderRewrite, constant_bits, deref_array, deref_struct, deref_var, intrinsic_index,
-    mode_function_temp, mode_shader_temp, nir_deref, nir_instruction_new, nir_intrinsic, nir_load_const, nir_phi,
-    nir_undefined, node_first_block, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
-    shader_rewrite_end, source_value, type_array, type_matrix, type_pointer, value_is_constant, variable_new,
+    Shader, ShaderData, ShaderRewrite, constant_bits, deref_array, deref_struct, deref_var, intrinsic_index, mode_function_temp,
+    mode_shader_temp, nir_deref, nir_instruction_new, nir_intrinsic, nir_phi, nir_undefined, shader_rewrite_begin,
+    shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_value, type_array, type_matrix, value_is_constant,
 )
 from pyaco._core.nir.dominance cimport Cfg, cfg_build, cfg_dominance, cfg_frontiers
-from pyaco._core.nir.lowering cimport (
-    Lowering, alu2, alu2_constant, alu3, component, constant, lower_keep, lower_remove, lowered, lowering_run,
-    vector_of,
-)
+from pyaco._core.nir.lowering cimport Lowering, alu2, alu2_constant, alu3, component, lower_keep, lower_remove, lowered, lowering_run, vector_of
 from pyaco._core.nir.types cimport member_slots, type_slots
 
 cdef enum:

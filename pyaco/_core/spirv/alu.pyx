@@ -2,7 +2,7 @@
 
 Instructions that are one NIR instruction come from the table ``pyaco/spirv/data/alu.txt``; the rest is built here.
 """
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from nir_opcodes cimport *
 from spirv_tables cimport *

@@ -17,7 +17,7 @@ OpPhi is a Function variable: stored on each edge, loaded at the phi. Calls are 
 where their definition no longer dominates are repaired afterwards (repair.pyx). Rules of structure: the SPIR-V
 specification, section 2.11.
 """
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 

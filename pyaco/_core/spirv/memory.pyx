@@ -3,7 +3,7 @@
 An atomic whose semantics ask for acquire or release gets a barrier behind or before it, as Mesa builds it; atomics
 themselves are relaxed.
 """
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from nir_opcodes cimport *
 from spirv_tables cimport *

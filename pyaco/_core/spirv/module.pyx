@@ -5,7 +5,7 @@ table ``pyaco/spirv/data/opcodes.txt``), id bounds, single definitions, literal 
 the SPIR-V specification 1.6.
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memset, strcmp, strncmp
 
@@ -25,7 +25,8 @@ cdef int fail(Reader r, uint32_t word, const char *text, uint32_t value=0) excep
 
 cdef int unsupported(Reader r, uint32_t word, const char *text, const char *detail="") except -1 nogil:
     with gil:
-        raise UnsupportedError(f"SPIR-V word {word}: {text.decode("utf-8", "replace")}{detail.decode("utf-8", "replace")}{_instruction_suffix(r, word)}")
+        words = text.decode("utf-8", "replace") + detail.decode("utf-8", "replace")
+        raise UnsupportedError(f"SPIR-V word {word}: {words}{_instruction_suffix(r, word)}")
 
 
 cdef str _instruction_suffix(Reader r, uint32_t word):
@@ -40,8 +41,6 @@ cdef str _instruction_suffix(Reader r, uint32_t word):
 
 cdef class Reader:
     def __cinit__(self, bytes source):
-        cdef uint32_t i
-        cdef uint32_t *swapped
         self.owner = source
         self.shader = Shader()
         self.s = &self.shader.data
@@ -260,7 +259,6 @@ cdef int _annotation(Reader r, uint32_t word, uint32_t end) except -1 nogil:
 
 cdef int _entry_point(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     cdef EntryRow row
-    cdef uint32_t cursor
     row.word = word
     row.model = r.words[word + 1]
     row.function = r.words[word + 2]
@@ -361,7 +359,6 @@ cdef int _function_instruction(Reader r, Scan *scan, uint32_t word) except -1 no
 cdef int _module_instruction(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     """An instruction outside functions that needs no types; returns 1 when it was one."""
     cdef uint32_t opcode = r.words[word] & 0xffff
-    cdef uint32_t id
     if OpDecorate <= opcode <= OpGroupMemberDecorate and opcode != OpDecorationGroup:
         _annotation(r, word, end)
     elif opcode == OpDecorationGroup:

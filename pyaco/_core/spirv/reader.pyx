@@ -4,7 +4,6 @@
 (``docs/architecture.md``).
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.string cimport memset
 
 from spirv_tables cimport *
 from pyaco._core.ir.shader cimport *

@@ -6,7 +6,7 @@ a Function variable behind its definition and loaded before the use; promoting v
 Derefs are made again at the use instead. The check runs over every module, so that a module which breaks the rule itself
 still gives valid NIR.
 """
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport *
@@ -15,7 +15,7 @@ from pyaco._core.ir.shader cimport *
 from pyaco._core.nir.block_dominance cimport *
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.types cimport add_type
-from pyaco._core.spirv.values cimport deref_cast_of, emit_after, local_variable
+from pyaco._core.spirv.values cimport emit_after
 
 
 cdef class Repair:

@@ -2,7 +2,7 @@
 
 Values of several components are handled a component at a time, so that what follows sees scalars.
 """
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from nir_opcodes cimport *
 from spirv_tables cimport *

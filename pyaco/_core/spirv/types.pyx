@@ -4,7 +4,7 @@ A type id is a row of the shader's Types; matrices take a row of their own for e
 for. A constant id is a row of ``Reader.constants``; specialization constants are rows like others once their value is
 known, and OpSpecConstantOp is evaluated here.
 """
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from spirv_tables cimport *

@@ -4,7 +4,7 @@ Pointers follow Mesa's Vulkan path (``vtn_variables.c``): a buffer variable is `
 ``load_vulkan_descriptor`` with a cast to its block type, everything below a chain of derefs over types that carry the
 memory layout. System values are read by their intrinsics at once.
 """
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from nir_opcodes cimport *
@@ -716,7 +716,6 @@ cdef int _chain_through_blocks(Reader r, uint32_t id, uint32_t place, uint32_t e
     cdef BlockPointer pointer = r.block_pointers[r.payload[id]]
     cdef uint32_t cursor = place
     cdef uint32_t index
-    cdef uint32_t access
     while cursor < end and r.s.types.base[pointer.type] == type_array:
         index = ssa(r, r.words[cursor])
         if components_of(r, index) != 1 or bits_of(r, index) < 8:
