@@ -13,7 +13,7 @@ $(VENV)/stamp: pyproject.toml
 	touch $@
 
 $(VENV)/stamp-test: $(VENV)/stamp
-	$(BIN)/python -m pip install --quiet "numba>=0.61" "msgpack>=1.0" pytest pytest-benchmark pytest-xdist hypothesis ruff mypy build \
+	$(BIN)/python -m pip install --quiet "numba>=0.61" "msgpack>=1.0" pytest pytest-benchmark pytest-xdist hypothesis ruff mypy "cython-lint>=0.16" build \
 	    "vulkan>=1.3.275" pyelftools llvmlite matplotlib pillow "scikit-build-core>=1.1" "cython-cmake>=0.3"
 	touch $@
 
