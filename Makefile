@@ -35,7 +35,7 @@ test: kernels $(VENV)/stamp-test
 	PYTHONPATH=. $(BIN)/python -m pytest -n 2 -q $(PYTEST_ARGUMENTS)
 
 lint: $(VENV)/stamp-test
-	$(BIN)/ruff check . && $(BIN)/cython-lint pyaco && PYTHONPATH=. $(BIN)/mypy
+	$(BIN)/ruff check . && PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint pyaco && PYTHONPATH=. $(BIN)/mypy
 
 bench: OPTIMIZATION := -O2
 bench: kernels $(VENV)/stamp-test

@@ -176,6 +176,8 @@ class Device:
     Any of the last five makes the inspecting engine run, whose results are the same. The fast engine keeps what it has decoded, and the
     memory of a workgroup's waves, for the next dispatch: up to 8 MiB a thread.
 
+    Threads may share a device: one thread's dispatch, or change of what is mapped, waits for another's to end.
+
     Raises
     ------
     UnsupportedError

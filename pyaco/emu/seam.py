@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
@@ -25,8 +24,6 @@ _TARGETS = {"rdna2": "gfx1030", "rdna3": "gfx1150", "rdna4": "gfx1200", "cdna": 
 # kernel descriptor says by default)
 _MODE = 0x3C0
 _BUDGET = 1 << 36
-# an engine runs one dispatch at a time, and callers may be threads
-_one_at_a_time = threading.Lock()
 
 
 @cache
@@ -90,13 +87,12 @@ def run_asm(
         raise InputError(f"a workgroup of {lx * ly * lz} invocations")
     user = list(user_data) if user_data is not None else [args_ptr & 0xFFFFFFFF, args_ptr >> 32 & 0xFFFFFFFF]
     user += [0] * ((rsrc2 >> 1 & 31) - len(user))
-    with _one_at_a_time:
-        result = engine.run(
-            lib, (gx, gy, gz), (lx, ly, lz), wave_size=32 if level >= 100 else 64, user_sgprs=user,
-            workgroup_id_mask=rsrc2 >> 7 & 7, ids_in_ttmp=level >= 120, packed_ids=packs_ids(level), local_id_components=3,
-            mode=_MODE, lds_bytes=(rsrc2 >> 15 & 0x1FF) * 512, scratch_bytes=scratch_size, budget=_BUDGET, fill=0,
-            code_bytes=lib_sz,
-        )  # fmt: skip
+    result = engine.run(
+        lib, (gx, gy, gz), (lx, ly, lz), wave_size=32 if level >= 100 else 64, user_sgprs=user,
+        workgroup_id_mask=rsrc2 >> 7 & 7, ids_in_ttmp=level >= 120, packed_ids=packs_ids(level), local_id_components=3,
+        mode=_MODE, lds_bytes=(rsrc2 >> 15 & 0x1FF) * 512, scratch_bytes=scratch_size, budget=_BUDGET, fill=0,
+        code_bytes=lib_sz,
+    )  # fmt: skip
     if result["stop"] is None:
         return 0
     names = opcodes.names()

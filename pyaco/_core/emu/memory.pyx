@@ -3,6 +3,9 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memmove
 
+from _thread import RLock
+
+from pyaco.errors import InputError
 from pyaco.targets.virtual_addresses import VirtualAddresses
 
 cdef enum:
@@ -47,6 +50,21 @@ cdef class AddressSpace:
         self.owners = {}
         self.addresses = VirtualAddresses()
         self.ranges = set()
+        self.lock = RLock()
+        self.entered = False
+
+    cdef int enter(self) except -1:
+        self.lock.acquire()
+        if self.entered:
+            self.lock.release()
+            raise InputError("the device is at work: what interrupts it cannot use it")
+        self.entered = True
+        return 0
+
+    cdef int leave(self) except -1:
+        self.entered = False
+        self.lock.release()
+        return 0
 
     def __dealloc__(self):
         free(self.memory.allocations)
@@ -69,11 +87,16 @@ cdef class AddressSpace:
             The device address.
         """
         cdef uint64_t size = data.shape[0]
-        cdef uint64_t address = self.addresses.allocate(size + guard, alignment, "32-bit" if low else "general")
-        self.ranges.add(address)
-        self._insert(address, size, &data[0] if size else NULL)
-        self.owners[address] = data
-        return address
+        cdef uint64_t address
+        self.enter()
+        try:
+            address = self.addresses.allocate(size + guard, alignment, "32-bit" if low else "general")
+            self.ranges.add(address)
+            self._insert(address, size, &data[0] if size else NULL)
+            self.owners[address] = data
+            return address
+        finally:
+            self.leave()
 
     cdef int _insert(self, uint64_t address, uint64_t size, uint8_t *host) except -1:
         cdef uint32_t row = 0
@@ -97,19 +120,23 @@ cdef class AddressSpace:
     def release(self, uint64_t address):
         """Unmap what `map` placed at `address`."""
         cdef uint32_t row
-        if address not in self.owners:
-            raise KeyError(f"nothing is mapped at {address:#x}")
-        for row in range(self.memory.count):
-            if self.memory.allocations[row].address == address:
-                memmove(&self.memory.allocations[row], &self.memory.allocations[row + 1],
-                        (self.memory.count - row - 1) * sizeof(Allocation))
-                self.memory.count -= 1
-                break
-        self.memory.last = 0
-        del self.owners[address]
-        if address in self.ranges:
-            self.ranges.remove(address)
-            self.addresses.free(address)
+        self.enter()
+        try:
+            if address not in self.owners:
+                raise KeyError(f"nothing is mapped at {address:#x}")
+            for row in range(self.memory.count):
+                if self.memory.allocations[row].address == address:
+                    memmove(&self.memory.allocations[row], &self.memory.allocations[row + 1],
+                            (self.memory.count - row - 1) * sizeof(Allocation))
+                    self.memory.count -= 1
+                    break
+            self.memory.last = 0
+            del self.owners[address]
+            if address in self.ranges:
+                self.ranges.remove(address)
+                self.addresses.free(address)
+        finally:
+            self.leave()
 
     def map_at(self, uint64_t address, uint8_t[::1] data not None):
         """Give the bytes of `data` the device address that the caller chose; its range is taken where no one has it yet.
@@ -120,14 +147,18 @@ cdef class AddressSpace:
         cdef uint32_t row
         if address > 0xffffffffffffffffULL - size:
             raise ValueError(f"{size} bytes at {address:#x} pass the end of the address space")
-        for row in range(self.memory.count):
-            if (address < self.memory.allocations[row].address + self.memory.allocations[row].size
-                    and self.memory.allocations[row].address < address + size):
-                raise ValueError(f"{size} bytes at {address:#x}: that range is taken")
-        if self.addresses.reserve(address, size):
-            self.ranges.add(address)
-        self._insert(address, size, &data[0] if size else NULL)
-        self.owners[address] = data
+        self.enter()
+        try:
+            for row in range(self.memory.count):
+                if (address < self.memory.allocations[row].address + self.memory.allocations[row].size
+                        and self.memory.allocations[row].address < address + size):
+                    raise ValueError(f"{size} bytes at {address:#x}: that range is taken")
+            if self.addresses.reserve(address, size):
+                self.ranges.add(address)
+            self._insert(address, size, &data[0] if size else NULL)
+            self.owners[address] = data
+        finally:
+            self.leave()
 
     def view(self, uint64_t address, uint64_t size):
         """The bytes of device memory from `address` on as a writable memoryview, or None where they are not mapped."""

@@ -4,7 +4,8 @@ Workgroups run one after the other in ascending order, the waves of a workgroup 
 barrier, or has used its slice of instructions. So a dispatch gives the same result every time. A workgroup whose waves wait for
 those of others (``wave_sync``) is set aside with its registers and LDS until one of its waves can run; the lowest such comes next.
 
-Thread safety: an engine belongs to one device and runs one dispatch at a time; the interpreter lock is released meanwhile.
+Thread safety: an engine belongs to one device and runs one dispatch at a time; other threads wait for it (``AddressSpace.enter``). The
+interpreter lock is released meanwhile.
 """
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -889,11 +890,15 @@ cdef class Engine:
         dict
             ``stop`` (None when all waves ended, else the name of what went wrong) with its place, and the counters.
         """
-        self.open(entry, groups, size, **launch)
+        self.space.enter()
         try:
-            return self.outcome(self.execute(&self.launch))
+            self.open(entry, groups, size, **launch)
+            try:
+                return self.outcome(self.execute(&self.launch))
+            finally:
+                self.close()
         finally:
-            self.close()
+            self.space.leave()
 
     def open(self, uint64_t entry, groups, size, *, uint32_t wave_size, user_sgprs, uint32_t workgroup_id_mask=0,
              bint ids_in_ttmp=False, bint packed_ids=False, uint32_t local_id_components=1, bint workgroup_info=False,
@@ -956,11 +961,13 @@ cdef class Engine:
         """Whether code in the allocation around `entry` has instructions that wait for waves of other workgroups."""
         cdef Code code
         memset(&code, 0, sizeof(Code))
+        self.space.enter()
         try:
             fetch(&code, &self.work.machine, entry)
             return meets_other_workgroups(&code, self.work.machine.gfx_level)
         finally:
             forget(&code)
+            self.space.leave()
 
     cdef dict outcome(self, int stop):
         result = self._counters()

@@ -578,8 +578,9 @@ cdef class FastEngine(Engine):
         found = []
         memset(&blocks, 0, sizeof(Blocks))
         memset(&code, 0, sizeof(Code))
-        self._reset(wave_size, 0, 0, 1, 0)
+        self.space.enter()
         try:
+            self._reset(wave_size, 0, 0, 1, 0)
             if not open_blocks(&blocks, self.team.kernels, &code, &self.work.machine):
                 raise MemoryError("blocks")
             while pc < end:
@@ -594,6 +595,7 @@ cdef class FastEngine(Engine):
         finally:
             close_blocks(&blocks)
             forget(&code)
+            self.space.leave()
 
     def close(self):
         """End a dispatch. Memory, decoded code and blocks stay for the next one, unless they are large."""

@@ -175,9 +175,13 @@ cdef class InspectingEngine(Engine):
         """Run on for at most so many instructions; returns what `outcome` says, with ``stop`` None at the dispatch's end."""
         cdef int stop
         self.schedule.step_over = True
-        with nogil:
-            stop = advance(self, instructions)
-        return self.outcome(stop)
+        self.space.enter()
+        try:
+            with nogil:
+                stop = advance(self, instructions)
+            return self.outcome(stop)
+        finally:
+            self.space.leave()
 
     def set_breakpoints(self, addresses):
         """Stop before the instructions at these addresses."""
