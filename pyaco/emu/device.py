@@ -534,6 +534,8 @@ class Device:
         last = last_size or size
         if last != size and any(not 1 <= part <= whole for part, whole in zip(last, size, strict=True)):
             raise InputError(f"last workgroups of {last} invocations where the others have {size}")
+        if prod(groups) >= 1 << 63:
+            raise InputError(f"a grid of {prod(groups)} workgroups")
         if time_budget is not None and not time_budget > 0:
             raise InputError(f"a time budget of {time_budget} seconds")
         launch |= {"last_size": last, "time_budget": time_budget or 0.0}

@@ -93,6 +93,21 @@ def test_endless_loops_end(assemble):
         device.run(assemble("here:\n s_branch here\n", "gfx1100"), (8, 1, 1), budget=200_000)
 
 
+def test_budget_of_many_workgroups(assemble):
+    """A budget ends a dispatch whose workgroups are short, and a grid may be larger than any memory."""
+    for threads in (1, 3):
+        device = Device("gfx1100", "fast", threads)
+        with pytest.raises(BudgetError) as caught:
+            device.run(assemble("s_nop 0\n s_endpgm\n", "gfx1100"), (1 << 20, 1 << 20, 1 << 20), (32, 1, 1), budget=100_000)
+        assert 100_000 <= int(str(caught.value).split()[0]) < 101_000
+
+
+def test_grids_have_a_size(assemble):
+    """2**64 workgroups are not none."""
+    with pytest.raises(InputError, match="18446744073709551616 workgroups"):
+        Device("gfx1100", "fast").run(assemble("s_endpgm\n", "gfx1100"), (1 << 22, 1 << 21, 1 << 21))
+
+
 def test_number_of_threads():
     with pytest.raises(InputError, match="0 threads"):
         Device("gfx1100", "fast", 0)

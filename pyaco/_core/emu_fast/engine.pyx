@@ -417,7 +417,9 @@ cdef void start_others(Worker *worker, uint32_t threads) noexcept nogil:
     cdef uint32_t i
     while count < threads and join_in(&team.workers[count], worker, team, count):
         count += 1
-    order = Order.open(worker.workgroup, groups_of(worker.launch), count, worker.core.first_executed) if count > 1 else NULL
+    if count == 1:
+        return
+    order = Order.open(worker.workgroup, groups_of(worker.launch), count, worker.core.first_executed, worker.space.machine.budget)
     if order == NULL:
         return
     worker.space.machine.sync = NULL

@@ -16,12 +16,13 @@
 
 class Order {
 public:
-    // From workgroup `first` on, which thread 0 runs already, after `executed` instructions of those before it. NULL: no memory.
-    static Order *open(uint64_t first, uint64_t groups, unsigned threads, uint64_t executed) {
+    // From workgroup `first` on, which thread 0 runs already, after `executed` instructions of those before it, and until `budget`
+    // instructions have been executed. NULL: no memory.
+    static Order *open(uint64_t first, uint64_t groups, unsigned threads, uint64_t executed, uint64_t budget) {
         // calloc: pages of workgroups that nobody gets to are never touched
         uint64_t *counts = static_cast<uint64_t *>(std::calloc(groups - first, sizeof(uint64_t)));
         try {
-            return counts == nullptr ? nullptr : new Order(first, groups, threads, executed, counts);
+            return counts == nullptr ? nullptr : new Order(first, groups, threads, executed, budget, counts);
         } catch (const std::bad_alloc &) {
             std::free(counts);
             return nullptr;
@@ -32,11 +33,13 @@ public:
     // Whoever waits sees a thread's place move only after its counts, and at most late.
     bool claim(unsigned thread, uint64_t *group, uint64_t executed) {
         Place &place = current[thread];
-        if (place.claimed)
+        if (place.claimed) {
             counts[place.group - origin] = executed;
+            place.executed = place.executed + executed;
+        }
         if (place.next == place.end) {
             const uint64_t run = run_length();
-            place.next = next.fetch_add(run);
+            place.next = is_over_budget() ? groups : next.fetch_add(run);
             place.end = place.next + run;
         }
         *group = place.next++;
@@ -96,17 +99,19 @@ private:
         void operator()(uint64_t *memory) const { std::free(memory); }
     };
 
-    Order(uint64_t first, uint64_t groups, unsigned threads, uint64_t executed, uint64_t *counts)
-        : next(first + 1), groups(groups), failed(groups), counted(first), total(executed), current(threads), origin(first) {
+    Order(uint64_t first, uint64_t groups, unsigned threads, uint64_t executed, uint64_t budget, uint64_t *counts)
+        : next(first + 1), groups(groups), failed(groups), counted(first), total(executed), budget(budget), current(threads), origin(first) {
         others.reserve(threads);
         for (Place &place : current)
             place.group = first;      // as if it ran the first one, until it claims
         current[0].claimed = true;
+        current[0].executed = executed;
         this->counts.reset(counts);
     }
 
     struct alignas(64) Place {        // a cache line for each thread
         std::atomic<uint64_t> group;  // that runs; `groups`: none any more
+        std::atomic<uint64_t> executed{0};  // instructions, of workgroups that have ended
         bool claimed = false;
         uint64_t next = 0, end = 0;   // a run of workgroups that are its own
     };
@@ -114,6 +119,13 @@ private:
     uint64_t run_length() const {
         const uint64_t left = groups - std::min(groups, next.load());
         return waited ? 1 : std::clamp<uint64_t>(left / (16 * current.size()), 1, 16);
+    }
+
+    bool is_over_budget() const {
+        uint64_t sum = 0;
+        for (const Place &place : current)
+            sum += place.executed;
+        return sum > budget;
     }
 
     bool all_ended(uint64_t group) const {
@@ -130,7 +142,7 @@ private:
     std::atomic<uint64_t> next;
     uint64_t groups;
     std::atomic<uint64_t> failed;
-    uint64_t counted, total;
+    uint64_t counted, total, budget;
     std::atomic<unsigned> waiting{0};
     std::atomic<bool> waited{false};
     std::vector<Place> current;       // by thread

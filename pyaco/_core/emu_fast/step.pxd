@@ -19,7 +19,7 @@ from pyaco._core.emu.wave cimport Instruction, LaneOperation, Machine, Wave, sgp
 cdef extern from "order.h" nogil:
     cdef cppclass Order:
         @staticmethod
-        Order *open(uint64_t first, uint64_t groups, unsigned int threads, uint64_t executed)
+        Order *open(uint64_t first, uint64_t groups, unsigned int threads, uint64_t executed, uint64_t budget)
         bint claim(unsigned int thread, uint64_t *group, uint64_t executed)
         bint wait(uint64_t group, uint64_t *executed)
         void fail(uint64_t group)
