@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -91,6 +93,19 @@ def test_endless_loops_end(assemble):
     device = Device("gfx1100", "fast", 2)
     with pytest.raises(BudgetError):
         device.run(assemble("here:\n s_branch here\n", "gfx1100"), (8, 1, 1), budget=200_000)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own(assemble):
+    """Those of the parent, which wait for work, are not in the child."""
+    code = assemble(ORDERED, "gfx1100")
+    expected = outcome(code, "fast", 3)
+    child = os.fork()
+    if child == 0:
+        os._exit(outcome(code, "fast", 3) != expected)
+    assert os.waitpid(child, 0)[1] == 0
+    assert outcome(code, "fast", 3) == expected
 
 
 def test_budget_of_many_workgroups(assemble):

@@ -7,12 +7,12 @@
 #include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <new>
-#include <thread>
 #include <vector>
+
+#include "crew.h"
 
 class Order {
 public:
@@ -77,21 +77,25 @@ public:
         return true;
     }
 
-    // `body(data, thread)` on the threads beside the caller's, which is 0; as many as the host lets start.
+    // `body(data, thread)` on threads beside the caller's, which is 0; as many as the host lets start.
     void start(void (*body)(void *, unsigned), void *data) {
         for (unsigned thread = 1; thread < current.size(); ++thread) {
-            try {
-                others.emplace_back(body, data, thread);
-            } catch (const std::exception &) {
+            Crew::Member *member = Crew::hire();
+            if (member == nullptr) {
                 current[thread].group = groups;
+                continue;
             }
+            others.push_back(member);
+            member->begin(body, data, thread);
         }
     }
 
     // Until the other threads have returned.
     void join() {
-        for (std::thread &other : others)
-            other.join();
+        for (Crew::Member *other : others) {
+            other->finish();
+            Crew::dismiss(other);
+        }
     }
 
 private:
@@ -148,5 +152,5 @@ private:
     std::vector<Place> current;       // by thread
     std::unique_ptr<uint64_t[], Free> counts;  // instructions, by workgroup from `origin` on
     uint64_t origin;
-    std::vector<std::thread> others;
+    std::vector<Crew::Member *> others;
 };
