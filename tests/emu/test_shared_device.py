@@ -44,7 +44,6 @@ def test_threads_share_a_device(assemble, engine):
         assert all(pool.map(use, range(4)))
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers")
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_interrupts_a_dispatch_cannot_use_the_device(assemble, engine):
     """A handler runs in the middle of a dispatch: what it asked for would change the memory under it."""

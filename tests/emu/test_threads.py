@@ -95,7 +95,6 @@ def test_endless_loops_end(assemble):
         device.run(assemble("here:\n s_branch here\n", "gfx1100"), (8, 1, 1), budget=200_000)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_process_has_threads_of_its_own(assemble):
     """Those of the parent, which wait for work, are not in the child."""
