@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -27,25 +28,34 @@ public:
             turn.notify_all();
         }
 
-        // Until it has returned, which is soon as a rule: to wake up costs more than to look a few times.
+        // Until it has returned.
         void finish() {
-            for (int look = 0; look < looks && busy; ++look)
-                std::this_thread::yield();
+            watch(false);
             std::unique_lock<std::mutex> guard(lock);
             turn.wait(guard, [&] { return !busy; });
         }
 
     private:
         friend class Crew;
-        static const int looks = 100;
+        static const int patience = 200;      // microseconds
+
+        // What is waited for comes soon as a rule: the end of the others' last workgroups, or the next dispatch. Who sleeps meanwhile runs
+        // again 10 to 20 us late, on a processor that has gone to sleep too.
+        void watch(bool wanted) const {
+            const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(patience);
+            while (busy != wanted && std::chrono::steady_clock::now() < end)
+                std::this_thread::yield();
+        }
 
         void live() {
-            std::unique_lock<std::mutex> guard(lock);
             while (true) {
-                turn.wait(guard, [&] { return busy.load(); });
-                guard.unlock();
+                watch(true);
+                {
+                    std::unique_lock<std::mutex> guard(lock);
+                    turn.wait(guard, [&] { return busy.load(); });
+                }
                 body(data, number);
-                guard.lock();
+                std::lock_guard<std::mutex> guard(lock);
                 busy = false;
                 turn.notify_all();
             }

@@ -51,7 +51,7 @@ cdef enum:
     changing_modes = 3 | mode_index_registers | mode_skip_vector  # what the steps do not know
     signal_interval = 1000000         # instructions between looks at the user's interrupts
     worth_a_thread = 20000            # instructions that a dispatch has yet to execute for other threads to join in
-    first_look = 2000                 # how many it has executed when it is first asked whether they shall
+    first_look = 2000                 # how many it has executed when it is first asked whether they shall, if the code is new
     kept_bytes = 0x800000             # most that a thread keeps for the next dispatch
     interrupted = -1                  # by a signal; its exception is set
     abandoned = -2                    # because an earlier workgroup went wrong
@@ -91,6 +91,7 @@ cdef struct Team:
     Memory *memory                    # the device's
     uint32_t threads                  # that there may be
     uint32_t running                  # that there are
+    uint64_t usual                    # instructions of a workgroup in the last dispatch of the same code; 0: not known
 
 
 # ----------------------------------------------------------------------------------------------------------------- waves
@@ -395,6 +396,11 @@ cdef bint join_in(Worker *worker, const Worker *first, const Team *team, uint32_
     return renew_blocks(worker, team, &first.space.code)
 
 
+cdef bint is_worth_a_thread(uint64_t executed, uint64_t workgroups) noexcept nogil:
+    """Whether so many workgroups, of so many instructions each, are more than one thread should do."""
+    return <double>executed * workgroups >= worth_a_thread
+
+
 cdef void call_others(Worker *worker) noexcept nogil:
     """Other threads join in where much is left, if the other workgroups are like those that have begun."""
     cdef Workspace *space = worker.space
@@ -403,8 +409,8 @@ cdef void call_others(Worker *worker) noexcept nogil:
     worker.look_at = never
     if left == 0 or meets_other_workgroups(&space.code, space.machine.gfx_level):
         return
-    if <double>executed * left < <double>worth_a_thread * space.begun:
-        worker.look_at = 2 * executed
+    if not is_worth_a_thread(max(executed // space.begun, worker.team.usual), left):
+        worker.look_at = max(first_look, 2 * executed)
         return
     start_others(worker, <uint32_t>min(<uint64_t>worker.team.threads, left + 1))
 
@@ -440,7 +446,7 @@ cdef int run_dispatch(Team *team, Workspace *space, const Launch *launch) noexce
     first.team = team
     first.order = NULL
     first.checked = 0
-    first.look_at = first_look if team.threads > 1 else never
+    first.look_at = never if team.threads == 1 else (0 if is_worth_a_thread(team.usual, groups_of(launch)) else first_look)
     team.running = 1
     if not renew_blocks(first, team, &space.code) or not open_worker(first):
         return no_memory
@@ -457,10 +463,11 @@ cdef int run_dispatch(Team *team, Workspace *space, const Launch *launch) noexce
         count_blocks(&team.workers[i].blocks)
         if i:
             add_counters(&space.machine, &team.workers[i].own.machine)
-    if team.running == 1:
-        return first.stop
-    space.machine.executed = counted(&space.machine)
-    return why_stopped(team, space)
+    if team.running > 1:
+        space.machine.executed = counted(&space.machine)
+        first.stop = why_stopped(team, space)
+    team.usual = space.machine.executed // max(groups_of(launch), 1)
+    return first.stop
 
 
 cdef void add_counters(Machine *total, const Machine *part) noexcept nogil:
@@ -621,6 +628,7 @@ cdef class FastEngine(Engine):
         if same and self.work.code.count and is_unchanged(&self.work.code, &self.space.memory, launch):
             return 0
         forget_code(&self.work)
+        self.team.usual = 0
         self.kept_entry = launch.entry
         self.kept_wave_size = launch.wave_size
         return Engine.prepare_code(self, launch)
