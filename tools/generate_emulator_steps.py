@@ -156,6 +156,8 @@ class Body:
 
 
 PUTS = {"f16": "put_half", "f32": "put_single", "f64": "put_double"}
+# What leaves rows that have NaNs to `step_specials`.
+LEAVING = re.compile(r"put_(selected_)?(half|single)\b")
 
 
 def put_function(operation: Semantics, kind: str) -> str:
@@ -191,6 +193,8 @@ def vector_step(operation: Semantics) -> list[str]:
         lines.append("    put_mask(core, step)")
     if body.guarded:
         lines += ["    if core.control != control_default:", "        set_host_control(core.control)"]
+    if any("specials |=" in line for line in inner):
+        lines += ["    if specials:", "        return step_specials(core, step, specials)"]
     return [*lines, "    return next_step(core, step)", ""]
 
 
@@ -217,8 +221,11 @@ def rows(body: Body, lines: list[str]) -> list[str]:
             row = f"bits{index}{several}"
         if several and kind in ("f32", "f16"):
             checks += [f"if row_has_nan{'16' if kind == 'f16' else ''}({row}):", *leave(body), "    return step_fallback(core, step)"]
-        puts.append(f"note_mask(core, half, {row})" if kind == "mask"
-                    else f"{put_function(operation, kind)}(core, step, half, {row})")  # fmt: skip
+        put = f"note_mask(core, half, {row})" if kind == "mask" else f"{put_function(operation, kind)}(core, step, half, {row})"
+        if LEAVING.match(put):
+            lines.append("    cdef uint32_t specials = 0")
+            put = f"specials |= {put}"
+        puts.append(put)
     loop = ["for half in range(core.halves):", *(f"    {line}" for line in setup), "    for row_lane in range(row_lanes):"]
     loop += [f"        {line}" for line in (*loads, *body.statements, *stores)]
     loop += [f"    {line}" for line in checks]

@@ -12,6 +12,18 @@ static inline unsigned host_control(void) { return 0; }
 static inline void set_host_control(unsigned value) { (void)value; }
 #endif
 
+// A row of 32 lanes, in parts that the compiler keeps in registers: a memcpy of a row that has just been computed goes through memory.
+#if defined(__AVX512F__)
+typedef uint32_t row_part __attribute__((vector_size(64), aligned(4), may_alias));
+#else
+typedef uint32_t row_part __attribute__((vector_size(32), aligned(4), may_alias));
+#endif
+
+static inline void copy_row(uint32_t *to, const uint32_t *from) {
+    for (unsigned part = 0; part < 128 / sizeof(row_part); ++part)
+        reinterpret_cast<row_part *>(to)[part] = reinterpret_cast<const row_part *>(from)[part];
+}
+
 // How the addresses of 16 lanes lie: side by side as dwords, all in one place, or otherwise.
 enum { chunk_any = 0, chunk_sequence = 1, chunk_same = 2 };
 

@@ -11,7 +11,6 @@ Denormal results are flushed by the step: the host's own flush looks at the resu
 Thread safety: a core, its blocks and its pool belong to one thread.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy
 
 from pyaco._core.emu.access cimport MemoryOperation
 from pyaco._core.emu.wave cimport Instruction, LaneOperation, Machine, Wave, sgpr_null
@@ -28,6 +27,7 @@ cdef extern from "order.h" nogil:
         void join()
 
 cdef extern from "host.h" nogil:
+    void copy_row(uint32_t *destination, const uint32_t *row)
     unsigned int host_control()
     void set_host_control(unsigned int value)
     int chunk_kind(const uint32_t *offset)                   # of 16 lanes: chunk_*
@@ -123,7 +123,7 @@ cdef struct Block:
 
 cdef struct Core:
     uint32_t lane_mask[64]            # all ones in active lanes
-    uint32_t special[64]              # results on their way through `finish_specials`
+    uint32_t special[64]              # rows of results that have NaNs, on their way through `step_specials`
     uint8_t *base[4]                  # place_*
     Wave *wave
     Machine *machine
@@ -158,8 +158,9 @@ cdef int step_copy_mask(Core *core, const Step *step) noexcept nogil          # 
 cdef StepFunction branch_step(uint32_t opcode) noexcept nogil                 # NULL: not a direct branch
 # Wait until all earlier workgroups have ended, and set the clock to what they have executed; False: one of them failed.
 cdef bint wait_for_turn(Core *core) noexcept nogil
-# Results that are NaNs become those the hardware gives, denormals are flushed: `core.special`, a row of the step's wave.
-cdef void finish_specials(Core *core, const Step *step, uint32_t half) noexcept nogil
+# The end of a step whose results have NaNs: they become those that the hardware gives, denormals are flushed. A bit for each row of
+# `core.special` that is written then.
+cdef int step_specials(Core *core, const Step *step, uint32_t halves) noexcept nogil
 # The same for rows of doubles, and for the low (0) or high (16) halves of packed operations.
 cdef void finish_wide(Core *core, const Step *step, uint32_t half, uint64_t *values) noexcept nogil
 cdef void finish_packed(Core *core, const Step *step, uint32_t half, uint32_t shift, uint32_t *values) noexcept nogil
@@ -182,12 +183,11 @@ cdef inline void put_row_at(Core *core, uint32_t *row, uint32_t half, const uint
     cdef uint32_t kept[row_lanes]
     cdef uint32_t lane
     if __builtin_expect(core.full, True):
-        memcpy(row, values, row_lanes * 4)
+        copy_row(row, values)
         return
-    memcpy(kept, row, row_lanes * 4)
     for lane in range(row_lanes):
-        kept[lane] = (values[lane] & mask[lane]) | (kept[lane] & ~mask[lane])
-    memcpy(row, kept, row_lanes * 4)
+        kept[lane] = (values[lane] & mask[lane]) | (row[lane] & ~mask[lane])
+    copy_row(row, kept)
 
 cdef inline void put_wide(Core *core, const Step *step, uint32_t half, const uint64_t *values) noexcept nogil:
     """Write the active lanes of two registers."""
@@ -204,43 +204,39 @@ cdef inline void put_wide(Core *core, const Step *step, uint32_t half, const uin
 # IEEE mode: whether a source of min, max or median is a signalling NaN in some lane; `shift` 16: of the high halves.
 cdef bint has_signalling_source(const Core *core, const Step *step, uint32_t half, uint32_t shift) noexcept nogil
 
-cdef inline void put_special_single(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
-    memcpy(core.special, values, row_lanes * 4)
-    finish_specials(core, step, half)
-    put_row(core, step, half, core.special)
+# Rows of floats are written but for those that have NaNs, for which a bit is returned: a step that calls no function, other than as its
+# last act, saves no registers.
+cdef inline uint32_t put_special(Core *core, uint32_t half, const uint32_t *values) noexcept nogil:
+    copy_row(&core.special[row_lanes * half], values)
+    return 1 << half
 
-cdef inline void put_single(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
+cdef inline uint32_t put_single(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
     """Write a row of single-precision results."""
     cdef uint32_t flushed[row_lanes]
     cdef uint32_t lane
     if __builtin_expect(row_has_nan(values), False):
-        put_special_single(core, step, half, values)
-        return
+        return put_special(core, half, values)
     if core.flush_out32:
         for lane in range(row_lanes):
             flushed[lane] = values[lane] if values[lane] & 0x7f800000 else values[lane] & 0x80000000U
         put_row(core, step, half, flushed)
-        return
+        return 0
     put_row(core, step, half, values)
+    return 0
 
-cdef inline void put_special_half(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
-    cdef uint32_t lane
-    memcpy(core.special, values, row_lanes * 4)
-    finish_specials(core, step, half)
-    for lane in range(row_lanes):
-        core.special[lane] &= 0xffff                        # a NaN source may have something above it
-    put_row(core, step, half, core.special)
-
-cdef inline void put_half(Core *core, const Step *step, uint32_t half, uint32_t *values) noexcept nogil:
+cdef inline uint32_t put_half(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
     """Write a row of half-precision results, zeros above them."""
+    cdef uint32_t flushed[row_lanes]
     cdef uint32_t lane
     if __builtin_expect(row_has_nan16(values), False):
-        put_special_half(core, step, half, values)
-        return
+        return put_special(core, half, values)
     if core.flush_out64:
         for lane in range(row_lanes):
-            values[lane] = values[lane] if values[lane] & 0x7c00 else values[lane] & 0x8000
+            flushed[lane] = values[lane] if values[lane] & 0x7c00 else values[lane] & 0x8000
+        put_row(core, step, half, flushed)
+        return 0
     put_row(core, step, half, values)
+    return 0
 
 cdef inline void put_packed(Core *core, const Step *step, uint32_t half, uint32_t *low, uint32_t *high, bint is_float) noexcept nogil:
     """Write a row of pairs of 16-bit results."""
@@ -262,17 +258,15 @@ cdef inline void put_double(Core *core, const Step *step, uint32_t half, uint64_
     put_wide(core, step, half, values)
 
 # Results of min, max and median, which IEEE mode changes where they find a signalling NaN.
-cdef inline void put_selected_single(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
+cdef inline uint32_t put_selected_single(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
     if core.ieee and has_signalling_source(core, step, half, 0):
-        put_special_single(core, step, half, values)
-    else:
-        put_single(core, step, half, values)
+        return put_special(core, half, values)
+    return put_single(core, step, half, values)
 
-cdef inline void put_selected_half(Core *core, const Step *step, uint32_t half, uint32_t *values) noexcept nogil:
+cdef inline uint32_t put_selected_half(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
     if core.ieee and has_signalling_source(core, step, half, 0):
-        put_special_half(core, step, half, values)
-    else:
-        put_half(core, step, half, values)
+        return put_special(core, half, values)
+    return put_half(core, step, half, values)
 
 cdef inline void put_selected_double(Core *core, const Step *step, uint32_t half, uint64_t *values) noexcept nogil:
     if core.ieee and has_signalling_source(core, step, half, 0):

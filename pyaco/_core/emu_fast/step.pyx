@@ -15,15 +15,31 @@ cdef void open_lanes(Lanes *lanes) noexcept nogil:
     lanes.rounding16 = 0
 
 
-cdef void finish_specials(Core *core, const Step *step, uint32_t half) noexcept nogil:
+cdef void finish_special(Core *core, const Step *step, uint32_t half) noexcept nogil:
     cdef Lanes lanes
     cdef uint32_t slot
     open_lanes(&lanes)
     for slot in range(step.operation.source_count):
         lanes.narrow[slot] = source_row(core, step, slot, half)
         lanes.wide[slot] = NULL
-    lanes.result[0] = core.special
+    lanes.result[0] = &core.special[row_lanes * half]
     finish_by_source(core, step, half, &lanes)
+
+
+cdef int step_specials(Core *core, const Step *step, uint32_t halves) noexcept nogil:
+    cdef uint32_t half, lane
+    if core.control != control_default:
+        set_host_control(control_default)
+    for half in range(core.halves):
+        if halves >> half & 1:
+            finish_special(core, step, half)
+            if step.operation.result_type[0] == type_f16:
+                for lane in range(row_lanes):
+                    core.special[row_lanes * half + lane] &= 0xffff       # a NaN source may have something above it
+            put_row(core, step, half, &core.special[row_lanes * half])
+    if core.control != control_default:
+        set_host_control(core.control)
+    return next_step(core, step)
 
 
 cdef void finish_by_source(Core *core, const Step *step, uint32_t half, Lanes *lanes) noexcept nogil:
