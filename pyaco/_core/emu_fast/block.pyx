@@ -582,13 +582,20 @@ cdef bint plan_data(Step *step, const Instruction *instruction, uint16_t data) n
     return instruction.decoded.destination_count > 0 and instruction.decoded.destination[0] >= 1024
 
 
+cdef const Moves *moves_of(const Builder *builder, const Step *step) noexcept nogil:
+    cdef const MemorySteps *memory = builder.blocks.kernels.memory
+    return &memory.dword if step.memory.bytes == 4 and step.memory.dwords == 1 and not step.memory.pair else &memory.any
+
+
 cdef bint plan_flat(Builder *builder, Step *step, const Instruction *instruction) noexcept nogil:
     cdef uint16_t saddr = instruction.decoded.source[1] if instruction.decoded.source_count > 1 else <uint16_t>register_none
     cdef uint16_t family = instruction.decoded.format & 0x7f
-    cdef const MemorySteps *memory = builder.blocks.kernels.memory
+    cdef const Moves *moves = moves_of(builder, step)
     if family == format_scratch or step.memory.add_lane:
         return False
-    step.function = memory.global_load if step.memory.access == access_load else memory.global_store
+    if family == format_flat:                                               # may reach LDS or scratch
+        moves = &builder.blocks.kernels.memory.any
+    step.function = moves.global_load if step.memory.access == access_load else moves.global_store
     step.wide_address = saddr == register_none or saddr >> 2 == sgpr_null or family == format_flat
     if not step.wide_address:
         step.sgpr = saddr >> 2
@@ -599,11 +606,11 @@ cdef bint plan_flat(Builder *builder, Step *step, const Instruction *instruction
 
 cdef bint plan_buffer(Builder *builder, Step *step, const Instruction *instruction) noexcept nogil:
     cdef uint64_t modifiers = instruction.decoded.modifiers
-    cdef const MemorySteps *memory = builder.blocks.kernels.memory
+    cdef const Moves *moves = moves_of(builder, step)
     if (instruction.decoded.format & 0x7f != format_mubuf or modifier_idxen(modifiers) or modifier_tfe(modifiers)
             or modifier_lds(modifiers) or modifier_addr64(modifiers)):
         return False
-    step.function = memory.buffer_load if step.memory.access == access_load else memory.buffer_store
+    step.function = moves.buffer_load if step.memory.access == access_load else moves.buffer_store
     step.sgpr = instruction.decoded.source[0] >> 2
     if step.sgpr >= sgpr_m0 - 3 or not plan_scalar_offset(builder, step, instruction, 2):
         return False
@@ -623,10 +630,10 @@ cdef bint plan_lds(Builder *builder, Step *step, const Instruction *instruction)
     if step.memory.add_lane or step.memory.second or not plan_register(step, 0, instruction.decoded.source[0]):
         return False
     if step.memory.access == access_load:
-        step.function = memory.lds_load
+        step.function = moves_of(builder, step).lds_load
         return plan_data(step, instruction, first)
     if step.memory.access == access_store:
-        step.function = memory.lds_store_pair if step.memory.pair else memory.lds_store
+        step.function = memory.lds_store_pair if step.memory.pair else moves_of(builder, step).lds_store
         return plan_register(step, 1, first) and (not step.memory.pair or plan_register(step, 3, second))
     if step.memory.pair or (step.memory.returns and not plan_data(step, instruction, first)):
         return False

@@ -1,5 +1,6 @@
-# Memory steps: addresses of all lanes, one look-up for the span from the lowest to the highest, and moves that see whether
-# sixteen lanes lie side by side or in one place. Whatever does not fit goes to the reference engine, before anything is changed.
+# Memory steps. Where all lanes are active and each sixteen of them reach places side by side or in one place, these are moved at once. Else
+# there is one look-up for the span from the lowest address to the highest. Whatever does not fit goes to the reference engine, before
+# anything is changed.
 from pyaco._core.emu.memory cimport Allocation, Memory, canonical_address, memory_at
 from pyaco._core.common.machine cimport format_flat, register_none
 
@@ -40,14 +41,96 @@ cdef inline void fill_span(const Core *core, const uint32_t *row, Span *span) no
         span.highest = max(span.highest, high)
 
 
+cdef inline uint32_t *destination_row(const Core *core, const Step *step) noexcept nogil:
+    return <uint32_t *>(core.base[place_vgpr] + step.destination)
+
+
+# What the steps of single dwords become where lanes cannot be moved by sixteen: a function of its own that is called in the step's place, or
+# else every step would save the registers that it needs.
+cdef Moves moves_of_any
+
+
+# ----------------------------------------------------------------------------------------------------------- sixteen lanes
+cdef enum:
+    regular = 0x10
+
+
+cdef inline uint32_t regular_lanes(const Core *core, const uint32_t *row, uint64_t first, uint64_t size) noexcept nogil:
+    """`regular` and a bit for each sixteen lanes that lie side by side; 0 unless lanes can be moved by sixteen.
+
+    All of them are within `size` bytes, of which a lane's offset of 0 reaches number `first`.
+    """
+    cdef uint32_t found = regular
+    cdef const uint32_t *lanes
+    cdef uint64_t start
+    cdef uint32_t half, part
+    cdef int kind
+    if not core.full:
+        return 0
+    for half in range(core.halves):
+        for part in range(chunks):
+            lanes = row + row_lanes * half + chunk * part
+            kind = chunk_kind(lanes)
+            start = first + lanes[0]
+            if kind == chunk_any or start > size or start + (4 * chunk if kind == chunk_sequence else 4) > size:
+                return 0
+            if kind == chunk_sequence:
+                found |= 1 << (chunks * half + part)
+    return found
+
+
+cdef inline void load_regular(const Core *core, const Step *step, uint32_t lanes, const uint32_t *row, const uint8_t *host) noexcept nogil:
+    """`row` may be the destination."""
+    cdef uint32_t *destination = destination_row(core, step)
+    cdef uint32_t half, part, place, lane, value
+    for half in range(core.halves):
+        for part in range(chunks):
+            place = row_lanes * half + chunk * part
+            if lanes >> (chunks * half + part) & 1:
+                memcpy(destination + place, host + row[place], 4 * chunk)
+                continue
+            value = (<const uint32_t *>(host + row[place]))[0]
+            for lane in range(chunk):
+                destination[place + lane] = value
+
+
+cdef inline bint is_sequence(const Core *core, uint32_t lanes) noexcept nogil:
+    return lanes == (regular | ((1 << (chunks * core.halves)) - 1))
+
+
+cdef inline void store_regular(const Core *core, const uint32_t *row, uint8_t *host, const uint32_t *data) noexcept nogil:
+    """In ascending order, because the last lane wins where they meet."""
+    cdef uint32_t half, part, place
+    for half in range(core.halves):
+        for part in range(chunks):
+            place = row_lanes * half + chunk * part
+            memcpy(host + row[place], data + place, 4 * chunk)
+
+
+cdef inline const Allocation *last_allocation(const Core *core, const Step *step) noexcept nogil:
+    """Where the step found its memory the last time, or NULL."""
+    cdef const Memory *memory = core.machine.memory
+    return &memory.allocations[step.allocation] if step.allocation < memory.count else NULL
+
+
+cdef inline uint32_t regular_in_memory(const Core *core, const Step *step, const uint32_t *row, uint64_t base, uint8_t **host) noexcept nogil:
+    """`regular_lanes` in the allocation of the last time, and where an offset of 0 lies."""
+    cdef const Allocation *allocation = last_allocation(core, step)
+    cdef uint64_t first
+    if allocation == NULL:
+        return 0
+    first = canonical_address(base) - allocation.address
+    host[0] = allocation.host + first
+    return regular_lanes(core, row, first, allocation.size)
+
+
 cdef inline uint8_t *host_of(const Core *core, const Step *step, uint64_t address, uint64_t bytes) noexcept nogil:
     """Where bytes of the device lie; NULL when they are not in one allocation."""
     cdef Memory *memory = core.machine.memory
-    cdef const Allocation *allocation
+    cdef const Allocation *allocation = last_allocation(core, step)
     cdef uint64_t offset
     cdef uint8_t *host
-    if step.allocation < memory.count:
-        allocation = &memory.allocations[step.allocation]
+    if allocation != NULL:
         offset = canonical_address(address) - allocation.address
         if offset < allocation.size and bytes <= allocation.size - offset:
             return allocation.host + offset
@@ -109,38 +192,55 @@ cdef inline uint32_t span_bytes(const Step *step) noexcept nogil:
     return 4 * step.memory.dwords if step.memory.bytes == 4 else step.memory.bytes
 
 
-cdef inline uint32_t *destination_row(const Core *core, const Step *step) noexcept nogil:
-    return <uint32_t *>(core.base[place_vgpr] + step.destination)
-
-
 # --------------------------------------------------------------------------------------------------------- flat, global
 cdef inline bint is_aperture(uint64_t address) noexcept nogil:
     return address >> 32 == 0x00010000 or address >> 32 == 0x00020000
 
 
-cdef inline uint8_t *global_host(const Core *core, const Step *step, Span *span) noexcept nogil:
-    """Where offset 0 of the span lies; NULL when the lanes are not in one allocation."""
+cdef inline bint find_global_base(const Core *core, const Step *step, uint64_t *base) noexcept nogil:
+    """What the lanes' offsets, the low dwords of their addresses, are added to; False: lanes differ in the high dword."""
     cdef const uint32_t *high
     cdef uint32_t lane
     cdef uint32_t differs = 0
-    cdef uint64_t base
-    cdef uint8_t *host
-    fill_span(core, source_row(core, step, 0, 0), span)
     if step.wide_address:
         high = source_row(core, step, 0, 0) + row_bytes // 4
-        base = high[__builtin_ctzll(core.active)]
-        for lane in range(max_lanes):
-            differs |= (high[lane] ^ <uint32_t>base) & core.lane_mask[lane]
-        if differs:
-            return NULL
-        base <<= 32
+        base[0] = high[__builtin_ctzll(core.active)]
+        for lane in range(row_lanes * core.halves):
+            differs |= (high[lane] ^ <uint32_t>base[0]) & core.lane_mask[lane]
+        base[0] <<= 32
     else:
-        base = core.wave.sgpr[step.sgpr] | (<uint64_t>core.wave.sgpr[step.sgpr + 1] << 32)
-    base += <uint64_t><int64_t><int32_t>step.immediate
+        base[0] = core.wave.sgpr[step.sgpr] | (<uint64_t>core.wave.sgpr[step.sgpr + 1] << 32)
+    base[0] += <uint64_t><int64_t><int32_t>step.immediate
+    return differs == 0
+
+
+cdef inline uint32_t regular_global(const Core *core, const Step *step, uint8_t **host) noexcept nogil:
+    cdef uint64_t base
+    if not core.full or not find_global_base(core, step, &base):
+        return 0
+    return regular_in_memory(core, step, source_row(core, step, 0, 0), base, host)
+
+
+cdef inline uint8_t *global_host(const Core *core, const Step *step, Span *span) noexcept nogil:
+    """Where offset 0 of the span lies; NULL when the lanes are not in one allocation."""
+    cdef uint64_t base
+    cdef uint8_t *host
+    if not find_global_base(core, step, &base):
+        return NULL
+    fill_span(core, source_row(core, step, 0, 0), span)
     if step.instruction.decoded.format & 0x7f == format_flat and (is_aperture(base + span.lowest) or is_aperture(base + span.highest)):
         return NULL
     host = host_of(core, step, base + span.lowest, <uint64_t>span.highest - span.lowest + span_bytes(step))
     return host - span.lowest if host != NULL else NULL
+
+
+cdef int step_global_load_dword(Core *core, const Step *step) noexcept nogil:
+    cdef uint8_t *host
+    cdef uint32_t lanes = regular_global(core, step, &host)
+    if not lanes:
+        return moves_of_any.global_load(core, step)
+    load_regular(core, step, lanes, source_row(core, step, 0, 0), host)
+    return next_step(core, step)
 
 
 cdef int step_global_load(Core *core, const Step *step) noexcept nogil:
@@ -151,6 +251,14 @@ cdef int step_global_load(Core *core, const Step *step) noexcept nogil:
         if host == NULL:
             return step_reference(core, step)
         load_rows(core, step, host, &span, destination_row(core, step))
+    return next_step(core, step)
+
+
+cdef int step_global_store_dword(Core *core, const Step *step) noexcept nogil:
+    cdef uint8_t *host
+    if not is_sequence(core, regular_global(core, step, &host)):
+        return moves_of_any.global_store(core, step)
+    store_regular(core, source_row(core, step, 0, 0), host, source_row(core, step, 1, 0))
     return next_step(core, step)
 
 
@@ -173,20 +281,45 @@ cdef inline bint is_raw(const Core *core, const uint32_t *words) noexcept nogil:
     return core.machine.gfx_level < 100 or (words[3] >> 28) & 3 == 3
 
 
+cdef inline uint64_t buffer_base(const uint32_t *words) noexcept nogil:
+    return words[0] | (<uint64_t>(words[1] & 0xffff) << 32)
+
+
+cdef inline uint64_t buffer_offset(const Core *core, const Step *step) noexcept nogil:
+    """What is added to the offset of every lane."""
+    return <uint64_t>step.immediate + (<const uint32_t *>(core.base[step.place[2]] + step.offset[2]))[0]
+
+
+cdef inline uint32_t regular_buffer(const Core *core, const Step *step, uint8_t **host) noexcept nogil:
+    cdef const uint32_t *words = &core.wave.sgpr[step.sgpr]
+    cdef const uint32_t *row = source_row(core, step, 0, 0)
+    cdef uint64_t fixed = buffer_offset(core, step)
+    if not is_raw(core, words) or not regular_lanes(core, row, fixed, words[2]):
+        return 0
+    return regular_in_memory(core, step, row, buffer_base(words) + fixed, host)
+
+
 cdef inline uint8_t *buffer_host(const Core *core, const Step *step, Span *span) noexcept nogil:
     """Where offset 0 of the span lies; NULL unless all lanes are within the descriptor's range."""
     cdef const uint32_t *words = &core.wave.sgpr[step.sgpr]
-    cdef uint64_t fixed
+    cdef uint64_t fixed = buffer_offset(core, step)
     cdef uint8_t *host
     if not is_raw(core, words):
         return NULL
     fill_span(core, source_row(core, step, 0, 0), span)
-    fixed = <uint64_t>step.immediate + (<const uint32_t *>(core.base[step.place[2]] + step.offset[2]))[0]
     if fixed + span.highest + span_bytes(step) > words[2]:
         return NULL
-    host = host_of(core, step, (words[0] | (<uint64_t>(words[1] & 0xffff) << 32)) + fixed + span.lowest,
-                   <uint64_t>span.highest - span.lowest + span_bytes(step))
+    host = host_of(core, step, buffer_base(words) + fixed + span.lowest, <uint64_t>span.highest - span.lowest + span_bytes(step))
     return host - span.lowest if host != NULL else NULL
+
+
+cdef int step_buffer_load_dword(Core *core, const Step *step) noexcept nogil:
+    cdef uint8_t *host
+    cdef uint32_t lanes = regular_buffer(core, step, &host)
+    if not lanes:
+        return moves_of_any.buffer_load(core, step)
+    load_regular(core, step, lanes, source_row(core, step, 0, 0), host)
+    return next_step(core, step)
 
 
 cdef int step_buffer_load(Core *core, const Step *step) noexcept nogil:
@@ -197,6 +330,14 @@ cdef int step_buffer_load(Core *core, const Step *step) noexcept nogil:
         if host == NULL:
             return step_reference(core, step)
         load_rows(core, step, host, &span, destination_row(core, step))
+    return next_step(core, step)
+
+
+cdef int step_buffer_store_dword(Core *core, const Step *step) noexcept nogil:
+    cdef uint8_t *host
+    if not is_sequence(core, regular_buffer(core, step, &host)):
+        return moves_of_any.buffer_store(core, step)
+    store_regular(core, source_row(core, step, 0, 0), host, source_row(core, step, 1, 0))
     return next_step(core, step)
 
 
@@ -230,42 +371,38 @@ cdef inline bint fill_lds_span(const Core *core, const Step *step, Span *span) n
     return span.highest + last + span_bytes(step) <= core.machine.lds_bytes
 
 
-cdef inline bint load_regular(Core *core, const Step *step) noexcept nogil:
-    """One dword a lane, all lanes, each sixteen of them side by side or in one place; False, before anything is changed: otherwise."""
-    cdef const uint32_t *address = source_row(core, step, 0, 0)
-    cdef uint32_t *row = destination_row(core, step)
-    cdef const uint8_t *host = core.machine.lds + (step.immediate & 0xffff)
-    cdef uint64_t limit = core.machine.lds_bytes
-    cdef const uint8_t *place[4]
-    cdef int kind[4]
-    cdef uint32_t number, lane, value
-    for number in range(chunks * core.halves):
-        kind[number] = chunk_kind(&address[chunk * number])
-        place[number] = host + address[chunk * number]
-        if (kind[number] == chunk_any or <uint64_t>address[chunk * number] + (step.immediate & 0xffff)
-                + (4 * chunk if kind[number] == chunk_sequence else 4) > limit):
-            return False
-    for number in range(chunks * core.halves):
-        if kind[number] == chunk_sequence:
-            memcpy(&row[chunk * number], place[number], 4 * chunk)
-        else:
-            memcpy(&value, place[number], 4)
-            for lane in range(chunk):
-                row[chunk * number + lane] = value
-    return True
+cdef inline uint32_t regular_lds(const Core *core, const Step *step, uint8_t **host) noexcept nogil:
+    cdef uint32_t first = step.immediate & 0xffff
+    host[0] = core.machine.lds + first
+    return regular_lanes(core, source_row(core, step, 0, 0), first, core.machine.lds_bytes)
+
+
+cdef int step_lds_load_dword(Core *core, const Step *step) noexcept nogil:
+    cdef uint8_t *host
+    cdef uint32_t lanes = regular_lds(core, step, &host)
+    if not lanes:
+        return moves_of_any.lds_load(core, step)
+    load_regular(core, step, lanes, source_row(core, step, 0, 0), host)
+    return next_step(core, step)
 
 
 cdef int step_lds_load(Core *core, const Step *step) noexcept nogil:
     cdef Span span
     cdef uint32_t number
-    if core.full and step.memory.bytes == 4 and step.memory.dwords == 1 and not step.memory.pair and load_regular(core, step):
-        return next_step(core, step)
     if core.active:
         if not fill_lds_span(core, step, &span):
             return step_reference(core, step)
         for number in range(2 if step.memory.pair else 1):
             load_rows(core, step, core.machine.lds + lds_offset(step, number), &span,
                       destination_row(core, step) + number * step.memory.dwords * (row_bytes // 4))
+    return next_step(core, step)
+
+
+cdef int step_lds_store_dword(Core *core, const Step *step) noexcept nogil:
+    cdef uint8_t *host
+    if not is_sequence(core, regular_lds(core, step, &host)):
+        return moves_of_any.lds_store(core, step)
+    store_regular(core, source_row(core, step, 0, 0), host, source_row(core, step, 1, 0))
     return next_step(core, step)
 
 
@@ -391,13 +528,16 @@ cdef int step_scalar_load(Core *core, const Step *step) noexcept nogil:
     return next_step(core, step)
 
 
+cdef void set_moves(const MemorySteps *table) noexcept nogil:
+    global moves_of_any
+    moves_of_any = table.any
+
+
 cdef void fill_memory_steps(MemorySteps *table) noexcept nogil:
-    table.global_load = step_global_load
-    table.global_store = step_global_store
-    table.buffer_load = step_buffer_load
-    table.buffer_store = step_buffer_store
-    table.lds_load = step_lds_load
-    table.lds_store = step_lds_store
+    table.any = Moves(step_global_load, step_global_store, step_buffer_load, step_buffer_store, step_lds_load, step_lds_store)
+    table.dword = Moves(step_global_load_dword, step_global_store_dword, step_buffer_load_dword, step_buffer_store_dword,
+                        step_lds_load_dword, step_lds_store_dword)
+    set_moves(table)
     table.lds_store_pair = step_lds_store_pair
     table.lds_atomic = step_lds_atomic
     table.permute = step_permute

@@ -87,16 +87,20 @@ cdef struct Step:
     Block *block
 
 # Memory steps by what they reach and whether they load.
-cdef struct MemorySteps:
+cdef struct Moves:
     StepFunction global_load
     StepFunction global_store
     StepFunction buffer_load
     StepFunction buffer_store
     StepFunction lds_load
     StepFunction lds_store
+
+cdef struct MemorySteps:
+    Moves any
+    Moves dword                       # of one dword a lane
     StepFunction lds_store_pair
     StepFunction lds_atomic
-    StepFunction permute              # data between lanes, by address
+    StepFunction permute              # DS_BPERMUTE
     StepFunction scalar_load
 
 # Steps that make rows, or take them to registers.
