@@ -157,7 +157,7 @@ class Body:
 
 PUTS = {"f16": "put_half", "f32": "put_single", "f64": "put_double"}
 # What leaves rows that have NaNs to `step_specials`.
-LEAVING = re.compile(r"put_(selected_)?(half|single)\b")
+LEAVING = re.compile(r"put_(selected_)?(half|single|double|packed)\b")
 
 
 def put_function(operation: Semantics, kind: str) -> str:
@@ -259,7 +259,8 @@ def packed_rows(body: Body, lines: list[str]) -> list[str]:
     if convert:
         loop.append(f"        {convert}(result[part], bits[part])")
     put = "put_selected_packed" if body.operation.selects else "put_packed"
-    return [*loop, f"    {put}(core, step, half, {row}[0], {row}[1], {body.operation.results[0] == 'f16'})"]
+    lines.append("    cdef uint32_t specials = 0")
+    return [*loop, f"    specials |= {put}(core, step, half, {row}[0], {row}[1], {body.operation.results[0] == 'f16'})"]
 
 
 def has_scalar_step(operation: Semantics) -> bool:

@@ -488,17 +488,21 @@ cdef int step_permute(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t index[max_lanes]
     cdef uint32_t values[max_lanes]
     cdef uint32_t valid[row_lanes]
+    cdef uint32_t *places
+    cdef uint32_t *found
     cdef uint32_t group = step.change.mask                  # lanes that reach each other, less one
     cdef uint32_t half, lane
     for half in range(core.halves):
         address = source_row(core, step, 0, half)
+        places = &index[row_lanes * half]
         for lane in range(row_lanes):
-            index[row_lanes * half + lane] = ((row_lanes * half) & ~group) | (((address[lane] + (step.immediate & 0xffff)) >> 2) & group)
+            places[lane] = ((row_lanes * half) & ~group) | (((address[lane] + (step.immediate & 0xffff)) >> 2) & group)
     for half in range(core.halves):
-        gather_row(source_row(core, step, 1, 0), &index[row_lanes * half], &values[row_lanes * half])
+        found = &values[row_lanes * half]
+        gather_row(source_row(core, step, 1, 0), &index[row_lanes * half], found)
         gather_row(core.lane_mask, &index[row_lanes * half], valid)
         for lane in range(row_lanes):
-            values[row_lanes * half + lane] &= valid[lane] | step.change.keep
+            found[lane] &= valid[lane] | step.change.keep
     for half in range(core.halves):
         put_row(core, step, half, &values[row_lanes * half])
     return next_step(core, step)

@@ -1,70 +1,84 @@
-# Steps that take sources to rows of the pool and results to registers.
+# Steps that take sources to rows of the pool and results to registers. Loops are over the lanes of a row that is named before: an index that
+# is a sum of unsigned numbers may wrap, and the compiler makes no vectors of that.
+cdef inline uint32_t *pool_row(const Core *core, const Step *step, uint32_t half) noexcept nogil:
+    return <uint32_t *>(core.base[place_pool] + step.destination) + row_lanes * half
+
+
 cdef int step_broadcast(Core *core, const Step *step) noexcept nogil:
-    cdef uint32_t *row = <uint32_t *>(core.base[place_pool] + step.destination)
+    cdef uint32_t *row
     cdef uint32_t value = changed(core.wave.sgpr[step.offset[0]], &step.change)
     cdef uint32_t half, lane
     for half in range(core.halves):
+        row = pool_row(core, step, half)
         for lane in range(row_lanes):
-            row[row_lanes * half + lane] = value
+            row[lane] = value
     return next_step(core, step)
 
 
 cdef int step_change(Core *core, const Step *step) noexcept nogil:
-    cdef uint32_t *row = <uint32_t *>(core.base[place_pool] + step.destination)
+    cdef uint32_t *row
     cdef const uint32_t *source
     cdef Change change = step.change
     cdef uint32_t half, lane
     for half in range(core.halves):
+        row = pool_row(core, step, half)
         source = source_row(core, step, 0, half)
         for lane in range(row_lanes):
-            row[row_lanes * half + lane] = changed(source[lane], &change)
+            row[lane] = changed(source[lane], &change)
     return next_step(core, step)
 
 
 cdef int step_arrange(Core *core, const Step *step) noexcept nogil:
-    cdef uint32_t *row = <uint32_t *>(core.base[place_pool] + step.destination)
+    cdef uint32_t *row
     cdef const uint32_t *source
     cdef Change change = step.change
     cdef uint32_t half, lane
     for half in range(core.halves):
+        row = pool_row(core, step, half)
         source = source_row(core, step, 0, half)
         for lane in range(row_lanes):
-            row[row_lanes * half + lane] = (((source[lane] >> change.shift) & 0xffff)
+            row[lane] = (((source[lane] >> change.shift) & 0xffff)
                                             | (((source[lane] >> change.mask) & 0xffff) << 16)) ^ change.flip
     return next_step(core, step)
 
 
 cdef int step_widen(Core *core, const Step *step) noexcept nogil:
-    cdef uint32_t *row = <uint32_t *>(core.base[place_pool] + step.destination)
+    cdef uint32_t *row
     cdef float singles[row_lanes]
     cdef Change change = step.change
     cdef uint32_t half, lane
     for half in range(core.halves):
+        row = pool_row(core, step, half)
         halves_to_singles(source_row(core, step, 0, half), change.shift, singles)
         for lane in range(row_lanes):
-            row[row_lanes * half + lane] = (float_bits(singles[lane]) & change.keep) ^ change.flip
+            row[lane] = (float_bits(singles[lane]) & change.keep) ^ change.flip
     return next_step(core, step)
 
 
 cdef int step_select(Core *core, const Step *step) noexcept nogil:
     """Source 1 is the lane that each lane reads, all ones where there is none, source 2 the lanes that may be written."""
-    cdef uint32_t *row = <uint32_t *>(core.base[place_pool] + step.destination)
-    cdef uint32_t *written = <uint32_t *>(core.base[place_pool] + step.immediate)
+    cdef uint32_t *row = pool_row(core, step, 0)
+    cdef uint32_t *written
     cdef const uint32_t *source = source_row(core, step, 0, 0)
     cdef const uint32_t *index
     cdef const uint32_t *allowed
+    cdef const uint32_t *active
+    cdef uint32_t *found
     cdef uint32_t values[max_lanes]
     cdef uint32_t valid[row_lanes]
     cdef uint32_t half, lane
     for half in range(core.halves):
         index = source_row(core, step, 1, half)
         allowed = source_row(core, step, 2, half)
+        active = &core.lane_mask[row_lanes * half]
+        written = <uint32_t *>(core.base[place_pool] + step.immediate) + row_lanes * half
+        found = &values[row_lanes * half]
         gather_row(core.lane_mask, index, valid)
-        gather_row(source, index, &values[row_lanes * half])
+        gather_row(source, index, found)
         for lane in range(row_lanes):
             valid[lane] = (valid[lane] | step.change.keep) & (0 if index[lane] == 0xffffffffU else 0xffffffffU)
-            values[row_lanes * half + lane] &= valid[lane]
-            written[row_lanes * half + lane] = allowed[lane] & (valid[lane] | step.change.flip) & core.lane_mask[row_lanes * half + lane]
+            found[lane] &= valid[lane]
+            written[lane] = allowed[lane] & (valid[lane] | step.change.flip) & active[lane]
     memcpy(row, values, 4 * row_lanes * core.halves)
     return next_step(core, step)
 

@@ -10,10 +10,10 @@ Denormal results are flushed by the step: the host's own flush looks at the resu
 
 Thread safety: a core, its blocks and its pool belong to one thread.
 """
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from pyaco._core.emu.access cimport MemoryOperation
-from pyaco._core.emu.wave cimport Instruction, LaneOperation, Machine, Wave, sgpr_null
+from pyaco._core.emu.wave cimport Instruction, LaneOperation, Machine, Wave, is_signalling, sgpr_null, type_f16, type_f32, type_f64
 
 cdef extern from "order.h" nogil:
     cdef cppclass Order:
@@ -127,7 +127,7 @@ cdef struct Block:
 
 cdef struct Core:
     uint32_t lane_mask[64]            # all ones in active lanes
-    uint32_t special[64]              # rows of results that have NaNs, on their way through `step_specials`
+    uint32_t special[128]             # results on their way through `step_specials`: two rows of dwords for each 32 lanes
     uint8_t *base[4]                  # place_*
     Wave *wave
     Machine *machine
@@ -162,12 +162,9 @@ cdef int step_copy_mask(Core *core, const Step *step) noexcept nogil          # 
 cdef StepFunction branch_step(uint32_t opcode) noexcept nogil                 # NULL: not a direct branch
 # Wait until all earlier workgroups have ended, and set the clock to what they have executed; False: one of them failed.
 cdef bint wait_for_turn(Core *core) noexcept nogil
-# The end of a step whose results have NaNs: they become those that the hardware gives, denormals are flushed. A bit for each row of
-# `core.special` that is written then.
+# The end of a step whose results have NaNs: they become those that the hardware gives, denormals are flushed. A bit for each 32 lanes whose
+# results are in `core.special`.
 cdef int step_specials(Core *core, const Step *step, uint32_t halves) noexcept nogil
-# The same for rows of doubles, and for the low (0) or high (16) halves of packed operations.
-cdef void finish_wide(Core *core, const Step *step, uint32_t half, uint64_t *values) noexcept nogil
-cdef void finish_packed(Core *core, const Step *step, uint32_t half, uint32_t shift, uint32_t *values) noexcept nogil
 
 cdef inline int next_step(Core *core, const Step *step) noexcept nogil:
     return step[1].function(core, step + 1)
@@ -205,13 +202,18 @@ cdef inline void put_wide(Core *core, const Step *step, uint32_t half, const uin
         part[lane] = <uint32_t>(values[lane] >> 32)
     put_row_at(core, row + row_bytes // 4, half, part)
 
-# IEEE mode: whether a source of min, max or median is a signalling NaN in some lane; `shift` 16: of the high halves.
-cdef bint has_signalling_source(const Core *core, const Step *step, uint32_t half, uint32_t shift) noexcept nogil
-
 # Rows of floats are written but for those that have NaNs, for which a bit is returned: a step that calls no function, other than as its
 # last act, saves no registers.
+cdef inline uint32_t *special_row(Core *core, uint32_t half) noexcept nogil:
+    return &core.special[2 * row_lanes * half]
+
 cdef inline uint32_t put_special(Core *core, uint32_t half, const uint32_t *values) noexcept nogil:
-    copy_row(&core.special[row_lanes * half], values)
+    copy_row(special_row(core, half), values)
+    return 1 << half
+
+cdef inline uint32_t put_two_special(Core *core, uint32_t half, const uint32_t *first, const uint32_t *second) noexcept nogil:
+    copy_row(special_row(core, half), first)
+    copy_row(special_row(core, half) + row_lanes, second)
     return 1 << half
 
 cdef inline uint32_t put_single(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
@@ -242,49 +244,56 @@ cdef inline uint32_t put_half(Core *core, const Step *step, uint32_t half, const
     put_row(core, step, half, values)
     return 0
 
-cdef inline void put_packed(Core *core, const Step *step, uint32_t half, uint32_t *low, uint32_t *high, bint is_float) noexcept nogil:
+cdef inline uint32_t put_packed(Core *core, const Step *step, uint32_t half, const uint32_t *low, const uint32_t *high, bint is_float) noexcept nogil:
     """Write a row of pairs of 16-bit results."""
     cdef uint32_t values[row_lanes]
     cdef uint32_t lane
-    if is_float:
-        if __builtin_expect(core.flush_out64 or row_has_nan16(low), False):
-            finish_packed(core, step, half, 0, low)
-        if __builtin_expect(core.flush_out64 or row_has_nan16(high), False):
-            finish_packed(core, step, half, 16, high)
+    if is_float and __builtin_expect(core.flush_out64 or row_has_nan16(low) or row_has_nan16(high), False):
+        return put_two_special(core, half, low, high)
     for lane in range(row_lanes):
         values[lane] = (low[lane] & 0xffff) | (high[lane] << 16)
     put_row(core, step, half, values)
+    return 0
 
-cdef inline void put_double(Core *core, const Step *step, uint32_t half, uint64_t *values) noexcept nogil:
+cdef inline uint32_t put_double(Core *core, const Step *step, uint32_t half, const uint64_t *values) noexcept nogil:
     """Write a row of double-precision results."""
     if __builtin_expect(core.flush_out64 or row_has_nan64(values), False):
-        finish_wide(core, step, half, values)
+        return put_two_special(core, half, <const uint32_t *>values, <const uint32_t *>values + row_lanes)
     put_wide(core, step, half, values)
+    return 0
 
 # Results of min, max and median, which IEEE mode changes where they find a signalling NaN.
+cdef inline bint finds_signalling(const Core *core, const Step *step, uint32_t half, uint8_t kind, bint packed) noexcept nogil:
+    """Whether a source has one in some lane."""
+    cdef const uint32_t *row
+    cdef uint32_t slot, lane
+    cdef uint32_t found = 0
+    if not core.ieee:
+        return False
+    for slot in range(step.operation.source_count):
+        row = source_row(core, step, slot, half)
+        for lane in range(row_lanes):
+            found |= is_signalling(kind, row[lane] | (<uint64_t>row[lane + row_bytes // 4] << 32) if kind == type_f64 else row[lane])
+            if packed:
+                found |= is_signalling(kind, row[lane] >> 16)
+    return found != 0
+
 cdef inline uint32_t put_selected_single(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
-    if core.ieee and has_signalling_source(core, step, half, 0):
-        return put_special(core, half, values)
-    return put_single(core, step, half, values)
+    return put_special(core, half, values) if finds_signalling(core, step, half, type_f32, False) else put_single(core, step, half, values)
 
 cdef inline uint32_t put_selected_half(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
-    if core.ieee and has_signalling_source(core, step, half, 0):
-        return put_special(core, half, values)
-    return put_half(core, step, half, values)
+    return put_special(core, half, values) if finds_signalling(core, step, half, type_f16, False) else put_half(core, step, half, values)
 
-cdef inline void put_selected_double(Core *core, const Step *step, uint32_t half, uint64_t *values) noexcept nogil:
-    if core.ieee and has_signalling_source(core, step, half, 0):
-        finish_wide(core, step, half, values)
-        put_wide(core, step, half, values)
-    else:
-        put_double(core, step, half, values)
+cdef inline uint32_t put_selected_double(Core *core, const Step *step, uint32_t half, const uint64_t *values) noexcept nogil:
+    if finds_signalling(core, step, half, type_f64, False):
+        return put_two_special(core, half, <const uint32_t *>values, <const uint32_t *>values + row_lanes)
+    return put_double(core, step, half, values)
 
-cdef inline void put_selected_packed(Core *core, const Step *step, uint32_t half, uint32_t *low, uint32_t *high, bint is_float) noexcept nogil:
-    if core.ieee and has_signalling_source(core, step, half, 0):
-        finish_packed(core, step, half, 0, low)
-    if core.ieee and has_signalling_source(core, step, half, 16):
-        finish_packed(core, step, half, 16, high)
-    put_packed(core, step, half, low, high, is_float)
+cdef inline uint32_t put_selected_packed(Core *core, const Step *step, uint32_t half, const uint32_t *low, const uint32_t *high,
+                                         bint is_float) noexcept nogil:
+    if is_float and finds_signalling(core, step, half, type_f16, True):
+        return put_two_special(core, half, low, high)
+    return put_packed(core, step, half, low, high, is_float)
 
 cdef inline void note_mask(Core *core, uint32_t half, const uint32_t *values) noexcept nogil:
     """A result bit per lane."""
@@ -307,8 +316,8 @@ cdef inline uint32_t flushed_half(uint32_t value, uint32_t keep) noexcept nogil:
     return value & (0xffff8000U | keep | (0xffffffffU if value & 0x7c00 else 0))
 
 cdef inline uint64_t flushed_wide(uint64_t value, uint32_t keep) noexcept nogil:
-    cdef uint64_t magnitude = ~(<uint64_t>0) if value & 0x7ff0000000000000ULL or keep else 0
-    return value & ((<uint64_t>1 << 63) | magnitude)
+    cdef uint64_t magnitude = ~(<uint64_t>0) if value & 0x7ff0000000000000ULL else 0
+    return value & ((<uint64_t>1 << 63) | <uint64_t><int64_t><int32_t>keep | magnitude)
 
 cdef inline uint32_t changed(uint32_t value, const Change *change) noexcept nogil:
     return (((((value >> change.shift) & change.mask) ^ change.sign) - change.sign) & change.keep) ^ change.flip

@@ -15,72 +15,25 @@ cdef void open_lanes(Lanes *lanes) noexcept nogil:
     lanes.rounding16 = 0
 
 
-cdef void finish_special(Core *core, const Step *step, uint32_t half) noexcept nogil:
-    cdef Lanes lanes
-    cdef uint32_t slot
-    open_lanes(&lanes)
-    for slot in range(step.operation.source_count):
-        lanes.narrow[slot] = source_row(core, step, slot, half)
-        lanes.wide[slot] = NULL
-    lanes.result[0] = &core.special[row_lanes * half]
-    finish_by_source(core, step, half, &lanes)
-
-
-cdef int step_specials(Core *core, const Step *step, uint32_t halves) noexcept nogil:
-    cdef uint32_t half, lane
-    if core.control != control_default:
-        set_host_control(control_default)
-    for half in range(core.halves):
-        if halves >> half & 1:
-            finish_special(core, step, half)
-            if step.operation.result_type[0] == type_f16:
-                for lane in range(row_lanes):
-                    core.special[row_lanes * half + lane] &= 0xffff       # a NaN source may have something above it
-            put_row(core, step, half, &core.special[row_lanes * half])
-    if core.control != control_default:
-        set_host_control(core.control)
-    return next_step(core, step)
-
-
-cdef void finish_by_source(Core *core, const Step *step, uint32_t half, Lanes *lanes) noexcept nogil:
-    """`finish`, with 64-bit sources where the operation has them."""
+cdef void finish_rows(const Core *core, const Step *step, uint32_t half, Lanes *lanes) noexcept nogil:
+    """`finish` of what `lanes` names as results, with the step's sources, those of 64 bits together."""
     cdef uint64_t wide[4][row_lanes]
     cdef const uint32_t *row
     cdef uint32_t slot, lane
     cdef uint8_t kind
     for slot in range(step.operation.source_count):
         kind = step.operation.source_type[slot] & ~type_old
+        row = source_row(core, step, slot, half)
+        lanes.narrow[slot] = row
         lanes.wide[slot] = wide[slot]
         if type_u64 <= kind <= type_r64:
-            row = source_row(core, step, slot, half)
             for lane in range(row_lanes):
                 wide[slot][lane] = row[lane] | (<uint64_t>row[lane + row_bytes // 4] << 32)
     finish(core.wave, step.operation, lanes, 0)
 
 
-cdef bint has_signalling_source(const Core *core, const Step *step, uint32_t half, uint32_t shift) noexcept nogil:
-    cdef uint8_t kind = step.operation.result_type[0]
-    cdef const uint32_t *row
-    cdef uint32_t slot, lane
-    for slot in range(step.operation.source_count):
-        row = source_row(core, step, slot, half)
-        for lane in range(row_lanes):
-            if is_signalling(kind, row[lane] >> shift if kind != type_f64 else row[lane] | (<uint64_t>row[lane + row_bytes // 4] << 32)):
-                return True
-    return False
-
-
-cdef void finish_wide(Core *core, const Step *step, uint32_t half, uint64_t *values) noexcept nogil:
-    cdef Lanes lanes
-    cdef uint32_t slot
-    open_lanes(&lanes)
-    for slot in range(step.operation.source_count):
-        lanes.narrow[slot] = source_row(core, step, slot, half)
-    lanes.wide_result[0] = values
-    finish_by_source(core, step, half, &lanes)
-
-
-cdef void finish_packed(Core *core, const Step *step, uint32_t half, uint32_t shift, uint32_t *values) noexcept nogil:
+cdef void finish_packed(const Core *core, const Step *step, uint32_t half, uint32_t shift, uint32_t *values) noexcept nogil:
+    """The same for the low (0) or high (16) halves of a packed operation."""
     cdef uint32_t parts[4][row_lanes]
     cdef const uint32_t *row
     cdef Lanes lanes
@@ -93,6 +46,49 @@ cdef void finish_packed(Core *core, const Step *step, uint32_t half, uint32_t sh
         lanes.narrow[slot] = parts[slot]
     lanes.result[0] = values
     finish(core.wave, step.operation, &lanes, 0)
+
+
+cdef void put_special_packed(Core *core, const Step *step, uint32_t half) noexcept nogil:
+    cdef uint32_t *low = special_row(core, half)
+    cdef uint32_t *high = low + row_lanes
+    cdef uint32_t lane
+    finish_packed(core, step, half, 0, low)
+    finish_packed(core, step, half, 16, high)
+    for lane in range(row_lanes):
+        low[lane] = (low[lane] & 0xffff) | (high[lane] << 16)
+    put_row(core, step, half, low)
+
+
+cdef void put_special_row(Core *core, const Step *step, uint32_t half) noexcept nogil:
+    cdef uint32_t *row = special_row(core, half)
+    cdef Lanes lanes
+    cdef uint32_t lane
+    open_lanes(&lanes)
+    lanes.result[0] = row
+    lanes.wide_result[0] = <uint64_t *>row
+    finish_rows(core, step, half, &lanes)
+    if step.operation.result_type[0] == type_f64:
+        put_wide(core, step, half, <uint64_t *>row)
+        return
+    if step.operation.result_type[0] == type_f16:
+        for lane in range(row_lanes):
+            row[lane] &= 0xffff                             # a NaN source may have something above it
+    put_row(core, step, half, row)
+
+
+cdef int step_specials(Core *core, const Step *step, uint32_t halves) noexcept nogil:
+    cdef uint32_t half
+    if core.control != control_default:
+        set_host_control(control_default)
+    for half in range(core.halves):
+        if halves >> half & 1:
+            if step.operation.packed:
+                put_special_packed(core, step, half)
+            else:
+                put_special_row(core, step, half)
+    if core.control != control_default:
+        set_host_control(core.control)
+    return next_step(core, step)
 
 
 cdef bint wait_for_turn(Core *core) noexcept nogil:
