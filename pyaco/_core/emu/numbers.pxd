@@ -653,6 +653,14 @@ cdef inline int64_t extract_signed(int64_t value, uint32_t offset, uint32_t widt
         return value
     return <int64_t>(<uint64_t>value << (64 - width)) >> (64 - width)
 
+# Fields of less than 32 bits, without branches.
+cdef inline uint32_t short_field(uint32_t value, uint32_t offset, uint32_t width) noexcept nogil:
+    return (value >> offset) & ((<uint32_t>1 << width) - 1)
+
+cdef inline uint32_t short_signed_field(int32_t value, uint32_t offset, uint32_t width) noexcept nogil:
+    cdef uint32_t sign = (<uint32_t>1 << width) >> 1
+    return (short_field(<uint32_t>(value >> offset), 0, width) ^ sign) - sign
+
 cdef inline int64_t signed24(uint32_t value) noexcept nogil:
     return <int32_t>(value << 8) >> 8
 

@@ -37,8 +37,7 @@ cdef int step_arrange(Core *core, const Step *step) noexcept nogil:
         row = pool_row(core, step, half)
         source = source_row(core, step, 0, half)
         for lane in range(row_lanes):
-            row[lane] = (((source[lane] >> change.shift) & 0xffff)
-                                            | (((source[lane] >> change.mask) & 0xffff) << 16)) ^ change.flip
+            row[lane] = (((source[lane] >> change.shift) & 0xffff) | (((source[lane] >> change.mask) & 0xffff) << 16)) ^ change.flip
     return next_step(core, step)
 
 
@@ -90,12 +89,19 @@ cdef int step_copy(Core *core, const Step *step) noexcept nogil:
     return next_step(core, step)
 
 
+cdef inline uint32_t clamped_single(uint32_t bits, uint32_t kept) noexcept nogil:
+    """From 0 to 1; NaNs are `kept` or 0."""
+    cdef float value = bits_float(bits)
+    cdef float positive = value if value > 0 else 0
+    return float_bits(<float>1.0 if positive > 1 else positive) | (bits & kept if value != value else 0)
+
+
 cdef int step_scale(Core *core, const Step *step) noexcept nogil:
     """As `finish_single` of the reference engine ends."""
     cdef const uint32_t *source
     cdef uint32_t values[row_lanes]
     cdef uint32_t half, lane
-    cdef float value
+    cdef uint32_t kept = 0 if core.clamps_nan else 0xffffffffU
     cdef float scale = 1.0
     if step.omod and core.flush_out32 and not core.ieee:
         scale = 2.0 if step.omod == 1 else (4.0 if step.omod == 2 else <float>0.5)
@@ -107,9 +113,7 @@ cdef int step_scale(Core *core, const Step *step) noexcept nogil:
                 values[lane] = flushed_source(float_bits(bits_float(values[lane]) * scale), 0)
         if step.clamp:
             for lane in range(row_lanes):
-                value = bits_float(values[lane])
-                value = value if value > 0 or (value != value and not core.clamps_nan) else 0
-                values[lane] = float_bits(1 if value > 1 else value)
+                values[lane] = clamped_single(values[lane], kept)
         put_row(core, step, half, values)
     return next_step(core, step)
 
