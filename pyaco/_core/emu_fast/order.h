@@ -122,7 +122,7 @@ private:
 
     uint64_t run_length() const {
         const uint64_t left = groups - std::min(groups, next.load());
-        return waited ? 1 : std::clamp<uint64_t>(left / (16 * current.size()), 1, 16);
+        return waited ? 1 : std::clamp<uint64_t>(left / (16 * current.size()), 1, 64);
     }
 
     bool is_over_budget() const {
