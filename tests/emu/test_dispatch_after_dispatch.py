@@ -137,3 +137,50 @@ def test_registers_that_both_halves_share(assemble, engine):
         user_sgprs=(results.address & 0xFFFFFFFF, results.address >> 32),
     )  # fmt: skip
     assert (results.numpy().view(np.uint32) == np.tile(np.arange(1, 33), 2)).all()
+
+
+FAR = """
+    s_load_b128 s[8:11], s[0:1], 0x0
+    s_waitcnt lgkmcnt(0)
+    s_setpc_b64 s[10:11]
+"""
+COUNT = """
+again:
+    s_sub_u32 s8, s8, 1
+    s_cmp_lg_u32 s8, 0
+    s_cbranch_scc1 again
+    s_endpgm
+"""
+
+
+def test_code_in_other_memory(assemble):
+    """The same code goes elsewhere the second time, where it meets a semaphore of all workgroups: known only when it is there."""
+    device = Device("gfx1100", "fast", 2)
+    plain, waits = (np.frombuffer(assemble(text, "gfx1100") + bytes(256), np.uint8) for text in (COUNT, "s_mov_b32 m0, 0\nds_gws_sema_v gds" + COUNT))
+    for place in (plain, waits, plain, waits):
+        arguments = device.buffer(np.array([1000, device.buffer(place).address], np.uint64))
+        report = device.run(assemble(FAR, "gfx1100"), (20, 1, 1), (32, 1, 1), user_sgprs=(arguments.address & 0xFFFFFFFF, arguments.address >> 32))
+        assert report.opcodes.get("ds_gws_sema_v", 0) == (20 if place is waits else 0)
+
+
+def test_small_budgets_end_at_the_same_place(assemble):
+    """Also after a dispatch that was long enough for other threads."""
+    code = assemble("s_movk_i32 s8, 330\n" + COUNT, "gfx1100")
+    ends = []
+    for engine, threads in (("reference", None), ("fast", 1), ("fast", 2)):
+        device = Device("gfx1100", engine, threads)
+        device.run(code, (100, 1, 1), (32, 1, 1))
+        for _ in range(2):
+            with pytest.raises(BudgetError) as stopped:
+                device.run(code, (100, 1, 1), (32, 1, 1), budget=1500)
+            ends.append(str(stopped.value))
+    assert len(set(ends)) == 1
+
+
+def test_budgets_are_looked_at_within_a_run_of_workgroups(assemble):
+    """Two threads execute little more than they may, though they claim many workgroups at once."""
+    device = Device("gfx1100", "fast", 2)
+    code = assemble("s_movk_i32 s8, 2000\n" + COUNT, "gfx1100")
+    with pytest.raises(BudgetError, match="instructions executed") as stopped:
+        device.run(code, (4096, 1, 1), (32, 1, 1), budget=30000)
+    assert int(str(stopped.value).split()[0]) < 30000 + 2 * 17 * 6002

@@ -127,3 +127,52 @@ def test_swaps_need_registers(engine, target, words):
     code = np.array([*words, 0xBFB00000], np.uint32).tobytes()
     with pytest.raises(UnsupportedError, match="v_swap"):
         Device(target, engine).run(code)
+
+
+#: NaNs of both kinds, denormals, infinities, zeros, ends of the range.
+SINGLES = (0, 0x80000000, 1, 0x007FFFFF, 0x80400000, 0x00800001, 0x3F000000, 0x3F800001, 0xBF800000, 0x7F7FFFFF, 0x7F800000, 0xFF800000,
+           0x7FC00000, 0xFFC12345, 0x7F800001, 0xFFA00000)  # fmt: skip
+HALVES = (0, 0x8000, 1, 0x3FF, 0x8200, 0x401, 0x3800, 0x3C01, 0xBC00, 0x7BFF, 0x7C00, 0xFC00, 0x7E00, 0xFE12, 0x7C01, 0xFD00)
+FLOATS = (
+    *(f"v_{name}_f32_e64 v8, {sources}" for name in ("add", "mul", "min", "max") for sources in ("v1, v2", "-v1, |v2| clamp", "v1, v2 mul:2")),
+    *(f"v_{name}_f32 v8, v1, v2, {last}" for name in ("fma", "min3", "max3", "med3", "minmax", "maxmin") for last in ("v3", "-v3 clamp")),
+    *(f"v_{name}_f16_e64 v8, v4, {last}" for name in ("add", "mul", "min", "max") for last in ("v5", "-v5 clamp", "|v5| mul:4")),
+    *(f"v_{name}_f16 v8, v4, v5, {last}" for name in ("fma", "min3", "max3", "med3", "minmax", "maxmin") for last in ("v6", "-v6 clamp")),
+    *(f"v_pk_{name}_f16 v8, v4, {last}" for name in ("add", "mul", "min", "max") for last in ("v5", "v5 neg_lo:[1,0] clamp", "v5 op_sel:[1,0]")),
+    "v_pk_fma_f16 v8, v4, v5, v6", "v_fma_mix_f32 v8, v4, v2, v6 op_sel_hi:[1,0,1] clamp", "v_fma_mixlo_f16 v8, v4, v2, v6 op_sel_hi:[1,0,1]",
+    *(f"v_{name}_f64 v[8:9], v[0:1], {last}" for name in ("add", "mul", "min", "max") for last in ("v[2:3]", "-v[2:3] clamp")),
+    "v_fma_f64 v[8:9], v[0:1], v[2:3], v[6:7]", "v_cvt_f32_f64 v8, v[0:1]", "v_cvt_f64_f32 v[8:9], v1",
+    "v_cvt_f32_f16 v8, v4", "v_cvt_f16_f32 v8, v1",
+)  # fmt: skip
+
+
+def special_values(seed: int, waves: int) -> np.ndarray:
+    """Registers 0 to 7 of some waves: singles (pairs of them are doubles), in 4 and 5 pairs of halves."""
+    random = np.random.default_rng(seed)
+    rows = random.choice(np.array(SINGLES, U32), (waves, 8, 32))
+    rows[:, 4:6] = random.choice(np.array(HALVES, U32), (waves, 2, 32)) | random.choice(np.array(HALVES, U32), (waves, 2, 32)) << 16
+    rows[:, 0] = random.integers(0, 1 << 32, (waves, 32))
+    return rows
+
+
+@pytest.mark.parametrize("ieee", [0, 1])
+@pytest.mark.parametrize("mode", [denormals << 4 for denormals in range(16)])
+def test_special_values(assemble, mode, ieee):
+    """Floats of every kind in every setting of the denormals, with and without IEEE mode."""
+    waves = 4
+    loads = "".join(f"global_load_b32 v{row}, v10, s[0:1] offset:{128 * row}\n" for row in range(8))
+    text = f"s_setreg_imm32_b32 hwreg(HW_REG_MODE, 9, 1), {ieee}\nv_and_b32 v11, 31, v0\nv_lshlrev_b32 v11, 2, v11\nv_lshrrev_b32 v12, 5, v0\n"
+    text += f"v_lshl_add_u32 v10, v12, 10, v11\nv_mul_u32_u24 v12, {256 * len(FLOATS)}, v12\nv_add_nc_u32 v12, v12, v11\n{loads}s_waitcnt vmcnt(0)\n"
+    for place, move in enumerate(FLOATS):
+        text += f"v_mov_b32 v8, 0\nv_mov_b32 v9, 0\n{move}\nv_add_nc_u32 v13, {256 * place}, v12\n"
+        text += "global_store_b32 v13, v8, s[2:3]\nglobal_store_b32 v13, v9, s[2:3] offset:128\n"
+    code = assemble(text + "s_endpgm\n", "gfx1100")
+    found = []
+    for engine in ENGINES:
+        device = Device("gfx1100", engine)
+        source, results = device.buffer(special_values(mode, waves)), device.buffer(np.zeros((waves, len(FLOATS), 64), U32))
+        user = [word for buffer in (source, results) for word in (buffer.address & 0xFFFFFFFF, buffer.address >> 32)]
+        device.run(code, (1, 1, 1), (32 * waves, 1, 1), user_sgprs=user, float_mode=mode)
+        found.append(results.numpy())
+    assert found[0].any(axis=(0, 2)).mean() > 0.9
+    assert [FLOATS[place] for place in np.flatnonzero((found[0] != found[1]).any(axis=(0, 2)))] == []

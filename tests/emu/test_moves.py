@@ -5,6 +5,8 @@ The fast engine moves sixteen lanes at once where it can; the reference engine g
 
 from __future__ import annotations
 
+import mmap
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from machine_code import assemble_object
 
 from pyaco.emu import Device, EmulationError, MemoryFault
+from pyaco.emu.device import ENGINES
 
 TARGET = "gfx1100"
 LDS_BYTES = 512
@@ -114,3 +117,70 @@ def test_the_last_dword(move, beyond, wave):
     else:
         assert not stopped
         assert "load" not in move or results[0] == int.from_bytes(bytes(range(7, 11)), "little")
+
+
+NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)  # Linux: pages that nobody touches take nothing
+WRAPPING = 0xFFFFFFF8  # of the first lane: the third passes 2**32, and is at offset 0
+
+
+def wrapping(device: Device, move: str, base: int, first: int = WRAPPING) -> tuple[str, list[int]]:
+    """How a wave ends whose sixteen lanes lie side by side from `first` on, but for that, and what it reads."""
+    code = assemble_object(text(move, 32, 2, 0), TARGET)
+    offsets = (first + 4 * (np.arange(64) % 16)) & 0xFFFFFFFF
+    table = device.buffer(np.concatenate([offsets.astype(np.uint32), np.full(64, 0x77, np.uint32)]))
+    results = device.buffer(np.zeros(128, np.uint32))
+    values = np.array([table.address, base & (1 << 64) - 1, results.address, (1 << 64) - 1, 0, 0], np.uint64)
+    arguments = device.buffer(values)
+    stopped = ""
+    try:
+        device.run(code, (1, 1, 1), (32, 1, 1), user_sgprs=(arguments.address & 0xFFFFFFFF, arguments.address >> 32), lds_bytes=LDS_BYTES)
+    except MemoryFault as error:
+        stopped = str(error)
+    for buffer in (table, results, arguments):
+        buffer.release()
+    return stopped, results.numpy().tolist()
+
+
+@pytest.mark.parametrize("move", ["global_load_b32 v2, v1, s[6:7]", "global_store_b32 v1, v3, s[6:7]"])
+def test_offsets_that_pass_their_size(move):
+    """Lanes' offsets have 32 bits and are added to the base one by one."""
+    found = []
+    for engine in ENGINES:
+        device = Device(TARGET, engine)
+        memory = device.buffer(np.zeros(64, np.uint32))
+        found.append((*wrapping(device, move, memory.address - WRAPPING), memory.numpy().tolist()))
+    assert found[0] == found[1]
+    assert "lane 2)" in found[0][0]
+
+
+@pytest.mark.parametrize("move", ["global_load_b32 v2, v[4:5], off", "global_store_b32 v[4:5], v3, off"])
+def test_low_dwords_that_pass_their_size(move):
+    """The high dword stays; the fast engine knows the memory that the first lanes reach."""
+    found = []
+    for engine in ENGINES:
+        device = Device(TARGET, engine)
+        near, far = np.zeros(256, np.uint8), np.zeros(256, np.uint8)
+        device.space.map_at((1 << 32 | WRAPPING), near)
+        device.space.map_at(1 << 32, far)
+        assert not wrapping(device, move, 2 << 32, 0)[0]
+        near[:] = 0
+        found.append((*wrapping(device, move, 1 << 32), near.tolist(), far.tolist()))
+    assert found[0] == found[1]
+    assert not found[0][0]
+    assert "load" in move or (any(found[0][3][:56]) and not any(found[0][2][8:]))
+
+
+@pytest.mark.parametrize("move", ["global_load_b32 v2, v1, s[6:7]", "global_store_b32 v1, v3, s[6:7]"])
+def test_memory_of_four_gibibytes(move):
+    """All that 32 bits reach is within; what follows it is not."""
+    found = []
+    for engine in ENGINES:
+        pages = mmap.mmap(-1, (1 << 32) + mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE)
+        whole = np.frombuffer(pages, np.uint8)
+        device = Device(TARGET, engine)
+        memory = device.share(whole[: 1 << 32])
+        found.append((*wrapping(device, move, memory.address), whole[:64].tolist(), whole[(1 << 32) - 64 : (1 << 32) + 64].tolist()))
+        memory.release()
+    assert found[0] == found[1]
+    assert not found[0][0]
+    assert not any(found[0][3][64:])

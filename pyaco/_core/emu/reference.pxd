@@ -25,7 +25,8 @@ cdef struct Region:
     uint64_t bytes
     uint32_t *words                   # what was there when a wave first got there: stores to code do not change what runs
     Instruction *instructions         # by dword; valid == 0: not decoded yet
-    bint searched                     # for instructions that wait for waves of other workgroups
+    bint searched                     # for instructions that wait for waves of other workgroups, and jumps to where registers say
+    bint jumps                        # has such jumps
 
 cdef struct Code:
     Region regions[region_limit]
@@ -111,6 +112,7 @@ cdef void *aligned_bytes(uint64_t bytes) noexcept nogil
 cdef void *aligned_zeros(uint64_t bytes) noexcept nogil
 # Whether code that has been reached has instructions that wait for waves of other workgroups.
 cdef bint meets_other_workgroups(Code *code, uint32_t gfx_level) noexcept nogil
+cdef bint is_all_known(const Code *code) noexcept nogil
 # What runs next: `next_begins`, a workgroup that has to be started; `next_goes_on`, one that waited; `next_none`; `next_deadlock`, all wait.
 cdef int next_workgroup(Workspace *space, const Launch *launch) noexcept nogil
 # The workgroup that runs waits for waves of others; the workspace is free for another. stop_running, or why that cannot be.

@@ -269,6 +269,7 @@ cdef bint add_region(Code *code, uint64_t first, uint64_t bytes, const void *wor
     region.first = first
     region.bytes = bytes & ~(<uint64_t>3)
     region.searched = False
+    region.jumps = False
     region.words = <uint32_t *>malloc(region.bytes + 1)
     region.instructions = <Instruction *>calloc(region.bytes // 4 + 1, sizeof(Instruction))
     if region.words == NULL or region.instructions == NULL:
@@ -377,13 +378,20 @@ cdef bint meets_other_workgroups(Code *code, uint32_t gfx_level) noexcept nogil:
         if region.searched:
             continue
         for word in range(region.bytes // 4):
-            if region.words[word] >> 26 != 0x36:            # DS, on every generation that has such instructions
+            # DS and SOP1, on every generation that has such instructions
+            if region.words[word] >> 26 != 0x36 and region.words[word] >> 23 != 0x17d:
                 continue
             decode(region.words + word, <uint32_t>(region.bytes // 4 - word), gfx_level, &decoded)
             if decoded.opcode != <int>op_invalid and waits_for_dispatch(decoded.opcode):
                 return True
+            region.jumps = region.jumps or decoded.opcode == <int>op_s_setpc_b64 or decoded.opcode == <int>op_s_swappc_b64
         region.searched = True
     return False
+
+
+cdef bint is_all_known(const Code *code) noexcept nogil:
+    """Whether a wave cannot get to code that `meets_other_workgroups` has not seen."""
+    return code.count == 1 and code.regions[0].searched and not code.regions[0].jumps
 
 
 cdef void forget(Code *code) noexcept nogil:

@@ -37,7 +37,7 @@ public:
 
     private:
         friend class Crew;
-        static const int patience = 200;      // microseconds
+        static constexpr int patience = 200;  // microseconds
 
         // What is waited for comes soon as a rule: the end of the others' last workgroups, or the next dispatch. Who sleeps meanwhile runs
         // again 10 to 20 us late, on a processor that has gone to sleep too.

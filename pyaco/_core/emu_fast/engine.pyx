@@ -91,7 +91,7 @@ cdef struct Team:
     Memory *memory                    # the device's
     uint32_t threads                  # that there may be
     uint32_t running                  # that there are
-    uint64_t usual                    # instructions of a workgroup in the last dispatch of the same code; 0: not known
+    uint64_t usual                    # instructions of a workgroup in the last dispatch of the same code, about; 0: not known
 
 
 # ----------------------------------------------------------------------------------------------------------------- waves
@@ -409,6 +409,9 @@ cdef void call_others(Worker *worker) noexcept nogil:
     worker.look_at = never
     if left == 0 or meets_other_workgroups(&space.code, space.machine.gfx_level):
         return
+    if executed < first_look and not is_all_known(&space.code):
+        worker.look_at = first_look
+        return
     if not is_worth_a_thread(max(executed // space.begun, worker.team.usual), left):
         worker.look_at = max(first_look, 2 * executed)
         return
@@ -446,7 +449,9 @@ cdef int run_dispatch(Team *team, Workspace *space, const Launch *launch) noexce
     first.team = team
     first.order = NULL
     first.checked = 0
-    first.look_at = never if team.threads == 1 else (0 if is_worth_a_thread(team.usual, groups_of(launch)) else first_look)
+    first.look_at = 0 if space.machine.budget >= worth_a_thread and is_worth_a_thread(team.usual, groups_of(launch)) else first_look
+    if team.threads == 1:
+        first.look_at = never
     team.running = 1
     if not renew_blocks(first, team, &space.code) or not open_worker(first):
         return no_memory

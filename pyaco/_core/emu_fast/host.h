@@ -24,8 +24,10 @@ static inline void copy_row(uint32_t *to, const uint32_t *from) {
         reinterpret_cast<row_part *>(to)[part] = reinterpret_cast<const row_part *>(from)[part];
 }
 
-// How the addresses of 16 lanes lie: side by side as dwords, all in one place, or otherwise.
+// How the addresses of 16 lanes lie: side by side as dwords, all in one place, or otherwise. Those that pass 2^32 are not side by side.
 enum { chunk_any = 0, chunk_sequence = 1, chunk_same = 2 };
+
+static inline int sequence_from(uint32_t first) { return first <= 0xffffffffu - 60 ? chunk_sequence : chunk_any; }
 
 static inline bool row_has_nan16(const uint32_t *values) {
     uint32_t found = 0;
@@ -77,7 +79,7 @@ static inline int chunk_kind(const uint32_t *offset) {
     __m512i first = _mm512_set1_epi32((int)offset[0]), all = _mm512_loadu_si512(offset);
     __m512i places = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60);
     if (_mm512_cmpneq_epi32_mask(all, _mm512_add_epi32(first, places)) == 0)
-        return chunk_sequence;
+        return sequence_from(offset[0]);
     return _mm512_cmpneq_epi32_mask(all, first) == 0 ? chunk_same : chunk_any;
 }
 
@@ -120,7 +122,7 @@ static inline int chunk_kind(const uint32_t *offset) {
     __m256i differs = _mm256_or_si256(_mm256_xor_si256(low, _mm256_add_epi32(first, low_places)),
                                       _mm256_xor_si256(high, _mm256_add_epi32(first, high_places)));
     if (_mm256_testz_si256(differs, differs))
-        return chunk_sequence;
+        return sequence_from(offset[0]);
     differs = _mm256_or_si256(_mm256_xor_si256(low, first), _mm256_xor_si256(high, first));
     return _mm256_testz_si256(differs, differs) ? chunk_same : chunk_any;
 }
@@ -154,7 +156,7 @@ static inline int chunk_kind(const uint32_t *offset) {
         apart |= offset[lane] ^ (offset[0] + 4 * lane);
         moved |= offset[lane] ^ offset[0];
     }
-    return apart == 0 ? chunk_sequence : moved == 0 ? chunk_same : chunk_any;
+    return apart == 0 ? sequence_from(offset[0]) : moved == 0 ? chunk_same : chunk_any;
 }
 
 static inline bool row_has_nan(const uint32_t *values) {

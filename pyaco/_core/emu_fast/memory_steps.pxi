@@ -1,6 +1,6 @@
-# Memory steps. Where all lanes are active and each sixteen of them reach places side by side or in one place, these are moved at once. Else
-# there is one look-up for the span from the lowest address to the highest. Whatever does not fit goes to the reference engine, before
-# anything is changed.
+# Memory steps. Where all lanes are active and each sixteen of them load dwords side by side or from one place, or store them side by side,
+# these are moved at once; FLAT excepted. Else there is one look-up for the span from the lowest address to the highest. Whatever does not fit
+# goes to the reference engine, before anything is changed.
 from pyaco._core.emu.memory cimport Allocation, Memory, canonical_address, memory_at
 from pyaco._core.common.machine cimport format_flat, register_none
 
@@ -31,7 +31,7 @@ cdef inline void fill_span(const Core *core, const uint32_t *row, Span *span) no
         span.kind[number] = chunk_kind(row)
         low = row[0]
         high = row[chunk - 1]
-        if span.kind[number] == chunk_any or high < low:
+        if span.kind[number] == chunk_any:
             for lane in range(chunk):
                 low = min(low, row[lane])
             high = row[0]
@@ -292,11 +292,16 @@ cdef inline uint64_t buffer_offset(const Core *core, const Step *step) noexcept 
 
 cdef inline uint32_t regular_buffer(const Core *core, const Step *step, uint8_t **host) noexcept nogil:
     cdef const uint32_t *words = &core.wave.sgpr[step.sgpr]
-    cdef const uint32_t *row = source_row(core, step, 0, 0)
+    cdef const Allocation *allocation = last_allocation(core, step)
     cdef uint64_t fixed = buffer_offset(core, step)
-    if not is_raw(core, words) or not regular_lanes(core, row, fixed, words[2]):
+    cdef uint64_t first
+    if allocation == NULL or not is_raw(core, words) or fixed > words[2]:
         return 0
-    return regular_in_memory(core, step, row, buffer_base(words) + fixed, host)
+    first = canonical_address(buffer_base(words) + fixed) - allocation.address
+    if first > allocation.size:
+        return 0
+    host[0] = allocation.host + first
+    return regular_lanes(core, source_row(core, step, 0, 0), first, min(allocation.size, first + (words[2] - fixed)))
 
 
 cdef inline uint8_t *buffer_host(const Core *core, const Step *step, Span *span) noexcept nogil:

@@ -37,9 +37,13 @@ public:
             counts[place.group - origin] = executed;
             place.executed = place.executed + executed;
         }
-        if (place.next == place.end) {
+        const bool looks = place.next == place.end || place.next % between_looks == 0;
+        if (looks && is_over_budget()) {
+            place.next = groups;
+            place.end = groups + 1;
+        } else if (place.next == place.end) {
             const uint64_t run = run_length();
-            place.next = is_over_budget() ? groups : next.fetch_add(run);
+            place.next = next.fetch_add(run);
             place.end = place.next + run;
         }
         *group = place.next++;
@@ -119,6 +123,8 @@ private:
         bool claimed = false;
         uint64_t next = 0, end = 0;   // a run of workgroups that are its own
     };
+
+    static const uint64_t between_looks = 16;     // at the budget, in workgroups: the counts of all threads are read for it
 
     uint64_t run_length() const {
         const uint64_t left = groups - std::min(groups, next.load());

@@ -90,10 +90,10 @@ cdef int step_copy(Core *core, const Step *step) noexcept nogil:
 
 
 cdef inline uint32_t clamped_single(uint32_t bits, uint32_t kept) noexcept nogil:
-    """From 0 to 1; NaNs are `kept` or 0."""
-    cdef float value = bits_float(bits)
-    cdef float positive = value if value > 0 else 0
-    return float_bits(<float>1.0 if positive > 1 else positive) | (bits & kept if value != value else 0)
+    """From 0 to 1; NaNs are `kept` or 0. In integers, because the host may take a denormal for zero."""
+    cdef uint32_t positive = bits if <int32_t>bits > 0 else 0
+    cdef uint32_t limited = 0x3f800000 if <int32_t>bits > 0x3f800000 else positive
+    return bits & kept if bits & 0x7fffffff > 0x7f800000U else limited
 
 
 cdef int step_scale(Core *core, const Step *step) noexcept nogil:

@@ -86,7 +86,7 @@ cdef struct Step:
     const MemoryOperation *memory
     Block *block
 
-# Memory steps by what they reach and whether they load.
+# Loads and stores by what they reach.
 cdef struct Moves:
     StepFunction global_load
     StepFunction global_store
@@ -162,8 +162,8 @@ cdef int step_copy_mask(Core *core, const Step *step) noexcept nogil          # 
 cdef StepFunction branch_step(uint32_t opcode) noexcept nogil                 # NULL: not a direct branch
 # Wait until all earlier workgroups have ended, and set the clock to what they have executed; False: one of them failed.
 cdef bint wait_for_turn(Core *core) noexcept nogil
-# The end of a step whose results have NaNs: they become those that the hardware gives, denormals are flushed. A bit for each 32 lanes whose
-# results are in `core.special`.
+# The end of a step some of whose results, those in `core.special`, are left to it: NaNs become those that the hardware gives, denormals are
+# flushed. A bit for each 32 lanes.
 cdef int step_specials(Core *core, const Step *step, uint32_t halves) noexcept nogil
 
 cdef inline int next_step(Core *core, const Step *step) noexcept nogil:
@@ -202,8 +202,8 @@ cdef inline void put_wide(Core *core, const Step *step, uint32_t half, const uin
         part[lane] = <uint32_t>(values[lane] >> 32)
     put_row_at(core, row + row_bytes // 4, half, part)
 
-# Rows of floats are written but for those that have NaNs, for which a bit is returned: a step that calls no function, other than as its
-# last act, saves no registers.
+# Rows of floats are written, but for those that are left to `step_specials`, for which a bit is returned: they have NaNs, or doubles or pairs
+# are flushed, or a source is a signalling NaN that counts. A step that calls no function, other than as its last act, saves no registers.
 cdef inline uint32_t *special_row(Core *core, uint32_t half) noexcept nogil:
     return &core.special[2 * row_lanes * half]
 

@@ -15,45 +15,41 @@ cdef void open_lanes(Lanes *lanes) noexcept nogil:
     lanes.rounding16 = 0
 
 
-cdef void finish_rows(const Core *core, const Step *step, uint32_t half, Lanes *lanes) noexcept nogil:
-    """`finish` of what `lanes` names as results, with the step's sources, those of 64 bits together."""
+cdef void finish_rows(const Core *core, const Step *step, uint32_t half, uint32_t shift, Lanes *lanes) noexcept nogil:
+    """`finish` of what `lanes` names as results, with the step's sources as MODE flushes them; `shift` 16: with their high halves."""
+    cdef uint32_t narrow[4][row_lanes]
     cdef uint64_t wide[4][row_lanes]
     cdef const uint32_t *row
     cdef uint32_t slot, lane
+    cdef uint64_t value
     cdef uint8_t kind
+    open_lanes(lanes)
     for slot in range(step.operation.source_count):
         kind = step.operation.source_type[slot] & ~type_old
         row = source_row(core, step, slot, half)
-        lanes.narrow[slot] = row
+        lanes.narrow[slot] = narrow[slot]
         lanes.wide[slot] = wide[slot]
-        if type_u64 <= kind <= type_r64:
-            for lane in range(row_lanes):
-                wide[slot][lane] = row[lane] | (<uint64_t>row[lane + row_bytes // 4] << 32)
-    finish(core.wave, step.operation, lanes, 0)
-
-
-cdef void finish_packed(const Core *core, const Step *step, uint32_t half, uint32_t shift, uint32_t *values) noexcept nogil:
-    """The same for the low (0) or high (16) halves of a packed operation."""
-    cdef uint32_t parts[4][row_lanes]
-    cdef const uint32_t *row
-    cdef Lanes lanes
-    cdef uint32_t slot, lane
-    open_lanes(&lanes)
-    for slot in range(step.operation.source_count):
-        row = source_row(core, step, slot, half)
         for lane in range(row_lanes):
-            parts[slot][lane] = row[lane] >> shift
-        lanes.narrow[slot] = parts[slot]
-    lanes.result[0] = values
-    finish(core.wave, step.operation, &lanes, 0)
+            narrow[slot][lane] = row[lane] >> shift
+            if kind == type_f32:
+                narrow[slot][lane] = flushed_source(narrow[slot][lane], core.keep_in32)
+            elif kind == type_f16:
+                narrow[slot][lane] = flushed_half(narrow[slot][lane], core.keep_in64)
+            elif type_u64 <= kind <= type_r64:
+                value = row[lane] | (<uint64_t>row[lane + row_bytes // 4] << 32)
+                wide[slot][lane] = flushed_wide(value, core.keep_in64) if kind == type_f64 else value
+    finish(core.wave, step.operation, lanes, 0)
 
 
 cdef void put_special_packed(Core *core, const Step *step, uint32_t half) noexcept nogil:
     cdef uint32_t *low = special_row(core, half)
     cdef uint32_t *high = low + row_lanes
+    cdef Lanes lanes
     cdef uint32_t lane
-    finish_packed(core, step, half, 0, low)
-    finish_packed(core, step, half, 16, high)
+    lanes.result[0] = low
+    finish_rows(core, step, half, 0, &lanes)
+    lanes.result[0] = high
+    finish_rows(core, step, half, 16, &lanes)
     for lane in range(row_lanes):
         low[lane] = (low[lane] & 0xffff) | (high[lane] << 16)
     put_row(core, step, half, low)
@@ -63,10 +59,9 @@ cdef void put_special_row(Core *core, const Step *step, uint32_t half) noexcept 
     cdef uint32_t *row = special_row(core, half)
     cdef Lanes lanes
     cdef uint32_t lane
-    open_lanes(&lanes)
     lanes.result[0] = row
     lanes.wide_result[0] = <uint64_t *>row
-    finish_rows(core, step, half, &lanes)
+    finish_rows(core, step, half, 0, &lanes)
     if step.operation.result_type[0] == type_f64:
         put_wide(core, step, half, <uint64_t *>row)
         return
@@ -78,16 +73,12 @@ cdef void put_special_row(Core *core, const Step *step, uint32_t half) noexcept 
 
 cdef int step_specials(Core *core, const Step *step, uint32_t halves) noexcept nogil:
     cdef uint32_t half
-    if core.control != control_default:
-        set_host_control(control_default)
     for half in range(core.halves):
         if halves >> half & 1:
             if step.operation.packed:
                 put_special_packed(core, step, half)
             else:
                 put_special_row(core, step, half)
-    if core.control != control_default:
-        set_host_control(core.control)
     return next_step(core, step)
 
 
