@@ -471,7 +471,7 @@ def main() -> None:
             (tinygrad and tinygrad["best"] / seconds, "12.0f"), (lavapipe and seconds / lavapipe, "13.2f"), (several.threads, "13.2f"),
             (several.devices, "13.2f"), (several.stolen, "8.1%"),
         ]  # fmt: skip
-        print(f"{name:14}" + "".join(format(value, form) if value else f"{'-':>{form.split('.')[0]}}" for value, form in columns))
+        print(f"{name:14}" + "".join(format(value, form) if value is not None else f"{'-':>{form.split('.')[0]}}" for value, form in columns))
     for name in MIXES:
         one, slow = Prepared(name), Prepared(name, "reference")
         report, seconds = one.run(), best(one.run)
