@@ -28,13 +28,13 @@ HALF_ARITHMETIC = re.compile(
     r"a \+ b|a \+ -b|b \+ -a|a \* b|<float>1\.0 / a|sqrtf\(a\))"
 )
 # A NaN that such a statement makes of NaNs in other types depends on how the compiler orders its operands: the reference engine decides.
-OTHER_FLOATS = re.compile(r"half_to_double|bits_b?float|fp8|bf8|fmaf\(a, b, c\)")
+OTHER_FLOATS = re.compile(r"half_to_(?:double|single)|bits_b?float|fp8|bf8|fmaf\(a, b, c\)")
 VARIABLES = (("w", "uint64_t"), ("s", "int64_t"), ("x", "double"), ("y", "double"), ("i", "uint32_t"))
 # Said for singles what the table says for doubles: loops that the compiler can make vectors of.
 FASTER = (
     (r"\b(min|max|median)_number\b", r"\1_single"), (r"\b(minimum|maximum)\(", r"\1_single("),
     (r"\b(floor|ceil|trunc)_of\(a\)", r"\1f(a)"), (r"\bnearest_even\(a\)", "rintf(a)"),
-    (r"\bto_i32\(a\)", "single_to_i32(a)"), (r"\bto_u32\(a\)", "single_to_u32(a)"),
+    (r"\bto_i32\(a\)", "single_to_i32(a)"), (r"\bto_u32\(a\)", "single_to_u32(a)"), (r"<float>half_to_double\(", "half_to_single("),
 )  # fmt: skip
 FASTER_DOUBLE = ((r"\b(min|max)_number\b", r"\1_double"),)
 FASTER_HALF = (
@@ -156,14 +156,18 @@ class Body:
 
 
 PUTS = {"f16": "put_half", "f32": "put_single", "f64": "put_double"}
-# What leaves rows that have NaNs to `step_specials`.
-LEAVING = re.compile(r"put_(selected_)?(half|single|double|packed)\b")
+
+def leaves_specials(operation: Semantics) -> bool:
+    """Whether rows of results may be left to `step_specials`."""
+    return bool(set(operation.results) & set(PUTS))
 
 
-def put_function(operation: Semantics, kind: str) -> str:
-    """Return what writes a row of results."""
-    put = PUTS.get(kind, "put_wide" if is_wide(kind) else "put_row")
-    return put.replace("put_", "put_selected_") if operation.selects else put
+def put(operation: Semantics, kind: str) -> str:
+    """Return the beginning of what writes a row of results."""
+    if kind not in PUTS:
+        return "put_pairs" if operation.packed else "put_wide" if is_wide(kind) else "put_row"
+    name = "put_float_pairs" if operation.packed else PUTS[kind]
+    return f"specials |= {name.replace('put_', 'put_selected_') if operation.selects else name}"
 
 
 def has_vector_step(operation: Semantics) -> bool:
@@ -181,6 +185,8 @@ def vector_step(operation: Semantics) -> list[str]:
     body = Body(operation)
     lines = [f"cdef int step_{operation.names[0]}(Core *core, const Step *step) noexcept nogil:", "    cdef uint32_t half, row_lane"]
     lines += body.declarations()
+    if leaves_specials(operation):
+        lines.append("    cdef uint32_t specials = 0")
     inner = packed_rows(body, lines) if operation.packed else rows(body, lines)
     if re.search(r"\blane\b", body.text):
         lines.append("    cdef uint32_t lane")
@@ -193,7 +199,7 @@ def vector_step(operation: Semantics) -> list[str]:
         lines.append("    put_mask(core, step)")
     if body.guarded:
         lines += ["    if core.control != control_default:", "        set_host_control(core.control)"]
-    if any("specials |=" in line for line in inner):
+    if leaves_specials(operation):
         lines += ["    if specials:", "        return step_specials(core, step, specials)"]
     return [*lines, "    return next_step(core, step)", ""]
 
@@ -221,11 +227,7 @@ def rows(body: Body, lines: list[str]) -> list[str]:
             row = f"bits{index}{several}"
         if several and kind in ("f32", "f16"):
             checks += [f"if row_has_nan{'16' if kind == 'f16' else ''}({row}):", *leave(body), "    return step_fallback(core, step)"]
-        put = f"note_mask(core, half, {row})" if kind == "mask" else f"{put_function(operation, kind)}(core, step, half, {row})"
-        if LEAVING.match(put):
-            lines.append("    cdef uint32_t specials = 0")
-            put = f"specials |= {put}"
-        puts.append(put)
+        puts.append(f"note_mask(core, half, {row})" if kind == "mask" else f"{put(operation, kind)}(core, step, half, {row})")
     loop = ["for half in range(core.halves):", *(f"    {line}" for line in setup), "    for row_lane in range(row_lanes):"]
     loop += [f"        {line}" for line in (*loads, *body.statements, *stores)]
     loop += [f"    {line}" for line in checks]
@@ -258,9 +260,7 @@ def packed_rows(body: Body, lines: list[str]) -> list[str]:
     row = "bits" if convert else "result"
     if convert:
         loop.append(f"        {convert}(result[part], bits[part])")
-    put = "put_selected_packed" if body.operation.selects else "put_packed"
-    lines.append("    cdef uint32_t specials = 0")
-    return [*loop, f"    specials |= {put}(core, step, half, {row}[0], {row}[1], {body.operation.results[0] == 'f16'})"]
+    return [*loop, f"    {put(body.operation, body.operation.results[0])}(core, step, half, {row}[0], {row}[1])"]
 
 
 def has_scalar_step(operation: Semantics) -> bool:

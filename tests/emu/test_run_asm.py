@@ -15,6 +15,7 @@ import pytest
 
 import pyaco
 from pyaco import isa
+from pyaco.emu import EmulationError, run_asm
 
 PACKAGE = Path(pyaco.__file__).parent
 LIBRARY = PACKAGE / "lib" / "libpyaco_run_asm.so"
@@ -74,6 +75,17 @@ def test_errors(library):
     assert b"quantum" in library.run_asm_error()
     assert library.run_asm(*arguments, 0, 1, 1, None, 0x19C, 0, b"rdna3", None, 0) == 3
     assert library.run_asm_python(b"libnothing.so") == 3      # an interpreter runs
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+@pytest.mark.parametrize("address", [0, 0x1000, 0x800000000000, 0xFFFFFFFFFFFFFF00])
+def test_addresses_of_no_process(monkeypatch, address, engine):
+    """What is near a null pointer, or beyond what a process can have, ends the run and not the process."""
+    monkeypatch.setenv("PYACO_ENGINE", engine)
+    code = np.frombuffer(isa.assemble(PROGRAM["rdna3"].format(id=2, add="5"), CHIP["rdna3"]), np.uint8).copy()
+    arguments = np.array([address], np.uint64)
+    with pytest.raises(EmulationError, match=f"memory fault: global_load.*address {address:#x}"):
+        run_asm(code.ctypes.data, code.nbytes, 1, 1, 1, 32, 1, 1, arguments.ctypes.data, 2 << 1 | 1 << 7)
 
 
 def test_threads(library):

@@ -15,7 +15,7 @@ cdef struct Memory:
     uint32_t count
     uint32_t capacity
     uint32_t last                     # the allocation found last
-    uint32_t identity                 # device addresses are host addresses and nothing is checked
+    uint32_t identity                 # device addresses are host addresses, all in one allocation
 
 # The allocation that holds [address, address + bytes), or NULL.
 cdef Allocation *memory_find(Memory *memory, uint64_t address, uint64_t bytes) noexcept nogil
@@ -34,8 +34,6 @@ cdef inline uint8_t *memory_at(Memory *memory, uint64_t address, uint64_t bytes)
         offset = address - allocation.address
         if offset < allocation.size and bytes <= allocation.size - offset:
             return allocation.host + offset
-    if memory.identity:
-        return <uint8_t *>address
     allocation = memory_find(memory, address, bytes)
     if allocation == NULL:
         return NULL

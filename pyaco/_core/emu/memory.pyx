@@ -10,6 +10,8 @@ from pyaco.targets.virtual_addresses import VirtualAddresses
 
 cdef enum:
     guard = 65536                     # unmapped bytes after every allocation
+    host_first = 65536                # addresses that hosts let programs map
+    host_end = 0x800000000000
 
 
 cdef Allocation *memory_find(Memory *memory, uint64_t address, uint64_t bytes) noexcept nogil:
@@ -169,7 +171,8 @@ cdef class AddressSpace:
         return memoryview(self.owners[allocation.address])[offset:offset + size]
 
     def use_host_addresses(self):
-        """Make device addresses host addresses; nothing is checked any more."""
+        """Make device addresses host addresses, those that a process can have and no null pointer comes near; nothing else is checked."""
+        self._insert(host_first, host_end - host_first, <uint8_t *><uint64_t>host_first)
         self.memory.identity = 1
 
     def nearest(self, uint64_t address):

@@ -3,8 +3,7 @@
 All functions are pure and inline. Half floats travel as doubles: sums and products of two halves are exact there, so one
 rounding at the end is the correctly rounded result; ``fma_odd`` rounds to odd so that the same holds for three.
 """
-from libc.math cimport (INFINITY, NAN, ceil, copysign, cos, exp2, fabs, floor, fma, frexp, isinf, isnan, ldexp, log2, nearbyint,
-                        rint, sin, sqrt, trunc)
+from libc.math cimport INFINITY, NAN, ceil, copysign, fabs, floor, fma, frexp, isinf, isnan, ldexp, nearbyint, rint, sqrt, trunc
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
@@ -406,38 +405,6 @@ cdef inline double mantissa_of(double value) noexcept nogil:
         return value
     return frexp(value, &exponent)
 
-cdef inline double sine_of_quarter(int32_t quarter, double rest) noexcept nogil:
-    """sin(2 pi (quarter / 4 + rest)) for a small rest: exact at the quarter turns."""
-    cdef double angle = 6.283185307179586476925 * rest
-    quarter &= 3
-    if quarter == 0:
-        return sin(angle)
-    if quarter == 1:
-        return cos(angle)
-    if quarter == 2:
-        return -sin(angle)
-    return -cos(angle)
-
-cdef inline double sine_of_revolutions(double turns) noexcept nogil:
-    cdef double fraction
-    cdef double quarter
-    if isinf(turns) or turns != turns:
-        return NAN
-    if turns == 0:
-        return turns
-    fraction = turns - trunc(turns)                         # exact
-    quarter = floor(fraction * 4 + 0.5)
-    return sine_of_quarter(<int32_t>quarter, fraction - quarter / 4)
-
-cdef inline double cosine_of_revolutions(double turns) noexcept nogil:
-    cdef double fraction
-    cdef double quarter
-    if isinf(turns) or turns != turns:
-        return NAN
-    fraction = turns - trunc(turns)
-    quarter = floor(fraction * 4 + 0.5)
-    return sine_of_quarter(<int32_t>quarter + 1, fraction - quarter / 4)
-
 cdef inline double division_fixup(double quotient, double denominator, double numerator, int precision,
                                   int smallest, int largest) noexcept nogil:
     """The special cases of numerator / denominator that an approximate quotient does not have (V_DIV_FIXUP)."""
@@ -698,13 +665,12 @@ cdef inline uint32_t lerp_bytes(uint32_t a, uint32_t b, uint32_t c) noexcept nog
     return result
 
 cdef inline uint32_t permute_byte(uint64_t bytes, uint32_t selector) noexcept nogil:
-    if selector >= 13:
-        return 0xff
-    if selector == 12:
-        return 0
-    if selector >= 8:                                       # the sign of bytes 1, 3, 5, 7
-        return 0xff if (bytes >> ((2 * (selector - 8) + 1) * 8 + 7)) & 1 else 0
-    return <uint32_t>(bytes >> (8 * selector)) & 0xff
+    """A byte of eight; from 8 on the sign of byte 1, 3, 5 or 7 in every bit, 12 is zeros, what is above is ones."""
+    cdef uint32_t byte = <uint32_t>(bytes >> (8 * (selector & 7))) & 0xff
+    cdef uint32_t sign = <uint32_t>(bytes >> (16 * (selector & 3) + 15)) & 1
+    cdef uint32_t extended = 0xff * sign if selector < 12 else 0
+    cdef uint32_t found = byte if selector < 8 else extended
+    return found if selector < 13 else 0xff
 
 cdef inline uint32_t permute_bytes(uint32_t high, uint32_t low, uint32_t selectors) noexcept nogil:
     cdef uint64_t bytes = (<uint64_t>high << 32) | low

@@ -112,6 +112,7 @@ cdef void *aligned_bytes(uint64_t bytes) noexcept nogil
 cdef void *aligned_zeros(uint64_t bytes) noexcept nogil
 # Whether code that has been reached has instructions that wait for waves of other workgroups.
 cdef bint meets_other_workgroups(Code *code, uint32_t gfx_level) noexcept nogil
+# Whether a wave cannot get to code that `meets_other_workgroups` has not seen.
 cdef bint is_all_known(const Code *code) noexcept nogil
 # What runs next: `next_begins`, a workgroup that has to be started; `next_goes_on`, one that waited; `next_none`; `next_deadlock`, all wait.
 cdef int next_workgroup(Workspace *space, const Launch *launch) noexcept nogil

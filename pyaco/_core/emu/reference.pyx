@@ -390,7 +390,6 @@ cdef bint meets_other_workgroups(Code *code, uint32_t gfx_level) noexcept nogil:
 
 
 cdef bint is_all_known(const Code *code) noexcept nogil:
-    """Whether a wave cannot get to code that `meets_other_workgroups` has not seen."""
     return code.count == 1 and code.regions[0].searched and not code.regions[0].jumps
 
 

@@ -6,6 +6,7 @@ from isa_opcodes cimport op_count
 from modifiers cimport *
 from pyaco._core.emu.access cimport *
 from pyaco._core.emu.numbers cimport *
+from pyaco._core.emu.transcendental cimport *
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_fast.step cimport *
 

@@ -171,20 +171,16 @@ cdef inline void load_rows(Core *core, const Step *step, const uint8_t *host, co
 
 cdef inline void store_rows(const Core *core, const Step *step, uint8_t *host, const Span *span, const uint32_t *row) noexcept nogil:
     """Lane after lane, because the last one wins where they meet."""
-    cdef uint32_t lane, dword, number
+    cdef uint32_t lane, dword
     cdef uint32_t bytes = step.memory.bytes
-    for number in range(chunks * core.halves):
-        if core.full and bytes == 4 and step.memory.dwords == 1 and span.kind[number] == chunk_sequence:
-            memcpy(host + span.offset[chunk * number], row + chunk * number, 4 * chunk)
+    for lane in range(row_lanes * core.halves):
+        if not core.lane_mask[lane]:
             continue
-        for lane in range(chunk * number, chunk * number + chunk):
-            if not core.lane_mask[lane]:
-                continue
-            if bytes != 4:
-                memcpy(host + span.offset[lane], row + lane, bytes)
-                continue
-            for dword in range(step.memory.dwords):
-                memcpy(host + span.offset[lane] + 4 * dword, row + lane + dword * (row_bytes // 4), 4)
+        if bytes != 4:
+            memcpy(host + span.offset[lane], row + lane, bytes)
+            continue
+        for dword in range(step.memory.dwords):
+            memcpy(host + span.offset[lane] + 4 * dword, row + lane + dword * (row_bytes // 4), 4)
 
 
 cdef inline uint32_t span_bytes(const Step *step) noexcept nogil:

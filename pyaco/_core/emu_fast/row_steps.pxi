@@ -78,7 +78,8 @@ cdef int step_select(Core *core, const Step *step) noexcept nogil:
             valid[lane] = (valid[lane] | step.change.keep) & (0 if index[lane] == 0xffffffffU else 0xffffffffU)
             found[lane] &= valid[lane]
             written[lane] = allowed[lane] & (valid[lane] | step.change.flip) & active[lane]
-    memcpy(row, values, 4 * row_lanes * core.halves)
+    for half in range(core.halves):
+        copy_row(row + row_lanes * half, &values[row_lanes * half])
     return next_step(core, step)
 
 
@@ -107,7 +108,7 @@ cdef int step_scale(Core *core, const Step *step) noexcept nogil:
         scale = 2.0 if step.omod == 1 else (4.0 if step.omod == 2 else <float>0.5)
     for half in range(core.halves):
         source = source_row(core, step, 0, half)
-        memcpy(values, source, row_lanes * 4)
+        copy_row(values, source)
         if scale != 1:
             for lane in range(row_lanes):
                 values[lane] = flushed_source(float_bits(bits_float(values[lane]) * scale), 0)
@@ -134,7 +135,7 @@ cdef int step_merge(Core *core, const Step *step) noexcept nogil:
             value = ((source[lane] & change.mask) ^ change.sign) - change.sign
             value = (row[lane] & change.keep) | (value << change.shift)
             values[lane] = (value & written[lane]) | (row[lane] & ~written[lane])
-        memcpy(row, values, row_lanes * 4)
+        copy_row(row, values)
     return next_step(core, step)
 
 

@@ -31,12 +31,14 @@ cdef inline double max_double(double a, double b) noexcept nogil:
 cdef inline float minimum_single(float a, float b) noexcept nogil:
     """A NaN wins."""
     cdef float smaller = min_single(a, b)
-    return a + b if a != a or b != b else smaller
+    cdef float first = a if a != a else smaller
+    return b if b != b else first
 
 
 cdef inline float maximum_single(float a, float b) noexcept nogil:
     cdef float larger = max_single(a, b)
-    return a + b if a != a or b != b else larger
+    cdef float first = a if a != a else larger
+    return b if b != b else first
 
 
 cdef inline float median_single(float a, float b, float c) noexcept nogil:
@@ -47,7 +49,16 @@ cdef inline float median_single(float a, float b, float c) noexcept nogil:
     cdef float without_a = max_single(b, c)
     cdef float without_b = max_single(a, c)
     cdef float rest = without_a if largest == a else (without_b if largest == b else larger)
-    return least if a != a or b != b or c != c else rest
+    cdef float without_nan = rest if a == a else least
+    without_nan = without_nan if b == b else least
+    return without_nan if c == c else least
+
+
+cdef inline float half_to_single(uint32_t bits) noexcept nogil:
+    """The value of a half, denormals of singles being kept by the host; a NaN is one."""
+    cdef float scaled = bits_float((bits & 0x7fff) << 13) * bits_float(0x77800000)      # 2 ** 112, between the biases
+    cdef uint32_t special = 0x7f800000 if (bits & 0x7c00) == 0x7c00 else 0
+    return bits_float(float_bits(scaled) | special | ((bits & 0x8000) << 16))
 
 
 cdef inline float fma_odd_single(float a, float b, float c) noexcept nogil:

@@ -244,15 +244,19 @@ cdef inline uint32_t put_half(Core *core, const Step *step, uint32_t half, const
     put_row(core, step, half, values)
     return 0
 
-cdef inline uint32_t put_packed(Core *core, const Step *step, uint32_t half, const uint32_t *low, const uint32_t *high, bint is_float) noexcept nogil:
+cdef inline void put_pairs(Core *core, const Step *step, uint32_t half, const uint32_t *low, const uint32_t *high) noexcept nogil:
     """Write a row of pairs of 16-bit results."""
     cdef uint32_t values[row_lanes]
     cdef uint32_t lane
-    if is_float and __builtin_expect(core.flush_out64 or row_has_nan16(low) or row_has_nan16(high), False):
-        return put_two_special(core, half, low, high)
     for lane in range(row_lanes):
         values[lane] = (low[lane] & 0xffff) | (high[lane] << 16)
     put_row(core, step, half, values)
+
+cdef inline uint32_t put_float_pairs(Core *core, const Step *step, uint32_t half, const uint32_t *low, const uint32_t *high) noexcept nogil:
+    """Write a row of pairs of half-precision results."""
+    if __builtin_expect(core.flush_out64 or row_has_nan16(low) or row_has_nan16(high), False):
+        return put_two_special(core, half, low, high)
+    put_pairs(core, step, half, low, high)
     return 0
 
 cdef inline uint32_t put_double(Core *core, const Step *step, uint32_t half, const uint64_t *values) noexcept nogil:
@@ -289,11 +293,11 @@ cdef inline uint32_t put_selected_double(Core *core, const Step *step, uint32_t 
         return put_two_special(core, half, <const uint32_t *>values, <const uint32_t *>values + row_lanes)
     return put_double(core, step, half, values)
 
-cdef inline uint32_t put_selected_packed(Core *core, const Step *step, uint32_t half, const uint32_t *low, const uint32_t *high,
-                                         bint is_float) noexcept nogil:
-    if is_float and finds_signalling(core, step, half, type_f16, True):
+cdef inline uint32_t put_selected_float_pairs(Core *core, const Step *step, uint32_t half, const uint32_t *low,
+                                              const uint32_t *high) noexcept nogil:
+    if finds_signalling(core, step, half, type_f16, True):
         return put_two_special(core, half, low, high)
-    return put_packed(core, step, half, low, high, is_float)
+    return put_float_pairs(core, step, half, low, high)
 
 cdef inline void note_mask(Core *core, uint32_t half, const uint32_t *values) noexcept nogil:
     """A result bit per lane."""
