@@ -400,7 +400,7 @@ class TwoThreads(NamedTuple):
 def least_times(runs: Sequence) -> list[float]:
     """Return the least time of each, which short turns find where a machine is shared and slower for seconds.
 
-    There are turns until none has become shorter by a hundredth for `TURNS` of them.
+    There are turns until none has become shorter by a hundredth for `TURNS` of them, ten times as many at most.
     """
     least = [float("inf")] * len(runs)
     left, turns = TURNS, 0

@@ -32,6 +32,8 @@ def keep_running(name: str) -> None:
 def plain(symbol: str) -> str:
     """Return a function's name without the modules that Cython puts before it, each after its length."""
     rest = symbol.removeprefix("__pyx_f_")
+    if rest == symbol:
+        return symbol
     while length := re.match(r"\d+", rest):
         rest = rest[length.end() + int(length[0]) + 1 :]
     return rest
@@ -56,9 +58,15 @@ def main(names: list[str]) -> None:
     """Print the profiles."""
     if shutil.which("perf") is None:
         sys.exit("perf is not there (Debian: linux-perf)")
-    for name in names or [*KERNELS, *MIXES]:
+    known = [*KERNELS, *MIXES]
+    if not set(names) <= set(known):
+        sys.exit(f"the kernels are {', '.join(known)}")
+    for name in names or known:
         print(name)
-        for share, function in profile(name):
+        rows = profile(name)
+        if not any("step_" in function for _, function in rows):
+            sys.exit("the kernels have no symbols: build them in place, where they are not stripped")
+        for share, function in rows:
             print(f"  {share:5.1f} %  {function}")
 
 

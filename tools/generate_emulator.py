@@ -65,6 +65,11 @@ class Semantics(NamedTuple):
         return any(re.search(r"\b(min|max|median)_number\b", statement) for statement in self.statements)
 
     @property
+    def rounds_single(self) -> bool:
+        """Whether it rounds a double to its single result, rather than the host as it computes."""
+        return any("single_of(" in statement for statement in self.statements)
+
+    @property
     def group(self) -> str:
         """The module that its loop is compiled into."""
         if self.names[0].startswith(("v_cmp_", "s_cmp_")):
@@ -146,8 +151,8 @@ def lane_function(operation: Semantics) -> list[str]:
     lines = [f"cdef void lanes_{name}(Lanes *lanes) noexcept nogil:", "    cdef uint32_t lane"]
     lines += [f"    cdef {ctype} {', '.join(names)}" for ctype, names in declarations.items()]
     lines += [f"    {pointer}" for pointer in pointers]
-    if "f16" in operation.results:
-        lines.append("    cdef uint32_t rounding = lanes.rounding16")
+    if "f16" in operation.results or operation.rounds_single:
+        lines.append("    cdef uint32_t rounding = lanes.rounding")
     for variable in ("clamp", "neg", "opsel", "small"):
         if re.search(rf"\b{variable}\b", body):
             lines.append(f"    cdef uint32_t {variable} = lanes.{variable}")
@@ -337,6 +342,8 @@ def generate(source: Path) -> dict[str, str]:
                     entries.append("    entry.writes_exec = 1")
                 if operation.selects:
                     entries.append("    entry.selects = 1")
+                if operation.rounds_single:
+                    entries.append("    entry.rounds_single = 1")
                 entries.append(f"    entry.source_count = {len(operation.sources)}")
                 entries.append(f"    entry.result_count = {len(operation.results)}")
                 for index, kind in enumerate(operation.sources):

@@ -157,6 +157,7 @@ class Body:
 
 PUTS = {"f16": "put_half", "f32": "put_single", "f64": "put_double"}
 
+
 def leaves_specials(operation: Semantics) -> bool:
     """Whether rows of results may be left to `step_specials`."""
     return bool(set(operation.results) & set(PUTS))

@@ -46,7 +46,8 @@ def run_asm(
     lib: int, lib_sz: int, gx: int, gy: int, gz: int, lx: int, ly: int, lz: int, args_ptr: int, rsrc2: int = 0x19C,
     scratch_size: int = 0, arch: str = "rdna3", user_data: Sequence[int] | None = None,
 ) -> int:  # fmt: skip
-    """Run machine code at a host address; device addresses are host addresses, and nothing is checked but that they are some.
+    """Run machine code at a host address; device addresses are host addresses, and nothing is checked but that they
+    lie from 64 KiB to 2^47.
 
     The signature is that of tinygrad's ``test.mockgpu.amd.emu.run_asm``. The fast engine runs it, or the one that the environment
     variable ``PYACO_ENGINE`` names. It stops after 2**36 wave instructions, and has no budget of time: the signature has no place for one.
@@ -76,7 +77,9 @@ def run_asm(
     Raises
     ------
     EmulationError, UnsupportedError
-        The code did not run to its end: also where it reaches what is below 64 KiB or no address of a process.
+        The code did not run to its end: also where it reaches what is below 64 KiB or beyond 2^47.
+    InputError
+        No hardware has such workgroups, or the code lies where no process has any.
     """
     target = _TARGETS.get(arch, arch)
     if not target.startswith("gfx"):

@@ -1,8 +1,8 @@
 /* Run AMD machine code on the CPU: the C door of pyaco's emulator.
  *
  * This is the one door without a sandbox: code, arguments and whatever the program reaches are host addresses, used as
- * they are. What is below 64 KiB or no address of a process ends the run; nothing else is checked: a stray access of the
- * program is a stray access of the process.
+ * they are. What lies below 64 KiB or beyond 2^47 ends the run; nothing else is checked: a stray access of the program is
+ * a stray access of the process.
  *
  * The library starts a Python interpreter on the first call if the process has none (see run_asm_python). Calls may come
  * from any thread; they run one after the other.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 import pyaco
 from pyaco import isa
 from pyaco.emu import EmulationError, run_asm
+from pyaco.errors import InputError
 
 PACKAGE = Path(pyaco.__file__).parent
 LIBRARY = PACKAGE / "lib" / "libpyaco_run_asm.so"
@@ -77,15 +79,42 @@ def test_errors(library):
     assert library.run_asm_python(b"libnothing.so") == 3      # an interpreter runs
 
 
-@pytest.mark.parametrize("engine", ["fast", "reference"])
-@pytest.mark.parametrize("address", [0, 0x1000, 0x800000000000, 0xFFFFFFFFFFFFFF00])
-def test_addresses_of_no_process(monkeypatch, address, engine):
-    """What is near a null pointer, or beyond what a process can have, ends the run and not the process."""
-    monkeypatch.setenv("PYACO_ENGINE", engine)
-    code = np.frombuffer(isa.assemble(PROGRAM["rdna3"].format(id=2, add="5"), CHIP["rdna3"]), np.uint8).copy()
+def run_one(instruction: str, address: int, at_end: bool = False) -> None:
+    """Run an instruction with an address in s[2:3] and v[2:3], and 0 in v0; at the end of what is mapped the page that follows cannot be read."""
+    text = f"s_load_b64 s[2:3], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\nv_mov_b32 v0, 0\nv_mov_b32 v2, s2\nv_mov_b32 v3, s3\n{instruction}\ns_endpgm"
+    code = isa.assemble(text, CHIP["rdna3"])
+    pages = mmap.mmap(-1, 2 * mmap.PAGESIZE)
+    place = mmap.PAGESIZE - len(code) if at_end else 0
+    pages[place : place + len(code)] = code
+    first = np.frombuffer(pages, np.uint8).ctypes.data
+    protect = ctypes.CDLL(None).mprotect
+    protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    assert protect(first + mmap.PAGESIZE, mmap.PAGESIZE, 0) == 0
     arguments = np.array([address], np.uint64)
-    with pytest.raises(EmulationError, match=f"memory fault: global_load.*address {address:#x}"):
-        run_asm(code.ctypes.data, code.nbytes, 1, 1, 1, 32, 1, 1, arguments.ctypes.data, 2 << 1 | 1 << 7)
+    run_asm(first + place, len(code), 1, 1, 1, 32, 1, 1, arguments.ctypes.data, 2 << 1)
+
+
+ACCESSES = {
+    "global_load_b32 v1, v0, s[2:3]": "global_load", "global_load_b128 v[4:7], v[2:3], off": "global_load", "flat_load_b32 v1, v[2:3]": "flat_load",
+    "global_store_b8 v0, v1, s[2:3]": "global_store", "global_store_b32 v0, v1, s[2:3]": "global_store", "s_load_b32 s4, s[2:3], 0x0": "s_load",
+    "global_atomic_add_u32 v0, v1, s[2:3]": "global_atomic_add",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+@pytest.mark.parametrize("instruction", ACCESSES)
+def test_addresses_of_no_process(monkeypatch, instruction, engine):
+    """What is near a null pointer, or beyond what a process can have, ends the run and not the process; nor does its report read beyond code."""
+    monkeypatch.setenv("PYACO_ENGINE", engine)
+    for address in (0, 0x1000, 0x7FFFFFFFF000, 0x800000000000, 0xFFFFFFFFFFFFFF00):
+        with pytest.raises(EmulationError, match=rf"memory fault: {ACCESSES[instruction]}.* \((\w{{8}} ?){{2,3}}\), address {address:#x}"):
+            run_one(instruction, address, at_end=True)
+
+
+def test_code_of_no_process():
+    for address in (0, 0x1000, 0x7FFFFFFFF000, 0x800000000000, 0xFFFFFFFFFFFFFF00):
+        with pytest.raises(InputError, match=f"8 bytes of code at {address:#x}"):
+            run_asm(address, 8, 1, 1, 1, 32, 1, 1, 0)
 
 
 def test_threads(library):

@@ -10,8 +10,8 @@ from pyaco.targets.virtual_addresses import VirtualAddresses
 
 cdef enum:
     guard = 65536                     # unmapped bytes after every allocation
-    host_first = 65536                # addresses that hosts let programs map
-    host_end = 0x800000000000
+    host_first = 65536                # addresses that x86-64 hosts let programs map
+    host_end = 0x7ffffffff000
 
 
 cdef Allocation *memory_find(Memory *memory, uint64_t address, uint64_t bytes) noexcept nogil:
@@ -171,7 +171,10 @@ cdef class AddressSpace:
         return memoryview(self.owners[allocation.address])[offset:offset + size]
 
     def use_host_addresses(self):
-        """Make device addresses host addresses, those that a process can have and no null pointer comes near; nothing else is checked."""
+        """Make device addresses host addresses, those that a process can have and no null pointer comes near; nothing else is checked.
+
+        It is for a space without allocations, and there can be none later.
+        """
         self._insert(host_first, host_end - host_first, <uint8_t *><uint64_t>host_first)
         self.memory.identity = 1
 

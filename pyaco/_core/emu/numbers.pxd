@@ -3,7 +3,7 @@
 All functions are pure and inline. Half floats travel as doubles: sums and products of two halves are exact there, so one
 rounding at the end is the correctly rounded result; ``fma_odd`` rounds to odd so that the same holds for three.
 """
-from libc.math cimport INFINITY, NAN, ceil, copysign, fabs, floor, fma, frexp, isinf, isnan, ldexp, nearbyint, rint, sqrt, trunc
+from libc.math cimport INFINITY, NAN, ceil, copysign, fabs, floor, fma, frexp, isinf, ldexp, rint, sqrt, trunc
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
@@ -222,6 +222,18 @@ cdef inline float dot4_fp8(uint32_t a, uint32_t b, float c, bint a_bf8, bint b_b
 
 cdef inline double round_half(double value) noexcept nogil:
     return half_to_double(double_to_half(value, round_nearest))
+
+cdef inline float single_of(double value, uint32_t rounding) noexcept nogil:
+    """One rounding as `rounding` says, of the host's that is to nearest."""
+    cdef float nearest = <float>value
+    cdef bint away = (rounding == round_up and value > 0) or (rounding == round_down and value < 0)
+    if rounding == round_nearest:
+        return nearest
+    if away and fabs(nearest) < fabs(value):
+        return bits_float(float_bits(nearest) + 1)
+    if not away and fabs(nearest) > fabs(value):
+        return bits_float(float_bits(nearest) - 1)
+    return nearest
 
 cdef inline double half_sum(double a, double b, uint32_t rounding) noexcept nogil:
     """The sum of two halves: exact in double, but for the sign of a zero, which depends on the rounding mode."""

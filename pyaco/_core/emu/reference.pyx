@@ -34,6 +34,8 @@ from pyaco._core.emu.wave_sync cimport fill_wave_sync, forget_waiting, waits_for
 from pyaco._core.common.machine cimport *
 from pyaco._core.isa.decode cimport Decoded, decode
 
+from pyaco.errors import InputError
+
 cdef extern from "<stdlib.h>" nogil:
     void *aligned_alloc(size_t alignment, size_t size)
 
@@ -956,7 +958,11 @@ cdef class Engine:
 
     cdef int prepare_code(self, const Launch *launch) except -1:
         """With host addresses the caller says where code lies; else it is found where it is reached."""
-        if self.space.memory.identity and not cache_host_code(&self.work.code, launch):
+        if not self.space.memory.identity:
+            return 0
+        if memory_at(&self.space.memory, launch.entry, launch.entry_bytes) == NULL:
+            raise InputError(f"{launch.entry_bytes} bytes of code at {launch.entry:#x}: no process has such addresses")
+        if not cache_host_code(&self.work.code, launch):
             raise MemoryError(f"{launch.entry_bytes} bytes of code")
         return 0
 
@@ -1026,12 +1032,12 @@ cdef class Engine:
     cdef dict _fault(self, int stop):
         cdef uint32_t i
         cdef const uint32_t *group = self.work.group
+        cdef const Region *region = region_of(&self.work.code, &self.work.machine, self.work.machine.fault_pc)
+        cdef uint64_t offset
         words = []
-        for i in range(4):
-            host = <uint64_t>memory_at(&self.space.memory, self.work.machine.fault_pc + 4 * i, 4)
-            if host == 0 or (self.space.memory.identity and stop == stop_fetch_fault):
-                break
-            words.append((<uint32_t *><uint64_t>host)[0])
+        if region != NULL:
+            offset = canonical_address(self.work.machine.fault_pc) - region.first
+            words = [region.words[offset // 4 + i] for i in range(min(4, (region.bytes - offset) // 4))]
         return {
             "stop": STOP_NAMES.get(stop, str(stop)), "workgroup": (group[0], group[1], group[2]), "wave": self.work.faulty,
             "pc": self.work.machine.fault_pc, "opcode": self.work.machine.fault_opcode, "words": words,

@@ -1,7 +1,8 @@
 """exp2, log2, sine and cosine of what a single or a half holds, in doubles, for results that are rounded to a single or a half once.
 
 They have no branches, so a loop over lanes becomes vectors, and call no library, so every host gets the same bits. Series as any book has
-them, cut where the next term is below a double's last bit; `tests/emu/test_transcendental.py` compares them with exact arithmetic.
+them, cut where the next term is below a double's last bit; `tests/emu/test_transcendental.py` compares them with exact arithmetic. The host
+rounds to nearest here; `single_of` then rounds as MODE says.
 """
 from libc.math cimport INFINITY, NAN, rint
 from libc.stdint cimport uint64_t
@@ -21,7 +22,7 @@ cdef inline double cubic(double x, double square, double a, double b, double c, 
     return (a + b * x) + (c + d * x) * square
 
 cdef inline double exp2_of(double value) noexcept nogil:
-    """2 ** value; far out of a single's range it is a number that a single does not hold either."""
+    """2 ** value; far out of a single's range it is a finite number that a single does not hold either."""
     cdef double above = value if value > -1000 else -1000
     cdef double limited = above if above < 1000 else 1000
     cdef double whole = rint(limited)
@@ -35,7 +36,8 @@ cdef inline double exp2_of(double value) noexcept nogil:
                         + (2.5678435993488206e-11 + 1.3691488853904128e-12 * rest) * fourth)
     cdef double power = low + high * (fourth * fourth)
     power = bits_double(double_bits(power) + (double_bits(integer_bits(whole)) << double_fraction))
-    return power if value == value else value
+    power = power if value > -INFINITY else 0
+    return power if value < INFINITY else value
 
 cdef inline double log2_of(double value) noexcept nogil:
     """The logarithm of a double that is no denormal: -infinity of 0, NaN of what is negative."""

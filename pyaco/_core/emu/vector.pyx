@@ -411,7 +411,7 @@ cdef void finish_half(const LaneOperation *operation, const Lanes *lanes, uint32
         if flush and (values[lane] & 0x7c00) == 0:
             values[lane] &= 0x8000
         if omod and flush:
-            values[lane] = double_to_half(half_to_double(values[lane]) * scale, lanes.rounding16)
+            values[lane] = double_to_half(half_to_double(values[lane]) * scale, lanes.rounding)
             if (values[lane] & 0x7c00) == 0:
                 values[lane] &= 0x8000
         if clamp:
@@ -517,7 +517,7 @@ cdef void set_host_rounding(uint32_t rounding) noexcept nogil:
 cdef uint32_t host_rounding(const Wave *wave, const LaneOperation *operation) noexcept nogil:
     """The rounding that the host must use; halves are rounded in software."""
     if operation.result_type[0] == type_f32:
-        return wave.mode & 3
+        return 0 if operation.rounds_single else wave.mode & 3
     if operation.result_type[0] == type_f64:
         return (wave.mode >> 2) & 3
     return 0
@@ -525,9 +525,9 @@ cdef uint32_t host_rounding(const Wave *wave, const LaneOperation *operation) no
 
 cdef void run_lanes(const Wave *wave, const LaneOperation *operation, Lanes *lanes) noexcept nogil:
     cdef uint32_t rounding = host_rounding(wave, operation)
-    lanes.rounding16 = (wave.mode >> 2) & 3
+    lanes.rounding = wave.mode & 3 if operation.rounds_single else (wave.mode >> 2) & 3
     if wave.mode & mode_fp16_overflow:
-        lanes.rounding16 |= round_saturate
+        lanes.rounding |= 0 if operation.rounds_single else round_saturate
         lanes.small |= small_saturates
     if rounding == 0:
         operation.function(lanes)

@@ -37,7 +37,7 @@ cdef struct Lanes:
     uint32_t clamp
     uint32_t neg
     uint32_t opsel
-    uint32_t rounding16               # round_*, round_saturate; single and double results round in the host's mode
+    uint32_t rounding                 # round_*, round_saturate, of halves and of what `rounds_single`; else results round in the host's mode
     uint32_t small                    # small_*: how 8-bit floats are
     const uint32_t *narrow[4]         # sources of up to 32 bits; masks as 0 or 1
     const uint64_t *wide[4]           # 64-bit sources
@@ -51,6 +51,7 @@ cdef struct LaneOperation:
     uint8_t packed                    # VOP3P: once per half
     uint8_t writes_exec               # v_cmpx
     uint8_t selects                   # min, max, median: a number wins over a NaN
+    uint8_t rounds_single             # the function rounds its single result itself
     uint8_t source_count
     uint8_t result_count
     uint8_t source_type[4]

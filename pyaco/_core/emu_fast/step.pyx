@@ -12,7 +12,7 @@ cdef void open_lanes(Lanes *lanes) noexcept nogil:
     lanes.neg = 0
     lanes.opsel = 0
     lanes.small = 0
-    lanes.rounding16 = 0
+    lanes.rounding = 0
 
 
 cdef void finish_rows(const Core *core, const Step *step, uint32_t half, uint32_t shift, Lanes *lanes) noexcept nogil:
