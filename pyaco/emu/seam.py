@@ -46,8 +46,7 @@ def run_asm(
     lib: int, lib_sz: int, gx: int, gy: int, gz: int, lx: int, ly: int, lz: int, args_ptr: int, rsrc2: int = 0x19C,
     scratch_size: int = 0, arch: str = "rdna3", user_data: Sequence[int] | None = None,
 ) -> int:  # fmt: skip
-    """Run machine code at a host address; device addresses are host addresses, and nothing is checked but that they
-    lie from 64 KiB to 2^47.
+    """Run machine code at a host address; device addresses are host addresses from 64 KiB to 2^47, and nothing else is checked.
 
     The signature is that of tinygrad's ``test.mockgpu.amd.emu.run_asm``. The fast engine runs it, or the one that the environment
     variable ``PYACO_ENGINE`` names. It stops after 2**36 wave instructions, and has no budget of time: the signature has no place for one.

@@ -79,12 +79,12 @@ def test_errors(library):
     assert library.run_asm_python(b"libnothing.so") == 3      # an interpreter runs
 
 
-def run_one(instruction: str, address: int, at_end: bool = False) -> None:
-    """Run an instruction with an address in s[2:3] and v[2:3], and 0 in v0; at the end of what is mapped the page that follows cannot be read."""
+def run_one(instruction: str, address: int) -> None:
+    """Run an instruction with an address in s[2:3] and v[2:3], and 0 in v0; the page that follows the code cannot be read."""
     text = f"s_load_b64 s[2:3], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\nv_mov_b32 v0, 0\nv_mov_b32 v2, s2\nv_mov_b32 v3, s3\n{instruction}\ns_endpgm"
     code = isa.assemble(text, CHIP["rdna3"])
     pages = mmap.mmap(-1, 2 * mmap.PAGESIZE)
-    place = mmap.PAGESIZE - len(code) if at_end else 0
+    place = mmap.PAGESIZE - len(code)
     pages[place : place + len(code)] = code
     first = np.frombuffer(pages, np.uint8).ctypes.data
     protect = ctypes.CDLL(None).mprotect
@@ -108,7 +108,7 @@ def test_addresses_of_no_process(monkeypatch, instruction, engine):
     monkeypatch.setenv("PYACO_ENGINE", engine)
     for address in (0, 0x1000, 0x7FFFFFFFF000, 0x800000000000, 0xFFFFFFFFFFFFFF00):
         with pytest.raises(EmulationError, match=rf"memory fault: {ACCESSES[instruction]}.* \((\w{{8}} ?){{2,3}}\), address {address:#x}"):
-            run_one(instruction, address, at_end=True)
+            run_one(instruction, address)
 
 
 def test_code_of_no_process():
