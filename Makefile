@@ -19,9 +19,12 @@ $(VENV)/stamp-test: $(VENV)/stamp
 
 # The kernels, built in place. -O1 halves the wait of a first build; `make bench` and wheels use -O2.
 OPTIMIZATION := -O1
+# ON in continuous integration: other compilers warn of other things.
+WARNINGS_AS_ERRORS ?= OFF
 kernels: environment
 	PATH="$(abspath $(BIN)):$$PATH" cmake -S . -B build/development -G Ninja -DPYACO_INPLACE=ON \
-	    -DPython_EXECUTABLE="$(abspath $(BIN))/python" -DCMAKE_BUILD_TYPE=None -DPYACO_OPTIMIZATION=$(OPTIMIZATION) > /dev/null
+	    -DPython_EXECUTABLE="$(abspath $(BIN))/python" -DCMAKE_BUILD_TYPE=None -DPYACO_OPTIMIZATION=$(OPTIMIZATION) \
+	    -DPYACO_WERROR=$(WARNINGS_AS_ERRORS) > /dev/null
 	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/development $(addprefix --target room_,$(ROOMS))
 
 # The demonstration needs the rooms of a compute shader's way; it runs a few million instructions, and is done sooner
@@ -32,7 +35,7 @@ demo: kernels
 	PYTHONPATH=. $(BIN)/python examples/matmul.py
 
 test: kernels $(VENV)/stamp-test
-	PYTHONPATH=. $(BIN)/python -m pytest -n 2 -q $(PYTEST_ARGUMENTS)
+	PYTHONPATH=. $(BIN)/python -m pytest -n 2 -q --durations=10 $(PYTEST_ARGUMENTS)
 
 lint: $(VENV)/stamp-test
 	$(BIN)/ruff check . && PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint pyaco && PYTHONPATH=. $(BIN)/mypy
