@@ -27,8 +27,8 @@ def test_the_worked_example():
 # AMD's "RDNA Architecture" white paper, figure by figure, for the RX 5700 XT's chip.
 @pytest.mark.parametrize(("name", "value"), [
     ("pairs of an array", 5), ("LDS of a pair", 128), ("L0 of a pair", 32), ("SIMDs of a pair", 4), ("vector registers of a SIMD", 1024),
-    ("scalar registers of a SIMD", 2560), ("render backends of an array", 4), ("load/store/texture units of a pair", 2), ("L2 slice", 256), ("slices of a memory controller", 4),
-    ("compute units", 40), ("ALUs", 2560), ("cycles of a wave64's instruction", 2),
+    ("scalar registers of a SIMD", 2560), ("render backends of an array", 4), ("L2 slice", 256), ("slices of a memory controller", 4),
+    ("load/store/texture units of a pair", 2), ("compute units", 40), ("ALUs", 2560), ("cycles of a wave64's instruction", 2),
 ])  # fmt: skip
 def test_structure_of_rdna(name, value):
     die = find_product("RX 5700 XT").die
