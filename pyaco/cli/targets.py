@@ -11,7 +11,7 @@ from pyaco.errors import InputError, UnsupportedError
 from pyaco.targets import Chip, chip, chips, occupancy, wave_limits
 from pyaco.targets.database import Die, Product, dies, families, find_product, products
 from pyaco.targets.figures import Figure, peaks, structure
-from pyaco.targets.memory import MemoryProperty, choose_memory_type, memory_heaps
+from pyaco.targets.memory import NUMBERINGS, MemoryProperty, choose_memory_type, memory_heaps
 from pyaco.targets.product_names import decode_name
 
 __all__ = ["add_arguments", "run"]
@@ -28,6 +28,8 @@ def add_arguments(parser: CommandLine) -> None:
     parser.add_argument("--workgroup-size", type=int, default=64, help="invocations of a workgroup")
     parser.add_argument("--memory", nargs="?", const="", metavar="VRAM,VISIBLE,GTT",
                         help="heaps and memory types as the driver shows them, from sizes in MiB; by default the product's memory, 256 and 8192")
+    parser.add_argument("--numbering", choices=NUMBERINGS, default=NUMBERINGS[0],
+                        help="which RADV's order of heaps and memory types: as it is today, or as in Mesa 17 (VRAM, visible VRAM, GTT; four types)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -85,7 +87,8 @@ def _name_facts(name: str) -> dict[str, str]:
     except InputError:
         return {}
     suffix = f", suffix {found.suffix}: {found.meaning}" if found.suffix else ""
-    return {"name": f"{found.series}, {found.generation} ({found.year}), {found.tier}{suffix}"}
+    years = f"since {found.year}" if not found.until else f"{found.year}" if found.until == found.year else f"{found.year} to {found.until}"
+    return {"name": f"{found.series}, {found.generation} ({years}), {found.tier}{suffix}"}
 
 
 def _describe_structure(facts: dict[str, Any]) -> str:
@@ -180,7 +183,7 @@ def _print_memory(options: Options, chosen: Chip | None, entry: tuple[Die, Produ
     product = entry[1] if entry is not None and entry[0].has_own_memory else None
     vram, visible, gtt = (size << 20 for size in _memory_sizes(options.memory, product))
     die = entry[0] if entry is not None else next(die for die in dies() if die.target == chosen.target)
-    heaps, types = memory_heaps(chosen.level, vram, visible, gtt, dedicated=die.has_own_memory)
+    heaps, types = memory_heaps(chosen.level, vram, visible, gtt, dedicated=die.has_own_memory, numbering=options.numbering)
     uses = {name: choose_memory_type(types, required, preferred) for name, required, preferred in _USES
             if any(required & ~kind.properties == 0 for kind in types)}
     if options.json:

@@ -74,6 +74,7 @@ def _vector_registers(chip_: Chip, wave: int) -> tuple[int, int]:
 
 
 def _waves_of_simd(chip_: Chip) -> int:
+    """Waves that a SIMD holds: 20 on RDNA 1 alone, 16 from RDNA 2 on, as Mesa's ACO and what RADV reports of the chips have it."""
     if chip_.level >= 100:
         return 20 if chip_.level < 103 else 16
     return 8 if chip_.level >= 92 or chip_.name in _POLARIS else 10
