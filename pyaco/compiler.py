@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pyaco import targets
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
+from pyaco.passes import PassRecord, Run, Stopped
 from pyaco.source import Source, load
 
 if TYPE_CHECKING:
@@ -19,15 +19,6 @@ if TYPE_CHECKING:
     from pyaco.descriptors.layout import PipelineLayout
 
 __all__ = ["CompiledShader", "PassRecord", "compile"]
-
-
-@dataclass(frozen=True)
-class PassRecord:
-    """One pass that ran: its room (``spirv``, ``nir``, ``aco``), its name, and how long it took."""
-
-    room: str
-    name: str
-    milliseconds: float
 
 
 @dataclass
@@ -130,61 +121,6 @@ class CompiledShader:
         )
 
 
-class _Stopped(Exception):
-    """Raised inside the pass lists to end a compilation early."""
-
-
-class _Observer:
-    """Times passes, validates and dumps the IR after them, and stops where the user asked."""
-
-    def __init__(self, validate: bool, dump_after: frozenset[str], stop_after: str | None) -> None:
-        self.validate = validate
-        self.dump_after = dump_after
-        self.stop_after = stop_after
-        self.records: list[PassRecord] = []
-        self.dumps: dict[str, str] = {}
-        self.seen: set[str] = set()
-        self.mark = time.perf_counter()
-
-    def __call__(self, room: str, name: str, ir: Any) -> None:
-        """Record a pass that has just run: its time is that since the last call returned."""
-        full = f"{room}.{name}"
-        self.seen |= {name, full}
-        self.records.append(PassRecord(room, name, (time.perf_counter() - self.mark) * 1e3))
-        if self.validate and room != "aco":
-            _validate(ir)
-        if self.dump_after & {"all", name, full}:
-            self.dumps[full] = _print_ir(room, ir)
-        if self.stop_after in (name, full):
-            self.dumps[full] = _print_ir(room, ir)
-            raise _Stopped
-        self.mark = time.perf_counter()
-
-    def check_names(self) -> None:
-        """Complain about a pass that was named and never ran."""
-        wanted = set(self.dump_after) - {"all"}
-        if self.stop_after:
-            wanted.add(self.stop_after)
-        if unknown := wanted - self.seen:
-            raise InputError(f"no such pass: {', '.join(sorted(unknown))}; see `pyaco compile --print-passes`")
-
-
-def _validate(ir: Any) -> None:
-    from pyaco._core.nir import validate
-
-    validate.run(ir)
-
-
-def _print_ir(room: str, ir: Any) -> str:
-    if room == "aco":
-        from pyaco.aco.text import format_program
-
-        return format_program(ir)
-    from pyaco.nir.text import print_shader
-
-    return print_shader(ir)
-
-
 @checked
 def compile(
     source: str | Path | bytes | Shader,
@@ -198,6 +134,7 @@ def compile(
     validate: bool = False,
     dump_after: str | tuple[str, ...] | list[str] = (),
     stop_after: str | None = None,
+    disable: str | tuple[str, ...] | list[str] = (),
 ) -> CompiledShader:
     """Compile a shader to machine code.
 
@@ -224,6 +161,8 @@ def compile(
         Names of passes after which the IR's text is kept; ``"all"`` for every pass.
     stop_after : str, optional
         Name of the pass after which to stop; the result has no code then.
+    disable : str or list of str
+        Names of optimisations to leave out, such as ``"nir.loop_unroll"`` or ``"schedule_vopd"``.
 
     Returns
     -------
@@ -243,22 +182,27 @@ def compile(
         raise UnsupportedError(f"compilation for {chip.target}: {chip.level_name} is assembled and emulated only")
     wave = 64 if wave is None else wave
     limits = targets.wave_limits(chip, wave)
-    names = frozenset([dump_after] if isinstance(dump_after, str) else dump_after)
-    observer = _Observer(validate, names, stop_after)
+    steps = Run(validate=validate, dump_after=_names(dump_after), stop_after=stop_after, disabled=_names(disable))
     shader = program = None
     try:
-        shader = _read(load(source), entry, spec, observer)
+        shader = _read(load(source), entry, spec, steps)
         if layout is not None:
             shader.metadata["pipeline_layout"] = layout
-        program = _lower(shader, chip, wave, limits, observer)
-    except _Stopped:
+        program = _lower(shader, chip, wave, limits, steps)
+    except Stopped:
         pass
     else:
-        observer.check_names()
-    return _result(shader, program, chip, wave, observer)
+        steps.check_names()
+    return _result(shader, program, chip, wave, steps)
 
 
-def _read(source: Source, entry: str | None, spec: Mapping[int, int | float | bool] | None, observer: _Observer) -> Any:
+def _names(words: str | tuple[str, ...] | list[str]) -> frozenset[str]:
+    return frozenset([words] if isinstance(words, str) else words)
+
+
+def _read(source: Source, entry: str | None, spec: Mapping[int, int | float | bool] | None, steps: Run) -> Any:
+    from pyaco.nir.passes import NIR
+
     if source.kind == "shader":
         return source.data
     if source.kind == "nir":
@@ -269,38 +213,37 @@ def _read(source: Source, entry: str | None, spec: Mapping[int, int | float | bo
         from pyaco import spirv
 
         shader = spirv.read(source.data, entry=entry, specialization=dict(spec or {}))
-    observer("spirv", "read", shader)
+    steps.note(NIR, "spirv", "read", shader)
     return shader
 
 
-def _lower(shader: Any, chip: targets.Chip, wave: int, limits: targets.WaveLimits, observer: _Observer) -> Any:
+def _lower(shader: Any, chip: targets.Chip, wave: int, limits: targets.WaveLimits, steps: Run) -> Any:
     """Run the NIR passes, instruction selection, the backend and the assembler."""
-    from pyaco._core.aco import assemble, isel
+    from pyaco._core.aco import isel
     from pyaco._core.ir.program import Program
-    from pyaco.aco import passes as aco_passes
-    from pyaco.nir import passes as nir_passes
+    from pyaco.aco.passes import ACO
+    from pyaco.nir.passes import NIR, mark_lowered
+    from pyaco.pipelines import compute
 
     if chip.is_cdna:
         raise UnsupportedError(f"compilation for {chip.target}: {chip.architecture} has an instruction set but no compiler here")
+    steps.check_disabled(compute.NIR, compute.ACO)
+    mark_lowered(shader)
     shader.set_info(gfx_level=chip.level, wave_size=wave, address32_hi=0xFFFF8000)
-    nir_passes.run(shader, on_pass=lambda name, ir, seconds: observer("nir", name, ir))
+    steps.run(NIR, compute.NIR, shader, chip.level)
     x, y, z = shader.info["workgroup_size"]
     program = Program()
     program.configure(
         gfx_level=chip.level, wave_size=wave, workgroup_size=x * y * z, limits=limits.as_dict(), wgp_mode=False
     )
     isel.run(shader, program)
-    observer("aco", "instruction_selection", program)
-    before: dict[str, int] = {}
-    options = aco_passes.Options(validate=observer.validate, statistics=before)
-    aco_passes.run_passes(program, options, on_pass=lambda name, ir: observer("aco", name, ir))
-    program.metadata["statistics"] = before
-    assemble.run(program, zero_unused=True)
-    observer("aco", "assemble", program)
+    steps.note(ACO, "aco", "instruction_selection", program)
+    steps.run(ACO, compute.ACO, program, chip.level)
+    steps.run(ACO, compute.ASSEMBLER, program, chip.level)
     return program
 
 
-def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, observer: _Observer) -> CompiledShader:
+def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run) -> CompiledShader:
     metadata = shader.metadata if shader is not None else {}
     abi = dict(metadata.get("abi", {}))
     stats: dict[str, int] = {}
@@ -315,7 +258,7 @@ def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, observer: 
         code, constants = program.code, program.constant_data
     return CompiledShader(
         target=chip.target, stage="compute", entry=metadata.get("entry", "main"), wave=wave, code=code,
-        constant_data=constants, abi=abi, stats=stats, passes=observer.records, dumps=observer.dumps,
+        constant_data=constants, abi=abi, stats=stats, passes=steps.records, dumps=steps.dumps,
     )
 
 

@@ -19,8 +19,10 @@ DOORS = {
     "targets": set(),
     "isa": {"_core.isa"},
     "spirv": {"_core.spirv", "_core.ir", "nir"},
-    "nir": {"_core.nir", "_core.ir"},
-    "aco": {"_core.aco", "_core.ir", "_core.isa"},
+    "nir": {"_core.nir", "_core.ir", "passes", "pipelines"},
+    "aco": {"_core.aco", "_core.ir", "_core.isa", "passes", "pipelines"},
+    # Pipelines name kernels; those are loaded when they run.
+    "pipelines": {"passes"},
     "descriptors": {"registers", "addrlib"},
     # Device.submit, the one door that leads back: it loads the command processor when it is called.
     "emu": {"_core.emu", "_core.emu_fast", "_core.emu_inspect", "_core.isa", "binary", "descriptors", "pm4"},

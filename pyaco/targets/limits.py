@@ -6,7 +6,7 @@ Sources: AMD's ISA documents (register files, LDS), LLVM's AMDGPU user guide (al
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
@@ -57,7 +57,7 @@ class WaveLimits:
 
     def as_dict(self) -> dict[str, int]:
         """Return the fields by name."""
-        return asdict(self)
+        return dict(vars(self))
 
 
 def _vector_registers(chip_: Chip, wave: int) -> tuple[int, int]:

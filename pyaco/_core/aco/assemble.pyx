@@ -330,7 +330,7 @@ cdef int assemble_run(ProgramData *program, bint stray_bits) except -1 nogil:
     return finish(&a)
 
 
-def run(Program program, options=None, bint zero_unused=False):
+def run(Program program, options=None):
     """Assemble `program`; its ``code`` holds the machine code afterwards.
 
     Parameters
@@ -338,16 +338,15 @@ def run(Program program, options=None, bint zero_unused=False):
     program
         ACO IR of hardware instructions with assigned registers.
     options
-        Options of the backend; the assembler has none among them.
-    zero_unused
-        Write zero to fields that do not count and leave out end marks that are no instructions, so that a listing of the
-        code assembles to the same words; otherwise as ACO's assembler has it (the code of an undefined operand).
+        ``zero_unused``: write zero to fields that do not count and leave out end marks that are no instructions, so that a
+        listing of the code assembles to the same words; otherwise as ACO's assembler has it (the code of an undefined operand).
 
     Raises
     ------
     RuntimeError
         An instruction has no encoding for the program's gfx level: a defect of an earlier pass.
     """
+    cdef bint stray_bits = not (options or {}).get("zero_unused", False)
     with nogil:
-        assemble_run(&program.data, not zero_unused)
+        assemble_run(&program.data, stray_bits)
     return True

@@ -136,6 +136,7 @@ cdef int form_hard_clauses_run(ProgramData *p) except -1 nogil:
 def run(Program program, options=None):
     """Form clauses of memory operations."""
     if program.data.gfx_level < gfx10:
-        return
+        return False
     with nogil:
         form_hard_clauses_run(&program.data)
+    return True

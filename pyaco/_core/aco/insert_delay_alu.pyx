@@ -194,6 +194,7 @@ cdef int insert_delay_alu_run(ProgramData *p) except -1 nogil:
 def run(Program program, options=None):
     """Insert hints about ALU dependencies."""
     if program.data.gfx_level < gfx11:
-        return
+        return False
     with nogil:
         insert_delay_alu_run(&program.data)
+    return True

@@ -452,3 +452,4 @@ def run(Program program, options=None):
     """Make the execution mask explicit."""
     with nogil:
         insert_exec_mask_run(&program.data)
+    return True

@@ -603,3 +603,4 @@ def run(Program program, options=None):
     """Insert waits for memory operations."""
     with nogil:
         insert_waitcnt_run(&program.data)
+    return True

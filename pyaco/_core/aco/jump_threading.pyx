@@ -363,3 +363,11 @@ cdef int remove_exec_writes_run(ProgramData *p) except -1 nogil:
                 rewrite_emit(&rewrite, p.order.instruction[position])
     rewrite_end(&rewrite)
     return 0
+
+
+def run(Program program, options=None):
+    """Jump past empty blocks, and drop exec writes that nothing reads. Returns True."""
+    with nogil:
+        jump_threading_run(&program.data)
+        remove_exec_writes_run(&program.data)
+    return True

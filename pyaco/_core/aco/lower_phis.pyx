@@ -498,3 +498,4 @@ def run(Program program, options=None):
     """Lower phis of lane masks and scalars."""
     with nogil:
         lower_phis_run(&program.data)
+    return True

@@ -1070,3 +1070,4 @@ def run(Program program, options=None):
     """Propagate copies, constants and modifiers, combine instructions, remove dead code."""
     with nogil:
         optimize_run(&program.data)
+    return True

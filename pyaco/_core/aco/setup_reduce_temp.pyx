@@ -179,3 +179,4 @@ def run(Program program, options=None):
     """Give reductions and shuffles their linear VGPRs."""
     with nogil:
         setup_reduce_temp_run(&program.data)
+    return True
