@@ -26,8 +26,8 @@ from pyaco.aco import format_program, parse_program, pass_names, register_pass, 
 from pyaco.addrlib import modifiers
 from pyaco.addrlib import surface as driver
 from pyaco.addrlib.block_plot import block_order
-from pyaco.addrlib.v1.surface import surface_info as v1_surface_info
-from pyaco.addrlib.v3_surface import surface3_info
+from pyaco.addrlib.v1.queries import surface_info as v1_surface_info
+from pyaco.addrlib.v3.queries import surface3_info
 from pyaco.arguments import checked
 from pyaco.descriptors import buffer, color_surface, decode, depth_surface, image, intel, layout, sampler, sets, types, user_data
 from pyaco.formats import pixel_format

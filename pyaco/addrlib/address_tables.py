@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyaco.addrlib.arithmetic import kernel
+from pyaco.addrlib.kernels import kernel
 from pyaco.errors import InputError
 
 __all__ = ["look_up"]

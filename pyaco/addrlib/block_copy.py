@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from pyaco.addrlib.arithmetic import kernel
+from pyaco.addrlib.kernels import kernel
 
 __all__ = ["detile_blocks", "tile_blocks"]
 

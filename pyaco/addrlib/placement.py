@@ -6,8 +6,8 @@ kernels read it.
 
 from __future__ import annotations
 
-from pyaco.addrlib.arithmetic import kernel
-from pyaco.addrlib.v2_records import record
+from pyaco.addrlib.kernels import kernel
+from pyaco.addrlib.records import record
 
 __all__ = ["PLACE", "address_of", "coordinates_of", "equation_offset"]
 

@@ -18,16 +18,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyaco.addrlib.address_tables import look_up
-from pyaco.addrlib.arithmetic import kernel
 from pyaco.addrlib.block_copy import detile_blocks, tile_blocks
 from pyaco.addrlib.checks import check_integers
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import in_words, raise_status
+from pyaco.addrlib.kernels import kernel
 from pyaco.addrlib.placement import PLACE, coordinates_of, equation_offset
-from pyaco.addrlib.v2_address import ADDRESS_QUERY, COORDINATES, copy_surface, lay_out, place_level
-from pyaco.addrlib.v2_records import INFO, MAX_MIPS, MIP, QUERY, chip_tables
-from pyaco.addrlib.v3_address import ADDRESS_QUERY3, lay_out3, place_level3
-from pyaco.addrlib.v3_surface import INFO3, QUERY3, tables3
+from pyaco.addrlib.records import MAX_MIPS, MIP
+from pyaco.addrlib.v2.address import ADDRESS_QUERY, COORDINATES, copy_surface, lay_out, place_level
+from pyaco.addrlib.v2.chip import INFO, QUERY, chip_tables
+from pyaco.addrlib.v3.address import ADDRESS_QUERY3, lay_out3, place_level3
+from pyaco.addrlib.v3.queries import INFO3, QUERY3, tables3
 from pyaco.arguments import checked
 from pyaco.errors import InputError
 

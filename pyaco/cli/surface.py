@@ -77,8 +77,8 @@ def _swizzle_mode(text: str, level: int) -> int:
 
 def surface_options(options: Options, level: int) -> dict[str, Any]:
     """Return what the command line says of a surface, as `pyaco.addrlib.Surface` takes it, for a chip of a hardware level."""
-    from pyaco.addrlib.modifiers import INVALID
-    from pyaco.addrlib.surface import SurfaceUse
+    from pyaco.addrlib.driver.modifiers import INVALID
+    from pyaco.addrlib.driver.records import SurfaceUse
 
     if not options.extent:
         raise InputError("no size: say WIDTHxHEIGHT, such as 1920x1080")
@@ -97,7 +97,7 @@ def surface_options(options: Options, level: int) -> dict[str, Any]:
 
 
 def _modifiers(config: Any, name: str) -> list[dict[str, Any]]:
-    from pyaco.addrlib.modifiers import decode_modifier, is_amd, supported_modifiers
+    from pyaco.addrlib.driver.modifiers import decode_modifier, is_amd, supported_modifiers
     from pyaco.addrlib.multi_plane import plane_count
     from pyaco.formats import pixel_format
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyaco.addrlib import GpuConfig
-from pyaco.addrlib.surface import Surface, SurfaceMode, check_generation
+from pyaco.addrlib.driver.queries import check_generation
+from pyaco.addrlib.driver.records import Surface, SurfaceMode
 from pyaco.arguments import checked
 from pyaco.descriptors.hardware_format import color_formats, color_swap
 from pyaco.formats import ONE, PixelFormat, pixel_format
@@ -88,7 +89,7 @@ def color_surface(config: GpuConfig, surface: Surface, view: ColorView) -> Color
     ----------
     config : GpuConfig
     surface : Surface
-        What ``pyaco.addrlib.surface.compute_surface`` returned for `config`.
+        What ``pyaco.addrlib.driver.queries.compute_surface`` returned for `config`.
     view : ColorView
 
     Raises

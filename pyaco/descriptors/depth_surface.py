@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyaco.addrlib import GpuConfig
-from pyaco.addrlib.surface import Surface, check_generation
-from pyaco.addrlib.surface_gfx6 import SurfaceLevel
+from pyaco.addrlib.driver.gfx6 import SurfaceLevel
+from pyaco.addrlib.driver.queries import check_generation
+from pyaco.addrlib.driver.records import Surface
 from pyaco.arguments import checked
 from pyaco.descriptors.hardware_format import depth_format
 from pyaco.formats import pixel_format
@@ -98,7 +99,7 @@ def depth_surface(config: GpuConfig, surface: Surface, view: DepthView) -> Depth
     ----------
     config : GpuConfig
     surface : Surface
-        What ``pyaco.addrlib.surface.compute_surface`` returned for `config`.
+        What ``pyaco.addrlib.driver.queries.compute_surface`` returned for `config`.
     view : DepthView
 
     Raises

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyaco.addrlib import GpuConfig
-from pyaco.addrlib.surface import DEPTH_OR_STENCIL, Surface, SurfaceMode, check_generation
+from pyaco.addrlib.driver.queries import check_generation
+from pyaco.addrlib.driver.records import DEPTH_OR_STENCIL, Surface, SurfaceMode
 from pyaco.arguments import checked
 from pyaco.descriptors.buffer import selected_channels
 from pyaco.descriptors.hardware_format import UNSUPPORTED, alpha_is_on_msb, border_color_swizzle, image_formats, unified_format
@@ -104,7 +105,7 @@ def image_descriptor(config: GpuConfig, surface: Surface, view: ImageView) -> tu
     ----------
     config : GpuConfig
     surface : Surface
-        What ``pyaco.addrlib.surface.compute_surface`` returned for `config`.
+        What ``pyaco.addrlib.driver.queries.compute_surface`` returned for `config`.
     view : ImageView
 
     Raises

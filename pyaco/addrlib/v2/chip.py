@@ -5,7 +5,6 @@ All fields are int64, so that a kernel never mixes signed and unsigned numbers.
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -14,22 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyaco.addrlib.checks import check_integers
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import SwizzleMode
+from pyaco.addrlib.records import MODE, record
 from pyaco.addrlib.swizzle import MODES, Mode, SwizzleTables, modes, swizzle_tables, var_block_log2
-from pyaco.errors import InputError, UnsupportedError
+from pyaco.errors import UnsupportedError
 
-__all__ = ["CHIP", "INFO", "MAX_MIPS", "MIP", "MODE", "QUERY", "ChipTables", "Scratch", "chip_tables", "columns", "kernel_tables", "record", "zeroed"]
-
-MAX_MIPS = 17
-"""Mip levels that a result record holds."""
-
-
-def record(names: str) -> np.dtype[Any]:
-    """Return a structured type of int64 fields."""
-    return np.dtype([(name, np.int64) for name in names.split()])
-
+__all__ = ["CHIP", "INFO", "QUERY", "ChipTables", "chip_tables", "kernel_tables"]
 
 QUERY = record(
     "flags swizzle_mode resource_type format bpp width height num_slices num_mip_levels num_samples num_frags pitch_in_element slice_align")
@@ -41,13 +31,6 @@ INFO = record(
     "pixel_mip_chain_pitch pixel_mip_chain_height pixel_pitch pixel_height pixel_bits block_width block_height block_slices "
     "epitch_is_height equation_index mip_chain_in_tail first_mip_id_in_tail eye_height right_offset right_swizzle")
 """Layout of a surface. Pitch, height, mip chain and block in elements; sizes, alignment and `right_offset` (stereo) in bytes."""
-
-MIP = record(
-    "pitch height depth pixel_pitch pixel_height equation_index offset macro_block_offset mip_tail_offset "
-    "mip_tail_coord_x mip_tail_coord_y mip_tail_coord_z")
-"""Layout of one level: extent in elements, offsets in bytes, place in the mip tail in elements."""
-
-MODE = record("valid linear block_log2 kind_z kind_s kind_d kind_r xor prt var thick_3d")
 
 _SETS = "linear z s d r x xor rsrc_1d rsrc_2d rsrc_3d prt_2d prt_3d view_3d_as_2d msaa display_32 display_64 display_other"
 
@@ -200,39 +183,9 @@ def kernel_tables(config: GpuConfig) -> tuple[Any, ...]:
     return tables.chip, tables.modes, swizzle.extent, swizzle.lookup, swizzle.number, swizzle.basis
 
 
-def zeroed(query: np.dtype[Any], info: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return the records that a kernel lays a surface out in; the last of the result and of the mips stays zero, to clear the others."""
-    return np.zeros(1, query), np.zeros(2, info), np.zeros(MAX_MIPS + 1, MIP)
-
-
-class Scratch(threading.local):
-    """Records of one query, made once per thread: making them costs more than answering."""
-
-    def __init__(self, query: np.dtype[Any], info: np.dtype[Any]) -> None:
-        self.query, self.info, self.mips = np.zeros(1, query), np.zeros(1, info), np.zeros((1, MAX_MIPS), MIP)
-        self.query_row = self.query.view(np.int64)
-        self.info_row = self.info.view(np.int64)
-        self.mip_rows = self.mips.view(np.int64).reshape(MAX_MIPS, -1)
-
-
 def _htile_cache_conflict(config: GpuConfig) -> bool:
     # Vega12 with two render backends per engine: depth arrays with xor modes and aligned HTILE are not coherent.
     shape = (config.pipes_log2, config.shader_engines_log2)
     return config.chip == "vega12" and config.render_backends_per_se_log2 == 1 and shape in set(product((1,), (2, 3))) | set(product((2,), (1, 2)))
 
 
-def columns(dtype: np.dtype[Any], length: int, values: dict[str, Any]) -> NDArray[Any]:
-    """Return a structured array of `length` records with the given columns (they broadcast); other fields are 0."""
-    check_integers("records", length=length)
-    table = np.zeros(length, dtype)
-    for name, column in values.items():
-        array = np.asarray(column)
-        if name not in (dtype.names or ()):
-            raise InputError(f"there is no column {name!r}; there are {', '.join(dtype.names or ())}")
-        if array.dtype.kind not in "iub" and array.size and dtype[name].kind != "f":
-            raise InputError(f"column {name}: integers, not {array.dtype}")
-        try:
-            table[name] = array
-        except ValueError:
-            raise InputError(f"column {name}: {array.shape} values for {length} records") from None
-    return table

@@ -10,14 +10,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyaco.addrlib import modifiers
 from pyaco.addrlib.chips import GpuConfig
-from pyaco.addrlib.enums import BlockSet, ResourceLocation, ResourceType, SurfaceFlags, SwizzleMode, SwizzleType
-from pyaco.addrlib.fmask import fmask_info
-from pyaco.addrlib.formats import ASTC_FORMATS, Format
-from pyaco.addrlib.metadata import CmaskRequest, DccRequest, HtileRequest, MetadataInfo, align, cmask_info, dcc_info, htile_info
-from pyaco.addrlib.modifiers import INVALID, CompressedBlock
-from pyaco.addrlib.surface import (
+from pyaco.addrlib.driver import modifiers
+from pyaco.addrlib.driver.modifiers import INVALID, CompressedBlock
+from pyaco.addrlib.driver.records import (
     DEPTH_OR_STENCIL,
     MicroTileMode,
     NonBlockCompressedView,
@@ -29,10 +25,16 @@ from pyaco.addrlib.surface import (
     imported_flags,
     is_display_surface,
 )
+from pyaco.addrlib.enums import BlockSet, ResourceLocation, ResourceType, SurfaceFlags, SwizzleMode, SwizzleType
+from pyaco.addrlib.formats import ASTC_FORMATS, Format
+from pyaco.addrlib.integers import align
+from pyaco.addrlib.metadata import CmaskRequest, DccRequest, HtileRequest, MetadataInfo, cmask_info, dcc_info, htile_info
+from pyaco.addrlib.metadata.fmask import fmask_info
+from pyaco.addrlib.records import MipInfo
 from pyaco.addrlib.tiling import TiledSurface
-from pyaco.addrlib.v2_address import addresses, pipe_bank_xor
-from pyaco.addrlib.v2_settings import displayable, non_bc_view, preferred_setting
-from pyaco.addrlib.v2_surface import MipInfo, SurfaceInfo, surface_info
+from pyaco.addrlib.v2.address import addresses, pipe_bank_xor
+from pyaco.addrlib.v2.queries import SurfaceInfo, surface_info
+from pyaco.addrlib.v2.settings import displayable, non_bc_view, preferred_setting
 from pyaco.errors import InputError, UnsupportedError
 
 __all__ = [
@@ -62,7 +64,7 @@ class DccSettings:
     independent_64B_blocks, independent_128B_blocks : bool
         Blocks that can be decompressed alone.
     max_compressed_block_size : int
-        `pyaco.addrlib.modifiers.CompressedBlock`.
+        `pyaco.addrlib.driver.modifiers.CompressedBlock`.
     display_equation_valid : bool
         Whether there is a displayable DCC beside DCC.
     """
@@ -220,7 +222,7 @@ def _query(config: GpuConfig, request: SurfaceRequest) -> Query:
 
 
 def compute_surface(config: GpuConfig, request: SurfaceRequest, dcc: DccSettings | None = None) -> Gfx9Surface:
-    """See `pyaco.addrlib.surface.compute_surface`; `dcc` are the settings of an imported surface."""
+    """See `pyaco.addrlib.driver.queries.compute_surface`; `dcc` are the settings of an imported surface."""
     surface = Gfx9Surface(request, request.blk_w, request.blk_h, request.bpe, request.flags, request.modifier, dcc=dcc or DccSettings())
     query = _query(config, request)
     depth, stencil = bool(request.flags & SurfaceUse.ZBUFFER), bool(request.flags & SurfaceUse.SBUFFER)
@@ -569,7 +571,7 @@ def _is_displayable(config: GpuConfig, surface: Gfx9Surface) -> bool:
 
 
 def supports_dcc_image_stores(config: GpuConfig, surface: Gfx9Surface) -> bool:
-    """See `pyaco.addrlib.surface.supports_dcc_image_stores`."""
+    """See `pyaco.addrlib.driver.queries.supports_dcc_image_stores`."""
     dcc = surface.dcc
     settings = dcc.independent_64B_blocks, dcc.independent_128B_blocks, dcc.max_compressed_block_size
     return config.level >= 100 and (
@@ -579,7 +581,7 @@ def supports_dcc_image_stores(config: GpuConfig, surface: Gfx9Surface) -> bool:
 
 
 def bo_metadata(config: GpuConfig, surface: Gfx9Surface) -> int:
-    """See `pyaco.addrlib.surface.bo_metadata`."""
+    """See `pyaco.addrlib.driver.queries.bo_metadata`."""
     offset = (surface.display_dcc_offset or surface.meta_offset) if surface.meta_offset else 0
     if surface.meta_offset and not 0 < offset >> 8 < 1 << 24:
         raise InputError(f"metadata {offset} bytes behind the start of the surface: tiling flags say multiples of 256 below 4 GB")
@@ -590,7 +592,7 @@ def bo_metadata(config: GpuConfig, surface: Gfx9Surface) -> int:
 
 
 def import_surface(config: GpuConfig, request: SurfaceRequest, tiling_flags: int) -> Gfx9Surface:
-    """See `pyaco.addrlib.surface.import_surface`."""
+    """See `pyaco.addrlib.driver.queries.import_surface`."""
     mode = tiling_flags & 0x1F
     dcc = DccSettings()
     dcc.set_blocks(bool(tiling_flags >> 43 & 1), bool(tiling_flags >> 44 & 1), CompressedBlock(min(tiling_flags >> 45 & 3, 2)))
@@ -603,7 +605,7 @@ def import_surface(config: GpuConfig, request: SurfaceRequest, tiling_flags: int
 
 
 def planes(surface: Gfx9Surface) -> tuple[Plane, ...]:
-    """See `pyaco.addrlib.surface.planes`."""
+    """See `pyaco.addrlib.driver.queries.planes`."""
     pitch = surface.pitch[0] if surface.is_linear and surface.pitch else surface.surf_pitch
     texels = Plane(surface.surf_offset, pitch * surface.bpe, surface.surf_size)
     if surface.modifier == INVALID or not surface.meta_offset:
@@ -659,7 +661,7 @@ def move(surface: Gfx9Surface, offset: int) -> None:
 def surface_addresses(
     config: GpuConfig, surface: Gfx9Surface, length: int, **texels: ArrayLike,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return status and address of texels; see `pyaco.addrlib.surface.surface_addresses`."""
+    """Return status and address of texels; see `pyaco.addrlib.driver.queries.surface_addresses`."""
     request = surface.request
     return addresses(
         config, length, **texels, swizzle_mode=surface.texel_swizzle_mode, resource_type=surface.resource_type, bpp=surface.bpe * 8,
@@ -669,7 +671,7 @@ def surface_addresses(
 
 
 def tiled_surface(config: GpuConfig, surface: Gfx9Surface, stencil: bool) -> TiledSurface:
-    """See `pyaco.addrlib.surface.tiled_surface`."""
+    """See `pyaco.addrlib.driver.queries.tiled_surface`."""
     request = surface.request
     extents = [request.level_extent(level) for level in range(request.levels)]
     return TiledSurface(
@@ -680,12 +682,12 @@ def tiled_surface(config: GpuConfig, surface: Gfx9Surface, stencil: bool) -> Til
 
 
 def stencil_offset(surface: Gfx9Surface) -> int:
-    """See `pyaco.addrlib.surface.stencil_offset`."""
+    """See `pyaco.addrlib.driver.queries.stencil_offset`."""
     return surface.stencil_offset - surface.surf_offset
 
 
 def non_block_compressed_view(config: GpuConfig, surface: Gfx9Surface, level: int, layer: int) -> NonBlockCompressedView:
-    """See `pyaco.addrlib.surface.non_block_compressed_view`."""
+    """See `pyaco.addrlib.driver.queries.non_block_compressed_view`."""
     request = surface.request
     found = non_bc_view(
         config, swizzle_mode=surface.swizzle_mode, resource_type=surface.resource_type, format=element_format(request), width=request.width,

@@ -12,12 +12,13 @@ import numpy as np
 
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import ResourceType, SwizzleMode
-from pyaco.addrlib.metadata import CmaskRequest, DccRequest, HtileRequest, MetadataInfo, MetadataLevel, align, fmask_bits, log2
-from pyaco.addrlib.metadata_equation import MetadataEquation, MetadataLayout
-from pyaco.addrlib.metadata_equation_gfx9 import DataKind, EquationKey, Term, has_alias_fix, metadata_terms
+from pyaco.addrlib.integers import align, log2
+from pyaco.addrlib.metadata.equation import MetadataEquation, MetadataLayout
+from pyaco.addrlib.metadata.equation_gfx9 import DataKind, EquationKey, Term, has_alias_fix, metadata_terms
+from pyaco.addrlib.metadata.records import CmaskRequest, DccRequest, HtileRequest, MetadataInfo, MetadataLevel, fmask_bits
 from pyaco.errors import UnsupportedError
 
-__all__ = ["cmask_info", "dcc_info", "htile_info", "layout", "reported_equation"]
+__all__ = ["cmask_info", "dcc_info", "htile_info"]
 
 # log2 of the bytes of a block, by swizzle mode / 4
 _BLOCK_LOG2 = (8, 12, 16, 0, 16, 12, 16, 0, 8)
@@ -71,7 +72,7 @@ def htile_info(config: GpuConfig, request: HtileRequest) -> MetadataInfo:
         base_align <<= max(0, 11 - (count + 2 - (1 + pipes + backends)))
     blocks, levels = _levels(request, block, thick=False)
     slice_size = blocks[0] * blocks[1] * block_size
-    return MetadataInfo(
+    return Gfx9MetadataInfo(
         config, request, blocks[0] * block[0], blocks[1] * block[1], request.slices, base_align, align(slice_size * blocks[2], base_align),
         slice_size, block, block_size, blocks[0] * blocks[1], (8, 8, 1), levels, pipes)
 
@@ -86,7 +87,7 @@ def cmask_info(config: GpuConfig, request: CmaskRequest) -> MetadataInfo:
     size_align = max(1 << (pipes + backends + config.pipe_interleave_log2), 1 << _block_log2(request.mode))
     block_size = 1 << (count - 1)
     slice_size = across * down * block_size
-    return MetadataInfo(
+    return Gfx9MetadataInfo(
         config, request, across * block[0], down * block[1], request.slices, max(block_size, size_align),
         align(slice_size * request.slices, size_align), slice_size, block, block_size, across * down, (8, 8, 1),
         tuple(MetadataLevel(False) for _ in range(request.levels)), pipes)
@@ -112,7 +113,7 @@ def dcc_info(config: GpuConfig, request: DccRequest) -> MetadataInfo:
     size_align = max(size_align, 1 << _block_log2(mode))
     block_size, slice_blocks = count * fragments, blocks[0] * blocks[1]
     clear_size = slice_blocks * count * min(fragments, 1 << config.max_compressed_fragments_log2)
-    return MetadataInfo(
+    return Gfx9MetadataInfo(
         config, request, blocks[0] * block[0], blocks[1] * block[1], blocks[2] * block[2], max(count, size_align),
         align(slice_blocks * blocks[2] * block_size, size_align), clear_size, block, block_size, slice_blocks, compressed, levels, pipes)
 
@@ -255,20 +256,21 @@ def _block_order(term: Term) -> int:
     return order if rank == 2 else -1
 
 
-def reported_equation(info: MetadataInfo) -> MetadataEquation | None:
-    """See `pyaco.addrlib.metadata.MetadataInfo.equation`."""
-    if not isinstance(info.request, DccRequest | CmaskRequest):
-        return None
-    return _equation(metadata_terms(info.config, _key(info, 1, None)))
+class Gfx9MetadataInfo(MetadataInfo):
+    """Layout of a metadata surface of GFX9."""
 
+    def _reported_equation(self) -> MetadataEquation | None:
+        if not isinstance(self.request, DccRequest | CmaskRequest):
+            return None
+        return _equation(metadata_terms(self.config, _key(self, 1, None)))
 
-def layout(info: MetadataInfo, samples: int, element_bits: int | None) -> MetadataLayout:
-    """See `pyaco.addrlib.metadata.MetadataInfo.layout`."""
-    if info.request.levels > 1:
-        raise UnsupportedError("addresses in metadata of mip levels")
-    if isinstance(info.request, DccRequest) and info.request.fragments > 1 and _block_log2(info.request.mode) == 8:
-        raise UnsupportedError("addresses in DCC of multisampled surfaces in blocks of 256 bytes: there are no such surfaces")
-    equation = _equation(metadata_terms(info.config, _key(info, samples, element_bits)))
-    pitch = info.pitch // info.block[0]
-    return MetadataLayout(
-        equation, _logs(info.block), pitch, info.height // info.block[1] * pitch, info.config.pipe_interleave_log2, (1 << info.pipe_bits) - 1)
+    def _layout(self, samples: int, element_bits: int | None) -> MetadataLayout:
+        request, config, block = self.request, self.config, self.block
+        if request.levels > 1:
+            raise UnsupportedError("addresses in metadata of mip levels")
+        if isinstance(request, DccRequest) and request.fragments > 1 and _block_log2(request.mode) == 8:
+            raise UnsupportedError("addresses in DCC of multisampled surfaces in blocks of 256 bytes: there are no such surfaces")
+        equation = _equation(metadata_terms(config, _key(self, samples, element_bits)))
+        pitch = self.pitch // block[0]
+        return MetadataLayout(
+            equation, _logs(block), pitch, self.height // block[1] * pitch, config.pipe_interleave_log2, (1 << self.pipe_bits) - 1)

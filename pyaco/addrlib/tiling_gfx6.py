@@ -15,9 +15,9 @@ from pyaco.addrlib.v1 import modes
 from pyaco.addrlib.v1.chip import chip_of
 from pyaco.addrlib.v1.layout import Layout
 from pyaco.addrlib.v1.modes import align_up
-from pyaco.addrlib.v1.surface import SurfaceAddresses, surface_info
+from pyaco.addrlib.v1.queries import SurfaceAddresses, surface_info
 from pyaco.addrlib.v1.swizzle import extract_swizzle
-from pyaco.addrlib.v2_address import COORDINATES
+from pyaco.addrlib.v2.address import COORDINATES
 from pyaco.errors import InputError
 
 __all__ = ["TiledSurfaceGfx6"]

@@ -15,7 +15,6 @@ from pyaco.addrlib.formats import Packing, element
 from pyaco.addrlib.v1 import modes
 from pyaco.addrlib.v1.address import Addressing, byte_address, channel, coordinates, hidden_place, micro_order
 from pyaco.addrlib.v1.chip import Chip, TileInfo, chip_of
-from pyaco.addrlib.v1.compiled import compiled
 from pyaco.addrlib.v1.layout import Layout, Query, layout
 from pyaco.addrlib.v1.tiling import no_info, pipes_of
 from pyaco.errors import InputError, UnsupportedError
@@ -117,23 +116,9 @@ def _check_flags(flags: int) -> None:
 
 @cache
 def array_chip(config: GpuConfig) -> Chip:
-    """The chip with its tables as arrays, for compiled rules."""
+    """The chip with its tables as arrays, for kernels."""
     chip = chip_of(config)
     return chip._replace(tile_modes=np.array(chip.tile_modes, np.int64), macro_modes=np.array(chip.macro_modes, np.int64))
-
-
-def _lay_out(chip: Chip, columns: Any, formats: Any, out: Any) -> None:
-    """Lay out a surface per row of `columns`; `formats` has a row per format."""
-    for i in range(len(columns)):
-        c = columns[i]
-        f = formats[c[2]]
-        query = Query(
-            c[0], c[1], c[3], f[0], f[1], f[2], f[3] != 0, f[4] != 0, f[5] != 0, c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11], c[12],
-            c[13], c[14], c[15], c[16])
-        result = layout(chip, query, no_info())
-        out[i, 0] = result.status
-        for j in range(33):
-            out[i, j + 1] = result[j + 1]
 
 
 def surface_infos(config: GpuConfig, **fields: ArrayLike) -> NDArray[Any]:
@@ -150,6 +135,9 @@ def surface_infos(config: GpuConfig, **fields: ArrayLike) -> NDArray[Any]:
     for name, values in fields.items():
         if np.asarray(values).dtype.kind not in "iub":
             raise InputError(f"column {name}: integers, not {np.asarray(values).dtype}")
+    # Single queries do without numba.
+    from pyaco.addrlib.v1.arrays import lay_out_many
+
     columns = np.broadcast_arrays(*(np.asarray(fields.get(name, default), np.int64) for name, default in _FIELDS.items()))
     shape = columns[0].shape
     table = np.stack([c.ravel() for c in columns], axis=1)
@@ -161,7 +149,7 @@ def surface_infos(config: GpuConfig, **fields: ArrayLike) -> NDArray[Any]:
         formats[number] = _format(number)
     _check_flags(int(np.bitwise_or.reduce(table[:, 11], initial=0)))
     out = np.zeros((len(table), len(Layout._fields)), np.int64)
-    compiled(_lay_out)(array_chip(config), table, formats, out)
+    lay_out_many(array_chip(config), table, formats, out)
     return out.view(LAYOUT).reshape(shape)
 
 
@@ -179,21 +167,6 @@ def _hidden_of(a: Addressing) -> tuple[int, ...]:
     if -1 in table:
         raise UnsupportedError(f"pipe configuration {a.info.pipe_config} with {a.info}: elements share addresses")
     return tuple(table)
-
-
-def _fill(a: Addressing, axis: int, table: Any) -> None:
-    """Fill the table of the addresses of the elements on an axis (x, y, slice, sample)."""
-    for i in range(len(table)):
-        table[i] = byte_address(a, i if axis == 0 else 0, i if axis == 1 else 0, i if axis == 2 else 0, i if axis == 3 else 0)
-
-
-def _locate(a: Addressing, hidden_of: Any, addresses: Any, out: Any) -> None:
-    for i in range(len(addresses)):
-        x, y, z, s = coordinates(a, hidden_of, addresses[i])
-        out[0, i] = x
-        out[1, i] = y
-        out[2, i] = z
-        out[3, i] = s
 
 
 class SurfaceAddresses:
@@ -286,10 +259,12 @@ class SurfaceAddresses:
         The address of any element is their xor in the bits of pipe and bank (`mask`) and their sum in the others.
         """
         if self._tables is None:
+            from pyaco.addrlib.v1.arrays import fill_axis
+
             a = self.parameters
             self._tables = tuple(np.empty(n, np.int64) for n in (a.pitch, a.height, a.slices, a.samples))
             for axis, table in enumerate(self._tables):
-                compiled(_fill)(a if axis == 2 else a._replace(bank_swizzle=0, pipe_swizzle=0), axis, table)
+                fill_axis(a if axis == 2 else a._replace(bank_swizzle=0, pipe_swizzle=0), axis, table)
         return self._tables
 
     @property
@@ -307,7 +282,9 @@ class SurfaceAddresses:
 
     def coordinates_of(self, addresses: ArrayLike) -> NDArray[np.int64]:
         """Return x, y, slice and sample of the elements at byte addresses: an array of shape (4, ...)."""
+        from pyaco.addrlib.v1.arrays import locate
+
         array = self._axis(addresses, self.size, "address")
         out = np.empty((4, array.size), np.int64)
-        compiled(_locate)(self.parameters, np.array(self.hidden_of, np.int64), array.ravel(), out)
+        locate(self.parameters, np.array(self.hidden_of, np.int64), array.ravel(), out)
         return out.reshape(4, *array.shape)

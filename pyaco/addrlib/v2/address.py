@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyaco.addrlib.arithmetic import fmask_bpp, kernel, log2, reverse_bits
+from pyaco.addrlib.arithmetic import fmask_bpp, log2, reverse_bits
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import Status, SurfaceFlags, raise_status
 from pyaco.addrlib.formats import ELEMENT_BITS
+from pyaco.addrlib.kernels import kernel
 from pyaco.addrlib.placement import PLACE, address_of, coordinates_of, equation_offset
-from pyaco.addrlib.v2_records import INFO, MAX_MIPS, QUERY, chip_tables, columns, kernel_tables, record, zeroed
-from pyaco.addrlib.v2_surface import layout
+from pyaco.addrlib.records import MAX_MIPS, columns, record, zeroed
+from pyaco.addrlib.v2.chip import INFO, QUERY, chip_tables, kernel_tables
+from pyaco.addrlib.v2.layout import layout
 from pyaco.errors import InputError
 
 __all__ = [

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import ResourceType, SurfaceFlags
 from pyaco.addrlib.formats import Format
-from pyaco.addrlib.metadata import fmask_bits
-from pyaco.addrlib.v2_surface import surface_info
+from pyaco.addrlib.metadata.records import fmask_bits
+from pyaco.addrlib.v2.queries import surface_info
 from pyaco.arguments import checked
 from pyaco.errors import InputError
 

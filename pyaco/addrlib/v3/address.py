@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyaco.addrlib.arithmetic import ceil_div, kernel, log2
+from pyaco.addrlib.arithmetic import ceil_div, log2
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import Status, SurfaceFlags3, SwizzleMode3, raise_status
 from pyaco.addrlib.formats import ELEMENT_BITS, EXPAND_X, EXPAND_Y, PACKING, Packing
+from pyaco.addrlib.kernels import kernel
 from pyaco.addrlib.placement import PLACE, address_of, coordinates_of, equation_offset
-from pyaco.addrlib.v2_address import COORDINATES, Coordinates
-from pyaco.addrlib.v2_records import MAX_MIPS, columns, record, zeroed
-from pyaco.addrlib.v2_settings import VIEW, VIEW_QUERY, view_extent
-from pyaco.addrlib.v3_surface import INFO3, QUERY3, layout3, normalize3, tables3
+from pyaco.addrlib.records import MAX_MIPS, columns, record, zeroed
+from pyaco.addrlib.v2.address import COORDINATES, Coordinates
+from pyaco.addrlib.v2.settings import VIEW, VIEW_QUERY, view_extent
+from pyaco.addrlib.v3.queries import INFO3, QUERY3, layout3, normalize3, tables3
 
 __all__ = [
     "ADDRESS_QUERY3", "address3", "addresses3", "coordinates3", "non_bc_views3", "pipe_bank_xors3", "place_level3", "possible_modes3",

@@ -1,16 +1,9 @@
-"""Metadata surfaces of GFX9 to GFX11.5: DCC (colour compression), HTILE (depth), CMASK and FMASK (multisampling).
-
-Each query says where the metadata of a surface lies: its size and alignment, its meta blocks, its mip levels, and the equation from
-which the address of the metadata of a texel follows. GFX12 keeps compression state in hardware and has none of these surfaces.
-
-Source of the facts: AMD addrlib (``addrlib2.cpp``, ``gfx9addrlib.cpp``, ``gfx10addrlib.cpp``, ``gfx11addrlib.cpp``).
-"""
+"""What queries for metadata surfaces take and give: requests, layouts, mip levels."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from importlib import import_module
-from types import ModuleType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from pyaco.addrlib.checks import check_integers
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import ResourceType, SwizzleMode
-from pyaco.addrlib.metadata_equation import MetadataEquation, MetadataLayout
-from pyaco.addrlib.swizzle import modes
+from pyaco.addrlib.integers import log2
+from pyaco.addrlib.metadata.equation import MetadataEquation, MetadataLayout
 from pyaco.arguments import checked
-from pyaco.errors import InputError, UnsupportedError
+from pyaco.errors import InputError
 
-__all__ = ["CmaskRequest", "DccRequest", "HtileRequest", "MetadataInfo", "MetadataLevel", "cmask_info", "dcc_info", "fmask_bits", "htile_info"]
+__all__ = ["CmaskRequest", "DccRequest", "HtileRequest", "MetadataInfo", "MetadataLevel", "fmask_bits"]
 
 
 @dataclass(frozen=True)
@@ -100,7 +93,7 @@ class DccRequest(HtileRequest):
 
 @checked
 @dataclass(frozen=True)
-class MetadataInfo:
+class MetadataInfo(ABC):
     """Layout of a metadata surface.
 
     Attributes
@@ -142,7 +135,7 @@ class MetadataInfo:
     @property
     def equation(self) -> MetadataEquation | None:
         """What the real library reports as the equation: that of single-sampled texels, nothing for HTILE on GFX9 (see `layout`)."""
-        return _generation(self.config).reported_equation(self)
+        return self._reported_equation()
 
     def layout(self, *, samples: int = 1, element_bits: int | None = None) -> MetadataLayout:
         """Return what addresses follow from.
@@ -159,11 +152,19 @@ class MetadataInfo:
         UnsupportedError
             Where the real library has no such addresses: mip levels; DCC of multisampled surfaces from GFX10 on.
         """
-        return _generation(self.config).layout(self, samples, element_bits)
+        return self._layout(samples, element_bits)
 
     def address(self, x: ArrayLike, y: ArrayLike, z: ArrayLike = 0, sample: ArrayLike = 0, pipe_xor: int = 0) -> NDArray[np.uint64]:
         """Return byte addresses of the metadata of single-sampled texels; for others see `layout`."""
         return self.layout().address(x, y, z, sample, pipe_xor)
+
+    @abstractmethod
+    def _reported_equation(self) -> MetadataEquation | None:
+        """What `equation` says, by the rules of the generation."""
+
+    @abstractmethod
+    def _layout(self, samples: int, element_bits: int | None) -> MetadataLayout:
+        """What `layout` says, by the rules of the generation."""
 
 
 def check_extent(width: int, height: int, slices: int, levels: int) -> None:
@@ -173,104 +174,9 @@ def check_extent(width: int, height: int, slices: int, levels: int) -> None:
         raise InputError(f"no surface has {width} x {height} elements, {slices} slices and {levels} levels")
 
 
-def align(value: int, to: int) -> int:
-    """Round `value` up to a multiple of `to`, a power of two."""
-    return (value + to - 1) & -to
-
-
-def log2(value: int) -> int:
-    """Return log2 of a power of two."""
-    return value.bit_length() - 1
-
-
 def fmask_bits(samples: int, fragments: int) -> int:
     """Return bits per pixel of FMASK: for each sample the number of its fragment, or that it has none."""
     samples = samples or 1
     fragments = fragments or samples
     per_sample = log2(fragments) + (samples > fragments)
     return max(8, (4 if per_sample == 3 else per_sample) * samples)
-
-
-def _generation(config: GpuConfig, mode: int | None = None) -> ModuleType:
-    """Return the module of the chip's generation, which has the functions below under the same names; `mode` is checked."""
-    if not 90 <= config.level < 120:
-        raise UnsupportedError(f"metadata surfaces as GFX9 to GFX11.5 have them, on {config.name}")
-    if mode is not None and mode not in modes(config):
-        raise InputError(f"{config.name} has no swizzle mode {mode}")
-    return import_module(f"pyaco.addrlib.metadata_{'gfx9' if config.level == 90 else 'gfx10'}")
-
-
-@checked
-def htile_info(config: GpuConfig, request: HtileRequest) -> MetadataInfo:
-    """Return the layout of HTILE: four bytes for each 8 by 8 pixels of depth.
-
-    Parameters
-    ----------
-    config : GpuConfig
-        The chip; ``gpu_config`` gives it by name.
-    request : HtileRequest
-        The surface, in pixels.
-
-    Returns
-    -------
-    MetadataInfo
-        Sizes and alignments in bytes, extents of meta blocks in pixels.
-
-    Raises
-    ------
-    InputError
-        A swizzle mode that cannot have HTILE.
-    """
-    return _generation(config, request.mode).htile_info(config, request)
-
-
-@checked
-def cmask_info(config: GpuConfig, request: CmaskRequest) -> MetadataInfo:
-    """Return the layout of CMASK: four bits for each 8 by 8 pixels of colour (FMASK).
-
-    Parameters
-    ----------
-    config : GpuConfig
-        The chip; ``gpu_config`` gives it by name.
-    request : CmaskRequest
-        The surface, in pixels.
-
-    Returns
-    -------
-    MetadataInfo
-        Sizes and alignments in bytes, extents of meta blocks in pixels.
-
-    Raises
-    ------
-    InputError
-        A swizzle mode that cannot have CMASK.
-    UnsupportedError
-        A chip without CMASK (GFX11 and later).
-    """
-    return _generation(config, request.mode).cmask_info(config, request)
-
-
-@checked
-def dcc_info(config: GpuConfig, request: DccRequest) -> MetadataInfo:
-    """Return the layout of DCC: one byte for each 256 bytes of colour.
-
-    Parameters
-    ----------
-    config : GpuConfig
-        The chip; ``gpu_config`` gives it by name.
-    request : DccRequest
-        The surface, in pixels.
-
-    Returns
-    -------
-    MetadataInfo
-        Sizes and alignments in bytes, extents of meta blocks in pixels.
-
-    Raises
-    ------
-    InputError
-        A swizzle mode that cannot have DCC.
-    UnsupportedError
-        Linear surfaces on GFX9.
-    """
-    return _generation(config, request.mode).dcc_info(config, request)

@@ -10,22 +10,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyaco.addrlib import modifiers
 from pyaco.addrlib.chips import GpuConfig
-from pyaco.addrlib.enums import ResourceType, SurfaceFlags3, SwizzleMode3, raise_status
-from pyaco.addrlib.formats import Format
-from pyaco.addrlib.metadata import align
-from pyaco.addrlib.modifiers import INVALID, CompressedBlock
-from pyaco.addrlib.surface import (
-    DEPTH_OR_STENCIL,
-    NonBlockCompressedView,
-    Plane,
-    SurfaceMode,
-    SurfaceRequest,
-    SurfaceUse,
-    imported_flags,
-)
-from pyaco.addrlib.surface_gfx9 import (
+from pyaco.addrlib.driver import modifiers
+from pyaco.addrlib.driver.gfx9 import (
     LINEAR_PITCH_ALIGNMENT,
     DccSettings,
     Gfx9Surface,
@@ -36,11 +23,16 @@ from pyaco.addrlib.surface_gfx9 import (
     set_pitch,
     stencil_offset,
 )
+from pyaco.addrlib.driver.modifiers import INVALID, CompressedBlock
+from pyaco.addrlib.driver.records import DEPTH_OR_STENCIL, NonBlockCompressedView, Plane, SurfaceMode, SurfaceRequest, SurfaceUse, imported_flags
+from pyaco.addrlib.enums import ResourceType, SurfaceFlags3, SwizzleMode3, raise_status
+from pyaco.addrlib.formats import Format
+from pyaco.addrlib.integers import align
+from pyaco.addrlib.records import MipInfo
 from pyaco.addrlib.swizzle import block_extent_log2, modes
 from pyaco.addrlib.tiling import TiledSurface
-from pyaco.addrlib.v2_surface import MipInfo
-from pyaco.addrlib.v3_address import addresses3, non_bc_views3, possible_modes3
-from pyaco.addrlib.v3_surface import SurfaceInfo3, surface3_info
+from pyaco.addrlib.v3.address import addresses3, non_bc_views3, possible_modes3
+from pyaco.addrlib.v3.queries import SurfaceInfo3, surface3_info
 
 __all__ = [
     "Gfx12Surface", "HierarchicalDepth", "bo_metadata", "compute_surface", "import_surface", "move", "non_block_compressed_view",
@@ -132,7 +124,7 @@ def _query(request: SurfaceRequest) -> Query:
 
 
 def compute_surface(config: GpuConfig, request: SurfaceRequest, dcc: DccSettings | None = None) -> Gfx12Surface:
-    """See `pyaco.addrlib.surface.compute_surface`; `dcc` are the settings of an imported surface."""
+    """See `pyaco.addrlib.driver.queries.compute_surface`; `dcc` are the settings of an imported surface."""
     surface = Gfx12Surface(request, request.blk_w, request.blk_h, request.bpe, request.flags, request.modifier, dcc=dcc or DccSettings())
     depth, stencil = bool(request.flags & SurfaceUse.ZBUFFER), bool(request.flags & SurfaceUse.SBUFFER)
     query = _query(request)
@@ -318,19 +310,19 @@ def _miptree(config: GpuConfig, surface: Gfx12Surface, query: Query) -> None:
 
 
 def supports_dcc_image_stores(_config: GpuConfig, surface: Gfx12Surface) -> bool:
-    """See `pyaco.addrlib.surface.supports_dcc_image_stores`."""
+    """See `pyaco.addrlib.driver.queries.supports_dcc_image_stores`."""
     return not surface.flags & DEPTH_OR_STENCIL
 
 
 def bo_metadata(_config: GpuConfig, surface: Gfx12Surface) -> int:
-    """See `pyaco.addrlib.surface.bo_metadata`."""
+    """See `pyaco.addrlib.driver.queries.bo_metadata`."""
     return (
         surface.swizzle_mode & 7 | surface.dcc.max_compressed_block_size << 3 | (surface.dcc_number_type & 7) << 5
         | (surface.dcc_data_format & 0x3F) << 8 | bool(surface.flags & SurfaceUse.SCANOUT) << 63)
 
 
 def import_surface(config: GpuConfig, request: SurfaceRequest, tiling_flags: int) -> Gfx12Surface:
-    """See `pyaco.addrlib.surface.import_surface`."""
+    """See `pyaco.addrlib.driver.queries.import_surface`."""
     dcc = DccSettings(max_compressed_block_size=tiling_flags >> 3 & 3)
     imported = replace(request, swizzle_mode=tiling_flags & 7, flags=imported_flags(request, bool(tiling_flags >> 63)))
     surface = compute_surface(config, imported, dcc)
@@ -339,7 +331,7 @@ def import_surface(config: GpuConfig, request: SurfaceRequest, tiling_flags: int
 
 
 def planes(surface: Gfx12Surface) -> tuple[Plane, ...]:
-    """See `pyaco.addrlib.surface.planes`."""
+    """See `pyaco.addrlib.driver.queries.planes`."""
     pitch = surface.pitch[0] if surface.is_linear and surface.pitch else surface.surf_pitch
     return (Plane(surface.surf_offset, pitch * surface.bpe, surface.surf_size),)
 
@@ -353,7 +345,7 @@ def override_pitch(config: GpuConfig, surface: Gfx12Surface, pitch: int) -> None
 def surface_addresses(
     config: GpuConfig, surface: Gfx12Surface, length: int, **texels: ArrayLike,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return status and address of texels; see `pyaco.addrlib.surface.surface_addresses`."""
+    """Return status and address of texels; see `pyaco.addrlib.driver.queries.surface_addresses`."""
     request = surface.request
     return addresses3(
         config, length, **texels, swizzle_mode=surface.texel_swizzle_mode, resource_type=surface.resource_type, bpp=surface.bpe * 8,
@@ -363,7 +355,7 @@ def surface_addresses(
 
 
 def tiled_surface(config: GpuConfig, surface: Gfx12Surface, stencil: bool) -> TiledSurface:
-    """See `pyaco.addrlib.surface.tiled_surface`."""
+    """See `pyaco.addrlib.driver.queries.tiled_surface`."""
     request = surface.request
     extents = [request.level_extent(level) for level in range(request.levels)]
     return TiledSurface(
@@ -374,7 +366,7 @@ def tiled_surface(config: GpuConfig, surface: Gfx12Surface, stencil: bool) -> Ti
 
 
 def non_block_compressed_view(config: GpuConfig, surface: Gfx12Surface, level: int, layer: int) -> NonBlockCompressedView:
-    """See `pyaco.addrlib.surface.non_block_compressed_view`."""
+    """See `pyaco.addrlib.driver.queries.non_block_compressed_view`."""
     request = surface.request
     found = non_bc_views3(
         config, 1, swizzle_mode=surface.swizzle_mode, resource_type=surface.resource_type, format=element_format(request), width=request.width,

@@ -8,24 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from pyaco.addrlib.chips import GpuConfig
-from pyaco.addrlib.modifiers import INVALID
-from pyaco.addrlib.surface import (
-    DEPTH_OR_STENCIL,
-    Plane,
-    Surface,
-    SurfaceMode,
-    SurfaceRequest,
-    SurfaceUse,
-    imported_flags,
-    is_display_surface,
-)
+from pyaco.addrlib.driver.modifiers import INVALID
+from pyaco.addrlib.driver.records import DEPTH_OR_STENCIL, Plane, Surface, SurfaceMode, SurfaceRequest, SurfaceUse, imported_flags, is_display_surface
+from pyaco.addrlib.tiling_gfx6 import TiledSurfaceGfx6
 from pyaco.addrlib.v1 import modes
 from pyaco.addrlib.v1.chip import ROW_TYPE, Chip, TileInfo, chip_of
 from pyaco.addrlib.v1.layout import Layout, Query, layout
 from pyaco.addrlib.v1.metadata import DccLayout, dcc_layout, fmask_layout, htile_layout
 from pyaco.addrlib.v1.modes import align_up, log2
 from pyaco.addrlib.v1.swizzle import base_swizzle
-from pyaco.addrlib.v1.tiled import TiledSurfaceGfx6
 from pyaco.addrlib.v1.tiling import no_info, pipes_of
 from pyaco.errors import InputError, UnsupportedError
 
@@ -433,7 +424,7 @@ def tiling_of_bo_metadata(flags: int) -> tuple[SurfaceMode, bool, TileInfo]:
 
 
 def import_surface(config: GpuConfig, request: SurfaceRequest, tiling_flags: int) -> SurfaceGfx6:
-    """See `pyaco.addrlib.surface.import_surface`."""
+    """See `pyaco.addrlib.driver.queries.import_surface`."""
     mode, scanout, info = tiling_of_bo_metadata(tiling_flags)
     imported = replace(request, mode=mode, flags=imported_flags(request, scanout))
     return compute_surface(config, imported, info if mode == SurfaceMode.TILED_2D else None)
@@ -445,7 +436,7 @@ def planes(surface: SurfaceGfx6) -> tuple[Plane, ...]:
 
 
 def tiled_surface(config: GpuConfig, surface: SurfaceGfx6, stencil: bool) -> TiledSurfaceGfx6:
-    """See `pyaco.addrlib.surface.tiled_surface`."""
+    """See `pyaco.addrlib.driver.queries.tiled_surface`."""
     request, places = surface.request, []
     for number, level in enumerate(surface.stencil_levels if stencil else surface.levels):
         assert level.layout is not None
@@ -461,7 +452,7 @@ def _start(surface: SurfaceGfx6, stencil: bool) -> int:
 
 
 def stencil_offset(surface: SurfaceGfx6) -> int:
-    """See `pyaco.addrlib.surface.stencil_offset`."""
+    """See `pyaco.addrlib.driver.queries.stencil_offset`."""
     return _start(surface, True) - _start(surface, surface.request.is_only_stencil)
 
 

@@ -14,11 +14,12 @@ import numpy as np
 
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import ResourceType, SwizzleMode
-from pyaco.addrlib.metadata import CmaskRequest, DccRequest, HtileRequest, MetadataInfo, MetadataLevel, align, log2
-from pyaco.addrlib.metadata_equation import MetadataEquation, MetadataLayout
+from pyaco.addrlib.integers import align, log2
+from pyaco.addrlib.metadata.equation import MetadataEquation, MetadataLayout
+from pyaco.addrlib.metadata.records import CmaskRequest, DccRequest, HtileRequest, MetadataInfo, MetadataLevel
 from pyaco.errors import InputError, UnsupportedError
 
-__all__ = ["cmask_info", "dcc_info", "htile_info", "layout", "reported_equation"]
+__all__ = ["cmask_info", "dcc_info", "htile_info"]
 
 Block = tuple[int, int, int]
 
@@ -176,7 +177,7 @@ def _info(config: GpuConfig, request: HtileRequest, surface: _Surface, compresse
     block_size, block = _meta_block(config, surface)
     slice_size, levels = _levels(request, block, block_size)
     depth = align(request.slices, block[2])
-    return MetadataInfo(
+    return Gfx10MetadataInfo(
         config, request, align(request.width, block[0]), align(request.height, block[1]), depth, block_size,
         slice_size * (depth // block[2]), slice_size, block, block_size, slice_size // block_size, compressed, levels, config.pipes_log2)
 
@@ -263,30 +264,34 @@ def _sized(equation: MetadataEquation, bits: int) -> MetadataEquation:
     return MetadataEquation(masks, 0)
 
 
-def reported_equation(info: MetadataInfo, samples: int = 1, element_bits: int | None = None) -> MetadataEquation:
-    """Return the equation that the table holds for such a surface, not cut to its meta block."""
-    request, config = info.request, info.config
-    if isinstance(request, DccRequest):
-        kind = "dcc_256kb" if config.level >= 110 and request.mode != SwizzleMode.SW_64KB_R_X else "dcc_64kb"
-        return _find(kind, config, request.pipe_aligned, log2(request.bits >> 3))
-    if isinstance(request, CmaskRequest):
-        kind = "cmask_var" if request.mode == SwizzleMode.SW_VAR_Z_X else "cmask_64kb"
-        return _find(kind, config, True, log2((element_bits or 8) >> 3))
-    return _find("htile", config, True, log2(samples))
+class Gfx10MetadataInfo(MetadataInfo):
+    """Layout of a metadata surface of GFX10 to GFX11.5."""
 
+    def _reported_equation(self) -> MetadataEquation:
+        return self._equation_of(1, None)
 
-def layout(info: MetadataInfo, samples: int, element_bits: int | None) -> MetadataLayout:
-    """See `pyaco.addrlib.metadata.MetadataInfo.layout`."""
-    request, config = info.request, info.config
-    if request.levels > 1:
-        raise UnsupportedError("addresses in metadata of mip levels")
-    if isinstance(request, DccRequest):
-        modes = (SwizzleMode.SW_64KB_R_X, SwizzleMode.SW_256KB_R_X) if config.level >= 110 else (SwizzleMode.SW_64KB_R_X,)
-        if request.resource != ResourceType.TEX_2D or request.mode not in modes or request.fragments > 1:
-            raise UnsupportedError("addresses in DCC of surfaces that are not 2D, single-sampled and R_X")
-    block_log2 = log2(info.block_size)
-    equation = _sized(reported_equation(info, samples, element_bits), block_log2 + 1)
-    pitch = info.pitch // info.block[0]
-    logs = (log2(info.block[0]), log2(info.block[1]), log2(info.block[2]))
-    channels = ((1 << config.pipes_log2) - 1) & ((1 << block_log2) - 1) >> config.pipe_interleave_log2
-    return MetadataLayout(equation, logs, pitch, info.height // info.block[1] * pitch, config.pipe_interleave_log2, channels)
+    def _equation_of(self, samples: int, element_bits: int | None) -> MetadataEquation:
+        """Return the equation that the table holds for such a surface, not cut to its meta block."""
+        request, config = self.request, self.config
+        if isinstance(request, DccRequest):
+            kind = "dcc_256kb" if config.level >= 110 and request.mode != SwizzleMode.SW_64KB_R_X else "dcc_64kb"
+            return _find(kind, config, request.pipe_aligned, log2(request.bits >> 3))
+        if isinstance(request, CmaskRequest):
+            kind = "cmask_var" if request.mode == SwizzleMode.SW_VAR_Z_X else "cmask_64kb"
+            return _find(kind, config, True, log2((element_bits or 8) >> 3))
+        return _find("htile", config, True, log2(samples))
+
+    def _layout(self, samples: int, element_bits: int | None) -> MetadataLayout:
+        request, config, block = self.request, self.config, self.block
+        if request.levels > 1:
+            raise UnsupportedError("addresses in metadata of mip levels")
+        if isinstance(request, DccRequest):
+            modes = (SwizzleMode.SW_64KB_R_X, SwizzleMode.SW_256KB_R_X) if config.level >= 110 else (SwizzleMode.SW_64KB_R_X,)
+            if request.resource != ResourceType.TEX_2D or request.mode not in modes or request.fragments > 1:
+                raise UnsupportedError("addresses in DCC of surfaces that are not 2D, single-sampled and R_X")
+        block_log2 = log2(self.block_size)
+        equation = _sized(self._equation_of(samples, element_bits), block_log2 + 1)
+        pitch = self.pitch // block[0]
+        logs = (log2(block[0]), log2(block[1]), log2(block[2]))
+        channels = ((1 << config.pipes_log2) - 1) & ((1 << block_log2) - 1) >> config.pipe_interleave_log2
+        return MetadataLayout(equation, logs, pitch, self.height // block[1] * pitch, config.pipe_interleave_log2, channels)

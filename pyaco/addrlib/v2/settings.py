@@ -10,27 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyaco.addrlib.arithmetic import align, ceil_div, fmask_bpp, kernel, log2, shift_ceil
+from pyaco.addrlib.arithmetic import align, ceil_div, fmask_bpp, log2, shift_ceil
 from pyaco.addrlib.chips import GpuConfig
+from pyaco.addrlib.elements import to_elements
 from pyaco.addrlib.enums import Status, SurfaceFlags, raise_status
 from pyaco.addrlib.formats import ELEMENT_BITS, EXPAND_X, EXPAND_Y, PACKING, Format, Packing
-from pyaco.addrlib.v2_address import slice_xor
-from pyaco.addrlib.v2_records import (
-    INFO,
-    LINEAR,
-    MAX_MIPS,
-    MICRO,
-    QUERY,
-    THICK_64KB,
-    THIN_64KB,
-    THIN_LARGE,
-    chip_tables,
-    columns,
-    kernel_tables,
-    record,
-    zeroed,
-)
-from pyaco.addrlib.v2_surface import display_set, layout, to_elements, valid_without_mode
+from pyaco.addrlib.kernels import kernel
+from pyaco.addrlib.records import MAX_MIPS, columns, record, zeroed
+from pyaco.addrlib.v2.address import slice_xor
+from pyaco.addrlib.v2.chip import INFO, LINEAR, MICRO, QUERY, THICK_64KB, THIN_64KB, THIN_LARGE, chip_tables, kernel_tables
+from pyaco.addrlib.v2.layout import layout
+from pyaco.addrlib.v2.validity import display_set, valid_without_mode
 
 __all__ = [
     "SETTING", "SETTING_QUERY", "VIEW", "VIEW_QUERY", "NonBcView", "SurfaceSetting", "displayable", "non_bc_view", "non_bc_views",

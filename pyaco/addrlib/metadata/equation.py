@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -148,7 +147,10 @@ class MetadataLayout:
             m = (zs >> shape[2]) * shape[4] + (ys >> shape[1]) * shape[3] + (xs >> shape[0])
             return (self.equation.nibble(xs, ys, zs, samples, m) ^ flip).reshape(columns[0].shape)
         out = np.empty(flat[0].size, np.uint64)
-        _kernel()(*flat, *self._tables, shape, flip, out)
+        # Few addresses do without numba.
+        from pyaco.addrlib.metadata.arrays import nibble_addresses
+
+        nibble_addresses(*flat, *self._tables, shape, flip, out)
         return out.reshape(columns[0].shape)
 
     @property
@@ -207,17 +209,3 @@ def _solve(equation: MetadataEquation, block_log2: tuple[int, int, int]) -> _Inv
 
 # Below this many addresses NumPy is faster than the tables and the first call of a compiled kernel.
 _SMALL = 4096
-
-
-@cache
-def _kernel() -> Any:
-    from numba import njit
-
-    @njit(cache=True, nogil=True)
-    def addresses(xs, ys, zs, samples, of_x, of_y, of_z, of_s, of_m_low, of_m_high, shape, flip, out):
-        for i in range(out.size):
-            x, y, z = xs[i], ys[i], zs[i]
-            m = (z >> shape[2]) * shape[4] + (y >> shape[1]) * shape[3] + (x >> shape[0])
-            out[i] = of_x[x] ^ of_y[y] ^ of_z[z] ^ of_s[samples[i]] ^ of_m_low[m & 0xFFFF] ^ of_m_high[(m >> 16) & 0xFFFF] ^ flip
-
-    return addresses

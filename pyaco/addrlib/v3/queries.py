@@ -11,14 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyaco.addrlib.arithmetic import align, kernel, log2, shift_ceil
+from pyaco.addrlib.arithmetic import align, log2, shift_ceil
 from pyaco.addrlib.checks import check_integers, not_a_chip
 from pyaco.addrlib.chips import GpuConfig
+from pyaco.addrlib.elements import to_elements, to_pixels
 from pyaco.addrlib.enums import Status, in_words, raise_status
 from pyaco.addrlib.formats import EXPAND_X, PACKING, Packing
+from pyaco.addrlib.kernels import kernel
+from pyaco.addrlib.mips import deinterleave, mips_in_tail, set_mip
+from pyaco.addrlib.records import MAX_MIPS, MIP, MODE, MipInfo, Scratch, columns, record
 from pyaco.addrlib.swizzle import MODES, modes, swizzle_tables
-from pyaco.addrlib.v2_records import MAX_MIPS, MIP, MODE, Scratch, columns, record
-from pyaco.addrlib.v2_surface import MipInfo, deinterleave, mips_in_tail, set_mip, to_elements, to_pixels
 from pyaco.errors import UnsupportedError
 
 __all__ = ["INFO3", "QUERY3", "SurfaceInfo3", "layout3", "surface3_info", "surface3_infos", "tables3"]
@@ -30,7 +32,7 @@ LEVEL = 120
 MODE_256B, MODE_4KB_3D = 1, 5
 
 QUERY3 = record("flags swizzle_mode resource_type format bpp width height num_slices num_mip_levels num_samples pitch_in_element slice_align")
-"""A surface; units as in `pyaco.addrlib.v2_records.QUERY`."""
+"""A surface; units as in `pyaco.addrlib.v2.chip.QUERY`."""
 
 INFO3 = record(
     "status pitch pixel_pitch pixel_height pixel_bits bpp num_slices height slice_size surf_size base_align block_width block_height "
@@ -104,13 +106,28 @@ def tail3(mode, extent, q, r, mips, depth):
 
 
 @kernel
+def level_extent3(mode, q, r, trim, level):
+    """Return (pitch, rows, bytes of a slice) of a level outside the tail."""
+    element_bytes = q.bpp >> 3
+    single = mode.linear == 1 and q.num_mip_levels == 1
+    own_pitch, own_height = single and q.pitch_in_element > 0, single and q.slice_align > 0
+    trimmed = level == 0 and trim
+    pitch = r.pitch if own_pitch else align(shift_ceil(q.width, level), 128 // element_bytes if trimmed else r.block_width)
+    rows = r.height if own_height else align(shift_ceil(q.height, level), r.block_height)
+    size = pitch * rows * q.num_samples * element_bytes
+    if not own_pitch and trimmed and size % 256:
+        # What follows a slice starts on 256 bytes.
+        size = align(size, 256)
+    if mode.linear == 1 and not own_pitch:
+        pitch = align(shift_ceil(q.width, level), 128 // element_bytes)
+    return pitch, rows, size
+
+
+@kernel
 def levels3(mode, extent, q, r, mips, trim):
     """Fill in the levels, and the sizes that follow from them."""
-    element_bytes = q.bpp >> 3
     volume = q.resource_type == 2
     linear = mode.linear == 1
-    own_pitch = linear and q.num_mip_levels == 1 and q.pitch_in_element > 0
-    own_height = linear and q.num_mip_levels == 1 and q.slice_align > 0
     tail_width, tail_height = tail_extent3(mode, r)
     capacity = mips_in_tail(mode.block_log2, mode.thick_3d) if mode.block_log2 > 8 else 1
     first = q.num_mip_levels
@@ -122,19 +139,10 @@ def levels3(mode, extent, q, r, mips, trim):
             first = i
             chain += (1 << mode.block_log2) // r.block_depth
             break
-        trimmed = i == 0 and trim
-        pitch = r.pitch if own_pitch else align(width, 128 // element_bytes if trimmed else r.block_width)
-        rows = r.height if own_height else align(height, r.block_height)
-        size = pitch * rows * q.num_samples * element_bytes
-        if not own_pitch and trimmed and size % 256:
-            # What follows a slice starts on 256 bytes.
-            size = align(size, 256)
-        chain += size
         mip = mips[i]
-        mip.pitch = align(width, 128 // element_bytes) if linear and not own_pitch else pitch
-        mip.height = rows
+        mip.pitch, mip.height, size = level_extent3(mode, q, r, trim, i)
         mip.depth = align(depth, r.block_depth)
-        mip.offset = size  # kept here until the offsets below are known
+        chain += size
     r.slice_size = chain
     r.surf_size = chain * r.num_slices
     r.mip_chain_in_tail = first == 0
@@ -147,7 +155,7 @@ def levels3(mode, extent, q, r, mips, trim):
         tail3(mode, extent, q, r, mips, depth)
     for i in range(first - 1, -1, -1):
         mip = mips[i]
-        size = mip.offset
+        _, _, size = level_extent3(mode, q, r, trim, i)
         mip.offset = macro_block_offset if linear else offset
         mip.macro_block_offset = macro_block_offset
         offset += size * mip.depth
