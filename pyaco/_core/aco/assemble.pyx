@@ -6,8 +6,9 @@ in the immediate. Guarantees ``program.code`` and every block's ``offset``.
 
 Layout: blocks in order; then five s_code_end words that mark the end for tools and for the instruction prefetcher of GFX10
 and later; constant data is expected at the next multiple of 64 bytes. A branch whose distance exceeds 16 bits becomes a jump
-through the SGPR pair that its definition reserves: s_getpc_b64 (on GFX12 s_sext_i32_i16 behind it, as the program counter comes back as
-48 bits and an address repeats its sign above them), an addition that stashes scc in the address's free low bit, s_setpc_b64. Code never crosses a multiple of 4 GiB, so the high half of the address stays. On GFX10.1 a branch over exactly 63
+through the SGPR pair that its definition reserves: s_getpc_b64, an addition that stashes scc in the address's free low bit,
+s_setpc_b64. On GFX12 s_sext_i32_i16 follows s_getpc_b64: the program counter comes back as 48 bits, and an address repeats its
+sign above them. Code never crosses a multiple of 4 GiB, so the high half of the address stays. On GFX10.1 a branch over exactly 63
 dwords hangs, so a nop follows it ("RDNA ISA", known issues).
 
 Source of the rules: Mesa's ``aco_assembler.cpp`` and the AMD ISA documents (SOPP branches, S_GETPC_B64).

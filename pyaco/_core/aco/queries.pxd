@@ -2,9 +2,10 @@
 from libc.stdint cimport uint16_t, uint32_t, uint8_t
 
 from isa_opcodes cimport (
-    op_image_msaa_load, op_p_linear_phi, op_p_phi, op_s_addk_i32, op_s_cmovk_i32, op_s_endpgm, op_s_fmac_f16, op_s_fmac_f32, op_s_mulk_i32, op_s_setpc_b64,
-    op_v_dot2c_f32_f16, op_v_dot4c_i32_i8, op_v_fmac_f16, op_v_fmac_f32, op_v_fmac_legacy_f32, op_v_interp_p2_f32,
-    op_v_mac_f16, op_v_mac_f32, op_v_mac_legacy_f32, op_v_pk_fmac_f16, op_v_writelane_b32, op_v_writelane_b32_e64,
+    op_image_msaa_load, op_p_linear_phi, op_p_phi, op_s_addk_i32, op_s_cmovk_i32, op_s_endpgm, op_s_fmac_f16, op_s_fmac_f32,
+    op_s_mulk_i32, op_s_setpc_b64, op_v_dot2c_f32_f16, op_v_dot4c_i32_i8, op_v_fmac_f16, op_v_fmac_f32, op_v_fmac_legacy_f32,
+    op_v_interp_p2_f32, op_v_mac_f16, op_v_mac_f32, op_v_mac_legacy_f32, op_v_pk_fmac_f16, op_v_writelane_b32,
+    op_v_writelane_b32_e64,
 )
 from isa_tables cimport image_flag_bvh, image_flag_sampler, opcode_image
 from modifiers cimport modifier_storage
