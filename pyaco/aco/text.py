@@ -366,6 +366,11 @@ def _valu_text(format_: int, word: int, operand_count: int) -> list[str]:
     return out
 
 
+def _attribute_text(word: int) -> list[str]:
+    out = [f"attr{get(word, 'ldsdir_attr')}.{'xyzw'[get(word, 'ldsdir_channel')]}"]
+    return out + (["high"] if get(word, "interp_high") else [])
+
+
 def _suffixes(name: str, format_: int, word: int, immediate: int, gfx: int, operand_count: int, full: int) -> list[str]:
     row = opcodes.row(name)
     if format_ <= REDUCTION:
@@ -379,11 +384,11 @@ def _suffixes(name: str, format_: int, word: int, immediate: int, gfx: int, oper
     if format_ == EXP:
         return _export_text(word)
     if format_ == LDSDIR:
-        out = [f"attr{get(word, 'ldsdir_attr')}.{'xyzw'[get(word, 'ldsdir_channel')]}"] if name == "lds_param_load" else []
+        out = _attribute_text(word)[:1] if name == "lds_param_load" else []
         out += [f"wait_vdst:{get(word, 'wait_vdst')}"] if get(word, "wait_vdst") != 15 else []
         return out + (["wait_vsrc:0"] if not get(word, "wait_vsrc") else []) + _sync_text(word)
     if format_ == VINTRP:
-        return [f"attr{get(word, 'ldsdir_attr')}.{'xyzw'[get(word, 'ldsdir_channel')]}"]
+        return _attribute_text(word)
     if format_ == VINTERP:
         out = [f"wait_exp:{get(word, 'wait_exp')}"] if get(word, "wait_exp") != 7 else []
         return out + (["clamp"] if get(word, "clamp") else []) + (["opsel_hi"] if get(word, "opsel") & 8 else [])
@@ -391,7 +396,7 @@ def _suffixes(name: str, format_: int, word: int, immediate: int, gfx: int, oper
         return _memory_text(name, format_, word, immediate, gfx, "atomic" in row.flags, full)
     if SOP1 <= format_ <= SOPC or format_ == VOPD:
         return []
-    return _valu_text(format_, word, operand_count)
+    return (_attribute_text(word) if "interpolation" in row.flags else []) + _valu_text(format_, word, operand_count)
 
 
 def _modified_operand(text: str, index: int, name: str, format_: int, word: int) -> str:
@@ -581,7 +586,7 @@ def parse_class(text: str) -> int:
     if not 1 <= size <= 32 or (sub and file != "v"):
         raise InputError(f"no register class: {text!r}")
     if sub:
-        return 0x60 | size if size & 3 else 0x20 | size // 4
+        return 0x60 | size
     return (size & 0x1F) | {"s": 0, "v": 0x20, "lv": 0xA0}[file]
 
 
@@ -985,6 +990,8 @@ def _suffix(item: _Instruction, text: str, reader: _Reader) -> None:
     elif match := re.fullmatch(r"attr(\d+)\.([xyzw])", text):
         item.set("ldsdir_attr", int(match[1]))
         item.set("ldsdir_channel", "xyzw".index(match[2]))
+    elif name == "high" and "interpolation" in opcodes.row(item.name).flags:
+        item.set("interp_high", 1)
     elif name in ("wait_vdst", "wait_vsrc"):
         item.set(name, _number(value))
     elif not (_sync_suffix(item, name, value) or _delay_suffix(item, text)

@@ -257,3 +257,24 @@ def test_example_of_a_user_pass_changes_the_program(capsys: pytest.CaptureFixtur
     module.strength_reduction(program)
     assert "v1: %2 = v_add_f32 %1, %1" in format_program(program)
     assert "1 multiplications" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("gfx", [90, 103])
+@pytest.mark.parametrize("line", ["v1: %5 = v_cndmask_b32 %1, %2, {} dst_sel:dword src0_sel:dword src1_sel:dword",
+                                  "v1: %5,  s2: {} = v_add_co_u32 %1, %2 dst_sel:dword src0_sel:dword src1_sel:dword"])  # fmt: skip
+def test_validator_wants_sdwa_masks_in_vcc(gfx: int, line: str) -> None:
+    """SDWA has no field for a lane mask, so that it is always vcc."""
+    for mask, good in (("%3", False), ("%3:s[4-5]", False), ("%3:vcc", True)):
+        written = line.startswith("v1: %5, ")
+        start = " v1: %1,  v1: %2 = p_startpgm" if written else " v1: %1,  v1: %2,  s2: %3 = p_startpgm"
+        findings = validate_ir.check(parse_program(block(start, " " + line.format(mask), "p_unit_test 0, %5"), gfx))
+        assert not findings if good else [finding[2] for finding in findings] == [
+            f"the {'second definition' if written else 'third operand'} of SDWA must be fixed to vcc"]  # fmt: skip
+
+
+def test_register_classes_of_four_and_eight_bytes() -> None:
+    """v4b and v8b are sub-dword classes, not v1 and v2."""
+    text = block(" v4b: %1,  v8b: %2,  v1: %3 = p_startpgm", "p_unit_test 0, %1, %2, %3")
+    program = parse_program(text, 103)
+    assert list(program.temps.register_class[1:4]) == [0x64, 0x68, 0x21]
+    assert " v4b: %1,  v8b: %2,  v1: %3 = p_startpgm" in format_program(program)

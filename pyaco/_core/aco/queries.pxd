@@ -1,15 +1,17 @@
 """Questions that many backend passes ask about one instruction."""
-from libc.stdint cimport uint16_t, uint32_t
+from libc.stdint cimport uint16_t, uint32_t, uint8_t
 
 from isa_opcodes cimport (
-    op_p_linear_phi, op_p_phi, op_s_addk_i32, op_s_cmovk_i32, op_s_fmac_f16, op_s_fmac_f32, op_s_mulk_i32,
-    op_v_dot2c_f32_f16, op_v_dot4c_i32_i8, op_v_fmac_f16, op_v_fmac_f32, op_v_fmac_legacy_f32, op_v_interp_p2_f32,
-    op_v_mac_f16, op_v_mac_f32, op_v_mac_legacy_f32, op_v_pk_fmac_f16, op_v_writelane_b32, op_v_writelane_b32_e64,
+    op_image_msaa_load, op_p_linear_phi, op_p_phi, op_s_addk_i32, op_s_cmovk_i32, op_s_endpgm, op_s_fmac_f16, op_s_fmac_f32,
+    op_s_mulk_i32, op_s_setpc_b64, op_v_dot2c_f32_f16, op_v_dot4c_i32_i8, op_v_fmac_f16, op_v_fmac_f32, op_v_fmac_legacy_f32,
+    op_v_interp_p2_f32, op_v_mac_f16, op_v_mac_f32, op_v_mac_legacy_f32, op_v_pk_fmac_f16, op_v_writelane_b32,
+    op_v_writelane_b32_e64,
 )
+from isa_tables cimport image_flag_bvh, image_flag_sampler, opcode_image
 from modifiers cimport modifier_storage
 from pyaco._core.ir.program cimport (
-    ProgramData, class_s2, format_exp, format_is_flat_like, format_is_vmem, format_mimg, format_mubuf, format_pseudo_barrier,
-    format_scratch, format_smem, operand_undef,
+    ProgramData, class_s2, format_exp, format_flat, format_is_flat_like, format_is_vmem, format_mimg, format_mubuf,
+    format_pseudo_barrier, format_scratch, format_smem, gfx12, operand_undef,
 )
 
 cdef inline bint opcode_is_phi(uint16_t opcode) noexcept nogil:
@@ -33,6 +35,38 @@ cdef inline int tied_operand(const ProgramData *p, uint32_t i) noexcept nogil:
     if format == format_mimg and not p.operands.flags[p.instructions.operand_first[i] + 2] & operand_undef:
         return 2
     return -1
+
+# Whether a block is the last one of a part that is run before another one: code goes on behind it, nobody knows which.
+cdef inline bint ends_without_leaving(const ProgramData *p, uint32_t block) noexcept nogil:
+    cdef uint32_t first = p.blocks.order_first[block]
+    cdef uint32_t k
+    cdef uint16_t opcode
+    if p.blocks.linear_succ_count[block] != 0:
+        return False
+    for k in range(p.blocks.order_count[block]):
+        opcode = p.instructions.opcode[p.order.instruction[first + k]]
+        if opcode == op_s_endpgm or opcode == op_s_setpc_b64:
+            return False
+    return True
+
+cdef enum:                       # in which order results of vector memory come back: each type in its own
+    memory_plain = 1
+    memory_sampler = 2
+    memory_bvh = 4
+
+# The type of a vector memory operation, 0 for FLAT, which may also be LDS, and for all other instructions. image_msaa_load goes the way of
+# the sampler on GFX12, though it has none (LLVM, getVmemType; ACO, get_vmem_type).
+cdef inline uint8_t memory_type(const ProgramData *p, uint32_t i) noexcept nogil:
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef uint16_t format = p.instructions.format[i]
+    if format == format_mimg:
+        if opcode_image[opcode] & image_flag_bvh:
+            return memory_bvh
+        if opcode_image[opcode] & image_flag_sampler or (opcode == op_image_msaa_load and p.gfx_level >= gfx12):
+            return memory_sampler
+    if format_is_vmem(format) or (format_is_flat_like(format) and format != format_flat):
+        return memory_plain
+    return 0
 
 # Whether two memory instructions likely touch neighbouring addresses, so that they profit from being issued together: the same
 # kind, and the same descriptor, or addresses without one.
