@@ -33,6 +33,7 @@ cdef struct Job:
     const uint16_t *short_formats     # one-dword format of a vector opcode in this generation, 0 if none
     const int16_t *unified            # unified buffer format of a data and a number format, -1 if there is none
     uint32_t suffix
+    bint signed_alias                 # the mnemonic names a signed dot product whose opcode leaves signs to neg_lo
     const char *literal_expression    # of a literal whose symbols are not known yet
     const char *branch_expression
     uint32_t words[encode_limit + 2]

@@ -311,6 +311,12 @@ cdef uint16_t register_of(Job *j, const Operand *o, uint32_t dwords) noexcept no
     return o.address
 
 
+cdef inline bint names_written_half(const Job *j, const Operand *o) noexcept nogil:
+    """GFX12: whether the operand is the result of a conversion whose op_sel says which half of the register it writes."""
+    return (j.c.level >= gfx12 and o == &j.s.operands[0]
+            and (j.d.opcode == op_v_cvt_pk_fp8_f32 or j.d.opcode == op_v_cvt_pk_bf8_f32))
+
+
 cdef uint16_t address(Job *j, const Operand *o, uint8_t register_class) noexcept nogil:
     """Address of a source or destination of a register class."""
     if operand_integer <= o.kind <= operand_symbol:
@@ -319,7 +325,7 @@ cdef uint16_t address(Job *j, const Operand *o, uint8_t register_class) noexcept
         fail(&j.c, o.begin, b"% is not a register or constant", o.begin, o.end)
         return 0
     check_width(j, o, class_dwords_of(j, register_class))
-    if o.half >= 0 and register_class != 0x62:
+    if o.half >= 0 and register_class != 0x62 and not names_written_half(j, o):
         fail(&j.c, o.begin, b"% is half a register where a whole one belongs", o.begin, o.end)
     return o.address
 
@@ -411,10 +417,50 @@ cdef uint32_t bit_list(Job *j, uint32_t number, uint32_t default) noexcept nogil
     return <uint32_t>taken(j, number, default) & 0xff
 
 
+cdef inline uint32_t negation(Job *j, const Operand *o) noexcept nogil:
+    """Whether an operand of the job's statement is negated; takes it."""
+    if o.negative:
+        j.s.negations_taken |= 1U << (o - j.s.operands)
+    return o.negative
+
+
+cdef inline uint32_t magnitude_of(Job *j, const Operand *o) noexcept nogil:
+    if o.magnitude:
+        j.s.magnitudes_taken |= 1U << (o - j.s.operands)
+    return o.magnitude
+
+
+cdef inline bint extension(Job *j, const Operand *o) noexcept nogil:
+    if o.sign_extended:
+        j.s.extensions_taken |= 1U << (o - j.s.operands)
+    return o.sign_extended
+
+
+cdef inline void give_back(Job *j) noexcept nogil:
+    """Forget what was taken, for another try."""
+    j.s.taken = 0
+    j.s.negations_taken = 0
+    j.s.magnitudes_taken = 0
+    j.s.extensions_taken = 0
+
+
+cdef void check_signs(Job *j, const Statement *s) noexcept nogil:
+    """Complains about a sign that nobody took."""
+    cdef const Operand *o
+    cdef uint32_t i
+    for i in range(s.count):
+        o = &s.operands[i]
+        if (o.negative and not s.negations_taken >> i & 1) or (o.magnitude and not s.magnitudes_taken >> i & 1) \
+                or (o.sign_extended and not s.extensions_taken >> i & 1):
+            fail(&j.c, o.begin, b"%: this operand takes no such sign modifier", o.begin, o.end)
+
+
 cdef void finish(Job *j) noexcept nogil:
-    """Complains about a modifier that nobody took."""
+    """Complains about a modifier, or a sign of an operand, that nobody took."""
     cdef uint64_t rest = j.s.given & ~j.s.taken
     cdef uint32_t number = 0
+    if j.s.has_signs:
+        check_signs(j, &j.s)
     if rest == 0:
         return
     while not rest >> number & 1:
@@ -931,11 +977,15 @@ cdef inline bint returns(const Job *j) noexcept nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------- vector ALU
-cdef uint32_t lanes_format(const Job *j) noexcept nogil:
+cdef uint32_t lanes_format(Job *j) noexcept nogil:
+    if j.suffix == suffix_e32 or j.suffix == suffix_e64:
+        return 0
     if given(j, given_dpp8):
         return format_dpp8
-    if given(j, given_quad_perm) or given(j, given_dpp_ctrl) or j.suffix == suffix_dpp or j.suffix == suffix_e64_dpp:
+    if given(j, given_quad_perm) or given(j, given_dpp_ctrl):
         return format_dpp16
+    if j.suffix == suffix_dpp or j.suffix == suffix_e64_dpp:
+        fail_plain(&j.c, j.s.mnemonic, b"this encoding needs dpp8, quad_perm or another lane control")
     return 0
 
 
@@ -948,7 +998,7 @@ cdef int encode_job(Job *j) noexcept nogil:
     if length < 0:
         error = encode_error(length)
     else:
-        error = form_error(&j.d, j.c.level, j.c.level >= gfx12)
+        error = form_error(&j.d, j.c.level, j.c.level >= gfx11)
     if error != NULL:
         fail_plain(&j.c, j.s.mnemonic, error)
         return 0
@@ -987,6 +1037,8 @@ cdef int vop(Job *j, uint16_t op) noexcept nogil:
     cdef uint32_t count = 0
     cdef uint32_t i
     cdef int length
+    if j.c.failed:
+        return 0
     if j.suffix == suffix_sdwa or (j.suffix == 0 and selects_parts(j)):
         if short_format:
             forms[count] = short_format | format_sdwa
@@ -1004,7 +1056,7 @@ cdef int vop(Job *j, uint16_t op) noexcept nogil:
     for i in range(count):
         j.c.failed = False
         clear_instruction(j, op, forms[i])
-        j.s.taken = 0
+        give_back(j)
         vop_fields(j)
         if not j.c.failed:
             finish(j)
@@ -1052,9 +1104,9 @@ cdef void vop_fields(Job *j) noexcept nogil:
             where += 2
             opsel |= 1U << i
         check_source(j, o, kind, i, where)
-        neg |= <uint32_t>o.negative << i
-        magnitude |= <uint32_t>o.magnitude << i
-        if o.sign_extended:
+        neg |= negation(j, o) << i
+        magnitude |= magnitude_of(j, o) << i
+        if extension(j, o):
             if not format & format_sdwa or i > 1:
                 fail_plain(&j.c, o.begin, b"sext is an SDWA modifier")
             if i == 0:
@@ -1088,15 +1140,13 @@ cdef uint32_t destination_fields(Job *j, uint32_t definitions) noexcept nogil:
             fail(&j.c, o.begin, b"% is not a register", o.begin, o.end)
             return 0
         where = address(j, o, kind)
-        if o.negative or o.magnitude:
-            fail(&j.c, o.begin, b"%: a result has no sign modifier", o.begin, o.end)
         if (where >= register_vgpr0) != (kind != opcode_mask_class and (kind & 0x20) != 0):
             fail(&j.c, o.begin, b"% is the wrong kind of register for a result", o.begin, o.end)
         if kind == opcode_mask_class and where != register_vcc and not format & format_vop3 \
-                and not (format & format_sdwa and format & format_vopc):
+                and not (format & format_sdwa and format & format_vopc and j.c.level >= gfx9):
             fail(&j.c, o.begin, b"%: this encoding writes vcc", o.begin, o.end)
         if o.half == 1 and i == 0:
-            where += 2
+            where += 2 if kind == 0x62 else 0
             opsel |= 8
         add_destination(j, where)
     return opsel
@@ -1123,6 +1173,8 @@ cdef uint64_t output_modifiers(Job *j, uint64_t m) noexcept nogil:
         i = given_mul if given(j, given_mul) else given_div
         if not form_has_omod(&j.d, j.c.level):
             fail_plain(&j.c, j.s.places[i], b"this encoding has no output modifier")
+    if given(j, given_mul) and given(j, given_div):
+        fail_plain(&j.c, j.s.places[given_div], b"there is one output modifier, mul or div")
     if flag(j, given_clamp):
         m = modifier_set_clamp(m, 1)
     if given(j, given_mul):
@@ -1138,6 +1190,23 @@ cdef uint64_t output_modifiers(Job *j, uint64_t m) noexcept nogil:
     return m
 
 
+cdef inline uint32_t halves_count(const Job *j, uint32_t operands) noexcept nogil:
+    """Bits that op_sel may have."""
+    if j.facts[j.d.opcode] & fact_writes_byte:
+        return 4
+    return operands + (opcode_definition_count[j.d.opcode] != 0 and definition_class(j, 0) != opcode_mask_class)
+
+
+cdef void check_halves(Job *j, uint32_t opsel, uint32_t operands) noexcept nogil:
+    """Whether `opsel`, as op_sel gives it, says of each half that has a name what the name says."""
+    cdef uint32_t definitions = j.s.count - operands
+    cdef uint32_t i, bit
+    for i in range(j.s.count):
+        bit = 3 if i < definitions else i - definitions
+        if j.s.operands[i].half >= 0 and <int>(opsel >> bit & 1) != j.s.operands[i].half:
+            fail(&j.c, j.s.places[given_op_sel], b"op_sel and % name different halves", j.s.operands[i].begin, j.s.operands[i].end)
+
+
 cdef uint32_t given_halves(Job *j, uint32_t operands) noexcept nogil:
     """The op_sel bits that modifiers give."""
     cdef uint32_t opsel = 0
@@ -1150,6 +1219,12 @@ cdef uint32_t given_halves(Job *j, uint32_t operands) noexcept nogil:
             fail_plain(&j.c, j.s.places[given_op_sel], b"op_sel needs VOP3")
         if j.facts[j.d.opcode] & fact_opsel_lanes and bits > 3:
             fail_plain(&j.c, j.s.places[given_op_sel], b"op_sel has two bits here, fi and bound_ctrl")
+        if opcode_flags[j.d.opcode] & opcode_flag_tied and count == operands + 2:
+            # behind the bits of the sources, one for the source that is the result
+            bits = bits & ((1U << operands) - 1) | bits >> (operands + 1) << operands
+            count -= 1
+        if bits >> halves_count(j, operands) and not opcode_flags[j.d.opcode] & opcode_flag_interpolation:
+            fail_plain(&j.c, j.s.places[given_op_sel], b"op_sel has a bit for which there is no operand")
         # behind the bits of the sources comes that of the result
         if opcode_flags[j.d.opcode] & opcode_flag_interpolation or (j.c.level < gfx10 and j.facts[j.d.opcode] & fact_writes_byte):
             opsel |= bits
@@ -1157,6 +1232,7 @@ cdef uint32_t given_halves(Job *j, uint32_t operands) noexcept nogil:
             opsel |= bits & ((1U << operands) - 1) | (bits >> operands & 1) << 3
         else:
             opsel |= bits
+        check_halves(j, opsel, operands)
     if given(j, given_byte_sel):
         opsel |= byte_selection(j)
     return opsel
@@ -1171,6 +1247,8 @@ cdef void vop_modifiers(Job *j, uint32_t opsel, uint32_t operands) noexcept nogi
     m = modifier_set_opsel(m, opsel)
     if j.d.opcode == op_v_bitop3_b32 or j.d.opcode == op_v_bitop3_b16:
         # the truth table lies where other instructions have neg, abs and omod
+        if modifier_neg(m) or modifier_abs(m) or modifier_omod(m):
+            fail_plain(&j.c, j.s.mnemonic, b"this instruction takes no sign and no output modifiers")
         bits = <uint32_t>ranged(j, given_bitop3, 0, 255, 0)
         m = modifier_set_omod(modifier_set_abs(modifier_set_neg(m, bits & 7), bits >> 3 & 7), bits >> 6)
     elif (j.d.opcode == op_v_permlane16_swap_b32 or j.d.opcode == op_v_permlane32_swap_b32) and j.d.format & format_vop3:
@@ -1203,6 +1281,10 @@ cdef void sdwa(Job *j) noexcept nogil:
     cdef uint32_t dst = <uint32_t>taken(j, given_dst_sel, 2)
     cdef int64_t unused
     m = modifier_set_sdwa_sel0(m, modifier_sdwa_sel0(m) & 0x10 | <uint64_t>taken(j, given_src0_sel, 2))
+    if j.d.format & format_vop1 and given(j, given_src1_sel):
+        fail_plain(&j.c, j.s.places[given_src1_sel], b"there is no second source")
+    if (j.d.format & format_vopc or j.d.destination_count == 0) and (given(j, given_dst_sel) or given(j, given_dst_unused)):
+        fail_plain(&j.c, j.s.mnemonic, b"this instruction has no result whose part could be selected")
     m = modifier_set_sdwa_sel1(m, modifier_sdwa_sel1(m) & 0x10 | <uint64_t>taken(j, given_src1_sel, 2))
     # what is not written stays as it is unless text says otherwise
     unused = taken(j, given_dst_unused, 0 if converts_byte(j.d.opcode) else 2)
@@ -1259,14 +1341,13 @@ cdef void vop3p(Job *j) noexcept nogil:
                              operand_class(j, i))
         else:
             add_class_source(j, address(j, o, operand_class(j, i)), operand_class(j, i))
-        neg |= <uint32_t>o.negative << i
-        high |= <uint32_t>o.magnitude << i
+        if mixes:
+            neg |= negation(j, o) << i
+            high |= magnitude_of(j, o) << i
     if tied:
         add_class_source(j, j.d.destination[0], definition_class(j, 0))
-    if (neg or high) and not mixes:
-        fail_plain(&j.c, j.s.mnemonic, b"this instruction takes neg_lo and neg_hi")
     if not mixes:
-        neg, high = bit_list(j, given_neg_lo, 0), bit_list(j, given_neg_hi, 0)
+        neg, high = bit_list(j, given_neg_lo, 3 if j.signed_alias else 0), bit_list(j, given_neg_hi, 0)
     m = modifier_set_neg(j.d.modifiers, neg)
     m = modifier_set_neg_hi(m, high)
     if j.facts[op] & fact_wave_matrix and j.c.level >= gfx12 and (given(j, given_op_sel) or given(j, given_op_sel_hi)):
@@ -1326,7 +1407,7 @@ cdef void matrix(Job *j) noexcept nogil:
         dwords = element_dwords(types[i]) if typed else class_dwords_of(j, operand_class(j, i))
         add_source(j, register_of(j, &j.s.operands[1 + i], dwords), dwords)
     o = &j.s.operands[3]
-    if o.kind == operand_register:
+    if not operand_integer <= o.kind <= operand_symbol:
         dwords = class_dwords_of(j, operand_class(j, 2))
         add_source(j, register_of(j, o, dwords), dwords)
     else:
@@ -1360,11 +1441,10 @@ cdef void vopd_half(Job *j, uint16_t opcode, Statement *s) noexcept nogil:
     add_source(j, dual_source(j, &s.operands[3 if multiply else 2]) if sources > 1 else <uint16_t>register_none, 1)
     if s.given:
         fail_plain(&j.c, s.mnemonic, b"halves of dual instructions take no modifiers")
+    check_signs(j, s)
 
 
 cdef uint16_t dual_source(Job *j, const Operand *o) noexcept nogil:
-    if o.negative or o.magnitude or o.half >= 0:
-        fail(&j.c, o.begin, b"%: dual instructions take no source modifiers", o.begin, o.end)
     if operand_integer <= o.kind <= operand_symbol:
         return constant(j, o, 16 if j.facts[j.d.opcode] & (fact_packed | fact_bfloat) else 32, True)
     return register_of(j, o, 1)
@@ -1813,8 +1893,8 @@ cdef void vop3_interpolation(Job *j) noexcept nogil:
         for i in range(sources):
             o = &j.s.operands[3 if i else 1]
             add_class_source(j, address(j, o, operand_class(j, i)), operand_class(j, i))
-            neg |= <uint32_t>o.negative << i
-            magnitude |= <uint32_t>o.magnitude << i
+            neg |= negation(j, o) << i
+            magnitude |= magnitude_of(j, o) << i
     m = modifier_set_interp_high(j.d.modifiers, flag(j, given_high))
     m = modifier_set_neg(m, neg)
     m = modifier_set_abs(m, magnitude)
@@ -1852,6 +1932,8 @@ cdef void vinterp(Job *j) noexcept nogil:
     if not expect_count(j, 1 + operands):
         return
     opsel = bit_list(j, given_op_sel, 0)
+    if given(j, given_op_sel):
+        check_halves(j, opsel, operands)
     for i in range(1 + operands):
         o = &j.s.operands[i]
         where = address(j, o, operand_class(j, i - 1) if i else definition_class(j, 0))
@@ -1862,7 +1944,7 @@ cdef void vinterp(Job *j) noexcept nogil:
             opsel |= 1U << (i - 1) if i else 8
         if i:
             add_source(j, where, 1)
-            neg |= <uint32_t>o.negative << (i - 1)
+            neg |= negation(j, o) << (i - 1)
         else:
             add_destination(j, where)
     j.d.modifiers = modifier_set_neg(j.d.modifiers, neg)
@@ -1872,6 +1954,18 @@ cdef void vinterp(Job *j) noexcept nogil:
 
 
 # --------------------------------------------------------------------------------------------------------------- dispatch
+cdef bint takes_suffix(uint16_t op, uint32_t suffix) noexcept nogil:
+    """Whether instructions of this opcode's format have an encoding of that name; which a vector opcode has, ``vop`` sees."""
+    cdef uint32_t format = opcode_format[op]
+    if format & format_vop3p:
+        return suffix == suffix_e64 or (suffix == suffix_e64_dpp and not opcode_flags[op] & opcode_flag_matrix)
+    if format == format_vintrp:
+        return suffix == suffix_e32 or suffix == suffix_e64
+    if opcode_flags[op] & opcode_flag_interpolation:
+        return suffix == suffix_e64
+    return format & (valu_one_dword | format_vop3) != 0
+
+
 cdef int32_t find_opcode(Job *j) noexcept nogil:
     """Opcode of the mnemonic; its suffix goes to the job."""
     cdef Cursor *c = &j.c
@@ -1880,10 +1974,14 @@ cdef int32_t find_opcode(Job *j) noexcept nogil:
     cdef uint32_t cut = 0
     cdef int32_t found = -1
     j.suffix = 0
+    j.signed_alias = False
     if length <= 5 or memcmp(begin + length - 4, b"_e32", 4):
         # names of some opcodes end in _e64
         found = find_name(c.names, domain_mnemonic, begin, length)
         if found >= 0:
+            j.signed_alias = found >> 16 != 0
+            if length > 5 and memcmp(begin + length - 4, b"_e64", 4) == 0:
+                j.suffix = suffix_e64
             return found
     if length > 5 and begin[length - 4] == c'_' and memcmp(begin + length - 3, b"dpp", 3) == 0:
         cut = 4
@@ -1902,8 +2000,12 @@ cdef int32_t find_opcode(Job *j) noexcept nogil:
         j.suffix = suffix_sdwa
     if cut:
         found = find_name(c.names, domain_mnemonic, begin, length - cut)
+        if found >= 0 and not takes_suffix(<uint16_t>(found & 0xffff), j.suffix):
+            found = -1
     if found < 0:
         fail(c, begin, b"unknown instruction %", begin, begin + length)
+        return found
+    j.signed_alias = found >> 16 != 0
     return found
 
 

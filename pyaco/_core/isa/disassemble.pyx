@@ -917,7 +917,26 @@ cdef class Listing:
         return rows
 
 
-def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables not None, uint8_t learn_after=16):
+cdef Listing make_listing(bytes code, Printer *t, uint8_t learn_after):
+    """The listing of `code` by a printer that knows its target."""
+    cdef Listing listing = Listing()
+    cdef Plans plans = Plans()
+    cdef uint32_t count = <uint32_t>(len(code) // 4)
+    # bytes begin at a multiple of four
+    cdef const uint32_t *words = <const uint32_t *><const char *>code
+    if learn_after and count >= dwords_of_meeting * learn_after:
+        plans.start(t.level, learn_after)
+    listing.resize(<size_t>count * 32 + 2 * line_limit)
+    with nogil:
+        listing.print_all(plans, t, words, count)
+        listing.find_targets(count)
+    listing.resize(listing.length())
+    with nogil:
+        listing.put_labels(listing.limit)
+    return listing
+
+
+def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables not None, uint8_t learn_after=16, halves=None):
     """Lines of text of machine code.
 
     Parameters
@@ -930,32 +949,27 @@ def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables
         Of ``pyaco.isa.text_tables``.
     learn_after
         How many lines of a form are printed the complete way before a plan prints them; 0: all. Short code has no plans.
+    halves
+        Whether 16-bit operands are written v0.l and v0.h on GFX12; None: if the code has an instruction that cannot do without.
+        GFX11 always has these names, and earlier generations never.
 
     Returns
     -------
     Listing
         Words that are no instruction, or one that text cannot say, stand as ``.long``; labels are lines of no bytes.
     """
-    cdef Listing listing = Listing()
-    cdef Plans plans = Plans()
+    cdef Listing listing
     cdef Printer t
-    cdef uint32_t count = <uint32_t>(len(code) // 4)
-    # bytes begin at a multiple of four
-    cdef const uint32_t *words = <const uint32_t *><const char *>code
     t.level = tables.level
     t.mask_dwords = wave_size >> 5
-    t.true16 = gfx11 <= t.level < gfx12
+    t.true16 = gfx11 <= t.level < gfx12 or (t.level >= gfx12 and halves is True)
+    t.wants_halves = False
     t.names = &tables.names
     t.facts = tables.facts
     t.values = NULL
     list_dependencies(&t)
-    if learn_after and count >= dwords_of_meeting * learn_after:
-        plans.start(t.level, learn_after)
-    listing.resize(<size_t>count * 32 + 2 * line_limit)
-    with nogil:
-        listing.print_all(plans, &t, words, count)
-        listing.find_targets(count)
-    listing.resize(listing.length())
-    with nogil:
-        listing.put_labels(listing.limit)
+    listing = make_listing(code, &t, learn_after)
+    if t.wants_halves and halves is None:
+        t.true16 = True
+        listing = make_listing(code, &t, learn_after)
     return listing

@@ -361,6 +361,8 @@ cdef uint32_t dpp_word(Writer *w, bint short_form) noexcept nogil:
     cdef uint64_t m = d.modifiers
     cdef uint32_t word
     cdef uint16_t first = source(w, 0)
+    if register_vgpr0 > first:
+        fail(w, encode_bad_operand)
     word = short_vgpr_code(w, first, operand_class(d.opcode, 0), 0) if short_form else vgpr_code(w, first)
     if d.format & format_dpp8:
         return word | modifier_dpp8_lane_sel(m) << 8
@@ -1552,6 +1554,9 @@ cdef uint32_t variant_misfit(const Decoded *instruction, uint32_t gfx_level, bin
         given |= <uint32_t>(modifier_opsel(m) & (7 if format & format_vop3p else 15)) << 6
         if halves:
             given &= ~half_bits(instruction.opcode)
+            if gfx_level >= gfx12:
+                # op_sel beside names of halves is GFX11's
+                allowed |= isa_variant(gfx11, instruction.opcode, variant_form(format)) & 0x3c0
         if opcode_latency[instruction.opcode] == latency_wmma and opcode_flags[instruction.opcode] & opcode_flag_tied:
             # the index of a sparse matrix, whose limit depends on the wave size
             given &= ~0xc0U

@@ -46,6 +46,7 @@ cdef struct Printer:
     bint wide_null                    # null may stand for two dwords
     bint any_register                 # tuples of VGPRs start anywhere
     bint true16                       # 16-bit VGPR operands are written v0.l and v0.h
+    bint wants_halves                 # an instruction has text with, and none without these names
     const Names *names
     const uint32_t *facts
     uint16_t dependencies[16]         # the counters of s_waitcnt_depctr: first bit | width << 8, by width

@@ -713,7 +713,9 @@ cdef void check_vop(Printer *t, const Decoded *d, uint32_t count, uint32_t chang
     if changed & ~(signed_sources(t, d.opcode) & ((1U << count) - 1)):
         t.unsayable = True
     if t.level >= gfx12 and not t.true16 and modifier_opsel(d.modifiers) and not d.format & format_vop3:
-        # this generation's syntax has no names for halves of registers
+        # this generation's default syntax has no names for halves of registers
+        t.unsayable = True
+    if t.level >= gfx12 and not t.true16 and (d.opcode == op_v_mov_b16 or d.opcode == op_v_swap_b16):
         t.unsayable = True
     if d.opcode == op_v_readfirstlane_b32 and d.source[0] < register_vgpr0 and d.source[0] != 254 * 4:
         t.unsayable = True
@@ -1415,7 +1417,7 @@ cdef void instruction(Printer *t, const Decoded *d) noexcept nogil:
     t.gap = NULL
     t.wide_null = (format & (valu_one_dword | format_vop3)) != 0
     t.any_register = d.opcode == op_ds_read_b96_tr_b6
-    if not scalar_reads_fit(d, t.level) or form_error(d, t.level, t.level >= gfx12 and t.true16) != NULL or t.facts[d.opcode] & fact_absent:
+    if not scalar_reads_fit(d, t.level) or form_error(d, t.level, t.true16) != NULL or t.facts[d.opcode] & fact_absent:
         t.unsayable = True
         return
     if format & format_vop3 and (opcode_flags[d.opcode] & opcode_flag_interpolation or opcode_format[d.opcode] == format_vintrp):
@@ -1477,6 +1479,7 @@ cdef void raw_words(Printer *t, const Decoded *d, const uint32_t *words) noexcep
         t.p = begin + 4
         instruction(t, d)
         t.true16 = False
+        t.wants_halves = t.wants_halves or not t.unsayable
     if t.unsayable:
         t.p = begin
     elif t.gap != NULL:

@@ -946,7 +946,9 @@ cdef void parse_operand(Cursor *c, Operand *o) noexcept nogil:
         skip_blanks(c)
     if c.p[0] == c'-' and not is_digit(c.p[1]) and c.p[1] != c'.' and c.p[1] != c'(' and c.p[1] != c' ' \
             and negates_operand(c, c.p + 1):
-        o.negative = not o.negative
+        if o.negative:
+            fail(c, o.begin, b"%: a sign before a sign", o.begin, c.p + 1)
+        o.negative = True
         c.p += 1
         skip_blanks(c)
     if c.p[0] == c'|':
@@ -1222,17 +1224,25 @@ cdef inline bint is_accumulator_16(const Cursor *c) noexcept nogil:
     return 90 < c.level < 100 and c.p[0] == c'a' and c.p[1] == c'1' and c.p[2] == c'6' and not is_symbol(c.p[3])
 
 
+cdef void clear_statement(Statement *s) noexcept nogil:
+    s.count = 0
+    s.list_first = 0
+    s.list_count = 0
+    s.given = 0
+    s.taken = 0
+    s.has_signs = False
+    s.negations_taken = 0
+    s.magnitudes_taken = 0
+    s.extensions_taken = 0
+
+
 cdef void parse_statement(Cursor *c, Statement *s) noexcept nogil:
     """Mnemonic (already taken), operands and modifiers up to the end of the line or ``::``."""
     cdef bint separated = True
     cdef bint image = s.mnemonic[0] == c'i' and memcmp(s.mnemonic, b"image_", 6) == 0
     # the target of exp is a word, without a comma behind it
     cdef bint exports = s.mnemonic[0] == c'e' and memcmp(s.mnemonic, b"exp", 3) == 0
-    s.count = 0
-    s.list_first = 0
-    s.list_count = 0
-    s.given = 0
-    s.taken = 0
+    clear_statement(s)
     skip_blanks(c)
     while not at_end(c) and not c.failed:
         if separated and not exports and s.count < operand_limit and plain_register(c, &s.operands[s.count], &separated):
@@ -1262,5 +1272,6 @@ cdef void parse_statement(Cursor *c, Statement *s) noexcept nogil:
             address_list(c, s)
         else:
             parse_operand(c, &s.operands[s.count])
+            note_signs(s, &s.operands[s.count])
             s.count += 1
         separated = accept(c, c',')
