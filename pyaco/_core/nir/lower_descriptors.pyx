@@ -284,15 +284,14 @@ cdef uint32_t _push_constant(Lowering *b, uint32_t instruction) except? 0xffffff
             value = intrinsic2(b, intrinsic_load_smem_amd, words, 32, address, constant(b, start & ~<uint32_t>3, 32))
             intrinsic_set_index(s, value, index_align_mul, 4)
             return _narrow_push_constants(b, value, instruction, start % 4)
-    elif not s.instructions.flags[offset] & nir_divergent and bits >= 32:
+    if not value_is_constant(s, offset) and not s.instructions.flags[offset] & nir_divergent and bits >= 32:
         if base:
             offset = alu2_constant(b, alu_iadd, offset, base)
         value = intrinsic2(b, intrinsic_load_smem_amd, components, bits, address, offset)
-        intrinsic_set_index(s, value, index_align_mul, 4)
-        return value
-    value = intrinsic2(b, intrinsic_load_global_amd, components, bits, address, offset)
-    intrinsic_set_index(s, value, index_base, <int>base)
-    intrinsic_set_index(s, value, index_access, access_can_reorder)
+    else:
+        value = intrinsic2(b, intrinsic_load_global_amd, components, bits, address, offset)
+        intrinsic_set_index(s, value, index_base, <int>base)
+        intrinsic_set_index(s, value, index_access, access_can_reorder)
     intrinsic_set_index(s, value, index_align_mul, intrinsic_index(s, instruction, index_align_mul))
     intrinsic_set_index(s, value, index_align_offset, intrinsic_index(s, instruction, index_align_offset))
     return value

@@ -229,7 +229,8 @@ cdef int _decoration_operands(Reader r, uint32_t word, uint32_t place, uint32_t 
     if (decoration == Decoration_SpecId or decoration == Decoration_ArrayStride or decoration == Decoration_Offset
             or decoration == Decoration_MatrixStride or decoration == Decoration_BuiltIn
             or decoration == Decoration_Binding or decoration == Decoration_DescriptorSet
-            or decoration == Decoration_FPRoundingMode or decoration == Decoration_Alignment):
+            or decoration == Decoration_FPRoundingMode or decoration == Decoration_Alignment
+            or decoration == Decoration_AlignmentId):
         if end - place < 2:
             fail(r, word, "a decoration without its operand")
     return 0

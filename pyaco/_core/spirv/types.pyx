@@ -330,6 +330,17 @@ cdef bint same_shape(Reader r, uint32_t a, uint32_t b) noexcept nogil:
     return True
 
 
+cdef uint64_t element_offset(Reader r, uint32_t type, uint32_t index) noexcept nogil:
+    """Bytes from a laid-out composite to one of its elements."""
+    cdef uint32_t member
+    if r.s.types.base[type] == type_struct:
+        member = r.s.members.offset[r.s.types.member_first[type] + index]
+        return member if member != 0xffffffffU else 0
+    if r.s.types.base[type] == type_matrix and r.s.types.row_major[type]:
+        return <uint64_t>index * (r.s.types.bit_size[type] // 8)
+    return <uint64_t>index * r.s.types.stride[type]
+
+
 cdef uint64_t end_of_type(Reader r, uint32_t type) noexcept nogil:
     """Bytes up to the end of the last member that a laid-out type has (runtime arrays: 0)."""
     cdef uint64_t end = 0

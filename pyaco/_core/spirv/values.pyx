@@ -13,6 +13,13 @@ from pyaco._core.ir.shader cimport *
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.types cimport *
 
+cdef enum:
+    maximum_alignment = 1 << 30   # that an index of an intrinsic holds
+
+cdef struct MemoryOperands:
+    uint32_t access               # access_*
+    uint32_t align_mul            # what the pointer is known to be a multiple of, 0: nothing is said
+
 
 # -------------------------------------------------------------------------------------------------------------- emission
 cdef int _grow(Reader r, uint32_t row) except -1 nogil:
@@ -868,7 +875,17 @@ cdef int _leaf_shape(Reader r, uint32_t type, int *components, int *bit_size) ex
     return 0
 
 
-cdef uint32_t _load_leaf(Reader r, uint32_t deref, uint32_t type, uint32_t access) except 0 nogil:
+cdef int _set_access(Reader r, uint32_t row, uint32_t deref, const MemoryOperands *operands, uint64_t position) except -1 nogil:
+    """The memory operands of an instruction on one of its loads or stores, `position` bytes behind its pointer."""
+    intrinsic_set_index(r.s, row, index_access, operands.access | r.deref_access[deref])
+    if operands.align_mul:
+        intrinsic_set_index(r.s, row, index_align_mul, operands.align_mul)
+        intrinsic_set_index(r.s, row, index_align_offset, <int>(position % operands.align_mul))
+    return 0
+
+
+cdef uint32_t _load_leaf(Reader r, uint32_t deref, uint32_t type, const MemoryOperands *operands, uint64_t position) except \
+        0 nogil:
     cdef int components
     cdef int bit_size
     cdef uint32_t row
@@ -876,7 +893,7 @@ cdef uint32_t _load_leaf(Reader r, uint32_t deref, uint32_t type, uint32_t acces
     if _is_component_of_temporary(r, deref):
         index = source_value(r.s, deref, 1)
         deref = source_value(r.s, deref, 0)
-        row = _load_leaf(r, deref, r.s.instructions.type[deref], access)
+        row = _load_leaf(r, deref, r.s.instructions.type[deref], operands, 0)
         if not value_is_constant(r.s, index):
             return vector_extract_dynamic(r, row, index)
         if constant_bits(r.s, index, 0) >= components_of(r, row):
@@ -884,27 +901,36 @@ cdef uint32_t _load_leaf(Reader r, uint32_t deref, uint32_t type, uint32_t acces
         return component(r, row, <uint32_t>constant_bits(r.s, index, 0))
     _leaf_shape(r, type, &components, &bit_size)
     row = intrinsic(r, intrinsic_load_deref, components, bit_size, &deref)
-    intrinsic_set_index(r.s, row, index_access, access | r.deref_access[deref])
+    _set_access(r, row, deref, operands, position)
     return row
 
 
 cdef uint32_t load_value(Reader r, uint32_t deref, uint32_t type, uint32_t access) except? 0xffffffffU nogil:
+    cdef MemoryOperands operands
+    operands.access = access
+    operands.align_mul = 0
+    return _load_at(r, deref, type, &operands, 0)
+
+
+cdef uint32_t _load_at(Reader r, uint32_t deref, uint32_t type, const MemoryOperands *operands, uint64_t position) except? \
+        0xffffffffU nogil:
     cdef uint32_t count
     cdef uint32_t first
     cdef uint32_t i
     cdef uint32_t child
     if not is_composite(r, type):
-        return _load_leaf(r, deref, type, access)
+        return _load_leaf(r, deref, type, operands, position)
     count = element_count(r, type)
     first = tree_new(r, count)
     for i in range(count):
         child = deref_element(r, deref, i)
-        child = load_value(r, child, element_type(r, type, i), access)
+        child = _load_at(r, child, element_type(r, type, i), operands, position + element_offset(r, type, i))
         r.trees[first + i] = child
     return first
 
 
-cdef int _store_leaf(Reader r, uint32_t deref, uint32_t value, uint32_t access) except -1 nogil:
+cdef int _store_leaf(Reader r, uint32_t deref, uint32_t value, const MemoryOperands *operands, uint64_t position) except \
+        -1 nogil:
     cdef uint32_t[2] sources
     cdef uint32_t row
     cdef uint32_t index
@@ -912,7 +938,7 @@ cdef int _store_leaf(Reader r, uint32_t deref, uint32_t value, uint32_t access) 
     if _is_component_of_temporary(r, deref):
         index = source_value(r.s, deref, 1)
         deref = source_value(r.s, deref, 0)
-        row = _load_leaf(r, deref, r.s.instructions.type[deref], access)
+        row = _load_leaf(r, deref, r.s.instructions.type[deref], operands, 0)
         value = vector_insert_dynamic(r, row, value, index) if not value_is_constant(r.s, index) else \
             _insert_component(r, row, value, constant_bits(r.s, index, 0))
     mask = (<uint32_t>1 << components_of(r, value)) - 1
@@ -920,8 +946,7 @@ cdef int _store_leaf(Reader r, uint32_t deref, uint32_t value, uint32_t access) 
     sources[1] = value
     row = intrinsic(r, intrinsic_store_deref, 0, 0, sources)
     intrinsic_set_index(r.s, row, index_write_mask, mask)
-    intrinsic_set_index(r.s, row, index_access, access | r.deref_access[deref])
-    return 0
+    return _set_access(r, row, deref, operands, position)
 
 
 cdef uint32_t _insert_component(Reader r, uint32_t vector, uint32_t scalar, uint64_t index) except 0 nogil:
@@ -936,30 +961,67 @@ cdef uint32_t _insert_component(Reader r, uint32_t vector, uint32_t scalar, uint
 
 
 cdef int store_value(Reader r, uint32_t deref, uint32_t type, uint32_t value, uint32_t access) except -1 nogil:
+    cdef MemoryOperands operands
+    operands.access = access
+    operands.align_mul = 0
+    return _store_at(r, deref, type, value, &operands, 0)
+
+
+cdef int _store_at(Reader r, uint32_t deref, uint32_t type, uint32_t value, const MemoryOperands *operands,
+                   uint64_t position) except -1 nogil:
     cdef uint32_t i
     cdef uint32_t child
     if not is_composite(r, type):
-        return _store_leaf(r, deref, value, access)
+        return _store_leaf(r, deref, value, operands, position)
     for i in range(element_count(r, type)):
         child = deref_element(r, deref, i)
-        store_value(r, child, element_type(r, type, i), r.trees[value + i], access)
+        _store_at(r, child, element_type(r, type, i), r.trees[value + i], operands, position + element_offset(r, type, i))
     return 0
 
 
-cdef uint32_t _memory_access(Reader r, uint32_t place, uint32_t end) noexcept nogil:
-    """Access flags of memory operands. Availability and visibility are met by coherent access."""
-    cdef uint32_t mask
-    cdef uint32_t access = 0
-    if place >= end:
+cdef uint32_t _power_of_two(Reader r, uint64_t alignment) except 0 nogil:
+    if alignment == 0 or alignment & (alignment - 1) or alignment > maximum_alignment:
+        fail(r, r.word, "an alignment that is no power of two up to 2**30")
+    return <uint32_t>alignment
+
+
+cdef uint32_t _decorated_alignment(Reader r, uint32_t pointer) except? 0xffffffffU nogil:
+    """What the decorations of a pointer say that its address is a multiple of; 0: nothing."""
+    cdef uint32_t word = decoration_of(r, pointer, no_member, Decoration_Alignment)
+    if word:
+        return _power_of_two(r, r.words[word])
+    word = decoration_of(r, pointer, no_member, Decoration_AlignmentId)
+    if word == 0:
         return 0
-    mask = r.words[place]
+    if r.words[word] >= r.bound:
+        fail(r, r.word, "operand id %u is outside the id bound", r.words[word])
+    return _power_of_two(r, integer_constant(r, r.words[word]))
+
+
+cdef uint32_t _memory_operands(Reader r, uint32_t pointer, uint32_t word, uint32_t end, MemoryOperands *operands) except 0 nogil:
+    """Memory operands that stand at `word`, if any do, for an access through `pointer`; returns the word after them.
+
+    Availability and visibility are met by coherent access.
+    """
+    cdef uint32_t mask
+    cdef uint32_t stated
+    operands.access = 0
+    operands.align_mul = _decorated_alignment(r, pointer)
+    if word >= end:
+        return word
+    mask = r.words[word]
+    word += 1
     if mask & MemoryAccess_Volatile:
-        access |= access_volatile
+        operands.access |= access_volatile
     if mask & MemoryAccess_Nontemporal:
-        access |= access_non_temporal
+        operands.access |= access_non_temporal
     if mask & (MemoryAccess_MakePointerAvailable | MemoryAccess_MakePointerVisible | MemoryAccess_NonPrivatePointer):
-        access |= access_coherent
-    return access
+        operands.access |= access_coherent
+    if mask & MemoryAccess_Aligned:
+        stated = _power_of_two(r, r.words[word])
+        operands.align_mul = max(operands.align_mul, stated)
+        word += 1
+    return word + ((mask & MemoryAccess_MakePointerAvailable) != 0) + ((mask & MemoryAccess_MakePointerVisible) != 0)
 
 
 cdef int load(Reader r, uint32_t word, uint32_t end) except -1 nogil:
@@ -967,6 +1029,7 @@ cdef int load(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     cdef uint32_t pointer = r.words[word + 3]
     cdef uint32_t deref
     cdef uint32_t value
+    cdef MemoryOperands operands
     if r.kind[pointer] == kind_variable:
         module_variable(r, pointer)
     if r.kind[pointer] == kind_builtin:
@@ -976,7 +1039,8 @@ cdef int load(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     if not same_shape(r, pointee_type(r, pointer), type) and r.s.types.base[type] != type_pointer:
         fail(r, word, "the result has another type than the pointer's element")
     deref = pointer_of(r, pointer)
-    value = load_value(r, deref, r.s.instructions.type[deref], _memory_access(r, word + 4, end))
+    _memory_operands(r, pointer, word + 4, end, &operands)
+    value = _load_at(r, deref, r.s.instructions.type[deref], &operands, 0)
     if r.s.types.base[type] == type_pointer:
         _check_address(r, type, value)
     return set_value(r, r.words[word + 2], type, value)
@@ -998,6 +1062,7 @@ cdef int store(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     cdef uint32_t type = value_type(r, object_id)
     cdef uint32_t deref
     cdef uint32_t value
+    cdef MemoryOperands operands
     check_value_type(r, type)
     if not same_shape(r, pointee_type(r, pointer), type):
         fail(r, word, "the object has another type than the pointer's element")
@@ -1007,15 +1072,19 @@ cdef int store(Reader r, uint32_t word, uint32_t end) except -1 nogil:
         _check_address(r, type, value)
     if not same_shape(r, r.s.instructions.type[deref], type) and r.s.types.base[type] != type_pointer:
         fail(r, word, "the object has another type than the pointer's element")
-    return store_value(r, deref, r.s.instructions.type[deref], value, _memory_access(r, word + 3, end))
+    _memory_operands(r, pointer, word + 3, end, &operands)
+    return _store_at(r, deref, r.s.instructions.type[deref], value, &operands, 0)
 
 
 cdef int copy_memory(Reader r, uint32_t word, uint32_t end) except -1 nogil:
+    """OpCopyMemory: the first memory operands are the target's, and the source's too where there are no second."""
     cdef uint32_t type = pointee_type(r, r.words[word + 2])
     cdef uint32_t source
     cdef uint32_t target
     cdef uint32_t value
-    cdef uint32_t access = _memory_access(r, word + 3, end)
+    cdef uint32_t second
+    cdef MemoryOperands of_target
+    cdef MemoryOperands of_source
     check_value_type(r, type)
     if not same_shape(r, pointee_type(r, r.words[word + 1]), type):
         fail(r, word, "the two pointers have different elements")
@@ -1023,8 +1092,10 @@ cdef int copy_memory(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     target = pointer_of(r, r.words[word + 1])
     if not same_shape(r, r.s.instructions.type[source], r.s.instructions.type[target]):
         fail(r, word, "the two pointers have different elements")
-    value = load_value(r, source, r.s.instructions.type[source], access)
-    return store_value(r, target, r.s.instructions.type[target], value, access)
+    second = _memory_operands(r, r.words[word + 1], word + 3, end, &of_target)
+    _memory_operands(r, r.words[word + 2], second if second < end else word + 3, end, &of_source)
+    value = _load_at(r, source, r.s.instructions.type[source], &of_source, 0)
+    return _store_at(r, target, r.s.instructions.type[target], value, &of_target, 0)
 
 
 cdef int array_length(Reader r, uint32_t word) except -1 nogil:
