@@ -6,12 +6,20 @@ from typing import Any
 
 from pyaco.passes import Option, Pass
 
-__all__ = ["ACO_PASSES"]
+__all__ = ["ACO_PASSES", "instruction_selection"]
 
 
 def _pass(name: str, summary: str, *, needs: tuple[str, ...] = (), breaks: tuple[str, ...] = ("liveness",), **facts: Any) -> Pass:
     return Pass(name, "aco", summary, f"pyaco._core.aco.{name}", needs=needs, breaks=breaks, **facts)
 
+
+# From NIR: a pass whose result is another IR.
+instruction_selection = Pass(
+    "instruction_selection", "nir", "NIR becomes ACO IR", "pyaco._core.aco.isel",
+    needs=("subgroups", "scalar", "explicit addresses", "arguments", "lcssa", "divergence", "descriptors", "hardware values", "hardware alu",
+           "hardware doubles", "hardware sizes", "hardware division", "hardware int64"),
+    guarantees=("ssa",), stages=("compute",),
+)  # fmt: skip
 
 # SSA before the execution mask is explicit.
 dominance = _pass("dominance", "finds the dominators of both CFGs", guarantees=("dominance",), breaks=(), analysis=True)
@@ -54,4 +62,4 @@ assemble = _pass(
 )  # fmt: skip
 
 #: All passes over ACO IR by name.
-ACO_PASSES: dict[str, Pass] = {thing.name: thing for thing in list(globals().values()) if isinstance(thing, Pass)}
+ACO_PASSES: dict[str, Pass] = {thing.name: thing for thing in list(globals().values()) if isinstance(thing, Pass) and thing.ir == "aco"}

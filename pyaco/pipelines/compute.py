@@ -15,6 +15,7 @@ from pyaco.pipelines.aco_passes import (
     insert_exec_mask,
     insert_nops,
     insert_waitcnt,
+    instruction_selection,
     live_variables,
     lower_phis,
     lower_to_hw_instr,
@@ -56,7 +57,7 @@ from pyaco.pipelines.nir_passes import (
     vars_to_ssa,
 )
 
-__all__ = ["ACO", "ASSEMBLER", "NIR", "STAGE"]
+__all__ = ["ACO", "ASSEMBLER", "NIR", "SELECTION", "STAGE"]
 
 STAGE = "compute"
 
@@ -125,7 +126,9 @@ NIR = Pipeline("nir", STAGE, (
     ),
 ))  # fmt: skip
 
-# Instruction selection stands between the two.
+# It makes an ACO program of the shader.
+SELECTION = instruction_selection
+
 ACO = Pipeline("aco", STAGE, (
     dominance,
     lower_phis,

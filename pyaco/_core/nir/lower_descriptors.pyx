@@ -323,6 +323,8 @@ def run(Shader shader, options=None):
     cdef Context c
     cdef Binding binding
     cdef bint progress
+    if "abi" not in shader.metadata:
+        raise InputError("lower_descriptors needs the ABI that declare_arguments makes")
     c.block_words = raw_buffer(int(shader.data.info.address32_hi) << 32, 0, shader.data.info.gfx_level)
     for set_number, layout in shader.metadata["abi"]["descriptor_sets"].items():
         for number, facts in layout["bindings"].items():
