@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyaco import targets
+from pyaco.abi import Abi
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.source import Source, load
+from pyaco.targets import features
 
 if TYPE_CHECKING:
     from pyaco._core.ir.shader import Shader
@@ -46,8 +48,8 @@ class CompiledShader:
         Machine code; empty when the compilation was stopped before the assembler.
     constant_data : bytes
         Read-only data that stands right after the code, which is padded to 64 bytes.
-    abi : dict
-        How arguments reach registers; see ``docs/architecture.md``.
+    abi : Abi or None
+        How arguments reach registers; see ``pyaco.abi``. None when the compilation was stopped before that was decided.
     stats : dict
         Statistics with the meaning that RADV gives them in ``VK_KHR_pipeline_executable_properties``.
     passes : list of PassRecord
@@ -62,7 +64,7 @@ class CompiledShader:
     wave: int
     code: bytes
     constant_data: bytes
-    abi: dict[str, Any]
+    abi: Abi | None
     stats: dict[str, int]
     passes: list[PassRecord] = field(default_factory=list)
     dumps: dict[str, str] = field(default_factory=dict)
@@ -113,7 +115,7 @@ class CompiledShader:
             "constant_data_hex": self.constant_data.hex(),
             "stats": self.stats,
             "times_ms": self.times_ms,
-            "abi": self.abi,
+            "abi": {} if self.abi is None else self.abi.as_dict(),
         }
 
     def to_elf(self) -> bytes:
@@ -239,8 +241,7 @@ def compile(
     if stage != "compute":
         raise UnsupportedError(f"shader stage {stage!r} (only compute)")
     chip = targets.chip(target)
-    if chip.level in (100, 115):
-        raise UnsupportedError(f"compilation for {chip.target}: {chip.level_name} is assembled and emulated only")
+    _check_target(chip)
     wave = 64 if wave is None else wave
     limits = targets.wave_limits(chip, wave)
     names = frozenset([dump_after] if isinstance(dump_after, str) else dump_after)
@@ -256,6 +257,11 @@ def compile(
     else:
         observer.check_names()
     return _result(shader, program, chip, wave, observer)
+
+
+def _check_target(chip: targets.Chip) -> None:
+    if not features.has_compiler(chip.level):
+        raise UnsupportedError(f"compilation for {chip.target}: {chip.level_name} is assembled and emulated, but has no compiler here")
 
 
 def _read(source: Source, entry: str | None, spec: Mapping[int, int | float | bool] | None, observer: _Observer) -> Any:
@@ -280,8 +286,6 @@ def _lower(shader: Any, chip: targets.Chip, wave: int, limits: targets.WaveLimit
     from pyaco.aco import passes as aco_passes
     from pyaco.nir import passes as nir_passes
 
-    if chip.is_cdna:
-        raise UnsupportedError(f"compilation for {chip.target}: {chip.architecture} has an instruction set but no compiler here")
     shader.set_info(gfx_level=chip.level, wave_size=wave, address32_hi=0xFFFF8000)
     nir_passes.run(shader, on_pass=lambda name, ir, seconds: observer("nir", name, ir))
     x, y, z = shader.info["workgroup_size"]
@@ -302,7 +306,7 @@ def _lower(shader: Any, chip: targets.Chip, wave: int, limits: targets.WaveLimit
 
 def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, observer: _Observer) -> CompiledShader:
     metadata = shader.metadata if shader is not None else {}
-    abi = dict(metadata.get("abi", {}))
+    facts = dict(metadata.get("abi", {}))
     stats: dict[str, int] = {}
     code = constants = b""
     if program is not None:
@@ -310,12 +314,12 @@ def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, observer: 
 
         config = program.config
         for name in ("num_sgprs", "num_vgprs", "lds_bytes", "scratch_bytes_per_lane", "float_mode"):
-            abi[name] = config[name]
+            facts[name] = config[name]
         stats = statistics(program)
         code, constants = program.code, program.constant_data
     return CompiledShader(
         target=chip.target, stage="compute", entry=metadata.get("entry", "main"), wave=wave, code=code,
-        constant_data=constants, abi=abi, stats=stats, passes=observer.records, dumps=observer.dumps,
+        constant_data=constants, abi=Abi.from_dict(facts) if facts else None, stats=stats, passes=observer.records, dumps=observer.dumps,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from pyaco.emu.exactness import exactness
+from pyaco.emu.accuracy import exactness
 from pyaco.isa import opcodes
 
 __all__ = ["UNITS", "Report"]
@@ -45,6 +45,12 @@ class Report:
     trace : numpy.ndarray, optional
         With ``Device(trace=n)``: a structured array with ``workgroup`` (its number, x fastest), ``wave``, ``pc`` (offset in the code),
         ``opcode`` (see ``pyaco.isa.opcodes.names``), ``scc`` and ``exec`` before the instruction.
+    unused_bindings : tuple of (int, int)
+        Set and binding of what was bound and the shader does not have.
+    lds_out_of_bounds : int
+        Lane accesses to LDS beyond what the workgroup has: loads gave zero, stores were dropped.
+    lds_out_of_bounds_pc : int or None
+        Offset in the code of the first instruction with such an access, in the order of execution of a thread.
     """
 
     instructions: int
@@ -57,6 +63,7 @@ class Report:
     wave_size: int = 64
     profile: dict[str, Any] | None = None
     trace: NDArray[Any] | None = None
+    unused_bindings: tuple[tuple[int, int], ...] = ()
 
     @classmethod
     def of(
@@ -107,6 +114,7 @@ class Report:
             "opcodes": dict(by_opcode),
             "exactness": self.exactness,
             **profile,
+            **({"unused_bindings": [list(key) for key in self.unused_bindings]} if self.unused_bindings else {}),
             "seconds": self.seconds,
         }
 
