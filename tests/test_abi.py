@@ -21,7 +21,8 @@ KEYS = ["user_sgprs", "user_sgpr_count", "workgroup_id_mask", "scratch_wave_offs
         "float_mode", "lds_bytes", "scratch_bytes_per_lane", "num_sgprs", "num_vgprs", "push_constant_bytes", "address32_hi",
         "descriptor_sets"]  # fmt: skip
 PLAIN: dict[str, Any] = {
-    "user_sgprs": [{"kind": "descriptor_set", "first": 0, "count": 1, "set": 3}, {"kind": "inline_push_constant", "first": 1, "count": 1, "dword": 2}],
+    "user_sgprs": [{"kind": "descriptor_set", "first": 0, "count": 1, "set": 3},
+                   {"kind": "inline_push_constant", "first": 1, "count": 1, "dword": 2}],
     "user_sgpr_count": 2, "workgroup_id_mask": 5, "scratch_wave_offset": True, "local_id_components": 2, "wave_size": 64,
     "workgroup_size": [8, 4, 1], "float_mode": 0xC0, "lds_bytes": 512, "scratch_bytes_per_lane": 16, "num_sgprs": 20, "num_vgprs": 8,
     "push_constant_bytes": 12, "address32_hi": 0xFFFF8000,

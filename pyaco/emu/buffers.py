@@ -14,7 +14,7 @@ from pyaco.descriptors.buffer import raw_buffer
 from pyaco.errors import InputError
 
 if TYPE_CHECKING:
-    from pyaco.emu.device import Device
+    from pyaco._core.emu.memory import AddressSpace
 
 __all__ = ["Bound", "Buffer", "BufferRange", "Buffers"]
 
@@ -22,13 +22,13 @@ __all__ = ["Bound", "Buffer", "BufferRange", "Buffers"]
 class Buffer:
     """Device memory. The device works on the same bytes as ``numpy()`` shows."""
 
-    def __init__(self, device: Device, data: NDArray[Any], low: bool = False, shared: bool = False) -> None:
+    def __init__(self, space: AddressSpace, data: NDArray[Any], low: bool = False, shared: bool = False) -> None:
         flat = numpy.ascontiguousarray(data)
         if not shared and (flat is data or flat.base is not None):
             flat = flat.copy()
         self._array = flat
-        self._device = device
-        self.address: int = device.space.map(flat.reshape(-1).view(numpy.uint8), low=low)
+        self._space = space
+        self.address: int = space.map(flat.reshape(-1).view(numpy.uint8), low=low)
 
     @property
     def size(self) -> int:
@@ -49,7 +49,7 @@ class Buffer:
         """
         if not self.address:
             raise InputError("the buffer has been released already")
-        self._device.space.release(self.address)
+        self._space.release(self.address)
         self.address = 0
 
     @checked

@@ -121,7 +121,7 @@ class Device:
         """Return a buffer with a copy of `array`."""
         if isinstance(array, (bytes, bytearray, memoryview)):
             array = numpy.frombuffer(bytes(array), numpy.uint8)
-        return Buffer(self, numpy.asarray(array))
+        return Buffer(self.space, numpy.asarray(array))
 
     @checked
     def share(self, array: NDArray[Any]) -> Buffer:
@@ -134,14 +134,14 @@ class Device:
         """
         if not array.flags.c_contiguous or not array.flags.writeable:
             raise InputError("only arrays whose bytes lie side by side and can be written are shared")
-        return Buffer(self, array, shared=True)
+        return Buffer(self.space, array, shared=True)
 
     @checked
     def zeros(self, size: int) -> Buffer:
         """Return a buffer of `size` zero bytes."""
         if not 0 <= size < 1 << 47:
             raise InputError(f"a buffer of {size} bytes")
-        return Buffer(self, numpy.zeros(size, numpy.uint8))
+        return Buffer(self.space, numpy.zeros(size, numpy.uint8))
 
     # ------------------------------------------------------------------------------------------------------- dispatch
     @checked

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy
 from numpy.typing import NDArray
@@ -22,7 +22,8 @@ from pyaco.errors import InputError
 from pyaco.targets import features
 
 if TYPE_CHECKING:
-    from pyaco.emu.device import Buffer, Device
+    from pyaco._core.emu.memory import AddressSpace
+    from pyaco.emu.buffers import Buffer
     from pyaco.emu.report import Report
 
 __all__ = ["DispatchPacket", "LoadedCode"]
@@ -34,6 +35,17 @@ _DESCRIPTOR_BYTES = 64
 _QUEUE_BYTES, _QUEUE_APERTURES = 256, 0x40
 _APERTURES = (0x00010000, 0x00020000)
 _LDS_GRANULE = 512
+
+
+class Launcher(Protocol):
+    """What a dispatch needs of a device."""
+
+    target: str
+    gfx_level: int
+    space: AddressSpace
+
+    def concurrent_workgroups(self, entry: int, groups: int, waves: int) -> int: ...
+    def launch(self, launch: Launch, *, budget: int = ..., time_budget: float | None = None) -> Report: ...
 
 
 @checked
@@ -113,7 +125,7 @@ class LoadedCode:
     """A code object in device memory; what ``Device.load`` returns. Its memory stays until `release`."""
 
     @checked
-    def __init__(self, device: Device, code: bytes | CodeObject, symbols: Mapping[str, int] | None = None) -> None:
+    def __init__(self, device: Launcher, code: bytes | CodeObject, symbols: Mapping[str, int] | None = None) -> None:
         self.code = code if isinstance(code, CodeObject) else read_code_object(code)
         if self.code.target != device.target:
             raise InputError(f"a code object for {self.code.target} on a device that is {device.target}")
@@ -273,13 +285,13 @@ def _hidden(packet: DispatchPacket) -> dict[str, int]:
 
 # ------------------------------------------------------------------------------------------------------- packet processor
 def submit(
-    device: Device, packet: DispatchPacket | bytes, *, budget: int = DEFAULT_BUDGET, time_budget: float | None = None
+    device: Launcher, packet: DispatchPacket | bytes, *, budget: int = DEFAULT_BUDGET, time_budget: float | None = None
 ) -> Report:
     """Launch what an AQL packet names; its addresses are the device's.
 
     Parameters
     ----------
-    device : Device
+    device : Launcher
         Whose memory holds code, descriptor and arguments.
     packet : DispatchPacket or bytes
         The packet, or its 64 bytes.
@@ -306,7 +318,7 @@ def submit(
         scratch.release()
 
 
-def _launch(device: Device, descriptor: KernelDescriptor, packet: DispatchPacket, scratch: _Scratch) -> Launch:
+def _launch(device: Launcher, descriptor: KernelDescriptor, packet: DispatchPacket, scratch: _Scratch) -> Launch:
     """What a kernel descriptor and a packet ask for."""
     level = device.gfx_level
     entry = packet.kernel_object + descriptor.entry_offset
@@ -330,7 +342,7 @@ def _launch(device: Device, descriptor: KernelDescriptor, packet: DispatchPacket
 class _Scratch:
     """Memory that the packet processor hands to a dispatch besides what the packet names: scratch, the packet itself, the queue."""
 
-    def __init__(self, device: Device, descriptor: KernelDescriptor, packet: DispatchPacket, waves: int) -> None:
+    def __init__(self, device: Launcher, descriptor: KernelDescriptor, packet: DispatchPacket, waves: int) -> None:
         self.device, self.descriptor = device, descriptor
         self.bytes_per_lane = -(-max(packet.private_segment_size, descriptor.private_segment_fixed_size) // 16) * 16
         self._addresses: list[int] = []
