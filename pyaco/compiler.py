@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CompiledShader", "PassRecord", "compile"]
 
+_NARROW, _WIDE = 32, 64
+
 
 @dataclass(frozen=True)
 class PassRecord:
@@ -32,7 +34,7 @@ class PassRecord:
     milliseconds: float
 
 
-@dataclass
+@dataclass(repr=False)
 class CompiledShader:
     """A shader compiled for one target and wave size.
 
@@ -43,7 +45,7 @@ class CompiledShader:
     stage, entry : str
         Pipeline stage and entry point.
     wave : int
-        Lanes per wave, 32 or 64.
+        Lanes per wave, 32 or 64: what was asked for, or what was chosen.
     code : bytes
         Machine code; empty when the compilation was stopped before the assembler.
     constant_data : bytes
@@ -123,6 +125,10 @@ class CompiledShader:
         from pyaco.binary import write_elf
 
         return write_elf(self)
+
+    def __repr__(self) -> str:
+        size = f"{len(self.code)} bytes, {self.stats['instructions']} instructions" if self.code else "no code, stopped early"
+        return f"<CompiledShader {self.entry} for {self.target}, wave{self.wave}: {size}>"
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><td>{html.escape(k)}</td><td>{v}</td></tr>" for k, v in self.stats.items())
@@ -214,7 +220,8 @@ def compile(
     entry : str, optional
         Entry point; may be left out when the module has one.
     wave : int, optional
-        32 or 64 lanes per wave; 64 by default, as RADV does for compute shaders.
+        32 or 64 lanes per wave. By default as RADV chooses for compute shaders: 32 for workgroups of up to 32 invocations on chips that have
+        such waves, else 64; ``CompiledShader.wave`` says which.
     spec : mapping, optional
         Values of specialization constants by their SpecId.
     layout : PipelineLayout, optional
@@ -242,8 +249,8 @@ def compile(
         raise UnsupportedError(f"shader stage {stage!r} (only compute)")
     chip = targets.chip(target)
     _check_target(chip)
-    wave = 64 if wave is None else wave
-    limits = targets.wave_limits(chip, wave)
+    if wave is not None:
+        targets.wave_limits(chip, wave)  # complains about a wave size that the chip does not have
     names = frozenset([dump_after] if isinstance(dump_after, str) else dump_after)
     observer = _Observer(validate, names, stop_after)
     shader = program = None
@@ -251,17 +258,25 @@ def compile(
         shader = _read(load(source), entry, spec, observer)
         if layout is not None:
             shader.metadata["pipeline_layout"] = layout
-        program = _lower(shader, chip, wave, limits, observer)
+        if wave is None:
+            wave = _wave_size(chip, shader)
+        program = _lower(shader, chip, wave, targets.wave_limits(chip, wave), observer)
     except _Stopped:
         pass
     else:
         observer.check_names()
-    return _result(shader, program, chip, wave, observer)
+    return _result(shader, program, chip, wave or _WIDE, observer)
 
 
 def _check_target(chip: targets.Chip) -> None:
     if not features.has_compiler(chip.level):
         raise UnsupportedError(f"compilation for {chip.target}: {chip.level_name} is assembled and emulated, but has no compiler here")
+
+
+def _wave_size(chip: targets.Chip, shader: Any) -> int:
+    """Return the wave size that RADV picks for a compute shader without a required subgroup size (its ``radv_shader_info.c``)."""
+    x, y, z = shader.info["workgroup_size"]
+    return _NARROW if features.has_wave32(chip.level) and x * y * z <= _NARROW else _WIDE
 
 
 def _read(source: Source, entry: str | None, spec: Mapping[int, int | float | bool] | None, observer: _Observer) -> Any:
