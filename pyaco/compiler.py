@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyaco import targets
+from pyaco.abi import Abi
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.passes import PassRecord, Run, Stopped
 from pyaco.source import Source, load
+from pyaco.targets import features
 
 if TYPE_CHECKING:
     from pyaco._core.ir.shader import Shader
@@ -20,8 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["CompiledShader", "PassRecord", "compile"]
 
+_NARROW, _WIDE = 32, 64
 
-@dataclass
+
+@dataclass(repr=False)
 class CompiledShader:
     """A shader compiled for one target and wave size.
 
@@ -32,13 +36,13 @@ class CompiledShader:
     stage, entry : str
         Pipeline stage and entry point.
     wave : int
-        Lanes per wave, 32 or 64.
+        Lanes per wave, 32 or 64: what was asked for, or what was chosen.
     code : bytes
         Machine code; empty when the compilation was stopped before the assembler.
     constant_data : bytes
         Read-only data that stands right after the code, which is padded to 64 bytes.
-    abi : dict
-        How arguments reach registers; see ``docs/architecture.md``.
+    abi : Abi or None
+        How arguments reach registers; see ``pyaco.abi``. None when the compilation was stopped before that was decided.
     stats : dict
         Statistics with the meaning that RADV gives them in ``VK_KHR_pipeline_executable_properties``.
     passes : list of PassRecord
@@ -53,7 +57,7 @@ class CompiledShader:
     wave: int
     code: bytes
     constant_data: bytes
-    abi: dict[str, Any]
+    abi: Abi | None
     stats: dict[str, int]
     passes: list[PassRecord] = field(default_factory=list)
     dumps: dict[str, str] = field(default_factory=dict)
@@ -104,7 +108,7 @@ class CompiledShader:
             "constant_data_hex": self.constant_data.hex(),
             "stats": self.stats,
             "times_ms": self.times_ms,
-            "abi": self.abi,
+            "abi": {} if self.abi is None else self.abi.as_dict(),
         }
 
     def to_elf(self) -> bytes:
@@ -112,6 +116,10 @@ class CompiledShader:
         from pyaco.binary import write_elf
 
         return write_elf(self)
+
+    def __repr__(self) -> str:
+        size = f"{len(self.code)} bytes, {self.stats['instructions']} instructions" if self.code else "no code, stopped early"
+        return f"<CompiledShader {self.entry} for {self.target}, wave{self.wave}: {size}>"
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><td>{html.escape(k)}</td><td>{v}</td></tr>" for k, v in self.stats.items())
@@ -149,7 +157,8 @@ def compile(
     entry : str, optional
         Entry point; may be left out when the module has one.
     wave : int, optional
-        32 or 64 lanes per wave; 64 by default, as RADV does for compute shaders.
+        32 or 64 lanes per wave. By default as RADV chooses for compute shaders: 32 for workgroups of up to 32 invocations on chips that have
+        such waves, else 64; ``CompiledShader.wave`` says which.
     spec : mapping, optional
         Values of specialization constants by their SpecId.
     layout : PipelineLayout, optional
@@ -178,22 +187,34 @@ def compile(
     if stage != "compute":
         raise UnsupportedError(f"shader stage {stage!r} (only compute)")
     chip = targets.chip(target)
-    if chip.level in (100, 115):
-        raise UnsupportedError(f"compilation for {chip.target}: {chip.level_name} is assembled and emulated only")
-    wave = 64 if wave is None else wave
-    limits = targets.wave_limits(chip, wave)
+    _check_target(chip)
+    if wave is not None:
+        targets.wave_limits(chip, wave)  # complains about a wave size that the chip does not have
     steps = Run(validate=validate, dump_after=_names(dump_after), stop_after=stop_after, disabled=_names(disable))
     shader = program = None
     try:
         shader = _read(load(source), entry, spec, steps)
         if layout is not None:
             shader.metadata["pipeline_layout"] = layout
-        program = _lower(shader, chip, wave, limits, steps)
+        if wave is None:
+            wave = _wave_size(chip, shader)
+        program = _lower(shader, chip, wave, targets.wave_limits(chip, wave), steps)
     except Stopped:
         pass
     else:
         steps.check_names()
-    return _result(shader, program, chip, wave, steps)
+    return _result(shader, program, chip, wave or _WIDE, steps)
+
+
+def _check_target(chip: targets.Chip) -> None:
+    if not features.has_compiler(chip.level):
+        raise UnsupportedError(f"compilation for {chip.target}: {chip.level_name} is assembled and emulated, but has no compiler here")
+
+
+def _wave_size(chip: targets.Chip, shader: Any) -> int:
+    """Return the wave size that RADV picks for a compute shader without a required subgroup size (its ``radv_shader_info.c``)."""
+    x, y, z = shader.info["workgroup_size"]
+    return _NARROW if features.has_wave32(chip.level) and x * y * z <= _NARROW else _WIDE
 
 
 def _names(words: str | tuple[str, ...] | list[str]) -> frozenset[str]:
@@ -224,8 +245,6 @@ def _lower(shader: Any, chip: targets.Chip, wave: int, limits: targets.WaveLimit
     from pyaco.nir.passes import NIR, mark_lowered
     from pyaco.pipelines import compute
 
-    if chip.is_cdna:
-        raise UnsupportedError(f"compilation for {chip.target}: {chip.architecture} has an instruction set but no compiler here")
     steps.check_disabled(compute.NIR, compute.ACO)
     mark_lowered(shader)
     shader.set_info(gfx_level=chip.level, wave_size=wave, address32_hi=0xFFFF8000)
@@ -244,7 +263,7 @@ def _lower(shader: Any, chip: targets.Chip, wave: int, limits: targets.WaveLimit
 
 def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run) -> CompiledShader:
     metadata = shader.metadata if shader is not None else {}
-    abi = dict(metadata.get("abi", {}))
+    facts = dict(metadata.get("abi", {}))
     stats: dict[str, int] = {}
     code = constants = b""
     if program is not None:
@@ -252,12 +271,12 @@ def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run
 
         config = program.config
         for name in ("num_sgprs", "num_vgprs", "lds_bytes", "scratch_bytes_per_lane", "float_mode"):
-            abi[name] = config[name]
+            facts[name] = config[name]
         stats = statistics(program)
         code, constants = program.code, program.constant_data
     return CompiledShader(
         target=chip.target, stage="compute", entry=metadata.get("entry", "main"), wave=wave, code=code,
-        constant_data=constants, abi=abi, stats=stats, passes=steps.records, dumps=steps.dumps,
+        constant_data=constants, abi=Abi.from_dict(facts) if facts else None, stats=stats, passes=steps.records, dumps=steps.dumps,
     )
 
 

@@ -69,5 +69,5 @@ def _emit(shader: CompiledShader, emit: str, output: str | None) -> None:
     elif emit in ("nir", "aco"):
         write_text(output, [text for name, text in shader.dumps.items() if name.startswith(emit)][-1])
     else:
-        statistics = "\n".join(f"; {name}: {value}" for name, value in shader.stats.items())
+        statistics = "\n".join(f"; {name}: {value}" for name, value in {"wave": shader.wave, **shader.stats}.items())
         write_text(output, f"{shader.disassembly.rstrip()}\n{statistics}")

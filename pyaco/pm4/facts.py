@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pyaco.arguments import checked
-from pyaco.pm4.shaders import ShaderUse
+from pyaco.pm4.shader_use import ShaderUse
 from pyaco.pm4.stream import Packet
 
 __all__ = ["facts"]

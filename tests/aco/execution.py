@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pyaco import emu, targets
 from pyaco._core.aco import assemble, isel
 from pyaco._core.ir.program import Program
+from pyaco.abi import Abi
 from pyaco.aco import Options, run_passes
 from pyaco.compiler import CompiledShader
 from pyaco.nir import interpreter
@@ -95,11 +96,11 @@ def compile_nir(shader: Any, target: str, wave: int, optimize: bool) -> Compiled
     isel.run(shader, program)
     run_passes(program, Options(optimize=optimize))
     assemble.run(program)
-    abi = dict(shader.metadata["abi"])
+    facts = dict(shader.metadata["abi"])
     for name in ("num_sgprs", "num_vgprs", "lds_bytes", "scratch_bytes_per_lane", "float_mode"):
-        abi[name] = program.config[name]
+        facts[name] = program.config[name]
     return CompiledShader(target=chip.target, stage="compute", entry="main", wave=wave, code=program.code,
-                          constant_data=program.constant_data, abi=abi, stats={})
+                          constant_data=program.constant_data, abi=Abi.from_dict(facts), stats={})
 
 
 def seed_data(lanes: int = LANES, places: int = 4, seed: int = 1) -> Array:

@@ -101,7 +101,7 @@ def test_more_sets_than_registers(target):
 
     device = Device(target)
     compiled = pyaco.compile(shader(), target)
-    assert [argument["kind"] for argument in compiled.abi["user_sgprs"]][-1] == "descriptor_set_table"
+    assert [argument.kind for argument in compiled.abi.user_sgprs][-1] == "descriptor_set_table"
     buffers = {(number, 1): device.buffer(np.array([number + 7], np.uint32)) for number in range(20)}
     buffers[20, 0] = device.zeros(4)
     wanted = 0

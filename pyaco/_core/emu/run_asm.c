@@ -167,10 +167,10 @@ static void keep_text(object *value)
     python.PyErr_Clear();
 }
 
-/* Call pyaco.emu.seam.run_asm_status, which never raises: (code, text). */
+/* Call pyaco.emu.raw_dispatch.run_asm_status, which never raises: (code, text). */
 static int call(object *arguments)
 {
-    object *module = python.PyImport_ImportModule("pyaco.emu.seam");
+    object *module = python.PyImport_ImportModule("pyaco.emu.raw_dispatch");
     object *function = module ? python.PyObject_GetAttrString(module, "run_asm_status") : NULL;
     object *result = function && arguments ? python.PyObject_CallObject(function, arguments) : NULL;
     int code = complain(RUN_ASM_NO_PYTHON, "the interpreter does not find pyaco", NULL);

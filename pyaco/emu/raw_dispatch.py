@@ -1,4 +1,4 @@
-"""The entry that another program calls in place of its own emulator: raw host pointers in, machine code run on them."""
+"""Machine code run on the process's own memory, at raw host addresses: what another program calls in place of its own emulator."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import NamedTuple
 
 from pyaco._core.emu.memory import AddressSpace
 from pyaco._core.emu.reference import Engine
-from pyaco.emu.device import ENGINES, packs_ids, usable_processors
+from pyaco.emu.device import ENGINES, new_engine, usable_processors
 from pyaco.emu.errors import EmulationError
+from pyaco.emu.launch import Launch
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.isa import opcodes
 from pyaco.isa.processors import processor
+from pyaco.targets import features
 
 __all__ = ["run_asm", "run_asm_status"]
 
@@ -30,16 +32,12 @@ _BUDGET = 1 << 36
 def _engine(target: str, name: str) -> Engine:
     if name not in ENGINES:
         raise UnsupportedError(f"PYACO_ENGINE={name}: there are {' and '.join(ENGINES)}")
+    level = processor(target)[1]
+    if not features.has_emulator(level):
+        raise UnsupportedError(f"emulation of {target}: the emulator has GFX8 and later")
     space = AddressSpace()
     space.use_host_addresses()
-    level = processor(target)[1]
-    if level < 80:
-        raise UnsupportedError(f"emulation of {target}: the emulator has GFX8 and later")
-    if name == "reference":
-        return Engine(space, level)
-    from pyaco._core.emu_fast.engine import FastEngine  # loaded only where it is asked for
-
-    return FastEngine(space, level, usable_processors())
+    return new_engine(space, level, name, usable_processors())
 
 
 def run_asm(
@@ -89,12 +87,12 @@ def run_asm(
         raise InputError(f"a workgroup of {lx * ly * lz} invocations")
     user = list(user_data) if user_data is not None else [args_ptr & 0xFFFFFFFF, args_ptr >> 32 & 0xFFFFFFFF]
     user += [0] * ((rsrc2 >> 1 & 31) - len(user))
-    result = engine.run(
-        lib, (gx, gy, gz), (lx, ly, lz), wave_size=32 if level >= 100 else 64, user_sgprs=user,
-        workgroup_id_mask=rsrc2 >> 7 & 7, ids_in_ttmp=level >= 120, packed_ids=packs_ids(level), local_id_components=3,
-        mode=_MODE, lds_bytes=(rsrc2 >> 15 & 0x1FF) * 512, scratch_bytes=scratch_size, budget=_BUDGET, fill=0,
-        code_bytes=lib_sz,
+    launch = Launch(
+        entry=lib, code_bytes=lib_sz, groups=(gx, gy, gz), size=(lx, ly, lz), wave_size=32 if features.has_wave32(level) else 64, user_sgprs=user,
+        workgroup_id_mask=rsrc2 >> 7 & 7, ids_in_ttmp=features.has_workgroup_ids_in_ttmp(level), packed_ids=features.has_packed_ids(level),
+        local_id_components=3, mode=_MODE, lds_bytes=(rsrc2 >> 15 & 0x1FF) * 512, scratch_bytes=scratch_size,
     )  # fmt: skip
+    result = engine.run(lib, launch.groups, launch.size, budget=_BUDGET, fill=0, code_bytes=lib_sz, **launch.engine_arguments())
     if result["stop"] is None:
         return 0
     names = opcodes.names()

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy
 
-__all__ = ["fault"]
+__all__ = ["explanation"]
 
 _SHOWN = 60
 
 
-def fault(function: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any], error: Exception) -> str:
+def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any], error: Exception) -> str:
     """What the arguments have to do with an error; nothing if it is ours, or if the call itself is no call of this function."""
     signature = inspect.signature(function)
     try:

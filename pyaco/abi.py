@@ -1,0 +1,221 @@
+"""The ABI between compiler and launcher: how the arguments of a compute shader reach the registers of its waves.
+
+The compiler makes the record (``CompiledShader.abi``); the emulator and whoever writes launch packets read it. What stands in which register
+is told in ``docs/architecture.md``, "ABI between compiler and emulator".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any
+
+from pyaco.errors import InputError
+
+__all__ = ["Abi", "BindingPlace", "DynamicBuffers", "SetPlace", "UserSgprs"]
+
+_ADDRESS32_HI = 0xFFFF8000
+
+
+@dataclass(frozen=True)
+class UserSgprs:
+    """One argument in user SGPRs.
+
+    Attributes
+    ----------
+    kind : str
+        ``scratch_address``, ``descriptor_set``, ``descriptor_set_table``, ``push_constants``, ``inline_push_constant`` or ``num_workgroups``.
+    first, count : int
+        The SGPRs that hold it.
+    set : int or None
+        Which descriptor set; only of ``descriptor_set``.
+    dword : int or None
+        Which dword of the push constants; only of ``inline_push_constant``.
+    """
+
+    kind: str
+    first: int
+    count: int
+    set: int | None = None
+    dword: int | None = None
+
+
+@dataclass(frozen=True)
+class BindingPlace:
+    """Where a binding's descriptors stand.
+
+    Attributes
+    ----------
+    offset : int
+        Byte offset in the set; of dynamic buffers in the block of push constants.
+    stride : int
+        Bytes from one element to the next.
+    count : int
+        Elements; 0 where the set chooses.
+    type : str
+        As ``pyaco.descriptors.types.DescriptorType`` spells it.
+    """
+
+    offset: int
+    stride: int
+    count: int
+    type: str
+
+
+@dataclass(frozen=True)
+class SetPlace:
+    """A descriptor set: its size in bytes, and its bindings by number."""
+
+    size: int
+    bindings: Mapping[int, BindingPlace]
+
+
+@dataclass(frozen=True)
+class DynamicBuffers:
+    """Descriptors of dynamic buffers, 16 bytes each, behind the push constants: byte offset of the first, and how many there are."""
+
+    offset: int
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Abi:
+    """How arguments reach registers, and what a wave needs.
+
+    Attributes
+    ----------
+    user_sgprs : tuple of UserSgprs
+        In the order of registers, from s0 on.
+    user_sgpr_count : int
+        SGPRs that they take.
+    workgroup_id_mask : int
+        A bit for each dimension whose workgroup id the shader reads.
+    scratch_wave_offset : bool
+        An SGPR behind the workgroup ids has the wave's scratch offset (GFX9, GFX10).
+    local_id_components : int
+        1 to 3: components of the local invocation id in VGPRs, where these are not packed into one.
+    wave_size : int
+        Lanes of a wave, 32 or 64.
+    workgroup_size : tuple of int
+        Invocations in x, y, z.
+    float_mode : int
+        The low 8 bits of MODE at the start: rounding and denormals.
+    lds_bytes : int
+        Of a workgroup.
+    scratch_bytes_per_lane : int
+    num_sgprs, num_vgprs : int
+        Registers of a wave; 0 until register allocation has run.
+    push_constant_bytes : int
+        The block of push constants that the shader reads.
+    address32_hi : int
+        The high half of 32-bit addresses.
+    descriptor_sets : mapping of int to SetPlace
+        Of the pipeline's layout, by set number.
+    dynamic_buffers : DynamicBuffers or None
+    num_shared_vgprs : int
+        wave64 on GFX10: VGPRs that both halves share; they follow the others, whose number is rounded up to 4.
+    """
+
+    user_sgprs: tuple[UserSgprs, ...]
+    user_sgpr_count: int
+    workgroup_id_mask: int
+    scratch_wave_offset: bool
+    local_id_components: int
+    wave_size: int
+    workgroup_size: tuple[int, int, int]
+    float_mode: int
+    lds_bytes: int
+    scratch_bytes_per_lane: int
+    num_sgprs: int = 0
+    num_vgprs: int = 0
+    push_constant_bytes: int = 0
+    address32_hi: int = _ADDRESS32_HI
+    descriptor_sets: Mapping[int, SetPlace] = field(default_factory=dict)
+    dynamic_buffers: DynamicBuffers | None = None
+    num_shared_vgprs: int = 0
+
+    @classmethod
+    def of(cls, abi: Abi | Mapping[str, Any] | None) -> Abi:
+        """Return an ABI that is a record or still a mapping.
+
+        Raises
+        ------
+        InputError
+            A mapping that is no ABI, or None: the compilation was stopped before there was one.
+        """
+        if isinstance(abi, cls):
+            return abi
+        if abi is None:
+            raise InputError("the shader has no ABI: its compilation was stopped early")
+        return cls.from_dict(abi)  # type: ignore[arg-type]
+
+    @classmethod
+    def from_dict(cls, facts: Mapping[str, Any]) -> Abi:
+        """Read what `as_dict` returns, or the same from JSON, where numbers of sets and bindings are text.
+
+        Raises
+        ------
+        InputError
+            A field is missing, or is not what it should be.
+        """
+        if not isinstance(facts, Mapping):
+            raise InputError(f"an ABI is a mapping of its fields, not {facts!r:.60}")
+        values: dict[str, Any] = {}
+        for each in fields(cls):
+            if each.name in facts:
+                try:
+                    values[each.name] = _READERS.get(each.name, int)(facts[each.name])
+                except (TypeError, ValueError, AttributeError, KeyError) as error:
+                    raise InputError(f"ABI: {each.name} is {facts[each.name]!r:.80} ({type(error).__name__}: {error})") from None
+            elif each.default is MISSING and each.default_factory is MISSING:
+                raise InputError(f"ABI: {each.name} is missing")
+        return cls(**values)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the ABI as plain data for JSON; fields that most shaders do not have (dynamic buffers, shared VGPRs) only where set."""
+        found: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
+        found["user_sgprs"] = [_present(argument) for argument in self.user_sgprs]
+        found["workgroup_size"] = list(self.workgroup_size)
+        found["descriptor_sets"] = {
+            number: {"size": place.size, "bindings": {binding: _present(bound) for binding, bound in place.bindings.items()}}
+            for number, place in self.descriptor_sets.items()
+        }
+        for name in ("dynamic_buffers", "num_shared_vgprs"):
+            if not found[name]:
+                del found[name]
+        if self.dynamic_buffers is not None:
+            found["dynamic_buffers"] = _present(self.dynamic_buffers)
+        return found
+
+
+def _present(record: UserSgprs | BindingPlace | DynamicBuffers) -> dict[str, Any]:
+    """The fields of a record that are given."""
+    return {name: value for name, value in vars(record).items() if value is not None}
+
+
+def _workgroup_size(sizes: Any) -> tuple[int, int, int]:
+    numbers = [*(int(size) for size in sizes), 1, 1]
+    if not 3 <= len(numbers) <= 5 or min(numbers) < 0:
+        raise ValueError("expected up to three sizes")
+    return numbers[0], numbers[1], numbers[2]
+
+
+def _user_sgprs(entries: Any) -> tuple[UserSgprs, ...]:
+    return tuple(UserSgprs(**entry) for entry in entries)
+
+
+def _sets(entries: Any) -> dict[int, SetPlace]:
+    return {
+        int(number): SetPlace(entry["size"], {int(binding): BindingPlace(**place) for binding, place in entry["bindings"].items()})
+        for number, entry in entries.items()
+    }
+
+
+def _dynamic_buffers(entry: Any) -> DynamicBuffers | None:
+    return None if entry is None else DynamicBuffers(**entry)
+
+
+_READERS: dict[str, Any] = {
+    "user_sgprs": _user_sgprs, "scratch_wave_offset": bool, "workgroup_size": _workgroup_size, "descriptor_sets": _sets,
+    "dynamic_buffers": _dynamic_buffers,
+}  # fmt: skip
