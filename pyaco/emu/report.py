@@ -42,6 +42,10 @@ class Report:
         With ``Device(profile=True)``: ``memory`` (lane accesses and bytes by space, then by load, store, atomic), ``lanes`` (active lanes
         by opcode), ``cache_lines`` (those that each vector access to memory reached, added up), ``cache_line_bytes``,
         ``cache_line_instructions``, ``lds_passes`` (over the 32 banks), ``lds_conflicts`` (passes beyond what the dwords need).
+    lds_out_of_bounds : int
+        Accesses of a lane to LDS beyond the size that the dispatch was given: loads gave zero there, stores were dropped.
+    lds_out_of_bounds_pc : int, optional
+        Where in the code (an offset in bytes) the first of the instructions is that made one.
     trace : numpy.ndarray, optional
         With ``Device(trace=n)``: a structured array with ``workgroup`` (its number, x fastest), ``wave``, ``pc`` (offset in the code),
         ``opcode`` (see ``pyaco.isa.opcodes.names``), ``scc`` and ``exec`` before the instruction.
@@ -57,6 +61,8 @@ class Report:
     wave_size: int = 64
     profile: dict[str, Any] | None = None
     trace: NDArray[Any] | None = None
+    lds_out_of_bounds: int = 0
+    lds_out_of_bounds_pc: int | None = None
 
     @classmethod
     def of(
@@ -69,11 +75,13 @@ class Report:
             profile = profile | {"lanes": {names[number]: count for number, count in profile["lanes"].items()}}
         if trace is not None:
             trace["pc"] -= entry
+        stray = result.get("lds_out_of_bounds_pc")
         return cls(
             instructions=result["instructions"], waves=waves, workgroups=workgroups,
             units=dict(zip(UNITS, result["units"], strict=True)), lane_units=dict(zip(UNITS, result["lanes"], strict=True)),
             opcodes={names[number]: count for number, count in result["opcodes"].items()}, seconds=seconds, wave_size=wave_size,
-            profile=profile, trace=trace,
+            profile=profile, trace=trace, lds_out_of_bounds=result.get("lds_out_of_bounds", 0),
+            lds_out_of_bounds_pc=None if stray is None else stray - entry,
         )  # fmt: skip
 
     @property
@@ -107,6 +115,8 @@ class Report:
             "opcodes": dict(by_opcode),
             "exactness": self.exactness,
             **profile,
+            "lds_out_of_bounds": self.lds_out_of_bounds,
+            **({} if self.lds_out_of_bounds_pc is None else {"lds_out_of_bounds_pc": self.lds_out_of_bounds_pc}),
             "seconds": self.seconds,
         }
 
