@@ -25,6 +25,12 @@ TYPES = {
     "f32": ("float", "bits_float({})", "narrow", "float_bits({})"),
     "r32": ("uint32_t", "{}", "narrow", "{}"),
     "b32": ("uint32_t", "{}", "narrow", "{}"),
+    "n16": ("uint32_t", "", "narrow", "{} & 0xffff"),
+    "n32": ("uint32_t", "", "narrow", "{}"),
+    "n64": ("uint64_t", "", "wide", "{}"),
+    "f16x2": ("uint32_t", "", "narrow", "{}"),
+    "bf16x2": ("uint32_t", "", "narrow", "{}"),
+    "f32x2": ("uint64_t", "", "wide", "{}"),
     "mix": ("float", "bits_float({})", "narrow", ""),
     "packed": ("uint32_t", "{}", "narrow", ""),
     "packed_f": ("uint32_t", "{}", "narrow", ""),
@@ -63,6 +69,11 @@ class Semantics(NamedTuple):
     def selects(self) -> bool:
         """Whether it gives one of its float sources, a number rather than a NaN."""
         return any(re.search(r"\b(min|max|median)_number\b", statement) for statement in self.statements)
+
+    @property
+    def final_bits(self) -> bool:
+        """Whether its float results are neither flushed nor made canonical NaNs."""
+        return any(re.fullmatch(r"n\d\d", kind) for kind in self.results)
 
     @property
     def rounds_single(self) -> bool:
@@ -165,6 +176,7 @@ def type_code(kind: str) -> str:
     """Return the expression of the ``type_*`` constant of a type of the table."""
     old = kind.startswith("old_")
     kind = re.sub(r"^b(\d\d)$", r"r\1", kind.removeprefix("old_"))
+    kind = re.sub(r"^n(\d\d)$", r"f\1", kind)
     return f"type_{kind} + type_old" if old else f"type_{kind}"
 
 
@@ -342,6 +354,8 @@ def generate(source: Path) -> dict[str, str]:
                     entries.append("    entry.writes_exec = 1")
                 if operation.selects:
                     entries.append("    entry.selects = 1")
+                if operation.final_bits:
+                    entries.append("    entry.final_bits = 1")
                 if operation.rounds_single:
                     entries.append("    entry.rounds_single = 1")
                 entries.append(f"    entry.source_count = {len(operation.sources)}")

@@ -14,7 +14,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from generate_emulator import RESULT_NAMES, SOURCE_NAMES, TYPES, Semantics, opcode_names, read_semantics
 
-VECTOR_KINDS = {"u16", "i16", "f16", "r16", "b16", "u32", "i32", "f32", "r32", "b32", "u64", "i64", "f64", "r64", "b64", "mask"}
+VECTOR_KINDS = {
+    "u16", "i16", "f16", "r16", "b16", "n16", "u32", "i32", "f32", "r32", "b32", "n32", "u64", "i64", "f64", "r64", "b64", "n64", "f16x2", "bf16x2",
+    "f32x2", "mask",
+}  # fmt: skip
 VECTOR_SOURCES = VECTOR_KINDS | {"mix", "packed", "packed_f"}
 SCALAR_KINDS = {"u32", "i32", "u64", "i64", "scc", "exec32", "exec64", "imm"}
 # Statements that give the same with the host's denormals-are-zero as with sources that were flushed before.
@@ -150,7 +153,7 @@ class Body:
         if kind == "f16" and self.single:
             return "float", f"{place}[row_lane] = {name}", "singles_to_halves"
         stored = TYPES[kind][3].format(name)
-        if kind in ("b16", "r16"):
+        if kind in ("b16", "r16", "n16"):
             stored += " & 0xffff"
         return ("uint64_t" if is_wide(kind) else "uint32_t"), f"{place}[row_lane] = {stored}", ""
 

@@ -18,6 +18,8 @@ from exact_floats import NEAREST, ZERO, decode, encode, is_nan, single, total
 
 #: The MODE register's low byte, for the packed halves, which are rounded in their models.
 mode = 0xF0
+#: Whether packed integers are limited to what their halves hold.
+clamps = False
 #: Whether 8-bit floats are CDNA 3's: one NaN (0x80), no infinity, no -0, biases one more.
 fnuz = False
 M16, M32, M64 = 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
@@ -483,7 +485,7 @@ define("v_accvgpr_write_b32", "u32", "u32", lambda a: a, text="a1, {a}\nv_accvgp
 define("v_accvgpr_read_b32", "u32", "u32", lambda a: a, text="{d}, a2\nv_accvgpr_write_b32 a3, {a}\nv_accvgpr_read_b32 {d}, a3")
 define("v_accvgpr_mov_b32", "u32", "u32", lambda a: a,
        text="a5, a6\nv_accvgpr_write_b32 a255, {a}\nv_accvgpr_mov_b32 a7, a255\nv_accvgpr_read_b32 {d}, a7")
-define("v_mov_b16", "u16", "u16", lambda a: a, text="v20.l, v2.l")
+define("v_mov_b16", "u16", "u16", lambda a: a)
 define("v_not_b32", "u32", "u32", lambda a: ~a)
 define("v_not_b16", "u16", "u16", lambda a: ~a)
 define("v_bfrev_b32 s_brev_b32", "u32", "u32", lambda a: int(f"{a:032b}"[::-1], 2))
@@ -501,8 +503,8 @@ define("v_cndmask_b16", "u16 u16 mask", "u16", lambda a, b, c: b if c else a)
 define("v_add_u32 v_dual_add_nc_u32", "u32 u32", "u32", lambda a, b: a + b)
 define("v_sub_u32", "u32 u32", "u32", lambda a, b: a - b)
 define("v_subrev_u32", "u32 u32", "u32", lambda a, b: b - a)
-define("v_add_i32", "u32 u32", "u32", lambda a, b: a + b)
-define("v_sub_i32", "u32 u32", "u32", lambda a, b: a - b)
+define("v_add_i32", "i32 i32", "u32", lambda a, b: a + b)
+define("v_sub_i32", "i32 i32", "u32", lambda a, b: a - b)
 for suffix in ("", "_e64"):
     define(f"v_add_co_u32{suffix}", "u32 u32", "u32 mask", lambda a, b: (a + b, a + b >> 32))
     define(f"v_sub_co_u32{suffix}", "u32 u32", "u32 mask", lambda a, b: (a - b, b > a))
@@ -517,8 +519,8 @@ for suffix in ("", "_e64"):
     for sign in "iu":
         define(f"v_max_{sign}16{suffix}", f"{sign}16 {sign}16", "u16", max)
         define(f"v_min_{sign}16{suffix}", f"{sign}16 {sign}16", "u16", min)
-define("v_add_i16", "u16 u16", "u16", lambda a, b: a + b)
-define("v_sub_i16", "u16 u16", "u16", lambda a, b: a - b)
+define("v_add_i16", "i16 i16", "u16", lambda a, b: a + b)
+define("v_sub_i16", "i16 i16", "u16", lambda a, b: a - b)
 define("v_addc_co_u32", "u32 u32 mask", "u32 mask", lambda a, b, c: (a + b + c, a + b + c >> 32))
 define("v_subb_co_u32", "u32 u32 mask", "u32 mask", lambda a, b, c: (a - b - c, b + c > a))
 define("v_subbrev_co_u32", "u32 u32 mask", "u32 mask", lambda a, b, c: (b - a - c, a + c > b))
@@ -526,7 +528,7 @@ define("v_mul_i32_i24", "u32 u32", "u32", lambda a, b: signed(a, 24) * signed(b,
 define("v_mul_hi_i32_i24", "u32 u32", "u32", lambda a, b: signed(a, 24) * signed(b, 24) >> 32)
 define("v_mul_u32_u24", "u32 u32", "u32", lambda a, b: (a & 0xFFFFFF) * (b & 0xFFFFFF))
 define("v_mul_hi_u32_u24", "u32 u32", "u32", lambda a, b: (a & 0xFFFFFF) * (b & 0xFFFFFF) >> 32)
-define("v_mad_i32_i24", "u32 u32 u32", "u32", lambda a, b, c: signed(a, 24) * signed(b, 24) + c)
+define("v_mad_i32_i24", "u32 u32 i32", "u32", lambda a, b, c: signed(a, 24) * signed(b, 24) + c)
 define("v_mad_u32_u24", "u32 u32 u32", "u32", lambda a, b, c: (a & 0xFFFFFF) * (b & 0xFFFFFF) + c)
 define("v_mul_lo_u32 v_mul_lo_i32", "u32 u32", "u32", lambda a, b: a * b)
 define("v_mul_hi_u32", "u32 u32", "u32", lambda a, b: a * b >> 32)
@@ -561,8 +563,8 @@ define("v_bfi_b32", "u32 u32 u32", "u32", lambda a, b, c: a & b | ~a & c)
 define("v_bfm_b32", "u32 u32", "u32", lambda a, b: ((1 << (a & 31)) - 1) << (b & 31))
 define("v_lerp_u8", "u32 u32 u32", "u32", lambda a, b, c: join(
     [x + y + (z & 1) >> 1 for x, y, z in zip(bytes_of(a), bytes_of(b), bytes_of(c), strict=True)], 8))
-define("v_alignbit_b32", "u32 u32 u32", "u32", lambda a, b, c: (a << 32 | b) >> (c & 31))
-define("v_alignbyte_b32", "u32 u32 u32", "u32", lambda a, b, c: (a << 32 | b) >> 8 * (c & 3))
+define("v_alignbit_b32", "u32 u32 u16", "u32", lambda a, b, c: (a << 32 | b) >> (c & 31))
+define("v_alignbyte_b32", "u32 u32 u16", "u32", lambda a, b, c: (a << 32 | b) >> 8 * (c & 3))
 
 
 def sad(a: int, b: int, masked: bool = False) -> int:
@@ -578,7 +580,7 @@ for name, masked in (("v_qsad_pk_u16_u8", False), ("v_mqsad_pk_u16_u8", True)):
     define(name, "u64 u32 u64", "u64", lambda a, b, c, masked=masked: join(
         [min(M16, sad(a >> 8 * i & M32, b, masked) + (c >> 16 * i & M16)) for i in range(4)], 16))
 define("v_mad_u16 v_mad_legacy_u16", "u16 u16 u16", "u16", lambda a, b, c: a * b + c)
-define("v_mad_i16 v_mad_legacy_i16", "u16 u16 u16", "u16", lambda a, b, c: a * b + c)
+define("v_mad_i16 v_mad_legacy_i16", "i16 i16 i16", "u16", lambda a, b, c: a * b + c)
 define("v_mad_u32_u16", "u16 u16 u32", "u32", lambda a, b, c: a * b + c)
 define("v_mad_i32_i16", "i16 i16 i32", "u32", lambda a, b, c: a * b + c)
 
@@ -607,7 +609,8 @@ define("v_mbcnt_hi_u32_b32_e64", "u32 u32 lane", "u32", lambda a, b, lane: (a & 
 
 
 # ------------------------------------------------------------------------------------------------------- packed and dot
-def halves(function: Callable[..., Any], kind: str) -> Callable[..., int]:
+def halves(function: Callable[..., Any], kind: str, limited: bool = False) -> Callable[..., int]:
+    """An operation on both halves; `limited`: its integers can overflow, so that clamp has a say."""
     def packed(*operands: int) -> int:
         parts = []
         for shift in (0, 16):
@@ -616,15 +619,17 @@ def halves(function: Callable[..., Any], kind: str) -> Callable[..., int]:
                 result = function(*(decode("f16", value, not mode & 0x40) for value in values))
                 parts.append(encode("f16", result, mode >> 2 & 3, not mode & 0x80))
             else:
-                parts.append(function(*(signed(value, 16) if kind == "i16" else value for value in values)) & M16)
+                result = function(*(signed(value, 16) if kind == "i16" else value for value in values))
+                low, high = (-0x8000, 0x7FFF) if kind == "i16" else (0, M16)
+                parts.append((clamp(result, low, high) if clamps and limited else result) & M16)
         return join(parts, 16)
     return packed
 
 
 PACKED = {
-    "mad_i16": ("u16", 3, lambda a, b, c: a * b + c), "mad_u16": ("u16", 3, lambda a, b, c: a * b + c),
-    "mul_lo_u16": ("u16", 2, lambda a, b: a * b), "add_i16": ("u16", 2, lambda a, b: a + b),
-    "sub_i16": ("u16", 2, lambda a, b: a - b), "add_u16": ("u16", 2, lambda a, b: a + b), "sub_u16": ("u16", 2, lambda a, b: a - b),
+    "mad_i16": ("i16", 3, lambda a, b, c: a * b + c), "mad_u16": ("u16", 3, lambda a, b, c: a * b + c),
+    "mul_lo_u16": ("u16", 2, lambda a, b: a * b), "add_i16": ("i16", 2, lambda a, b: a + b),
+    "sub_i16": ("i16", 2, lambda a, b: a - b), "add_u16": ("u16", 2, lambda a, b: a + b), "sub_u16": ("u16", 2, lambda a, b: a - b),
     "lshlrev_b16": ("u16", 2, lambda a, b: b << (a & 15)), "lshrrev_b16": ("u16", 2, lambda a, b: b >> (a & 15)),
     "ashrrev_i16": ("i16", 2, lambda a, b: b >> (a & 15)), "max_i16": ("i16", 2, max), "min_i16": ("i16", 2, min),
     "max_u16": ("u16", 2, max), "min_u16": ("u16", 2, min),
@@ -636,7 +641,7 @@ PACKED = {
     "minimum_f16": ("f16", 2, minimum), "maximum_f16": ("f16", 2, maximum),
 }  # fmt: skip
 for name, (kind, count, function) in PACKED.items():
-    define(f"v_pk_{name}", " ".join(["u32"] * count), "f16x2" if kind == "f16" else "u32", halves(function, kind))
+    define(f"v_pk_{name}", " ".join(["u32"] * count), "f16x2" if kind == "f16" else "u32", halves(function, kind, name.startswith(("add", "sub", "mul", "mad"))))
 
 
 def singles(function: Callable[..., Any]) -> Callable[..., int]:
@@ -664,12 +669,12 @@ def dot(bits: int, left: bool, right: bool) -> Callable[[int, int, int], int]:
 
 for name, bits, sign in (("dot4_i32_i8", 8, True), ("dot4_u32_u8", 8, False), ("dot8_i32_i4", 4, True), ("dot8_u32_u4", 4, False),
                          ("dot2_i32_i16", 16, True), ("dot2_u32_u16", 16, False)):  # fmt: skip
-    define(f"v_{name}", "u32 u32 u32", "u32", dot(bits, sign, sign))
-define("v_dot4_i32_iu8", "u32 u32 u32", "u32", dot(8, True, False), text="{d}, {a}, {b}, {c} neg_lo:[1,0,0]")
-define("v_dot8_i32_iu4", "u32 u32 u32", "u32", dot(4, False, True), text="{d}, {a}, {b}, {c} neg_lo:[0,1,0]")
-define("v_dot4c_i32_i8", "u32 u32 old_u32", "u32", dot(8, True, True))
-define("v_dot2c_i32_i16", "u32 u32 old_u32", "u32", dot(16, True, True))
-define("v_dot8c_i32_i4", "u32 u32 old_u32", "u32", dot(4, True, True))
+    define(f"v_{name}", f"u32 u32 {'i32' if sign else 'u32'}", "u32", dot(bits, sign, sign))
+define("v_dot4_i32_iu8", "u32 u32 i32", "u32", dot(8, True, False), text="{d}, {a}, {b}, {c} neg_lo:[1,0,0]")
+define("v_dot8_i32_iu4", "u32 u32 i32", "u32", dot(4, False, True), text="{d}, {a}, {b}, {c} neg_lo:[0,1,0]")
+define("v_dot4c_i32_i8", "u32 u32 old_i32", "u32", dot(8, True, True))
+define("v_dot2c_i32_i16", "u32 u32 old_i32", "u32", dot(16, True, True))
+define("v_dot8c_i32_i4", "u32 u32 old_i32", "u32", dot(4, True, True))
 
 
 def dot2(kind: str) -> Callable[[int, int, float], float]:

@@ -51,13 +51,13 @@ def assemble_object(text: str, target: str, wave: int = 32) -> bytes:
     raise AssertionError("no .text")
 
 
-def assemble_each(texts: list[str], target: str, wave: int = 32) -> tuple[list[bytes], dict[int, str]]:
-    """Assemble texts (of one or more lines) in one run: the code of each, and the complaints by number."""
+def assemble_each(texts: list[str], target: str, wave: int = 32, features: str = "") -> tuple[list[bytes], dict[int, str]]:
+    """Assemble texts (of one or more lines) in one run, with more of LLVM's features: the code of each, and the complaints by number."""
     if MC is None:
         pytest.skip("llvm-mc is not installed")
     command = [MC, "--arch=amdgcn", f"--mcpu={target}", "--show-encoding"]
     if not target.startswith("gfx9"):
-        command.append("--mattr=+wavefrontsize64,-wavefrontsize32" if wave == 64 else "--mattr=+wavefrontsize32")
+        command.append(f"--mattr={'+wavefrontsize64,-wavefrontsize32' if wave == 64 else '+wavefrontsize32'}{features}")
     owners: list[int] = []
     lines: list[str] = []
     for number, text in enumerate(texts):

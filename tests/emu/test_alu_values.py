@@ -15,14 +15,17 @@ import alu_models
 from alu_models import MODELS, Model, signed
 from exact_floats import FORMATS, SIZES, decode, encode, is_nan
 from machine_code import assemble_each
+from modifiers import PLAIN, Variant, after_operands, bits_of, decorated, encoded_slots, mnemonic_of, source_bits, source_lane
 
 from pyaco.emu import Device
 from pyaco.isa import opcodes
+from pyaco.isa.table import Row
 
 TARGETS = {
     "gfx900": "9", "gfx942": "cdna3", "gfx950": "cdna4", "gfx1010": "10", "gfx1030": "10.3", "gfx1100": "11", "gfx1150": "11.5", "gfx1200": "12",
 }  # fmt: skip
 GFX9 = ("gfx900", "gfx942", "gfx950")
+ROWS = {row.name: row for row in opcodes.rows()}
 LANES = 64
 ROW = 16                              # bytes that a lane stores for each instruction
 M32, M64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
@@ -67,31 +70,40 @@ def operand_text(slot: int, kind: str, carry: str) -> str:
     return f"v[{first}:{first + 1}]" if kind.endswith("64") else f"v{first}"
 
 
-def instruction_text(mnemonic: str, name: str, model: Model, target: str, wave: int, suffix: str = "") -> list[str]:
-    """The instruction, with a modifier after its operands, between what sets its implied operands and what collects its results in v20 to v22."""
+def instruction_text(mnemonic: str, row: Row, model: Model, target: str, wave: int, variant: Variant = PLAIN, dotted: bool = False) -> list[str]:
+    """The instruction between what sets its implied operands and what collects its results in v20 to v22; `dotted`: halves of registers are
+    named, not chosen by op_sel."""
+    name = row.name
     carry, result, scalar_exec = ("s[40:41]", "s[42:43]", "exec") if wave == 64 else ("s40", "s42", "exec_lo")
     vcc, move = ("vcc", "s_mov_b64") if wave == 64 else ("vcc_lo", "s_mov_b32")
     lines = ["v_mov_b32 v20, v8", "v_mov_b32 v21, v9", "v_mov_b32 v22, 0", f"{move} {vcc}, {carry}"]
-    sources = [operand_text(slot, kind, carry) for slot, kind in enumerate(model.sources)
-               if not kind.startswith("old_") and kind not in ("vcc", "lane")]
-    place = "v[20:21]" if model.results[0].endswith("64") or model.results[0] == "f32x2" else "v20"
-    compares = name.startswith("v_cmp")
+    if variant.form in ("e32", "sdwa", "dpp"):
+        carry = result = vcc
+    packed, compares = row.format == "vop3p", name.startswith("v_cmp")
+    slots = encoded_slots(model.sources)
+    halves = {slot: (".h" if variant.high >> slot & 1 else ".l") if dotted and bits_of(kind) == 16 else ""
+              for slot, kind in (*enumerate(model.sources), (3, model.results[0]))}  # fmt: skip
+    sources = [operand_text(slot, kind, carry) if kind == "mask" else
+               decorated(operand_text(slot, kind, carry), variant, slot, packed, halves[slot])
+               for slot, kind in enumerate(model.sources) if slot in slots]
+    place = "v[20:21]" if model.results[0].endswith("64") or model.results[0] == "f32x2" else "v20" + halves[3]
     operands = model.text.format(d=place, a=sources[0], b=sources[1] if len(sources) > 1 else "",
                                  c=sources[2] if len(sources) > 2 else "") if model.text else ""
+    mnemonic = mnemonic_of(mnemonic, row.format, variant)
+    suffix = after_operands(name, variant, [slot for slot in slots if model.sources[slot] != "mask"], packed, compares, dotted)
     if name.startswith("v_s_"):                             # pseudo-scalar: lane 0's operand, a result for all
-        lines += ["v_readfirstlane_b32 s46, v2", f"{mnemonic} s47, s46", "v_mov_b32 v20, s47"]
+        lines += ["v_readfirstlane_b32 s46, v2", f"{mnemonic} s47, {sources[0].replace('v2', 's46')}{suffix}", "v_mov_b32 v20, s47"]
     elif name.startswith("v_dual_"):
         fixed = "v_dual_mov_b32 v23, v3"
         text = f"{mnemonic} {operands or ', '.join([place, *(s for s in sources if s != carry)])}"
-        row = {row.name: row for row in opcodes.rows()}[name]
         first_only = row.second_half < 0
         lines.append(f"{text} :: {fixed}" if first_only or "11" in row.numbers else f"{fixed} :: {text}")
     elif name.startswith("v_cmpx"):
         lines.append(f"{move} s[44:45], exec" if wave == 64 else f"{move} s44, exec_lo")
-        lines.append(f"{mnemonic} {vcc + ', ' if target in GFX9 else ''}{', '.join(sources)}")
+        lines.append(f"{mnemonic} {vcc + ', ' if target in GFX9 else ''}{', '.join(sources)}{suffix}")
         lines += [f"{move} {result}, {scalar_exec}", f"{move} {scalar_exec}, " + ("s[44:45]" if wave == 64 else "s44")]
     elif operands:
-        lines.append(f"{mnemonic} {operands}")
+        lines.append(f"{mnemonic} {operands}{suffix}")
     else:
         masks = [result] if "mask" in model.results else []
         lines.append(f"{mnemonic} {', '.join(masks + sources if compares else [place, *masks, *sources])}{suffix}")
@@ -112,21 +124,30 @@ def rows_of(target: str) -> list[tuple[str, str, Model]]:
     return found
 
 
+def wave_of(target: str) -> int:
+    return 64 if target in GFX9 else 32
+
+
 @cache
-def programs(target: str, suffix: str = "") -> tuple[list[tuple[str, str, Model]], list[bytes], dict[str, str]]:
+def programs(target: str, output: str = "") -> tuple[list[tuple[str, str, Model]], list[bytes], dict[str, str]]:
     """The rows that LLVM assembles, their code, and what it refuses."""
-    wave = 64 if target in GFX9 else 32
     rows = rows_of(target)
-    texts = ["\n".join(instruction_text(mnemonic, name, model, target, wave, suffix)) for mnemonic, name, model in rows]
-    codes, errors = assemble_each(texts, target, wave)
+    texts = ["\n".join(instruction_text(mnemonic, ROWS[name], model, target, wave_of(target), Variant(output=output), name == "v_mov_b16"))
+             for mnemonic, name, model in rows]  # fmt: skip
+    codes, errors = assemble_each(texts, target, wave_of(target))
     kept = [index for index in range(len(rows)) if index not in errors]
     return [rows[index] for index in kept], [codes[index] for index in kept], {rows[i][0]: errors[i] for i in errors}
 
 
-def run(target: str, mode: int, suffix: str = "", engine: str = "reference") -> tuple[list[tuple[str, str, Model]], np.ndarray]:
-    """Results [row][lane][4] of every instruction; one workgroup for each wave of lanes. Bits 8 and 9 of `mode` are set by the program."""
-    wave = 64 if target in GFX9 else 32
-    rows, codes, _ = programs(target, suffix)
+def run(target: str, mode: int, output: str = "", engine: str = "reference") -> tuple[list[tuple[str, str, Model]], np.ndarray]:
+    """Results [row][lane][4] of every instruction."""
+    rows, codes, _ = programs(target, output)
+    return rows, execute(target, codes, mode, engine)
+
+
+def execute(target: str, codes: list[bytes], mode: int, engine: str) -> np.ndarray:
+    """Results [code][lane][4]; one workgroup for all waves of lanes. Bits 8 and 9 of `mode` are set by the program."""
+    wave = wave_of(target)
     late = target not in (*GFX9, "gfx1010", "gfx1030")
     load, store = ("global_load_b64", "global_store_b128") if late else ("global_load_dwordx2", "global_store_dwordx4")
     add = "v_add_u32" if target in GFX9 else "v_add_nc_u32"
@@ -141,11 +162,11 @@ def run(target: str, mode: int, suffix: str = "", engine: str = "reference") -> 
     assert not errors, errors
     device = Device(target, engine, 1)
     source = device.buffer(np.array(inputs(), np.uint64))
-    results = device.buffer(np.zeros((len(rows), LANES, 4), np.uint32))
+    results = device.buffer(np.zeros((len(codes), LANES, 4), np.uint32))
     user = [word for buffer in (source, results) for word in (buffer.address & M32, buffer.address >> 32)]
     device.run(prologue + b"".join(code + between for code in codes) + end, (1, 1, 1), (LANES, 1, 1), user_sgprs=user, wave_size=wave,
                float_mode=mode & 0xFF)
-    return rows, results.numpy()
+    return results.numpy()
 
 
 def value(kind: str, bits: int, flush32: bool, flush16: bool):
@@ -205,41 +226,69 @@ def matches(kind: str, actual: int, expected, model: Model, rounding: int, flush
     return actual & (1 << size) - 1 == int(expected) & (1 << size) - 1
 
 
+def lane_operands(name: str, row_format: str, model: Model, variant: Variant, lane: int, wave: int, mode: int) -> list:
+    """What the model of an instruction takes in a lane."""
+    values = inputs()
+    first = lane - lane % wave if name.startswith("v_s_") else lane
+    operands = []
+    for slot, kind in enumerate(model.sources):
+        if kind in ("mask", "vcc"):
+            operands.append(values[2][lane] & 1)
+        elif kind == "lane":
+            operands.append(lane % wave)
+        elif kind.startswith("old_"):
+            half = 16 if variant.high & 8 and bits_of(kind) == 16 else 0    # what the result is added to lies where it goes
+            operands.append(value(kind, values[3][lane] >> half, not mode & 0x10, not mode & 0x40))
+        else:
+            other = first
+            if variant.control and slot == 0:
+                other = source_lane(variant.control, lane % wave, wave)
+            bits = 0 if other is None else values[slot][other + (lane - lane % wave if variant.control and slot == 0 else 0)]
+            seen, bits = source_bits(name, row_format, variant, slot, kind, bits)
+            # halves of the mixed forms become singles whatever MODE says of halves
+            operands.append(value(seen, bits, not mode & 0x10, not mode & 0x40 and seen == kind))
+    if model.uses_rounding:
+        kind = model.results[0]
+        operands.append(mode >> 2 & 3 if kind in ("f16", "f16hi", "f64") else mode & 3)
+    return operands
+
+
+def evaluated(model: Model, operands: list) -> list:
+    expected = model.function(*operands)
+    return [expected] if len(model.results) == 1 else list(expected)
+
+
+def is_flushed(kind: str, mode: int) -> bool:
+    return not mode & (0x20 if kind == "f32" else 0x80)
+
+
+def rounding_of(kind: str, mode: int) -> int:
+    return mode >> 2 & 3 if kind in ("f16", "f16hi", "f64") else mode & 3
+
+
+def lane_results(row: np.ndarray, model: Model) -> list[int]:
+    """A value of what was stored for each result."""
+    words = [int(word) for word in row]
+    return [words[0] | words[1] << 32, *[words[2]] * (len(model.results) - 1)] if model.results[0] != "mask" else [words[2]]
+
+
 def failures(target: str, mode: int, chosen=lambda name: True) -> tuple[list[str], set[str]]:
     """What differs from the models, and the mnemonics that were compared."""
-    rounding32, rounding16 = mode & 3, mode >> 2 & 3
     alu_models.mode, alu_models.fnuz = mode, target == "gfx942"
     rows, results = run(target, mode)
-    values = inputs()
     wrong, seen = [], set()
     for number, (mnemonic, name, model) in enumerate(rows):
         if not chosen(name):
             continue
         seen.add(mnemonic)
+        kind = model.results[0]
         for lane in range(LANES):
-            first = lane if not name.startswith("v_s_") else lane - lane % (64 if target in GFX9 else 32)
-            operands = []
-            for slot, kind in enumerate(model.sources):
-                if kind in ("mask", "vcc"):
-                    operands.append(values[2][lane] & 1)
-                elif kind == "lane":
-                    operands.append(lane % (64 if target in GFX9 else 32))
-                else:
-                    bits = values[3 if kind.startswith("old_") else slot][first]
-                    operands.append(value(kind, bits, not mode & 0x10, not mode & 0x40))
-            kind = model.results[0]
-            rounding = rounding16 if kind in ("f16", "f16hi", "f64") else rounding32
-            if model.uses_rounding:
-                operands.append(rounding)
-            expected = model.function(*operands)
-            expected = [expected] if len(model.results) == 1 else list(expected)
-            flush = not mode & (0x20 if kind == "f32" else 0x80)
-            row = [int(word) for word in results[number, lane]]
-            actual = [row[0] | row[1] << 32] + [row[2]] * (len(expected) - 1) if kind != "mask" else [row[2]]
-            if not all(matches(k, got, want, model, rounding, flush)
+            operands = lane_operands(name, ROWS[name].format, model, PLAIN, lane, wave_of(target), mode)
+            expected = evaluated(model, operands)
+            actual = lane_results(results[number, lane], model)
+            if not all(matches(k, got, want, model, rounding_of(kind, mode), is_flushed(kind, mode))
                        for k, got, want in zip(model.results, actual, expected, strict=True)):
-                shown = [hex(values[3 if k.startswith("old_") else s][first]) for s, k in enumerate(model.sources) if k != "lane"]
-                wrong.append(f"{mnemonic} lane {lane} {shown}: {[hex(v) for v in actual]}, expected {expected} {operands}")
+                wrong.append(f"{mnemonic} lane {lane}: {[hex(v) for v in actual]}, expected {expected} of {operands}")
                 break
     return wrong, seen
 

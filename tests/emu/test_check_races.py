@@ -24,9 +24,18 @@ RACY = {
     "memory, read after write": "{store} v0, v0, s[0:1]\n<vs 0>\n" + OTHER_WAVE + "{load} v2, v1, s[0:1]\n<vm 0>",
     "memory, scalar read after write": "{store} v0, v0, s[0:1]\n<vs 0>\n{s_load} s8, s[0:1], 0x100\n<km 0>",
     "memory, plain read of a counter": "v_mov_b32 v3, 1\n{atomic} v9, v3, s[0:1]\n<vs 0>\n{load} v2, v9, s[0:1]\n<vm 0>",
+}  # fmt: skip
+#: A race where an atomic store has bits of its own; elsewhere the store may be one (LLVM's memory model for AMDGPU).
+PLAIN_STORE = {
     "memory, atomic on what another wrote": (
         "{store} v0, v0, s[0:1]\n<vs 0>\n" + OTHER_WAVE + "v_mov_b32 v3, 1\n{atomic} v1, v3, s[0:1]\n<vs 0>"),
-}  # fmt: skip
+    "memory, atomic load of what another wrote": (
+        "{store} v0, v0, s[0:1]\n<vs 0>\n" + OTHER_WAVE + "{load} v2, v1, s[0:1] {coherent}\n<vm 0>"),
+    "memory, store over what another loads as an atomic": (
+        "{load} v2, v0, s[0:1] {coherent}\n<vm 0>\n" + OTHER_WAVE + "{store} v1, v0, s[0:1]\n<vs 0>"),
+}
+MARKED_STORE = "{store} v0, v0, s[0:1] {coherent}\n<vs 0>\n" + OTHER_WAVE + "{load} v2, v1, s[0:1] {coherent}\n<vm 0>"
+COHERENT = {"gfx900": "glc", "gfx1030": "glc", "gfx1100": "glc", "gfx1200": "scope:SCOPE_DEV", "gfx942": "sc1"}
 ORDERED = {
     "LDS behind a barrier": "{ds_write} v0, v0\n<lds 0>\n{barrier}\n" + OTHER_WAVE + "{ds_read} v2, v1\n<lds 0>",
     "LDS, two phases": (
@@ -55,6 +64,57 @@ def test_race(name, target):
     place = caught.value.place
     assert place["wave"] != place["earlier"]["wave"] and (place["store"] or place["earlier"]["store"])
     assert place["space"] == ("lds" if name.startswith("LDS") else "memory")
+
+
+@pytest.mark.parametrize("target", LEVELS)
+@pytest.mark.parametrize("name", PLAIN_STORE)
+def test_store_that_may_be_atomic(name, target):
+    text = program(PLAIN_STORE[name].replace("{coherent}", COHERENT[target]), target)
+    if target != "gfx1200":
+        run(text, target, size=128, check_races=True)
+        return
+    with pytest.raises(RaceError, match="nothing orders them"):
+        run(text, target, size=128, check_waits=False, check_races=True)
+
+
+@pytest.mark.parametrize("target", LEVELS)
+def test_store_that_is_atomic(target):
+    run(program(MARKED_STORE.replace("{coherent}", COHERENT[target]), target), target, size=128, check_races=True)
+
+
+#: s4 is the workgroup. Each publishes data by a flag; the next one waits for it: the look-back of a radix sort in one pass.
+LOOK_BACK = """
+    s_lshl_b32 s8, s4, 7
+    v_add_nc_u32 v1, s8, v0
+    global_store_b32 v1, v0, s[0:1]
+    s_waitcnt_vscnt null, 0
+    s_barrier
+    s_lshl_b32 s9, s4, 2
+    v_mov_b32 v6, s9
+    v_mov_b32 v5, 1
+    global_store_b32 v6, v5, s[2:3] offset:4
+    s_cmp_eq_u32 s4, 0
+    s_cbranch_scc1 end
+    again:
+    global_load_b32 v7, v6, s[2:3] {coherent}
+    s_waitcnt vmcnt(0)
+    v_readfirstlane_b32 s10, v7
+    s_cmp_eq_u32 s10, 0
+    s_cbranch_scc1 again
+    v_subrev_nc_u32 v8, 0x80, v1
+    v_xor_b32 v8, 64, v8
+    global_load_b32 v9, v8, s[0:1]
+    s_waitcnt vmcnt(0)
+    end:
+"""
+
+
+def test_flag_that_a_plain_store_sets():
+    """The atomic load orders what the other workgroup did before its store; a plain load of the flag does not."""
+    arguments = {"size": 32, "groups": (4, 1, 1), "workgroup_ids": (True, False, False), "check_races": True}
+    run(LOOK_BACK.replace("{coherent}", "glc"), "gfx1100", **arguments)
+    with pytest.raises(RaceError):
+        run(LOOK_BACK.replace("{coherent}", ""), "gfx1100", **arguments)
 
 
 @pytest.mark.parametrize("target", LEVELS)

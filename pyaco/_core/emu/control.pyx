@@ -6,7 +6,7 @@ Sources: AMD "RDNA 2", "RDNA3", "RDNA4" and "Vega" ISA documents, chapters "Prog
 from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
-from modifiers cimport modifier_abs, modifier_neg, modifier_omod, modifier_opsel
+from modifiers cimport modifier_abs, modifier_clamp, modifier_neg, modifier_omod, modifier_opsel
 from pyaco._core.emu.memory cimport canonical_address
 from pyaco._core.emu.numbers cimport masked_sad_bytes, popcount64
 from pyaco._core.emu.vector cimport read_scalar
@@ -648,7 +648,8 @@ cdef int masked_sads(Machine *machine, Wave *wave, const Instruction *instructio
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t destination = destination_of(instruction) - 256
     cdef uint32_t sums[4]
-    cdef uint64_t bytes_
+    cdef uint64_t bytes_, sum_
+    cdef bint clamp = modifier_clamp(instruction.decoded.modifiers)
     cdef uint32_t lane, reference, i
     for lane in range(wave.lanes):
         if not (exec_mask >> lane) & 1:
@@ -656,7 +657,8 @@ cdef int masked_sads(Machine *machine, Wave *wave, const Instruction *instructio
         bytes_ = wide_lane(wave, instruction, 0, lane)
         reference = <uint32_t>wide_lane(wave, instruction, 1, lane)
         for i in range(4):
-            sums[i] = masked_sad_bytes(<uint32_t>(bytes_ >> (8 * i)), reference) + word_lane(wave, instruction, 2, i, lane)
+            sum_ = <uint64_t>masked_sad_bytes(<uint32_t>(bytes_ >> (8 * i)), reference) + word_lane(wave, instruction, 2, i, lane)
+            sums[i] = 0xffffffffU if clamp and sum_ >> 32 else <uint32_t>sum_
         for i in range(4):
             wave_vgpr(wave, destination + i)[lane] = sums[i]
     return stop_running

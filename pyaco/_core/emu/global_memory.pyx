@@ -306,6 +306,7 @@ cdef int load_to_lds(Machine *machine, Wave *wave, const Instruction *instructio
             note_flat(machine, family, way_load, lane, addresses[lane] + 4 * dword, operation.bytes)
             note(machine.log, space_lds, way_store, lane, place + 4 * (lane * operation.dwords + dword), 4)
             value = load_element(host, operation)
+            note_lds_bounds(machine, instruction, place + 4 * (lane * operation.dwords + dword) + 4)
             store_lds(machine.lds, machine.lds_bytes, place + 4 * (lane * operation.dwords + dword), 4, <uint8_t *>&value)
     return stop_running
 
@@ -554,6 +555,7 @@ cdef int buffer_and_lds(Machine *machine, Wave *wave, const Instruction *instruc
             stop = reach(machine, b, lane, 4 * dword, bytes, way_load if loads else way_store, &host)
             if stop != stop_running:
                 return stop
+            note_lds_bounds(machine, instruction, place + 4)
             if place + 4 <= machine.lds_bytes:
                 note(machine.log, space_lds, way_store if loads else way_load, lane, place, 4)
             if loads:

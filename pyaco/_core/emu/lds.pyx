@@ -131,16 +131,18 @@ cdef int execute_second(Machine *machine, Wave *wave, const Instruction *instruc
     cdef const MemoryOperation *operation = memory_operation(instruction.decoded.opcode)
     cdef Window window = window_of(machine, wave, instruction)
     cdef uint64_t exec_mask = wave_exec(wave)
-    cdef uint32_t lane, address
+    cdef uint32_t lane, address, other
     cdef uint64_t value
     for lane in range(wave.lanes):
         if not (exec_mask >> lane) & 1:
             continue
         address = row_of(wave, instruction.decoded.source[0], 0)[lane]
         value = 0
-        load_lds(window.host, window.bytes,
-                 <uint32_t>(<int32_t>address + 4 * distance_of_second(instruction.decoded.immediate, address)),
-                 operation.bytes, <uint8_t *>&value)
+        other = <uint32_t>(<int32_t>address + 4 * distance_of_second(instruction.decoded.immediate, address))
+        if window.space == space_lds:
+            note_lds_bounds(machine, instruction, <uint64_t>address + operation.bytes)
+            note_lds_bounds(machine, instruction, <uint64_t>other + operation.bytes)
+        load_lds(window.host, window.bytes, other, operation.bytes, <uint8_t *>&value)
         note_lds(&window, way_atomic, lane, address, operation.bytes)
         modify(&window, operation, address, value, 0)
     return stop_running
@@ -159,6 +161,8 @@ cdef int execute_exchange(Machine *machine, Wave *wave, const Instruction *instr
         for dword in range(2):
             value = row_of(wave, instruction.decoded.source[1], dword)[lane]
             note_lds(&window, way_atomic, lane, address + 4 * dword, 4)
+            if window.space == space_lds:
+                note_lds_bounds(machine, instruction, address + 4 * dword + 4)
             load_lds(window.host, window.bytes, address + 4 * dword, 4, <uint8_t *>&old)
             if value >> 31:
                 value &= 0x7fffffff
@@ -171,7 +175,7 @@ cdef int execute_lds(Machine *machine, Wave *wave, const Instruction *instructio
     cdef const MemoryOperation *operation = memory_operation(instruction.decoded.opcode)
     cdef Window window = window_of(machine, wave, instruction)
     cdef uint64_t exec_mask = wave_exec(wave)
-    cdef uint32_t lane, scale, half
+    cdef uint32_t lane, scale, half, reached
     cdef uint32_t offsets[2]
     cdef uint32_t addresses[max_lanes]
     cdef uint32_t address
@@ -193,6 +197,7 @@ cdef int execute_lds(Machine *machine, Wave *wave, const Instruction *instructio
         scale = 1
     elif operation.pair == 2:
         scale *= 64
+    reached = operation.bytes if operation.access == access_atomic else operation.bytes + 4 * (operation.dwords - 1)
     if window.log != NULL:
         note_lanes(&window, operation, exec_mask, addresses, offsets, scale)
     for lane in range(wave.lanes):
@@ -200,6 +205,8 @@ cdef int execute_lds(Machine *machine, Wave *wave, const Instruction *instructio
             continue
         for half in range(2 if operation.pair else 1):
             address = addresses[lane] + offsets[half] * scale               # wraps at 32 bits
+            if window.space == space_lds:
+                note_lds_bounds(machine, instruction, <uint64_t>address + reached)
             if operation.pair:
                 data = instruction.decoded.source[1 + half]
             if operation.access == access_atomic:
@@ -223,6 +230,7 @@ cdef int load_direct(Machine *machine, Wave *wave, const Instruction *instructio
     operation.bytes = 1 << (kind & 3)
     operation.is_signed = kind >> 2
     note(machine.log, space_lds, way_load, 0, wave.sgpr[sgpr_m0] & 0xffff, operation.bytes)
+    note_lds_bounds(machine, instruction, <uint64_t>(wave.sgpr[sgpr_m0] & 0xffff) + operation.bytes)
     load_lds(machine.lds, machine.lds_bytes, wave.sgpr[sgpr_m0] & 0xffff, operation.bytes, buffer)
     for lane in range(wave.lanes):
         if (exec_mask >> lane) & 1:

@@ -14,7 +14,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 from isa_opcodes cimport *
 from isa_tables cimport latency_branch, opcode_latency
-from modifiers cimport modifier_opsel_hi, modifier_vopd_opcode_y
+from modifiers cimport modifier_opsel, modifier_opsel_hi, modifier_vopd_opcode_y
 from pyaco._core.emu.access cimport MemoryOperation, access_load, access_none, access_nothing, access_to_lds, access_transpose, half_none
 from pyaco._core.emu.control cimport execute_indexed, fill_control
 from pyaco._core.emu.global_memory cimport execute_buffer, execute_flat, execute_smem, memory_operation
@@ -175,6 +175,8 @@ cdef void prepare_sources(Instruction *instruction) noexcept nogil:
             # VCC, or a destination that is read too, where the encoding does not name them
             instruction.decoded.source[place] = register_vcc if kind == type_mask else instruction.decoded.destination[0]
         fill_source(instruction, place, mixed_kind(instruction, slot, kind), operation.packed)
+        if operation.source_type[slot] & type_old and not scalar:           # op_sel names its half only once, as the destination's
+            instruction.source[place].half |= (modifier_opsel(instruction.decoded.modifiers) >> 3) & 1
         place += 1
 
 
@@ -230,6 +232,8 @@ cdef void prepare(Instruction *instruction, uint32_t gfx_level) noexcept nogil:
             if opcode == <uint32_t>op_v_fma_mixhi_f16:
                 instruction.writes_high_zero = 2
             elif gfx_level < 100 and type_u16 <= kind <= type_r16 and not keeps_high_half_on_gfx9(opcode):
+                instruction.writes_high_zero = 1
+            elif gfx_level < 110 and opcode == <uint32_t>op_v_sat_pk_u8_i16:  # its result has 32 bits there
                 instruction.writes_high_zero = 1
         elif memory_operation(opcode).access != access_none:
             if base == format_smem:
@@ -1011,6 +1015,7 @@ cdef class Engine:
         self.work.machine.deadline = 0
         self.work.machine.clock_due = 0
         memset(self.work.machine.opcode_counter, 0, <int>op_count * sizeof(uint64_t))
+        self.work.machine.lds_out_of_bounds = 0
         for i in range(unit_count):
             self.work.machine.counter[i] = 0
             self.work.machine.lane_counter[i] = 0
@@ -1027,6 +1032,8 @@ cdef class Engine:
             "units": [self.work.machine.counter[i] for i in range(unit_count)],
             "lanes": [self.work.machine.lane_counter[i] for i in range(unit_count)],
             "opcodes": opcodes,
+            "lds_out_of_bounds": self.work.machine.lds_out_of_bounds,
+            "lds_out_of_bounds_pc": self.work.machine.lds_out_of_bounds_pc if self.work.machine.lds_out_of_bounds else None,
         }
 
     cdef dict _fault(self, int stop):

@@ -266,7 +266,16 @@ cdef const uint64_t *fetch_wide(Wave *wave, const Instruction *instruction, uint
     return place
 
 
-cdef void fetch_mixed(Wave *wave, const Instruction *instruction, uint32_t slot, uint32_t *place) noexcept nogil:
+cdef inline uint32_t lane_value(const uint32_t *row, uint32_t same, const int8_t *selected, uint32_t lane) noexcept nogil:
+    """What a lane reads of a register, by DPP where `selected` is given, or of a scalar (`row` is NULL)."""
+    if row == NULL:
+        return same
+    if selected == NULL:
+        return row[lane]
+    return row[selected[lane]] if selected[lane] >= 0 else 0
+
+
+cdef void fetch_mixed(Wave *wave, const Instruction *instruction, uint32_t slot, const int8_t *selected, uint32_t *place) noexcept nogil:
     """A source of V_FMA_MIX: single, or a half of the register widened to single."""
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef const Source *source = &instruction.source[slot]
@@ -277,7 +286,7 @@ cdef void fetch_mixed(Wave *wave, const Instruction *instruction, uint32_t slot,
     cdef const uint32_t *row = wave_vgpr(wave, source.index) if source.kind == operand_vgpr else NULL
     cdef uint32_t same = 0 if row != NULL else scalar_value(wave, source)
     for lane in range(lanes):
-        value = row[lane] if row != NULL else same
+        value = lane_value(row, same, selected, lane)
         if is_half:
             if source.kind != operand_value:
                 value = (value >> shift) & 0xffff
@@ -291,7 +300,7 @@ cdef void fetch_mixed(Wave *wave, const Instruction *instruction, uint32_t slot,
         place[lane] = value
 
 
-cdef void fetch_packed(Wave *wave, const Instruction *instruction, uint32_t slot, bint is_float,
+cdef void fetch_packed(Wave *wave, const Instruction *instruction, uint32_t slot, bint is_float, const int8_t *selected,
                        uint32_t *place) noexcept nogil:
     """Both halves of a source of a dot product, chosen by opsel and opsel_hi."""
     cdef uint64_t modifiers = instruction.decoded.modifiers
@@ -308,7 +317,7 @@ cdef void fetch_packed(Wave *wave, const Instruction *instruction, uint32_t slot
         if source.kind == operand_value:
             same = (same & 0xffff) | (same << 16) if same >> 16 == 0 else same
     for lane in range(wave.lanes):
-        value = row[lane] if row != NULL else same
+        value = lane_value(row, same, selected, lane)
         place[lane] = (((value >> low) & 0xffff) | (((value >> high) & 0xffff) << 16)) ^ flip
 
 
@@ -371,29 +380,45 @@ cdef inline double clamped(double value, bint keeps_nan) noexcept nogil:
     return (1.0 if value > 1 else value) if value > 0 else 0.0
 
 
+cdef inline uint32_t scaled_single(uint32_t bits, const Wave *wave, float scale, bint clamp) noexcept nogil:
+    """A result behind omod, which works only where denormal results are flushed, and clamp."""
+    if scale != 1 and (wave.mode & mode_flush_out32) == 0:
+        bits = float_bits(flush32(bits_float(bits) * scale))
+    if clamp:
+        bits = float_bits(<float>clamped(bits_float(bits), (wave.mode & mode_dx10_clamp) == 0))
+    return bits
+
+
+cdef inline uint32_t scaled_half(uint32_t bits, const Wave *wave, double scale, bint clamp, uint32_t rounding) noexcept nogil:
+    if scale != 1 and (wave.mode & mode_flush_out64) == 0:
+        bits = double_to_half(half_to_double(bits) * scale, rounding)
+        if (bits & 0x7c00) == 0:
+            bits &= 0x8000
+    if clamp:
+        bits = double_to_half(clamped(half_to_double(bits), (wave.mode & mode_dx10_clamp) == 0), 0)
+    return bits
+
+
 cdef void finish_single(const LaneOperation *operation, const Lanes *lanes, uint32_t *values, const Wave *wave,
                         uint32_t omod, bint clamp) noexcept nogil:
     cdef uint32_t lane
     cdef uint32_t count = lanes.count
     cdef float scale = <float>output_scale(omod)
     cdef bint flush = (wave.mode & mode_flush_out32) == 0
-    cdef bint keeps_nan = (wave.mode & mode_dx10_clamp) == 0
     cdef bint selects = operation.selects and wave.mode & mode_ieee
-    for lane in range(count):
-        if is_nan(type_f32, values[lane]):
-            values[lane] = <uint32_t>nan_of(operation, lanes, lane, type_f32, values[lane])
-        if selects:
-            values[lane] = <uint32_t>selected_nan(operation, lanes, lane, values[lane])
-    if flush:
+    if not operation.final_bits:
         for lane in range(count):
-            if (values[lane] & 0x7f800000) == 0:
-                values[lane] &= 0x80000000U
-        if omod:
+            if is_nan(type_f32, values[lane]):
+                values[lane] = <uint32_t>nan_of(operation, lanes, lane, type_f32, values[lane])
+            if selects:
+                values[lane] = <uint32_t>selected_nan(operation, lanes, lane, values[lane])
+        if flush:
             for lane in range(count):
-                values[lane] = float_bits(flush32(bits_float(values[lane]) * scale))
-    if clamp:
+                if (values[lane] & 0x7f800000) == 0:
+                    values[lane] &= 0x80000000U
+    if (flush and omod) or clamp:
         for lane in range(count):
-            values[lane] = float_bits(<float>clamped(bits_float(values[lane]), keeps_nan))
+            values[lane] = scaled_single(values[lane], wave, scale, clamp)
 
 
 cdef void finish_half(const LaneOperation *operation, const Lanes *lanes, uint32_t *values, const Wave *wave,
@@ -401,21 +426,16 @@ cdef void finish_half(const LaneOperation *operation, const Lanes *lanes, uint32
     cdef uint32_t lane
     cdef double scale = output_scale(omod)
     cdef bint flush = (wave.mode & mode_flush_out64) == 0
-    cdef bint keeps_nan = (wave.mode & mode_dx10_clamp) == 0
     cdef bint selects = operation.selects and wave.mode & mode_ieee
     for lane in range(lanes.count):
-        if is_nan(type_f16, values[lane]):
-            values[lane] = <uint32_t>nan_of(operation, lanes, lane, type_f16, values[lane])
-        if selects:
-            values[lane] = <uint32_t>selected_nan(operation, lanes, lane, values[lane])
-        if flush and (values[lane] & 0x7c00) == 0:
-            values[lane] &= 0x8000
-        if omod and flush:
-            values[lane] = double_to_half(half_to_double(values[lane]) * scale, lanes.rounding)
-            if (values[lane] & 0x7c00) == 0:
+        if not operation.final_bits:
+            if is_nan(type_f16, values[lane]):
+                values[lane] = <uint32_t>nan_of(operation, lanes, lane, type_f16, values[lane])
+            if selects:
+                values[lane] = <uint32_t>selected_nan(operation, lanes, lane, values[lane])
+            if flush and (values[lane] & 0x7c00) == 0:
                 values[lane] &= 0x8000
-        if clamp:
-            values[lane] = double_to_half(clamped(half_to_double(values[lane]), keeps_nan), 0)
+        values[lane] = scaled_half(values[lane], wave, scale, clamp, lanes.rounding)
 
 
 cdef void finish_double(const LaneOperation *operation, const Lanes *lanes, uint64_t *values, const Wave *wave,
@@ -426,18 +446,36 @@ cdef void finish_double(const LaneOperation *operation, const Lanes *lanes, uint
     cdef bint keeps_nan = (wave.mode & mode_dx10_clamp) == 0
     cdef bint selects = operation.selects and wave.mode & mode_ieee
     for lane in range(lanes.count):
-        if is_nan(type_f64, values[lane]):
-            values[lane] = nan_of(operation, lanes, lane, type_f64, values[lane])
-        if selects:
-            values[lane] = selected_nan(operation, lanes, lane, values[lane])
-        if flush and (values[lane] & 0x7ff0000000000000ULL) == 0:
-            values[lane] &= <uint64_t>1 << 63
+        if not operation.final_bits:
+            if is_nan(type_f64, values[lane]):
+                values[lane] = nan_of(operation, lanes, lane, type_f64, values[lane])
+            if selects:
+                values[lane] = selected_nan(operation, lanes, lane, values[lane])
+            if flush and (values[lane] & 0x7ff0000000000000ULL) == 0:
+                values[lane] &= <uint64_t>1 << 63
         if omod and flush:
             values[lane] = double_bits(bits_double(values[lane]) * scale)
             if (values[lane] & 0x7ff0000000000000ULL) == 0:
                 values[lane] &= <uint64_t>1 << 63
         if clamp:
             values[lane] = double_bits(clamped(bits_double(values[lane]), keeps_nan))
+
+
+cdef void scale_pairs(const Lanes *lanes, uint8_t kind, uint32_t *values, uint64_t *wide_values, const Wave *wave, uint32_t omod,
+                      bint clamp) noexcept nogil:
+    """Omod and clamp of two floats in each lane; the function has rounded and flushed them."""
+    cdef double scale = output_scale(omod)
+    cdef uint32_t lane
+    for lane in range(lanes.count):
+        if kind == type_f16x2:
+            values[lane] = (scaled_half(values[lane] & 0xffff, wave, scale, clamp, lanes.rounding)
+                            | (scaled_half(values[lane] >> 16, wave, scale, clamp, lanes.rounding) << 16))
+        elif kind == type_bf16x2:                           # as singles, of which they are the upper half
+            values[lane] = ((scaled_single(values[lane] << 16, wave, <float>scale, clamp) >> 16)
+                            | (scaled_single(values[lane] & 0xffff0000U, wave, <float>scale, clamp) & 0xffff0000U))
+        else:
+            wide_values[lane] = (scaled_single(<uint32_t>wide_values[lane], wave, <float>scale, clamp)
+                                 | (<uint64_t>scaled_single(<uint32_t>(wide_values[lane] >> 32), wave, <float>scale, clamp) << 32))
 
 
 cdef void write_narrow(Wave *wave, uint32_t index, const uint32_t *values, uint64_t written) noexcept nogil:
@@ -543,51 +581,77 @@ cdef void finish(const Wave *wave, const LaneOperation *operation, Lanes *lanes,
     # IEEE mode has no output scale
     cdef uint32_t omod = 0 if wave.mode & mode_ieee else modifier_omod(modifiers)
     cdef bint clamp = modifier_clamp(modifiers)
+    cdef uint8_t kind
     for index in range(operation.result_count):
-        if operation.result_type[index] == type_f32:
+        kind = operation.result_type[index]
+        if kind == type_f32:
             finish_single(operation, lanes, lanes.result[index], wave, omod, clamp)
-        elif operation.result_type[index] == type_f16:
+        elif kind == type_f16:
             finish_half(operation, lanes, lanes.result[index], wave, omod, clamp)
-        elif operation.result_type[index] == type_f64:
+        elif kind == type_f64:
             finish_double(operation, lanes, lanes.wide_result[index], wave, omod, clamp)
+        elif type_f16x2 <= kind <= type_f32x2 and (omod or clamp):
+            scale_pairs(lanes, kind, lanes.result[index], lanes.wide_result[index], wave, omod, clamp)
 
 
-cdef inline bint is_wide(uint8_t kind) noexcept nogil:
-    kind &= ~type_old
-    return type_u64 <= kind <= type_r64 or kind == type_exec64
+cdef inline void take_half(const Wave *wave, const uint32_t *row, bint high, uint8_t kind, Modifiers modify, uint32_t *values) noexcept nogil:
+    """One half of each lane of a source of packed operations."""
+    cdef uint32_t shift = 16 if high else 0
+    cdef uint32_t lane
+    cdef bint is_float = kind == type_f16 or kind == type_r16
+    for lane in range(wave.lanes):
+        values[lane] = (row[lane] >> shift) & 0xffff
+    if is_float:
+        modify_narrow(values, wave.lanes, kind, modify, flush_in(wave, kind) != 0)
 
 
 cdef int execute_packed(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """VOP3P: the operation on both halves."""
+    """VOP3P, and its operation that has a short encoding: the operation on both halves."""
     cdef const LaneOperation *operation = instruction.operation
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef bint full = (instruction.decoded.format & format_vop3p) != 0
+    cdef uint64_t written = wave_exec(wave)
+    cdef const uint32_t *rows[4]
+    cdef uint32_t whole[4][max_lanes]
     cdef uint32_t places[4][max_lanes]
     cdef uint32_t results[2][max_lanes]
+    cdef int8_t selection[max_lanes]
+    cdef const int8_t *selected = NULL
     cdef Lanes lanes
-    cdef Modifiers modify
+    cdef Modifiers modify = Modifiers(0, 0)
     cdef uint32_t half, slot, lane, selector
+    cdef uint8_t kind
+    if instruction.decoded.format & (format_dpp16 | format_dpp8):
+        written &= dpp_select(machine, wave, instruction, selection)
+        selected = selection
     lanes.count = wave.lanes
     lanes.clamp = modifier_clamp(modifiers)
     lanes.neg = 0
     lanes.opsel = 0
     lanes.small = 0
+    for slot in range(operation.source_count):
+        rows[slot] = fetch_narrow(wave, instruction, slot, type_u32, 0, modify, selected, whole[slot])
+        selected = NULL                                     # DPP is for the first source
     for half in range(2):
         for slot in range(operation.source_count):
-            modify.absolute = 0
+            kind = operation.source_type[slot] & ~type_old
             modify.neg = 0
             selector = half
             if full:
                 selector = ((modifier_opsel_hi(modifiers) if half else modifier_opsel(modifiers)) >> slot) & 1
                 modify.neg = ((modifier_neg_hi(modifiers) if half else modifier_neg(modifiers)) >> slot) & 1
-            lanes.narrow[slot] = fetch_narrow(wave, instruction, slot, operation.source_type[slot] & ~type_old,
-                                              selector, modify, NULL, places[slot])
+            take_half(wave, rows[slot], selector, kind, modify, places[slot])
+            lanes.narrow[slot] = places[slot]
         lanes.result[0] = results[half]
         run_lanes(wave, operation, &lanes)
         finish(wave, operation, &lanes, modifiers)
     for lane in range(wave.lanes):
         results[0][lane] = (results[0][lane] & 0xffff) | (results[1][lane] << 16)
-    write_narrow(wave, (instruction.decoded.destination[0] >> 2) - 256, results[0], wave_exec(wave))
+    if instruction.decoded.format & format_sdwa:
+        write_sdwa(wave, (instruction.decoded.destination[0] >> 2) - 256, modifier_sdwa_dst_sel(modifiers), modifier_sdwa_dst_sext(modifiers),
+                   results[0], written)
+    else:
+        write_narrow(wave, (instruction.decoded.destination[0] >> 2) - 256, results[0], written)
     return 0
 
 
@@ -652,10 +716,10 @@ cdef inline void fetch_source(Wave *wave, const Instruction *instruction, uint32
     if is_wide(kind):
         lanes.wide[slot] = fetch_wide(wave, instruction, slot, kind, modify, selected, places.wide[slot])
     elif kind == type_mix:
-        fetch_mixed(wave, instruction, slot, places.narrow[slot])
+        fetch_mixed(wave, instruction, slot, selected, places.narrow[slot])
         lanes.narrow[slot] = places.narrow[slot]
     elif kind == type_packed or kind == type_packed_f:
-        fetch_packed(wave, instruction, slot, kind == type_packed_f, places.narrow[slot])
+        fetch_packed(wave, instruction, slot, kind == type_packed_f, selected, places.narrow[slot])
         lanes.narrow[slot] = places.narrow[slot]
     else:
         lanes.narrow[slot] = fetch_narrow(wave, instruction, slot, kind, half, modify, selected, places.narrow[slot])

@@ -29,7 +29,13 @@ cdef enum:
     type_mask
     type_scc, type_exec32, type_exec64, type_imm
     type_mix, type_packed, type_packed_f
+    type_f16x2, type_bf16x2, type_f32x2   # results only
     type_old = 32                     # added to a type: the destination's old value
+
+cdef inline bint is_wide(uint8_t kind) noexcept nogil:
+    """Whether a type has 64 bits."""
+    kind &= ~type_old
+    return type_u64 <= kind <= type_r64 or kind == type_exec64 or kind == type_f32x2
 
 # What a lane function sees: arrays by lane, sources already selected, modified and flushed.
 cdef struct Lanes:
@@ -51,6 +57,7 @@ cdef struct LaneOperation:
     uint8_t packed                    # VOP3P: once per half
     uint8_t writes_exec               # v_cmpx
     uint8_t selects                   # min, max, median: a number wins over a NaN
+    uint8_t final_bits                # float results are neither flushed nor made canonical NaNs
     uint8_t rounds_single             # the function rounds its single result itself
     uint8_t source_count
     uint8_t result_count
@@ -232,6 +239,16 @@ cdef struct Machine:
     uint64_t counter[unit_count]
     uint64_t lane_counter[unit_count]
     uint64_t *opcode_counter          # by opcode, or NULL
+    uint64_t lds_out_of_bounds        # accesses of a lane that reach beyond `lds_bytes`
+    uint64_t lds_out_of_bounds_pc     # lowest address of an instruction that made one
+
+# An access of a lane to LDS that ends at `end`: beyond the allocation, loads give zero and stores are dropped, which is seldom meant.
+cdef inline void note_lds_bounds(Machine *machine, const Instruction *instruction, uint64_t end) noexcept nogil:
+    if end <= machine.lds_bytes:
+        return
+    if machine.lds_out_of_bounds == 0 or instruction.pc < machine.lds_out_of_bounds_pc:
+        machine.lds_out_of_bounds_pc = instruction.pc
+    machine.lds_out_of_bounds += 1
 
 cdef inline uint64_t wave_exec(const Wave *wave) noexcept nogil:
     if wave.lanes == 32:

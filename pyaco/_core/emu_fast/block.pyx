@@ -149,11 +149,6 @@ cdef Step *prefix(Builder *builder, Step *step, uint32_t slot, StepFunction func
     return &builder.steps.back()
 
 
-cdef bint is_wide(uint8_t kind) noexcept nogil:
-    kind &= ~type_old
-    return type_u64 <= kind <= type_r64 or kind == type_exec64
-
-
 cdef bint is_sixteen(uint8_t kind) noexcept nogil:
     return type_u16 <= (kind & ~type_old) <= type_r16
 
@@ -409,7 +404,7 @@ cdef bint add_results(Builder *builder, Step *step, const Instruction *instructi
     for index in range(operation.result_count):
         if selected and (operation.result_type[index] == type_mask or is_wide(operation.result_type[index])):
             return False
-    if (kind == type_f16 or kind == type_f64) and (step.clamp or step.omod):
+    if kind in (type_f16, type_f64, type_f16x2, type_bf16x2, type_f32x2) and (step.clamp or step.omod):
         return False
     if kind != type_mask and not is_wide(kind) and not operation.packed:
         merged = merge_of(instruction, kind, &change) or selected

@@ -388,6 +388,7 @@ cdef bint join_in(Worker *worker, const Worker *first, const Team *team, uint32_
     machine.clock_due = 0
     machine.touched_vgprs = own.touched_vgprs
     machine.opcode_counter = own.opcode_counter
+    machine.lds_out_of_bounds = 0
     memset(machine.counter, 0, sizeof(machine.counter))
     memset(machine.lane_counter, 0, sizeof(machine.lane_counter))
     if machine.opcode_counter == NULL:
@@ -482,6 +483,10 @@ cdef void add_counters(Machine *total, const Machine *part) noexcept nogil:
         total.lane_counter[i] += part.lane_counter[i]
     for i in range(<uint32_t>op_count):
         total.opcode_counter[i] += part.opcode_counter[i]
+    if part.lds_out_of_bounds:
+        if total.lds_out_of_bounds == 0 or part.lds_out_of_bounds_pc < total.lds_out_of_bounds_pc:
+            total.lds_out_of_bounds_pc = part.lds_out_of_bounds_pc
+        total.lds_out_of_bounds += part.lds_out_of_bounds
 
 
 cdef uint64_t counted(const Machine *machine) noexcept nogil:

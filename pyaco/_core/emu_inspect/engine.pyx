@@ -22,7 +22,8 @@ from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_inspect.hazards cimport Hazards, has_hazards, hazards_account, hazards_check, hazards_clear
 from pyaco._core.emu_inspect.profile cimport Traffic, space_count, traffic_add, way_count
 from pyaco._core.emu_inspect.races cimport *
-from pyaco._core.emu_inspect.wait_states cimport History, has_wait_states, history_account, history_check, history_clear
+from pyaco._core.emu_inspect.history cimport History, history_clear
+from pyaco._core.emu_inspect.wait_states cimport has_wait_states, history_account, history_check
 from pyaco._core.emu_inspect.waits cimport *
 
 cdef enum:
@@ -131,7 +132,7 @@ cdef class InspectingEngine(Engine):
         self.flights.resize(self.work.count)
         self.histories.resize(self.work.count if self.check_waits and has_wait_states(self.work.machine.gfx_level) else 0)
         self.hazards.resize(self.work.count if self.check_waits and has_hazards(self.work.machine.gfx_level) else 0)
-        races_clear(&self.races, self.work.count, self.ordered_cache)
+        races_clear(&self.races, self.work.count, self.ordered_cache, self.work.machine.gfx_level)
         memset(&self.traffic, 0, sizeof(self.traffic))
         memset(self.lanes_by_opcode, 0, sizeof(self.lanes_by_opcode))
         self.trace_rows.clear()

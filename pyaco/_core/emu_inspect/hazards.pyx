@@ -9,7 +9,7 @@ from isa_tables cimport (
 )
 from modifiers cimport modifier_vopd_opcode_y, modifier_wait_vdst, modifier_wait_vsrc
 from pyaco._core.emu.wave cimport *
-from pyaco._core.emu_inspect.wait_states cimport register_count
+from pyaco._core.emu_inspect.history cimport register_count
 from pyaco._core.emu_inspect.waits cimport Finding, register_limit
 from pyaco._core.common.machine cimport (
     format_ds, format_exp, format_flat, format_is_flat_like, format_is_salu, format_is_valu, format_is_vmem, format_ldsdir, format_mimg,

@@ -11,7 +11,7 @@ agree, and whose scheduling model has the passes.
 from libc.stdint cimport uint32_t
 
 from pyaco._core.emu.wave cimport Instruction, Wave
-from pyaco._core.emu_inspect.wait_states cimport Event, History
+from pyaco._core.emu_inspect.history cimport Event, History
 from pyaco._core.emu_inspect.waits cimport Finding
 
 # Whether an instruction that is about to execute comes too early behind a matrix operation, or that one behind it.

@@ -9,7 +9,7 @@ from isa_tables cimport (
 )
 from modifiers cimport modifier_blgp, modifier_cbsz
 from pyaco._core.emu.wave cimport *
-from pyaco._core.emu_inspect.wait_states cimport *
+from pyaco._core.emu_inspect.history cimport *
 from pyaco._core.emu_inspect.waits cimport Finding
 
 cdef enum:

@@ -3,7 +3,9 @@
 A wave counts epochs: one ends where it lets others know what it did, at a barrier or an atomic. An access is ordered before another
 wave's if that wave knows the epoch, through barriers of the workgroup or through atomics to one address; of two accesses to a byte that
 are not ordered, one that writes makes a race, unless both are atomic. Loads and stores that bypass the caches for others (glc; CDNA 3:
-sc0 or sc1; GFX12: a scope beyond the compute unit) count as atomic: generations write atomic loads and stores so.
+sc0 or sc1; GFX12: a scope beyond the compute unit) count as atomic: generations write atomic loads and stores so. Before GFX12, but for
+CDNA 3 and 4, an atomic store to memory may also look like any other (LLVM's memory model for AMDGPU; Mesa on GFX11), so that a store races
+with plain accesses only: an atomic that meets it may be meant to, and then learns what its workgroup did.
 
 An operation still in flight at the end of an epoch belongs to the next one too: others cannot know that it is done. Where such an
 access makes a race, what is missing is a wait. In CU mode and before GFX10 the waves of a workgroup share a first-level cache, which
@@ -25,6 +27,7 @@ cdef enum:
     slot_used = 1
     slot_atomic = 2
     slot_write = 4
+    slot_plain_store = 8              # of a generation where an atomic store may look like this one
     read_slots = 3
     page_bytes = 1024
 
@@ -56,6 +59,7 @@ cdef cppclass Shared:                 # what the atomics to one address have tol
 cdef cppclass Races:
     uint32_t waves                    # of a workgroup
     uint32_t group
+    bint marks_stores                 # an atomic store has bits that tell
     bint ordered_cache                # accesses to memory of one workgroup stay in order
     vector[Clock] clocks
     vector[uint32_t] arriving         # what the waves knew that have reached the barrier
@@ -74,7 +78,7 @@ cdef struct Race:
     uint8_t write
     uint8_t ended                     # the other access's wave is of another workgroup
 
-cdef void races_clear(Races *races, uint32_t waves, bint ordered_cache) noexcept nogil
+cdef void races_clear(Races *races, uint32_t waves, bint ordered_cache, uint32_t gfx_level) noexcept nogil
 cdef void races_start_group(Races *races, uint32_t group) noexcept nogil
 # A wave reaches a barrier (or signals), all have, and a wave goes on.
 cdef void races_arrive(Races *races, uint32_t wave, Flight *flight) noexcept nogil

@@ -9,9 +9,10 @@ from pyaco._core.emu_inspect.waits cimport Flight, Operation
 
 
 # ------------------------------------------------------------------------------------------------------------------ clocks
-cdef void races_clear(Races *races, uint32_t waves, bint ordered_cache) noexcept nogil:
+cdef void races_clear(Races *races, uint32_t waves, bint ordered_cache, uint32_t gfx_level) noexcept nogil:
     races.waves = waves
     races.ordered_cache = ordered_cache
+    races.marks_stores = gfx_level >= 120 or 94 <= gfx_level < 100
     races.memory.clear()
     races.shared.clear()
 
@@ -166,8 +167,26 @@ cdef Cell *cell_of(Races *races, uint8_t space, uint64_t address, uint64_t end, 
     return &page.cells[offset if page.by_byte else offset >> 2]
 
 
-cdef bint conflicts(const Races *races, uint32_t wave, const Slot *earlier, bint atomic) noexcept nogil:
-    return earlier.flags and not (atomic and earlier.flags & slot_atomic) and not knows(races, wave, earlier)
+cdef bint conflicts(const Races *races, uint32_t wave, const Slot *earlier, uint8_t flags) noexcept nogil:
+    """Whether an access with these flags races with an earlier one; a store that may be atomic does not with an atomic."""
+    if not earlier.flags or knows(races, wave, earlier):
+        return False
+    if flags & slot_atomic:
+        return not earlier.flags & (slot_atomic | slot_plain_store)
+    return not (flags & slot_plain_store and earlier.flags & slot_atomic)
+
+
+cdef void learn_from_store(Races *races, uint32_t wave, const Slot *store) noexcept nogil:
+    """An atomic meets a store that may be one too: what the storing wave's workgroup has done is ordered before what follows. That is more than
+    an acquire tells where the workgroup goes on, so that a race may be missed, but none invented."""
+    cdef uint32_t first = store.wave - store.wave % races.waves
+    cdef uint32_t other
+    if first // races.waves == races.group:
+        for other in range(races.waves):
+            raise_to(&races.clocks[wave].own[other], races.clocks[store.wave % races.waves].own[other])
+        return
+    for other in range(races.waves):
+        raise_to(&races.clocks[wave].others[first + other], 0xffffffffU)
 
 
 cdef void remember_read(const Races *races, uint32_t wave, Cell *cell, const Slot *slot) noexcept nogil:
@@ -182,16 +201,18 @@ cdef void remember_read(const Races *races, uint32_t wave, Cell *cell, const Slo
     cell.read[2] = slot[0]
 
 
-cdef const Slot *meet(const Races *races, uint32_t wave, Cell *cell, const Slot *slot, bint atomic) noexcept nogil:
+cdef const Slot *meet(Races *races, uint32_t wave, Cell *cell, const Slot *slot) noexcept nogil:
     """An access meets those of a cell and is remembered; the access that it races with, or NULL."""
     cdef uint32_t i
-    if conflicts(races, wave, &cell.write, atomic):
+    if conflicts(races, wave, &cell.write, slot.flags):
         return &cell.write
+    if slot.flags & slot_atomic and cell.write.flags & slot_plain_store and not knows(races, wave, &cell.write):
+        learn_from_store(races, wave, &cell.write)
     if not slot.flags & slot_write:
         remember_read(races, wave, cell, slot)
         return NULL
     for i in range(read_slots):
-        if conflicts(races, wave, &cell.read[i], atomic):
+        if conflicts(races, wave, &cell.read[i], slot.flags):
             return &cell.read[i]
         if cell.read[i].flags and knows(races, wave, &cell.read[i]):
             cell.read[i].flags = 0
@@ -219,10 +240,12 @@ cdef bint races_access(Races *races, uint32_t wave, const AccessLog *log, int32_
             continue
         is_atomic = access.way == way_atomic or atomic
         slot.flags = slot_used | (slot_atomic if is_atomic else 0) | (slot_write if access.way != way_load else 0)
+        if access.way == way_store and access.space == space_global and not is_atomic and not races.marks_stores:
+            slot.flags |= slot_plain_store
         address = access.address
         end = access.address + access.bytes
         while address < end:
-            earlier = meet(races, wave, cell_of(races, access.space, address, end, &step), &slot, is_atomic)
+            earlier = meet(races, wave, cell_of(races, access.space, address, end, &step), &slot)
             if earlier != NULL:
                 race.earlier = earlier[0]
                 race.address = address

@@ -4,48 +4,13 @@ What it takes is a table of pairs (AMD "Vega" ISA document, "Manually inserted w
 GCNHazardRecognizer where they differ by chip): the time of the last event of each kind is kept by wave, and an instruction that comes
 too early after one is an error. GFX10 and later interlock these themselves. What matrix operations need is in ``matrix_states``.
 """
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 
 from pyaco._core.emu.wave cimport Instruction, Wave
-from pyaco._core.emu_inspect.waits cimport Finding, register_limit
+from pyaco._core.emu_inspect.history cimport History
+from pyaco._core.emu_inspect.waits cimport Finding
 
-cdef enum:
-    hardware_registers = 64
-
-cdef struct Event:
-    int32_t time                      # in wait states, behind the instruction
-    uint16_t opcode
-    uint8_t partial                   # a vector instruction that writes a part of its register
-    uint8_t passes                    # of a matrix operation
-    uint8_t unit                      # that executes it, matrix_*
-    uint16_t first                    # register of its result
-    uint16_t count
-    uint64_t pc
-
-cdef enum:
-    matrix_none = 0
-    matrix_narrow = 1                 # XDL
-    matrix_single = 2
-    matrix_double = 3
-
-cdef struct History:                  # of one wave
-    int32_t now
-    Event vector_write[register_limit]          # SGPRs and VGPRs, by the vector ALU, matrix operations apart
-    Event matrix_write[register_limit]          # VGPRs and AGPRs
-    Event matrix_sum[register_limit]            # that a matrix operation reads as its sum
-    Event double_product                        # the last matrix operation of doubles
-    Event moved                                 # the last v_accvgpr_read or _write of CDNA 1
-    Event late_read[register_limit]             # VGPRs: data of a store of more than two dwords
-    Event m0_write                              # by the scalar ALU
-    Event setreg[hardware_registers]
-    Event skip_mode                             # S_SETREG of MODE.vskip
-
-cdef void history_clear(History *history) noexcept nogil
 cdef bint has_wait_states(uint32_t gfx_level) noexcept nogil
-# Whether fewer than `states` wait states lie between an event and the coming instruction.
-cdef bint too_early(const History *history, const Event *event, int32_t states, uint32_t reg, bint write, Finding *finding) noexcept nogil
-# How many registers an operand has: 0 for constants and what is not there; bytes 0 are a lane mask.
-cdef uint32_t register_count(const Wave *wave, uint16_t address, uint32_t bytes) noexcept nogil
 # Whether an instruction that is about to execute comes too early.
 cdef bint history_check(const History *history, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
                         Finding *finding) noexcept nogil

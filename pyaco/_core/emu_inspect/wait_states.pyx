@@ -8,15 +8,14 @@ from modifiers cimport modifier_gds, modifier_lds, modifier_opsel, modifier_sdwa
 from pyaco._core.emu.access cimport access_atomic, access_format_store, access_store
 from pyaco._core.emu.global_memory cimport memory_operation
 from pyaco._core.emu.wave cimport *
+from pyaco._core.emu_inspect.history cimport *
 from pyaco._core.emu_inspect.matrix_states cimport matrix_account, matrix_early
 from pyaco._core.emu_inspect.waits cimport Finding, register_limit
 from pyaco._core.common.machine cimport (
     format_dpp16, format_ds, format_is_salu, format_mtbuf, format_mubuf, format_sdwa, format_vop3, format_vop3p, format_vopc,
-    register_none,
 )
 
 cdef enum:
-    long_ago = -1000
     restart = 1 << 30                 # before the clock overflows
     hwreg_mode = 1
     mode_skip_bit = 28
@@ -26,41 +25,11 @@ cdef enum:
     matrix_operation = hazard_matrix_double | hazard_matrix_single | hazard_matrix_xdl
 
 
-cdef void history_clear(History *history) noexcept nogil:
-    cdef uint32_t i
-    history.now = 0
-    for i in range(register_limit):
-        history.vector_write[i].time = history.late_read[i].time = history.matrix_write[i].time = history.matrix_sum[i].time = long_ago
-    for i in range(hardware_registers):
-        history.setreg[i].time = long_ago
-    history.m0_write.time = history.skip_mode.time = history.double_product.time = history.moved.time = long_ago
-
-
 cdef bint has_wait_states(uint32_t gfx_level) noexcept nogil:
     return gfx_level < 100
 
 
 # ----------------------------------------------------------------------------------------------------------------- checking
-cdef bint too_early(const History *history, const Event *event, int32_t states, uint32_t reg, bint write, Finding *finding) noexcept nogil:
-    cdef int32_t missing = states - (history.now - event.time)
-    if missing <= 0:
-        return False
-    finding.reg = <uint16_t>reg
-    finding.counters = finding.hazard = 0
-    finding.states = <uint16_t>missing
-    finding.write = write
-    finding.opcode = event.opcode
-    finding.pc = event.pc
-    return True
-
-
-cdef uint32_t register_count(const Wave *wave, uint16_t address, uint32_t bytes) noexcept nogil:
-    cdef uint32_t first = address >> 2
-    if address == register_none or 128 <= first < 256 or first >= register_limit:
-        return 0
-    return min(max(<uint32_t>1, ((bytes if bytes else wave.lanes // 8) + 3) >> 2), register_limit - first)
-
-
 cdef bint reads_early(const History *history, const Wave *wave, const Instruction *instruction, uint32_t slot, int32_t states,
                       Finding *finding) noexcept nogil:
     """A source that the vector ALU has written."""
