@@ -1,8 +1,9 @@
 """Text of machine code in LLVM's assembly syntax, written into one buffer without Python.
 
-Every line that this makes assembles to the same words again: an instruction whose re-encoding differs from the words (reserved
-bits set, registers that do not exist, forms that the syntax cannot say) is printed as ``.long``, with its text as a comment where
-it has one.
+Every line that this makes assembles to an instruction that does the same. Where bits that mean nothing are set, which text has no way to
+write (compilers leave 0x80 in fields of sources that an opcode does not have), a remark behind the instruction has the words. What
+the syntax cannot say at all (registers that do not exist, modifiers that the opcode does not take) is ``.long``, with text as a comment where
+there is some; so are, if the caller asks for lines that assemble to the same words, instructions with such bits.
 
 The complete way to a line is to decode, to print and to encode again. Code has few forms of instructions, though, and where one is met
 often, it gets a plan: the bits of its words that all lines of the form share, the characters that they share, and between these the
@@ -146,10 +147,29 @@ cdef inline uint32_t exponent(uint32_t power) noexcept nogil:
     return count
 
 
-cdef bint same_words(const Decoded *d, uint32_t level, const uint32_t *words) noexcept nogil:
-    """Whether text has not lost anything: bits that do not count may be set."""
+cdef enum Fidelity:
+    other_instruction                 # what text says is encoded to something else
+    same_instruction                  # to other words, which mean the same
+    same_words
+
+
+cdef Fidelity fidelity(const Decoded *d, uint32_t level, const uint32_t *words) noexcept nogil:
+    """What of an instruction's words its text keeps."""
     cdef uint32_t again[encode_limit + 2]
-    return encode(d, level, again) == d.dwords and memcmp(again, words, d.dwords * 4) == 0
+    cdef Decoded other
+    if encode(d, level, again) != d.dwords:
+        return other_instruction
+    if memcmp(again, words, d.dwords * 4) == 0:
+        return same_words
+    decode(again, d.dwords, level, &other)
+    return same_instruction if same_form(d, &other) and same_values(d, &other) else other_instruction
+
+
+cdef bint same_values(const Decoded *d, const Decoded *e) noexcept nogil:
+    """Whether two instructions of the same form are the same."""
+    return (d.immediate == e.immediate and d.literal == e.literal
+            and memcmp(d.source, e.source, d.source_count * sizeof(uint16_t)) == 0
+            and memcmp(d.destination, e.destination, d.destination_count * sizeof(uint16_t)) == 0)
 
 
 # ------------------------------------------------------------------------------------------------------ printing by a plan
@@ -717,6 +737,7 @@ cdef extern from *:
 cdef uint32_t print_completely(Plans plans, bint learning, Printer *t, const uint32_t *words, uint32_t available) noexcept nogil:
     """Print the instruction at `words`, whichever, or ``.long``; its length. The plans may learn of it."""
     cdef Decoded d
+    cdef Fidelity kept
     cdef char *begin = t.p
     put(t, c'\t')
     t.unsayable = True
@@ -727,12 +748,16 @@ cdef uint32_t print_completely(Plans plans, bint learning, Printer *t, const uin
         t.values = &plans.values if learning else NULL
         instruction(t, &d)
         t.values = NULL
-    if t.unsayable or not same_words(&d, t.level, words):
+    kept = other_instruction if t.unsayable else fidelity(&d, t.level, words)
+    if kept == same_words:
+        if learning:
+            plans.learn(t, words, &d, begin)
+    elif kept == same_instruction and not t.exact:
+        put_words(t, words, d.dwords)
+    else:
         t.p = begin + 1
         raw_words(t, &d, words)
         t.gap = NULL
-    elif learning:
-        plans.learn(t, words, &d, begin)
     return d.dwords
 
 
@@ -936,7 +961,7 @@ cdef Listing make_listing(bytes code, Printer *t, uint8_t learn_after):
     return listing
 
 
-def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables not None, uint8_t learn_after=16, halves=None):
+def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables not None, uint8_t learn_after=16, halves=None, bint exact=False):
     """Lines of text of machine code.
 
     Parameters
@@ -952,6 +977,8 @@ def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables
     halves
         Whether 16-bit operands are written v0.l and v0.h on GFX12; None: if the code has an instruction that cannot do without.
         GFX11 always has these names, and earlier generations never.
+    exact
+        Whether every line has to assemble to the same words: instructions with bits that mean nothing stand as ``.long`` then.
 
     Returns
     -------
@@ -964,6 +991,7 @@ def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables
     t.mask_dwords = wave_size >> 5
     t.true16 = gfx11 <= t.level < gfx12 or (t.level >= gfx12 and halves is True)
     t.wants_halves = False
+    t.exact = exact
     t.names = &tables.names
     t.facts = tables.facts
     t.values = NULL

@@ -1552,7 +1552,7 @@ cdef uint32_t variant_misfit(const Decoded *instruction, uint32_t gfx_level, bin
         given |= (modifier_omod(m) != 0) << 14
     if format & (format_vop3 | format_vop3p):
         given |= <uint32_t>(modifier_opsel(m) & (7 if format & format_vop3p else 15)) << 6
-        if halves:
+        if halves and half_bits(instruction.opcode):
             given &= ~half_bits(instruction.opcode)
             if gfx_level >= gfx12:
                 # op_sel beside names of halves is GFX11's

@@ -47,6 +47,7 @@ cdef struct Printer:
     bint any_register                 # tuples of VGPRs start anywhere
     bint true16                       # 16-bit VGPR operands are written v0.l and v0.h
     bint wants_halves                 # an instruction has text with, and none without these names
+    bint exact                        # lines assemble to the same words
     const Names *names
     const uint32_t *facts
     uint16_t dependencies[16]         # the counters of s_waitcnt_depctr: first bit | width << 8, by width
@@ -61,6 +62,9 @@ cdef void instruction(Printer *t, const Decoded *d) noexcept nogil
 
 # ``.long`` for the words of an instruction that text cannot say, with a comment where it has text all the same.
 cdef void raw_words(Printer *t, const Decoded *d, const uint32_t *words) noexcept nogil
+
+# The words of an instruction, as a remark behind it.
+cdef void put_words(Printer *t, const uint32_t *words, uint32_t count) noexcept nogil
 
 # Text of a source: register, inline constant or literal.
 cdef void operand_text(Printer *t, const Decoded *d, uint32_t position) noexcept nogil

@@ -1456,9 +1456,18 @@ cdef void instruction(Printer *t, const Decoded *d) noexcept nogil:
         t.unsayable = True
 
 
+cdef void put_words(Printer *t, const uint32_t *words, uint32_t count) noexcept nogil:
+    put_text(t, b"  ; words")
+    word_list(t, words, count)
+
+
 cdef void data_words(Printer *t, const uint32_t *words, uint32_t count) noexcept nogil:
-    cdef uint32_t i
     put_text(t, b".long")
+    word_list(t, words, count)
+
+
+cdef void word_list(Printer *t, const uint32_t *words, uint32_t count) noexcept nogil:
+    cdef uint32_t i
     for i in range(count):
         separate(t, i)
         put_word(t, words[i])
