@@ -194,7 +194,7 @@ def _descriptor(buffer: Buffer | BufferRange, gfx_level: int, moved: int = 0) ->
     if not (buffer.address if isinstance(buffer, Buffer) else buffer.buffer.address):
         raise InputError("a buffer that has been released is bound")
     if isinstance(buffer, Buffer) and not moved:
-        words = raw_buffer(buffer.address, buffer.size, gfx_level)
+        words = raw_buffer(buffer.address, buffer.accessible, gfx_level)
     else:
         words = (buffer if isinstance(buffer, BufferRange) else BufferRange(buffer)).words(gfx_level, moved)
     return numpy.array(words, numpy.uint32).tobytes()

@@ -24,11 +24,15 @@ class Buffer:
 
     def __init__(self, space: AddressSpace, data: NDArray[Any], low: bool = False, shared: bool = False) -> None:
         flat = numpy.ascontiguousarray(data)
-        if not shared and (flat is data or flat.base is not None):
-            flat = flat.copy()
+        memory = flat.reshape(-1).view(numpy.uint8)
+        if not shared and (flat is data or flat.base is not None or flat.nbytes % 4):
+            memory = numpy.concatenate([memory, numpy.zeros(-flat.nbytes % 4, numpy.uint8)])
+            flat = memory[: flat.nbytes].view(flat.dtype).reshape(flat.shape)
         self._array = flat
         self._space = space
-        self.address: int = space.map(flat.reshape(-1).view(numpy.uint8), low=low)
+        #: Bytes that an access to whole dwords may touch.
+        self.accessible: int = memory.nbytes
+        self.address: int = space.map(memory, low=low)
 
     @property
     def size(self) -> int:
@@ -86,7 +90,8 @@ class BufferRange:
             size -= dynamic_offset
         if first < 0 or size < 0 or first + size > self.buffer.size:
             raise InputError(f"{size} bytes at offset {first} are not within a buffer of {self.buffer.size} bytes")
-        return raw_buffer(self.buffer.address + first, size, gfx_level)
+        # Whole dwords, as RADV has it: a load that starts within a dword reads all of it.
+        return raw_buffer(self.buffer.address + first, min(-(-size // 4) * 4, self.buffer.accessible - first), gfx_level)
 
 
 #: What a binding is given: a buffer or a part of one, those of a descriptor array, the bytes of an inline uniform block, or None

@@ -326,7 +326,7 @@ class _Printer:
             self.index(index, c.indices_value[c.instructions_data[row] + i], row)
             for i, index in enumerate(build.INTRINSIC_INDICES[name])
             # Few modules state an alignment at the access itself.
-            if not (index.startswith("align_") and name.endswith("_deref")) or c.indices_value[c.instructions_data[row] + i]
+            if not (index.startswith("align_") and name.endswith("_deref") and not c.indices_value[c.instructions_data[row] + i])
         ]
         return f"@{name}" + (f" ({sources})" if sources else "") + (f" ({', '.join(indices)})" if indices else "")
 

@@ -134,13 +134,13 @@ class Module:
         """Append an access chain."""
         return self.op("AccessChain", self.pointer(storage, pointee), base, *indices)
 
-    def load(self, type: int, pointer: int, aligned: int = 0) -> int:
-        """Append a load, with an Aligned operand where `aligned` is not 0."""
-        return self.op("Load", type, pointer, *((enumerant("MemoryAccess", "Aligned"), aligned) if aligned else ()))
+    def load(self, type: int, pointer: int, aligned: int | None = None) -> int:
+        """Append a load, with an Aligned operand where `aligned` is given."""
+        return self.op("Load", type, pointer, *((enumerant("MemoryAccess", "Aligned"), aligned) if aligned is not None else ()))
 
-    def store(self, pointer: int, value: int, aligned: int = 0) -> None:
+    def store(self, pointer: int, value: int, aligned: int | None = None) -> None:
         """Append a store."""
-        self.emit(self.body, "Store", pointer, value, *((enumerant("MemoryAccess", "Aligned"), aligned) if aligned else ()))
+        self.emit(self.body, "Store", pointer, value, *((enumerant("MemoryAccess", "Aligned"), aligned) if aligned is not None else ()))
 
     def words(self) -> bytes:
         """Return the module."""

@@ -12,7 +12,8 @@ import pytest
 from module_words import Module, enumerant
 
 import pyaco
-from pyaco import emu, spirv
+from pyaco import emu, isa, spirv
+from pyaco._core.nir import lower_explicit_io
 from pyaco.nir.text import print_shader
 
 TARGETS = [("gfx900", 64), ("gfx1030", 32), ("gfx1030", 64), ("gfx1100", 32), ("gfx1100", 64), ("gfx1200", 32), ("gfx1200", 64)]
@@ -40,20 +41,16 @@ class Case:
 
     def block(self, m: Module, count: int) -> int:
         """The struct type in which the vectors stand."""
-        array = m.array(m.uint(self.bits, count), self.stride, 0 if self.space in ("ssbo", "physical") else self.lanes)
-        struct = m.struct((array, self.first), block=self.space != "scratch")
-        if self.restrict:
-            m.decorate(struct, "NonWritable", member=0)
-            m.decorate(struct, "Restrict", member=0)
-        return struct
+        array = m.array(m.uint(self.bits, count), self.stride, 0 if self.space == "ssbo" else self.lanes)
+        return self.restricted(m, m.struct((array, self.first), block=self.space != "scratch"))
 
     def source(self, m: Module, count: int, indices: tuple[int, int]) -> list[int]:
         """Load the vectors at the indices from the memory that the case is about."""
-        vector, storage, block = m.uint(self.bits, count), STORAGE[self.space], self.block(m, count)
+        vector, storage = m.uint(self.bits, count), STORAGE[self.space]
         if self.space == "physical":
-            address = m.load(m.uint(64), m.place("PushConstant", m.uint(64), self.addresses, m.constant(0)))
-            base = m.op("ConvertUToPtr", m.pointer(storage, block), address)
-        elif self.space == "scratch":
+            return [m.load(vector, self.pointer(m, vector, index), self.alignment) for index in indices]
+        block = self.block(m, count)
+        if self.space == "scratch":
             base = m.variable(storage, block)
             outside = m.variable("StorageBuffer", m.struct((m.array(vector, self.stride), self.first)), SOURCE)
             for index in indices:
@@ -63,12 +60,26 @@ class Case:
             base = m.variable(storage, block, None if self.space in ("push", "shared") else SOURCE)
         if self.space == "shared":
             self.fill_shared(m, indices[1])
-        aligned = self.alignment if self.space == "physical" else 0
-        return [m.load(vector, m.place(storage, vector, base, m.constant(0), index), aligned) for index in indices]
+        return [m.load(vector, m.place(storage, vector, base, m.constant(0), index)) for index in indices]
+
+    def pointer(self, m: Module, vector: int, index: int) -> int:
+        """A pointer to a vector whose address is computed as a number: nothing but ``Aligned`` says how it is aligned."""
+        wide, block = m.uint(64), self.restricted(m, m.struct((vector, self.first)))
+        address = m.load(wide, m.place("PushConstant", wide, self.addresses, m.constant(0)))
+        moved = m.op("UConvert", wide, m.op("IMul", m.uint(), index, m.constant(self.stride)))
+        base = m.op("ConvertUToPtr", m.pointer("PhysicalStorageBuffer", block), m.op("IAdd", wide, address, moved))
+        return m.place("PhysicalStorageBuffer", vector, base, m.constant(0))
+
+    def restricted(self, m: Module, struct: int) -> int:
+        """The struct, its member declared as what no other pointer writes where the case says so."""
+        if self.restrict:
+            m.decorate(struct, "NonWritable", member=0)
+            m.decorate(struct, "Restrict", member=0)
+        return struct
 
     def fill_shared(self, m: Module, lane: int) -> None:
         """Copy the source to workgroup memory, through another variable of a block type, which lies at the same address."""
-        uint, words = m.uint(), -(-self.bytes // 64) * 16
+        uint, words = m.uint(), -(-self.bytes // 64) * 16   # whole rounds of sixteen lanes
         outside = m.variable("StorageBuffer", m.struct((m.array(uint, 4), 0)), SOURCE)
         inside = m.variable("Workgroup", m.struct((m.array(uint, 4, words), 0)))
         for first in range(0, self.bytes // 4, 16):
@@ -117,21 +128,15 @@ class Case:
 def run(case: Case, words: bytes, target: str, wave: int) -> None:
     data = np.random.default_rng(case.bits * 31 + case.alignment).bytes(case.bytes)
     device = emu.Device(target, engine="fast")
-    buffers = {(0, SOURCE): device.buffer(np.frombuffer(data, np.uint8).copy())}
-    push = data if case.space == "push" else b""
-    if case.space == "physical":
-        push = int(buffers[0, SOURCE].address).to_bytes(8, "little")
-    if case.space in ("push", "physical"):
-        held = buffers.pop((0, SOURCE))
-        assert held is not None
+    source = device.buffer(np.frombuffer(data, np.uint8))
+    push = {"push": data, "physical": int(source.address).to_bytes(8, "little")}.get(case.space, b"")
+    buffers = {} if push else {(0, SOURCE): source}
     packed, targets = case.expected(data)
-    buffers[0, PACKED] = device.buffer(np.zeros(len(packed), np.uint8))
-    for binding, wanted in targets.items():
-        buffers[0, binding] = device.buffer(np.zeros(len(wanted), np.uint8))
+    wanted = {PACKED: packed, **targets}
+    buffers |= {(0, binding): device.zeros(len(bytes)) for binding, bytes in wanted.items()}
     device.dispatch(pyaco.compile(words, target, wave=wave), (case.lanes, 1, 1), buffers, push)
-    np.testing.assert_array_equal(buffers[0, PACKED].numpy().reshape(-1).view(np.uint8), packed, "packed")
-    for binding, wanted in targets.items():
-        np.testing.assert_array_equal(buffers[0, binding].numpy().reshape(-1).view(np.uint8), wanted, f"binding {binding}")
+    for binding, bytes in wanted.items():
+        np.testing.assert_array_equal(buffers[0, binding].numpy(), bytes, f"{target} wave{wave} binding {binding}")
 
 
 @pytest.mark.parametrize("space", SPACES)
@@ -142,3 +147,65 @@ def test_every_misalignment(space: str, bits: int, alignment: int) -> None:
     words = case.words()
     for target, wave in TARGETS:
         run(case, words, target, wave)
+
+
+@pytest.mark.parametrize("target", ["gfx900", "gfx1030", "gfx1100", "gfx1200"])
+@pytest.mark.parametrize("space", ["ssbo", "ubo", "physical", "restrict physical"])
+def test_misaligned_loads_take_whole_dwords(space: str, target: str) -> None:
+    """`byte_align_loads`: no load of single bytes, but shifts."""
+    code = isa.disassemble(pyaco.compile(Case(space, 32, 1).words(), target).code, target)
+    assert not [line for line in code.splitlines() if "load_u" in line]
+    assert ("v_alignbyte_b32" in code) and ("s_lshr_b64" in code or space in ("ssbo", "physical"))
+
+
+def test_alignment_of_composites_copies_and_decorations() -> None:
+    """A struct loaded whole has its members' alignments; OpCopyMemory has operands for each side; decorations count."""
+    m = Module((1, 1, 1), *CAPABILITIES, addressing="PhysicalStorageBuffer64")
+    wide, uint, vector = m.uint(64), m.uint(), m.uint(32, 2)
+    struct = m.struct((uint, 0), (vector, 8))
+    physical = m.pointer("PhysicalStorageBuffer", struct)
+    addresses = m.variable("PushConstant", m.struct((wide, 0), (wide, 8)))
+    pointers = [m.op("ConvertUToPtr", physical, m.load(wide, m.place("PushConstant", wide, addresses, m.constant(i)))) for i in range(2)]
+    aligned = enumerant("MemoryAccess", "Aligned")
+    m.store(pointers[1], m.load(struct, pointers[0], 16), 2)
+    m.emit(m.body, "CopyMemory", pointers[1], pointers[0], aligned, 4, aligned | enumerant("MemoryAccess", "Nontemporal"), 8)
+    m.emit(m.body, "CopyMemory", pointers[1], pointers[0], aligned, 1)
+    m.decorate(pointers[0], "Alignment", 32)
+    text = print_shader(spirv.read(m.words()))
+    found = [line.split("align_mul=")[1].rstrip(")").replace(", align_offset=", "+") for line in text.splitlines() if "align_mul=" in line]
+    assert found == ["32", "32+8", "2", "2", "32", "32+8", "4", "4", "32", "32+8", "1", "1"]
+
+
+@pytest.mark.parametrize("alignment", [0, 3, 1 << 31])
+def test_alignments_that_are_none(alignment: int) -> None:
+    m = Module((1, 1, 1))
+    block = m.variable("StorageBuffer", m.struct((m.uint(), 0)), 0)
+    m.load(m.uint(), m.place("StorageBuffer", m.uint(), block, m.constant(0)), alignment)
+    with pytest.raises(pyaco.InputError, match="power of two"):
+        spirv.read(m.words())
+
+
+def test_constant_offsets_are_known_to_the_byte() -> None:
+    """As NIR prints it: nothing run-time is in the offset."""
+    m = Module((1, 1, 1))
+    block = m.variable("StorageBuffer", m.struct((m.uint(), 0), (m.uint(), 12)), 0)
+    for member in range(2):
+        m.store(m.place("StorageBuffer", m.uint(), block, m.constant(member)), m.constant(7))
+    shader = spirv.read(m.words())
+    lower_explicit_io.run(shader)
+    text = print_shader(shader)
+    assert "align_mul=1073741824, align_offset=0" in text
+    assert "align_mul=1073741824, align_offset=12" in text
+
+
+def test_buffers_that_end_within_a_dword() -> None:
+    """A load of whole dwords reaches the last bytes of a buffer, too."""
+    m = Module((1, 1, 1), "Int8", "StorageBuffer8BitAccess")
+    vector = m.uint(8, 4)
+    source, target = (m.variable("StorageBuffer", m.struct((m.array(vector, 1), 1)), binding) for binding in range(2))
+    m.store(m.place("StorageBuffer", vector, target, m.constant(0), m.constant(0)),
+            m.load(vector, m.place("StorageBuffer", vector, source, m.constant(0), m.constant(0))))
+    device = emu.Device("gfx1100")
+    buffers = {(0, 0): device.buffer(np.arange(1, 6, dtype=np.uint8)), (0, 1): device.zeros(5)}
+    device.dispatch(pyaco.compile(m.words(), "gfx1100"), (1, 1, 1), buffers)
+    np.testing.assert_array_equal(buffers[0, 1].numpy(), [0, 2, 3, 4, 5])
