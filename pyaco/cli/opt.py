@@ -66,7 +66,21 @@ def _optimize(options: Options) -> None:
     if options.time_passes:
         for record in steps.records:
             print(f"{record.milliseconds:9.3f} ms  {record.name}", file=sys.stderr)
-    write_text(options.output, representation.text(ir))
+    text = representation.text(ir)
+    if representation.name == "aco" and ir.code:
+        text += f"\n/* machine code */\n{_machine_code(ir, options)}\n"
+    write_text(options.output, text)
+
+
+def _machine_code(program: Any, options: Options) -> str:
+    """The words of each instruction and its text."""
+    from pyaco import isa
+
+    lines = []
+    for line in isa.disassemble_lines(program.code, _chip(options).target, wave_size=program.wave_size):
+        words = [program.code[at : at + 4][::-1].hex() for at in range(line.offset, line.offset + line.size, 4)]
+        lines.append(f"{' '.join(words):<28}{line.text.strip()}")
+    return "\n".join(lines)
 
 
 def _run_one(steps: Run, representation: IntermediateRepresentation, member: Member, ir: Any, level: int) -> None:

@@ -80,16 +80,13 @@ def run_isa(source: str, options: str) -> str:
     target = shlex.split(options)[1]
     try:
         code = isa.assemble(source, target)
-        lines = [line for line in isa.disassemble(code, target).splitlines() if line.strip()]
-        numbers = iter(isa.decode(code, target)["dwords"].tolist())
+        lines = isa.disassemble_lines(code, target)
     except PyacoError as error:
         return f"error: {error}"
-    words = [code[at : at + 4][::-1].hex() for at in range(0, len(code), 4)]
     shown = []
     for line in lines:
-        count = 0 if line.rstrip().endswith(":") else int(next(numbers))
-        shown.append(" ".join(words[:count]).ljust(28) + line.strip())
-        words = words[count:]
+        words = [code[at : at + 4][::-1].hex() for at in range(line.offset, line.offset + line.size, 4)]
+        shown.append(f"{' '.join(words):<28}{line.text.strip()}")
     return "\n".join(shown)
 
 
@@ -99,7 +96,8 @@ def run(path: Path, case: Filetest, options: str, folder: Path) -> str:
     if room == "isa":
         return run_isa(case.source, options)
     if room == "spirv":
-        return opt(assemble_spirv(case.source, folder), options, folder)
+        # the module's hash names the version of spirv-as that put it together
+        return re.sub(r"(?m)^source_sha1: .*\n", "", opt(assemble_spirv(case.source, folder), options, folder))
     return opt(case.source, options, folder)
 
 
