@@ -8,13 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any
+from operator import index
+from typing import Any, TypeVar
 
-from pyaco.errors import InputError
+from pyaco.errors import InputError, UnsupportedError
+
+_Record = TypeVar("_Record", "UserSgprs", "BindingPlace", "DynamicBuffers")
 
 __all__ = ["Abi", "BindingPlace", "DynamicBuffers", "SetPlace", "UserSgprs"]
 
 _ADDRESS32_HI = 0xFFFF8000
+_MAX_USER_SGPRS = 32
+_MAX_PUSH_BYTES = 256
+_MAX_SETS = 32
+_MAX_SET_BYTES = (1 << 31) - 1
+_MAX_DYNAMIC = 1 << 10
+_DESCRIPTOR_BYTES = 16
+_TEXTS = ("kind", "type")
+_OPTIONAL = ("set", "dword")
+#: SGPRs of each kind of argument.
+_SGPRS_BY_KIND = {
+    "scratch_address": 2, "descriptor_set": 1, "descriptor_set_table": 1, "push_constants": 1, "inline_push_constant": 1, "num_workgroups": 3,
+}
 
 
 @dataclass(frozen=True)
@@ -164,12 +179,44 @@ class Abi:
         for each in fields(cls):
             if each.name in facts:
                 try:
-                    values[each.name] = _READERS.get(each.name, int)(facts[each.name])
+                    values[each.name] = _READERS.get(each.name, index)(facts[each.name])
                 except (TypeError, ValueError, AttributeError, KeyError) as error:
                     raise InputError(f"ABI: {each.name} is {facts[each.name]!r:.80} ({type(error).__name__}: {error})") from None
             elif each.default is MISSING and each.default_factory is MISSING:
                 raise InputError(f"ABI: {each.name} is missing")
-        return cls(**values)
+        return cls(**values)._checked()
+
+    def _checked(self) -> Abi:
+        """The ABI, where registers and sets are such that a launcher can fill them."""
+        if not 0 <= self.user_sgpr_count <= _MAX_USER_SGPRS or not 0 <= self.push_constant_bytes <= _MAX_PUSH_BYTES:
+            raise InputError(f"ABI: {self.user_sgpr_count} user SGPRs and {self.push_constant_bytes} bytes of push constants: there are up to "
+                             f"{_MAX_USER_SGPRS} and {_MAX_PUSH_BYTES}")  # fmt: skip
+        for argument in self.user_sgprs:
+            count = _SGPRS_BY_KIND.get(argument.kind)
+            if count is None:
+                raise UnsupportedError(f"user SGPRs of kind {argument.kind!r}; there are {', '.join(_SGPRS_BY_KIND)}")
+            if argument.count != count or not 0 <= argument.first <= self.user_sgpr_count - count:
+                raise InputError(f"ABI: {argument.kind} in {argument.count} SGPRs from s{argument.first} on, of {self.user_sgpr_count}")
+            if argument.kind == "descriptor_set" and argument.set not in self.descriptor_sets:
+                raise InputError(f"ABI: descriptor set {argument.set} is in s{argument.first}, and not among descriptor_sets")
+            if argument.kind == "inline_push_constant" and (argument.dword is None or not 0 <= 4 * argument.dword < self.push_constant_bytes):
+                raise InputError(f"ABI: dword {argument.dword} of {self.push_constant_bytes} bytes of push constants is in s{argument.first}")
+        self._check_sets()
+        return self
+
+    def _check_sets(self) -> None:
+        dynamic = self.dynamic_buffers
+        if dynamic is not None and not (0 <= dynamic.offset <= _MAX_PUSH_BYTES and 0 <= dynamic.count <= _MAX_DYNAMIC):
+            raise InputError(f"ABI: {dynamic.count} dynamic buffers at byte {dynamic.offset} of the push constants")
+        block_end = 0 if dynamic is None else dynamic.offset + _DESCRIPTOR_BYTES * dynamic.count
+        for number, layout in self.descriptor_sets.items():
+            if not 0 <= number < _MAX_SETS or not 0 <= layout.size <= _MAX_SET_BYTES:
+                raise InputError(f"ABI: descriptor set {number} of {layout.size} bytes")
+            for binding, place in layout.bindings.items():
+                end = block_end if place.type.endswith("_dynamic") else layout.size
+                first = dynamic.offset if dynamic is not None and place.type.endswith("_dynamic") else 0
+                if place.stride < 0 or place.count < 0 or not first <= place.offset <= place.offset + place.stride * place.count <= end:
+                    raise InputError(f"ABI: binding {binding} of set {number}: {place.count} elements of {place.stride} bytes at {place.offset}")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the ABI as plain data for JSON; fields that most shaders do not have (dynamic buffers, shared VGPRs) only where set."""
@@ -194,25 +241,35 @@ def _present(record: UserSgprs | BindingPlace | DynamicBuffers) -> dict[str, Any
 
 
 def _workgroup_size(sizes: Any) -> tuple[int, int, int]:
-    numbers = [*(int(size) for size in sizes), 1, 1]
+    numbers = [*(index(size) for size in sizes), 1, 1]
     if not 3 <= len(numbers) <= 5 or min(numbers) < 0:
         raise ValueError("expected up to three sizes")
     return numbers[0], numbers[1], numbers[2]
 
 
+def _record(kind: type[_Record], entry: Any) -> _Record:
+    """A record of integers, and of texts where it has some."""
+    values: dict[str, Any] = {}
+    for name, value in entry.items():
+        if name in _TEXTS and not isinstance(value, str):
+            raise TypeError(f"{name} is a text, not {value!r:.40}")
+        values[name] = value if name in _TEXTS or (value is None and name in _OPTIONAL) else index(value)
+    return kind(**values)
+
+
 def _user_sgprs(entries: Any) -> tuple[UserSgprs, ...]:
-    return tuple(UserSgprs(**entry) for entry in entries)
+    return tuple(_record(UserSgprs, entry) for entry in entries)
 
 
 def _sets(entries: Any) -> dict[int, SetPlace]:
     return {
-        int(number): SetPlace(entry["size"], {int(binding): BindingPlace(**place) for binding, place in entry["bindings"].items()})
+        int(number): SetPlace(index(entry["size"]), {int(binding): _record(BindingPlace, place) for binding, place in entry["bindings"].items()})
         for number, entry in entries.items()
     }
 
 
 def _dynamic_buffers(entry: Any) -> DynamicBuffers | None:
-    return None if entry is None else DynamicBuffers(**entry)
+    return None if entry is None else _record(DynamicBuffers, entry)
 
 
 _READERS: dict[str, Any] = {

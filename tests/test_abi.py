@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +66,9 @@ def test_what_is_no_abi(change: dict[str, Any], message: str) -> None:
 
 def test_missing_fields_and_shaders_without_an_abi() -> None:
     optional = {"num_sgprs", "num_vgprs", "push_constant_bytes", "address32_hi", "descriptor_sets", "dynamic_buffers", "num_shared_vgprs"}
-    for name in PLAIN:
-        rest = {key: value for key, value in PLAIN.items() if key != name}
+    plain = PLAIN | {"user_sgprs": [], "user_sgpr_count": 0}
+    for name in plain:
+        rest = {key: value for key, value in plain.items() if key != name}
         if name in optional:
             assert Abi.from_dict(rest)
         else:
@@ -75,6 +78,35 @@ def test_missing_fields_and_shaders_without_an_abi() -> None:
     assert shader.abi is None and shader.to_json()["abi"] == {}
     with pytest.raises(pyaco.InputError, match="stopped early"):
         Abi.of(shader.abi)
+
+
+def replacements(facts: Any) -> Iterator[Any]:
+    """The same data with one value in it replaced."""
+    yield from (None, "8", "", -1, 0, 1, 7, 1.5, 1 << 40, 1 << 70, [], {}, [None], b"x", object())
+    parts = facts.items() if isinstance(facts, dict) else enumerate(facts) if isinstance(facts, list) else ()
+    for key, part in parts:
+        for changed in replacements(part):
+            copy = facts.copy()
+            copy[key] = changed
+            yield copy
+
+
+def test_every_value_that_is_wrong_is_an_error_of_ours() -> None:
+    """An ABI with any one value replaced is dispatched, or refused in words; never another exception."""
+    compiled = pyaco.compile(CASES["descriptor_arrays"].spirv, "gfx1100")
+    assert compiled.abi is not None
+    device, refused, whole = Device("gfx1100", "fast", 1), 0, compiled.abi.as_dict()
+    for facts in replacements(whole):
+        compiled.abi = facts
+        try:
+            device.dispatch(compiled, (0, 1, 1), budget=1000)
+        except pyaco.PyacoError as error:
+            assert str(error)
+            refused += 1
+    assert refused > 200
+    for facts in replacements(PLAIN):
+        with contextlib.suppress(pyaco.PyacoError):
+            assert Abi.from_dict(facts).as_dict()
 
 
 def test_a_shader_whose_abi_is_a_mapping() -> None:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
+from operator import index
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyaco.errors import InputError
@@ -156,8 +157,9 @@ class Launch:
         Raises
         ------
         InputError
-            A wave size, a workgroup, an amount of LDS or a number of user SGPRs that there is not.
+            A grid, a wave size, a workgroup, an amount of LDS or a number of user SGPRs that there is not.
         """
+        self._check_extents()
         if self.wave_size not in (32, 64) or (self.wave_size == 32 and not features.has_wave32(gfx_level)):
             raise InputError(f"{target} has no waves of {self.wave_size} lanes")
         if min(self.size) < 1 or prod(self.size) > _MAX_INVOCATIONS:
@@ -170,6 +172,14 @@ class Launch:
             raise InputError(f"last workgroups of {self.last_size} invocations where the others have {self.size}")
         if self.workgroups >= 1 << 63:
             raise InputError(f"a grid of {self.workgroups} workgroups")
+
+    def _check_extents(self) -> None:
+        for name in ("groups", "size", "first_group", "last_size"):
+            counts = getattr(self, name)
+            if counts is None and name == "last_size":
+                continue
+            if not isinstance(counts, Sequence) or len(counts) != 3 or any(not 0 <= index(count) < 1 << 32 for count in counts):
+                raise InputError(f"a launch whose {name} is {counts!r:.80}: expected three counts")
 
     def engine_arguments(self) -> dict[str, Any]:
         """Return the launch as the engines take it, behind entry, workgroups and size."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from cases import CASES
@@ -206,3 +209,11 @@ def test_local_ids_at_the_start(target, packed):
     stream.add("DISPATCH_DIRECT", 1, 1, 1, initiator, compute=True)
     device.submit(stream.words)
     assert out.numpy().tolist() == expected
+
+
+def test_a_device_runs_streams_once_pm4_is_there():
+    code = "from pyaco import emu; emu.Device('gfx1030').submit([])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "UnsupportedError: command streams on a device: import pyaco.pm4" in result.stderr
+    subprocess.run([sys.executable, "-c", f"import pyaco.pm4; {code}"], check=True)
+    assert pm4.submit(emu.Device("gfx1030"), packet("NOP", 0)) == []
