@@ -71,6 +71,7 @@ HARMLESS = [
     ("gfx1100", 32, "v_wmma_f32_16x16x16_f16 v[20:27], v[40:47], v[50:57], v[20:27]\nv_wmma_f32_16x16x16_f16 v[20:27], v[40:47], v[50:57], v[20:27]"),
     ("gfx1200", 32, "s_mov_b32 s4, 0\ns_mov_b32 s20, s4\nv_mov_b32 v3, s20"),
     ("gfx1200", 32, "v_mov_b32 v3, s4\nv_readfirstlane_b32 s4, v9\ns_mov_b32 s20, s4\nv_mov_b32 v3, s4"),
+    ("gfx1200", 32, "v_mov_b32 v3, s4\nv_readlane_b32 s4, v9, 0\ns_mov_b32 exec_lo, s29\nv_mov_b32 v3, s4"),  # s29: no VALU has read it
     ("gfx1200", 32, "v_mov_b32 v3, s4\ns_mov_b32 s4, 0\ns_load_b32 s20, s[8:9], 0x0\nv_mov_b32 v3, s4"),
 ]
 

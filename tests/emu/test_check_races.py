@@ -82,6 +82,13 @@ def test_store_that_is_atomic(target):
     run(program(MARKED_STORE.replace("{coherent}", COHERENT[target]), target), target, size=128, check_races=True)
 
 
+@pytest.mark.parametrize("target", ["gfx900", "gfx1030"])
+def test_store_that_nobody_reads(target):
+    """Mesa's stores to buffers that are only written have glc: nobody is told by one that an earlier store is done, so that no wait is missing."""
+    text = "{store} v9, v9, s[0:1]\n{store} v0, v0, s[2:3] glc"
+    run(program(text, target), target, size=128, groups=(4, 1, 1), check_waits=True)
+
+
 #: s4 is the workgroup. Each publishes data by a flag; the next one waits for it: the look-back of a radix sort in one pass.
 LOOK_BACK = """
     s_lshl_b32 s8, s4, 7

@@ -417,6 +417,13 @@ cdef inline double mantissa_of(double value) noexcept nogil:
         return value
     return frexp(value, &exponent)
 
+cdef inline uint32_t quiet_single(uint32_t bits) noexcept nogil:
+    """A NaN with the highest bit of its fraction set; other numbers as they are."""
+    return bits | 0x400000 if bits & 0x7fffffff > 0x7f800000U else bits
+
+cdef inline uint64_t quiet_double(uint64_t bits) noexcept nogil:
+    return bits | 0x8000000000000ULL if bits & 0x7fffffffffffffffULL > 0x7ff0000000000000ULL else bits
+
 cdef inline double division_fixup(double quotient, double denominator, double numerator, int precision,
                                   int smallest, int largest) noexcept nogil:
     """The special cases of numerator / denominator that an approximate quotient does not have (V_DIV_FIXUP)."""

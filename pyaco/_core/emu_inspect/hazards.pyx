@@ -492,7 +492,10 @@ cdef void note_sgpr_write(Hazards *hazards, const Wave *wave, const Instruction 
 
 
 cdef void note_sgpr_reads(Hazards *hazards, const Wave *wave, const Instruction *instruction) noexcept nogil:
-    """VALUReadSGPR: what the vector ALU reads is remembered; the scalar ALU waits for all that the vector ALU has written."""
+    """VALUReadSGPR: what the vector ALU reads is remembered; the scalar ALU, reading any SGPR, waits for all that the vector ALU has written.
+
+    LLVM counts on that for SGPRs that the vector ALU may have read, which behind a call are all of them.
+    """
     cdef uint32_t slot, first, i
     cdef bint vcc = False
     cdef bint other = False
@@ -504,11 +507,10 @@ cdef void note_sgpr_reads(Hazards *hazards, const Wave *wave, const Instruction 
                 wave, instruction.decoded.source[slot], instruction.decoded.source_bytes[slot]))):
             if is_valu(instruction):
                 hazards.read_by_valu[i >> 1] = 1
-            elif hazards.read_by_valu[i >> 1]:
-                if i >> 1 == sgpr_vcc >> 1:
-                    vcc = True
-                else:
-                    other = True
+            elif i >> 1 == sgpr_vcc >> 1:
+                vcc = True
+            else:
+                other = True
     if reads_vcc_unasked(instruction):
         hazards.read_by_valu[sgpr_vcc >> 1] = 1
     if not vcc and not other:

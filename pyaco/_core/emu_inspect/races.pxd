@@ -4,8 +4,9 @@ A wave counts epochs: one ends where it lets others know what it did, at a barri
 wave's if that wave knows the epoch, through barriers of the workgroup or through atomics to one address; of two accesses to a byte that
 are not ordered, one that writes makes a race, unless both are atomic. Loads and stores that bypass the caches for others (glc; CDNA 3:
 sc0 or sc1; GFX12: a scope beyond the compute unit) count as atomic: generations write atomic loads and stores so. Before GFX12, but for
-CDNA 3 and 4, an atomic store to memory may also look like any other (LLVM's memory model for AMDGPU; Mesa on GFX11), so that a store races
-with plain accesses only: an atomic that meets it may be meant to, and then learns what its workgroup did.
+CDNA 3 and 4, stores to memory do not tell: an atomic one may look like any other (LLVM's memory model for AMDGPU; Mesa on GFX11), and one
+with glc may be to a buffer that is never read (Mesa on GFX9 and GFX10). So a store races there with plain accesses only, and lets nobody
+know what its wave did before; an atomic load that meets it learns what its workgroup did.
 
 An operation still in flight at the end of an epoch belongs to the next one too: others cannot know that it is done. Where such an
 access makes a race, what is missing is a wait. In CU mode and before GFX10 the waves of a workgroup share a first-level cache, which
@@ -27,7 +28,7 @@ cdef enum:
     slot_used = 1
     slot_atomic = 2
     slot_write = 4
-    slot_plain_store = 8              # of a generation where an atomic store may look like this one
+    slot_unmarked_store = 8           # to memory, of a generation whose stores do not tell whether they are atomic
     read_slots = 3
     page_bytes = 1024
 

@@ -167,13 +167,17 @@ cdef Cell *cell_of(Races *races, uint8_t space, uint64_t address, uint64_t end, 
     return &page.cells[offset if page.by_byte else offset >> 2]
 
 
+cdef inline bint reads_atomically(uint8_t flags) noexcept nogil:
+    return flags & slot_atomic and not flags & slot_unmarked_store
+
+
 cdef bint conflicts(const Races *races, uint32_t wave, const Slot *earlier, uint8_t flags) noexcept nogil:
     """Whether an access with these flags races with an earlier one; a store that may be atomic does not with an atomic."""
-    if not earlier.flags or knows(races, wave, earlier):
+    if not earlier.flags or flags & earlier.flags & slot_atomic or knows(races, wave, earlier):
         return False
-    if flags & slot_atomic:
-        return not earlier.flags & (slot_atomic | slot_plain_store)
-    return not (flags & slot_plain_store and earlier.flags & slot_atomic)
+    if reads_atomically(flags) and earlier.flags & slot_unmarked_store:
+        return False
+    return not (flags & slot_unmarked_store and reads_atomically(earlier.flags))
 
 
 cdef void learn_from_store(Races *races, uint32_t wave, const Slot *store) noexcept nogil:
@@ -206,7 +210,7 @@ cdef const Slot *meet(Races *races, uint32_t wave, Cell *cell, const Slot *slot)
     cdef uint32_t i
     if conflicts(races, wave, &cell.write, slot.flags):
         return &cell.write
-    if slot.flags & slot_atomic and cell.write.flags & slot_plain_store and not knows(races, wave, &cell.write):
+    if reads_atomically(slot.flags) and cell.write.flags & slot_unmarked_store and not knows(races, wave, &cell.write):
         learn_from_store(races, wave, &cell.write)
     if not slot.flags & slot_write:
         remember_read(races, wave, cell, slot)
@@ -218,6 +222,10 @@ cdef const Slot *meet(Races *races, uint32_t wave, Cell *cell, const Slot *slot)
             cell.read[i].flags = 0
     cell.write = slot[0]
     return NULL
+
+
+cdef inline bint is_unmarked_store(const Races *races, const Access *access) noexcept nogil:
+    return access.way == way_store and access.space == space_global and not races.marks_stores
 
 
 cdef bint races_access(Races *races, uint32_t wave, const AccessLog *log, int32_t pc, uint16_t opcode, bint atomic,
@@ -240,8 +248,8 @@ cdef bint races_access(Races *races, uint32_t wave, const AccessLog *log, int32_
             continue
         is_atomic = access.way == way_atomic or atomic
         slot.flags = slot_used | (slot_atomic if is_atomic else 0) | (slot_write if access.way != way_load else 0)
-        if access.way == way_store and access.space == space_global and not is_atomic and not races.marks_stores:
-            slot.flags |= slot_plain_store
+        if is_unmarked_store(races, access):
+            slot.flags |= slot_unmarked_store
         address = access.address
         end = access.address + access.bytes
         while address < end:
@@ -258,7 +266,7 @@ cdef bint races_access(Races *races, uint32_t wave, const AccessLog *log, int32_
             address += step
     for row in range(log.count):
         access = &log.rows[row]
-        if access.space != space_scratch and (access.way == way_atomic or atomic):
+        if access.space != space_scratch and (access.way == way_atomic or atomic) and not is_unmarked_store(races, access):
             told |= synchronize(races, wave, access)
     if told:
         end_epoch(races, wave, flight, False)
