@@ -1,4 +1,4 @@
-"""Lines that the disassembler prints by a plan are those of the complete way, which decodes, prints and encodes each instruction."""
+"""Lines that the disassembler prints by a template are those of the slow path, which decodes, prints and encodes each instruction."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def changed(words: list[int], generator: random.Random) -> list[int]:
 
 
 def program(target: str) -> bytes:
-    """Every field of some opcodes with every value that matters, each form often enough that it gets plans, then with other bits."""
+    """Every field of some opcodes with every value that matters, each form often enough that it gets templates, then with other bits."""
     generator = random.Random(target)
     rows = opcodes.rows()[generator.randrange(STEP) :: STEP]
     groups: dict[tuple[str, str], list[list[int]]] = {}
@@ -54,11 +54,11 @@ def test_plans_print_the_same_lines(target: str) -> None:
     code, tables = program(target), text_tables(target)
     for wave_size in (32, 64) if tables.level >= 100 else (64,):
         expected = disassemble_words(code, wave_size, tables, learn_after=0)
-        assert expected.planned == 0
+        assert expected.from_templates == 0
         for learn_after in (1, 7):
             listing = disassemble_words(code, wave_size, tables, learn_after=learn_after)
             lines = expected.text().count("\n")
-            assert listing.planned > lines // 8, f"{listing.planned} of {lines} lines"
+            assert listing.from_templates > lines // 8, f"{listing.from_templates} of {lines} lines"
             assert listing.rows() == expected.rows()
 
 
@@ -79,7 +79,7 @@ def test_a_plan_leaves_what_it_has_not_seen_to_the_complete_way() -> None:
     tables = text_tables("gfx900")
     listing = disassemble_words(code, 64, tables, learn_after=1)
     assert listing.text() == disassemble_words(code, 64, tables, learn_after=0).text()
-    assert listing.planned > 100
+    assert listing.from_templates > 100
     text = listing.text().split("\n")
     assert text[120:125] == [
         "\tv_add_f32_e32 v1, 0x12345678, v3", "\tv_add_f32_e32 v1, src_shared_base, v3", "\tv_fma_f32 v1, s4, s4, v3",
