@@ -19,7 +19,8 @@ DOORS = {
     "targets": set(),
     "isa": {"_core.isa"},
     "spirv": {"_core.spirv", "_core.ir", "nir"},
-    "nir": {"_core.nir", "_core.ir"},
+    # How sets are laid out and what user SGPRs hold is the same for compilers and drivers.
+    "nir": {"_core.nir", "_core.ir", "descriptors"},
     "aco": {"_core.aco", "_core.ir", "_core.isa"},
     "descriptors": {"registers", "addrlib"},
     # Device.submit, the one door that leads back: it loads the command processor when it is called.
@@ -32,8 +33,7 @@ DOORS = {
     "_core.ir": set(),
     "_core.isa": set(),
     "_core.spirv": {"_core.ir", "_core.nir"},
-    # How sets are laid out and what user SGPRs hold is the same for compilers and drivers.
-    "_core.nir": {"_core.ir", "descriptors"},
+    "_core.nir": {"_core.ir"},
     "_core.aco": {"_core.ir", "_core.isa"},
     "_core.emu": {"_core.isa", "_core.ir"},
     "_core.emu_fast": {"_core.emu", "_core.isa", "_core.ir"},

@@ -19,7 +19,6 @@ from pyaco._core.nir import (
     cse,
     dce,
     dead_control_flow,
-    declare_arguments,
     divergence,
     loop_unroll,
     lower_alu,
@@ -42,6 +41,7 @@ from pyaco._core.nir import (
 )
 from pyaco.arguments import checked
 from pyaco.errors import InputError
+from pyaco.nir import arguments
 
 __all__ = ["optimise", "run"]
 
@@ -141,7 +141,7 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None, on_pass: OnPas
     do("opt_access", opt_access)
     do("lower_alu_to_scalar", lower_alu_to_scalar)
     _clean(do)
-    do("declare_arguments", declare_arguments)
+    do("declare_arguments", arguments)
     do("lcssa", convert_to_lcssa)
     do("divergence", divergence)
     do("lower_descriptors", lower_descriptors)
