@@ -25,7 +25,8 @@ DOORS = {
     "targets": set(),
     "isa": {"_core.isa"},
     "spirv": {"_core.spirv", "_core.ir", "nir"},
-    "nir": {"_core.nir", "_core.ir", "passes", "pipelines"},
+    # How sets are laid out and what user SGPRs hold is the same for compilers and drivers.
+    "nir": {"_core.nir", "_core.ir", "descriptors", "passes", "pipelines"},
     "aco": {"_core.aco", "_core.ir", "_core.isa", "passes", "pipelines"},
     # Pipelines name kernels; those are loaded when they run.
     "pipelines": {"passes"},
@@ -39,8 +40,7 @@ DOORS = {
     "_core.ir": set(),
     "_core.isa": set(),
     "_core.spirv": {"_core.ir", "_core.nir"},
-    # How sets are laid out and what user SGPRs hold is the same for compilers and drivers.
-    "_core.nir": {"_core.ir", "descriptors"},
+    "_core.nir": {"_core.ir"},
     "_core.aco": {"_core.ir", "_core.isa"},
     "_core.emu": {"_core.isa", "_core.ir"},
     "_core.emu_fast": {"_core.emu", "_core.isa", "_core.ir"},

@@ -12,8 +12,8 @@ __all__ = ["NIR_PASSES"]
 FACTS = ("lcssa", "divergence")
 
 
-def _pass(name: str, summary: str, *, kernel: str = "", breaks: tuple[str, ...] = FACTS, **facts: Any) -> Pass:
-    return Pass(name, "nir", summary, f"pyaco._core.nir.{kernel or name}", breaks=breaks, **facts)
+def _pass(name: str, summary: str, *, module: str = "", breaks: tuple[str, ...] = FACTS, **facts: Any) -> Pass:
+    return Pass(name, "nir", summary, module or f"pyaco._core.nir.{name}", breaks=breaks, **facts)
 
 
 def _optimization(name: str, summary: str, **facts: Any) -> Pass:
@@ -54,7 +54,8 @@ lower_explicit_io = _pass("lower_explicit_io", "derefs become accesses with addr
                           guarantees=("explicit addresses",), breaks=(*FACTS, "scalar"))  # fmt: skip
 opt_access = _optimization("opt_access", "loads that no store can change are marked as such", needs=("explicit addresses",), breaks=())
 declare_arguments = _pass("declare_arguments", "the ABI: which arguments stand in which registers, where descriptors lie",
-                          needs=("inputs", "explicit addresses"), guarantees=("arguments",), breaks=(), stages=("compute",))  # fmt: skip
+                          module="pyaco.nir.arguments", needs=("inputs", "explicit addresses"), guarantees=("arguments",), breaks=(),
+                          stages=("compute",))  # fmt: skip
 lower_descriptors = _pass("lower_descriptors", "resources and push constants become loads from memory",
                           needs=("arguments", "explicit addresses", "divergence"), guarantees=("descriptors",),
                           breaks=(*FACTS, "scalar"))  # fmt: skip
@@ -72,7 +73,8 @@ lower_idiv = _pass("lower_idiv", "32-bit integer division, and division by const
 lower_int64 = _pass("lower_int64", "64-bit integer operations in 32-bit halves", needs=("scalar", "hardware division"), guarantees=("hardware int64",))
 
 # The shape of loops, and facts.
-lcssa = _pass("lcssa", "what a loop defines leaves it through phis", kernel="convert_to_lcssa", guarantees=("lcssa",), breaks=("divergence",))
+lcssa = _pass("lcssa", "what a loop defines leaves it through phis", module="pyaco._core.nir.convert_to_lcssa", guarantees=("lcssa",),
+              breaks=("divergence",))  # fmt: skip
 divergence = _pass("divergence", "finds which values and branches may differ between lanes", needs=("lcssa",), guarantees=("divergence",),
                    breaks=(), analysis=True)  # fmt: skip
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from nir_judge import buffer
 
-from pyaco._core.nir import build, declare_arguments, lower_explicit_io, lower_system_values, validate
+from pyaco._core.nir import build, lower_explicit_io, lower_system_values, validate
 from pyaco.errors import UnsupportedError
-from pyaco.nir import interpreter, passes
+from pyaco.nir import arguments, interpreter, passes
 from pyaco.nir.builder import TYPES, Builder
 
 SSBO, UBO = 7, 6
@@ -264,8 +264,8 @@ def test_abi_names_only_what_is_used():
 
 def test_runtime_sized_array_must_be_last():
     with pytest.raises(UnsupportedError, match="not the last"):
-        declare_arguments.own_layout({0: {0: ("ssbo", 0), 1: ("ssbo", 1)}})
-    placed = declare_arguments.own_layout({0: {0: ("ubo", 3), 2: ("ssbo", 0)}}).sets[0].bindings[2]
+        arguments.own_layout({0: {0: ("ssbo", 0), 1: ("ssbo", 1)}})
+    placed = arguments.own_layout({0: {0: ("ubo", 3), 2: ("ssbo", 0)}}).sets[0].bindings[2]
     assert (placed.offset, placed.stride, placed.elements, placed.binding.variable) == (48, 16, 0, True)
 
 

@@ -1,6 +1,6 @@
 """Descriptors and push constants become loads from memory.
 
-Needs: ``declare_arguments``, explicit I/O, divergence analysis (for push constants read at a varying offset).
+Needs: the pass declare_arguments, explicit I/O, divergence analysis (for push constants read at a varying offset).
 Guarantees: no vulkan_* intrinsic, load_push_constant or get_ssbo_size is left; buffer intrinsics take four dwords of a
 descriptor. A pointer to a buffer is three words: address of the descriptor set (low half), byte offset of the
 descriptor in it, and the byte offset in the buffer (while a resource index is being made: the stride of its array).
@@ -29,7 +29,6 @@ from pyaco._core.nir.lowering cimport (
     lower_if_end, lower_jump, lower_keep, lower_loop_begin, lower_loop_end, lower_remove, lowering_run, vector_of,
 )
 
-from pyaco.descriptors.buffer import raw_buffer
 from pyaco.errors import InputError
 
 cdef enum:
@@ -325,7 +324,7 @@ def run(Shader shader, options=None):
     cdef bint progress
     if "abi" not in shader.metadata:
         raise InputError("lower_descriptors needs the ABI that declare_arguments makes")
-    c.block_words = raw_buffer(int(shader.data.info.address32_hi) << 32, 0, shader.data.info.gfx_level)
+    c.block_words = shader.metadata["inline_block_descriptor"]
     for set_number, layout in shader.metadata["abi"]["descriptor_sets"].items():
         for number, facts in layout["bindings"].items():
             binding.offset = facts["offset"]
