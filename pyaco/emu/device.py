@@ -40,7 +40,7 @@ __all__ = ["DEFAULT_BUDGET", "ENGINES", "Buffer", "BufferRange", "Device"]
 #: Names of the engines.
 ENGINES = ("reference", "fast")
 _GDS_BYTES = 1 << 16
-_RESIDENT_WAVES = 4096  # that wait for each other, as the engines have it
+_RESIDENT_WAVES = 4096  # the most that the engines keep waiting for waves of other workgroups
 _MAX_THREADS = 256
 _MAX_TRACE = 1 << 28
 
@@ -328,7 +328,7 @@ class Device:
         level = self.gfx_level
         try:
             launch = Launch(
-                entry=low.place(padded_code(code, b""), 256), code_bytes=len(code), groups=extent(groups, "groups"),
+                entry=low.allocate(padded_code(code, b""), 256), code_bytes=len(code), groups=extent(groups, "groups"),
                 size=extent(workgroup_size, "workgroup_size"), wave_size=wave_size, user_sgprs=[value & 0xFFFFFFFF for value in user_sgprs],
                 workgroup_id_mask=sum(1 << axis for axis, enabled in enumerate(workgroup_ids) if enabled),
                 ids_in_ttmp=features.has_workgroup_ids_in_ttmp(level), workgroup_info=workgroup_info, scratch_offset=scratch_offset,
