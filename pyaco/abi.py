@@ -186,6 +186,12 @@ class Abi:
                 raise InputError(f"ABI: {each.name} is missing")
         return cls(**values)._checked()
 
+    @property
+    def dynamic_count(self) -> int:
+        """Dynamic buffers of the pipeline's layout, whether the shader uses them or not."""
+        bindings = (bound for layout in self.descriptor_sets.values() for bound in layout.bindings.values())
+        return sum(bound.count for bound in bindings if bound.type.endswith("_dynamic"))
+
     def _checked(self) -> Abi:
         """The ABI, where registers and sets are such that a launcher can fill them."""
         if not 0 <= self.user_sgpr_count <= _MAX_USER_SGPRS or not 0 <= self.push_constant_bytes <= _MAX_PUSH_BYTES:
@@ -209,12 +215,17 @@ class Abi:
         if dynamic is not None and not (0 <= dynamic.offset <= _MAX_PUSH_BYTES and 0 <= dynamic.count <= _MAX_DYNAMIC):
             raise InputError(f"ABI: {dynamic.count} dynamic buffers at byte {dynamic.offset} of the push constants")
         block_end = 0 if dynamic is None else dynamic.offset + _DESCRIPTOR_BYTES * dynamic.count
+        if dynamic is not None and dynamic.count != self.dynamic_count:
+            raise InputError(f"ABI: {dynamic.count} dynamic buffers, and bindings for {self.dynamic_count}")
         for number, layout in self.descriptor_sets.items():
             if not 0 <= number < _MAX_SETS or not 0 <= layout.size <= _MAX_SET_BYTES:
                 raise InputError(f"ABI: descriptor set {number} of {layout.size} bytes")
             for binding, bound in layout.bindings.items():
-                end = block_end if bound.type.endswith("_dynamic") else layout.size
-                first = dynamic.offset if dynamic is not None and bound.type.endswith("_dynamic") else 0
+                first, end = 0, layout.size
+                if bound.type.endswith("_dynamic"):
+                    if dynamic is None:
+                        continue                                     # of a set that the shader does not use
+                    first, end = dynamic.offset, block_end
                 if bound.stride < 0 or bound.count < 0 or not first <= bound.offset <= bound.offset + bound.stride * bound.count <= end:
                     raise InputError(f"ABI: binding {binding} of set {number}: {bound.count} elements of {bound.stride} bytes at {bound.offset}")
 

@@ -147,16 +147,18 @@ class _Given:
     def _push_block(self, dynamic_offsets: Sequence[int]) -> bytes:
         """Push constants, and behind them the descriptors of dynamic buffers."""
         dynamic = self.abi.dynamic_buffers
-        first_dynamic, count = (len(self.push), 0) if dynamic is None else (dynamic.offset, dynamic.count)
+        count = self.abi.dynamic_count
         if len(dynamic_offsets) > count:
             raise InputError(f"{len(dynamic_offsets)} dynamic offsets: the pipeline has {count} dynamic buffers")
-        block = bytearray(max(len(self.push), first_dynamic + _DESCRIPTOR_BYTES * count))
+        if dynamic is None:
+            return self.push
+        block = bytearray(max(len(self.push), dynamic.offset + _DESCRIPTOR_BYTES * count))
         block[: len(self.push)] = self.push
         moves = [*dynamic_offsets, *[0] * (count - len(dynamic_offsets))]
         for number, layout in self.abi.descriptor_sets.items():
             for binding, bound in layout.bindings.items():
                 if bound.type.endswith("_dynamic"):
-                    first = (bound.offset - first_dynamic) // _DESCRIPTOR_BYTES
+                    first = (bound.offset - dynamic.offset) // _DESCRIPTOR_BYTES
                     for element, buffer in enumerate(self._elements(number, binding, bound)):
                         at = bound.offset + _DESCRIPTOR_BYTES * element
                         block[at : at + _DESCRIPTOR_BYTES] = _descriptor(buffer, self.gfx_level, moves[first + element])

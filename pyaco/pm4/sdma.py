@@ -179,7 +179,8 @@ def sdma_packet(name: str, level: int, **fields: Any) -> list[int]:
     """
     form = _form(name, level)
     builder = Builder(level, fields)
-    header = builder.part(form.header) | (form.operation | form.sub << 8 if features.has_sdma_low_operation(level) else form.operation << 28 | form.sub << 20)
+    code = form.operation | form.sub << 8 if features.has_sdma_low_operation(level) else form.operation << 28 | form.sub << 20
+    header = builder.part(form.header) | code
     body = [dword for word in form.body(header) for dword in builder.dwords(word)]
     if builder.left:
         raise InputError(f"{name} has no fields {', '.join(sorted(builder.left))}")
