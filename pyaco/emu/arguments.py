@@ -147,6 +147,8 @@ class _Given:
     def _push_block(self, dynamic_offsets: Sequence[int]) -> bytes:
         """Push constants, and behind them the descriptors of dynamic buffers."""
         dynamic = self.abi.dynamic_buffers
+        if dynamic is None and not dynamic_offsets:
+            return self.push
         count = self.abi.dynamic_count
         if len(dynamic_offsets) > count:
             raise InputError(f"{len(dynamic_offsets)} dynamic offsets: the pipeline has {count} dynamic buffers")

@@ -167,10 +167,10 @@ class Device:
             Workgroups in x, y, z.
         buffers : mapping
             (set, binding) to a buffer or a part of one, to those of a descriptor array, to the bytes of an inline uniform block,
-            or to None. Bindings that are not named or are None get null descriptors: loads give zero, stores are dropped. A
-            binding that the shader does not have, for example because nothing uses it, may only be None.
+            or to None. Bindings that are not named or are None get null descriptors: loads give zero, stores are dropped. Bindings
+            that the shader does not have are ignored, as in Vulkan; ``Report.unused_bindings`` names them.
         push : bytes
-            Push constants.
+            Push constants, up to 256 bytes; the shader reads those that it declares.
         budget : int
             Wave instructions that may be executed.
         sets : mapping
