@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 from pyaco.errors import InputError, UnsupportedError
 
-_Record = TypeVar("_Record", "UserSgprs", "BindingPlace", "DynamicBuffers")
+_Record = TypeVar("_Record", "UserSgprs", "BindingLayout", "DynamicBuffers")
 
-__all__ = ["Abi", "BindingPlace", "DynamicBuffers", "SetPlace", "UserSgprs"]
+__all__ = ["Abi", "BindingLayout", "DescriptorSetLayout", "DynamicBuffers", "UserSgprs"]
 
 _ADDRESS32_HI = 0xFFFF8000
 _MAX_USER_SGPRS = 32
@@ -56,8 +56,8 @@ class UserSgprs:
 
 
 @dataclass(frozen=True)
-class BindingPlace:
-    """Where a binding's descriptors stand.
+class BindingLayout:
+    """Where the descriptors of a binding are.
 
     Attributes
     ----------
@@ -78,11 +78,11 @@ class BindingPlace:
 
 
 @dataclass(frozen=True)
-class SetPlace:
+class DescriptorSetLayout:
     """A descriptor set: its size in bytes, and its bindings by number."""
 
     size: int
-    bindings: Mapping[int, BindingPlace]
+    bindings: Mapping[int, BindingLayout]
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Abi:
         The block of push constants that the shader reads.
     address32_hi : int
         The high half of 32-bit addresses.
-    descriptor_sets : mapping of int to SetPlace
+    descriptor_sets : mapping of int to DescriptorSetLayout
         Of the pipeline's layout, by set number.
     dynamic_buffers : DynamicBuffers or None
     num_shared_vgprs : int
@@ -145,7 +145,7 @@ class Abi:
     num_vgprs: int = 0
     push_constant_bytes: int = 0
     address32_hi: int = _ADDRESS32_HI
-    descriptor_sets: Mapping[int, SetPlace] = field(default_factory=dict)
+    descriptor_sets: Mapping[int, DescriptorSetLayout] = field(default_factory=dict)
     dynamic_buffers: DynamicBuffers | None = None
     num_shared_vgprs: int = 0
 
@@ -186,6 +186,12 @@ class Abi:
                 raise InputError(f"ABI: {each.name} is missing")
         return cls(**values)._checked()
 
+    @property
+    def dynamic_count(self) -> int:
+        """Dynamic buffers of the pipeline's layout, whether the shader uses them or not."""
+        bindings = (bound for layout in self.descriptor_sets.values() for bound in layout.bindings.values())
+        return sum(bound.count for bound in bindings if bound.type.endswith("_dynamic"))
+
     def _checked(self) -> Abi:
         """The ABI, where registers and sets are such that a launcher can fill them."""
         if not 0 <= self.user_sgpr_count <= _MAX_USER_SGPRS or not 0 <= self.push_constant_bytes <= _MAX_PUSH_BYTES:
@@ -209,14 +215,19 @@ class Abi:
         if dynamic is not None and not (0 <= dynamic.offset <= _MAX_PUSH_BYTES and 0 <= dynamic.count <= _MAX_DYNAMIC):
             raise InputError(f"ABI: {dynamic.count} dynamic buffers at byte {dynamic.offset} of the push constants")
         block_end = 0 if dynamic is None else dynamic.offset + _DESCRIPTOR_BYTES * dynamic.count
+        if dynamic is not None and dynamic.count != self.dynamic_count:
+            raise InputError(f"ABI: {dynamic.count} dynamic buffers, and bindings for {self.dynamic_count}")
         for number, layout in self.descriptor_sets.items():
             if not 0 <= number < _MAX_SETS or not 0 <= layout.size <= _MAX_SET_BYTES:
                 raise InputError(f"ABI: descriptor set {number} of {layout.size} bytes")
-            for binding, place in layout.bindings.items():
-                end = block_end if place.type.endswith("_dynamic") else layout.size
-                first = dynamic.offset if dynamic is not None and place.type.endswith("_dynamic") else 0
-                if place.stride < 0 or place.count < 0 or not first <= place.offset <= place.offset + place.stride * place.count <= end:
-                    raise InputError(f"ABI: binding {binding} of set {number}: {place.count} elements of {place.stride} bytes at {place.offset}")
+            for binding, bound in layout.bindings.items():
+                first, end = 0, layout.size
+                if bound.type.endswith("_dynamic"):
+                    if dynamic is None:
+                        continue                                     # of a set that the shader does not use
+                    first, end = dynamic.offset, block_end
+                if bound.stride < 0 or bound.count < 0 or not first <= bound.offset <= bound.offset + bound.stride * bound.count <= end:
+                    raise InputError(f"ABI: binding {binding} of set {number}: {bound.count} elements of {bound.stride} bytes at {bound.offset}")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the ABI as plain data for JSON; fields that most shaders do not have (dynamic buffers, shared VGPRs) only where set."""
@@ -224,8 +235,8 @@ class Abi:
         found["user_sgprs"] = [_present(argument) for argument in self.user_sgprs]
         found["workgroup_size"] = list(self.workgroup_size)
         found["descriptor_sets"] = {
-            number: {"size": place.size, "bindings": {binding: _present(bound) for binding, bound in place.bindings.items()}}
-            for number, place in self.descriptor_sets.items()
+            number: {"size": layout.size, "bindings": {binding: _present(bound) for binding, bound in layout.bindings.items()}}
+            for number, layout in self.descriptor_sets.items()
         }
         for name in ("dynamic_buffers", "num_shared_vgprs"):
             if not found[name]:
@@ -235,7 +246,7 @@ class Abi:
         return found
 
 
-def _present(record: UserSgprs | BindingPlace | DynamicBuffers) -> dict[str, Any]:
+def _present(record: UserSgprs | BindingLayout | DynamicBuffers) -> dict[str, Any]:
     """The fields of a record that are given."""
     return {name: value for name, value in vars(record).items() if value is not None}
 
@@ -261,11 +272,12 @@ def _user_sgprs(entries: Any) -> tuple[UserSgprs, ...]:
     return tuple(_record(UserSgprs, entry) for entry in entries)
 
 
-def _sets(entries: Any) -> dict[int, SetPlace]:
-    return {
-        int(number): SetPlace(index(entry["size"]), {int(binding): _record(BindingPlace, place) for binding, place in entry["bindings"].items()})
-        for number, entry in entries.items()
-    }
+def _sets(entries: Any) -> dict[int, DescriptorSetLayout]:
+    return {int(number): _set(entry) for number, entry in entries.items()}
+
+
+def _set(entry: Any) -> DescriptorSetLayout:
+    return DescriptorSetLayout(index(entry["size"]), {int(number): _record(BindingLayout, bound) for number, bound in entry["bindings"].items()})
 
 
 def _dynamic_buffers(entry: Any) -> DynamicBuffers | None:

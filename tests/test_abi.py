@@ -28,7 +28,8 @@ PLAIN: dict[str, Any] = {
     "user_sgpr_count": 2, "workgroup_id_mask": 5, "scratch_wave_offset": True, "local_id_components": 2, "wave_size": 64,
     "workgroup_size": [8, 4, 1], "float_mode": 0xC0, "lds_bytes": 512, "scratch_bytes_per_lane": 16, "num_sgprs": 20, "num_vgprs": 8,
     "push_constant_bytes": 12, "address32_hi": 0xFFFF8000,
-    "descriptor_sets": {3: {"size": 32, "bindings": {1: {"offset": 16, "stride": 16, "count": 1, "type": "storage_buffer"}}}},
+    "descriptor_sets": {3: {"size": 32, "bindings": {1: {"offset": 16, "stride": 16, "count": 1, "type": "storage_buffer"},
+                                                   2: {"offset": 16, "stride": 16, "count": 2, "type": "uniform_buffer_dynamic"}}}},
     "dynamic_buffers": {"offset": 16, "count": 2}, "num_shared_vgprs": 8,
 }  # fmt: skip
 
@@ -66,7 +67,7 @@ def test_what_is_no_abi(change: dict[str, Any], message: str) -> None:
 
 def test_missing_fields_and_shaders_without_an_abi() -> None:
     optional = {"num_sgprs", "num_vgprs", "push_constant_bytes", "address32_hi", "descriptor_sets", "dynamic_buffers", "num_shared_vgprs"}
-    plain = PLAIN | {"user_sgprs": [], "user_sgpr_count": 0}
+    plain = PLAIN | {"user_sgprs": [], "user_sgpr_count": 0, "dynamic_buffers": None}
     for name in plain:
         rest = {key: value for key, value in plain.items() if key != name}
         if name in optional:

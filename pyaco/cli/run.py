@@ -169,7 +169,7 @@ def _save(path: str, data: numpy.ndarray[Any, Any], like: numpy.ndarray[Any, Any
 
 
 def _warn(report: Report, remedy: str = "") -> None:
-    """Say on standard error what was let be and is probably a mistake."""
+    """Say on standard error what the dispatch ignored and is probably a mistake."""
     for number, binding in report.unused_bindings:
         print(f"pyaco: note: the shader does not have binding {binding} of set {number}: what is bound there is not used", file=sys.stderr)
     if report.lds_out_of_bounds:

@@ -9,6 +9,7 @@ from typing import Any
 from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.shared import write_text
 from pyaco.errors import InputError
+from pyaco.targets import features
 
 __all__ = ["add_arguments", "add_surface_arguments", "add_tiling_arguments", "run", "surface_options"]
 
@@ -69,7 +70,7 @@ def _number(text: str) -> int:
 def _swizzle_mode(text: str, level: int) -> int:
     from pyaco.addrlib.enums import SwizzleMode, SwizzleMode3
 
-    modes: dict[str, Any] = dict((SwizzleMode3 if level >= 120 else SwizzleMode).__members__)
+    modes: dict[str, Any] = dict((SwizzleMode3 if features.has_gfx12_swizzle_modes(level) else SwizzleMode).__members__)
     name = text.upper()
     found = modes.get(name, modes.get(f"SW_{name}"))
     return int(found) if found is not None else _number(text)
@@ -82,7 +83,7 @@ def surface_options(options: Options, level: int) -> dict[str, Any]:
 
     if not options.extent:
         raise InputError("no size: say WIDTHxHEIGHT, such as 1920x1080")
-    if options.swizzle_mode and level < 100:
+    if options.swizzle_mode and not features.has_swizzle_mode_choice(level):
         raise InputError("swizzle modes can be demanded from GFX10 on")
     width, height, depth = _extent(options.extent)
     use = SurfaceUse(0)

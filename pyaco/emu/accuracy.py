@@ -1,4 +1,4 @@
-"""How sure results are, instruction by instruction.
+"""How close results are to those of hardware, instruction by instruction.
 
 Most instructions are defined bit for bit. The transcendental unit is not: it is documented to be within 1 ulp in single precision and
 0.51 ulp in half (LLVM, "User Guide for AMDGPU Backend", intrinsics ``llvm.amdgcn.sqrt``, ``log``, ``exp2``; the OpenCL conformance of
@@ -23,7 +23,7 @@ from pyaco.isa import opcodes
 __all__ = ["exactness", "survey"]
 
 _FUNCTION = r"(exp|log|rcp|rsq|sqrt|exp_legacy|log_legacy|rcp_iflag|rcp_clamp|rsq_clamp|rcp_legacy|rsq_legacy)"
-# by what the opcode's name looks like, the first that fits
+# The first pattern that matches the name of an opcode has its bound.
 _BOUNDS = (
     (rf"v_(s_)?{_FUNCTION}_f32", "within 1 ulp"),
     (rf"v_(s_)?{_FUNCTION}_f16", "within 1 ulp"),

@@ -1,6 +1,6 @@
 """A shader's arguments in device memory: code, descriptor sets and push constants, and the user SGPRs that lead to them.
 
-As in Vulkan, what is bound may be more than the shader uses: bindings that it does not have and push constants beyond its block are let be.
+As in Vulkan, what is bound may be more than the shader uses: bindings that it does not have and push constants beyond its block are ignored.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy
 
-from pyaco.abi import Abi, BindingPlace
+from pyaco.abi import Abi, BindingLayout
 from pyaco.descriptors.buffer import raw_buffer
 from pyaco.descriptors.layout import MAX_PUSH_BYTES, MAX_SETS
 from pyaco.descriptors.sets import DescriptorSet
@@ -46,16 +46,16 @@ class LowMemory:
         self._space = space
         self._addresses: list[int] = []
 
-    def place(self, data: bytes, alignment: int) -> int:
+    def allocate(self, data: bytes, alignment: int) -> int:
         """Copy `data` into memory and return its address."""
-        # whole blocks of 64 bytes, because compilers load a few dwords more than they use
+        # in blocks of 64 bytes, because compilers load a few dwords more than they use
         padded = numpy.frombuffer(data.ljust(-(-max(len(data), 1) // 64) * 64, b"\0"), numpy.uint8).copy()
         address: int = self._space.map(padded, low=True, alignment=alignment)
         self._addresses.append(address)
         return address
 
     def release(self) -> None:
-        """Free all of it."""
+        """Free the allocations."""
         for address in self._addresses:
             self._space.release(address)
 
@@ -86,7 +86,7 @@ class Arguments:
         self.code_bytes = len(shader.code)
         self._memory = LowMemory(space)
         try:
-            self.entry = self._memory.place(padded_code(shader.code, shader.constant_data), 256)
+            self.entry = self._memory.allocate(padded_code(shader.code, shader.constant_data), 256)
             self.abi = Abi.of(shader.abi)
             given = _Given(self.abi, buffers, push, sets, dynamic_offsets, gfx_level)
             self.unused_bindings = given.unused_bindings
@@ -128,37 +128,41 @@ class _Given:
         if not 0 <= number < MAX_SETS:
             raise InputError(f"descriptor set {number}: a pipeline has the sets 0 to {MAX_SETS - 1}")
         wanted = self.abi.descriptor_sets[number].bindings if number in self.abi.descriptor_sets else {}
-        for binding, place in wanted.items():
+        for binding, bound in wanted.items():
             placed = given.layout.bindings.get(binding)
-            if placed is None or place.type != placed.binding.type.value or (
-                    placed.dynamic is None and (place.offset, place.stride) != (placed.offset, placed.stride)):
+            if placed is None or bound.type != placed.binding.type.value or (
+                    placed.dynamic is None and (bound.offset, bound.stride) != (placed.offset, placed.stride)):
                 raise InputError(f"descriptor set {number}: binding {binding} is laid out otherwise than the shader was compiled for")
 
-    def _elements(self, number: int, binding: int, place: BindingPlace) -> Sequence[Buffer | BufferRange]:
+    def _elements(self, number: int, binding: int, bound: BindingLayout) -> Sequence[Buffer | BufferRange]:
         """The buffers of a binding."""
         given = self.buffers.get((number, binding))
         if isinstance(given, bytes):
             raise InputError(f"bytes for binding {binding} of set {number}, which is no inline uniform block")
         elements = [given] if isinstance(given, (Buffer, BufferRange)) else list(given or ())
-        if place.count and len(elements) > place.count:
-            raise InputError(f"{len(elements)} buffers for binding {binding} of set {number}, which has {place.count} elements")
+        if bound.count and len(elements) > bound.count:
+            raise InputError(f"{len(elements)} buffers for binding {binding} of set {number}, which has {bound.count} elements")
         return elements
 
     def _push_block(self, dynamic_offsets: Sequence[int]) -> bytes:
         """Push constants, and behind them the descriptors of dynamic buffers."""
         dynamic = self.abi.dynamic_buffers
-        first_dynamic, count = (len(self.push), 0) if dynamic is None else (dynamic.offset, dynamic.count)
+        if dynamic is None and not dynamic_offsets:
+            return self.push
+        count = self.abi.dynamic_count
         if len(dynamic_offsets) > count:
             raise InputError(f"{len(dynamic_offsets)} dynamic offsets: the pipeline has {count} dynamic buffers")
-        block = bytearray(max(len(self.push), first_dynamic + _DESCRIPTOR_BYTES * count))
+        if dynamic is None:
+            return self.push
+        block = bytearray(max(len(self.push), dynamic.offset + _DESCRIPTOR_BYTES * count))
         block[: len(self.push)] = self.push
         moves = [*dynamic_offsets, *[0] * (count - len(dynamic_offsets))]
         for number, layout in self.abi.descriptor_sets.items():
-            for binding, place in layout.bindings.items():
-                if place.type.endswith("_dynamic"):
-                    first = (place.offset - first_dynamic) // _DESCRIPTOR_BYTES
-                    for element, buffer in enumerate(self._elements(number, binding, place)):
-                        at = place.offset + _DESCRIPTOR_BYTES * element
+            for binding, bound in layout.bindings.items():
+                if bound.type.endswith("_dynamic"):
+                    first = (bound.offset - dynamic.offset) // _DESCRIPTOR_BYTES
+                    for element, buffer in enumerate(self._elements(number, binding, bound)):
+                        at = bound.offset + _DESCRIPTOR_BYTES * element
                         block[at : at + _DESCRIPTOR_BYTES] = _descriptor(buffer, self.gfx_level, moves[first + element])
         return bytes(block)
 
@@ -168,25 +172,25 @@ class _Given:
             return bytes(self.sets[number].memory)
         layout = self.abi.descriptor_sets[number]
         block = bytearray(layout.size)
-        for binding, place in layout.bindings.items():
-            if place.type.endswith("_dynamic"):
+        for binding, bound in layout.bindings.items():
+            if bound.type.endswith("_dynamic"):
                 continue
-            if place.type == "inline_uniform_block":
-                data = self._inline_block(number, binding, place)
-                block[place.offset : place.offset + len(data)] = data
+            if bound.type == "inline_uniform_block":
+                data = self._inline_block(number, binding, bound)
+                block[bound.offset : bound.offset + len(data)] = data
                 continue
-            elements = self._elements(number, binding, place)
-            block.extend(bytes(max(0, place.offset + place.stride * len(elements) - len(block))))
+            elements = self._elements(number, binding, bound)
+            block.extend(bytes(max(0, bound.offset + bound.stride * len(elements) - len(block))))
             for element, buffer in enumerate(elements):
-                at = place.offset + place.stride * element
+                at = bound.offset + bound.stride * element
                 block[at : at + _DESCRIPTOR_BYTES] = _descriptor(buffer, self.gfx_level)
         return bytes(block)
 
-    def _inline_block(self, number: int, binding: int, place: BindingPlace) -> bytes:
+    def _inline_block(self, number: int, binding: int, bound: BindingLayout) -> bytes:
         given = self.buffers.get((number, binding))
         data = given if isinstance(given, bytes) else b""
-        if (given is not None and not isinstance(given, bytes)) or len(data) > place.stride:
-            raise InputError(f"binding {binding} of set {number} is an inline uniform block of {place.stride} bytes")
+        if (given is not None and not isinstance(given, bytes)) or len(data) > bound.stride:
+            raise InputError(f"binding {binding} of set {number} is an inline uniform block of {bound.stride} bytes")
         return data
 
 
@@ -206,14 +210,14 @@ def _user_sgprs(given: _Given, low: LowMemory, groups: Extent) -> list[int]:
     for argument in given.abi.user_sgprs:
         kind, first = argument.kind, argument.first
         if kind == "descriptor_set" and argument.set is not None:
-            user[first] = low.place(given.descriptor_set(argument.set), 64) & 0xFFFFFFFF
+            user[first] = low.allocate(given.descriptor_set(argument.set), 64) & 0xFFFFFFFF
         elif kind == "descriptor_set_table":
             table = numpy.zeros(max(given.abi.descriptor_sets) + 1, numpy.uint32)
             for number in given.abi.descriptor_sets:
-                table[number] = low.place(given.descriptor_set(number), 64) & 0xFFFFFFFF
-            user[first] = low.place(table.tobytes(), 64) & 0xFFFFFFFF
+                table[number] = low.allocate(given.descriptor_set(number), 64) & 0xFFFFFFFF
+            user[first] = low.allocate(table.tobytes(), 64) & 0xFFFFFFFF
         elif kind == "push_constants":
-            user[first] = low.place(given.block, 64) & 0xFFFFFFFF
+            user[first] = low.allocate(given.block, 64) & 0xFFFFFFFF
         elif kind == "inline_push_constant" and argument.dword is not None:
             user[first] = int.from_bytes(given.push[4 * argument.dword : 4 * argument.dword + 4], "little")
         elif kind == "num_workgroups":

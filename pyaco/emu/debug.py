@@ -166,7 +166,7 @@ class Session:
         text = instruction_text(result, self._target)
         return Stop(result["stop"], result["workgroup"], result["wave"], pc - self._placed.entry, text)
 
-    # ------------------------------------------------------------------------------------------------------------- looking
+    # ------------------------------------------------------------------------------------------------ registers and memory
     @property
     def wave_count(self) -> int:
         """Waves of a workgroup."""

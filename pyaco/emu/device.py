@@ -40,7 +40,7 @@ __all__ = ["DEFAULT_BUDGET", "ENGINES", "Buffer", "BufferRange", "Device"]
 #: Names of the engines.
 ENGINES = ("reference", "fast")
 _GDS_BYTES = 1 << 16
-_RESIDENT_WAVES = 4096  # that wait for each other, as the engines have it
+_RESIDENT_WAVES = 4096  # the most that the engines keep waiting for waves of other workgroups
 _MAX_THREADS = 256
 _MAX_TRACE = 1 << 28
 
@@ -167,10 +167,10 @@ class Device:
             Workgroups in x, y, z.
         buffers : mapping
             (set, binding) to a buffer or a part of one, to those of a descriptor array, to the bytes of an inline uniform block,
-            or to None. Bindings that are not named or are None get null descriptors: loads give zero, stores are dropped. A
-            binding that the shader does not have, for example because nothing uses it, may only be None.
+            or to None. Bindings that are not named or are None get null descriptors: loads give zero, stores are dropped. Bindings
+            that the shader does not have are ignored, as in Vulkan; ``Report.unused_bindings`` names them.
         push : bytes
-            Push constants.
+            Push constants, up to 256 bytes; the shader reads those that it declares.
         budget : int
             Wave instructions that may be executed.
         sets : mapping
@@ -328,7 +328,7 @@ class Device:
         level = self.gfx_level
         try:
             launch = Launch(
-                entry=low.place(padded_code(code, b""), 256), code_bytes=len(code), groups=extent(groups, "groups"),
+                entry=low.allocate(padded_code(code, b""), 256), code_bytes=len(code), groups=extent(groups, "groups"),
                 size=extent(workgroup_size, "workgroup_size"), wave_size=wave_size, user_sgprs=[value & 0xFFFFFFFF for value in user_sgprs],
                 workgroup_id_mask=sum(1 << axis for axis, enabled in enumerate(workgroup_ids) if enabled),
                 ids_in_ttmp=features.has_workgroup_ids_in_ttmp(level), workgroup_info=workgroup_info, scratch_offset=scratch_offset,

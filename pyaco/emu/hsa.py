@@ -31,7 +31,7 @@ __all__ = ["DispatchPacket", "LoadedCode"]
 _PACKET = struct.Struct("<HHHHHHIIIIIQQQQ")
 _KERNEL_DISPATCH = 2
 _DESCRIPTOR_BYTES = 64
-# of amd_queue_t: the high halves of the apertures of LDS and scratch
+# amd_queue_t: its size, and where it has the high halves of the apertures of LDS and scratch
 _QUEUE_BYTES, _QUEUE_APERTURES = 256, 0x40
 _APERTURES = (0x00010000, 0x00020000)
 _LDS_GRANULE = 512
@@ -130,7 +130,7 @@ class LoadedCode:
         if self.code.target != device.target:
             raise InputError(f"a code object for {self.code.target} on a device that is {device.target}")
         self.device = device
-        # room for it first: relocations want to know where it lies
+        # memory comes first: relocations need the address
         self._memory = numpy.zeros(max(len(self.code.load(0, symbols or {})), 1), numpy.uint8)
         #: Address of the image's first byte.
         self.address: int = device.space.map(self._memory, alignment=4096)
@@ -193,7 +193,7 @@ class LoadedCode:
             elif kind in hidden:
                 raw = hidden[kind].to_bytes(8, "little")[:size]
             else:
-                continue                                    # zero: what a runtime gives where a service is not used
+                continue                                    # stays zero, as a runtime leaves arguments of services that it does not offer
             block[offset : offset + size] = raw
         return bytes(block)
 
@@ -239,11 +239,11 @@ class LoadedCode:
             max(1, len([size for size in _triple(grid) if size > 1])),
         )  # fmt: skip
         block = numpy.frombuffer(self.arguments(chosen, values, packet).ljust(64, b"\0"), numpy.uint8).copy()
-        place = self.device.space.map(block)
+        address = self.device.space.map(block)
         try:
-            return submit(self.device, replace(packet, kernarg_address=place), budget=budget, time_budget=time_budget)
+            return submit(self.device, replace(packet, kernarg_address=address), budget=budget, time_budget=time_budget)
         finally:
-            self.device.space.release(place)
+            self.device.space.release(address)
 
 
 def _triple(sizes: Sequence[int]) -> tuple[int, int, int]:
@@ -351,9 +351,9 @@ class _Scratch:
         if "private_segment_buffer" in self._asked or "flat_scratch_init" in self._asked:
             self.slots = device.concurrent_workgroups(packet.kernel_object + descriptor.entry_offset, prod(packet.workgroups()), waves)
             self.size = self.bytes_per_lane * descriptor.wave_size * waves * self.slots
-        self.address = self._place(bytes(self.size)) if self.size else 0
+        self.address = self._allocate(bytes(self.size)) if self.size else 0
 
-    def _place(self, data: bytes) -> int:
+    def _allocate(self, data: bytes) -> int:
         address: int = self.device.space.map(numpy.frombuffer(data, numpy.uint8).copy())
         self._addresses.append(address)
         return address
@@ -369,15 +369,15 @@ class _Scratch:
         if name == "private_segment_buffer":
             return self._resource()
         if name == "dispatch_ptr":
-            place = self._place(packet.to_bytes())
+            address = self._allocate(packet.to_bytes())
         elif name == "queue_ptr":
             queue = bytearray(_QUEUE_BYTES)
             struct.pack_into("<II", queue, _QUEUE_APERTURES, *_APERTURES)
-            place = self._place(bytes(queue))
+            address = self._allocate(bytes(queue))
         elif name == "kernarg_segment_ptr":
-            place = packet.kernarg_address
+            address = packet.kernarg_address
         elif name == "flat_scratch_init":
-            place = self.address
+            address = self.address
         elif name == "private_segment_size":
             return [self.bytes_per_lane]
         elif name == "kernarg_preload":
@@ -388,7 +388,7 @@ class _Scratch:
             return struct.unpack(f"<{count}I", bytes(view))
         else:
             return [0] * count
-        return [place, place >> 32]
+        return [address, address >> 32]
 
     def _resource(self) -> list[int]:
         """The descriptor of scratch: dwords of the lanes side by side."""

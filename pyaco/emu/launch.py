@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from operator import index
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyaco.errors import InputError
@@ -33,6 +32,7 @@ Extent: TypeAlias = tuple[int, int, int]
 _DX10_CLAMP = 0x100
 _IEEE = 0x200
 _FP16_OVFL = 0x800000
+_MAX_COUNT = (1 << 32) - 1
 _MAX_INVOCATIONS = 1024
 _MAX_USER_SGPRS = 32
 _MAX_LDS = 65536
@@ -174,12 +174,9 @@ class Launch:
             raise InputError(f"a grid of {self.workgroups} workgroups")
 
     def _check_extents(self) -> None:
-        for name in ("groups", "size", "first_group", "last_size"):
-            counts = getattr(self, name)
-            if counts is None and name == "last_size":
-                continue
-            if not isinstance(counts, Sequence) or len(counts) != 3 or any(not 0 <= index(count) < 1 << 32 for count in counts):
-                raise InputError(f"a launch whose {name} is {counts!r:.80}: expected three counts")
+        for counts in (self.groups, self.size, self.first_group, self.last_size or self.size):
+            if not isinstance(counts, (tuple, list)) or len(counts) != 3 or min(counts) < 0 or max(counts) > _MAX_COUNT:
+                raise InputError(f"{counts!r:.80} in a launch: expected counts in x, y, z")
 
     def engine_arguments(self) -> dict[str, Any]:
         """Return the launch as the engines take it, behind entry, workgroups and size."""

@@ -20,7 +20,7 @@ from pyaco.targets import features
 
 __all__ = ["run_asm", "run_asm_status"]
 
-# the last of each family: RDNA 3.5 has RDNA 3's encodings and the scalar floats
+# The newest of each family: RDNA 3.5 has the encodings of RDNA 3, and scalar floats besides.
 _TARGETS = {"rdna2": "gfx1030", "rdna3": "gfx1150", "rdna4": "gfx1200", "cdna": "gfx950"}
 # MODE: single denormals flushed, half and double ones kept, round to nearest even; ieee 1, dx10_clamp 1 (what an AMD
 # kernel descriptor says by default)
@@ -118,7 +118,7 @@ def run_asm_status(
     lib: int, lib_sz: int, gx: int, gy: int, gz: int, lx: int, ly: int, lz: int, args_ptr: int, rsrc2: int, scratch_size: int,
     arch: str, user_data: int, user_count: int,
 ) -> Status:  # fmt: skip
-    """Do `run_asm` for the C door: `user_data` is the address of `user_count` dwords, or 0; errors become codes."""
+    """Do `run_asm` for the C interface: `user_data` is the address of `user_count` dwords, or 0; errors become codes."""
     user = None if not user_data else (ctypes.c_uint32 * min(user_count, 32)).from_address(user_data)
     try:
         code = run_asm(lib, lib_sz, gx, gy, gz, lx, ly, lz, args_ptr, rsrc2, scratch_size, arch, None if user is None else list(user))

@@ -17,14 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["instruction_text", "stop_error"]
 
 _LDS = 768
-# how a wait for a counter is written, by the name of the counter
+# The instruction that waits for a counter, without its count.
 _WAITS = {
     "vmcnt": "s_waitcnt vmcnt", "lgkmcnt": "s_waitcnt lgkmcnt", "expcnt": "s_waitcnt expcnt", "vscnt": "s_waitcnt_vscnt",
     "loadcnt": "s_wait_loadcnt", "dscnt": "s_wait_dscnt", "storecnt": "s_wait_storecnt", "kmcnt": "s_wait_kmcnt",
 }  # fmt: skip
-
-
-# what keeps the two instructions of a hazard apart
+# What to put between the two instructions of a hazard.
 _REMEDIES = {
     "VMEMtoScalarWrite": "s_waitcnt_depctr vm_vsrc(0), or a vector instruction,",
     "SMEMtoVectorWrite": "a scalar instruction such as s_mov_b32 null, 0",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pyaco.pm4.build import PAD, DispatchStream, Stream, packet, register_packet
-from pyaco.pm4.facts import facts
 from pyaco.pm4.html import format_html
 from pyaco.pm4.memory import pieces
 from pyaco.pm4.named import named_packet, named_values
 from pyaco.pm4.opcodes import NAMES, OPCODES
+from pyaco.pm4.plain_data import facts
 from pyaco.pm4.processor import CommandProcessor, submit
 from pyaco.pm4.rings import Ring, run_rings
 from pyaco.pm4.sdma import SdmaEngine, SdmaPacket, parse_sdma, sdma_packet

@@ -33,7 +33,7 @@ _REGISTERS_END = 0x40000
 _PIPELINE_STATISTICS, _COMPUTE_INVOCATIONS = 11, 10
 
 
-def _place(packet: Packet) -> str:
+def _where(packet: Packet) -> str:
     return f"{packet.where}: {packet.name}"
 
 
@@ -106,7 +106,7 @@ def _offset(dword: int) -> int:
 def _span(packet: Packet, first: int, size: int) -> range:
     """Byte offsets of the registers from one on."""
     if first + size > _REGISTERS_END:
-        raise InputError(f"{_place(packet)} reaches {size} bytes of registers from 0x{first:x} on, behind their end")
+        raise InputError(f"{_where(packet)} reaches {size} bytes of registers from 0x{first:x} on, behind their end")
     return range(first, first + size, 4)
 
 
@@ -122,7 +122,7 @@ def _put_registers(processor: QueueState, packet: Packet, first: int, data: byte
 def _gds(processor: QueueState, packet: Packet, address: int, size: int) -> memoryview:
     held = memoryview(processor.device.gds)
     if address + size > len(held):
-        raise InputError(f"{_place(packet)} reaches {size} bytes at 0x{address:x} of the GDS, which has {len(held)}")
+        raise InputError(f"{_where(packet)} reaches {size} bytes at 0x{address:x} of the GDS, which has {len(held)}")
     return held[address : address + size]
 
 
@@ -135,7 +135,7 @@ def _store(processor: QueueState, packet: Packet, target: int, address: int, dat
     elif target == _GDS:
         _gds(processor, packet, address & 0xFFFFFFFF, len(data))[:] = data
     else:
-        raise UnsupportedError(f"{_place(packet)} to a destination that no chip has, or that is not emulated")
+        raise UnsupportedError(f"{_where(packet)} to a destination that no chip has, or that is not emulated")
 
 
 def _write_data(processor: QueueState, packet: Packet, _: Any) -> None:
@@ -159,7 +159,7 @@ def _copy_data(processor: QueueState, packet: Packet, _: Any) -> None:
     elif select in _COPIED_NUMBERS:
         data = (_COPIED_NUMBERS[select](processor, source) & (1 << 8 * size) - 1).to_bytes(size, "little")
     else:
-        raise UnsupportedError(f"{_place(packet)} from source {select}")
+        raise UnsupportedError(f"{_where(packet)} from source {select}")
     _store(processor, packet, packet["DST_SEL"], packet["DST"], data)
 
 
@@ -233,7 +233,7 @@ def _atomic(processor: QueueState, packet: Packet, _: Any) -> None:
     bits = 64 if number & 0x20 else 32
     operation = _ATOMICS.get(number & ~0x60)
     if operation is None:
-        raise UnsupportedError(f"{_place(packet)}: atomic operation 0x{number:x}")
+        raise UnsupportedError(f"{_where(packet)}: atomic operation 0x{number:x}")
     size, mask = bits // 8, (1 << bits) - 1
     source = (packet["SRC_DATA_LO"] | packet["SRC_DATA_HI"] << 32) & mask
     compare = (packet["CMP_DATA_LO"] | packet["CMP_DATA_HI"] << 32) & mask
@@ -259,7 +259,7 @@ def _end_of_pipe(processor: QueueState, packet: Packet, address: int) -> None:
     elif select == 5:
         processor.write(address, bytes(_gds(processor, packet, 4 * (data & 0xFFFF), 4 * (data >> 16 & 0xFFFF))), packet)
     elif select:
-        raise UnsupportedError(f"{_place(packet)} with data selection {select}")
+        raise UnsupportedError(f"{_where(packet)} with data selection {select}")
     if packet["INT_SEL"] in (1, 2):
         processor.interrupts.append(packet["CTXID"] if packet.name == "RELEASE_MEM" and len(packet.body) > 6 else 0)
 
@@ -279,7 +279,7 @@ def _event_write_eos(processor: QueueState, packet: Packet, _: Any) -> None:
     elif select == 2:
         processor.write(address, data.to_bytes(4, "little"), packet)
     else:
-        raise UnsupportedError(f"{_place(packet)} with data selection {select}")
+        raise UnsupportedError(f"{_where(packet)} with data selection {select}")
 
 
 def _event_write(processor: QueueState, packet: Packet, _: Any) -> None:
@@ -287,7 +287,7 @@ def _event_write(processor: QueueState, packet: Packet, _: Any) -> None:
         return
     event = packet["EVENT_TYPE"]
     if event != 30:                          # SAMPLE_PIPELINESTAT
-        raise UnsupportedError(f"{_place(packet)} of event {event} with an address")
+        raise UnsupportedError(f"{_where(packet)} of event {event} with an address")
     counts = [0] * _PIPELINE_STATISTICS
     counts[_COMPUTE_INVOCATIONS] = processor.invocations
     processor.write(packet["ADDR"], struct.pack(f"<{len(counts)}Q", *counts), packet)
@@ -321,7 +321,7 @@ def _counts(processor: QueueState, packet: Packet) -> tuple[int, int, int]:
 def _indexed_data(processor: QueueState, packet: Packet) -> dict[int, int]:
     """Registers and values of a load whose address is that of the first dword."""
     if packet["INDEX"] or packet["DATA_FORMAT"]:
-        raise UnsupportedError(f"{_place(packet)} with an index or pairs of offset and data")
+        raise UnsupportedError(f"{_where(packet)} with an index or pairs of offset and data")
     space = REGISTER_SPACES[packet.name.removesuffix("_INDEX").replace("LOAD", "SET")]
     return _run(processor, packet, packet["ADDRESS_LO"] | packet["ADDRESS_HI"] << 32, space + 4 * packet["REG_OFFSET"], packet["NUM_DWORDS"])
 
@@ -356,7 +356,7 @@ def _set_predication(processor: QueueState, packet: Packet) -> None:
         processor.predicate = True
         return
     if operation not in (3, 4):
-        raise UnsupportedError(f"{_place(packet)} by operation {operation}")
+        raise UnsupportedError(f"{_where(packet)} by operation {operation}")
     names = {value.name for value in packet.values}
     address = packet["ADDR"] if "ADDR" in names else packet["ADDRESS_LO"] | packet["ADDRESS_HI"] << 32
     held = processor.read(address & ~0xF if operation == 3 else address, 8 if operation == 3 else 4, packet)

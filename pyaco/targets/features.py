@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "has_architected_flat_scratch", "has_assembler", "has_compiler", "has_dx10_clamp_mode", "has_emulator", "has_ieee_mode", "has_packed_ids",
-    "has_scratch_granule_256", "has_shared_vgprs", "has_unified_buffer_formats", "has_wave32", "has_wgp_mode", "has_workgroup_ids_in_ttmp",
+    "has_architected_flat_scratch", "has_assembler", "has_compiler", "has_dx10_clamp_mode", "has_emulator", "has_gfx12_swizzle_modes",
+    "has_ieee_mode", "has_packed_ids", "has_scratch_granule_256", "has_sdma_compression", "has_sdma_counts_less_one", "has_sdma_low_operation",
+    "has_shared_vgprs", "has_surface_epitch", "has_swizzle_mode_choice", "has_unified_buffer_formats", "has_wave32", "has_wgp_mode",
+    "has_workgroup_ids_in_ttmp",
 ]  # fmt: skip
 
 _NO_END = 1 << 16
@@ -55,6 +57,12 @@ has_scratch_granule_256 = _feature("scratch_granule_256")
 has_dx10_clamp_mode = _feature("dx10_clamp_mode")
 has_ieee_mode = _feature("ieee_mode")
 has_unified_buffer_formats = _feature("unified_buffer_formats")
+has_gfx12_swizzle_modes = _feature("gfx12_swizzle_modes")
+has_swizzle_mode_choice = _feature("swizzle_mode_choice")
+has_sdma_low_operation = _feature("sdma_low_operation")
+has_sdma_counts_less_one = _feature("sdma_counts_less_one")
+has_sdma_compression = _feature("sdma_compression")
+has_surface_epitch = _feature("surface_epitch")
 has_assembler = _feature("assembler")
 has_compiler = _feature("compiler")
 has_emulator = _feature("emulator")
