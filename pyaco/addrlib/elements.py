@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyaco.addrlib.arithmetic import ceil_div
 from pyaco.addrlib.formats import ELEMENT_BITS, EXPAND_X, EXPAND_Y, PACKING, Packing
 from pyaco.addrlib.kernels import kernel
+from pyaco.addrlib.records import Record
 
 __all__ = ["to_elements", "to_pixels"]
 
@@ -12,7 +13,7 @@ EXPANDED = int(Packing.EXPANDED)
 
 
 @kernel
-def to_elements(level, q):
+def to_elements(level: int, q: Record) -> None:
     """Turn width, height and bits per pixel of the query's format into those of its elements, in place."""
     if q.format == 0:
         return
@@ -28,7 +29,7 @@ def to_elements(level, q):
 
 
 @kernel
-def to_pixels(level, q, elements, horizontal):
+def to_pixels(level: int, q: Record, elements: int, horizontal: bool) -> int:
     """Return how many pixels a number of elements in a row (or column) is."""
     generation = 1 if level >= 100 else 0
     expand = EXPAND_X[generation, q.format] if horizontal else EXPAND_Y[generation, q.format]

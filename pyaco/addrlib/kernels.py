@@ -22,7 +22,7 @@ __all__ = ["callable_from_kernels", "kernel"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Where numba would test a divisor and raise, a kernel goes on: what a record asks for must not stop those behind it.
-_OPTIONS = {"error_model": "numpy"}
+_OPTIONS: Any = {"error_model": "numpy"}
 
 
 @cache
@@ -31,15 +31,16 @@ def _stamp() -> int:
     return zlib.crc32(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py"))))
 
 
-class _Cache(FunctionCache):  # type: ignore[misc]
+class _Cache(FunctionCache):
     """Numba's cache of machine code beside the module, valid as long as no source of the package changes.
 
     Numba by itself looks at the file of the function alone, but the machine code holds that of all functions that it calls.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        self._cache_file = IndexDataCacheFile(cache_path=self._cache_path, filename_base=self._impl.filename_base, source_stamp=_stamp())
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        self._cache_file = IndexDataCacheFile(  # type: ignore[no-untyped-call]
+            cache_path=self._cache_path, filename_base=self._impl.filename_base, source_stamp=_stamp())
 
 
 def kernel(function: Function) -> Function:

@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 from pyaco.addrlib.checks import check_integers
 from pyaco.errors import InputError
 
-__all__ = ["MAX_MIPS", "MIP", "MODE", "MipInfo", "Record", "Scratch", "columns", "record", "zeroed"]
+__all__ = ["MAX_MIPS", "MIP", "MODE", "MipInfo", "Record", "Scratch", "Table", "columns", "record", "zeroed"]
 
 Record = Any
 """One record of a structured array, as kernels take it: its fields are attributes."""
+
+Table = NDArray[Any]
+"""Many records, or a table of numbers."""
 
 MAX_MIPS = 17
 """Mip levels that a result record holds."""

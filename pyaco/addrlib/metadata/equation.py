@@ -13,6 +13,8 @@ from pyaco.errors import InputError
 
 __all__ = ["AXES", "MetadataEquation", "MetadataLayout"]
 
+_Column = NDArray[np.uint64]
+
 AXES = ("x", "y", "z", "s", "m")
 """The coordinates, in the order of the columns of `MetadataEquation.masks`: x, y, slice (z), sample (s), index of the meta block (m)."""
 
@@ -139,18 +141,17 @@ class MetadataLayout:
         for name, values, extent in zip(AXES, columns, self._extents, strict=False):
             if values.size and (values.dtype.kind not in "iu" or values.min() < 0 or values.max() >= extent):
                 raise InputError(f"metadata coordinate {name}: integers from 0 to {extent - 1}")
-        flat = [np.ascontiguousarray(c.ravel(), np.uint32) for c in columns]
+        xs, ys, zs, samples = (np.ascontiguousarray(c.ravel(), np.uint32) for c in columns)
         flip = np.uint64((pipe_xor & self.pipe_xor_mask) << (self.interleave_log2 + 1))
         shape = np.array([*self.block_log2, self.pitch_blocks, self.slice_blocks], np.uint32)
-        if flat[0].size < _SMALL:
-            xs, ys, zs, samples = flat
+        if xs.size < _SMALL:
             m = (zs >> shape[2]) * shape[4] + (ys >> shape[1]) * shape[3] + (xs >> shape[0])
             return (self.equation.nibble(xs, ys, zs, samples, m) ^ flip).reshape(columns[0].shape)
-        out = np.empty(flat[0].size, np.uint64)
+        out = np.empty(xs.size, np.uint64)
         # Few addresses do without numba.
         from pyaco.addrlib.metadata.arrays import nibble_addresses
 
-        nibble_addresses(*flat, *self._tables, shape, flip, out)
+        nibble_addresses(xs, ys, zs, samples, *self._tables, shape, flip, out)
         return out.reshape(columns[0].shape)
 
     @property
@@ -159,7 +160,7 @@ class MetadataLayout:
         return self.pitch_blocks << self.block_log2[0], rows << self.block_log2[1], 1 << 14, 16
 
     @cached_property
-    def _tables(self) -> tuple[NDArray[np.uint64], ...]:
+    def _tables(self) -> tuple[_Column, _Column, _Column, _Column, _Column, _Column]:
         """The equation is linear: an address is the xor of what each coordinate gives alone (of m, what each half of its bits gives)."""
         zero = np.zeros(1, np.uint32)
         nibble = self.equation.nibble

@@ -28,6 +28,7 @@ LAYOUT = np.dtype([(name, np.int64) for name in Layout._fields])
 _THIN_ONLY = frozenset((0x1C, 0x25, 0x26, 0x27, 0x28, 0x29, 0x2A, 0x38, *range(0x31, 0x38)))
 
 _NO_INFO = no_info()
+_Axis = NDArray[np.int64]
 
 _FIELDS = {
     "tile_mode": 0, "tile_type": 0, "format": 0, "bpp": 0, "num_samples": 1, "num_frags": 0, "width": 1, "height": 1, "num_slices": 1,
@@ -209,7 +210,7 @@ class SurfaceAddresses:
             pipes_of(chip, geometry), chip.is_vegam, chip.interleave_bytes, bank_swizzle, pipe_swizzle)
         self._check_blocks()
         self.hidden_of = _hidden_of(self.parameters._replace(pitch=0, height=0, slices=0, bank_swizzle=0, pipe_swizzle=0))
-        self._tables: tuple[NDArray[np.int64], ...] | None = None
+        self._tables: tuple[_Axis, _Axis, _Axis, _Axis] | None = None
 
     def _check_blocks(self) -> None:
         a, info = self.parameters, self.parameters.info
@@ -253,7 +254,7 @@ class SurfaceAddresses:
         return array.astype(np.int64, copy=False)
 
     @property
-    def tables(self) -> tuple[NDArray[np.int64], ...]:
+    def tables(self) -> tuple[_Axis, _Axis, _Axis, _Axis]:
         """Addresses of the elements on the axes x, y, slice and sample; the swizzle is in that of the slices.
 
         The address of any element is their xor in the bits of pipe and bank (`mask`) and their sum in the others.
@@ -262,7 +263,7 @@ class SurfaceAddresses:
             from pyaco.addrlib.v1.arrays import fill_axis
 
             a = self.parameters
-            self._tables = tuple(np.empty(n, np.int64) for n in (a.pitch, a.height, a.slices, a.samples))
+            self._tables = np.empty(a.pitch, np.int64), np.empty(a.height, np.int64), np.empty(a.slices, np.int64), np.empty(a.samples, np.int64)
             for axis, table in enumerate(self._tables):
                 fill_axis(a if axis == 2 else a._replace(bank_swizzle=0, pipe_swizzle=0), axis, table)
         return self._tables

@@ -17,7 +17,7 @@ from pyaco.addrlib.enums import Status, SurfaceFlags, raise_status
 from pyaco.addrlib.formats import ELEMENT_BITS
 from pyaco.addrlib.kernels import kernel
 from pyaco.addrlib.placement import PLACE, address_of, coordinates_of, equation_offset
-from pyaco.addrlib.records import MAX_MIPS, columns, record, zeroed
+from pyaco.addrlib.records import MAX_MIPS, Record, Table, columns, record, zeroed
 from pyaco.addrlib.v2.chip import INFO, QUERY, chip_tables, kernel_tables
 from pyaco.addrlib.v2.layout import layout
 from pyaco.errors import InputError
@@ -48,7 +48,7 @@ COLUMN_BITS = 2
 
 
 @kernel
-def copy_surface(a, q):
+def copy_surface(a: Record, q: Record) -> None:
     """Take the surface of an address query over into a layout query, with its defaults."""
     q.flags = a.flags
     q.swizzle_mode = a.swizzle_mode
@@ -66,7 +66,7 @@ def copy_surface(a, q):
 
 
 @kernel
-def xor_bits(chip, mode):
+def xor_bits(chip: Record, mode: Record) -> tuple[int, int]:
     """Return (pipe bits, bank bits) that a block of this mode xors."""
     above = mode.block_log2 - chip.pipe_interleave_log2
     pipes = min(above, chip.all_pipes_log2)
@@ -76,14 +76,14 @@ def xor_bits(chip, mode):
 
 
 @kernel
-def check_surface(modes, q):
+def check_surface(modes: Table, q: Record) -> bool:
     """Whether layout may be computed: the mode exists, elements are whole bytes, levels fit."""
     return (0 <= q.swizzle_mode < len(modes) and modes[q.swizzle_mode].valid and 8 <= q.bpp <= 128 and q.bpp % 8 == 0
             and q.num_mip_levels <= MAX_MIPS and 0 <= q.resource_type <= 2 and q.num_frags <= 8 and q.num_samples <= 16)
 
 
 @kernel
-def lay_out(chip, modes, extent, lookup, number, basis, q, r, mips):
+def lay_out(chip: Record, modes: Table, extent: Table, lookup: Table, number: Table, basis: Table, q: Record, r: Record, mips: Table) -> int:
     """Lay out the surface of an address query; return the status. `r` and `mips` are zeroed here."""
     if not check_surface(modes, q):
         return INVALID
@@ -102,7 +102,10 @@ def lay_out(chip, modes, extent, lookup, number, basis, q, r, mips):
 
 
 @kernel
-def place_level(chip, modes, extent, lookup, number, q, r, mips, mip_id, pipe_bank_xor, p):
+def place_level(
+    chip: Record, modes: Table, extent: Table, lookup: Table, number: Table, q: Record, r: Record, mips: Table, mip_id: int, pipe_bank_xor: int,
+    p: Record,
+) -> int:
     """Fill in the placement of one level of a surface that is laid out; return the status."""
     mode = modes[q.swizzle_mode]
     mip = mips[mip_id]
@@ -149,7 +152,10 @@ def place_level(chip, modes, extent, lookup, number, q, r, mips, mip_id, pipe_ba
 
 
 @kernel
-def addresses_kernel(chips, modes, extent, lookup, number, basis, queries, q, r, mips, p, status, result):
+def addresses_kernel(
+    chips: Table, modes: Table, extent: Table, lookup: Table, number: Table, basis: Table, queries: Table, q: Table, r: Table, mips: Table,
+    p: Table, status: Table, result: Table,
+) -> None:
     """Answer address queries one by one, each with its own surface; `q`, `r`, `mips`, `p` are scratch records."""
     chip = chips[0]
     for i in range(len(queries)):
@@ -173,7 +179,10 @@ def addresses_kernel(chips, modes, extent, lookup, number, basis, queries, q, r,
 
 
 @kernel
-def coordinates_kernel(chips, modes, extent, lookup, number, basis, inverse, queries, q, r, mips, p, found):
+def coordinates_kernel(
+    chips: Table, modes: Table, extent: Table, lookup: Table, number: Table, basis: Table, inverse: Table, queries: Table, q: Table, r: Table,
+    mips: Table, p: Table, found: Table,
+) -> None:
     """Answer the inverse queries one by one."""
     chip = chips[0]
     for i in range(len(queries)):
@@ -207,7 +216,10 @@ def coordinates_kernel(chips, modes, extent, lookup, number, basis, inverse, que
 
 
 @kernel
-def linear_coordinates_kernel(chips, modes, extent, lookup, number, basis, queries, q, r, mips, found):
+def linear_coordinates_kernel(
+    chips: Table, modes: Table, extent: Table, lookup: Table, number: Table, basis: Table, queries: Table, q: Table, r: Table, mips: Table,
+    found: Table,
+) -> None:
     """Answer as addrlib does, which takes every chain of levels for one of GFX9."""
     chip = chips[0]
     for i in range(len(queries)):
@@ -242,7 +254,7 @@ def linear_coordinates_kernel(chips, modes, extent, lookup, number, basis, queri
 
 
 @kernel
-def pipe_bank_xor_kernel(chips, modes, queries, result):
+def pipe_bank_xor_kernel(chips: Table, modes: Table, queries: Table, result: Table) -> None:
     """Deal out pipe-bank xors."""
     chip = chips[0]
     for i in range(len(queries)):
@@ -270,7 +282,9 @@ def pipe_bank_xor_kernel(chips, modes, queries, result):
 
 
 @kernel
-def slice_xor(chip, modes, lookup, basis, swizzle_mode, resource_type, bpe, base, index):
+def slice_xor(
+    chip: Record, modes: Table, lookup: Table, basis: Table, swizzle_mode: int, resource_type: int, bpe: int, base: int, index: int,
+) -> tuple[int, int]:
     """Return (status, pipe-bank xor of a slice); thin xor modes only."""
     mode = modes[swizzle_mode]
     if not mode.xor or mode.prt:
@@ -287,7 +301,7 @@ def slice_xor(chip, modes, lookup, basis, swizzle_mode, resource_type, bpe, base
 
 
 @kernel
-def slice_xor_kernel(chips, modes, lookup, basis, queries, status, result):
+def slice_xor_kernel(chips: Table, modes: Table, lookup: Table, basis: Table, queries: Table, status: Table, result: Table) -> None:
     """Answer slice xor queries."""
     for i in range(len(queries)):
         q = queries[i]
@@ -307,7 +321,7 @@ def slice_xor_kernel(chips, modes, lookup, basis, queries, status, result):
 
 
 @kernel
-def subresource_kernel(chips, modes, queries, result):
+def subresource_kernel(chips: Table, modes: Table, queries: Table, result: Table) -> None:
     """Answer sub-resource offset queries."""
     chip = chips[0]
     for i in range(len(queries)):

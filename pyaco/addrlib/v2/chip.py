@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import SwizzleMode
-from pyaco.addrlib.records import MODE, record
+from pyaco.addrlib.records import MODE, Table, record
 from pyaco.addrlib.swizzle import MODES, Mode, SwizzleTables, modes, swizzle_tables, var_block_log2
 from pyaco.errors import UnsupportedError
 
@@ -176,7 +176,7 @@ def chip_tables(config: GpuConfig) -> ChipTables:
 
 
 @cache
-def kernel_tables(config: GpuConfig) -> tuple[Any, ...]:
+def kernel_tables(config: GpuConfig) -> tuple[Table, Table, Table, Table, Table, Table]:
     """Return the tables of a chip in the order in which the kernels take them."""
     tables = chip_tables(config)
     swizzle = tables.swizzle

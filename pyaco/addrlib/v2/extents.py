@@ -6,6 +6,7 @@ import numpy as np
 
 from pyaco.addrlib.enums import Status
 from pyaco.addrlib.kernels import kernel
+from pyaco.addrlib.records import Record
 
 __all__ = ["MICRO_2D", "MICRO_3D", "customize", "tail_extent"]
 
@@ -18,7 +19,7 @@ MICRO_3D = np.array([(3, 2, 3), (2, 2, 3), (2, 2, 2), (2, 1, 2), (1, 1, 2)])
 
 
 @kernel
-def customize(q, element_bytes, pitch_align, pitch, height):
+def customize(q: Record, element_bytes: int, pitch_align: int, pitch: int, height: int) -> tuple[int, int, int]:
     """Apply the caller's pitch and slice size to a surface without mips; return (status, pitch, height)."""
     if q.num_mip_levels > 1:
         return OK, pitch, height
@@ -35,7 +36,7 @@ def customize(q, element_bytes, pitch_align, pitch, height):
 
 
 @kernel
-def tail_extent(mode, thick, r):
+def tail_extent(mode: Record, thick: bool, r: Record) -> tuple[int, int, int]:
     """Return (width, height, depth) of the largest level that fits in a mip tail: half of a block."""
     if not thick:
         return r.block_width >> 1, r.block_height, r.block_slices

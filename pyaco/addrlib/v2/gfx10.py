@@ -9,6 +9,7 @@ from pyaco.addrlib.arithmetic import align, log2, shift_ceil
 from pyaco.addrlib.enums import Status, SwizzleMode
 from pyaco.addrlib.kernels import kernel
 from pyaco.addrlib.mips import deinterleave, mips_in_tail, set_mip
+from pyaco.addrlib.records import Record, Table
 from pyaco.addrlib.v2.extents import MICRO_2D, MICRO_3D, customize, tail_extent
 
 __all__ = ["linear_gfx10", "macro_gfx10", "micro_gfx10"]
@@ -18,7 +19,7 @@ LINEAR_GENERAL = int(SwizzleMode.LINEAR_GENERAL)
 
 
 @kernel
-def linear_gfx10(q, r, mips):
+def linear_gfx10(q: Record, r: Record, mips: Table) -> int:
     """GFX10 and later: every level has its own pitch; the smallest level comes first."""
     if q.resource_type == 0 and q.height > 1:
         return INVALID
@@ -49,7 +50,7 @@ def linear_gfx10(q, r, mips):
 
 
 @kernel
-def micro_gfx10(mode, q, r, mips):
+def micro_gfx10(mode: Record, q: Record, r: Record, mips: Table) -> None:
     """GFX10 and later, 256-byte blocks: no tail, the smallest level first."""
     element_bytes = q.bpp >> 3
     r.pitch = align(q.width, r.block_width)
@@ -70,13 +71,13 @@ def micro_gfx10(mode, q, r, mips):
 
 
 @kernel
-def depth_gfx10(thick, q, r, level):
+def depth_gfx10(thick: bool, q: Record, r: Record, level: int) -> int:
     """Return the slices of a level, padded to blocks."""
     return align(shift_ceil(q.num_slices if thick else 1, level), r.block_slices)
 
 
 @kernel
-def macro_gfx10(chip, mode, thick, q, r, mips, height_align):
+def macro_gfx10(chip: Record, mode: Record, thick: bool, q: Record, r: Record, mips: Table, height_align: int) -> None:
     """GFX10 and later, larger blocks."""
     r.pitch = align(q.width, r.block_width)
     r.height = align(q.height, height_align)
@@ -128,7 +129,7 @@ def macro_gfx10(chip, mode, thick, q, r, mips, height_align):
 
 
 @kernel
-def tail_gfx10(chip, mode, thick, q, r, mips, tail_depth, capacity):
+def tail_gfx10(chip: Record, mode: Record, thick: bool, q: Record, r: Record, mips: Table, tail_depth: int, capacity: int) -> None:
     """Place the levels of the tail: halves of the block down to 2 KiB, then 256-byte blocks."""
     element = log2(q.bpp >> 3)
     pitch, height, _ = tail_extent(mode, thick, r)

@@ -9,6 +9,7 @@ from pyaco.addrlib.arithmetic import align, log2
 from pyaco.addrlib.enums import Status, SurfaceFlags, SwizzleMode
 from pyaco.addrlib.kernels import kernel
 from pyaco.addrlib.mips import set_mip
+from pyaco.addrlib.records import Record, Table
 from pyaco.addrlib.v2.extents import MICRO_2D, MICRO_3D, customize, tail_extent
 
 __all__ = ["linear_gfx9", "tiled_gfx9"]
@@ -23,7 +24,7 @@ PRT_ALIGN = 65536
 
 
 @kernel
-def linear_gfx9(q, r, mips):
+def linear_gfx9(q: Record, r: Record, mips: Table) -> int:
     """GFX9: the levels of a slice stand below each other at the pitch of level 0."""
     element_bytes = q.bpp >> 3
     alignment = PRT_ALIGN if q.flags & PRT else 256
@@ -66,7 +67,7 @@ def linear_gfx9(q, r, mips):
 
 
 @kernel
-def major_gfx9(thick, width, height, depth):
+def major_gfx9(thick: bool, width: int, height: int, depth: int) -> int:
     """Return along which axis the levels of a chain go on: 0 x, 1 y, 2 z."""
     if width < height:
         return 1 if not thick or height >= depth else 2
@@ -74,7 +75,7 @@ def major_gfx9(thick, width, height, depth):
 
 
 @kernel
-def mip_start_gfx9(mode, thick, r, mip):
+def mip_start_gfx9(mode: Record, thick: bool, r: Record, mip: Record) -> tuple[int, int, int, int]:
     """Return (x, y, z of a level's first block, offset in the tail's block); the level is in the tail if the offset is not -1."""
     width, height, depth = r.pitch // r.block_width, r.height // r.block_height, r.num_slices // r.block_slices
     tail_width, tail_height, tail_depth = tail_extent(mode, thick, r)
@@ -113,7 +114,7 @@ def mip_start_gfx9(mode, thick, r, mip):
 
 
 @kernel
-def mip_chain_gfx9(mode, thick, q, r, mips):
+def mip_chain_gfx9(mode: Record, thick: bool, q: Record, r: Record, mips: Table) -> int:
     """Fill in the extents and offsets of the levels; return the first level in the tail."""
     tail_width, tail_height, tail_depth = tail_extent(mode, thick, r)
     element = log2(q.bpp >> 3)
@@ -153,7 +154,7 @@ def mip_chain_gfx9(mode, thick, q, r, mips):
 
 
 @kernel
-def tiled_gfx9(chip, mode, thick, q, r, mips, height_align):
+def tiled_gfx9(chip: Record, mode: Record, thick: bool, q: Record, r: Record, mips: Table, height_align: int) -> int:
     """GFX9: a whole mip chain is one rectangle of blocks, addressed at one pitch."""
     pitch_align = r.block_width
     if q.resource_type == 1 and q.flags & (DISPLAY | ROTATED) and q.num_mip_levels <= 1 and q.num_samples <= 1 and q.num_frags <= 1:
@@ -186,7 +187,7 @@ def tiled_gfx9(chip, mode, thick, q, r, mips, height_align):
 
 
 @kernel
-def place_chain_gfx9(mode, thick, q, r, mips):
+def place_chain_gfx9(mode: Record, thick: bool, q: Record, r: Record, mips: Table) -> None:
     """Extend the rectangle by the levels below 0 and place every level in it."""
     r.first_mip_id_in_tail = mip_chain_gfx9(mode, thick, q, r, mips)
     last = min(r.first_mip_id_in_tail, q.num_mip_levels - 1)

@@ -9,7 +9,7 @@ from pyaco.addrlib.arithmetic import align, log2
 from pyaco.addrlib.elements import to_elements
 from pyaco.addrlib.enums import Status, SurfaceFlags
 from pyaco.addrlib.kernels import kernel
-from pyaco.addrlib.records import MAX_MIPS
+from pyaco.addrlib.records import MAX_MIPS, Record, Table
 from pyaco.addrlib.v2.gfx9 import linear_gfx9, tiled_gfx9
 from pyaco.addrlib.v2.gfx10 import linear_gfx10, macro_gfx10, micro_gfx10
 
@@ -20,7 +20,7 @@ STEREO = int(SurfaceFlags.QB_STEREO)
 
 
 @kernel
-def normalize(level, q):
+def normalize(level: int, q: Record) -> int:
     """Fill in defaults and turn pixels into elements, in place; return the status."""
     q.width = max(q.width, 1)
     q.height = max(q.height, 1)
@@ -34,7 +34,7 @@ def normalize(level, q):
 
 
 @kernel
-def stereo_height(chip, mode, q, r, basis, equation):
+def stereo_height(chip: Record, mode: Record, q: Record, r: Record, basis: Table, equation: int) -> tuple[int, int]:
     """Return (status, alignment of the height) such that the right eye starts on a whole period of the xor."""
     if not mode.xor:
         return OK, r.block_height
@@ -51,7 +51,7 @@ def stereo_height(chip, mode, q, r, basis, equation):
 
 
 @kernel
-def layout(chip, modes, extent, lookup, basis, q, r, mips):
+def layout(chip: Record, modes: Table, extent: Table, lookup: Table, basis: Table, q: Record, r: Record, mips: Table) -> int:
     """Lay out a normalized query that need not be valid; return the status."""
     mode = modes[q.swizzle_mode]
     r.num_slices = q.num_slices

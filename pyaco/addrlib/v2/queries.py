@@ -18,7 +18,7 @@ from pyaco.addrlib.elements import to_pixels
 from pyaco.addrlib.enums import Status, SurfaceFlags, SwizzleMode, in_words, raise_status
 from pyaco.addrlib.formats import EXPAND_X, PACKING, Packing
 from pyaco.addrlib.kernels import kernel
-from pyaco.addrlib.records import MAX_MIPS, MIP, MipInfo, Scratch, columns
+from pyaco.addrlib.records import MAX_MIPS, MIP, MipInfo, Record, Scratch, Table, columns
 from pyaco.addrlib.v2.chip import INFO, QUERY, kernel_tables
 from pyaco.addrlib.v2.layout import layout, normalize
 from pyaco.addrlib.v2.validity import valid_mode, valid_without_mode
@@ -34,7 +34,7 @@ NO_EQUATION = 0xFFFFFFFF
 
 
 @kernel
-def surface_kernel(chip, modes, extent, lookup, number, basis, q, r, mips):
+def surface_kernel(chip: Record, modes: Table, extent: Table, lookup: Table, number: Table, basis: Table, q: Record, r: Record, mips: Table) -> None:
     """Answer one query; `q` is normalized in place."""
     r.status = normalize(chip.level, q)
     if r.status == OK and not (valid_without_mode(chip, q) and valid_mode(chip, modes, q)):
@@ -81,7 +81,9 @@ def surface_kernel(chip, modes, extent, lookup, number, basis, q, r, mips):
 
 
 @kernel
-def surfaces_kernel(chips, modes, extent, lookup, number, basis, queries, infos, mips):
+def surfaces_kernel(
+    chips: Table, modes: Table, extent: Table, lookup: Table, number: Table, basis: Table, queries: Table, infos: Table, mips: Table,
+) -> None:
     """Answer many queries of one chip; the results are zero on entry."""
     chip = chips[0]
     for i in range(len(queries)):

@@ -16,7 +16,7 @@ from pyaco.addrlib.elements import to_elements
 from pyaco.addrlib.enums import Status, SurfaceFlags, raise_status
 from pyaco.addrlib.formats import ELEMENT_BITS, EXPAND_X, EXPAND_Y, PACKING, Format, Packing
 from pyaco.addrlib.kernels import kernel
-from pyaco.addrlib.records import MAX_MIPS, columns, record, zeroed
+from pyaco.addrlib.records import MAX_MIPS, Record, Table, columns, record, zeroed
 from pyaco.addrlib.v2.address import slice_xor
 from pyaco.addrlib.v2.chip import INFO, LINEAR, MICRO, QUERY, THICK_64KB, THIN_64KB, THIN_LARGE, chip_tables, kernel_tables
 from pyaco.addrlib.v2.layout import layout
@@ -54,7 +54,7 @@ VIEW = record("status offset pipe_bank_xor unaligned_width unaligned_height num_
 
 
 @kernel
-def fits(smallest, size, low, high, budget, bigger):
+def fits(smallest: int, size: int, low: int, high: int, budget: float, bigger: bool) -> bool:
     """Whether a block type whose surface takes `size` bytes may replace one that takes `smallest`."""
     if budget >= 1.0:
         return size / smallest <= budget if bigger else smallest / size > budget
@@ -62,7 +62,7 @@ def fits(smallest, size, low, high, budget, bigger):
 
 
 @kernel
-def block_set(chip, volume, allowed):
+def block_set(chip: Record, volume: int, allowed: int) -> int:
     """Return the block types of a set of modes, as a `BlockSet`."""
     result = 0
     for block in range(1, 8):
@@ -72,14 +72,14 @@ def block_set(chip, volume, allowed):
 
 
 @kernel
-def type_set(chip, allowed):
+def type_set(chip: Record, allowed: int) -> int:
     """Return the swizzle types of a set of modes."""
     return ((allowed & chip.set_z != 0) | (allowed & chip.set_s != 0) << 1 | (allowed & chip.set_d != 0) << 2
             | (allowed & chip.set_r != 0) << 3)
 
 
 @kernel
-def client_modes(chip, s, volume):
+def client_modes(chip: Record, s: Record, volume: int) -> int:
     """Return the modes that the caller does not rule out."""
     allowed = 0
     for block in range(8):
@@ -100,7 +100,7 @@ def client_modes(chip, s, volume):
 
 
 @kernel
-def drop_aligned(modes, allowed, max_align):
+def drop_aligned(modes: Table, allowed: int, max_align: int) -> int:
     """Remove the modes whose blocks are larger than the alignment the caller can give."""
     if max_align > 0:
         for mode in range(1, 32):
@@ -110,7 +110,7 @@ def drop_aligned(modes, allowed, max_align):
 
 
 @kernel
-def hardware_modes(chip, q, allowed):
+def hardware_modes(chip: Record, q: Record, allowed: int) -> int:
     """Remove the modes that the chip cannot use for this resource."""
     flags, volume = q.flags, q.resource_type == 2
     packing = PACKING[1 if chip.level >= 100 else 0, q.format & 255]
@@ -157,7 +157,7 @@ def hardware_modes(chip, q, allowed):
 
 
 @kernel
-def drop_without_equation(number, resource_type, bpp, allowed):
+def drop_without_equation(number: Table, resource_type: int, bpp: int, allowed: int) -> int:
     """Remove the modes without a numbered equation, unless none would be left."""
     kept = allowed
     if resource_type:
@@ -168,7 +168,10 @@ def drop_without_equation(number, resource_type, bpp, allowed):
 
 
 @kernel
-def probe_sizes(chip, modes, extent, lookup, basis, q, r, mips, volume, blocks, low, high, sizes):
+def probe_sizes(
+    chip: Record, modes: Table, extent: Table, lookup: Table, basis: Table, q: Record, r: Table, mips: Table, volume: int, blocks: int, low: int,
+    high: int, sizes: Table,
+) -> int:
     """Fill in the size of the surface with each block type; return the type that is large yet wastes little, or -1: no such surface."""
     best, smallest = MICRO, 0
     for block in range(8):
@@ -189,7 +192,7 @@ def probe_sizes(chip, modes, extent, lookup, basis, q, r, mips, volume, blocks, 
 
 
 @kernel
-def bigger_block(chip, modes, volume, block, than):
+def bigger_block(chip: Record, modes: Table, volume: int, block: int, than: int) -> bool:
     """Whether a block type counts as bigger: only GFX10 looks, the others go upwards anyway."""
     if not 100 <= chip.level < 110:
         return True
@@ -197,7 +200,7 @@ def bigger_block(chip, modes, volume, block, than):
 
 
 @kernel
-def within_budget(chip, modes, volume, blocks, best, budget, sizes):
+def within_budget(chip: Record, modes: Table, volume: int, blocks: int, best: int, budget: int, sizes: Table) -> int:
     """Return the largest block type whose waste the memory budget allows."""
     # Types below the one with the smallest size are out; VAR blocks of GFX10 do not rule out thick ones.
     below = THIN_64KB if best == THIN_LARGE and chip.level < 110 else best
@@ -216,7 +219,7 @@ def within_budget(chip, modes, volume, blocks, best, budget, sizes):
 
 
 @kernel
-def choose_type(chip, q, volume, allowed):
+def choose_type(chip: Record, q: Record, volume: int, allowed: int) -> int:
     """Return the modes of the swizzle type to use, when there are several."""
     types = type_set(chip, allowed)
     if types & (types - 1) == 0:
@@ -249,7 +252,7 @@ def choose_type(chip, q, volume, allowed):
 
 
 @kernel
-def fmask_setting(chip, modes, extent, s, out):
+def fmask_setting(chip: Record, modes: Table, extent: Table, s: Record, out: Record) -> int:
     """GFX10: FMASK has only Z modes, 64KB or VAR."""
     no_64kb = s.forbidden_block >> (THIN_64KB - 1) & 1
     no_var = chip.var_block_log2 == 0 or s.forbidden_block >> (THIN_LARGE - 1) & 1
@@ -275,7 +278,7 @@ def fmask_setting(chip, modes, extent, s, out):
 
 
 @kernel
-def fmask_size(extent, s, mode, bpp):
+def fmask_size(extent: Table, s: Record, mode: Record, bpp: int) -> int:
     """Return the elements of an FMASK, aligned to what the caller demands."""
     e = extent[0, mode, log2(bpp >> 3), 0]
     size = align(max(s.width, 1), 1 << e[0]) * align(max(s.height, 1), 1 << e[1]) * max(s.num_slices, 1)
@@ -286,7 +289,7 @@ def fmask_size(extent, s, mode, bpp):
 
 
 @kernel
-def setting_query(chip, s, q):
+def setting_query(chip: Record, s: Record, q: Record) -> None:
     """Turn a setting query into the layout query of its surface."""
     q.flags = s.flags
     q.swizzle_mode = 0
@@ -312,7 +315,10 @@ def setting_query(chip, s, q):
 
 
 @kernel
-def setting(chip, modes, extent, lookup, number, basis, s, q, r, mips, sizes, out):
+def setting(
+    chip: Record, modes: Table, extent: Table, lookup: Table, number: Table, basis: Table, s: Record, q: Record, r: Record, mips: Table,
+    sizes: Table, out: Record,
+) -> int:
     """Answer one preferred-setting query; return the status."""
     if not 0 <= s.resource_type <= 2 or s.num_samples > 16 or s.num_frags > 8:
         return INVALID
@@ -354,14 +360,17 @@ def setting(chip, modes, extent, lookup, number, basis, s, q, r, mips, sizes, ou
 
 
 @kernel
-def settings_kernel(chips, modes, extent, lookup, number, basis, queries, q, r, mips, sizes, results):
+def settings_kernel(
+    chips: Table, modes: Table, extent: Table, lookup: Table, number: Table, basis: Table, queries: Table, q: Table, r: Record, mips: Table,
+    sizes: Table, results: Table,
+) -> None:
     """Answer preferred-setting queries."""
     for i in range(len(queries)):
         results[i].status = setting(chips[0], modes, extent, lookup, number, basis, queries[i], q[0], r, mips, sizes, results[i])
 
 
 @kernel
-def possible_kernel(chips, number, queries, q, results):
+def possible_kernel(chips: Table, number: Table, queries: Table, q: Table, results: Table) -> None:
     """Answer possible-modes queries."""
     chip = chips[0]
     for i in range(len(queries)):
@@ -392,7 +401,10 @@ def possible_kernel(chips, number, queries, q, results):
 
 
 @kernel
-def view_extent(v, width, height, columns, rows, block_width, block_height, first_in_tail, tiled, out):
+def view_extent(
+    v: Record, width: int, height: int, columns: int, rows: int, block_width: int, block_height: int, first_in_tail: int, tiled: bool,
+    out: Record,
+) -> None:
     """Fill in the level and extent (in elements) of an uncompressed view of one level of a block-compressed surface.
 
     `width` and `height` are level 0 in elements, `columns` and `rows` the pixels of an element.
@@ -426,7 +438,10 @@ def view_extent(v, width, height, columns, rows, block_width, block_height, firs
 
 
 @kernel
-def views_kernel(chips, modes, extent, lookup, number, basis, queries, q, r, mips, results):
+def views_kernel(
+    chips: Table, modes: Table, extent: Table, lookup: Table, number: Table, basis: Table, queries: Table, q: Table, r: Table, mips: Table,
+    results: Table,
+) -> None:
     """Answer non-BC view queries."""
     chip = chips[0]
     for i in range(len(queries)):

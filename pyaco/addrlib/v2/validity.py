@@ -8,6 +8,7 @@ from __future__ import annotations
 from pyaco.addrlib.enums import SurfaceFlags, SwizzleMode
 from pyaco.addrlib.formats import PACKING, Packing
 from pyaco.addrlib.kernels import kernel
+from pyaco.addrlib.records import Record, Table
 
 __all__ = ["display_set", "valid_mode", "valid_without_mode"]
 
@@ -19,7 +20,7 @@ SUBSAMPLED, BLOCK = int(Packing.SUBSAMPLED), int(Packing.BLOCK)
 
 
 @kernel
-def display_set(chip, bpp):
+def display_set(chip: Record, bpp: int) -> int:
     """Return the modes that may be scanned out with elements of `bpp` bits."""
     if bpp == 32:
         return chip.set_display_32
@@ -27,7 +28,7 @@ def display_set(chip, bpp):
 
 
 @kernel
-def valid_without_mode(chip, q):
+def valid_without_mode(chip: Record, q: Record) -> bool:
     """Whether the query, apart from its swizzle mode, describes a resource the chip has."""
     if q.bpp == 0 or q.bpp > 128 or q.width == 0 or q.num_frags > 8 or not 0 <= q.resource_type <= 2:
         return False
@@ -51,7 +52,7 @@ def valid_without_mode(chip, q):
 
 
 @kernel
-def valid_mode(chip, modes, q):
+def valid_mode(chip: Record, modes: Table, q: Record) -> bool:
     """Whether the chip allows this swizzle mode for this resource."""
     if not 0 <= q.swizzle_mode <= LINEAR_GENERAL or not modes[q.swizzle_mode].valid:
         return False
@@ -96,7 +97,7 @@ def valid_mode(chip, modes, q):
 
 
 @kernel
-def valid_mode_gfx9(chip, mode, q):
+def valid_mode_gfx9(chip: Record, mode: Record, q: Record) -> bool:
     """The same for GFX9, whose rules hang on the order of texels."""
     flags = q.flags
     msaa, mips = q.num_frags > 1, q.num_mip_levels > 1

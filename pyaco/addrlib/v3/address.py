@@ -16,7 +16,7 @@ from pyaco.addrlib.enums import Status, SurfaceFlags3, SwizzleMode3, raise_statu
 from pyaco.addrlib.formats import ELEMENT_BITS, EXPAND_X, EXPAND_Y, PACKING, Packing
 from pyaco.addrlib.kernels import kernel
 from pyaco.addrlib.placement import PLACE, address_of, coordinates_of, equation_offset
-from pyaco.addrlib.records import MAX_MIPS, columns, record, zeroed
+from pyaco.addrlib.records import MAX_MIPS, Record, Table, columns, record, zeroed
 from pyaco.addrlib.v2.address import COORDINATES, Coordinates
 from pyaco.addrlib.v2.settings import VIEW, VIEW_QUERY, view_extent
 from pyaco.addrlib.v3.queries import INFO3, QUERY3, layout3, normalize3, tables3
@@ -40,7 +40,7 @@ MODES_QUERY3 = record("flags resource_type bpp num_samples max_align")
 
 
 @kernel
-def lay_out3(modes, extent, a, q, r, mips):
+def lay_out3(modes: Table, extent: Table, a: Record, q: Record, r: Table, mips: Table) -> int:
     """Lay out the surface of an address query; return the status. `r` (of two) and `mips` are zeroed here."""
     q.flags = a.flags
     q.swizzle_mode = a.swizzle_mode
@@ -63,7 +63,7 @@ def lay_out3(modes, extent, a, q, r, mips):
 
 
 @kernel
-def place_level3(modes, lookup, q, r, mips, mip_id, p):
+def place_level3(modes: Table, lookup: Table, q: Record, r: Record, mips: Table, mip_id: int, p: Record) -> int:
     """Fill in the placement of one level of a surface that is laid out; return the status."""
     mode, mip = modes[q.swizzle_mode], mips[mip_id]
     p.element_bytes = q.bpp >> 3
@@ -91,7 +91,10 @@ def place_level3(modes, lookup, q, r, mips, mip_id, p):
 
 
 @kernel
-def addresses3_kernel(modes, extent, lookup, basis, queries, q, r, mips, p, status, result):
+def addresses3_kernel(
+    modes: Table, extent: Table, lookup: Table, basis: Table, queries: Table, q: Table, r: Table, mips: Table, p: Table, status: Table,
+    result: Table,
+) -> None:
     """Answer address queries one by one."""
     for i in range(len(queries)):
         a, s = queries[i], q[0]
@@ -108,7 +111,10 @@ def addresses3_kernel(modes, extent, lookup, basis, queries, q, r, mips, p, stat
 
 
 @kernel
-def coordinates3_kernel(modes, extent, lookup, basis, inverse, queries, q, r, mips, p, found):
+def coordinates3_kernel(
+    modes: Table, extent: Table, lookup: Table, basis: Table, inverse: Table, queries: Table, q: Table, r: Table, mips: Table, p: Table,
+    found: Table,
+) -> None:
     """Answer the inverse queries one by one."""
     for i in range(len(queries)):
         a, c, s = queries[i], found[i], q[0]
@@ -126,7 +132,9 @@ def coordinates3_kernel(modes, extent, lookup, basis, inverse, queries, q, r, mi
 
 
 @kernel
-def slice_xor3(modes, lookup, basis, swizzle_mode, bpe, base, index, num_samples, interleave_log2):
+def slice_xor3(
+    modes: Table, lookup: Table, basis: Table, swizzle_mode: int, bpe: int, base: int, index: int, num_samples: int, interleave_log2: int,
+) -> tuple[int, int]:
     """Return (status, pipe-bank xor of a slice)."""
     if modes[swizzle_mode].block_log2 == 8:
         return OK, 0
@@ -139,7 +147,7 @@ def slice_xor3(modes, lookup, basis, swizzle_mode, bpe, base, index, num_samples
 
 
 @kernel
-def slice_xors3_kernel(modes, lookup, basis, interleave_log2, queries, status, result):
+def slice_xors3_kernel(modes: Table, lookup: Table, basis: Table, interleave_log2: int, queries: Table, status: Table, result: Table) -> None:
     """Answer slice xor queries."""
     for i in range(len(queries)):
         q = queries[i]
@@ -150,7 +158,10 @@ def slice_xors3_kernel(modes, lookup, basis, interleave_log2, queries, status, r
 
 
 @kernel
-def views3_kernel(modes, extent, lookup, basis, interleave_log2, queries, q, r, mips, results):
+def views3_kernel(
+    modes: Table, extent: Table, lookup: Table, basis: Table, interleave_log2: int, queries: Table, q: Table, r: Table, mips: Table,
+    results: Table,
+) -> None:
     """Answer non-BC view queries."""
     for i in range(len(queries)):
         v, out, s = queries[i], results[i], q[0]

@@ -19,7 +19,7 @@ from pyaco.addrlib.enums import Status, in_words, raise_status
 from pyaco.addrlib.formats import EXPAND_X, PACKING, Packing
 from pyaco.addrlib.kernels import kernel
 from pyaco.addrlib.mips import deinterleave, mips_in_tail, set_mip
-from pyaco.addrlib.records import MAX_MIPS, MIP, MODE, MipInfo, Scratch, columns, record
+from pyaco.addrlib.records import MAX_MIPS, MIP, MODE, MipInfo, Record, Scratch, Table, columns, record
 from pyaco.addrlib.swizzle import MODES, modes, swizzle_tables
 from pyaco.errors import UnsupportedError
 
@@ -41,7 +41,7 @@ INFO3 = record(
 
 
 @kernel
-def normalize3(q):
+def normalize3(q: Record) -> int:
     """Fill in defaults and turn pixels into elements, in place; return the status."""
     q.width = max(q.width, 1)
     q.height = max(q.height, 1)
@@ -55,7 +55,7 @@ def normalize3(q):
 
 
 @kernel
-def pitch_and_height(q, linear, trim, r):
+def pitch_and_height(q: Record, linear: bool, trim: bool, r: Record) -> int:
     """Fill in pitch and height, the caller's where it may choose; return the status."""
     element_bytes = q.bpp >> 3
     single = q.num_mip_levels == 1
@@ -74,7 +74,7 @@ def pitch_and_height(q, linear, trim, r):
 
 
 @kernel
-def tail_extent3(mode, r):
+def tail_extent3(mode: Record, r: Record) -> tuple[int, int]:
     """Return (width, height) of the largest level that fits in a mip tail: half of a block."""
     if mode.thick_3d:
         third = mode.block_log2 % 3
@@ -83,7 +83,7 @@ def tail_extent3(mode, r):
 
 
 @kernel
-def tail3(mode, extent, q, r, mips, depth):
+def tail3(mode: Record, extent: Table, q: Record, r: Record, mips: Table, depth: int) -> None:
     """Place the levels of the tail."""
     element, samples = log2(q.bpp >> 3), log2(q.num_samples)
     # The real library's steps: the smallest pitch of 3D levels is that of 256-byte blocks, of 2D levels that of 4 KiB 3D ones.
@@ -106,7 +106,7 @@ def tail3(mode, extent, q, r, mips, depth):
 
 
 @kernel
-def level_extent3(mode, q, r, trim, level):
+def level_extent3(mode: Record, q: Record, r: Record, trim: bool, level: int) -> tuple[int, int, int]:
     """Return (pitch, rows, bytes of a slice) of a level outside the tail."""
     element_bytes = q.bpp >> 3
     single = mode.linear == 1 and q.num_mip_levels == 1
@@ -124,7 +124,7 @@ def level_extent3(mode, q, r, trim, level):
 
 
 @kernel
-def levels3(mode, extent, q, r, mips, trim):
+def levels3(mode: Record, extent: Table, q: Record, r: Record, mips: Table, trim: bool) -> None:
     """Fill in the levels, and the sizes that follow from them."""
     volume = q.resource_type == 2
     linear = mode.linear == 1
@@ -163,7 +163,7 @@ def levels3(mode, extent, q, r, mips, trim):
 
 
 @kernel
-def layout3(modes, extent, q, r, mips):
+def layout3(modes: Table, extent: Table, q: Record, r: Record, mips: Table) -> int:
     """Lay out a normalized query; return the status."""
     mode = modes[q.swizzle_mode]
     samples = 0 if mode.thick_3d or mode.linear else log2(q.num_samples)
@@ -181,7 +181,7 @@ def layout3(modes, extent, q, r, mips):
 
 
 @kernel
-def surfaces3_kernel(modes, extent, number, queries, infos, mips):
+def surfaces3_kernel(modes: Table, extent: Table, number: Table, queries: Table, infos: Table, mips: Table) -> None:
     """Answer many queries; the results are zero on entry."""
     for i in range(len(queries)):
         q, r = queries[i], infos[i]
@@ -210,7 +210,7 @@ def surfaces3_kernel(modes, extent, number, queries, infos, mips):
 
 
 @cache
-def tables3(config: GpuConfig) -> tuple[Any, ...]:
+def tables3(config: GpuConfig) -> tuple[Table, Table, Table, Table, Table, Table]:
     """Return what the kernels of GFX12 read of a chip: modes, extents, equations by key, numbers, basis, inverse."""
     if config.level < LEVEL:
         raise UnsupportedError(f"{config.name}: these queries are for GFX12")
