@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import io
+import itertools
 import re
 import shlex
 import shutil
@@ -152,7 +153,7 @@ def test_a_file_runs_the_pass_that_its_folder_names() -> None:
 def families(path: Path) -> Iterator[str]:
     """The headings of a table of rules: comments that stand right before a rule."""
     lines = path.read_text().split("[main]")[1].splitlines()
-    for line, following in zip(lines, lines[1:], strict=False):
+    for line, following in itertools.pairwise(lines):
         if line.startswith("# ") and "=>" in following:
             yield line.removeprefix("# ").rstrip(".")
 
