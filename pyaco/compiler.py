@@ -240,6 +240,7 @@ def _read(source: Source, entry: str | None, spec: Mapping[int, int | float | bo
 
 def _lower(shader: Any, chip: targets.Chip, wave: int, limits: targets.WaveLimits, steps: Run) -> Any:
     """Run the NIR passes, instruction selection, the backend and the assembler."""
+    from pyaco._core.aco import isel
     from pyaco._core.ir.program import Program
     from pyaco.aco.passes import ACO
     from pyaco.nir.passes import NIR, mark_lowered
@@ -254,7 +255,7 @@ def _lower(shader: Any, chip: targets.Chip, wave: int, limits: targets.WaveLimit
     program.configure(
         gfx_level=chip.level, wave_size=wave, workgroup_size=x * y * z, limits=limits.as_dict(), wgp_mode=False
     )
-    compute.SELECTION.kernel()(shader, program)
+    isel.run(shader, program)
     steps.note(ACO, "aco", "instruction_selection", program)
     steps.run(ACO, compute.ACO, program, chip.level)
     steps.run(ACO, compute.ASSEMBLER, program, chip.level)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -47,14 +47,14 @@ class Option(NamedTuple):
             It is no value of this option.
         """
         kind = type(self.default)
-        if isinstance(given, str) and kind is not str:
-            words = {"true": True, "false": False}
-            found = words.get(given) if kind is bool else int(given, 0)
-        else:
-            found = given if type(given) is kind else None  # type: ignore[assignment]
-        if found is None:
-            raise ValueError(f"{self.name} takes {kind.__name__}, not {given!r}")
-        return found
+        if type(given) is kind:
+            return given
+        if isinstance(given, str) and kind is bool and given in ("true", "false"):
+            return given == "true"
+        if isinstance(given, str) and kind is int:
+            with suppress(ValueError):
+                return int(given, 0)
+        raise ValueError(f"{self.name} takes {kind.__name__}, not {given!r}")
 
 
 @dataclass(frozen=True, eq=False)

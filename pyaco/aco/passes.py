@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -104,8 +105,6 @@ def run_passes(program: Program, options: Options | None = None, on_pass: Hook |
     steps.check_disabled(compute.ACO)
     if options.validate:
         _validate(program, "instruction_selection")
-    try:
+    with suppress(Stopped):
         steps.run(ACO, compute.ACO, program, program.gfx_level)
-    except Stopped:
-        pass
     return {record.name: record.milliseconds for record in steps.records}

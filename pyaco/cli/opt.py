@@ -10,7 +10,7 @@ from typing import Any
 from pyaco import targets
 from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.shared import read_bytes, write_text
-from pyaco.errors import InputError
+from pyaco.errors import InputError, UnsupportedError
 from pyaco.passes import Group, IntermediateRepresentation, Pass, Pipeline, Run, Step
 from pyaco.pipelines import compute, properties
 from pyaco.pipelines.aco_passes import ACO_PASSES
@@ -148,13 +148,14 @@ def _read_program(text: str, name: str, options: Options) -> tuple[IntermediateR
 
 def _chip(options: Options) -> targets.Chip:
     chip = targets.chip(options.target or "gfx1100")
-    if chip.is_cdna or chip.level in (100, 115):
-        raise InputError(f"--target {chip.target}: there is no compiler for it")
+    if chip.is_cdna:
+        raise UnsupportedError(f"passes for {chip.target}: {chip.architecture} has an instruction set but no compiler here")
     return chip
 
 
 def _select(steps: Run, shader: Any, level: int) -> Any:
     """Instruction selection: the one pass whose result is another IR."""
+    from pyaco._core.aco import isel
     from pyaco._core.ir.program import Program
     from pyaco.aco.passes import ACO
 
@@ -163,7 +164,7 @@ def _select(steps: Run, shader: Any, level: int) -> Any:
     wave = shader.info["wave_size"]
     program = Program()
     program.configure(gfx_level=level, wave_size=wave, workgroup_size=x * y * z, limits=targets.wave_limits(chip, wave).as_dict())
-    compute.SELECTION.kernel()(shader, program)
+    isel.run(shader, program)
     steps.note(ACO, "aco", "instruction_selection", program)
     return program
 

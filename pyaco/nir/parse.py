@@ -421,7 +421,7 @@ class _Parser:
             raise self.fail(f"cannot read the intrinsic {entry.body!r}", entry.number)
         name = match[1]
         if name not in build.INTRINSICS:
-            raise UnsupportedError(f"the NIR intrinsic {name}")
+            raise UnsupportedError(f"{self.name}:{entry.number + 1}: the NIR intrinsic {name}")
         groups = re.findall(r"\(([^()]*)\)", match[2])
         has_result, fixed, count = build.INTRINSIC_SHAPES[name]
         sources = groups.pop(0).split(",") if count and groups else []
@@ -470,7 +470,7 @@ class _Parser:
             raise self.fail(f"cannot read {entry.body!r}", entry.number)
         name = match[1]
         if name not in build.ALU:
-            raise UnsupportedError(f"the NIR opcode {name}")
+            raise UnsupportedError(f"{self.name}:{entry.number + 1}: the NIR opcode {name}")
         operands = [operand.strip() for operand in match[4].split(",")]
         sizes = build.ALU_INPUT_SIZES[name]
         if len(operands) != len(sizes) or not entry.id:

@@ -70,7 +70,8 @@ lower_bit_size = _pass("lower_bit_size", "8- and 16-bit integer operations are w
                        needs=("scalar", "divergence"), guarantees=("hardware sizes",))  # fmt: skip
 lower_idiv = _pass("lower_idiv", "32-bit integer division, and division by constants", needs=("scalar", "hardware sizes"),
                    guarantees=("hardware division",))  # fmt: skip
-lower_int64 = _pass("lower_int64", "64-bit integer operations in 32-bit halves", needs=("scalar", "hardware division"), guarantees=("hardware int64",))
+lower_int64 = _pass("lower_int64", "64-bit integer operations in 32-bit halves", needs=("scalar", "hardware division"),
+                    guarantees=("hardware int64",))  # fmt: skip
 
 # The shape of loops, and facts.
 lcssa = _pass("lcssa", "what a loop defines leaves it through phis", module="pyaco._core.nir.convert_to_lcssa", guarantees=("lcssa",),

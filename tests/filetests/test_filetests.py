@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import io
+import itertools
 import re
 import shlex
 import shutil
@@ -36,7 +37,8 @@ from pyaco.pipelines.nir_passes import NIR_PASSES
 
 FOLDER = Path(__file__).parent
 FILES = sorted(FOLDER.glob("*/*/*.txt"))
-RULES = Path(__file__).resolve().parents[2] / "pyaco/nir/data/algebraic.txt"
+ROOT = Path(__file__).resolve().parents[2]
+RULES = ROOT / "pyaco/nir/data/algebraic.txt"
 
 
 @dataclass
@@ -149,10 +151,18 @@ def test_a_file_runs_the_pass_that_its_folder_names() -> None:
             assert path.parent.name in re.findall(r"\w+", passes), path
 
 
+def test_every_family_of_patterns_of_the_optimizer_has_a_file() -> None:
+    sources = "".join(path.read_text() for path in sorted((ROOT / "pyaco/_core/aco").glob("optimize*.pyx")))
+    found = set(re.findall(r"^cdef .*?\b(_(?:combine|propagate|fold|use|remove)_\w+)\(", sources, re.MULTILINE)) - {"_combine_valu"}
+    shown = re.findall(r"^; Patterns: (.*)", "".join(path.read_text() for path in FILES if path.parent.name == "optimize"), re.MULTILINE)
+    assert found
+    assert found == {name for names in shown for name in names.split(", ")}
+
+
 def families(path: Path) -> Iterator[str]:
     """The headings of a table of rules: comments that stand right before a rule."""
     lines = path.read_text().split("[main]")[1].splitlines()
-    for line, following in zip(lines, lines[1:], strict=False):
+    for line, following in itertools.pairwise(lines):
         if line.startswith("# ") and "=>" in following:
             yield line.removeprefix("# ").rstrip(".")
 

@@ -157,24 +157,6 @@ def test_zeroed_shared_memory(length):
     assert "barrier" in opcodes(shader)
 
 
-def test_access_of_restrict_buffers():
-    def make(b):
-        type = b.struct((b.array(b.scalar(), 0, 4), 0))
-        lane = b.load_local_invocation_index()
-        first = b.load(b.deref_array(b.deref_struct(block(b, type, 0), 0), lane), access=0x12)
-        second = b.load(b.deref_array(b.deref_struct(block(b, type, 1), 0), lane), access=0x10)
-        b.store(b.deref_array(buffer(b, 2, 32), lane), b.iadd(first, second))
-
-    b = Builder()
-    make(b)
-    shader = b.finish()
-    passes.run(shader)
-    access = build.INTRINSIC_INDICES["load_ssbo"].index("access")
-    rows = [row for row in shader.order.instruction if shader.instructions.kind[row] == 6
-            and shader.instructions.opcode[row] == build.INTRINSICS["load_ssbo"]]
-    assert sorted(int(shader.indices.value[shader.instructions.data[row] + access]) & 0x40 for row in rows) == [0, 0x40]
-
-
 def test_large_local_arrays_live_in_scratch():
     def make(b):
         array = b.variable("function_temp", b.array(b.vector(2), 100))
