@@ -28,11 +28,12 @@ from isa_opcodes cimport (
 )
 from isa_tables cimport hazard_lane_mask_read, hazard_permlane, hazard_transcendental, hazard_wave_matrix, isa_hazards
 from modifiers cimport modifier_set_wait_vdst, modifier_set_wait_vsrc, modifier_wait_vdst
+from pyaco._core.aco.build cimport emit_0
 from pyaco._core.aco.queries cimport ends_without_leaving, memory_bvh, memory_sampler, memory_type
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range
 from pyaco._core.ir.program cimport (
     ProgramData, Rewrite, format_ds, format_exp, format_flat, format_is_flat_like, format_is_salu, format_is_valu,
-    format_is_vmem, format_ldsdir, format_sopp, format_vop1, format_vopc, gfx11, gfx12, instruction_make, operand_is_literal,
+    format_is_vmem, format_ldsdir, format_sopp, format_vopc, gfx11, gfx12, operand_is_literal,
     operand_at, rewrite_emit,
 )
 
@@ -45,14 +46,14 @@ cdef enum:
     wait_va_vcc = 0xfffd
     wait_sa_sdst = 0xfffe
     exec_register = 126
-    # kinds of memory operations that are waited for apart
+    # kinds of memory operations, each with a wait of its own
     memory_use_load = 1
     memory_use_store = 2
     memory_use_lds = 4
     memory_use_sampler = 8           # these two count as loads before GFX12
     memory_use_bvh = 0x10
     memory_use_any = 0x1f
-    # SALU instructions after which a result has surely arrived
+    # after so many SALU instructions a result has arrived
     salu_expiry = 11
 
 cdef struct State:
@@ -511,20 +512,17 @@ cdef void _note(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
 
 # ------------------------------------------------------------------------------------------------------------------ blocks
 cdef int _wait(Context *c, State *s, uint32_t immediate) except -1 nogil:
-    cdef uint32_t i
     if immediate == all_counters:
         return 0
     if c.rewriting:
-        i = instruction_make(c.p, op_s_waitcnt_depctr, format_sopp, NULL, 0, NULL, 0)
-        c.p.instructions.immediate[i] = immediate
-        rewrite_emit(&c.rewrite, i)
+        emit_0(&c.rewrite, op_s_waitcnt_depctr, immediate)
     _drain(s, immediate)
     return 0
 
 
 cdef int _nop(Context *c, State *s) except -1 nogil:
     if c.rewriting:
-        rewrite_emit(&c.rewrite, instruction_make(c.p, op_v_nop, format_vop1, NULL, 0, NULL, 0))
+        emit_0(&c.rewrite, op_v_nop, 0)
     s.valu += 1
     s.vcmpx = s.wmma = False
     _drain_memory(s, memory_use_any)

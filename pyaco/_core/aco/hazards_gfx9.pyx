@@ -14,12 +14,13 @@ from isa_tables cimport (
     hazard_div_fmas, hazard_getreg, hazard_lane_select, hazard_m0_read, hazard_setreg, hazard_wide_store, is_atomic, isa_hazards,
 )
 from modifiers cimport modifier_gds
+from pyaco._core.aco.build cimport emit_0
 from pyaco._core.aco.queries cimport ends_without_leaving
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range
 from pyaco._core.ir.program cimport (
     ProgramData, Rewrite, class_dwords, format_dpp16, format_dpp8, format_ds, format_is_flat_like, format_is_salu,
-    format_is_valu, format_is_vmem, format_mimg, format_mubuf, format_mtbuf, format_smem, format_sopp, format_vintrp,
-    instruction_make, operand_constant, register_exec, register_m0, register_vcc, rewrite_emit,
+    format_is_valu, format_is_vmem, format_mimg, format_mubuf, format_mtbuf, format_smem, format_vintrp,
+    operand_constant, register_exec, register_m0, register_vcc, rewrite_emit,
 )
 
 cdef enum:
@@ -287,12 +288,9 @@ cdef int32_t _missing_for_all(const State *s, bint jump) noexcept nogil:
 
 
 cdef int _wait(Context *c, int32_t states) except -1 nogil:
-    cdef uint32_t nop
-    if states <= 0 or not c.rewriting:
-        return 0
-    nop = instruction_make(c.p, op_s_nop, format_sopp, NULL, 0, NULL, 0)
-    c.p.instructions.immediate[nop] = <uint32_t>(states - 1)
-    return rewrite_emit(&c.rewrite, nop)
+    if states > 0 and c.rewriting:
+        emit_0(&c.rewrite, op_s_nop, <uint32_t>(states - 1))
+    return 0
 
 
 cdef int _block(Context *c, uint32_t block, State *s) except -1 nogil:

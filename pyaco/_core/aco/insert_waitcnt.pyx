@@ -23,12 +23,13 @@ from isa_opcodes cimport (
     op_s_wait_storecnt_dscnt, op_s_waitcnt, op_s_waitcnt_vscnt,
 )
 from modifiers cimport modifier_gds, modifier_scope, modifier_semantics, modifier_storage
+from pyaco._core.aco.build cimport emit_0, emit_any
 from pyaco._core.aco.queries cimport form_clause, format_has_sync, memory_bvh, memory_sampler, memory_type
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range, range_of
 from pyaco._core.ir.program cimport (
     Operand, Program, ProgramData, Rewrite, block_end_with_regs, class_s1, format_ds, format_exp, format_flat, format_is_flat_like,
-    format_is_vmem, format_ldsdir, format_pseudo_barrier, format_smem, format_sopk, format_sopp, gfx10, gfx11,
-    gfx12, gfx9, instruction_make, operand_constant, operand_register, operand_undef, register_none, register_null,
+    format_is_vmem, format_ldsdir, format_pseudo_barrier, format_smem, gfx10, gfx11,
+    gfx12, gfx9, operand_constant, operand_register, operand_undef, register_none, register_null,
     rewrite_emit, scope_subgroup, scope_workgroup, semantic_acqrel, semantic_acquire, semantic_can_reorder, semantic_private, semantic_release,
 )
 
@@ -119,7 +120,7 @@ cdef void _apply(State *s, const Wait *w) noexcept nogil:
 
 
 cdef void _issue(Context *c, State *s, uint32_t counter, uint16_t event) noexcept nogil:
-    """Everything of the same kind gets older; results of any other kind may still come in any order with it."""
+    """Everything of the same kind gets older; results of other kinds may arrive in any order."""
     cdef uint32_t k
     cdef uint8_t limit = c.limit[counter]
     s.pending[counter] |= event
@@ -445,33 +446,27 @@ cdef bint _parse_wait(const ProgramData *p, uint32_t i, Wait *w) noexcept nogil:
 
 
 # ---------------------------------------------------------------------------------------------------------- writing waits
-cdef int _emit_sopp(Context *c, uint16_t opcode, uint32_t immediate) except -1 nogil:
-    cdef uint32_t i = instruction_make(c.p, opcode, format_sopp, NULL, 0, NULL, 0)
-    c.p.instructions.immediate[i] = immediate
-    return rewrite_emit(&c.rewrite, i)
-
-
 cdef int _emit_wait12(Context *c, Wait w) except -1 nogil:
     if w.count[counter_exp] != none:
-        _emit_sopp(c, op_s_wait_expcnt, w.count[counter_exp])
+        emit_0(&c.rewrite, op_s_wait_expcnt, w.count[counter_exp])
     if w.count[counter_lgkm] != none and w.count[counter_vm] != none:
-        _emit_sopp(c, op_s_wait_loadcnt_dscnt, w.count[counter_vm] << 8 | w.count[counter_lgkm])
+        emit_0(&c.rewrite, op_s_wait_loadcnt_dscnt, w.count[counter_vm] << 8 | w.count[counter_lgkm])
         w.count[counter_vm] = w.count[counter_lgkm] = none
     if w.count[counter_lgkm] != none and w.count[counter_vs] != none:
-        _emit_sopp(c, op_s_wait_storecnt_dscnt, w.count[counter_vs] << 8 | w.count[counter_lgkm])
+        emit_0(&c.rewrite, op_s_wait_storecnt_dscnt, w.count[counter_vs] << 8 | w.count[counter_lgkm])
         w.count[counter_vs] = w.count[counter_lgkm] = none
     if w.count[counter_lgkm] != none:
-        _emit_sopp(c, op_s_wait_dscnt, w.count[counter_lgkm])
+        emit_0(&c.rewrite, op_s_wait_dscnt, w.count[counter_lgkm])
     if w.count[counter_vm] != none:
-        _emit_sopp(c, op_s_wait_loadcnt, w.count[counter_vm])
+        emit_0(&c.rewrite, op_s_wait_loadcnt, w.count[counter_vm])
     if w.count[counter_vs] != none:
-        _emit_sopp(c, op_s_wait_storecnt, w.count[counter_vs])
+        emit_0(&c.rewrite, op_s_wait_storecnt, w.count[counter_vs])
     if w.count[counter_sample] != none:
-        _emit_sopp(c, op_s_wait_samplecnt, w.count[counter_sample])
+        emit_0(&c.rewrite, op_s_wait_samplecnt, w.count[counter_sample])
     if w.count[counter_bvh] != none:
-        _emit_sopp(c, op_s_wait_bvhcnt, w.count[counter_bvh])
+        emit_0(&c.rewrite, op_s_wait_bvhcnt, w.count[counter_bvh])
     if w.count[counter_km] != none:
-        _emit_sopp(c, op_s_wait_kmcnt, w.count[counter_km])
+        emit_0(&c.rewrite, op_s_wait_kmcnt, w.count[counter_km])
     return 0
 
 
@@ -496,12 +491,11 @@ cdef int _emit_wait(Context *c, Wait w) except -1 nogil:
     if c.p.gfx_level >= gfx12:
         return _emit_wait12(c, w)
     if w.count[counter_vs] != none:
-        i = instruction_make(c.p, op_s_waitcnt_vscnt, format_sopk, NULL, 0, &nothing, 1)
+        i = emit_any(&c.rewrite, op_s_waitcnt_vscnt, NULL, 0, &nothing, 1)
         c.p.instructions.immediate[i] = w.count[counter_vs]
-        rewrite_emit(&c.rewrite, i)
         w.count[counter_vs] = none
     if not _is_empty(&w):
-        _emit_sopp(c, op_s_waitcnt, _pack(c.p, w))
+        emit_0(&c.rewrite, op_s_waitcnt, _pack(c.p, w))
     return 0
 
 

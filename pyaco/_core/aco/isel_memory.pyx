@@ -17,10 +17,11 @@ from modifiers cimport (
 from nir_opcodes cimport *
 from libcpp.vector cimport vector
 
+from pyaco._core.aco.build cimport make
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.ir.program cimport (
     Definition, Operand, class_bytes, class_s1, class_s2, class_v1, class_v2, class_v4, definition_of, definition_of_fixed,
-    gfx10, gfx10_3, gfx11, gfx12, instruction_make, operand_undefined, register_scc, semantic_atomicrmw, semantic_can_reorder,
+    gfx10, gfx10_3, gfx11, gfx12, operand_undefined, register_scc, semantic_atomicrmw, semantic_can_reorder,
     semantic_private, semantic_volatile, storage_buffer, storage_none, storage_scratch, storage_shared,
 )
 from pyaco._core.ir.program cimport operand_register, register_null
@@ -910,7 +911,7 @@ cdef int emit_constant_address(Isel *c, uint32_t dst) except -1 nogil:
     c.scc = new_temp(c, class_s1)
     d[0] = definition_of(c.p, dst)
     d[1] = definition_of_fixed(c.p, c.scc, register_scc)
-    place(c, instruction_make(c.p, op_p_constaddr, opcode_format[op_p_constaddr], d, 2, &o, 1))
+    place(c, make(c.p, op_p_constaddr, d, 2, &o, 1))
     return split(c, dst, 4)
 
 
