@@ -230,6 +230,8 @@ def _read(source: Source, entry: str | None, spec: Mapping[int, int | float | bo
         from pyaco.nir.parse import parse_shader
 
         shader = parse_shader(source.text, source.name)
+        if shader.metadata["stage"] not in ("compute", "kernel"):
+            raise UnsupportedError(f"shader stage {shader.metadata['stage']!r} (only compute)")
     else:
         from pyaco import spirv
 

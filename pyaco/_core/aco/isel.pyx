@@ -24,6 +24,7 @@ from isa_opcodes cimport (
     op_p_logical_start, op_p_parallelcopy, op_p_phi, op_p_startpgm, op_s_endpgm,
 )
 from modifiers cimport modifier_set_branch_target1
+from nir_opcodes cimport tex_names
 from pyaco._core.aco.build cimport make, mask_constant
 from pyaco._core.aco.isel_alu cimport select_alu
 from pyaco._core.aco.isel_classes cimport choose_classes
@@ -41,8 +42,8 @@ from pyaco._core.ir.program cimport (
 )
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, argument_scratch_address, argument_scratch_wave_offset, constant_bits, jump_break, jump_continue,
-    nir_alu, nir_intrinsic, nir_jump, nir_load_const, nir_phi, nir_undef, node_block, node_if, node_loop, source_swizzle,
-    source_value, value_is_constant,
+    nir_alu, nir_intrinsic, nir_jump, nir_load_const, nir_phi, nir_tex, nir_undef, node_block, node_if, node_loop, source_swizzle,
+    source_value, stage_compute, stage_kernel, value_is_constant,
 )
 
 from pyaco.errors import InputError, UnsupportedError
@@ -226,6 +227,8 @@ cdef int _select_block(Isel *c, uint32_t node) except -1 nogil:
             if c.s.instructions.opcode[i] == jump_break or c.s.instructions.opcode[i] == jump_continue:
                 return jump(c, c.s.instructions.opcode[i] == jump_break)
             return unsupported(c, b"jump", b"return or halt inside control flow")
+        elif kind == nir_tex:
+            return unsupported(c, b"texture instruction", tex_names[c.s.instructions.opcode[i]])
         else:
             return unsupported(c, b"NIR instruction kind", b"deref: derefs must be lowered first")
     c.node_block[node] = c.block
@@ -705,6 +708,8 @@ def run(Shader shader, Program program=None):
     p = &program.data
     if p.blocks.table.count:
         raise InputError("instruction selection writes into an empty program")
+    if s.info.stage != stage_compute and s.info.stage != stage_kernel:
+        raise UnsupportedError(f"instruction selection: shader stage {s.info.stage} (only compute)")
     if s.info.gfx_level < gfx9:
         raise UnsupportedError(f"instruction selection: gfx level {s.info.gfx_level // 10} (GFX9 and later are supported)")
     if s.info.wave_size != 64 and (s.info.wave_size != 32 or s.info.gfx_level < 100):
