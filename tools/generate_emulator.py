@@ -66,7 +66,7 @@ class Semantics(NamedTuple):
     scalar: bool = False
 
     @property
-    def selects(self) -> bool:
+    def prefers_number_over_nan(self) -> bool:
         """Whether it gives one of its float sources, a number rather than a NaN."""
         return any(re.search(r"\b(min|max|median)_number\b", statement) for statement in self.statements)
 
@@ -352,8 +352,8 @@ def generate(source: Path) -> dict[str, str]:
                     entries.append(f"    entry.packed = {operation.packed}")
                 if name.startswith("v_cmpx_"):
                     entries.append("    entry.writes_exec = 1")
-                if operation.selects:
-                    entries.append("    entry.selects = 1")
+                if operation.prefers_number_over_nan:
+                    entries.append("    entry.prefers_number_over_nan = 1")
                 if operation.final_bits:
                     entries.append("    entry.final_bits = 1")
                 if operation.rounds_single:

@@ -171,7 +171,7 @@ def put(operation: Semantics, kind: str) -> str:
     if kind not in PUTS:
         return "put_pairs" if operation.packed else "put_wide" if is_wide(kind) else "put_row"
     name = "put_float_pairs" if operation.packed else PUTS[kind]
-    return f"specials |= {name.replace('put_', 'put_selected_') if operation.selects else name}"
+    return f"specials |= {name.replace('put_', 'put_selected_') if operation.prefers_number_over_nan else name}"
 
 
 def has_vector_step(operation: Semantics) -> bool:

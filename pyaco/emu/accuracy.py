@@ -16,7 +16,7 @@ from functools import cache
 import numpy
 
 from pyaco import isa
-from pyaco._core.emu.reference import supported_opcodes
+from pyaco._core.emu.code import supported_opcodes
 from pyaco.arguments import checked
 from pyaco.isa import opcodes
 

@@ -641,7 +641,8 @@ PACKED = {
     "minimum_f16": ("f16", 2, minimum), "maximum_f16": ("f16", 2, maximum),
 }  # fmt: skip
 for name, (kind, count, function) in PACKED.items():
-    define(f"v_pk_{name}", " ".join(["u32"] * count), "f16x2" if kind == "f16" else "u32", halves(function, kind, name.startswith(("add", "sub", "mul", "mad"))))
+    can_overflow = name.startswith(("add", "sub", "mul", "mad"))
+    define(f"v_pk_{name}", " ".join(["u32"] * count), "f16x2" if kind == "f16" else "u32", halves(function, kind, can_overflow))
 
 
 def singles(function: Callable[..., Any]) -> Callable[..., int]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pyaco._core.emu.reference import supported_opcodes
+from pyaco._core.emu.code import supported_opcodes
 from pyaco.isa import opcodes
 
 ROOT = Path(__file__).resolve().parents[2]

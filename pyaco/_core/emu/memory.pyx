@@ -171,7 +171,7 @@ cdef class AddressSpace:
         return memoryview(self.owners[allocation.address])[offset:offset + size]
 
     def use_host_addresses(self):
-        """Make device addresses host addresses, those that a process can have and no null pointer comes near; nothing else is checked.
+        """Map every address above the null page to itself: device addresses are the host's, and no access is checked.
 
         It is for a space without allocations, and there can be none later.
         """

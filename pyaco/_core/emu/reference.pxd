@@ -1,11 +1,12 @@
-"""What an engine is made of: decoded code, the launch of a dispatch, and the memory of one workgroup's waves.
+"""What an engine is made of: the launch of a dispatch, and the memory of one workgroup's waves.
 
-The fast engine (``emu_fast``) takes these over: it decodes with ``fetch``, and steps with ``run_wave`` where it has no short way.
+The fast engine (``emu_fast``) takes these over: it decodes with ``fetch`` (``code.pxd``), and steps with ``run_wave`` where it has no short way.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from pyaco._core.emu.memory cimport AddressSpace, Memory
-from pyaco._core.emu.wave cimport Handler, Instruction, Machine, Wave, stop_barrier, stop_sync
+from pyaco._core.emu.code cimport Code
+from pyaco._core.emu.memory cimport AddressSpace
+from pyaco._core.emu.wave cimport Machine, Wave, stop_barrier, stop_sync
 
 cdef enum:                            # what comes next in a dispatch
     next_none = 0
@@ -15,24 +16,9 @@ cdef enum:                            # what comes next in a dispatch
 
 cdef enum:
     slice_instructions = 65536        # a wave's turn
-    region_limit = 64
     start_rows = 3                    # VGPRs that hold local ids when a wave starts
     resident_wave_limit = 4096        # of workgroups that wait for others
     line_pair = 128                   # hosts load cache lines in pairs: what two threads write must not share one
-
-cdef struct Region:
-    uint64_t first
-    uint64_t bytes
-    uint32_t *words                   # what was there when a wave first got there: stores to code do not change what runs
-    Instruction *instructions         # by dword; valid == 0: not decoded yet
-    bint searched                     # for instructions that wait for waves of other workgroups, and jumps to where registers say
-    bint jumps                        # has such jumps
-
-cdef struct Code:
-    Region regions[region_limit]
-    uint32_t count
-    uint32_t last
-    uint64_t forgotten                # how many times
 
 cdef struct Launch:
     uint64_t entry
@@ -84,19 +70,8 @@ cdef struct Workspace:
     uint32_t resident_waves
     uint64_t begun                    # workgroups
 
-# The function of an opcode that has one of its own, or NULL.
-cdef Handler handler_of(unsigned int opcode) noexcept nogil
-# The decoded instruction at `pc`, NULL when that is not in memory.
-cdef Instruction *fetch(Code *code, Machine *machine, uint64_t pc) noexcept nogil
-# The first region of a device whose addresses are the host's.
-cdef bint cache_host_code(Code *code, const Launch *launch) noexcept nogil
-cdef void forget(Code *code) noexcept nogil
-# The same for a workspace that runs other code next.
+# Forget the code of a workspace that runs other code next.
 cdef void forget_code(Workspace *space) noexcept nogil
-# Whether memory still holds the words that were decoded.
-cdef bint is_unchanged(const Code *code, Memory *memory, const Launch *launch) noexcept nogil
-# The words that `other` has, nothing decoded yet.
-cdef bint copy_code(Code *code, const Code *other) noexcept nogil
 # How many invocations the workgroup has in each dimension; whether it is a whole one.
 cdef bint size_of(const Launch *launch, const uint32_t *group, uint32_t *size) noexcept nogil
 # Count of waves, LDS, scratch and registers as the workgroup `space.group` finds them.
@@ -110,10 +85,6 @@ cdef int stop_before(Code *code, Machine *machine, const Wave *wave, int why) no
 # Memory aligned to `line_pair` bytes and a multiple of them, for `free`.
 cdef void *aligned_bytes(uint64_t bytes) noexcept nogil
 cdef void *aligned_zeros(uint64_t bytes) noexcept nogil
-# Whether code that has been reached has instructions that wait for waves of other workgroups.
-cdef bint meets_other_workgroups(Code *code, uint32_t gfx_level) noexcept nogil
-# Whether a wave cannot get to code that `meets_other_workgroups` has not seen.
-cdef bint is_all_known(const Code *code) noexcept nogil
 # What runs next: `next_begins`, a workgroup that has to be started; `next_goes_on`, one that waited; `next_none`; `next_deadlock`, all wait.
 cdef int next_workgroup(Workspace *space, const Launch *launch) noexcept nogil
 # The workgroup that runs waits for waves of others; the workspace is free for another. stop_running, or why that cannot be.

@@ -1,4 +1,4 @@
-"""The reference engine: decodes machine code once per address and interprets it, wave after wave.
+"""The reference engine: interprets machine code, wave after wave.
 
 Workgroups run one after the other in ascending order, the waves of a workgroup in turn: each until it ends, reaches a
 barrier, or has used its slice of instructions. So a dispatch gives the same result every time. A workgroup whose waves wait for
@@ -8,31 +8,18 @@ Thread safety: an engine belongs to one device and runs one dispatch at a time; 
 interpreter lock is released meanwhile.
 """
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcpy, memset
 
-from isa_opcodes cimport *
-from isa_tables cimport latency_branch, opcode_latency
-from modifiers cimport modifier_opsel, modifier_opsel_hi, modifier_vopd_opcode_y
-from pyaco._core.emu.access cimport MemoryOperation, access_load, access_none, access_nothing, access_to_lds, access_transpose, half_none
-from pyaco._core.emu.control cimport execute_indexed, fill_control
-from pyaco._core.emu.global_memory cimport execute_buffer, execute_flat, execute_smem, memory_operation
-from pyaco._core.emu.lanes_compare cimport fill_compare
-from pyaco._core.emu.lanes_float cimport fill_float
-from pyaco._core.emu.lanes_integer cimport fill_integer
-from pyaco._core.emu.lanes_scalar cimport fill_scalar
-from pyaco._core.emu.lds cimport execute_lds, fill_lds
-from pyaco._core.emu.matrix cimport fill_matrix
-from pyaco._core.emu.matrix_blocks cimport fill_matrix_blocks
-from pyaco._core.emu.memory cimport Allocation, AddressSpace, memory_at, memory_find, canonical_address
-from pyaco._core.emu.numbers cimport double_bits, double_to_half, float_bits, popcount64
-from pyaco._core.emu.scaled cimport fill_scaled
-from pyaco._core.emu.vector cimport execute_dual, execute_scalar, execute_vector
+from isa_opcodes cimport op_count, op_invalid
+from pyaco._core.emu.code cimport *
+from pyaco._core.emu.control cimport execute_indexed
+from pyaco._core.emu.memory cimport AddressSpace, canonical_address, memory_at
+from pyaco._core.emu.numbers cimport popcount64
 from pyaco._core.emu.wave cimport *
-from pyaco._core.emu.wave_sync cimport fill_wave_sync, forget_waiting, waits_for_dispatch
-from pyaco._core.common.machine cimport *
-from pyaco._core.isa.decode cimport Decoded, decode
+from pyaco._core.emu.wave_sync cimport forget_waiting
+from pyaco._core.common.machine cimport register_none
 
 from pyaco.errors import InputError
 
@@ -48,365 +35,8 @@ cdef extern from *:
     """
     uint64_t steady_nanoseconds() nogil
 
-cdef LaneOperation lane_operations[<int>op_count]
-cdef Handler handlers[<int>op_count]
-
 cdef enum:
     signal_interval = 1000000         # instructions between looks at the user's interrupts
-
-
-cdef void fill_tables() noexcept nogil:
-    """Every opcode's handler. What no table names stays NULL: unsupported."""
-    memset(lane_operations, 0, sizeof(lane_operations))
-    memset(handlers, 0, sizeof(handlers))
-    fill_scalar(lane_operations)
-    fill_integer(lane_operations)
-    fill_float(lane_operations)
-    fill_compare(lane_operations)
-    fill_control(handlers)
-    fill_matrix(handlers)
-    fill_matrix_blocks(handlers)
-    fill_lds(handlers)
-    fill_scaled(handlers)
-    fill_wave_sync(handlers)
-
-fill_tables()
-
-
-cdef Handler handler_of(unsigned int opcode) noexcept nogil:
-    return handlers[opcode]
-
-
-# ------------------------------------------------------------------------------------------------------------- operands
-cdef uint64_t float_constant(uint32_t code, uint32_t bytes) noexcept nogil:
-    """The inline constants 240 to 248: +-0.5, 1, 2, 4 and 1 / (2 pi), in the size of the operand."""
-    cdef double value
-    if code == 248:
-        return 0x3118 if bytes == 2 else (0x3e22f983 if bytes == 4 else 0x3fc45f306dc9c882ULL)
-    value = 0.5 * (1 << ((code - 240) >> 1))
-    if code & 1:
-        value = -value
-    if bytes == 2:
-        return double_to_half(value, 0)
-    return float_bits(<float>value) if bytes == 4 else double_bits(value)
-
-
-cdef uint64_t constant_value(uint32_t code, uint32_t literal, uint8_t kind, bint packed) noexcept nogil:
-    """The value of a constant source for an operand of a type."""
-    cdef uint32_t bytes = 4
-    cdef int64_t integer
-    if packed and kind != type_f16:                         # packed integers see the 32-bit pattern of a float
-        bytes = 4
-    elif type_u16 <= kind <= type_r16 or kind == type_packed or kind == type_packed_f:
-        bytes = 2
-    elif type_u64 <= kind <= type_r64 or kind == type_mask or kind == type_exec64:
-        bytes = 8
-    if code == 255:
-        if kind == type_f64 or kind == type_r64:
-            return <uint64_t>literal << 32
-        if kind == type_i64:
-            return <uint64_t><int64_t><int32_t>literal
-        return literal
-    if 240 <= code <= 248:
-        return float_constant(code, bytes)
-    integer = <int64_t>code - 128 if code <= 192 else 192 - <int64_t>code
-    if bytes == 8:
-        return <uint64_t>integer
-    return <uint32_t>integer
-
-
-cdef void fill_source(Instruction *instruction, uint32_t slot, uint8_t kind, bint packed) noexcept nogil:
-    """What a source is, from its register address."""
-    cdef uint16_t address = instruction.decoded.source[slot]
-    cdef uint32_t code = address >> 2
-    cdef Source *source = &instruction.source[slot]
-    source.half = (address >> 1) & 1
-    source.value = 0
-    if address >= 1024:
-        source.kind = operand_vgpr
-        source.index = <uint16_t>(code - 256)
-    elif 128 <= code <= 208 or 240 <= code <= 248 or code == 255:
-        source.kind = operand_value
-        source.index = <uint16_t>code
-        source.value = constant_value(code, instruction.decoded.literal, kind, packed)
-    else:
-        source.kind = operand_sgpr if code < 128 else operand_special
-        source.index = <uint16_t>code
-
-
-cdef uint8_t mixed_kind(const Instruction *instruction, uint32_t slot, uint8_t kind) noexcept nogil:
-    """A constant of V_FMA_MIX is a half where its opsel_hi says so."""
-    if kind != type_mix:
-        return kind
-    return type_f16 if (modifier_opsel_hi(instruction.decoded.modifiers) >> slot) & 1 else type_f32
-
-
-cdef bint keeps_high_half_on_gfx9(uint32_t opcode) noexcept nogil:
-    """The 16-bit operations of GFX9 that leave the other half of their destination alone (Mesa, aco_ir.cpp)."""
-    return (opcode == <uint32_t>op_v_mad_f16 or opcode == <uint32_t>op_v_mad_u16 or opcode == <uint32_t>op_v_mad_i16
-            or opcode == <uint32_t>op_v_fma_f16 or opcode == <uint32_t>op_v_div_fixup_f16
-            or opcode == <uint32_t>op_v_fma_mixlo_f16 or opcode == <uint32_t>op_v_mac_f16
-            or opcode == <uint32_t>op_v_madak_f16 or opcode == <uint32_t>op_v_madmk_f16
-            or opcode == <uint32_t>op_v_ashr_pk_i8_i32 or opcode == <uint32_t>op_v_ashr_pk_u8_i32
-            or opcode == <uint32_t>op_v_cvt_pk_fp8_f32 or opcode == <uint32_t>op_v_cvt_pk_bf8_f32)
-
-
-cdef void prepare_sources(Instruction *instruction) noexcept nogil:
-    cdef const LaneOperation *operation = instruction.operation
-    cdef uint32_t slot, place
-    cdef uint8_t kind
-    cdef bint scalar
-    if operation == NULL:
-        for slot in range(min(<uint32_t>instruction.decoded.source_count, <uint32_t>8)):
-            fill_source(instruction, slot, type_u32, False)
-        return
-    if instruction.decoded.format & 0xff == format_vopd:
-        for slot in range(min(<uint32_t>instruction.decoded.source_count, <uint32_t>4)):
-            kind = operation.source_type[slot] if slot < 2 else instruction.operation_y.source_type[slot - 2]
-            fill_source(instruction, slot, kind & ~type_old, False)
-        return
-    scalar = format_is_salu(instruction.decoded.format)
-    place = 0
-    for slot in range(operation.source_count):
-        kind = operation.source_type[slot] & ~type_old
-        if scalar and type_scc <= kind <= type_imm:
-            continue
-        if place >= instruction.decoded.source_count:
-            # VCC, or a destination that is read too, where the encoding does not name them
-            instruction.decoded.source[place] = register_vcc if kind == type_mask else instruction.decoded.destination[0]
-        fill_source(instruction, place, mixed_kind(instruction, slot, kind), operation.packed)
-        if operation.source_type[slot] & type_old and not scalar:           # op_sel names its half only once, as the destination's
-            instruction.source[place].half |= (modifier_opsel(instruction.decoded.modifiers) >> 3) & 1
-        place += 1
-
-
-cdef uint32_t unit_of(const Decoded *decoded) noexcept nogil:
-    cdef uint16_t base = decoded.format & 0x7f
-    if format_is_valu(decoded.format):
-        return unit_valu
-    if base == format_smem:
-        return unit_smem
-    if base == format_mubuf or base == format_mtbuf or base == format_mimg:
-        return unit_vmem
-    if format_flat <= base <= format_scratch:
-        return unit_flat
-    if base == format_ds:
-        return unit_lds
-    if base == format_sopp:
-        return unit_branch if opcode_latency[decoded.opcode] == latency_branch else unit_wait
-    return unit_salu
-
-
-cdef bint bypasses_registers(const Decoded *decoded) noexcept nogil:
-    """GFX9, GFX10: a flat access with the lds bit names no data register; what LLVM knows are global and scratch loads of a dword or less."""
-    cdef const MemoryOperation *operation = memory_operation(decoded.opcode)
-    cdef uint8_t access = operation.access
-    if access == access_load and operation.dwords == 1 and operation.half == half_none and decoded.format & 0x7f != format_flat:
-        return False                                        # it may write LDS
-    if access == access_load or access == access_transpose:
-        return decoded.destination_count == 0
-    return access != access_nothing and access != access_to_lds and decoded.source_count < 3
-
-
-cdef void prepare(Instruction *instruction, uint32_t gfx_level) noexcept nogil:
-    """Choose the handler and work out the operands. A handler that stays NULL is unsupported."""
-    cdef Decoded *decoded = &instruction.decoded
-    cdef uint32_t opcode = decoded.opcode
-    cdef uint16_t base = decoded.format & 0x7f
-    cdef uint8_t kind
-    instruction.operation = NULL
-    instruction.handler = handlers[opcode]
-    instruction.writes_high_zero = 0
-    if instruction.handler == NULL:
-        if lane_operations[opcode].function != NULL:
-            instruction.operation = &lane_operations[opcode]
-            instruction.handler = execute_scalar if format_is_salu(decoded.format) else execute_vector
-            if not format_is_valu(decoded.format) and not format_is_salu(decoded.format):
-                instruction.handler = NULL
-            if base == format_vopd:
-                instruction.operation_y = &lane_operations[modifier_vopd_opcode_y(decoded.modifiers)]
-                instruction.handler = execute_dual
-                if instruction.operation_y.function == NULL:
-                    instruction.handler = NULL
-            kind = instruction.operation.result_type[0]
-            if opcode == <uint32_t>op_v_fma_mixhi_f16:
-                instruction.writes_high_zero = 2
-            elif gfx_level < 100 and type_u16 <= kind <= type_r16 and not keeps_high_half_on_gfx9(opcode):
-                instruction.writes_high_zero = 1
-            elif gfx_level < 110 and opcode == <uint32_t>op_v_sat_pk_u8_i16:  # its result has 32 bits there
-                instruction.writes_high_zero = 1
-        elif memory_operation(opcode).access != access_none:
-            if base == format_smem:
-                instruction.handler = execute_smem
-            elif base == format_mubuf or base == format_mtbuf:
-                instruction.handler = execute_buffer
-            elif base == format_ds:
-                instruction.handler = execute_lds
-            elif format_flat <= base <= format_scratch and not bypasses_registers(decoded):
-                instruction.handler = execute_flat
-    instruction.unit = unit_of(decoded)
-    if instruction.handler != NULL:
-        prepare_sources(instruction)
-
-
-cdef uint32_t touched_rows(const Instruction *instruction) noexcept nogil:
-    """One past the highest VGPR that an instruction may write."""
-    cdef const Decoded *decoded = &instruction.decoded
-    cdef uint32_t opcode = decoded.opcode
-    cdef uint32_t rows = 0
-    cdef uint32_t i, row
-    if (opcode == <uint32_t>op_v_movreld_b32 or opcode == <uint32_t>op_v_movrelsd_b32
-            or opcode == <uint32_t>op_v_movrelsd_2_b32 or opcode == <uint32_t>op_v_swaprel_b32
-            or opcode == <uint32_t>op_s_set_gpr_idx_on):
-        return vgpr_rows
-    for i in range(decoded.destination_count):
-        row = decoded.destination[i] >> 2
-        if row >= 256 and decoded.destination[i] != register_none:
-            rows = max(rows, row - 256 + max(<uint32_t>1, <uint32_t>decoded.destination_bytes[i] + 3) // 4 + 1)
-    if (opcode == <uint32_t>op_v_swap_b32 or opcode == <uint32_t>op_v_swap_b16) and instruction.source[0].kind == operand_vgpr:
-        rows = max(rows, <uint32_t>instruction.source[0].index + 1)
-    return min(rows, <uint32_t>vgpr_rows)
-
-
-# ------------------------------------------------------------------------------------------------------------------ code
-cdef bint add_region(Code *code, uint64_t first, uint64_t bytes, const void *words) noexcept nogil:
-    """The words as they are now: instruction caches do not see stores, so what runs does not depend on how early it is decoded."""
-    cdef Region *region = &code.regions[code.count]
-    region.first = first
-    region.bytes = bytes & ~(<uint64_t>3)
-    region.searched = False
-    region.jumps = False
-    region.words = <uint32_t *>malloc(region.bytes + 1)
-    region.instructions = <Instruction *>calloc(region.bytes // 4 + 1, sizeof(Instruction))
-    if region.words == NULL or region.instructions == NULL:
-        free(region.words)
-        free(region.instructions)
-        return False
-    memcpy(region.words, words, region.bytes)
-    code.last = code.count
-    code.count += 1
-    return True
-
-
-cdef Region *region_of(Code *code, Machine *machine, uint64_t pc) noexcept nogil:
-    """The cache of decoded instructions around a pc; a new one spans the allocation that holds it."""
-    cdef uint32_t i
-    cdef const Allocation *allocation
-    cdef uint64_t address = canonical_address(pc)
-    for i in range(code.count):
-        if address - code.regions[i].first < code.regions[i].bytes:
-            code.last = i
-            return &code.regions[i]
-    if code.count == region_limit or machine.memory.identity:
-        return NULL
-    allocation = memory_find(machine.memory, address, 4)
-    if allocation == NULL or not add_region(code, allocation.address, allocation.size, allocation.host):
-        return NULL
-    return &code.regions[code.last]
-
-
-cdef void drop_disabled_offset(Instruction *instruction, const uint32_t *words, uint32_t gfx_level) noexcept nogil:
-    """tinygrad writes a scalar load of CDNA without an offset as IMM 0, SOFFSET_EN 0, SOFFSET 124, where hardware would add s0.
-
-    Nobody else fills a SOFFSET that is not enabled, so programs that come through its door are taken as they are meant.
-    """
-    if (instruction.decoded.format & 0x7f == format_smem and 90 < gfx_level < 100 and not words[0] & 0x24000
-            and words[1] >> 25 == 124):
-        instruction.decoded.source[1] = register_none
-
-
-cdef Instruction *fetch(Code *code, Machine *machine, uint64_t pc) noexcept nogil:
-    """The decoded instruction at `pc`, NULL when that is not in memory."""
-    cdef Region *region = &code.regions[code.last]
-    cdef Instruction *instruction
-    cdef uint64_t offset = canonical_address(pc) - region.first
-    if code.count == 0 or offset >= region.bytes:
-        region = region_of(code, machine, pc)
-        if region == NULL:
-            return NULL
-        offset = canonical_address(pc) - region.first
-    if offset & 3 or offset + 4 > region.bytes:
-        return NULL
-    instruction = &region.instructions[offset >> 2]
-    if not instruction.valid:
-        decode(region.words + (offset >> 2), <uint32_t>((region.bytes - offset) >> 2), machine.gfx_level, &instruction.decoded)
-        instruction.pc = pc
-        if machine.memory.identity:
-            drop_disabled_offset(instruction, region.words + (offset >> 2), machine.gfx_level)
-        if instruction.decoded.opcode != <int>op_invalid:
-            prepare(instruction, machine.gfx_level)
-            machine.touched_vgprs = max(machine.touched_vgprs, touched_rows(instruction))
-        instruction.valid = 1
-    return instruction
-
-
-cdef bint cache_host_code(Code *code, const Launch *launch) noexcept nogil:
-    """With host addresses there are no allocations to span: the caller says how long the code is."""
-    return add_region(code, canonical_address(launch.entry), launch.entry_bytes, <const void *>launch.entry)
-
-
-cdef bint is_unchanged(const Code *code, Memory *memory, const Launch *launch) noexcept nogil:
-    cdef const Region *region
-    cdef const Allocation *allocation
-    cdef const void *words
-    cdef uint32_t i
-    for i in range(code.count):
-        region = &code.regions[i]
-        if memory.identity:
-            if region.first != canonical_address(launch.entry) or region.bytes != launch.entry_bytes & ~(<uint64_t>3):
-                return False
-            words = <const void *>launch.entry
-        else:
-            allocation = memory_find(memory, region.first, region.bytes)
-            if allocation == NULL or allocation.address != region.first or allocation.size & ~(<uint64_t>3) != region.bytes:
-                return False
-            words = allocation.host
-        if memcmp(region.words, words, region.bytes):
-            return False
-    return True
-
-
-cdef bint copy_code(Code *code, const Code *other) noexcept nogil:
-    cdef uint32_t i
-    for i in range(other.count):
-        if not add_region(code, other.regions[i].first, other.regions[i].bytes, other.regions[i].words):
-            return False
-    return True
-
-
-cdef bint meets_other_workgroups(Code *code, uint32_t gfx_level) noexcept nogil:
-    cdef Region *region
-    cdef Decoded decoded
-    cdef uint32_t number
-    cdef uint64_t word
-    for number in range(code.count):
-        region = &code.regions[number]
-        if region.searched:
-            continue
-        for word in range(region.bytes // 4):
-            # DS and SOP1, on every generation that has such instructions
-            if region.words[word] >> 26 != 0x36 and region.words[word] >> 23 != 0x17d:
-                continue
-            decode(region.words + word, <uint32_t>(region.bytes // 4 - word), gfx_level, &decoded)
-            if decoded.opcode != <int>op_invalid and waits_for_dispatch(decoded.opcode):
-                return True
-            region.jumps = region.jumps or decoded.opcode == <int>op_s_setpc_b64 or decoded.opcode == <int>op_s_swappc_b64
-        region.searched = True
-    return False
-
-
-cdef bint is_all_known(const Code *code) noexcept nogil:
-    return code.count == 1 and code.regions[0].searched and not code.regions[0].jumps
-
-
-cdef void forget(Code *code) noexcept nogil:
-    cdef uint32_t i
-    for i in range(code.count):
-        free(code.regions[i].words)
-        free(code.regions[i].instructions)
-    code.count = 0
-    code.last = 0
-    code.forgotten += 1
 
 
 cdef void forget_code(Workspace *space) noexcept nogil:
@@ -966,7 +596,7 @@ cdef class Engine:
             return 0
         if memory_at(&self.space.memory, launch.entry, launch.entry_bytes) == NULL:
             raise InputError(f"{launch.entry_bytes} bytes of code at {launch.entry:#x}: no process has such addresses")
-        if not cache_host_code(&self.work.code, launch):
+        if not cache_host_code(&self.work.code, launch.entry, launch.entry_bytes):
             raise MemoryError(f"{launch.entry_bytes} bytes of code")
         return 0
 
@@ -1095,9 +725,3 @@ cdef int run_groups(Workspace *space, const Launch *launch) except -1 nogil:
             checked = space.machine.executed
             with gil:
                 PyErr_CheckSignals()
-
-
-def supported_opcodes():
-    """Numbers of the opcodes that the engine executes."""
-    return [number for number in range(<int>op_count) if handlers[<int>number] != NULL
-            or lane_operations[<int>number].function != NULL or memory_operation(number).access != access_none]

@@ -405,12 +405,12 @@ cdef void finish_single(const LaneOperation *operation, const Lanes *lanes, uint
     cdef uint32_t count = lanes.count
     cdef float scale = <float>output_scale(omod)
     cdef bint flush = (wave.mode & mode_flush_out32) == 0
-    cdef bint selects = operation.selects and wave.mode & mode_ieee
+    cdef bint signals = operation.prefers_number_over_nan and wave.mode & mode_ieee
     if not operation.final_bits:
         for lane in range(count):
             if is_nan(type_f32, values[lane]):
                 values[lane] = <uint32_t>nan_of(operation, lanes, lane, type_f32, values[lane])
-            if selects:
+            if signals:
                 values[lane] = <uint32_t>selected_nan(operation, lanes, lane, values[lane])
         if flush:
             for lane in range(count):
@@ -426,12 +426,12 @@ cdef void finish_half(const LaneOperation *operation, const Lanes *lanes, uint32
     cdef uint32_t lane
     cdef double scale = output_scale(omod)
     cdef bint flush = (wave.mode & mode_flush_out64) == 0
-    cdef bint selects = operation.selects and wave.mode & mode_ieee
+    cdef bint signals = operation.prefers_number_over_nan and wave.mode & mode_ieee
     for lane in range(lanes.count):
         if not operation.final_bits:
             if is_nan(type_f16, values[lane]):
                 values[lane] = <uint32_t>nan_of(operation, lanes, lane, type_f16, values[lane])
-            if selects:
+            if signals:
                 values[lane] = <uint32_t>selected_nan(operation, lanes, lane, values[lane])
             if flush and (values[lane] & 0x7c00) == 0:
                 values[lane] &= 0x8000
@@ -444,12 +444,12 @@ cdef void finish_double(const LaneOperation *operation, const Lanes *lanes, uint
     cdef double scale = output_scale(omod)
     cdef bint flush = (wave.mode & mode_flush_out64) == 0
     cdef bint keeps_nan = (wave.mode & mode_dx10_clamp) == 0
-    cdef bint selects = operation.selects and wave.mode & mode_ieee
+    cdef bint signals = operation.prefers_number_over_nan and wave.mode & mode_ieee
     for lane in range(lanes.count):
         if not operation.final_bits:
             if is_nan(type_f64, values[lane]):
                 values[lane] = nan_of(operation, lanes, lane, type_f64, values[lane])
-            if selects:
+            if signals:
                 values[lane] = selected_nan(operation, lanes, lane, values[lane])
             if flush and (values[lane] & 0x7ff0000000000000ULL) == 0:
                 values[lane] &= <uint64_t>1 << 63

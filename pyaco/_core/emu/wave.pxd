@@ -56,7 +56,7 @@ cdef struct LaneOperation:
     LaneFunction function             # NULL: none
     uint8_t packed                    # VOP3P: once per half
     uint8_t writes_exec               # v_cmpx
-    uint8_t selects                   # min, max, median: a number wins over a NaN
+    uint8_t prefers_number_over_nan   # min, max, median
     uint8_t final_bits                # float results are neither flushed nor made canonical NaNs
     uint8_t rounds_single             # the function rounds its single result itself
     uint8_t source_count

@@ -110,7 +110,7 @@ cdef int execute_global_sync(Machine *machine, Wave *wave, const Instruction *in
 
 # --------------------------------------------------------------------------------------------------------- ordered counts
 cdef void next_turn(SyncResource *ordered) noexcept nogil:
-    """Whoever waits looks again whether it is its turn."""
+    """Wake all waiters: each looks again whether it is its turn."""
     ordered.counter += 1
     release_all(ordered)
 

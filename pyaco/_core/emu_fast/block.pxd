@@ -3,7 +3,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
-from pyaco._core.emu.reference cimport Code
+from pyaco._core.emu.code cimport Code
 from pyaco._core.emu.wave cimport Instruction, Machine
 from pyaco._core.emu_fast.step cimport Block, MemorySteps, RowSteps, Step, StepFunction
 

@@ -17,7 +17,8 @@ from pyaco._core.emu.access cimport access_atomic, access_load, atomic_cmpswap, 
 from pyaco._core.emu.global_memory cimport execute_buffer, execute_flat, execute_smem, memory_operation
 from pyaco._core.emu.lds cimport execute_lds
 from pyaco._core.emu.numbers cimport float_bits, half_to_double, popcount64
-from pyaco._core.emu.reference cimport aligned_bytes, aligned_zeros, fetch, handler_of
+from pyaco._core.emu.code cimport fetch, handler_of
+from pyaco._core.emu.reference cimport aligned_bytes, aligned_zeros
 from pyaco._core.emu.vector cimport dpp_source_lane, execute_dual, execute_scalar, execute_vector
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu.wave_sync cimport waits_for_dispatch
@@ -371,7 +372,7 @@ cdef bint merge_of(const Instruction *instruction, uint8_t kind, Change *change)
     return change.keep != 0
 
 
-cdef void suffix(Builder *builder, size_t place, StepFunction function, uint8_t destination_place, uint32_t destination) noexcept nogil:
+cdef void add_post_step(Builder *builder, size_t place, StepFunction function, uint8_t destination_place, uint32_t destination) noexcept nogil:
     """A step that takes the result of the one at `place`, and its destination, further."""
     cdef Step made
     cdef Step *step = &builder.steps[0][place]
@@ -385,7 +386,7 @@ cdef void suffix(Builder *builder, size_t place, StepFunction function, uint8_t 
     made.offset[0] = result_row * row_bytes
     made.destination_place = destination_place
     made.destination = destination
-    step.suffixes += 1
+    step.post_steps += 1
     builder.steps.push_back(made)
 
 
@@ -413,14 +414,14 @@ cdef bint add_results(Builder *builder, Step *step, const Instruction *instructi
         step.destination = result_row * row_bytes
     builder.steps.push_back(step[0])
     if scaled:
-        suffix(builder, place, rows.scale, place_pool if merged else place_vgpr, result_row * row_bytes if merged else destination)
+        add_post_step(builder, place, rows.scale, place_pool if merged else place_vgpr, result_row * row_bytes if merged else destination)
     if merged:
-        suffix(builder, place, rows.merge, place_vgpr, destination)
+        add_post_step(builder, place, rows.merge, place_vgpr, destination)
         builder.steps.back().change = change
         builder.steps.back().place[1] = place_pool if selected else place_active
         builder.steps.back().offset[1] = written_row * row_bytes if selected else 0
     if operation.writes_exec and builder.blocks.machine.gfx_level < 100:
-        suffix(builder, place, step_copy_mask, place_vgpr, 0)
+        add_post_step(builder, place, step_copy_mask, place_vgpr, 0)
         builder.steps.back().mask_destination = step.mask_destination
         builder.steps[0][place].mask_destination = sgpr_exec
     elif operation.writes_exec:
@@ -451,8 +452,8 @@ cdef bint add_vector(Builder *builder, const Instruction *instruction) noexcept 
     return plan_results(&step, operation, instruction.decoded.destination) and add_results(builder, &step, instruction)
 
 
-cdef bint add_half_of_dual(Builder *builder, const Instruction *instruction, uint32_t number, bint apart) noexcept nogil:
-    """One half of VOPD; `apart`: its result stays in the pool until the other half has read its sources."""
+cdef bint add_half_of_dual(Builder *builder, const Instruction *instruction, uint32_t number, bint deferred) noexcept nogil:
+    """One half of VOPD; `deferred`: its result stays in the pool until the other half has read its sources."""
     cdef const LaneOperation *operation = instruction.operation_y if number else instruction.operation
     cdef uint32_t opcode = modifier_vopd_opcode_y(instruction.decoded.modifiers) if number else instruction.decoded.opcode
     cdef uint16_t destination = instruction.decoded.destination[number]
@@ -484,7 +485,7 @@ cdef bint add_half_of_dual(Builder *builder, const Instruction *instruction, uin
             return False
     if not plan_results(&step, operation, &destination):
         return False
-    if apart:
+    if deferred:
         step.destination_place = place_pool
         step.destination = result_row * row_bytes
     builder.steps.push_back(step)
@@ -494,17 +495,17 @@ cdef bint add_half_of_dual(Builder *builder, const Instruction *instruction, uin
 cdef bint add_dual(Builder *builder, const Instruction *instruction) noexcept nogil:
     """VOPD: both halves read before either writes."""
     cdef uint32_t slot
-    cdef bint apart = False
+    cdef bint deferred = False
     cdef Step copy
     if builder.blocks.kernels.vector == NULL:
         return False
     for slot in range(2):
-        apart = apart or (instruction.source[2 + slot].kind == operand_vgpr
-                          and instruction.source[2 + slot].index == (instruction.decoded.destination[0] >> 2) - 256)
-    if (not add_half_of_dual(builder, instruction, 0, apart)
+        deferred = deferred or (instruction.source[2 + slot].kind == operand_vgpr
+                                and instruction.source[2 + slot].index == (instruction.decoded.destination[0] >> 2) - 256)
+    if (not add_half_of_dual(builder, instruction, 0, deferred)
             or not add_half_of_dual(builder, instruction, 1, False)):
         return False
-    if apart:
+    if deferred:
         memset(&copy, 0, sizeof(Step))
         copy.function = builder.blocks.kernels.rows.copy
         copy.instruction = instruction
@@ -648,8 +649,8 @@ cdef bint add_permutation(Builder *builder, const Instruction *instruction) noex
     step.function = builder.blocks.kernels.memory.permute
     step.instruction = instruction
     step.immediate = instruction.decoded.immediate
-    step.change.mask = min(<uint32_t>64 if builder.blocks.machine.gfx_level < 100 else 32, builder.blocks.machine.wave_size) - 1
-    step.change.keep = all_bits if everywhere else 0
+    step.group_mask = min(<uint32_t>64 if builder.blocks.machine.gfx_level < 100 else 32, builder.blocks.machine.wave_size) - 1
+    step.reads_inactive = everywhere
     step.destination_place = place_vgpr
     step.destination = ((instruction.decoded.destination[0] >> 2) - 256) * row_bytes
     if (not plan_register(&step, 0, instruction.decoded.source[0]) or not plan_register(&step, 1, instruction.decoded.source[1])

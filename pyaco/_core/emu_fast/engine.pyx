@@ -17,6 +17,7 @@ from libc.string cimport memcpy, memset
 from isa_opcodes cimport op_count
 from pyaco._core.emu.memory cimport AddressSpace, Memory
 from pyaco._core.emu.numbers cimport popcount64
+from pyaco._core.emu.code cimport *
 from pyaco._core.emu.reference cimport *
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_fast.block cimport *
@@ -50,7 +51,7 @@ cdef enum:
     mode_fp16_overflow = 0x800000
     changing_modes = 3 | mode_index_registers | mode_skip_vector  # what the steps do not know
     signal_interval = 1000000         # instructions between looks at the user's interrupts
-    worth_a_thread = 20000            # instructions that a dispatch has yet to execute for other threads to join in
+    min_work_per_thread = 20000       # instructions that a dispatch has yet to execute for other threads to join in
     first_look = 2000                 # how many it has executed when it is first asked whether they shall, if the code is new
     kept_bytes = 0x800000             # most that a thread keeps for the next dispatch
     interrupted = -1                  # by a signal; its exception is set
@@ -70,7 +71,7 @@ cdef struct Worker:
     Workspace own                     # of all but the first thread
     const Launch *launch
     Blocks blocks
-    uint64_t made_of                  # how often the engine's code had been forgotten when code and blocks were made
+    uint64_t code_generation          # how often the engine's code had been forgotten when code and blocks were made
     Core *core
     Memory memory                     # the device's table with a look-up cache of its own
     Wave *first                       # the waves of a workgroup as they start
@@ -83,14 +84,14 @@ cdef struct Worker:
     uint64_t checked                  # instructions at the last look at the user's interrupts
     uint64_t look_at                  # instructions at the next look whether others shall join in
     int stop
-    uint8_t apart[line_pair]          # from the next one
+    uint8_t padding[line_pair]        # the next worker's fields are in other cache lines
 
 cdef struct Team:
     Worker *workers
     Kernels kernels
     Memory *memory                    # the device's
-    uint32_t threads                  # that there may be
-    uint32_t running                  # that there are
+    uint32_t max_threads
+    uint32_t running_threads
     uint64_t usual                    # instructions of a workgroup in the last dispatch of the same code, about; 0: not known
 
 
@@ -341,14 +342,14 @@ cdef bint open_worker(Worker *worker) noexcept nogil:
 
 cdef bint renew_blocks(Worker *worker, const Team *team, const Code *code) noexcept nogil:
     """Blocks of the engine's code: those that the worker has, or none yet. False: no memory."""
-    if worker.blocks.pool != NULL and worker.made_of == code.forgotten:
+    if worker.blocks.pool != NULL and worker.code_generation == code.forgotten:
         return True
     close_blocks(&worker.blocks)
     if worker.space == &worker.own:
         forget_code(worker.space)
         if not copy_code(&worker.own.code, code):
             return False
-    worker.made_of = code.forgotten
+    worker.code_generation = code.forgotten
     if open_blocks(&worker.blocks, team.kernels, &worker.space.code, &worker.space.machine):
         return True
     close_blocks(&worker.blocks)
@@ -397,9 +398,9 @@ cdef bint join_in(Worker *worker, const Worker *first, const Team *team, uint32_
     return renew_blocks(worker, team, &first.space.code)
 
 
-cdef bint is_worth_a_thread(uint64_t executed, uint64_t workgroups) noexcept nogil:
+cdef bint is_enough_for_threads(uint64_t executed, uint64_t workgroups) noexcept nogil:
     """Whether so many workgroups, of so many instructions each, are more than one thread should do."""
-    return <double>executed * workgroups >= worth_a_thread
+    return <double>executed * workgroups >= min_work_per_thread
 
 
 cdef void call_others(Worker *worker) noexcept nogil:
@@ -413,10 +414,10 @@ cdef void call_others(Worker *worker) noexcept nogil:
     if executed < first_look and not is_all_known(&space.code):
         worker.look_at = first_look
         return
-    if not is_worth_a_thread(max(executed // space.begun, worker.team.usual), left):
+    if not is_enough_for_threads(max(executed // space.begun, worker.team.usual), left):
         worker.look_at = max(first_look, 2 * executed)
         return
-    start_others(worker, <uint32_t>min(<uint64_t>worker.team.threads, left + 1))
+    start_others(worker, <uint32_t>min(<uint64_t>worker.team.max_threads, left + 1))
 
 
 cdef void start_others(Worker *worker, uint32_t threads) noexcept nogil:
@@ -436,7 +437,7 @@ cdef void start_others(Worker *worker, uint32_t threads) noexcept nogil:
     worker.core.order = order
     for i in range(count):
         team.workers[i].order = order
-    team.running = count
+    team.running_threads = count
     order.start(work, team.workers)
 
 
@@ -450,10 +451,10 @@ cdef int run_dispatch(Team *team, Workspace *space, const Launch *launch) noexce
     first.team = team
     first.order = NULL
     first.checked = 0
-    first.look_at = 0 if space.machine.budget >= worth_a_thread and is_worth_a_thread(team.usual, groups_of(launch)) else first_look
-    if team.threads == 1:
+    first.look_at = 0 if space.machine.budget >= min_work_per_thread and is_enough_for_threads(team.usual, groups_of(launch)) else first_look
+    if team.max_threads == 1:
         first.look_at = never
-    team.running = 1
+    team.running_threads = 1
     if not renew_blocks(first, team, &space.code) or not open_worker(first):
         return no_memory
     first.stop = run_alone(first)
@@ -462,14 +463,14 @@ cdef int run_dispatch(Team *team, Workspace *space, const Launch *launch) noexce
         run_claimed(first, 0)
         order.join()
         del order
-    for i in range(team.running):
+    for i in range(team.running_threads):
         if team.workers[i].stop == no_memory:
             return no_memory
-    for i in range(team.running):
+    for i in range(team.running_threads):
         count_blocks(&team.workers[i].blocks)
         if i:
             add_counters(&space.machine, &team.workers[i].own.machine)
-    if team.running > 1:
+    if team.running_threads > 1:
         space.machine.executed = counted(&space.machine)
         first.stop = why_stopped(team, space)
     team.usual = space.machine.executed // max(groups_of(launch), 1)
@@ -518,7 +519,7 @@ cdef int why_stopped(const Team *team, Workspace *space) noexcept nogil:
     cdef const Worker *lowest = NULL
     cdef const Worker *worker
     cdef uint32_t i
-    for i in range(team.running):
+    for i in range(team.running_threads):
         worker = &team.workers[i]
         if worker.stop == interrupted:
             return interrupted
@@ -565,7 +566,7 @@ cdef class FastEngine(Engine):
         self.team.workers = <Worker *>calloc(threads, sizeof(Worker))
         if self.team.workers == NULL:
             raise MemoryError(f"{threads} threads")
-        self.team.threads = threads
+        self.team.max_threads = threads
         self.team.memory = &self.space.memory
         if bits:
             # loaded by name: a host without such vectors must not even initialise the module
@@ -622,7 +623,7 @@ cdef class FastEngine(Engine):
         empty_workspace(&self.work)
         if workspace_bytes(&self.work) > kept_bytes:
             self.drop()
-        for i in range(1, self.team.running):
+        for i in range(1, self.team.running_threads):
             if workspace_bytes(&self.team.workers[i].own) > kept_bytes:
                 close_worker(&self.team.workers[i])
 
@@ -630,12 +631,12 @@ cdef class FastEngine(Engine):
         """Keep nothing."""
         cdef uint32_t i
         close_workspace(&self.work)
-        for i in range(self.team.threads):
+        for i in range(self.team.max_threads):
             close_worker(&self.team.workers[i])
 
     cdef int prepare_code(self, const Launch *launch) except -1:
         cdef bint same = launch.entry == self.kept_entry and launch.wave_size == self.kept_wave_size
-        if same and self.work.code.count and is_unchanged(&self.work.code, &self.space.memory, launch):
+        if same and self.work.code.count and is_unchanged(&self.work.code, &self.space.memory, launch.entry, launch.entry_bytes):
             return 0
         forget_code(&self.work)
         self.team.usual = 0

@@ -484,14 +484,15 @@ cdef int step_lds_atomic(Core *core, const Step *step) noexcept nogil:
 
 
 cdef int step_permute(Core *core, const Step *step) noexcept nogil:
-    """DS_BPERMUTE: lanes of a group read each other's data, of active lanes only unless `keep` says otherwise."""
+    """DS_BPERMUTE: lanes of a group read each other's data, of active lanes only unless the instruction reads inactive ones too."""
     cdef const uint32_t *address
     cdef uint32_t index[max_lanes]
     cdef uint32_t values[max_lanes]
     cdef uint32_t valid[row_lanes]
     cdef uint32_t *places
     cdef uint32_t *found
-    cdef uint32_t group = step.change.mask                  # lanes that reach each other, less one
+    cdef uint32_t group = step.group_mask
+    cdef uint32_t keep = 0xffffffffU if step.reads_inactive else 0
     cdef uint32_t half, lane
     for half in range(core.halves):
         address = source_row(core, step, 0, half)
@@ -503,7 +504,7 @@ cdef int step_permute(Core *core, const Step *step) noexcept nogil:
         gather_row(source_row(core, step, 1, 0), &index[row_lanes * half], found)
         gather_row(core.lane_mask, &index[row_lanes * half], valid)
         for lane in range(row_lanes):
-            found[lane] &= valid[lane] | step.change.keep
+            found[lane] &= valid[lane] | keep
     for half in range(core.halves):
         put_row(core, step, half, &values[row_lanes * half])
     return next_step(core, step)

@@ -76,11 +76,13 @@ cdef struct Step:
     uint8_t wide_address              # memory: the address is a pair of registers
     uint32_t immediate                # memory: offset; scalar: the 16 bits, extended
     Change change                     # steps that make a row
-    uint8_t suffixes                  # how many of the following steps take its result further
+    uint8_t post_steps                # how many of the following steps take its result further
     uint8_t clamp                     # modifiers that the operation itself looks at
     uint8_t neg
     uint8_t opsel
     uint8_t omod
+    uint8_t group_mask                # permutations: the lanes that reach each other, less one
+    uint8_t reads_inactive            # ... whether they read lanes that EXEC has not
     uint16_t sgpr                     # memory: first SGPR of the base or the descriptor, register_none
     uint32_t allocation               # memory: the allocation found last time
     const MemoryOperation *memory

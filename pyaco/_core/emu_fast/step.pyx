@@ -116,7 +116,7 @@ cdef int step_fallback(Core *core, const Step *step) noexcept nogil:
     cdef int stop = reference(core, step)
     if stop != stop_running:
         return stop
-    return next_step(core, step + step.suffixes)
+    return next_step(core, step + step.post_steps)
 
 
 cdef int step_ordered(Core *core, const Step *step) noexcept nogil:

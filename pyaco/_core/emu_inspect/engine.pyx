@@ -17,6 +17,7 @@ from isa_opcodes cimport *
 from modifiers cimport modifier_cache_glc, modifier_cache_sc1, modifier_cache_scope
 from pyaco._core.emu.memory cimport AddressSpace
 from pyaco._core.emu.numbers cimport popcount64
+from pyaco._core.emu.code cimport *
 from pyaco._core.emu.reference cimport *
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_inspect.hazards cimport Hazards, has_hazards, hazards_account, hazards_check, hazards_clear
