@@ -30,7 +30,6 @@ TAKEN = (
     (r".*[ ,|(]--\d.*", "neg", "a minus sign before a negative number is arithmetic here"),
     (r"v_(read|write)lane_b32_e64 .*", "variant", "GFX8 and later encode it in 64 bits"),
     (r".*xnack_mask.*", "not available", "gfx803 has no XNACK; other chips of its level do"),
-    (r"global_store_.* off, v\d+, s\[.*", "operand", "an address of a scalar base alone, which GFX10.3 has"),
     (r"(tbuffer|buffer)_store_.* tfe.*", "", "stores have the bit of tfe too"),
     (r"(image|buffer|tbuffer)_.*\bnull\b.*", "operand", "null has every width"),
     (r".*op_sel:.*", "", "op_sel stands for the names of halves, or may stand beside others"),
