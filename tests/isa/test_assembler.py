@@ -227,6 +227,7 @@ def test_names_of_signed_dot_products_are_signed() -> None:
         ("gfx1100", "v_cmp_lt_f16_e64 s0, v0.l, v1.l op_sel:[0,0,1]", "no operand"),
         ("gfx1100", "v_mad_u16 v0.l, v1.l, v2.l, v3.l op_sel:[1,0,0,0]", "different halves"),
         ("gfx1100", "v_rsq_f32_e64 v0, v1 mul:2 div:2", "one output modifier"), ("gfx950", "v_bitop3_b32 v0, -v1, v2, v3 bitop3:0x5", "no sign"),
+        ("gfx1030", "global_store_dword off, v0, s[16:17]", "address is a VGPR"), ("gfx900", "flat_load_dword v0, off", "address is a VGPR"),
         ("gfx942", "v_mfma_f32_4x4x1_16b_f32 v[0:3], v1, v2, off", "not a register"), ("gfx1100", "v_add_f32 v0, neg(-v1), v2", "sign before a sign"),
     ],
 )  # fmt: skip

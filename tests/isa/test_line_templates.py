@@ -70,7 +70,7 @@ def test_random_words_have_the_same_text(target: str) -> None:
     assert disassemble_words(code, 64, tables, learn_after=1).text() == expected.text() == isa.disassemble(code, target, wave_size=64)
 
 
-def test_a_plan_leaves_what_it_has_not_seen_to_the_complete_way() -> None:
+def test_a_template_leaves_what_it_has_not_seen_to_the_slow_path() -> None:
     """Sources that no assembler takes, literals, scalar reads beyond the limit and bits without a meaning among many plain lines."""
     plain = "v_add_f32 v1, v2, v3\nv_fma_f32 v1, s4, v2, v3\ns_mov_b64 s[2:3], s[4:5]\n"
     odd = "v_add_f32 v1, 0x12345678, v3\nv_add_f32 v1, src_shared_base, v3\nv_fma_f32 v1, s4, s4, v3\ns_mov_b64 exec, vcc\ns_mov_b64 s[2:3], lit(1)\n"

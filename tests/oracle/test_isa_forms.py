@@ -109,7 +109,8 @@ def our_texts(chip: str, codes: list[bytes], wave_size: int | None = None, *, ha
     tables = text_tables.text_tables(chip)
     # behind each one so many s_nop that it cannot take the next one for its literal
     padding = bytes.fromhex("000080bf" * 6)
-    listing = disassemble_words(b"".join(code + padding for code in codes), default_wave_size(tables.level, wave_size), tables, halves=halves, exact=exact)
+    wave = default_wave_size(tables.level, wave_size)
+    listing = disassemble_words(b"".join(code + padding for code in codes), wave, tables, halves=halves, exact=exact)
     texts = {offset: (text, size) for text, offset, size in listing.rows() if size and not text.startswith(".long")}
     found: list[str | None] = []
     position = 0
@@ -188,7 +189,7 @@ def test_halves_of_registers(chip: str, mode: str) -> None:
 
 @pytest.mark.parametrize("chip", CHIPS[2:])
 def test_bits_that_mean_nothing(chip: str) -> None:
-    """Words with one bit changed: what we print with a remark is, if LLVM reads it at all, what LLVM prints."""
+    """Words with one bit changed: what we print with a remark LLVM reads, if at all, as the same instruction without it."""
     here = {(form, name): code for form, name, code in cases(processor(chip)[1], SAMPLE) if not is_branch(name)}
     codes = [
         (int.from_bytes(code, "little") ^ 1 << bit).to_bytes(len(code), "little") for code in here.values() for bit in range(0, 8 * len(code), 3)
@@ -197,9 +198,14 @@ def test_bits_that_mean_nothing(chip: str) -> None:
     remarked = [(code, text) for code, text in zip(codes, ours, strict=True) if text and "; words" in text]
     theirs = llvm_forms.disassemble(chip, [code for code, _ in remarked])
     known = [(text, their_text) for (_, text), their_text in zip(remarked, theirs, strict=True) if their_text]
-    mine = llvm_forms.assemble(chip, [text for text, _ in known])
-    again = llvm_forms.assemble(chip, [text for _, text in known])
-    wrong = [(*texts, a, b) for texts, a, b in zip(known, mine, again, strict=True) if a != b and isinstance(b, bytes)]
+    # LLVM reads the words without these bits as what it reads with them
+    plain = llvm_forms.disassemble(chip, [isa.assemble(text, chip) for text, _ in known])
+    taken = llvm_forms.assemble(chip, [text for _, text in known])
+    wrong = [
+        (text, with_bits, without) for (text, with_bits), without, answer in zip(known, plain, taken, strict=True)
+        # the highest bit of a FLAT offset is ignored: LLVM prints it, and refuses its own text
+        if with_bits != without and isinstance(answer, bytes)
+    ]  # fmt: skip
     print(f"{chip}: {len(codes)} words, {len(remarked)} with a remark, of which LLVM reads {len(known)}")
     assert not wrong, f"{len(wrong)}:\n" + "\n".join(map(str, wrong[:40]))
     assert len(known) > 100

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent / "isa")]
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "isa"))
 import assembler_mutations
 import test_isa_forms
 
@@ -72,7 +73,7 @@ def test_mutations_of_valid_lines(chip: str) -> None:
         if text:
             texts.setdefault((form, name), text)
     result = assembler_mutations.compare(chip, list(texts.values()), LINES, SEED)
-    print(f"{chip}: {result.agreed} lines agree, {result.refused} are refused by both, {len(result.taken)} only by LLVM, {len(result.lost)} only by us")
+    print(f"{chip}: {result.agreed} agree, {result.refused} are refused by both, {len(result.taken)} by LLVM, {len(result.lost)} by us")
     wrong = unexplained(result)
     assert not wrong, f"{len(wrong)}:\n" + "\n".join(map(str, wrong[:40]))
     assert result.agreed > LINES // 20 and result.refused > LINES // 3

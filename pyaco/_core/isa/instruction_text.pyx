@@ -1,4 +1,4 @@
-"""Text of one instruction, whichever: the complete printer.
+"""Text of one instruction, whichever.
 
 An instruction that the syntax cannot say (registers that do not exist, bits that no modifier names) sets ``Printer.has_no_syntax``.
 Syntax: "Syntax of AMDGPU Instruction Operands" and "Syntax of AMDGPU Instruction Modifiers" of the LLVM manual. Names come from

@@ -306,7 +306,8 @@ cdef class Templates:
         cdef const Template *template = self.first_match(self.bucket_of(words[0]).first_template, words)
         while template != NULL:
             holes = &self.holes[template.first_hole]
-            if print_values(t, template, holes, words) and (template.rules == 0 or form_holds(template, holes, &self.forms[template.rules], words, t.level)):
+            if print_values(t, template, holes, words) \
+                    and (template.rules == 0 or form_holds(template, holes, &self.forms[template.rules], words, t.level)):
                 return template.dwords
             t.p = begin
             template = self.first_match(template.next, words)
@@ -413,7 +414,8 @@ cdef class Templates:
             if self.values.items[i].kind == value_literal or self.values.items[i].kind == value_plain_literal:
                 places[i].mask = 0xffffffffU
                 places[i].word = d.dwords - 1
-        if self.set_fixed_bits(&template, plain, d, places) and has_form(&template, words) and self.add_holes(t, &template, plain, d, &zero, places, begin):
+        if self.set_fixed_bits(&template, plain, d, places) and has_form(&template, words) \
+                and self.add_holes(t, &template, plain, d, &zero, places, begin):
             template.scalar_limit = self.scalar_limit(&zero, d, t.level, places)
             if self.accept(t, &template, words, begin):
                 self.add_template(&template, &zero, words[0])

@@ -343,6 +343,8 @@ cdef void flat(Job *j) noexcept nogil:
         count += 1
     if based:
         base = o + count
+    if vaddr != NULL and vaddr.kind == operand_off and j.d.format != format_scratch:
+        fail_plain(&j.c, vaddr.begin, b"the address is a VGPR here; scratch_* alone can be without one")
     if vaddr == NULL or vaddr.kind == operand_off:
         add_source(j, register_none, 1)
     else:

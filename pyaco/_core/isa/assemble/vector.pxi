@@ -116,7 +116,8 @@ cdef void vop_fields(Job *j) noexcept nogil:
         place = 3 - i if facts & fact_multiply_constant and i else i
         o = &j.s.operands[definitions + place]
         kind = operand_class(j, i)
-        if o.kind != operand_register and (op == op_v_readfirstlane_b32 or (format & format_vop3 and kind & register_class_vector and class_dwords_of(j, kind) > 2)):
+        if o.kind != operand_register and (op == op_v_readfirstlane_b32 or (format & format_vop3 and kind & register_class_vector
+                                                                            and class_dwords_of(j, kind) > 2)):
             fail_plain(&j.c, o.begin, b"a vector register is expected")
         if flags & opcode_flag_literal and i == 2:
             add_source(j, literal_operand(j, o, constant_bits(j, kind)), 1)
