@@ -223,6 +223,9 @@ def test_opt_runs_the_whole_pipeline(capsys: pytest.CaptureFixture[str]) -> None
     (PROGRAM, ["--passes", "assemble"], 2, "needs 'hardware'"),
     (PROGRAM, ["--passes", "schedule_vopd", "--target", "gfx1030"], 2, "does not apply to gfx level 10.3"),
     (PROGRAM, ["--target", "gfx942"], 3, "no compiler here"),
+    (PROGRAM, ["--target", ""], 2, "''"),
+    ("gfx_level: 77\n" + SHADER, ["--passes", "dce"], 2, "no chip has gfx level 77"),
+    (PROGRAM, ["--wave", "32", "--target", "gfx900"], 3, "wave32 on gfx900"),
     (SHADER, ["--passes", "lower_descriptors"], 2, "declare_arguments"),
 ])  # fmt: skip
 def test_opt_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, words: list[str], status: int, reason: str) -> None:

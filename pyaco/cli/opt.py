@@ -56,7 +56,7 @@ def _optimize(options: Options) -> None:
     state = _State(representation.name, ir)
     for room, members in _runs(representation.name, options.passes):
         if room == "selection":
-            ir = _select(steps, ir, level)
+            ir = _select(steps, ir, _chip(options, level))
             from pyaco.aco.passes import ACO as representation
 
             state = _State("aco", ir)
@@ -77,7 +77,7 @@ def _machine_code(program: Any, options: Options) -> str:
     from pyaco import isa
 
     lines = []
-    for line in isa.disassemble_lines(program.code, _chip(options).target, wave_size=program.wave_size):
+    for line in isa.disassemble_lines(program.code, _chip(options, program.gfx_level).target, wave_size=program.wave_size):
         words = [program.code[at : at + 4][::-1].hex() for at in range(line.offset, line.offset + line.size, 4)]
         lines.append(f"{' '.join(words):<28}{line.text.strip()}")
     return "\n".join(lines)
@@ -121,9 +121,10 @@ def _read(options: Options) -> tuple[IntermediateRepresentation, Any]:
 def _for_target(shader: Any, options: Options) -> tuple[IntermediateRepresentation, Any]:
     from pyaco.nir.passes import NIR
 
-    level = shader.info["gfx_level"]
-    if options.target or not level:
-        level = _chip(options).level
+    try:
+        level = _chip(options, shader.info["gfx_level"]).level
+    except StopIteration:
+        raise InputError(f"no chip has gfx level {shader.info['gfx_level']}") from None
     wave = options.wave or shader.info["wave_size"] or 64
     shader.set_info(gfx_level=level, wave_size=wave, address32_hi=shader.info["address32_hi"] or ADDRESS32_HI)
     return NIR, shader
@@ -146,24 +147,26 @@ def _read_program(text: str, name: str, options: Options) -> tuple[IntermediateR
     return ACO, program
 
 
-def _chip(options: Options) -> targets.Chip:
-    chip = targets.chip(options.target or "gfx1100")
+def _chip(options: Options, level: int = 0) -> targets.Chip:
+    """The chip that the command line names, else the first of a gfx level."""
+    if options.target is None:
+        return targets.chip("gfx1100") if not level else next(chip for chip in targets.chips() if chip.level == level)
+    chip = targets.chip(options.target)
     if chip.is_cdna:
         raise UnsupportedError(f"passes for {chip.target}: {chip.architecture} has an instruction set but no compiler here")
     return chip
 
 
-def _select(steps: Run, shader: Any, level: int) -> Any:
+def _select(steps: Run, shader: Any, chip: targets.Chip) -> Any:
     """Instruction selection: the one pass whose result is another IR."""
     from pyaco._core.aco import isel
     from pyaco._core.ir.program import Program
     from pyaco.aco.passes import ACO
 
-    chip = next(chip for chip in targets.chips() if chip.level == level and not chip.is_cdna)
     x, y, z = shader.info["workgroup_size"]
     wave = shader.info["wave_size"]
     program = Program()
-    program.configure(gfx_level=level, wave_size=wave, workgroup_size=x * y * z, limits=targets.wave_limits(chip, wave).as_dict())
+    program.configure(gfx_level=chip.level, wave_size=wave, workgroup_size=x * y * z, limits=targets.wave_limits(chip, wave).as_dict())
     isel.run(shader, program)
     steps.note(ACO, "aco", "instruction_selection", program)
     return program
