@@ -1,12 +1,12 @@
 """What runs the command streams of ``Device.submit``.
 
 ``pyaco.pm4`` stands above ``pyaco.emu``: it dispatches on devices, and the emulator does not know it. So a device asks here, where
-``pyaco.pm4`` registers its processor when it is imported.
+``pyaco.pm4`` registers its processor when it is imported, at the latest for the first stream.
 """
 
 from __future__ import annotations
 
-from pyaco.errors import UnsupportedError
+import importlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["register", "run"]
 
+_PROVIDER = "pyaco.pm4"
 _processors: list[Callable[..., Any]] = []
 
 
@@ -24,13 +25,7 @@ def register(processor: Callable[..., Any]) -> None:
 
 
 def run(device: Any, words: Any, budget: int, time_budget: float | None) -> Any:
-    """Run a command stream on a device.
-
-    Raises
-    ------
-    UnsupportedError
-        Nothing that runs command streams has been imported.
-    """
+    """Run a command stream on a device."""
     if not _processors:
-        raise UnsupportedError("command streams on a device: import pyaco.pm4, which executes them")
+        importlib.import_module(_PROVIDER)
     return _processors[0](device, words, budget, time_budget=time_budget)
