@@ -6,8 +6,9 @@ import pytest
 from machine_model import Machine
 from random_ssa import random_program
 
-from pyaco._core.aco import build, live_variables, lower_to_hw_instr, register_allocation, spill, ssa_elimination
+from pyaco._core.aco import build, live_variables, lower_to_hw_instr, register_allocation, spill, ssa_elimination, validate_ra
 from pyaco.aco import text
+from pyaco.isa import opcodes
 from pyaco.targets.limits import wave_limits
 
 TARGETS = {90: ("gfx900", 64), 103: ("gfx1030", 32), 110: ("gfx1100", 64), 120: ("gfx1200", 32)}
@@ -147,3 +148,32 @@ def test_phis_that_rotate_through_memory():
     source += f"\tp_unit_test {', '.join(f'%{100 + k}' for k in range(8))}\n\tp_unit_test {', '.join(f'%{108 + k}' for k in range(8))}\n"
     source += f"\tp_unit_test {', '.join(f'%{116 + k}' for k in range(count - 16))}\n\ts_endpgm\n"
     assert check_spilled(source, 110, vgpr_limit=12)
+
+
+TIED = [name for name in opcodes.names() if "tied" in opcodes.row(name).flags and opcodes.row(name).format != "sopk"]
+
+
+@pytest.mark.parametrize("level", [90, 103, 110, 120])
+def test_tied_operands_share_a_register_with_the_result(level: int) -> None:
+    """The table says which opcodes write the register of their last operand; its old value survives where it is read later."""
+    tried = 0
+    for name in TIED:
+        row = opcodes.row(name)
+        if opcodes.generation_of(level) not in row.numbers:
+            continue
+        inputs = [f" {token}: %{temp}" for temp, token in enumerate(row.operands, 1)]
+        last = len(inputs)
+        operands = ", ".join(f"%{temp}" for temp in range(1, last + 1))
+        source = ("BB0\n/* logical preds: / linear preds: / kind: uniform, top-level, */\n"
+                  f"\t{', '.join(inputs)} = p_startpgm\n\t {row.definitions[0]}: %{last + 1} = {name} {operands}\n"
+                  f"\tp_unit_test 0, %{last}, %{last + 1}\n\ts_endpgm\n")  # fmt: skip
+        program = parse(source, level)
+        register_allocation.run(program)
+        assert not validate_ra.check(program), name
+        numbers = list(program.instructions.opcode)
+        index = len(numbers) - 1 - numbers[::-1].index(opcodes.numbers()[name])
+        definition = program.definitions.reg[program.instructions.definition_first[index]]
+        tied = program.operands.reg[program.instructions.operand_first[index] + last - 1]
+        assert definition == tied, f"{name}: {text.format_program(program)}"
+        tried += 1
+    assert tried >= 4
