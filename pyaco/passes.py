@@ -17,10 +17,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyaco.arguments import checked
 from pyaco.errors import InputError
+
+if TYPE_CHECKING:
+    from pyaco._core.ir.program import Program
+    from pyaco._core.ir.shader import Shader
 
 __all__ = ["Group", "IntermediateRepresentation", "Option", "Pass", "PassRecord", "Pipeline", "Run", "Step", "Stopped", "UserPasses", "part",
            "repeat", "unmet_needs"]  # fmt: skip
@@ -101,6 +105,7 @@ class Pass:
         """The pass with values for its options."""
         return Step(self, self.values(options), options)
 
+    @checked
     def values(self, given: Mapping[str, object]) -> dict[str, Any]:
         """All options with their values: those given, else the defaults.
 
@@ -127,8 +132,11 @@ class Pass:
         function: Kernel = importlib.import_module(self.module).run
         return function
 
-    def run(self, ir: Any, options: Mapping[str, object] | None = None) -> bool:
-        """Run it alone; False promises that nothing has changed."""
+    @checked
+    def run(self, ir: Shader | Program, options: Mapping[str, object] | None = None) -> bool:
+        """Run it alone, on IR that has what the pass needs; False promises that nothing has changed."""
+        if ir is None:  # a kernel's argument of an extension type takes None
+            raise InputError(f"the pass {self.name!r} takes {'a Shader' if self.ir == 'nir' else 'a Program'}, not None")
         return bool(self.kernel()(ir, self.values(options or {})))
 
 
@@ -200,6 +208,7 @@ class Pipeline:
         """What a user's pass may stand behind: passes, steps with a name of their own, groups."""
         return list(dict.fromkeys(_names(self.members)))
 
+    @checked
     def with_options(self, entry: Pass, **options: bool | int | str) -> Pipeline:
         """The same, with other values in those steps of `entry` that say values of these options themselves."""
 

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import pyaco
-from pyaco import addrlib, binary, emu, isa, pm4, registers, spirv, targets
+from pyaco import addrlib, binary, emu, isa, nir, pm4, registers, spirv, targets
 from pyaco.aco import format_program, parse_program, pass_names, register_pass, registered, run_passes, unregister_pass
 from pyaco.addrlib import modifiers
 from pyaco.addrlib import surface as driver
@@ -36,6 +36,8 @@ from pyaco.nir.interpreter import run as interpret
 from pyaco.nir.parse import parse_shader
 from pyaco.nir.passes import run as run_nir_passes
 from pyaco.nir.text import print_shader
+from pyaco.passes import Pipeline
+from pyaco.pipelines.nir_passes import NIR_PASSES
 from pyaco.targets import database, figures, memory, product_names, virtual_addresses
 
 MATMUL = Path(__file__).parents[1] / "examples" / "matmul.spv"
@@ -104,7 +106,7 @@ def isa_calls(t: Things) -> Iterator[Call]:
 
 def compiler_calls(t: Things) -> Iterator[Call]:
     yield call(pyaco.compile, MATMUL, "gfx1100", stage="compute", entry="main", wave=32, spec={}, layout=None, validate=False, dump_after="",
-               stop_after="spirv.read")  # fmt: skip
+               stop_after="spirv.read", disable="")  # fmt: skip
     yield call(t.shader.ir, "all")
     yield call(spirv.read, MATMUL.read_bytes(), entry="main", specialization={}, stage="compute")
     yield call(spirv.reflect, MATMUL.read_bytes(), entry="main", specialization={}, stage="compute")
@@ -129,6 +131,12 @@ def compiler_calls(t: Things) -> Iterator[Call]:
 
     yield call(register, "spill", print, name="mine")
     yield call(with_registered, "spill", print, name="mine")
+    yield call(nir.unregister_pass, "nothing")
+    yield call(lambda *arguments, **named: nir.unregister_pass(nir.register_pass(*arguments, **named)), "dce", print, name="mine")
+    dce = NIR_PASSES["dce"]
+    yield call(dce.values, {})
+    yield call(dce.run, t.nir, {})
+    yield call(Pipeline("nir", "compute", (dce,)).with_options, dce)
 
 
 def emulator_calls(t: Things) -> Iterator[Call]:
