@@ -40,7 +40,7 @@ from pyaco.aco.text_words import (
     parse_class,
     parse_register,
     register_name,
-)  # fmt: skip
+)
 from pyaco.arguments import checked
 from pyaco.errors import InputError
 from pyaco.isa import names as isa_names

@@ -37,7 +37,7 @@ from pyaco.aco.text_words import (
     parse_register,
     put,
     register_name,
-)  # fmt: skip
+)
 from pyaco.errors import InputError
 from pyaco.isa import names as isa_names
 from pyaco.isa import opcodes

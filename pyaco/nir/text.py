@@ -221,7 +221,7 @@ class _Printer:
         qualifiers = "".join(f"{name} " for flag, name in QUALIFIERS.items() if c.variables_flags[row] & flag)
         text = (
             f"{indent}decl_var {qualifiers}{MODES.get(c.variables_mode[row], c.variables_mode[row])}"
-            f" {Interpolation.names()[c.variables_interpolation[row]]}"
+            f" {Interpolation.names().get(c.variables_interpolation[row], c.variables_interpolation[row])}"
             f" {access or 'none'} {self.type(c.variables_type[row])} {self.variable(row)}"
         )
         if facts:
@@ -509,7 +509,7 @@ class _Printer:
 
     def header(self) -> None:
         info = self.shader.info
-        self.lines.append(f"shader: MESA_SHADER_{Stage.names()[info['stage']].upper()}")
+        self.lines.append(f"shader: MESA_SHADER_{Stage.names().get(info['stage'], 'none').upper()}")
         for key in ("entry", "source_sha1"):
             if key in self.shader.metadata:
                 self.lines.append(f"{key}: {self.shader.metadata[key]}")

@@ -709,7 +709,8 @@ def run(Shader shader, Program program=None):
     if p.blocks.table.count:
         raise InputError("instruction selection writes into an empty program")
     if s.info.stage != stage_compute and s.info.stage != stage_kernel:
-        raise UnsupportedError(f"instruction selection: shader stage {s.info.stage} (only compute)")
+        from pyaco._core.ir.vocabulary import Stage
+        raise UnsupportedError(f"instruction selection: shader stage {Stage.names().get(s.info.stage, s.info.stage)!r} (only compute)")
     if s.info.gfx_level < gfx9:
         raise UnsupportedError(f"instruction selection: gfx level {s.info.gfx_level // 10} (GFX9 and later are supported)")
     if s.info.wave_size != 64 and (s.info.wave_size != 32 or s.info.gfx_level < 100):
