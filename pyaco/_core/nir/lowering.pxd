@@ -71,7 +71,6 @@ cdef uint32_t intrinsic4(Lowering *b, int opcode, int components, int bit_size, 
 # Operand `source` of an ALU instruction as a scalar value: component `index` of what its swizzle selects.
 cdef uint32_t alu_source(Lowering *b, uint32_t instruction, int source, int index) except? 0xffffffffU nogil
 # The float constant of a bit size.
-cdef uint64_t float_bits(double value, int bit_size) noexcept nogil
 cdef bint constant_source(const ShaderData *s, uint32_t instruction, int source, uint64_t *bits) noexcept nogil
 
 # --------------------------------------------------------------------------------------------------------- control flow

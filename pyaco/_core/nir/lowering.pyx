@@ -1,8 +1,8 @@
 """The frame of lowering passes. The contract is in ``lowering.pxd``."""
 from libc.stdint cimport uint32_t, uint64_t
-from libc.string cimport memcpy
 
 from nir_opcodes cimport alu_ishl, alu_ishr, alu_uror, alu_urol, alu_ushr, alu_bitz, alu_bitnz
+from pyaco._core.common.floats cimport float_to_bits
 from pyaco._core.ir.shader cimport (
     ShaderData, constant_bits, nir_alu, nir_alu1, nir_alu2, nir_alu3, nir_alu_n, nir_component, nir_constant,
     nir_instruction_new, nir_intrinsic_new, nir_jump, nir_load_const, nir_phi, nir_undefined, nir_vector, node_block,
@@ -142,49 +142,8 @@ cdef uint32_t constant(Lowering *b, uint64_t value, int bit_size) except? 0xffff
     return emit(b, nir_constant(b.s, value, bit_size))
 
 
-cdef uint64_t _half_bits(double value) noexcept nogil:
-    """Bits of the half nearest to `value`, ties to even (IEEE 754)."""
-    cdef uint64_t bits
-    cdef uint64_t sign, mantissa, kept, rest, half
-    cdef int exponent, shift
-    memcpy(&bits, &value, 8)
-    sign = (bits >> 48) & 0x8000
-    exponent = <int>((bits >> 52) & 0x7ff) - 1023
-    mantissa = bits & 0xfffffffffffffULL
-    if exponent == 1024:
-        return sign | 0x7c00 | (0x200 if mantissa else 0)
-    if exponent > 15:
-        return sign | 0x7c00
-    if exponent < -26:
-        return sign
-    shift = 42
-    mantissa |= <uint64_t>1 << 52
-    if exponent < -14:
-        shift += -14 - exponent
-    kept = mantissa >> shift
-    half = <uint64_t>1 << (shift - 1)
-    rest = mantissa & ((<uint64_t>1 << shift) - 1)
-    if rest > half or (rest == half and kept & 1):
-        kept += 1
-    if exponent < -14:
-        return sign | kept
-    return sign | ((<uint64_t>(exponent + 14) << 10) + kept)
-
-
-cdef uint64_t float_bits(double value, int bit_size) noexcept nogil:
-    cdef uint64_t bits = 0
-    cdef float single = <float>value
-    if bit_size == 64:
-        memcpy(&bits, &value, 8)
-    elif bit_size == 32:
-        memcpy(&bits, &single, 4)
-    else:
-        bits = _half_bits(value)
-    return bits
-
-
 cdef uint32_t constant_float(Lowering *b, double value, int bit_size) except? 0xffffffffU nogil:
-    return constant(b, float_bits(value, bit_size), bit_size)
+    return constant(b, float_to_bits(value, bit_size), bit_size)
 
 
 cdef uint32_t undefined(Lowering *b, int components, int bit_size) except? 0xffffffffU nogil:

@@ -6,7 +6,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from nir_opcodes cimport *
 from pyaco._core.ir.shader cimport *
-from pyaco._core.nir.lowering cimport float_bits
+from pyaco._core.common.floats cimport float_to_bits
 from pyaco._core.spirv.module cimport *
 
 
@@ -113,7 +113,7 @@ cdef uint32_t integer(Reader r, uint64_t value, int bit_size) except 0 nogil:
 
 
 cdef uint32_t real(Reader r, double value, int bit_size) except 0 nogil:
-    return emit_prologue(r, nir_constant(r.s, float_bits(value, bit_size), bit_size))
+    return emit_prologue(r, nir_constant(r.s, float_to_bits(value, bit_size), bit_size))
 
 
 cdef uint32_t undefined(Reader r, int components, int bit_size) except 0 nogil:
