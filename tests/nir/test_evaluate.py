@@ -196,13 +196,15 @@ def test_dot_products_of_halves_round_once(size: int) -> None:
         a, b = (random.uniform(-8, 8, size).astype(numpy.float16) for _ in range(2))
         total = numpy.float32(0)
         halves = numpy.float16(0)
-        for x, y in zip(a, b, strict=True):
+        for x, y in zip(a[::-1], b[::-1], strict=True):
             total += numpy.float32(x) * numpy.float32(y)
             halves += x * y
         found = vector(f"fdot{size}", 16, [to_bits(x, 16) for x in a], [to_bits(y, 16) for y in b])
         assert found == to_bits(numpy.float16(total), 16)
         rounded_each_step += found == to_bits(halves, 16)
     assert rounded_each_step < 200
+    negative = [to_bits(-0.0, 16)] * size
+    assert vector(f"fdot{size}", 16, negative, [to_bits(1.0, 16)] * size) == negative[0]
 
 
 def test_ffmaz_adds_to_positive_zero() -> None:

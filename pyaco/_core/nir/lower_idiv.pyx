@@ -183,7 +183,7 @@ cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogi
         return lower_keep
     if opcode not in (alu_udiv, alu_idiv, alu_umod, alu_irem, alu_imod) or bits < 32:
         return lower_keep
-    if constant_source(s, instruction, 1, &divisor) and divisor != 0:
+    if constant_source(s, instruction, 1, &divisor):
         return _by_constant(b, opcode, alu_source(b, instruction, 0, 0), divisor, bits)
     if bits == 64:
         return lower_keep

@@ -237,7 +237,8 @@ cdef int _reduction(Reader r, uint32_t word, uint32_t end, int op) except -1 nog
 cdef int subgroup_instruction(Reader r, uint32_t word, uint32_t end, uint32_t opcode) except -1 nogil:
     cdef uint32_t[1] none
     cdef int op
-    if OpSubgroupBallotKHR <= opcode <= OpSubgroupAllEqualKHR or opcode == OpSubgroupReadInvocationKHR:
+    if opcode in (OpSubgroupBallotKHR, OpSubgroupFirstInvocationKHR, OpSubgroupAllKHR, OpSubgroupAnyKHR, OpSubgroupAllEqualKHR,
+                  OpSubgroupReadInvocationKHR):
         if opcode == OpSubgroupBallotKHR:
             _ballot(r, word, opcode)
         elif opcode == OpSubgroupFirstInvocationKHR or opcode == OpSubgroupReadInvocationKHR:

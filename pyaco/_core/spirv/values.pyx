@@ -272,6 +272,17 @@ cdef int _buffer_variable(Reader r, uint32_t id, uint32_t type) except -1 nogil:
     return 0
 
 
+cdef int _check_variable_type(Reader r, uint32_t type) except -1 nogil:
+    cdef uint32_t inner = type
+    while r.s.types.base[inner] == type_array:
+        inner = r.s.types.element[inner]
+    if r.s.types.base[inner] == type_opaque:
+        check_value_type(r, inner)                 # names it
+    if r.types[type].leaves > maximum_instructions:
+        unsupported(r, r.word, "a variable of more than four million elements, or with members of an opaque type")
+    return 0
+
+
 cdef int _plain_variable(Reader r, uint32_t id, uint32_t mode, uint32_t type) except -1 nogil:
     """A Private, Workgroup or push-constant variable."""
     cdef uint32_t word = r.offset[id]
@@ -279,8 +290,7 @@ cdef int _plain_variable(Reader r, uint32_t id, uint32_t mode, uint32_t type) ex
     cdef uint32_t variable
     cdef uint32_t block = r.block
     cdef uint32_t initial
-    if r.types[type].leaves > maximum_instructions:
-        unsupported(r, word, "a variable of more than four million elements, or of an opaque type")
+    _check_variable_type(r, type)
     deref = _variable_deref(r, mode, type)
     variable = r.s.instructions.data[deref]
     r.s.variables.access[variable] = _variable_access(r, id)
@@ -379,8 +389,7 @@ cdef int function_variable(Reader r, uint32_t word, uint32_t end) except -1 nogi
     type = r.s.types.element[pointer]
     if r.s.types.base[type] == type_void:
         fail(r, word, "a variable of type void")
-    if r.types[type].leaves > maximum_instructions:
-        unsupported(r, word, "a variable of more than four million elements, or of an opaque type")
+    _check_variable_type(r, type)
     deref = local_variable(r, type)
     r.variable_ids.push_back(r.s.instructions.data[deref])
     r.variable_ids.push_back(r.words[word + 2])
