@@ -237,7 +237,7 @@ cdef class ObjectAssembler(Assembler):
             fail_plain(c, nowhere, b"the value of this modifier is a number")
         else:
             give(c, s, number, value, nowhere)
-            s.value_places[number] = nowhere
+            s.value_positions[number] = nowhere
 
     cdef void modifier_text(self, Statement *s, str name, value):
         cdef Cursor *c = &self.j.c
@@ -349,7 +349,7 @@ cdef dict modifier_objects(const Statement *s):
         elif number == given_quad_perm:
             entry = tuple([value >> 2 * i & 3 for i in range(4)])
         elif kind == value_later:
-            entry = later_text(s.value_places[number])
+            entry = later_text(s.value_positions[number])
         else:
             entry = value
         made[modifier_names[number]] = entry

@@ -19,7 +19,7 @@ cdef struct Fixup:
     FixupKind kind
     uint32_t size
     int32_t section
-    int64_t place                     # offset of the bytes
+    int64_t offset                    # offset of the bytes
     int64_t origin                    # what a distance counts from; elsewhere the value of "."
     const char *expression
 

@@ -259,11 +259,11 @@ cdef class Assembler:
         later.size = 4
         if j.branch_expression != NULL:
             later.kind = fixup_branch
-            later.place = <int64_t>place
+            later.offset = <int64_t>place
             later.expression = j.branch_expression
         else:
             later.kind = fixup_literal
-            later.place = <int64_t>place + 4 * (length - 1)
+            later.offset = <int64_t>place + 4 * (length - 1)
             later.expression = j.literal_expression
         self.fixups.push_back(later)
 

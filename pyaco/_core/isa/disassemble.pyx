@@ -113,7 +113,7 @@ cdef struct Selector:
     uint8_t shift
 
 # The bits of a value: those of `mask` after turning the word right.
-cdef struct Place:
+cdef struct ValueBits:
     uint32_t mask
     uint32_t sign
     uint8_t word

@@ -147,15 +147,15 @@ cdef int changed_value(const Values *values, const Decoded *origin, Decoded *d, 
     return -1
 
 
-cdef void find_places(const Values *values, const Decoded *origin, uint32_t level, uint32_t *words, Place *places) noexcept nogil:
+cdef void find_value_bits(const Values *values, const Decoded *origin, uint32_t level, uint32_t *words, ValueBits *value_bits) noexcept nogil:
     """The bits of each value, seen by changing each bit of `words`, which are of the form of `origin`."""
     cdef Decoded d, e
-    cdef Place *place
+    cdef ValueBits *bits
     cdef uint32_t word, bit, power
     cdef int32_t change
     cdef int found
     cdef bint negative
-    memset(places, 0, value_limit * sizeof(Place))
+    memset(value_bits, 0, value_limit * sizeof(ValueBits))
     decode(words, origin.dwords, level, &d)
     if not same_form(origin, &d):
         return
@@ -173,13 +173,13 @@ cdef void find_places(const Values *values, const Decoded *origin, uint32_t leve
             power = <uint32_t>(-change if negative else change)
             if found < 0 or power == 0 or power & (power - 1) or (negative and values.items[found].kind == value_operand):
                 continue
-            place = &places[found]
-            if place.mask == 0:
-                place.word = <uint8_t>word
-                place.rotation = <uint8_t>((bit - exponent(power)) & 31)
-            if place.word == word and place.rotation == (bit - exponent(power) & 31):
-                place.mask |= power
-                place.sign |= power if negative else 0
+            bits = &value_bits[found]
+            if bits.mask == 0:
+                bits.word = <uint8_t>word
+                bits.rotation = <uint8_t>((bit - exponent(power)) & 31)
+            if bits.word == word and bits.rotation == (bit - exponent(power) & 31):
+                bits.mask |= power
+                bits.sign |= power if negative else 0
 
 
 cdef inline uint32_t kind_of_code(uint32_t code) noexcept nogil:
@@ -289,14 +289,14 @@ cdef class Templates:
         cdef const Selector *selector = &self.selectors[word >> 23]
         return &self.buckets[selector.base + (word >> selector.shift & selector.mask)]
 
-    cdef inline const Template *first_match(self, uint32_t place, const uint32_t *words) noexcept nogil:
-        """The first template from `place` on whose form the words are of; NULL if there is none."""
+    cdef inline const Template *first_match(self, uint32_t index, const uint32_t *words) noexcept nogil:
+        """The first template from `index` on whose form the words are of; NULL if there is none."""
         cdef const Template *template
-        while place:
-            template = &self.templates[place]
+        while index:
+            template = &self.templates[index]
             if has_form(template, words):
                 return template
-            place = template.next
+            index = template.next
         return NULL
 
     cdef inline uint32_t print_line(self, Printer *t, const uint32_t *words) noexcept nogil:
@@ -381,8 +381,8 @@ cdef class Templates:
 
     cdef void make(self, Printer *t, const uint32_t *words, const Decoded *d, const char *begin) noexcept nogil:
         """A template of the form of `words`."""
-        cdef Place places[value_limit]
-        cdef Place others[value_limit]
+        cdef ValueBits value_bits[value_limit]
+        cdef ValueBits others[value_limit]
         cdef uint32_t plain[readable_dwords]
         cdef uint32_t vectors[readable_dwords]
         cdef Decoded zero
@@ -392,18 +392,18 @@ cdef class Templates:
             return
         memcpy(plain, words, sizeof(plain))
         # values of zero are those whose bits can be changed one by one: others have neighbours that mean something else
-        find_places(&self.values, d, t.level, plain, places)
+        find_value_bits(&self.values, d, t.level, plain, value_bits)
         for i in range(self.values.count):
-            plain[places[i].word] &= ~turned_left(places[i].mask, places[i].rotation)
-        find_places(&self.values, d, t.level, plain, places)
+            plain[value_bits[i].word] &= ~turned_left(value_bits[i].mask, value_bits[i].rotation)
+        find_value_bits(&self.values, d, t.level, plain, value_bits)
         # a bit may mean something else among vector registers: the half of one, beside a constant
         memcpy(vectors, plain, sizeof(plain))
         for i in range(self.values.count):
-            vectors[places[i].word] |= turned_left(places[i].mask & 256, places[i].rotation)
-        find_places(&self.values, d, t.level, vectors, others)
+            vectors[value_bits[i].word] |= turned_left(value_bits[i].mask & 256, value_bits[i].rotation)
+        find_value_bits(&self.values, d, t.level, vectors, others)
         for i in range(self.values.count):
-            if places[i].mask & 256:
-                places[i].mask &= others[i].mask
+            if value_bits[i].mask & 256:
+                value_bits[i].mask &= others[i].mask
         decode(plain, d.dwords, t.level, &zero)
         if not same_form(d, &zero):
             return
@@ -412,11 +412,11 @@ cdef class Templates:
         template.first_hole = <uint16_t>self.holes.size()
         for i in range(self.values.count):
             if self.values.items[i].kind == value_literal or self.values.items[i].kind == value_plain_literal:
-                places[i].mask = 0xffffffffU
-                places[i].word = d.dwords - 1
-        if self.set_fixed_bits(&template, plain, d, places) and has_form(&template, words) \
-                and self.add_holes(t, &template, plain, d, &zero, places, begin):
-            template.scalar_limit = self.scalar_limit(&zero, d, t.level, places)
+                value_bits[i].mask = 0xffffffffU
+                value_bits[i].word = d.dwords - 1
+        if self.set_fixed_bits(&template, plain, d, value_bits) and has_form(&template, words) \
+                and self.add_holes(t, &template, plain, d, &zero, value_bits, begin):
+            template.scalar_limit = self.scalar_limit(&zero, d, t.level, value_bits)
             if self.accept(t, &template, words, begin):
                 self.add_template(&template, &zero, words[0])
                 return
@@ -439,7 +439,7 @@ cdef class Templates:
             branch = branch or self.values.items[i].kind == value_scalar
         return literal == (d.has_literal != 0) and (branch or t.gap == NULL)
 
-    cdef bint set_fixed_bits(self, Template *template, const uint32_t *words, const Decoded *d, const Place *places) noexcept nogil:
+    cdef bint set_fixed_bits(self, Template *template, const uint32_t *words, const Decoded *d, const ValueBits *value_bits) noexcept nogil:
         """The bits outside of all values; whether those that choose the bucket are among them."""
         cdef const Selector *selector = &self.selectors[words[0] >> 23]
         cdef uint32_t fixed[form_dwords]
@@ -448,8 +448,8 @@ cdef class Templates:
         for i in range(form_dwords):
             fixed[i] = 0xffffffffU if i < <uint32_t>d.dwords - d.has_literal else 0
         for i in range(self.values.count):
-            if places[i].word < form_dwords:
-                fixed[places[i].word] &= ~turned_left(places[i].mask, places[i].rotation)
+            if value_bits[i].word < form_dwords:
+                fixed[value_bits[i].word] &= ~turned_left(value_bits[i].mask, value_bits[i].rotation)
         template.mask = fixed[0] | <uint64_t>fixed[1] << 32
         memcpy(&template.bits, words, 8)
         template.bits &= template.mask
@@ -458,22 +458,22 @@ cdef class Templates:
         return fixed[0] & key == key
 
     cdef bint add_holes(self, const Printer *t, Template *template, const uint32_t *plain, const Decoded *d, Decoded *zero,
-                        const Place *places, const char *begin) noexcept nogil:
+                        const ValueBits *value_bits, const char *begin) noexcept nogil:
         """The values that have bits, and the characters before and behind each."""
         cdef const char *done = begin
         cdef const Value *value
         cdef Hole hole
         cdef uint32_t i
         for i in range(self.values.count):
-            if places[i].mask == 0:
+            if value_bits[i].mask == 0:
                 continue
             value = &self.values.items[i]
             memset(&hole, 0, sizeof(hole))
             hole.kind = <uint8_t>value.kind
-            hole.word = places[i].word
-            hole.rotation = places[i].rotation
-            hole.mask = places[i].mask
-            hole.sign = places[i].sign
+            hole.word = value_bits[i].word
+            hole.rotation = value_bits[i].rotation
+            hole.mask = value_bits[i].mask
+            hole.sign = value_bits[i].sign
             hole.name = value.name
             hole.number = d.opcode
             if value.kind == value_operand and not self.set_texts(t, &hole, value, zero, slot_of(d, value.slot), plain):
@@ -511,14 +511,14 @@ cdef class Templates:
         else:
             template.before = span
 
-    cdef uint32_t scalar_limit(self, const Decoded *zero, const Decoded *d, uint32_t level, const Place *places) noexcept nogil:
+    cdef uint32_t scalar_limit(self, const Decoded *zero, const Decoded *d, uint32_t level, const ValueBits *value_bits) noexcept nogil:
         """How many of the sources can be scalar registers, all different."""
         cdef Decoded trial = zero[0]
         cdef uint32_t slots[value_limit]
         cdef uint32_t count = 0
         cdef uint32_t i
         for i in range(self.values.count):
-            if places[i].mask and self.values.items[i].kind == value_operand:
+            if value_bits[i].mask and self.values.items[i].kind == value_operand:
                 slots[count] = slot_of(d, self.values.items[i].slot)
                 if slots[count] < d.source_count:
                     trial.source[slots[count]] = register_vgpr0

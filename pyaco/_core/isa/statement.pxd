@@ -138,8 +138,8 @@ cdef struct Statement:
     uint32_t extensions_taken
     Operand operands[operand_limit]
     int64_t values[modifier_count]
-    const char *places[modifier_count]
-    const char *value_places[modifier_count]
+    const char *positions[modifier_count]
+    const char *value_positions[modifier_count]
 
 # Value of an expression: a number, plus the base of a section if `section` is one.
 cdef struct Value:

@@ -334,7 +334,7 @@ cdef bint lane_control(Cursor *c, Statement *s, const char *end) noexcept nogil:
         fail(c, begin, b"no lane control % on this target", begin, c.p)
         return True
     give(c, s, given_dpp_ctrl, value, begin)
-    s.value_places[given_dpp_ctrl] = begin
+    s.value_positions[given_dpp_ctrl] = begin
     return True
 
 
@@ -343,7 +343,7 @@ cdef void give(Cursor *c, Statement *s, int32_t number, int64_t value, const cha
         fail(c, place, b"% is given twice", place, word_end(place))
     s.given |= <uint64_t>1 << number
     s.values[number] = value
-    s.places[number] = place
+    s.positions[number] = place
 
 
 cdef bint parse_modifier(Cursor *c, Statement *s) noexcept nogil:
@@ -372,7 +372,7 @@ cdef bint parse_modifier(Cursor *c, Statement *s) noexcept nogil:
         return False
     c.p = after + 1
     skip_blanks(c)
-    s.value_places[number] = c.p
+    s.value_positions[number] = c.p
     if kind == value_number:
         if number == given_offset and memcmp(c.p, b"swizzle", 7) == 0:
             value = swizzle(c)

@@ -93,8 +93,8 @@ cdef void _data(Assembler self, uint32_t size) noexcept nogil:
             later.kind = fixup_data
             later.size = size
             later.section = c.section
-            later.place = self.here()
-            later.origin = later.place
+            later.offset = self.here()
+            later.origin = later.offset
             later.expression = begin
             self.fixups.push_back(later)
         self.put(v.number if v.section == -1 else 0, size)

@@ -129,10 +129,10 @@ cdef void cache_policy(Job *j) noexcept nogil:
     m = modifier_set_cache_scope(m, <uint64_t>ranged(j, given_scope, 0, 3, 0))
     if given(j, given_th):
         taken(j, given_th, 0)
-        begin = j.s.value_places[given_th]
+        begin = j.s.value_positions[given_th]
         hint = find_name(j.c.names, policy_domain(j), begin, <uint32_t>(word_end(begin) - begin))
         if hint < 0:
-            fail(&j.c, j.s.places[given_th], b"no such temporal hint here: %", begin, word_end(begin))
+            fail(&j.c, j.s.positions[given_th], b"no such temporal hint here: %", begin, word_end(begin))
         m = modifier_set_cache_temporal_hint(m, <uint64_t>hint & 7)
         check_hint(j, <uint32_t>hint, modifier_cache_scope(m))
     j.d.modifiers = m
@@ -140,7 +140,7 @@ cdef void cache_policy(Job *j) noexcept nogil:
 
 cdef void check_hint(Job *j, uint32_t hint, uint32_t scope) noexcept nogil:
     """Temporal hints that go with some scopes alone ("RDNA 4 ISA", cache policies)."""
-    cdef const char *begin = j.s.value_places[given_th]
+    cdef const char *begin = j.s.value_positions[given_th]
     cdef const char *end = word_end(begin)
     cdef bint bypass = end - begin > 7 and memcmp(end - 6, b"BYPASS", 6) == 0
     if j.d.format == format_smem and hint > 3:
@@ -273,7 +273,7 @@ cdef uint32_t buffer_format(Job *j) noexcept nogil:
         return 1
     taken(j, given_format, 0)
     inside = j.c
-    inside.p = j.s.value_places[given_format]
+    inside.p = j.s.value_positions[given_format]
     if not accept(&inside, c'['):
         unified = number_expression(&inside)
     while unified < 0 and not inside.failed:
@@ -297,13 +297,13 @@ cdef uint32_t buffer_format(Job *j) noexcept nogil:
             expect(&inside, c']')
             break
     if not inside.failed and named == 2 and (data < 0 or number < 0):
-        fail_plain(&j.c, j.s.value_places[given_format], b"a format has one data format and one number format")
+        fail_plain(&j.c, j.s.value_positions[given_format], b"a format has one data format and one number format")
     if unified < 0:
         unified = (data if data >= 0 else 1) | (number if number >= 0 else 0) << 4
         if j.c.level >= gfx10:
             unified = j.unified[unified & 127]
     if inside.failed or not 0 <= unified < 128:
-        fail(&j.c, j.s.places[given_format], b"no buffer format %", j.s.value_places[given_format], word_end(j.s.value_places[given_format]))
+        fail(&j.c, j.s.positions[given_format], b"no buffer format %", j.s.value_positions[given_format], word_end(j.s.value_positions[given_format]))
         return 1
     return <uint32_t>unified
 

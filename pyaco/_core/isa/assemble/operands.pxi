@@ -151,10 +151,10 @@ cdef int64_t ranged(Job *j, uint32_t number, int64_t low, int64_t high, int64_t 
     cdef int64_t value = taken(j, number, default)
     cdef const char *end
     if given(j, number) and not low <= value <= high:
-        end = j.s.value_places[number]
+        end = j.s.value_positions[number]
         while end[0] and end[0] not in (c' ', c',', c'\n', c';'):
             end += 1
-        fail_range(&j.c, j.s.places[number], j.s.places[number], end, low, high)
+        fail_range(&j.c, j.s.positions[number], j.s.positions[number], end, low, high)
         return 0
     return value
 
@@ -211,4 +211,4 @@ cdef void finish(Job *j) noexcept nogil:
         return
     while not rest >> number & 1:
         number += 1
-    fail(&j.c, j.s.places[number], b"this instruction has no modifier % here", j.s.places[number], word_end(j.s.places[number]))
+    fail(&j.c, j.s.positions[number], b"this instruction has no modifier % here", j.s.positions[number], word_end(j.s.positions[number]))

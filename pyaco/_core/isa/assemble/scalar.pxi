@@ -5,7 +5,7 @@ cdef void salu(Job *j) noexcept nogil:
     cdef uint32_t operands = opcode_operand_count[op]
     cdef bint tied = (opcode_flags[op] & opcode_flag_tied) != 0
     cdef bint immediate = (j.facts[op] & fact_immediate) != 0
-    cdef uint32_t i, place
+    cdef uint32_t i, position
     cdef Operand *o
     if tied:
         operands -= 1
@@ -17,8 +17,8 @@ cdef void salu(Job *j) noexcept nogil:
             fail(&j.c, o.begin, b"% is not a register", o.begin, o.end)
         add_destination(j, address(j, o, definition_class(j, i)))
     for i in range(operands):
-        place = 3 - i if j.facts[op] & fact_multiply_constant and i else i
-        o = &j.s.operands[definitions + place]
+        position = 3 - i if j.facts[op] & fact_multiply_constant and i else i
+        o = &j.s.operands[definitions + position]
         if opcode_flags[op] & opcode_flag_literal and i == 2:
             add_source(j, literal_operand(j, o, 32), 1)
         else:
@@ -111,7 +111,7 @@ cdef void call_list(Job *j) noexcept nogil:
     cdef const char *end
     cdef uint32_t value = 0
     cdef uint32_t seen = 0
-    cdef int32_t place
+    cdef int32_t field
     cdef uint32_t op = j.d.opcode
     if op == op_s_waitcnt:
         value = wait_none(c.level)
@@ -130,10 +130,10 @@ cdef void call_list(Job *j) noexcept nogil:
         elif op == op_s_delay_alu:
             value = delay_part(j, name, end, value)
         else:
-            place = find_name(c.names, domain_dependency, name, <uint32_t>(end - name))
-            if place >= 0 and seen >> (place & 0x1f) & 1:
+            field = find_name(c.names, domain_dependency, name, <uint32_t>(end - name))
+            if field >= 0 and seen >> (field & 0x1f) & 1:
                 fail(c, name, b"% is named twice", name, end)
-            seen |= 1U << (place & 0x1f)
+            seen |= 1U << (field & 0x1f)
             value = dependency(j, name, end, value)
         expect(c, c')')
         if c.p[0] == c'&' or c.p[0] == c'|' or c.p[0] == c',':
@@ -164,19 +164,19 @@ cdef uint32_t wait_counter(Job *j, const char *name, const char *end, uint32_t v
 
 
 cdef uint32_t dependency(Job *j, const char *name, const char *end, uint32_t value) noexcept nogil:
-    cdef int32_t place = find_name(j.c.names, domain_dependency, name, <uint32_t>(end - name))
+    cdef int32_t field = find_name(j.c.names, domain_dependency, name, <uint32_t>(end - name))
     cdef const char *begin = j.c.p
     cdef int64_t count
     cdef uint32_t limit
-    if place < 0:
+    if field < 0:
         fail(&j.c, name, b"no counter %", name, end)
         return value
     count = number_expression(&j.c)
-    limit = (1U << (place >> 8)) - 1
+    limit = (1U << (field >> 8)) - 1
     if not 0 <= count <= limit:
         fail_range(&j.c, begin, begin, j.c.p, 0, limit)
         return value
-    return value & ~(limit << (place & 0xff)) | <uint32_t>count << (place & 0xff)
+    return value & ~(limit << (field & 0xff)) | <uint32_t>count << (field & 0xff)
 
 
 cdef uint32_t delay_part(Job *j, const char *name, const char *end, uint32_t value) noexcept nogil:

@@ -98,7 +98,7 @@ cdef void vop_fields(Job *j) noexcept nogil:
     cdef uint32_t definitions = opcode_definition_count[op]
     cdef uint32_t operands = opcode_operand_count[op]
     cdef uint32_t neg = 0, magnitude = 0, opsel = 0
-    cdef uint32_t i, place
+    cdef uint32_t i, position
     cdef uint16_t where
     cdef uint8_t kind
     cdef Operand *o
@@ -113,8 +113,8 @@ cdef void vop_fields(Job *j) noexcept nogil:
         return
     opsel = destination_fields(j, definitions)
     for i in range(operands):
-        place = 3 - i if facts & fact_multiply_constant and i else i
-        o = &j.s.operands[definitions + place]
+        position = 3 - i if facts & fact_multiply_constant and i else i
+        o = &j.s.operands[definitions + position]
         kind = operand_class(j, i)
         if o.kind != operand_register and (op == op_v_readfirstlane_b32 or (format & format_vop3 and kind & register_class_vector
                                                                             and class_dwords_of(j, kind) > 2)):
@@ -191,24 +191,24 @@ cdef uint64_t output_modifiers(Job *j, uint64_t m) noexcept nogil:
     cdef int64_t factor
     cdef uint32_t i
     if given(j, given_clamp) and not form_has_clamp(&j.d, j.c.level):
-        fail_plain(&j.c, j.s.places[given_clamp], b"this encoding has no clamp")
+        fail_plain(&j.c, j.s.positions[given_clamp], b"this encoding has no clamp")
     if given(j, given_mul) or given(j, given_div):
         i = given_mul if given(j, given_mul) else given_div
         if not form_has_omod(&j.d, j.c.level):
-            fail_plain(&j.c, j.s.places[i], b"this encoding has no output modifier")
+            fail_plain(&j.c, j.s.positions[i], b"this encoding has no output modifier")
     if given(j, given_mul) and given(j, given_div):
-        fail_plain(&j.c, j.s.places[given_div], b"there is one output modifier, mul or div")
+        fail_plain(&j.c, j.s.positions[given_div], b"there is one output modifier, mul or div")
     if flag(j, given_clamp):
         m = modifier_set_clamp(m, 1)
     if given(j, given_mul):
         factor = taken(j, given_mul, 0)
         if factor != 2 and factor != 4 and factor != 1:
-            fail_plain(&j.c, j.s.places[given_mul], b"output modifiers are mul:2, mul:4 and div:2")
+            fail_plain(&j.c, j.s.positions[given_mul], b"output modifiers are mul:2, mul:4 and div:2")
         m = modifier_set_omod(m, <uint64_t>(factor >> 1) & 3)
     if given(j, given_div):
         factor = taken(j, given_div, 0)
         if factor != 2 and factor != 1:
-            fail_plain(&j.c, j.s.places[given_div], b"output modifiers are mul:2, mul:4 and div:2")
+            fail_plain(&j.c, j.s.positions[given_div], b"output modifiers are mul:2, mul:4 and div:2")
         m = modifier_set_omod(m, 3 if factor == 2 else 0)
     return m
 
@@ -227,7 +227,7 @@ cdef void check_halves(Job *j, uint32_t opsel, uint32_t operands) noexcept nogil
     for i in range(j.s.count):
         bit = 3 if i < definitions else i - definitions
         if j.s.operands[i].half >= 0 and <int>(opsel >> bit & 1) != j.s.operands[i].half:
-            fail(&j.c, j.s.places[given_op_sel], b"op_sel and % name different halves", j.s.operands[i].begin, j.s.operands[i].end)
+            fail(&j.c, j.s.positions[given_op_sel], b"op_sel and % name different halves", j.s.operands[i].begin, j.s.operands[i].end)
 
 
 cdef uint32_t given_halves(Job *j, uint32_t operands) noexcept nogil:
@@ -239,15 +239,15 @@ cdef uint32_t given_halves(Job *j, uint32_t operands) noexcept nogil:
         count = bits >> 8
         bits &= 0xff
         if not j.d.format & format_vop3:
-            fail_plain(&j.c, j.s.places[given_op_sel], b"op_sel needs VOP3")
+            fail_plain(&j.c, j.s.positions[given_op_sel], b"op_sel needs VOP3")
         if j.facts[j.d.opcode] & fact_opsel_lanes and bits > 3:
-            fail_plain(&j.c, j.s.places[given_op_sel], b"op_sel has two bits here, fi and bound_ctrl")
+            fail_plain(&j.c, j.s.positions[given_op_sel], b"op_sel has two bits here, fi and bound_ctrl")
         if opcode_flags[j.d.opcode] & opcode_flag_tied and count == operands + 2:
             # behind the bits of the sources, one for the source that is the result
             bits = bits & ((1U << operands) - 1) | bits >> (operands + 1) << operands
             count -= 1
         if bits >> halves_count(j, operands) and not opcode_flags[j.d.opcode] & opcode_flag_interpolation:
-            fail_plain(&j.c, j.s.places[given_op_sel], b"op_sel has a bit for which there is no operand")
+            fail_plain(&j.c, j.s.positions[given_op_sel], b"op_sel has a bit for which there is no operand")
         # behind the bits of the sources comes that of the result
         if opcode_flags[j.d.opcode] & opcode_flag_interpolation or (j.c.level < gfx10 and j.facts[j.d.opcode] & fact_writes_byte):
             opsel |= bits
@@ -287,7 +287,7 @@ cdef uint32_t byte_selection(Job *j) noexcept nogil:
     """``byte_sel`` of conversions from and to 8-bit floats on GFX12: op_sel bits 1 and 0, or 2 and 3 where it is the result's."""
     cdef uint32_t byte = <uint32_t>ranged(j, given_byte_sel, 0, 3, 0)
     if not j.facts[j.d.opcode] & fact_opsel_other or not j.d.format & format_vop3 or j.c.level < gfx12:
-        fail_plain(&j.c, j.s.places[given_byte_sel], b"this instruction has no modifier byte_sel here")
+        fail_plain(&j.c, j.s.positions[given_byte_sel], b"this instruction has no modifier byte_sel here")
     if opcode_operand_count[j.d.opcode] > 1:
         return byte << 2
     return byte >> 1 | (byte & 1) << 1
@@ -305,7 +305,7 @@ cdef void sdwa(Job *j) noexcept nogil:
     cdef int64_t unused
     m = modifier_set_sdwa_sel0(m, modifier_sdwa_sel0(m) & 0x10 | <uint64_t>taken(j, given_src0_sel, 2))
     if j.d.format & format_vop1 and given(j, given_src1_sel):
-        fail_plain(&j.c, j.s.places[given_src1_sel], b"there is no second source")
+        fail_plain(&j.c, j.s.positions[given_src1_sel], b"there is no second source")
     if (j.d.format & format_vopc or j.d.destination_count == 0) and (given(j, given_dst_sel) or given(j, given_dst_unused)):
         fail_plain(&j.c, j.s.mnemonic, b"this instruction has no result whose part could be selected")
     m = modifier_set_sdwa_sel1(m, modifier_sdwa_sel1(m) & 0x10 | <uint64_t>taken(j, given_src1_sel, 2))
