@@ -70,5 +70,16 @@ def test_no_function_is_too_long(suffix: str, functions) -> None:  # type: ignor
 
 
 def test_functions_of_cython_are_measured() -> None:
-    text = "cdef int f(int a,\n           int b) except -1 nogil:\n    '''x'''\n    if a:\n\n        return 1\n    return 0\n\n\ncdef int g(int a) noexcept nogil\ndef h(): pass\n"
+    text = """
+cdef int f(int a,
+           int b) except -1 nogil:
+    '''Documented.'''
+    if a:
+
+        return 1
+    return 0
+
+
+cdef int g(int a) noexcept nogil
+"""
     assert dict(cython_functions(text)) == {"f": 7}
