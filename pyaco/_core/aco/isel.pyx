@@ -1,6 +1,6 @@
 """Instruction selection: NIR to ACO IR with a logical and a linear control-flow graph.
 
-Needs: NIR as the contract in ``docs/architecture.md`` describes it (no derefs, scalar ALU, divergence known, arguments
+Needs: NIR as the contract in ``docs/nir.md`` describes it (no derefs, scalar ALU, divergence known, arguments
 declared). Guarantees: ACO IR in SSA form; every block of the logical CFG is in the linear one, which has the extra blocks that
 keep its edges uncritical; branches name their targets; phis are the first instructions of a block, in the order of its edges.
 

@@ -1,6 +1,6 @@
 """Subgroup operations, in terms of those that instruction selection has.
 
-Needs: nothing. Guarantees: the operations listed in docs/architecture.md ("Subgroup operations") and ``shuffle_xor`` by a
+Needs: nothing. Guarantees: the operations listed in docs/nir.md ("Subgroup operations") and ``shuffle_xor`` by a
 constant are left, on scalars; ballots are one integer as wide as the wave; only votes, ballots and reductions take
 booleans. Lane indices of ``read_invocation`` are constants or uniform by construction.
 

@@ -1,7 +1,7 @@
 """Reading a SPIR-V module: the order of the steps, entry points, execution modes, specialization, what is reported.
 
 ``read`` needs bytes; it guarantees a Shader that the NIR validator accepts, with derefs and variables still in it
-(``docs/architecture.md``).
+(``docs/nir.md``).
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
