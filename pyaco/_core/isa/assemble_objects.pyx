@@ -1,8 +1,8 @@
 """Instructions given as Python objects to machine code, and statements of text as Python objects.
 
 The statement that text would become is filled from the objects, and the assembler's own functions make words of it. Strings
-are what text writes in their place: names of registers, labels and other symbols, messages, attributes. Places of an error in
-a statement of objects mean nothing; whoever asks for the message has the same statement read as text.
+are read as text is: names of registers, labels and other symbols, messages, attributes. Positions of errors mean nothing in a statement
+of objects; for the message, the caller has the same statement read as text.
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.long cimport PyLong_AsLongLongAndOverflow

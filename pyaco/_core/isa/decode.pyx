@@ -10,7 +10,7 @@ from isa_opcodes cimport *
 from isa_tables cimport (image_flag_atomic, image_flag_bias, image_flag_bvh, image_flag_compare, image_flag_gather,
                          image_flag_gradients, image_flag_half_gradients, image_flag_load, image_flag_lod, image_flag_offset,
                          image_flag_sample, image_flag_sampler, isa_generation, opcode_definition_classes,
-                         opcode_definition_count, opcode_flag_interpolation, opcode_flag_literal, opcode_flag_matrix,
+                         opcode_definition_count, opcode_flag_atomic, opcode_flag_interpolation, opcode_flag_literal, opcode_flag_matrix,
                          opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags, opcode_format, opcode_image,
                          opcode_implicit_definitions, implicit_exec,
                          opcode_mask_class, opcode_max_definitions, opcode_max_operands, opcode_operand_classes,
@@ -137,7 +137,7 @@ cdef int finish(Reader *r) noexcept nogil:
     return <int>r.length
 
 
-cdef inline bint names_nothing(uint32_t opcode) noexcept nogil:
+cdef inline bint has_no_operands(uint32_t opcode) noexcept nogil:
     return opcode_operand_count[opcode] == 0 and opcode_definition_count[opcode] == 0
 
 

@@ -69,7 +69,7 @@ cdef void _add_memory_data(Reader *r, uint16_t load, uint16_t store, uint32_t ad
     elif opcode_operand_count[r.out.opcode] > address_operands:
         size = operand_size(r, address_operands)
         add_source(r, store, <uint8_t>size)
-        if opcode_flags[r.out.opcode] & 4 and _atomic_returns(r):
+        if opcode_flags[r.out.opcode] & opcode_flag_atomic and _atomic_returns(r):
             if _compares(r.out.opcode):
                 size >>= 1
             add_destination(r, load, <uint8_t>(size + extra))
@@ -168,7 +168,7 @@ cdef int decode_buffer_words(Reader *r, bint typed) noexcept nogil:
         soffset = address_of(r, bits(high, 24, 8))
     if not modifier_offen(m) and not modifier_idxen(m) and not modifier_addr64(m):
         vaddr = register_none
-    if names_nothing(opcode):
+    if has_no_operands(opcode):
         r.out.immediate = 0
         if gfx942 <= r.level < gfx10:
             r.out.modifiers = _cache_control_policy(m)
@@ -269,7 +269,7 @@ cdef int decode_flat_words(Reader *r) noexcept nogil:
         r.out.modifiers = _flat_modifiers(r)
         if r.level >= gfx9:
             r.out.immediate = _flat_offset(r, segment)
-    if names_nothing(r.out.opcode):
+    if has_no_operands(r.out.opcode):
         return finish(r)
     has_saddr = segment != 0 and saddr_code != 0x7f and not (r.level >= gfx10 and address_of(r, saddr_code) == register_null)
     if opcode_flags[r.out.opcode] & opcode_flag_no_address or (segment == 1 and not _scratch_has_vaddr(r, saddr_code)):

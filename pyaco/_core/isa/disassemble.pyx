@@ -5,14 +5,14 @@ write (compilers leave 0x80 in fields of sources that an opcode does not have), 
 the syntax cannot say at all (registers that do not exist, modifiers that the opcode does not take) is ``.long``, with text as a comment where
 there is some; so are, if the caller asks for lines that assemble to the same words, instructions with such bits.
 
-The slow path to a line is to decode, to print and to encode again. Code has few forms of instructions, though, and where one is met
-often, it gets a template: the bits of its words that all lines of the form share, the characters that they share, and between these the
+The slow path to a line is to decode, to print and to encode again. Code has few forms of instructions, though, and one that occurs
+often gets a template: the bits of its words that all lines of the form share, the characters that they share, and between these the
 positions of the values, each of which is some bits of the words. A template is made of a line that the slow path has printed, whose printer noted the
 values (``instruction_text.pxd``); which bits are theirs is seen by decoding the words with each bit changed. It prints values of the kinds
 for which it was seen to give the same line as the slow path, and leaves all others to that.
 
 One pass prints; where a branch's target belongs it leaves a gap. When all targets are known, the text is moved apart,
-from its end on, and the labels put in. It is written where the caller gets it, into a str.
+from its end on, and the labels put in. It is written into the memory of the str that the caller gets.
 """
 cimport cython
 from cpython.buffer cimport PyBuffer_FillInfo
@@ -34,7 +34,7 @@ cdef enum:
     line_limit = 1024                 # longest line, generously
     form_dwords = 3                   # of a template's words, without the literal
     readable_dwords = 4               # what looking for a template may read
-    dwords_of_meeting = 512           # code of fewer for each meeting that templates wait for takes longer with templates than without
+    dwords_per_line_seen = 512        # for each line that templates wait for: shorter code takes longer with templates than without
     template_limit = 8192
     hole_limit = 32768
     character_limit = 1 << 19         # of all templates
@@ -103,7 +103,7 @@ cdef struct Template:
 # Templates of the words whose first word has some bits in common, among them those of the opcode.
 cdef struct Bucket:
     uint16_t first_template                     # 0: none
-    uint8_t meetings                  # since the last template
+    uint8_t seen                      # lines, since the last template
     uint8_t tries
 
 # The number of a bucket.
@@ -414,7 +414,7 @@ cdef Listing _make_listing(bytes code, Printer *t, uint8_t learn_after):
     cdef uint32_t count = <uint32_t>(len(code) // 4)
     # bytes begin at a multiple of four
     cdef const uint32_t *words = <const uint32_t *><const char *>code
-    if learn_after and count >= dwords_of_meeting * learn_after:
+    if learn_after and count >= dwords_per_line_seen * learn_after:
         templates.start(t.level, learn_after)
     listing.resize(<size_t>count * 32 + 2 * line_limit)
     with nogil:

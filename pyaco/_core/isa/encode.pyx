@@ -361,8 +361,8 @@ cdef bint _image_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     return True
 
 
-cdef inline bint _returns_in_vain(const Decoded *d, uint32_t gfx_level) noexcept nogil:
-    """Floating-point atomics of CDNA 1 return nothing ("CDNA 1 ISA", memory opcodes)."""
+cdef inline bint _returns_nothing(const Decoded *d, uint32_t gfx_level) noexcept nogil:
+    """Whether an atomic asks for a result that it does not have: floating-point ones of CDNA 1 ("CDNA 1 ISA", memory opcodes)."""
     cdef uint32_t op = d.opcode
     return gfx_level == gfx908 and modifier_cache_glc(d.modifiers) and (
         op == op_buffer_atomic_add_f32 or op == op_buffer_atomic_pk_add_f16 or op == op_global_atomic_add_f32 or op == op_global_atomic_pk_add_f16)
@@ -379,7 +379,7 @@ cdef bint _buffer_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     if gfx10 <= gfx_level < gfx11 and modifier_cache_dlc(m) and opcode_flags[op] & opcode_flag_atomic:
         # assemblers lose dlc here
         return False
-    if _returns_in_vain(d, gfx_level):
+    if _returns_nothing(d, gfx_level):
         return False
     if gfx_level == gfx950 and (op == op_buffer_load_dwordx3 or op == op_buffer_load_dwordx4):
         return True
@@ -415,16 +415,16 @@ cdef bint _memory_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
         if d.opcode == op_ds_add_gs_reg_rtn or d.opcode == op_ds_sub_gs_reg_rtn:
             return modifier_gds(m) != 0
         return not modifier_gds(m) or not (d.opcode == op_ds_permute_b32 or d.opcode == op_ds_bpermute_b32 or d.opcode == op_ds_bvh_stack_rtn_b32)
-    if _returns_in_vain(d, gfx_level):
+    if _returns_nothing(d, gfx_level):
         return False
     if modifier_lds(m):
         return format != format_flat and _loads_to_lds(d.opcode)
     if (format == format_scratch and gfx_level < gfx10_3 and not gfx942 <= gfx_level < gfx10
             and d.source[0] == register_none and d.source[1] == register_none):
-        # an address of neither kind is later
+        # no address of either kind: later chips alone
         return False
     if format == format_scratch and gfx_level < gfx11 and d.source_count > 1 and d.source[1] == register_exec + 4:
-        # its code says that there is no scalar address
+        # its code means that there is no scalar address
         return False
     if format != format_global or opcode_flags[d.opcode] & opcode_flag_no_address \
             or (gfx9 < gfx_level < gfx10 and d.source_count == 2 and d.destination_count == 0):
@@ -601,7 +601,7 @@ cdef bint _registers_exist(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     return True
 
 
-cdef inline const char *_unless(bint good, const char *error) noexcept nogil:
+cdef inline const char *_error_unless(bint good, const char *error) noexcept nogil:
     if good:
         return NULL
     return error
@@ -642,7 +642,7 @@ cdef const char *_dual_error(const Decoded *d, uint32_t gfx_level) noexcept nogi
             scalars += 1
     if d.opcode == op_v_dual_cndmask_b32 or second == op_v_dual_cndmask_b32:
         scalars += 1
-    return _unless(scalars + d.has_literal <= 2, b"a dual instruction reads two scalars at most, the literal being one")
+    return _error_unless(scalars + d.has_literal <= 2, b"a dual instruction reads two scalars at most, the literal being one")
 
 
 cdef bint _is_double(uint32_t opcode) noexcept nogil:
@@ -668,14 +668,14 @@ cdef const char *form_error(const Decoded *instruction, uint32_t gfx_level, bint
             return b"a source is of a kind that this instruction does not take there"
         return _variant_error(_variant_misfit(instruction, gfx_level, halves))
     if format == format_mimg:
-        return _unless(_image_fits(instruction, gfx_level), b"this opcode does not go with such a dmask, dim, number of addresses, d16 or tfe")
+        return _error_unless(_image_fits(instruction, gfx_level), b"this opcode does not go with such a dmask, dim, number of addresses, d16 or tfe")
     if format == format_mubuf or format == format_mtbuf:
-        return _unless(_buffer_fits(instruction, gfx_level), b"this opcode does not go with a literal offset, tfe or lds")
+        return _error_unless(_buffer_fits(instruction, gfx_level), b"this opcode does not go with a literal offset, tfe or lds")
     if format == format_exp:
-        return _unless(_export_fits(instruction), b"channels that are off have no register")
+        return _error_unless(_export_fits(instruction), b"channels that are off have no register")
     if format == format_smem or format == format_ds or format_is_flat_like(<uint16_t>format):
-        return _unless(_memory_fits(instruction, gfx_level), b"this opcode does not go with such a register, offset or modifier")
-    return _unless(_scalar_fits(instruction, gfx_level), b"the source has to be a register here")
+        return _error_unless(_memory_fits(instruction, gfx_level), b"this opcode does not go with such a register, offset or modifier")
+    return _error_unless(_scalar_fits(instruction, gfx_level), b"the source has to be a register here")
 
 
 cdef const char *_variant_error(uint32_t misfit) noexcept nogil:

@@ -1,7 +1,7 @@
-# Templates of lines: how forms that are met often are printed.
+# Templates of lines: how forms that code has often are printed.
 # ------------------------------------------------------------------------------------------------------ printing by a template
-cdef inline char *_copied(char *p, Span span) noexcept nogil:
-    """Put a span at `p`, and more behind it; where it ends."""
+cdef inline char *_copy_span(char *p, Span span) noexcept nogil:
+    """Put a span at `p`, and more behind it; returns where it ends."""
     cdef uint32_t done = 0
     while True:
         memcpy(p + done, span.text + done, span_padding)
@@ -29,7 +29,7 @@ cdef uint32_t _kind_of(const Hole *hole, uint32_t value) noexcept nogil:
 
 
 cdef bint _put_value(Printer *t, const Hole *hole, uint32_t value) noexcept nogil:
-    """A value that is no operand; whether there is text for it."""
+    """Print a value that is not an operand; returns whether there is text for it."""
     cdef int32_t number = <int32_t>((value ^ hole.sign) - hole.sign)
     if not hole.accepted >> _kind_of(hole, value) & 1:
         return False
@@ -51,12 +51,12 @@ cdef bint _put_value(Printer *t, const Hole *hole, uint32_t value) noexcept nogi
 
 
 cdef inline bint _print_values(Printer *t, const Template *template, const Hole *holes, const uint32_t *words) noexcept nogil:
-    """The line of a template; whether it has one for these values."""
+    """Print the line of a template; returns whether it has one for these values."""
     cdef const OperandText *operand
     cdef const Hole *hole
     cdef uint32_t value, i
     cdef uint64_t scalars = 0
-    cdef char *p = _copied(t.p, template.before)
+    cdef char *p = _copy_span(t.p, template.before)
     t.gap = NULL
     for i in range(template.holes):
         hole = &holes[i]
@@ -73,7 +73,7 @@ cdef inline bint _print_values(Printer *t, const Template *template, const Hole 
             if not _put_value(t, hole, value):
                 return False
             p = t.p
-        p = _copied(p, hole.after)
+        p = _copy_span(p, hole.after)
     t.p = p
     return scalars <= template.scalar_limit
 
@@ -224,7 +224,7 @@ cdef void _make_operand(const Printer *t, const OperandTable *table, uint32_t co
 cdef class Templates:
     """The templates of one listing.
 
-    ``learn_after`` is how often a form is met before it gets a template: making one takes as long as some lines do.
+    ``learn_after`` is how many lines of a form are printed before it gets a template: making one takes as long as some lines do.
     """
 
     cdef Selector selectors[512]      # by the nine highest bits of the first word
@@ -323,9 +323,9 @@ cdef class Templates:
             template = self.first_match(template.next, words)
         if bucket.tries == tries_limit:
             return
-        bucket.meetings += 1
-        if bucket.meetings >= self.learn_after:
-            bucket.meetings = 0
+        bucket.seen += 1
+        if bucket.seen >= self.learn_after:
+            bucket.seen = 0
             bucket.tries += 1
             self.make(t, words, d, begin)
 

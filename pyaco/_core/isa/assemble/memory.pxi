@@ -106,7 +106,7 @@ cdef void cache_policy(Job *j) noexcept nogil:
         j.d.modifiers = modifier_set_cache_sc1(m, flag(j, given_sc1))
         return
     if j.c.level < gfx12 and j.d.format == format_smem:
-        # GFX6 and GFX7 have no policy here, and nobody has slc
+        # GFX6 and GFX7 have no policy here, and no scalar access has slc
         if j.c.level >= gfx8:
             m = modifier_set_cache_glc(m, flag(j, given_glc))
         if j.c.level >= gfx10:
@@ -151,7 +151,7 @@ cdef void _check_hint(Job *j, uint32_t hint, uint32_t scope) noexcept nogil:
 
 
 cdef inline bint returns(const Job *j) noexcept nogil:
-    """Whether an atomic gives the value from before."""
+    """Whether an atomic returns the value from before."""
     if j.c.level >= gfx12:
         return modifier_cache_temporal_hint(j.d.modifiers) & 1
     return modifier_cache_glc(j.d.modifiers)
