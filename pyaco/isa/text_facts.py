@@ -171,7 +171,7 @@ def modifiers(level: int) -> dict[str, int]:
 
 def dependencies(level: int) -> dict[str, int]:
     """Counters of s_waitcnt_depctr: first bit, width from bit 8."""
-    known = {name: place for name, place in names.DEPENDENCIES.items() if name != "hold_cnt" or level >= 103}
+    known = {name: field for name, field in names.DEPENDENCIES.items() if name != "hold_cnt" or level >= 103}
     return {f"{prefix}{name}": first | width << 8 for name, (first, width) in known.items() for prefix in ("depctr_", "")}
 
 

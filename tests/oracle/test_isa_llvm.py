@@ -58,14 +58,14 @@ def printed_forms(level: int, seed: int) -> list[tuple[str, str, str, bytes]]:
         words = encode_fields(form, level)
         if isinstance(words, list):
             cases.append((label, row.name, struct.pack(f"<{len(words)}I", *words)))
-    places, position = {}, 0
+    cases_by_offset, position = {}, 0
     for label, name, code in cases:
-        places[position] = (label, name, code)
+        cases_by_offset[position] = (label, name, code)
         position += len(code)
     printed = []
     for line in isa.disassemble_lines(b"".join(code for _, _, code in cases), TARGETS[level]):
         if line.size and not re.search(r" L\d+$", line.text) and "cbranch" not in line.text and "call" not in line.text:
-            label, name, code = places[line.offset]
+            label, name, code = cases_by_offset[line.offset]
             printed.append((label, name, line.text, code))
     return printed
 

@@ -42,8 +42,6 @@ TAKEN = (
     (r".*(0x|\d).*", "literal operands", "constants of 16 bits before GFX8"),
     (r".*(\|0x|abs\(0x|neg\(0x|\|\d|\(\d).*", "operand", "signs of constants, in VOP3"),
     (r"v_s?mfmac?_.*", "overlap", "the assembler refuses an addend that overlaps the result in part"),
-    (r".*lit\(\d+\).*", "absolute expression", "lit(1) is a number too"),
-    (r"v_(mad|fma)[ma]k_f16 .*", "operand", "the words have all 32 bits of the literal, of which the hardware reads 16"),
     (r"s_mov_fed_b32 .*", "invalid instruction", "GFX6 and GFX7 have it"),
     (r"buffer_load_lds_.*", "invalid instruction", "GFX11 has it"),
     (r"buffer_atomic_rsub.*", "invalid instruction", "GFX6 has it"),

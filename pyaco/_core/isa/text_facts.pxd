@@ -76,7 +76,7 @@ cdef inline uint32_t no_dependency(uint32_t level) noexcept nogil:
     return 0xff9f if level >= 103 else 0xff1f
 
 
-cdef inline uint32_t wait_place(uint32_t level, uint32_t index) noexcept nogil:
+cdef inline uint32_t wait_field(uint32_t level, uint32_t index) noexcept nogil:
     """First bit | width << 8 of vmcnt, expcnt and lgkmcnt in s_waitcnt, in this order."""
     if level >= 110:
         return 10 | 6 << 8 if index == 0 else 0 | 3 << 8 if index == 1 else 4 | 6 << 8
@@ -89,12 +89,12 @@ cdef inline bint has_high_part(uint32_t level, uint32_t index) noexcept nogil:
 
 
 cdef inline uint32_t wait_limit(uint32_t level, uint32_t index) noexcept nogil:
-    return (1U << ((wait_place(level, index) >> 8) + (2 if has_high_part(level, index) else 0))) - 1
+    return (1U << ((wait_field(level, index) >> 8) + (2 if has_high_part(level, index) else 0))) - 1
 
 
 cdef inline uint32_t set_wait(uint32_t value, uint32_t level, uint32_t index, uint32_t count) noexcept nogil:
-    cdef uint32_t first = wait_place(level, index) & 0xff
-    cdef uint32_t mask = (1U << (wait_place(level, index) >> 8)) - 1
+    cdef uint32_t first = wait_field(level, index) & 0xff
+    cdef uint32_t mask = (1U << (wait_field(level, index) >> 8)) - 1
     value = value & ~(mask << first) | (count & mask) << first
     if has_high_part(level, index):
         value = value & 0x3fff | (count >> 4 & 3) << 14
@@ -102,8 +102,8 @@ cdef inline uint32_t set_wait(uint32_t value, uint32_t level, uint32_t index, ui
 
 
 cdef inline uint32_t get_wait(uint32_t value, uint32_t level, uint32_t index) noexcept nogil:
-    cdef uint32_t place = wait_place(level, index)
-    cdef uint32_t count = value >> (place & 0xff) & ((1U << (place >> 8)) - 1)
+    cdef uint32_t field = wait_field(level, index)
+    cdef uint32_t count = value >> (field & 0xff) & ((1U << (field >> 8)) - 1)
     return count | (value >> 14 & 3) << 4 if has_high_part(level, index) else count
 
 

@@ -12,12 +12,12 @@ cdef int _resolve_one(Assembler self, Fixup later) except -1 nogil:
         _resolve_branch(self, &later, &v)
     elif v.section != -1:
         _relocate(self, &later, &v)
-    elif later.kind == fixup_literal and not -0x80000000LL <= v.number <= 0xffffffffLL:
-        fail(c, later.expression, b"% does not fit 32 bits", later.expression, c.p)
+    elif later.kind == fixup_literal and not fits_literal(v.number, later.bits):
+        refuse_literal(c, later.bits, later.expression, c.p)
     else:
         if later.kind == fixup_data:
             _check_data(self, later.expression, v.number, later.size)
-        _fill_bytes(self, &later, v.number)
+        _fill_bytes(self, &later, v.number & 0xffff if later.kind == fixup_literal and later.bits == 16 else v.number)
 
 
 cdef void _fill_bytes(Assembler self, const Fixup *later, int64_t value) noexcept nogil:
@@ -36,7 +36,7 @@ cdef void _resolve_branch(Assembler self, const Fixup *later, const Value *v) no
         _fail_symbol(self, later, v)
         return
     if v.section != later.section:
-        fail(c, later.expression, b"% is not a place in this section", later.expression, c.p)
+        fail(c, later.expression, b"% is not an address in this section", later.expression, c.p)
         return
     distance = (v.number - later.origin - 4) // 4
     if v.number & 3 != later.origin & 3:
