@@ -1,6 +1,6 @@
 """Structure of a program: control flow graph, operands and definitions, encodings.
 
-Returns what is wrong as a list; changes nothing. Sources: what the passes guarantee each other (docs/architecture.md); operand
+Returns what is wrong as a list; changes nothing. Sources: what the passes promise each other (docs/backend.md); operand
 rules of the encodings, AMD ISA documents; the set of checks follows ACO's ``validate_ir`` and ``validate_cfg``.
 """
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
