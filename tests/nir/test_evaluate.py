@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import pyaco
 from pyaco._core.nir import evaluate
+from pyaco.nir import interpreter_alu
 
 TABLE = Path(pyaco.__file__).parent / "nir" / "data" / "alu.txt"
 ROWS = [line.split("#")[0].split() for line in TABLE.read_text().splitlines()]
@@ -226,3 +227,11 @@ def test_bit_fields_of_every_size(bits: int) -> None:
         signed_field = signed(taken, width) if width else 0
         assert value("ibitfield_extract", bits, a, offset, width) == signed_field & (1 << bits) - 1
         assert value("bitfield_insert", bits, a, b, offset, width) == a & ~(field << offset) | (b & field) << offset
+
+
+@pytest.mark.parametrize("name", ["udiv", "umod", "idiv", "irem", "imod"])
+@pytest.mark.parametrize("bits", SIZES)
+def test_the_interpreter_divides_by_zero_as_folding_does(name: str, bits: int) -> None:
+    dividends = numpy.array([0, 1, 7, (1 << bits) - 1, 1 << (bits - 1)], f"u{bits // 8}")
+    interpreted = interpreter_alu.evaluate(name, [dividends, numpy.zeros_like(dividends)])
+    assert list(interpreted) == [value(name, bits, int(dividend), 0) for dividend in dividends] == [0] * len(dividends)

@@ -763,7 +763,7 @@ cdef bint _component(int opcode, int bits, int result_bits, const uint64_t *v, i
     cdef int truth
     cdef uint64_t field
     cdef double value
-    if alu_properties[opcode] & 16:
+    if alu_properties[opcode] & alu_property_conversion:
         return _conversion(opcode, bits, result_bits, v[0], r)
     if opcode == alu_bcsel:
         r[0] = v[1] if v[0] else v[2]
