@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from pyaco.addrlib import TiledSurface, gpu_config, surface_info, surface_infos
-from pyaco.addrlib.v1.surface import surface_info as surface_info_gfx6
-from pyaco.addrlib.v1.tiled import TiledSurfaceGfx6
-from pyaco.addrlib.v3_surface import surface3_info
+from pyaco.addrlib.tiling_gfx6 import TiledSurfaceGfx6
+from pyaco.addrlib.v1.queries import surface_info as surface_info_gfx6
+from pyaco.addrlib.v3.queries import surface3_info
 
 MODES = (("64KB_R_X gfx1030", "navi21", 27), ("64KB_R_X gfx1100", "navi31", 27), ("64KB_S gfx900", "vega10", 9), ("2D thin1 gfx803", "polaris10", 4))
 

@@ -1,7 +1,8 @@
-"""A pass of your own between two built-in ones.
+"""Passes of your own between the built-in ones, over both IRs.
 
-Every multiplication by a constant two becomes an addition: ``x * 2.0`` is ``x + x``. The pass is a numba kernel over the columns of
-the program; they are the compiler's own memory, not a copy. Run it with a SPIR-V file::
+The first counts what NIR computes before it is lowered for the hardware. The second works on ACO IR: every multiplication by a
+constant two becomes an addition, ``x * 2.0`` is ``x + x``. It is a numba kernel over the columns of the program; they are the
+compiler's own memory, not a copy. Run both with a SPIR-V file::
 
     python examples/user_pass.py shader.spv
 """
@@ -14,11 +15,19 @@ import numba
 import numpy as np
 
 import pyaco
-from pyaco.aco import registered
+from pyaco import aco, nir
 from pyaco.isa import opcodes
 
 TWO = 0x40000000
 CONSTANT = 2  # operand_constant of the data sheet
+ALU = 1  # nir_alu of the data sheet
+
+
+def count_arithmetic(shader) -> bool:
+    """A pass over NIR: says how many ALU instructions there are. It changes nothing, so a group of passes need not run again for it."""
+    rows = shader.order.instruction
+    print(f"{np.count_nonzero(shader.instructions.kind[rows] == ALU)} ALU instructions in NIR")
+    return False
 
 
 @numba.njit
@@ -55,7 +64,7 @@ def strength_reduction(program) -> None:
 
 def main() -> None:
     """Compile a file with the pass in place."""
-    with registered("lower_phis", strength_reduction):
+    with nir.registered("values", count_arithmetic), aco.registered("lower_phis", strength_reduction):
         shader = pyaco.compile(sys.argv[1], target="gfx1100", validate=True)
     print(shader.disassembly)
 

@@ -19,7 +19,7 @@ __all__ = [
     "nir", "spirv", "targets",
 ]
 
-_ROOMS = frozenset(("aco", "addrlib", "binary", "descriptors", "emu", "isa", "nir", "spirv", "targets"))
+_ROOMS = frozenset(("aco", "addrlib", "binary", "descriptors", "emu", "isa", "nir", "pm4", "spirv", "targets"))
 
 
 def __getattr__(name: str) -> Any:

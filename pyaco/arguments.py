@@ -1,6 +1,6 @@
 """What is wrong with a call, asked when it has failed: annotations say what each argument is, and an error names the one that is not that.
 
-A call that succeeds pays for one frame. One that fails with a Python error is judged (``pyaco.faults``, which is loaded then).
+A call that succeeds pays for one frame. One that fails with a Python error is judged (``pyaco.argument_errors``, which is loaded then).
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
         except PyacoError:
             raise
         except Exception as error:
-            from pyaco.faults import fault
+            from pyaco.argument_errors import explanation
 
-            if words := fault(function, arguments, named, error):
+            if words := explanation(function, arguments, named, error):
                 raise InputError(words) from error
             raise
 

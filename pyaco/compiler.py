@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import html
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyaco import targets
+from pyaco.abi import Abi
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
+from pyaco.passes import PassRecord, Run, Stopped
 from pyaco.source import Source, load
+from pyaco.targets import features
 
 if TYPE_CHECKING:
     from pyaco._core.ir.shader import Shader
@@ -20,17 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["CompiledShader", "PassRecord", "compile"]
 
-
-@dataclass(frozen=True)
-class PassRecord:
-    """One pass that ran: its room (``spirv``, ``nir``, ``aco``), its name, and how long it took."""
-
-    room: str
-    name: str
-    milliseconds: float
+_NARROW, _WIDE = 32, 64
 
 
-@dataclass
+@dataclass(repr=False)
 class CompiledShader:
     """A shader compiled for one target and wave size.
 
@@ -41,13 +36,13 @@ class CompiledShader:
     stage, entry : str
         Pipeline stage and entry point.
     wave : int
-        Lanes per wave, 32 or 64.
+        Lanes per wave, 32 or 64: what was asked for, or what was chosen.
     code : bytes
         Machine code; empty when the compilation was stopped before the assembler.
     constant_data : bytes
         Read-only data that stands right after the code, which is padded to 64 bytes.
-    abi : dict
-        How arguments reach registers; see ``docs/architecture.md``.
+    abi : Abi or None
+        How arguments reach registers; see ``pyaco.abi``. None when the compilation was stopped before that was decided.
     stats : dict
         Statistics with the meaning that RADV gives them in ``VK_KHR_pipeline_executable_properties``.
     passes : list of PassRecord
@@ -62,7 +57,7 @@ class CompiledShader:
     wave: int
     code: bytes
     constant_data: bytes
-    abi: dict[str, Any]
+    abi: Abi | None
     stats: dict[str, int]
     passes: list[PassRecord] = field(default_factory=list)
     dumps: dict[str, str] = field(default_factory=dict)
@@ -113,7 +108,7 @@ class CompiledShader:
             "constant_data_hex": self.constant_data.hex(),
             "stats": self.stats,
             "times_ms": self.times_ms,
-            "abi": self.abi,
+            "abi": {} if self.abi is None else self.abi.as_dict(),
         }
 
     def to_elf(self) -> bytes:
@@ -122,67 +117,16 @@ class CompiledShader:
 
         return write_elf(self)
 
+    def __repr__(self) -> str:
+        size = f"{len(self.code)} bytes, {self.stats['instructions']} instructions" if self.code else "no code, stopped early"
+        return f"<CompiledShader {self.entry} for {self.target}, wave{self.wave}: {size}>"
+
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><td>{html.escape(k)}</td><td>{v}</td></tr>" for k, v in self.stats.items())
         return (
             f"<b>{html.escape(self.entry)}</b> for {self.target}, wave{self.wave}"
             f"<table>{rows}</table><pre>{html.escape(self.disassembly)}</pre>"
         )
-
-
-class _Stopped(Exception):
-    """Raised inside the pass lists to end a compilation early."""
-
-
-class _Observer:
-    """Times passes, validates and dumps the IR after them, and stops where the user asked."""
-
-    def __init__(self, validate: bool, dump_after: frozenset[str], stop_after: str | None) -> None:
-        self.validate = validate
-        self.dump_after = dump_after
-        self.stop_after = stop_after
-        self.records: list[PassRecord] = []
-        self.dumps: dict[str, str] = {}
-        self.seen: set[str] = set()
-        self.mark = time.perf_counter()
-
-    def __call__(self, room: str, name: str, ir: Any) -> None:
-        """Record a pass that has just run: its time is that since the last call returned."""
-        full = f"{room}.{name}"
-        self.seen |= {name, full}
-        self.records.append(PassRecord(room, name, (time.perf_counter() - self.mark) * 1e3))
-        if self.validate and room != "aco":
-            _validate(ir)
-        if self.dump_after & {"all", name, full}:
-            self.dumps[full] = _print_ir(room, ir)
-        if self.stop_after in (name, full):
-            self.dumps[full] = _print_ir(room, ir)
-            raise _Stopped
-        self.mark = time.perf_counter()
-
-    def check_names(self) -> None:
-        """Complain about a pass that was named and never ran."""
-        wanted = set(self.dump_after) - {"all"}
-        if self.stop_after:
-            wanted.add(self.stop_after)
-        if unknown := wanted - self.seen:
-            raise InputError(f"no such pass: {', '.join(sorted(unknown))}; see `pyaco compile --print-passes`")
-
-
-def _validate(ir: Any) -> None:
-    from pyaco._core.nir import validate
-
-    validate.run(ir)
-
-
-def _print_ir(room: str, ir: Any) -> str:
-    if room == "aco":
-        from pyaco.aco.text import format_program
-
-        return format_program(ir)
-    from pyaco.nir.text import print_shader
-
-    return print_shader(ir)
 
 
 @checked
@@ -198,6 +142,7 @@ def compile(
     validate: bool = False,
     dump_after: str | tuple[str, ...] | list[str] = (),
     stop_after: str | None = None,
+    disable: str | tuple[str, ...] | list[str] = (),
 ) -> CompiledShader:
     """Compile a shader to machine code.
 
@@ -212,7 +157,8 @@ def compile(
     entry : str, optional
         Entry point; may be left out when the module has one.
     wave : int, optional
-        32 or 64 lanes per wave; 64 by default, as RADV does for compute shaders.
+        32 or 64 lanes per wave. By default as RADV chooses for compute shaders: 32 for workgroups of up to 32 invocations on chips that have
+        such waves, else 64; ``CompiledShader.wave`` says which.
     spec : mapping, optional
         Values of specialization constants by their SpecId.
     layout : PipelineLayout, optional
@@ -224,6 +170,8 @@ def compile(
         Names of passes after which the IR's text is kept; ``"all"`` for every pass.
     stop_after : str, optional
         Name of the pass after which to stop; the result has no code then.
+    disable : str or list of str
+        Names of optimisations to leave out, such as ``"nir.loop_unroll"`` or ``"schedule_vopd"``.
 
     Returns
     -------
@@ -239,70 +187,86 @@ def compile(
     if stage != "compute":
         raise UnsupportedError(f"shader stage {stage!r} (only compute)")
     chip = targets.chip(target)
-    if chip.level in (100, 115):
-        raise UnsupportedError(f"compilation for {chip.target}: {chip.level_name} is assembled and emulated only")
-    wave = 64 if wave is None else wave
-    limits = targets.wave_limits(chip, wave)
-    names = frozenset([dump_after] if isinstance(dump_after, str) else dump_after)
-    observer = _Observer(validate, names, stop_after)
+    _check_target(chip)
+    if wave is not None:
+        targets.wave_limits(chip, wave)  # complains about a wave size that the chip does not have
+    steps = Run(validate=validate, dump_after=_names(dump_after), stop_after=stop_after, disabled=_names(disable))
     shader = program = None
     try:
-        shader = _read(load(source), entry, spec, observer)
+        shader = _read(load(source), entry, spec, steps)
         if layout is not None:
             shader.metadata["pipeline_layout"] = layout
-        program = _lower(shader, chip, wave, limits, observer)
-    except _Stopped:
+        if wave is None:
+            wave = _wave_size(chip, shader)
+        program = _lower(shader, chip, wave, targets.wave_limits(chip, wave), steps)
+    except Stopped:
         pass
     else:
-        observer.check_names()
-    return _result(shader, program, chip, wave, observer)
+        steps.check_names()
+    return _result(shader, program, chip, wave or _WIDE, steps)
 
 
-def _read(source: Source, entry: str | None, spec: Mapping[int, int | float | bool] | None, observer: _Observer) -> Any:
+def _check_target(chip: targets.Chip) -> None:
+    if not features.has_compiler(chip.level):
+        raise UnsupportedError(f"compilation for {chip.target}: {chip.level_name} is assembled and emulated, but has no compiler here")
+
+
+def _wave_size(chip: targets.Chip, shader: Any) -> int:
+    """Return the wave size that RADV picks for a compute shader without a required subgroup size (its ``radv_shader_info.c``)."""
+    x, y, z = shader.info["workgroup_size"]
+    return _NARROW if features.has_wave32(chip.level) and x * y * z <= _NARROW else _WIDE
+
+
+def _names(words: str | tuple[str, ...] | list[str]) -> frozenset[str]:
+    return frozenset([words] if isinstance(words, str) else words)
+
+
+def _read(source: Source, entry: str | None, spec: Mapping[int, int | float | bool] | None, steps: Run) -> Any:
+    from pyaco.nir.passes import NIR
+
     if source.kind == "shader":
         return source.data
     if source.kind == "nir":
         from pyaco.nir.parse import parse_shader
 
         shader = parse_shader(source.text, source.name)
+        if shader.metadata["stage"] not in ("compute", "kernel"):
+            raise UnsupportedError(f"shader stage {shader.metadata['stage']!r} (only compute)")
     else:
         from pyaco import spirv
 
         shader = spirv.read(source.data, entry=entry, specialization=dict(spec or {}))
-    observer("spirv", "read", shader)
+    steps.note(NIR, "spirv", "read", shader)
     return shader
 
 
-def _lower(shader: Any, chip: targets.Chip, wave: int, limits: targets.WaveLimits, observer: _Observer) -> Any:
+def _lower(shader: Any, chip: targets.Chip, wave: int, limits: targets.WaveLimits, steps: Run) -> Any:
     """Run the NIR passes, instruction selection, the backend and the assembler."""
-    from pyaco._core.aco import assemble, isel
+    from pyaco._core.aco import isel
     from pyaco._core.ir.program import Program
-    from pyaco.aco import passes as aco_passes
-    from pyaco.nir import passes as nir_passes
+    from pyaco.aco.passes import ACO
+    from pyaco.nir.passes import NIR, mark_lowered
+    from pyaco.pipelines import compute
 
-    if chip.is_cdna:
-        raise UnsupportedError(f"compilation for {chip.target}: {chip.architecture} has an instruction set but no compiler here")
+    steps.check_disabled(compute.NIR, compute.ACO)
+    mark_lowered(shader)
     shader.set_info(gfx_level=chip.level, wave_size=wave, address32_hi=0xFFFF8000)
-    nir_passes.run(shader, on_pass=lambda name, ir, seconds: observer("nir", name, ir))
+    steps.run(NIR, compute.NIR, shader, chip.level)
     x, y, z = shader.info["workgroup_size"]
     program = Program()
     program.configure(
         gfx_level=chip.level, wave_size=wave, workgroup_size=x * y * z, limits=limits.as_dict(), wgp_mode=False
     )
     isel.run(shader, program)
-    observer("aco", "instruction_selection", program)
-    before: dict[str, int] = {}
-    options = aco_passes.Options(validate=observer.validate, statistics=before)
-    aco_passes.run_passes(program, options, on_pass=lambda name, ir: observer("aco", name, ir))
-    program.metadata["statistics"] = before
-    assemble.run(program, zero_unused=True)
-    observer("aco", "assemble", program)
+    steps.note(ACO, "aco", "instruction_selection", program)
+    steps.run(ACO, compute.ACO, program, chip.level)
+    steps.run(ACO, compute.ASSEMBLER, program, chip.level)
     return program
 
 
-def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, observer: _Observer) -> CompiledShader:
+def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run) -> CompiledShader:
     metadata = shader.metadata if shader is not None else {}
-    abi = dict(metadata.get("abi", {}))
+    facts = dict(metadata.get("abi", {}))
     stats: dict[str, int] = {}
     code = constants = b""
     if program is not None:
@@ -310,12 +274,12 @@ def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, observer: 
 
         config = program.config
         for name in ("num_sgprs", "num_vgprs", "lds_bytes", "scratch_bytes_per_lane", "float_mode"):
-            abi[name] = config[name]
+            facts[name] = config[name]
         stats = statistics(program)
         code, constants = program.code, program.constant_data
     return CompiledShader(
         target=chip.target, stage="compute", entry=metadata.get("entry", "main"), wave=wave, code=code,
-        constant_data=constants, abi=abi, stats=stats, passes=observer.records, dumps=observer.dumps,
+        constant_data=constants, abi=Abi.from_dict(facts) if facts else None, stats=stats, passes=steps.records, dumps=steps.dumps,
     )
 
 

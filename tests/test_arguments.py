@@ -26,8 +26,8 @@ from pyaco.aco import format_program, parse_program, pass_names, register_pass, 
 from pyaco.addrlib import modifiers
 from pyaco.addrlib import surface as driver
 from pyaco.addrlib.block_plot import block_order
-from pyaco.addrlib.v1.surface import surface_info as v1_surface_info
-from pyaco.addrlib.v3_surface import surface3_info
+from pyaco.addrlib.v1.queries import surface_info as v1_surface_info
+from pyaco.addrlib.v3.queries import surface3_info
 from pyaco.arguments import checked
 from pyaco.descriptors import buffer, color_surface, decode, depth_surface, image, intel, layout, sampler, sets, types, user_data
 from pyaco.formats import pixel_format
@@ -143,6 +143,11 @@ def emulator_calls(t: Things) -> Iterator[Call]:
     yield call(device.place, t.shader, (1, 1, 1), t.buffers, t.push, sets=None, dynamic_offsets=())
     yield call(device.debug, t.shader, (1, 1, 1), t.buffers, t.push, 1 << 20, sets=None, dynamic_offsets=(), seed=None)
     yield call(device.submit, t.words[:2], 1 << 20, time_budget=None)
+    entry = device.space.map(np.frombuffer(t.code, np.uint8).copy())
+    whole = {"entry": entry, "code_bytes": len(t.code), "groups": (1, 1, 1), "size": (32, 1, 1), "wave_size": 32}
+    launch = {field.name: field.default for field in dataclasses.fields(emu.Launch) if field.default is not dataclasses.MISSING} | whole
+    yield call(device.launch, emu.Launch(**whole), budget=1 << 20, time_budget=None)
+    yield call(lambda **fields: device.launch(emu.Launch(**fields), budget=1 << 20), **launch)
     yield call(device.run, t.code, (1, 1, 1), (32, 1, 1), user_sgprs=(), wave_size=32, workgroup_ids=(False,) * 3, workgroup_info=False,
                scratch_offset=False, local_id_components=3, packed_ids=None, float_mode=192, lds_bytes=0, scratch_bytes_per_lane=0, shared_vgpr=0,
                budget=1 << 20, time_budget=None)  # fmt: skip
@@ -306,6 +311,7 @@ def packet_calls(t: Things) -> Iterator[Call]:
     yield call(pm4.DispatchStream, t.device, t.shader, (1, 1, 1), t.buffers, t.push, sets=None, dynamic_offsets=())
     yield call(pm4.CommandProcessor, t.device, 1 << 20, "graphics", 100, None)
     yield call(pm4.CommandProcessor(t.device).submit, t.words[:2])
+    yield call(pm4.submit, t.device, t.words[:2], 1 << 20, time_budget=None)
     yield call(pm4.SdmaEngine, t.device, 100)
     yield call(pm4.SdmaEngine(t.device).submit, [0])
     yield call(pm4.Ring, t.device, 1 << 8, 1 << 20, "graphics")

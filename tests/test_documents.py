@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ("README.md", "docs/architecture.md", "docs/run_asm.md")
+DOCUMENTS = ("README.md", "docs/architecture.md", "docs/run_asm.md", "docs/backend.md", "docs/glossary.md", "docs/hardware.md")
 SUFFIXES = (".py", ".pyx", ".pxd", ".pyi", ".pxi", ".c", ".h", ".txt", ".json", ".md", ".toml", ".comp", ".spv")
 FOLDERS = ("pyaco", "tests", "bench", "tools", "examples", "docs")
 #: Made by the build or by a test, or another project's.

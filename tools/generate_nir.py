@@ -1,7 +1,7 @@
-"""Kernels' view of the NIR opcode tables ``pyaco/nir/data/alu.txt`` and ``intrinsics.txt``.
+"""Kernels' view of the NIR opcode tables ``pyaco/nir/data/alu.txt``, ``intrinsics.txt`` and ``texture.txt``.
 
-``nir_opcodes.h`` and ``.pxd``: constants ``alu_<name>``, ``intrinsic_<name>``, ``index_<name>``; arrays indexed by
-them.
+``nir_opcodes.h`` and ``.pxd``: constants ``alu_<name>``, ``intrinsic_<name>``, ``index_<name>``, ``tex_<name>``, ``tex_source_<name>``;
+arrays indexed by them.
 A type is encoded as base (1 int, 2 uint, 3 float, 4 bool) << 8 | bit size (0: that of the instruction).
 """
 
@@ -13,6 +13,13 @@ from pathlib import Path
 BASES = {"int": 1, "uint": 2, "float": 3, "bool": 4}
 PROPERTIES = {"c": 1, "a": 2, "i": 4, "s": 8, "v": 16}
 FLAGS = {"e": 1, "r": 2, "d": 4, "u": 8, "b": 16}
+TEXTURE_FLAGS = {"s": 1, "l": 2, "c": 4}
+DIMENSION_FLAGS = {"a": 1, "s": 2, "m": 4}
+#: Components that depend on the texture, beyond all numbers.
+TEXTURE_SHAPES = {"any": 0, "texel": 0x20, "size": 0x21, "descriptor": 0x22, "coordinate": 0x23, "dimensions": 0x24, "deref": 0x25}
+#: Sources that every texture instruction may have, and those that need a sampler.
+TEXTURE_NAMES = ("texture_deref", "texture_offset", "texture_handle", "plane", "backend1", "backend2")
+SAMPLER_NAMES = ("sampler_deref", "sampler_offset", "sampler_handle")
 MAX_INPUTS = 16
 MAX_INDICES = 8
 
@@ -89,6 +96,81 @@ def intrinsic_tables(rows: list[list[str]], index_names: list[str]) -> list[str]
     ]
 
 
+def sections(path: Path) -> dict[str, list[list[str]]]:
+    """Return the words of the lines under each ``[name]``."""
+    found: dict[str, list[list[str]]] = {}
+    for row in lines(path):
+        if row[0].startswith("["):
+            found[row[0].strip("[]")] = current = []
+        else:
+            current.append(row)
+    return found
+
+
+def texture_shape(word: str) -> int:
+    """Return a number of components, or the code of what it depends on."""
+    return TEXTURE_SHAPES[word] if word in TEXTURE_SHAPES else int(word)
+
+
+def texture_tables(table: dict[str, list[list[str]]]) -> list[str]:
+    """Return the arrays of texture instructions, indexed by ``tex_<name>``, ``tex_source_<name>`` and ``image_<dim>``."""
+    names = [row[0] for row in table["sources"]]
+
+    def mask(words: str) -> int:
+        return 0 if words == "-" else sum(1 << names.index(word) for word in words.split(","))
+
+    always, with_sampler = mask(",".join(TEXTURE_NAMES)), mask(",".join(SAMPLER_NAMES))
+    bits = [flags(row[4], TEXTURE_FLAGS) for row in table["opcodes"]]
+    optional = [mask(row[3]) | always | (with_sampler if bit & 1 else 0) for row, bit in zip(table["opcodes"], bits, strict=True)]
+    return [
+        array("char *const", "tex_names", strings([row[0] for row in table["opcodes"]])),
+        array("uint8_t", "tex_result", [texture_shape(row[1]) for row in table["opcodes"]]),
+        array("uint32_t", "tex_needed_sources", [mask(row[2]) for row in table["opcodes"]]),
+        array("uint32_t", "tex_optional_sources", list(optional)),
+        array("uint8_t", "tex_flags", list(bits)),
+        array("char *const", "tex_source_names", strings(names)),
+        array("uint8_t", "tex_source_shape", [texture_shape(row[1]) for row in table["sources"]]),
+        array("char *const", "image_dim_names", strings([row[0] for row in table["dimensions"]])),
+        array("uint8_t", "image_coordinates", [int(row[1]) for row in table["dimensions"]]),
+        array("uint8_t", "image_sizes", [int(row[2]) for row in table["dimensions"]]),
+        array("char *const", "image_type_names", strings([row[3] for row in table["dimensions"]])),
+        array("uint8_t", "image_dim_flags", [flags(row[4], DIMENSION_FLAGS) for row in table["dimensions"]]),
+    ]
+
+
+def texture_declarations(table: dict[str, list[list[str]]]) -> list[str]:
+    """Return what ``texture_tables`` defines, for Cython."""
+    return [
+        *(f"        tex_{row[0]}" for row in table["opcodes"]),
+        *(f"        tex_source_{row[0]}" for row in table["sources"]),
+        *(f"        tex_shape_{name}" for name in TEXTURE_SHAPES),
+        "        tex_count",
+        "        tex_source_count",
+        "        image_dim_count",
+        "    const char *const *tex_names",
+        "    const uint8_t *tex_result             # components, or tex_shape_*",
+        "    const uint32_t *tex_needed_sources    # bit per tex_source_*",
+        "    const uint32_t *tex_optional_sources",
+        "    const uint8_t *tex_flags              # 1 uses a sampler, 2 coord has no layer, 4 may compare with a reference",
+        "    const char *const *tex_source_names",
+        "    const uint8_t *tex_source_shape       # components, or tex_shape_*",
+        "    const char *const *image_dim_names",
+        "    const uint8_t *image_coordinates      # components of a coordinate, without a layer",
+        "    const uint8_t *image_sizes",
+        "    const char *const *image_type_names",
+        "    const uint8_t *image_dim_flags        # 1 there are arrays, 2 can be compared with a reference, 4 several samples",
+    ]
+
+
+def texture_constants(table: dict[str, list[list[str]]]) -> list[str]:
+    """Return the enumerations of texture instructions for C."""
+    names = [[f"tex_{row[0]}" for row in table["opcodes"]], [f"tex_source_{row[0]}" for row in table["sources"]]]
+    out = ["enum { " + ", ".join(f"{name} = {value}" for value, name in enumerate(group)) + " };" for group in names]
+    out.append("enum { " + ", ".join(f"tex_shape_{name} = {value}" for name, value in TEXTURE_SHAPES.items()) + " };")
+    counts = [len(table[section]) for section in ("opcodes", "sources", "dimensions")]
+    return [*out, "enum {{ tex_count = {}, tex_source_count = {}, image_dim_count = {} }};".format(*counts)]
+
+
 def generate(source: Path) -> dict[str, str]:
     """Return the generated files."""
     alu = lines(source / "pyaco/nir/data/alu.txt")
@@ -101,9 +183,11 @@ def generate(source: Path) -> dict[str, str]:
         header.append("enum { " + ", ".join(f"{name} = {value}" for value, name in enumerate(names)) + " };")
     header.append(f"enum {{ alu_count = {len(alu)}, intrinsic_count = {len(intrinsics)}, ")
     header.append(f"index_count = {len(index_names)}, alu_max_inputs = {MAX_INPUTS} }};")
-    header += alu_tables(alu) + intrinsic_tables(intrinsics, index_names)
+    texture = sections(source / "pyaco/nir/data/texture.txt")
+    header += texture_constants(texture)
+    header += alu_tables(alu) + intrinsic_tables(intrinsics, index_names) + texture_tables(texture)
     declarations = [
-        "from libc.stdint cimport int8_t, uint8_t, uint16_t",
+        "from libc.stdint cimport int8_t, uint8_t, uint16_t, uint32_t",
         "",
         'cdef extern from "nir_opcodes.h" nogil:',
         "    enum:",
@@ -130,5 +214,7 @@ def generate(source: Path) -> dict[str, str]:
         "                                          # 8 always uniform, 16 convergent",
         "    const int8_t *intrinsic_index_position_flat  # [intrinsic * index_count + index]: place, -1 none",
         "    const char *const *index_names",
+        "    enum:",
+        *texture_declarations(texture),
     ]
     return {"nir_opcodes.h": "\n".join(header) + "\n", "nir_opcodes.pxd": "\n".join(declarations) + "\n"}

@@ -9,6 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 CODES = {"swap": 1, "not": 2, "exact": 4}
+#: Kinds of enumerants whose names are needed, for messages.
+NAMED = ("AddressingModel", "BuiltIn", "Capability", "ExecutionModel", "MemoryAccess", "Scope", "StorageClass")
 
 
 def lines(path: Path) -> list[list[str]]:
@@ -33,17 +35,17 @@ def generate(source: Path) -> dict[str, str]:
     alu = lines(data / "alu.txt")
     size = max(number.values()) + 1
     glsl_size = max(value for value, _, _ in glsl) + 1
-    capabilities = [(value, name) for _, value, kind, name in enumerants if kind == "Capability"]
+    named = [(NAMED.index(kind), value, name) for _, value, kind, name in enumerants if kind in NAMED]
     constants = [f"Op{name} = {value}" for value, name, _ in opcodes]
     constants += [f"{name} = {value}" for name, value, kind, _ in enumerants if kind != "Capability"]
     constants += [f"Glsl_{name} = {value}" for value, name, _ in glsl]
+    constants += [f"spirv_kind_{kind} = {value}" for value, kind in enumerate(NAMED)]
     header = [
         "#pragma once",
         "#include <stdint.h>",
         '#include "nir_opcodes.h"',
         "enum { " + ",\n".join(constants) + " };",
-        f"enum {{ spirv_opcode_count = {size}, glsl_opcode_count = {glsl_size},",
-        f"       spirv_capability_count = {len(capabilities)} }};",
+        f"enum {{ spirv_opcode_count = {size}, glsl_opcode_count = {glsl_size}, spirv_named_count = {len(named)} }};",
         sequence("char *const", "spirv_names", size, {v: f'"Op{n}"' for v, n, _ in opcodes}, "0"),
         sequence("char *const", "spirv_shapes", size, {v: f'"{s}"' for v, _, s in opcodes}, "0"),
         sequence("int16_t", "spirv_alu", size, {number[row[0]]: f"alu_{row[1]}" for row in alu}, -1),
@@ -51,27 +53,27 @@ def generate(source: Path) -> dict[str, str]:
                  {number[row[0]]: sum(CODES[word] for word in row[2:]) for row in alu}, 0),
         sequence("char *const", "glsl_names", glsl_size, {v: f'"{n}"' for v, n, _ in glsl}, "0"),
         sequence("int16_t", "glsl_alu", glsl_size, {v: f"alu_{rest[0]}" for v, _, rest in glsl if rest}, -1),
-        sequence("uint16_t", "spirv_capability_values", len(capabilities),
-                 dict(enumerate(value for value, _ in capabilities)), 0),
-        sequence("char *const", "spirv_capability_names", len(capabilities),
-                 dict(enumerate(f'"{name}"' for _, name in capabilities)), 0),
+        sequence("uint8_t", "spirv_named_kinds", len(named), dict(enumerate(kind for kind, _, _ in named)), 0),
+        sequence("uint32_t", "spirv_named_values", len(named), dict(enumerate(value for _, value, _ in named)), 0),
+        sequence("char *const", "spirv_named_names", len(named), dict(enumerate(f'"{name}"' for _, _, name in named)), 0),
     ]
     declarations = [
-        "from libc.stdint cimport int16_t, uint8_t, uint16_t",
+        "from libc.stdint cimport int16_t, uint8_t, uint32_t",
         "",
         'cdef extern from "spirv_tables.h" nogil:',
         "    enum:",
         *(f"        {line.split(' =')[0]}" for line in constants),
         "        spirv_opcode_count",
         "        glsl_opcode_count",
-        "        spirv_capability_count",
+        "        spirv_named_count",
         "    const char *const *spirv_names       # NULL: no such opcode",
         "    const char *const *spirv_shapes      # letters of opcodes.txt",
         "    const int16_t *spirv_alu             # NIR ALU opcode, -1 none",
         "    const uint8_t *spirv_alu_flags       # 1 operands swapped, 2 result negated, 4 exact",
         "    const char *const *glsl_names",
         "    const int16_t *glsl_alu",
-        "    const uint16_t *spirv_capability_values",
-        "    const char *const *spirv_capability_names",
+        "    const uint8_t *spirv_named_kinds     # enumerants that messages name: spirv_kind_*, value and name, a row each",
+        "    const uint32_t *spirv_named_values",
+        "    const char *const *spirv_named_names",
     ]
     return {"spirv_tables.h": "\n".join(header) + "\n", "spirv_tables.pxd": "\n".join(declarations) + "\n"}

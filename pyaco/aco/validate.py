@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyaco._core.aco import validate_ir
+from pyaco._core.aco import dominance, validate_ir
 from pyaco.errors import PyacoError
 
 if TYPE_CHECKING:
     from pyaco._core.ir.program import Program
 
-__all__ = ["ValidationError", "validate_program", "validate_structure"]
+__all__ = ["ValidationError", "is_seen_to_lack", "validate_program", "validate_structure"]
 
 # Passes between which the program is in SSA form with dominators known.
 _SSA = {"dominance", "lower_phis", "value_numbering", "optimize", "setup_reduce_temp", "insert_exec_mask", "live_variables",
         "spill"}  # fmt: skip
 
 _BRANCHES = _SSA | {"instruction_selection", "register_allocation"}
+
+
+# Values of the data sheet (_core/ir/program.pxd).
+OPERAND_TEMP, NO_REGISTER = 1, 0xFFFF
 
 
 class ValidationError(PyacoError):
@@ -62,3 +66,40 @@ def validate_program(program: Program, after: str) -> None:
         from pyaco._core.aco import validate_ra
 
         _report(program, after, validate_ra.check(program))
+
+
+def is_seen_to_lack(program: Program, property_name: str) -> bool:
+    """Whether the program itself shows that a property of passes (``pyaco.pipelines.properties``) does not hold; False where it cannot show it.
+
+    Parameters
+    ----------
+    program : Program
+    property_name : str
+        A name of ``ACO_PROPERTIES``.
+    """
+    from pyaco.isa import opcodes
+
+    rows, order = program.instructions, program.order.instruction
+    first, count = program.blocks.order_first, program.blocks.order_count
+    alive = [int(row) for start, length in zip(first, count, strict=True) for row in order[start : start + length]]
+    if property_name == "ssa":
+        dominance.run(program)
+        return bool(validate_ir.check(program, ssa=True, branches=False))
+    if property_name == "registers":
+        return any(_lacks_registers(program, row) for row in alive)
+    names = opcodes.names()
+    pseudo = {names[int(rows.opcode[row])] for row in alive if names[int(rows.opcode[row])].startswith("p_")}
+    if property_name == "no phis":
+        return not pseudo.isdisjoint(("p_phi", "p_linear_phi", "p_boolean_phi"))
+    if property_name == "hardware":
+        return bool(pseudo - {"p_barrier", "p_constaddr_getpc", "p_constaddr_addlo", "p_unit_test", "p_debug_info"})
+    return False
+
+
+def _lacks_registers(program: Program, row: int) -> bool:
+    rows, operands, definitions = program.instructions, program.operands, program.definitions
+    start, end = int(rows.operand_first[row]), int(rows.operand_first[row] + rows.operand_count[row])
+    if any(operands.flags[k] & OPERAND_TEMP and operands.reg[k] == NO_REGISTER for k in range(start, end)):
+        return True
+    start, end = int(rows.definition_first[row]), int(rows.definition_first[row] + rows.definition_count[row])
+    return any(definitions.reg[k] == NO_REGISTER for k in range(start, end))

@@ -13,6 +13,20 @@ from pyaco.addrlib.chips import GpuConfig, gpu_config, gpu_configs
 
 if TYPE_CHECKING:
     from pyaco.addrlib.block_plot import block_order, plot
+    from pyaco.addrlib.driver.modifiers import Modifier, decode_modifier, supported_modifiers
+    from pyaco.addrlib.driver.queries import (
+        bo_metadata,
+        compute_surface,
+        import_surface,
+        non_block_compressed_view,
+        override_offset_and_pitch,
+        planes,
+        stencil_offset,
+        surface_address,
+        surface_addresses,
+        tiled_surface,
+    )
+    from pyaco.addrlib.driver.records import MicroTileMode, SurfaceMode, SurfaceRequest, SurfaceUse
     from pyaco.addrlib.enums import (
         BlockSet,
         ResourceLocation,
@@ -25,7 +39,6 @@ if TYPE_CHECKING:
         SwizzleType,
     )
     from pyaco.addrlib.equation import Equation
-    from pyaco.addrlib.fmask import fmask_info
     from pyaco.addrlib.formats import Format
     from pyaco.addrlib.formatted import Surface, surface_request
     from pyaco.addrlib.metadata import (
@@ -36,26 +49,11 @@ if TYPE_CHECKING:
         dcc_info,
         htile_info,
     )
-    from pyaco.addrlib.modifiers import Modifier, decode_modifier, supported_modifiers
+    from pyaco.addrlib.metadata.fmask import fmask_info
     from pyaco.addrlib.multi_plane import PlaneSurface, PlaneSurfaces, plane_surfaces
-    from pyaco.addrlib.surface import (
-        MicroTileMode,
-        SurfaceMode,
-        SurfaceRequest,
-        SurfaceUse,
-        bo_metadata,
-        compute_surface,
-        import_surface,
-        non_block_compressed_view,
-        override_offset_and_pitch,
-        planes,
-        stencil_offset,
-        surface_address,
-        surface_addresses,
-        tiled_surface,
-    )
+    from pyaco.addrlib.records import MipInfo
     from pyaco.addrlib.tiling import TiledSurface
-    from pyaco.addrlib.v2_surface import MipInfo, SurfaceInfo, surface_info, surface_infos
+    from pyaco.addrlib.v2.queries import SurfaceInfo, surface_info, surface_infos
 
 __all__ = [
     "BlockSet",
@@ -114,18 +112,17 @@ __all__ = [
 _HOME = {
     "Equation": "equation", "Format": "formats", "block_order": "block_plot", "plot": "block_plot",
     "TiledSurface": "tiling",
-    "MipInfo": "v2_surface", "SurfaceInfo": "v2_surface", "surface_info": "v2_surface", "surface_infos": "v2_surface",
-    **dict.fromkeys(("fmask_info",), "fmask"),
+    "MipInfo": "records", "SurfaceInfo": "v2.queries", "surface_info": "v2.queries", "surface_infos": "v2.queries",
+    "fmask_info": "metadata.fmask",
     **dict.fromkeys(("CmaskRequest", "DccRequest", "HtileRequest", "cmask_info", "dcc_info", "htile_info"), "metadata"),
-    **dict.fromkeys(("Modifier", "decode_modifier", "supported_modifiers"), "modifiers"),
+    **dict.fromkeys(("Modifier", "decode_modifier", "supported_modifiers"), "driver.modifiers"),
     **dict.fromkeys(("Surface", "surface_request"), "formatted"),
     **dict.fromkeys(("PlaneSurface", "PlaneSurfaces", "plane_surfaces"), "multi_plane"),
+    **dict.fromkeys(("MicroTileMode", "SurfaceMode", "SurfaceRequest", "SurfaceUse"), "driver.records"),
     **dict.fromkeys((
-        "MicroTileMode", "SurfaceMode", "SurfaceRequest", "SurfaceUse", "bo_metadata", "compute_surface",
-        "import_surface", "non_block_compressed_view", "override_offset_and_pitch", "planes", "stencil_offset", "surface_address",
-        "surface_addresses",
-        "tiled_surface",
-    ), "surface"),
+        "bo_metadata", "compute_surface", "import_surface", "non_block_compressed_view", "override_offset_and_pitch", "planes", "stencil_offset",
+        "surface_address", "surface_addresses", "tiled_surface",
+    ), "driver.queries"),
     **dict.fromkeys(
         ("BlockSet", "ResourceLocation", "ResourceType", "Status", "SurfaceFlags", "SurfaceFlags3", "SwizzleMode", "SwizzleMode3", "SwizzleType"),
         "enums"),

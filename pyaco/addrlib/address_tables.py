@@ -8,14 +8,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyaco.addrlib.arithmetic import kernel
+from pyaco.addrlib.kernels import kernel
+from pyaco.addrlib.records import Table
 from pyaco.errors import InputError
 
-__all__ = ["look_up"]
+__all__ = ["Axis", "look_up"]
+
+Axis = NDArray[np.int64]
+"""What each value of one coordinate gives."""
 
 
 @kernel
-def addresses_by_tables(xs, ys, zs, ss, low, x, y, z, s, steps, result):
+def addresses_by_tables(
+    xs: Table, ys: Table, zs: Table, ss: Table, low: int, x: Table, y: Table, z: Table, s: Table,
+    steps: tuple[np.uint64, np.uint64, np.uint64, np.uint64], result: Table,
+) -> int:
     """Look addresses up; return how many are out of bounds (then nothing is promised of the result). A step of 0 repeats a coordinate."""
     wrong = 0
     width, height, depth, samples = np.uint64(len(xs)), np.uint64(len(ys)), np.uint64(len(zs)), np.uint64(len(ss))
@@ -33,7 +40,7 @@ def addresses_by_tables(xs, ys, zs, ss, low, x, y, z, s, steps, result):
 
 
 def look_up(
-    tables: tuple[NDArray[np.int64], ...], low: int, coordinates: tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike],
+    tables: tuple[Axis, Axis, Axis, Axis], low: int, coordinates: tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike],
     out: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
     """Return byte addresses of texels; the coordinates x, y, slice, sample broadcast.
@@ -52,9 +59,9 @@ def look_up(
     if result.shape != shape or result.dtype != np.int64 or not result.flags.c_contiguous or not result.flags.writeable:
         raise InputError(f"the result needs {shape} contiguous values of int64 that can be written")
     columns = [c.astype(np.int64, copy=False) for c in given]
-    columns = [np.ascontiguousarray(c if c.size == 1 else np.broadcast_to(c, shape)).reshape(-1) for c in columns]
-    steps = tuple(np.uint64(len(c) > 1) for c in columns)
-    wrong = addresses_by_tables(*tables, low, *columns, steps, result.reshape(-1))
+    x, y, z, s = (np.ascontiguousarray(c if c.size == 1 else np.broadcast_to(c, shape)).reshape(-1) for c in columns)
+    steps = np.uint64(len(x) > 1), np.uint64(len(y) > 1), np.uint64(len(z) > 1), np.uint64(len(s) > 1)
+    wrong = addresses_by_tables(*tables, low, x, y, z, s, steps, result.reshape(-1))
     if wrong:
         extent = " x ".join(str(len(table)) for table in tables[:3])
         raise InputError(f"{wrong} texels are outside of {extent}, {len(tables[3])} samples")

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pyaco.addrlib.kernels import kernel
 
-from numba import njit
-
-__all__ = ["align", "ceil_div", "fmask_bpp", "kernel", "log2", "reverse_bits", "shift_ceil"]
-
-
-kernel: Any = njit(cache=True, nogil=True)
-"""Decorator of a compiled function; the machine code is cached beside the module."""
+__all__ = ["align", "ceil_div", "fmask_bpp", "log2", "reverse_bits", "shift_ceil"]
 
 
 @kernel

@@ -8,14 +8,16 @@ row of one block may be less than a cache line.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from pyaco.addrlib.arithmetic import kernel
+from pyaco.addrlib.kernels import kernel
+from pyaco.addrlib.records import Table
 
 __all__ = ["detile_blocks", "tile_blocks"]
 
@@ -27,8 +29,10 @@ ROW_BYTES = 256
 
 _WORD = ir.IntType(64)
 
-_intrinsic: Any = intrinsic
-"""Decorator of a function that makes machine code where it is called; its callers leave the first parameter out."""
+
+def _intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a function that makes machine code where it is called; its callers leave the first parameter out."""
+    return cast(Callable[..., Any], intrinsic(function))
 
 
 def _address(context: Any, builder: Any, array_type: Any, array: Any, offset: Any) -> Any:
@@ -37,12 +41,14 @@ def _address(context: Any, builder: Any, array_type: Any, array: Any, offset: An
 
 
 @_intrinsic
-def _gather(typing_context, target, to, source, start, order, index, piece, vector):
+def _gather(
+    typing_context: Any, target: Any, to: Any, source: Any, start: Any, order: Any, index: Any, piece: Any, vector: Any,
+) -> Any:
     """Store the vector at byte `to` of `target`: piece i of it is at byte `start + order[index * pieces + i]` of `source`."""
     piece_bits, bits = piece.instance_type.bitwidth, vector.instance_type.bitwidth
     pieces = bits // piece_bits
 
-    def generate(context, builder, signature, values):
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         target_address = _address(context, builder, signature.args[0], values[0], values[1])
         source_address = _address(context, builder, signature.args[2], values[2], values[3])
         offsets = context.make_array(signature.args[4])(context, builder, values[4]).data
@@ -66,10 +72,10 @@ def _gather(typing_context, target, to, source, start, order, index, piece, vect
 
 
 @_intrinsic
-def _ask_for(typing_context, array, offset):
+def _ask_for(typing_context: Any, array: Any, offset: Any) -> Any:
     """Prefetch the cache line of a byte."""
 
-    def generate(context, builder, signature, values):
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         pointer = ir.IntType(8).as_pointer()
         flag = ir.IntType(32)
         prefetch = builder.module.declare_intrinsic("llvm.prefetch", [pointer], ir.FunctionType(ir.VoidType(), [pointer, flag, flag, flag]))
@@ -82,7 +88,10 @@ def _ask_for(typing_context, array, offset):
 
 
 @kernel
-def detile_blocks(memory, texels, columns, rows, low, base, place, pitch, order, height, width, size, piece, vector, vector_bytes):
+def detile_blocks(
+    memory: Table, texels: Table, columns: Table, rows: Table, low: int, base: int, place: int, pitch: int, order: Table, height: int,
+    width: int, size: int, piece: Any, vector: Any, vector_bytes: int,
+) -> None:
     """Move blocks to texels, in bytes: block (i, k) from `columns[k]`, `rows[i]` (xored in the bits of `low`, else added).
 
     The first one goes to `place`; rows of texels are `pitch` apart, blocks are `width` bytes by `height` rows, `size` bytes in all. `order`
@@ -110,7 +119,10 @@ def detile_blocks(memory, texels, columns, rows, low, base, place, pitch, order,
 
 
 @kernel
-def tile_blocks(memory, texels, columns, rows, low, base, place, pitch, order, height, width, size, piece, vector, vector_bytes):
+def tile_blocks(
+    memory: Table, texels: Table, columns: Table, rows: Table, low: int, base: int, place: int, pitch: int, order: Table, height: int,
+    width: int, size: int, piece: Any, vector: Any, vector_bytes: int,
+) -> None:
     """The same in the other direction; `order` says where in the texels each piece of a block is."""
     wide, vectors = len(columns), np.uint64(size // vector_bytes)
     for i in range(len(rows)):

@@ -6,8 +6,9 @@ from dataclasses import asdict
 from typing import Any
 
 from pyaco.addrlib.chips import GpuConfig
+from pyaco.addrlib.driver.queries import planes, tiled_surface
+from pyaco.addrlib.driver.records import DEPTH_OR_STENCIL
 from pyaco.addrlib.enums import SwizzleMode, SwizzleMode3
-from pyaco.addrlib.surface import DEPTH_OR_STENCIL, planes, tiled_surface
 
 __all__ = ["equations", "facts", "level0", "swizzle_mode_name", "text_of", "text_of_facts"]
 

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from pyaco.addrlib import describe
 from pyaco.addrlib.checks import check_name
 from pyaco.addrlib.chips import GpuConfig, gpu_config
-from pyaco.addrlib.modifiers import INVALID
-from pyaco.addrlib.surface import SurfaceMode, SurfaceRequest, SurfaceUse, compute_surface, stencil_offset, tiled_surface
+from pyaco.addrlib.driver.modifiers import INVALID
+from pyaco.addrlib.driver.queries import compute_surface, stencil_offset, tiled_surface
+from pyaco.addrlib.driver.records import SurfaceMode, SurfaceRequest, SurfaceUse
 from pyaco.addrlib.tiling import TiledSurface, integers_of
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
@@ -128,7 +129,7 @@ class Surface:
     ----------
     config : GpuConfig
     format : PixelFormat
-    layout : pyaco.addrlib.surface.Surface
+    layout : pyaco.addrlib.driver.queries.Surface
         The driver's whole layout, metadata included.
 
     Raises

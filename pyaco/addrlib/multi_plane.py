@@ -11,9 +11,9 @@ from typing import Any
 
 from pyaco.addrlib.checks import check_integers
 from pyaco.addrlib.chips import GpuConfig
+from pyaco.addrlib.driver.modifiers import INVALID, is_modifier_supported
 from pyaco.addrlib.formatted import Surface
-from pyaco.addrlib.metadata import align
-from pyaco.addrlib.modifiers import INVALID, is_modifier_supported
+from pyaco.addrlib.integers import align
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import PixelFormat, pixel_format

@@ -6,8 +6,8 @@ kernels read it.
 
 from __future__ import annotations
 
-from pyaco.addrlib.arithmetic import kernel
-from pyaco.addrlib.v2_records import record
+from pyaco.addrlib.kernels import kernel
+from pyaco.addrlib.records import Record, Table, record
 
 __all__ = ["PLACE", "address_of", "coordinates_of", "equation_offset"]
 
@@ -20,7 +20,7 @@ and samples bound the coordinates. Offsets in x and y place a level in its mip t
 
 
 @kernel
-def xor_of_bits(columns, value):
+def xor_of_bits(columns: Table, value: int) -> int:
     """Return the xor of the columns of the bits that are set."""
     offset = 0
     bit = 0
@@ -33,14 +33,14 @@ def xor_of_bits(columns, value):
 
 
 @kernel
-def equation_offset(basis, equation, x, y, z, s):
+def equation_offset(basis: Table, equation: int, x: int, y: int, z: int, s: int) -> int:
     """Return the byte offset in a block."""
     columns = basis[equation]
     return xor_of_bits(columns[0], x) ^ xor_of_bits(columns[1], y) ^ xor_of_bits(columns[2], z) ^ xor_of_bits(columns[3], s)
 
 
 @kernel
-def address_of(basis, p, x, y, z, s):
+def address_of(basis: Table, p: Record, x: int, y: int, z: int, s: int) -> int:
     """Return the byte address of a texel, relative to the surface."""
     if p.equation < 0:
         return p.base + z * p.slice_bytes + (y * p.pitch + x) * p.element_bytes
@@ -50,7 +50,7 @@ def address_of(basis, p, x, y, z, s):
 
 
 @kernel
-def coordinates_of(basis, inverse, p, address):
+def coordinates_of(basis: Table, inverse: Table, p: Record, address: int) -> tuple[bool, int, int, int, int]:
     """Return (found, x, y, z, s) of the texel that holds the byte at `address`; not found: the byte is none of this level."""
     rest = address - p.base
     if rest < 0:

@@ -18,16 +18,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyaco.addrlib.address_tables import look_up
-from pyaco.addrlib.arithmetic import kernel
 from pyaco.addrlib.block_copy import detile_blocks, tile_blocks
 from pyaco.addrlib.checks import check_integers
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import in_words, raise_status
+from pyaco.addrlib.kernels import kernel
 from pyaco.addrlib.placement import PLACE, coordinates_of, equation_offset
-from pyaco.addrlib.v2_address import ADDRESS_QUERY, COORDINATES, copy_surface, lay_out, place_level
-from pyaco.addrlib.v2_records import INFO, MAX_MIPS, MIP, QUERY, chip_tables
-from pyaco.addrlib.v3_address import ADDRESS_QUERY3, lay_out3, place_level3
-from pyaco.addrlib.v3_surface import INFO3, QUERY3, tables3
+from pyaco.addrlib.records import MAX_MIPS, MIP, Table
+from pyaco.addrlib.v2.address import ADDRESS_QUERY, COORDINATES, copy_surface, lay_out, place_level
+from pyaco.addrlib.v2.chip import INFO, QUERY, chip_tables
+from pyaco.addrlib.v3.address import ADDRESS_QUERY3, lay_out3, place_level3
+from pyaco.addrlib.v3.queries import INFO3, QUERY3, tables3
 from pyaco.arguments import checked
 from pyaco.errors import InputError
 
@@ -41,7 +42,7 @@ MICRO_BYTES = (256, 128, 64)
 
 
 @kernel
-def fill_tables(basis, places, xs, ys, zs, ss):
+def fill_tables(basis: Table, places: Table, xs: Table, ys: Table, zs: Table, ss: Table) -> None:
     """Fill in the tables of one level: byte offsets by x, y, slice, sample; the base is in the slices."""
     p = places[0]
     for x in range(len(xs)):
@@ -64,7 +65,7 @@ def fill_tables(basis, places, xs, ys, zs, ss):
 
 
 @kernel
-def lie_side_by_side(xs, element_bytes, count):
+def lie_side_by_side(xs: Table, element_bytes: int, count: int) -> bool:
     """Tell whether every run of `count` elements is one aligned piece of memory; there must be such a run."""
     size = element_bytes * count
     for first in range(0, len(xs) // count * count, count):
@@ -77,7 +78,7 @@ def lie_side_by_side(xs, element_bytes, count):
 
 
 @kernel
-def period(table, size):
+def period(table: Table, size: int) -> int:
     """Return after how many entries the places in blocks of `size` bytes repeat, if they do all over and each block is one; else 0."""
     inside = size - 1
     length = 1
@@ -93,7 +94,10 @@ def period(table, size):
 
 
 @kernel
-def detile_units(source, target, xs, ys, low, base, place, row, step, left, right, top, bottom):
+def detile_units(
+    source: Table, target: Table, xs: Table, ys: Table, low: int, base: int, place: int, row: int, step: int, left: int, right: int, top: int,
+    bottom: int,
+) -> None:
     """Copy tiled units [left, right) of rows [top, bottom) to rows of `target` that are `row` units apart, `step` units side by side."""
     # Unsigned indices: numba would test signed ones for being negative.
     for y in range(top, bottom):
@@ -105,7 +109,10 @@ def detile_units(source, target, xs, ys, low, base, place, row, step, left, righ
 
 
 @kernel
-def tile_units(source, target, xs, ys, low, base, place, row, step, left, right, top, bottom):
+def tile_units(
+    source: Table, target: Table, xs: Table, ys: Table, low: int, base: int, place: int, row: int, step: int, left: int, right: int, top: int,
+    bottom: int,
+) -> None:
     """The same in the other direction: rows of `source` to the tiled `target`."""
     for y in range(top, bottom):
         flip = np.uint64((base ^ ys[y]) & low)
@@ -116,7 +123,7 @@ def tile_units(source, target, xs, ys, low, base, place, row, step, left, right,
 
 
 @kernel
-def coordinates_of_levels(basis, inverse, places, addresses, found):
+def coordinates_of_levels(basis: Table, inverse: Table, places: Table, addresses: Table, found: Table) -> None:
     """Find the texels at addresses."""
     for i in range(len(addresses)):
         found[i].status = 3
@@ -497,7 +504,10 @@ class TiledSurface:
 
 
 @kernel
-def place_levels(chips, modes, extent, lookup, number, basis, surfaces, q, r, mips, places):
+def place_levels(
+    chips: Table, modes: Table, extent: Table, lookup: Table, number: Table, basis: Table, surfaces: Table, q: Table, r: Table, mips: Table,
+    places: Table,
+) -> int:
     """Lay out a surface and place all of its levels; return the status."""
     a = surfaces[0]
     copy_surface(a, q[0])
@@ -509,7 +519,7 @@ def place_levels(chips, modes, extent, lookup, number, basis, surfaces, q, r, mi
 
 
 @kernel
-def place_levels3(modes, extent, lookup, surfaces, q, r, mips, places):
+def place_levels3(modes: Table, extent: Table, lookup: Table, surfaces: Table, q: Table, r: Table, mips: Table, places: Table) -> int:
     """The same for GFX12."""
     status = lay_out3(modes, extent, surfaces[0], q[0], r, mips)
     for level in range(len(places)):

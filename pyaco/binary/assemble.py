@@ -16,7 +16,7 @@ from pyaco.binary.kernel_descriptor import kernel_descriptor
 from pyaco.binary.machines import machine_flags
 from pyaco.binary.metadata_text import read_metadata
 from pyaco.errors import InputError
-from pyaco.isa.assembler import run
+from pyaco.isa.assembler import encoded, run
 from pyaco.isa.processors import processor
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def assemble_code_object(
         The target has no code objects.
     """
     name, _ = processor(target)
-    assembler = run(text.encode(), target, wave_size, linkable=True)
+    assembler = run(encoded(text), target, wave_size, linkable=True)
     contents = {section: bytearray(data) for section, data in assembler.section_contents().items()}
     symbols = _symbols(assembler)
     relocations = _relocations(assembler, list(contents), symbols)

@@ -95,6 +95,8 @@ class CodeObject:
         self.target = target_of_flags(file.flags)
         self.abi = {elf.OSABI_HSA: "hsa", elf.OSABI_PAL: "pal", elf.OSABI_MESA3D: "mesa3d"}.get(file.os_abi, "none")
         self.version = file.abi_version + 2 if self.abi == "hsa" else 0
+        if self.abi == "hsa" and self.version < 3:
+            raise UnsupportedError("HSA code objects of version 2 (their kernels have an amd_kernel_code_t in place of a descriptor)")
         modern = self.abi != "hsa" or self.version >= 4
         self.xnack = feature_setting(file.flags, "xnack") if modern else "any"
         self.sramecc = feature_setting(file.flags, "sramecc") if modern else "any"
@@ -117,8 +119,6 @@ class CodeObject:
         kernels = {}
         for symbol in self._file.symbols:
             if symbol.name.endswith(".kd") and symbol.section and symbol.kind == elf.STT_OBJECT and self.abi == "hsa":
-                if self.version < 3:
-                    raise UnsupportedError("HSA code objects of version 2")
                 name, place = symbol.name[:-3], self._address(symbol)
                 if not 0 <= place <= len(self.image) - _DESCRIPTOR_BYTES:
                     raise InputError(f"kernel descriptor {symbol.name} at {place:#x} is outside the image of {len(self.image)} bytes")
@@ -180,6 +180,15 @@ class CodeObject:
     def text(self) -> list[tuple[int, bytes]]:
         """Address and contents of the sections with code."""
         return [(start, self.image[start:end]) for start, end in self._text_ranges()]
+
+    def code_symbols(self) -> dict[str, int]:
+        """Addresses of the symbols in sections with code; absolute symbols, such as counts of registers, and data are left out."""
+        sections = self._file.sections
+        return {
+            symbol.name: self._address(symbol)
+            for symbol in self._file.symbols
+            if symbol.name and 0 < symbol.section < len(sections) and sections[symbol.section].flags & elf.SHF_EXECINSTR
+        }
 
     def _text_ranges(self) -> list[tuple[int, int]]:
         ranges = []

@@ -43,7 +43,7 @@ def target_id(code_object: CodeObject, target: str) -> str:
 
 def _section(code_object: CodeObject, start: int, code: bytes, target: str) -> list[str]:
     kernels = {kernel.address: kernel for kernel in code_object.kernels.values()}
-    names = {address: name for name, address in code_object.symbols.items() if start <= address < start + len(code)}
+    names = {address: name for name, address in code_object.code_symbols().items() if start <= address < start + len(code)}
     wave_sizes = {kernel.address: kernel.descriptor.wave_size for kernel in kernels.values()}
     places = sorted({start, *names})
     lines = []

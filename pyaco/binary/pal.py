@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from pyaco.abi import Abi
 from pyaco.arguments import checked
 from pyaco.binary import elf
 from pyaco.binary.machines import machine_flags
@@ -31,7 +32,7 @@ class Compiled(Protocol):
     @property
     def constant_data(self) -> bytes: ...
     @property
-    def abi(self) -> Mapping[str, Any]: ...
+    def abi(self) -> Abi | Mapping[str, Any] | None: ...
 
 
 @checked
@@ -74,21 +75,21 @@ def _metadata(shader: Compiled) -> bytes:
     """MessagePack of the PAL pipeline metadata."""
     import msgpack  # type: ignore[import-untyped]
 
-    abi = shader.abi
+    abi = Abi.of(shader.abi)
     stage = {
         ".api_shader_hash": [0, 0],
         ".hardware_mapping": [".cs"],
     }
     hardware = {
         ".entry_point": ENTRY_SYMBOL,
-        ".sgpr_count": abi["num_sgprs"],
-        ".vgpr_count": abi["num_vgprs"],
-        ".lds_size": abi["lds_bytes"],
-        ".scratch_memory_size": abi["scratch_bytes_per_lane"],
-        ".user_sgprs": abi["user_sgpr_count"],
+        ".sgpr_count": abi.num_sgprs,
+        ".vgpr_count": abi.num_vgprs,
+        ".lds_size": abi.lds_bytes,
+        ".scratch_memory_size": abi.scratch_bytes_per_lane,
+        ".user_sgprs": abi.user_sgpr_count,
         ".wavefront_size": shader.wave,
-        ".threadgroup_dimensions": list(abi["workgroup_size"]),
-        ".float_mode": abi["float_mode"],
+        ".threadgroup_dimensions": list(abi.workgroup_size),
+        ".float_mode": abi.float_mode,
     }
     document = {
         "amdpal.version": [3, 0],

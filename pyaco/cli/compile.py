@@ -22,6 +22,7 @@ def add_arguments(parser: CommandLine) -> None:
     parser.add_argument("--json", action="store_true", help="the same as --emit json")
     parser.add_argument("--dump-after", action="append", default=[], metavar="PASS", help="print the IR after a pass")
     parser.add_argument("--stop-after", metavar="PASS", help="stop after a pass and print its IR")
+    parser.add_argument("--disable", action="append", default=[], metavar="PASS", help="leave an optimisation out, such as nir.loop_unroll")
     parser.add_argument("--print-passes", action="store_true", help="list the passes in the order in which they ran")
     parser.add_argument("--time-passes", action="store_true", help="print how long each pass took")
 
@@ -35,6 +36,7 @@ def run(options: Options) -> None:
     shader = compile(
         options.input, options.target, stage=options.stage, entry=options.entry, wave=options.wave,
         spec=specializations(options.spec), validate=options.validate, dump_after=dumps, stop_after=options.stop_after,
+        disable=options.disable,
     )
     if options.print_passes:
         write_text(options.output, "\n".join(f"{record.room}.{record.name}" for record in shader.passes))
@@ -67,5 +69,5 @@ def _emit(shader: CompiledShader, emit: str, output: str | None) -> None:
     elif emit in ("nir", "aco"):
         write_text(output, [text for name, text in shader.dumps.items() if name.startswith(emit)][-1])
     else:
-        statistics = "\n".join(f"; {name}: {value}" for name, value in shader.stats.items())
+        statistics = "\n".join(f"; {name}: {value}" for name, value in {"wave": shader.wave, **shader.stats}.items())
         write_text(output, f"{shader.disassembly.rstrip()}\n{statistics}")

@@ -22,6 +22,7 @@ __all__ = ["command", "main"]
 # A verb is a module of this folder with `add_arguments(parser)` and `run(options) -> None`.
 VERBS = {
     "compile": "compile a shader to machine code",
+    "opt": "run passes on IR text",
     "run": "compile a shader and run it on the emulator",
     "asm": "assemble text to machine code",
     "disasm": "disassemble machine code",

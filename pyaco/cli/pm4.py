@@ -18,7 +18,7 @@ def add_arguments(parser: CommandLine) -> None:
     parser.add_argument("--target", default="gfx1100", help="gfx name, chip name or product name")
     parser.add_argument("-o", "--output", metavar="OUT", help="file to write (standard output)")
     parser.add_argument("--memory", metavar="ADDRESS=FILE", action="append", default=[],
-                        help="device memory, to follow indirect buffers and show shaders and descriptors; may be given again")
+                        help="device memory, to follow indirect buffers and show shaders and descriptors; may be repeated")
     parser.add_argument("--json", action="store_true", help="print a JSON list of packets")
     parser.add_argument("--html", action="store_true", help="write a page on which packets, shaders and descriptors unfold")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -16,7 +17,7 @@ from pyaco.errors import InputError
 from pyaco.isa.processors import processor
 
 if TYPE_CHECKING:
-    from pyaco.emu import Device
+    from pyaco.emu import Device, Report
 
 __all__ = ["add_arguments", "run"]
 
@@ -35,7 +36,8 @@ def add_arguments(parser: CommandLine) -> None:
     parser.add_argument("--workgroup", default="64,1,1", metavar="X,Y,Z", help="code object: work-items of a workgroup")
     parser.add_argument("--arg", action="append", default=[], metavar="FILE|zeros:BYTES|NUMBER",
                         help="code object: the next argument, a buffer's contents or a number; repeat in the kernel's order")
-    parser.add_argument("--engine", choices=("reference", "fast"), default="reference", help="emulator engine")
+    parser.add_argument("--lds", type=int, metavar="BYTES", help="code object: LDS of a workgroup besides the kernel's own (dynamic LDS)")
+    parser.add_argument("--engine", choices=("reference", "fast"), default="fast", help="emulator engine; the results are the same")
     parser.add_argument("--stats", action="store_true", help="print what was executed: opcodes, exactness, lanes, memory, banks")
     parser.add_argument("--check-waits", action="store_true",
                         help="stop where data is used that a real machine could not have yet: counters, wait states, hazards")
@@ -69,6 +71,8 @@ def _budgets(options: Options) -> dict[str, Any]:
 
 
 def _run_shader(options: Options) -> None:
+    if options.lds is not None:
+        raise InputError(f"--lds {options.lds}: {options.input} is no code object, and a shader says itself how much LDS it has")
     groups = _triple(options.groups)
     target = "gfx1100" if options.target is None else options.target
     saves = [_binding(word, "--save") for word in options.save]
@@ -90,6 +94,7 @@ def _run_shader(options: Options) -> None:
     report = device.dispatch(shader, groups=groups, buffers=bound, push=push, **_budgets(options))
     for key, path in saves:
         _save(path, buffers[key][0].numpy(), contents[key][0])
+    _warn(report)
     _print(options, target, report)
 
 
@@ -106,9 +111,12 @@ def _run_code_object(options: Options) -> None:
     arguments = [device.buffer(value) if isinstance(value, numpy.ndarray) else value for value in values]
     saves = [_numbered(word, values) for word in options.save]
     grid, workgroup = _triple(options.grid, "--grid"), _triple(options.workgroup, "--workgroup")
-    report = device.load(code).dispatch(options.kernel, grid, workgroup, arguments, **_budgets(options))
+    report = device.load(code).dispatch(
+        options.kernel, grid, workgroup, arguments, group_segment_size=options.lds or 0, **_budgets(options)
+    )
     for number, path in saves:
         _save(path, arguments[number].numpy(), values[number])
+    _warn(report, "; --lds gives the kernel more")
     _print(options, code.target, report)
 
 
@@ -160,9 +168,19 @@ def _save(path: str, data: numpy.ndarray[Any, Any], like: numpy.ndarray[Any, Any
     write_array(path, raw.view(like.dtype).reshape(like.shape))
 
 
-def _print(options: Options, target: str, report: Any) -> None:
+def _warn(report: Report, remedy: str = "") -> None:
+    """Say on standard error what the dispatch ignored and is probably a mistake."""
+    for number, binding in report.unused_bindings:
+        print(f"pyaco: note: the shader does not have binding {binding} of set {number}: what is bound there is not used", file=sys.stderr)
+    if report.lds_out_of_bounds:
+        where = f", the first instruction at pc {report.lds_out_of_bounds_pc:#x}" if report.lds_out_of_bounds_pc is not None else ""
+        print(f"pyaco: warning: {report.lds_out_of_bounds} accesses of lanes to LDS beyond its size{where}: loads gave zero, stores were "
+              f"dropped{remedy}", file=sys.stderr)
+
+
+def _print(options: Options, target: str, report: Report) -> None:
     if options.json:
         shape = {"groups": options.groups} if options.grid is None else {"grid": options.grid, "workgroup": options.workgroup}
-        write_text(None, json.dumps({"target": target, **shape, "stats": report.to_dict()}, indent=2))
+        write_text(None, json.dumps({"target": target, "wave": report.wave_size, **shape, "stats": report.to_dict()}, indent=2))
     elif options.stats:
         write_text(None, report.text())

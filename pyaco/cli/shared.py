@@ -23,8 +23,9 @@ def add_compile_arguments(parser: CommandLine, target: str | None = "gfx1100") -
     parser.add_argument("--target", default=target, help="gfx name, chip name or product name")
     parser.add_argument("--stage", default="compute", help="pipeline stage")
     parser.add_argument("--entry", help="entry point; needed when the module has several")
-    parser.add_argument("--wave", type=int, choices=(32, 64), help="lanes per wave (64)")
-    parser.add_argument("--spec", nargs="+", default=[], metavar="ID=VALUE", help="specialization constants")
+    parser.add_argument("--wave", type=int, choices=(32, 64), help="lanes per wave (32 for workgroups of up to 32 invocations where there are "
+                        "such waves, else 64)")
+    parser.add_argument("--spec", nargs="+", action="extend", default=[], metavar="ID=VALUE", help="specialization constants; may be repeated")
     parser.add_argument("--validate", action="store_true", help="run the validators after every pass")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.shared import write_text
 from pyaco.errors import InputError
+from pyaco.targets import features
 
 __all__ = ["add_arguments", "add_surface_arguments", "add_tiling_arguments", "run", "surface_options"]
 
@@ -69,7 +70,7 @@ def _number(text: str) -> int:
 def _swizzle_mode(text: str, level: int) -> int:
     from pyaco.addrlib.enums import SwizzleMode, SwizzleMode3
 
-    modes: dict[str, Any] = dict((SwizzleMode3 if level >= 120 else SwizzleMode).__members__)
+    modes: dict[str, Any] = dict((SwizzleMode3 if features.has_gfx12_swizzle_modes(level) else SwizzleMode).__members__)
     name = text.upper()
     found = modes.get(name, modes.get(f"SW_{name}"))
     return int(found) if found is not None else _number(text)
@@ -77,12 +78,12 @@ def _swizzle_mode(text: str, level: int) -> int:
 
 def surface_options(options: Options, level: int) -> dict[str, Any]:
     """Return what the command line says of a surface, as `pyaco.addrlib.Surface` takes it, for a chip of a hardware level."""
-    from pyaco.addrlib.modifiers import INVALID
-    from pyaco.addrlib.surface import SurfaceUse
+    from pyaco.addrlib.driver.modifiers import INVALID
+    from pyaco.addrlib.driver.records import SurfaceUse
 
     if not options.extent:
         raise InputError("no size: say WIDTHxHEIGHT, such as 1920x1080")
-    if options.swizzle_mode and level < 100:
+    if options.swizzle_mode and not features.has_swizzle_mode_choice(level):
         raise InputError("swizzle modes can be demanded from GFX10 on")
     width, height, depth = _extent(options.extent)
     use = SurfaceUse(0)
@@ -97,7 +98,7 @@ def surface_options(options: Options, level: int) -> dict[str, Any]:
 
 
 def _modifiers(config: Any, name: str) -> list[dict[str, Any]]:
-    from pyaco.addrlib.modifiers import decode_modifier, is_amd, supported_modifiers
+    from pyaco.addrlib.driver.modifiers import decode_modifier, is_amd, supported_modifiers
     from pyaco.addrlib.multi_plane import plane_count
     from pyaco.formats import pixel_format
 

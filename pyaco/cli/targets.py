@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pyaco.addrlib import gpu_config
 from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.shared import write_text
 from pyaco.errors import InputError, UnsupportedError
-from pyaco.targets import Chip, chip, chips, occupancy, wave_limits
+from pyaco.targets import Chip, chip, chips, features, occupancy, wave_limits
 from pyaco.targets.database import Die, Product, dies, families, find_product, products
 from pyaco.targets.figures import Figure, peaks, structure
-from pyaco.targets.memory import MemoryProperty, choose_memory_type, memory_heaps
+from pyaco.targets.memory import NUMBERINGS, MemoryProperty, choose_memory_type, memory_heaps
 from pyaco.targets.product_names import decode_name
 
 __all__ = ["add_arguments", "run"]
@@ -28,15 +29,39 @@ def add_arguments(parser: CommandLine) -> None:
     parser.add_argument("--workgroup-size", type=int, default=64, help="invocations of a workgroup")
     parser.add_argument("--memory", nargs="?", const="", metavar="VRAM,VISIBLE,GTT",
                         help="heaps and memory types as the driver shows them, from sizes in MiB; by default the product's memory, 256 and 8192")
+    parser.add_argument("--numbering", choices=NUMBERINGS, default=NUMBERINGS[0],
+                        help="which RADV's order of heaps and memory types: as it is today, or as in Mesa 17 (VRAM, visible VRAM, GTT; four types)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
+# Units of the limits of a wave, by field of WaveLimits; "flag": yes or no.
+LIMIT_UNITS = {
+    "lds_encoding_granule": "bytes", "lds_allocation_granule": "bytes", "lds_limit": "bytes", "physical_sgprs": "registers of a SIMD",
+    "physical_vgprs": "registers of a SIMD", "sgpr_limit": "registers of a wave", "vgpr_limit": "registers of a lane",
+    "sgpr_allocation_granule": "registers", "vgpr_allocation_granule": "registers", "max_waves_per_simd": "waves", "simds_per_cu": "SIMDs",
+    "scratch_alloc_granule": "bytes", "scratch_offset_min": "bytes", "scratch_offset_max": "bytes", "has_fast_fma32": "flag",
+    "has_16bank_lds": "flag", "xnack_enabled": "flag", "sram_ecc_enabled": "flag",
+}
+
+
+def support(chip_: Chip) -> dict[str, bool]:
+    """Return what pyaco can do with a chip: assemble, compile and run code of it, lay out surfaces in its memory."""
+    try:
+        gpu_config(chip_.target)
+        has_surfaces = True
+    except UnsupportedError:
+        has_surfaces = False
+    return {"assemble": features.has_assembler(chip_.level), "compile": features.has_compiler(chip_.level), "run": features.has_emulator(chip_.level),
+            "surface": has_surfaces}  # fmt: skip
+
+
 def _facts(chip_: Chip) -> dict[str, Any]:
-    waves = (32, 64) if chip_.level >= 100 else (64,)
+    waves = (32, 64) if features.has_wave32(chip_.level) else (64,)
     return {
         "target": chip_.target, "chip": chip_.name, "architecture": chip_.architecture, "level": chip_.level_name,
-        "products": list(chip_.products), "wave_sizes": list(waves),
+        "products": list(chip_.products), "supports": support(chip_), "wave_sizes": list(waves),
         "limits": {str(wave): wave_limits(chip_, wave).as_dict() for wave in waves},
+        "limit_units": LIMIT_UNITS,
     }
 
 
@@ -85,7 +110,8 @@ def _name_facts(name: str) -> dict[str, str]:
     except InputError:
         return {}
     suffix = f", suffix {found.suffix}: {found.meaning}" if found.suffix else ""
-    return {"name": f"{found.series}, {found.generation} ({found.year}), {found.tier}{suffix}"}
+    years = f"since {found.year}" if not found.until else f"{found.year}" if found.until == found.year else f"{found.year} to {found.until}"
+    return {"name": f"{found.series}, {found.generation} ({years}), {found.tier}{suffix}"}
 
 
 def _describe_structure(facts: dict[str, Any]) -> str:
@@ -180,7 +206,7 @@ def _print_memory(options: Options, chosen: Chip | None, entry: tuple[Die, Produ
     product = entry[1] if entry is not None and entry[0].has_own_memory else None
     vram, visible, gtt = (size << 20 for size in _memory_sizes(options.memory, product))
     die = entry[0] if entry is not None else next(die for die in dies() if die.target == chosen.target)
-    heaps, types = memory_heaps(chosen.level, vram, visible, gtt, dedicated=die.has_own_memory)
+    heaps, types = memory_heaps(chosen.level, vram, visible, gtt, dedicated=die.has_own_memory, numbering=options.numbering)
     uses = {name: choose_memory_type(types, required, preferred) for name, required, preferred in _USES
             if any(required & ~kind.properties == 0 for kind in types)}
     if options.json:
@@ -206,14 +232,15 @@ def _print_all(as_json: bool) -> None:
         write_text(None, json.dumps({"targets": [_facts(c) for c in chips()], "chips": [_structure(die, None) for die in dies()],
                                      "products": [_structure(p.die, p) for p in products()]}, indent=2))
         return
-    compiled = [_row(c) for c in chips()]
+    listed = [_row("target", "chip", "family", "level", list(support(chips()[0])), "products")]
+    listed += [_row(c.target, c.name, c.architecture, c.level_name, ["yes" if able else "-" for able in support(c).values()], ", ".join(c.products))
+               for c in chips()]
     known = [f"{die.name:<14} {die.family:<12} {die.year}  {die.target}" for die in dies()]
-    write_text(None, "\n".join(["targets of the compiler:", *compiled, "", "chips of the database:", *known]))
+    write_text(None, "\n".join(["targets, and what is possible with each:", *listed, "", "chips of the database:", *known]))
 
 
-def _row(chip_: Chip) -> str:
-    products = ", ".join(chip_.products)
-    return f"{chip_.target:<8} {chip_.name:<10} {chip_.architecture:<8} {chip_.level_name:<8} {products}"
+def _row(target: str, name: str, architecture: str, level: str, abilities: list[str], products: str) -> str:
+    return f"{target:<8} {name:<13} {architecture:<8} {level:<8} {' '.join(f'{word:<8}' for word in abilities)} {products}".rstrip()
 
 
 def _describe(chip_: Chip) -> str:
@@ -221,8 +248,13 @@ def _describe(chip_: Chip) -> str:
     rows = [
         f"{chip_.target} ({chip_.name}, {chip_.architecture}, {chip_.level_name})",
         *([f"products: {', '.join(chip_.products)}"] if chip_.products else []),
+        f"possible: {', '.join(name for name, able in facts['supports'].items() if able)}",
     ]
     for wave, limits in facts["limits"].items():
         rows.append(f"wave{wave}:")
-        rows += [f"  {name.replace('_', ' ')}: {value}" for name, value in limits.items()]
+        rows += [f"  {name.replace('_', ' ')}: {_with_unit(value, LIMIT_UNITS[name])}" for name, value in limits.items()]
     return "\n".join(rows)
+
+
+def _with_unit(value: int, unit: str) -> str:
+    return ("yes" if value else "no") if unit == "flag" else f"{value} {unit}"

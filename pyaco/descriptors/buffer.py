@@ -11,6 +11,13 @@ from enum import IntEnum
 
 from pyaco.arguments import checked
 from pyaco.errors import InputError
+from pyaco.targets.features import (
+    has_attribute_ring,
+    has_resource_level_bit,
+    has_short_buffer_format,
+    has_stride_above_thread_id,
+    has_unified_buffer_formats,
+)
 
 __all__ = ["SELECT", "OutOfBounds", "attribute_ring", "buffer_descriptor", "raw_buffer"]
 
@@ -54,8 +61,8 @@ def raw_buffer(address: int, size: int, gfx_level: int) -> Words:
     if not 0 <= size < 1 << 32:
         raise InputError(f"a buffer descriptor holds sizes up to 4294967295 bytes, not {size}")
     # Written out, because every dispatch makes some: the same as `buffer_descriptor` gives for R32_FLOAT.
-    if gfx_level >= 100:
-        resource_level = 1 << 24 if gfx_level < 110 else 0
+    if has_unified_buffer_formats(gfx_level):
+        resource_level = 1 << 24 if has_resource_level_bit(gfx_level) else 0
         word3 = _IDENTITY | 22 << 12 | resource_level | OutOfBounds.RAW << 28
     else:
         word3 = _IDENTITY | 7 << 12 | 4 << 15
@@ -116,15 +123,15 @@ def buffer_descriptor(
     known, format_ = registers(gfx_level), pixel_format(format_name)
     common = {**selected_channels(swizzle), "INDEX_STRIDE": index_stride, "ADD_TID_ENABLE": int(add_thread_id)}
     word1 = known["SQ_BUF_RSRC_WORD1"].encode(BASE_ADDRESS_HI=address >> 32 & 0xFFFF, STRIDE=stride, SWIZZLE_ENABLE=swizzle_enable)
-    if gfx_level >= 100:
-        resource = {"RESOURCE_LEVEL": 1} if gfx_level < 110 else {}
+    if has_unified_buffer_formats(gfx_level):
+        resource = {"RESOURCE_LEVEL": 1} if has_resource_level_bit(gfx_level) else {}
         # Formats that only images have are wider than the field; its bits are what drivers write of them.
-        number = unified_format(format_, gfx_level).number & (0x3F if gfx_level >= 120 else 0x7F)
+        number = unified_format(format_, gfx_level).number & (0x3F if has_short_buffer_format(gfx_level) else 0x7F)
         word3 = known["SQ_BUF_RSRC_WORD3"].encode(**common, OOB_SELECT=int(out_of_bounds), **resource) | number << 12
     else:
         data, number = buffer_formats(format_)
         # With a thread id, GFX8 and GFX9 read the high bits of the stride there.
-        data = 0 if add_thread_id and gfx_level >= 80 else data
+        data = 0 if add_thread_id and has_stride_above_thread_id(gfx_level) else data
         # GFX9's documents no longer name ELEMENT_SIZE; drivers still write it.
         word3 = registers(80)["SQ_BUF_RSRC_WORD3"].encode(**common, NUM_FORMAT=number, DATA_FORMAT=data, ELEMENT_SIZE=element_size)
     return address & 0xFFFFFFFF, word1, size, word3
@@ -139,6 +146,6 @@ def attribute_ring(address: int, size: int, stride: int, gfx_level: int) -> Word
     InputError
         A level before GFX11, or numbers that do not fit.
     """
-    if gfx_level < 110:
+    if not has_attribute_ring(gfx_level):
         raise InputError(f"attribute rings exist from GFX11 on, not on level {gfx_level / 10:g}")
     return buffer_descriptor(address, size, "R32G32B32A32_FLOAT", gfx_level, stride=stride, swizzle_enable=3, index_stride=2)

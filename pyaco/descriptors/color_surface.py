@@ -9,11 +9,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyaco.addrlib import GpuConfig
-from pyaco.addrlib.surface import Surface, SurfaceMode, check_generation
+from pyaco.addrlib.driver.queries import check_generation
+from pyaco.addrlib.driver.records import Surface, SurfaceMode
 from pyaco.arguments import checked
 from pyaco.descriptors.hardware_format import color_formats, color_swap
 from pyaco.formats import ONE, PixelFormat, pixel_format
 from pyaco.registers import registers
+from pyaco.targets.features import (
+    has_bank_height_without_fmask,
+    has_cmask,
+    has_cmask_address_type,
+    has_color_dcc_enable,
+    has_custom_linear_pitch,
+    has_dcc,
+    has_fdcc_control,
+    has_fdcc_fragment_limit,
+    has_fmask,
+    has_fmask_pitch,
+    has_metadata_surfaces,
+    has_resource_level_bit,
+    has_whole_mip_chain_targets,
+)
 
 __all__ = ["ColorSurface", "ColorView", "color_surface"]
 
@@ -88,7 +104,7 @@ def color_surface(config: GpuConfig, surface: Surface, view: ColorView) -> Color
     ----------
     config : GpuConfig
     surface : Surface
-        What ``pyaco.addrlib.surface.compute_surface`` returned for `config`.
+        What ``pyaco.addrlib.driver.queries.compute_surface`` returned for `config`.
     view : ColorView
 
     Raises
@@ -104,12 +120,12 @@ def color_surface(config: GpuConfig, surface: Surface, view: ColorView) -> Color
     build = _gfx12 if config.level >= 120 else _gfx10 if config.level >= 100 else _gfx6
     build(config, surface, view, format_, fields)
     _place(config, surface, view, found)
-    if config.level < 120:
+    if has_metadata_surfaces(config.level):
         _metadata(config, surface, view, found, fields)
     known = registers(config.level)
     for name, register in _NAMES.items():
         if fields[name]:
-            full = f"CB_COLOR0_{'F' if register == 'DCC_CONTROL' and config.level >= 110 else ''}{register}"
+            full = f"CB_COLOR0_{'F' if register == 'DCC_CONTROL' and has_fdcc_control(config.level) else ''}{register}"
             setattr(found, name, known[full].encode(**fields[name]))
     return found
 
@@ -149,16 +165,15 @@ def _gfx6(config: GpuConfig, surface: Any, view: ColorView, format_: PixelFormat
     fields["view"] |= {"SLICE_START": view.first_layer, "SLICE_MAX": view.last_layer}
     fields["attrib"] |= {
         "NUM_SAMPLES": _log2(view.samples), "NUM_FRAGMENTS": _log2(view.storage_samples), "FORCE_DST_ALPHA_1": _opaque(format_)}
-    if config.level >= 90:
+    if has_whole_mip_chain_targets(config.level):
         fields["view"]["MIP_LEVEL"] = view.level
         fields["attrib"] |= {"MIP0_DEPTH": view.layers, "RESOURCE_TYPE": surface.resource_type}
         fields["attrib2"] |= {"MIP0_WIDTH": view.width - 1, "MIP0_HEIGHT": view.height - 1, "MAX_MIP": view.levels - 1}
-    if config.level >= 80:
+    if has_dcc(config.level):
         largest = {1: 0, 2: 1}.get(surface.bpe, 2) if view.storage_samples > 1 else 2
         fields["dcc_control"] |= {
             "MAX_UNCOMPRESSED_BLOCK_SIZE": largest, "MIN_COMPRESSED_BLOCK_SIZE": _smallest_block(config), "INDEPENDENT_64B_BLOCKS": 1}
-    if config.level < 70:
-        # GFX6 reads it without FMASK too.
+    if has_bank_height_without_fmask(config.level):
         height = surface.fmask_bank_height if surface.fmask_offset else surface.tile_info.bank_height
         fields["attrib"]["FMASK_BANK_HEIGHT"] = _log2(height) if height else 0
 
@@ -166,7 +181,7 @@ def _gfx6(config: GpuConfig, surface: Any, view: ColorView, format_: PixelFormat
 # -------------------------------------------------------------------------------------------------------- GFX10 and later
 def _drawn_width(config: GpuConfig, surface: Any, view: ColorView) -> int:
     """Width of level 0, or the pitch of a linear surface that has one of its own."""
-    if config.level >= 103 and surface.uses_custom_pitch:
+    if has_custom_linear_pitch(config.level) and surface.uses_custom_pitch:
         return int(surface.surf_pitch * (2 if surface.blk_w == 2 else 1))
     return view.width
 
@@ -182,8 +197,9 @@ def _gfx10(config: GpuConfig, surface: Any, view: ColorView, format_: PixelForma
         "MIN_COMPRESSED_BLOCK_SIZE": _smallest_block(config), "INDEPENDENT_64B_BLOCKS": int(surface.dcc.independent_64B_blocks),
         "INDEPENDENT_128B_BLOCKS": int(surface.dcc.independent_128B_blocks),
     }
-    if config.level < 110:
+    if has_resource_level_bit(config.level):
         fields["attrib3"]["RESOURCE_LEVEL"] = 1
+    if has_fmask(config.level):
         fields["attrib"]["NUM_SAMPLES"] = _log2(view.samples)
         fields["info"]["COMPRESSION"] = int(bool(surface.fmask_offset))
 
@@ -206,7 +222,7 @@ def _gfx12(config: GpuConfig, surface: Any, view: ColorView, format_: PixelForma
 # -------------------------------------------------------------------------------------------------- addresses, metadata
 def _place(config: GpuConfig, surface: Any, view: ColorView, found: ColorSurface) -> None:
     base = view.address >> 8
-    if config.level >= 90:
+    if has_whole_mip_chain_targets(config.level):
         found.base = (base + (surface.surf_offset >> 8) | surface.tile_swizzle) & 0xFFFFFFFFFF
     else:
         level = surface.levels[view.level]
@@ -216,20 +232,20 @@ def _place(config: GpuConfig, surface: Any, view: ColorView, found: ColorSurface
 def _metadata(config: GpuConfig, surface: Any, view: ColorView, found: ColorSurface, fields: Fields) -> None:
     level = config.level
     if view.dcc:
-        offset = surface.levels[view.level].dcc_offset >> 8 if level < 90 else 0
+        offset = 0 if has_whole_mip_chain_targets(level) else surface.levels[view.level].dcc_offset >> 8
         swizzle = surface.tile_swizzle & (1 << surface.meta_alignment_log2) - 1 >> 8
         found.dcc_base = (view.address + surface.meta_offset >> 8) + offset | swizzle
     layout = _layout_gfx11 if level >= 110 else _layout_gfx10 if level >= 100 else _layout_gfx9 if level >= 90 else _layout_gfx6
     layout(config, surface, view, found, fields)
     found.cmask = view.address + surface.cmask_offset >> 8 if view.cmask else found.base
     found.fmask = (view.address + surface.fmask_offset >> 8) | surface.fmask_tile_swizzle if view.fmask else found.base
-    if view.cmask and level < 110:
+    if view.cmask and has_cmask(level):
         fields["info"]["FAST_CLEAR"] = int(view.fast_clear)
     if view.fmask and view.readable_cmask:
         fields["info"]["FMASK_COMPRESS_1FRAG_ONLY"] = 1
-        if level in (80, 81):
+        if has_cmask_address_type(level):
             fields["info"]["CMASK_ADDR_TYPE"] = 2
-    if 80 <= level < 110:
+    if has_color_dcc_enable(level):
         fields["info"]["DCC_ENABLE"] = int(view.dcc)
 
 
@@ -237,7 +253,7 @@ def _layout_gfx11(config: GpuConfig, surface: Any, view: ColorView, found: Color
     fields["attrib3"] |= {"COLOR_SW_MODE": surface.swizzle_mode, "DCC_PIPE_ALIGNED": int(surface.dcc.pipe_aligned)}
     if view.dcc:
         fields["dcc_control"] |= {"DISABLE_CONSTANT_ENCODE_REG": 1, "FDCC_ENABLE": 1}
-        if config.level >= 115 or config.chip == "gfx1103_r2":
+        if has_fdcc_fragment_limit(config.level) or config.chip == "gfx1103_r2":
             fields["dcc_control"] |= {"ENABLE_MAX_COMP_FRAG_OVERRIDE": 1, "MAX_COMP_FRAGS": int(view.samples >= 4)}
 
 
@@ -264,6 +280,6 @@ def _layout_gfx6(config: GpuConfig, surface: Any, view: ColorView, found: ColorS
     found.cmask_slice = surface.cmask_slice_tile_max
     fmask_pitch = surface.fmask_pitch // 8 - 1 if view.fmask else pitch
     found.fmask_slice = surface.fmask_slice_tile_max if view.fmask else found.slice
-    found.pitch_or_epitch = pitch | (fmask_pitch << 20 if config.level >= 70 else 0)
+    found.pitch_or_epitch = pitch | (fmask_pitch << 20 if has_fmask_pitch(config.level) else 0)
     fields["attrib"] |= {
         "TILE_MODE_INDEX": level.tile_index, "FMASK_TILE_MODE_INDEX": surface.fmask_tile_index if view.fmask else level.tile_index}

@@ -9,12 +9,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyaco.addrlib import GpuConfig
-from pyaco.addrlib.surface import Surface, check_generation
-from pyaco.addrlib.surface_gfx6 import SurfaceLevel
+from pyaco.addrlib.driver.gfx6 import SurfaceLevel
+from pyaco.addrlib.driver.queries import check_generation
+from pyaco.addrlib.driver.records import Surface
 from pyaco.arguments import checked
 from pyaco.descriptors.hardware_format import depth_format
 from pyaco.formats import pixel_format
 from pyaco.registers import registers
+from pyaco.targets.features import (
+    has_always_iterate_256,
+    has_depth_epitch,
+    has_depth_size_xy,
+    has_htile_rb_aligned,
+    has_iterate_256,
+    has_macro_tile_table,
+    has_stencil_flush_always,
+    has_stencil_zplanes_hang,
+    has_whole_mip_chain_targets,
+    has_wide_depth_slices,
+)
 
 __all__ = ["DepthSurface", "DepthView", "depth_surface"]
 
@@ -98,7 +111,7 @@ def depth_surface(config: GpuConfig, surface: Surface, view: DepthView) -> Depth
     ----------
     config : GpuConfig
     surface : Surface
-        What ``pyaco.addrlib.surface.compute_surface`` returned for `config`.
+        What ``pyaco.addrlib.driver.queries.compute_surface`` returned for `config`.
     view : DepthView
 
     Raises
@@ -117,7 +130,7 @@ def depth_surface(config: GpuConfig, surface: Surface, view: DepthView) -> Depth
     known = registers(config.level)
     for name, register in _NAMES.items():
         if fields[name]:
-            full = "DB_DEPTH_SIZE_XY" if name == "depth_size" and config.level >= 100 else register
+            full = "DB_DEPTH_SIZE_XY" if name == "depth_size" and has_depth_size_xy(config.level) else register
             setattr(found, name, getattr(found, name) | known[full].encode(**fields[name]))
     return found
 
@@ -125,9 +138,8 @@ def depth_surface(config: GpuConfig, surface: Surface, view: DepthView) -> Depth
 def _decompress_planes(config: GpuConfig, view: DepthView, samples: int, stencil_off: bool) -> int:
     """DECOMPRESS_ON_N_ZPLANES: 0 compresses fully, N up to N - 1 planes."""
     is_16_bits = view.format_name == "Z16_UNORM"
-    if config.level >= 90:
-        # A 4-sample image with stencil hangs the depth block of GFX10 with more.
-        if config.level == 100 and samples == 2 and not stencil_off:
+    if has_whole_mip_chain_targets(config.level):
+        if has_stencil_zplanes_hang(config.level) and samples == 2 and not stencil_off:
             return 2
         return 3 if is_16_bits and samples > 0 else 5
     if is_16_bits and view.no_compression_of_16_bits:
@@ -153,10 +165,10 @@ def _gfx6(config: GpuConfig, surface: Any, view: DepthView, found: DepthSurface,
     found.depth_base = (view.address + depth.offset) >> 8
     found.stencil_base = (view.address + stencil.offset) >> 8
     fields["depth_view"] |= _view(view)
-    # A surface of stencil alone has no rows of depth: none, less one, is all ones.
+    # A surface of stencil alone has no rows of depth: 0 - 1 wraps to all ones.
     fields["depth_size"] |= {"PITCH_TILE_MAX": sizes.pitch // 8 - 1 & 0x7FF, "HEIGHT_TILE_MAX": sizes.height // 8 - 1 & 0x7FF}
     found.depth_slice = sizes.pitch * sizes.height // 64 - 1 & 0x3FFFFF
-    (_tiling_gfx7 if config.level >= 70 else _tiling_gfx6)(config, surface, view, fields)
+    (_tiling_gfx7 if has_macro_tile_table(config.level) else _tiling_gfx6)(config, surface, view, fields)
     if view.htile:
         fields["z_info"] |= {"TILE_SURFACE_ENABLE": 1, "ALLOW_EXPCLEAR": int(view.allow_expclear)}
         fields["stencil_info"]["TILE_STENCIL_DISABLE"] = int(view.htile_without_stencil)
@@ -200,23 +212,23 @@ def _gfx9(config: GpuConfig, surface: Any, view: DepthView, found: DepthSurface,
     found.depth_base = view.address >> 8
     found.stencil_base = (view.address + surface.stencil_offset) >> 8
     fields["depth_view"] |= {**_view(view), "MIPID": view.level}
-    if level >= 100:
+    if has_wide_depth_slices(level):
         fields["depth_view"] |= {"SLICE_START_HI": view.first_layer >> 11, "SLICE_MAX_HI": view.last_layer >> 11}
     fields["z_info"] |= {"SW_MODE": surface.swizzle_mode, "MAXMIP": view.levels - 1, "ZRANGE_PRECISION": view.z_range_precision}
     fields["stencil_info"]["SW_MODE"] = surface.stencil_swizzle_mode
     fields["depth_size"] |= {"X_MAX": view.width - 1, "Y_MAX": view.height - 1}
-    if level >= 110:
+    if has_always_iterate_256(level):
         fields["z_info"]["ITERATE_256"] = fields["stencil_info"]["ITERATE_256"] = 1
-    if level < 100:
+    if has_depth_epitch(level):
         found.z_info2, found.stencil_info2 = surface.epitch, surface.stencil_epitch
     if view.htile:
         _htile_gfx9(config, surface, view, found, fields)
     if view.readable_htile:
         stencil_off = view.htile and view.htile_without_stencil
         fields["z_info"] |= {"DECOMPRESS_ON_N_ZPLANES": _decompress_planes(config, view, samples, stencil_off), "ITERATE_FLUSH": 1}
-        fields["stencil_info"]["ITERATE_FLUSH"] = int(level < 100 or not stencil_off)
-        if level >= 100:
-            iterate = int(samples >= 1 or level >= 110)
+        fields["stencil_info"]["ITERATE_FLUSH"] = int(has_stencil_flush_always(level) or not stencil_off)
+        if has_iterate_256(level):
+            iterate = int(samples >= 1 or has_always_iterate_256(level))
             fields["z_info"]["ITERATE_256"] = fields["stencil_info"]["ITERATE_256"] = iterate
 
 
@@ -229,8 +241,8 @@ def _htile_gfx9(config: GpuConfig, surface: Any, view: DepthView, found: DepthSu
     fields["htile_surface"] |= {"FULL_CACHE": 1, "PIPE_ALIGNED": 1}
     if view.shading_rates:
         encoding = registers(103)["DB_HTILE_SURFACE"].field("VRS_HTILE_ENCODING")
-        fields["htile_surface"]["VRS_HTILE_ENCODING"] = encoding.put("VRS_HTILE_4BIT_ENCODING") >> encoding.low
-    elif config.level < 100:
+        fields["htile_surface"]["VRS_HTILE_ENCODING"] = encoding.number("VRS_HTILE_4BIT_ENCODING")
+    elif has_htile_rb_aligned(config.level):
         fields["htile_surface"]["RB_ALIGNED"] = 1
 
 

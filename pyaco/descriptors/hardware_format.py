@@ -13,6 +13,7 @@ from functools import cache
 from pyaco.arguments import checked
 from pyaco.formats import NONE, PixelFormat
 from pyaco.registers import registers
+from pyaco.targets.features import has_alpha_on_msb, has_shared_e5_targets, has_stencil_image_formats
 
 __all__ = ["UNSUPPORTED", "HardwareFormat", "alpha_is_on_msb", "border_color_swizzle", "buffer_formats", "color_formats", "color_swap",
            "depth_format", "image_formats", "unified_format"]
@@ -39,7 +40,7 @@ class HardwareFormat:
 
 @cache
 def _value(register: str, field: str, name: str, level: int = 60) -> int:
-    return registers(level)[register].field(field).put(name) >> registers(level)[register].field(field).low
+    return registers(level)[register].field(field).number(name)
 
 
 def _image_data(name: str, level: int = 90) -> int:
@@ -124,7 +125,7 @@ def _image_data_format(format_: PixelFormat, level: int, chip: str) -> int:
     # Stencil beside depth: as bytes, so that gathering works on GFX6 to GFX8.
     stencil = {"X24S8_UINT": "8_24", "S8X24_UINT": "24_8"}.get(format_.name)
     if stencil is not None:
-        return _image_data("8_8_8_8" if level < 90 else stencil)
+        return _image_data(stencil if has_stencil_image_formats(level) else "8_8_8_8")
     if format_.name in _IMAGE_NAMES:
         return _image_data(_IMAGE_NAMES[format_.name])
     channel = format_.first_channel
@@ -245,7 +246,7 @@ def color_formats(format_: PixelFormat, level: int) -> tuple[int, int]:
 def _color_name(format_: PixelFormat, level: int) -> str:
     if format_.name == "R11G11B10_FLOAT":
         return "10_11_11"
-    if format_.name == "R9G9B9E5_FLOAT" and level >= 103:
+    if format_.name == "R9G9B9E5_FLOAT" and has_shared_e5_targets(level):
         return "5_9_9_9"
     channel = format_.first_channel
     if format_.layout != "plain" or (format_.is_mixed and format_.color_space != "zs"):
@@ -272,7 +273,7 @@ _STD, _ALT, _STD_REV, _ALT_REV = range(4)
 @checked
 def color_swap(format_: PixelFormat, level: int) -> int:
     """Return how a colour target's channels are ordered: 0 as they come, 1 alternate, 2 and 3 reversed; ``UNSUPPORTED`` where in none."""
-    if format_.name == "R11G11B10_FLOAT" or (format_.name == "R9G9B9E5_FLOAT" and level >= 103):
+    if format_.name == "R11G11B10_FLOAT" or (format_.name == "R9G9B9E5_FLOAT" and has_shared_e5_targets(level)):
         return _STD
     if format_.layout != "plain":
         return UNSUPPORTED
@@ -322,7 +323,7 @@ def border_color_swizzle(format_: PixelFormat) -> int:
 @checked
 def alpha_is_on_msb(format_: PixelFormat, level: int, chip: str = "") -> bool:
     """Return whether compression treats the highest channel as alpha, as the hardware decides up to GFX10.3."""
-    if level >= 110:
+    if not has_alpha_on_msb(level):
         return False
     swap = color_swap(_simplified(format_), level)
     if len(_simplified(format_).channels) == 1:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyaco.addrlib import GpuConfig
-from pyaco.addrlib.surface import DEPTH_OR_STENCIL, Surface, SurfaceMode, check_generation
+from pyaco.addrlib.driver.queries import check_generation
+from pyaco.addrlib.driver.records import DEPTH_OR_STENCIL, Surface, SurfaceMode
 from pyaco.arguments import checked
 from pyaco.descriptors.buffer import selected_channels
 from pyaco.descriptors.hardware_format import UNSUPPORTED, alpha_is_on_msb, border_color_swizzle, image_formats, unified_format
@@ -19,6 +20,19 @@ from pyaco.descriptors.sampler import fixed_point
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import PixelFormat, pixel_format
 from pyaco.registers import registers
+from pyaco.targets.features import (
+    has_base_level_in_word1,
+    has_clamped_depth_format_11,
+    has_custom_linear_pitch,
+    has_dcc,
+    has_fmask,
+    has_max_mip_in_word1,
+    has_resource_level_bit,
+    has_sampler_mask_in_descriptor,
+    has_split_min_lod,
+    has_whole_mip_chain_targets,
+    has_wide_image_depth,
+)
 
 __all__ = ["IMAGE_3D", "ImageView", "fmask_descriptor", "image_descriptor"]
 
@@ -104,7 +118,7 @@ def image_descriptor(config: GpuConfig, surface: Surface, view: ImageView) -> tu
     ----------
     config : GpuConfig
     surface : Surface
-        What ``pyaco.addrlib.surface.compute_surface`` returned for `config`.
+        What ``pyaco.addrlib.driver.queries.compute_surface`` returned for `config`.
     view : ImageView
 
     Raises
@@ -143,7 +157,7 @@ def _metadata(config: GpuConfig, surface: Any, view: ImageView) -> int:
     """Address of DCC or HTILE, 0 where none is read."""
     if view.compressed:
         swizzle = surface.tile_swizzle << 8 & (1 << surface.meta_alignment_log2) - 1
-        level = surface.levels[view.base_level].dcc_offset if config.level < 90 else 0
+        level = surface.levels[view.base_level].dcc_offset if not has_whole_mip_chain_targets(config.level) else 0
         return int((view.address + surface.meta_offset + level) | swizzle)
     return int(view.address + surface.meta_offset) if view.compressed_depth else 0
 
@@ -173,7 +187,7 @@ def _gfx6_common(config: GpuConfig, view: ImageView, format_: PixelFormat, words
 def _gfx6(config: GpuConfig, surface: Any, view: ImageView, format_: PixelFormat, words: Words) -> tuple[int, dict[int, int]]:
     _gfx6_common(config, view, format_, words)
     plain: dict[int, int] = {}
-    if not view.compressed and not view.anisotropy_of_one_level and config.level < 80 and view.samples <= 1:
+    if not view.compressed and not view.anisotropy_of_one_level and has_sampler_mask_in_descriptor(config.level) and view.samples <= 1:
         # Unused by the hardware: shaders clear bits of the sampler with it.
         plain[7] = 0xFFFFF1FF if view.first_level == view.last_level else 0xFFFFFFFF
     level = (surface.stencil_levels if view.stencil else surface.levels)[view.base_level]
@@ -182,7 +196,7 @@ def _gfx6(config: GpuConfig, surface: Any, view: ImageView, format_: PixelFormat
     words[5]["LAST_ARRAY"] = view.last_layer
     if level.mode == SurfaceMode.TILED_2D:
         plain[0] = surface.tile_swizzle
-    metadata = _metadata(config, surface, view) if config.level >= 80 else 0
+    metadata = _metadata(config, surface, view) if has_dcc(config.level) else 0
     if metadata:
         words[6]["COMPRESSION_EN"] = 1
         plain[7] = metadata >> 8 & 0xFFFFFFFF
@@ -198,7 +212,7 @@ def _gfx9(config: GpuConfig, surface: Any, view: ImageView, format_: PixelFormat
     beside = _S8_BESIDE_DEPTH.get(view.surface_format)
     if view.format_name == "S8_UINT" and view.compressed_depth and beside is not None:
         field = registers(config.level)["SQ_IMG_RSRC_WORD1"].field("DATA_FORMAT_STENCIL")
-        words[1]["DATA_FORMAT"] = field.put(f"IMG_DATA_FORMAT_{beside}") >> field.low
+        words[1]["DATA_FORMAT"] = field.number(f"IMG_DATA_FORMAT_{beside}")
     depth = view.depth - 1 if view.type == IMAGE_3D else view.last_layer
     pitch = surface.stencil_epitch if view.stencil else surface.epitch
     words[3]["SW_MODE"] = surface.stencil_swizzle_mode if view.stencil else surface.swizzle_mode
@@ -221,7 +235,8 @@ def _texels(surface: Any, view: ImageView) -> int:
 # -------------------------------------------------------------------------------------------------------- GFX10 and later
 def _unified(config: GpuConfig, view: ImageView, format_: PixelFormat) -> int:
     if format_.color_space == "zs" and view.upgraded_depth and not format_.has_stencil:
-        return registers(config.level)["SQ_BUF_RSRC_WORD3"].field("FORMAT")._named(f"GFX1{int(config.level >= 110)}_FORMAT_32_FLOAT_CLAMP")
+        generation = 11 if has_clamped_depth_format_11(config.level) else 10
+        return registers(config.level)["SQ_BUF_RSRC_WORD3"].field("FORMAT").number(f"GFX{generation}_FORMAT_32_FLOAT_CLAMP")
     return unified_format(format_, config.level).number
 
 
@@ -233,14 +248,14 @@ def _gfx10_common(config: GpuConfig, surface: Any, view: ImageView, format_: Pix
         **selected_channels(view.swizzle), "LAST_LEVEL": last, "BC_SWIZZLE": border_color_swizzle(format_), "TYPE": view.type,
         "SW_MODE": surface.stencil_swizzle_mode if view.stencil else surface.swizzle_mode,
     }
-    (words[1] if config.level >= 120 else words[3])["BASE_LEVEL"] = first
-    (words[1] if config.level >= 110 else words[5])["MAX_MIP"] = mips
+    words[1 if has_base_level_in_word1(config.level) else 3]["BASE_LEVEL"] = first
+    words[1 if has_max_mip_in_word1(config.level) else 5]["MAX_MIP"] = mips
     words[4] |= {"DEPTH": view.depth, "BASE_ARRAY": view.first_layer}
     words[5]["PERF_MOD"] = _MEASURED_DEPTH
-    if config.level >= 103 and surface.uses_custom_pitch:
+    if has_custom_linear_pitch(config.level) and surface.uses_custom_pitch:
         # Linear images of one layer: the pitch takes the place of the depth.
         pitch = surface.surf_pitch * (2 if surface.blk_w == 2 else 1) - 1
-        bits = 14 if config.level >= 120 else 13
+        bits = 14 if has_wide_image_depth(config.level) else 13
         words[4] |= {"DEPTH": words[4]["DEPTH"] | pitch & (1 << bits) - 1, "PITCH_MSB": pitch >> bits}
 
 
@@ -249,11 +264,12 @@ def _gfx10(config: GpuConfig, surface: Any, view: ImageView, format_: PixelForma
     plain = {0: surface.tile_swizzle}
     words[5]["ARRAY_PITCH"] = int(view.unordered_3d)
     lod = _lod(view)
-    if config.level >= 110:
+    if has_split_min_lod(config.level):
         words[5]["MIN_LOD_LO"] = lod & 0x1F
         words[6]["MIN_LOD_HI"] = lod >> 5
     else:
         words[1]["MIN_LOD"] = lod
+    if has_resource_level_bit(config.level):
         words[2]["RESOURCE_LEVEL"] = 1
     if view.compressed:
         words[6] |= {
@@ -309,7 +325,7 @@ def fmask_descriptor(config: GpuConfig, surface: Surface, view: ImageView) -> tu
         Samples that no FMASK has.
     """
     check_generation(config, surface)
-    if config.level >= 110:
+    if not has_fmask(config.level):
         raise UnsupportedError(f"FMASK on {config.name}: it exists up to GFX10.3")
     counts = max(1, view.samples), max(1, view.storage_samples)
     if counts not in _FMASK_BITS:
@@ -339,8 +355,8 @@ def _fmask_gfx6(config: GpuConfig, surface: Any, view: ImageView, words: Words, 
     known = registers(config.level)["SQ_IMG_RSRC_WORD1"]
     data, number = known.field("DATA_FORMAT"), known.field("NUM_FORMAT")
     words[1] |= {
-        "DATA_FORMAT": data.put(_fmask_name(view, "IMG_DATA_FORMAT_FMASK{bits}_S{samples}_F{stored}")) >> data.low,
-        "NUM_FORMAT": number.put("IMG_NUM_FORMAT_UINT") >> number.low,
+        "DATA_FORMAT": data.number(_fmask_name(view, "IMG_DATA_FORMAT_FMASK{bits}_S{samples}_F{stored}")),
+        "NUM_FORMAT": number.number("IMG_NUM_FORMAT_UINT"),
     }
     words[2] |= {"WIDTH": view.width - 1, "HEIGHT": view.height - 1}
     words[3]["TILING_INDEX"] = surface.fmask_tile_index
@@ -353,8 +369,8 @@ def _fmask_gfx9(config: GpuConfig, surface: Any, view: ImageView, words: Words, 
     known = registers(config.level)["SQ_IMG_RSRC_WORD1"]
     data, number = known.field("DATA_FORMAT"), known.field("NUM_FORMAT_FMASK")
     words[1] |= {
-        "DATA_FORMAT": data.put("IMG_DATA_FORMAT_FMASK") >> data.low,
-        "NUM_FORMAT": number.put(_fmask_name(view, "IMG_NUM_FORMAT_FMASK_{bits}_{samples}_{stored}")) >> number.low,
+        "DATA_FORMAT": data.number("IMG_DATA_FORMAT_FMASK"),
+        "NUM_FORMAT": number.number(_fmask_name(view, "IMG_NUM_FORMAT_FMASK_{bits}_{samples}_{stored}")),
     }
     words[2] |= {"WIDTH": view.width - 1, "HEIGHT": view.height - 1}
     words[3]["SW_MODE"] = surface.fmask_swizzle_mode
@@ -366,7 +382,7 @@ def _fmask_gfx9(config: GpuConfig, surface: Any, view: ImageView, words: Words, 
 def _fmask_gfx10(config: GpuConfig, surface: Any, view: ImageView, words: Words, plain: dict[int, int], cmask: int) -> None:
     known = registers(config.level)["SQ_IMG_RSRC_WORD1"].field("FORMAT")
     width = view.width - 1
-    words[1] |= {"FORMAT": known.put(_fmask_name(view, "GFX10_FORMAT_FMASK{bits}_S{samples}_F{stored}")) >> known.low,
+    words[1] |= {"FORMAT": known.number(_fmask_name(view, "GFX10_FORMAT_FMASK{bits}_S{samples}_F{stored}")),
                  "WIDTH_LO": width & 3}
     words[2] |= {"WIDTH_HI": width >> 2, "HEIGHT": view.height - 1, "RESOURCE_LEVEL": 1}
     words[3]["SW_MODE"] = surface.fmask_swizzle_mode

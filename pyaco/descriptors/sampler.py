@@ -10,6 +10,13 @@ from dataclasses import dataclass
 from pyaco.arguments import checked
 from pyaco.errors import InputError
 from pyaco.registers import registers
+from pyaco.targets.features import (
+    has_sampler_anisotropy_override,
+    has_sampler_compat_mode,
+    has_sampler_lsb_ceil,
+    has_split_perf_mip,
+    has_wide_lod_bias,
+)
 
 __all__ = ["Sampler", "sampler_descriptor"]
 
@@ -78,7 +85,7 @@ def sampler_descriptor(sampler: Sampler, gfx_level: int) -> tuple[int, int, int,
     """
     known = registers(gfx_level)
     performance = sampler.max_anisotropy + 6 if sampler.max_anisotropy else 0
-    last_lod = 17 if gfx_level >= 120 else 15
+    last_lod = 17 if has_split_perf_mip(gfx_level) else 15
     first = {
         "CLAMP_X": sampler.clamp[0], "CLAMP_Y": sampler.clamp[1], "CLAMP_Z": sampler.clamp[2],
         "MAX_ANISO_RATIO": sampler.max_anisotropy, "DEPTH_COMPARE_FUNC": sampler.compare,
@@ -86,12 +93,12 @@ def sampler_descriptor(sampler: Sampler, gfx_level: int) -> tuple[int, int, int,
         "ANISO_BIAS": sampler.max_anisotropy, "TRUNC_COORD": int(sampler.truncate),
         "DISABLE_CUBE_WRAP": int(not sampler.cube_wrap), "FILTER_MODE": sampler.filter_mode,
     }
-    if gfx_level in (80, 81, 90, 94):
+    if has_sampler_compat_mode(gfx_level):
         first["COMPAT_MODE"] = 1
     second = {"MIN_LOD": fixed_point(sampler.min_lod, 0, last_lod), "MAX_LOD": fixed_point(sampler.max_lod, 0, last_lod)}
     third = {"XY_MAG_FILTER": sampler.mag_filter, "XY_MIN_FILTER": sampler.min_filter, "MIP_FILTER": sampler.mip_filter}
     fourth = {"BORDER_COLOR_TYPE": sampler.border_color_type, "BORDER_COLOR_PTR": sampler.border_color_pointer}
-    if gfx_level >= 120:
+    if has_split_perf_mip(gfx_level):
         third["PERF_MIP_LO"], fourth["PERF_MIP_HI"] = performance & 3, performance >> 2
     else:
         second["PERF_MIP"] = performance
@@ -102,12 +109,12 @@ def sampler_descriptor(sampler: Sampler, gfx_level: int) -> tuple[int, int, int,
 
 
 def _bias_and_filter(sampler: Sampler, gfx_level: int) -> dict[str, int]:
-    if gfx_level >= 100:
+    if has_wide_lod_bias(gfx_level):
         bias = fixed_point(sampler.lod_bias, -32, 31)
         return {"LOD_BIAS": bias & 0x3FFF, "ANISO_OVERRIDE": int(not sampler.anisotropy_of_one_level)}
     fields = {"LOD_BIAS": fixed_point(sampler.lod_bias, -16, 16) & 0x3FFF, "FILTER_PREC_FIX": 1}
-    if gfx_level < 90:
+    if has_sampler_lsb_ceil(gfx_level):
         fields["DISABLE_LSB_CEIL"] = 1
-    if gfx_level >= 80:
+    if has_sampler_anisotropy_override(gfx_level):
         fields["ANISO_OVERRIDE"] = int(not sampler.anisotropy_of_one_level)
     return fields

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
-from pyaco.emu.device import Buffer, Device
-from pyaco.emu.errors import BudgetError, EmulationError, MemoryFault, MissingWaitError, RaceError
-from pyaco.emu.exactness import survey
-from pyaco.emu.report import Report
-from pyaco.emu.seam import run_asm
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pyaco.emu.accuracy import survey
+    from pyaco.emu.buffers import Buffer, BufferRange
+    from pyaco.emu.device import Device
+    from pyaco.emu.errors import BudgetError, EmulationError, MemoryFault, MissingWaitError, RaceError
+    from pyaco.emu.launch import Launch
+    from pyaco.emu.raw_dispatch import run_asm
+    from pyaco.emu.report import Report
 
 __all__ = [
-    "BudgetError", "Buffer", "Device", "EmulationError", "MemoryFault", "MissingWaitError", "RaceError", "Report", "run_asm", "survey",
+    "BudgetError", "Buffer", "BufferRange", "Device", "EmulationError", "Launch", "MemoryFault", "MissingWaitError", "RaceError", "Report",
+    "run_asm", "survey",
 ]  # fmt: skip
+
+_FILES = {
+    "survey": "accuracy", "Buffer": "buffers", "BufferRange": "buffers", "Device": "device", "Launch": "launch", "run_asm": "raw_dispatch",
+    "Report": "report",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    # Engines load when they are used: who reads a command stream needs `launch` alone.
+    if name not in __all__:
+        raise AttributeError(f"module 'pyaco.emu' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(f"pyaco.emu.{_FILES.get(name, 'errors')}"), name)

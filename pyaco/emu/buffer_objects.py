@@ -162,7 +162,7 @@ class DeviceMemory:
         wanted: list[str] = []
         if Domain.VRAM in domains:
             wanted += ["visible VRAM"] if CreateFlag.CPU_ACCESS_REQUIRED in flags else ["VRAM", "visible VRAM"]
-            # A video memory that is full is no reason to fail, nor is a window that is.
+            # Where the part that the host sees, or all of video memory, is full, the object goes elsewhere.
             wanted += ["VRAM", "GTT"]
         elif domains:
             wanted += ["GTT"]

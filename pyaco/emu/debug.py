@@ -11,11 +11,13 @@ import numpy
 from numpy.typing import NDArray
 
 from pyaco.arguments import checked
+from pyaco.emu.stop_errors import instruction_text, stop_error
 from pyaco.errors import InputError
 
 if TYPE_CHECKING:
+    from pyaco._core.emu.memory import AddressSpace
     from pyaco._core.emu_inspect.engine import InspectingEngine
-    from pyaco.emu.device import Arguments, Device
+    from pyaco.emu.arguments import Arguments
 
 __all__ = ["Session", "Stop", "WaveState"]
 
@@ -84,11 +86,12 @@ class Session:
     `stop` says which. Views of registers and LDS are valid until the session runs on.
     """
 
-    def __init__(self, device: Device, engine: InspectingEngine, placed: Arguments, code_bytes: int) -> None:
-        self._device = device
+    def __init__(self, target: str, space: AddressSpace, engine: InspectingEngine, placed: Arguments) -> None:
+        self._target = target
+        self._space = space
         self._engine = engine
         self._placed = placed
-        self._code_bytes = code_bytes
+        self._code_bytes = placed.code_bytes
         self._closed = False
         self._breakpoints: set[int] = set()
         #: Where the session stands.
@@ -155,15 +158,15 @@ class Session:
         elif result["stop"] in ("breakpoint", "steps"):
             self.stop = self._here(result)
         else:
-            raise self._device._error(result, self._placed.entry, self._code_bytes)
+            raise stop_error(result, self._target, self._space, self._placed.entry, self._code_bytes)
         return self.stop
 
     def _here(self, result: Mapping[str, Any]) -> Stop:
         pc = result["pc"]
-        text = self._device._instruction(result)
+        text = instruction_text(result, self._target)
         return Stop(result["stop"], result["workgroup"], result["wave"], pc - self._placed.entry, text)
 
-    # ------------------------------------------------------------------------------------------------------------- looking
+    # ------------------------------------------------------------------------------------------------ registers and memory
     @property
     def wave_count(self) -> int:
         """Waves of a workgroup."""
@@ -196,7 +199,7 @@ class Session:
         InputError
             The bytes are not in one allocation.
         """
-        view = self._device.space.view(address, size)
+        view = self._space.view(address, size)
         if view is None:
             raise InputError(f"{size} bytes at {address:#x} are outside memory")
         return numpy.frombuffer(view, numpy.uint8)

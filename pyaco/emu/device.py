@@ -9,24 +9,25 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
-from math import prod
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy
 from numpy.typing import NDArray
 
+from pyaco import command_streams
 from pyaco._core.emu.memory import AddressSpace
 from pyaco._core.emu.reference import Engine
 from pyaco.arguments import checked
-from pyaco.descriptors.buffer import raw_buffer
 from pyaco.descriptors.sets import DescriptorSet
-from pyaco.emu.errors import BudgetError, EmulationError, MemoryFault, finding_error
+from pyaco.emu.arguments import Arguments, LowMemory, Shader, padded_code
+from pyaco.emu.buffers import Buffer, BufferRange, Buffers
+from pyaco.emu.launch import DEFAULT_BUDGET, Launch, extent, initial_mode
 from pyaco.emu.report import Report
+from pyaco.emu.stop_errors import stop_error
 from pyaco.errors import InputError, UnsupportedError
-from pyaco.isa import opcodes
 from pyaco.isa.processors import processor
+from pyaco.targets import features
 
 if TYPE_CHECKING:
     from pyaco._core.emu_inspect.engine import InspectingEngine
@@ -38,114 +39,15 @@ __all__ = ["DEFAULT_BUDGET", "ENGINES", "Buffer", "BufferRange", "Device"]
 
 #: Names of the engines.
 ENGINES = ("reference", "fast")
-#: Wave instructions that a dispatch may execute unless it says otherwise.
-DEFAULT_BUDGET = 1 << 36
-_ADDRESS32_HI = 0xFFFF8000
-# MODE: denormals kept everywhere, round to nearest even; ieee 0, dx10_clamp 1.
-_DX10_CLAMP = 0x100
-_MAX_LDS = 65536
 _GDS_BYTES = 1 << 16
-_RESIDENT_WAVES = 4096  # that wait for each other, as the engines have it
+_RESIDENT_WAVES = 4096  # the most that the engines keep waiting for waves of other workgroups
 _MAX_THREADS = 256
 _MAX_TRACE = 1 << 28
-_Three: TypeAlias = tuple[int, int, int]
-
-
-def packs_ids(gfx_level: int) -> bool:
-    """Whether a wave starts with its local ids in one register."""
-    return gfx_level >= 110 or 92 <= gfx_level < 100
 
 
 def usable_processors() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-class Shader(Protocol):
-    """What ``Device.dispatch`` needs of a compiled shader."""
-
-    @property
-    def code(self) -> bytes: ...
-    @property
-    def constant_data(self) -> bytes: ...
-    @property
-    def abi(self) -> Mapping[str, Any]: ...
-
-
-class Buffer:
-    """Device memory. The device works on the same bytes as ``numpy()`` shows."""
-
-    def __init__(self, device: Device, data: NDArray[Any], low: bool = False, shared: bool = False) -> None:
-        flat = numpy.ascontiguousarray(data)
-        if not shared and (flat is data or flat.base is not None):
-            flat = flat.copy()
-        self._array = flat
-        self._device = device
-        self.address: int = device.space.map(flat.reshape(-1).view(numpy.uint8), low=low)
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        return self._array.nbytes
-
-    def numpy(self) -> NDArray[Any]:
-        """Return the contents, with the type and shape of the array that the buffer was made from; not a copy."""
-        return self._array
-
-    def release(self) -> None:
-        """Take the buffer's addresses away: accesses to them stop a dispatch, and other buffers may get them.
-
-        Raises
-        ------
-        InputError
-            It has been released already.
-        """
-        if not self.address:
-            raise InputError("the buffer has been released already")
-        self._device.space.release(self.address)
-        self.address = 0
-
-    @checked
-    def write(self, data: NDArray[Any] | bytes, offset: int = 0) -> None:
-        """Copy `data` into the buffer from byte `offset` on."""
-        raw = numpy.frombuffer(data if isinstance(data, bytes) else numpy.ascontiguousarray(data).tobytes(), numpy.uint8)
-        if offset < 0 or offset + raw.nbytes > self.size:
-            raise InputError(f"{raw.nbytes} bytes at offset {offset} do not fit a buffer of {self.size} bytes")
-        self._array.reshape(-1).view(numpy.uint8)[offset : offset + raw.nbytes] = raw
-
-    def __repr__(self) -> str:
-        return f"<Buffer of {self.size} bytes at {self.address:#x}>"
-
-
-@dataclass(frozen=True)
-class BufferRange:
-    """Part of a buffer, as a descriptor shows it: `size` bytes from `offset` on, by default all that follow."""
-
-    buffer: Buffer
-    offset: int = 0
-    size: int | None = None
-
-    def words(self, gfx_level: int, dynamic_offset: int = 0) -> tuple[int, int, int, int]:
-        """Return the descriptor, moved by `dynamic_offset` bytes.
-
-        Raises
-        ------
-        InputError
-            A range that is not within the buffer.
-        """
-        size = self.buffer.size - self.offset if self.size is None else self.size
-        first = self.offset + dynamic_offset
-        if self.size is None:
-            size -= dynamic_offset
-        if first < 0 or size < 0 or first + size > self.buffer.size:
-            raise InputError(f"{size} bytes at offset {first} are not within a buffer of {self.buffer.size} bytes")
-        return raw_buffer(self.buffer.address + first, size, gfx_level)
-
-
-#: What a binding is given: a buffer or a part of one, those of a descriptor array, the bytes of an inline uniform block, or None
-#: for a null descriptor.
-Bound: TypeAlias = Buffer | BufferRange | Sequence[Buffer | BufferRange] | bytes | None
-Buffers: TypeAlias = Mapping[tuple[int, int], Bound]
 
 
 class Device:
@@ -156,7 +58,8 @@ class Device:
     target : str
         A gfx name, chip or product, such as ``gfx1100``.
     engine : str
-        ``reference``, or ``fast``: lanes as host vectors and workgroups on several threads, the same results bit for bit.
+        ``fast``: lanes as host vectors and workgroups on several threads; or ``reference``, lane by lane on one thread, which says what
+        the results are. They are the same bit for bit.
     threads : int, optional
         How many threads of the fast engine run workgroups; by default one for every processor that the process may use.
     check_waits : bool
@@ -186,22 +89,21 @@ class Device:
 
     @checked
     def __init__(
-        self, target: str, engine: str = "reference", threads: int | None = None, *, check_waits: bool = False,
+        self, target: str, engine: str = "fast", threads: int | None = None, *, check_waits: bool = False,
         check_races: bool = False, profile: bool = False, trace: int = 0, seed: int | None = None,
     ) -> None:  # fmt: skip
         self.target, self.gfx_level = processor(target)
-        if self.gfx_level < 80:
+        if not features.has_emulator(self.gfx_level):
             raise UnsupportedError(f"emulation of {self.target}: the emulator has GFX8 and later")
-        if engine not in ENGINES:
-            raise UnsupportedError(f"emulator engine {engine!r}: there are {' and '.join(ENGINES)}")
         self.engine = engine
         self.space = AddressSpace()
         self.gds = bytearray(_GDS_BYTES)    # global data share: packets reach it
-        self._threads = 1
-        self._engine = self._new_engine(threads)
+        self._threads = _thread_count(engine, threads)
         self._inspecting = bool(check_waits or check_races or profile or trace or seed is not None)
         if self._inspecting:
-            self._engine = self._new_inspector(check_waits, check_races, profile, trace, seed)
+            self._engine: Engine = self._new_inspector(check_waits, check_races, profile, trace, seed)
+        else:
+            self._engine = new_engine(self.space, self.gfx_level, engine, self._threads)
 
     def _new_inspector(
         self, check_waits: bool = False, check_races: bool = False, profile: bool = False, trace: int = 0, seed: int | None = None
@@ -214,26 +116,12 @@ class Device:
             raise InputError(f"seed {seed}: expected 0 to 2**62 - 1")
         return InspectingEngine(self.space, self.gfx_level, check_waits, check_races, profile, trace, seed)
 
-    def _new_engine(self, threads: int | None) -> Engine:
-        if self.engine == "reference":
-            if threads not in (None, 1):
-                raise UnsupportedError(f"{threads} threads of the reference engine, which is one")
-            return Engine(self.space, self.gfx_level)
-        if threads is None:
-            threads = usable_processors()
-        if not 1 <= threads <= _MAX_THREADS:
-            raise InputError(f"{threads} threads: expected 1 to {_MAX_THREADS}")
-        from pyaco._core.emu_fast.engine import FastEngine  # built and loaded only where it is asked for
-
-        self._threads = threads
-        return FastEngine(self.space, self.gfx_level, threads)
-
     @checked
     def buffer(self, array: NDArray[Any] | bytes) -> Buffer:
         """Return a buffer with a copy of `array`."""
         if isinstance(array, (bytes, bytearray, memoryview)):
             array = numpy.frombuffer(bytes(array), numpy.uint8)
-        return Buffer(self, numpy.asarray(array))
+        return Buffer(self.space, numpy.asarray(array))
 
     @checked
     def share(self, array: NDArray[Any]) -> Buffer:
@@ -246,14 +134,14 @@ class Device:
         """
         if not array.flags.c_contiguous or not array.flags.writeable:
             raise InputError("only arrays whose bytes lie side by side and can be written are shared")
-        return Buffer(self, array, shared=True)
+        return Buffer(self.space, array, shared=True)
 
     @checked
     def zeros(self, size: int) -> Buffer:
         """Return a buffer of `size` zero bytes."""
         if not 0 <= size < 1 << 47:
             raise InputError(f"a buffer of {size} bytes")
-        return Buffer(self, numpy.zeros(size, numpy.uint8))
+        return Buffer(self.space, numpy.zeros(size, numpy.uint8))
 
     # ------------------------------------------------------------------------------------------------------- dispatch
     @checked
@@ -279,10 +167,10 @@ class Device:
             Workgroups in x, y, z.
         buffers : mapping
             (set, binding) to a buffer or a part of one, to those of a descriptor array, to the bytes of an inline uniform block,
-            or to None. Bindings that are not named or are None get null descriptors: loads give zero, stores are dropped. A
-            binding that the shader does not have, for example because nothing uses it, may only be None.
+            or to None. Bindings that are not named or are None get null descriptors: loads give zero, stores are dropped. Bindings
+            that the shader does not have are ignored, as in Vulkan; ``Report.unused_bindings`` names them.
         push : bytes
-            Push constants.
+            Push constants, up to 256 bytes; the shader reads those that it declares.
         budget : int
             Wave instructions that may be executed.
         sets : mapping
@@ -303,23 +191,14 @@ class Device:
         """
         placed = self.place(shader, groups, buffers, push, sets=sets, dynamic_offsets=dynamic_offsets)
         try:
-            return self.launch(
-                placed.entry, len(shader.code), placed.groups, _three(shader.abi["workgroup_size"], "workgroup_size"),
-                user_sgprs=placed.user_sgprs, budget=budget, time_budget=time_budget, **self._launch_of(shader.abi),
-            )  # fmt: skip
+            report = self.launch(self._launch_of(placed), budget=budget, time_budget=time_budget)
         finally:
             placed.release()
+        return replace(report, unused_bindings=placed.unused_bindings) if placed.unused_bindings else report
 
-    def _launch_of(self, abi: Mapping[str, Any]) -> dict[str, Any]:
-        """What `launch` takes, as far as a compiled shader's ABI says it."""
-        level = self.gfx_level
-        return {
-            "wave_size": abi["wave_size"], "workgroup_id_mask": abi["workgroup_id_mask"], "ids_in_ttmp": level >= 120,
-            "packed_ids": packs_ids(level), "local_id_components": abi["local_id_components"],
-            "scratch_offset": bool(abi["scratch_wave_offset"]) and level < 110, "mode": abi["float_mode"] & 0xFF | _DX10_CLAMP,
-            "lds_bytes": abi["lds_bytes"], "scratch_bytes": abi["scratch_bytes_per_lane"],
-            "shared_vgpr": -(-abi["num_vgprs"] // 4) * 4 if abi.get("num_shared_vgprs") else 0,
-        }  # fmt: skip
+    def _launch_of(self, placed: Arguments) -> Launch:
+        return Launch.from_abi(placed.abi, self.gfx_level, entry=placed.entry, code_bytes=placed.code_bytes, groups=placed.groups,
+                               user_sgprs=placed.user_sgprs)  # fmt: skip
 
     @checked
     def debug(
@@ -344,16 +223,15 @@ class Device:
         from pyaco.emu.debug import Session
 
         placed = self.place(shader, groups, buffers, push, sets=sets, dynamic_offsets=dynamic_offsets)
-        size = _three(shader.abi["workgroup_size"], "workgroup_size")
         try:
-            launch = self._launch_of(shader.abi)
-            self._check_launch(size, user_sgprs=placed.user_sgprs, **launch)
+            launch = self._launch_of(placed)
+            launch.check(self.target, self.gfx_level)
             engine = self._new_inspector(seed=seed)
-            engine.open(placed.entry, placed.groups, size, user_sgprs=placed.user_sgprs, budget=budget, **launch)
+            engine.open(launch.entry, launch.groups, launch.size, budget=budget, **launch.engine_arguments())
         except BaseException:
             placed.release()
             raise
-        return Session(self, engine, placed, len(shader.code))
+        return Session(self.target, self.space, engine, placed)
 
     @checked
     def place(
@@ -373,15 +251,7 @@ class Device:
         InputError
             Arguments that do not fit the shader.
         """
-        shape = _three(groups, "groups")
-        low = _LowMemory(self)
-        try:
-            entry = low.place(_padded_code(shader.code, shader.constant_data), 256)
-            given = _Given(shader.abi, buffers or {}, push, sets or {}, dynamic_offsets, self.gfx_level)
-            return Arguments(entry, shape, _user_sgprs(given, low, shape), low)
-        except BaseException:
-            low.release()
-            raise
+        return Arguments(self.space, self.gfx_level, shader, extent(groups, "groups"), buffers or {}, push, sets or {}, dynamic_offsets)
 
     @checked
     def submit(self, words: Sequence[int], budget: int = DEFAULT_BUDGET, *, time_budget: float | None = None) -> list[Report]:
@@ -401,9 +271,7 @@ class Device:
         list of Report
             One for each dispatch, in order.
         """
-        from pyaco.pm4.processor import CommandProcessor
-
-        return CommandProcessor(self, budget=budget, time_budget=time_budget).submit(words)
+        return command_streams.run(self, words, budget, time_budget)
 
     @checked
     def run(
@@ -456,19 +324,18 @@ class Device:
         MemoryFault, BudgetError, EmulationError, UnsupportedError, InputError
             As `dispatch`.
         """
-        low = _LowMemory(self)
+        low = LowMemory(self.space)
+        level = self.gfx_level
         try:
-            entry = low.place(_padded_code(code, b""), 256)
-            mask = sum(1 << axis for axis, enabled in enumerate(workgroup_ids) if enabled)
-            return self.launch(
-                entry, len(code), _three(groups, "groups"), _three(workgroup_size, "workgroup_size"),
-                wave_size=wave_size, user_sgprs=[value & 0xFFFFFFFF for value in user_sgprs], workgroup_id_mask=mask,
-                ids_in_ttmp=self.gfx_level >= 120,
-                packed_ids=packs_ids(self.gfx_level) if packed_ids is None else packed_ids,
-                local_id_components=local_id_components, workgroup_info=workgroup_info, scratch_offset=scratch_offset,
-                mode=float_mode & 0xFF | _DX10_CLAMP, lds_bytes=lds_bytes, scratch_bytes=scratch_bytes_per_lane,
-                budget=budget, time_budget=time_budget, shared_vgpr=shared_vgpr,
+            launch = Launch(
+                entry=low.allocate(padded_code(code, b""), 256), code_bytes=len(code), groups=extent(groups, "groups"),
+                size=extent(workgroup_size, "workgroup_size"), wave_size=wave_size, user_sgprs=[value & 0xFFFFFFFF for value in user_sgprs],
+                workgroup_id_mask=sum(1 << axis for axis, enabled in enumerate(workgroup_ids) if enabled),
+                ids_in_ttmp=features.has_workgroup_ids_in_ttmp(level), workgroup_info=workgroup_info, scratch_offset=scratch_offset,
+                packed_ids=features.has_packed_ids(level) if packed_ids is None else packed_ids, local_id_components=local_id_components,
+                shared_vgpr=shared_vgpr, mode=initial_mode(level, float_mode), lds_bytes=lds_bytes, scratch_bytes=scratch_bytes_per_lane,
             )  # fmt: skip
+            return self.launch(launch, budget=budget, time_budget=time_budget)
         finally:
             low.release()
 
@@ -513,297 +380,57 @@ class Device:
 
         return submit(self, packet, budget=budget, time_budget=time_budget)
 
-    def launch(
-        self, entry: int, code_bytes: int, groups: _Three, size: _Three, *, last_size: _Three | None = None,
-        image: int | None = None, wgp_mode: bool = False, private: tuple[int, int] = (0, 0), time_budget: float | None = None,
-        **launch: Any,
-    ) -> Report:  # fmt: skip
-        """Start code that lies in device memory at `entry`; `launch` is what ``Engine.run`` takes.
+    @checked
+    def launch(self, launch: Launch, *, budget: int = DEFAULT_BUDGET, time_budget: float | None = None) -> Report:
+        """Start code that lies in device memory.
 
-        The last workgroups of each dimension have `last_size` invocations in it, by default as many as the others. Where `image` is given,
-        the `code_bytes` begin there, and so do the offsets of errors and traces. In WGP mode (GFX10 and later) a workgroup has no first-
-        level cache of its own, which matters to `check_waits`; `private` is address and size of memory in which each wave has its own part,
-        which matters to `check_races`.
+        Parameters
+        ----------
+        launch : Launch
+            What runs, and the state of its waves at the start.
+        budget, time_budget
+            Wave instructions, and seconds, that it may take.
 
         Raises
         ------
         MemoryFault, BudgetError, EmulationError, UnsupportedError, InputError
             As `dispatch`.
         """
-        self._check_launch(size, **launch)
-        last = last_size or size
-        if last != size and any(not 1 <= part <= whole for part, whole in zip(last, size, strict=True)):
-            raise InputError(f"last workgroups of {last} invocations where the others have {size}")
-        if prod(groups) >= 1 << 63:
-            raise InputError(f"a grid of {prod(groups)} workgroups")
+        launch.check(self.target, self.gfx_level)
         if time_budget is not None and not time_budget > 0:
             raise InputError(f"a time budget of {time_budget} seconds")
-        launch |= {"last_size": last, "time_budget": time_budget or 0.0}
+        arguments = launch.engine_arguments()
         if self._inspecting:
-            launch |= {"wgp_mode": wgp_mode, "private": private}
-        base = entry if image is None else image
+            arguments |= {"wgp_mode": launch.wgp_mode, "private": launch.private}
         start = time.perf_counter()
-        result = self._engine.run(entry, groups, size, **launch)
+        result = self._engine.run(launch.entry, launch.groups, launch.size, budget=budget, time_budget=time_budget or 0.0, **arguments)
         seconds = time.perf_counter() - start
         if result["stop"] is not None:
-            raise self._error(result, base, code_bytes)
+            raise stop_error(result, self.target, self.space, launch.code_base, launch.code_bytes)
         return Report.of(
-            result, workgroups=prod(groups), waves=_waves(groups, size, last, launch["wave_size"]), wave_size=launch["wave_size"],
-            entry=base, seconds=seconds,
-        )  # fmt: skip
-
-    def _check_launch(
-        self, size: _Three, *, wave_size: int, user_sgprs: Sequence[int], lds_bytes: int, **_: Any
-    ) -> None:
-        if wave_size not in (32, 64) or (wave_size == 32 and self.gfx_level < 100):
-            raise InputError(f"{self.target} has no waves of {wave_size} lanes")
-        invocations = size[0] * size[1] * size[2]
-        if not 1 <= invocations <= 1024:
-            raise InputError(f"a workgroup of {invocations} invocations: hardware has 1 to 1024")
-        if len(user_sgprs) > 32:
-            raise InputError(f"{len(user_sgprs)} user SGPRs: hardware has up to 32")
-        if not 0 <= lds_bytes <= _MAX_LDS:
-            raise InputError(f"{lds_bytes} bytes of LDS: a workgroup has up to {_MAX_LDS}")
-
-    # --------------------------------------------------------------------------------------------------------- errors
-    def _error(self, result: Mapping[str, Any], entry: int, code_bytes: int) -> Exception:
-        """Turn what the engine says into an error that names the place."""
-        pc = result["pc"]
-        inside = entry <= pc < entry + code_bytes
-        place = {key: result[key] for key in ("workgroup", "wave")}
-        place["pc"] = pc - entry if inside else pc
-        name = self._instruction(result)
-        where = f"workgroup {result['workgroup']}, wave {result['wave']}, pc {place['pc']:#x}"
-        words = " ".join(f"{word:08x}" for word in result["words"])
-        stop = result["stop"]
-        if stop == "memory fault":
-            place |= {key: result[key] for key in ("lane", "address", "bytes", "store")}
-            kind = "store" if result["store"] else "load"
-            near = self.space.nearest(result["address"])
-            hint = f"; the nearest allocation is {near[1]} bytes at {near[0]:#x}" if near else ""
-            return MemoryFault(
-                f"{name}: {kind} of {result['bytes']} bytes at {result['address']:#x} outside memory "
-                f"({where}, lane {result['lane']}){hint}",
-                place,
-            )
-        if stop == "unsupported":
-            return UnsupportedError(f"the emulator does not have this form of {name} ({where}: {words})")
-        if stop == "fetch fault" or (stop == "illegal instruction" and not inside):
-            return EmulationError(f"the pc left the code ({where})", place)
-        if stop == "illegal instruction":
-            return EmulationError(f"{words.split(' ')[0]} is not an instruction of {self.target} ({where})", place)
-        if stop == "budget":
-            return BudgetError(f"{result['instructions']} instructions executed without an end ({where}: {name})", place)
-        if stop == "time":
-            return BudgetError(f"the time is over after {result['instructions']} instructions without an end ({where}: {name})", place)
-        if stop in ("missing wait", "race"):
-            return finding_error(result, name, where, place, entry)
-        if stop == "deadlock":
-            return self._deadlock(result, name, where, place, entry)
-        if stop == "residents":
-            return UnsupportedError(f"more waves wait for those of other workgroups than are kept at once ({where}: {name})")
-        return EmulationError(f"{stop}: {name} ({where})", place)
-
-    @staticmethod
-    def _deadlock(result: Mapping[str, Any], name: str, where: str, place: dict[str, object], entry: int) -> EmulationError:
-        """Waves that wait for ever, the first few of them by name."""
-        waiting = [{"workgroup": group, "wave": wave, "pc": pc - entry} for group, wave, pc in result["waiting"]]
-        others = "; ".join(f"workgroup {wave['workgroup']}, wave {wave['wave']} at pc {wave['pc']:#x}" for wave in waiting[1:8])
-        more = f" and {len(waiting) - 8} more" if len(waiting) > 8 else ""
-        return EmulationError(f"deadlock: {name} ({where})" + (f"; so wait {others}{more}" if others else ""), place | {"waiting": waiting})
-
-    def _instruction(self, result: Mapping[str, Any]) -> str:
-        """The instruction that stopped a dispatch, in the assembler's syntax where it is one."""
-        from pyaco import isa
-
-        if result["opcode"] >= len(opcodes.names()):
-            return "?"
-        text: str = isa.disassemble(numpy.array(result["words"], numpy.uint32).tobytes(), self.target)
-        lines = [line for line in text.splitlines() if line and not line.endswith(":")]
-        line = " ".join(lines[0].split("//")[0].split(";")[0].split()) if lines else ""
-        return opcodes.names()[result["opcode"]] if not line or line.startswith(".long") else line
+            result, workgroups=launch.workgroups, waves=launch.waves, wave_size=launch.wave_size, entry=launch.code_base, seconds=seconds
+        )
 
 
-class _Given:
-    """What a dispatch is given, checked against the shader's ABI, and as bytes of memory."""
-
-    def __init__(self, abi: Mapping[str, Any], buffers: Buffers, push: bytes, sets: Mapping[int, DescriptorSet],
-                 dynamic_offsets: Sequence[int], gfx_level: int) -> None:
-        if abi.get("address32_hi", _ADDRESS32_HI) != _ADDRESS32_HI:
-            raise UnsupportedError(f"32-bit addresses with high half {abi['address32_hi']:#x}")
-        if len(push) > abi["push_constant_bytes"]:
-            raise InputError(f"{len(push)} bytes of push constants: the shader takes {abi['push_constant_bytes']}")
-        self.abi, self.buffers, self.gfx_level = abi, buffers, gfx_level
-        self.sets = sets
-        self.layouts: dict[int, dict[str, Any]] = {
-            int(number): {**layout, "bindings": {int(key): facts for key, facts in layout["bindings"].items()}}
-            for number, layout in abi["descriptor_sets"].items()}
-        for (number, binding), bound in buffers.items():
-            if bound is not None and (number not in self.layouts or binding not in self.layouts[number]["bindings"]):
-                raise InputError(f"the shader has no binding {binding} in descriptor set {number}, or does not use it: it may only be None")
-        for number, given in sets.items():
-            self._check_set(number, given)
-        self.push = push.ljust(abi["push_constant_bytes"], b"\0")
-        self.block = self._push_block(dynamic_offsets)
-
-    def _check_set(self, number: int, given: DescriptorSet) -> None:
-        wanted = self.layouts.get(number, {"bindings": {}})["bindings"]
-        for binding, facts in wanted.items():
-            placed = given.layout.bindings.get(binding)
-            if placed is None or facts["type"] != placed.binding.type.value or (
-                    placed.dynamic is None and (facts["offset"], facts["stride"]) != (placed.offset, placed.stride)):
-                raise InputError(f"descriptor set {number}: binding {binding} is laid out otherwise than the shader was compiled for")
-
-    def _elements(self, number: int, binding: int) -> Sequence[Buffer | BufferRange]:
-        """The buffers of a binding."""
-        given = self.buffers.get((number, binding))
-        if isinstance(given, bytes):
-            raise InputError(f"bytes for binding {binding} of set {number}, which is no inline uniform block")
-        elements = [given] if isinstance(given, (Buffer, BufferRange)) else list(given or ())
-        count = self.layouts[number]["bindings"][binding]["count"]
-        if count and len(elements) > count:
-            raise InputError(f"{len(elements)} buffers for binding {binding} of set {number}, which has {count} elements")
-        return elements
-
-    def _push_block(self, dynamic_offsets: Sequence[int]) -> bytes:
-        """Push constants, and behind them the descriptors of dynamic buffers."""
-        dynamic = self.abi.get("dynamic_buffers", {"offset": len(self.push), "count": 0})
-        if len(dynamic_offsets) > dynamic["count"]:
-            raise InputError(f"{len(dynamic_offsets)} dynamic offsets: the pipeline has {dynamic['count']} dynamic buffers")
-        block = bytearray(max(len(self.push), dynamic["offset"] + 16 * dynamic["count"]))
-        block[: len(self.push)] = self.push
-        moves = [*dynamic_offsets, *[0] * (dynamic["count"] - len(dynamic_offsets))]
-        for number, layout in self.layouts.items():
-            for binding, facts in layout["bindings"].items():
-                if facts["type"].endswith("_dynamic"):
-                    first = (facts["offset"] - dynamic["offset"]) // 16
-                    for element, buffer in enumerate(self._elements(number, binding)):
-                        at = facts["offset"] + 16 * element
-                        block[at : at + 16] = _descriptor(buffer, self.gfx_level, moves[first + element])
-        return bytes(block)
-
-    def descriptor_set(self, number: int) -> bytes:
-        """One set as it stands in memory."""
-        if number in self.sets:
-            return bytes(self.sets[number].memory)
-        layout = self.layouts[number]
-        block = bytearray(layout["size"])
-        for binding, facts in layout["bindings"].items():
-            first = facts["offset"]
-            given = self.buffers.get((number, binding))
-            if facts["type"].endswith("_dynamic"):
-                continue
-            if facts["type"] == "inline_uniform_block":
-                data = given if isinstance(given, bytes) else b""
-                if (given is not None and not isinstance(given, bytes)) or len(data) > facts["stride"]:
-                    raise InputError(f"binding {binding} of set {number} is an inline uniform block of {facts['stride']} bytes")
-                block[first : first + len(data)] = data
-                continue
-            elements = self._elements(number, binding)
-            block.extend(bytes(max(0, first + facts["stride"] * len(elements) - len(block))))
-            for element, buffer in enumerate(elements):
-                at = first + facts["stride"] * element
-                block[at : at + 16] = _descriptor(buffer, self.gfx_level)
-        return bytes(block)
+def _thread_count(engine: str, threads: int | None) -> int:
+    """How many threads an engine runs on."""
+    if engine not in ENGINES:
+        raise UnsupportedError(f"emulator engine {engine!r}: there are {' and '.join(ENGINES)}")
+    if engine == "reference":
+        if threads not in (None, 1):
+            raise UnsupportedError(f"{threads} threads of the reference engine, which is one")
+        return 1
+    if threads is None:
+        return min(usable_processors(), _MAX_THREADS)
+    if not 1 <= threads <= _MAX_THREADS:
+        raise InputError(f"{threads} threads: expected 1 to {_MAX_THREADS}")
+    return threads
 
 
-def _descriptor(buffer: Buffer | BufferRange, gfx_level: int, moved: int = 0) -> bytes:
-    if not (buffer.address if isinstance(buffer, Buffer) else buffer.buffer.address):
-        raise InputError("a buffer that has been released is bound")
-    if isinstance(buffer, Buffer) and not moved:
-        words = raw_buffer(buffer.address, buffer.size, gfx_level)
-    else:
-        words = (buffer if isinstance(buffer, BufferRange) else BufferRange(buffer)).words(gfx_level, moved)
-    return numpy.array(words, numpy.uint32).tobytes()
+def new_engine(space: AddressSpace, gfx_level: int, name: str, threads: int) -> Engine:
+    """Return the engine called `name` for a device's memory."""
+    if name == "reference":
+        return Engine(space, gfx_level)
+    from pyaco._core.emu_fast.engine import FastEngine  # loaded only where it is needed
 
-
-def _user_sgprs(given: _Given, low: _LowMemory, groups: _Three) -> list[int]:
-    """What user SGPRs hold; sets and push constants go to memory."""
-    user = [0] * given.abi["user_sgpr_count"]
-    for argument in given.abi["user_sgprs"]:
-        kind, first = argument["kind"], argument["first"]
-        if kind == "descriptor_set":
-            user[first] = low.place(given.descriptor_set(argument["set"]), 64) & 0xFFFFFFFF
-        elif kind == "descriptor_set_table":
-            table = numpy.zeros(max(given.layouts) + 1, numpy.uint32)
-            for number in given.layouts:
-                table[number] = low.place(given.descriptor_set(number), 64) & 0xFFFFFFFF
-            user[first] = low.place(table.tobytes(), 64) & 0xFFFFFFFF
-        elif kind == "push_constants":
-            user[first] = low.place(given.block, 64) & 0xFFFFFFFF
-        elif kind == "inline_push_constant":
-            user[first] = int.from_bytes(given.push[4 * argument["dword"] : 4 * argument["dword"] + 4], "little")
-        elif kind == "num_workgroups":
-            user[first : first + 3] = groups
-        elif kind == "scratch_address":
-            user[first : first + 2] = [0, 0]
-        else:
-            raise UnsupportedError(f"user SGPRs of kind {kind!r}")
-    return user
-
-
-class Arguments:
-    """A shader and its arguments in device memory.
-
-    Attributes
-    ----------
-    entry : int
-        Address of the code.
-    groups : tuple of int
-        Workgroups in x, y, z.
-    user_sgprs : list of int
-        What s0, s1 ... hold.
-    """
-
-    def __init__(self, entry: int, groups: _Three, user_sgprs: list[int], memory: _LowMemory) -> None:
-        self.entry = entry
-        self.groups = groups
-        self.user_sgprs = user_sgprs
-        self._memory = memory
-
-    def release(self) -> None:
-        """Free the memory."""
-        self._memory.release()
-
-
-class _LowMemory:
-    """Short-lived allocations in the 32-bit region."""
-
-    def __init__(self, device: Device) -> None:
-        self._space = device.space
-        self._addresses: list[int] = []
-
-    def place(self, data: bytes, alignment: int) -> int:
-        # whole blocks of 64 bytes, because compilers load a few dwords more than they use
-        padded = numpy.frombuffer(data.ljust(-(-max(len(data), 1) // 64) * 64, b"\0"), numpy.uint8).copy()
-        address: int = self._space.map(padded, low=True, alignment=alignment)
-        self._addresses.append(address)
-        return address
-
-    def release(self) -> None:
-        for address in self._addresses:
-            self._space.release(address)
-
-
-def _waves(groups: _Three, size: _Three, last: _Three, wave_size: int) -> int:
-    """How many waves a grid has: in each dimension, all workgroups but the last, and the last."""
-    if last == size:
-        return prod(groups) * -(-prod(size) // wave_size)
-    axes = [((count - 1, whole), (1, part)) for count, whole, part in zip(groups, size, last, strict=True) if count]
-    chosen = product(*axes) if len(axes) == 3 else ()
-    return sum(prod(count for count, _ in kinds) * -(-prod(items for _, items in kinds) // wave_size) for kinds in chosen)
-
-
-def _padded_code(code: bytes, constant_data: bytes) -> bytes:
-    """Code, padded to 64 bytes where data follows."""
-    if not code or len(code) % 4:
-        raise InputError(f"{len(code)} bytes are not machine code: instructions are dwords")
-    return code.ljust(-(-len(code) // 64) * 64, b"\0") + constant_data if constant_data else code
-
-
-def _three(values: Sequence[int], what: str) -> _Three:
-    numbers = [int(value) for value in values]
-    numbers += [1] * (3 - len(numbers))
-    if len(numbers) != 3 or any(not 0 <= number < 1 << 31 for number in numbers):
-        raise InputError(f"{what} {tuple(values)}: expected up to three counts")
-    return numbers[0], numbers[1], numbers[2]
+    return FastEngine(space, gfx_level, threads)

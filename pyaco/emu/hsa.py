@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy
 from numpy.typing import NDArray
 
 from pyaco.arguments import checked
 from pyaco.binary import CodeObject, Kernel, KernelDescriptor, read_code_object
-from pyaco.binary.kernel_descriptor import architected_flat_scratch
+from pyaco.emu.launch import DEFAULT_BUDGET, Launch, initial_mode
 from pyaco.errors import InputError
+from pyaco.targets import features
 
 if TYPE_CHECKING:
-    from pyaco.emu.device import Buffer, Device
+    from pyaco._core.emu.memory import AddressSpace
+    from pyaco.emu.buffers import Buffer
     from pyaco.emu.report import Report
 
 __all__ = ["DispatchPacket", "LoadedCode"]
@@ -29,10 +31,21 @@ __all__ = ["DispatchPacket", "LoadedCode"]
 _PACKET = struct.Struct("<HHHHHHIIIIIQQQQ")
 _KERNEL_DISPATCH = 2
 _DESCRIPTOR_BYTES = 64
-# of amd_queue_t: the high halves of the apertures of LDS and scratch
+# amd_queue_t: its size, and where it has the high halves of the apertures of LDS and scratch
 _QUEUE_BYTES, _QUEUE_APERTURES = 256, 0x40
 _APERTURES = (0x00010000, 0x00020000)
-_DX10_CLAMP, _IEEE, _FP16_OVFL = 0x100, 0x200, 0x800000
+_LDS_GRANULE = 512
+
+
+class Launcher(Protocol):
+    """What a dispatch needs of a device."""
+
+    target: str
+    gfx_level: int
+    space: AddressSpace
+
+    def concurrent_workgroups(self, entry: int, groups: int, waves: int) -> int: ...
+    def launch(self, launch: Launch, *, budget: int = ..., time_budget: float | None = None) -> Report: ...
 
 
 @checked
@@ -112,12 +125,12 @@ class LoadedCode:
     """A code object in device memory; what ``Device.load`` returns. Its memory stays until `release`."""
 
     @checked
-    def __init__(self, device: Device, code: bytes | CodeObject, symbols: Mapping[str, int] | None = None) -> None:
+    def __init__(self, device: Launcher, code: bytes | CodeObject, symbols: Mapping[str, int] | None = None) -> None:
         self.code = code if isinstance(code, CodeObject) else read_code_object(code)
         if self.code.target != device.target:
             raise InputError(f"a code object for {self.code.target} on a device that is {device.target}")
         self.device = device
-        # room for it first: relocations want to know where it lies
+        # memory comes first: relocations need the address
         self._memory = numpy.zeros(max(len(self.code.load(0, symbols or {})), 1), numpy.uint8)
         #: Address of the image's first byte.
         self.address: int = device.space.map(self._memory, alignment=4096)
@@ -180,7 +193,7 @@ class LoadedCode:
             elif kind in hidden:
                 raw = hidden[kind].to_bytes(8, "little")[:size]
             else:
-                continue                                    # zero: what a runtime gives where a service is not used
+                continue                                    # stays zero, as a runtime leaves arguments of services that it does not offer
             block[offset : offset + size] = raw
         return bytes(block)
 
@@ -195,7 +208,8 @@ class LoadedCode:
         *,
         group_segment_size: int = 0,
         private_segment_size: int = 0,
-        **options: Any,
+        budget: int = DEFAULT_BUDGET,
+        time_budget: float | None = None,
     ) -> Report:
         """Run a kernel with arguments.
 
@@ -209,7 +223,7 @@ class LoadedCode:
             Arguments; see `arguments`.
         group_segment_size, private_segment_size : int
             LDS beyond the kernel's own (dynamic), and scratch where its stack is dynamic.
-        **options
+        budget, time_budget
             As for `submit`.
 
         Raises
@@ -225,18 +239,11 @@ class LoadedCode:
             max(1, len([size for size in _triple(grid) if size > 1])),
         )  # fmt: skip
         block = numpy.frombuffer(self.arguments(chosen, values, packet).ljust(64, b"\0"), numpy.uint8).copy()
-        place = self.device.space.map(block)
+        address = self.device.space.map(block)
         try:
-            return submit(self.device, _at(packet, place), **options)
+            return submit(self.device, replace(packet, kernarg_address=address), budget=budget, time_budget=time_budget)
         finally:
-            self.device.space.release(place)
-
-
-def _at(packet: DispatchPacket, arguments: int) -> DispatchPacket:
-    return DispatchPacket(
-        packet.workgroup_size, packet.grid_size, packet.kernel_object, arguments, packet.private_segment_size,
-        packet.group_segment_size, packet.dimensions,
-    )  # fmt: skip
+            self.device.space.release(address)
 
 
 def _triple(sizes: Sequence[int]) -> tuple[int, int, int]:
@@ -277,62 +284,65 @@ def _hidden(packet: DispatchPacket) -> dict[str, int]:
 
 
 # ------------------------------------------------------------------------------------------------------- packet processor
-def submit(device: Device, packet: DispatchPacket | bytes, **options: Any) -> Report:
+def submit(
+    device: Launcher, packet: DispatchPacket | bytes, *, budget: int = DEFAULT_BUDGET, time_budget: float | None = None
+) -> Report:
     """Launch what an AQL packet names; its addresses are the device's.
 
     Parameters
     ----------
-    device : Device
+    device : Launcher
         Whose memory holds code, descriptor and arguments.
     packet : DispatchPacket or bytes
         The packet, or its 64 bytes.
-    **options
-        ``budget``, ``time_budget``.
+    budget : int
+        Wave instructions that may be executed.
+    time_budget : float, optional
+        Seconds that it may take.
 
     Raises
     ------
     MemoryFault, BudgetError, EmulationError, UnsupportedError, InputError
         As ``Device.dispatch``.
     """
-    from pyaco.emu.device import packs_ids
-
     packet = packet if isinstance(packet, DispatchPacket) else DispatchPacket.from_bytes(packet)
     view = device.space.view(packet.kernel_object, _DESCRIPTOR_BYTES)
     if view is None:
         raise InputError(f"kernel object {packet.kernel_object:#x} is outside memory")
     descriptor = KernelDescriptor.from_bytes(bytes(view))
-    level = device.gfx_level
-    groups, size = packet.workgroups(), packet.workgroup_size
-    waves = -(-size[0] * size[1] * size[2] // descriptor.wave_size)
+    waves = -(-prod(packet.workgroup_size) // descriptor.wave_size)
     scratch = _Scratch(device, descriptor, packet, waves)
     try:
-        entry = packet.kernel_object + descriptor.entry_offset
-        image, image_bytes = device.space.nearest(entry) or (entry, 0)
-        options.setdefault("budget", 1 << 36)
-        mode = descriptor.float_mode | (_FP16_OVFL if descriptor.rsrc1 >> 26 & 1 else 0)
-        if level < 120:
-            mode |= (_DX10_CLAMP if descriptor.rsrc1 >> 21 & 1 else 0) | (_IEEE if descriptor.rsrc1 >> 23 & 1 else 0)
-        else:
-            mode |= _DX10_CLAMP
-        return device.launch(
-            entry, image_bytes, groups, size, last_size=packet.last_workgroup_size(), image=image, private=(scratch.address, scratch.size),
-            wave_size=descriptor.wave_size, user_sgprs=scratch.user_sgprs(packet),
-            workgroup_id_mask=sum(bit << axis for axis, bit in enumerate(descriptor.workgroup_ids)), ids_in_ttmp=level >= 120,
-            packed_ids=packs_ids(level), local_id_components=descriptor.workitem_id_components,
-            workgroup_info=bool(descriptor.rsrc2 >> 10 & 1),
-            scratch_offset=descriptor.uses_scratch and not architected_flat_scratch(level), mode=mode,
-            lds_bytes=-(-max(packet.group_segment_size, descriptor.group_segment_fixed_size) // 512) * 512,
-            scratch_bytes=scratch.bytes_per_lane, scratch_slots=scratch.slots,
-            wgp_mode=level >= 100 and bool(descriptor.rsrc1 >> 29 & 1), **options,
-        )  # fmt: skip
+        return device.launch(_launch(device, descriptor, packet, scratch), budget=budget, time_budget=time_budget)
     finally:
         scratch.release()
+
+
+def _launch(device: Launcher, descriptor: KernelDescriptor, packet: DispatchPacket, scratch: _Scratch) -> Launch:
+    """What a kernel descriptor and a packet ask for."""
+    level = device.gfx_level
+    entry = packet.kernel_object + descriptor.entry_offset
+    code_start, code_bytes = device.space.nearest(entry) or (entry, 0)
+    rsrc1, rsrc2 = descriptor.rsrc1, descriptor.rsrc2
+    return Launch(
+        entry=entry, code_start=code_start, code_bytes=code_bytes, groups=packet.workgroups(), size=packet.workgroup_size,
+        last_size=packet.last_workgroup_size(), wave_size=descriptor.wave_size, user_sgprs=scratch.user_sgprs(packet),
+        workgroup_id_mask=sum(bit << axis for axis, bit in enumerate(descriptor.workgroup_ids)),
+        ids_in_ttmp=features.has_workgroup_ids_in_ttmp(level), workgroup_info=bool(rsrc2 >> 10 & 1),
+        scratch_offset=descriptor.uses_scratch and not features.has_architected_flat_scratch(level),
+        packed_ids=features.has_packed_ids(level), local_id_components=descriptor.workitem_id_components,
+        mode=initial_mode(level, descriptor.float_mode, dx10_clamp=bool(rsrc1 >> 21 & 1), ieee=bool(rsrc1 >> 23 & 1),
+                          fp16_overflow=bool(rsrc1 >> 26 & 1)),
+        lds_bytes=-(-max(packet.group_segment_size, descriptor.group_segment_fixed_size) // _LDS_GRANULE) * _LDS_GRANULE,
+        scratch_bytes=scratch.bytes_per_lane, scratch_slots=scratch.slots, private=(scratch.address, scratch.size),
+        wgp_mode=features.has_wgp_mode(level) and bool(rsrc1 >> 29 & 1),
+    )  # fmt: skip
 
 
 class _Scratch:
     """Memory that the packet processor hands to a dispatch besides what the packet names: scratch, the packet itself, the queue."""
 
-    def __init__(self, device: Device, descriptor: KernelDescriptor, packet: DispatchPacket, waves: int) -> None:
+    def __init__(self, device: Launcher, descriptor: KernelDescriptor, packet: DispatchPacket, waves: int) -> None:
         self.device, self.descriptor = device, descriptor
         self.bytes_per_lane = -(-max(packet.private_segment_size, descriptor.private_segment_fixed_size) // 16) * 16
         self._addresses: list[int] = []
@@ -341,9 +351,9 @@ class _Scratch:
         if "private_segment_buffer" in self._asked or "flat_scratch_init" in self._asked:
             self.slots = device.concurrent_workgroups(packet.kernel_object + descriptor.entry_offset, prod(packet.workgroups()), waves)
             self.size = self.bytes_per_lane * descriptor.wave_size * waves * self.slots
-        self.address = self._place(bytes(self.size)) if self.size else 0
+        self.address = self._allocate(bytes(self.size)) if self.size else 0
 
-    def _place(self, data: bytes) -> int:
+    def _allocate(self, data: bytes) -> int:
         address: int = self.device.space.map(numpy.frombuffer(data, numpy.uint8).copy())
         self._addresses.append(address)
         return address
@@ -359,15 +369,15 @@ class _Scratch:
         if name == "private_segment_buffer":
             return self._resource()
         if name == "dispatch_ptr":
-            place = self._place(packet.to_bytes())
+            address = self._allocate(packet.to_bytes())
         elif name == "queue_ptr":
             queue = bytearray(_QUEUE_BYTES)
             struct.pack_into("<II", queue, _QUEUE_APERTURES, *_APERTURES)
-            place = self._place(bytes(queue))
+            address = self._allocate(bytes(queue))
         elif name == "kernarg_segment_ptr":
-            place = packet.kernarg_address
+            address = packet.kernarg_address
         elif name == "flat_scratch_init":
-            place = self.address
+            address = self.address
         elif name == "private_segment_size":
             return [self.bytes_per_lane]
         elif name == "kernarg_preload":
@@ -378,13 +388,13 @@ class _Scratch:
             return struct.unpack(f"<{count}I", bytes(view))
         else:
             return [0] * count
-        return [place, place >> 32]
+        return [address, address >> 32]
 
     def _resource(self) -> list[int]:
         """The descriptor of scratch: dwords of the lanes side by side."""
         level = self.device.gfx_level
         index_stride = 3 if self.descriptor.wave_size == 64 else 2
-        word3 = 0xFAC | index_stride << 21 | 1 << 23 | (3 << 28 | 20 << 12 if level >= 100 else 1 << 19)
+        word3 = 0xFAC | index_stride << 21 | 1 << 23 | (3 << 28 | 20 << 12 if features.has_unified_buffer_formats(level) else 1 << 19)
         return [self.address, self.address >> 32 | 1 << 31, self.size, word3]
 
     def release(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from pyaco.emu.exactness import exactness
+from pyaco.emu.accuracy import exactness
 from pyaco.isa import opcodes
 
 __all__ = ["UNITS", "Report"]
@@ -49,6 +49,8 @@ class Report:
     trace : numpy.ndarray, optional
         With ``Device(trace=n)``: a structured array with ``workgroup`` (its number, x fastest), ``wave``, ``pc`` (offset in the code),
         ``opcode`` (see ``pyaco.isa.opcodes.names``), ``scc`` and ``exec`` before the instruction.
+    unused_bindings : tuple of (int, int)
+        Set and binding of what was bound and the shader does not have.
     """
 
     instructions: int
@@ -63,6 +65,7 @@ class Report:
     trace: NDArray[Any] | None = None
     lds_out_of_bounds: int = 0
     lds_out_of_bounds_pc: int | None = None
+    unused_bindings: tuple[tuple[int, int], ...] = ()
 
     @classmethod
     def of(
@@ -117,6 +120,7 @@ class Report:
             **profile,
             "lds_out_of_bounds": self.lds_out_of_bounds,
             **({} if self.lds_out_of_bounds_pc is None else {"lds_out_of_bounds_pc": self.lds_out_of_bounds_pc}),
+            **({"unused_bindings": [list(key) for key in self.unused_bindings]} if self.unused_bindings else {}),
             "seconds": self.seconds,
         }
 

@@ -42,7 +42,7 @@ int run_asm(const void *lib, uint32_t lib_size, uint32_t gx, uint32_t gy, uint32
 const char *run_asm_error(void);
 
 /* Which shared library of Python to start, a path or a name that the dynamic linker finds; call it before run_asm. Without
- * it: PYACO_LIBPYTHON of the environment, else the library that pyaco was built for. A process that is already a Python
+ * it: PYACO_LIBPYTHON of the environment, else the library of the Python that pyaco is installed for. A process that is already a Python
  * interpreter uses itself. Returns 0, or RUN_ASM_BAD_INPUT once an interpreter runs. */
 int run_asm_python(const char *library);
 

@@ -22,6 +22,15 @@ def place_of(source: bytes, offset: int) -> str:
     return f"line {before.count(10) + 1}, column {offset - before.rfind(10)}"
 
 
+def encoded(source: str) -> bytes:
+    """Text in UTF-8; a lone surrogate has none."""
+    try:
+        return source.encode()
+    except UnicodeEncodeError as error:
+        before = source[: error.start].encode()
+        raise InputError(f"{place_of(before, len(before))}: {source[error.start]!a} is no character, which UTF-8 could encode") from None
+
+
 def run(source: bytes, target: str, wave_size: int | None, *, linkable: bool = False) -> Assembler:
     """Assemble text in UTF-8; the assembler knows code, labels and kernels then, and relocations if it is to be linked."""
     from pyaco._core.isa.assemble_text import Assembler
@@ -69,4 +78,4 @@ def assemble(source: str | Iterable[Instruction | Label], target: str, *, wave_s
         from pyaco.isa.program import Program
 
         return Program(target, wave_size=wave_size).extend(source).code()
-    return run(source.encode(), target, wave_size).code()
+    return run(encoded(source), target, wave_size).code()

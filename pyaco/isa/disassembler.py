@@ -23,11 +23,15 @@ def default_wave_size(level: int, wave_size: int | None) -> int:
 
 
 @checked
-def disassemble(code: bytes, target: str, *, wave_size: int | None = None) -> str:
-    """Disassemble `code` to text that LLVM's assembler and ``assemble`` turn into the same bytes.
+def disassemble(code: bytes, target: str, *, wave_size: int | None = None, exact: bool = False) -> str:
+    """Disassemble `code` to text that LLVM's assembler and ``assemble`` turn into the same instructions.
 
-    Words that are no instruction of the target become ``.long``; so do, with a comment, instructions with stray bits and
-    those that LLVM's default syntax cannot say (halves of registers on GFX12).
+    They are the same bytes as well, but for instructions with bits set that mean nothing, such as the field of a source that the opcode
+    does not have: text has no way to write these, and a remark behind the instruction has its words (``; words 0xe0500000, 0x1e082a80``).
+    Words that are no instruction of the target become ``.long``.
+
+    On GFX12, 16-bit operands are written v0 where all of them are low halves, as LLVM 22 does, and v0.l and v0.h in code that has high halves
+    or opcodes that exist with these names alone (v_mov_b16): this is what LLVM calls ``+real-true16``. On GFX11 they are always v0.l and v0.h.
 
     Parameters
     ----------
@@ -37,23 +41,26 @@ def disassemble(code: bytes, target: str, *, wave_size: int | None = None) -> st
         A gfx name, chip name or product name.
     wave_size
         32 or 64, which decides how lane masks are written (vcc or vcc_lo); by default 64 up to GFX9 and 32 later.
+    exact
+        Whether the text has to assemble to the same bytes: then an instruction with bits that mean nothing is ``.long``, with its text as a
+        comment.
 
     Raises
     ------
     InputError
         The length is no multiple of four, or the target is unknown.
     """
-    return listing(code, target, wave_size).text()
+    return listing(code, target, wave_size, exact).text()
 
 
-def listing(code: bytes, target: str, wave_size: int | None) -> Listing:
+def listing(code: bytes, target: str, wave_size: int | None, exact: bool = False) -> Listing:
     """The listing of `code`, as the kernel makes it."""
     from pyaco._core.isa.disassemble import disassemble_words
     from pyaco.isa.text_tables import text_tables
 
     check_length(code)
     tables = text_tables(target)
-    return disassemble_words(bytes(code), default_wave_size(tables.level, wave_size), tables)
+    return disassemble_words(bytes(code), default_wave_size(tables.level, wave_size), tables, exact=exact)
 
 
 def check_length(code: bytes) -> None:

@@ -30,12 +30,12 @@ class Line:
 
 
 @checked
-def disassemble_lines(code: bytes, target: str, *, wave_size: int | None = None) -> list[Line]:
+def disassemble_lines(code: bytes, target: str, *, wave_size: int | None = None, exact: bool = False) -> list[Line]:
     """Disassemble `code` to lines with their places.
 
     Parameters
     ----------
-    code, target, wave_size
+    code, target, wave_size, exact
         As for ``disassemble``, whose text is these lines.
 
     Returns
@@ -48,4 +48,4 @@ def disassemble_lines(code: bytes, target: str, *, wave_size: int | None = None)
     InputError
         As ``disassemble``.
     """
-    return [Line(*row) for row in listing(code, target, wave_size).rows()]
+    return [Line(*row) for row in listing(code, target, wave_size, exact).rows()]

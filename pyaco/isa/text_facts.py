@@ -44,6 +44,10 @@ WITHOUT_OPSEL_12 = frozenset(
 #: Pairs of binary16 in other formats than VOP3P, and the first two sources of dot products.
 HALF_PAIRS = frozenset(["v_pk_fmac_f16", "v_dot2c_f32_f16", "v_dot2_f16_f16", "v_dot2_f32_f16", "v_dual_dot2acc_f32_f16"])
 PLAIN_DOTS = frozenset(["v_dot4_f32_fp8_bf8", "v_dot4_f32_bf8_fp8", "v_dot4_f32_fp8_fp8", "v_dot4_f32_bf8_bf8"])
+#: Names of signed dot products where one opcode does both: its neg_lo says which operands are signed ("RDNA 3 ISA", V_DOT4_I32_IU8).
+SIGNED_DOTS = frozenset(["v_dot4_i32_i8", "v_dot8_i32_i4"])
+#: Beside the opcode of such a name.
+SIGNED_ALIAS = 1 << 16
 #: SOPP instructions whose immediate may be left out.
 OPTIONAL = frozenset(["s_endpgm", "s_sethalt", "s_setkill", "s_icache_inv", "s_ttracedata"])
 
@@ -129,7 +133,7 @@ def mnemonics(level: int, chip: str) -> dict[str, int]:
         # CDNA takes the names of other generations as well
         others = (row.name, *row.spellings.values()) if generation in CDNA else ()
         for name in (*others, *row.aliases.get(generation, ())):
-            found.setdefault(name, number)
+            found.setdefault(name, number | SIGNED_ALIAS if name in SIGNED_DOTS else number)
         if row.format == "ldsdir" and level >= 120:
             found.setdefault(row.name.replace("lds_", "ds_"), number)
         if row.format == "exp" and level >= 120:

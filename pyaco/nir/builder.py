@@ -17,21 +17,16 @@ from contextlib import contextmanager
 from typing import Any
 
 from pyaco._core.ir.shader import Shader
+from pyaco._core.ir.vocabulary import BaseType, Deref, ImageFlag, Jump, NirKind, TextureFlag, VariableMode
 from pyaco._core.nir import build
 from pyaco.arguments import checked
 
 __all__ = ["DEREFS", "JUMPS", "MODES", "TYPES", "Builder", "Swizzled"]
 
-TYPES = {
-    "void": 0, "int": 1, "uint": 2, "float": 3, "bool": 4, "struct": 5, "array": 6, "pointer": 7, "matrix": 8,
-    "opaque": 9,
-}
-MODES = {
-    "function_temp": 1, "shader_temp": 2, "shared": 4, "ubo": 8, "ssbo": 0x10, "push_constant": 0x20, "global": 0x40,
-    "system_value": 0x80, "constant": 0x100, "uniform": 0x200,
-}
-JUMPS = {"return": 0, "halt": 1, "break": 2, "continue": 3}
-DEREFS = {"var": 0, "array": 1, "array_wildcard": 2, "ptr_as_array": 3, "struct": 4, "cast": 5}
+TYPES = BaseType.numbers()
+MODES = VariableMode.numbers()
+JUMPS = Jump.numbers()
+DEREFS = Deref.numbers()
 _FLOAT_FORMATS = {16: "<e", 32: "<f", 64: "<d"}
 
 
@@ -101,6 +96,46 @@ class Builder:
         if name in build.INTRINSICS:
             return lambda *sources, **facts: self.intrinsic(name, *sources, **facts)
         raise AttributeError(name)
+
+    def tex(self, name: str, dim: str, base: str = "float", bit_size: int = 32, *, array: bool = False, shadow: bool = False,
+            flags: int = 0, component: int = 0, texture_index: int = 0, sampler_index: int = 0,
+            offsets: Sequence[tuple[int, int]] = (), **sources: int) -> int:
+        """Append a texture instruction.
+
+        Parameters
+        ----------
+        name : str
+            Opcode, as ``tex`` or ``txf_ms``.
+        dim : str
+            Dimensions, as ``2d`` or ``cube``.
+        base : str
+            What the result is: ``float``, ``int``, ``uint`` or ``bool``.
+        bit_size : int
+            Bits of each component of the result.
+        array : bool
+            Whether the texture has layers.
+        shadow : bool
+            Whether the texture compares with a reference.
+        flags : int
+            Bits of ``TextureFlag``.
+        component : int
+            Which component a gather takes of each texel.
+        texture_index, sampler_index : int
+            Which texture and sampler, where no source says it.
+        offsets : sequence of pairs
+            x and y of the four texels of a gather.
+        **sources : int
+            Values by the kind of source: ``coord``, ``lod``, ``texture_deref`` ...
+        """
+        image_flags = (ImageFlag.ARRAY if array else 0) | (ImageFlag.SHADOW if shadow else 0)
+        number, _, size, _, _ = build.IMAGE_DIMS[dim]
+        row = build.texture(self.shader, TYPES[base], number, image_flags, flags, component, texture_index, sampler_index, offsets)
+        texel = 1 if flags & TextureFlag.SHADOW_SCALAR else 4
+        result = build.TEX_SHAPES[name][0]
+        components = {"texel": texel, "size": size + array, "descriptor": 4 if dim == "buf" else 8}.get(result, result)
+        components += 1 if flags & TextureFlag.IS_SPARSE else 0
+        kinds = [build.TEX_SOURCES[kind] for kind in sources]
+        return self.emit(build.raw(self.shader, NirKind.TEX, build.TEX[name], components, bit_size, list(sources.values()), kinds, data=row))
 
     def imm(self, value: int, bit_size: int = 32) -> int:
         """Append an integer (or, with a bit size of 1, boolean) constant."""

@@ -11,22 +11,47 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyaco._core.ir.shader import Shader
+from pyaco._core.ir.vocabulary import (
+    Access,
+    ArgumentKind,
+    AtomicOperation,
+    BaseType,
+    Deref,
+    DescriptorKind,
+    Interpolation,
+    Jump,
+    NirFlag,
+    NirKind,
+    NirScope,
+    NirSemantic,
+    Stage,
+    VariableMode,
+)
 from pyaco._core.nir import build
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.nir import text as form
+from pyaco.nir.text_texture import image_types, parse_texture
 
 __all__ = ["parse_shader"]
 
-MODE_NUMBERS = {name: number for number, name in form.MODES.items()}
-MODE_NUMBERS |= {"push_constant": 0x20, "system_value": 0x80}
-ACCESS_NUMBERS = {name: 1 << bit for bit, name in enumerate(form.ACCESS)}
+MODE_NUMBERS = VariableMode.numbers()
+ACCESS_NUMBERS = Access.numbers()
 SCALARS = {name: (base, bits) for (base, bits), (name, _) in form.SCALARS.items()}
 VECTORS = {name: (base, bits) for (base, bits), (_, name) in form.SCALARS.items()}
-SCOPES = {name: number for number, name in form.SCOPES.items()}
 INDEX_NAMES = {shown: name for name, shown in form.INDEX_NAMES.items()}
-JUMPS = {name: number for number, name in enumerate(form.JUMPS)}
-ARGUMENTS = {name: number for number, name in enumerate(form.ARGUMENTS)}
+JUMPS = Jump.numbers()
+ARGUMENTS = ArgumentKind.numbers()
+# Numbers that indices of intrinsics have names for.
+INDEX_WORDS = {
+    "desc_type": DescriptorKind.numbers(), "atomic_op": AtomicOperation.numbers(), "reduction_op": build.ALU,
+    "execution_scope": NirScope.numbers(), "memory_scope": NirScope.numbers(),
+}
+# The same, several of them with bars between.
+INDEX_FLAGS = {"memory_semantics": NirSemantic.numbers() | {"NONE": 0}, "memory_modes": MODE_NUMBERS | {"none": 0}}
+VARIABLE = re.compile(rf"decl_var ((?:(?:{'|'.join(form.QUALIFIERS.values())}) )*)(\w+) (INTERP_MODE_\w+) (.*?) ([\w@]+)"
+                      r"(?: \(((?:\w+=\d+(?:, )?)+)\))?$")
+VARIABLE_FACTS = ("set", "binding", "location", "builtin", "component", "driver_location")
 LITERAL = r"(?:-?(?:0x[0-9a-f]+|\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf|nan)|true|false)"
 COMMENT = re.compile(rf"(%\d+(?:\.[a-pw-z]+)?) \({LITERAL}(?:, {LITERAL})*\)")
 INSTRUCTION = re.compile(r"(?:(?:con|div) )?\s*(?:(\d+)(?:x(\d+))?\s+(?:con |div )?\s*%(\d+) = )?\s*(.*)")
@@ -90,19 +115,23 @@ class _Parser:
             return self.structs[text]
         if text == "void":
             return 0
-        if text == "opaque":
-            return self._new_type(9)
+        if text in ("opaque", "sampler"):
+            return self._new_type(BaseType.OPAQUE if text == "opaque" else BaseType.SAMPLER)
+        if text in image_types():
+            base, (sampled, bits), dim, flags = image_types()[text]
+            element = self._new_type(sampled, bit_size=bits, components=1) if sampled else 0
+            return self._new_type(base, element=element, image_dim=dim, image_flags=flags)
         if match := MATRIX_FLOAT.match(text) or MATRIX.match(text):
             column = self.type(match[2] + match[3])
-            return self._new_type(8, element=column, length=int(match[1]), stride=int(match[4] or 0),
+            return self._new_type(BaseType.MATRIX, element=column, length=int(match[1]), stride=int(match[4] or 0),
                                   row_major=bool(match[5]))
         if text.endswith("*"):
             # Structs may point to structs that are declared later, or to themselves.
-            row = self._new_type(7, bit_size=64, components=1)
+            row = self._new_type(BaseType.POINTER, bit_size=64, components=1)
             self.pointers.append((row, text[:-1], self.at))
             return row
         if match := re.match(r"(.*)\[(\d*)\](?:\(stride=(\d+)\))?$", text):
-            return self._new_type(6, element=self.type(match[1]), length=int(match[2] or 0), stride=int(match[3] or 0))
+            return self._new_type(BaseType.ARRAY, element=self.type(match[1]), length=int(match[2] or 0), stride=int(match[3] or 0))
         match = re.match(r"(\w+?)(?:\(stride=(\d+)\))?$", text)
         if match is None:
             raise self.fail(f"cannot read the type {text!r}")
@@ -144,6 +173,7 @@ class _Parser:
             try:
                 if key == "shader":
                     metadata["stage"] = value.removeprefix("MESA_SHADER_").lower()
+                    facts["stage"] = self.stage(metadata["stage"])
                 elif key in ("entry", "source_sha1"):
                     metadata[key] = value
                 elif key == "workgroup_size":
@@ -152,17 +182,22 @@ class _Parser:
                         raise self.fail("workgroup_size takes three positive numbers")
                 elif key == "constant_data":
                     constant_data += bytes.fromhex(value)
-                elif key in known:
+                elif key in known and key != "stage":
                     facts[key] = int(value)
             except (ValueError, OverflowError) as error:
                 raise self.fail(f"cannot read {key}: {error}") from error
             self.at += 1
         metadata.setdefault("stage", "compute")
-        if metadata["stage"] not in ("compute", "kernel"):
-            raise UnsupportedError(f"shader stage {metadata['stage']!r} (only compute)")
         self.shader.set_info(**facts)
         metadata["workgroup_size"] = list(self.shader.info["workgroup_size"])
         build.append_constant_data(self.shader, constant_data)
+
+    def stage(self, name: str) -> int:
+        """Number of a stage of the API."""
+        numbers = {text: number for number, text in Stage.names().items()}
+        if name not in numbers:
+            raise self.fail(f"unknown shader stage {name!r}")
+        return numbers[name]
 
     def declaration(self, line: str) -> None:
         if match := re.match(r"decl_struct (\S+) \{(.*)\}$", line):
@@ -191,7 +226,7 @@ class _Parser:
             members.append((self.type(match[1]), int(facts["offset"]) if "offset" in facts else None))
             names.append(match[2])
             accesses.append(self.access(facts.get("access", "none")))
-        row = self._new_type(5, members=members)
+        row = self._new_type(BaseType.STRUCT, members=members)
         for member, (shown, access) in enumerate(zip(names, accesses, strict=True)):
             plain = shown.partition("@")[0]
             if not re.fullmatch(r"field\d+", plain):
@@ -205,28 +240,30 @@ class _Parser:
 
     def declare_variable(self, line: str) -> None:
         line, _, initial = line.partition(" = {")
-        match = re.match(r"decl_var (\w+) INTERP_MODE_NONE (.*?) ([\w@]+)(?: \(((?:\w+=\d+(?:, )?)+)\))?$", line.strip())
+        match = VARIABLE.match(line.strip())
         if match is None:
             raise self.fail("cannot read the variable")
-        words = match[2].split(" ")
+        qualifiers, mode, interpolation, declared, name, facts = match.groups()
+        words = declared.split(" ")
         count = 0
         while count < len(words) - 1 and (words[count] == "none" or words[count] in ACCESS_NUMBERS):
             count += 1
         type = self.type(" ".join(words[count:]))
-        values = None
-        if initial:
-            values = [int(value, 16) for value in initial.rstrip(" }").split(",")]
-        if match[1] not in MODE_NUMBERS:
-            raise self.fail(f"unknown variable mode {match[1]!r}")
-        row = build.variable(self.shader, MODE_NUMBERS[match[1]], type, values,
-                             access=self.access(" ".join(words[:count]) or "none"))
-        with self.shader.edit():
-            for pair in filter(None, (match[4] or "").split(", ")):
-                key, _, value = pair.partition("=")
-                getattr(self.shader.variables, key)[row] = int(value)
-        if shown := match[3].partition("@")[0]:
+        values = [int(value, 16) for value in initial.rstrip(" }").split(",")] if initial else None
+        if mode not in MODE_NUMBERS:
+            raise self.fail(f"unknown variable mode {mode!r}")
+        if interpolation not in Interpolation.numbers():
+            raise self.fail(f"unknown interpolation {interpolation!r}")
+        numbers = dict(pair.split("=") for pair in filter(None, (facts or "").split(", ")))
+        if unknown := set(numbers) - set(VARIABLE_FACTS):
+            raise self.fail(f"variables have no {sorted(unknown)[0]}")
+        row = build.variable(self.shader, MODE_NUMBERS[mode], type, values, access=self.access(" ".join(words[:count]) or "none"),
+                             flags=sum(flag for flag, text in form.QUALIFIERS.items() if text in qualifiers.split()),
+                             interpolation=Interpolation.numbers()[interpolation],
+                             **{key: int(value) for key, value in numbers.items()})
+        if shown := name.partition("@")[0]:
             self.shader.variable_names[row] = shown
-        self.variables[match[3]] = row
+        self.variables[name] = row
 
     # ---------------------------------------------------------------------------------------------------- control flow
     def open_block(self, number: int) -> None:
@@ -290,7 +327,7 @@ class _Parser:
             entry.bits, entry.components, entry.id = int(match[1]), int(match[2] or 1), int(match[3])
             if entry.id == 0 or entry.id > 4_000_000:
                 raise self.fail(f"%{entry.id} is no value")
-        entry.flags = 2 if line.startswith("div ") else 0
+        entry.flags = NirFlag.DIVERGENT if line.startswith("div ") else 0
         self.instructions.append(entry)
 
     # ---------------------------------------------------------------------------------------------------- instructions
@@ -313,7 +350,7 @@ class _Parser:
         for id in range(1, last + 1):
             filler = by_id.get(id) or next(waiting, None)
             if filler is None:
-                build.raw(self.shader, form.UNDEF, 0, 1, 32)
+                build.raw(self.shader, NirKind.UNDEF, 0, 1, 32)
             else:
                 made[filler.number] = self.make(filler)
         for entry in waiting:
@@ -338,13 +375,15 @@ class _Parser:
         if word == "load_const":
             return self.make_constant(entry)
         if word in ("undefined", "undef"):
-            return build.raw(self.shader, form.UNDEF, 0, entry.components, entry.bits, flags=entry.flags)
+            return build.raw(self.shader, NirKind.UNDEF, 0, entry.components, entry.bits, flags=entry.flags)
         if word.startswith("deref_"):
             return self.make_deref(entry)
         if word.startswith("@"):
             return self.make_intrinsic(entry)
+        if word.startswith("("):
+            return self.make_texture(entry)
         if word in JUMPS and word == body:
-            return build.raw(self.shader, form.JUMP, JUMPS[word], 0, 0)
+            return build.raw(self.shader, NirKind.JUMP, JUMPS[word], 0, 0)
         return self.make_alu(entry)
 
     def make_phi(self, entry: _Line) -> int:
@@ -355,7 +394,7 @@ class _Parser:
                 raise self.fail(f"cannot read the phi operand {part.strip()!r}", entry.number)
             values.append(self.value(match[2], entry))
             blocks.append(self.blocks[int(match[1])])
-        return build.raw(self.shader, form.PHI, 0, entry.components, entry.bits, values, blocks, flags=entry.flags)
+        return build.raw(self.shader, NirKind.PHI, 0, entry.components, entry.bits, values, blocks, flags=entry.flags)
 
     def make_constant(self, entry: _Line) -> int:
         match = re.fullmatch(r"load_const \((.*)\)", entry.body)
@@ -370,7 +409,7 @@ class _Parser:
                 raise self.fail(f"{text} does not fit {entry.bits} bits", entry.number)
         if len(values) != entry.components:
             raise self.fail(f"{len(values)} constants for {entry.components} components", entry.number)
-        return build.raw(self.shader, form.LOAD_CONST, 0, entry.components, entry.bits, constants=values,
+        return build.raw(self.shader, NirKind.LOAD_CONST, 0, entry.components, entry.bits, constants=values,
                          flags=entry.flags)
 
     def make_deref(self, entry: _Line) -> int:
@@ -378,7 +417,7 @@ class _Parser:
         if match is None or match[3] not in MODE_NUMBERS:
             raise self.fail(f"cannot read the deref {entry.body!r}", entry.number)
         kind, what = match[1], match[2]
-        kinds = {"var": 0, "array": 1, "array_wildcard": 2, "ptr_as_array": 3, "struct": 4, "cast": 5}
+        kinds = Deref.numbers()
         if kind not in kinds:
             raise self.fail(f"unknown deref {kind!r}", entry.number)
         values: list[int] = []
@@ -404,7 +443,7 @@ class _Parser:
                 raise self.fail(f"cannot read the deref {entry.body!r}", entry.number)
             values = [self.value(part, entry) for part in parts.groups() if part != "*"]
         self.at = entry.number
-        return build.raw(self.shader, form.DEREF, kinds[kind], entry.components, entry.bits, values, data=data,
+        return build.raw(self.shader, NirKind.DEREF, kinds[kind], entry.components, entry.bits, values, data=data,
                          type=self.type(match[4]), mode=MODE_NUMBERS[match[3]], flags=entry.flags)
 
     def member_of(self, parent: int, name: str, entry: _Line) -> int:
@@ -421,7 +460,7 @@ class _Parser:
             raise self.fail(f"cannot read the intrinsic {entry.body!r}", entry.number)
         name = match[1]
         if name not in build.INTRINSICS:
-            raise UnsupportedError(f"the NIR intrinsic {name}")
+            raise UnsupportedError(f"{self.name}:{entry.number + 1}: the NIR intrinsic {name}")
         groups = re.findall(r"\(([^()]*)\)", match[2])
         has_result, fixed, count = build.INTRINSIC_SHAPES[name]
         sources = groups.pop(0).split(",") if count and groups else []
@@ -434,8 +473,22 @@ class _Parser:
             given[INDEX_NAMES.get(key, key)] = value
         names = build.INTRINSIC_INDICES[name]
         indices = [self.index(key, given.pop(key, "0"), entry) for key in names]
-        return build.raw(self.shader, form.INTRINSIC, build.INTRINSICS[name], entry.components, entry.bits,
+        return build.raw(self.shader, NirKind.INTRINSIC, build.INTRINSICS[name], entry.components, entry.bits,
                          [self.value(source, entry) for source in sources], indices=indices, flags=entry.flags)
+
+    def make_texture(self, entry: _Line) -> int:
+        self.at = entry.number
+        try:
+            texture = parse_texture(entry.body)
+        except InputError as error:
+            raise self.fail(str(error)) from None
+        if texture.bits != entry.bits:
+            raise self.fail(f"a result of {entry.bits} bits is not {texture.bits} bits wide")
+        row = build.texture(self.shader, texture.base, texture.dim, texture.image_flags, texture.flags, texture.component,
+                            texture.texture_index, texture.sampler_index, texture.offsets)
+        values = [self.value(text, entry) for _, text in texture.sources]
+        return build.raw(self.shader, NirKind.TEX, build.TEX[texture.opcode], entry.components, entry.bits, values,
+                         [kind for kind, _ in texture.sources], data=row, flags=entry.flags)
 
     def index(self, name: str, text: str, entry: _Line) -> int:
         """Number of an index from its text."""
@@ -448,18 +501,10 @@ class _Parser:
                 return int(text)
             if name in ("access", "dst_access", "src_access"):
                 return self.access(text)
-            if name == "desc_type":
-                return {"UBO": 6, "SSBO": 7}[text]
-            if name == "atomic_op":
-                return form.ATOMICS.index(text)
-            if name == "reduction_op":
-                return int(build.ALU[text])
-            if name in ("execution_scope", "memory_scope"):
-                return SCOPES[text]
-            if name == "memory_semantics":
-                return sum({"NONE": 0, "ACQ": 1, "REL": 2}[word] for word in text.split("|"))
-            if name == "memory_modes":
-                return sum(MODE_NUMBERS[word] for word in text.split("|") if word != "none")
+            if name in INDEX_WORDS:
+                return int(INDEX_WORDS[name][text])
+            if name in INDEX_FLAGS:
+                return sum(INDEX_FLAGS[name][word] for word in text.split("|"))
             return int(text, 0)
         except (KeyError, ValueError) as error:
             raise self.fail(f"cannot read {name}={text}", entry.number) from error
@@ -470,18 +515,19 @@ class _Parser:
             raise self.fail(f"cannot read {entry.body!r}", entry.number)
         name = match[1]
         if name not in build.ALU:
-            raise UnsupportedError(f"the NIR opcode {name}")
+            raise UnsupportedError(f"{self.name}:{entry.number + 1}: the NIR opcode {name}")
         operands = [operand.strip() for operand in match[4].split(",")]
         sizes = build.ALU_INPUT_SIZES[name]
         if len(operands) != len(sizes) or not entry.id:
             raise self.fail(f"{name} takes {len(sizes)} operands and has a result", entry.number)
-        flags = entry.flags | (1 if match[2] else 0) | (4 if ".nsw" in match[3] else 0) | (8 if ".nuw" in match[3] else 0)
+        flags = entry.flags | (NirFlag.EXACT if match[2] else 0) | (NirFlag.NO_SIGNED_WRAP if ".nsw" in match[3] else 0)
+        flags |= NirFlag.NO_UNSIGNED_WRAP if ".nuw" in match[3] else 0
         values, swizzles = [], []
         for operand, size in zip(operands, sizes, strict=True):
             value, _, letters = operand.partition(".")
             values.append(self.value(value, entry))
             swizzles.append(self.swizzle(values[-1], letters, size or entry.components, entry))
-        return build.raw(self.shader, form.ALU, build.ALU[name], entry.components, entry.bits, values, swizzles,
+        return build.raw(self.shader, NirKind.ALU, build.ALU[name], entry.components, entry.bits, values, swizzles,
                          flags=flags)
 
     def swizzle(self, value: int, letters: str, wanted: int, entry: _Line) -> int:

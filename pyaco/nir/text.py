@@ -12,42 +12,57 @@ import struct
 from typing import Any
 
 from pyaco._core.ir.shader import Shader
+from pyaco._core.ir.vocabulary import (
+    Access,
+    ArgumentKind,
+    AtomicOperation,
+    BaseType,
+    Deref,
+    DescriptorKind,
+    Interpolation,
+    Jump,
+    NirFlag,
+    NirKind,
+    NirScope,
+    NirSemantic,
+    NodeKind,
+    Stage,
+    VariableFlag,
+    VariableMode,
+)
 from pyaco._core.nir import build
 from pyaco.arguments import checked
+from pyaco.nir.text_texture import KINDS, TEX_NAMES, Texture, image_type, image_types, texture_text, unpacked_offsets
 
 __all__ = ["print_shader"]
 
-ALU, DEREF, LOAD_CONST, UNDEF, PHI, INTRINSIC, JUMP = range(1, 8)
-BLOCK, IF, LOOP = 2, 3, 4
-JUMPS = ("return", "halt", "break", "continue")
-MODES = {
-    1: "function_temp", 2: "shader_temp", 4: "shared", 8: "ubo", 0x10: "ssbo", 0x20: "push_const", 0x40: "global",
-    0x80: "system", 0x100: "constant", 0x200: "uniform",
-}
-ACCESS = ("coherent", "restrict", "volatile", "writeonly", "readonly", "non-uniform", "reorderable", "non-temporal")
-ATOMICS = ("iadd", "imin", "umin", "imax", "umax", "iand", "ior", "ixor", "xchg", "fadd", "fmin", "fmax", "cmpxchg")
-SCOPES = {0: "NONE", 1: "INVOCATION", 2: "SUBGROUP", 4: "WORKGROUP", 5: "QUEUE_FAMILY", 6: "DEVICE"}
+MODES = VariableMode.names()
+ACCESS = tuple(Access.bits().values())
+SCOPES = NirScope.names()
+SEMANTICS = tuple(NirSemantic.bits().values())
+QUALIFIERS = {flag: flag.text for flag in VariableFlag.members() if flag != VariableFlag.ALIVE}
 INDEX_NAMES = {
     "write_mask": "wrmask", "execution_scope": "exec_scope", "memory_scope": "mem_scope",
     "memory_semantics": "mem_semantics", "memory_modes": "mem_modes",
 }
-ARGUMENTS = (
-    "scratch_address", "descriptor_set", "push_constants", "num_workgroups", "workgroup_id", "scratch_wave_offset",
-    "local_ids", "inline_push_constant",
-)
 LETTERS = "xyzw"
 WIDE_LETTERS = "abcdefghijklmnop"
 IDENTITY = 0xFEDCBA9876543210
 ALU_NAMES = {number: name for name, number in build.ALU.items()}
 INTRINSIC_NAMES = {number: name for name, number in build.INTRINSICS.items()}
-EXACT, NO_SIGNED_WRAP, NO_UNSIGNED_WRAP, DIVERGENT = 1, 4, 8, 2
 FLOATS = {16: "<e", 32: "<f", 64: "<d"}
+#: Names of a scalar and of vectors by base type and bits.
 SCALARS = {
-    (1, 8): ("int8_t", "i8vec"), (1, 16): ("int16_t", "i16vec"), (1, 32): ("int", "ivec"), (1, 64): ("int64_t", "i64vec"),
-    (2, 8): ("uint8_t", "u8vec"), (2, 16): ("uint16_t", "u16vec"), (2, 32): ("uint", "uvec"),
-    (2, 64): ("uint64_t", "u64vec"), (3, 16): ("float16_t", "f16vec"), (3, 32): ("float", "vec"),
-    (3, 64): ("double", "dvec"), (4, 1): ("bool", "bvec"),
+    (int(base), bits): names
+    for base, bits, names in (
+        (BaseType.INT, 8, ("int8_t", "i8vec")), (BaseType.INT, 16, ("int16_t", "i16vec")), (BaseType.INT, 32, ("int", "ivec")),
+        (BaseType.INT, 64, ("int64_t", "i64vec")), (BaseType.UINT, 8, ("uint8_t", "u8vec")), (BaseType.UINT, 16, ("uint16_t", "u16vec")),
+        (BaseType.UINT, 32, ("uint", "uvec")), (BaseType.UINT, 64, ("uint64_t", "u64vec")), (BaseType.FLOAT, 16, ("float16_t", "f16vec")),
+        (BaseType.FLOAT, 32, ("float", "vec")), (BaseType.FLOAT, 64, ("double", "dvec")), (BaseType.BOOL, 1, ("bool", "bvec")),
+    )
 }
+#: Stages whose workgroup has a size.
+WITH_WORKGROUP = (Stage.COMPUTE, Stage.KERNEL, Stage.TASK, Stage.MESH)
 
 
 class _Columns:
@@ -63,9 +78,11 @@ class _Columns:
             "nodes": ("kind", "parent", "next", "first0", "first1", "last0", "condition", "order_first", "order_count"),
             "order": ("instruction",),
             "types": ("base", "bit_size", "components", "row_major", "element", "length", "stride", "member_first",
-                      "member_count"),
+                      "member_count", "image_dim", "image_flags"),
             "members": ("type", "offset", "access"),
-            "variables": ("mode", "type", "set", "binding", "location", "builtin", "access", "initializer", "flags"),
+            "variables": ("mode", "type", "set", "binding", "location", "builtin", "access", "initializer", "flags",
+                          "interpolation", "component", "driver_location"),
+            "textures": ("base", "dim", "image_flags", "flags", "component", "texture_index", "sampler_index", "offsets"),
             "arguments": ("kind", "detail", "first", "count", "is_vgpr"),
         }.items():
             view = getattr(shader, table)
@@ -101,6 +118,7 @@ class _Printer:
         if row not in self.structs:
             name = _identifier(getattr(self.shader, "type_names", {}).get(row, "")) or "struct"
             taken = name in self.structs.values() or name == "struct" or any(name in pair for pair in SCALARS.values())
+            taken = taken or name in image_types() or name in ("void", "opaque", "sampler")
             self.structs[row] = f"{name}@{row}" if taken else name
         return self.structs[row]
 
@@ -113,23 +131,27 @@ class _Printer:
     def _type(self, row: int) -> str:
         c = self.c
         base, components, stride = c.types_base[row], c.types_components[row], c.types_stride[row]
-        if base == 0:
+        if base == BaseType.VOID:
             return "void"
-        if base == 5:
+        if base == BaseType.STRUCT:
             return self.struct_name(row)
-        if base == 6:
+        if base in KINDS:
+            element = c.types_element[row]
+            sampled = c.types_base[element], c.types_bit_size[element]
+            return image_type(base, sampled, c.types_image_dim[row], c.types_image_flags[row])
+        if base == BaseType.ARRAY:
             length = c.types_length[row] or ""
             return f"{self.type(c.types_element[row])}[{length}]" + (f"(stride={stride})" if stride else "")
-        if base == 7:
+        if base == BaseType.POINTER:
             element = c.types_element[row]
             # A pointer may lead back to the struct that holds it.
-            return (self.struct_name(element) if c.types_base[element] == 5 else self.type(element)) + "*"
-        if base == 8:
+            return (self.struct_name(element) if c.types_base[element] == BaseType.STRUCT else self.type(element)) + "*"
+        if base == BaseType.MATRIX:
             column = self.type(c.types_element[row]).split("(")[0]
             order = ", row_major" if c.types_row_major[row] else ""
             return f"mat{c.types_length[row]}x{column}" + (f"(stride={stride}{order})" if stride else "")
-        if base == 9:
-            return "opaque"
+        if base in (BaseType.OPAQUE, BaseType.SAMPLER):
+            return BaseType.names()[base]
         scalar, vector = SCALARS[base, c.types_bit_size[row]]
         text = scalar if components <= 1 else f"{vector}{components}"
         return f"{text}(stride={stride})" if stride else text
@@ -138,8 +160,8 @@ class _Printer:
         """Structs that variables and derefs name, inner ones first."""
         c = self.c
         wanted = [type for mode, type, flags in zip(c.variables_mode, c.variables_type, c.variables_flags, strict=True)
-                  if flags & 1]
-        wanted += [c.instructions_type[row] for row in c.order_instruction if c.instructions_kind[row] == DEREF]
+                  if flags & VariableFlag.ALIVE]
+        wanted += [c.instructions_type[row] for row in c.order_instruction if c.instructions_kind[row] == NirKind.DEREF]
         seen: dict[int, bool] = {}
         done: list[int] = []
         stack = [(type, False) for type in reversed(wanted)]
@@ -152,11 +174,11 @@ class _Printer:
                 continue
             seen[row] = True
             base = c.types_base[row]
-            if base == 5:
+            if base == BaseType.STRUCT:
                 stack.append((row, True))
                 first = c.types_member_first[row]
                 stack += [(c.members_type[first + i], False) for i in reversed(range(c.types_member_count[row]))]
-            elif base in (6, 7, 8):
+            elif base in (BaseType.ARRAY, BaseType.POINTER, BaseType.MATRIX):
                 stack.append((c.types_element[row], False))
         return done
 
@@ -192,12 +214,14 @@ class _Printer:
         c = self.c
         facts = [
             f"{name}={getattr(c, 'variables_' + name)[row]}"
-            for name in ("set", "binding", "location", "builtin")
+            for name in ("set", "binding", "location", "builtin", "component", "driver_location")
             if getattr(c, "variables_" + name)[row]
         ]
         access = self.flags(c.variables_access[row], ACCESS, " ") if c.variables_access[row] else ""
+        qualifiers = "".join(f"{name} " for flag, name in QUALIFIERS.items() if c.variables_flags[row] & flag)
         text = (
-            f"{indent}decl_var {MODES.get(c.variables_mode[row], c.variables_mode[row])} INTERP_MODE_NONE"
+            f"{indent}decl_var {qualifiers}{MODES.get(c.variables_mode[row], c.variables_mode[row])}"
+            f" {Interpolation.names()[c.variables_interpolation[row]]}"
             f" {access or 'none'} {self.type(c.variables_type[row])} {self.variable(row)}"
         )
         if facts:
@@ -212,10 +236,10 @@ class _Printer:
         """Scalars in a type."""
         c = self.c
         base = c.types_base[row]
-        if base == 5:
+        if base == BaseType.STRUCT:
             first = c.types_member_first[row]
             return sum(self.leaf_count(c.members_type[first + i]) for i in range(c.types_member_count[row]))
-        if base in (6, 8):
+        if base in (BaseType.ARRAY, BaseType.MATRIX):
             return int(c.types_length[row]) * self.leaf_count(c.types_element[row])
         return int(c.types_components[row])
 
@@ -228,7 +252,7 @@ class _Printer:
     def constant_text(self, row: int, picked: list[int] | None, is_float: bool) -> str:
         """The comment behind an operand that is a constant."""
         c = self.c
-        if c.instructions_kind[row] != LOAD_CONST:
+        if c.instructions_kind[row] != NirKind.LOAD_CONST:
             return ""
         bits = c.instructions_bit_size[row]
         first = c.instructions_data[row]
@@ -264,8 +288,8 @@ class _Printer:
         c = self.c
         name = ALU_NAMES[c.instructions_opcode[row]]
         flags = c.instructions_flags[row]
-        mnemonic = name + ("!" if flags & EXACT else "")
-        mnemonic += (".nsw" if flags & NO_SIGNED_WRAP else "") + (".nuw" if flags & NO_UNSIGNED_WRAP else "")
+        mnemonic = name + ("!" if flags & NirFlag.EXACT else "")
+        mnemonic += (".nsw" if flags & NirFlag.NO_SIGNED_WRAP else "") + (".nuw" if flags & NirFlag.NO_UNSIGNED_WRAP else "")
         sizes = build.ALU_INPUT_SIZES[name]
         is_float = name[0] == "f" and name not in ("find_lsb", "frexp_exp")
         sources = [
@@ -278,16 +302,16 @@ class _Printer:
         c = self.c
         kind, first = c.instructions_opcode[row], c.instructions_source_first[row]
         suffix = f"({MODES.get(c.instructions_mode[row], c.instructions_mode[row])} {self.type(c.instructions_type[row])})"
-        if kind == 0:
+        if kind == Deref.VAR:
             return f"deref_var &{self.variable(c.instructions_data[row])} {suffix}"
         parent = c.sources_value[first]
-        if kind == 1:
+        if kind == Deref.ARRAY:
             return f"deref_array &(*%{parent})[{self.source(first + 1)}] {suffix}"
-        if kind == 2:
+        if kind == Deref.ARRAY_WILDCARD:
             return f"deref_array_wildcard &(*%{parent})[*] {suffix}"
-        if kind == 3:
+        if kind == Deref.PTR_AS_ARRAY:
             return f"deref_ptr_as_array &%{parent}[{self.source(first + 1)}] {suffix}"
-        if kind == 4:
+        if kind == Deref.STRUCT:
             member = c.instructions_data[row]
             return f"deref_struct &%{parent}->{self.member_name(c.instructions_type[parent], member)} {suffix}"
         return (
@@ -304,15 +328,15 @@ class _Printer:
         elif name in ("access", "dst_access", "src_access"):
             text = self.flags(value, ACCESS)
         elif name == "desc_type":
-            text = {6: "UBO", 7: "SSBO"}.get(value, value)
+            text = DescriptorKind.names().get(value, value)
         elif name == "atomic_op":
-            text = ATOMICS[value] if value < len(ATOMICS) else value
+            text = AtomicOperation.names().get(value, value)
         elif name == "reduction_op":
             text = ALU_NAMES.get(value, value)
         elif name in ("execution_scope", "memory_scope"):
             text = SCOPES.get(value, value)
         elif name == "memory_semantics":
-            text = self.flags(value, ("ACQ", "REL")).replace("none", "NONE")
+            text = self.flags(value, SEMANTICS).replace("none", "NONE")
         elif name == "memory_modes":
             text = "|".join(mode for bit, mode in MODES.items() if value & bit) or "none"
         return f"{shown}={text}"
@@ -325,8 +349,20 @@ class _Printer:
         indices = [
             self.index(index, c.indices_value[c.instructions_data[row] + i], row)
             for i, index in enumerate(build.INTRINSIC_INDICES[name])
+            # Few modules state an alignment at the access itself.
+            if not (index.startswith("align_") and name.endswith("_deref") and not c.indices_value[c.instructions_data[row] + i])
         ]
         return f"@{name}" + (f" ({sources})" if sources else "") + (f" ({', '.join(indices)})" if indices else "")
+
+    def tex(self, row: int) -> str:
+        c = self.c
+        place = c.instructions_data[row]
+        first = c.instructions_source_first[row]
+        sources = [(c.sources_swizzle[i], self.source(i)) for i in range(first, first + c.instructions_source_count[row])]
+        facts = {name: getattr(c, f"textures_{name}")[place]
+                 for name in ("base", "dim", "image_flags", "flags", "component", "texture_index", "sampler_index")}
+        return texture_text(Texture(TEX_NAMES[c.instructions_opcode[row]], bits=c.instructions_bit_size[row], sources=sources,
+                                    offsets=unpacked_offsets(c.textures_offsets[place]), **facts))
 
     def load_const(self, row: int) -> str:
         c = self.c
@@ -357,24 +393,26 @@ class _Printer:
     def instruction(self, row: int, indent: str) -> None:
         c = self.c
         kind = c.instructions_kind[row]
-        if kind == ALU:
+        if kind == NirKind.ALU:
             text = self.alu(row)
-        elif kind == DEREF:
+        elif kind == NirKind.DEREF:
             text = self.deref(row)
-        elif kind == LOAD_CONST:
+        elif kind == NirKind.LOAD_CONST:
             text = self.load_const(row)
-        elif kind == UNDEF:
+        elif kind == NirKind.UNDEF:
             text = "undefined"
-        elif kind == PHI:
+        elif kind == NirKind.PHI:
             text = self.phi(row)
-        elif kind == INTRINSIC:
+        elif kind == NirKind.INTRINSIC:
             text = self.intrinsic(row)
+        elif kind == NirKind.TEX:
+            text = self.tex(row)
         else:
-            text = JUMPS[c.instructions_opcode[row]]
+            text = Jump.names()[c.instructions_opcode[row]]
         components = c.instructions_components[row]
         prefix = ""
         if self.show_divergence:
-            prefix = "div " if c.instructions_flags[row] & DIVERGENT else "con "
+            prefix = "div " if c.instructions_flags[row] & NirFlag.DIVERGENT else "con "
         if components:
             size = f"{c.instructions_bit_size[row]}" + (f"x{components}" if components > 1 else "")
             result = f"%{row}"
@@ -389,7 +427,7 @@ class _Printer:
         order: list[int] = []
         node = c.nodes_first0[1]
         while node:
-            if c.nodes_kind[node] == BLOCK:
+            if c.nodes_kind[node] == NodeKind.BLOCK:
                 self.block_numbers[node] = len(order)
                 order.append(node)
             node = self.following(node)
@@ -407,7 +445,7 @@ class _Printer:
             if c.nodes_next[node]:
                 return int(c.nodes_next[node])
             parent = c.nodes_parent[node]
-            if parent and c.nodes_kind[parent] == IF and c.nodes_last0[parent] == node:
+            if parent and c.nodes_kind[parent] == NodeKind.IF and c.nodes_last0[parent] == node:
                 return int(c.nodes_first1[parent])
             node = parent
         return 0
@@ -416,21 +454,21 @@ class _Printer:
         c = self.c
         count = c.nodes_order_count[block]
         last = c.order_instruction[c.nodes_order_first[block] + count - 1] if count else 0
-        if last and c.instructions_kind[last] == JUMP:
+        if last and c.instructions_kind[last] == NirKind.JUMP:
             loop = c.nodes_parent[block]
-            while loop and c.nodes_kind[loop] != LOOP:
+            while loop and c.nodes_kind[loop] != NodeKind.LOOP:
                 loop = c.nodes_parent[loop]
-            if not loop or c.instructions_opcode[last] < 2:
+            if not loop or c.instructions_opcode[last] not in (Jump.BREAK, Jump.CONTINUE):
                 return []
-            return [c.nodes_next[loop] if c.instructions_opcode[last] == 2 else c.nodes_first0[loop]]
+            return [c.nodes_next[loop] if c.instructions_opcode[last] == Jump.BREAK else c.nodes_first0[loop]]
         following, parent = c.nodes_next[block], c.nodes_parent[block]
         if following:
-            if c.nodes_kind[following] == IF:
+            if c.nodes_kind[following] == NodeKind.IF:
                 return [c.nodes_first0[following], c.nodes_first1[following]]
             return [c.nodes_first0[following]]
-        if c.nodes_kind[parent] == LOOP:
+        if c.nodes_kind[parent] == NodeKind.LOOP:
             return [c.nodes_first0[parent]]
-        return [c.nodes_next[parent]] if c.nodes_kind[parent] == IF else []
+        return [c.nodes_next[parent]] if c.nodes_kind[parent] == NodeKind.IF else []
 
     def block(self, node: int, indent: str) -> None:
         c = self.c
@@ -455,9 +493,9 @@ class _Printer:
                 continue
             stack.append(("list", c.nodes_next[node], indent))
             kind = c.nodes_kind[node]
-            if kind == BLOCK:
+            if kind == NodeKind.BLOCK:
                 self.block(node, indent)
-            elif kind == IF:
+            elif kind == NodeKind.IF:
                 condition = c.nodes_condition[node]
                 self.lines.append(f"{indent}if %{condition}{self.constant_text(condition, None, False)} {{")
                 stack.append(("text", 0, f"{indent}}}"))
@@ -471,12 +509,13 @@ class _Printer:
 
     def header(self) -> None:
         info = self.shader.info
-        self.lines.append(f"shader: MESA_SHADER_{str(self.shader.metadata.get('stage', 'compute')).upper()}")
+        self.lines.append(f"shader: MESA_SHADER_{Stage.names()[info['stage']].upper()}")
         for key in ("entry", "source_sha1"):
             if key in self.shader.metadata:
                 self.lines.append(f"{key}: {self.shader.metadata[key]}")
-        self.lines.append(f"workgroup_size: {', '.join(str(size) for size in info['workgroup_size'])}")
-        self.lines += [f"{key}: {value}" for key, value in info.items() if key != "workgroup_size" and value]
+        if info["stage"] in WITH_WORKGROUP:
+            self.lines.append(f"workgroup_size: {', '.join(str(size) for size in info['workgroup_size'])}")
+        self.lines += [f"{key}: {value}" for key, value in info.items() if key not in ("stage", "workgroup_size") and value]
         data = self.shader.constant_data.byte.tobytes()
         self.lines += [f"constant_data: {data[at : at + 32].hex()}" for at in range(0, len(data), 32)]
 
@@ -485,13 +524,13 @@ class _Printer:
         for row in self.reachable_structs():
             self.declare_struct(row)
         for row, kind in enumerate(c.arguments_kind):
-            name = ARGUMENTS[kind] if kind < len(ARGUMENTS) else str(kind)
+            name = ArgumentKind.names().get(kind, str(kind))
             self.lines.append(
                 f"decl_argument {row} {name} {'vgpr' if c.arguments_is_vgpr[row] else 'sgpr'}"
                 f" (detail={c.arguments_detail[row]}, first={c.arguments_first[row]}, count={c.arguments_count[row]})"
             )
         for row, mode in enumerate(c.variables_mode):
-            if c.variables_flags[row] & 1 and mode != 1:
+            if c.variables_flags[row] & VariableFlag.ALIVE and mode != VariableMode.FUNCTION_TEMP:
                 self.declare_variable(row, "")
 
     def print(self) -> str:
@@ -502,7 +541,7 @@ class _Printer:
         self.declarations()
         self.lines += [f"decl_function {entry} (0 params) (entrypoint)", "", f"impl {entry} {{"]
         for row, mode in enumerate(c.variables_mode):
-            if c.variables_flags[row] & 1 and mode == 1:
+            if c.variables_flags[row] & VariableFlag.ALIVE and mode == VariableMode.FUNCTION_TEMP:
                 self.declare_variable(row, "    ")
         self.number_blocks()
         self.body()

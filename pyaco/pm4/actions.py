@@ -1,6 +1,6 @@
 """What packets do: to registers, memory, the GDS and the predicate.
 
-Every action takes the command processor and the packet, those of ``EFFECTS`` also what the front end fetched for it.
+Every action takes the state of the queue and the packet, those of ``EFFECTS`` also what the front end fetched for it.
 
 Sources: the packet descriptions in the Linux kernel's amdgpu headers; Mesa's use of the packets (``ac_cmdbuf``, ``radv_cs.c``,
 ``si_cp_utils``); the packet structures of AMD's PAL (``f32_me_pm4_packets``, ``f32_pfp_pm4_packets``).
@@ -11,15 +11,13 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyaco.errors import InputError, UnsupportedError
-from pyaco.pm4.launch import launch
+from pyaco.pm4.launch import launch_from_registers
 from pyaco.pm4.layouts import REGISTER_SPACES
+from pyaco.pm4.queue_state import QueueState
 from pyaco.pm4.stream import Packet
-
-if TYPE_CHECKING:
-    from pyaco.pm4.processor import CommandProcessor
 
 __all__ = ["EFFECTS", "FETCHES", "FRONT", "NO_EFFECT", "must_wait", "runs_in_front"]
 
@@ -35,7 +33,7 @@ _REGISTERS_END = 0x40000
 _PIPELINE_STATISTICS, _COMPUTE_INVOCATIONS = 11, 10
 
 
-def _place(packet: Packet) -> str:
+def _where(packet: Packet) -> str:
     return f"{packet.where}: {packet.name}"
 
 
@@ -76,7 +74,7 @@ def runs_in_front(packet: Packet) -> bool:
     return dword < len(packet.body) and packet.body[dword] >> shift & mask == 1
 
 
-def must_wait(processor: CommandProcessor, packet: Packet) -> bool:
+def must_wait(processor: QueueState, packet: Packet) -> bool:
     """Whether a packet cannot be executed yet: a WAIT_REG_MEM, or an atomic operation that repeats until its comparison holds."""
     if packet.name == "WAIT_REG_MEM":
         return not _holds(processor, packet)
@@ -87,7 +85,7 @@ def must_wait(processor: CommandProcessor, packet: Packet) -> bool:
     return False
 
 
-def _holds(processor: CommandProcessor, packet: Packet) -> bool:
+def _holds(processor: QueueState, packet: Packet) -> bool:
     low, high, operation = packet["ADDRESS_LO"], packet["ADDRESS_HI"], packet["OPERATION"]
     if operation == 1:                       # write a register and wait for another
         processor.registers[_offset(low)] = packet["REF"]
@@ -108,27 +106,27 @@ def _offset(dword: int) -> int:
 def _span(packet: Packet, first: int, size: int) -> range:
     """Byte offsets of the registers from one on."""
     if first + size > _REGISTERS_END:
-        raise InputError(f"{_place(packet)} reaches {size} bytes of registers from 0x{first:x} on, behind their end")
+        raise InputError(f"{_where(packet)} reaches {size} bytes of registers from 0x{first:x} on, behind their end")
     return range(first, first + size, 4)
 
 
-def _register_bytes(processor: CommandProcessor, packet: Packet, first: int, size: int) -> bytes:
+def _register_bytes(processor: QueueState, packet: Packet, first: int, size: int) -> bytes:
     return b"".join(processor.registers.get(offset, 0).to_bytes(4, "little") for offset in _span(packet, first, size))
 
 
-def _put_registers(processor: CommandProcessor, packet: Packet, first: int, data: bytes) -> None:
+def _put_registers(processor: QueueState, packet: Packet, first: int, data: bytes) -> None:
     for offset in _span(packet, first, len(data)):
         processor.registers[offset] = int.from_bytes(data[offset - first : offset - first + 4], "little")
 
 
-def _gds(processor: CommandProcessor, packet: Packet, address: int, size: int) -> memoryview:
+def _gds(processor: QueueState, packet: Packet, address: int, size: int) -> memoryview:
     held = memoryview(processor.device.gds)
     if address + size > len(held):
-        raise InputError(f"{_place(packet)} reaches {size} bytes at 0x{address:x} of the GDS, which has {len(held)}")
+        raise InputError(f"{_where(packet)} reaches {size} bytes at 0x{address:x} of the GDS, which has {len(held)}")
     return held[address : address + size]
 
 
-def _store(processor: CommandProcessor, packet: Packet, target: int, address: int, data: bytes) -> None:
+def _store(processor: QueueState, packet: Packet, target: int, address: int, data: bytes) -> None:
     """Put bytes where a destination select says."""
     if target in (_REGISTERS, _PERFORMANCE):
         _put_registers(processor, packet, _offset(address), data)
@@ -137,10 +135,10 @@ def _store(processor: CommandProcessor, packet: Packet, target: int, address: in
     elif target == _GDS:
         _gds(processor, packet, address & 0xFFFFFFFF, len(data))[:] = data
     else:
-        raise UnsupportedError(f"{_place(packet)} to a destination that no chip has, or that is not emulated")
+        raise UnsupportedError(f"{_where(packet)} to a destination that no chip has, or that is not emulated")
 
 
-def _write_data(processor: CommandProcessor, packet: Packet, _: Any) -> None:
+def _write_data(processor: QueueState, packet: Packet, _: Any) -> None:
     control, address = packet["CONTROL"], packet["DST_ADDR"]
     data = struct.pack(f"<{len(packet.body) - 3}I", *packet.body[3:])
     if control >> 16 & 1:                    # every dword to the same place: the last stays
@@ -149,7 +147,7 @@ def _write_data(processor: CommandProcessor, packet: Packet, _: Any) -> None:
     _store(processor, packet, -1 if target == _PERFORMANCE else target, address, data)
 
 
-def _copy_data(processor: CommandProcessor, packet: Packet, _: Any) -> None:
+def _copy_data(processor: QueueState, packet: Packet, _: Any) -> None:
     size = 8 if packet["COUNT_SEL"] else 4
     select, source = packet["SRC_SEL"], packet["SRC"]
     if select in (_REGISTERS, 4):
@@ -161,24 +159,24 @@ def _copy_data(processor: CommandProcessor, packet: Packet, _: Any) -> None:
     elif select in _COPIED_NUMBERS:
         data = (_COPIED_NUMBERS[select](processor, source) & (1 << 8 * size) - 1).to_bytes(size, "little")
     else:
-        raise UnsupportedError(f"{_place(packet)} from source {select}")
+        raise UnsupportedError(f"{_where(packet)} from source {select}")
     _store(processor, packet, packet["DST_SEL"], packet["DST"], data)
 
 
-_COPIED_NUMBERS: Mapping[int, Callable[[CommandProcessor, int], int]] = {
+_COPIED_NUMBERS: Mapping[int, Callable[[QueueState, int], int]] = {
     _IMMEDIATE: lambda processor, source: source,
     _ATOMIC_RETURN: lambda processor, source: processor.atomic_return,
     _TIMESTAMP: lambda processor, source: clock(),
 }
 
 
-def _mem_write(processor: CommandProcessor, packet: Packet, _: Any) -> None:
+def _mem_write(processor: QueueState, packet: Packet, _: Any) -> None:
     size = 4 if packet["WR32"] else 8
     data = (packet["DATA_LO"] | packet["DATA_HI"] << 32).to_bytes(8, "little")[:size]
     processor.write(packet["ADDRESS_LO"] | packet["ADDRESS_HI"] << 32, data, packet)
 
 
-def _cond_write(processor: CommandProcessor, packet: Packet, _: Any) -> None:
+def _cond_write(processor: QueueState, packet: Packet, _: Any) -> None:
     address = packet["POLL_ADDR"]
     value = processor.read(address & ~3, 4, packet) if packet["POLL_SPACE"] else processor.registers.get(_offset(address), 0)
     if _COMPARE[packet["FUNCTION"]](value & packet["MASK"], packet["REF"]):
@@ -186,16 +184,16 @@ def _cond_write(processor: CommandProcessor, packet: Packet, _: Any) -> None:
         _store(processor, packet, target, packet["WRITE_ADDR"], packet["DATA"].to_bytes(4, "little"))
 
 
-def _modify_register(processor: CommandProcessor, packet: Packet, _: Any) -> None:
+def _modify_register(processor: QueueState, packet: Packet, _: Any) -> None:
     offset, mask = 0x28000 + 4 * packet["REG_OFFSET"], packet["MASK"]
     processor.registers[offset] = processor.registers.get(offset, 0) & ~mask & 0xFFFFFFFF | packet["DATA"] & mask
 
 
-def _one_register(processor: CommandProcessor, packet: Packet, _: Any) -> None:
+def _one_register(processor: QueueState, packet: Packet, _: Any) -> None:
     processor.registers[_offset(packet["REG_OFFSET"])] = packet["DATA"]
 
 
-def _dma(processor: CommandProcessor, packet: Packet, _: Any) -> None:
+def _dma(processor: QueueState, packet: Packet, _: Any) -> None:
     """DMA_DATA and its predecessor CP_DMA."""
     count, target = packet["BYTE_COUNT"], packet["DST_SEL"]
     if target == 2 or not count:             # nowhere: a prefetch
@@ -218,7 +216,7 @@ def _dma(processor: CommandProcessor, packet: Packet, _: Any) -> None:
         _put_registers(processor, packet, first, bytes(held))
 
 
-def _dma_source(processor: CommandProcessor, packet: Packet, source: int, size: int) -> bytes:
+def _dma_source(processor: QueueState, packet: Packet, source: int, size: int) -> bytes:
     """What a DMA reads: as many bytes, or a dword that repeats."""
     select = packet["SRC_SEL"]
     if select == 2:
@@ -230,12 +228,12 @@ def _dma_source(processor: CommandProcessor, packet: Packet, source: int, size: 
     return bytes(processor.memory(source, size, packet))
 
 
-def _atomic(processor: CommandProcessor, packet: Packet, _: Any) -> None:
+def _atomic(processor: QueueState, packet: Packet, _: Any) -> None:
     number = packet["ATOMIC"]
     bits = 64 if number & 0x20 else 32
     operation = _ATOMICS.get(number & ~0x60)
     if operation is None:
-        raise UnsupportedError(f"{_place(packet)}: atomic operation 0x{number:x}")
+        raise UnsupportedError(f"{_where(packet)}: atomic operation 0x{number:x}")
     size, mask = bits // 8, (1 << bits) - 1
     source = (packet["SRC_DATA_LO"] | packet["SRC_DATA_HI"] << 32) & mask
     compare = (packet["CMP_DATA_LO"] | packet["CMP_DATA_HI"] << 32) & mask
@@ -251,7 +249,7 @@ def clock() -> int:
     return time.perf_counter_ns() * _CLOCK // 1_000_000_000
 
 
-def _end_of_pipe(processor: CommandProcessor, packet: Packet, address: int) -> None:
+def _end_of_pipe(processor: QueueState, packet: Packet, address: int) -> None:
     """What is written when the work before an event has ended, and the interrupt then."""
     select, data = packet["DATA_SEL"], packet["DATA_LO"] | packet["DATA_HI"] << 32
     if select in (1, 2):
@@ -261,74 +259,74 @@ def _end_of_pipe(processor: CommandProcessor, packet: Packet, address: int) -> N
     elif select == 5:
         processor.write(address, bytes(_gds(processor, packet, 4 * (data & 0xFFFF), 4 * (data >> 16 & 0xFFFF))), packet)
     elif select:
-        raise UnsupportedError(f"{_place(packet)} with data selection {select}")
+        raise UnsupportedError(f"{_where(packet)} with data selection {select}")
     if packet["INT_SEL"] in (1, 2):
         processor.interrupts.append(packet["CTXID"] if packet.name == "RELEASE_MEM" and len(packet.body) > 6 else 0)
 
 
-def _release_mem(processor: CommandProcessor, packet: Packet, _: Any) -> None:
+def _release_mem(processor: QueueState, packet: Packet, _: Any) -> None:
     _end_of_pipe(processor, packet, packet["ADDRESS_LO"] | packet["ADDRESS_HI"] << 32)
 
 
-def _event_write_eop(processor: CommandProcessor, packet: Packet, _: Any) -> None:
+def _event_write_eop(processor: QueueState, packet: Packet, _: Any) -> None:
     _end_of_pipe(processor, packet, packet["ADDR"])
 
 
-def _event_write_eos(processor: CommandProcessor, packet: Packet, _: Any) -> None:
+def _event_write_eos(processor: QueueState, packet: Packet, _: Any) -> None:
     address, select, data = packet["ADDRESS_LO"] | packet["ADDRESS_HI"] << 32, packet["DATA_SEL"], packet["DATA"]
     if select == 1:
         processor.write(address, bytes(_gds(processor, packet, 4 * (data & 0xFFFF), 4 * (data >> 16))), packet)
     elif select == 2:
         processor.write(address, data.to_bytes(4, "little"), packet)
     else:
-        raise UnsupportedError(f"{_place(packet)} with data selection {select}")
+        raise UnsupportedError(f"{_where(packet)} with data selection {select}")
 
 
-def _event_write(processor: CommandProcessor, packet: Packet, _: Any) -> None:
+def _event_write(processor: QueueState, packet: Packet, _: Any) -> None:
     if len(packet.body) < 3:
         return
     event = packet["EVENT_TYPE"]
     if event != 30:                          # SAMPLE_PIPELINESTAT
-        raise UnsupportedError(f"{_place(packet)} of event {event} with an address")
+        raise UnsupportedError(f"{_where(packet)} of event {event} with an address")
     counts = [0] * _PIPELINE_STATISTICS
     counts[_COMPUTE_INVOCATIONS] = processor.invocations
     processor.write(packet["ADDR"], struct.pack(f"<{len(counts)}Q", *counts), packet)
 
 
 # -------------------------------------------------------------------------------------------------------------- dispatches
-def _launch(processor: CommandProcessor, packet: Packet, dimensions: tuple[int, int, int]) -> None:
+def _launch(processor: QueueState, packet: Packet, dimensions: tuple[int, int, int]) -> None:
     try:
-        result = launch(processor.device, processor.registers, dimensions, packet["COMPUTE_DISPATCH_INITIATOR"],
-                        budget=processor.budget, time_budget=processor.time_budget)
+        launch = launch_from_registers(processor.device.gfx_level, processor.registers, dimensions, packet["COMPUTE_DISPATCH_INITIATOR"])
+        if launch is None:
+            return
+        processor.reports.append(processor.device.launch(launch, budget=processor.budget, time_budget=processor.time_budget))
     except UnsupportedError as error:
         raise UnsupportedError(f"{packet.where}: {error}") from None
     except InputError as error:
         raise InputError(f"{packet.where}: {error}") from None
-    if result is not None:
-        processor.reports.append(result[0])
-        processor.invocations += result[1]
+    processor.invocations += launch.invocations
 
 
-def _dispatch_direct(processor: CommandProcessor, packet: Packet, _: Any) -> None:
+def _dispatch_direct(processor: QueueState, packet: Packet, _: Any) -> None:
     _launch(processor, packet, (packet["COMPUTE_DIM_X"], packet["COMPUTE_DIM_Y"], packet["COMPUTE_DIM_Z"]))
 
 
-def _counts(processor: CommandProcessor, packet: Packet) -> tuple[int, int, int]:
+def _counts(processor: QueueState, packet: Packet) -> tuple[int, int, int]:
     address = packet["ADDR"] if len(packet.body) > 2 else processor.base + packet["DATA_OFFSET"]
     x, y, z = struct.unpack("<3I", processor.memory(address, 12, packet))
     return x, y, z
 
 
 # ------------------------------------------------------------------------------------------------- what the front end does
-def _indexed_data(processor: CommandProcessor, packet: Packet) -> dict[int, int]:
+def _indexed_data(processor: QueueState, packet: Packet) -> dict[int, int]:
     """Registers and values of a load whose address is that of the first dword."""
     if packet["INDEX"] or packet["DATA_FORMAT"]:
-        raise UnsupportedError(f"{_place(packet)} with an index or pairs of offset and data")
+        raise UnsupportedError(f"{_where(packet)} with an index or pairs of offset and data")
     space = REGISTER_SPACES[packet.name.removesuffix("_INDEX").replace("LOAD", "SET")]
     return _run(processor, packet, packet["ADDRESS_LO"] | packet["ADDRESS_HI"] << 32, space + 4 * packet["REG_OFFSET"], packet["NUM_DWORDS"])
 
 
-def _shadowed_data(processor: CommandProcessor, packet: Packet) -> dict[int, int]:
+def _shadowed_data(processor: QueueState, packet: Packet) -> dict[int, int]:
     """Registers and values of runs that lie where they do in their space, behind the address."""
     space = REGISTER_SPACES[packet.name.replace("LOAD", "SET")]
     found: dict[int, int] = {}
@@ -338,39 +336,39 @@ def _shadowed_data(processor: CommandProcessor, packet: Packet) -> dict[int, int
     return found
 
 
-def _run(processor: CommandProcessor, packet: Packet, address: int, offset: int, count: int) -> dict[int, int]:
+def _run(processor: QueueState, packet: Packet, address: int, offset: int, count: int) -> dict[int, int]:
     data = processor.memory(address & ~3, 4 * count, packet) if count else b""
     return {offset + 4 * k: word for k, (word,) in enumerate(struct.iter_unpack("<I", data))}
 
 
-def _load(processor: CommandProcessor, packet: Packet, fetched: dict[int, int]) -> None:
+def _load(processor: QueueState, packet: Packet, fetched: dict[int, int]) -> None:
     processor.registers |= fetched
 
 
-def _set_base(processor: CommandProcessor, packet: Packet) -> None:
+def _set_base(processor: QueueState, packet: Packet) -> None:
     if packet["BASE_INDEX"] == 1:
         processor.base = packet["ADDR"]
 
 
-def _set_predication(processor: CommandProcessor, packet: Packet) -> None:
+def _set_predication(processor: QueueState, packet: Packet) -> None:
     operation = packet["OP"]
     if operation == 0:
         processor.predicate = True
         return
     if operation not in (3, 4):
-        raise UnsupportedError(f"{_place(packet)} by operation {operation}")
+        raise UnsupportedError(f"{_where(packet)} by operation {operation}")
     names = {value.name for value in packet.values}
     address = packet["ADDR"] if "ADDR" in names else packet["ADDRESS_LO"] | packet["ADDRESS_HI"] << 32
     held = processor.read(address & ~0xF if operation == 3 else address, 8 if operation == 3 else 4, packet)
     processor.predicate = bool(held) == bool(packet["DRAW_VISIBLE"])
 
 
-Effect = Callable[["CommandProcessor", Packet, Any], None]
+Effect = Callable[[QueueState, Packet, Any], None]
 
-FRONT: Mapping[str, Callable[[CommandProcessor, Packet], None]] = {"SET_BASE": _set_base, "SET_PREDICATION": _set_predication}
+FRONT: Mapping[str, Callable[[QueueState, Packet], None]] = {"SET_BASE": _set_base, "SET_PREDICATION": _set_predication}
 """Packets that the front end always executes."""
 
-FETCHES: Mapping[str, Callable[[CommandProcessor, Packet], Any]] = {
+FETCHES: Mapping[str, Callable[[QueueState, Packet], Any]] = {
     "DISPATCH_INDIRECT": _counts, "DISPATCH_INDIRECT_INTERLEAVED": _counts,
     "LOAD_SH_REG_INDEX": _indexed_data, "LOAD_CONTEXT_REG_INDEX": _indexed_data,
     "LOAD_SH_REG": _shadowed_data, "LOAD_CONTEXT_REG": _shadowed_data, "LOAD_UCONFIG_REG": _shadowed_data,

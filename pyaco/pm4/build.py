@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyaco.arguments import checked
 from pyaco.errors import InputError
 from pyaco.pm4.opcodes import OPCODES
 from pyaco.registers import registers
+from pyaco.targets import features
 
 if TYPE_CHECKING:
+    from pyaco.abi import Abi
     from pyaco.descriptors.sets import DescriptorSet
-    from pyaco.emu.device import Buffers, Device, Shader
+    from pyaco.emu.arguments import Shader
+    from pyaco.emu.buffers import Buffers
+    from pyaco.emu.device import Device
 
 __all__ = ["PAD", "DispatchStream", "Stream", "packet", "register_packet"]
 
@@ -144,18 +148,18 @@ class DispatchStream:
                  dynamic_offsets: Sequence[int] = ()) -> None:
         arguments = device.place(shader, groups, buffers, push, sets=sets, dynamic_offsets=dynamic_offsets)
         self._arguments = arguments
-        abi = shader.abi
+        abi = arguments.abi
         stream = Stream(device.gfx_level)
         entry = arguments.entry
         stream.set("COMPUTE_PGM_LO", entry >> 8 & 0xFFFFFFFF).set("COMPUTE_PGM_HI", entry >> 40 & 0xFF)
         for name, fields in _program_registers(abi, device.gfx_level).items():
             stream.set(name, **fields)
-        for axis, size in zip("XYZ", [*abi["workgroup_size"], 1, 1][:3], strict=True):
+        for axis, size in zip("XYZ", abi.workgroup_size, strict=True):
             stream.set(f"COMPUTE_NUM_THREAD_{axis}", NUM_THREAD_FULL=size)
         stream.set("COMPUTE_TMPRING_SIZE", WAVES=32, WAVESIZE=_wave_scratch(abi, device.gfx_level))
         if arguments.user_sgprs:
             stream.write(registers(device.gfx_level)["COMPUTE_USER_DATA_0"].offset, *arguments.user_sgprs)
-        wave32 = {"CS_W32_EN": 1} if abi["wave_size"] == 32 else {}
+        wave32 = {"CS_W32_EN": 1} if abi.wave_size == 32 else {}
         initiator = registers(device.gfx_level)["COMPUTE_DISPATCH_INITIATOR"].encode(COMPUTE_SHADER_EN=1, FORCE_START_AT_000=1, **wave32)
         stream.add("DISPATCH_DIRECT", *arguments.groups, initiator, compute=True)
         self.words = stream.words
@@ -167,26 +171,26 @@ class DispatchStream:
         self._arguments.release()
 
 
-def _program_registers(abi: Mapping[str, Any], level: int) -> dict[str, dict[str, int]]:
-    mask = abi["workgroup_id_mask"]
+def _program_registers(abi: Abi, level: int) -> dict[str, dict[str, int]]:
+    mask = abi.workgroup_id_mask
     resources = {
-        "COMPUTE_PGM_RSRC1": {"FLOAT_MODE": abi["float_mode"] & 0xFF} | ({"DX10_CLAMP": 1} if level < 120 else {}),
+        "COMPUTE_PGM_RSRC1": {"FLOAT_MODE": abi.float_mode & 0xFF} | ({"DX10_CLAMP": 1} if features.has_dx10_clamp_mode(level) else {}),
         "COMPUTE_PGM_RSRC2": {
-            "SCRATCH_EN": int(bool(abi["scratch_wave_offset"] if level < 110 else abi["scratch_bytes_per_lane"])),
-            "USER_SGPR": abi["user_sgpr_count"],
+            "SCRATCH_EN": int(bool(abi.scratch_bytes_per_lane if features.has_architected_flat_scratch(level) else abi.scratch_wave_offset)),
+            "USER_SGPR": abi.user_sgpr_count,
             "TGID_X_EN": mask & 1, "TGID_Y_EN": mask >> 1 & 1, "TGID_Z_EN": mask >> 2 & 1,
-            "TIDIG_COMP_CNT": max(abi["local_id_components"] - 1, 0), "LDS_SIZE": -(-abi["lds_bytes"] // _LDS_GRANULE),
+            "TIDIG_COMP_CNT": max(abi.local_id_components - 1, 0), "LDS_SIZE": -(-abi.lds_bytes // _LDS_GRANULE),
         },
     }
-    if level >= 100:
-        shared = abi.get("num_shared_vgprs", 0)
+    if features.has_wave32(level):
+        shared = abi.num_shared_vgprs
         # Encoded in groups of 8 for wave32 and 4 for wave64; more than 256 is what rounding to the allocation granule adds.
-        granule = 8 if abi["wave_size"] == 32 else 4
-        resources["COMPUTE_PGM_RSRC1"]["VGPRS"] = max(-(-min(abi["num_vgprs"], 256) // granule) - 1, 0)
+        granule = 8 if abi.wave_size == 32 else 4
+        resources["COMPUTE_PGM_RSRC1"]["VGPRS"] = max(-(-min(abi.num_vgprs, 256) // granule) - 1, 0)
         resources["COMPUTE_PGM_RSRC3"] = {"SHARED_VGPR_CNT": -(-shared // 8)}
     return resources
 
 
-def _wave_scratch(abi: Mapping[str, Any], level: int) -> int:
-    granule = 256 if level >= 110 else 1024
-    return -(-abi["scratch_bytes_per_lane"] * abi["wave_size"] // granule)
+def _wave_scratch(abi: Abi, level: int) -> int:
+    granule = 256 if features.has_scratch_granule_256(level) else 1024
+    return -(-abi.scratch_bytes_per_lane * abi.wave_size // granule)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from pyaco.arguments import checked
-from pyaco.pm4.shaders import Descriptor, ShaderUse
+from pyaco.pm4.shader_use import Descriptor, ShaderUse
 from pyaco.pm4.stream import Packet
 from pyaco.pm4.text import descriptor_lines, load_line, packet_body_lines, shader_heading
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import bisect
 import itertools
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pyaco.arguments import checked
 from pyaco.errors import InputError
-from pyaco.pm4.stream import Memory
 
-__all__ = ["canonical", "mapped_dwords", "pieces"]
+__all__ = ["Memory", "canonical", "mapped_dwords", "pieces"]
+
+Memory = Callable[[int, int], Sequence[int] | None]
+"""Gives `count` dwords at an address, or None where nothing is mapped."""
 
 
 def canonical(address: int) -> int:

@@ -18,20 +18,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy
-
+from pyaco import command_streams
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.pm4.actions import EFFECTS, FETCHES, FRONT, NO_EFFECT, must_wait, runs_in_front
 from pyaco.pm4.layouts import REGISTER_SPACES
-from pyaco.pm4.memory import canonical
+from pyaco.pm4.queue_state import QueueState
 from pyaco.pm4.stream import Packet, parse
 
 if TYPE_CHECKING:
     from pyaco.emu.device import Device
     from pyaco.emu.report import Report
 
-__all__ = ["CommandProcessor"]
+__all__ = ["CommandProcessor", "submit"]
 
 _MOST_PACKETS = 1 << 20
 _MOST_DWORDS = 1 << 22
@@ -49,8 +48,8 @@ class _Frame:
     skip_until: int = 0                      # packets before this dword are skipped
 
 
-class CommandProcessor:
-    """One queue's engines: registers, predicate, and the packets' effects.
+class CommandProcessor(QueueState):
+    """One queue's engines; `QueueState` says what else it has.
 
     Parameters
     ----------
@@ -66,15 +65,6 @@ class CommandProcessor:
 
     Attributes
     ----------
-    registers : dict of int to int
-        What was written, by byte offset.
-    reports : list of Report
-        One for each dispatch so far.
-    invocations : int
-        Of all dispatches so far.
-    interrupts : list of int
-        The context identifier of each interrupt so far.
-    predicate : bool
     executed : int
         Packets so far.
     position : int
@@ -86,15 +76,7 @@ class CommandProcessor:
                  time_budget: float | None = None) -> None:
         if queue not in _AHEAD:
             raise InputError(f"no queue is called {queue!r}: there are {' and '.join(_AHEAD)}")
-        self.device = device
-        self.budget, self.time_budget = budget, time_budget
-        self.registers: dict[int, int] = {}
-        self.reports: list[Report] = []
-        self.invocations = 0
-        self.interrupts: list[int] = []
-        self.predicate = True
-        self.base = 0
-        self.atomic_return: int = 0
+        super().__init__(device, budget, time_budget)
         self.executed = 0
         self.position = 0
         self._ahead = _AHEAD[queue]
@@ -224,29 +206,32 @@ class CommandProcessor:
         if chained and len(self._frames) > 2:
             del self._frames[-2]
 
-    # ------------------------------------------------------------------------------------------------------------- memory
-    def fetch(self, address: int, count: int) -> Sequence[int] | None:
-        """Return `count` dwords of device memory, or None where they are not mapped."""
-        view = self.device.space.view(canonical(address), 4 * count)
-        return None if view is None else numpy.frombuffer(view, "<u4").tolist()
 
-    def memory(self, address: int, size: int, packet: Packet) -> memoryview:
-        """Return device memory that a packet reaches.
+@checked
+def submit(device: Device, words: Sequence[int], budget: int = 1 << 36, *, time_budget: float | None = None) -> list[Report]:
+    """Run a command stream on a command processor of its own; ``Device.submit`` does the same.
 
-        Raises
-        ------
-        InputError
-            It is not mapped.
-        """
-        view = self.device.space.view(canonical(address), size)
-        if view is None:
-            raise InputError(f"{packet.where}: {packet.name} reaches {size} bytes at 0x{address:x}, which are not mapped")
-        return view
+    Parameters
+    ----------
+    device : Device
+    words : sequence of int
+        The stream's dwords.
+    budget : int
+        Wave instructions that each dispatch may execute.
+    time_budget : float, optional
+        Seconds that each dispatch may take.
 
-    def read(self, address: int, size: int, packet: Packet) -> int:
-        """Return the number of `size` bytes at an address."""
-        return int.from_bytes(self.memory(address, size, packet), "little")
+    Returns
+    -------
+    list of Report
+        One for each dispatch, in order.
 
-    def write(self, address: int, data: bytes, packet: Packet) -> None:
-        """Write device memory."""
-        self.memory(address, len(data), packet)[:] = data
+    Raises
+    ------
+    InputError, UnsupportedError, MemoryFault, BudgetError, EmulationError
+        As ``CommandProcessor.submit``.
+    """
+    return CommandProcessor(device, budget=budget, time_budget=time_budget).submit(words)
+
+
+command_streams.register(submit)

@@ -14,8 +14,7 @@ from pyaco import isa
 from pyaco.descriptors.decode import KINDS
 from pyaco.isa import opcodes
 from pyaco.isa.table import FORMATS
-from pyaco.pm4.memory import canonical
-from pyaco.pm4.stream import Memory
+from pyaco.pm4.memory import Memory, canonical
 
 __all__ = ["ENDS", "Instruction", "Use", "branch_target", "follow", "instructions"]
 

@@ -24,6 +24,7 @@ from pyaco.pm4.named import Builder
 from pyaco.pm4.processor import CommandProcessor
 from pyaco.pm4.stream import Packet
 from pyaco.pm4.values import Value, decode_word, decode_words
+from pyaco.targets import features
 
 if TYPE_CHECKING:
     from pyaco.emu.device import Device
@@ -178,7 +179,8 @@ def sdma_packet(name: str, level: int, **fields: Any) -> list[int]:
     """
     form = _form(name, level)
     builder = Builder(level, fields)
-    header = builder.part(form.header) | (form.operation << 28 | form.sub << 20 if level < 70 else form.operation | form.sub << 8)
+    code = form.operation | form.sub << 8 if features.has_sdma_low_operation(level) else form.operation << 28 | form.sub << 20
+    header = builder.part(form.header) | code
     body = [dword for word in form.body(header) for dword in builder.dwords(word)]
     if builder.left:
         raise InputError(f"{name} has no fields {', '.join(sorted(builder.left))}")
@@ -211,7 +213,7 @@ def parse_sdma(words: Sequence[int], level: int, buffer: int | None = None) -> l
     packets, place = [], 0
     while place < len(words):
         header = int(words[place])
-        code = (header >> 28, header >> 20 & 0xFF) if level < 70 else (header & 0xFF, header >> 8 & 0xFF)
+        code = (header & 0xFF, header >> 8 & 0xFF) if features.has_sdma_low_operation(level) else (header >> 28, header >> 20 & 0xFF)
         name, form = by_code.get(code, ("", None))
         packet = SdmaPacket(place, -1, code[0], name, header, (), level, buffer=buffer)
         if form is None:
@@ -231,9 +233,9 @@ def _data_words(words: Sequence[int], level: int, name: str) -> int:
     """How many dwords of data follow what is fixed of a packet."""
     if name == "NOP":
         return int(words[0]) >> 16 & 0x3FFF
-    if level < 70:
+    if not features.has_sdma_low_operation(level):
         return int(words[0]) & 0xFFFFF
-    return (int(words[3]) & 0xFFFFF) + (level >= 90) if len(words) > 3 else 0
+    return (int(words[3]) & 0xFFFFF) + features.has_sdma_counts_less_one(level) if len(words) > 3 else 0
 
 
 class SdmaEngine(CommandProcessor):
@@ -273,7 +275,7 @@ class SdmaEngine(CommandProcessor):
     # -------------------------------------------------------------------------------------------------------- actions
     def _bytes(self, packet: Packet) -> int:
         """How many bytes a packet moves: one more than it says from GFX9 on."""
-        return packet["COUNT"] + (self.device.gfx_level >= 90)
+        return packet["COUNT"] + features.has_sdma_counts_less_one(self.device.gfx_level)
 
     def _copy(self, packet: Packet) -> None:
         size = self._bytes(packet)
@@ -325,23 +327,23 @@ class SdmaEngine(CommandProcessor):
         from pyaco.addrlib import gpu_config
         from pyaco.addrlib.tiling import TiledSurface
 
-        if self.device.gfx_level >= 100 and packet["DCC"]:
+        if features.has_sdma_compression(self.device.gfx_level) and packet["DCC"]:
             raise UnsupportedError(f"{packet.where}: SDMA copies of compressed surfaces")
         level, mode, element = self.device.gfx_level, packet["SWIZZLE_MODE"], 1 << packet["ELEMENT_SIZE"]
         linear = self._rectangle(packet, "LINEAR", element)
-        level_12 = level >= 120
+        modes_tell_3d = features.has_gfx12_swizzle_modes(level)
         surface: dict[str, Any] = {
             "width": packet["WIDTH"] + 1, "height": packet["HEIGHT"] + 1, "num_slices": packet["DEPTH"] + 1, "bpp": 8 * element,
             "swizzle_mode": mode, "num_mip_levels": packet["MIP_MAX"] + 1,
-            "resource_type": (2 if mode >= _FIRST_3D_MODE else 1) if level_12 else packet["DIMENSION"],
+            "resource_type": (2 if mode >= _FIRST_3D_MODE else 1) if modes_tell_3d else packet["DIMENSION"],
         }  # fmt: skip
-        if level < 100 and surface["num_mip_levels"] == 1 and surface["resource_type"] == 1:
+        if features.has_surface_epitch(level) and surface["num_mip_levels"] == 1 and surface["resource_type"] == 1:
             surface["pitch_in_element"] = packet["EPITCH"] + 1
         config, address = gpu_config(self.device.target), packet["TILED_ADDR"]
         try:
             tiled = TiledSurface(config, **surface)
             swizzle = address % tiled.base_align >> 8
-            if swizzle and not level_12:
+            if swizzle and not modes_tell_3d:
                 tiled = TiledSurface(config, **surface, pipe_bank_xor=swizzle)
             held = numpy.frombuffer(self.memory(address - address % tiled.base_align, tiled.size, packet), numpy.uint8)
             origin = [packet[f"TILED_{axis}"] for axis in "ZYX"]

@@ -6,76 +6,28 @@ A dispatch or a draw runs what registers point to at that time; `annotate` follo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy
 
 from pyaco import isa
 from pyaco.arguments import checked
-from pyaco.descriptors.decode import DescriptorWord, decode
+from pyaco.descriptors.decode import decode
 from pyaco.isa.lines import Line
 from pyaco.isa.processors import processor
-from pyaco.pm4.memory import canonical, mapped_dwords
-from pyaco.pm4.scalars import ENDS, Instruction, Use, branch_target, follow, instructions
-from pyaco.pm4.stream import Memory, Packet
+from pyaco.pm4.memory import Memory, canonical, mapped_dwords
+from pyaco.pm4.scalars import ENDS, Instruction, branch_target, follow, instructions
+from pyaco.pm4.shader_use import Descriptor, ShaderUse
+from pyaco.pm4.stream import Packet
 from pyaco.registers import registers
+from pyaco.targets import features
 
-__all__ = ["Descriptor", "ShaderUse", "annotate"]
+__all__ = ["annotate"]
 
 _MOST_CODE = 1 << 14
 _STAGES = ("PS", "VS", "GS", "ES", "HS", "LS")
 _WAVE32 = {"PS": ("SPI_PS_IN_CONTROL", "PS_W32_EN"), "VS": ("VGT_SHADER_STAGES_EN", "VS_W32_EN"),
            "GS": ("VGT_SHADER_STAGES_EN", "GS_W32_EN"), "ES": ("VGT_SHADER_STAGES_EN", "GS_W32_EN"),
            "HS": ("VGT_SHADER_STAGES_EN", "HS_W32_EN"), "LS": ("VGT_SHADER_STAGES_EN", "HS_W32_EN")}
-
-
-@dataclass(frozen=True)
-class Descriptor:
-    """A descriptor that a shader uses.
-
-    Attributes
-    ----------
-    kind : str
-        ``buffer``, ``image`` or ``sampler``.
-    offset : int
-        Of the first instruction that uses it, in bytes from the shader's start.
-    address : int or None
-        Where it lies in memory; None where the shader puts it together.
-    words : tuple of DescriptorWord
-    """
-
-    kind: str
-    offset: int
-    address: int | None
-    words: tuple[DescriptorWord, ...]
-
-
-@dataclass(frozen=True)
-class ShaderUse:
-    """A shader that a packet runs.
-
-    Attributes
-    ----------
-    stage : str
-        ``CS``, or the stage of the register that points to it.
-    address : int
-    wave_size : int
-    user_sgprs : tuple of int
-        What the stream put into user SGPRs; empty for stages of draws.
-    lines : tuple of Line
-        The disassembly; empty where the memory is not given.
-    descriptors : tuple of Descriptor
-    loads : tuple of Use
-        What its scalar loads read.
-    """
-
-    stage: str
-    address: int
-    wave_size: int
-    user_sgprs: tuple[int, ...]
-    lines: tuple[Line, ...]
-    descriptors: tuple[Descriptor, ...]
-    loads: tuple[Use, ...]
 
 
 @checked
@@ -131,7 +83,8 @@ class _Annotator:
         return canonical(self._value(low) << 8 | (self._value(high) & 0xFF) << 40)
 
     def _compute(self, packet: Packet) -> ShaderUse:
-        wave = 32 if self.level >= 100 and packet.body and self.known["COMPUTE_DISPATCH_INITIATOR"].field("CS_W32_EN").get(packet.body[-1]) else 64
+        starts = self.known["COMPUTE_DISPATCH_INITIATOR"]
+        wave = 32 if features.has_wave32(self.level) and packet.body and starts.field("CS_W32_EN").get(packet.body[-1]) else 64
         first = self.known["COMPUTE_USER_DATA_0"].offset
         count = self._field("COMPUTE_PGM_RSRC2", "USER_SGPR")
         # where the stream does not write a user SGPR, its value is not known here
@@ -143,7 +96,7 @@ class _Annotator:
         for stage in _STAGES:
             if self._value(f"SPI_SHADER_PGM_LO_{stage}"):
                 register, field = _WAVE32[stage]
-                wave32 = self.level >= 100 and self._field(register, field)
+                wave32 = features.has_wave32(self.level) and self._field(register, field)
                 found.append(self._use(stage, self._address(stage), 32 if wave32 else 64, ()))
         return found
 

@@ -9,23 +9,21 @@ dword that only pads (0xFFFF1000).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pyaco.arguments import checked
 from pyaco.errors import InputError
+from pyaco.pm4.memory import Memory
 from pyaco.pm4.opcodes import NAMES
-from pyaco.pm4.values import Value, decode_values, register_writes
+from pyaco.pm4.values import RawPacket, Value, decode_values, register_writes
 
 if TYPE_CHECKING:
-    from pyaco.pm4.shaders import ShaderUse
+    from pyaco.pm4.shader_use import ShaderUse
 
-__all__ = ["Memory", "Packet", "parse"]
-
-Memory = Callable[[int, int], Sequence[int] | None]
-"""Gives `count` dwords at an address, or None where nothing is mapped."""
+__all__ = ["Packet", "parse"]
 
 _MOST_NESTED = 8
 _MOST_CHAINED = 256
@@ -35,23 +33,11 @@ _OTHER_TYPES = ("WRITE_REGISTERS", "RESERVED", "NOP")
 
 
 @dataclass
-class Packet:
-    """One packet.
+class Packet(RawPacket):
+    """One packet: its dwords (see `RawPacket`), what they say, and what was found behind it.
 
     Attributes
     ----------
-    place : int
-        The header's place in the stream, in dwords.
-    type : int
-        0, 2 or 3.
-    opcode : int
-        Of a type 3 packet.
-    name : str
-    header : int
-    body : tuple of int
-        The dwords behind the header.
-    level : int
-        Hardware level times ten, which decides what the body says.
     predicated, compute, reset_filter_cam : bool
         Bits of the header.
     values : tuple of Value
@@ -68,13 +54,6 @@ class Packet:
         Address of the indirect buffer that the packet lies in; None in the stream itself.
     """
 
-    place: int
-    type: int
-    opcode: int
-    name: str
-    header: int
-    body: tuple[int, ...]
-    level: int
     nested: list[Packet] | None = None
     address: int | None = None
     chained: bool = False

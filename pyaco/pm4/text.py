@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from pyaco.arguments import checked
 from pyaco.pm4.scalars import Use
-from pyaco.pm4.shaders import Descriptor, ShaderUse
+from pyaco.pm4.shader_use import Descriptor, ShaderUse
 from pyaco.pm4.stream import Packet
 from pyaco.pm4.values import Value
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from pyaco.pm4.layouts import (
     REGISTER_SPACES,
@@ -24,12 +23,38 @@ from pyaco.pm4.layouts import (
 )  # fmt: skip
 from pyaco.registers import Register, registers
 
-if TYPE_CHECKING:
-    from pyaco.pm4.stream import Packet
-
-__all__ = ["Value", "decode_values", "decode_word", "decode_words", "register_writes"]
+__all__ = ["RawPacket", "Value", "decode_values", "decode_word", "decode_words", "register_writes"]
 
 Fields = tuple[tuple[str, int, str | None, int], ...]
+
+
+@dataclass
+class RawPacket:
+    """The dwords of one packet, and what its header says.
+
+    Attributes
+    ----------
+    place : int
+        The header's place in the stream, in dwords.
+    type : int
+        0, 2 or 3.
+    opcode : int
+        Of a type 3 packet.
+    name : str
+    header : int
+    body : tuple of int
+        The dwords behind the header.
+    level : int
+        Hardware level times ten, which decides what the body says.
+    """
+
+    place: int
+    type: int
+    opcode: int
+    name: str
+    header: int
+    body: tuple[int, ...]
+    level: int
 
 
 @dataclass(frozen=True)
@@ -63,7 +88,7 @@ class Value:
     meaning: str | None = None
 
 
-def register_writes(packet: Packet) -> Iterator[tuple[int, int, int]]:
+def register_writes(packet: RawPacket) -> Iterator[tuple[int, int, int]]:
     """Yield place, byte offset and value of every register that a packet of register writes writes."""
     body, place = packet.body, packet.place + 1
     if packet.type == 0:
@@ -86,7 +111,7 @@ def register_writes(packet: Packet) -> Iterator[tuple[int, int, int]]:
             yield place + 1 + k, space + 4 * ((body[0] & 0xFFFF) + k), word
 
 
-def decode_values(packet: Packet) -> Iterator[Value]:
+def decode_values(packet: RawPacket) -> Iterator[Value]:
     """Yield what the dwords of a packet say, in their order."""
     if packet.type == 3 and packet.name not in REGISTER_SPACES:
         yield from decode_words(layout(packet.name, packet.level, packet.body), packet.level, packet.place + 1, packet.body)

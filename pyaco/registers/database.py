@@ -64,12 +64,19 @@ class Field:
         InputError
             A name that is no value of the field, or a number that does not fit.
         """
-        number = value if isinstance(value, int) else self._named(value)
+        number = value if isinstance(value, int) else self.number(value)
         if not 0 <= number <= self.mask >> self.low:
             raise InputError(f"{self.name} has {self.high - self.low + 1} bits: {number} does not fit")
         return number << self.low
 
-    def _named(self, name: str) -> int:
+    def number(self, name: str) -> int:
+        """Return the number of the value called `name`.
+
+        Raises
+        ------
+        InputError
+            No value of the field is called so.
+        """
         for number, other in self.values.items():
             if other == name:
                 return number

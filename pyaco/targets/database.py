@@ -65,6 +65,8 @@ class Units:
         Whether a wave can start two vector operations in a cycle.
     texture_units : int
         Texture filter units.
+    memory_units : int
+        Units that load, store and sample through the vector cache.
     """
 
     simds: int
@@ -76,6 +78,7 @@ class Units:
     waves: int
     dual_issue: bool = False
     texture_units: int = 4
+    memory_units: int = 1
 
     @property
     def in_pairs(self) -> bool:
@@ -199,8 +202,8 @@ class Die:
 
     @property
     def pci_ids(self) -> tuple[int, ...]:
-        """PCI device ids."""
-        return _pci().get(self.name, ())
+        """PCI device ids; where another chip has the same, the PCI revision tells (`pci_chip`)."""
+        return _pci()[0].get(self.name, ())
 
 
 @dataclass(frozen=True)
@@ -269,24 +272,40 @@ def products() -> tuple[Product, ...]:
 
 
 @cache
-def _pci() -> dict[str, tuple[int, ...]]:
-    lines = (row[0].split() for row in _rows("pci"))
-    return {name: tuple(int(number, 16) for number in numbers) for name, *numbers in lines}
+def _pci() -> tuple[dict[str, tuple[int, ...]], dict[tuple[int, int | None], str]]:
+    """PCI device ids of each chip, and the chip of each id: with a revision for those revisions that stand for another chip."""
+    ids: dict[str, tuple[int, ...]] = {}
+    chips_by_id: dict[tuple[int, int | None], str] = {}
+    for name, *words in (row[0].split() for row in _rows("pci")):
+        for word in words:
+            device, _, revisions = word.partition("/")
+            number = int(device, 16)
+            ids[name] = (*ids.get(name, ()), number)
+            chips_by_id |= {(number, int(revision, 16) if revision else None): name for revision in revisions.split(",")}
+    return ids, chips_by_id
 
 
 @checked
-def pci_chip(device: int) -> Die:
+def pci_chip(device: int, revision: int | None = None) -> Die:
     """Return the chip with PCI device id `device` of vendor 1002.
+
+    Parameters
+    ----------
+    device : int
+    revision : int, optional
+        PCI revision. Some chips have an id in common and differ in it: 15d8 is raven, with some revisions raven2. Without it the answer is
+        the chip that the amdgpu driver's table of ids names.
 
     Raises
     ------
     InputError
         No chip of the database has it.
     """
-    for name, ids in _pci().items():
-        if device in ids:
-            return _dies()[name]
-    raise InputError(f"no chip of the database has the PCI device id 0x{device:04x}")
+    chips_by_id = _pci()[1]
+    name = chips_by_id.get((device, revision)) or chips_by_id.get((device, None))
+    if name is None:
+        raise InputError(f"no chip of the database has the PCI device id 0x{device:04x}")
+    return _dies()[name]
 
 
 def _key(text: str) -> str:

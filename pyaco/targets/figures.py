@@ -83,6 +83,7 @@ def structure(die: Die) -> tuple[Figure, ...]:
             _product("LDS of a pair", "KiB", pair, ("LDS bytes", unit.lds), scale=1 / 1024),
             _product("L0 of a pair", "KiB", pair, ("L0 bytes", unit.l0), scale=1 / 1024),
             _product("SIMDs of a pair", "", pair, simds),
+            _product("load/store/texture units of a pair", "", pair, ("units for memory", unit.memory_units)),
         ]
     if die.backends:
         found.append(_quotient("render backends of an array", "", ("render backends", die.backends), ("engines", die.engines),

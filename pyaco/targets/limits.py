@@ -6,7 +6,7 @@ Sources: AMD's ISA documents (register files, LDS), LLVM's AMDGPU user guide (al
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
@@ -57,7 +57,7 @@ class WaveLimits:
 
     def as_dict(self) -> dict[str, int]:
         """Return the fields by name."""
-        return asdict(self)
+        return dict(vars(self))
 
 
 def _vector_registers(chip_: Chip, wave: int) -> tuple[int, int]:
@@ -74,6 +74,7 @@ def _vector_registers(chip_: Chip, wave: int) -> tuple[int, int]:
 
 
 def _waves_of_simd(chip_: Chip) -> int:
+    """Waves that a SIMD holds: 20 on RDNA 1 alone, 16 from RDNA 2 on, as Mesa's ACO and what RADV reports of the chips have it."""
     if chip_.level >= 100:
         return 20 if chip_.level < 103 else 16
     return 8 if chip_.level >= 92 or chip_.name in _POLARIS else 10

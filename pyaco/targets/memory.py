@@ -1,6 +1,7 @@
 """Memory heaps and types as RADV shows them, and the choice of a type for a use.
 
-Source: Mesa's ``radv_physical_device.c`` (heaps and types), checked against what RADV reports of ten chips.
+Sources: Mesa's ``radv_physical_device.c`` (heaps and types), checked against what RADV reports of ten chips; for the numbering of Mesa 17,
+``radv_device.c`` of its time.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from enum import IntFlag
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 
-__all__ = ["Heap", "MemoryProperty", "MemoryType", "choose_memory_type", "memory_heaps"]
+__all__ = ["NUMBERINGS", "Heap", "MemoryProperty", "MemoryType", "choose_memory_type", "memory_heaps"]
 
 _PAGE = 4096
+
+NUMBERINGS = ("current", "mesa17")
+"""Orders of heaps and types: today's RADV, and RADV as it began."""
 
 
 class MemoryProperty(IntFlag):
@@ -74,6 +78,7 @@ _UNCACHED = MemoryProperty.DEVICE_COHERENT | MemoryProperty.DEVICE_UNCACHED
 
 
 def _heap_sizes(vram: int, visible_vram: int, gtt: int, dedicated: bool) -> tuple[int, int, int]:
+    """Bytes of video memory that the host does not see, of system memory, and of visible video memory."""
     visible = min(vram, visible_vram)
     if dedicated:
         return vram - visible, gtt, visible
@@ -85,7 +90,7 @@ def _heap_sizes(vram: int, visible_vram: int, gtt: int, dedicated: bool) -> tupl
 
 @checked
 def memory_heaps(level: int, vram: int, visible_vram: int, gtt: int, *,
-                 dedicated: bool = True) -> tuple[tuple[Heap, ...], tuple[MemoryType, ...]]:
+                 dedicated: bool = True, numbering: str = "current") -> tuple[tuple[Heap, ...], tuple[MemoryType, ...]]:
     """Return heaps and memory types in the driver's order.
 
     Parameters
@@ -96,14 +101,21 @@ def memory_heaps(level: int, vram: int, visible_vram: int, gtt: int, *,
         Bytes of video memory, of the part that the host sees, and of system memory that the device sees.
     dedicated : bool
         False for processors, whose video memory is system memory.
+    numbering : str
+        ``current``: VRAM, GTT, visible VRAM. ``mesa17``: as RADV first had it, VRAM, visible VRAM, GTT, with four types only: VRAM, GTT
+        write-combine, VRAM CPU access, GTT cached; sizes are shown as they are, on processors too.
 
     Raises
     ------
     InputError
-        A negative size, or no memory at all.
+        A negative size, no memory at all, or an unknown numbering.
     """
+    if numbering not in NUMBERINGS:
+        raise InputError(f"no numbering of heaps is called {numbering!r}; there are: {', '.join(NUMBERINGS)}")
     if min(vram, visible_vram, gtt) < 0 or vram + gtt == 0:
         raise InputError(f"memory sizes of {vram}, {visible_vram} and {gtt} bytes")
+    if numbering == "mesa17":
+        return _first_numbering(vram, min(vram, visible_vram), gtt)
     rest, system, visible = _heap_sizes(vram, visible_vram, gtt, dedicated)
     heaps: list[Heap] = []
     # A remainder of a few MiB above visible video memory is no heap of its own.
@@ -113,8 +125,22 @@ def memory_heaps(level: int, vram: int, visible_vram: int, gtt: int, *,
         heaps.append(Heap("GTT", system, False))
     if visible:
         heaps.append(Heap("visible VRAM", visible, True))
-    index = {heap.name: number for number, heap in enumerate(heaps)}
-    return tuple(heaps), _types(index, level)
+    return tuple(heaps), _types(_indices(heaps), level)
+
+
+def _indices(heaps: list[Heap]) -> dict[str, int]:
+    return {heap.name: number for number, heap in enumerate(heaps)}
+
+
+def _first_numbering(vram: int, visible: int, gtt: int) -> tuple[tuple[Heap, ...], tuple[MemoryType, ...]]:
+    """Heaps and types as RADV had them in Mesa 17: no addresses of 32 bits, nothing uncached."""
+    sizes = (("VRAM", vram - visible, True), ("visible VRAM", visible, True), ("GTT", gtt, False))
+    heaps = [Heap(name, size, local) for name, size, local in sizes if size]
+    index = _indices(heaps)
+    device = MemoryProperty.DEVICE_LOCAL
+    kinds = (("VRAM", device, "VRAM"), ("GTT", _HOST, "GTT write-combine"), ("visible VRAM", device | _HOST, "VRAM CPU access"),
+             ("GTT", _HOST | MemoryProperty.HOST_CACHED, "GTT cached"))
+    return tuple(heaps), tuple(MemoryType(index[heap], properties, name) for heap, properties, name in kinds if heap in index)
 
 
 def _types(heaps: dict[str, int], level: int) -> tuple[MemoryType, ...]:

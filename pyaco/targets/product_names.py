@@ -1,6 +1,7 @@
 """Marketing names taken apart: series, generation, performance tier, suffix.
 
-Source: AMD's and ATI's product lines; the year is that of the first card of the series.
+Source: AMD's and ATI's product lines. A series begins with its first card and ends when the next one comes: the cards of the RX 400 series,
+the first to be called RX, came in 2016, those of the RX 500 series in 2017.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ class Name:
         What the suffix says; empty where it is none that we know.
     year : int
         When the generation began.
+    until : int
+        When the next one came; 0 while there is none.
     """
 
     series: str
@@ -40,6 +43,7 @@ class Name:
     suffix: str
     meaning: str
     year: int
+    until: int
 
 
 _TIERS = {**dict.fromkeys("012345", "entry-level"), "6": "mid-range", "7": "high-end", "8": "high-end", "9": "enthusiast"}
@@ -50,28 +54,31 @@ _SUFFIXES = {
     "LE": "slower", "GT": "slower", "GTO": "slower", "XL": "slower than XT", "M": "mobile", "S": "mobile, thin", "G": "in a processor",
 }
 
-# Series: pattern (groups: generation, tier, suffix), and per generation digit its architectures and the year.
-_SERIES: tuple[tuple[str, str, dict[str, str], dict[str, tuple[str, int]]], ...] = (
+# Series: pattern (groups: generation, tier, suffix), and per generation digit its architectures, the year and that of the next.
+_SERIES: tuple[tuple[str, str, dict[str, str], dict[str, tuple[str, int, int]]], ...] = (
     ("Radeon RX", r"(?:RADEON )?RX (?P<generation>[5679])(?P<tier>\d)\d{2}", _TIERS,
-     {"5": ("RDNA 1", 2019), "6": ("RDNA 2", 2020), "7": ("RDNA 3", 2022), "9": ("RDNA 4", 2025)}),
-    ("Radeon RX", r"(?:RADEON )?RX (?P<generation>[45])(?P<tier>\d)\d", _TIERS, {"4": ("GCN 4", 2016), "5": ("GCN 4", 2017)}),
-    ("Radeon RX Vega", r"(?:RADEON )?RX (?P<generation>V)EGA (?P<tier>[56])[46]", {"5": "high-end", "6": "enthusiast"}, {"V": ("GCN 5", 2017)}),
-    ("Radeon VII", r"(?:RADEON )?V(?P<generation>I)(?P<tier>I)", {"I": "enthusiast"}, {"I": ("GCN 5", 2019)}),
+     {"5": ("RDNA 1", 2019, 2020), "6": ("RDNA 2", 2020, 2022), "7": ("RDNA 3", 2022, 2025), "9": ("RDNA 4", 2025, 0)}),
+    ("Radeon RX", r"(?:RADEON )?RX (?P<generation>[45])(?P<tier>\d)\d", _TIERS,
+     {"4": ("GCN 4", 2016, 2017), "5": ("GCN 4", 2017, 2019)}),
+    ("Radeon RX Vega", r"(?:RADEON )?RX (?P<generation>V)EGA (?P<tier>[56])[46]", {"5": "high-end", "6": "enthusiast"}, {"V": ("GCN 5", 2017, 2019)}),
+    ("Radeon VII", r"(?:RADEON )?V(?P<generation>I)(?P<tier>I)", {"I": "enthusiast"}, {"I": ("GCN 5", 2019, 2019)}),
     ("Instinct", r"(?:RADEON )?INSTINCT MI(?P<generation>1|2|30|32|35)(?P<tier>)\d{1,2}", {"": "compute"},
-     {"1": ("CDNA 1", 2020), "2": ("CDNA 2", 2021), "30": ("CDNA 3", 2023), "32": ("CDNA 3", 2024), "35": ("CDNA 4", 2025)}),
+     {"1": ("CDNA 1", 2020, 2021), "2": ("CDNA 2", 2021, 2023), "30": ("CDNA 3", 2023, 2024), "32": ("CDNA 3", 2024, 2025),
+      "35": ("CDNA 4", 2025, 0)}),
     ("Radeon of a processor", r"RADEON (?P<generation>[678])(?P<tier>\d)0(?=M)", _TIERS,
-     {"6": ("RDNA 2", 2022), "7": ("RDNA 3", 2023), "8": ("RDNA 3.5", 2024)}),
-    ("Radeon R9 Fury", r"(?:RADEON )?R(?P<tier>9) (?P<generation>F)URY", {"9": "enthusiast"}, {"F": ("GCN 3", 2015)}),
+     {"6": ("RDNA 2", 2022, 2023), "7": ("RDNA 3", 2023, 2024), "8": ("RDNA 3.5", 2024, 0)}),
+    ("Radeon R9 Fury", r"(?:RADEON )?R(?P<tier>9) (?P<generation>F)URY", {"9": "enthusiast"}, {"F": ("GCN 3", 2015, 2017)}),
     ("Radeon R5/R7/R9", r"(?:RADEON )?R(?P<tier>[579]) (?P<generation>[23])\d{2}", _R_TIERS,
-     {"2": ("GCN 1 to GCN 3", 2013), "3": ("GCN 1 to GCN 3", 2015)}),
+     {"2": ("GCN 1 to GCN 3", 2013, 2015), "3": ("GCN 1 to GCN 3", 2015, 2016)}),
     ("Radeon HD", r"(?:RADEON )?HD (?P<generation>[2-8])(?P<tier>\d)\d{2}", _TIERS,
-     {"2": ("TeraScale 1", 2007), "3": ("TeraScale 1", 2007), "4": ("TeraScale 1", 2008), "5": ("TeraScale 2", 2009),
-      "6": ("TeraScale 2 and 3", 2010), "7": ("GCN 1 and TeraScale", 2012), "8": ("GCN 1 and GCN 2", 2013)}),
-    ("Radeon X", r"(?:RADEON )?X(?P<generation>1)(?P<tier>\d)\d{2}", _TIERS, {"1": ("R500", 2005)}),
-    ("Radeon X", r"(?:RADEON )?X(?P<tier>\d)(?P<generation>[05])0", _TIERS, {"0": ("R300 and R400", 2004), "5": ("R300 and R400", 2004)}),
+     {"2": ("TeraScale 1", 2007, 2007), "3": ("TeraScale 1", 2007, 2008), "4": ("TeraScale 1", 2008, 2009), "5": ("TeraScale 2", 2009, 2010),
+      "6": ("TeraScale 2 and 3", 2010, 2012), "7": ("GCN 1 and TeraScale", 2012, 2013), "8": ("GCN 1 and GCN 2", 2013, 2013)}),
+    ("Radeon X", r"(?:RADEON )?X(?P<generation>1)(?P<tier>\d)\d{2}", _TIERS, {"1": ("R500", 2005, 2007)}),
+    ("Radeon X", r"(?:RADEON )?X(?P<tier>\d)(?P<generation>[05])0", _TIERS,
+     {"0": ("R300 and R400", 2004, 2005), "5": ("R300 and R400", 2004, 2005)}),
     ("Radeon", r"RADEON (?P<generation>[789])(?P<tier>\d)\d{2}", _TIERS,
-     {"7": ("R100", 2001), "8": ("R200", 2001), "9": ("R200 and R300", 2002)}),
-    ("Rage", r"(?:ATI )?(?:3D )?RAGE(?P<generation>)(?P<tier>) ?\w*", {"": "entry-level"}, {"": ("fixed function", 1996)}),
+     {"7": ("R100", 2001, 2001), "8": ("R200", 2001, 2002), "9": ("R200 and R300", 2002, 2004)}),
+    ("Rage", r"(?:ATI )?(?:3D )?RAGE(?P<generation>)(?P<tier>) ?\w*", {"": "entry-level"}, {"": ("fixed function", 1996, 2000)}),
 )
 
 
@@ -88,7 +95,7 @@ def decode_name(name: str) -> Name:
     for series, pattern, tiers, generations in _SERIES:
         match = re.fullmatch(rf"{pattern} ?(?P<suffix>{'|'.join(_SUFFIXES)})?", text)
         if match is not None and match["generation"] in generations:
-            architecture, year = generations[match["generation"]]
+            architecture, year, until = generations[match["generation"]]
             suffix = match["suffix"] or ""
-            return Name(series, architecture, tiers.get(match["tier"], "entry-level"), suffix, _SUFFIXES.get(suffix, ""), year)
+            return Name(series, architecture, tiers.get(match["tier"], "entry-level"), suffix, _SUFFIXES.get(suffix, ""), year, until)
     raise InputError(f"{name!r} has none of the forms of {', '.join(dict.fromkeys(series for series, *_ in _SERIES))}")

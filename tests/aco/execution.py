@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from pyaco import emu, targets
 from pyaco._core.aco import assemble, isel
 from pyaco._core.ir.program import Program
-from pyaco.aco import passes as aco_passes
+from pyaco.abi import Abi
+from pyaco.aco import Options, run_passes
 from pyaco.compiler import CompiledShader
 from pyaco.nir import interpreter
 from pyaco.nir import passes as nir_passes
@@ -93,17 +94,13 @@ def compile_nir(shader: Any, target: str, wave: int, optimize: bool) -> Compiled
     program.configure(gfx_level=chip.level, wave_size=wave, workgroup_size=x * y * z,
                       limits=targets.wave_limits(chip, wave).as_dict(), wgp_mode=False)
     isel.run(shader, program)
-    options = aco_passes.Options(optimize=optimize)
-    for step in aco_passes.PASSES:
-        if step.wanted(chip.level, options):
-            step.run(program, options)
-    if not program.code:
-        assemble.run(program)
-    abi = dict(shader.metadata["abi"])
+    run_passes(program, Options(optimize=optimize))
+    assemble.run(program)
+    facts = dict(shader.metadata["abi"])
     for name in ("num_sgprs", "num_vgprs", "lds_bytes", "scratch_bytes_per_lane", "float_mode"):
-        abi[name] = program.config[name]
+        facts[name] = program.config[name]
     return CompiledShader(target=chip.target, stage="compute", entry="main", wave=wave, code=program.code,
-                          constant_data=program.constant_data, abi=abi, stats={})
+                          constant_data=program.constant_data, abi=Abi.from_dict(facts), stats={})
 
 
 def seed_data(lanes: int = LANES, places: int = 4, seed: int = 1) -> Array:

@@ -52,7 +52,8 @@ def test_bits(uniform, target, wave):
             b.output(b.bit_count(value))
             b.output(b.find_lsb(value))
             b.output(b.ufind_msb(value))
-            b.output(b.ifind_msb(value))
+            if value == x:
+                b.output(b.ifind_msb(value))
         for name in ("uadd_sat", "usub_sat"):
             b.output(b.alu(name, x, y))
             b.output(b.alu(name, wide, b.u2u64(y)))

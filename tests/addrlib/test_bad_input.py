@@ -17,8 +17,8 @@ from pyaco.addrlib import (
     surface_infos,
 )
 from pyaco.addrlib.tiling import TiledSurface
-from pyaco.addrlib.v1 import surface as v1_surface
-from pyaco.addrlib.v3_surface import surface3_info
+from pyaco.addrlib.v1 import queries as v1_surface
+from pyaco.addrlib.v3.queries import surface3_info
 from pyaco.errors import InputError
 
 NAVI21, TONGA, GFX1201 = (gpu_config(name) for name in ("navi21", "tonga", "gfx1201"))

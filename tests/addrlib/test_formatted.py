@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pyaco.addrlib import Surface, compute_surface, gpu_config, gpu_configs, plane_surfaces, surface_address, surface_addresses, tiled_surface
-from pyaco.addrlib.modifiers import INVALID
-from pyaco.addrlib.surface import SurfaceMode, SurfaceRequest, SurfaceUse
+from pyaco.addrlib.driver.modifiers import INVALID
+from pyaco.addrlib.driver.records import SurfaceMode, SurfaceRequest, SurfaceUse
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import SHORT_NAMES, pixel_format
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pyaco.addrlib import bo_metadata, compute_surface, gpu_config, import_surface, override_offset_and_pitch, planes, tiled_surface
-from pyaco.addrlib.surface import SurfaceMode, SurfaceRequest
+from pyaco.addrlib.driver.records import SurfaceMode, SurfaceRequest
 from pyaco.addrlib.v1.chip import TileInfo, chip_of
 from pyaco.addrlib.v1.metadata import dcc_layout
 from pyaco.errors import InputError, UnsupportedError

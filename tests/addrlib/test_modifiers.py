@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyaco.addrlib import gpu_config, gpu_configs
-from pyaco.addrlib.modifiers import (
+from pyaco.addrlib.driver.modifiers import (
     INVALID,
     LINEAR,
     Modifier,

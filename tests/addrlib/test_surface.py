@@ -15,8 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyaco.addrlib import GpuConfig, Status, SurfaceFlags, gpu_config, gpu_configs, v2_address, v2_settings, v2_surface, v3_address, v3_surface
+from pyaco.addrlib import GpuConfig, Status, SurfaceFlags, gpu_config, gpu_configs
 from pyaco.addrlib.swizzle import modes, swizzle_tables
+from pyaco.addrlib.v2 import address as v2_address
+from pyaco.addrlib.v2 import queries as v2_surface
+from pyaco.addrlib.v2 import settings as v2_settings
+from pyaco.addrlib.v3 import address as v3_address
+from pyaco.addrlib.v3 import queries as v3_surface
 from pyaco.errors import InputError, UnsupportedError
 
 FACTS = json.loads(Path(__file__).with_name("surface_facts.json").read_text())

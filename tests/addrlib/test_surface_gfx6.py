@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from pyaco.addrlib import gpu_config
-from pyaco.addrlib.surface import SurfaceMode, SurfaceRequest, SurfaceUse, bo_metadata, compute_surface, override_offset_and_pitch, planes
-from pyaco.addrlib.surface_gfx6 import SurfaceGfx6, SurfaceLevel, tiling_of_bo_metadata
-from pyaco.addrlib.surface_gfx6 import compute_surface as compute_gfx6
+from pyaco.addrlib.driver.gfx6 import SurfaceGfx6, SurfaceLevel, tiling_of_bo_metadata
+from pyaco.addrlib.driver.gfx6 import compute_surface as compute_gfx6
+from pyaco.addrlib.driver.queries import bo_metadata, compute_surface, override_offset_and_pitch, planes
+from pyaco.addrlib.driver.records import SurfaceMode, SurfaceRequest, SurfaceUse
 from pyaco.errors import InputError, UnsupportedError
 
 DATA: dict[str, Any] = json.loads((Path(__file__).parent / "surface_gfx6_facts.json").read_text())

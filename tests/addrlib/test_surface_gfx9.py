@@ -13,12 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyaco.addrlib import gpu_config, gpu_configs
-from pyaco.addrlib.modifiers import INVALID, has_dcc, has_dcc_retile, supported_modifiers
-from pyaco.addrlib.surface import (
-    MicroTileMode,
-    SurfaceMode,
-    SurfaceRequest,
-    SurfaceUse,
+from pyaco.addrlib.driver.gfx9 import dcc_retile_map
+from pyaco.addrlib.driver.modifiers import INVALID, has_dcc, has_dcc_retile, supported_modifiers
+from pyaco.addrlib.driver.queries import (
     bo_metadata,
     compute_surface,
     import_surface,
@@ -28,7 +25,7 @@ from pyaco.addrlib.surface import (
     surface_address,
     surface_addresses,
 )
-from pyaco.addrlib.surface_gfx9 import dcc_retile_map
+from pyaco.addrlib.driver.records import MicroTileMode, SurfaceMode, SurfaceRequest, SurfaceUse
 from pyaco.errors import InputError, UnsupportedError
 
 DATA = json.loads((Path(__file__).parent / "surface_gfx9_facts.json").read_text())

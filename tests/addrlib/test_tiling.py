@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pyaco.addrlib import gpu_config
 from pyaco.addrlib.swizzle import modes, swizzle_tables
 from pyaco.addrlib.tiling import TiledSurface
-from pyaco.addrlib.v2_address import addresses
-from pyaco.addrlib.v3_address import addresses3
+from pyaco.addrlib.v2.address import addresses
+from pyaco.addrlib.v3.address import addresses3
 from pyaco.errors import InputError
 
 CASES = [

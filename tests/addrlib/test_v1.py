@@ -19,7 +19,7 @@ from pyaco.addrlib.v1.library_inverse import library_coordinates
 from pyaco.addrlib.v1.masks import MaskAddresses
 from pyaco.addrlib.v1.metadata import cmask_layout, dcc_layout, fmask_layout, htile_layout, mask_address
 from pyaco.addrlib.v1.modes import IS_VALID, THICKNESS, TileMode, TileType
-from pyaco.addrlib.v1.surface import SurfaceAddresses, surface_info, surface_infos
+from pyaco.addrlib.v1.queries import SurfaceAddresses, surface_info, surface_infos
 from pyaco.addrlib.v1.swizzle import base_swizzle, combine_swizzle, extract_swizzle, slice_swizzle
 from pyaco.addrlib.v1.tables import max_base_align, max_metadata_align, tile_config, tile_index_of
 from pyaco.addrlib.v1.tiling import pipes_of

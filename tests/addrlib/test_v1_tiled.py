@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyaco.addrlib import gpu_config
+from pyaco.addrlib.tiling_gfx6 import TiledSurfaceGfx6
 from pyaco.addrlib.v1.modes import SurfaceFlag, TileMode, TileType
-from pyaco.addrlib.v1.tiled import TiledSurfaceGfx6
 from pyaco.errors import InputError
 
 CHIPS = ("tahiti", "verde", "bonaire", "hawaii", "kaveri", "tonga", "stoney", "polaris10")

@@ -18,7 +18,8 @@ OBJDUMP = shutil.which("llvm-objdump-22")
 
 
 def shader(target: str) -> SimpleNamespace:
-    abi = {"num_sgprs": 8, "num_vgprs": 12, "lds_bytes": 1024, "scratch_bytes_per_lane": 0, "user_sgpr_count": 3,
+    abi = {"user_sgprs": [], "workgroup_id_mask": 1, "scratch_wave_offset": False, "local_id_components": 1, "wave_size": 64,
+           "num_sgprs": 8, "num_vgprs": 12, "lds_bytes": 1024, "scratch_bytes_per_lane": 0, "user_sgpr_count": 3,
            "workgroup_size": [64, 1, 1], "float_mode": 0xC0}
     # s_endpgm of GFX9 and later
     code = (0xBFB00000 if target >= "gfx11" and len(target) == 7 else 0xBF810000).to_bytes(4, "little")

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "oracle"))
 from replay_descriptors import Replayer, request
 
 from pyaco.addrlib import gpu_config
-from pyaco.addrlib.surface import compute_surface
+from pyaco.addrlib.driver.queries import compute_surface
 from pyaco.descriptors.image import ImageView, fmask_descriptor, image_descriptor
 from pyaco.errors import InputError, UnsupportedError
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pyaco import isa
-from pyaco.emu import Device, MissingWaitError, RaceError
+from pyaco.emu import Device, Launch, MissingWaitError, RaceError
 
 LEVELS = ("gfx900", "gfx1030", "gfx1100", "gfx1200")
 
@@ -182,15 +182,16 @@ def test_memory_across_a_barrier(target):
     for middle, enough in ((wait, True), ("", False)):
         code = isa.assemble("v_and_b32 v0, 0x3ff, v0\nv_lshlrev_b32 v0, 2, v0\n" + before + middle + after + "\ns_endpgm", target)
         place = device.buffer(code)
-        launch = {
-            "wave_size": 32, "user_sgprs": [buffer.address & 0xFFFFFFFF, buffer.address >> 32], "lds_bytes": 0, "ids_in_ttmp": target == "gfx1200",
-            "packed_ids": target >= "gfx11", "wgp_mode": True,
-        }  # fmt: skip
+        launch = Launch(
+            entry=place.address, code_bytes=len(code), groups=(1, 1, 1), size=(128, 1, 1), wave_size=32,
+            user_sgprs=[buffer.address & 0xFFFFFFFF, buffer.address >> 32], ids_in_ttmp=target == "gfx1200", packed_ids=target >= "gfx11",
+            wgp_mode=True,
+        )  # fmt: skip
         if enough:
-            device.launch(place.address, len(code), (1, 1, 1), (128, 1, 1), **launch)
+            device.launch(launch)
         else:
             with pytest.raises(MissingWaitError, match="memory"):
-                device.launch(place.address, len(code), (1, 1, 1), (128, 1, 1), **launch)
+                device.launch(launch)
 
 
 def test_atomic_tells_only_what_is_done():

@@ -200,7 +200,7 @@ def coverage(target: str) -> set[str]:
 
 
 def run(target: str, text: str, memory: np.ndarray) -> np.ndarray:
-    device = Device(target)
+    device = Device(target, "reference")
     contents, results = device.buffer(memory), device.buffer(np.zeros((5, LANES), np.uint32))
     user = [0, 0, 0, 0, contents.address & M32, contents.address >> 32, results.address & M32, results.address >> 32]
     code = assemble_object(START + text + "\n" + finish(target), target, 64 if target in GFX9 else 32)
@@ -242,10 +242,10 @@ def test_stops_and_ends(target):
     for text in supported(target)[2]:
         code = assemble_object(f"{text}\ns_endpgm\n", target)
         if text in ENDS:
-            assert Device(target).run(code, (1, 1, 1), (LANES, 1, 1), wave_size=64 if target in GFX9 else 32).instructions == 1
+            assert Device(target, "reference").run(code, (1, 1, 1), (LANES, 1, 1), wave_size=64 if target in GFX9 else 32).instructions == 1
             continue
         with pytest.raises(emu.EmulationError, match=STOPS[text]):
-            Device(target).run(code, (1, 1, 1), (LANES, 1, 1), wave_size=64 if target in GFX9 else 32)
+            Device(target, "reference").run(code, (1, 1, 1), (LANES, 1, 1), wave_size=64 if target in GFX9 else 32)
 
 
 # -------------------------------------------------------------------------------------------------------- scalar memory
@@ -284,7 +284,7 @@ def test_scalar_memory(target):
     memory = np.random.default_rng(9).integers(0, 1 << 32, 32, dtype=np.uint64).astype(np.uint32)
     wrong = []
     for (mnemonic, _, access), code in zip(rows, codes, strict=True):
-        device = Device(target)
+        device = Device(target, "reference")
         contents, results = device.buffer(memory), device.buffer(np.zeros(16, np.uint32))
         user = [0, 0, 0, 0, contents.address & M32, contents.address >> 32, results.address & M32, results.address >> 32]
         device.run(before + code + after, (1, 1, 1), (1, 1, 1), user_sgprs=user, wave_size=64 if target in GFX9 else 32)

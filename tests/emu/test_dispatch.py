@@ -8,6 +8,7 @@ import numpy
 import pytest
 
 from pyaco import emu
+from pyaco.emu.device import ENGINES
 from pyaco.errors import InputError, UnsupportedError
 
 SAXPY = {
@@ -106,12 +107,13 @@ def shader(code: bytes, **changes) -> SimpleNamespace:
     return SimpleNamespace(code=code, constant_data=b"", abi=abi | changes)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("target", "wave"), [("gfx1100", 32), ("gfx1100", 64), ("gfx1030", 32), ("gfx1030", 64), ("gfx900", 64), ("gfx1200", 32)]
 )
-def test_saxpy(assemble, target, wave):
+def test_saxpy(assemble, target, wave, engine):
     """y = a x + y over more elements than threads; stores past the end are dropped by the descriptor."""
-    device = emu.Device(target)
+    device = emu.Device(target, engine)
     rng = numpy.random.default_rng(7)
     x = rng.standard_normal(300).astype(numpy.float32)
     y = rng.standard_normal(300).astype(numpy.float32)
@@ -127,8 +129,9 @@ def test_saxpy(assemble, target, wave):
     assert report.lane_units["vmem"] == 3 * 5 * 64
 
 
-def test_same_result_every_time(assemble):
-    device = emu.Device("gfx1100")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_same_result_every_time(assemble, engine):
+    device = emu.Device("gfx1100", engine)
     program = shader(assemble(SAXPY["gfx1100"], "gfx1100"))
     counts = []
     for _ in range(2):
@@ -141,10 +144,11 @@ def test_same_result_every_time(assemble):
 def test_bad_arguments(assemble):
     device = emu.Device("gfx1100")
     program = shader(assemble("s_endpgm", "gfx1100"))
-    with pytest.raises(InputError, match="binding 3"):
-        device.dispatch(program, buffers={(0, 3): device.zeros(4)})
-    with pytest.raises(InputError, match="push constants"):
-        device.dispatch(program, push=bytes(8))
+    for key in ((-1, 0), (32, 0), (0, -1), (0, 1 << 32)):
+        with pytest.raises(InputError, match=rf"binding {key[1]} of descriptor set {key[0]}: .* sets 0 to 31"):
+            device.dispatch(program, buffers={key: device.zeros(4)})
+    with pytest.raises(InputError, match="260 bytes of push constants: a pipeline has up to 256"):
+        device.dispatch(program, push=bytes(260))
     with pytest.raises(InputError, match="groups"):
         device.dispatch(program, groups=(1, 2, 3, 4))
     with pytest.raises(InputError, match="invocations"):
@@ -155,9 +159,10 @@ def test_bad_arguments(assemble):
         emu.Device("gfx1100", engine="warp")
 
 
-def test_null_bindings(assemble):
-    """A binding without a buffer loads zeros and drops stores; one that the shader does not have may be None."""
-    device = emu.Device("gfx1100")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_null_bindings(assemble, engine):
+    """A binding without a buffer loads zeros and drops stores."""
+    device = emu.Device("gfx1100", engine)
     x = device.buffer(numpy.full(64, 3, numpy.float32))
     y = device.buffer(numpy.full(64, 5, numpy.float32))
     program = shader(assemble(SAXPY["gfx1100"], "gfx1100"))
@@ -168,5 +173,19 @@ def test_null_bindings(assemble):
     assert (y.numpy() == 5).all()
     device.dispatch(program, buffers={(0, 0): x}, push=push)
     assert (x.numpy() == 3).all()
-    with pytest.raises(InputError, match="binding 7"):
-        device.dispatch(program, buffers={(0, 0): x, (0, 1): y, (0, 7): x}, push=push)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_more_than_the_shader_uses(assemble, engine):
+    """As in Vulkan: bindings that the shader does not have change nothing, and push constants beyond its block are not read."""
+    device = emu.Device("gfx1100", engine)
+    x, y, other = (device.buffer(numpy.full(64, value, numpy.float32)) for value in (3, 5, 7))
+    program = shader(assemble(SAXPY["gfx1100"], "gfx1100"))
+    push = numpy.array([2, 77] + [88] * 62, numpy.float32).tobytes()
+    bound = {(0, 0): x, (0, 1): y, (0, 7): other, (2, 0): [other, other], (31, 0xFFFFFFFF): b"1234", (3, 3): None}
+    report = device.dispatch(program, buffers=bound, push=push)
+    assert (y.numpy() == 11).all() and (x.numpy() == 3).all() and (other.numpy() == 7).all()
+    assert report.unused_bindings == ((0, 7), (2, 0), (31, 0xFFFFFFFF))
+    assert report.to_dict()["unused_bindings"] == [[0, 7], [2, 0], [31, 0xFFFFFFFF]]
+    plain = device.dispatch(program, buffers={(0, 0): x, (0, 1): y}, push=push)
+    assert plain.unused_bindings == () and "unused_bindings" not in plain.to_dict()

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from pyaco.emu import BudgetError, Device, MemoryFault
+from pyaco.emu import BudgetError, Device, Launch, MemoryFault
 
 #: s[0:1] the results, s2 bytes of a workgroup's results, s3 the workgroup; v1 becomes the offset of a lane's result.
 PLACE = """
@@ -112,10 +112,10 @@ def test_code_that_changes_in_place(assemble):
             buffer = device.buffer(code)
             address = buffer.address
         buffer.write(code)
-        device.launch(
-            address, code.size, (1, 1, 1), (32, 1, 1), wave_size=32, lds_bytes=0, scratch_bytes=0,
+        device.launch(Launch(
+            entry=address, code_bytes=code.size, groups=(1, 1, 1), size=(32, 1, 1), wave_size=32,
             user_sgprs=[results.address & 0xFFFFFFFF, results.address >> 32],
-        )  # fmt: skip
+        ))  # fmt: skip
         assert results.numpy().view(np.uint32)[0] == value
 
 

@@ -22,7 +22,7 @@ def lanes_of(assemble, body: str, target: str = "gfx1100", wave: int = 32, exec_
         lines.append(f"s_mov_b32 exec_hi, {mask >> 32:#x}")
     lines += [body, "s_mov_b32 exec_lo, -1"] + (["s_mov_b32 exec_hi, -1"] if wave == 64 else [])
     lines += ["s_waitcnt lgkmcnt(0)", f"{store} v3, v2, s[0:1]", "s_endpgm", ""]
-    device = Device(target)
+    device = Device(target, "reference")
     results = device.buffer(np.zeros(wave, U32))
     user = [results.address & 0xFFFFFFFF, results.address >> 32]
     code = assemble("\n".join(lines), target, wave)

@@ -116,7 +116,7 @@ def run(assemble, target: str, wave: int, name: str, key: int = 0) -> None:
     flags += f" index_key:{key}" if key else ""
     lines += ["s_wait_loadcnt 0x0" if late else "s_waitcnt vmcnt(0)", f"{name} {', '.join(operands)}{flags}"]
     lines += [f"global_store_b32 v0, v{24 + register}, s[2:3] offset:{register * wave * 4}" for register in range(sums)]
-    device = Device(target)
+    device = Device(target, "reference")
     data, results = device.buffer(source.astype(np.uint32)), device.buffer(np.zeros((sums, wave), np.uint32))
     user = [word for buffer in (data, results) for word in (buffer.address & 0xFFFFFFFF, buffer.address >> 32)]
     code = assemble("\n".join([*lines, "s_endpgm", ""]), target, wave)
@@ -171,7 +171,7 @@ def test_modifiers_of_c_and_clamp(assemble):
         global_store_b64 v0, v[10:11], s[0:1]
         s_endpgm
     """
-    device = Device("gfx1100")
+    device = Device("gfx1100", "reference")
     results = device.buffer(np.zeros((32, 2), np.uint32))
     device.run(assemble(text, "gfx1100"), (1, 1, 1), (32, 1, 1), user_sgprs=[results.address & 0xFFFFFFFF, results.address >> 32])
     assert (results.numpy()[:, 0].view(np.float32) == 14.0).all()

@@ -63,7 +63,7 @@ def put(rows: np.ndarray, lane: int, place: int, width: int, bits: int) -> None:
 
 def execute(target: str, text: str, registers: list[tuple[str, int, np.ndarray]], result: tuple[str, int, int]) -> np.ndarray:
     """Load registers (file, first, values by lane), run an instruction, and return `result` (file, first, count)."""
-    device = Device(target)
+    device = Device(target, "reference")
     values = np.concatenate([rows for _, _, rows in registers])
     source, output = device.buffer(values), device.zeros(result[2] * LANES * 4)
     lines = ["v_and_b32 v0, 0x3ff, v0", "v_lshlrev_b32 v0, 2, v0", "s_mov_b32 s9, 0"]

@@ -41,7 +41,7 @@ def test_addresses_are_disjoint_and_canonical():
 
 
 def test_stray_load_names_the_place(assemble):
-    device = Device("gfx1100")
+    device = Device("gfx1100", "reference")
     buffer = device.zeros(256)
     text = LANE + "v_lshlrev_b32 v1, 4, v0\ns_nop 0\nglobal_load_b32 v2, v1, s[0:1]\ns_endpgm\n"
     with pytest.raises(emu.MemoryFault, match=r"global_load_b32 .*: load of 4 bytes") as caught:
@@ -54,7 +54,7 @@ def test_stray_load_names_the_place(assemble):
 
 
 def test_stray_fetch_and_bad_words(assemble):
-    device = Device("gfx1100")
+    device = Device("gfx1100", "reference")
     with pytest.raises(emu.EmulationError, match="left the code"):
         device.run(assemble("s_nop 0\n", "gfx1100"))
     with pytest.raises(emu.EmulationError, match="not an instruction"):
@@ -64,7 +64,7 @@ def test_stray_fetch_and_bad_words(assemble):
 
 
 def test_budget_ends_an_endless_loop(assemble):
-    device = Device("gfx1100")
+    device = Device("gfx1100", "reference")
     with pytest.raises(emu.BudgetError, match="1000 instructions"):
         device.run(assemble("loop: s_branch loop\n", "gfx1100"), budget=1000)
 
@@ -84,7 +84,7 @@ def test_barrier_orders_waves_through_lds(assemble):
         global_store_b32 v1, v4, s[0:1]
         s_endpgm
     """
-    device = Device("gfx1100")
+    device = Device("gfx1100", "reference")
     results = device.buffer(np.zeros(256, U32))
     device.run(assemble(text, "gfx1100"), (1, 1, 1), (256, 1, 1), user_sgprs=words(results), lds_bytes=1024)
     assert np.array_equal(results.numpy(), ((np.arange(256) + 32) % 256) ^ 0x5A)
@@ -101,7 +101,7 @@ def test_wave_that_ended_does_not_hold_a_barrier(assemble):
     out:
         s_endpgm
     """
-    device = Device("gfx1100")
+    device = Device("gfx1100", "reference")
     results = device.buffer(np.zeros(128, U32))
     device.run(assemble(text, "gfx1100"), (1, 1, 1), (128, 1, 1), user_sgprs=words(results))
     assert np.array_equal(results.numpy(), np.repeat([0, 7], 64))
@@ -126,7 +126,7 @@ def test_lds_range(assemble):
         global_store_b64 v0, v[4:5], s[0:1]
         s_endpgm
     """
-    device = Device("gfx1100")
+    device = Device("gfx1100", "reference")
     results = device.buffer(np.zeros(2, U32))
     device.run(assemble(text, "gfx1100"), (1, 1, 1), (1, 1, 1), user_sgprs=words(results), lds_bytes=64)
     assert [hex(value) for value in results.numpy()] == ["0x0", "0x77883344"]
@@ -148,7 +148,7 @@ def test_buffer_range(assemble, target, level, load, store):
         {store} v2, v1, s[4:7], 0 offen
         s_endpgm
     """
-    device = Device(target)
+    device = Device(target, "reference")
     source = device.buffer(np.arange(1, 49, dtype=U32))
     results = device.buffer(np.full(64, 9, U32))
     wave = 64 if level == 90 else 32
@@ -173,7 +173,7 @@ def test_swizzled_buffer(assemble):
         buffer_store_b32 v2, v1, s[4:7], 0 offen
         s_endpgm
     """
-    device = Device("gfx1100")
+    device = Device("gfx1100", "reference")
     source = device.buffer(np.arange(128, dtype=U32))
     results = device.buffer(np.zeros(32, U32))
     user = descriptors(110, source, results)
@@ -206,7 +206,7 @@ def test_sub_dword_accesses(assemble):
         global_store_d16_hi_b16 v0, v3, s[2:3] offset:22
         s_endpgm
     """
-    device = Device("gfx1100")
+    device = Device("gfx1100", "reference")
     source, results = device.buffer(np.array([0x8765A321], U32)), device.buffer(np.zeros(6, U32))
     device.run(assemble(text, "gfx1100"), (1, 1, 1), (1, 1, 1), user_sgprs=words(source, results))
     shown = [hex(value) for value in results.numpy()]
@@ -224,7 +224,7 @@ def test_scratch_is_per_lane(assemble):
         global_store_b32 v1, v4, s[0:1]
         s_endpgm
     """
-    device = Device("gfx1100")
+    device = Device("gfx1100", "reference")
     results = device.buffer(np.zeros(64, U32))
     code = assemble(text, "gfx1100")
     device.run(code, (1, 1, 1), (64, 1, 1), user_sgprs=words(results), scratch_bytes_per_lane=16)
@@ -259,7 +259,7 @@ def test_atomics(assemble, name):
         global_store_b32 v1, v5, s[4:5] offset:128
         s_endpgm
     """
-    device = Device("gfx1100")
+    device = Device("gfx1100", "reference")
     data = np.random.default_rng(5).integers(0, 1 << 32, 32, dtype=U32)
     data[::3] %= 200
     source, cells, results = device.buffer(data), device.buffer(np.full(2, 100, U32)), device.buffer(np.zeros(64, U32))
@@ -290,7 +290,7 @@ def test_compare_and_swap(assemble):
         global_store_b32 v1, v5, s[2:3] offset:32
         s_endpgm
     """
-    device = Device("gfx1100")
+    device = Device("gfx1100", "reference")
     cell, results = device.buffer(np.array([3], U32)), device.buffer(np.zeros(16, U32))
     device.run(assemble(text, "gfx1100"), (1, 1, 1), (8, 1, 1), user_sgprs=words(cell, results), lds_bytes=64)
     old = [3, 3, 3, 3, 7, 7, 7, 7]
@@ -311,7 +311,7 @@ def test_typed_buffers(assemble):
         tbuffer_store_format_xyzw v[4:7], v1, s[4:7], 0 format:[BUF_FMT_8_8_8_8_UNORM] offen offset:1024
         s_endpgm
     """
-    device = Device("gfx1100")
+    device = Device("gfx1100", "reference")
     data = np.random.default_rng(2).integers(0, 1 << 32, 32, dtype=U32)
     source, results = device.buffer(data), device.buffer(np.zeros(320, U32))
     device.run(assemble(text, "gfx1100"), (1, 1, 1), (32, 1, 1), user_sgprs=descriptors(110, source, results))
@@ -338,7 +338,7 @@ def test_flat_accesses_that_bypass_registers(engine, words):
 
 
 def test_buffer_arguments():
-    device = Device("gfx1100")
+    device = Device("gfx1100", "reference")
     buffer = device.buffer(np.arange(4, dtype=U32))
     buffer.write(np.array([9], U32), offset=4)
     assert buffer.numpy().tolist() == [0, 9, 2, 3]
@@ -350,7 +350,7 @@ def test_buffer_arguments():
 
 def test_released_buffers_are_gone(assemble):
     """The addresses stop a dispatch, and the next buffer of that size may have them."""
-    device = Device("gfx1030")
+    device = Device("gfx1030", "reference")
     buffer = device.zeros(256)
     address = buffer.address
     code = assemble("v_mov_b32 v0, s0\nv_mov_b32 v1, s1\nglobal_load_dword v2, v[0:1], off\ns_endpgm", "gfx1030")
@@ -364,7 +364,7 @@ def test_released_buffers_are_gone(assemble):
 
 
 def test_shared_arrays_are_not_copied(assemble):
-    device = Device("gfx1030")
+    device = Device("gfx1030", "reference")
     array = np.zeros((4, 4), np.uint32)
     buffer = device.share(array)
     code = assemble("v_mov_b32 v0, s0\nv_mov_b32 v1, s1\nv_mov_b32 v2, 7\nglobal_store_dword v[0:1], v2, off offset:20\ns_endpgm", "gfx1030")

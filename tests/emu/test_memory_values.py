@@ -336,7 +336,7 @@ def test_values(target):
     families = ("ds", "scratch", "global")
     frames, errors = assemble_each([text for family in families for text in frame(target, family)], target)
     assert not errors, errors
-    device = Device(target)
+    device = Device(target, "reference")
     memory, data = contents()
     wrong = []
     for number, (mnemonic, name, access) in enumerate(rows):

@@ -98,7 +98,7 @@ def test_engines_agree(move, wave, result, offset, parts, common, size, records,
     code = assemble_object(text(move, wave, result, offset), TARGET, wave)
     chosen = [LANES[kind] + 4 * first for kind, first in ([parts[0]] * 4 if common else parts)]
     offsets = np.concatenate(chosen)
-    expected = outcome(Device(TARGET), code, wave, offsets, size, records, active & (1 << 64) - 1)
+    expected = outcome(Device(TARGET, "reference"), code, wave, offsets, size, records, active & (1 << 64) - 1)
     device = Device(TARGET, "fast", 1)
     for _ in range(2):
         assert outcome(device, code, wave, offsets, size, records, active & (1 << 64) - 1) == expected

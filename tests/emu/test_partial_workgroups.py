@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyaco import emu, isa
+from pyaco.emu import Launch
 from pyaco.emu.hsa import DispatchPacket
 from pyaco.errors import InputError
 
@@ -43,10 +44,10 @@ def launch(engine: str, groups, size, last, first=(0, 0, 0), wave: int = 32):
     counts = room.buffer(np.zeros((64, 64, 64), np.uint32))
     code = np.frombuffer(isa.assemble(MARK.format(x="s2", y="s3", z="s4"), "gfx1100"), np.uint8).copy()
     entry = room.space.map(code)
-    report = room.launch(
-        entry, len(code), groups, size, last_size=last, first_group=first, wave_size=wave,
-        user_sgprs=[counts.address & 0xFFFFFFFF, counts.address >> 32], workgroup_id_mask=7, packed_ids=True, lds_bytes=0,
-    )  # fmt: skip
+    report = room.launch(Launch(
+        entry=entry, code_bytes=len(code), groups=groups, size=size, last_size=last, first_group=first, wave_size=wave,
+        user_sgprs=[counts.address & 0xFFFFFFFF, counts.address >> 32], workgroup_id_mask=7, packed_ids=True,
+    ))  # fmt: skip
     return counts.numpy(), report
 
 
@@ -96,10 +97,10 @@ def test_a_barrier_waits_for_the_waves_that_there_are(engine):
     room = device(engine)
     out = room.buffer(np.full(256, 7, np.uint32))
     code = np.frombuffer(isa.assemble(text, "gfx1100"), np.uint8).copy()
-    report = room.launch(
-        room.space.map(code), len(code), (2, 1, 1), (128, 1, 1), last_size=(30, 1, 1), wave_size=32, lds_bytes=512,
+    report = room.launch(Launch(
+        entry=room.space.map(code), code_bytes=len(code), groups=(2, 1, 1), size=(128, 1, 1), last_size=(30, 1, 1), wave_size=32, lds_bytes=512,
         user_sgprs=[out.address & 0xFFFFFFFF, out.address >> 32], workgroup_id_mask=1, packed_ids=True,
-    )  # fmt: skip
+    ))  # fmt: skip
     assert report.waves == 5
     lanes = np.concatenate([np.arange(128) ^ 1, np.arange(30) ^ 1, np.full(98, 7)])
     assert np.array_equal(out.numpy(), lanes)

@@ -177,6 +177,40 @@ def test_from_c(tmp_path):
     assert "illegal instruction" in result.stdout
 
 
+FAKE = "libfakepython.so.1"
+
+
+def attempt(folder: Path) -> str:
+    """What a copy of the library in `folder`, built for a Python whose library is `FAKE`, says in a process without an interpreter."""
+    folder.mkdir(parents=True)
+    source = PACKAGE / "_core" / "emu" / "run_asm.c"
+    main = folder / "main.c"
+    main.write_text('#include <pyaco_run_asm.h>\n#include <stdio.h>\nint main(void) { run_asm("", 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0);\n'
+                    'puts(run_asm_error()); return 0; }\n')  # fmt: skip
+    flags = ["-Wall", "-Wextra", "-Werror", f"-I{PACKAGE / 'include'}", '-DPYACO_LIBPYTHON_FOLDER=""', f'-DPYACO_LIBPYTHON_NAME="{FAKE}"']
+    library = folder / "library.so"
+    subprocess.run(["gcc", *flags, "-shared", "-fPIC", str(source), "-o", str(library), "-ldl", "-lpthread"], check=True)
+    subprocess.run(["gcc", *flags, str(main), str(library), f"-Wl,-rpath,{folder}", "-o", str(folder / "main")], check=True)
+    clean = {key: value for key, value in os.environ.items() if key != "PYACO_LIBPYTHON"}
+    return subprocess.run([str(folder / "main")], capture_output=True, text=True, check=True, env=clean).stdout
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no C compiler")
+@pytest.mark.skipif(not (PACKAGE / "_core" / "emu" / "run_asm.c").exists(), reason="the source is not installed")
+def test_library_of_python_is_found_from_where_the_package_lies(tmp_path):
+    """In the installation that it is installed in, or in that which its virtual environment names; no path is built in."""
+    package = Path("lib/python3/site-packages/pyaco/lib")
+    installation, environment = tmp_path / "installation", tmp_path / "environment"
+    assert f"{FAKE}: cannot open" in attempt(tmp_path / "nowhere" / package)
+    (installation / "lib").mkdir(parents=True)
+    empty = ["gcc", "-shared", "-fPIC", "-x", "c", "/dev/null", "-o", str(installation / "lib" / FAKE)]
+    subprocess.run(empty, check=True)
+    assert attempt(installation / package) == "not in Python's library: Py_IsInitialized\n"
+    environment.mkdir()
+    (environment / "pyvenv.cfg").write_text(f"home = {installation}/bin\nversion = 3\n")
+    assert attempt(environment / package) == "not in Python's library: Py_IsInitialized\n"
+
+
 def test_header_says_the_signature():
     text = (PACKAGE / "include" / "pyaco_run_asm.h").read_text()
     assert "int run_asm(const void *lib, uint32_t lib_size" in text and "RUN_ASM_NO_PYTHON 4" in text

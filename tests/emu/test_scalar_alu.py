@@ -134,7 +134,7 @@ def test_against_models(target, assemble):
     special = [0, 1, M64, 1 << 63, 1 << 31, M32, 0x7FFFFFFF, 0x00200000, 0x00010005, 0x0040001F, 31, 63]
     for row in range(24):
         operands[row] = [special[(row * (column + 1) + 5 * column) % len(special)] for column in range(2)]
-    device = Device(target)
+    device = Device(target, "reference")
     source, results = device.buffer(operands), device.buffer(np.zeros((40, len(OPERATIONS), 4), U32))
     user = [word for buffer in (source, results) for word in (buffer.address & M32, buffer.address >> 32)]
     device.run(assemble(kernel(target), target), (40, 1, 1), (1, 1, 1), user_sgprs=user, workgroup_ids=(True, False, False))
@@ -157,7 +157,7 @@ def values_of(assemble, text: str, target: str = "gfx1100", wave: int = 32, coun
     lines = [text, "s_mov_b32 exec_lo, 1", "v_mov_b32 v0, 0"]
     for index in range(count):
         lines += [f"v_mov_b32 v1, s{4 + index}", f"{store} v0, v1, s[0:1] offset:{4 * index}"]
-    device = Device(target)
+    device = Device(target, "reference")
     results = device.buffer(np.zeros(count, U32))
     user = [results.address & M32, results.address >> 32]
     code = assemble("\n".join([*lines, "s_endpgm", ""]), target, wave)

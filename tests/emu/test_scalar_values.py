@@ -198,7 +198,7 @@ def run(target: str, mode: int) -> tuple[list[tuple[str, str]], np.ndarray, dict
     tail = [f"{store} v0, v[4:7], s[2:3]", f"{one} v0, v8, s[2:3] offset:16", f"{add} v0, 32, v0"]
     (prologue, between, end), errors = assemble_each(["\n".join(head), "\n".join(tail), "s_endpgm"], target, 64)
     assert not errors, errors
-    device = Device(target)
+    device = Device(target, "reference")
     source = device.buffer(np.array(operands(), np.uint64))
     results = device.buffer(np.zeros((CASES, len(kept), 8), np.uint32))
     user = [word for buffer in (source, results) for word in (buffer.address & M32, buffer.address >> 32)]

@@ -31,7 +31,7 @@ def half_of(target: str, text: str, saturate: bool) -> int:
     lines = [f"v_mov_b32 v{register}, {value:#x}" for register, value in names.items()]
     lines += ["v_mov_b32 v3, 0", f"s_setreg_imm32_b32 hwreg(HW_REG_MODE, 23, 1), {int(saturate)}", text, "v_mov_b32 v0, 0"]
     lines += [f"{PLACE.get(target, 'global_store_b32')} v0, v3, s[0:1]", "s_endpgm"]
-    device = Device(target)
+    device = Device(target, "reference")
     result = device.zeros(4)
     wave = 64 if target in ("gfx900", "gfx942") else 32
     code = assemble_text("\n".join(lines), target, wave)
@@ -55,7 +55,7 @@ LDS_LOADS = {"dword": np.uint32, "ubyte": np.uint8, "sbyte": np.int8, "ushort": 
 @pytest.mark.parametrize("name", LDS_LOADS)
 def test_loads_to_lds(name, family, target):
     """A dword of LDS for each lane, from m0 and the offset on, which the address has too."""
-    device = Device(target)
+    device = Device(target, "reference")
     source, result = device.buffer(np.arange(512, dtype=np.uint8) ^ 0x80), device.zeros(256)
     fill = "global_load_dword v4, v1, s[0:1] offset:16\ns_waitcnt vmcnt(0)\nv_mov_b32 v5, 0\nscratch_store_dword v5, v4, off offset:16"
     load = "v1, s[0:1]" if family == "global" else "v5, off"
@@ -109,7 +109,7 @@ def test_formatted_loads_to_lds(target, engine):
 @pytest.mark.parametrize("target", ["gfx1100", "gfx1200"])
 def test_interpolation_of_registers(target):
     """P10 takes its first source from lane 1 of each quad and its last from lane 0; P2 its first from lane 2."""
-    device = Device(target)
+    device = Device(target, "reference")
     result = device.zeros(256)
     code = assemble_text("""
         v_and_b32 v0, 0x3ff, v0

@@ -267,7 +267,7 @@ def kernel(target: str, rows) -> str:
 
 
 def run(target: str, rows, assemble, mode: int = KEEP_DENORMALS) -> tuple[np.ndarray, np.ndarray]:
-    device = Device(target)
+    device = Device(target, "reference")
     values = inputs()
     source = device.buffer(values)
     results = device.buffer(np.zeros((len(rows), LANES), U64))
@@ -393,7 +393,7 @@ def test_division_sequence(operation, dtype, assemble):
         f"v_div_fmas_{operation} {q}, {e}, {r}, {q}", f"v_div_fixup_{operation} {q}, {q}, {d}, {n}",
         "global_store_b64 v0, v[18:19], s[2:3]", "s_endpgm",
     ]  # fmt: skip
-    device = Device("gfx1100")
+    device = Device("gfx1100", "reference")
     values = inputs()
     source, results = device.buffer(values), device.buffer(np.zeros(LANES, U64))
     user = [word for buffer in (source, results) for word in (buffer.address & M, buffer.address >> 32)]
@@ -423,7 +423,7 @@ def test_compares(assemble, wave):
         a, b = register(0, kinds[kind]), register(1, kinds[kind])
         lines += [f"v_cmp_{relation}_{kind} {vcc}, {a}, {b}", f"v_cndmask_b32 v20, 0, 1, {vcc}"]
         lines += ["global_store_b64 v0, v[20:21], s[2:3]", f"v_add_nc_u32 v0, {LANES * 8}, v0"]
-    device = Device("gfx1100")
+    device = Device("gfx1100", "reference")
     values = inputs()
     source, results = device.buffer(values), device.buffer(np.zeros((len(rows), LANES), U64))
     user = [word for buffer in (source, results) for word in (buffer.address & M, buffer.address >> 32)]

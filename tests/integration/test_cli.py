@@ -8,10 +8,16 @@ from pathlib import Path
 import numpy
 import pytest
 
+from pyaco import binary, emu, targets
 from pyaco.cli.main import main
+from pyaco.cli.run import _warn
+from pyaco.cli.targets import LIMIT_UNITS, support
+from pyaco.compiler import compile
+from pyaco.errors import PyacoError
 
 ROOT = Path(__file__).parents[2]
 MATMUL = str(ROOT / "examples" / "matmul.spv")
+SHADERS = ROOT / "tests" / "shaders"
 
 
 def test_compile_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,3 +140,138 @@ def test_occupancy_of_a_kernel(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["targets", "RX 7950 XTX"]) == 0
     assert capsys.readouterr().out == "name: Radeon RX, RDNA 3 (2022), enthusiast, suffix XTX: the fastest (not in the database)\n"
     assert main(["targets", "GeForce 256"]) == 2
+
+
+def test_specialization_constants_of_several_options(capsys: pytest.CaptureFixture[str]) -> None:
+    """``--spec 0=16 --spec 1=3`` is ``--spec 0=16 1=3``."""
+    found = []
+    for words in (["--spec", "0=16", "1=3"], ["--spec", "0=16", "--spec", "1=3"], ["--spec", "1=3"]):
+        assert main(["compile", str(SHADERS / "spec_constants.spv"), "--emit", "json", *words]) == 0
+        found.append(json.loads(capsys.readouterr().out)["code_hex"])
+    assert found[0] == found[1] != found[2]
+
+
+def test_what_the_shader_does_not_use_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A buffer of a binding that the shader does not have, and push constants beyond its block, as in Vulkan; the binding is said."""
+    numpy.save(tmp_path / "ones.npy", numpy.ones((16, 16), numpy.float32))
+    numpy.array([16, 16, 16, 9, 9], numpy.uint32).tofile(tmp_path / "sizes.bin")
+    words = ["run", MATMUL, "--push", f"{tmp_path}/sizes.bin", "--save", f"0.2={tmp_path}/out.npy", "--buffer", f"0.2={tmp_path}/ones.npy"]
+    words += [f"--buffer=0.{binding}={tmp_path}/ones.npy" for binding in (0, 1)]
+    assert main(words) == 0
+    assert capsys.readouterr().err == "" and (numpy.load(tmp_path / "out.npy") == 16).all()
+    assert main([*words, "--buffer", "0.3=zeros:4", "--buffer", "5.0=zeros:4"]) == 0
+    notes = capsys.readouterr().err.splitlines()
+    assert [note.split(":")[1:] for note in notes] == [
+        [" note", " the shader does not have binding 3 of set 0", " what is bound there is not used"],
+        [" note", " the shader does not have binding 0 of set 5", " what is bound there is not used"],
+    ]
+    assert main([*words, "--buffer", "32.0=zeros:4"]) == 2
+    assert "binding 0 of descriptor set 32" in capsys.readouterr().err
+
+
+# v0 = lane; every lane stores 10 + lane in LDS, and loads what its neighbour stored
+DYNAMIC_LDS = """
+.amdhsa_kernel k
+    .amdhsa_next_free_vgpr 8
+    .amdhsa_next_free_sgpr 16
+    .amdhsa_user_sgpr_kernarg_segment_ptr 1
+    .amdhsa_wavefront_size32 1
+.end_amdhsa_kernel
+k:
+    s_load_b64 s[4:5], s[0:1], 0x0
+    v_lshlrev_b32 v1, 2, v0
+    v_add_nc_u32 v2, 10, v0
+    ds_store_b32 v1, v2
+    v_xor_b32 v3, 4, v1
+    s_waitcnt lgkmcnt(0)
+    ds_load_b32 v4, v3
+    s_waitcnt lgkmcnt(0)
+    global_store_b32 v1, v4, s[4:5]
+    s_endpgm
+"""
+
+
+def test_dynamic_lds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A kernel without LDS of its own reads zeros, unless it is given some."""
+    argument = {".name": "out", ".size": 8, ".offset": 0, ".value_kind": "global_buffer", ".address_space": "global"}
+    metadata = {"amdhsa.kernels": [{".name": "k", ".symbol": "k.kd", ".args": [argument], ".kernarg_segment_size": 8}]}
+    (tmp_path / "k.hsaco").write_bytes(binary.assemble_code_object(DYNAMIC_LDS, "gfx1100", metadata=metadata))
+    words = ["run", f"{tmp_path}/k.hsaco", "--grid", "32", "--workgroup", "32", "--arg", "zeros:128", "--save", f"0={tmp_path}/out.npy"]
+    for engine in emu.device.ENGINES:
+        for lds, expected in (([], numpy.zeros(32)), (["--lds", "128"], 10 + (numpy.arange(32) ^ 1)), (["--lds", "64"], None)):
+            assert main([*words, "--engine", engine, *lds]) == 0
+            result = numpy.load(tmp_path / "out.npy").view(numpy.uint32)
+            if expected is not None:
+                assert result.tolist() == expected.tolist()
+    assert main(["run", MATMUL, "--lds", "64"]) == 2
+    capsys.readouterr()
+    assert main([*words, "--lds", "70000"]) == 2
+    assert "70144 bytes of LDS" in capsys.readouterr().err
+
+
+def test_lds_beyond_its_size_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    _warn(emu.Report(1, 1, 1, lds_out_of_bounds=3, lds_out_of_bounds_pc=0x14), "; --lds gives the kernel more")
+    assert capsys.readouterr().err == ("pyaco: warning: 3 accesses of lanes to LDS beyond its size, the first instruction at pc 0x14: loads gave "
+                                       "zero, stores were dropped; --lds gives the kernel more\n")
+    _warn(emu.Report(1, 1, 1))
+    assert capsys.readouterr().err == ""
+
+
+# ------------------------------------------------------------------------------------------------------------------ defaults
+@pytest.mark.parametrize("target", ["gfx900", "gfx1030", "gfx1100", "gfx1200"])
+def test_wave_size_as_radv_picks_it(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """wave32 for workgroups of up to 32 invocations where there are such waves, else wave64; asked for, what was asked for."""
+    for module in sorted(SHADERS.glob("*.spv")):
+        x, y, z = compile(module, target, stop_after="declare_arguments").abi.workgroup_size  # type: ignore[union-attr]
+        expected = 32 if x * y * z <= 32 and target != "gfx900" else 64
+        assert compile(module, target, stop_after="declare_arguments").wave == expected, module
+    sized = str(SHADERS / "spec_constants.spv")
+    for size, wave in ((["0=32", "1=1"], 32), (["0=8", "1=4"], 32), (["0=11", "1=3"], 64)):
+        assert main(["compile", sized, "--target", target, "--spec", *size, "--json"]) == 0
+        document = json.loads(capsys.readouterr().out)
+        assert document["wave"] == document["abi"]["wave_size"] == (64 if target == "gfx900" else wave)
+        assert main(["compile", sized, "--target", target, "--spec", *size, "--wave", "64", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["wave"] == 64
+
+
+def test_a_compiled_shader_is_shown_in_short() -> None:
+    shader = compile(MATMUL, "gfx1100")
+    assert repr(shader) == f"<CompiledShader main for gfx1100, wave64: {len(shader.code)} bytes, {shader.stats['instructions']} instructions>"
+    assert repr(compile(MATMUL, stop_after="spirv.read")) == "<CompiledShader main for gfx1100, wave64: no code, stopped early>"
+
+
+def test_the_fast_engine_is_the_default(tmp_path: Path) -> None:
+    assert emu.Device("gfx1100").engine == "fast"
+    assert emu.Device("gfx1100", "reference").engine == "reference"
+
+
+def test_targets_say_what_is_possible(capsys: pytest.CaptureFixture[str]) -> None:
+    """A column each for assemble, compile, run and surface; a cell is what happens."""
+    assert main(["targets"]) == 0
+    heading, *rows = capsys.readouterr().out.split("\n\n")[0].splitlines()[1:]
+    assert len(rows) == len(targets.chips())
+    for chip, row in zip(targets.chips(), rows, strict=True):
+        assert row.startswith(chip.target)
+        for name, able in support(chip).items():
+            assert row[heading.index(name) :].split()[0] == ("yes" if able else "-")
+            assert able == possible(name, chip.target), (name, chip.target)
+
+
+def possible(name: str, target: str) -> bool:
+    from pyaco import addrlib, isa
+
+    action = {"assemble": lambda: isa.assemble("s_endpgm", target), "compile": lambda: compile(MATMUL, target, stop_after="spirv.read"),
+              "run": lambda: emu.Device(target), "surface": lambda: addrlib.gpu_config(target)}[name]  # fmt: skip
+    try:
+        action()
+    except PyacoError:
+        return False
+    return True
+
+
+def test_limits_have_units(capsys: pytest.CaptureFixture[str]) -> None:
+    assert set(LIMIT_UNITS) == set(targets.wave_limits("gfx1100").as_dict())
+    assert main(["targets", "gfx1100"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "  lds limit: 65536 bytes" in lines and "  vgpr limit: 256 registers of a lane" in lines and "  xnack enabled: no" in lines
+    assert not [line for line in lines if line.startswith("  ") and line.split(": ")[1].lstrip("-").isdigit()]

@@ -23,6 +23,7 @@ KERNEL = ".amdhsa_kernel k\n.amdhsa_next_free_vgpr 1\n.amdhsa_next_free_sgpr 8\n
 COMMANDS = {
     "compile": "compile matmul.spv --target gfx1100 -o shader.bin",
     "compile, json": "compile matmul.spv --emit json -o shader.json",
+    "opt": "opt matmul.spv --passes dce --target gfx1100 -o passes.nir",
     "run": "run matmul.spv --target gfx1100 --groups 1 --buffer 0.0=a.npy --buffer 0.1=a.npy --buffer 0.2=zeros:1024 --push sizes.bin "
            "--save 0.2=c.npy",
     "run, code object": "run kernel.hsaco --grid 64",
@@ -40,7 +41,7 @@ COMMANDS = {
     "detile": "detile gfx1030 64x32 memory.bin -o texels.png",
     "detile, array": "detile gfx1030 64x32 memory.bin -o out.npy",
 }
-OUTPUTS = ("shader.bin", "shader.json", "c.npy", "kernel.out", "object.hsaco", "listing.s", "packets.txt", "packets.html",
+OUTPUTS = ("shader.bin", "shader.json", "passes.nir", "c.npy", "kernel.out", "object.hsaco", "listing.s", "packets.txt", "packets.html",
            "tiled.bin", "texels.png", "out.npy")  # fmt: skip
 
 

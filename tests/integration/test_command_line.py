@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -54,3 +55,33 @@ def test_argparse_is_left_alone() -> None:
     code = "import io, sys; sys.stdin = io.TextIOWrapper(io.BytesIO()); from pyaco.cli.main import main; main(['asm', '-'])"
     result = subprocess.run([sys.executable, "-c", f"{code}; print('argparse' in sys.modules)"], capture_output=True, text=True, check=True)
     assert result.stdout == "False\n"
+
+
+def options_of(verb: str) -> list[tuple[str, dict[str, Any]]]:
+    """The options of a verb by their long names, with argparse's rules."""
+    return [(next(name for name in argument.names if name.startswith("--")), argument.rules) for argument in command_line(verb)._arguments
+            if argument.names[0].startswith("-")]  # fmt: skip
+
+
+def is_repeatable(rules: dict[str, Any]) -> bool:
+    return rules.get("nargs") in ("+", "*") or rules.get("action") in ("append", "extend") or "repeat" in rules.get("help", "")
+
+
+REPEATABLE = [(verb, name) for verb in VERBS for name, rules in options_of(verb) if is_repeatable(rules)]
+
+
+@pytest.mark.parametrize(("verb", "name"), REPEATABLE)
+def test_repeatable_options_keep_every_word(verb: str, name: str) -> None:
+    """Given twice, an option that takes several words, or says that it may be repeated, has the words of both times, and of no other call."""
+    line = command_line(verb)
+    needed = [argument.rules.get("choices", ("x",))[0] for argument in line._arguments
+              if not argument.names[0].startswith("-") and argument.rules.get("nargs") not in ("?", "*")]  # fmt: skip
+    for _ in range(2):
+        options = vars(line.parse([*needed, name, "0=1", name, "3=2"]))
+        assert options[name.lstrip("-").replace("-", "_")] == ["0=1", "3=2"]
+    assert vars(line.parse(needed))[name.lstrip("-").replace("-", "_")] == []
+
+
+def test_the_options_that_may_be_repeated() -> None:
+    found = {f"{verb} {name}" for verb, name in REPEATABLE}
+    assert {"compile --spec", "compile --dump-after", "run --spec", "run --buffer", "run --save", "run --arg", "pm4 --memory"} <= found

@@ -101,7 +101,7 @@ def test_more_sets_than_registers(target):
 
     device = Device(target)
     compiled = pyaco.compile(shader(), target)
-    assert [argument["kind"] for argument in compiled.abi["user_sgprs"]][-1] == "descriptor_set_table"
+    assert [argument.kind for argument in compiled.abi.user_sgprs][-1] == "descriptor_set_table"
     buffers = {(number, 1): device.buffer(np.array([number + 7], np.uint32)) for number in range(20)}
     buffers[20, 0] = device.zeros(4)
     wanted = 0
@@ -135,6 +135,28 @@ def test_dynamic_offsets_and_blocks():
         np.testing.assert_array_equal(target.numpy().view(np.uint32), wanted.reshape(-1))
     with pytest.raises(InputError, match="not within a buffer"):
         BufferRange(behind, behind.size - 4, 8).words(110)
+
+
+def test_what_the_layout_has_and_the_shader_does_not_use():
+    """Everything that a pipeline's layout has may be bound: dynamic buffers and blocks of sets that the shader does not use too."""
+    case = CASES["strided_copy"]
+    inputs, wanted = case.inputs(), run(case, "gfx1100", None, "dispatch")[0, 1]
+    sets = {
+        0: SetLayout([Binding(0, T.STORAGE_BUFFER), Binding(1, T.STORAGE_BUFFER), Binding(2, T.STORAGE_BUFFER, 3)]),
+        1: SetLayout([Binding(0, T.UNIFORM_BUFFER)]),
+        3: SetLayout([Binding(0, T.STORAGE_BUFFER_DYNAMIC, 2), Binding(4, T.INLINE_UNIFORM_BLOCK, 8), Binding(5, T.STORAGE_BUFFER)]),
+    }
+    shader = pyaco.compile(case.spirv.read_bytes(), "gfx1100", layout=PipelineLayout(sets, 64))
+    for engine in ("reference", "fast"):
+        device = Device("gfx1100", engine)
+        other = device.buffer(np.full(4, 7, np.uint32))
+        buffers = {key: device.buffer(np.array(buffer.data)) for key, buffer in inputs.buffers.items()}
+        buffers |= {(0, 2): [other, other], (3, 0): [other, other], (3, 4): b"12345678", (3, 5): other}
+        report = device.dispatch(shader, case.groups, buffers, bytes(256), dynamic_offsets=[4, 8])
+        with pytest.raises(InputError, match="3 dynamic offsets: the pipeline has 2 dynamic buffers"):
+            device.dispatch(shader, case.groups, buffers, dynamic_offsets=[0, 0, 0])
+        assert report.unused_bindings == () and (other.numpy() == 7).all()
+        np.testing.assert_array_equal(buffers[0, 1].numpy().reshape(-1).view(np.uint32), wanted.reshape(-1))
 
 
 def test_layouts_that_do_not_fit_the_shader():

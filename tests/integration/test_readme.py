@@ -14,7 +14,8 @@ import pytest
 
 import pyaco
 from pyaco.addrlib import gpu_config
-from pyaco.addrlib.surface import SurfaceRequest, compute_surface, surface_addresses
+from pyaco.addrlib.driver.queries import compute_surface, surface_addresses
+from pyaco.addrlib.driver.records import SurfaceRequest
 from pyaco.cli.main import VERBS, main
 from pyaco.descriptors.buffer import buffer_descriptor
 from pyaco.descriptors.decode import decode

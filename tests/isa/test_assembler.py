@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import struct
 
 import pytest
 
 from pyaco import isa
 from pyaco.errors import InputError, UnsupportedError
+from pyaco.isa.processors import processor
+from pyaco.isa.text_facts import mnemonics
 
 # Encodings as the examples of LLVM's manual and its assembler give them.
 KNOWN = [
@@ -163,3 +166,79 @@ def test_wave_size_names_lane_masks() -> None:
     assert isa.disassemble(code, "gfx1030").strip() == "v_cmp_lt_f32_e32 vcc_lo, v0, v1"
     with pytest.raises(InputError):
         isa.assemble("v_cmp_lt_f32 vcc, v0, v1", "gfx1030", wave_size=32)
+
+
+SIGNS = ("-{}", "|{}|", "neg({})", "abs({})", "sext({})")
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        ("gfx1100", "s_add_u32 s0, *s1, s2"), ("gfx1100", "s_add_u32 *s0, s1, s2"), ("gfx900", "s_load_dword s0, *s[2:3], 0x10"),
+        ("gfx900", "s_load_dword *s0, s[2:3], s5"), ("gfx1100", "buffer_load_b32 *v1, off, s[4:7], 0"),
+        ("gfx1100", "buffer_load_b32 v1, off, *s[4:7], 0"), ("gfx1100", "global_load_b32 v1, *v[2:3], off"), ("gfx1100", "ds_load_b32 v1, *v2"),
+        ("gfx1100", "exp mrt0 v1, *v2, v3, v4"), ("gfx1100", "image_load v1, *v2, s[0:7] dmask:0x1 dim:SQ_RSRC_IMG_1D"),
+        ("gfx1100", "v_add_f32 *v0, v1, v2"), ("gfx942", "v_mfma_f32_4x4x1_16b_f32 v[0:3], *v1, v2, v[4:7]"),
+        ("gfx1100", "v_pk_add_f16 v0, *v1, v2"), ("gfx1100", "v_dual_mov_b32 v0, *v1 :: v_dual_mov_b32 v3, v2"),
+        ("gfx1100", "v_dual_mov_b32 v0, v1 :: v_dual_mov_b32 v3, *v2"), ("gfx1100", "s_getreg_b32 s0, *s1"),
+    ],
+)  # fmt: skip
+def test_a_sign_that_no_word_holds_is_an_error(target: str, text: str, sign: str) -> None:
+    before, mark, operand = re.fullmatch(r"(.*)(\*)(\w+(?:\[[^]]*\])?)(.*)", text).group(1, 2, 3)  # type: ignore[union-attr]
+    plain, signed = text.replace(mark, ""), before + sign.format(operand) + text[len(before) + 1 + len(operand) :]
+    if "getreg" not in text:
+        isa.assemble(plain, target)
+    with pytest.raises(InputError, match="line 1"):
+        isa.assemble(signed, target)
+
+
+@pytest.mark.parametrize("suffix", ["_e32", "_e64", "_dpp", "_sdwa", "_e64_dpp"])
+@pytest.mark.parametrize("target", ["gfx900", "gfx1100"])
+def test_suffixes_of_encodings_that_do_not_exist(target: str, suffix: str) -> None:
+    """Of every opcode that is not one of the vector ALU's, whatever its operands."""
+    program = isa.Program(target)
+    names = [name for name in mnemonics(*processor(target)[1::-1]) if not name.startswith("v_")]
+    assert len(names) > 500
+    assert [name for name in names if hasattr(program, name + suffix)] == []
+
+
+@pytest.mark.parametrize("text", ["s_nop 0\n  \ud800", "v_mov_b32 v0, '\udfff'", ".ascii \"\ud800\"", "\ud800:"])
+def test_a_lone_surrogate_is_an_error_with_its_place(text: str) -> None:
+    with pytest.raises(InputError, match=r"line \d, column \d+: '\\u"):
+        isa.assemble(text, "gfx900")
+
+
+def test_names_of_signed_dot_products_are_signed() -> None:
+    """GFX11 has one opcode for both, whose neg_lo says which operands are signed ("RDNA 3 ISA", V_DOT4_I32_IU8)."""
+    for target in ("gfx1100", "gfx1150", "gfx1200"):
+        for name, both in (("v_dot4_i32_i8", "v_dot4_i32_iu8"), ("v_dot8_i32_i4", "v_dot8_i32_iu4")):
+            signed = isa.assemble(f"{both} v1, v2, v3, v4 neg_lo:[1,1,0]", target)
+            assert isa.assemble(f"{name} v1, v2, v3, v4", target) == signed != isa.assemble(f"{both} v1, v2, v3, v4", target)
+            assert isa.assemble(f"{name} v1, v2, v3, v4 neg_lo:[1,0,0]", target) == isa.assemble(f"{both} v1, v2, v3, v4 neg_lo:[1,0,0]", target)
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "reason"),
+    [
+        ("gfx900", "v_mov_b32_dpp v0, 0 quad_perm:[0,0,0,0]", "place can hold"), ("gfx1100", "v_mov_b32_dpp v0, v1", "lane control"),
+        ("gfx900", "v_rcp_f32_sdwa v0, v1 src1_sel:BYTE_0", "no second source"),
+        ("gfx900", "v_cmp_lt_f32_sdwa vcc, v0, v1 dst_sel:BYTE_0", "no result"), ("gfx803", "v_cmp_lt_f32_sdwa s[0:1], v0, v1", "writes vcc"),
+        ("gfx1100", "v_cmp_lt_f16_e64 s0, v0.l, v1.l op_sel:[0,0,1]", "no operand"),
+        ("gfx1100", "v_mad_u16 v0.l, v1.l, v2.l, v3.l op_sel:[1,0,0,0]", "different halves"),
+        ("gfx1100", "v_rsq_f32_e64 v0, v1 mul:2 div:2", "one output modifier"), ("gfx950", "v_bitop3_b32 v0, -v1, v2, v3 bitop3:0x5", "no sign"),
+        ("gfx1030", "global_store_dword off, v0, s[16:17]", "address is a VGPR"), ("gfx900", "flat_load_dword v0, off", "address is a VGPR"),
+        ("gfx942", "v_mfma_f32_4x4x1_16b_f32 v[0:3], v1, v2, off", "not a register"), ("gfx1100", "v_add_f32 v0, neg(-v1), v2", "sign before a sign"),
+    ],
+)  # fmt: skip
+def test_what_the_words_have_no_place_for_is_an_error(target: str, text: str, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        isa.assemble(text, target)
+
+
+@pytest.mark.parametrize("target", ["gfx1100", "gfx1103", "gfx1150", "gfx1200", "gfx1201"])
+def test_moves_of_halves(target: str) -> None:
+    for text in ("v_mov_b16_e32 v1.l, 0", "v_mov_b16_e64 v200.h, v255.l", "v_swap_b16 v1.l, v2.h"):
+        code = isa.assemble(text, target)
+        assert isa.disassemble(code, target) == f"\t{text}\n"
+    assert isa.assemble("v_mov_b16_e32 v1.l, 0", target).hex() == "8038027e"

@@ -55,7 +55,7 @@ def few_words(row: opcodes.Row, level: int) -> list[list[int]]:
 def sayable(words: list[list[int]], level: int) -> bytes:
     """The instructions among words that text can say."""
     code = np.array([word for one in words for word in (one if level < 120 or len(one) != 2 else (*one, 0))], "<u4").tobytes()
-    lines = isa.disassemble_lines(code, TARGETS[level])
+    lines = isa.disassemble_lines(code, TARGETS[level], exact=True)
     return b"".join(code[x.offset : x.offset + x.size] for x in lines if x.size and not x.text.startswith(".long"))
 
 
@@ -80,7 +80,7 @@ def from_text(row: opcodes.Row, level: int) -> bytes:
     for operands in TEXTS:
         with contextlib.suppress(pyaco.InputError):
             code = isa.assemble(f"{name} {operands}", TARGETS[level])
-            if opcodes_in(code, level) == {row.name} and ".long" not in isa.disassemble(code, TARGETS[level]):
+            if opcodes_in(code, level) == {row.name} and ".long" not in isa.disassemble(code, TARGETS[level], exact=True):
                 return code
     return b""
 

@@ -160,3 +160,67 @@ def test_conversions_to_integers_saturate() -> None:
 
 def test_derivatives_have_no_constant_value() -> None:
     assert evaluate.alu(NUMBERS["fddx"], 32, 32, 1, [[0]]) is None
+
+
+def vector(name: str, bits: int, *operands: list[int], result_bits: int | None = None) -> int:
+    """Evaluate an opcode that makes one number of vectors."""
+    result = evaluate.alu(NUMBERS[name], bits, result_bits or bits, 1, list(operands))
+    assert result is not None, name
+    return result[0]
+
+
+FLOAT_SAMPLES = st.one_of(st.floats(-100, 100, width=16), st.integers(1, 99).map(lambda x: x / 3), st.sampled_from([0.0, -0.0, 1e-3, 6e4]))
+
+
+@given(st.sampled_from((16, 32, 64)), FLOAT_SAMPLES, FLOAT_SAMPLES, FLOAT_SAMPLES)
+def test_composite_operations_fold_as_they_are_lowered(bits: int, x: float, y: float, z: float) -> None:
+    """fmod, frem and flrp round after each operation that lower_alu.txt replaces them by."""
+    a, b, c = (to_bits(number, bits) for number in (x, y, z))
+
+    def expansion(rounding: str) -> int:
+        return value("fsub", bits, a, value("fmul", bits, b, value(rounding, bits, value("fdiv", bits, a, b))))
+
+    mixed = value("fadd", bits, value("fmul", bits, a, value("fsub", bits, to_bits(1.0, bits), c)), value("fmul", bits, b, c))
+    for name, found, wanted in (
+        ("fmod", value("fmod", bits, a, b), expansion("ffloor")), ("frem", value("frem", bits, a, b), expansion("ftrunc")),
+        ("flrp", value("flrp", bits, a, b, c), mixed),
+    ):
+        assert found == wanted or math.isnan(from_bits(found, bits)), name
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 8, 16])
+def test_dot_products_of_halves_round_once(size: int) -> None:
+    random = numpy.random.default_rng(size)
+    rounded_each_step = 0
+    for _ in range(200):
+        a, b = (random.uniform(-8, 8, size).astype(numpy.float16) for _ in range(2))
+        total = numpy.float32(0)
+        halves = numpy.float16(0)
+        for x, y in zip(a, b, strict=True):
+            total += numpy.float32(x) * numpy.float32(y)
+            halves += x * y
+        found = vector(f"fdot{size}", 16, [to_bits(x, 16) for x in a], [to_bits(y, 16) for y in b])
+        assert found == to_bits(numpy.float16(total), 16)
+        rounded_each_step += found == to_bits(halves, 16)
+    assert rounded_each_step < 200
+
+
+def test_ffmaz_adds_to_positive_zero() -> None:
+    for a, b in ((0.0, 5.0), (-0.0, math.inf), (math.nan, 0.0)):
+        assert value("ffmaz", 32, to_bits(a, 32), to_bits(b, 32), to_bits(-0.0, 32)) == 0
+        assert value("ffmaz", 32, to_bits(a, 32), to_bits(b, 32), to_bits(-1.5, 32)) == to_bits(-1.5, 32)
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_bit_fields_of_every_size(bits: int) -> None:
+    random = numpy.random.default_rng(bits)
+    for _ in range(300):
+        offset = int(random.integers(0, bits))
+        width = int(random.integers(0, bits - offset + 1))
+        a, b = (int.from_bytes(random.bytes(bits // 8), "little") for _ in range(2))
+        field = (1 << width) - 1
+        taken = a >> offset & field
+        assert value("ubitfield_extract", bits, a, offset, width) == taken
+        signed_field = signed(taken, width) if width else 0
+        assert value("ibitfield_extract", bits, a, offset, width) == signed_field & (1 << bits) - 1
+        assert value("bitfield_insert", bits, a, b, offset, width) == a & ~(field << offset) | (b & field) << offset

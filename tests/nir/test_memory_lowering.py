@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from nir_judge import buffer
 
-from pyaco._core.nir import build, declare_arguments, lower_explicit_io, lower_system_values, validate
+from pyaco._core.nir import build, lower_explicit_io, lower_system_values, validate
 from pyaco.errors import UnsupportedError
-from pyaco.nir import interpreter, passes
+from pyaco.nir import arguments, interpreter, passes
 from pyaco.nir.builder import TYPES, Builder
 
 SSBO, UBO = 7, 6
@@ -157,24 +157,6 @@ def test_zeroed_shared_memory(length):
     assert "barrier" in opcodes(shader)
 
 
-def test_access_of_restrict_buffers():
-    def make(b):
-        type = b.struct((b.array(b.scalar(), 0, 4), 0))
-        lane = b.load_local_invocation_index()
-        first = b.load(b.deref_array(b.deref_struct(block(b, type, 0), 0), lane), access=0x12)
-        second = b.load(b.deref_array(b.deref_struct(block(b, type, 1), 0), lane), access=0x10)
-        b.store(b.deref_array(buffer(b, 2, 32), lane), b.iadd(first, second))
-
-    b = Builder()
-    make(b)
-    shader = b.finish()
-    passes.run(shader)
-    access = build.INTRINSIC_INDICES["load_ssbo"].index("access")
-    rows = [row for row in shader.order.instruction if shader.instructions.kind[row] == 6
-            and shader.instructions.opcode[row] == build.INTRINSICS["load_ssbo"]]
-    assert sorted(int(shader.indices.value[shader.instructions.data[row] + access]) & 0x40 for row in rows) == [0, 0x40]
-
-
 def test_large_local_arrays_live_in_scratch():
     def make(b):
         array = b.variable("function_temp", b.array(b.vector(2), 100))
@@ -264,8 +246,8 @@ def test_abi_names_only_what_is_used():
 
 def test_runtime_sized_array_must_be_last():
     with pytest.raises(UnsupportedError, match="not the last"):
-        declare_arguments.own_layout({0: {0: ("ssbo", 0), 1: ("ssbo", 1)}})
-    placed = declare_arguments.own_layout({0: {0: ("ubo", 3), 2: ("ssbo", 0)}}).sets[0].bindings[2]
+        arguments.own_layout({0: {0: ("ssbo", 0), 1: ("ssbo", 1)}})
+    placed = arguments.own_layout({0: {0: ("ubo", 3), 2: ("ssbo", 0)}}).sets[0].bindings[2]
     assert (placed.offset, placed.stride, placed.elements, placed.binding.variable) == (48, 16, 0, True)
 
 

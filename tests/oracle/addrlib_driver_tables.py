@@ -17,10 +17,9 @@ from addrlib_tables import Columns, Row, ask_rows, compare, load, report, rows
 from replay_descriptors import request
 
 from pyaco.addrlib import GpuConfig, gpu_config
-from pyaco.addrlib.equation import Equation
-from pyaco.addrlib.modifiers import decode_modifier, supported_modifiers
-from pyaco.addrlib.surface import (
-    SurfaceRequest,
+from pyaco.addrlib.driver.gfx6 import SurfaceLevel
+from pyaco.addrlib.driver.modifiers import decode_modifier, supported_modifiers
+from pyaco.addrlib.driver.queries import (
     bo_metadata,
     compute_surface,
     non_block_compressed_view,
@@ -29,7 +28,8 @@ from pyaco.addrlib.surface import (
     surface_address,
     surface_addresses,
 )
-from pyaco.addrlib.surface_gfx6 import SurfaceLevel
+from pyaco.addrlib.driver.records import SurfaceRequest
+from pyaco.addrlib.equation import Equation
 from pyaco.addrlib.swizzle import swizzle_tables
 from pyaco.addrlib.v1.equation import equation_table
 from pyaco.errors import InputError, PyacoError

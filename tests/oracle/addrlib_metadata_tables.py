@@ -13,10 +13,10 @@ from addrlib_tables import Columns, Row, ask_rows, compare, load, report, rows
 
 from pyaco.addrlib import GpuConfig
 from pyaco.addrlib.enums import ResourceType, SwizzleMode
-from pyaco.addrlib.fmask import fmask_info
 from pyaco.addrlib.metadata import CmaskRequest, DccRequest, HtileRequest, MetadataInfo, cmask_info, dcc_info, fmask_bits, htile_info
-from pyaco.addrlib.metadata_equation_gfx9 import metadata_terms
-from pyaco.addrlib.metadata_gfx9 import _key
+from pyaco.addrlib.metadata.equation_gfx9 import metadata_terms
+from pyaco.addrlib.metadata.fmask import fmask_info
+from pyaco.addrlib.metadata.gfx9 import _key
 from pyaco.errors import PyacoError
 
 _SHARED = {"o_pitch": "pitch", "o_height": "height", "o_metaBlkNumPerSlice": "blocks_per_slice"}

@@ -21,7 +21,7 @@ from pyaco.addrlib.v1.metadata import (
     mask_address,
     tc_compatible_address,
 )
-from pyaco.addrlib.v1.surface import SurfaceAddresses, surface_infos
+from pyaco.addrlib.v1.queries import SurfaceAddresses, surface_infos
 from pyaco.addrlib.v1.swizzle import base_swizzle, slice_swizzle
 from pyaco.addrlib.v1.tiling import pipes_of
 from pyaco.errors import PyacoError

@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 from addrlib_tables import Column, Columns, by_config, compare, inputs, load, positions, snake
 
-from pyaco.addrlib import GpuConfig, v2_address, v2_settings, v3_address
+from pyaco.addrlib import GpuConfig
 from pyaco.addrlib.formats import EXPAND_X, EXPAND_Y, PACKING
-from pyaco.addrlib.v2_records import MAX_MIPS
-from pyaco.addrlib.v2_surface import surface_infos
-from pyaco.addrlib.v3_surface import surface3_infos
+from pyaco.addrlib.records import MAX_MIPS
+from pyaco.addrlib.v2 import address as v2_address
+from pyaco.addrlib.v2 import settings as v2_settings
+from pyaco.addrlib.v2.queries import surface_infos
+from pyaco.addrlib.v3 import address as v3_address
+from pyaco.addrlib.v3.queries import surface3_infos
 
 _COMPRESSED = 4
 _EXTENT3 = {f"o_blockExtent.{name}": f"block_{name}" for name in ("width", "height", "depth")}

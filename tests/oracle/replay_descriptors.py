@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from pyaco.addrlib import gpu_config
-from pyaco.addrlib.modifiers import INVALID
-from pyaco.addrlib.surface import MicroTileMode, SurfaceMode, SurfaceRequest, SurfaceUse, compute_surface
+from pyaco.addrlib.driver.modifiers import INVALID
+from pyaco.addrlib.driver.queries import compute_surface
+from pyaco.addrlib.driver.records import MicroTileMode, SurfaceMode, SurfaceRequest, SurfaceUse
 from pyaco.descriptors import hardware_format as hardware
 from pyaco.descriptors.buffer import attribute_ring, buffer_descriptor, raw_buffer
 from pyaco.descriptors.color_surface import ColorView, color_surface

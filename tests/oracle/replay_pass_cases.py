@@ -2,10 +2,12 @@
 """Replay recorded pass cases: ``python tests/oracle/replay_pass_cases.py FILE``.
 
 FILE is a (gzipped) JSON list of small programs as a pass of ACO received and left them, or as its assembler encoded them.
-Prints one JSON object ``{pass: {"tried", "agreed", "skipped", "first_disagreements"}}``. A pass agrees when it leaves the same
-program, line by line; the assembler when it gives the same words; the validator when it accepts and rejects the same
-programs. Register allocation agrees when its result is valid and has no more instructions: which registers it takes is its own
-affair. Cases of passes or generations that pyaco does not have are skipped.
+Prints one JSON object ``{pass: {"tried", "agreed", "levels", "skipped", "skipped_because", "first_disagreements"}}``; ``levels`` has the
+two counts by gfx level. A pass agrees when it leaves the same program, line by line; the assembler when it gives the same words; the
+validator when it accepts and rejects the same programs. Register allocation agrees when its result is valid and has no more
+instructions: which registers it takes is its own affair. Pairs for dual issue agree when they are pairs of the same operations: either
+may be the first half, a move may be an addition of zero, sources may be exchanged. A case is skipped where pyaco has no such pass or the
+pass refuses the generation, and the reason is counted.
 """
 
 from __future__ import annotations
@@ -20,19 +22,25 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from pyaco._core.aco import build, validate_ir, validate_ra
+from pyaco._core.aco import assemble, build, dominance, live_variables, register_allocation, validate_ir, validate_ra
 from pyaco.aco.text import format_program, parse_program
 from pyaco.errors import PyacoError, UnsupportedError
 
 LEVELS = {"gfx6": 60, "gfx7": 70, "gfx8": 80, "gfx9": 90, "gfx10": 100, "gfx10_3": 103, "gfx11": 110, "gfx11_5": 115, "gfx12": 120}
+#: The kernel of each pass that leaves a program to compare.
 KERNELS = {
-    "optimize": ("optimize",),
-    "insert_NOPs": ("insert_nops",),
-    "insert_wait_states": ("insert_waitcnt",),
-    "form_hard_clauses": ("form_hard_clauses",),
-    "setup_reduce_temp": ("setup_reduce_temp",),
-    "lower_to_hw_instr": ("lower_to_hw_instr",),
+    "optimize": "optimize",
+    "insert_NOPs": "insert_nops",
+    "insert_wait_states": "insert_waitcnt",
+    "form_hard_clauses": "form_hard_clauses",
+    "setup_reduce_temp": "setup_reduce_temp",
+    "lower_to_hw_instr": "lower_to_hw_instr",
+    "schedule_vopd": "schedule_vopd",
 }
+
+
+COMMUTATIVE = {f"v_dual_{name}" for name in
+               ("add_f32", "mul_f32", "mul_dx9_zero_f32", "min_f32", "max_f32", "fmac_f32", "fmaak_f32", "add_nc_u32", "and_b32")}
 
 
 class Skipped(Exception):
@@ -67,15 +75,36 @@ def normal(text: str) -> list[str]:
 def replay_pass(case: dict[str, Any]) -> bool:
     """A pass that changes a program."""
     program = read(case)
-    for name in KERNELS[case["pass"]]:
-        importlib.import_module(f"pyaco._core.aco.{name}").run(program, None)
-    return normal(format_program(program)) == normal(case["output_text"])
+    if case["pass"] == "setup_reduce_temp":
+        dominance.run(program, None)
+    importlib.import_module(f"pyaco._core.aco.{KERNELS[case['pass']]}").run(program, None)
+    ours, wanted = normal(format_program(program)), normal(case["output_text"])
+    if case["pass"] == "schedule_vopd":
+        return [paired(line) for line in ours] == [paired(line) for line in wanted]
+    return ours == wanted
+
+
+def paired(line: str) -> str:
+    """A line with the two halves of a pair, their opcodes and their sources in one order."""
+    return " :: ".join(sorted(half(text) for text in line.split(" :: "))) if " :: " in line else line
+
+
+def half(text: str) -> str:
+    """One half of a pair: moves instead of additions of zero, no reversed subtraction, the sources of commutative operations sorted."""
+    definition, _, operation = text.strip().partition(" = ")
+    name, _, operands = operation.partition(" ")
+    sources = [source.strip() for source in operands.split(",")]
+    if name == "v_dual_add_nc_u32" and sources[0] == "0":
+        return f"{definition} = v_dual_mov_b32 {sources[1]}"
+    if name == "v_dual_subrev_f32":
+        return f"{definition} = v_dual_sub_f32 {sources[1]}, {sources[0]}"
+    if name in COMMUTATIVE:
+        sources[:2] = sorted(sources[:2])
+    return f"{definition} = {name} {', '.join(sources)}"
 
 
 def replay_assembler(case: dict[str, Any]) -> bool:
     """The assembler."""
-    from pyaco._core.aco import assemble
-
     program = read(case)
     assemble.run(program)
     code = program.code
@@ -92,8 +121,6 @@ def replay_validator(case: dict[str, Any]) -> bool:
 
 def replay_allocation(case: dict[str, Any]) -> bool:
     """Register allocation."""
-    from pyaco._core.aco import dominance, live_variables, register_allocation
-
     program = read(case)
     limits = {
         "physical_sgprs": 5120, "physical_vgprs": 512, "sgpr_limit": 104, "vgpr_limit": 256, "sgpr_allocation_granule": 128,
@@ -113,7 +140,7 @@ def handler(case: dict[str, Any]) -> Callable[[dict[str, Any]], bool]:
         return replay_pass
     others = {"emit_program": replay_assembler, "validate_ir": replay_validator, "register_allocation": replay_allocation}
     if name not in others:
-        raise Skipped
+        raise Skipped(f"pyaco has no pass {name}")
     return others[name]
 
 
@@ -128,17 +155,23 @@ def main() -> int:
         cases = json.load(stream)
     report: dict[str, dict[str, Any]] = {}
     for case in cases:
-        entry = report.setdefault(case["pass"], {"tried": 0, "agreed": 0, "skipped": 0, "first_disagreements": []})
+        entry = report.setdefault(
+            case["pass"], {"tried": 0, "agreed": 0, "levels": {}, "skipped": 0, "skipped_because": {}, "first_disagreements": []}
+        )
         try:
             agreed = handler(case)(case)
             problem = case["id"]
-        except (Skipped, UnsupportedError):
+        except (Skipped, UnsupportedError) as reason:
             entry["skipped"] += 1
+            entry["skipped_because"][str(reason)] = entry["skipped_because"].get(str(reason), 0) + 1
             continue
         except (PyacoError, ValueError, ImportError, RuntimeError) as error:
             agreed, problem = False, f"{case['id']}: {error}"
         entry["tried"] += 1
         entry["agreed"] += agreed
+        level = entry["levels"].setdefault(case["meta"]["gfx"], {"tried": 0, "agreed": 0})
+        level["tried"] += 1
+        level["agreed"] += agreed
         if not agreed and len(entry["first_disagreements"]) < 5:
             entry["first_disagreements"].append(problem)
     print(json.dumps(report, indent=1))

@@ -42,7 +42,7 @@ def numbers(text: str) -> dict[str, int]:
 def structure_facts(die: Die, info: dict[str, int]) -> Iterator[Fact]:
     """What the driver says of the chip's structure; a sold chip may lack units of the die."""
     unit = die.unit
-    yield "chip by PCI id", pci_chip(info["pci_id"]).name, die.name
+    yield "chip by PCI id", pci_chip(info["pci_id"], info["pci_rev_id"]).name, die.name
     yield "shader engines", die.engines, info["max_se"]
     yield "arrays of an engine", die.arrays, info["max_sa_per_se"]
     yield "units of an array, at least", die.units >= info["max_good_cu_per_sa"], True

@@ -14,6 +14,7 @@ from cases import CASES
 
 from pyaco import emu, pm4
 from pyaco.emu import Device
+from pyaco.emu.device import ENGINES
 from pyaco.errors import UnsupportedError
 
 pytest.importorskip("vulkan")
@@ -47,11 +48,11 @@ def scratch_registers(device: Device) -> list[int]:
     return stream.words
 
 
-def run_case(case, target, wave):
+def run_case(case, target, wave, engine):
     """The contents of the case's buffers after the recorded dispatch."""
     family = next(family for family, chip in FAMILIES.items() if chip == target)
     found = capture(family, case, wave if target not in ("gfx803", "gfx900") else None)
-    device = Device(target)
+    device = Device(target, engine)
     memory = {address: np.frombuffer(data, np.uint8).copy() for address, data in found.memory.items()}
     for address, data in memory.items():
         device.space.map_at(address, data)
@@ -73,13 +74,14 @@ def test_radv_code_runs(name, target, wave, lavapipe):
         pytest.skip("lavapipe is wrong here")
     if name in RADV_IS_WRONG:
         pytest.skip("RADV of Mesa 22.3 reads push constants with the first lane's index")
-    inputs, actual = run_case(case, target, wave)
-    expected = expected_of(case, inputs, lavapipe, wave)
-    for key, buffer in inputs.buffers.items():
-        if any(place == key for place, _ in inputs.references):
-            continue
-        wrong = buffer.rule.difference(np.asarray(expected.get(key, buffer.data)), actual[key])
-        assert not wrong.any(), f"{name} {target} {key}: {np.flatnonzero(wrong)[:8]} of {wrong.size}"
+    for engine in ENGINES:
+        inputs, actual = run_case(case, target, wave, engine)
+        expected = expected_of(case, inputs, lavapipe, wave)
+        for key, buffer in inputs.buffers.items():
+            if any(place == key for place, _ in inputs.references):
+                continue
+            wrong = buffer.rule.difference(np.asarray(expected.get(key, buffer.data)), actual[key])
+            assert not wrong.any(), f"{name} {target} {engine} {key}: {np.flatnonzero(wrong)[:8]} of {wrong.size}"
 
 
 @pytest.fixture(scope="session", autouse=True)

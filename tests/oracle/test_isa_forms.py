@@ -7,6 +7,7 @@ disassembler must not know the word either (it knows GFX8 and later alone). ``RE
 from __future__ import annotations
 
 import collections
+import itertools
 import os
 import re
 import shutil
@@ -39,6 +40,8 @@ pytestmark = [
 CHIPS = ("gfx600", "gfx700", "gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1200")
 CDNA = ("gfx908", "gfx90a", "gfx942", "gfx950")
 SIBLINGS = ("gfx810", "gfx902", "gfx904", "gfx906", "gfx90c", "gfx1011", "gfx1013", "gfx1103", "gfx1151", "gfx1201")
+#: Chips whose 16-bit operands are halves of registers.
+TRUE16 = ("gfx1100", "gfx1103", "gfx1150", "gfx1151", "gfx1200", "gfx1201")
 SAMPLE = 23
 Case = tuple[str, str, bytes]
 
@@ -64,6 +67,7 @@ REASONS: tuple[tuple[str, str, str, str], ...] = (
     ("vop3p.*", "v_mfma_(scale_)?f32_.*f8f6f4", "silent.* (cbsz|blgp):[5-7]", "formats end at 4; LLVM reads and writes the numbers behind it"),
     ("vop3", "v_cvt_scalef32_sr_pk_fp4_f32", "silent.*src_", "the pair is VGPRs; LLVM's class has special registers"),
     ("flat|global|mubuf", ".*_atomic_.*", "other", "LLVM's assembler drops sc1 (scc) of floating-point atomics"),
+    ("sopk", "s_version", "silent.*UC_VERSION", "LLVM has names of versions"),
     ("vop2_sdwa", "v_mac_f(16|32)", "invalid operand", "the sum stays whole: LLVM refuses to write a part of the register"),
 )
 
@@ -100,12 +104,13 @@ def cases(level: int, sample: int = 1, rows: list[opcodes.Row] | None = None) ->
     return list(found.values())[::sample]
 
 
-def our_texts(chip: str, codes: list[bytes], wave_size: int | None = None) -> list[str | None]:
-    """Our text of each word; branches, which name labels, are left out."""
+def our_texts(chip: str, codes: list[bytes], wave_size: int | None = None, *, halves: bool = False, exact: bool = True) -> list[str | None]:
+    """Our text of each word; branches, which name labels, are left out. On GFX12 `halves` have names or have not."""
     tables = text_tables.text_tables(chip)
     # behind each one so many s_nop that it cannot take the next one for its literal
     padding = bytes.fromhex("000080bf" * 6)
-    listing = disassemble_words(b"".join(code + padding for code in codes), default_wave_size(tables.level, wave_size), tables)
+    wave = default_wave_size(tables.level, wave_size)
+    listing = disassemble_words(b"".join(code + padding for code in codes), wave, tables, halves=halves, exact=exact)
     texts = {offset: (text, size) for text, offset, size in listing.rows() if size and not text.startswith(".long")}
     found: list[str | None] = []
     position = 0
@@ -149,13 +154,61 @@ def judge(chip: str, sample: int = 1, rows: list[opcodes.Row] | None = None) -> 
     return result
 
 
-def llvm_round_trips(chip: str, codes: list[bytes]) -> tuple[list[bool], list[str | None]]:
+def llvm_round_trips(chip: str, codes: list[bytes], *options: str) -> tuple[list[bool], list[str | None]]:
     """Whether LLVM's text of each word gives the word back, and the text."""
-    texts = llvm_forms.disassemble_or_crash(chip, codes)
+    texts = llvm_forms.disassemble_or_crash(chip, codes, *options)
     known = [number for number, text in enumerate(texts) if text and text != llvm_forms.CRASH]
-    again = llvm_forms.assemble(chip, [texts[number] or "" for number in known])
+    again = llvm_forms.assemble(chip, [texts[number] or "" for number in known], *options)
     good = {number for number, code in zip(known, again, strict=True) if code == codes[number]}
     return [number in good for number in range(len(codes))], texts
+
+
+@pytest.mark.parametrize("mode", ("+real-true16", "-real-true16"))
+@pytest.mark.parametrize("chip", TRUE16)
+def test_halves_of_registers(chip: str, mode: str) -> None:
+    """Whether registers' halves have names or not, what LLVM reads and writes is an instruction here, of the same words."""
+    here = [case for case in cases(processor(chip)[1], 1 if os.environ.get("PYACO_EXHAUSTIVE") else SAMPLE) if not is_branch(case[1])]
+    codes = [code for _, _, code in here]
+    ours = our_texts(chip, codes, halves=mode[0] == "+")
+    good, theirs = llvm_round_trips(chip, codes, f"-mattr={mode}")
+    wrong = []
+    for (form, name, code), text, their_text in zip([case for case, known in zip(here, good, strict=True) if known],
+                                                    itertools.compress(ours, good), itertools.compress(theirs, good), strict=True):
+        if reason_of(form, name, f"silent {their_text}"):
+            continue
+        try:
+            again: bytes | str = isa.assemble(their_text or "", chip)
+        except InputError as error:
+            again = str(error)
+        if text is None or again != code:
+            wrong.append((form, name, code.hex(), text, their_text, again))
+    print(f"{chip} {mode}: {sum(good)} words of {len(here)}")
+    assert sum(good) > 100000 // SAMPLE
+    assert not wrong, f"{len(wrong)}:\n" + "\n".join(map(str, wrong[:40]))
+
+
+@pytest.mark.parametrize("chip", CHIPS[2:])
+def test_bits_that_mean_nothing(chip: str) -> None:
+    """Words with one bit changed: what we print with a remark LLVM reads, if at all, as the same instruction without it."""
+    here = {(form, name): code for form, name, code in cases(processor(chip)[1], SAMPLE) if not is_branch(name)}
+    codes = [
+        (int.from_bytes(code, "little") ^ 1 << bit).to_bytes(len(code), "little") for code in here.values() for bit in range(0, 8 * len(code), 3)
+    ]
+    ours = our_texts(chip, codes, exact=False)
+    remarked = [(code, text) for code, text in zip(codes, ours, strict=True) if text and "; words" in text]
+    theirs = llvm_forms.disassemble(chip, [code for code, _ in remarked])
+    known = [(text, their_text) for (_, text), their_text in zip(remarked, theirs, strict=True) if their_text]
+    # LLVM reads the words without these bits as what it reads with them
+    plain = llvm_forms.disassemble(chip, [isa.assemble(text, chip) for text, _ in known])
+    taken = llvm_forms.assemble(chip, [text for _, text in known])
+    wrong = [
+        (text, with_bits, without) for (text, with_bits), without, answer in zip(known, plain, taken, strict=True)
+        # the highest bit of a FLAT offset is ignored: LLVM prints it, and refuses its own text
+        if with_bits != without and isinstance(answer, bytes)
+    ]  # fmt: skip
+    print(f"{chip}: {len(codes)} words, {len(remarked)} with a remark, of which LLVM reads {len(known)}")
+    assert not wrong, f"{len(wrong)}:\n" + "\n".join(map(str, wrong[:40]))
+    assert len(known) > 100
 
 
 def report(chip: str, result: Result) -> None:

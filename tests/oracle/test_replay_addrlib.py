@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from pyaco.addrlib import gpu_config
-from pyaco.addrlib.v2_address import slice_pipe_bank_xors
+from pyaco.addrlib.v2.address import slice_pipe_bank_xors
 
 SCRIPT = Path(__file__).parent / "replay_addrlib.py"
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from cases import CASES
@@ -176,3 +179,39 @@ def test_partial_workgroups_and_starts(target, threads):
     (report,) = device.submit(stream.words)
     assert report.workgroups == 2
     assert out.numpy().tolist() == [k if 8 <= k < 19 else 99 for k in range(32)]
+
+
+# LLVM's "User Guide for AMDGPU Backend", "Initial Kernel Execution State": work-item ids are packed from gfx90a and gfx1100 on.
+PACKED_IDS = {"gfx900": False, "gfx942": True, "gfx1010": False, "gfx1030": False, "gfx1100": True, "gfx1150": True, "gfx1200": True}
+
+
+@pytest.mark.parametrize(("target", "packed"), PACKED_IDS.items())
+def test_local_ids_at_the_start(target, packed):
+    """A workgroup of 4 x 2 x 2: what v0 holds, by lane, where packets dispatch and where ``Device.run`` does."""
+    device = emu.Device(target)
+    level = device.gfx_level
+    store = "global_store_b32 v3, v0, s[0:1]" if level >= 110 else "global_store_dword v3, v0, s[0:1]"
+    text = f"v_mbcnt_lo_u32_b32 v3, -1, 0\nv_lshlrev_b32 v3, 2, v3\n{store}\ns_endpgm\n"
+    code = isa.assemble(text, target, wave_size=64)
+    out = device.buffer(np.zeros(16, np.uint32))
+    expected = [x | (y << 10 | z << 20 if packed else 0) for z in range(2) for y in range(2) for x in range(4)]
+    device.run(code, workgroup_size=(4, 2, 2), user_sgprs=low(out.address), wave_size=64)
+    assert out.numpy().tolist() == expected
+    out.numpy()[:] = 0
+    entry = device.space.map(np.frombuffer(code.ljust(256, b"\0"), np.uint8).copy(), alignment=256)
+    stream = Stream(level)
+    stream.set("COMPUTE_PGM_LO", entry >> 8 & 0xFFFFFFFF).set("COMPUTE_PGM_HI", entry >> 40 & 0xFF)
+    stream.set("COMPUTE_PGM_RSRC2", USER_SGPR=2, TIDIG_COMP_CNT=2)
+    for axis, size in zip("XYZ", (4, 2, 2), strict=True):
+        stream.set(f"COMPUTE_NUM_THREAD_{axis}", NUM_THREAD_FULL=size)
+    stream.write(registers(level)["COMPUTE_USER_DATA_0"].offset, *low(out.address))
+    initiator = registers(level)["COMPUTE_DISPATCH_INITIATOR"].encode(COMPUTE_SHADER_EN=1, FORCE_START_AT_000=1)
+    stream.add("DISPATCH_DIRECT", 1, 1, 1, initiator, compute=True)
+    device.submit(stream.words)
+    assert out.numpy().tolist() == expected
+
+
+def test_a_device_loads_pm4_for_its_first_stream():
+    code = "import sys; from pyaco import emu; device = emu.Device('gfx1030'); assert 'pyaco.pm4' not in sys.modules; assert device.submit([]) == []"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert pm4.submit(emu.Device("gfx1030"), packet("NOP", 0)) == []

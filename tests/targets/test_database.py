@@ -28,7 +28,7 @@ def test_the_worked_example():
 @pytest.mark.parametrize(("name", "value"), [
     ("pairs of an array", 5), ("LDS of a pair", 128), ("L0 of a pair", 32), ("SIMDs of a pair", 4), ("vector registers of a SIMD", 1024),
     ("scalar registers of a SIMD", 2560), ("render backends of an array", 4), ("L2 slice", 256), ("slices of a memory controller", 4),
-    ("compute units", 40), ("ALUs", 2560), ("cycles of a wave64's instruction", 2),
+    ("load/store/texture units of a pair", 2), ("compute units", 40), ("ALUs", 2560), ("cycles of a wave64's instruction", 2),
 ])  # fmt: skip
 def test_structure_of_rdna(name, value):
     die = find_product("RX 5700 XT").die
@@ -92,8 +92,10 @@ def test_tables_agree_with_each_other():
         assert product.units <= (product.die.compute_units or product.die.alus), product
     by_target = {die.target for die in dies()}
     assert {c.target for c in chips() if c.level >= 100} <= by_target
-    ids = [number for die in dies() for number in die.pci_ids]
+    ids = [(number, die.name) for die in dies() for number in die.pci_ids]
     assert len(ids) == len(set(ids))
+    shared = {number for number, name in ids if pci_chip(number).name != name}
+    assert shared == {0x15D8, 0x67FF}, "an id of two chips needs the revisions that tell them apart"
 
 
 NO_RULE = ("Radeon DDR", "Radeon Pro 5600M", "Steam Deck", "Radeon 8060S")
@@ -105,6 +107,53 @@ def test_names_say_the_generation(product):
     family = product.die.family
     assert family in found.generation or family.split()[0] in found.generation, found
     assert found.year <= product.die.year + 3
+
+
+def test_chips_that_share_an_id():
+    """The amdgpu driver's table says raven and polaris11; its code and libdrm's product names tell the revisions of the others."""
+    raven2 = {0x91, 0x92, 0x94, 0x95, 0xCF, 0xDE, 0xDF, 0xE3, 0xE4, 0xE9, 0xEA, 0xEB}
+    assert {revision for revision in range(256) if pci_chip(0x15D8, revision).name == "raven2"} == raven2
+    assert {pci_chip(0x15D8, revision).name for revision in range(256) if revision not in raven2} == {"raven"}
+    polaris10 = {revision for revision in range(256) if pci_chip(0x67FF, revision).name == "polaris10"}
+    assert polaris10 == {0xE3, 0xE7, 0xF3, 0xF7}
+    assert pci_chip(0x15D8).name == pci_chip(0x15DD).name == "raven" and pci_chip(0x67FF).name == "polaris11"
+    assert pci_chip(0x744C, 0xC8).name == "navi31"
+
+
+# Ids that libdrm's list of product names has and the amdgpu driver's table has not: chips that describe themselves.
+@pytest.mark.parametrize(("chip", "ids"), [
+    ("hainan", (0x6666,)), ("navi31", (0x7448, 0x7449, 0x744A, 0x744B, 0x744C, 0x745E)), ("navi32", (0x7460, 0x7461, 0x7470, 0x747E)),
+    ("aqua_vanjaram", (0x74A0, 0x74A1, 0x74A2, 0x74A5, 0x74A8, 0x74A9, 0x74B5, 0x74B6, 0x74BD)), ("mi350", (0x75A0, 0x75A3, 0x75B0, 0x75B3)),
+])  # fmt: skip
+def test_ids_of_product_names(chip, ids):
+    assert {pci_chip(number).name for number in ids} == {chip}
+
+
+# Texture channel caches in the amdgpu driver, and bytes of each in Mesa.
+@pytest.mark.parametrize(("chip", "slices", "kib"), [
+    ("tahiti", 12, 64), ("pitcairn", 8, 64), ("verde", 4, 128), ("oland", 4, 64), ("hainan", 2, 128), ("bonaire", 4, 128), ("hawaii", 16, 64),
+    ("kaveri", 4, 128), ("kabini", 2, 64), ("iceland", 2, 128), ("tonga", 8, 64), ("carrizo", 2, 128), ("fiji", 16, 128), ("stoney", 2, 64),
+    ("polaris12", 4, 128), ("raven2", 2, 64), ("raven", 4, 256), ("vega10", 16, 256), ("navi10", 16, 256),
+])  # fmt: skip
+def test_slices_of_the_l2(chip, slices, kib):
+    die = next(each for each in dies() if each.name == chip)
+    assert (die.slices, die.l2) == (slices, slices * kib)
+
+
+# When a series began and when the next one came.
+@pytest.mark.parametrize(("name", "years"), [
+    ("RX 480", (2016, 2017)), ("RX 580", (2017, 2019)), ("X300", (2004, 2005)), ("Radeon X1800", (2005, 2007)), ("HD 8670", (2013, 2013)),
+    ("R9 290X", (2013, 2015)), ("R9 390X", (2015, 2016)), ("RX 5700 XT", (2019, 2020)), ("RX 9070 XT", (2025, 0)),
+])  # fmt: skip
+def test_years_of_a_series(name, years):
+    found = decode_name(name)
+    assert (found.year, found.until) == years
+
+
+def test_feature_levels():
+    """GCN 2 reported 11_1 until Direct3D 12 came, and 12_0 with it."""
+    levels = {family.name: family.direct3d for family in families()}
+    assert levels["GCN 1"] == "12.0 (11_1)" and levels["GCN 2"] == "12.0 (12_0; 11_1 until 2015)" and levels["GCN 5"] == "12.0 (12_1)"
 
 
 def test_names_and_ids():
@@ -127,6 +176,20 @@ def test_heaps_of_a_card_with_a_small_window():
     assert [(heap.size, heap.device_local) for heap in heaps] == [(8321499136, True), (8359135232, False), (268435456, True)]
     assert [(t.heap, int(t.properties)) for t in types] == [
         (0, 0x01), (0, 0x01), (1, 0x06), (2, 0x07), (1, 0x0E), (0, 0xC1), (1, 0xC6), (2, 0xC7), (1, 0xCE)]
+
+
+def test_numbering_of_mesa_17():
+    """Heap 0 is video memory that the host does not see, 1 what it sees, 2 system memory; types 0 to 3 in the order of the names."""
+    heaps, types = memory_heaps(100, 8192 * MIB, 256 * MIB, 4096 * MIB, numbering="mesa17")
+    assert [(heap.name, heap.size // MIB, heap.device_local) for heap in heaps] == [
+        ("VRAM", 7936, True), ("visible VRAM", 256, True), ("GTT", 4096, False)]
+    assert [(t.name, t.heap, int(t.properties)) for t in types] == [
+        ("VRAM", 0, 0x01), ("GTT write-combine", 2, 0x06), ("VRAM CPU access", 1, 0x07), ("GTT cached", 2, 0x0E)]
+    heaps, types = memory_heaps(90, 256 * MIB, 256 * MIB, 4096 * MIB, dedicated=False, numbering="mesa17")
+    assert [(heap.name, heap.size // MIB) for heap in heaps] == [("visible VRAM", 256), ("GTT", 4096)]
+    assert [(t.name, t.heap) for t in types] == [("GTT write-combine", 1), ("VRAM CPU access", 0), ("GTT cached", 1)]
+    with pytest.raises(pyaco.InputError, match="no numbering"):
+        memory_heaps(100, MIB, MIB, MIB, numbering="mesa1")
 
 
 def test_heaps_of_a_processor():

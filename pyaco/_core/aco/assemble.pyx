@@ -7,7 +7,8 @@ in the immediate. Guarantees ``program.code`` and every block's ``offset``.
 Layout: blocks in order; then five s_code_end words that mark the end for tools and for the instruction prefetcher of GFX10
 and later; constant data is expected at the next multiple of 64 bytes. A branch whose distance exceeds 16 bits becomes a jump
 through the SGPR pair that its definition reserves: s_getpc_b64, an addition that stashes scc in the address's free low bit,
-s_setpc_b64. Code never crosses a multiple of 4 GiB, so the high half of the address stays. On GFX10.1 a branch over exactly 63
+s_setpc_b64. On GFX12 s_sext_i32_i16 follows s_getpc_b64: the program counter comes back as 48 bits, and an address repeats its
+sign above them. Code never crosses a multiple of 4 GiB, so the high half of the address stays. On GFX10.1 a branch over exactly 63
 dwords hangs, so a nop follows it ("RDNA ISA", known issues).
 
 Source of the rules: Mesa's ``aco_assembler.cpp`` and the AMD ISA documents (SOPP branches, S_GETPC_B64).
@@ -26,7 +27,7 @@ from pyaco._core.isa.encode cimport encode, encode_error, encode_limit
 
 
 cdef struct Branch:
-    uint32_t position                 # of the branch word; of the literal's base (after s_getpc_b64) once it is long
+    uint32_t position                 # of the branch word; of the word behind s_getpc_b64, the base of the distance, once it is long
     uint32_t target                   # block
     uint32_t instruction
     uint32_t literal                  # position of the distance of a long jump, 0 while it is short
@@ -219,6 +220,7 @@ cdef int long_jump(Assembler *a, Branch *branch) except -1 nogil:
     cdef vector[uint32_t] code
     cdef Decoded d
     cdef uint32_t position = branch.position
+    cdef uint32_t base, literal
     if p.instructions.definition_count[branch.instruction]:
         low = p.definitions.reg[row]
     elif p.blocks.kind[branch.target] & block_discard_early_exit or only_ends(p, branch.target):
@@ -229,13 +231,18 @@ cdef int long_jump(Assembler *a, Branch *branch) except -1 nogil:
             raise RuntimeError("a branch is too far for 16 bits and reserves no SGPR pair for a long jump")
     if opcode != op_s_branch:
         d = scalar(inverse(opcode), format_sopp, register_none, register_none, register_none)
-        d.immediate = 6
+        d.immediate = 7 if p.gfx_level >= gfx12 else 6        # the words of the jump
         append(p, &code, &d)
     d = scalar(op_s_getpc_b64, format_sop1, low, register_none, register_none)
     append(p, &code, &d)
+    base = <uint32_t>code.size()
+    if p.gfx_level >= gfx12:
+        d = scalar(op_s_sext_i32_i16, format_sop1, low + 4, low + 4, register_none)
+        append(p, &code, &d)
     # The address of an instruction has a free low bit: the carry-in leaves scc there until the pc is known.
     d = scalar(op_s_addc_u32, format_sop2, low, low, 255 * 4)
     append(p, &code, &d)
+    literal = <uint32_t>code.size() - 1
     d = scalar(op_s_bitcmp1_b32, format_sopc, register_none, low, 128 * 4)
     append(p, &code, &d)
     d = scalar(op_s_bitset0_b32, format_sop1, low, 128 * 4, register_none)
@@ -244,9 +251,8 @@ cdef int long_jump(Assembler *a, Branch *branch) except -1 nogil:
     append(p, &code, &d)
     a.code[0][position] = code[0]
     insert(a, position + 1, code.data() + 1, <uint32_t>code.size() - 1)
-    # five words follow s_getpc_b64; the first is the base of the distance, the second the literal
-    branch.position = position + <uint32_t>code.size() - 5
-    branch.literal = branch.position + 1
+    branch.position = position + base
+    branch.literal = position + literal
     return 0
 
 
@@ -330,7 +336,7 @@ cdef int assemble_run(ProgramData *program, bint stray_bits) except -1 nogil:
     return finish(&a)
 
 
-def run(Program program, options=None, bint zero_unused=False):
+def run(Program program, options=None):
     """Assemble `program`; its ``code`` holds the machine code afterwards.
 
     Parameters
@@ -338,16 +344,15 @@ def run(Program program, options=None, bint zero_unused=False):
     program
         ACO IR of hardware instructions with assigned registers.
     options
-        Options of the backend; the assembler has none among them.
-    zero_unused
-        Write zero to fields that do not count and leave out end marks that are no instructions, so that a listing of the
-        code assembles to the same words; otherwise as ACO's assembler has it (the code of an undefined operand).
+        ``zero_unused``: write zero to fields that do not count and leave out end marks that are no instructions, so that a
+        listing of the code assembles to the same words; otherwise as ACO's assembler has it (the code of an undefined operand).
 
     Raises
     ------
     RuntimeError
         An instruction has no encoding for the program's gfx level: a defect of an earlier pass.
     """
+    cdef bint stray_bits = not (options or {}).get("zero_unused", False)
     with nogil:
-        assemble_run(&program.data, not zero_unused)
+        assemble_run(&program.data, stray_bits)
     return True

@@ -49,6 +49,17 @@ def progress(Program program):
     return program.data.progress
 
 
+def set_stage(Program program, uint32_t software, uint32_t hardware):
+    """Set the program's stage (``software_stage_*``, ``hardware_stage_*``)."""
+    program.data.software_stage = software
+    program.data.hardware_stage = hardware
+
+
+def stage(Program program):
+    """Return the program's software and hardware stage."""
+    return program.data.software_stage, program.data.hardware_stage
+
+
 def summary(Program program):
     """Return the scalars of a program as a dict."""
     return {

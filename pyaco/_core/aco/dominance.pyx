@@ -119,3 +119,4 @@ def run(Program program, options=None):
     """Compute the dominator trees of both CFGs."""
     with nogil:
         dominance_run(&program.data)
+    return False

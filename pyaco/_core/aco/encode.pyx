@@ -2,7 +2,7 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 from isa_opcodes cimport *
-from isa_tables cimport opcode_name, opcode_operand_count
+from isa_tables cimport image_flag_sampler, opcode_flag_interpolation, opcode_flags, opcode_image, opcode_name, opcode_operand_count
 from modifiers cimport *
 from pyaco._core.ir.program cimport *
 from pyaco._core.isa.decode cimport Decoded
@@ -79,12 +79,16 @@ cdef int memory_from_ir(const ProgramData *p, uint32_t i, uint32_t base, Decoded
     # position of the operand whose undefined value keeps the code of the constant 0 in its field, as ACO's assembler does
     cdef uint32_t kept = 0xffffffffU
     cdef uint32_t first = p.instructions.operand_first[i]
-    if base == format_mubuf or base == format_mtbuf:
+    if base == format_mtbuf or (base == format_mubuf and p.gfx_level < gfx12):
         kept = first + 1
     elif p.gfx_level < gfx12 and base == format_scratch:
         kept = first
     row = p.instructions.operand_first[i]
     end = row + p.instructions.operand_count[i]
+    if base == format_exp and end > row + 4:
+        # a fifth operand is m0 with the number of the row that a mesh shader exports
+        out.modifiers = modifier_set_exp_row(out.modifiers, 1)
+        end = row + 4
     if base == format_mubuf and modifier_lds(out.modifiers):
         # m0 follows the address
         end = min(end, row + 3)
@@ -166,11 +170,30 @@ cdef int vopd_from_ir(const ProgramData *p, uint32_t i, Decoded *out) noexcept n
     return 0
 
 
+cdef int sources_from_ir(const ProgramData *p, uint32_t i, Decoded *out) noexcept nogil:
+    """The operands of scalar and vector instructions, as many as the encoding holds."""
+    cdef uint32_t row = p.instructions.operand_first[i]
+    cdef uint32_t end = row + p.instructions.operand_count[i]
+    cdef uint32_t count = opcode_operand_count[out.opcode]
+    cdef bint vector_only
+    cdef int code
+    while row < end and out.source_count < count:
+        # the attribute's address in m0 is not encoded
+        if not (opcode_flags[out.opcode] & opcode_flag_interpolation and p.operands.reg[row] == register_m0):
+            vector_only = out.source_count == 1 and out.format & one_dword and not out.format & format_vop3
+            code = add_ir_source(p, row, ir_register(p, row, vector_only), out)
+            if code:
+                return code
+        row += 1
+    if needs_vop3(out, p.gfx_level):
+        promote(out)
+    return 0
+
+
 cdef int from_ir(const ProgramData *program, uint32_t instruction, uint32_t gfx_level, Decoded *out) noexcept nogil:
     cdef const ProgramData *p = program
     cdef uint32_t i = instruction
-    cdef uint32_t row, count, position, base
-    cdef bint vector_only
+    cdef uint32_t row, position, base
     cdef int code
     out.opcode = p.instructions.opcode[i]
     out.format = p.instructions.format[i]
@@ -198,17 +221,11 @@ cdef int from_ir(const ProgramData *program, uint32_t instruction, uint32_t gfx_
             code = memory_from_ir(p, i, base, out)
             if base == format_mimg:
                 join_addresses(out, gfx_level)
+            if base == format_mimg and gfx_level >= gfx12 and not opcode_image[out.opcode] & image_flag_sampler:
+                # without a sampler nothing is normalized, and there is no bit to say so
+                out.modifiers = modifier_set_unrm(out.modifiers, 0)
             return code
-    row = p.instructions.operand_first[i]
-    count = min(<uint32_t>p.instructions.operand_count[i], <uint32_t>opcode_operand_count[out.opcode])
-    for position in range(count):
-        vector_only = position == 1 and out.format & one_dword and not out.format & format_vop3
-        code = add_ir_source(p, row + position, ir_register(p, row + position, vector_only), out)
-        if code:
-            return code
-    if needs_vop3(out, gfx_level):
-        promote(out)
-    return 0
+    return sources_from_ir(p, i, out)
 
 
 cdef int encode_instruction(const ProgramData *program, uint32_t instruction, uint32_t gfx_level,

@@ -9,10 +9,11 @@ from libcpp.vector cimport vector
 
 from isa_opcodes cimport op_image_bvh64_intersect_ray, op_image_bvh_intersect_ray, op_s_clause
 from isa_tables cimport is_atomic
+from pyaco._core.aco.build cimport emit_0
 from pyaco._core.aco.queries cimport form_clause
 from pyaco._core.ir.program cimport (
     Program, ProgramData, Rewrite, class_bytes, class_s4, format_flat, format_global, format_is_flat_like, format_is_vmem, format_mimg,
-    format_scratch, format_smem, format_sopp, gfx10, gfx11, instruction_make, operand_undef, rewrite_begin,
+    format_scratch, format_smem, gfx10, gfx11, operand_undef, rewrite_begin,
     rewrite_block, rewrite_emit, rewrite_end,
 )
 
@@ -87,7 +88,6 @@ cdef int _emit(Rewrite *rewrite, const vector[uint32_t] *members) except -1 nogi
     cdef uint32_t start = 0
     cdef uint32_t end = count
     cdef uint32_t k
-    cdef uint32_t clause
     if p.gfx_level < gfx11:
         # Stores stay out of clauses: they are of no use there.
         while start < count and p.instructions.definition_count[members[0][start]] == 0:
@@ -97,9 +97,7 @@ cdef int _emit(Rewrite *rewrite, const vector[uint32_t] *members) except -1 nogi
             end += 1
     for k in range(count):
         if k == start and end - start > 1:
-            clause = instruction_make(p, op_s_clause, format_sopp, NULL, 0, NULL, 0)
-            p.instructions.immediate[clause] = end - start - 1
-            rewrite_emit(rewrite, clause)
+            emit_0(rewrite, op_s_clause, end - start - 1)
         rewrite_emit(rewrite, members[0][k])
     return 0
 
@@ -136,6 +134,7 @@ cdef int form_hard_clauses_run(ProgramData *p) except -1 nogil:
 def run(Program program, options=None):
     """Form clauses of memory operations."""
     if program.data.gfx_level < gfx10:
-        return
+        return False
     with nogil:
         form_hard_clauses_run(&program.data)
+    return True

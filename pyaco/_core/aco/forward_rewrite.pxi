@@ -1,11 +1,16 @@
-# The driver of passes that solve a forward problem over the CFG and then rewrite each block from its entry state.
+# The driver of passes that solve a forward data-flow problem over the CFG and then rewrite each block from its entry state.
 #
 # The including module defines ``State``, a ``Context`` with ``p``, ``vgprs`` (how many the program names), ``rewriting``, ``rewrite``,
-# ``entry`` (a State by block) and ``dirty``, and
+# ``entry`` (a State by block) and ``dirty`` (blocks whose entry state has changed since they were last visited), and
 #   _clear(const Context *, State *)                                          the state at the start of the program
 #   _join(Context *, State *into, const State *, bint logical) -> bint      merge over a linear or a logical edge; True on change
 #   _block(Context *, uint32_t block, State *) -> int        run a block, emitting into ``rewrite`` while ``rewriting``
-# Monotone joins end the loop; always the first block whose entry changed is next, so inner loops settle before outer ones.
+#
+# The fixpoint. All blocks start dirty, with the empty state at their entry. Visiting a block runs it from a copy of its entry state and joins
+# the result into the entries of its successors; those that change become dirty. A join only ever adds to a state (it is monotone), and a
+# state has finitely many values, so that the loop ends, with entries that hold on every path. ``next_block`` picks the first dirty block
+# from the block at hand on, but goes back to the head of a loop as soon as its back edge has changed it, so that inner loops settle before
+# outer ones. Nothing is written meanwhile: the second sweep runs each block once more from its final entry state, with ``rewriting`` set.
 from pyaco._core.aco.dataflow cimport next_block
 from pyaco._core.aco.registers cimport vgprs_named
 from pyaco._core.ir.program cimport rewrite_begin, rewrite_block, rewrite_end

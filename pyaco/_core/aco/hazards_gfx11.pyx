@@ -23,15 +23,17 @@ from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport (
-    op_s_setpc_b64, op_s_wait_dscnt, op_s_wait_loadcnt, op_s_wait_loadcnt_dscnt, op_s_wait_storecnt,
-    op_s_wait_storecnt_dscnt, op_s_waitcnt, op_s_waitcnt_depctr, op_s_waitcnt_vscnt, op_v_nop,
+    op_s_setpc_b64, op_s_wait_bvhcnt, op_s_wait_dscnt, op_s_wait_loadcnt, op_s_wait_loadcnt_dscnt, op_s_wait_samplecnt,
+    op_s_wait_storecnt, op_s_wait_storecnt_dscnt, op_s_waitcnt, op_s_waitcnt_depctr, op_s_waitcnt_vscnt, op_v_nop,
 )
 from isa_tables cimport hazard_lane_mask_read, hazard_permlane, hazard_transcendental, hazard_wave_matrix, isa_hazards
 from modifiers cimport modifier_set_wait_vdst, modifier_set_wait_vsrc, modifier_wait_vdst
+from pyaco._core.aco.build cimport emit_0
+from pyaco._core.aco.queries cimport ends_without_leaving, memory_bvh, memory_sampler, memory_type
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range
 from pyaco._core.ir.program cimport (
     ProgramData, Rewrite, format_ds, format_exp, format_flat, format_is_flat_like, format_is_salu, format_is_valu,
-    format_is_vmem, format_ldsdir, format_sopp, format_vop1, format_vopc, gfx11, gfx12, instruction_make, operand_is_literal,
+    format_is_vmem, format_ldsdir, format_sopp, format_vopc, gfx11, gfx12, operand_is_literal,
     operand_at, rewrite_emit,
 )
 
@@ -44,7 +46,14 @@ cdef enum:
     wait_va_vcc = 0xfffd
     wait_sa_sdst = 0xfffe
     exec_register = 126
-    # SALU instructions after which a result has surely arrived
+    # kinds of memory operations, each with a wait of its own
+    memory_use_load = 1
+    memory_use_store = 2
+    memory_use_lds = 4
+    memory_use_sampler = 8           # these two count as loads before GFX12
+    memory_use_bvh = 0x10
+    memory_use_any = 0x1f
+    # after so many SALU instructions a result has arrived
     salu_expiry = 11
 
 cdef struct State:
@@ -61,7 +70,7 @@ cdef struct State:
     uint8_t[256] epoch_low           # writes of exec by the SALU since it was written: fewest and most over all paths
     uint8_t[256] epoch_high
     uint8_t[256] merged              # the time of the write differs between paths
-    uint8_t[256] memory              # bit 0 loads, 1 stores, 2 LDS: operations that name it may be outstanding
+    uint8_t[256] memory              # memory_use_*: operations that name it may be outstanding
     uint8_t[128] mask                # SGPR: 1 read as a lane mask by the VALU, 2 and written by the SALU since
     uint8_t[64] read_by_valu         # GFX12, pairs of SGPRs
     uint8_t[128] then_written_by_valu
@@ -315,7 +324,7 @@ cdef void _drain(State *s, uint32_t immediate) noexcept nogil:
     if immediate >> 12 == 0:
         _drain_va_vdst(s)
     if (immediate >> 2 & 7) == 0:
-        _drain_memory(s, 7)
+        _drain_memory(s, memory_use_any)
     if not immediate & 1:
         _drain_sa_sdst(s)
     for k in range(128):
@@ -450,20 +459,34 @@ cdef void _note_waits(const ProgramData *p, State *s, uint32_t i) noexcept nogil
     cdef uint32_t value = p.instructions.immediate[i]
     cdef uint8_t bits = 0
     if opcode == op_s_waitcnt and p.gfx_level < gfx12:
-        bits |= 1 if (value >> 10 & 63) == 0 else 0
-        bits |= 4 if (value >> 4 & 63) == 0 else 0
+        bits |= memory_use_load if (value >> 10 & 63) == 0 else 0
+        bits |= memory_use_lds if (value >> 4 & 63) == 0 else 0
     elif opcode == op_s_waitcnt_vscnt or opcode == op_s_wait_storecnt:
-        bits = 2 if value == 0 else 0
+        bits = memory_use_store if value == 0 else 0
     elif opcode == op_s_wait_loadcnt:
-        bits = 1 if value == 0 else 0
+        bits = memory_use_load if value == 0 else 0
+    elif opcode == op_s_wait_samplecnt:
+        bits = memory_use_sampler if value == 0 else 0
+    elif opcode == op_s_wait_bvhcnt:
+        bits = memory_use_bvh if value == 0 else 0
     elif opcode == op_s_wait_dscnt:
-        bits = 4 if value == 0 else 0
+        bits = memory_use_lds if value == 0 else 0
     elif opcode == op_s_wait_loadcnt_dscnt or opcode == op_s_wait_storecnt_dscnt:
-        bits = 4 if (value & 63) == 0 else 0
+        bits = memory_use_lds if (value & 63) == 0 else 0
         if value >> 8 == 0:
-            bits |= 1 if opcode == op_s_wait_loadcnt_dscnt else 2
+            bits |= memory_use_load if opcode == op_s_wait_loadcnt_dscnt else memory_use_store
     if bits:
         _drain_memory(s, bits)
+
+
+cdef uint8_t _memory_use(const ProgramData *p, uint32_t i) noexcept nogil:
+    """How the registers of a vector memory operation are in use until it is done."""
+    cdef uint8_t type = memory_type(p, i)
+    if p.instructions.definition_count[i] == 0:
+        return memory_use_store
+    if p.gfx_level >= gfx12 and type == memory_sampler:
+        return memory_use_sampler
+    return memory_use_bvh if p.gfx_level >= gfx12 and type == memory_bvh else memory_use_load
 
 
 cdef void _note(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
@@ -480,32 +503,29 @@ cdef void _note(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
     elif format_is_salu(format):
         _note_salu(p, s, i)
     if vmem:
-        _touch_memory(p, s, i, 2 if p.instructions.definition_count[i] == 0 else 1)
+        _touch_memory(p, s, i, _memory_use(p, i))
     if format == format_ds or format == format_flat:
-        _touch_memory(p, s, i, 4)
+        _touch_memory(p, s, i, memory_use_lds)
     if format_is_valu(format) or format == format_exp:
-        _drain_memory(s, 7)
+        _drain_memory(s, memory_use_any)
 
 
 # ------------------------------------------------------------------------------------------------------------------ blocks
 cdef int _wait(Context *c, State *s, uint32_t immediate) except -1 nogil:
-    cdef uint32_t i
     if immediate == all_counters:
         return 0
     if c.rewriting:
-        i = instruction_make(c.p, op_s_waitcnt_depctr, format_sopp, NULL, 0, NULL, 0)
-        c.p.instructions.immediate[i] = immediate
-        rewrite_emit(&c.rewrite, i)
+        emit_0(&c.rewrite, op_s_waitcnt_depctr, immediate)
     _drain(s, immediate)
     return 0
 
 
 cdef int _nop(Context *c, State *s) except -1 nogil:
     if c.rewriting:
-        rewrite_emit(&c.rewrite, instruction_make(c.p, op_v_nop, format_vop1, NULL, 0, NULL, 0))
+        emit_0(&c.rewrite, op_v_nop, 0)
     s.valu += 1
     s.vcmpx = s.wmma = False
-    _drain_memory(s, 7)
+    _drain_memory(s, memory_use_any)
     return 0
 
 
@@ -524,7 +544,7 @@ cdef int _lds_direct(Context *c, State *s, uint32_t i) except -1 nogil:
         return _wait(c, s, wait_vm_vsrc)
     if c.rewriting:
         p.instructions.modifiers[i] = modifier_set_wait_vsrc(p.instructions.modifiers[i], 0)
-    _drain_memory(s, 7)
+    _drain_memory(s, memory_use_any)
     return 0
 
 
@@ -545,7 +565,9 @@ cdef int _resolve_all(Context *c, State *s) except -1 nogil:
     for k in range(s.vgprs):
         if s.memory[k]:
             wait &= wait_vm_vsrc
-    return _wait(c, s, wait)
+    _wait(c, s, wait)
+    _clear(c, s)
+    return 0
 
 
 cdef int _check(Context *c, State *s, uint32_t i) except -1 nogil:
@@ -580,6 +602,8 @@ cdef int _block(Context *c, uint32_t block, State *s) except -1 nogil:
         if c.rewriting:
             rewrite_emit(&c.rewrite, i)
         _note(p, s, i)
+    if ends_without_leaving(p, block):
+        _resolve_all(c, s)
     return 0
 
 

@@ -1,7 +1,8 @@
 """Hazards of GFX9 that the program must resolve with wait states (``s_nop``).
 
 For every register the time of the last write of the kind that matters is kept; an instruction that comes too early is
-preceded by as many wait states as are missing. Source: AMD "Vega" ISA document, "Manually inserted wait states"; ACO
+preceded by as many wait states as are missing. At the end of a part of a program that another part follows, everything is resolved.
+Source: AMD "Vega" ISA document, "Manually inserted wait states"; ACO
 (``aco_insert_NOPs``) for what the document leaves out (SMEM clauses with XNACK).
 """
 from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t, uint8_t
@@ -13,11 +14,13 @@ from isa_tables cimport (
     hazard_div_fmas, hazard_getreg, hazard_lane_select, hazard_m0_read, hazard_setreg, hazard_wide_store, is_atomic, isa_hazards,
 )
 from modifiers cimport modifier_gds
+from pyaco._core.aco.build cimport emit_0
+from pyaco._core.aco.queries cimport ends_without_leaving
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range
 from pyaco._core.ir.program cimport (
     ProgramData, Rewrite, class_dwords, format_dpp16, format_dpp8, format_ds, format_is_flat_like, format_is_salu,
-    format_is_valu, format_is_vmem, format_mimg, format_mubuf, format_mtbuf, format_smem, format_sopp, format_vintrp,
-    instruction_make, operand_constant, register_exec, register_m0, register_vcc, rewrite_emit,
+    format_is_valu, format_is_vmem, format_mimg, format_mubuf, format_mtbuf, format_smem, format_vintrp,
+    operand_constant, register_exec, register_m0, register_vcc, rewrite_emit,
 )
 
 cdef enum:
@@ -269,8 +272,8 @@ cdef void _note(const ProgramData *p, State *s, uint32_t i, int32_t nops) noexce
         _note_store(p, s, i)
 
 
-cdef int32_t _missing_for_all(const State *s) noexcept nogil:
-    """Wait states after which anything may follow."""
+cdef int32_t _missing_for_all(const State *s, bint jump) noexcept nogil:
+    """Wait states after which anything may follow the end of this part; the jump there is one of them, and ends a clause of scalar loads."""
     cdef int32_t missing = 1 if s.smem_clause or s.smem_write else 0
     cdef uint32_t k
     for k in range(128):
@@ -281,7 +284,13 @@ cdef int32_t _missing_for_all(const State *s) noexcept nogil:
     _require(s, s.m0_write, 1, &missing)
     _require(s, s.setreg, 2, &missing)
     _require(s, s.setreg_vskip, 2, &missing)
-    return missing
+    return missing - 1 if jump else missing
+
+
+cdef int _wait(Context *c, int32_t states) except -1 nogil:
+    if states > 0 and c.rewriting:
+        emit_0(&c.rewrite, op_s_nop, <uint32_t>(states - 1))
+    return 0
 
 
 cdef int _block(Context *c, uint32_t block, State *s) except -1 nogil:
@@ -289,18 +298,20 @@ cdef int _block(Context *c, uint32_t block, State *s) except -1 nogil:
     cdef uint32_t first = p.blocks.order_first[block]
     cdef uint32_t k
     cdef uint32_t i
-    cdef uint32_t nop
     cdef int32_t missing
+    cdef bint jump
     for k in range(p.blocks.order_count[block]):
         i = p.order.instruction[first + k]
-        missing = _missing_for_all(s) if p.instructions.opcode[i] == op_s_setpc_b64 else _missing(p, s, i)
-        if missing > 0 and c.rewriting:
-            nop = instruction_make(p, op_s_nop, format_sopp, NULL, 0, NULL, 0)
-            p.instructions.immediate[nop] = <uint32_t>(missing - 1)
-            rewrite_emit(&c.rewrite, nop)
+        jump = p.instructions.opcode[i] == op_s_setpc_b64
+        missing = _missing_for_all(s, True) if jump else _missing(p, s, i)
+        _wait(c, missing)
         if c.rewriting:
             rewrite_emit(&c.rewrite, i)
         _note(p, s, i, missing if missing > 0 else 0)
+        if jump:
+            _clear(c, s)
+    if ends_without_leaving(p, block):
+        _wait(c, _missing_for_all(s, False))
     return 0
 
 

@@ -13,11 +13,12 @@ from isa_opcodes cimport op_s_delay_alu
 from isa_tables cimport (
     latency_valu_double_transcendental, latency_valu_transcendental32, latency_wmma, opcode_latency,
 )
+from pyaco._core.aco.build cimport emit_0
 from pyaco._core.aco.cycle_model cimport Cycles, cycles_of
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range
 from pyaco._core.ir.program cimport (
     Program, ProgramData, Rewrite, format_ds, format_exp, format_is_flat_like, format_is_salu, format_is_valu, format_is_vmem,
-    format_sopp, gfx11, instruction_make, rewrite_begin, rewrite_block, rewrite_emit, rewrite_end,
+    gfx11, rewrite_begin, rewrite_block, rewrite_emit, rewrite_end,
 )
 
 cdef enum Unit:
@@ -159,9 +160,7 @@ cdef int _block(Context *c, Rewrite *rewrite, uint32_t block) except -1 nogil:
             _settle(c, d)
             hint = 0
         elif value:
-            hint = instruction_make(p, op_s_delay_alu, format_sopp, NULL, 0, NULL, 0)
-            p.instructions.immediate[hint] = value
-            rewrite_emit(rewrite, hint)
+            hint = emit_0(rewrite, op_s_delay_alu, value)
             _settle(c, d)
             since = 0
             if value > 15:
@@ -194,6 +193,7 @@ cdef int insert_delay_alu_run(ProgramData *p) except -1 nogil:
 def run(Program program, options=None):
     """Insert hints about ALU dependencies."""
     if program.data.gfx_level < gfx11:
-        return
+        return False
     with nogil:
         insert_delay_alu_run(&program.data)
+    return True

@@ -21,14 +21,14 @@ from isa_opcodes cimport (
     op_s_and_saveexec_b64, op_s_andn2_b32, op_s_andn2_b64, op_s_ff1_i32_b32, op_s_ff1_i32_b64, op_s_lshl_b32, op_s_lshl_b64,
 )
 from modifiers cimport modifier_set_branch_target1
-from pyaco._core.aco.builder cimport (
-    build, build_1_1, build_scc_2, by_wave, exec_definition, exec_operand, mask_constant, new_mask, operand_equal, phi_resize,
+from pyaco._core.aco.build cimport (
+    make, make_1, make_scc_2, by_wave, exec_definition, exec_operand, mask_constant, new_mask, phi_resize,
 )
-from pyaco._core.aco.queries cimport opcode_is_phi
+from pyaco._core.aco.queries cimport opcode_is_phi, operand_equal
 from pyaco._core.ir.program cimport (
     Definition, Operand, Program, ProgramData, Rewrite, block_branch, block_break, block_continue, block_continue_or_break,
     block_invert, block_loop_exit, block_loop_header, block_loop_preheader, block_merge, block_uniform, class_s1,
-    definition_at, definition_of, definition_of_fixed, format_pseudo_branch, instruction_make, operand_at, operand_c32,
+    definition_at, definition_of, definition_of_fixed, format_pseudo_branch, operand_at, operand_c32,
     operand_c64, operand_constant, operand_of, operand_of_fixed, operand_put, operand_temp, operand_undef,
     operand_undefined, register_scc, rewrite_begin, rewrite_block, rewrite_emit, rewrite_end, temp_new,
 )
@@ -78,12 +78,12 @@ cdef inline Mask _mask(Context *c, Operand value, bint loop) noexcept nogil:
 
 
 cdef int _copy_to_exec(Context *c, Operand value) except -1 nogil:
-    return rewrite_emit(&c.rewrite, build_1_1(c.p, op_p_parallelcopy, exec_definition(c.p), value))
+    return rewrite_emit(&c.rewrite, make_1(c.p, op_p_parallelcopy, exec_definition(c.p), value))
 
 
 cdef int _copy_to_temp(Context *c, Operand value, Operand *result) except -1 nogil:
     cdef uint32_t temp = new_mask(c.p)
-    rewrite_emit(&c.rewrite, build_1_1(c.p, op_p_parallelcopy, definition_of(c.p, temp), value))
+    rewrite_emit(&c.rewrite, make_1(c.p, op_p_parallelcopy, definition_of(c.p, temp), value))
     result[0] = operand_of(c.p, temp)
     return 0
 
@@ -96,7 +96,7 @@ cdef int _branch(Context *c, uint32_t old, uint16_t opcode, Operand condition, u
     cdef uint32_t branch
     if count:
         d = definition_at(p, p.instructions.definition_first[old])
-    branch = instruction_make(p, opcode, format_pseudo_branch, &d, 1 if count else 0, &condition, 1)
+    branch = make(p, opcode, &d, 1 if count else 0, &condition, 1)
     p.instructions.modifiers[branch] = modifier_set_branch_target1(p.instructions.modifiers[old], other)
     p.instructions.immediate[branch] = taken
     return rewrite_emit(&c.rewrite, branch)
@@ -104,7 +104,7 @@ cdef int _branch(Context *c, uint32_t old, uint16_t opcode, Operand condition, u
 
 # ------------------------------------------------------------------------------------------------------- starts of blocks
 cdef int _start_of_program(Context *c, uint32_t block) except -1 nogil:
-    """All lanes run if workgroups fill their waves; else the mask is whatever the hardware put into exec."""
+    """All lanes run if workgroups fill their waves; else the initial exec is the mask."""
     cdef ProgramData *p = c.p
     cdef bint full = p.workgroup_size != 0xffffffffU and p.workgroup_size % p.wave_size == 0 and p.workgroup_size != 0
     cdef Operand mask = mask_constant(p, True) if full else operand_undefined(p.lane_mask)
@@ -122,7 +122,7 @@ cdef int _loop_header(Context *c, uint32_t block) except -1 nogil:
     if loop.divergent_continue:
         active = operand_of(p, new_mask(p))
         d = definition_of(p, active.data)
-    loop.phi = build(p, op_p_linear_phi, &d, 1, NULL, 0)
+    loop.phi = make(p, op_p_linear_phi, &d, 1, NULL, 0)
     phi_resize(p, loop.phi, p.blocks.linear_pred_count[block])
     operand_put(p, p.instructions.operand_first[loop.phi], exec_operand(p))
     rewrite_emit(&c.rewrite, loop.phi)
@@ -173,7 +173,7 @@ cdef int _join(Context *c, uint32_t block, uint32_t levels) except -1 nogil:
                 same = False
         if not same:
             d = definition_of(p, new_mask(p))
-            phi = build(p, op_p_linear_phi, &d, 1, NULL, 0)
+            phi = make(p, op_p_linear_phi, &d, 1, NULL, 0)
             phi_resize(p, phi, count)
             for k in range(count):
                 operand_put(p, p.instructions.operand_first[phi] + k,
@@ -209,7 +209,7 @@ cdef int _couple(Context *c, uint32_t block) except -1 nogil:
 
 
 cdef int _restore(Context *c, uint32_t block) except -1 nogil:
-    """Lanes come back behind divergent control flow (after the phis)."""
+    """Reactivate the lanes that were switched off by divergent control flow (after the phis)."""
     cdef ProgramData *p = c.p
     cdef Mask *top = &c.masks[block].back()
     if p.blocks.kind[block] & block_loop_header and c.loops.back().divergent_continue:
@@ -244,7 +244,7 @@ cdef int _enter_loop(Context *c, uint32_t block) except -1 nogil:
             elif p.blocks.kind[b] & block_continue:
                 loop.divergent_continue = True
         b += 1
-    # The lanes that come back behind the loop must outlive changes of exec.
+    # The lanes that are reactivated after the loop must survive changes of exec.
     if loop.divergent_break and _in_exec(c.masks[block].back().value):
         _copy_to_temp(c, exec_operand(p), &saved)
         c.masks[block].back().value = saved
@@ -266,7 +266,7 @@ cdef int _divergent_branch(Context *c, uint32_t block, uint32_t old) except -1 n
         definitions[2] = exec_definition(p)
         operands[0] = condition
         operands[1] = exec_operand(p)
-        rewrite_emit(&c.rewrite, build(p, by_wave(p, op_s_and_saveexec_b32, op_s_and_saveexec_b64), definitions, 3, operands, 2))
+        rewrite_emit(&c.rewrite, make(p, by_wave(p, op_s_and_saveexec_b32, op_s_and_saveexec_b64), definitions, 3, operands, 2))
         top.value = operand_of(p, definitions[0].temp)
     c.masks[block].push_back(_mask(c, operand_undefined(p.lane_mask), False))
     return _branch(c, old, op_p_cbranch_z, exec_operand(p), _succ(p, block, 1), _succ(p, block, 0))
@@ -278,8 +278,8 @@ cdef int _invert(Context *c, uint32_t block, uint32_t old) except -1 nogil:
     if size < 2:
         with gil:
             raise ValueError(f"BB{block}: an else side without a divergent branch")
-    rewrite_emit(&c.rewrite, build_scc_2(p, by_wave(p, op_s_andn2_b32, op_s_andn2_b64), exec_definition(p),
-                                         _value(c, c.masks[block][size - 2].value), exec_operand(p), 0))
+    rewrite_emit(&c.rewrite, make_scc_2(p, by_wave(p, op_s_andn2_b32, op_s_andn2_b64), exec_definition(p),
+                                        _value(c, c.masks[block][size - 2].value), exec_operand(p), 0))
     return _branch(c, old, op_p_cbranch_z, exec_operand(p), _succ(p, block, 1), _succ(p, block, 0))
 
 
@@ -297,8 +297,8 @@ cdef int _take_out(Context *c, uint32_t block, bint with_loop, uint32_t *scc) ex
             break
         temp = new_mask(p)
         scc[0] = temp_new(p, class_s1)
-        rewrite_emit(&c.rewrite, build_scc_2(p, by_wave(p, op_s_andn2_b32, op_s_andn2_b64), definition_of(p, temp),
-                                             _value(c, mask.value), exec_operand(p), scc[0]))
+        rewrite_emit(&c.rewrite, make_scc_2(p, by_wave(p, op_s_andn2_b32, op_s_andn2_b64), definition_of(p, temp),
+                                            _value(c, mask.value), exec_operand(p), scc[0]))
         mask.value = operand_of(p, temp)
         if mask.loop:
             break
@@ -378,11 +378,11 @@ cdef int _elect(Context *c, uint32_t block, uint32_t i) except -1 nogil:
     cdef Operand one = operand_c32(1) if p.wave_size == 32 else operand_c64(1)
     cdef uint32_t lane
     if top.flags & operand_constant and top.data != 0:
-        return rewrite_emit(&c.rewrite, build_1_1(p, op_p_parallelcopy, d, one))
+        return rewrite_emit(&c.rewrite, make_1(p, op_p_parallelcopy, d, one))
     lane = temp_new(p, class_s1)
-    rewrite_emit(&c.rewrite, build_1_1(p, by_wave(p, op_s_ff1_i32_b32, op_s_ff1_i32_b64), definition_of(p, lane),
-                                       exec_operand(p)))
-    return rewrite_emit(&c.rewrite, build_scc_2(p, by_wave(p, op_s_lshl_b32, op_s_lshl_b64), d, one, operand_of(p, lane), 0))
+    rewrite_emit(&c.rewrite, make_1(p, by_wave(p, op_s_ff1_i32_b32, op_s_ff1_i32_b64), definition_of(p, lane),
+                                    exec_operand(p)))
+    return rewrite_emit(&c.rewrite, make_scc_2(p, by_wave(p, op_s_lshl_b32, op_s_lshl_b64), d, one, operand_of(p, lane), 0))
 
 
 cdef int _instruction(Context *c, uint32_t block, uint32_t i) except -1 nogil:
@@ -452,3 +452,4 @@ def run(Program program, options=None):
     """Make the execution mask explicit."""
     with nogil:
         insert_exec_mask_run(&program.data)
+    return True

@@ -24,3 +24,4 @@ def run(Program program, options=None):
     """Resolve hazards."""
     with nogil:
         insert_nops_run(&program.data)
+    return True

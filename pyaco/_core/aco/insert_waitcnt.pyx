@@ -17,19 +17,20 @@ from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport (
-    op_image_bvh64_intersect_ray, op_image_bvh_intersect_ray, op_p_barrier, op_s_dcache_wb, op_s_sendmsg,
+    op_ds_ordered_count, op_p_barrier, op_s_dcache_wb, op_s_sendmsg,
     op_s_sendmsg_rtn_b32, op_s_sendmsg_rtn_b64, op_s_setpc_b64, op_s_wait_bvhcnt, op_s_wait_dscnt, op_s_wait_expcnt,
     op_s_wait_kmcnt, op_s_wait_loadcnt, op_s_wait_loadcnt_dscnt, op_s_wait_samplecnt, op_s_wait_storecnt,
     op_s_wait_storecnt_dscnt, op_s_waitcnt, op_s_waitcnt_vscnt,
 )
 from modifiers cimport modifier_gds, modifier_scope, modifier_semantics, modifier_storage
-from pyaco._core.aco.queries cimport form_clause, format_has_sync
+from pyaco._core.aco.build cimport emit_0, emit_any
+from pyaco._core.aco.queries cimport form_clause, format_has_sync, memory_bvh, memory_sampler, memory_type
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range, range_of
 from pyaco._core.ir.program cimport (
-    Operand, Program, ProgramData, Rewrite, class_s1, class_s4, format_ds, format_exp, format_flat, format_is_flat_like,
-    format_is_vmem, format_ldsdir, format_mimg, format_pseudo_barrier, format_smem, format_sopk, format_sopp, gfx10, gfx11,
-    gfx12, gfx9, instruction_make, operand_constant, operand_register, operand_undef, register_none, register_null,
-    rewrite_emit, scope_subgroup, scope_workgroup, semantic_acqrel, semantic_acquire, semantic_private, semantic_release,
+    Operand, Program, ProgramData, Rewrite, block_end_with_regs, class_s1, format_ds, format_exp, format_flat, format_is_flat_like,
+    format_is_vmem, format_ldsdir, format_pseudo_barrier, format_smem, gfx10, gfx11,
+    gfx12, gfx9, operand_constant, operand_register, operand_undef, register_none, register_null,
+    rewrite_emit, scope_subgroup, scope_workgroup, semantic_acqrel, semantic_acquire, semantic_can_reorder, semantic_private, semantic_release,
 )
 
 cdef enum:
@@ -51,12 +52,10 @@ cdef enum:
     event_store = 0x40
     event_export = 0x80              # and other locks of a register against writing
     event_ldsdir = 0x100
-    # what order VMEM results of one kind come in; bits
-    type_plain = 1
-    type_sampler = 2
-    type_bvh = 4
+    event_scalar_store = 0x200       # beside event_smem
     places = 520                     # 512 registers, 8 storage classes
     storage_place = 512
+    gds_place = 513
     none = 0xff
 
 cdef struct State:
@@ -121,7 +120,7 @@ cdef void _apply(State *s, const Wait *w) noexcept nogil:
 
 
 cdef void _issue(Context *c, State *s, uint32_t counter, uint16_t event) noexcept nogil:
-    """Everything of the same kind gets older; results of any other kind may still come in any order with it."""
+    """Everything of the same kind gets older; results of other kinds may arrive in any order."""
     cdef uint32_t k
     cdef uint8_t limit = c.limit[counter]
     s.pending[counter] |= event
@@ -181,21 +180,6 @@ cdef bint _join(Context *c, State *into, const State *other, bint logical) noexc
 
 
 # ------------------------------------------------------------------------------------------------------------ instructions
-cdef uint8_t _vmem_type(const ProgramData *p, uint32_t i) noexcept nogil:
-    cdef uint16_t opcode = p.instructions.opcode[i]
-    cdef uint16_t format = p.instructions.format[i]
-    cdef uint32_t sampler
-    if opcode == op_image_bvh64_intersect_ray or opcode == op_image_bvh_intersect_ray:
-        return type_bvh
-    if format == format_mimg and p.instructions.operand_count[i] > 1:
-        sampler = p.instructions.operand_first[i] + 1
-        if not p.operands.flags[sampler] & operand_undef and p.operands.register_class[sampler] == class_s4:
-            return type_sampler
-    if format_is_vmem(format) or (format_is_flat_like(format) and format != format_flat):
-        return type_plain
-    return 0
-
-
 cdef uint16_t _event(const ProgramData *p, uint32_t i) noexcept nogil:
     """The kind of a memory operation; 0 for all other instructions."""
     cdef uint16_t format = p.instructions.format[i]
@@ -228,9 +212,9 @@ cdef uint32_t _counter(const ProgramData *p, uint16_t event, uint8_t type) noexc
         return counter_exp
     if event == event_store:
         return counter_vs
-    if split and type == type_sampler:
+    if split and type == memory_sampler:
         return counter_sample
-    return counter_bvh if split and type == type_bvh else counter_vm
+    return counter_bvh if split and type == memory_bvh else counter_vm
 
 
 cdef void _check_operands(const ProgramData *p, const State *s, uint32_t i, Wait *w) noexcept nogil:
@@ -258,7 +242,7 @@ cdef bint _in_order(const ProgramData *p, uint16_t outstanding, uint8_t outstand
 
 cdef void _check_definitions(const ProgramData *p, const State *s, uint32_t i, Wait *w) noexcept nogil:
     cdef uint16_t event = _event(p, i)
-    cdef uint8_t type = _vmem_type(p, i)
+    cdef uint8_t type = memory_type(p, i)
     cdef uint32_t row
     cdef uint32_t c
     cdef uint32_t k
@@ -298,15 +282,42 @@ cdef void _check_memory_order(const ProgramData *p, const State *s, uint64_t wor
                 _need(w, c, s.age[c][storage_place + k])
 
 
-cdef void _check_other(const ProgramData *p, const State *s, uint32_t i, Wait *w) noexcept nogil:
-    """Instructions that need everything outstanding to be finished."""
-    cdef uint16_t opcode = p.instructions.opcode[i]
+cdef void _need_all(const State *s, Wait *w) noexcept nogil:
     cdef uint32_t c
-    if opcode != op_s_setpc_b64 and opcode != op_s_dcache_wb:
-        return
     for c in range(counter_count):
-        if s.pending[c] and (opcode == op_s_setpc_b64 or c == counter_lgkm or c == counter_km):
+        if s.pending[c]:
             _need(w, c, 0)
+
+
+cdef void _need_gds(const State *s, Wait *w) noexcept nogil:
+    cdef uint32_t c
+    for c in range(counter_count):
+        _need(w, c, s.age[c][gds_place])
+
+
+cdef bint _releases_order(const ProgramData *p, uint32_t i) noexcept nogil:
+    """Whether ds_ordered_count lets the next wave in: bit 0 of the second byte of its offset."""
+    cdef uint32_t offset = p.instructions.immediate[i]
+    return (offset >> 16 | offset >> 8) & 1
+
+
+cdef void _check_other(const ProgramData *p, const State *s, uint32_t i, Wait *w) noexcept nogil:
+    """Instructions that need what is outstanding to be finished, whatever registers they name."""
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef uint32_t scalar = counter_km if p.gfx_level >= gfx12 else counter_lgkm
+    if opcode == op_s_setpc_b64:
+        _need_all(s, w)
+    elif opcode == op_s_dcache_wb:
+        if s.pending[scalar]:
+            _need(w, scalar, 0)
+    elif opcode == op_ds_ordered_count:
+        # The wave whose turn comes next must find what this one did.
+        if _releases_order(p, i):
+            _need_gds(s, w)
+    elif p.instructions.format[i] == format_smem and p.gfx_level >= gfx10 and s.pending[scalar] & event_scalar_store \
+            and p.instructions.definition_count[i] and not modifier_semantics(p.instructions.modifiers[i]) & semantic_can_reorder:
+        # A scalar load does not see the store before it.
+        _need(w, scalar, 0)
 
 
 cdef void _check(const ProgramData *p, const State *s, uint32_t i, Wait *w) noexcept nogil:
@@ -360,10 +371,12 @@ cdef void _generate(Context *c, State *s, uint32_t i) noexcept nogil:
     """What an instruction leaves outstanding."""
     cdef ProgramData *p = c.p
     cdef uint16_t event = _event(p, i)
-    cdef uint8_t type = _vmem_type(p, i)
+    cdef uint8_t type = memory_type(p, i)
     if event == 0:
         return
     _account(c, s, i, _counter(p, event, type), event, type)
+    if event == event_smem and p.instructions.definition_count[i] == 0:
+        s.pending[_counter(p, event, type)] |= event_scalar_store
     if event == event_flat:
         _account(c, s, i, counter_lgkm, event, type)
         if p.instructions.definition_count[i] == 0 and p.gfx_level >= gfx10:
@@ -433,33 +446,27 @@ cdef bint _parse_wait(const ProgramData *p, uint32_t i, Wait *w) noexcept nogil:
 
 
 # ---------------------------------------------------------------------------------------------------------- writing waits
-cdef int _emit_sopp(Context *c, uint16_t opcode, uint32_t immediate) except -1 nogil:
-    cdef uint32_t i = instruction_make(c.p, opcode, format_sopp, NULL, 0, NULL, 0)
-    c.p.instructions.immediate[i] = immediate
-    return rewrite_emit(&c.rewrite, i)
-
-
 cdef int _emit_wait12(Context *c, Wait w) except -1 nogil:
     if w.count[counter_exp] != none:
-        _emit_sopp(c, op_s_wait_expcnt, w.count[counter_exp])
+        emit_0(&c.rewrite, op_s_wait_expcnt, w.count[counter_exp])
     if w.count[counter_lgkm] != none and w.count[counter_vm] != none:
-        _emit_sopp(c, op_s_wait_loadcnt_dscnt, w.count[counter_vm] << 8 | w.count[counter_lgkm])
+        emit_0(&c.rewrite, op_s_wait_loadcnt_dscnt, w.count[counter_vm] << 8 | w.count[counter_lgkm])
         w.count[counter_vm] = w.count[counter_lgkm] = none
     if w.count[counter_lgkm] != none and w.count[counter_vs] != none:
-        _emit_sopp(c, op_s_wait_storecnt_dscnt, w.count[counter_vs] << 8 | w.count[counter_lgkm])
+        emit_0(&c.rewrite, op_s_wait_storecnt_dscnt, w.count[counter_vs] << 8 | w.count[counter_lgkm])
         w.count[counter_vs] = w.count[counter_lgkm] = none
     if w.count[counter_lgkm] != none:
-        _emit_sopp(c, op_s_wait_dscnt, w.count[counter_lgkm])
+        emit_0(&c.rewrite, op_s_wait_dscnt, w.count[counter_lgkm])
     if w.count[counter_vm] != none:
-        _emit_sopp(c, op_s_wait_loadcnt, w.count[counter_vm])
+        emit_0(&c.rewrite, op_s_wait_loadcnt, w.count[counter_vm])
     if w.count[counter_vs] != none:
-        _emit_sopp(c, op_s_wait_storecnt, w.count[counter_vs])
+        emit_0(&c.rewrite, op_s_wait_storecnt, w.count[counter_vs])
     if w.count[counter_sample] != none:
-        _emit_sopp(c, op_s_wait_samplecnt, w.count[counter_sample])
+        emit_0(&c.rewrite, op_s_wait_samplecnt, w.count[counter_sample])
     if w.count[counter_bvh] != none:
-        _emit_sopp(c, op_s_wait_bvhcnt, w.count[counter_bvh])
+        emit_0(&c.rewrite, op_s_wait_bvhcnt, w.count[counter_bvh])
     if w.count[counter_km] != none:
-        _emit_sopp(c, op_s_wait_kmcnt, w.count[counter_km])
+        emit_0(&c.rewrite, op_s_wait_kmcnt, w.count[counter_km])
     return 0
 
 
@@ -484,12 +491,11 @@ cdef int _emit_wait(Context *c, Wait w) except -1 nogil:
     if c.p.gfx_level >= gfx12:
         return _emit_wait12(c, w)
     if w.count[counter_vs] != none:
-        i = instruction_make(c.p, op_s_waitcnt_vscnt, format_sopk, NULL, 0, &nothing, 1)
+        i = emit_any(&c.rewrite, op_s_waitcnt_vscnt, NULL, 0, &nothing, 1)
         c.p.instructions.immediate[i] = w.count[counter_vs]
-        rewrite_emit(&c.rewrite, i)
         w.count[counter_vs] = none
     if not _is_empty(&w):
-        _emit_sopp(c, op_s_waitcnt, _pack(c.p, w))
+        emit_0(&c.rewrite, op_s_waitcnt, _pack(c.p, w))
     return 0
 
 
@@ -574,6 +580,12 @@ cdef int _block(Context *c, uint32_t block, State *s) except -1 nogil:
         _generate(c, s, i)
         if format_has_sync(p.instructions.format[i]):
             _check_memory_order(p, s, p.instructions.modifiers[i], semantic_acquire, &queued)
+        if p.instructions.opcode[i] == op_ds_ordered_count and not _releases_order(p, i):
+            # It returns when it is this wave's turn: what follows in GDS must not overtake it.
+            _need_gds(s, &queued)
+    if p.blocks.kind[block] & block_end_with_regs:
+        # The part that follows knows nothing of what is outstanding.
+        _need_all(s, &queued)
     return _flush(c, s, &queued)
 
 
@@ -603,3 +615,4 @@ def run(Program program, options=None):
     """Insert waits for memory operations."""
     with nogil:
         insert_waitcnt_run(&program.data)
+    return True

@@ -23,375 +23,45 @@ from isa_opcodes cimport (
     op_p_branch, op_p_cbranch_z, op_p_create_vector, op_p_init_scratch, op_p_linear_phi, op_p_logical_end,
     op_p_logical_start, op_p_parallelcopy, op_p_phi, op_p_startpgm, op_s_endpgm,
 )
-from isa_tables cimport opcode_format
 from modifiers cimport modifier_set_branch_target1
+from nir_opcodes cimport tex_names
+from pyaco._core.aco.build cimport make, mask_constant
 from pyaco._core.aco.isel_alu cimport select_alu
 from pyaco._core.aco.isel_classes cimport choose_classes
 from pyaco._core.aco.isel_context cimport *
+from pyaco._core.aco.isel_control_flow cimport *
 from pyaco._core.aco.isel_intrinsics cimport select_intrinsic
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.program cimport (
-    Definition, Operand, Program, block_branch, block_break, block_continue, block_continue_or_break, block_invert,
-    block_loop_exit, block_loop_header, block_loop_preheader, block_merge, block_new, block_top_level, block_uniform, Blocks,
-    ProgramData, class_bytes, class_is_linear, class_s1, class_s2, definition_of, definition_of_fixed, edge_add, edge_linear,
-    edge_logical, edges_finish, format_pseudo_branch, gfx10_3, gfx9, instruction_make, operand_put, operand_undefined,
+    Definition, Operand, Program, block_loop_exit, block_loop_header, block_loop_preheader, block_merge, block_top_level,
+    block_uniform, Blocks, ProgramData, class_bytes, class_is_linear, class_s1, class_s2, definition_of,
+    definition_of_fixed, edge_add, edges_finish, format_pseudo_branch, gfx10_3, gfx9, operand_put, operand_undefined,
     progress_after_isel, register_scc, register_vgpr0, fp_denorm16_64_shift, fp_denorm32_shift, fp_care_about_round16_64,
     fp_care_about_round32, fp_must_flush_denorms16_64, fp_must_flush_denorms32, fp_preserve_signed_zero_inf_nan16_64,
     fp_preserve_signed_zero_inf_nan32, fp_round16_64_shift, fp_round32_shift,
 )
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, argument_scratch_address, argument_scratch_wave_offset, constant_bits, jump_break, jump_continue,
-    nir_alu, nir_intrinsic, nir_jump, nir_load_const, nir_phi, nir_undef, node_block, node_if, node_loop, source_swizzle,
-    source_value, value_is_constant,
+    nir_alu, nir_intrinsic, nir_jump, nir_load_const, nir_phi, nir_tex, nir_undef, node_block, node_if, node_loop, source_swizzle,
+    source_value, stage_compute, stage_kernel, value_is_constant,
 )
 
 from pyaco.errors import InputError, UnsupportedError
 
-cdef enum:
-    not_placed = 0xffffffffU
-
-
-# ----------------------------------------------------------------------------------------------------- blocks and edges
-cdef uint32_t _label_new(Isel *c) except? 0 nogil:
-    c.label_block.push_back(not_placed)
-    return c.label_block.size() - 1
-
-
-cdef int _label_place(Isel *c, uint32_t label, uint32_t kind) except -1 nogil:
-    """The block of a label comes next in program order and becomes the current one."""
-    cdef uint32_t block = block_new(c.p, kind)
-    c.p.blocks.fp_mode[block] = c.fp_mode
-    c.p.blocks.loop_depth[block] = c.flow.loop_depth
-    c.p.blocks.uniform_if_depth[block] = c.flow.uniform_if_depth
-    c.p.blocks.divergent_if_depth[block] = c.flow.divergent_if_depth
-    c.label_block[label] = block
-    c.block = block
-    return 0
-
-
-cdef int _edge(Isel *c, int kind, uint32_t predecessor, uint32_t label) except -1 nogil:
-    cdef LabelEdge edge
-    edge.kind = <uint8_t>kind
-    edge.predecessor = predecessor
-    edge.label = label
-    c.edges.push_back(edge)
-    return 0
-
-
-cdef int _edges(Isel *c, uint32_t predecessor, uint32_t label) except -1 nogil:
-    _edge(c, edge_logical, predecessor, label)
-    return _edge(c, edge_linear, predecessor, label)
-
-
-cdef int _marker(Isel *c, uint32_t opcode) except -1 nogil:
-    emit_raw(c, opcode, 0, NULL, 0)
-    return 0
-
-
-cdef int _branch(Isel *c, uint32_t opcode, Operand *condition) except -1 nogil:
-    """A branch; its result is a pair of SGPRs for the address of a far target."""
-    emit_raw(c, opcode, new_temp(c, class_s2), condition, 1 if condition != NULL else 0)
-    return 0
-
-
-cdef inline void _mark(Isel *c, uint32_t kind) noexcept nogil:
-    c.p.blocks.kind[c.block] |= kind
-
-
-cdef inline uint32_t _top_level(Isel *c, uint32_t block) noexcept nogil:
-    return c.p.blocks.kind[block] & block_top_level
-
-
-# ------------------------------------------------------------------------------------------------------------------- if
-cdef struct IfState:
-    uint32_t head                 # block that ends with the branch
-    uint32_t invert_label
-    uint32_t end_label
-    uint32_t end_kind
-    bint divergent_before
-    bint then_branch
-    bint then_divergent_branch
-    bint empty_before
-    uint16_t empty_depth_before
-
-
-cdef int _side_begin(Isel *c, uint32_t logical, uint32_t linear) except -1 nogil:
-    """The first block of a side, with its predecessors."""
-    cdef uint32_t label = _label_new(c)
-    _edge(c, edge_logical, logical, label)
-    _edge(c, edge_linear, linear, label)
-    _label_place(c, label, 0)
-    return _marker(c, op_p_logical_start)
-
-
-cdef int _uniform_then(Isel *c, IfState *state, uint32_t condition) except -1 nogil:
-    cdef Operand operand = scc_operand(c, condition)
-    _marker(c, op_p_logical_end)
-    _mark(c, block_uniform)
-    _branch(c, op_p_cbranch_z, &operand)
-    memset(state, 0, sizeof(IfState))
-    state.head = c.block
-    state.end_label = _label_new(c)
-    state.end_kind = _top_level(c, c.block)
-    c.flow.has_branch = False
-    c.flow.loop_divergent_branch = False
-    c.flow.uniform_if_depth += 1
-    return _side_begin(c, state.head, state.head)
-
-
-cdef int _side_end(Isel *c, uint32_t linear_label, uint32_t logical_label) except -1 nogil:
-    _marker(c, op_p_logical_end)
-    _branch(c, op_p_branch, NULL)
-    _edge(c, edge_linear, c.block, linear_label)
-    if not c.flow.loop_divergent_branch:
-        _edge(c, edge_logical, c.block, logical_label)
-    _mark(c, block_uniform)
-    return 0
-
-
-cdef int _uniform_side_end(Isel *c, IfState *state) except -1 nogil:
-    """Leave a side of a uniform if that did not jump away."""
-    if c.flow.has_branch:
-        return 0
-    return _side_end(c, state.end_label, state.end_label)
-
-
-cdef int _uniform_else(Isel *c, IfState *state) except -1 nogil:
-    state.then_branch = c.flow.has_branch
-    state.then_divergent_branch = c.flow.loop_divergent_branch
-    _uniform_side_end(c, state)
-    c.flow.has_branch = False
-    c.flow.loop_divergent_branch = False
-    return _side_begin(c, state.head, state.head)
-
-
-cdef int _uniform_end(Isel *c, IfState *state) except -1 nogil:
-    _uniform_side_end(c, state)
-    c.flow.has_branch = c.flow.has_branch and state.then_branch
-    c.flow.loop_divergent_branch = c.flow.loop_divergent_branch and state.then_divergent_branch
-    c.flow.uniform_if_depth -= 1
-    if c.flow.has_branch:
-        return 0
-    _label_place(c, state.end_label, state.end_kind)
-    return _marker(c, op_p_logical_start)
-
-
-cdef int _divergent_then(Isel *c, IfState *state, uint32_t condition) except -1 nogil:
-    cdef Operand operand = T(c, condition)
-    _marker(c, op_p_logical_end)
-    _mark(c, block_branch)
-    _branch(c, op_p_cbranch_z, &operand)
-    memset(state, 0, sizeof(IfState))
-    state.head = c.block
-    state.invert_label = _label_new(c)
-    state.end_label = _label_new(c)
-    state.end_kind = block_merge | _top_level(c, c.block)
-    state.divergent_before = c.flow.divergent_if
-    state.empty_before = c.flow.exec_may_be_empty
-    state.empty_depth_before = c.flow.exec_empty_depth
-    c.flow.divergent_if = True
-    # The branch is not taken without active lanes.
-    c.flow.exec_may_be_empty = False
-    c.flow.exec_empty_depth = 0xffff
-    c.flow.divergent_if_depth += 1
-    return _side_begin(c, state.head, state.head)
-
-
-cdef int _linear_side(Isel *c, uint32_t head, uint32_t target) except -1 nogil:
-    """The empty block through which the linear CFG passes by a side."""
-    cdef uint32_t label = _label_new(c)
-    _edge(c, edge_linear, head, label)
-    _label_place(c, label, block_uniform)
-    _branch(c, op_p_branch, NULL)
-    return _edge(c, edge_linear, c.block, target)
-
-
-cdef void _merge_emptiness(Isel *c, IfState *state) noexcept nogil:
-    state.empty_before = state.empty_before or c.flow.exec_may_be_empty
-    state.empty_depth_before = min(state.empty_depth_before, c.flow.exec_empty_depth)
-
-
-cdef int _divergent_else(Isel *c, IfState *state) except -1 nogil:
-    _side_end(c, state.invert_label, state.end_label)
-    state.then_divergent_branch = c.flow.loop_divergent_branch
-    c.flow.loop_divergent_branch = False
-    c.flow.divergent_if_depth -= 1
-    _linear_side(c, state.head, state.invert_label)
-    _label_place(c, state.invert_label, block_invert)
-    _branch(c, op_p_branch, NULL)
-    _merge_emptiness(c, state)
-    c.flow.exec_may_be_empty = False
-    c.flow.exec_empty_depth = 0xffff
-    c.flow.divergent_if_depth += 1
-    return _side_begin(c, state.head, c.block)
-
-
-cdef int _divergent_end(Isel *c, IfState *state) except -1 nogil:
-    _side_end(c, state.end_label, state.end_label)
-    c.flow.loop_divergent_branch = c.flow.loop_divergent_branch and state.then_divergent_branch
-    c.flow.divergent_if_depth -= 1
-    _linear_side(c, c.label_block[state.invert_label], state.end_label)
-    _label_place(c, state.end_label, state.end_kind)
-    _marker(c, op_p_logical_start)
-    c.flow.divergent_if = state.divergent_before
-    _merge_emptiness(c, state)
-    c.flow.exec_may_be_empty = state.empty_before
-    c.flow.exec_empty_depth = state.empty_depth_before
-    # Lanes that left the loop at this depth are out of its mask again; without loop and if around, all lanes are back.
-    if not c.flow.divergent_if and (c.flow.loop_depth == c.flow.exec_empty_depth or c.flow.loop_depth == 0):
-        c.flow.exec_may_be_empty = False
-        c.flow.exec_empty_depth = 0xffff
-    return 0
-
-
-cdef bint _list_is_empty(Isel *c, uint32_t first) noexcept nogil:
-    return c.s.nodes.kind[first] == node_block and c.s.nodes.next[first] == 0 and c.s.nodes.order_count[first] == 0
-
-
-cdef int _select_if(Isel *c, uint32_t node) except -1 nogil:
-    """One if. Where only one side goes on, the code of that side is put behind the if: what it defines must reach the code
-    behind it through the linear CFG too."""
-    cdef IfState state
-    cdef uint32_t condition = value_temp(c, c.s.nodes.condition[node])
-    cdef bint divergent = value_divergent(c, c.s.nodes.condition[node])
-    cdef uint32_t first_then = c.s.nodes.first0[node]
-    cdef uint32_t first_else = c.s.nodes.first1[node]
-    cdef bint then_ends = _list_ends(c, first_then)
-    cdef bint else_ends = _list_ends(c, first_else)
-    cdef uint32_t behind = 0
-    if then_ends and not else_ends and not _list_is_empty(c, first_else):
-        behind = first_else
-        first_else = 0
-    elif else_ends and not then_ends and not _list_is_empty(c, first_then):
-        behind = first_then
-        first_then = 0
-    if divergent:
-        _divergent_then(c, &state, condition)
-    else:
-        _uniform_then(c, &state, mask_to_scc(c, condition))
-    if first_then:
-        _select_list(c, first_then)
-    if divergent:
-        _divergent_else(c, &state)
-    else:
-        _uniform_else(c, &state)
-    if first_else:
-        _select_list(c, first_else)
-    if divergent:
-        _divergent_end(c, &state)
-    else:
-        _uniform_end(c, &state)
-    if behind:
-        c.node_copies[c.s.nodes.next[node]] = 1
-        _select_list(c, behind)
-    return 0
-
-
-# ----------------------------------------------------------------------------------------------------------------- loops
-cdef int _jump(Isel *c, bint is_break) except -1 nogil:
-    cdef uint32_t target = c.flow.loop_exit_label if is_break else c.flow.loop_header_label
-    cdef uint32_t block = c.block
-    cdef uint32_t label
-    if c.flow.loop_header_label == 0:
-        with gil:
-            raise InputError("a break or continue outside of a loop")
-    _marker(c, op_p_logical_end)
-    _edge(c, edge_logical, block, target)
-    _mark(c, block_break if is_break else block_continue)
-    if not c.flow.divergent_if and not (is_break and c.flow.loop_divergent_continue):
-        _mark(c, block_uniform)
-        c.flow.has_branch = True
-        _branch(c, op_p_branch, NULL)
-        return _edge(c, edge_linear, block, target)
-    c.flow.loop_divergent_branch = True
-    if not is_break:
-        c.flow.loop_divergent_continue = True
-    if c.flow.divergent_if and not c.flow.exec_may_be_empty:
-        c.flow.exec_may_be_empty = True
-        c.flow.exec_empty_depth = c.flow.loop_depth
-    _branch(c, op_p_branch, NULL)
-    _linear_side(c, block, target)
-    label = _label_new(c)
-    _edge(c, edge_linear, block, label)
-    _label_place(c, label, 0)
-    return _marker(c, op_p_logical_start)
-
-
-cdef int _loop_end(Isel *c) except -1 nogil:
-    """Go round again; where no lane may be active, leave instead."""
-    cdef uint32_t block = c.block
-    cdef uint32_t header = c.flow.loop_header_label
-    cdef uint32_t exit_label = c.flow.loop_exit_label
-    if c.flow.has_branch:
-        return 0
-    _marker(c, op_p_logical_end)
-    _branch(c, op_p_branch, NULL)
-    if not c.flow.loop_divergent_branch:
-        _edge(c, edge_logical, block, header)
-    if not c.flow.exec_may_be_empty:
-        _mark(c, block_continue | block_uniform)
-        return _edge(c, edge_linear, block, header)
-    _mark(c, block_continue_or_break | block_uniform)
-    _linear_side(c, block, exit_label)
-    return _linear_side(c, block, header)
-
-
-cdef bint _has_edge_to(Isel *c, uint32_t label, uint32_t first_edge) noexcept nogil:
-    cdef uint32_t i
-    for i in range(first_edge, c.edges.size()):
-        if c.edges[i].label == label and c.edges[i].kind == edge_logical:
-            return True
-    return False
-
-
-cdef int _select_loop(Isel *c, uint32_t node) except -1 nogil:
-    cdef FlowState before
-    cdef IfState never
-    cdef uint32_t exit_kind = block_loop_exit | _top_level(c, c.block)
-    cdef uint32_t first_edge = c.edges.size()
-    cdef uint32_t condition
-    _marker(c, op_p_logical_end)
-    _mark(c, block_loop_preheader | block_uniform)
-    _branch(c, op_p_branch, NULL)
-    before = c.flow
-    c.flow.loop_header_label = _label_new(c)
-    c.flow.loop_exit_label = _label_new(c)
-    c.flow.loop_divergent_continue = False
-    c.flow.loop_divergent_branch = False
-    c.flow.divergent_if = False
-    c.flow.has_branch = False
-    _edges(c, c.block, c.flow.loop_header_label)
-    c.flow.loop_depth += 1
-    _label_place(c, c.flow.loop_header_label, block_loop_header)
-    _marker(c, op_p_logical_start)
-    _select_list(c, c.s.nodes.first0[node])
-    if not _has_edge_to(c, c.flow.loop_exit_label, first_edge):
-        # A loop that nothing leaves: the code behind it must be reachable all the same.
-        if c.flow.has_branch or c.flow.loop_divergent_branch:
-            return unsupported(c, b"a loop", b"without an exit")
-        condition = new_temp(c, class_s1)
-        place(c, _copy_to_scc(c, condition))
-        _uniform_then(c, &never, condition)
-        _jump(c, True)
-        _uniform_else(c, &never)
-        _uniform_end(c, &never)
-    _loop_end(c)
-    before.exec_may_be_empty = before.exec_may_be_empty or c.flow.exec_may_be_empty
-    before.exec_empty_depth = min(before.exec_empty_depth, c.flow.exec_empty_depth)
-    condition = c.flow.loop_exit_label
-    c.flow = before
-    _label_place(c, condition, exit_kind)
-    _marker(c, op_p_logical_start)
-    if not c.flow.divergent_if and c.flow.loop_depth == 0:
-        c.flow.exec_may_be_empty = False
-        c.flow.exec_empty_depth = 0xffff
-    return 0
-
-
-cdef uint32_t _copy_to_scc(Isel *c, uint32_t temp) except 0 nogil:
-    cdef Definition d = definition_of_fixed(c.p, temp, register_scc)
-    cdef Operand zero = K(0)
-    return instruction_make(c.p, op_p_parallelcopy, opcode_format[op_p_parallelcopy], &d, 1, &zero, 1)
+cdef enum:                        # what a shader asks of floats (`float_controls`), by bit size
+    preserve_denorms32 = 2
+    flush_denorms16 = 8
+    flush_denorms32 = 0x10
+    flush_denorms64 = 0x20
+    preserve_special16 = 0x40     # signed zeros, infinities, NaN
+    preserve_special32 = 0x80
+    preserve_special64 = 0x100
+    round_even16 = 0x200
+    round_even32 = 0x400
+    round_even64 = 0x800
+    round_zero16 = 0x1000
+    round_zero32 = 0x2000
+    round_zero64 = 0x4000
 
 
 # ---------------------------------------------------------------------------------------------------------------- blocks
@@ -445,7 +115,7 @@ cdef int _select_constant(Isel *c, uint32_t value) except -1 nogil:
     cdef uint64_t word
     cdef uint32_t dwords = 0
     if bits == 1:
-        copy(c, dst, 0, mask_constant(c, constant_bits(c.s, value, 0) != 0))
+        copy(c, dst, 0, mask_constant(c.p, constant_bits(c.s, value, 0) != 0))
         return 0
     if bits == 64:
         for i in range(components):
@@ -496,7 +166,7 @@ cdef int _select_phi(Isel *c, uint32_t value, uint32_t node) except -1 nogil:
     d = definition_of(c.p, dst)
     pending.value = value
     pending.block = c.block
-    pending.instruction = instruction_make(c.p, opcode, opcode_format[opcode], &d, 1, NULL, 0)
+    pending.instruction = make(c.p, opcode, &d, 1, NULL, 0)
     c.phis.push_back(pending)
     _place_front(c, c.block, pending.instruction)
     return 0
@@ -528,7 +198,7 @@ cdef uint32_t _only_source(Isel *c, uint32_t phi) noexcept nogil:
 
 
 cdef int _place_front(Isel *c, uint32_t block, uint32_t instruction) except -1 nogil:
-    cdef Placement placement
+    cdef PlacedInstruction placement
     placement.block = block
     placement.instruction = instruction
     c.placed_front.push_back(placement)
@@ -555,8 +225,10 @@ cdef int _select_block(Isel *c, uint32_t node) except -1 nogil:
         elif kind == nir_jump:
             c.node_block[node] = c.block
             if c.s.instructions.opcode[i] == jump_break or c.s.instructions.opcode[i] == jump_continue:
-                return _jump(c, c.s.instructions.opcode[i] == jump_break)
+                return jump(c, c.s.instructions.opcode[i] == jump_break)
             return unsupported(c, b"jump", b"return or halt inside control flow")
+        elif kind == nir_tex:
+            return unsupported(c, b"texture instruction", tex_names[c.s.instructions.opcode[i]])
         else:
             return unsupported(c, b"NIR instruction kind", b"deref: derefs must be lowered first")
     c.node_block[node] = c.block
@@ -579,13 +251,108 @@ cdef int _select_list(Isel *c, uint32_t first) except -1 nogil:
     return 0
 
 
+# ------------------------------------------------------------------------------------------------------- ifs and loops
+cdef bint _list_is_empty(Isel *c, uint32_t first) noexcept nogil:
+    return c.s.nodes.kind[first] == node_block and c.s.nodes.next[first] == 0 and c.s.nodes.order_count[first] == 0
+
+
+cdef int _select_if(Isel *c, uint32_t node) except -1 nogil:
+    """One if. Where only one side goes on, the code of that side is put behind the if: what it defines must reach the code
+    behind it through the linear CFG too."""
+    cdef IfState state
+    cdef uint32_t condition = value_temp(c, c.s.nodes.condition[node])
+    cdef bint divergent = value_divergent(c, c.s.nodes.condition[node])
+    cdef uint32_t first_then = c.s.nodes.first0[node]
+    cdef uint32_t first_else = c.s.nodes.first1[node]
+    cdef bint then_ends = _list_ends(c, first_then)
+    cdef bint else_ends = _list_ends(c, first_else)
+    cdef uint32_t behind = 0
+    if then_ends and not else_ends and not _list_is_empty(c, first_else):
+        behind = first_else
+        first_else = 0
+    elif else_ends and not then_ends and not _list_is_empty(c, first_then):
+        behind = first_then
+        first_then = 0
+    if divergent:
+        divergent_then(c, &state, condition)
+    else:
+        uniform_then(c, &state, mask_to_scc(c, condition))
+    if first_then:
+        _select_list(c, first_then)
+    if divergent:
+        divergent_else(c, &state)
+    else:
+        uniform_else(c, &state)
+    if first_else:
+        _select_list(c, first_else)
+    if divergent:
+        divergent_end(c, &state)
+    else:
+        uniform_end(c, &state)
+    if behind:
+        c.node_copies[c.s.nodes.next[node]] = 1
+        _select_list(c, behind)
+    return 0
+
+
+cdef int _select_loop(Isel *c, uint32_t node) except -1 nogil:
+    cdef FlowState before
+    cdef IfState never
+    cdef uint32_t exit_kind = block_loop_exit | top_level(c, c.block)
+    cdef uint32_t first_edge = c.edges.size()
+    cdef uint32_t exit_label
+    cdef uint32_t scc
+    marker(c, op_p_logical_end)
+    mark(c, block_loop_preheader | block_uniform)
+    branch(c, op_p_branch, NULL)
+    before = c.flow
+    c.flow.loop_header_label = label_new(c)
+    c.flow.loop_exit_label = label_new(c)
+    c.flow.loop_divergent_continue = False
+    c.flow.loop_divergent_branch = False
+    c.flow.divergent_if = False
+    c.flow.has_branch = False
+    edges_to(c, c.block, c.flow.loop_header_label)
+    c.flow.loop_depth += 1
+    label_place(c, c.flow.loop_header_label, block_loop_header)
+    marker(c, op_p_logical_start)
+    _select_list(c, c.s.nodes.first0[node])
+    if not has_edge_to(c, c.flow.loop_exit_label, first_edge):
+        # A loop that nothing leaves: the code behind it must be reachable all the same.
+        if c.flow.has_branch or c.flow.loop_divergent_branch:
+            return unsupported(c, b"a loop", b"without an exit")
+        scc = new_temp(c, class_s1)
+        place(c, _copy_to_scc(c, scc))
+        uniform_then(c, &never, scc)
+        jump(c, True)
+        uniform_else(c, &never)
+        uniform_end(c, &never)
+    loop_end(c)
+    before.exec_may_be_empty = before.exec_may_be_empty or c.flow.exec_may_be_empty
+    before.exec_empty_depth = min(before.exec_empty_depth, c.flow.exec_empty_depth)
+    exit_label = c.flow.loop_exit_label
+    c.flow = before
+    label_place(c, exit_label, exit_kind)
+    marker(c, op_p_logical_start)
+    if not c.flow.divergent_if and c.flow.loop_depth == 0:
+        c.flow.exec_may_be_empty = False
+        c.flow.exec_empty_depth = 0xffff
+    return 0
+
+
+cdef uint32_t _copy_to_scc(Isel *c, uint32_t temp) except 0 nogil:
+    cdef Definition d = definition_of_fixed(c.p, temp, register_scc)
+    cdef Operand zero = K(0)
+    return make(c.p, op_p_parallelcopy, &d, 1, &zero, 1)
+
+
 # ------------------------------------------------------------------------------------------------------------------ phis
 cdef Operand _phi_operand(Isel *c, uint32_t value, uint8_t register_class, bint logical) noexcept nogil:
     """A source of a phi. Undefined values and constant lane masks are named as what they are: lowering uses that."""
     if c.s.instructions.kind[value] == nir_undef or c.value_temp[value] == 0:
         return operand_undefined(register_class)
     if logical and c.s.instructions.bit_size[value] == 1 and value_is_constant(c.s, value):
-        return mask_constant(c, constant_bits(c.s, value, 0) != 0)
+        return mask_constant(c.p, constant_bits(c.s, value, 0) != 0)
     return T(c, c.value_temp[value])
 
 
@@ -674,8 +441,8 @@ cdef int _fill_linear(Isel *c, PendingPhi *phi) except -1 nogil:
 
 
 cdef int _value_on_linear_path(Isel *c, PendingPhi *phi, uint32_t last, Operand *result) except -1 nogil:
-    """What a uniform loop-header phi must take from a block that goes round in the linear CFG only: lanes that continued
-    earlier in the loop are among those that come by. Their values are merged along the linear CFG."""
+    """What a uniform loop-header phi must take from a block that loops back in the linear CFG only: lanes that continued
+    earlier in the loop are among those that arrive there. Their values are merged along the linear CFG."""
     cdef uint32_t header = phi.block
     cdef uint8_t register_class = c.value_class[phi.value]
     cdef vector[Operand] values
@@ -709,7 +476,7 @@ cdef int _value_on_linear_path(Isel *c, PendingPhi *phi, uint32_t last, Operand 
             continue
         temp = new_temp(c, register_class)
         d = definition_of(c.p, temp)
-        row = instruction_make(c.p, op_p_linear_phi, opcode_format[op_p_linear_phi], &d, 1, merged.data(), merged.size())
+        row = make(c.p, op_p_linear_phi, &d, 1, merged.data(), merged.size())
         _place_front(c, block, row)
         values[block - header] = T(c, temp)
     result[0] = values[last - header]
@@ -728,7 +495,7 @@ cdef uint32_t _argument_in(Isel *c, uint32_t row) noexcept nogil:
 
 
 cdef int _start(Isel *c) except -1 nogil:
-    """p_startpgm defines the arguments in their registers. SGPR tuples at places that no tuple may have come in pieces."""
+    """p_startpgm defines the arguments in their registers. Misaligned SGPR tuples are defined dword by dword."""
     cdef vector[Definition] definitions
     cdef vector[uint32_t] pieces
     cdef vector[Operand] operands
@@ -761,8 +528,8 @@ cdef int _start(Isel *c) except -1 nogil:
                 pieces.push_back(temp)
             temp = 0
         c.argument_temp[row] = temp
-    place(c, instruction_make(c.p, op_p_startpgm, opcode_format[op_p_startpgm], definitions.data(), definitions.size(), NULL, 0))
-    _marker(c, op_p_logical_start)
+    place(c, make(c.p, op_p_startpgm, definitions.data(), definitions.size(), NULL, 0))
+    marker(c, op_p_logical_start)
     i = 0
     for row in range(c.s.arguments.table.count):
         count = c.s.arguments.count[row]
@@ -783,7 +550,7 @@ cdef int _start(Isel *c) except -1 nogil:
         o[1] = T(c, offset)
         d[0] = definition_of(c.p, new_temp(c, class_s2))
         d[1] = definition_of_fixed(c.p, new_temp(c, class_s1), register_scc)
-        place(c, instruction_make(c.p, op_p_init_scratch, opcode_format[op_p_init_scratch], d, 2, o, 2))
+        place(c, make(c.p, op_p_init_scratch, d, 2, o, 2))
     return 0
 
 
@@ -792,25 +559,25 @@ cdef uint16_t _float_mode(const ShaderData *s) noexcept nogil:
     of 16 and 64 bits kept, as keeping the former costs instructions and the latter is free."""
     cdef uint32_t controls = s.info.float_controls
     cdef uint32_t mode = 0
-    if controls & 0x2:
+    if controls & preserve_denorms32:
         mode |= 3 << fp_denorm32_shift
-    if not controls & (0x8 | 0x20):
+    if not controls & (flush_denorms16 | flush_denorms64):
         mode |= 3 << fp_denorm16_64_shift
-    if controls & 0x2000:
+    if controls & round_zero32:
         mode |= 3 << fp_round32_shift
-    if controls & (0x1000 | 0x4000):
+    if controls & (round_zero16 | round_zero64):
         mode |= 3 << fp_round16_64_shift
-    if controls & 0x80:
+    if controls & preserve_special32:
         mode |= fp_preserve_signed_zero_inf_nan32
-    if controls & (0x40 | 0x100):
+    if controls & (preserve_special16 | preserve_special64):
         mode |= fp_preserve_signed_zero_inf_nan16_64
-    if controls & 0x10:
+    if controls & flush_denorms32:
         mode |= fp_must_flush_denorms32
-    if controls & (0x8 | 0x20):
+    if controls & (flush_denorms16 | flush_denorms64):
         mode |= fp_must_flush_denorms16_64
-    if controls & (0x400 | 0x2000):
+    if controls & (round_even32 | round_zero32):
         mode |= fp_care_about_round32
-    if controls & (0x200 | 0x800 | 0x1000 | 0x4000):
+    if controls & (round_even16 | round_even64 | round_zero16 | round_zero64):
         mode |= fp_care_about_round16_64
     return <uint16_t>mode
 
@@ -908,12 +675,12 @@ cdef int _select(Isel *c) except -1 nogil:
     choose_classes(c)
     _find_ends(c, c.s.nodes.first0[1])
     c.label_block.push_back(not_placed)       # label 0: none
-    label = _label_new(c)
-    _label_place(c, label, block_top_level)
+    label = label_new(c)
+    label_place(c, label, block_top_level)
     _start(c)
     _select_list(c, c.s.nodes.first0[1])
-    _marker(c, op_p_logical_end)
-    _mark(c, block_uniform)
+    marker(c, op_p_logical_end)
+    mark(c, block_uniform)
     emit_raw(c, op_s_endpgm, 0, NULL, 0)
     return _finish(c)
 
@@ -941,6 +708,8 @@ def run(Shader shader, Program program=None):
     p = &program.data
     if p.blocks.table.count:
         raise InputError("instruction selection writes into an empty program")
+    if s.info.stage != stage_compute and s.info.stage != stage_kernel:
+        raise UnsupportedError(f"instruction selection: shader stage {s.info.stage} (only compute)")
     if s.info.gfx_level < gfx9:
         raise UnsupportedError(f"instruction selection: gfx level {s.info.gfx_level // 10} (GFX9 and later are supported)")
     if s.info.wave_size != 64 and (s.info.wave_size != 32 or s.info.gfx_level < 100):

@@ -11,6 +11,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from nir_opcodes cimport *
+from pyaco._core.aco.build cimport by_wave
 from pyaco._core.aco.isel_alu_float cimport fill_float
 from pyaco._core.aco.isel_alu_integer cimport add_sub_64, fill_integer
 from pyaco._core.aco.isel_context cimport *
@@ -245,7 +246,7 @@ cdef int _logic(Isel *c, uint32_t instruction, uint32_t dst, uint64_t row) excep
     cdef uint32_t low
     cdef uint32_t high
     if bits == 1:
-        emit2(c, mask_op(c, rule.scalar32, rule.scalar64), dst, T(c, source(c, instruction, 0)), T(c, source(c, instruction, 1)))
+        emit2(c, by_wave(c.p, rule.scalar32, rule.scalar64), dst, T(c, source(c, instruction, 0)), T(c, source(c, instruction, 1)))
         return 0
     if not is_vgpr(c, dst) or bits < 64:
         return _integer(c, instruction, dst, row)
@@ -269,9 +270,9 @@ cdef int _compare(Isel *c, uint32_t instruction, uint32_t dst, uint64_t row) exc
     cdef uint32_t mirrored
     if bits == 1:
         if c.s.instructions.opcode[instruction] == alu_ieq:
-            emit2(c, mask_op(c, op_s_xnor_b32, op_s_xnor_b64), dst, T(c, a), T(c, b))
+            emit2(c, by_wave(c.p, op_s_xnor_b32, op_s_xnor_b64), dst, T(c, a), T(c, b))
         elif c.s.instructions.opcode[instruction] == alu_ine:
-            emit2(c, mask_op(c, op_s_xor_b32, op_s_xor_b64), dst, T(c, a), T(c, b))
+            emit2(c, by_wave(c.p, op_s_xor_b32, op_s_xor_b64), dst, T(c, a), T(c, b))
         else:
             return unsupported_alu(c, instruction)
         return 0
@@ -380,12 +381,12 @@ cdef int _select(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) e
     if bits == 1 and value_divergent(c, source_value(c.s, instruction, 0)):
         # (condition & then) | (other & ~condition)
         if condition != then:
-            then = emit2(c, mask_op(c, op_s_and_b32, op_s_and_b64), 0, T(c, condition), T(c, then))
+            then = emit2(c, by_wave(c.p, op_s_and_b32, op_s_and_b64), 0, T(c, condition), T(c, then))
         if condition == other:
             copy(c, dst, 0, T(c, then))
         else:
-            other = emit2(c, mask_op(c, op_s_andn2_b32, op_s_andn2_b64), 0, T(c, other), T(c, condition))
-            emit2(c, mask_op(c, op_s_or_b32, op_s_or_b64), dst, T(c, then), T(c, other))
+            other = emit2(c, by_wave(c.p, op_s_andn2_b32, op_s_andn2_b64), 0, T(c, other), T(c, condition))
+            emit2(c, by_wave(c.p, op_s_or_b32, op_s_or_b64), dst, T(c, then), T(c, other))
         return 0
     if not is_vgpr(c, dst):
         then = as_uniform(c, 0, then)
@@ -408,7 +409,7 @@ cdef int _not(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) exce
     cdef uint32_t low
     cdef uint32_t high
     if c.s.instructions.bit_size[instruction] == 1:
-        emit1(c, mask_op(c, op_s_not_b32, op_s_not_b64), dst, T(c, a))
+        emit1(c, by_wave(c.p, op_s_not_b32, op_s_not_b64), dst, T(c, a))
     elif not is_vgpr(c, dst):
         emit1(c, op_s_not_b64 if class_of(c, dst) == class_s2 else op_s_not_b32, dst, T(c, a))
     elif c.s.instructions.bit_size[instruction] == 64:

@@ -6,13 +6,13 @@ extraction; NIR's opcode semantics.
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
-from isa_tables cimport opcode_format
 from modifiers cimport modifier_set_clamp, modifier_set_neg, modifier_set_opsel_hi
 from nir_opcodes cimport *
+from pyaco._core.aco.build cimport make
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.ir.program cimport (
     Definition, Operand, class_bytes, class_s1, class_s2, class_v1, class_v2, definition_of, definition_of_fixed, gfx10, gfx11,
-    gfx12, instruction_make, operand_c16, operand_c64, register_scc,
+    gfx12, operand_c16, operand_c64, register_scc,
 )
 from pyaco._core.ir.shader cimport constant_bits, source_swizzle, source_value, swizzle_component, value_is_constant
 
@@ -454,7 +454,7 @@ cdef int _insert_piece(Isel *c, uint32_t instruction, uint32_t dst, uint64_t pie
         c.scc = new_temp(c, class_s1)
         d[1] = definition_of_fixed(c.p, c.scc, register_scc)
         count = 2
-    place(c, instruction_make(c.p, op_p_insert, opcode_format[op_p_insert], d, count, o, 3))
+    place(c, make(c.p, op_p_insert, d, count, o, 3))
     if wide == 64:
         if index * bits >= 32:
             pair(c, dst, 0, K(0), T(c, piece))

@@ -11,7 +11,7 @@ from pyaco._core.ir.program cimport Operand, ProgramData, operand_c32, operand_o
 from pyaco._core.ir.shader cimport ShaderData, nir_divergent, source_value
 
 # An instruction and the block it goes to; blocks are put together when all is selected, so that code may be placed anywhere.
-cdef struct Placement:
+cdef struct PlacedInstruction:
     uint32_t block
     uint32_t instruction
 
@@ -59,8 +59,8 @@ cdef cppclass Isel:
     vector[uint32_t] part_first   # by temp: row in parts, 0: not split
     vector[uint8_t] part_count
     vector[uint32_t] parts        # temps
-    vector[Placement] placed
-    vector[Placement] placed_front
+    vector[PlacedInstruction] placed
+    vector[PlacedInstruction] placed_front
     vector[PendingPhi] phis
     vector[uint32_t] label_block  # by label; 0xffffffff: not placed
     vector[LabelEdge] edges
@@ -158,10 +158,6 @@ cdef uint32_t as_vgpr_bytes(Isel *c, uint32_t temp, uint32_t bytes) except 0 nog
 # A lane mask as scc, of the active lanes; a scc bit as a lane mask.
 cdef uint32_t mask_to_scc(Isel *c, uint32_t mask) except 0 nogil
 cdef uint32_t scc_to_mask(Isel *c, uint32_t dst, uint32_t scc) except 0 nogil
-# Wave-size neutral opcodes: the 32-bit or the 64-bit one by the wave size.
-cdef uint32_t mask_op(Isel *c, uint32_t opcode32, uint32_t opcode64) noexcept nogil
-cdef Operand mask_constant(Isel *c, bint value) noexcept nogil
-cdef Operand exec_operand(Isel *c) noexcept nogil
 # Widen or narrow an integer; high bits beyond `to_bits` are undefined. `dst` 0: a new temp.
 cdef uint32_t convert_integer(Isel *c, uint32_t dst, uint32_t temp, uint32_t from_bits, uint32_t to_bits, bint is_signed) except 0 nogil
 # 32-bit VALU addition and subtraction (carry results: c.second); `carry` 0: none in.

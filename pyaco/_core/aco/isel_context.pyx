@@ -16,13 +16,13 @@ from isa_tables cimport (
     opcode_mask_class, opcode_max_definitions, opcode_max_operands, opcode_operand_classes, opcode_operand_count,
 )
 from nir_opcodes cimport alu_names
+from pyaco._core.aco.build cimport by_wave, exec_operand, make, mask_constant
 from pyaco._core.ir.program cimport (
     Definition, Operand, class_bytes, class_dwords, class_is_vgpr, class_of_bytes, class_s1, class_v1, definition_nuw,
     definition_of, definition_of_fixed, definition_precise, format_is_salu, format_vop1, format_vop2, format_vop3, format_vopc,
-    gfx10, instruction_make, operand_c64, operand_constant, operand_fixed, operand_is_literal, operand_temp, register_exec,
+    gfx10, instruction_make, operand_constant, operand_fixed, operand_is_literal, operand_temp,
     register_scc, temp_new,
 )
-from pyaco._core.ir.program cimport operand_register
 from pyaco._core.ir.shader cimport source_swizzle, source_value, swizzle_component
 
 from pyaco.errors import UnsupportedError
@@ -57,7 +57,7 @@ cdef uint32_t value_temp(Isel *c, uint32_t value) except 0 nogil:
 
 # ------------------------------------------------------------------------------------------------------------ emission
 cdef int place(Isel *c, uint32_t instruction) except -1 nogil:
-    cdef Placement placement
+    cdef PlacedInstruction placement
     placement.block = c.block
     placement.instruction = instruction
     c.placed.push_back(placement)
@@ -77,7 +77,7 @@ cdef uint32_t emit_raw(Isel *c, uint32_t opcode, uint32_t dst, const Operand *op
     cdef Definition d
     if dst:
         d = definition_of(c.p, dst)
-    cdef uint32_t row = instruction_make(c.p, opcode, opcode_format[opcode], &d, 1 if dst else 0, operands, count)
+    cdef uint32_t row = make(c.p, opcode, &d, 1 if dst else 0, operands, count)
     place(c, row)
     return row
 
@@ -311,7 +311,7 @@ cdef int split(Isel *c, uint32_t vector, uint32_t bytes) except -1 nogil:
     for i in range(count):
         temps[i] = new_temp(c, class_of_bytes(class_is_vgpr(register_class), bytes))
         d[i] = definition_of(c.p, temps[i])
-    place(c, instruction_make(c.p, op_p_split_vector, opcode_format[op_p_split_vector], d, count, &a, 1))
+    place(c, make(c.p, op_p_split_vector, d, count, &a, 1))
     return remember_parts(c, vector, temps, count)
 
 
@@ -347,7 +347,7 @@ cdef uint32_t extract_bits(Isel *c, uint32_t dst, uint32_t temp, uint32_t index,
         c.scc = new_temp(c, class_s1)
         d[1] = definition_of_fixed(c.p, c.scc, register_scc)
         count = 2
-    place(c, instruction_make(c.p, op_p_extract, opcode_format[op_p_extract], d, count, o, 4))
+    place(c, make(c.p, op_p_extract, d, count, o, 4))
     return dst
 
 
@@ -383,27 +383,13 @@ cdef uint32_t source_whole(Isel *c, uint32_t instruction, uint32_t index) except
 
 
 # ------------------------------------------------------------------------------------------- booleans and integer widths
-cdef uint32_t mask_op(Isel *c, uint32_t opcode32, uint32_t opcode64) noexcept nogil:
-    return opcode64 if c.wave64 else opcode32
-
-
-cdef Operand mask_constant(Isel *c, bint value) noexcept nogil:
-    if c.wave64:
-        return operand_c64(0xffffffffffffffffULL if value else 0)
-    return K(0xffffffffU if value else 0)
-
-
-cdef Operand exec_operand(Isel *c) noexcept nogil:
-    return operand_register(register_exec, c.mask)
-
-
 cdef uint32_t mask_to_scc(Isel *c, uint32_t mask) except 0 nogil:
-    emit2(c, mask_op(c, op_s_and_b32, op_s_and_b64), 0, T(c, mask), exec_operand(c))
+    emit2(c, by_wave(c.p, op_s_and_b32, op_s_and_b64), 0, T(c, mask), exec_operand(c.p))
     return c.scc
 
 
 cdef uint32_t scc_to_mask(Isel *c, uint32_t dst, uint32_t scc) except 0 nogil:
-    return emit3(c, mask_op(c, op_s_cselect_b32, op_s_cselect_b64), dst, mask_constant(c, True), mask_constant(c, False),
+    return emit3(c, by_wave(c.p, op_s_cselect_b32, op_s_cselect_b64), dst, mask_constant(c.p, True), mask_constant(c.p, False),
                  scc_operand(c, scc))
 
 

@@ -17,10 +17,11 @@ from modifiers cimport (
 from nir_opcodes cimport *
 from libcpp.vector cimport vector
 
+from pyaco._core.aco.build cimport make
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.ir.program cimport (
     Definition, Operand, class_bytes, class_s1, class_s2, class_v1, class_v2, class_v4, definition_of, definition_of_fixed,
-    gfx10, gfx10_3, gfx11, gfx12, instruction_make, operand_undefined, register_scc, semantic_atomicrmw, semantic_can_reorder,
+    gfx10, gfx10_3, gfx11, gfx12, operand_undefined, register_scc, semantic_atomicrmw, semantic_can_reorder,
     semantic_private, semantic_volatile, storage_buffer, storage_none, storage_scratch, storage_shared,
 )
 from pyaco._core.ir.program cimport operand_register, register_null
@@ -148,6 +149,70 @@ cdef uint32_t _add_64(Isel *c, uint32_t base, uint32_t offset, uint64_t constant
     low = emit2(c, op_s_add_u32, 0, T(c, part(c, base, 0, 4)), addend)
     high = emit3(c, op_s_addc_u32, 0, T(c, part(c, base, 1, 4)), K(0), scc_operand(c, c.scc))
     return pair(c, 0, class_s2, T(c, low), T(c, high))
+
+
+cdef struct DwordStart:           # where an access starts within the dword that its address was moved down to
+    uint32_t least                # bytes, at least
+    uint32_t most                 # and at most
+    uint32_t low                  # temp whose two lowest bits tell, 0: `least` and `most` are the same
+    uint32_t address              # the 64-bit address itself, where there is one and it is not known how it starts
+
+
+cdef int _start_at_dword(Isel *c, Access *a, DwordStart *start) except -1 nogil:
+    """Move the address of an access down to a multiple of four bytes."""
+    cdef bint scalar = a.way == by_scalar or a.way == by_scalar_buffer
+    cdef bint has_address = a.way == by_scalar or a.way == by_global
+    cdef uint32_t odd = a.constant & 3
+    cdef uint32_t address = 0
+    start.low = start.address = 0
+    start.least = a.align_offset & 3 if a.align_mul >= 4 else a.align_offset & (a.align_mul - 1)
+    start.most = start.least if a.align_mul >= 4 else 4 - a.align_mul + start.least
+    if not has_address and a.offset == 0:
+        start.least = start.most = odd             # a buffer starts at a dword
+    elif a.align_mul < 4 or odd != start.least:
+        if scalar and a.offset:
+            odd = a.constant                       # SMEM takes one of the two
+        if has_address:
+            address = _add_64(c, a.resource, a.offset, odd) if a.offset or odd else a.resource
+            a.resource = _dword_aligned(c, address)
+            a.offset = 0
+        else:
+            address = _add_to_offset(c, a.offset, odd) if odd else a.offset
+            a.offset = _without_low_bits(c, address)
+        if a.align_mul < 4:
+            start.low = part(c, address, 0, 4) if has_address else address
+            start.address = address if has_address else 0
+    a.constant -= odd
+    a.align_offset = a.align_offset & ~3U if a.align_mul >= 4 else 0
+    a.align_mul = max(a.align_mul, 4U)
+    return 0
+
+
+cdef uint32_t _without_low_bits(Isel *c, uint32_t address) except 0 nogil:
+    return emit2(c, op_v_and_b32 if is_vgpr(c, address) else op_s_and_b32, 0, K(0xfffffffcU), T(c, address))
+
+
+cdef uint32_t _dword_aligned(Isel *c, uint32_t address) except 0 nogil:
+    """A 64-bit address with its two lowest bits cleared."""
+    cdef uint32_t low = _without_low_bits(c, part(c, address, 0, 4))
+    return pair(c, 0, class_v2 if is_vgpr(c, address) else class_s2, T(c, low), T(c, part(c, address, 1, 4)))
+
+
+cdef uint32_t _sure_dwords(const DwordStart *start, uint32_t bytes) noexcept nogil:
+    """How many dwords hold a part of `bytes` bytes wherever they start: one that may not must not be read, its page may be missing.
+
+    A buffer has bounds, within which what lies behind is read as zero.
+    """
+    return ((start.least if start.address else start.most) + bytes + 3) // 4
+
+
+cdef int _last_dword(Isel *c, const Access *a, const DwordStart *start, uint32_t bytes, Access *last) except -1 nogil:
+    """The access to the dword in which the last of `bytes` bytes lies, where that differs with the start."""
+    last[0] = a[0]
+    last.resource = _dword_aligned(c, _add_64(c, start.address, 0, bytes - 1))
+    last.align_offset = 0
+    last.align_mul = 4
+    return 0
 
 
 cdef int32_t _offset_limit(Isel *c, uint8_t way) noexcept nogil:
@@ -337,8 +402,8 @@ cdef int _deliver(Isel *c, uint32_t dst, vector[uint32_t] &pieces, uint32_t byte
     return 0
 
 
-cdef int _load_vector(Isel *c, Access *a, uint32_t dst, uint32_t bytes, uint32_t element) except -1 nogil:
-    cdef vector[uint32_t] pieces
+cdef int _load_pieces(Isel *c, Access *a, vector[uint32_t] &pieces, uint32_t bytes, uint32_t dst) except -1 nogil:
+    """`bytes` bytes by vector memory instructions; with `dst` the whole, where one instruction loads it."""
     cdef uint32_t position = 0
     cdef uint32_t size
     cdef uint32_t temp
@@ -350,11 +415,59 @@ cdef int _load_vector(Isel *c, Access *a, uint32_t dst, uint32_t bytes, uint32_t
         opcode = _loads[a.way][_size_index(size)]
         if two:
             opcode = op_ds_read2_b64 if size == 16 else op_ds_read2_b32
-        temp = dst if size == bytes and is_vgpr(c, dst) else new_temp(c, vgpr_class(size))
+        temp = dst if dst and size == bytes else new_temp(c, vgpr_class(size))
         _memory_instruction(c, a, opcode, temp, NULL, 0, _immediate(a, position, size, two))
         pieces.push_back(temp)
         position += size
+    return 0
+
+
+cdef int _load_vector(Isel *c, Access *a, uint32_t dst, uint32_t bytes, uint32_t element) except -1 nogil:
+    cdef vector[uint32_t] pieces
+    cdef uint32_t alignment = _alignment(a, 0)
+    # What bytes and shorts load at once needs no dwords around it.
+    if (a.way == by_buffer or a.way == by_global) and alignment < 4 and (bytes > 2 or bytes > alignment):
+        _load_shifted(c, a, pieces, bytes)
+    else:
+        _load_pieces(c, a, pieces, bytes, dst if is_vgpr(c, dst) else 0)
     return _deliver(c, dst, pieces, bytes, element)
+
+
+cdef int _load_shifted(Isel *c, Access *a, vector[uint32_t] &pieces, uint32_t bytes) except -1 nogil:
+    """A load that starts within a dword: all dwords around it, shifted down (`byte_align_loads` of ACO's emit_load)."""
+    cdef vector[uint32_t] loaded
+    cdef vector[uint32_t] dwords
+    cdef DwordStart start
+    cdef Access last
+    cdef uint32_t count
+    cdef uint32_t i
+    cdef uint32_t k
+    cdef Operand shift
+    _start_at_dword(c, a, &start)
+    count = (start.most + bytes + 3) // 4
+    shift = T(c, start.low) if start.low else K(start.least)
+    i = _sure_dwords(&start, bytes)
+    if i < count:
+        _last_dword(c, a, &start, bytes, &last)
+    _load_pieces(c, a, loaded, 4 * i, 0)
+    if i < count:
+        _load_pieces(c, &last, loaded, 4, 0)
+    for i in range(<uint32_t>loaded.size()):
+        split(c, loaded[i], 4)
+        for k in range(class_bytes(class_of(c, loaded[i])) // 4):
+            dwords.push_back(part(c, loaded[i], k, 4))
+    for i in range((bytes + 3) // 4):
+        if start.most:
+            # The shift counts bytes, by its two lowest bits.
+            dwords[i] = emit3(c, op_v_alignbyte_b32, 0, T(c, dwords[i + 1]) if i + 1 < count else K(0), T(c, dwords[i]), shift)
+        if 4 * i + 4 <= bytes:
+            pieces.push_back(dwords[i])
+            continue
+        if bytes & 2:
+            pieces.push_back(part(c, dwords[i], 0, 2))
+        if bytes & 1:
+            pieces.push_back(part(c, dwords[i], bytes & 2, 1))
+    return 0
 
 
 cdef int _scalar_offset(Isel *c, Access *a, uint32_t position, Operand *o) except -1 nogil:
@@ -416,56 +529,50 @@ cdef int _load_dwords(Isel *c, Access *a, vector[uint32_t] &dwords, uint32_t cou
     return 0
 
 
+cdef int _shift_scalars(Isel *c, vector[uint32_t] &dwords, const DwordStart *start, uint32_t count) except -1 nogil:
+    """Shift down what starts within the first dword, so that `count` dwords hold it."""
+    cdef Operand shift = K(8 * start.least)
+    cdef uint32_t both
+    cdef uint32_t i
+    if start.most == 0:
+        return 0
+    if start.low:
+        shift = T(c, emit2(c, op_s_lshl_b32, 0, T(c, emit2(c, op_s_and_b32, 0, T(c, start.low), K(3))), K(3)))
+    for i in range(count):
+        if i + 1 < dwords.size():
+            both = pair(c, 0, class_s2, T(c, dwords[i]), T(c, dwords[i + 1]))
+            dwords[i] = part(c, emit2(c, op_s_lshr_b64, 0, T(c, both), shift), 0, 4)
+        else:
+            dwords[i] = emit2(c, op_s_lshr_b32, 0, T(c, dwords[i]), shift)
+    return 0
+
+
 cdef int _load_scalar(Isel *c, Access *a, uint32_t dst, uint32_t bytes, uint32_t element, bint parts_wanted) except -1 nogil:
     """A uniform load by SMEM, which reads dwords: what starts between them is shifted down."""
     cdef vector[uint32_t] dwords
     cdef vector[Operand] o
-    cdef uint32_t known = (a.align_offset & 3) if a.align_mul >= 4 else 4      # 4: not known
-    cdef uint32_t count
+    cdef Access last
+    cdef DwordStart start
     cdef uint32_t i
-    cdef uint32_t low
-    cdef Operand shift = K(0)
     if is_vgpr(c, a.resource):
         a.resource = as_uniform(c, 0, a.resource)
     if a.offset:
         a.offset = as_uniform(c, 0, a.offset)
-    if known == 0:
-        count = (bytes + 3) // 4
-        _load_dwords(c, a, dwords, count, dst)
+    if _alignment(a, 0) >= 4:
+        _load_dwords(c, a, dwords, (bytes + 3) // 4, dst)
         if dwords.size() == 0:
             # A descriptor is used as a whole.
             if parts_wanted:
                 split(c, dst, max(element, 4))
             return 0
     else:
-        if a.offset == 0 and known == 4:
-            known = a.constant & 3
-        if known < 4:
-            shift = K(8 * known)
-            count = (known + bytes + 3) // 4
-        else:
-            count = (bytes + 6) // 4
-        if a.offset:
-            low = a.offset
-            if a.constant:
-                low = emit2(c, op_s_add_u32, 0, T(c, low), K(a.constant))
-                a.constant = 0
-            if known == 4:
-                shift = T(c, emit2(c, op_s_lshl_b32, 0, T(c, emit2(c, op_s_and_b32, 0, T(c, low), K(3))), K(3)))
-            a.offset = emit2(c, op_s_and_b32, 0, T(c, low), K(0xfffffffcU))
-        else:
-            a.constant &= ~3U
-        a.align_offset &= ~3U
-        if a.align_mul < 4:
-            a.align_mul = 4
-            a.align_offset = 0
-        _load_dwords(c, a, dwords, count, 0)
-        for i in range((bytes + 3) // 4):
-            if i + 1 < dwords.size():
-                low = pair(c, 0, class_s2, T(c, dwords[i]), T(c, dwords[i + 1]))
-                dwords[i] = part(c, emit2(c, op_s_lshr_b64, 0, T(c, low), shift), 0, 4)
-            else:
-                dwords[i] = emit2(c, op_s_lshr_b32, 0, T(c, dwords[i]), shift)
+        _start_at_dword(c, a, &start)
+        i = _sure_dwords(&start, bytes)
+        _load_dwords(c, a, dwords, i, 0)
+        if i < (start.most + bytes + 3) // 4:
+            _last_dword(c, a, &start, bytes, &last)
+            _load_dwords(c, &last, dwords, 1, 0)
+        _shift_scalars(c, dwords, &start, (bytes + 3) // 4)
     for i in range((bytes + 3) // 4):
         o.push_back(T(c, dwords[i]))
     if o.size() == 1:
@@ -676,7 +783,7 @@ cdef int _global_load(Isel *c, uint32_t i, uint64_t has_offset) except -1 nogil:
     _global_access(c, i, &a, 0, 1 if has_offset else 0)
     _read_alignment(c, i, &a, element)
     a.modifiers = _load_cache(c, _ordering(storage_buffer, _access_semantics(access)), access)
-    if (access & access_can_reorder and not is_vgpr(c, value_temp(c, i)) and a.align_mul >= 4 and not is_vgpr(c, a.resource)
+    if (access & access_can_reorder and not is_vgpr(c, value_temp(c, i)) and not is_vgpr(c, a.resource)
             and (a.offset == 0 or not is_vgpr(c, a.offset)) and a.constant < 0x80000000U):
         a.way = by_scalar
     return _load(c, i, &a)
@@ -804,7 +911,7 @@ cdef int emit_constant_address(Isel *c, uint32_t dst) except -1 nogil:
     c.scc = new_temp(c, class_s1)
     d[0] = definition_of(c.p, dst)
     d[1] = definition_of_fixed(c.p, c.scc, register_scc)
-    place(c, instruction_make(c.p, op_p_constaddr, opcode_format[op_p_constaddr], d, 2, &o, 1))
+    place(c, make(c.p, op_p_constaddr, d, 2, &o, 1))
     return split(c, dst, 4)
 
 

@@ -10,16 +10,16 @@ on), V_READLANE_B32; ACO for the operands of ``p_reduce`` and ``p_bpermute_*`` a
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
-from isa_tables cimport opcode_format
 from modifiers cimport (
     modifier_set_cluster_size, modifier_set_dpp_bank_mask, modifier_set_dpp_bound_ctrl, modifier_set_dpp_ctrl,
     modifier_set_dpp_fetch_inactive, modifier_set_dpp_row_mask, modifier_set_reduce_operation,
 )
 from nir_opcodes cimport *
+from pyaco._core.aco.build cimport by_wave, exec_operand, make, mask_constant
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.ir.program cimport (
     Definition, Operand, class_bytes, class_dwords, class_s1, class_s2, class_v1, class_v1_linear, definition_of,
-    definition_of_fixed, format_dpp16, gfx10, gfx11, instruction_make, operand_late_kill, operand_of_fixed, operand_undefined,
+    definition_of_fixed, format_dpp16, gfx10, gfx11, operand_late_kill, operand_of_fixed, operand_undefined,
     register_m0, register_scc, register_vcc,
 )
 
@@ -78,7 +78,7 @@ cdef uint32_t _permute(Isel *c, uint32_t temp, uint32_t index) except 0 nogil:
         d[2] = definition_of_fixed(c.p, new_temp(c, c.mask), register_vcc)
         o[0] = _late(T(c, index))
         o[1] = _late(T(c, temp))
-        place(c, instruction_make(c.p, op_p_bpermute_readlane, opcode_format[op_p_bpermute_readlane], d, 3, o, 2))
+        place(c, make(c.p, op_p_bpermute_readlane, d, 3, o, 2))
         return dst
     if not (c.gfx >= gfx11 and c.wave64):
         index = emit2(c, op_v_lshlrev_b32, 0, K(2), T(c, index))
@@ -92,7 +92,7 @@ cdef uint32_t _permute(Isel *c, uint32_t temp, uint32_t index) except 0 nogil:
     o[2] = _late(T(c, temp))
     d[1] = definition_of(c.p, new_temp(c, class_s2))
     d[2] = definition_of_fixed(c.p, new_temp(c, class_s1), register_scc)
-    place(c, instruction_make(c.p, op_p_bpermute_permlane, opcode_format[op_p_bpermute_permlane], d, 3, o, 4))
+    place(c, make(c.p, op_p_bpermute_permlane, d, 3, o, 4))
     return dst
 
 
@@ -175,7 +175,7 @@ cdef int _copy_source(Isel *c, uint32_t i) except -1 nogil:
 # ----------------------------------------------------------------------------------------------------- ballots and votes
 cdef uint32_t _active(Isel *c, uint32_t mask) except 0 nogil:
     """The lanes of a mask that are active; scc says whether there are any."""
-    return emit2(c, mask_op(c, op_s_and_b32, op_s_and_b64), 0, T(c, mask), exec_operand(c))
+    return emit2(c, by_wave(c.p, op_s_and_b32, op_s_and_b64), 0, T(c, mask), exec_operand(c.p))
 
 
 cdef int _ballot(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
@@ -213,10 +213,10 @@ cdef int _vote(Isel *c, uint32_t i, uint64_t all_lanes) except -1 nogil:
     if not all_lanes:
         scc_to_mask(c, dst, mask_to_scc(c, mask))
         return 0
-    emit2(c, mask_op(c, op_s_andn2_b32, op_s_andn2_b64), 0, exec_operand(c), T(c, mask))
+    emit2(c, by_wave(c.p, op_s_andn2_b32, op_s_andn2_b64), 0, exec_operand(c.p), T(c, mask))
     any_bit = c.scc
     # scc: some active lane is not in the mask
-    emit3(c, mask_op(c, op_s_cselect_b32, op_s_cselect_b64), dst, mask_constant(c, False), mask_constant(c, True),
+    emit3(c, by_wave(c.p, op_s_cselect_b32, op_s_cselect_b64), dst, mask_constant(c.p, False), mask_constant(c.p, True),
           scc_operand(c, any_bit))
     return 0
 
@@ -226,16 +226,16 @@ cdef int _end_lane(Isel *c, uint32_t i, uint64_t first) except -1 nogil:
     cdef uint32_t dst = value_temp(c, i)
     cdef uint32_t from_top
     if first:
-        emit1(c, mask_op(c, op_s_ff1_i32_b32, op_s_ff1_i32_b64), dst, exec_operand(c))
+        emit1(c, by_wave(c.p, op_s_ff1_i32_b32, op_s_ff1_i32_b64), dst, exec_operand(c.p))
         return 0
-    from_top = emit1(c, mask_op(c, op_s_flbit_i32_b32, op_s_flbit_i32_b64), 0, exec_operand(c))
+    from_top = emit1(c, by_wave(c.p, op_s_flbit_i32_b32, op_s_flbit_i32_b64), 0, exec_operand(c.p))
     emit2(c, op_s_sub_i32, dst, K(c.p.wave_size - 1), T(c, from_top))
     return 0
 
 
 cdef int _elect(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     """The first active lane: known only when the execution mask is."""
-    cdef Operand o = exec_operand(c)
+    cdef Operand o = exec_operand(c.p)
     emit_raw(c, op_p_elect, value_temp(c, i), &o, 1)
     return 0
 
@@ -244,7 +244,7 @@ cdef int _elect(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
 cdef int _bit_of_lane(Isel *c, uint32_t i, uint32_t lane) except -1 nogil:
     """A boolean of one lane, for all."""
     cdef uint32_t mask = source_whole(c, i, 0)
-    scc_to_mask(c, value_temp(c, i), emit2(c, mask_op(c, op_s_bitcmp1_b32, op_s_bitcmp1_b64), 0, T(c, mask), T(c, lane)))
+    scc_to_mask(c, value_temp(c, i), emit2(c, by_wave(c.p, op_s_bitcmp1_b32, op_s_bitcmp1_b64), 0, T(c, mask), T(c, lane)))
     return 0
 
 
@@ -254,7 +254,7 @@ cdef int _read_first(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     if not value_divergent(c, value):
         return _copy_source(c, i)
     if source_bits(c, i, 0) == 1:
-        return _bit_of_lane(c, i, emit1(c, mask_op(c, op_s_ff1_i32_b32, op_s_ff1_i32_b64), 0, exec_operand(c)))
+        return _bit_of_lane(c, i, emit1(c, by_wave(c.p, op_s_ff1_i32_b32, op_s_ff1_i32_b64), 0, exec_operand(c.p)))
     crossing.way = way_first
     return _cross_value(c, i, &crossing)
 
@@ -350,7 +350,7 @@ cdef int _write_lane(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     if c.gfx < gfx10:
         # Two SGPRs may be read only if one is m0.
         d = definition_of_fixed(c.p, new_temp(c, class_s1), register_m0)
-        place(c, instruction_make(c.p, op_p_parallelcopy, opcode_format[op_p_parallelcopy], &d, 1, &where, 1))
+        place(c, make(c.p, op_p_parallelcopy, &d, 1, &where, 1))
         where = operand_of_fixed(c.p, d.temp, register_m0)
     for k in range(bits // 32):
         o[k] = T(c, emit3(c, op_v_writelane_b32_e64, 0 if bits == 64 else dst, T(c, part(c, value, k, 4)), where,
@@ -482,7 +482,7 @@ cdef uint32_t _size_number(uint32_t bits) noexcept nogil:
 
 
 cdef uint32_t _across(Isel *c, uint32_t opcode, uint32_t operation, uint32_t cluster, uint32_t dst, uint32_t temp) except 0 nogil:
-    """The pseudo instruction: result, a place for exec, an SGPR where lowering needs one, scc, and vcc for carries."""
+    """The pseudo instruction: result, a temp to save exec in, an SGPR where lowering needs one, scc, and vcc for carries."""
     cdef Definition[5] d
     cdef Operand[3] o
     cdef uint32_t count = 2
@@ -503,7 +503,7 @@ cdef uint32_t _across(Isel *c, uint32_t opcode, uint32_t operation, uint32_t clu
     o[0] = T(c, temp)
     o[1] = operand_undefined(<uint8_t>(0xa0 | dwords))
     o[2] = operand_undefined(class_v1_linear if dwords == 1 else <uint8_t>(0xa0 | dwords))
-    place(c, instruction_make(c.p, opcode, opcode_format[opcode], d, count, o, 3))
+    place(c, make(c.p, opcode, d, count, o, 3))
     word = modifier_set_reduce_operation(0, operation)
     modifiers_of_last(c)[0] = modifier_set_cluster_size(word, cluster)
     return dst
@@ -546,11 +546,11 @@ cdef int _count_times(Isel *c, uint32_t i, uint32_t alu, uint32_t count) except 
 
 
 cdef uint32_t _active_count(Isel *c) except 0 nogil:
-    return emit1(c, mask_op(c, op_s_bcnt1_i32_b32, op_s_bcnt1_i32_b64), 0, exec_operand(c))
+    return emit1(c, by_wave(c.p, op_s_bcnt1_i32_b32, op_s_bcnt1_i32_b64), 0, exec_operand(c.p))
 
 
 cdef uint32_t _exec_mask(Isel *c) except 0 nogil:
-    cdef Operand o = exec_operand(c)
+    cdef Operand o = exec_operand(c.p)
     return copy(c, 0, c.mask, o)
 
 
@@ -573,11 +573,11 @@ cdef int _boolean_reduce(Isel *c, uint32_t i, uint32_t alu, uint32_t cluster) ex
         if alu == alu_ior or alu == alu_imax or alu == alu_umax:
             return _vote(c, i, False)
         mask = _active(c, mask)
-        count = emit1(c, mask_op(c, op_s_bcnt1_i32_b32, op_s_bcnt1_i32_b64), 0, T(c, mask))
+        count = emit1(c, by_wave(c.p, op_s_bcnt1_i32_b32, op_s_bcnt1_i32_b64), 0, T(c, mask))
         scc_to_mask(c, dst, emit2(c, op_s_bitcmp1_b32, 0, T(c, count), K(0)))
         return 0
     if alu == alu_iand:
-        mask = emit2(c, mask_op(c, op_s_orn2_b32, op_s_orn2_b64), 0, T(c, mask), exec_operand(c))
+        mask = emit2(c, by_wave(c.p, op_s_orn2_b32, op_s_orn2_b64), 0, T(c, mask), exec_operand(c.p))
     else:
         mask = _active(c, mask)
     # The bits of the lane's cluster, from bit 0 on.
@@ -607,7 +607,7 @@ cdef int _boolean_scan(Isel *c, uint32_t i, uint32_t alu, bint inclusive) except
     cdef uint32_t count
     cdef uint32_t below = 0 if inclusive else dst
     if alu == alu_iand:
-        mask = emit2(c, mask_op(c, op_s_andn2_b32, op_s_andn2_b64), 0, exec_operand(c), T(c, source))
+        mask = emit2(c, by_wave(c.p, op_s_andn2_b32, op_s_andn2_b64), 0, exec_operand(c.p), T(c, source))
     else:
         mask = _active(c, source)
     count = emit_mbcnt(c, 0, mask, K(0))
@@ -620,11 +620,11 @@ cdef int _boolean_scan(Isel *c, uint32_t i, uint32_t alu, bint inclusive) except
     if not inclusive:
         return 0
     if alu == alu_iand:
-        emit2(c, mask_op(c, op_s_and_b32, op_s_and_b64), dst, T(c, source), T(c, below))
+        emit2(c, by_wave(c.p, op_s_and_b32, op_s_and_b64), dst, T(c, source), T(c, below))
     elif alu == alu_ior:
-        emit2(c, mask_op(c, op_s_or_b32, op_s_or_b64), dst, T(c, source), T(c, below))
+        emit2(c, by_wave(c.p, op_s_or_b32, op_s_or_b64), dst, T(c, source), T(c, below))
     else:
-        emit2(c, mask_op(c, op_s_xor_b32, op_s_xor_b64), dst, T(c, source), T(c, below))
+        emit2(c, by_wave(c.p, op_s_xor_b32, op_s_xor_b64), dst, T(c, source), T(c, below))
     return 0
 
 

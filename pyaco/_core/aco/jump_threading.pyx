@@ -62,7 +62,7 @@ cdef bint _is_empty(const ProgramData *p, uint32_t block, bint ignore_exec) noex
 
 
 cdef void _replace(vector[uint32_t] *list, uint32_t old, uint32_t new) noexcept nogil:
-    """Replace an entry; the list stays without doubles."""
+    """Replace an entry; the list stays free of duplicates."""
     cdef size_t k
     cdef bint present = False
     for k in range(list.size()):
@@ -112,7 +112,7 @@ cdef void _remove(Threading *t, uint32_t block) noexcept nogil:
 
 
 cdef void _try_invert_block(Threading *t, uint32_t block) noexcept nogil:
-    """Both ways out lead to one merge block, which restores exec: go there directly."""
+    """Both successors lead to one merge block, which restores exec: go there directly."""
     cdef uint32_t successor
     cdef size_t k
     cdef vector[uint32_t] preds
@@ -278,7 +278,7 @@ cdef bint _reads_exec(const ProgramData *p, uint32_t i) noexcept nogil:
 
 
 cdef bint _depends_on_exec(const ProgramData *p, uint32_t i) noexcept nogil:
-    """The instruction does something else under another exec."""
+    """Whether the effect of the instruction depends on exec."""
     cdef uint16_t format = p.instructions.format[i]
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint32_t k
@@ -305,7 +305,7 @@ cdef bint _depends_on_exec(const ProgramData *p, uint32_t i) noexcept nogil:
 
 
 cdef bint _only_exec(const ProgramData *p, uint32_t i) noexcept nogil:
-    """Nothing but exec, and an SCC that nobody reads, is written."""
+    """Whether only exec, and an SCC that is not read, are written."""
     cdef uint32_t k
     cdef uint32_t d
     for k in range(p.instructions.definition_count[i]):
@@ -363,3 +363,11 @@ cdef int remove_exec_writes_run(ProgramData *p) except -1 nogil:
                 rewrite_emit(&rewrite, p.order.instruction[position])
     rewrite_end(&rewrite)
     return 0
+
+
+def run(Program program, options=None):
+    """Jump past empty blocks, and drop exec writes that nothing reads. Returns True."""
+    with nogil:
+        jump_threading_run(&program.data)
+        remove_exec_writes_run(&program.data)
+    return True

@@ -393,6 +393,7 @@ def run(Program program, options=None):
     """Compute live variables, kill flags and register demand."""
     with nogil:
         live_variables_run(&program.data)
+    return False
 
 
 def live_in(Program program, uint32_t block):

@@ -14,7 +14,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from modifiers cimport *
-from pyaco._core.aco.emit cimport *
+from pyaco._core.aco.build cimport *
 from pyaco._core.ir.program cimport *
 
 from pyaco.errors import InputError, UnsupportedError
@@ -330,7 +330,7 @@ cdef int _extend(Reduction *r) except -1 nogil:
 
 
 cdef int _swizzle_16(Reduction *r, uint16_t to) except -1 nogil:
-    """Lanes 16 apart change places, within halves of 32 (GFX9)."""
+    """Swap lanes at distance 16, within halves of 32 (GFX9)."""
     cdef uint32_t k
     cdef uint32_t i
     for k in range(r.dwords):

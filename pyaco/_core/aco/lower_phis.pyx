@@ -23,10 +23,10 @@ from isa_opcodes cimport (
     op_p_extract_vector, op_p_linear_phi, op_p_logical_end, op_p_parallelcopy, op_p_phi, op_s_and_b32, op_s_and_b64,
     op_s_andn2_b32, op_s_andn2_b64, op_s_or_b32, op_s_or_b64, op_s_orn2_b32, op_s_orn2_b64,
 )
-from pyaco._core.aco.builder cimport (
-    build, build_1_1, build_1_2, build_scc_2, by_wave, exec_operand, mask_constant, new_mask, operand_equal, phi_resize,
+from pyaco._core.aco.build cimport (
+    make, make_1, make_2, make_scc_2, by_wave, exec_operand, mask_constant, new_mask, phi_resize,
 )
-from pyaco._core.aco.queries cimport opcode_is_phi
+from pyaco._core.aco.queries cimport opcode_is_phi, operand_equal
 from pyaco._core.ir.program cimport (
     Definition, Operand, Program, ProgramData, Rewrite, block_invert, block_loop_exit, block_loop_header, block_merge, block_uniform,
     class_bytes, class_is_subdword, class_is_vgpr, class_of_bytes, definition_of, operand_at, operand_c32, operand_constant,
@@ -91,7 +91,7 @@ cdef int _scalar(Context *c, uint32_t block, uint16_t opcode32, uint16_t opcode6
     """A lane-mask operation before the logical end of `block`."""
     cdef uint32_t temp = new_mask(c.p)
     cdef Definition d = definition_of(c.p, temp)
-    _insert(c, block, place_before_end, build_scc_2(c.p, by_wave(c.p, opcode32, opcode64), d, a, b, 0))
+    _insert(c, block, place_before_end, make_scc_2(c.p, by_wave(c.p, opcode32, opcode64), d, a, b, 0))
     result[0] = operand_of(c.p, temp)
     return 0
 
@@ -99,7 +99,7 @@ cdef int _scalar(Context *c, uint32_t block, uint16_t opcode32, uint16_t opcode6
 cdef int _copy_exec(Context *c, uint32_t block, Place place, Operand *result) except -1 nogil:
     cdef uint32_t temp = new_mask(c.p)
     cdef Definition d = definition_of(c.p, temp)
-    _insert(c, block, place, build_1_1(c.p, op_p_parallelcopy, d, exec_operand(c.p)))
+    _insert(c, block, place, make_1(c.p, op_p_parallelcopy, d, exec_operand(c.p)))
     result[0] = operand_of(c.p, temp)
     return 0
 
@@ -199,7 +199,7 @@ cdef int _at_entry(Context *c, Region *r, uint32_t block, Operand *result) excep
     if same:
         return 0
     d = definition_of(p, temp_new(p, first.register_class if not first.flags & operand_constant else p.lane_mask))
-    phi = build(p, op_p_linear_phi, &d, 1, NULL, 0)
+    phi = make(p, op_p_linear_phi, &d, 1, NULL, 0)
     phi_resize(p, phi, count)
     for k in range(count):
         b = _linear_pred(p, block, k)
@@ -251,7 +251,7 @@ cdef int _sweep(Context *c, Region *r, uint32_t block, bint lanes, uint8_t regis
             value = r.begin
             if p.blocks.linear_pred_count[b] > 1:
                 d = definition_of(p, temp_new(p, register_class))
-                header_phi = build(p, op_p_linear_phi, &d, 1, NULL, 0)
+                header_phi = make(p, op_p_linear_phi, &d, 1, NULL, 0)
                 phi_resize(p, header_phi, p.blocks.linear_pred_count[b])
                 _insert(c, b, place_front, header_phi)
                 value = operand_of(p, d.temp)
@@ -355,7 +355,7 @@ cdef int _constant_else(Context *c, uint32_t invert, uint32_t phi) except -1 nog
     cdef uint32_t join
     if then_value.flags & operand_temp:
         d = definition_of(p, new_mask(p))
-        join = build(p, op_p_linear_phi, &d, 1, NULL, 0)
+        join = make(p, op_p_linear_phi, &d, 1, NULL, 0)
         phi_resize(p, join, p.blocks.linear_pred_count[invert])
         operand_put(p, p.instructions.operand_first[join], then_value)
         _insert(c, invert, place_front, join)
@@ -364,8 +364,8 @@ cdef int _constant_else(Context *c, uint32_t invert, uint32_t phi) except -1 nog
     if _is_ones(then_value) and _is_zero(else_value):
         _copy_exec(c, invert, place_after_phis, &result)
     else:
-        join = build_scc_2(p, by_wave(p, op_s_and_b32, op_s_and_b64) if _is_zero(else_value)
-                           else by_wave(p, op_s_orn2_b32, op_s_orn2_b64), d, then_value, exec_operand(p), 0)
+        join = make_scc_2(p, by_wave(p, op_s_and_b32, op_s_and_b64) if _is_zero(else_value)
+                          else by_wave(p, op_s_orn2_b32, op_s_orn2_b64), d, then_value, exec_operand(p), 0)
         _insert(c, invert, place_after_phis, join)
         result = operand_of(p, d.temp)
     p.instructions.opcode[phi] = op_p_linear_phi
@@ -414,10 +414,10 @@ cdef int _lower_subdword(Context *c, uint32_t block, uint32_t phi) except -1 nog
         b = _logical_pred(p, block, k)
         if not class_is_vgpr(value.register_class):
             d = definition_of(p, temp_new(p, class_of_bytes(True, class_bytes(value.register_class))))
-            _insert(c, b, place_before_end, build_1_1(p, op_p_parallelcopy, d, value))
+            _insert(c, b, place_before_end, make_1(p, op_p_parallelcopy, d, value))
             value = operand_of(p, d.temp)
         d = definition_of(p, temp_new(p, register_class))
-        _insert(c, b, place_before_end, build_1_2(p, op_p_extract_vector, d, value, operand_c32(0)))
+        _insert(c, b, place_before_end, make_2(p, op_p_extract_vector, d, value, operand_c32(0)))
         row = p.instructions.operand_first[phi] + k
         operand_put(p, row, operand_of(p, d.temp))
     return 0
@@ -498,3 +498,4 @@ def run(Program program, options=None):
     """Lower phis of lane masks and scalars."""
     with nogil:
         lower_phis_run(&program.data)
+    return True

@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from modifiers cimport *
-from pyaco._core.aco.emit cimport *
+from pyaco._core.aco.build cimport *
 from pyaco._core.aco.lower_lane_operations cimport lower_bpermute, lower_reduction
 from pyaco._core.aco.occupancy cimport addressable_vgprs, suitable_waves
 from pyaco._core.aco.parallel_copy cimport CopySolver, solver_add, solver_init, solver_run
@@ -334,7 +334,7 @@ cdef int _mode_of_block(Lowering *c) except -1 nogil:
 
 
 cdef int _cvt_f16_f32_rtne(Lowering *c, uint32_t i, uint16_t opcode) except -1 nogil:
-    """A conversion that rounds to nearest even whatever the mode."""
+    """A conversion that rounds to nearest even, independent of the mode."""
     cdef ProgramData *p = c.p
     cdef uint32_t mode = p.blocks.fp_mode[c.block] & 0xff
     cdef bint change = (mode >> fp_round16_64_shift & 3) != 0
@@ -455,7 +455,7 @@ cdef int32_t _cost(const ProgramData *p, uint32_t i) noexcept nogil:
     cdef int32_t unit = 1 if p.gfx_level >= gfx10 else 4
     if format_is_valu(format):
         if opcode == op_v_writelane_b32 or opcode == op_v_writelane_b32_e64:
-            return 1000               # writes whatever exec says
+            return 1000               # writes regardless of exec
         for k in range(p.instructions.definition_count[i]):
             if not class_is_vgpr(p.definitions.register_class[p.instructions.definition_first[i] + k]):
                 return unit + 2

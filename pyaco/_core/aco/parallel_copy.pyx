@@ -21,7 +21,7 @@ from libc.string cimport memset
 
 from isa_opcodes cimport *
 from modifiers cimport modifier_set_opsel, modifier_set_sdwa_dst_sel, modifier_set_sdwa_sel0, modifier_set_sdwa_sel1
-from pyaco._core.aco.emit cimport *
+from pyaco._core.aco.build cimport *
 from pyaco._core.ir.program cimport *
 
 from pyaco.errors import PyacoError
@@ -449,7 +449,7 @@ cdef uint32_t _piece(const Target *t, uint32_t b, uint32_t mask) noexcept nogil:
 
 
 cdef int _move_piece(CopySolver *s, const Target *t, uint32_t b, uint32_t size) except -1 nogil:
-    """A half or a byte of one register into a place of another that keeps its other bytes."""
+    """Copy a half or a byte into part of a register, whose other bytes stay."""
     cdef uint32_t i
     cdef uint32_t source = t.source[b] >> 2
     cdef uint32_t offset = t.source[b] & 3
@@ -560,7 +560,7 @@ cdef inline uint32_t _lowest(uint32_t mask) noexcept nogil:
 
 
 cdef bint _write_pieces(CopySolver *s, Target *t) except -1 nogil:
-    """Write the bytes of a target that nobody reads any more, piece by piece. True if there were some."""
+    """Write the bytes of a target that no pending copy reads, piece by piece. True if there were some."""
     cdef uint32_t b = 0
     cdef uint32_t free
     cdef uint32_t size
@@ -729,7 +729,7 @@ cdef void _redirect(CopySolver *s, uint32_t from_, uint32_t to, uint32_t size) n
 
 
 cdef int _break_cycle(CopySolver *s, Target *t) except -1 nogil:
-    """Only cycles are left: one swap puts a piece of `t` into place."""
+    """Only cycles are left: one swap brings a piece of `t` to its target."""
     cdef uint32_t b = _lowest(t.pending)
     cdef uint32_t size
     cdef uint32_t to = t.reg * 4

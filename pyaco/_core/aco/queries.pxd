@@ -1,38 +1,82 @@
 """Questions that many backend passes ask about one instruction."""
-from libc.stdint cimport uint16_t, uint32_t
+from libc.stdint cimport uint16_t, uint32_t, uint8_t
 
-from isa_opcodes cimport (
-    op_p_linear_phi, op_p_phi, op_s_addk_i32, op_s_cmovk_i32, op_s_fmac_f16, op_s_fmac_f32, op_s_mulk_i32,
-    op_v_dot2c_f32_f16, op_v_dot4c_i32_i8, op_v_fmac_f16, op_v_fmac_f32, op_v_fmac_legacy_f32, op_v_interp_p2_f32,
-    op_v_mac_f16, op_v_mac_f32, op_v_mac_legacy_f32, op_v_pk_fmac_f16, op_v_writelane_b32, op_v_writelane_b32_e64,
+from isa_opcodes cimport op_image_msaa_load, op_p_linear_phi, op_p_phi, op_s_endpgm, op_s_setpc_b64
+from isa_tables cimport (
+    image_flag_bvh, image_flag_sampler, opcode_flag_tied, opcode_flags, opcode_image, opcode_operand_count,
 )
 from modifiers cimport modifier_storage
 from pyaco._core.ir.program cimport (
-    ProgramData, class_s2, format_exp, format_is_flat_like, format_is_vmem, format_mimg, format_mubuf, format_pseudo_barrier,
-    format_scratch, format_smem, operand_undef,
+    Operand, ProgramData, class_s2, format_exp, format_flat, format_is_flat_like, format_is_vmem, format_mimg, format_mubuf,
+    format_pseudo_barrier, format_scratch, format_smem, format_vintrp, gfx12, operand_constant, operand_fixed, operand_size_mask,
+    operand_temp, operand_undef,
 )
 
 cdef inline bint opcode_is_phi(uint16_t opcode) noexcept nogil:
     return opcode == op_p_phi or opcode == op_p_linear_phi
 
 # The operand that must sit in the register of the first definition (the accumulator of v_mac, the untouched lanes of
-# v_writelane, the destination that a buffer atomic also reads), or -1. Source: encodings in the RDNA ISA documents.
+# v_writelane, the destination that a buffer atomic also reads), or -1. The ISA table tells which opcodes have one: the last operand that is
+# not a fixed register, or one more than the table has, as the text of v_interp_p2_f32 does not show it.
 cdef inline int tied_operand(const ProgramData *p, uint32_t i) noexcept nogil:
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint16_t format = p.instructions.format[i]
-    if opcode in (op_v_mac_f32, op_v_mac_legacy_f32, op_v_fmac_f32, op_v_fmac_legacy_f32, op_v_mac_f16, op_v_fmac_f16,
-                  op_v_pk_fmac_f16, op_v_dot4c_i32_i8, op_v_dot2c_f32_f16, op_v_interp_p2_f32, op_v_writelane_b32,
-                  op_v_writelane_b32_e64, op_s_fmac_f32, op_s_fmac_f16):
-        return 2
-    if opcode in (op_s_addk_i32, op_s_mulk_i32, op_s_cmovk_i32):
-        return 0
+    if opcode_flags[opcode] & opcode_flag_tied:
+        return opcode_operand_count[opcode] - 1
     if p.instructions.definition_count[i] != 1:
         return -1
+    if format == format_vintrp and p.instructions.operand_count[i] == 3:
+        return 2
     if format == format_mubuf and p.instructions.operand_count[i] == 4:
         return 3
     if format == format_mimg and not p.operands.flags[p.instructions.operand_first[i] + 2] & operand_undef:
         return 2
     return -1
+
+# The same meaning in the eyes of a pass that compares operands: kind, value, temp and register agree.
+cdef inline bint operand_equal(Operand a, Operand b) noexcept nogil:
+    cdef uint16_t kinds = operand_temp | operand_constant | operand_undef | operand_fixed
+    if (a.flags & kinds) != (b.flags & kinds) or a.register_class != b.register_class:
+        return False
+    if a.flags & operand_undef:
+        return True
+    if a.flags & operand_constant and (a.flags & operand_size_mask) != (b.flags & operand_size_mask):
+        return False
+    if a.flags & (operand_temp | operand_constant) and a.data != b.data:
+        return False
+    return not a.flags & operand_fixed or a.reg == b.reg
+
+# Whether a block is the last one of a part that is run before another one: code goes on behind it, nobody knows which.
+cdef inline bint ends_without_leaving(const ProgramData *p, uint32_t block) noexcept nogil:
+    cdef uint32_t first = p.blocks.order_first[block]
+    cdef uint32_t k
+    cdef uint16_t opcode
+    if p.blocks.linear_succ_count[block] != 0:
+        return False
+    for k in range(p.blocks.order_count[block]):
+        opcode = p.instructions.opcode[p.order.instruction[first + k]]
+        if opcode == op_s_endpgm or opcode == op_s_setpc_b64:
+            return False
+    return True
+
+cdef enum:                       # in which order results of vector memory come back: each type in its own
+    memory_plain = 1
+    memory_sampler = 2
+    memory_bvh = 4
+
+# The type of a vector memory operation, 0 for FLAT, which may also be LDS, and for all other instructions. image_msaa_load goes the way of
+# the sampler on GFX12, though it has none (LLVM, getVmemType; ACO, get_vmem_type).
+cdef inline uint8_t memory_type(const ProgramData *p, uint32_t i) noexcept nogil:
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef uint16_t format = p.instructions.format[i]
+    if format == format_mimg:
+        if opcode_image[opcode] & image_flag_bvh:
+            return memory_bvh
+        if opcode_image[opcode] & image_flag_sampler or (opcode == op_image_msaa_load and p.gfx_level >= gfx12):
+            return memory_sampler
+    if format_is_vmem(format) or (format_is_flat_like(format) and format != format_flat):
+        return memory_plain
+    return 0
 
 # Whether two memory instructions likely touch neighbouring addresses, so that they profit from being issued together: the same
 # kind, and the same descriptor, or addresses without one.

@@ -11,7 +11,7 @@ cdef struct Placement:
     uint8_t written               # bytes that the instruction overwrites (at least the size)
     bint bytewise                 # sub-dword
 
-# For copies, phis and whatever has no wishes of its own.
+# For copies, phis and whatever demands no particular register.
 cdef Placement pseudo_placement(const ProgramData *p, uint8_t register_class) noexcept nogil
 cdef Placement definition_placement(const ProgramData *p, uint32_t i, uint32_t k) noexcept nogil
 cdef Placement operand_placement(const ProgramData *p, uint32_t i, uint32_t k) noexcept nogil

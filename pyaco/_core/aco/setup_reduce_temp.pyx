@@ -14,7 +14,7 @@ from libcpp.vector cimport vector
 from isa_opcodes cimport (
     op_p_bpermute_permlane, op_p_end_linear_vgpr, op_p_start_linear_vgpr,
 )
-from pyaco._core.aco.builder cimport build
+from pyaco._core.aco.build cimport make
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.ir.program cimport (
     Definition, Operand, Program, ProgramData, Rewrite, block_top_level, class_dwords, class_v1_linear, definition_of,
@@ -71,7 +71,7 @@ cdef int _provide(Context *c, uint32_t block, uint32_t i, uint32_t which, uint32
     if t.begins != c.top_level:
         t.temp = temp_new(p, c.register_class)
         d = definition_of(p, t.temp)
-        start = build(p, op_p_start_linear_vgpr, &d, 1, NULL, 0)
+        start = make(p, op_p_start_linear_vgpr, &d, 1, NULL, 0)
         if c.top_level == <int>block:
             # In a top-level block it lives for this instruction only; later blocks make their own at the end of this one.
             _note(&c.starts, block, i, start)
@@ -91,7 +91,7 @@ cdef int _end_temporaries(Context *c, uint32_t block) except -1 nogil:
         if c.temporaries[which].begins >= 0:
             o = operand_of(c.p, c.temporaries[which].temp)
             o.flags |= operand_late_kill
-            _note(&c.ends, block, 0, build(c.p, op_p_end_linear_vgpr, NULL, 0, &o, 1))
+            _note(&c.ends, block, 0, make(c.p, op_p_end_linear_vgpr, NULL, 0, &o, 1))
             c.temporaries[which].begins = -1
     return 0
 
@@ -179,3 +179,4 @@ def run(Program program, options=None):
     """Give reductions and shuffles their linear VGPRs."""
     with nogil:
         setup_reduce_temp_run(&program.data)
+    return True

@@ -9,7 +9,7 @@ from libcpp.vector cimport vector
 from isa_opcodes cimport (
     op_count, op_p_create_vector, op_p_extract_vector, op_p_linear_phi, op_p_parallelcopy, op_p_phi, op_p_split_vector,
     op_v_fmaak_f16, op_v_fmaak_f32, op_v_fmac_f16, op_v_fmac_f32, op_v_fmamk_f16, op_v_fmamk_f32, op_v_madak_f16,
-    op_v_madak_f32, op_v_madmk_f16, op_v_madmk_f32, op_v_readfirstlane_b32, op_v_readlane_b32, op_v_readlane_b32_e64,
+    op_v_mac_f16, op_v_mac_f32, op_v_madak_f32, op_v_madmk_f16, op_v_madmk_f32, op_v_readfirstlane_b32, op_v_readlane_b32, op_v_readlane_b32_e64,
     op_v_writelane_b32, op_v_writelane_b32_e64,
 )
 from isa_tables cimport opcode_format
@@ -21,7 +21,7 @@ from pyaco._core.ir.program cimport (
     definition_temp, format_base_mask, format_dpp16, format_dpp8, format_ds, format_is_flat_like, format_is_valu, format_is_vmem,
     format_mubuf, format_mtbuf, format_pseudo, format_pseudo_branch, format_sdwa, format_smem, format_sop1, format_sop2, format_sopp,
     format_vop1, format_vop2, format_vop3, format_vop3p, format_vopc, format_vopd, gfx10, gfx11, gfx8, gfx9, operand_at,
-    operand_bytes, operand_constant, operand_is_literal, operand_temp, operand_undef, register_m0, register_vcc,
+    operand_bytes, operand_constant, operand_fixed, operand_is_literal, operand_temp, operand_undef, register_m0, register_vcc,
 )
 
 cdef struct Finding:
@@ -104,6 +104,7 @@ cdef int _check_sdwa(Context *c, uint32_t i) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint32_t d = p.instructions.definition_first[i]
+    cdef uint32_t mask = p.instructions.operand_first[i] + 2
     cdef bint vcc
     _expect(c, gfx8 <= p.gfx_level < gfx11, b"SDWA is GFX8 to GFX10.3 only")
     _expect(c, modifier_omod(p.instructions.modifiers[i]) == 0 or p.gfx_level >= gfx9, b"SDWA omod needs GFX9")
@@ -113,6 +114,12 @@ cdef int _check_sdwa(Context *c, uint32_t i) except -1 nogil:
         _expect(c, not modifier_clamp(p.instructions.modifiers[i]) or p.gfx_level == gfx8, b"SDWA VOPC clamp only supported on GFX8")
     elif p.instructions.definition_count[i]:
         _expect(c, class_bytes(p.definitions.register_class[d]) <= 4, b"SDWA definitions must not be larger than 4 bytes")
+    if p.instructions.operand_count[i] > 2 and opcode != op_v_mac_f32 and opcode != op_v_mac_f16:
+        vcc = (p.operands.flags[mask] & operand_fixed) != 0 and p.operands.reg[mask] == register_vcc
+        _expect(c, vcc, b"the third operand of SDWA must be fixed to vcc")
+    if p.instructions.definition_count[i] > 1:
+        vcc = (p.definitions.flags[d + 1] & definition_fixed) != 0 and p.definitions.reg[d + 1] == register_vcc
+        _expect(c, vcc, b"the second definition of SDWA must be fixed to vcc")
     _expect(c, opcode not in (op_v_fmac_f32, op_v_fmac_f16, op_v_fmamk_f32, op_v_fmaak_f32, op_v_fmamk_f16, op_v_fmaak_f16,
                               op_v_madmk_f32, op_v_madak_f32, op_v_madmk_f16, op_v_madak_f16,
                               op_v_readfirstlane_b32), b"the opcode has no SDWA form")

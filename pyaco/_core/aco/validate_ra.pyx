@@ -135,7 +135,7 @@ cdef bint _overlap(uint16_t a, uint8_t class_a, uint16_t b, uint8_t class_b) noe
 
 
 cdef int _check_overlaps(Context *c, uint32_t i) except -1 nogil:
-    """Definitions are apart from each other and from operands that are read late."""
+    """Definitions do not overlap each other or operands that are read late."""
     cdef ProgramData *p = c.p
     cdef uint32_t first = p.instructions.definition_first[i]
     cdef uint32_t k

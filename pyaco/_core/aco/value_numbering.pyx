@@ -354,3 +354,4 @@ def run(Program program, options=None):
     """Merge equal computations."""
     with nogil:
         value_numbering_run(&program.data)
+    return True

@@ -1,11 +1,13 @@
-"""What machine code and ACO IR share: registers, formats and gfx levels. A sheet of its own, so that who reads and writes machine code loads
-no IR.
+"""What machine code and ACO IR share: registers, register classes, formats and gfx levels. Kept apart from the IR, so that codecs need not
+cimport it.
+
+The comment of an enum gives its name in Python, where ``tools/write_vocabulary.py`` writes it to ``_core/ir/vocabulary.py``.
 """
-from libc.stdint cimport uint16_t
+from libc.stdint cimport uint16_t, uint32_t, uint8_t
 
 # ---------------------------------------------------------------------------------------------------------- registers
 # A physical register is a byte address: SGPR n at 4n, VGPR n at 4(256 + n).
-cdef enum:
+cdef enum:                        # Register: byte addresses of the special ones
     register_vcc = 106 * 4
     register_vcc_hi = 107 * 4
     register_m0 = 124 * 4         # the assembler swaps m0 and null on GFX11+
@@ -17,8 +19,53 @@ cdef enum:
     register_agpr0 = 512 * 4      # accumulation registers of CDNA
     register_none = 0xffff
 
+# ---------------------------------------------------------------------------------------------------- register classes
+# Bits 0-4 size (dwords, or bytes when bit 6 is set), bit 5 VGPR, bit 6 sub-dword, bit 7 linear (lives through linear
+# edges; SGPRs always do). s1 = 1, v1 = 0x21, v2b = 0x62, linear v1 = 0xa1.
+cdef enum:                        # RegisterClass: those that ACO IR is built with
+    class_s1 = 1
+    class_s2 = 2
+    class_s3 = 3
+    class_s4 = 4
+    class_s8 = 8
+    class_s16 = 16
+    class_v1 = 0x21
+    class_v2 = 0x22
+    class_v3 = 0x23
+    class_v4 = 0x24
+    class_v1b = 0x61
+    class_v2b = 0x62
+    class_v3b = 0x63
+    class_v1_linear = 0xa1
+
+cdef inline bint class_is_vgpr(uint8_t register_class) noexcept nogil:
+    return (register_class & 0x20) != 0
+
+cdef inline bint class_is_subdword(uint8_t register_class) noexcept nogil:
+    return (register_class & 0x40) != 0
+
+# True for SGPRs and linear VGPRs: live through the linear CFG.
+cdef inline bint class_is_linear(uint8_t register_class) noexcept nogil:
+    return (register_class & 0x80) != 0 or (register_class & 0x20) == 0
+
+cdef inline bint class_is_linear_vgpr(uint8_t register_class) noexcept nogil:
+    return (register_class & 0x80) != 0
+
+cdef inline uint32_t class_bytes(uint8_t register_class) noexcept nogil:
+    return (register_class & 0x1f) if register_class & 0x40 else <uint32_t>(register_class & 0x1f) * 4
+
+# Size in dwords, sub-dword classes rounded up.
+cdef inline uint32_t class_dwords(uint8_t register_class) noexcept nogil:
+    return (class_bytes(register_class) + 3) >> 2
+
+# The class of `bytes` bytes of a VGPR (sub-dword when not a multiple of four) or an SGPR.
+cdef inline uint8_t class_of_bytes(bint vgpr, uint32_t bytes) noexcept nogil:
+    if not vgpr:
+        return <uint8_t>((bytes + 3) >> 2)
+    return <uint8_t>(0x60 | bytes) if bytes & 3 else <uint8_t>(0x20 | (bytes >> 2))
+
 # -------------------------------------------------------------------------------------------------------------- formats
-cdef enum:
+cdef enum:                        # Format: of an instruction's encoding
     format_pseudo = 0
     format_pseudo_branch = 1
     format_pseudo_barrier = 2
@@ -68,7 +115,7 @@ cdef inline bint format_is_pseudo(uint16_t format) noexcept nogil:
     return format <= format_pseudo_reduction
 
 # ---------------------------------------------------------------------------------------------------------- gfx levels
-cdef enum:                        # gfx_level values; comparisons by order are meaningful
+cdef enum:                        # GfxLevel: values of gfx_level; comparisons by order are meaningful
     gfx6 = 60
     gfx7 = 70
     gfx8 = 80

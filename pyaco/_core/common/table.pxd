@@ -4,8 +4,16 @@ A table is a C struct that begins with ``Table`` and goes on with one typed poin
 ``element_sizes``. All columns of a table live in one allocation and move together when it grows, so a growth that fails
 leaves every row whole. A table whose columns are exported to Python (NumPy views) refuses to grow: ``exports`` counts
 them. Not thread-safe: a table belongs to one compile, and one compile runs on one thread.
+
+The CMake option ``PYACO_MOVING_TABLES`` gives tables no room to spare: every append moves all columns, and where they were is filled with
+0xa5, so that tests find whoever keeps a column's pointer across an append.
 """
 from libc.stdint cimport uint8_t, uint32_t
+
+# Neighbouring rows of a table.
+cdef struct RowRange:
+    uint32_t first
+    uint32_t count
 
 cdef struct Table:
     uint32_t count                 # rows in use

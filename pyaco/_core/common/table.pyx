@@ -8,13 +8,47 @@ cdef uint64_t _column_bytes(uint64_t capacity, uint64_t element_size) noexcept n
     return (capacity * element_size + 63) & ~(<uint64_t>63)
 
 
-cdef int _allocate(Table *table, uint32_t capacity) except -1 nogil:
-    """Move every column to a new allocation of `capacity` rows, or leave the table as it was."""
+cdef uint64_t _allocation_bytes(const Table *table, uint32_t capacity) noexcept nogil:
     cdef uint64_t total = 64
     cdef uint32_t column
-    cdef void **columns = table_columns(table)
     for column in range(table.column_count):
         total += _column_bytes(capacity, table.element_sizes[column])
+    return total
+
+
+# Of moving tables (CMake option): allocations that they have left, freed only when as many more are, so that no table comes to stand there
+# soon.
+cdef extern from *:
+    """
+    #ifndef PYACO_MOVING_TABLES
+    #define PYACO_MOVING_TABLES 0
+    #endif
+    static thread_local void *left_allocations[64];
+    static thread_local uint32_t left_count;
+    """
+    const bint PYACO_MOVING_TABLES
+    void *left_allocations[64]
+    uint32_t left_count
+
+
+cdef void _leave(Table *table) noexcept nogil:
+    """Free the allocation that the columns have moved out of."""
+    if not PYACO_MOVING_TABLES or table.memory == NULL:
+        free(table.memory)
+        return
+    global left_count
+    cdef uint32_t oldest = left_count % 64
+    memset(table.memory, 0xa5, _allocation_bytes(table, table.capacity))
+    free(left_allocations[oldest])
+    left_allocations[oldest] = table.memory
+    left_count += 1
+
+
+cdef int _allocate(Table *table, uint32_t capacity) except -1 nogil:
+    """Move every column to a new allocation of `capacity` rows, or leave the table as it was."""
+    cdef uint64_t total = _allocation_bytes(table, capacity)
+    cdef uint32_t column
+    cdef void **columns = table_columns(table)
     cdef void *memory = calloc(total, 1)
     if memory == NULL:
         with gil:
@@ -25,7 +59,7 @@ cdef int _allocate(Table *table, uint32_t capacity) except -1 nogil:
             memcpy(cursor, columns[column], <uint64_t>table.count * table.element_sizes[column])
         columns[column] = cursor
         cursor += _column_bytes(capacity, table.element_sizes[column])
-    free(table.memory)
+    _leave(table)
     table.memory = memory
     table.capacity = capacity
     return 0
@@ -38,6 +72,8 @@ cdef int table_init(Table *table, const uint8_t *element_sizes, uint32_t column_
     table.column_count = column_count
     table.element_sizes = element_sizes
     table.memory = NULL
+    if PYACO_MOVING_TABLES:
+        return _allocate(table, 0)
     return _allocate(table, capacity if capacity > 8 else 8)
 
 
@@ -53,6 +89,8 @@ cdef int table_grow(Table *table, uint32_t extra) except -1 nogil:
     if table.exports:
         with gil:
             raise BufferError("a table cannot grow while NumPy views of its columns are alive")
+    if PYACO_MOVING_TABLES:
+        capacity = wanted
     while capacity < wanted:
         capacity *= 2
     if capacity >= 0xffffffffU:

@@ -6,6 +6,7 @@
 #include "pyaco_run_asm.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,21 +57,30 @@ static int look_up(void *library)
     return 0;
 }
 
+/* Cut the last part of a path off; 0 if there is none. */
+static int to_parent(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (!slash)
+        return 0;
+    *slash = 0;
+    return 1;
+}
+
+/* The path of this library without symbolic links, in a buffer of PATH_MAX bytes; 0 if the loader does not know it. */
+static int own_path(char *path)
+{
+    Dl_info here;
+    return dladdr((void *)own_path, &here) && here.dli_fname && realpath(here.dli_fname, path);
+}
+
 /* Let a fresh interpreter find the package that this library was installed with: the folder that holds pyaco/lib. */
 static void find_package(void)
 {
-    Dl_info here;
-    char folder[4096];
+    char folder[PATH_MAX];
     object *sys, *path, *append, *argument;
-    int level;
-    if (!dladdr((void *)find_package, &here) || !here.dli_fname || !realpath(here.dli_fname, folder))
+    if (!own_path(folder) || !to_parent(folder) || !to_parent(folder) || !to_parent(folder))
         return;
-    for (level = 0; level < 3; level++) {
-        char *slash = strrchr(folder, '/');
-        if (!slash)
-            return;
-        *slash = 0;
-    }
     sys = python.PyImport_ImportModule("sys");
     path = sys ? python.PyObject_GetAttrString(sys, "path") : NULL;
     append = path ? python.PyObject_GetAttrString(path, "append") : NULL;
@@ -78,6 +88,47 @@ static void find_package(void)
     if (append && argument)
         python.PyObject_CallObject(append, argument);
     python.PyErr_Clear();
+}
+
+/* Open Python's library in a folder. */
+static void *open_in(const char *folder)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/" PYACO_LIBPYTHON_NAME, folder) >= (int)sizeof path)
+        return NULL;
+    return dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+}
+
+/* Open the library of the Python that a virtual environment was made from: its pyvenv.cfg names the folder of the program. */
+static void *open_beside_home(const char *environment)
+{
+    char path[PATH_MAX], line[PATH_MAX], home[PATH_MAX];
+    void *library = NULL;
+    FILE *settings;
+    if (snprintf(path, sizeof path, "%s/pyvenv.cfg", environment) >= (int)sizeof path || !(settings = fopen(path, "r")))
+        return NULL;
+    while (!library && fgets(line, sizeof line, settings))
+        if (sscanf(line, "home = %4000[^\r\n]", home) == 1 && to_parent(home)) {
+            strcat(home, "/lib");
+            library = open_in(home);
+        }
+    fclose(settings);
+    return library;
+}
+
+/* Open the library of the Python that pyaco is installed for. A package lies in PREFIX/lib/pythonX.Y/site-packages, of a virtual
+ * environment or of the installation itself, whose library then lies in PREFIX/lib; the loader knows that of the system. */
+static void *open_python(void)
+{
+    char folder[PATH_MAX];
+    void *library = *PYACO_LIBPYTHON_FOLDER ? open_in(PYACO_LIBPYTHON_FOLDER) : NULL;
+    if (!library && own_path(folder))
+        while (!library && to_parent(folder) && *folder) {
+            library = open_in(folder);
+            if (!library)
+                library = open_beside_home(folder);
+        }
+    return library ? library : dlopen(PYACO_LIBPYTHON_NAME, RTLD_NOW | RTLD_GLOBAL);
 }
 
 /* The process's interpreter, or a fresh one whose lock is free afterwards. */
@@ -90,9 +141,7 @@ static int start(void)
             return RUN_ASM_NO_PYTHON;
     } else {
         const char *name = chosen_library ? chosen_library : getenv("PYACO_LIBPYTHON");
-        void *library = dlopen(name ? name : PYACO_LIBPYTHON, RTLD_NOW | RTLD_GLOBAL);
-        if (!library && !name)
-            library = dlopen(PYACO_LIBPYTHON_NAME, RTLD_NOW | RTLD_GLOBAL);
+        void *library = name ? dlopen(name, RTLD_NOW | RTLD_GLOBAL) : open_python();
         if (!library)
             return complain(RUN_ASM_NO_PYTHON, "Python's library", dlerror());
         if (look_up(library))
@@ -118,10 +167,10 @@ static void keep_text(object *value)
     python.PyErr_Clear();
 }
 
-/* Call pyaco.emu.seam.run_asm_status, which never raises: (code, text). */
+/* Call pyaco.emu.raw_dispatch.run_asm_status, which never raises: (code, text). */
 static int call(object *arguments)
 {
-    object *module = python.PyImport_ImportModule("pyaco.emu.seam");
+    object *module = python.PyImport_ImportModule("pyaco.emu.raw_dispatch");
     object *function = module ? python.PyObject_GetAttrString(module, "run_asm_status") : NULL;
     object *result = function && arguments ? python.PyObject_CallObject(function, arguments) : NULL;
     int code = complain(RUN_ASM_NO_PYTHON, "the interpreter does not find pyaco", NULL);

@@ -2,64 +2,31 @@
 
 There is no object per instruction, operand, temporary or block: an index is the identity of a thing, and index 0 of
 instructions and temps means "none". A pass reads the order array of a block and writes a new one (``Rewrite``).
-Names and meanings follow Mesa's ACO (``aco_ir.h``) where the field has no older word. Registers, formats and gfx levels are those of
-``common/machine.pxd``.
+Names and meanings follow Mesa's ACO (``aco_ir.h``) where the field has no older word. Registers, register classes, formats and gfx levels
+are those of ``common/machine.pxd``.
+
+The comment of an enum gives its name in Python, where ``tools/write_vocabulary.py`` writes it to ``vocabulary.py``. A member's comment
+that begins with a quoted word says how IR text writes it; without one, text has the identifier less what all members begin with.
 
 Thread safety: a program belongs to one thread at a time; different programs are independent.
 """
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from pyaco._core.common.machine cimport *
-from pyaco._core.common.table cimport Table
+from pyaco._core.common.table cimport RowRange, Table
 
-# ---------------------------------------------------------------------------------------------------- register classes
-# Bits 0-4 size (dwords, or bytes when bit 6 is set), bit 5 VGPR, bit 6 sub-dword, bit 7 linear (lives through linear
-# edges; SGPRs always do). s1 = 1, v1 = 0x21, v2b = 0x62, linear v1 = 0xa1.
-cdef enum:
-    class_s1 = 1
-    class_s2 = 2
-    class_s3 = 3
-    class_s4 = 4
-    class_s8 = 8
-    class_s16 = 16
-    class_v1 = 0x21
-    class_v2 = 0x22
-    class_v3 = 0x23
-    class_v4 = 0x24
-    class_v1b = 0x61
-    class_v2b = 0x62
-    class_v3b = 0x63
-    class_v1_linear = 0xa1
-
-cdef inline bint class_is_vgpr(uint8_t register_class) noexcept nogil:
-    return (register_class & 0x20) != 0
-
-cdef inline bint class_is_subdword(uint8_t register_class) noexcept nogil:
-    return (register_class & 0x40) != 0
-
-# True for SGPRs and linear VGPRs: live through the linear CFG.
-cdef inline bint class_is_linear(uint8_t register_class) noexcept nogil:
-    return (register_class & 0x80) != 0 or (register_class & 0x20) == 0
-
-cdef inline bint class_is_linear_vgpr(uint8_t register_class) noexcept nogil:
-    return (register_class & 0x80) != 0
-
-cdef inline uint32_t class_bytes(uint8_t register_class) noexcept nogil:
-    return (register_class & 0x1f) if register_class & 0x40 else <uint32_t>(register_class & 0x1f) * 4
-
-# Size in dwords, sub-dword classes rounded up.
-cdef inline uint32_t class_dwords(uint8_t register_class) noexcept nogil:
-    return (class_bytes(register_class) + 3) >> 2
-
-# The class of `bytes` bytes of a VGPR (sub-dword when not a multiple of four) or an SGPR.
-cdef inline uint8_t class_of_bytes(bint vgpr, uint32_t bytes) noexcept nogil:
-    if not vgpr:
-        return <uint8_t>((bytes + 3) >> 2)
-    return <uint8_t>(0x60 | bytes) if bytes & 3 else <uint8_t>(0x20 | (bytes >> 2))
+# ---------------------------------------------------------------------------------------------------------- index spaces
+ctypedef uint32_t InstructionId   # row in Instructions; 0 is none. Stays what it is until the program dies; orders say where it stands
+ctypedef uint32_t TempId          # row in Temps, the SSA value; 0 is none
+ctypedef uint32_t BlockId         # row in Blocks, in program order; 0 is the entry block, 0xffffffffU none
+ctypedef uint32_t OperandRow      # row in Operands; an instruction's operands are neighbours
+ctypedef uint32_t DefinitionRow   # row in Definitions; an instruction's definitions are neighbours
+ctypedef uint32_t OrderRow        # row in Order; a block's instructions are neighbours
+ctypedef uint32_t EdgeListRow     # row in EdgeLists; each list of a block's neighbours is one run
 
 # ------------------------------------------------------------------------------------------------------------- operands
 # Kinds are exclusive: temp, constant (inline constant or literal), undef, or a bare fixed register (none of them set).
-cdef enum:
+cdef enum:                        # OperandFlag: columns flags of operands
     operand_temp = 1              # data: temp id
     operand_constant = 2          # data: low 32 bits of the value; reg: hardware source code * 4 (128..208 integers,
                                   # 240..248 floats, 255 literal)
@@ -67,9 +34,9 @@ cdef enum:
     operand_fixed = 8             # reg holds an assigned register
     operand_kill = 0x10           # last use on this path: dead after the instruction
     operand_first_kill = 0x20     # the first operand of the instruction that names this killed temp
-    operand_late_kill = 0x40      # must not share a register with a definition
-    operand_16bit = 0x80          # only the low 16 bits are read
-    operand_24bit = 0x100         # known to fit 24 bits unsigned
+    operand_late_kill = 0x40      # "latekill"; must not share a register with a definition
+    operand_16bit = 0x80          # "is16bit"; only the low 16 bits are read
+    operand_24bit = 0x100         # "is24bit"; known to fit 24 bits unsigned
     operand_copy_kill = 0x200
     operand_size_mask = 0xc00     # constants: log2 of the size in bytes at bits 10-11
     operand_size_shift = 10
@@ -80,27 +47,27 @@ cdef struct Operand:
     uint8_t register_class
     uint16_t flags
 
-cdef enum:
+cdef enum:                        # DefinitionFlag: columns flags of definitions
     definition_temp = 1
     definition_fixed = 2          # reg holds an assigned register
     definition_kill = 4           # never used
     definition_precise = 8        # no reassociation, no contraction
     definition_nuw = 0x10         # no unsigned wrap
-    definition_no_cse = 0x20
+    definition_no_cse = 0x20      # "noCSE"
 
 cdef struct Definition:
-    uint32_t temp                 # 0: a fixed register without a temp
+    TempId temp                   # 0: a fixed register without a temp
     uint16_t reg
     uint8_t register_class
     uint16_t flags
 
 # --------------------------------------------------------------------------------------------------------------- blocks
-cdef enum:
+cdef enum:                        # BlockKind: bits, by what a block is in the control flow
     block_uniform = 1             # leaving it, all active lanes stay active
-    block_top_level = 2
-    block_loop_preheader = 4
-    block_loop_header = 8
-    block_loop_exit = 0x10
+    block_top_level = 2           # "top-level"
+    block_loop_preheader = 4      # "loop-preheader"
+    block_loop_header = 8         # "loop-header"
+    block_loop_exit = 0x10        # "loop-exit"
     block_continue = 0x20
     block_break = 0x40
     block_continue_or_break = 0x80
@@ -113,7 +80,7 @@ cdef enum:
     block_export_end = 0x4000
     block_end_with_regs = 0x8000
 
-cdef enum:                        # storage classes of memory operations
+cdef enum:                        # StorageClass: bits, of memory operations
     storage_none = 0
     storage_buffer = 1
     storage_gds = 2
@@ -123,22 +90,26 @@ cdef enum:                        # storage classes of memory operations
     storage_task_payload = 0x20
     storage_scratch = 0x40
     storage_vgpr_spill = 0x80
+
+cdef enum:                        # MemorySemantic: bits
     semantic_acquire = 1
     semantic_release = 2
     semantic_acqrel = 3
     semantic_volatile = 4         # cannot be removed or merged
     semantic_private = 8          # only this lane accesses it; barriers do not matter
-    semantic_can_reorder = 0x10   # read-only memory for the purpose of ordering
+    semantic_can_reorder = 0x10   # "reorder"; read-only memory for the purpose of ordering
     semantic_atomic = 0x20
     semantic_rmw = 0x40
     semantic_atomicrmw = 0x64
+
+cdef enum:                        # SyncScope: of barriers and atomics
     scope_invocation = 0
     scope_subgroup = 1
     scope_workgroup = 2
     scope_queuefamily = 3
     scope_device = 4
 
-cdef enum:                        # fp_mode: hardware bits, then what the program promised
+cdef enum:                        # FloatMode: fp_mode, hardware bits, then what the program promised
     fp_round32_shift = 0          # 0 nearest even, 1 +inf, 2 -inf, 3 zero
     fp_round16_64_shift = 2
     fp_denorm32_shift = 4         # 0 flush in and out, 1 allow in, 2 allow out, 3 keep
@@ -155,9 +126,9 @@ cdef struct Instructions:
     Table table
     uint16_t *opcode              # op_* of isa_opcodes.pxd
     uint16_t *format              # format_*; may differ from the opcode's own when promoted (VOP3, DPP, SDWA)
-    uint32_t *operand_first       # row in Operands
+    OperandRow *operand_first
     uint16_t *operand_count
-    uint32_t *definition_first    # row in Definitions
+    DefinitionRow *definition_first
     uint16_t *definition_count
     uint64_t *modifiers           # packed; accessors modifier_* of modifiers.pxd
     uint32_t *immediate           # SALU immediate, memory offset, first branch target
@@ -174,7 +145,7 @@ cdef struct Operands:
 
 cdef struct Definitions:
     Table table
-    uint32_t *temp
+    TempId *temp
     uint16_t *reg
     uint8_t *register_class
     uint16_t *flags
@@ -185,13 +156,13 @@ cdef struct Temps:
 
 cdef struct Order:
     Table table
-    uint32_t *instruction         # instruction ids, block after block
+    InstructionId *instruction    # block after block
 
 cdef struct Blocks:
     Table table
-    uint32_t *order_first         # row in Order
+    OrderRow *order_first
     uint32_t *order_count
-    uint32_t *next_first          # the same in the order that a Rewrite is writing
+    OrderRow *next_first          # the same in the order that a Rewrite is writing
     uint32_t *next_count
     uint32_t *kind
     uint16_t *fp_mode
@@ -204,13 +175,13 @@ cdef struct Blocks:
     uint32_t *logical_post
     uint32_t *linear_pre
     uint32_t *linear_post
-    uint32_t *logical_pred_first  # rows in EdgeLists.block
+    EdgeListRow *logical_pred_first
     uint32_t *logical_pred_count
-    uint32_t *logical_succ_first
+    EdgeListRow *logical_succ_first
     uint32_t *logical_succ_count
-    uint32_t *linear_pred_first
+    EdgeListRow *linear_pred_first
     uint32_t *linear_pred_count
-    uint32_t *linear_succ_first
+    EdgeListRow *linear_succ_first
     uint32_t *linear_succ_count
     int16_t *demand_sgpr          # highest demand within the block
     int16_t *demand_vgpr
@@ -220,19 +191,19 @@ cdef struct Blocks:
     uint32_t *live_in_count
     uint32_t *offset              # dword offset in the machine code
 
-cdef enum:
+cdef enum:                        # EdgeKind: which control-flow graph
     edge_logical = 0
     edge_linear = 1
 
 cdef struct Edges:                # in the order in which they were added; that order is the order of phi operands
     Table table
     uint8_t *kind
-    uint32_t *predecessor
-    uint32_t *successor
+    BlockId *predecessor
+    BlockId *successor
 
 cdef struct EdgeLists:            # compressed rows, made from Edges by edges_finish
     Table table
-    uint32_t *block
+    BlockId *block
 
 cdef struct LiveIn:               # temps alive at the start of a block: the words of their bits by id that are not zero, ascending
     Table table
@@ -278,8 +249,37 @@ cdef struct ProgramConfig:            # what the packet that launches the progra
     uint32_t uses_vcc
     uint32_t uses_scratch
 
+# A program's stage is the API stages it runs, and the hardware stage that runs them. Where a generation has fewer hardware stages than the API
+# has stages, two are merged: vertex or evaluation shaders run at the start of the wave of the stage behind them. Source: aco_ir.h (``SWStage``),
+# ac_shader_util.h (``ac_hw_stage``).
+cdef enum:                        # SoftwareStage: bits
+    software_stage_vs = 1         # "VS"; vertex
+    software_stage_gs = 2         # "GS"; geometry
+    software_stage_tcs = 4        # "TCS"; tessellation control
+    software_stage_tes = 8        # "TES"; tessellation evaluation
+    software_stage_fs = 0x10      # "FS"; fragment
+    software_stage_cs = 0x20      # "CS"; compute
+    software_stage_ts = 0x40      # "TS"; task
+    software_stage_ms = 0x80      # "MS"; mesh
+    software_stage_rt = 0x100     # "RT"; ray tracing
+    software_stage_vs_gs = 0x3    # merged from GFX9 on
+    software_stage_vs_tcs = 0x5
+    software_stage_tes_gs = 0xa
+
+cdef enum:                        # HardwareStage: what the command processor launches
+    hardware_stage_local = 0      # "LOCAL_SHADER"; LS: vertex shaders before tessellation, until GFX8
+    hardware_stage_hull = 1       # "HULL_SHADER"; HS: tessellation control, from GFX9 on with the vertex shader before it
+    hardware_stage_export = 2     # "EXPORT_SHADER"; ES: vertex shaders before geometry shaders, until GFX8
+    hardware_stage_legacy_geometry = 3    # "LEGACY_GEOMETRY_SHADER"; GS, from GFX9 on with the shader before it
+    hardware_stage_vertex = 4     # "VERTEX_SHADER"; VS: the last before rasterization, and copies from a GS ring, until GFX10.3
+    hardware_stage_next_gen_geometry = 5  # "NEXT_GEN_GEOMETRY_SHADER"; NGG: one stage for all of them, from GFX10 on
+    hardware_stage_pixel = 6      # "PIXEL_SHADER"; PS
+    hardware_stage_compute = 7    # "COMPUTE_SHADER"; compute, task and ray tracing
+
 cdef struct ProgramData:
     uint32_t gfx_level                # gfx*
+    uint32_t software_stage           # software_stage_*
+    uint32_t hardware_stage           # hardware_stage_*
     uint32_t wave_size
     uint32_t workgroup_size           # invocations; 0xffffffffU unknown
     uint32_t wgp_mode
@@ -306,27 +306,37 @@ cdef struct ProgramData:
     Bytes code                        # machine code, after the assembler
     LiveIn live_in
 
-cdef enum:
-    progress_after_isel = 0
-    progress_after_spilling = 1
-    progress_after_ra = 2
+cdef enum:                        # Progress: how far the backend has come
+    progress_after_isel = 0       # "After Instruction Selection:"
+    progress_after_spilling = 1   # "After Spilling:"
+    progress_after_ra = 2         # "After RA:"
     progress_after_lower_to_hw = 3
 
 # --------------------------------------------------------------------------------------------------- building and editing
-cdef uint32_t temp_new(ProgramData *program, uint8_t register_class) except 0 nogil
+cdef TempId temp_new(ProgramData *program, uint8_t register_class) except 0 nogil
 # A new instruction with room for its operands and definitions, in no block yet.
-cdef uint32_t instruction_new(ProgramData *program, uint16_t opcode, uint16_t format, uint32_t operand_count,
-                              uint32_t definition_count) except 0 nogil
+cdef InstructionId instruction_new(ProgramData *program, uint16_t opcode, uint16_t format, uint32_t operand_count,
+                                   uint32_t definition_count) except 0 nogil
 # The same, filled from arrays.
-cdef uint32_t instruction_make(ProgramData *program, uint16_t opcode, uint16_t format,
-                               const Definition *definitions, uint32_t definition_count,
-                               const Operand *operands, uint32_t operand_count) except 0 nogil
-cdef uint32_t block_new(ProgramData *program, uint32_t kind) except? 0xffffffffU nogil
-cdef int edge_add(ProgramData *program, int kind, uint32_t predecessor, uint32_t successor) except -1 nogil
+cdef InstructionId instruction_make(ProgramData *program, uint16_t opcode, uint16_t format,
+                                    const Definition *definitions, uint32_t definition_count,
+                                    const Operand *operands, uint32_t operand_count) except 0 nogil
+cdef BlockId block_new(ProgramData *program, uint32_t kind) except? 0xffffffffU nogil
+cdef int edge_add(ProgramData *program, int kind, BlockId predecessor, BlockId successor) except -1 nogil
 # (Re)builds the compressed predecessor and successor lists from Edges.
 cdef int edges_finish(ProgramData *program) except -1 nogil
 
-cdef inline Operand operand_at(const ProgramData *p, uint32_t row) noexcept nogil:
+# Where an instruction's operands and definitions, and a block's instructions, stand.
+cdef inline RowRange operands_of(const ProgramData *p, InstructionId instruction) noexcept nogil:
+    return RowRange(p.instructions.operand_first[instruction], p.instructions.operand_count[instruction])
+
+cdef inline RowRange definitions_of(const ProgramData *p, InstructionId instruction) noexcept nogil:
+    return RowRange(p.instructions.definition_first[instruction], p.instructions.definition_count[instruction])
+
+cdef inline RowRange instructions_of(const ProgramData *p, BlockId block) noexcept nogil:
+    return RowRange(p.blocks.order_first[block], p.blocks.order_count[block])
+
+cdef inline Operand operand_at(const ProgramData *p, OperandRow row) noexcept nogil:
     cdef Operand o
     o.data = p.operands.data[row]
     o.reg = p.operands.reg[row]
@@ -334,13 +344,13 @@ cdef inline Operand operand_at(const ProgramData *p, uint32_t row) noexcept nogi
     o.flags = p.operands.flags[row]
     return o
 
-cdef inline void operand_put(ProgramData *p, uint32_t row, Operand o) noexcept nogil:
+cdef inline void operand_put(ProgramData *p, OperandRow row, Operand o) noexcept nogil:
     p.operands.data[row] = o.data
     p.operands.reg[row] = o.reg
     p.operands.register_class[row] = o.register_class
     p.operands.flags[row] = o.flags
 
-cdef inline Definition definition_at(const ProgramData *p, uint32_t row) noexcept nogil:
+cdef inline Definition definition_at(const ProgramData *p, DefinitionRow row) noexcept nogil:
     cdef Definition d
     d.temp = p.definitions.temp[row]
     d.reg = p.definitions.reg[row]
@@ -348,15 +358,15 @@ cdef inline Definition definition_at(const ProgramData *p, uint32_t row) noexcep
     d.flags = p.definitions.flags[row]
     return d
 
-cdef inline void definition_put(ProgramData *p, uint32_t row, Definition d) noexcept nogil:
+cdef inline void definition_put(ProgramData *p, DefinitionRow row, Definition d) noexcept nogil:
     p.definitions.temp[row] = d.temp
     p.definitions.reg[row] = d.reg
     p.definitions.register_class[row] = d.register_class
     p.definitions.flags[row] = d.flags
 
 # Operands. `operand_of` reads the class of the temp; constants choose an inline code or a literal by themselves.
-cdef Operand operand_of(const ProgramData *program, uint32_t temp) noexcept nogil
-cdef Operand operand_of_fixed(const ProgramData *program, uint32_t temp, uint16_t reg) noexcept nogil
+cdef Operand operand_of(const ProgramData *program, TempId temp) noexcept nogil
+cdef Operand operand_of_fixed(const ProgramData *program, TempId temp, uint16_t reg) noexcept nogil
 cdef Operand operand_register(uint16_t reg, uint8_t register_class) noexcept nogil
 cdef Operand operand_undefined(uint8_t register_class) noexcept nogil
 cdef Operand operand_c8(uint32_t value) noexcept nogil
@@ -378,18 +388,18 @@ cdef inline uint32_t operand_bytes(Operand o) noexcept nogil:
         return 1 << ((o.flags & operand_size_mask) >> operand_size_shift)
     return class_bytes(o.register_class)
 
-cdef Definition definition_of(const ProgramData *program, uint32_t temp) noexcept nogil
-cdef Definition definition_of_fixed(const ProgramData *program, uint32_t temp, uint16_t reg) noexcept nogil
+cdef Definition definition_of(const ProgramData *program, TempId temp) noexcept nogil
+cdef Definition definition_of_fixed(const ProgramData *program, TempId temp, uint16_t reg) noexcept nogil
 cdef Definition definition_register(uint16_t reg, uint8_t register_class) noexcept nogil
 
 # Writing a new order of instructions. Every block must be written between begin and end, each as one run, in any order.
 cdef struct Rewrite:
     ProgramData *program
-    uint32_t block                    # the block being written, 0xffffffffU none
+    BlockId block                     # the block being written, 0xffffffffU none
 
 cdef int rewrite_begin(Rewrite *rewrite, ProgramData *program) except -1 nogil
-cdef int rewrite_block(Rewrite *rewrite, uint32_t block) except -1 nogil
-cdef int rewrite_emit(Rewrite *rewrite, uint32_t instruction) except -1 nogil
+cdef int rewrite_block(Rewrite *rewrite, BlockId block) except -1 nogil
+cdef int rewrite_emit(Rewrite *rewrite, InstructionId instruction) except -1 nogil
 cdef int rewrite_end(Rewrite *rewrite) except -1 nogil
 
 cdef class Program:

@@ -38,17 +38,17 @@ for _i, (_name, _type) in enumerate(_BLOCK_COLUMNS):
     _block_sizes[_i] = int(_type[1])
 
 
-cdef uint32_t temp_new(ProgramData *program, uint8_t register_class) except 0 nogil:
-    cdef uint32_t temp = table_append(&program.temps.table)
+cdef TempId temp_new(ProgramData *program, uint8_t register_class) except 0 nogil:
+    cdef TempId temp = table_append(&program.temps.table)
     program.temps.register_class[temp] = register_class
     return temp
 
 
-cdef uint32_t instruction_new(ProgramData *program, uint16_t opcode, uint16_t format, uint32_t operand_count,
-                              uint32_t definition_count) except 0 nogil:
-    cdef uint32_t operands = table_append_many(&program.operands.table, operand_count)
-    cdef uint32_t definitions = table_append_many(&program.definitions.table, definition_count)
-    cdef uint32_t row = table_append(&program.instructions.table)
+cdef InstructionId instruction_new(ProgramData *program, uint16_t opcode, uint16_t format, uint32_t operand_count,
+                                   uint32_t definition_count) except 0 nogil:
+    cdef OperandRow operands = table_append_many(&program.operands.table, operand_count)
+    cdef DefinitionRow definitions = table_append_many(&program.definitions.table, definition_count)
+    cdef InstructionId row = table_append(&program.instructions.table)
     program.instructions.opcode[row] = opcode
     program.instructions.format[row] = format
     program.instructions.operand_first[row] = operands
@@ -58,29 +58,29 @@ cdef uint32_t instruction_new(ProgramData *program, uint16_t opcode, uint16_t fo
     return row
 
 
-cdef uint32_t instruction_make(ProgramData *program, uint16_t opcode, uint16_t format,
-                               const Definition *definitions, uint32_t definition_count,
-                               const Operand *operands, uint32_t operand_count) except 0 nogil:
-    cdef uint32_t row = instruction_new(program, opcode, format, operand_count, definition_count)
-    cdef uint32_t first = program.instructions.definition_first[row]
+cdef InstructionId instruction_make(ProgramData *program, uint16_t opcode, uint16_t format,
+                                    const Definition *definitions, uint32_t definition_count,
+                                    const Operand *operands, uint32_t operand_count) except 0 nogil:
+    cdef InstructionId row = instruction_new(program, opcode, format, operand_count, definition_count)
+    cdef DefinitionRow first_definition = program.instructions.definition_first[row]
+    cdef OperandRow first_operand = program.instructions.operand_first[row]
     cdef uint32_t i
     for i in range(definition_count):
-        definition_put(program, first + i, definitions[i])
-    first = program.instructions.operand_first[row]
+        definition_put(program, first_definition + i, definitions[i])
     for i in range(operand_count):
-        operand_put(program, first + i, operands[i])
+        operand_put(program, first_operand + i, operands[i])
     return row
 
 
-cdef uint32_t block_new(ProgramData *program, uint32_t kind) except? 0xffffffffU nogil:
-    cdef uint32_t block = table_append(&program.blocks.table)
+cdef BlockId block_new(ProgramData *program, uint32_t kind) except? 0xffffffffU nogil:
+    cdef BlockId block = table_append(&program.blocks.table)
     program.blocks.kind[block] = kind
     program.blocks.logical_idom[block] = -1
     program.blocks.linear_idom[block] = -1
     return block
 
 
-cdef int edge_add(ProgramData *program, int kind, uint32_t predecessor, uint32_t successor) except -1 nogil:
+cdef int edge_add(ProgramData *program, int kind, BlockId predecessor, BlockId successor) except -1 nogil:
     cdef uint32_t row = table_append(&program.edges.table)
     program.edges.kind[row] = <uint8_t>kind
     program.edges.predecessor[row] = predecessor
@@ -106,7 +106,7 @@ cdef void _count_edges(ProgramData *program) noexcept nogil:
             blocks.linear_pred_count[edges.successor[row]] += 1
 
 
-cdef uint32_t _place_lists(uint32_t *first, uint32_t *count, uint32_t blocks, uint32_t start) noexcept nogil:
+cdef EdgeListRow _place_lists(EdgeListRow *first, uint32_t *count, uint32_t blocks, EdgeListRow start) noexcept nogil:
     """Turn counts into first rows; the counts restart from zero for the filling sweep."""
     cdef uint32_t block
     for block in range(blocks):
@@ -121,8 +121,8 @@ cdef int edges_finish(ProgramData *program) except -1 nogil:
     cdef Edges *edges = &program.edges
     cdef uint32_t n = blocks.table.count
     cdef uint32_t row
-    cdef uint32_t a
-    cdef uint32_t b
+    cdef BlockId a
+    cdef BlockId b
     _count_edges(program)
     program.edge_lists.table.count = 0
     table_append_many(&program.edge_lists.table, 2 * edges.table.count)
@@ -130,7 +130,7 @@ cdef int edges_finish(ProgramData *program) except -1 nogil:
     row = _place_lists(blocks.logical_succ_first, blocks.logical_succ_count, n, row)
     row = _place_lists(blocks.linear_pred_first, blocks.linear_pred_count, n, row)
     _place_lists(blocks.linear_succ_first, blocks.linear_succ_count, n, row)
-    cdef uint32_t *lists = program.edge_lists.block
+    cdef BlockId *lists = program.edge_lists.block
     for row in range(edges.table.count):
         a = edges.predecessor[row]
         b = edges.successor[row]
@@ -148,7 +148,7 @@ cdef int edges_finish(ProgramData *program) except -1 nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------- operands
-cdef Operand operand_of(const ProgramData *program, uint32_t temp) noexcept nogil:
+cdef Operand operand_of(const ProgramData *program, TempId temp) noexcept nogil:
     cdef Operand o
     o.data = temp
     o.reg = register_none
@@ -157,7 +157,7 @@ cdef Operand operand_of(const ProgramData *program, uint32_t temp) noexcept nogi
     return o
 
 
-cdef Operand operand_of_fixed(const ProgramData *program, uint32_t temp, uint16_t reg) noexcept nogil:
+cdef Operand operand_of_fixed(const ProgramData *program, TempId temp, uint16_t reg) noexcept nogil:
     cdef Operand o = operand_of(program, temp)
     o.reg = reg
     o.flags |= operand_fixed
@@ -266,7 +266,7 @@ cdef uint64_t operand_constant_value(Operand operand) noexcept nogil:
     return operand.data
 
 
-cdef Definition definition_of(const ProgramData *program, uint32_t temp) noexcept nogil:
+cdef Definition definition_of(const ProgramData *program, TempId temp) noexcept nogil:
     cdef Definition d
     d.temp = temp
     d.reg = register_none
@@ -275,7 +275,7 @@ cdef Definition definition_of(const ProgramData *program, uint32_t temp) noexcep
     return d
 
 
-cdef Definition definition_of_fixed(const ProgramData *program, uint32_t temp, uint16_t reg) noexcept nogil:
+cdef Definition definition_of_fixed(const ProgramData *program, TempId temp, uint16_t reg) noexcept nogil:
     cdef Definition d = definition_of(program, temp)
     d.reg = reg
     d.flags |= definition_fixed
@@ -310,14 +310,14 @@ cdef void _close_block(Rewrite *rewrite) noexcept nogil:
         blocks.next_count[rewrite.block] = rewrite.program.next_order.table.count - blocks.next_first[rewrite.block]
 
 
-cdef int rewrite_block(Rewrite *rewrite, uint32_t block) except -1 nogil:
+cdef int rewrite_block(Rewrite *rewrite, BlockId block) except -1 nogil:
     _close_block(rewrite)
     rewrite.block = block
     rewrite.program.blocks.next_first[block] = rewrite.program.next_order.table.count
     return 0
 
 
-cdef int rewrite_emit(Rewrite *rewrite, uint32_t instruction) except -1 nogil:
+cdef int rewrite_emit(Rewrite *rewrite, InstructionId instruction) except -1 nogil:
     cdef Order *order = &rewrite.program.next_order
     table_reserve(&order.table, 1)
     order.instruction[order.table.count] = instruction
@@ -347,6 +347,8 @@ cdef class Program:
         cdef ProgramData *p = &self.data
         memset(p, 0, sizeof(ProgramData))
         self.metadata = {}
+        p.software_stage = software_stage_cs
+        p.hardware_stage = hardware_stage_compute
         table_init(&p.instructions.table, _instruction_sizes, 11, 256)
         table_init(&p.operands.table, _operand_sizes, 4, 512)
         table_init(&p.definitions.table, _operand_sizes, 4, 256)

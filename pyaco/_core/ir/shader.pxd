@@ -10,13 +10,42 @@ continue construct (the reader lowers it): a loop's list runs again from its fir
 
 A pass reads a block's order and writes a new one (``ShaderRewrite``), or edits sources in place. Thread safety: a
 shader belongs to one thread at a time.
+
+The comment of an enum gives its name in Python, where ``tools/write_vocabulary.py`` writes it to ``vocabulary.py``. A member's comment
+that begins with a quoted word says how NIR text writes it; without one, text has the identifier less what all members begin with.
 """
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from pyaco._core.common.table cimport Table
-from pyaco._core.ir.program cimport Bytes, Order
+from pyaco._core.common.table cimport RowRange, Table
+from pyaco._core.ir.program cimport Bytes, Order, OrderRow
 
-cdef enum:                        # instruction kinds
+# ---------------------------------------------------------------------------------------------------------- index spaces
+ctypedef uint32_t ValueId         # row in NirInstructions: an instruction and its SSA value; 0 is none
+ctypedef uint32_t NodeId          # row in Nodes; 0 is none, 1 the function
+ctypedef uint32_t TypeId          # row in Types; 0 is void
+ctypedef uint32_t VariableId      # row in Variables
+ctypedef uint32_t SourceRow       # row in Sources; an instruction's sources are neighbours
+ctypedef uint32_t MemberRow       # row in Members; a struct's members are neighbours
+
+# ----------------------------------------------------------------------------------------------------------- vocabulary
+cdef enum:                        # Stage: of the API, numbered as Mesa's ``gl_shader_stage``
+    stage_vertex = 0
+    stage_tess_ctrl = 1
+    stage_tess_eval = 2
+    stage_geometry = 3
+    stage_fragment = 4
+    stage_compute = 5
+    stage_task = 6
+    stage_mesh = 7
+    stage_raygen = 8
+    stage_any_hit = 9
+    stage_closest_hit = 10
+    stage_miss = 11
+    stage_intersection = 12
+    stage_callable = 13
+    stage_kernel = 14             # OpenCL
+
+cdef enum:                        # NirKind: kinds of instructions
     nir_alu = 1                   # opcode alu_*; sources with swizzles
     nir_deref = 2                 # opcode deref_*; the result is a pointer
     nir_load_const = 3            # data: first row in Constants, one per component
@@ -24,14 +53,15 @@ cdef enum:                        # instruction kinds
     nir_phi = 5                   # a source per predecessor; Sources.swizzle holds the predecessor's block node
     nir_intrinsic = 6             # opcode intrinsic_*; data: first row in Indices
     nir_jump = 7                  # opcode jump_*
+    nir_tex = 8                   # opcode tex_*; Sources.swizzle: tex_source_*; data: row in Textures
 
-cdef enum:
+cdef enum:                        # Jump: opcodes of jumps
     jump_return = 0
     jump_halt = 1
     jump_break = 2
     jump_continue = 3
 
-cdef enum:                        # derefs: `type` is the type pointed to, `mode` the variable mode
+cdef enum:                        # Deref: opcodes of derefs; `type` is the type pointed to, `mode` the variable mode
     deref_var = 0                 # data: variable
     deref_array = 1               # sources: parent, index
     deref_array_wildcard = 2
@@ -39,19 +69,41 @@ cdef enum:                        # derefs: `type` is the type pointed to, `mode
     deref_struct = 4              # sources: parent; data: member
     deref_cast = 5                # sources: value; data: pointer stride in bytes
 
-cdef enum:                        # variable modes
+cdef enum:                        # VariableMode: bits, what memory a variable or pointer is of
     mode_function_temp = 1
     mode_shader_temp = 2          # Private
     mode_shared = 4
     mode_ubo = 8
     mode_ssbo = 0x10
-    mode_push_constant = 0x20
+    mode_push_constant = 0x20     # "push_const"
     mode_global = 0x40            # physical storage buffer
-    mode_system_value = 0x80
+    mode_system_value = 0x80      # "system"
     mode_constant = 0x100         # constant initialised, read-only tables
-    mode_uniform = 0x200          # opaque: images, samplers
+    mode_uniform = 0x200          # opaque: sampled textures, samplers
+    mode_shader_in = 0x400        # inputs of the stage: vertex attributes, what the stage before wrote
+    mode_shader_out = 0x800       # outputs of the stage
+    mode_image = 0x1000           # storage images
+    mode_task_payload = 0x2000    # from a task shader to its mesh shaders
+    mode_shader_call_data = 0x4000        # ray tracing: payloads of calls
+    mode_ray_hit_attribute = 0x8000       # "ray_hit_attrib"
 
-cdef enum:                        # instruction flags
+cdef enum:                        # Interpolation: of inputs of fragment shaders
+    interpolation_none = 0        # "INTERP_MODE_NONE"; the type decides: smooth for floats, flat for integers
+    interpolation_smooth = 1      # "INTERP_MODE_SMOOTH"; perspective correct
+    interpolation_flat = 2        # "INTERP_MODE_FLAT"
+    interpolation_noperspective = 3       # "INTERP_MODE_NOPERSPECTIVE"; linear in screen space
+    interpolation_explicit = 4    # "INTERP_MODE_EXPLICIT"; the shader gets the vertices' values
+
+cdef enum:                        # VariableFlag: bits
+    variable_alive = 1
+    variable_centroid = 2
+    variable_sample = 4
+    variable_patch = 8            # once per patch, not per vertex
+    variable_invariant = 0x10
+    variable_per_view = 0x20
+    variable_per_primitive = 0x40
+
+cdef enum:                        # NirFlag: bits, of instructions
     nir_exact = 1                 # NoContraction: no rounding-changing rewrite
     nir_divergent = 2             # written by divergence analysis
     nir_no_signed_wrap = 4
@@ -59,17 +111,17 @@ cdef enum:                        # instruction flags
     nir_pass_flag = 0x100         # scratch of one pass
     nir_convergent_uniform = 0x200
 
-cdef enum:                        # access of memory intrinsics and variables
+cdef enum:                        # Access: bits, of memory intrinsics and variables
     access_coherent = 1
     access_restrict = 2
     access_volatile = 4
-    access_non_readable = 8
-    access_non_writeable = 0x10
-    access_non_uniform = 0x20     # the descriptor may differ between lanes
-    access_can_reorder = 0x40
-    access_non_temporal = 0x80
+    access_non_readable = 8       # "writeonly"
+    access_non_writeable = 0x10   # "readonly"
+    access_non_uniform = 0x20     # "non-uniform"; the descriptor may differ between lanes
+    access_can_reorder = 0x40     # "reorderable"
+    access_non_temporal = 0x80    # "non-temporal"
 
-cdef enum:                        # index_atomic_op
+cdef enum:                        # AtomicOperation: index_atomic_op
     atomic_iadd = 0
     atomic_imin = 1
     atomic_umin = 2
@@ -84,29 +136,36 @@ cdef enum:                        # index_atomic_op
     atomic_fmax = 11
     atomic_cmpxchg = 12
 
-cdef enum:                        # index_desc_type
-    descriptor_ubo = 6            # values of VkDescriptorType
-    descriptor_ssbo = 7
+cdef enum:                        # DescriptorKind: index_desc_type, values of VkDescriptorType
+    descriptor_sampler = 0
+    descriptor_texture_and_sampler = 1    # "texture+sampler"
+    descriptor_texture = 2
+    descriptor_image = 3
+    descriptor_texture_buffer = 4         # "texture-buffer"
+    descriptor_image_buffer = 5           # "image-buffer"
+    descriptor_ubo = 6            # "UBO"
+    descriptor_ssbo = 7           # "SSBO"
+    descriptor_input_attachment = 10      # "input-att"
 
-cdef enum:                        # scopes of barriers
-    nir_scope_none = 0
-    nir_scope_invocation = 1
-    nir_scope_subgroup = 2
-    nir_scope_workgroup = 4
-    nir_scope_queue_family = 5
-    nir_scope_device = 6
+cdef enum:                        # NirScope: of barriers
+    nir_scope_none = 0            # "NONE"
+    nir_scope_invocation = 1      # "INVOCATION"
+    nir_scope_subgroup = 2        # "SUBGROUP"
+    nir_scope_workgroup = 4       # "WORKGROUP"
+    nir_scope_queue_family = 5    # "QUEUE_FAMILY"
+    nir_scope_device = 6          # "DEVICE"
 
-cdef enum:                        # memory semantics of barriers
-    nir_semantic_acquire = 1
-    nir_semantic_release = 2
+cdef enum:                        # NirSemantic: bits, of barriers
+    nir_semantic_acquire = 1      # "ACQ"
+    nir_semantic_release = 2      # "REL"
 
-cdef enum:                        # control-flow nodes; node 0 is none, node 1 the function
+cdef enum:                        # NodeKind: of control-flow nodes; node 0 is none, node 1 the function
     node_function = 1             # list 0: body
     node_block = 2
     node_if = 3                   # list 0: then, list 1: else; condition: a value of bit size 1
     node_loop = 4                 # list 0: body
 
-cdef enum:                        # base types
+cdef enum:                        # BaseType: what a type is
     type_void = 0
     type_int = 1                  # same numbers as in nir_opcodes.pxd
     type_uint = 2
@@ -117,6 +176,33 @@ cdef enum:                        # base types
     type_pointer = 7              # physical pointer: a 64-bit integer; element is the type pointed to
     type_matrix = 8               # element: column vector type, length: columns
     type_opaque = 9
+    type_sampler = 10             # a sampler alone
+    type_texture = 11             # element: scalar type that sampling gives, void if not known; image_dim, image_flags
+    type_sampled_image = 12       # a texture with its sampler; as type_texture
+    type_image = 13               # a storage image; as type_texture
+
+cdef enum:                        # ImageDim: numbered as Mesa's ``glsl_sampler_dim``
+    image_1d = 0
+    image_2d = 1
+    image_3d = 2
+    image_cube = 3
+    image_rect = 4                # coordinates in texels
+    image_buffer = 5              # "buf"
+    image_external = 6
+    image_ms = 7                  # several samples a texel
+    image_subpass = 8             # input attachments
+    image_subpass_ms = 9
+
+cdef enum:                        # ImageFlag: bits, of types and texture instructions
+    image_is_array = 1            # "array"
+    image_is_shadow = 2           # "shadow"; compares with a reference
+
+cdef enum:                        # TextureFlag: bits, of texture instructions alone
+    texture_is_sparse = 1         # "sparse"; the last component of the result says whether the texels are resident
+    texture_implicit_lod = 2      # "implicit lod"; tg4 chooses its level as tex does
+    texture_non_uniform = 4       # "texture non-uniform"; the texture may differ between lanes
+    texture_sampler_non_uniform = 8       # "sampler non-uniform"
+    texture_shadow_scalar = 0x10  # "scalar"; a comparison gives one component (Mesa: ``is_new_style_shadow``)
 
 cdef struct NirInstructions:
     Table table
@@ -125,17 +211,28 @@ cdef struct NirInstructions:
     uint8_t *bit_size
     uint16_t *opcode
     uint16_t *flags
-    uint32_t *source_first        # row in Sources
+    SourceRow *source_first
     uint16_t *source_count
     uint32_t *data
-    uint32_t *type                # derefs: type pointed to
+    TypeId *type                  # derefs: type pointed to
     uint32_t *mode                # derefs: variable mode
-    uint32_t *block               # node of the block it stands in; kept by ShaderRewrite
+    NodeId *block                 # the block it stands in; kept by ShaderRewrite
 
 cdef struct Sources:
     Table table
-    uint32_t *value               # instruction id
-    uint64_t *swizzle             # ALU: 4 bits per component; phi: node of the predecessor block
+    ValueId *value
+    uint64_t *swizzle             # ALU: 4 bits per component; phi: NodeId of the predecessor block; tex: tex_source_*
+
+cdef struct Textures:             # what texture instructions have beyond opcode and sources; see also nir/data/texture.txt
+    Table table
+    uint8_t *base                 # type_int, type_uint, type_float or type_bool: what the result is
+    uint8_t *dim                  # image_1d ...
+    uint8_t *image_flags          # image_is_*
+    uint8_t *flags                # texture_*
+    uint8_t *component            # tg4: which of each texel's components
+    uint32_t *texture_index       # without a texture_deref or texture_handle
+    uint32_t *sampler_index       # without a sampler_deref or sampler_handle
+    uint64_t *offsets             # tg4: x and y of four texels, signed bytes from the lowest on; 0 none
 
 cdef struct Constants:
     Table table
@@ -148,17 +245,17 @@ cdef struct Indices:
 cdef struct Nodes:
     Table table
     uint8_t *kind
-    uint32_t *parent
-    uint32_t *previous
-    uint32_t *next
-    uint32_t *first0              # first and last node of list 0 (body, then)
-    uint32_t *last0
-    uint32_t *first1              # of list 1 (else)
-    uint32_t *last1
-    uint32_t *condition           # if: value
-    uint32_t *order_first         # block: rows in Order
+    NodeId *parent
+    NodeId *previous
+    NodeId *next
+    NodeId *first0                # first and last node of list 0 (body, then)
+    NodeId *last0
+    NodeId *first1                # of list 1 (else)
+    NodeId *last1
+    ValueId *condition            # if
+    OrderRow *order_first         # block
     uint32_t *order_count
-    uint32_t *next_order_first    # the same in the order being written
+    OrderRow *next_order_first    # the same in the order being written
     uint32_t *next_order_count
     uint32_t *index               # block: position in program order, set by nodes_index
     int32_t *immediate_dominator  # block: node, set by dominance
@@ -170,32 +267,37 @@ cdef struct Types:
     uint8_t *bit_size
     uint8_t *components           # vectors
     uint8_t *row_major            # matrices in memory
-    uint32_t *element             # array, matrix, pointer
+    TypeId *element               # array, matrix, pointer, texture, image
     uint32_t *length              # array, matrix (columns)
     uint32_t *stride              # bytes: array, matrix (between columns, or rows when row_major); 0: none yet
-    uint32_t *member_first        # struct: row in Members
+    MemberRow *member_first       # struct
     uint32_t *member_count
+    uint8_t *image_dim            # texture, sampled image, image: image_1d ...
+    uint8_t *image_flags          # image_is_*
 
 cdef struct Members:
     Table table
-    uint32_t *type
+    TypeId *type
     uint32_t *offset              # bytes, 0xffffffff: none yet
     uint32_t *access
 
 cdef struct Variables:
     Table table
     uint32_t *mode
-    uint32_t *type
+    TypeId *type
     uint32_t *set                 # descriptor set
     uint32_t *binding
-    uint32_t *location            # byte offset (shared, scratch, constant data), once assigned
+    uint32_t *location            # byte offset (shared, scratch, constant data), once assigned; inputs and outputs: slot
     uint32_t *builtin             # SPIR-V BuiltIn of system values
     uint32_t *access
     uint32_t *initializer         # 0 none; else row + 1 in Constants: components in depth-first order of the type
-    uint32_t *flags               # 1: alive
+    uint32_t *flags               # variable_*
+    uint8_t *interpolation
+    uint8_t *component            # inputs, outputs: first component in the slot
+    uint32_t *driver_location     # inputs, outputs: where the driver has put them
 
 # Arguments that reach registers (the ABI); filled by the pass that declares them, read by instruction selection.
-cdef enum:
+cdef enum:                        # ArgumentKind
     argument_scratch_address = 0
     argument_descriptor_set = 1   # detail: set
     argument_push_constants = 2
@@ -214,6 +316,7 @@ cdef struct Arguments:
     uint8_t *is_vgpr
 
 cdef struct ShaderInfo:
+    uint32_t stage                # stage_*
     uint32_t gfx_level
     uint32_t wave_size
     uint32_t workgroup_size[3]
@@ -240,80 +343,88 @@ cdef struct ShaderData:
     Variables variables
     Arguments arguments
     Bytes constant_data           # load_constant reads here
+    Textures textures
 
 # ------------------------------------------------------------------------------------------------------------- building
-cdef uint32_t nir_instruction_new(ShaderData *s, int kind, int opcode, int components, int bit_size,
-                                  uint32_t source_count) except 0 nogil
-cdef uint32_t nir_constant(ShaderData *s, uint64_t value, int bit_size) except 0 nogil
-cdef uint32_t nir_constant_vector(ShaderData *s, const uint64_t *values, int components, int bit_size) except 0 nogil
+cdef ValueId nir_instruction_new(ShaderData *s, int kind, int opcode, int components, int bit_size,
+                                 uint32_t source_count) except 0 nogil
+cdef ValueId nir_constant(ShaderData *s, uint64_t value, int bit_size) except 0 nogil
+cdef ValueId nir_constant_vector(ShaderData *s, const uint64_t *values, int components, int bit_size) except 0 nogil
 # ALU with identity swizzles; components and bit size of the result follow the opcode's table and the operands.
-cdef uint32_t nir_alu1(ShaderData *s, int opcode, uint32_t a) except 0 nogil
-cdef uint32_t nir_alu2(ShaderData *s, int opcode, uint32_t a, uint32_t b) except 0 nogil
-cdef uint32_t nir_alu3(ShaderData *s, int opcode, uint32_t a, uint32_t b, uint32_t c) except 0 nogil
-cdef uint32_t nir_alu_n(ShaderData *s, int opcode, const uint32_t *values, uint32_t count) except 0 nogil
+cdef ValueId nir_alu1(ShaderData *s, int opcode, ValueId a) except 0 nogil
+cdef ValueId nir_alu2(ShaderData *s, int opcode, ValueId a, ValueId b) except 0 nogil
+cdef ValueId nir_alu3(ShaderData *s, int opcode, ValueId a, ValueId b, ValueId c) except 0 nogil
+cdef ValueId nir_alu_n(ShaderData *s, int opcode, const ValueId *values, uint32_t count) except 0 nogil
 # One component of a vector as a scalar (a mov with a swizzle; the value itself when it is a scalar).
-cdef uint32_t nir_component(ShaderData *s, uint32_t value, int component) except 0 nogil
+cdef ValueId nir_component(ShaderData *s, ValueId value, int component) except 0 nogil
 # Several scalars as a vector; counts without a vecN opcode raise UnsupportedError.
-cdef uint32_t nir_vector(ShaderData *s, const uint32_t *values, uint32_t count) except 0 nogil
-cdef uint32_t nir_intrinsic_new(ShaderData *s, int intrinsic, int components, int bit_size,
-                                const uint32_t *values) except 0 nogil
-cdef uint32_t nir_undefined(ShaderData *s, int components, int bit_size) except 0 nogil
+cdef ValueId nir_vector(ShaderData *s, const ValueId *values, uint32_t count) except 0 nogil
+cdef ValueId nir_intrinsic_new(ShaderData *s, int intrinsic, int components, int bit_size,
+                               const ValueId *values) except 0 nogil
+cdef ValueId nir_undefined(ShaderData *s, int components, int bit_size) except 0 nogil
+# A texture instruction with a row in Textures of its own, which the caller fills in; `kinds` has a tex_source_* for each value.
+cdef ValueId nir_tex_new(ShaderData *s, int opcode, int components, int bit_size, const ValueId *values, const uint8_t *kinds,
+                         uint32_t count) except 0 nogil
 
 cdef enum:
     identity_swizzle = 0xfedcba9876543210ULL
 
-cdef inline uint32_t source_value(const ShaderData *s, uint32_t instruction, uint32_t source) noexcept nogil:
+# Where an instruction's sources stand.
+cdef inline RowRange sources_of(const ShaderData *s, ValueId instruction) noexcept nogil:
+    return RowRange(s.instructions.source_first[instruction], s.instructions.source_count[instruction])
+
+cdef inline ValueId source_value(const ShaderData *s, ValueId instruction, uint32_t source) noexcept nogil:
     return s.sources.value[s.instructions.source_first[instruction] + source]
 
-cdef inline void source_set(ShaderData *s, uint32_t instruction, uint32_t source, uint32_t value) noexcept nogil:
+cdef inline void source_set(ShaderData *s, ValueId instruction, uint32_t source, ValueId value) noexcept nogil:
     s.sources.value[s.instructions.source_first[instruction] + source] = value
 
-cdef inline uint64_t source_swizzle(const ShaderData *s, uint32_t instruction, uint32_t source) noexcept nogil:
+cdef inline uint64_t source_swizzle(const ShaderData *s, ValueId instruction, uint32_t source) noexcept nogil:
     return s.sources.swizzle[s.instructions.source_first[instruction] + source]
 
 cdef inline uint32_t swizzle_component(uint64_t swizzle, uint32_t component) noexcept nogil:
     return <uint32_t>(swizzle >> (4 * component)) & 0xf
 
 # An index of an intrinsic by kind (index_*), and its setter.
-cdef int32_t intrinsic_index(const ShaderData *s, uint32_t instruction, int index) noexcept nogil
-cdef void intrinsic_set_index(ShaderData *s, uint32_t instruction, int index, int32_t value) noexcept nogil
-cdef bint intrinsic_has_index(const ShaderData *s, uint32_t instruction, int index) noexcept nogil
+cdef int32_t intrinsic_index(const ShaderData *s, ValueId instruction, int index) noexcept nogil
+cdef void intrinsic_set_index(ShaderData *s, ValueId instruction, int index, int32_t value) noexcept nogil
+cdef bint intrinsic_has_index(const ShaderData *s, ValueId instruction, int index) noexcept nogil
 
 # Whether a source is a load_const; its bits of one component (through the swizzle of an ALU source).
-cdef inline bint value_is_constant(const ShaderData *s, uint32_t value) noexcept nogil:
+cdef inline bint value_is_constant(const ShaderData *s, ValueId value) noexcept nogil:
     return s.instructions.kind[value] == nir_load_const
 
-cdef inline uint64_t constant_bits(const ShaderData *s, uint32_t value, uint32_t component) noexcept nogil:
+cdef inline uint64_t constant_bits(const ShaderData *s, ValueId value, uint32_t component) noexcept nogil:
     return s.constants.value[s.instructions.data[value] + component]
 
 # ----------------------------------------------------------------------------------------------------------- control flow
 # A new unlinked node; ifs and loops are born with one empty block in each list.
-cdef uint32_t node_new(ShaderData *s, int kind) except 0 nogil
+cdef NodeId node_new(ShaderData *s, int kind) except 0 nogil
 # Link `node` after `after` (a sibling); unlink it; the list it stands in is found through its parent.
-cdef void node_insert_after(ShaderData *s, uint32_t node, uint32_t after) noexcept nogil
-cdef void node_remove(ShaderData *s, uint32_t node) noexcept nogil
+cdef void node_insert_after(ShaderData *s, NodeId node, NodeId after) noexcept nogil
+cdef void node_remove(ShaderData *s, NodeId node) noexcept nogil
 # Next node of a depth-first walk over all nodes of the function; 0 at the end.
-cdef uint32_t node_walk_next(const ShaderData *s, uint32_t node) noexcept nogil
+cdef NodeId node_walk_next(const ShaderData *s, NodeId node) noexcept nogil
 # Next block in program order; 0 at the end. Start with node_first_block.
-cdef uint32_t node_first_block(const ShaderData *s) noexcept nogil
-cdef uint32_t block_walk_next(const ShaderData *s, uint32_t block) noexcept nogil
+cdef NodeId node_first_block(const ShaderData *s) noexcept nogil
+cdef NodeId block_walk_next(const ShaderData *s, NodeId block) noexcept nogil
 # Number the blocks in program order (Nodes.index); returns their count.
 cdef uint32_t nodes_index(ShaderData *s) noexcept nogil
 
 cdef struct ShaderRewrite:
     ShaderData *shader
-    uint32_t block
+    NodeId block
 
 # Every block that stays must be written between begin and end, each as one run, in any order. A block made during the
 # rewrite (node_new) may be written too. Blocks that are not written end up empty.
 cdef int shader_rewrite_begin(ShaderRewrite *rewrite, ShaderData *shader) except -1 nogil
-cdef int shader_rewrite_block(ShaderRewrite *rewrite, uint32_t block) except -1 nogil
-cdef int shader_rewrite_emit(ShaderRewrite *rewrite, uint32_t instruction) except -1 nogil
+cdef int shader_rewrite_block(ShaderRewrite *rewrite, NodeId block) except -1 nogil
+cdef int shader_rewrite_emit(ShaderRewrite *rewrite, ValueId instruction) except -1 nogil
 cdef int shader_rewrite_end(ShaderRewrite *rewrite) except -1 nogil
 
 # Types are hashed by the caller if wanted; two equal types may have two ids.
-cdef uint32_t type_new(ShaderData *s, int base, int bit_size, int components) except? 0xffffffffU nogil
-cdef uint32_t variable_new(ShaderData *s, int mode, uint32_t type) except? 0xffffffffU nogil
+cdef TypeId type_new(ShaderData *s, int base, int bit_size, int components) except? 0xffffffffU nogil
+cdef VariableId variable_new(ShaderData *s, int mode, TypeId type) except? 0xffffffffU nogil
 
 cdef class Shader:
     """Owner of a ``ShaderData``; Python sees its columns as NumPy arrays."""

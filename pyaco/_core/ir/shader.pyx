@@ -27,15 +27,22 @@ _COLUMNS = {
               ("divergent", "u1")],
     "order": [("instruction", "u4")],
     "types": [("base", "u1"), ("bit_size", "u1"), ("components", "u1"), ("row_major", "u1"), ("element", "u4"),
-              ("length", "u4"), ("stride", "u4"), ("member_first", "u4"), ("member_count", "u4")],
+              ("length", "u4"), ("stride", "u4"), ("member_first", "u4"), ("member_count", "u4"), ("image_dim", "u1"),
+              ("image_flags", "u1")],
     "members": [("type", "u4"), ("offset", "u4"), ("access", "u4")],
     "variables": [("mode", "u4"), ("type", "u4"), ("set", "u4"), ("binding", "u4"), ("location", "u4"),
-                  ("builtin", "u4"), ("access", "u4"), ("initializer", "u4"), ("flags", "u4")],
+                  ("builtin", "u4"), ("access", "u4"), ("initializer", "u4"), ("flags", "u4"), ("interpolation", "u1"),
+                  ("component", "u1"), ("driver_location", "u4")],
     "arguments": [("kind", "u4"), ("detail", "u4"), ("first", "u4"), ("count", "u4"), ("is_vgpr", "u1")],
     "constant_data": [("byte", "u1")],
+    "textures": [("base", "u1"), ("dim", "u1"), ("image_flags", "u1"), ("flags", "u1"), ("component", "u1"),
+                 ("texture_index", "u4"), ("sampler_index", "u4"), ("offsets", "u8")],
 }
 
-cdef uint8_t[11][16] _sizes
+cdef enum:
+    table_count = 12              # of _COLUMNS
+
+cdef uint8_t[table_count][16] _sizes
 cdef int _table_index = 0
 _TABLE_ROWS = {}
 for _name, _columns in _COLUMNS.items():
@@ -46,10 +53,10 @@ for _name, _columns in _COLUMNS.items():
 
 
 # ------------------------------------------------------------------------------------------------------------- building
-cdef uint32_t nir_instruction_new(ShaderData *s, int kind, int opcode, int components, int bit_size,
-                                  uint32_t source_count) except 0 nogil:
-    cdef uint32_t sources = table_append_many(&s.sources.table, source_count)
-    cdef uint32_t row = table_append(&s.instructions.table)
+cdef ValueId nir_instruction_new(ShaderData *s, int kind, int opcode, int components, int bit_size,
+                                 uint32_t source_count) except 0 nogil:
+    cdef SourceRow sources = table_append_many(&s.sources.table, source_count)
+    cdef ValueId row = table_append(&s.instructions.table)
     cdef uint32_t i
     s.instructions.kind[row] = <uint8_t>kind
     s.instructions.opcode[row] = <uint16_t>opcode
@@ -63,9 +70,9 @@ cdef uint32_t nir_instruction_new(ShaderData *s, int kind, int opcode, int compo
     return row
 
 
-cdef uint32_t nir_constant_vector(ShaderData *s, const uint64_t *values, int components, int bit_size) except 0 nogil:
+cdef ValueId nir_constant_vector(ShaderData *s, const uint64_t *values, int components, int bit_size) except 0 nogil:
     cdef uint32_t first = table_append_many(&s.constants.table, components)
-    cdef uint32_t row = nir_instruction_new(s, nir_load_const, 0, components, bit_size, 0)
+    cdef ValueId row = nir_instruction_new(s, nir_load_const, 0, components, bit_size, 0)
     cdef uint64_t mask = 0xffffffffffffffffULL if bit_size == 64 else ((<uint64_t>1 << bit_size) - 1)
     cdef int i
     for i in range(components):
@@ -74,11 +81,11 @@ cdef uint32_t nir_constant_vector(ShaderData *s, const uint64_t *values, int com
     return row
 
 
-cdef uint32_t nir_constant(ShaderData *s, uint64_t value, int bit_size) except 0 nogil:
+cdef ValueId nir_constant(ShaderData *s, uint64_t value, int bit_size) except 0 nogil:
     return nir_constant_vector(s, &value, 1, bit_size)
 
 
-cdef uint32_t nir_alu_n(ShaderData *s, int opcode, const uint32_t *values, uint32_t count) except 0 nogil:
+cdef ValueId nir_alu_n(ShaderData *s, int opcode, const ValueId *values, uint32_t count) except 0 nogil:
     cdef int components = alu_output_size[opcode]
     cdef int bit_size = alu_output_type[opcode] & 0xff
     cdef uint32_t i
@@ -88,7 +95,7 @@ cdef uint32_t nir_alu_n(ShaderData *s, int opcode, const uint32_t *values, uint3
                 components = s.instructions.components[values[i]]
         if bit_size == 0 and alu_input_types_flat[opcode * alu_max_inputs + i] & 0xff == 0:
             bit_size = s.instructions.bit_size[values[i]]
-    cdef uint32_t row = nir_instruction_new(s, nir_alu, opcode, components, bit_size, count)
+    cdef ValueId row = nir_instruction_new(s, nir_alu, opcode, components, bit_size, count)
     for i in range(count):
         source_set(s, row, i, values[i])
         # A scalar operand of a vector operation is broadcast.
@@ -97,35 +104,35 @@ cdef uint32_t nir_alu_n(ShaderData *s, int opcode, const uint32_t *values, uint3
     return row
 
 
-cdef uint32_t nir_alu1(ShaderData *s, int opcode, uint32_t a) except 0 nogil:
+cdef ValueId nir_alu1(ShaderData *s, int opcode, ValueId a) except 0 nogil:
     return nir_alu_n(s, opcode, &a, 1)
 
 
-cdef uint32_t nir_alu2(ShaderData *s, int opcode, uint32_t a, uint32_t b) except 0 nogil:
-    cdef uint32_t[2] values
+cdef ValueId nir_alu2(ShaderData *s, int opcode, ValueId a, ValueId b) except 0 nogil:
+    cdef ValueId[2] values
     values[0] = a
     values[1] = b
     return nir_alu_n(s, opcode, values, 2)
 
 
-cdef uint32_t nir_alu3(ShaderData *s, int opcode, uint32_t a, uint32_t b, uint32_t c) except 0 nogil:
-    cdef uint32_t[3] values
+cdef ValueId nir_alu3(ShaderData *s, int opcode, ValueId a, ValueId b, ValueId c) except 0 nogil:
+    cdef ValueId[3] values
     values[0] = a
     values[1] = b
     values[2] = c
     return nir_alu_n(s, opcode, values, 3)
 
 
-cdef uint32_t nir_component(ShaderData *s, uint32_t value, int component) except 0 nogil:
+cdef ValueId nir_component(ShaderData *s, ValueId value, int component) except 0 nogil:
     if s.instructions.components[value] == 1:
         return value
-    cdef uint32_t row = nir_instruction_new(s, nir_alu, alu_mov, 1, s.instructions.bit_size[value], 1)
+    cdef ValueId row = nir_instruction_new(s, nir_alu, alu_mov, 1, s.instructions.bit_size[value], 1)
     source_set(s, row, 0, value)
     s.sources.swizzle[s.instructions.source_first[row]] = component
     return row
 
 
-cdef uint32_t nir_vector(ShaderData *s, const uint32_t *values, uint32_t count) except 0 nogil:
+cdef ValueId nir_vector(ShaderData *s, const ValueId *values, uint32_t count) except 0 nogil:
     cdef int opcode = -1
     if count == 1:
         return values[0]
@@ -144,7 +151,7 @@ cdef uint32_t nir_vector(ShaderData *s, const uint32_t *values, uint32_t count) 
     else:
         with gil:
             raise UnsupportedError(f"a vector of {count} components")
-    cdef uint32_t row = nir_instruction_new(s, nir_alu, opcode, count, s.instructions.bit_size[values[0]], count)
+    cdef ValueId row = nir_instruction_new(s, nir_alu, opcode, count, s.instructions.bit_size[values[0]], count)
     cdef uint32_t i
     for i in range(count):
         source_set(s, row, i, values[i])
@@ -152,8 +159,8 @@ cdef uint32_t nir_vector(ShaderData *s, const uint32_t *values, uint32_t count) 
     return row
 
 
-cdef uint32_t nir_intrinsic_new(ShaderData *s, int intrinsic, int components, int bit_size,
-                                const uint32_t *values) except 0 nogil:
+cdef ValueId nir_intrinsic_new(ShaderData *s, int intrinsic, int components, int bit_size,
+                               const ValueId *values) except 0 nogil:
     cdef uint32_t count = intrinsic_source_count[intrinsic]
     cdef uint32_t indices = table_append_many(&s.indices.table, intrinsic_index_count[intrinsic])
     cdef uint32_t i
@@ -161,43 +168,56 @@ cdef uint32_t nir_intrinsic_new(ShaderData *s, int intrinsic, int components, in
         components = bit_size = 0
     elif intrinsic_components[intrinsic]:
         components = intrinsic_components[intrinsic]
-    cdef uint32_t row = nir_instruction_new(s, nir_intrinsic, intrinsic, components, bit_size, count)
+    cdef ValueId row = nir_instruction_new(s, nir_intrinsic, intrinsic, components, bit_size, count)
     s.instructions.data[row] = indices
     for i in range(count):
         source_set(s, row, i, values[i])
     return row
 
 
-cdef uint32_t nir_undefined(ShaderData *s, int components, int bit_size) except 0 nogil:
+cdef ValueId nir_undefined(ShaderData *s, int components, int bit_size) except 0 nogil:
     return nir_instruction_new(s, nir_undef, 0, components, bit_size, 0)
 
 
-cdef bint intrinsic_has_index(const ShaderData *s, uint32_t instruction, int index) noexcept nogil:
+cdef ValueId nir_tex_new(ShaderData *s, int opcode, int components, int bit_size, const ValueId *values, const uint8_t *kinds,
+                         uint32_t count) except 0 nogil:
+    cdef uint32_t texture = table_append(&s.textures.table)
+    cdef ValueId row = nir_instruction_new(s, nir_tex, opcode, components, bit_size, count)
+    cdef SourceRow first = s.instructions.source_first[row]
+    cdef uint32_t i
+    s.instructions.data[row] = texture
+    for i in range(count):
+        s.sources.value[first + i] = values[i]
+        s.sources.swizzle[first + i] = kinds[i]
+    return row
+
+
+cdef bint intrinsic_has_index(const ShaderData *s, ValueId instruction, int index) noexcept nogil:
     return intrinsic_index_position_flat[<int>s.instructions.opcode[instruction] * index_count + index] >= 0
 
 
-cdef int32_t intrinsic_index(const ShaderData *s, uint32_t instruction, int index) noexcept nogil:
+cdef int32_t intrinsic_index(const ShaderData *s, ValueId instruction, int index) noexcept nogil:
     cdef int place = intrinsic_index_position_flat[<int>s.instructions.opcode[instruction] * index_count + index]
     return s.indices.value[s.instructions.data[instruction] + place] if place >= 0 else 0
 
 
-cdef void intrinsic_set_index(ShaderData *s, uint32_t instruction, int index, int32_t value) noexcept nogil:
+cdef void intrinsic_set_index(ShaderData *s, ValueId instruction, int index, int32_t value) noexcept nogil:
     cdef int place = intrinsic_index_position_flat[<int>s.instructions.opcode[instruction] * index_count + index]
     if place >= 0:
         s.indices.value[s.instructions.data[instruction] + place] = value
 
 
 # ----------------------------------------------------------------------------------------------------------- control flow
-cdef uint32_t _node_bare(ShaderData *s, int kind) except 0 nogil:
-    cdef uint32_t node = table_append(&s.nodes.table)
+cdef NodeId _node_bare(ShaderData *s, int kind) except 0 nogil:
+    cdef NodeId node = table_append(&s.nodes.table)
     s.nodes.kind[node] = <uint8_t>kind
     s.nodes.immediate_dominator[node] = -1
     return node
 
 
-cdef uint32_t node_new(ShaderData *s, int kind) except 0 nogil:
-    cdef uint32_t node = _node_bare(s, kind)
-    cdef uint32_t block
+cdef NodeId node_new(ShaderData *s, int kind) except 0 nogil:
+    cdef NodeId node = _node_bare(s, kind)
+    cdef NodeId block
     if kind != node_block:
         block = _node_bare(s, node_block)
         s.nodes.parent[block] = node
@@ -209,9 +229,9 @@ cdef uint32_t node_new(ShaderData *s, int kind) except 0 nogil:
     return node
 
 
-cdef void node_insert_after(ShaderData *s, uint32_t node, uint32_t after) noexcept nogil:
-    cdef uint32_t parent = s.nodes.parent[after]
-    cdef uint32_t following = s.nodes.next[after]
+cdef void node_insert_after(ShaderData *s, NodeId node, NodeId after) noexcept nogil:
+    cdef NodeId parent = s.nodes.parent[after]
+    cdef NodeId following = s.nodes.next[after]
     s.nodes.parent[node] = parent
     s.nodes.previous[node] = after
     s.nodes.next[node] = following
@@ -224,10 +244,10 @@ cdef void node_insert_after(ShaderData *s, uint32_t node, uint32_t after) noexce
         s.nodes.last1[parent] = node
 
 
-cdef void node_remove(ShaderData *s, uint32_t node) noexcept nogil:
-    cdef uint32_t parent = s.nodes.parent[node]
-    cdef uint32_t before = s.nodes.previous[node]
-    cdef uint32_t following = s.nodes.next[node]
+cdef void node_remove(ShaderData *s, NodeId node) noexcept nogil:
+    cdef NodeId parent = s.nodes.parent[node]
+    cdef NodeId before = s.nodes.previous[node]
+    cdef NodeId following = s.nodes.next[node]
     if before:
         s.nodes.next[before] = following
     elif s.nodes.first0[parent] == node:
@@ -243,8 +263,8 @@ cdef void node_remove(ShaderData *s, uint32_t node) noexcept nogil:
     s.nodes.previous[node] = s.nodes.next[node] = s.nodes.parent[node] = 0
 
 
-cdef uint32_t node_walk_next(const ShaderData *s, uint32_t node) noexcept nogil:
-    cdef uint32_t parent
+cdef NodeId node_walk_next(const ShaderData *s, NodeId node) noexcept nogil:
+    cdef NodeId parent
     if s.nodes.first0[node]:
         return s.nodes.first0[node]
     while node:
@@ -259,11 +279,11 @@ cdef uint32_t node_walk_next(const ShaderData *s, uint32_t node) noexcept nogil:
     return 0
 
 
-cdef uint32_t node_first_block(const ShaderData *s) noexcept nogil:
+cdef NodeId node_first_block(const ShaderData *s) noexcept nogil:
     return s.nodes.first0[1]
 
 
-cdef uint32_t block_walk_next(const ShaderData *s, uint32_t block) noexcept nogil:
+cdef NodeId block_walk_next(const ShaderData *s, NodeId block) noexcept nogil:
     block = node_walk_next(s, block)
     while block and s.nodes.kind[block] != node_block:
         block = node_walk_next(s, block)
@@ -271,7 +291,7 @@ cdef uint32_t block_walk_next(const ShaderData *s, uint32_t block) noexcept nogi
 
 
 cdef uint32_t nodes_index(ShaderData *s) noexcept nogil:
-    cdef uint32_t block = node_first_block(s)
+    cdef NodeId block = node_first_block(s)
     cdef uint32_t count = 0
     while block:
         s.nodes.index[block] = count
@@ -298,14 +318,14 @@ cdef void _close_block(ShaderRewrite *rewrite) noexcept nogil:
         s.nodes.next_order_count[rewrite.block] = s.next_order.table.count - s.nodes.next_order_first[rewrite.block]
 
 
-cdef int shader_rewrite_block(ShaderRewrite *rewrite, uint32_t block) except -1 nogil:
+cdef int shader_rewrite_block(ShaderRewrite *rewrite, NodeId block) except -1 nogil:
     _close_block(rewrite)
     rewrite.block = block
     rewrite.shader.nodes.next_order_first[block] = rewrite.shader.next_order.table.count
     return 0
 
 
-cdef int shader_rewrite_emit(ShaderRewrite *rewrite, uint32_t instruction) except -1 nogil:
+cdef int shader_rewrite_emit(ShaderRewrite *rewrite, ValueId instruction) except -1 nogil:
     cdef ShaderData *s = rewrite.shader
     table_reserve(&s.next_order.table, 1)
     s.next_order.instruction[s.next_order.table.count] = instruction
@@ -317,7 +337,7 @@ cdef int shader_rewrite_emit(ShaderRewrite *rewrite, uint32_t instruction) excep
 cdef int shader_rewrite_end(ShaderRewrite *rewrite) except -1 nogil:
     cdef ShaderData *s = rewrite.shader
     cdef Order swap = s.order
-    cdef uint32_t node
+    cdef NodeId node
     _close_block(rewrite)
     if s.order.table.exports:
         with gil:
@@ -330,7 +350,7 @@ cdef int shader_rewrite_end(ShaderRewrite *rewrite) except -1 nogil:
     return 0
 
 
-cdef uint32_t type_new(ShaderData *s, int base, int bit_size, int components) except? 0xffffffffU nogil:
+cdef TypeId type_new(ShaderData *s, int base, int bit_size, int components) except? 0xffffffffU nogil:
     cdef uint32_t row = table_append(&s.types.table)
     s.types.base[row] = <uint8_t>base
     s.types.bit_size[row] = <uint8_t>bit_size
@@ -338,17 +358,17 @@ cdef uint32_t type_new(ShaderData *s, int base, int bit_size, int components) ex
     return row
 
 
-cdef uint32_t variable_new(ShaderData *s, int mode, uint32_t type) except? 0xffffffffU nogil:
+cdef VariableId variable_new(ShaderData *s, int mode, TypeId type) except? 0xffffffffU nogil:
     cdef uint32_t row = table_append(&s.variables.table)
     s.variables.mode[row] = mode
     s.variables.type[row] = type
-    s.variables.flags[row] = 1
+    s.variables.flags[row] = variable_alive
     return row
 
 
 # --------------------------------------------------------------------------------------------------------------- Python
 cdef Table *_table(ShaderData *s, int index) noexcept:
-    cdef (Table *)[11] tables
+    cdef (Table *)[table_count] tables
     tables[0] = &s.instructions.table
     tables[1] = &s.sources.table
     tables[2] = &s.constants.table
@@ -360,6 +380,7 @@ cdef Table *_table(ShaderData *s, int index) noexcept:
     tables[8] = &s.variables.table
     tables[9] = &s.arguments.table
     tables[10] = &s.constant_data.table
+    tables[11] = &s.textures.table
     return tables[index]
 
 
@@ -368,6 +389,7 @@ cdef class Shader:
         cdef ShaderData *s = &self.data
         cdef int index
         memset(s, 0, sizeof(ShaderData))
+        s.info.stage = stage_compute
         self.metadata = {}
         self.variable_names = {}
         self.member_names = {}
@@ -383,7 +405,7 @@ cdef class Shader:
 
     def __dealloc__(self):
         cdef int index
-        for index in range(11):
+        for index in range(table_count):
             table_free(_table(&self.data, index))
         table_free(&self.data.next_order.table)
 

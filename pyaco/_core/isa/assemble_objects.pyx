@@ -137,11 +137,7 @@ cdef class ObjectAssembler(Assembler):
 
     cdef void fill_statement(self, Statement *s, operands, dict modifiers):
         """Fill a statement but for its mnemonic."""
-        s.count = 0
-        s.list_first = 0
-        s.list_count = 0
-        s.given = 0
-        s.taken = 0
+        clear_statement(s)
         for value in operands:
             if isinstance(value, (list, tuple)):
                 if s.list_count:
@@ -182,6 +178,7 @@ cdef class ObjectAssembler(Assembler):
             o.negative = given.negative
             o.magnitude = given.magnitude
             o.sign_extended = given.sign_extended
+            note_signs(s, o)
         elif isinstance(value, str):
             c.p = self.keep(value)
             end = c.p + PyBytes_GET_SIZE(self.kept[len(self.kept) - 1])
@@ -192,6 +189,7 @@ cdef class ObjectAssembler(Assembler):
                 c.p = nowhere
                 return
             parse_operand(c, o)
+            note_signs(s, o)
             if not c.failed and c.p != end:
                 fail(c, c.p, b"% is not an operand", o.begin, end)
         else:

@@ -33,6 +33,7 @@ cdef struct Job:
     const uint16_t *short_formats     # one-dword format of a vector opcode in this generation, 0 if none
     const int16_t *unified            # unified buffer format of a data and a number format, -1 if there is none
     uint32_t suffix
+    bint signed_alias                 # the mnemonic names a signed dot product whose opcode leaves signs to neg_lo
     const char *literal_expression    # of a literal whose symbols are not known yet
     const char *branch_expression
     uint32_t words[encode_limit + 2]
@@ -61,40 +62,14 @@ cdef class Assembler:
     # Text of the metadata, None if there is none.
     cdef readonly str metadata
 
-    cdef void run(self) noexcept nogil
+    cdef int run(self) except -1 nogil
     cdef int64_t here(self) noexcept nogil
     cdef void emit(self, int length) noexcept nogil
     cdef void define(self, const char *begin, const char *end, int64_t value, int32_t section, bint is_label) noexcept nogil
     cdef void assign(self, const char *begin, const char *end) noexcept nogil
-    cdef void directive(self, const char *begin, const char *end) noexcept nogil
     cdef void skip_line(self) noexcept nogil
-    cdef void skip_metadata(self) noexcept nogil
     cdef void put(self, int64_t value, uint32_t size) noexcept nogil
-    cdef void data(self, uint32_t size) noexcept nogil
-    cdef void floats(self, bint is_double) noexcept nogil
-    cdef void variable_length(self, bint is_signed) noexcept nogil
-    cdef void check_data(self, const char *begin, int64_t value, uint32_t size) noexcept nogil
-    cdef void set_symbol(self) noexcept nogil
-    cdef void repeat(self, int64_t count, int64_t value, uint32_t size) noexcept nogil
-    cdef void zeros(self) noexcept nogil
-    cdef void fill(self) noexcept nogil
-    cdef void align(self, bint power, uint32_t unit) noexcept nogil
-    cdef void section(self) noexcept nogil
-    cdef void characters(self, bint terminated) noexcept nogil
-    cdef void enter_section(self, const char *begin, const char *end) noexcept nogil
-    cdef void declare(self, const char *begin, const char *end) noexcept
-    cdef void count_registers(self) noexcept
-    cdef void kernel(self) noexcept
-    cdef void kernel_value(self, dict values, str directive) noexcept
-    cdef void resolve(self) noexcept nogil
-    cdef void resolve_one(self, Fixup later) noexcept nogil
-    cdef void resolve_branch(self, const Fixup *later, const Value *v) noexcept nogil
-    cdef void relocate(self, const Fixup *later, const Value *v) noexcept nogil
-    cdef int64_t symbol_here(self, const Value *v, int32_t section) noexcept nogil
-    cdef void fail_symbol(self, const Fixup *later, const Value *v) noexcept nogil
-    cdef void record(self, const Fixup *later, const Value *v, uint32_t kind) noexcept
-    cdef void fill_bytes(self, const Fixup *later, int64_t value) noexcept nogil
-    cdef void resolve_values(self) noexcept
+    cdef int resolve(self) except -1 nogil
     cdef void local_label(self, const char *begin) noexcept nogil
 
 # Opcode of the mnemonic of the job's statement, with its suffix; negative and an error if there is none.

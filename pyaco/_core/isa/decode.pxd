@@ -26,6 +26,15 @@ scalar one is also the literal, in dwords), DS offset0 in bits
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
+# Register classes as the opcode table has them (``ir/program.pxd``): a size in the low bits, in bytes or dwords, and the register file.
+cdef enum:
+    register_class_size = 0x1f        # 0: 32 dwords
+    register_class_vector = 0x20
+    register_class_bytes = 0x40
+    register_class_v1 = 0x21
+    register_class_v2 = 0x22
+    register_class_half = 0x62        # two bytes of a VGPR
+
 cdef enum:
     decoded_source_limit = 18
 

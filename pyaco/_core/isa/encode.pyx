@@ -14,7 +14,8 @@ from isa_tables cimport (image_flag_atomic, image_flag_bvh, image_flag_gather, i
                          opcode_number_y, opcode_operand_count)
 from modifiers cimport *
 from pyaco._core.common.machine cimport *
-from pyaco._core.isa.decode cimport image_address_dwords, synchronises_globally
+from pyaco._core.isa.decode cimport (image_address_dwords, register_class_bytes, register_class_half, register_class_v1, register_class_v2,
+                                     register_class_vector, synchronises_globally)
 
 cdef enum:
     valu_one_dword = format_vop1 | format_vop2 | format_vopc
@@ -166,817 +167,9 @@ cdef inline uint32_t uimm(Writer *w, uint32_t width) noexcept nogil:
     return w.d.immediate & ((1U << width) - 1)
 
 
-# ------------------------------------------------------------------------------------------------------------ scalar ALU
-cdef void encode_salu(Writer *w, uint32_t format, uint32_t number) noexcept nogil:
-    cdef const Decoded *d = w.d
-    cdef uint32_t word, count
-    count = opcode_operand_count[d.opcode]
-    if format == format_sop2:
-        word = 0x80000000U | number << 23
-        if opcode_definition_count[d.opcode]:
-            word |= sgpr_code(w, destination(w, 0)) << 16
-        word |= scalar_code(w, source(w, 0)) | scalar_code(w, source(w, 1)) << 8
-    elif format == format_sop1:
-        word = 0xbe800000U | number << 8
-        if opcode_definition_count[d.opcode]:
-            word |= sgpr_code(w, destination(w, 0)) << 16
-        if sends_message(d.opcode):
-            word |= uimm(w, 8)
-        elif count:
-            word |= scalar_code(w, source(w, 0))
-    elif format == format_sopc:
-        word = 0xbf000000U | number << 16 | scalar_code(w, source(w, 0))
-        word |= (uimm(w, 8) if d.opcode == op_s_set_gpr_idx_on else scalar_code(w, source(w, 1))) << 8
-    elif format == format_sopk:
-        word = 0xb0000000U | number << 23 | (d.immediate & 0xffff)
-        if opcode_definition_count[d.opcode]:
-            word |= sgpr_code(w, destination(w, 0)) << 16
-        elif count and d.opcode != op_s_setreg_imm32_b32:
-            word |= sgpr_code(w, source(w, 0)) << 16
-    else:
-        word = 0xbf800000U | number << 16 | (d.immediate & 0xffff)
-    put(w, word)
-
-
-# --------------------------------------------------------------------------------------------------------- scalar memory
-cdef void encode_smem(Writer *w, uint32_t number) noexcept nogil:
-    cdef const Decoded *d = w.d
-    cdef uint64_t m = d.modifiers
-    cdef uint32_t word, high
-    cdef uint16_t offset = source_or_none(w, 1)
-    cdef uint16_t data = 0
-    cdef uint16_t base = source_or_none(w, 0)
-    cdef uint32_t address_bits
-    if d.destination_count:
-        data = d.destination[0]
-    elif d.source_count > 2:
-        data = d.source[2]
-    address_bits = sgpr_code(w, base) if base != register_none else 0
-    if address_bits & 1:
-        fail(w, encode_bad_operand)
-    address_bits >>= 1
-    word = address_bits | (sgpr_code(w, data) if data < 128 * 4 else smem_constant(w, data)) << 6
-    if w.level < gfx8:
-        encode_smrd(w, number, word, offset)
-        return
-    if w.level >= gfx12:
-        word |= 0xf4000000U | number << 13 | modifier_cache_scope(m) << 21 | (modifier_cache_temporal_hint(m) & 3) << 23
-        high = <uint32_t>simm(w, 24)
-        high |= sgpr_code(w, offset if offset != register_none else <uint16_t>register_null) << 25
-    elif w.level >= gfx10:
-        word |= 0xf4000000U | number << 18
-        if w.level >= gfx11:
-            word |= modifier_cache_glc(m) << 14 | modifier_cache_dlc(m) << 13
-        else:
-            word |= modifier_cache_glc(m) << 16 | modifier_cache_dlc(m) << 14
-        high = <uint32_t>simm(w, 21)
-        high |= sgpr_code(w, offset if offset != register_none else <uint16_t>register_null) << 25
-    else:
-        word |= 0xc0000000U | number << 18 | modifier_cache_glc(m) << 16
-        high = 0
-        if offset == register_none:
-            # an opcode without an address takes no immediate either
-            if base != register_none:
-                word |= 1 << 17
-            high = <uint32_t>simm(w, 21) if w.level >= gfx9 else uimm(w, 20)
-        elif d.immediate == 0 and not modifier_offen(m):
-            high = sgpr_code(w, offset)
-        elif w.level >= gfx9:
-            word |= 1 << 17 | 1 << 14
-            high = <uint32_t>simm(w, 21) | sgpr_code(w, offset) << 25
-        else:
-            fail(w, encode_bad_operand)
-    if opcode_operand_count[d.opcode] == 0 and w.level >= gfx10 and not w.stray_bits:
-        high = 0
-    put(w, word)
-    put(w, high)
-
-
-cdef void encode_smrd(Writer *w, uint32_t number, uint32_t fields, uint16_t offset) noexcept nogil:
-    """Scalar memory of GFX6 and GFX7: one dword, offsets in dwords, a literal for long ones on GFX7."""
-    cdef const Decoded *d = w.d
-    cdef uint32_t word = 0xc0000000U | number << 22 | (fields >> 6 & 0x7f) << 15 | (fields & 0x3f) << 9
-    if offset != register_none:
-        put(w, word | sgpr_code(w, offset))
-        if d.immediate:
-            fail(w, encode_bad_offset)
-    elif source_or_none(w, 0) == register_none:
-        put(w, word)
-    elif d.has_literal or d.immediate >= 1024:
-        if w.level < gfx7 or d.immediate & 3:
-            fail(w, encode_bad_offset)
-        put(w, word | 0xff)
-        # the literal counts dwords, so that bytes cannot say its two highest bits
-        put(w, d.literal if d.has_literal else d.immediate >> 2)
-    else:
-        if d.immediate & 3:
-            fail(w, encode_bad_offset)
-        put(w, word | 1 << 8 | d.immediate >> 2)
-
-
-cdef inline uint32_t smem_constant(Writer *w, uint16_t address) noexcept nogil:
-    # prefetch lengths and probe modes are small numbers in the data field
-    fail(w, encode_bad_operand)
-    return 0
-
-
-# ------------------------------------------------------------------------------------------------------------ vector ALU
-cdef inline uint32_t short_vgpr_code(Writer *w, uint16_t address, uint8_t register_class, uint32_t slot) noexcept nogil:
-    """An 8-bit VGPR field of a short encoding; 16-bit operands of GFX11+ keep the half in bit 7."""
-    cdef uint32_t code = vgpr_code(w, address)
-    if address & 3 and w.d.format & format_sdwa == 0 and (register_class != 0x62 or w.level < gfx11 or address & 1):
-        # parts of registers need SDWA, VOP3 or the halves of GFX11
-        fail(w, encode_bad_operand)
-    if register_class != 0x62:
-        return code
-    if w.level < gfx11:
-        if w.d.format & (format_sdwa | format_dpp16) == 0 and modifier_opsel(w.d.modifiers) >> slot & 1:
-            fail(w, encode_bad_modifier)
-        return code
-    if code & 0x80:
-        fail(w, encode_bad_operand)
-    if address & 2 or modifier_opsel(w.d.modifiers) >> slot & 1:
-        code |= 0x80
-    return code
-
-
-cdef inline uint32_t short_source_code(Writer *w, uint16_t address, uint8_t register_class, uint32_t slot) noexcept nogil:
-    if address >= register_vgpr0:
-        return 0x100 | short_vgpr_code(w, address, register_class, slot)
-    return code_of(w, address, 8)
-
-
-cdef inline uint32_t sdwa_code(uint32_t select, uint32_t byte) noexcept nogil:
-    """The hardware selector of size and offset bits, with the byte offset of the register added."""
-    cdef uint32_t offset = (select >> 2 & 3) + byte
-    if select & 3 == 0:
-        return offset & 3
-    if select & 3 == 1:
-        return 4 + (offset >> 1 & 1)
-    return 6
-
-
-cdef uint32_t sdwa_word(Writer *w) noexcept nogil:
-    cdef const Decoded *d = w.d
-    cdef uint64_t m = d.modifiers
-    cdef uint32_t word, select
-    cdef uint16_t first = source(w, 0)
-    cdef uint16_t second
-    word = code_of(w, first, 9) & 0xff
-    if first < register_vgpr0:
-        word |= 1 << 23
-        if w.level < gfx9 or first >= 255 * 4:
-            fail(w, encode_bad_operand)
-    select = modifier_sdwa_sel0(m)
-    word |= sdwa_code(select, first & 3) << 16 | (select >> 4) << 19
-    word |= (modifier_neg(m) & 1) << 20 | (modifier_abs(m) & 1) << 21
-    if d.format & (format_vop2 | format_vopc):
-        second = source(w, 1)
-        if second < register_vgpr0:
-            word |= 0x80000000U
-            if w.level < gfx9 or second >= 255 * 4:
-                fail(w, encode_bad_operand)
-        select = modifier_sdwa_sel1(m)
-        word |= sdwa_code(select, second & 3) << 24 | (select >> 4) << 27
-        word |= (modifier_neg(m) >> 1 & 1) << 28 | (modifier_abs(m) >> 1 & 1) << 29
-    if d.format & format_vopc:
-        if d.destination_count and d.destination[0] != (register_exec if is_cmpx(d.opcode) and w.level >= gfx10
-                                                        else register_vcc):
-            word |= sgpr_code(w, d.destination[0]) << 8 | 1 << 15
-        if w.level == gfx8:
-            word |= modifier_clamp(m) << 13
-        elif modifier_clamp(m):
-            fail(w, encode_bad_modifier)
-    else:
-        select = modifier_sdwa_dst_sel(m)
-        word |= sdwa_code(select, d.destination[0] & 3 if d.destination_count else 0) << 8
-        word |= modifier_sdwa_dst_sext(m) << 11 | (select >> 4) << 12
-        word |= modifier_clamp(m) << 13 | modifier_omod(m) << 14
-    return word
-
-
-# The dword of DPP16 or DPP8 behind the instruction. The short encodings keep source modifiers in it.
-cdef uint32_t dpp_word(Writer *w, bint short_form) noexcept nogil:
-    cdef const Decoded *d = w.d
-    cdef uint64_t m = d.modifiers
-    cdef uint32_t word
-    cdef uint16_t first = source(w, 0)
-    word = short_vgpr_code(w, first, operand_class(d.opcode, 0), 0) if short_form else vgpr_code(w, first)
-    if d.format & format_dpp8:
-        return word | modifier_dpp8_lane_sel(m) << 8
-    word |= modifier_dpp_ctrl(m) << 8 | modifier_dpp_bound_ctrl(m) << 19
-    if w.level >= gfx10:
-        word |= modifier_dpp_fetch_inactive(m) << 18
-    elif modifier_dpp_fetch_inactive(m):
-        fail(w, encode_bad_modifier)
-    word |= modifier_dpp_bank_mask(m) << 24 | modifier_dpp_row_mask(m) << 28
-    if short_form or w.stray_bits:
-        word |= (modifier_neg(m) & 1) << 20 | (modifier_abs(m) & 1) << 21
-        word |= (modifier_neg(m) >> 1 & 1) << 22 | (modifier_abs(m) >> 1 & 1) << 23
-    return word
-
-
-# The one-dword encodings imply vcc for every lane mask.
-cdef void check_implied_masks(Writer *w, uint32_t format) noexcept nogil:
-    cdef const Decoded *d = w.d
-    if format == format_vopc:
-        if d.format & format_sdwa == 0 and d.destination_count and d.destination[0] != register_vcc \
-                and not (is_cmpx(d.opcode) and w.level >= gfx10 and d.destination[0] == register_exec):
-            fail(w, encode_bad_operand)
-    elif format == format_vop2:
-        if opcode_definition_count[d.opcode] > 1 and destination(w, 1) != register_vcc:
-            fail(w, encode_bad_operand)
-        if opcode_operand_count[d.opcode] > 2 and operand_class(d.opcode, 2) == 0xff and source(w, 2) != register_vcc:
-            fail(w, encode_bad_operand)
-
-
-# The src0 code that announces the extra dword, or the source itself.
-cdef uint32_t first_source_code(Writer *w, bint short_form) noexcept nogil:
-    cdef const Decoded *d = w.d
-    if d.format & format_sdwa:
-        if not short_form or not gfx8 <= w.level < gfx11:
-            fail(w, encode_bad_format)
-        return 249
-    if d.format & format_dpp16:
-        if w.level < gfx8 or (not short_form and w.level < gfx11):
-            fail(w, encode_bad_format)
-        return 250
-    if d.format & format_dpp8:
-        if w.level < gfx10 or (not short_form and w.level < gfx11):
-            fail(w, encode_bad_format)
-        return 233 + modifier_dpp8_fetch_inactive(d.modifiers)
-    if short_form:
-        return short_source_code(w, source(w, 0), operand_class(d.opcode, 0), 0)
-    return code_of(w, source(w, 0), 9)
-
-
-cdef void encode_vop_short(Writer *w, uint32_t number) noexcept nogil:
-    cdef const Decoded *d = w.d
-    cdef uint32_t word, fields, second
-    cdef uint32_t format = d.format & valu_one_dword
-    cdef uint8_t first_class = definition_class(d.opcode, 0)
-    cdef uint64_t m = d.modifiers
-    fields = 0
-    check_implied_masks(w, format)
-    if d.format & (format_sdwa | format_dpp16) == 0 and (modifier_neg(m) | modifier_abs(m)) != 0:
-        fail(w, encode_bad_modifier)
-    if d.format & format_sdwa == 0 and modifier_clamp(m) | modifier_omod(m):
-        fail(w, encode_bad_modifier)
-    if format != format_vopc and opcode_definition_count[d.opcode]:
-        if d.opcode == op_v_accvgpr_mov_b32:
-            if d.format != format_vop1:
-                fail(w, encode_bad_format)
-            put(w, 0x7e000100U | number << 9 | agpr_code(w, destination(w, 0)) << 17 | agpr_code(w, source(w, 0)))
-            return
-        if first_class & 0x20:
-            fields = short_vgpr_code(w, destination(w, 0), first_class, 3) << 17
-        else:
-            fields = sgpr_code(w, destination(w, 0)) << 17
-    if format == format_vop1:
-        word = 0x7e000000U | number << 9 | fields
-        if opcode_operand_count[d.opcode]:
-            word |= first_source_code(w, True)
-    else:
-        if d.format & format_sdwa and source(w, 1) < register_vgpr0:
-            second = scalar_code(w, source(w, 1))
-        elif d.opcode == op_v_illegal:
-            put(w, 0)
-            return
-        elif operand_class(d.opcode, 1) & 0x20 == 0 and w.level < gfx8:
-            # the lane number of v_readlane_b32 and v_writelane_b32
-            second = scalar_code(w, source(w, 1))
-        else:
-            second = short_vgpr_code(w, source(w, 1), operand_class(d.opcode, 1), 1)
-        word = (number << 25 | fields) if format == format_vop2 else (0x7c000000U | number << 17)
-        word |= second << 9 | first_source_code(w, True)
-    put(w, word)
-    if d.format & format_sdwa:
-        put(w, sdwa_word(w))
-    elif d.format & (format_dpp16 | format_dpp8):
-        put(w, dpp_word(w, True))
-
-
-cdef uint32_t vop3_number(Writer *w, uint32_t number) noexcept nogil:
-    """The VOP3 opcode of a one-dword opcode."""
-    cdef uint32_t format = w.d.format | (opcode_format[w.d.opcode] & valu_one_dword)
-    if format & format_vop2:
-        return 0x100 + number
-    if format & format_vop1:
-        return (0x180 if plain_layout(w) else 0x140) + number
-    return number
-
-
-cdef void encode_vop3_interpolation(Writer *w, uint32_t number) noexcept nogil:
-    """The attribute is in the place of the first source, so that the sources start at the second."""
-    cdef const Decoded *d = w.d
-    cdef uint64_t m = d.modifiers
-    cdef uint32_t word = (0xd4000000U if w.level >= gfx10 else 0xd0000000U) | number << 16
-    cdef uint32_t high, i
-    word |= vgpr_code(w, destination(w, 0)) | (modifier_abs(m) & 3) << 9 | modifier_opsel(m) << 11 | modifier_clamp(m) << 15
-    high = modifier_ldsdir_attr(m) | modifier_ldsdir_channel(m) << 6 | modifier_interp_high(m) << 8
-    high |= modifier_omod(m) << 27 | (modifier_neg(m) & 3) << 30
-    if (modifier_abs(m) | modifier_neg(m)) & 4:
-        fail(w, encode_bad_modifier)
-    if d.opcode == op_v_interp_mov_f32:
-        high |= uimm(w, 9) << 9
-    else:
-        for i in range(opcode_operand_count[d.opcode]):
-            high |= code_of(w, source(w, i), 9) << (9 * (i + 1))
-    put(w, word)
-    put(w, high)
-
-
-cdef void encode_vop3(Writer *w, uint32_t number) noexcept nogil:
-    cdef const Decoded *d = w.d
-    cdef uint64_t m = d.modifiers
-    cdef uint32_t word, high, i, count, opsel
-    cdef bint compare = (opcode_format[d.opcode] & format_vopc) != 0
-    cdef bint has_scalar_destination = opcode_definition_count[d.opcode] > 1 and not swaps(d.opcode)
-    if opcode_flags[d.opcode] & opcode_flag_literal or d.opcode == op_v_accvgpr_mov_b32 or d.opcode == op_v_illegal:
-        fail(w, encode_bad_format)
-    opsel = modifier_opsel(m)
-    count = opcode_operand_count[d.opcode]
-    if opcode_flags[d.opcode] & opcode_flag_tied or swaps(d.opcode):
-        count -= 1
-    if w.level < gfx8:
-        word = 0xd0000000U | vop3_number(w, number) << 17 | modifier_clamp(m) << 11
-    else:
-        word = (0xd4000000U if w.level >= gfx10 else 0xd0000000U) | vop3_number(w, number) << 16 | modifier_clamp(m) << 15
-    high = modifier_omod(m) << 27 | modifier_neg(m) << 29
-    for i in range(count):
-        if operand_class(d.opcode, i) == 0x62 and source(w, i) & 2:
-            opsel |= 1U << i
-        elif source(w, i) & 3:
-            fail(w, encode_bad_operand)
-        high |= (first_source_code(w, False) if i == 0 else code_of(w, source(w, i), 9)) << (9 * i)
-    if compare:
-        word |= sgpr_code(w, <uint16_t>register_exec if is_cmpx(d.opcode) and w.level >= gfx10 else destination(w, 0))
-    elif opcode_definition_count[d.opcode]:
-        if definition_class(d.opcode, 0) & 0x20:
-            word |= vgpr_code(w, destination(w, 0))
-            if definition_class(d.opcode, 0) & 0x40 and destination(w, 0) & 2:
-                opsel |= 8
-        else:
-            word |= sgpr_code(w, destination(w, 0))
-    if has_scalar_destination:
-        word |= sgpr_code(w, destination(w, 1)) << 8
-        if modifier_abs(m) or opsel or (w.level < gfx8 and modifier_clamp(m)):
-            fail(w, encode_bad_modifier)
-    elif w.level < gfx8:
-        word |= modifier_abs(m) << 8
-        if opsel:
-            fail(w, encode_bad_modifier)
-    else:
-        word |= modifier_abs(m) << 8 | opsel << 11
-    put(w, word)
-    put(w, high)
-    if d.format & (format_dpp16 | format_dpp8):
-        put(w, dpp_word(w, False))
-
-
-cdef void encode_vop3p(Writer *w, uint32_t number) noexcept nogil:
-    cdef const Decoded *d = w.d
-    cdef uint64_t m = d.modifiers
-    cdef uint32_t word, high, i
-    cdef uint32_t count = opcode_operand_count[d.opcode]
-    if opcode_flags[d.opcode] & opcode_flag_matrix:
-        encode_matrix(w, number)
-        return
-    if opcode_flags[d.opcode] & opcode_flag_tied:
-        count -= 1
-    word = (0xcc000000U if w.level >= gfx10 else 0xd3800000U) | number << 16 | modifier_clamp(m) << 15
-    if d.opcode == op_v_accvgpr_write_b32:
-        word |= agpr_code(w, destination(w, 0))
-    elif opcode_definition_count[d.opcode]:
-        word |= vgpr_code(w, destination(w, 0))
-    word |= modifier_neg_hi(m) << 8 | (modifier_opsel(m) & 7) << 11
-    word |= (modifier_opsel_hi(m) >> 2) << 14
-    high = (modifier_opsel_hi(m) & 3) << 27 | modifier_neg(m) << 29
-    for i in range(count):
-        if d.opcode == op_v_accvgpr_read_b32:
-            high |= 0x100 | agpr_code(w, source(w, 0))
-            continue
-        high |= (first_source_code(w, False) if i == 0 else code_of(w, source(w, i), 9)) << (9 * i)
-    put(w, word)
-    put(w, high)
-    if d.format & (format_dpp16 | format_dpp8):
-        put(w, dpp_word(w, False))
-
-
-cdef inline bint scales(uint32_t opcode) noexcept nogil:
-    return opcode == op_v_mfma_scale_f32_16x16x128_f8f6f4 or opcode == op_v_mfma_scale_f32_32x32x64_f8f6f4
-
-
-cdef void encode_matrix(Writer *w, uint32_t number) noexcept nogil:
-    """Matrix operations of CDNA: A and B in either register file, C and D in one; scales in two dwords in front."""
-    cdef const Decoded *d = w.d
-    cdef uint64_t m = d.modifiers
-    cdef bint sparse = (opcode_flags[d.opcode] & opcode_flag_tied) != 0
-    cdef bint accumulation = is_agpr(destination(w, 0))
-    cdef uint16_t addend = source(w, 2)
-    cdef uint32_t word, high
-    if scales(d.opcode):
-        put(w, 0xd3ac0000U | (modifier_opsel(m) & 3) << 11)
-        put(w, code_of(w, source(w, 3), 9) | code_of(w, source(w, 4), 9) << 9 | (modifier_opsel_hi(m) & 3) << 27)
-    word = 0xd3800000U | number << 16 | modifier_cbsz(m) << 8 | vector_code(w, destination(w, 0))
-    word |= (1 if scales(d.opcode) else modifier_abid(m)) << 11
-    if accumulation and w.level > gfx908:
-        word |= 1 << 15
-    if not accumulation and w.level == gfx908:
-        fail(w, encode_bad_operand)
-    high = 0x100 | vector_code(w, source(w, 0)) | (0x100 | vector_code(w, source(w, 1))) << 9 | modifier_blgp(m) << 29
-    high |= <uint32_t>is_agpr(source(w, 0)) << 27 | <uint32_t>is_agpr(source(w, 1)) << 28
-    if addend < register_vgpr0:
-        high |= code_of(w, addend, 9) << 18
-        if sparse:
-            fail(w, encode_bad_operand)
-    else:
-        high |= (0x100 | vector_code(w, addend)) << 18
-        if is_agpr(addend) != (accumulation and not sparse):
-            fail(w, encode_bad_operand)
-    put(w, word)
-    put(w, high)
-
-
-cdef void encode_vinterp(Writer *w, uint32_t number) noexcept nogil:
-    cdef const Decoded *d = w.d
-    cdef uint64_t m = d.modifiers
-    cdef uint32_t high = modifier_neg(m) << 29
-    cdef uint32_t i
-    put(w, 0xcd000000U | number << 16 | vgpr_code(w, destination(w, 0)) | modifier_wait_exp(m) << 8
-        | modifier_opsel(m) << 11 | modifier_clamp(m) << 15)
-    for i in range(opcode_operand_count[d.opcode]):
-        high |= code_of(w, source(w, i), 9) << (9 * i)
-    put(w, high)
-
-
-cdef void encode_vintrp(Writer *w, uint32_t number) noexcept nogil:
-    cdef const Decoded *d = w.d
-    cdef uint32_t word = 0xc8000000U if plain_layout(w) else 0xd4000000U
-    word |= vgpr_code(w, destination(w, 0)) << 18 | number << 16
-    word |= modifier_ldsdir_attr(d.modifiers) << 10 | modifier_ldsdir_channel(d.modifiers) << 8
-    word |= uimm(w, 8) if d.opcode == op_v_interp_mov_f32 else vgpr_code(w, source(w, 0))
-    put(w, word)
-
-
-cdef void encode_vopd(Writer *w, uint32_t number) noexcept nogil:
-    cdef const Decoded *d = w.d
-    cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
-    cdef uint32_t first_destination, second_destination
-    if w.level < gfx11 or second >= op_count or opcode_number_y[second] < 0:
-        fail(w, encode_no_opcode)
-        return
-    first_destination = vgpr_code(w, destination(w, 0))
-    second_destination = vgpr_code(w, destination(w, 1))
-    if (first_destination ^ second_destination) & 1 == 0:
-        fail(w, encode_bad_operand)
-    put(w, 0xc8000000U | number << 22 | <uint32_t>opcode_number_y[second] << 17 | code_of(w, source(w, 0), 9)
-        | vgpr_code(w, source(w, 1)) << 9)
-    put(w, code_of(w, source(w, 2), 9) | vgpr_code(w, source(w, 3)) << 9 | (second_destination >> 1) << 17
-        | first_destination << 24)
-
-
-# ------------------------------------------------------------------------------------------------------------------- LDS
-cdef void encode_ds(Writer *w, uint32_t number) noexcept nogil:
-    cdef const Decoded *d = w.d
-    cdef uint32_t word, high, i, field
-    word = 0xd8000000U | number << (18 if plain_layout(w) else 17)
-    if opcode_flags[d.opcode] & opcode_flag_two_offsets:
-        if d.immediate & 0xff00ff00U:
-            fail(w, encode_bad_offset)
-        word |= (d.immediate & 0xff) | (d.immediate >> 16 & 0xff) << 8
-    else:
-        word |= uimm(w, 16)
-    if modifier_gds(d.modifiers):
-        if w.level >= gfx12:
-            fail(w, encode_bad_modifier)
-        word |= 1U << (17 if plain_layout(w) else 16)
-    high = 0
-    if opcode_definition_count[d.opcode]:
-        high = data_code(w, destination(w, 0)) << 24
-    field = 8 if opcode_flags[d.opcode] & opcode_flag_no_address else 0
-    for i in range(opcode_operand_count[d.opcode]):
-        high |= (data_code(w, source(w, i)) if field or synchronises_globally(d.opcode) else vgpr_code(w, source(w, i))) << field
-        field += 8
-    word |= accumulation_bit(w) << 25
-    put(w, word)
-    put(w, high)
-
-
-cdef void encode_ldsdir(Writer *w, uint32_t number) noexcept nogil:
-    cdef uint64_t m = w.d.modifiers
-    cdef uint32_t word = 0xce000000U | number << 20 | vgpr_code(w, destination(w, 0))
-    word |= modifier_ldsdir_channel(m) << 8 | modifier_ldsdir_attr(m) << 10 | modifier_wait_vdst(m) << 16
-    if w.level >= gfx12:
-        word |= modifier_wait_vsrc(m) << 23
-    put(w, word)
-
-
-# --------------------------------------------------------------------------------------------------------------- buffers
-cdef inline uint16_t memory_data(Writer *w, uint32_t position) noexcept nogil:
-    """The one data register of a buffer access."""
-    if w.d.source_count > position:
-        return w.d.source[position]
-    return w.d.destination[0] if w.d.destination_count else <uint16_t>register_none
-
-
-cdef inline bint has_sc1(const Writer *w) noexcept nogil:
-    """CDNA 2 and later: a second scope bit, and AGPRs in memory accesses where other generations have TFE."""
-    return gfx90a <= w.level < gfx10
-
-
-cdef void encode_buffer_cache(Writer *w, uint32_t number) noexcept nogil:
-    """Instructions on caches, which name nothing."""
-    cdef uint64_t m = w.d.modifiers
-    cdef uint32_t word = 0xe0000000U | (number & 0xff if w.level >= gfx11 else number & 0x7f) << 18
-    if w.level >= gfx12:
-        fail(w, encode_no_opcode)
-    if has_sc1(w):
-        word |= modifier_cache_glc(m) << 14 | modifier_cache_sc1(m) << 15 | modifier_cache_slc(m) << 17
-    put(w, word)
-    put(w, 0)
-
-
-cdef void encode_buffer_12(Writer *w, bint typed, uint32_t number, uint32_t vaddr, uint32_t vdata) noexcept nogil:
-    cdef uint64_t m = w.d.modifiers
-    cdef uint32_t resource = sgpr_code(w, source(w, 0))
-    # this generation has no constants here; zero is the null register
-    cdef uint32_t soffset = sgpr_code(w, source(w, 2) if source(w, 2) != 128 * 4 else <uint16_t>register_null)
-    cdef uint32_t high = vdata | resource << 9 | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20
-    put(w, 0xc4000000U | number << 14 | soffset | modifier_tfe(m) << 22 | (1U if typed else 0U) << 21)
-    high |= (modifier_format(m) if typed else 1) << 23 | modifier_offen(m) << 30 | modifier_idxen(m) << 31
-    put(w, high)
-    put(w, vaddr | <uint32_t>simm(w, 24) << 8)
-    if <int32_t>w.d.immediate < 0:
-        fail(w, encode_bad_offset)
-
-
-cdef void buffer_bits_11(Writer *w, bint typed, uint32_t *number, uint32_t *word, uint32_t *high) noexcept nogil:
-    cdef uint64_t m = w.d.modifiers
-    word[0] |= modifier_cache_slc(m) << 12 | modifier_cache_dlc(m) << 13
-    high[0] |= modifier_tfe(m) << 21 | modifier_offen(m) << 22 | modifier_idxen(m) << 23
-    if modifier_lds(m):
-        # loads into LDS are opcodes of their own
-        if typed or number[0] > 0x14 or 1 <= number[0] < 0x10:
-            fail(w, encode_bad_modifier)
-        number[0] = 0x32 if number[0] == 0 else number[0] + 0x1d
-
-
-cdef void buffer_bits(Writer *w, bint typed, uint32_t *word, uint32_t *high) noexcept nogil:
-    """What GFX11 moved."""
-    cdef uint64_t m = w.d.modifiers
-    word[0] |= modifier_offen(m) << 12 | modifier_idxen(m) << 13
-    high[0] |= modifier_tfe(m) << 23
-    if has_sc1(w):
-        if modifier_tfe(m):
-            fail(w, encode_bad_modifier)
-        high[0] |= accumulation_bit(w) << 23
-        if typed:
-            high[0] |= modifier_cache_sc1(m) << 21
-        else:
-            word[0] |= modifier_cache_sc1(m) << 15
-    elif w.level >= gfx10:
-        word[0] |= modifier_cache_dlc(m) << 15
-    elif modifier_cache_dlc(m):
-        fail(w, encode_bad_modifier)
-    if w.level < gfx8:
-        word[0] |= modifier_addr64(m) << 15
-    if typed or plain_layout(w):
-        high[0] |= modifier_cache_slc(m) << 22
-    else:
-        word[0] |= modifier_cache_slc(m) << 17
-    if not typed:
-        word[0] |= modifier_lds(m) << 16
-
-
-cdef void put_buffer(Writer *w, bint typed, uint32_t number, uint32_t word, uint32_t high) noexcept nogil:
-    """With the opcode where the generation has it."""
-    word |= 0xe8000000U if typed else 0xe0000000U
-    if typed and plain_layout(w) and w.level < gfx11:
-        word |= (number & 7) << 16
-        high |= (number >> 3) << 21
-    elif typed:
-        word |= number << 15
-    elif gfx10 <= w.level < gfx11:
-        word |= (number & 0x7f) << 18 | (number >> 7) << 25
-    else:
-        word |= number << 18
-    put(w, word)
-    put(w, high)
-
-
-cdef void encode_buffer(Writer *w, bint typed, uint32_t number) noexcept nogil:
-    cdef uint64_t m = w.d.modifiers
-    cdef uint32_t word, high, vaddr, vdata
-    if w.d.source_count == 0:
-        encode_buffer_cache(w, number)
-        return
-    vaddr = vgpr_code(w, source(w, 1))
-    vdata = data_code(w, memory_data(w, 3))
-    if w.d.destination_count:
-        data_code(w, w.d.destination[0])
-    if modifier_addr64(m) and (w.level >= gfx8 or modifier_offen(m) | modifier_idxen(m)):
-        fail(w, encode_bad_modifier)
-    if is_absent(source(w, 1)) == (modifier_offen(m) | modifier_idxen(m) | modifier_addr64(m) != 0):
-        fail(w, encode_bad_operand)
-    if w.level >= gfx12:
-        encode_buffer_12(w, typed, number, vaddr, vdata)
-        return
-    if source(w, 0) & 15:
-        fail(w, encode_bad_operand)
-    word = uimm(w, 12) | modifier_cache_glc(m) << 14 | (modifier_format(m) << 19 if typed else 0)
-    high = vaddr | vdata << 8 | sgpr_code(w, source(w, 0)) >> 2 << 16 | scalar_code(w, source(w, 2)) << 24
-    if w.level >= gfx11:
-        buffer_bits_11(w, typed, &number, &word, &high)
-    else:
-        buffer_bits(w, typed, &word, &high)
-    put_buffer(w, typed, number, word, high)
-
-
-# ----------------------------------------------------------------------------------------------------------- flat memory
-cdef struct FlatAccess:
-    uint32_t segment                  # 0 flat, 1 scratch, 2 global
-    uint32_t saddr
-    uint32_t load
-    uint32_t store
-    uint32_t vaddr
-    uint32_t scratch_has_vaddr
-
-
-cdef inline bint has_vaddr_bit(const Writer *w) noexcept nogil:
-    """CDNA 3 and later say apart from the scalar address whether scratch has a vector address."""
-    return gfx942 <= w.level < gfx10
-
-
-cdef uint32_t no_saddr(const Writer *w, uint32_t segment, bint has_vaddr) noexcept nogil:
-    """What stands for no scalar address."""
-    if w.level >= gfx11:
-        return 0x7c
-    if w.level >= gfx10:
-        return 0x7d if segment != 1 or has_vaddr else 0x7f
-    return 0 if segment == 0 else 0x7f
-
-
-cdef void encode_flat_12(Writer *w, const FlatAccess *f, uint32_t number) noexcept nogil:
-    cdef uint64_t m = w.d.modifiers
-    put(w, 0xec000000U | number << 14 | f.segment << 24 | f.saddr)
-    put(w, f.load | f.scratch_has_vaddr << 17 | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20 | f.store << 23)
-    put(w, f.vaddr | <uint32_t>simm(w, 24) << 8)
-
-
-cdef uint32_t flat_offset(Writer *w, uint32_t segment) noexcept nogil:
-    """Flat addresses take unsigned offsets of one bit less."""
-    cdef uint32_t width = 12 if gfx10 <= w.level < gfx11 else 13
-    if w.level < gfx9:
-        return uimm(w, 0)
-    return uimm(w, width - 1) if segment == 0 else <uint32_t>simm(w, width)
-
-
-cdef void flat_bits(Writer *w, const FlatAccess *f, uint32_t *word, uint32_t *high) noexcept nogil:
-    """What GFX11 moved."""
-    cdef uint64_t m = w.d.modifiers
-    word[0] |= f.segment << 14 | modifier_cache_glc(m) << 16 | modifier_cache_slc(m) << 17 | modifier_lds(m) << 13
-    if has_vaddr_bit(w):
-        word[0] |= f.scratch_has_vaddr << 13
-        if modifier_lds(m):
-            fail(w, encode_bad_modifier)
-    if has_sc1(w):
-        word[0] |= modifier_cache_sc1(m) << 25
-        high[0] |= accumulation_bit(w) << 23
-    elif w.level >= gfx10:
-        word[0] |= modifier_cache_dlc(m) << 12
-    elif modifier_cache_dlc(m):
-        fail(w, encode_bad_modifier)
-
-
-cdef void encode_flat(Writer *w, uint32_t format, uint32_t number) noexcept nogil:
-    cdef uint64_t m = w.d.modifiers
-    cdef uint16_t vaddr = source_or_none(w, 0)
-    cdef uint16_t base = source_or_none(w, 1)
-    cdef uint32_t word, high
-    cdef FlatAccess f
-    f.segment = 0 if format == format_flat else 1 if format == format_scratch else 2
-    f.load = data_code(w, w.d.destination[0]) if w.d.destination_count else 0
-    f.store = data_code(w, source_or_none(w, 2))
-    f.vaddr = vgpr_code(w, vaddr)
-    f.scratch_has_vaddr = f.segment == 1 and not is_absent(vaddr)
-    f.saddr = sgpr_code(w, base) if base != register_none else no_saddr(w, f.segment, not is_absent(vaddr))
-    if base != register_none and (f.segment == 0 or (f.scratch_has_vaddr and w.level < gfx11 and not has_vaddr_bit(w))):
-        fail(w, encode_bad_operand)
-    if w.level >= gfx12:
-        encode_flat_12(w, &f, number)
-        return
-    word = 0xdc000000U | number << 18 | flat_offset(w, f.segment)
-    high = f.vaddr | f.store << 8 | f.saddr << 16 | f.load << 24
-    if w.level >= gfx11:
-        word |= f.segment << 16 | modifier_cache_dlc(m) << 13 | modifier_cache_glc(m) << 14 | modifier_cache_slc(m) << 15
-        high |= f.scratch_has_vaddr << 23
-        if modifier_lds(m):
-            fail(w, encode_bad_modifier)
-    else:
-        flat_bits(w, &f, &word, &high)
-    put(w, word)
-    put(w, high)
-
-
-# -------------------------------------------------------------------------------------------------------- images, exports
-cdef uint32_t image_address(Writer *w, uint32_t position) noexcept nogil:
-    """Address register of GFX12; a last operand of several dwords goes on in the places behind it, but that of a ray."""
-    cdef uint32_t last = w.d.source_count - 1
-    if 3 + position <= last:
-        return vgpr_code(w, w.d.source[3 + position])
-    if (3 + position - last) * 4 < w.d.source_bytes[last] and not opcode_image[w.d.opcode] & image_flag_bvh:
-        return vgpr_code(w, w.d.source[last] + (3 + position - last) * 4)
-    return 0
-
-
-cdef void encode_mimg_12(Writer *w, uint32_t number, uint32_t vdata) noexcept nogil:
-    cdef const Decoded *d = w.d
-    cdef uint64_t m = d.modifiers
-    cdef bint sample = (opcode_image[d.opcode] & image_flag_sampler) != 0 or d.opcode == op_image_msaa_load
-    cdef uint32_t word, high, i
-    cdef uint32_t third = 0
-    cdef uint16_t sampler = d.source[1]
-    word = modifier_dim(m) | modifier_r128(m) << 4 | modifier_d16(m) << 5 | modifier_a16(m) << 6 | number << 14
-    word |= modifier_dmask(m) << 22
-    high = vdata | sgpr_code(w, d.source[0]) << 9 | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20
-    for i in range(4):
-        third |= image_address(w, i) << (8 * i)
-    if sample:
-        word |= 0xe4000000U | modifier_image_tfe(m) << 3 | modifier_unrm(m) << 13
-        high |= modifier_lwe(m) << 8 | (sgpr_code(w, sampler) if sampler != register_none else 0) << 23
-    else:
-        word |= 0xd0000000U
-        high |= modifier_image_tfe(m) << 23 | image_address(w, 4) << 24
-        if modifier_unrm(m) | modifier_lwe(m):
-            fail(w, encode_bad_modifier)
-    put(w, word)
-    put(w, high)
-    put(w, third)
-
-
-cdef void encode_mimg(Writer *w, uint32_t number) noexcept nogil:
-    cdef const Decoded *d = w.d
-    cdef uint64_t m = d.modifiers
-    cdef uint32_t word, high, i, extra, vdata, resource
-    cdef uint32_t sampler = 0
-    if d.source_count < 4:
-        fail(w, encode_bad_operand)
-        return
-    vdata = data_code(w, d.destination[0] if d.destination_count else d.source[2])
-    if w.level >= gfx12:
-        encode_mimg_12(w, number, vdata)
-        return
-    resource = sgpr_code(w, d.source[0])
-    if d.source[1] != register_none:
-        sampler = sgpr_code(w, d.source[1])
-    if (resource | sampler) & 3:
-        fail(w, encode_bad_operand)
-    # dwords of separate address registers ("NSA")
-    extra = (d.source_count - 4 + 3) >> 2
-    if extra > (1 if w.level >= gfx11 else 3 if w.level >= gfx10 else 0):
-        fail(w, encode_bad_operand)
-    word = 0xf0000000U | modifier_dmask(m) << 8
-    high = vgpr_code(w, d.source[3]) | vdata << 8 | (resource >> 2) << 16
-    if w.level >= gfx11:
-        word |= extra | modifier_dim(m) << 2 | modifier_unrm(m) << 7 | modifier_cache_slc(m) << 12
-        word |= modifier_cache_dlc(m) << 13 | modifier_cache_glc(m) << 14 | modifier_r128(m) << 15
-        word |= modifier_a16(m) << 16 | modifier_d16(m) << 17 | number << 18
-        high |= modifier_image_tfe(m) << 21 | modifier_lwe(m) << 22 | (sampler >> 2) << 26
-    else:
-        word |= (number & 0x7f) << 18 | modifier_unrm(m) << 12 | modifier_cache_glc(m) << 13
-        word |= modifier_image_tfe(m) << 16 | modifier_lwe(m) << 17 | modifier_cache_slc(m) << 25
-        if has_sc1(w):
-            if modifier_image_tfe(m):
-                fail(w, encode_bad_modifier)
-            word |= accumulation_bit(w) << 16 | modifier_cache_sc1(m) << 7
-        high |= (sampler >> 2) << 21 | modifier_d16(m) << 31
-        if w.level >= gfx10:
-            word |= number >> 7 | extra << 1 | modifier_dim(m) << 3 | modifier_cache_dlc(m) << 7 | modifier_r128(m) << 15
-            high |= modifier_a16(m) << 30
-        else:
-            word |= modifier_da(m) << 14 | (modifier_a16(m) if w.level >= gfx9 else modifier_r128(m)) << 15
-    put(w, word)
-    put(w, high)
-    for i in range(extra * 4):
-        if i & 3 == 0:
-            put(w, 0)
-        w.out[w.length - 1] |= vgpr_code(w, source_or_none(w, 4 + i)) << (8 * (i & 3))
-
-
-cdef void encode_exp(Writer *w) noexcept nogil:
-    cdef uint64_t m = w.d.modifiers
-    cdef uint32_t word = modifier_exp_enabled_mask(m) | modifier_exp_target(m) << 4 | modifier_exp_done(m) << 11
-    cdef uint32_t high = 0
-    cdef uint32_t i
-    if w.level >= gfx11:
-        word |= modifier_exp_row(m) << 13
-    else:
-        word |= modifier_exp_compressed(m) << 10 | modifier_exp_valid_mask(m) << 12
-    put(w, word | (0xf8000000U if plain_layout(w) else 0xc4000000U))
-    for i in range(4):
-        high |= vgpr_code(w, source_or_none(w, i)) << (8 * i)
-    put(w, high)
+include "encode_scalar.pxi"
+include "encode_vector.pxi"
+include "encode_memory.pxi"
 
 
 # -------------------------------------------------------------------------------------------------------------- dispatch
@@ -1076,7 +269,7 @@ cdef bint scalar_reads_fit(const Decoded *instruction, uint32_t gfx_level) noexc
         return True
     if d.opcode == op_v_lshlrev_b64 or d.opcode == op_v_lshrrev_b64 or d.opcode == op_v_ashrrev_i64:
         limit = 1
-    if opcode_definition_count[d.opcode] and definition_class(d.opcode, 0) & 0x20 == 0 \
+    if opcode_definition_count[d.opcode] and definition_class(d.opcode, 0) & register_class_vector == 0 \
             and definition_class(d.opcode, 0) != 0xff:
         # lane reads and scalar transcendental functions have rules of their own
         return True
@@ -1299,7 +492,7 @@ cdef bint reads_lds_directly(const Decoded *d, uint32_t position, uint32_t gfx_l
         return False
     if op == op_v_writelane_b32_e64:
         return gfx_level >= gfx10
-    return operand_class(op, 0) == 0x21 or operand_class(op, 0) == 0x62
+    return operand_class(op, 0) == register_class_v1 or operand_class(op, 0) == register_class_half
 
 
 cdef bint no_inverse_pi(const Decoded *d, uint32_t position, uint32_t gfx_level) noexcept nogil:
@@ -1316,7 +509,7 @@ cdef bint no_inverse_pi(const Decoded *d, uint32_t position, uint32_t gfx_level)
         return False
     if d.opcode == op_v_alignbit_b32 or d.opcode == op_v_alignbyte_b32:
         return position == 2
-    return signless and operand_class(d.opcode, position) == 0x62
+    return signless and operand_class(d.opcode, position) == register_class_half
 
 
 cdef bint sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
@@ -1328,14 +521,14 @@ cdef bint sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     for i in range(min(<uint32_t>d.source_count, <uint32_t>opcode_operand_count[d.opcode])):
         kind = operand_class(d.opcode, i)
         address = d.source[i]
-        if address >= register_vgpr0 and kind & 0x20 and kind != opcode_mask_class:
+        if address >= register_vgpr0 and kind & register_class_vector and kind != opcode_mask_class:
             # a vector register where one belongs
             continue
         if kind == opcode_mask_class and 128 * 4 <= address != register_none and not 235 * 4 <= address < 240 * 4 \
                 and not 251 * 4 <= address <= 253 * 4:
             # lane masks are registers
             return False
-        if kind & 0x20 == 0 and d.source[i] != register_none and address >= register_vgpr0:
+        if kind & register_class_vector == 0 and d.source[i] != register_none and address >= register_vgpr0:
             # a lane number
             return False
         if address == 255 * 4 and i == 1 and (d.opcode == op_v_readlane_b32_e64 or d.opcode == op_v_writelane_b32_e64):
@@ -1351,13 +544,13 @@ cdef bint sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
         if d.opcode == op_v_accvgpr_write_b32 and gfx_level == gfx908 and (address < 128 * 4 or 208 * 4 < address < 240 * 4 or address > 248 * 4):
             # before CDNA 2 a VGPR or an inline constant
             return False
-        if kind & 0x20 and kind != opcode_mask_class and reads_vector_only(d, i):
+        if kind & register_class_vector and kind != opcode_mask_class and reads_vector_only(d, i):
             return False
         if opcode_latency[d.opcode] == latency_wmma and (
                 address == 255 * 4 or (address < 128 * 4 and address != register_null) or 235 * 4 <= address < 240 * 4
-                or address > 248 * 4 or operand_class(d.opcode, i) == 0x21):
+                or address > 248 * 4 or operand_class(d.opcode, i) == register_class_v1):
             return False
-        if lanes and i == 1 and gfx_level < gfx11_5 and d.format & format_vop3 and kind & 0x20:
+        if lanes and i == 1 and gfx_level < gfx11_5 and d.format & format_vop3 and kind & register_class_vector:
             return False
         if lanes and d.format & format_vop3p and not packed_lanes_read_scalar(d.opcode, i, gfx_level):
             return False
@@ -1457,9 +650,9 @@ cdef bint is_double(uint32_t opcode) noexcept nogil:
     """Whether an operand of a vector instruction has 64 bits."""
     cdef uint32_t i
     for i in range(opcode_operand_count[opcode]):
-        if operand_class(opcode, i) == 0x22:
+        if operand_class(opcode, i) == register_class_v2:
             return True
-    return opcode_definition_count[opcode] != 0 and definition_class(opcode, 0) == 0x22
+    return opcode_definition_count[opcode] != 0 and definition_class(opcode, 0) == register_class_v2
 
 
 cdef const char *form_error(const Decoded *instruction, uint32_t gfx_level, bint halves) noexcept nogil:
@@ -1509,9 +702,9 @@ cdef uint32_t half_bits(uint32_t opcode) noexcept nogil:
     """Bits of op_sel, from bit 6, of registers that have halves."""
     cdef uint32_t bits = 0, i
     for i in range(opcode_operand_count[opcode]):
-        if i < 3 and operand_class(opcode, i) == 0x62:
+        if i < 3 and operand_class(opcode, i) == register_class_half:
             bits |= 0x40U << i
-    if opcode_definition_count[opcode] and definition_class(opcode, 0) == 0x62:
+    if opcode_definition_count[opcode] and definition_class(opcode, 0) == register_class_half:
         bits |= 0x200
     return bits
 
@@ -1550,8 +743,11 @@ cdef uint32_t variant_misfit(const Decoded *instruction, uint32_t gfx_level, bin
         given |= (modifier_omod(m) != 0) << 14
     if format & (format_vop3 | format_vop3p):
         given |= <uint32_t>(modifier_opsel(m) & (7 if format & format_vop3p else 15)) << 6
-        if halves:
+        if halves and half_bits(instruction.opcode):
             given &= ~half_bits(instruction.opcode)
+            if gfx_level >= gfx12:
+                # op_sel beside names of halves is GFX11's
+                allowed |= isa_variant(gfx11, instruction.opcode, variant_form(format)) & 0x3c0
         if opcode_latency[instruction.opcode] == latency_wmma and opcode_flags[instruction.opcode] & opcode_flag_tied:
             # the index of a sparse matrix, whose limit depends on the wave size
             given &= ~0xc0U

@@ -1,7 +1,7 @@
 """Text of one instruction in LLVM's assembly syntax, and how characters are put behind each other.
 
 While it prints, a printer can note where in the line stand the values that other instructions of the same form have others of
-(``Values``): what ``disassemble.pyx`` makes its plans of.
+(``Values``): what ``disassemble.pyx`` makes its templates of.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy, strlen
@@ -40,12 +40,14 @@ cdef struct Printer:
     char *p                           # where the next character goes
     char *gap                         # where the target of a branch belongs, if the line has one
     int64_t target                    # of that branch, in dwords from its own place
-    bint unsayable                    # the syntax has no way to write the instruction
+    bint has_no_syntax                    # the syntax has no way to write the instruction
     uint32_t level
     uint32_t mask_dwords              # of a lane mask
     bint wide_null                    # null may stand for two dwords
     bint any_register                 # tuples of VGPRs start anywhere
     bint true16                       # 16-bit VGPR operands are written v0.l and v0.h
+    bint wants_halves                 # an instruction has text with, and none without these names
+    bint exact                        # lines assemble to the same words
     const Names *names
     const uint32_t *facts
     uint16_t dependencies[16]         # the counters of s_waitcnt_depctr: first bit | width << 8, by width
@@ -55,11 +57,14 @@ cdef struct Printer:
 # Fill `dependencies` from the names.
 cdef void list_dependencies(Printer *t) noexcept nogil
 
-# Text of an instruction. Sets `unsayable` where there is none that assemblers take; `gap` and `target` of a branch.
+# Text of an instruction. Sets `has_no_syntax` where there is none that assemblers take; `gap` and `target` of a branch.
 cdef void instruction(Printer *t, const Decoded *d) noexcept nogil
 
 # ``.long`` for the words of an instruction that text cannot say, with a comment where it has text all the same.
 cdef void raw_words(Printer *t, const Decoded *d, const uint32_t *words) noexcept nogil
+
+# The words of an instruction, as a remark behind it.
+cdef void put_words(Printer *t, const uint32_t *words, uint32_t count) noexcept nogil
 
 # Text of a source: register, inline constant or literal.
 cdef void operand_text(Printer *t, const Decoded *d, uint32_t position) noexcept nogil

@@ -132,6 +132,10 @@ cdef struct Statement:
     uint32_t list_count
     uint64_t given                    # bit per given_*
     uint64_t taken
+    bint has_signs                    # an operand is negative, a magnitude or sign-extended
+    uint32_t negations_taken          # bit per operand whose sign the instruction's words hold
+    uint32_t magnitudes_taken
+    uint32_t extensions_taken
     Operand operands[operand_limit]
     int64_t values[modifier_count]
     const char *places[modifier_count]
@@ -192,6 +196,11 @@ cdef uint64_t local_key(int64_t number, int32_t section) noexcept nogil
 # An expression whose value is known and absolute.
 cdef int64_t number_expression(Cursor *c) noexcept nogil
 cdef void parse_statement(Cursor *c, Statement *s) noexcept nogil
+# Forgets operands and modifiers.
+cdef void clear_statement(Statement *s) noexcept nogil
+# Notes whether an operand has a sign.
+cdef inline void note_signs(Statement *s, const Operand *o) noexcept nogil:
+    s.has_signs = s.has_signs or o.negative or o.magnitude or o.sign_extended
 # A name of `domain` or an expression.
 cdef int64_t name_or_number(Cursor *c, uint32_t domain) noexcept nogil
 cdef void parse_operand(Cursor *c, Operand *o) noexcept nogil

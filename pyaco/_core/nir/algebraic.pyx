@@ -319,8 +319,9 @@ cdef bint algebraic_run(ShaderData *s, int group) except -1 nogil:
     return progress
 
 
-def run(Shader shader, bint late=False):
-    """Apply the rules of the main group, or of the late one; True when an instruction changed."""
+def run(Shader shader, options=None):
+    """Apply the rules of the main group, or of the late one (option ``late``); True when an instruction changed."""
+    cdef bint late = (options or {}).get("late", False)
     cdef bint progress
     with nogil:
         progress = algebraic_run(&shader.data, 1 if late else 0)

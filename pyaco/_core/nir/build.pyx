@@ -5,14 +5,16 @@ from libcpp.vector cimport vector
 from nir_opcodes cimport (
     alu_count, alu_input_count, alu_input_sizes_flat, alu_max_inputs, alu_names, index_count, index_names,
     intrinsic_components, intrinsic_count, intrinsic_has_result, intrinsic_index_position_flat, intrinsic_names,
-    intrinsic_source_count,
+    intrinsic_source_count, image_coordinates, image_dim_count, image_dim_flags, image_dim_names, image_sizes, image_type_names, tex_count,
+    tex_flags, tex_names, tex_needed_sources, tex_optional_sources, tex_result, tex_shape_any, tex_shape_coordinate, tex_shape_deref,
+    tex_shape_descriptor, tex_shape_dimensions, tex_shape_size, tex_shape_texel, tex_source_count, tex_source_names, tex_source_shape,
 )
 from pyaco._core.common.table cimport table_append_many, table_append
 from pyaco._core.ir.shader cimport (
     Shader, ShaderRewrite, intrinsic_has_index, intrinsic_set_index, nir_alu_n, nir_constant_vector, nir_deref, nir_instruction_new,
     nir_intrinsic_new, nir_jump, nir_phi, nir_undefined, node_block, node_if, node_insert_after, node_loop, node_new,
     shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_set, type_new, type_struct,
-    variable_new,
+    variable_alive, variable_new,
 )
 
 
@@ -37,6 +39,26 @@ INTRINSIC_SHAPES = {
     intrinsic_names[i].decode(): (bool(intrinsic_has_result[i]), intrinsic_components[i], intrinsic_source_count[i])
     for i in range(intrinsic_count)
 }
+# Texture instructions, as ``nir/data/texture.txt`` has them.
+_SHAPES = {tex_shape_any: "any", tex_shape_texel: "texel", tex_shape_size: "size", tex_shape_descriptor: "descriptor",
+           tex_shape_coordinate: "coordinate", tex_shape_dimensions: "dimensions", tex_shape_deref: "deref"}
+
+
+def _source_names(uint32_t mask):
+    return tuple([tex_source_names[k].decode() for k in range(tex_source_count) if mask >> k & 1])
+
+
+def _texture_opcode(int opcode):
+    return (_SHAPES.get(tex_result[opcode], tex_result[opcode]), _source_names(tex_needed_sources[opcode]),
+            _source_names(tex_optional_sources[opcode]), tex_flags[opcode])
+
+
+TEX = {tex_names[i].decode(): i for i in range(tex_count)}
+TEX_SOURCES = {tex_source_names[i].decode(): i for i in range(tex_source_count)}
+TEX_SHAPES = {tex_names[i].decode(): _texture_opcode(i) for i in range(tex_count)}
+TEX_SOURCE_SHAPES = {tex_source_names[i].decode(): _SHAPES.get(tex_source_shape[i], tex_source_shape[i]) for i in range(tex_source_count)}
+IMAGE_DIMS = {image_dim_names[i].decode(): (i, image_coordinates[i], image_sizes[i], image_type_names[i].decode(), image_dim_flags[i])
+              for i in range(image_dim_count)}
 
 
 cdef int _check(Shader shader, uint32_t value) except -1:
@@ -146,7 +168,7 @@ def node(Shader shader, str kind, uint32_t after, uint32_t condition=0):
 
 
 def type_of(Shader shader, int base, int bit_size=0, int components=0, uint32_t element=0, uint32_t length=0,
-            uint32_t stride=0, bint row_major=False, members=()):
+            uint32_t stride=0, bint row_major=False, members=(), int image_dim=0, int image_flags=0):
     """A new type; `members` are (type, offset) pairs of a struct (offset None: none yet)."""
     cdef uint32_t row = type_new(&shader.data, base, bit_size, components)
     cdef uint32_t first, member
@@ -154,6 +176,8 @@ def type_of(Shader shader, int base, int bit_size=0, int components=0, uint32_t 
     shader.data.types.length[row] = length
     shader.data.types.stride[row] = stride
     shader.data.types.row_major[row] = row_major
+    shader.data.types.image_dim[row] = image_dim
+    shader.data.types.image_flags[row] = image_flags
     if base == type_struct:
         first = table_append_many(&shader.data.members.table, <uint32_t>len(members))
         shader.data.types.member_first[row] = first
@@ -180,6 +204,31 @@ def variable(Shader shader, uint32_t mode, uint32_t type, initializer=None, **fa
     shader.data.variables.binding[row] = facts.get("binding", 0)
     shader.data.variables.builtin[row] = facts.get("builtin", 0)
     shader.data.variables.access[row] = facts.get("access", 0)
+    shader.data.variables.location[row] = facts.get("location", 0)
+    shader.data.variables.flags[row] = facts.get("flags", 0) | variable_alive
+    shader.data.variables.interpolation[row] = facts.get("interpolation", 0)
+    shader.data.variables.component[row] = facts.get("component", 0)
+    shader.data.variables.driver_location[row] = facts.get("driver_location", 0)
+    return row
+
+
+def texture(Shader shader, int base, int dim, int image_flags=0, int flags=0, int component=0, uint32_t texture_index=0,
+            uint32_t sampler_index=0, offsets=()):
+    """A row of Textures; `offsets` are the four (x, y) of a gather."""
+    cdef uint32_t row = table_append(&shader.data.textures.table)
+    cdef uint64_t packed = 0
+    for place, offset in enumerate([value for pair in offsets for value in pair]):
+        if not -128 <= offset < 128 or place > 7:
+            raise ValueError("offsets of a gather are four pairs from -128 to 127")
+        packed |= <uint64_t>(<int>offset & 0xff) << (8 * <int>place)
+    shader.data.textures.base[row] = base
+    shader.data.textures.dim[row] = dim
+    shader.data.textures.image_flags[row] = image_flags
+    shader.data.textures.flags[row] = flags
+    shader.data.textures.component[row] = component
+    shader.data.textures.texture_index[row] = texture_index
+    shader.data.textures.sampler_index[row] = sampler_index
+    shader.data.textures.offsets[row] = packed
     return row
 
 

@@ -189,7 +189,7 @@ cdef bint cse_run(ShaderData *s) except -1 nogil:
     return progress
 
 
-def run(Shader shader):
+def run(Shader shader, options=None):
     """Merge equal expressions; True when one was removed."""
     cdef bint progress
     with nogil:

@@ -74,7 +74,7 @@ cdef bint dce_run(ShaderData *s) except -1 nogil:
     return True
 
 
-def run(Shader shader):
+def run(Shader shader, options=None):
     """Remove dead instructions; True when one was removed."""
     cdef bint progress
     with nogil:

@@ -1,15 +1,13 @@
-"""The ABI: which arguments a compute shader gets, in which registers, and the layout of its descriptor sets.
+"""What a compute shader needs of its arguments, and the registers in which it gets them.
 
-Needs: system values as ``load_*`` intrinsics (``lower_system_values`` stage "inputs"), explicit I/O, dead code gone.
-Guarantees: ``shader.arguments`` and ``shader.metadata["abi"]`` as docs/architecture.md describes them. Descriptor sets
-follow ``metadata["pipeline_layout"]`` (a ``PipelineLayout``) where it is given, else the shader's own bindings (types "ubo", "ssbo"),
-or those that ``metadata["descriptor_layout"]`` gives as ``{set: {binding: (type, count)}}``. ``assign_user_data`` decides which
-push constants stand in registers, and whether sets are reached through a table (the row with detail ``table_of_sets``).
+Needs: system values as ``load_*`` intrinsics (``lower_system_values`` stage "inputs"), explicit I/O, dead code gone. Guarantees:
+``declare`` fills ``shader.arguments``. Which descriptor sets there are, and what of the push constants stands in registers, is
+decided by ``pyaco/nir/arguments.py``, which calls these functions.
 
 Sources: AMD RDNA2 ISA, section 3.12 and LLVM's AMDGPU usage, "Initial kernel execution state" (order of user SGPRs,
 workgroup ids, packed local ids on GFX11, ttmp registers on GFX12).
 """
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
@@ -28,17 +26,7 @@ from pyaco._core.ir.shader cimport (
 from pyaco._core.nir.types cimport type_bytes
 from nir_opcodes cimport alu_input_sizes_flat, alu_max_inputs
 
-from pyaco.descriptors.layout import Binding, PipelineLayout, SetLayout
-from pyaco.descriptors.types import DescriptorType, is_dynamic
-from pyaco.descriptors.user_data import assign_user_data
-from pyaco.errors import InputError, UnsupportedError
-
-_TYPES = {"ubo": DescriptorType.UNIFORM_BUFFER, "ssbo": DescriptorType.STORAGE_BUFFER}
-# What may stand behind a shader's buffer.
-_BEHIND = {
-    "ubo": (DescriptorType.UNIFORM_BUFFER, DescriptorType.UNIFORM_BUFFER_DYNAMIC, DescriptorType.INLINE_UNIFORM_BLOCK),
-    "ssbo": (DescriptorType.STORAGE_BUFFER, DescriptorType.STORAGE_BUFFER_DYNAMIC),
-}
+from pyaco.errors import InputError
 
 cdef enum:
     all_components = 7
@@ -131,101 +119,6 @@ cdef uint32_t _declare(ShaderData *s, uint32_t kind, uint32_t detail, uint32_t f
     return row
 
 
-cdef dict _reflected_bindings(Shader shader):
-    """``{set: {binding: (type, count)}}``: what the reader reflected, and buffer variables where there are any."""
-    cdef ShaderData *s = &shader.data
-    cdef uint32_t variable, type, count
-    sets = {number: {binding: (facts["type"], facts["count"]) for binding, facts in bindings.items()}
-            for number, bindings in shader.metadata.get("descriptor_sets", {}).items()}
-    for variable in range(s.variables.table.count):
-        if not s.variables.mode[variable] & (mode_ubo | mode_ssbo):
-            continue
-        type = s.variables.type[variable]
-        count = 1
-        while s.types.base[type] == type_array:
-            count *= s.types.length[type]
-            type = s.types.element[type]
-        bindings = sets.setdefault(s.variables.set[variable], {})
-        kind = "ubo" if s.variables.mode[variable] == mode_ubo else "ssbo"
-        known = bindings.get(s.variables.binding[variable])
-        if known is None or (known[1] and known[1] < count):
-            bindings[s.variables.binding[variable]] = (kind, count)
-    _note_resources(s, sets)
-    return sets
-
-
-cdef int _note_resources(ShaderData *s, dict sets) except -1:
-    """Add the bindings that instructions name and nothing declares (NIR text has no reflection)."""
-    cdef uint32_t i, instruction, index, count
-    found = {}
-    for i in range(s.order.table.count):
-        instruction = s.order.instruction[i]
-        if s.instructions.kind[instruction] != nir_intrinsic or \
-                s.instructions.opcode[instruction] != intrinsic_vulkan_resource_index:
-            continue
-        index = source_value(s, instruction, 0)
-        # An array indexed at run time has no known end.
-        count = <uint32_t>constant_bits(s, index, 0) + 1 if value_is_constant(s, index) else 0
-        kind = "ubo" if intrinsic_index(s, instruction, index_desc_type) == descriptor_ubo else "ssbo"
-        place = (<uint32_t>intrinsic_index(s, instruction, index_desc_set),
-                 <uint32_t>intrinsic_index(s, instruction, index_binding))
-        known = found.get(place, (kind, count))[1]
-        found[place] = (kind, max(known, count) if known and count else 0)
-    for (number, binding), facts in found.items():
-        sets.setdefault(number, {}).setdefault(binding, facts)
-    return 0
-
-
-def own_layout(sets, push_bytes=0):
-    """The layout of a pipeline whose sets are those of a shader, ``{set: {binding: (type, count)}}``.
-
-    A count of 0 is a runtime-sized array, which must be the last binding of its set.
-    """
-    layouts = {}
-    for number, bindings in sets.items():
-        found = []
-        for binding, (kind, count) in sorted(bindings.items()):
-            if kind not in _TYPES:
-                raise UnsupportedError(f"descriptors of type {kind}")
-            if count == 0 and binding != max(bindings):
-                raise UnsupportedError(f"binding {binding} is a runtime-sized descriptor array and not the last of its set")
-            found.append(Binding(binding, _TYPES[kind], count, variable=count == 0))
-        layouts[number] = SetLayout(found)
-    return PipelineLayout(layouts, push_bytes)
-
-
-cdef int _check_layout(ShaderData *s, layout) except -1:
-    """Complain about resources that a pipeline's layout lacks, or has as something that no buffer is."""
-    cdef uint32_t i, instruction
-    for i in range(s.order.table.count):
-        instruction = s.order.instruction[i]
-        if s.instructions.kind[instruction] != nir_intrinsic or \
-                s.instructions.opcode[instruction] != intrinsic_vulkan_resource_index:
-            continue
-        number = <uint32_t>intrinsic_index(s, instruction, index_desc_set)
-        binding = <uint32_t>intrinsic_index(s, instruction, index_binding)
-        kind = "ubo" if intrinsic_index(s, instruction, index_desc_type) == descriptor_ubo else "ssbo"
-        if number not in layout.sets or binding not in layout.sets[number].bindings:
-            raise InputError(f"the pipeline layout has no binding {binding} in descriptor set {number}, which the shader uses")
-        held = layout.sets[number].bindings[binding].binding
-        if held.type != DescriptorType.MUTABLE and held.type not in _BEHIND[kind] or \
-                held.type == DescriptorType.MUTABLE and not set(held.mutable) & set(_BEHIND[kind]):
-            raise InputError(f"binding {binding} of descriptor set {number} is a {held.type.value}, and the shader reads a {kind}")
-    return 0
-
-
-def _described(layout, number):
-    """One set of a pipeline's layout as the ABI names it."""
-    bindings = {}
-    for binding, placed in layout.sets[number].bindings.items():
-        dynamic = is_dynamic(placed.binding.type)
-        bindings[binding] = {
-            "offset": layout.dynamic_offset(number, placed) if dynamic else placed.offset, "stride": 16 if dynamic else placed.stride,
-            "count": 0 if placed.binding.variable else placed.elements, "type": placed.binding.type.value,
-        }
-    return {"size": layout.sets[number].size, "bindings": bindings}
-
-
 cdef uint32_t _push_constant_bytes(const ShaderData *s) noexcept:
     cdef uint32_t variable, size
     cdef uint32_t best = s.info.push_constant_bytes
@@ -266,26 +159,6 @@ cdef class _Registers:
         self.next += count
 
 
-cdef int _user_sgprs(_Registers registers, Uses *uses, list sets, bint dynamic, bint scratch) except -1:
-    if scratch:
-        registers.user("scratch_address", argument_scratch_address, 2)
-    data = assign_user_data(sets, [i for i in range(push_constant_dwords) if uses.push_dwords >> <uint32_t>i & 1],
-                            other_push_uses=uses.other_push_uses, dynamic_buffers=dynamic,
-                            others=registers.next + (3 if uses.num_workgroups else 0))
-    if data.table_of_sets:
-        registers.user("descriptor_set_table", argument_descriptor_set, 1, table_of_sets)
-    else:
-        for number in sets:
-            registers.user("descriptor_set", argument_descriptor_set, 1, number, set=number)
-    if data.push_pointer:
-        registers.user("push_constants", argument_push_constants, 1)
-    for dword in data.inline_dwords:
-        registers.user("inline_push_constant", argument_inline_push_constant, 1, dword, dword=dword)
-    if uses.num_workgroups:
-        registers.user("num_workgroups", argument_num_workgroups, 3)
-    return 0
-
-
 cdef int _workgroup_ids(_Registers registers, uint32_t mask) except -1:
     """Behind the user SGPRs; on GFX12 in the trap handler's registers."""
     cdef ShaderData *s = registers.s
@@ -316,39 +189,99 @@ cdef uint32_t _local_ids(ShaderData *s, uint32_t mask) except? 0xffffffffU:
     return dimensions
 
 
-def run(Shader shader, options=None):
-    """Declare the arguments."""
+cdef bint _needs_scratch(const ShaderData *s) noexcept:
+    """GFX9 and GFX10: register allocation may still come to need scratch for spilling."""
+    return s.info.gfx_level < gfx11
+
+
+def uses(Shader shader):
+    """What the shader needs of its arguments, as numbers: ``sets``, ``push_dwords`` read at constant places, ``other_push_uses``,
+    ``num_workgroups``, ``push_constant_bytes``, ``other_user_sgprs``."""
     cdef ShaderData *s = &shader.data
-    cdef Uses uses
-    cdef _Registers registers = _Registers()
-    cdef uint32_t dimensions
-    cdef uint32_t user_count
-    cdef bint dynamic
-    # GFX9 and GFX10: register allocation may still come to need scratch for spilling.
-    cdef bint scratch = s.info.gfx_level < gfx11
+    cdef Uses found
     if s.info.wave_size not in (32, 64):
         raise InputError(f"wave size {s.info.wave_size}")
-    _collect(s, &uses)
-    s.arguments.table.count = 0
+    _collect(s, &found)
     s.info.push_constant_bytes = _push_constant_bytes(s)
-    layout = shader.metadata.get("pipeline_layout")
-    if layout is None:
-        layout = own_layout(shader.metadata.get("descriptor_layout") or _reflected_bindings(shader), s.info.push_constant_bytes)
-    _check_layout(s, layout)
-    sets = sorted(set(uses.sets))
-    dynamic = any(layout.sets[number].dynamic_count for number in sets)
+    return {
+        "sets": sorted(set(found.sets)),
+        "push_dwords": [i for i in range(push_constant_dwords) if found.push_dwords >> <uint32_t>i & 1],
+        "other_push_uses": bool(found.other_push_uses),
+        "push_constant_bytes": s.info.push_constant_bytes if found.push_constants else 0,
+        "num_workgroups": bool(found.num_workgroups),
+        "other_user_sgprs": (2 if _needs_scratch(s) else 0) + (3 if found.num_workgroups else 0),
+    }
+
+
+def buffer_variables(Shader shader):
+    """Set, binding, whether it is a uniform buffer, and elements of every buffer variable."""
+    cdef ShaderData *s = &shader.data
+    cdef uint32_t variable, type, count
+    found = []
+    for variable in range(s.variables.table.count):
+        if not s.variables.mode[variable] & (mode_ubo | mode_ssbo):
+            continue
+        type = s.variables.type[variable]
+        count = 1
+        while s.types.base[type] == type_array:
+            count *= s.types.length[type]
+            type = s.types.element[type]
+        found.append((s.variables.set[variable], s.variables.binding[variable], s.variables.mode[variable] == mode_ubo, count))
+    return found
+
+
+def resources(Shader shader):
+    """Set, binding, whether it is a uniform buffer, and the element of every descriptor that an instruction names; -1: at run time."""
+    cdef ShaderData *s = &shader.data
+    cdef uint32_t i, instruction, index
+    found = []
+    for i in range(s.order.table.count):
+        instruction = s.order.instruction[i]
+        if s.instructions.kind[instruction] != nir_intrinsic or \
+                s.instructions.opcode[instruction] != intrinsic_vulkan_resource_index:
+            continue
+        index = source_value(s, instruction, 0)
+        found.append((<uint32_t>intrinsic_index(s, instruction, index_desc_set),
+                      <uint32_t>intrinsic_index(s, instruction, index_binding),
+                      intrinsic_index(s, instruction, index_desc_type) == descriptor_ubo,
+                      <int64_t><uint32_t>constant_bits(s, index, 0) if value_is_constant(s, index) else -1))
+    return found
+
+
+def declare(Shader shader, list sets, bint through_table, bint push_pointer, list inline_dwords):
+    """Fill ``shader.arguments``; returns what whoever launches must know of registers and modes."""
+    cdef ShaderData *s = &shader.data
+    cdef Uses found
+    cdef _Registers registers = _Registers()
+    cdef uint32_t user_count
+    cdef uint32_t dimensions
+    cdef bint scratch = _needs_scratch(s)
+    _collect(s, &found)
+    s.arguments.table.count = 0
     registers.s = s
     registers.taken = []
-    _user_sgprs(registers, &uses, sets, dynamic, scratch)
+    if scratch:
+        registers.user("scratch_address", argument_scratch_address, 2)
+    if through_table:
+        registers.user("descriptor_set_table", argument_descriptor_set, 1, table_of_sets)
+    else:
+        for number in sets:
+            registers.user("descriptor_set", argument_descriptor_set, 1, number, set=number)
+    if push_pointer:
+        registers.user("push_constants", argument_push_constants, 1)
+    for dword in inline_dwords:
+        registers.user("inline_push_constant", argument_inline_push_constant, 1, dword, dword=dword)
+    if found.num_workgroups:
+        registers.user("num_workgroups", argument_num_workgroups, 3)
     user_count = registers.next
-    _workgroup_ids(registers, uses.workgroup_id)
+    _workgroup_ids(registers, found.workgroup_id)
     if scratch:
         _declare(s, argument_scratch_wave_offset, 0, registers.next, 1, False)
-    dimensions = _local_ids(s, uses.local_id)
-    shader.metadata["abi"] = {
+    dimensions = _local_ids(s, found.local_id)
+    return {
         "user_sgprs": registers.taken,
         "user_sgpr_count": user_count,
-        "workgroup_id_mask": uses.workgroup_id & 7,
+        "workgroup_id_mask": found.workgroup_id & 7,
         "scratch_wave_offset": scratch,
         "local_id_components": max(dimensions, 1),
         "wave_size": s.info.wave_size,
@@ -356,12 +289,5 @@ def run(Shader shader, options=None):
         "float_mode": _float_mode(s),
         "lds_bytes": s.info.shared_bytes,
         "scratch_bytes_per_lane": s.info.scratch_bytes,
-        "num_sgprs": 0,
-        "num_vgprs": 0,
-        "push_constant_bytes": s.info.push_constant_bytes if uses.push_constants else 0,
         "address32_hi": s.info.address32_hi,
-        "descriptor_sets": {number: _described(layout, number) for number in sorted(layout.sets)},
     }
-    if dynamic:
-        shader.metadata["abi"]["dynamic_buffers"] = {"offset": layout.push_constant_size, "count": layout.dynamic_count}
-    return True

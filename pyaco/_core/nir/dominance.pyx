@@ -151,7 +151,7 @@ cdef bint cfg_dominates(const Cfg *cfg, uint32_t above, uint32_t below) noexcept
     return runner == <int32_t>above
 
 
-def run(Shader shader):
+def run(Shader shader, options=None):
     """Compute immediate dominators; they are left in ``shader.nodes.immediate_dominator``."""
     cdef Cfg cfg
     with nogil:

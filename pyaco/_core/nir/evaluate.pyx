@@ -1,8 +1,10 @@
 """The value of NIR ALU opcodes on constants: what constant folding and tests use.
 
 Floats are computed in double and rounded once to the result's size, which is correct rounding for every basic operation
-on 16 and 32 bits; 32-bit fused multiply-add goes through fmaf. Integers wrap. Meanings follow Mesa's NIR documentation
-(docs/nir/alu.rst); conversions of floats to integers saturate, as AMD's instructions do.
+on 16 and 32 bits; 32-bit fused multiply-add goes through fmaf. Opcodes that stand for several operations round after each, as
+the operations of lower_alu.txt do that replace them. Integers wrap. Meanings follow Mesa's NIR documentation
+(docs/nir/alu.rst) and the constant expressions of its opcodes; conversions of floats to integers saturate, as AMD's
+instructions do.
 """
 from libc.math cimport (
     INFINITY, NAN, ceil, copysign, cos, exp2, fabs, floor, fma, fmax, fmin, frexp, isnan, ldexp, log2, nearbyint, pow, sin,
@@ -150,7 +152,11 @@ cdef bint _float_unary(int opcode, double a, double *r) noexcept nogil:
     return True
 
 
-cdef bint _float_binary(int opcode, double a, double b, double *r) noexcept nogil:
+cdef inline double _rounded(double value, int size) noexcept nogil:
+    return _float_from(_float_to(value, size), size)
+
+
+cdef bint _float_binary(int opcode, int bits, double a, double b, double *r) noexcept nogil:
     if opcode == alu_fadd:
         r[0] = a + b
     elif opcode == alu_fsub:
@@ -162,9 +168,9 @@ cdef bint _float_binary(int opcode, double a, double b, double *r) noexcept nogi
     elif opcode == alu_fdiv:
         r[0] = a / b
     elif opcode == alu_fmod:
-        r[0] = a - b * floor(a / b)
+        r[0] = a - _rounded(b * floor(_rounded(a / b, bits)), bits)
     elif opcode == alu_frem:
-        r[0] = a - b * trunc(a / b)
+        r[0] = a - _rounded(b * trunc(_rounded(a / b, bits)), bits)
     elif opcode == alu_fpow:
         r[0] = pow(a, b)
     elif opcode == alu_fmin:
@@ -183,11 +189,11 @@ cdef double _median(double a, double b, double c) noexcept nogil:
 cdef bint _float_ternary(int opcode, int bits, double a, double b, double c, double *r) noexcept nogil:
     if opcode == alu_ffma or opcode == alu_ffmaz:
         if opcode == alu_ffmaz and (a == 0 or b == 0):
-            r[0] = c
+            r[0] = 0.0 + c        # NIR: -0 becomes +0. RDNA's v_fma_dx9_zero_f32 gives -0 for it.
         else:
             r[0] = fmaf(<float>a, <float>b, <float>c) if bits == 32 else fma(a, b, c)
     elif opcode == alu_flrp:
-        r[0] = a * (1.0 - c) + b * c
+        r[0] = _rounded(a * _rounded(1.0 - c, bits), bits) + _rounded(b * c, bits)
     elif opcode == alu_fmin3:
         r[0] = fmin(a, fmin(b, c))
     elif opcode == alu_fmax3:
@@ -484,15 +490,15 @@ cdef int _integer_compare(int opcode, int bits, uint64_t a, uint64_t b) noexcept
     return -1
 
 
-cdef uint64_t _field(uint64_t a, uint64_t offset, uint64_t width, bint is_signed) noexcept nogil:
-    offset &= 31
-    width &= 31
+cdef uint64_t _field(uint64_t a, uint64_t offset, uint64_t width, bint is_signed, int bits) noexcept nogil:
+    offset &= <uint64_t>(bits - 1)
+    width &= <uint64_t>(bits - 1)
     if width == 0:
         return 0
     a >>= offset
-    if offset + width >= 32:
+    if offset + width >= <uint64_t>bits:
         # The hardware's bfe shifts the whole dword when the field reaches its end.
-        return <uint64_t>_signed(a, <int>(32 - offset)) if is_signed else a
+        return <uint64_t>_signed(a, <int>(bits - offset)) if is_signed else a
     a &= (<uint64_t>1 << width) - 1
     return <uint64_t>_signed(a, <int>width) if is_signed else a
 
@@ -538,12 +544,9 @@ cdef bint _integer_ternary(int opcode, int bits, uint64_t a, uint64_t b, uint64_
     elif opcode == alu_bfi:
         r[0] = (((b << _highest_bit(a & (0 - a))) & a) | (c & ~a)) if a else c
     elif opcode == alu_ubfe or opcode == alu_ibfe:
-        r[0] = _field(a, b, c, opcode == alu_ibfe)
+        r[0] = _field(a, b, c, opcode == alu_ibfe, 32)
     elif opcode == alu_ubitfield_extract or opcode == alu_ibitfield_extract:
-        if c >= 32:
-            r[0] = a
-        else:
-            r[0] = _field(a, b, c, opcode == alu_ibitfield_extract)
+        r[0] = a if c >= <uint64_t>bits else _field(a, b, c, opcode == alu_ibitfield_extract, bits)
     elif opcode == alu_shfr:
         r[0] = ((a << 32) | b) >> (c & 31)
     elif opcode == alu_alignbyte_amd:
@@ -640,7 +643,7 @@ cdef inline double _limit(double a, double low, double high) noexcept nogil:
     return low if isnan(a) or a < low else (high if a > high else a)
 
 
-cdef bint _normalized(int opcode, const uint64_t *a, uint64_t *r) noexcept nogil:
+cdef bint _normalized(int opcode, int bits, const uint64_t *a, uint64_t *r) noexcept nogil:
     """Floats to and from fixed point of 8 or 16 bits that means -1 to 1, or 0 to 1."""
     cdef bint packs = opcode == alu_pack_snorm_2x16 or opcode == alu_pack_unorm_2x16 or opcode == alu_pack_snorm_4x8 \
         or opcode == alu_pack_unorm_4x8
@@ -657,7 +660,7 @@ cdef bint _normalized(int opcode, const uint64_t *a, uint64_t *r) noexcept nogil
         return False
     for i in range(32 // width):
         if packs:
-            total |= (<uint64_t><int64_t>nearbyint(_limit(_float_from(a[i], 32), -1 if is_signed else 0, 1) * one)
+            total |= (<uint64_t><int64_t>nearbyint(_limit(_float_from(a[i], bits), -1 if is_signed else 0, 1) * one)
                       & _mask(width)) << (width * i)
         else:
             field = (a[0] >> (width * i)) & _mask(width)
@@ -705,11 +708,17 @@ cdef bint _pack(int opcode, const uint64_t *const *o, uint64_t *r) noexcept nogi
     return True
 
 
+cdef bint _half_pair(int opcode, const uint64_t *const *o, uint64_t *r) noexcept nogil:
+    """Two floats as halves, to even or to zero."""
+    cdef bint toward_zero = opcode == alu_pack_half_2x16_rtz_split
+    if opcode != alu_pack_half_2x16_split and not toward_zero:
+        return False
+    r[0] = double_to_half(_float_from(o[0][0], 32), toward_zero) | double_to_half(_float_from(o[1][0], 32), toward_zero) << 16
+    return True
+
+
 cdef bint _split_pack(int opcode, uint64_t a, uint64_t b, uint64_t *r) noexcept nogil:
-    if opcode == alu_pack_half_2x16_split or opcode == alu_pack_half_2x16_rtz_split:
-        r[0] = (double_to_half(_float_from(a, 32), opcode == alu_pack_half_2x16_rtz_split)
-                | (double_to_half(_float_from(b, 32), opcode == alu_pack_half_2x16_rtz_split) << 16))
-    elif opcode == alu_pack_32_2x16_split:
+    if opcode == alu_pack_32_2x16_split:
         r[0] = a | (b << 16)
     elif opcode == alu_pack_64_2x32_split:
         r[0] = a | (b << 32)
@@ -752,6 +761,7 @@ cdef bint _component(int opcode, int bits, int result_bits, const uint64_t *v, i
     """One component of a per-component opcode."""
     cdef int base = alu_input_types_flat[opcode * alu_max_inputs] >> 8
     cdef int truth
+    cdef uint64_t field
     cdef double value
     if alu_properties[opcode] & 16:
         return _conversion(opcode, bits, result_bits, v[0], r)
@@ -759,8 +769,9 @@ cdef bint _component(int opcode, int bits, int result_bits, const uint64_t *v, i
         r[0] = v[1] if v[0] else v[2]
         return True
     if opcode == alu_bitfield_insert:
-        truth = <int>(v[3] & 63)
-        r[0] = (v[0] & ~(_mask(truth) << (v[2] & 31))) | ((v[1] & _mask(truth)) << (v[2] & 31))
+        field = _mask(<int>min(v[3], <uint64_t>bits))
+        truth = <int>(v[2] & <uint64_t>(bits - 1))
+        r[0] = (v[0] & ~(field << truth)) | ((v[1] & field) << truth)
         return True
     if opcode == alu_pack_32_4x8_split:
         r[0] = v[0] | (v[1] << 8) | (v[2] << 16) | (v[3] << 24)
@@ -778,7 +789,7 @@ cdef bint _component(int opcode, int bits, int result_bits, const uint64_t *v, i
             if truth >= 0:
                 r[0] = truth
                 return True
-            if not _float_binary(opcode, _float_from(v[0], bits), _float_from(v[1], bits), &value):
+            if not _float_binary(opcode, bits, _float_from(v[0], bits), _float_from(v[1], bits), &value):
                 return False
         elif not _float_ternary(opcode, bits, _float_from(v[0], bits), _float_from(v[1], bits), _float_from(v[2], bits),
                                 &value):
@@ -808,9 +819,9 @@ cdef bint _horizontal(int opcode, int bits, const uint64_t *const *o, uint64_t *
     if alu_output_size[opcode] != 1 or alu_input_count[opcode] != 2 or size < 2:
         return False
     if alu_output_type[opcode] >> 8 == base_float:
+        # Halves are multiplied and added as 32-bit floats, and the sum alone is rounded to a half.
         for i in range(size):
-            total = _float_from(_float_to(total + _float_from(_float_to(
-                _float_from(o[0][i], bits) * _float_from(o[1][i], bits), bits), bits), bits), bits)
+            total = _rounded(total + _rounded(_float_from(o[0][i], bits) * _float_from(o[1][i], bits), max(bits, 32)), max(bits, 32))
         r[0] = _float_to(total, bits)
         return True
     for i in range(size):
@@ -840,7 +851,8 @@ cdef bint evaluate_alu(int opcode, int bit_size, int result_bits, int components
             result[i] = operands[i][0]
         return True
     if alu_output_size[opcode]:
-        return _pack(opcode, operands, result) or _normalized(opcode, operands[0], result) or _horizontal(opcode, bit_size, operands, result)
+        return (_pack(opcode, operands, result) or _normalized(opcode, bit_size, operands[0], result)
+                or _half_pair(opcode, operands, result) or _horizontal(opcode, bit_size, operands, result))
     for component in range(components):
         for i in range(count):
             values[i] = operands[i][component]

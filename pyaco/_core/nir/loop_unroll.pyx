@@ -474,7 +474,7 @@ cdef bint loop_unroll_run(ShaderData *s) except -1 nogil:
     return progress
 
 
-def run(Shader shader):
+def run(Shader shader, options=None):
     """Unroll one innermost loop of known, small trip count; True when one was unrolled (run again after folding)."""
     cdef bint progress
     with nogil:

@@ -12,7 +12,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from nir_opcodes cimport (
     alu_bit_count, alu_bitfield_reverse, alu_bitfield_select, alu_bitnz, alu_bitz, alu_find_lsb, alu_i2i32, alu_iabs,
-    alu_iadd, alu_iadd_sat, alu_iand, alu_idiv, alu_ieq, alu_ifind_msb, alu_ige, alu_ihadd, alu_ilt, alu_imax, alu_imin,
+    alu_iadd, alu_iadd_sat, alu_iand, alu_idiv, alu_ieq, alu_ige, alu_ihadd, alu_ilt, alu_imax, alu_imin,
     alu_imod, alu_imul, alu_imul_high, alu_ine, alu_ineg, alu_irem, alu_irhadd, alu_ishl, alu_ishr, alu_isign,
     alu_isub, alu_isub_sat, alu_u2u16, alu_u2u32, alu_u2u8, alu_uabs_isub, alu_uabs_usub, alu_uadd_carry,
     alu_uadd_sat, alu_udiv, alu_ufind_msb, alu_uge, alu_uhadd, alu_ult, alu_umax, alu_umin, alu_umod, alu_umul_high,
@@ -54,8 +54,6 @@ cdef int _operand_rule(int opcode, int bits, bint divergent) noexcept nogil:
     """The same for operations whose result has its own size."""
     if opcode in (alu_bit_count, alu_find_lsb, alu_ufind_msb):
         return zero_extend
-    if opcode == alu_ifind_msb:
-        return sign_extend
     if bits == 16 and divergent:
         return keep
     if opcode in (alu_ieq, alu_ine, alu_ult, alu_uge, alu_bitz, alu_bitnz):

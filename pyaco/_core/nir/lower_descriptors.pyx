@@ -1,6 +1,6 @@
 """Descriptors and push constants become loads from memory.
 
-Needs: ``declare_arguments``, explicit I/O, divergence analysis (for push constants read at a varying offset).
+Needs: the pass declare_arguments, explicit I/O, divergence analysis (for push constants read at a varying offset).
 Guarantees: no vulkan_* intrinsic, load_push_constant or get_ssbo_size is left; buffer intrinsics take four dwords of a
 descriptor. A pointer to a buffer is three words: address of the descriptor set (low half), byte offset of the
 descriptor in it, and the byte offset in the buffer (while a resource index is being made: the stride of its array).
@@ -29,7 +29,6 @@ from pyaco._core.nir.lowering cimport (
     lower_if_end, lower_jump, lower_keep, lower_loop_begin, lower_loop_end, lower_remove, lowering_run, vector_of,
 )
 
-from pyaco.descriptors.buffer import raw_buffer
 from pyaco.errors import InputError
 
 cdef enum:
@@ -284,15 +283,14 @@ cdef uint32_t _push_constant(Lowering *b, uint32_t instruction) except? 0xffffff
             value = intrinsic2(b, intrinsic_load_smem_amd, words, 32, address, constant(b, start & ~<uint32_t>3, 32))
             intrinsic_set_index(s, value, index_align_mul, 4)
             return _narrow_push_constants(b, value, instruction, start % 4)
-    elif not s.instructions.flags[offset] & nir_divergent and bits >= 32:
+    if not value_is_constant(s, offset) and not s.instructions.flags[offset] & nir_divergent and bits >= 32:
         if base:
             offset = alu2_constant(b, alu_iadd, offset, base)
         value = intrinsic2(b, intrinsic_load_smem_amd, components, bits, address, offset)
-        intrinsic_set_index(s, value, index_align_mul, 4)
-        return value
-    value = intrinsic2(b, intrinsic_load_global_amd, components, bits, address, offset)
-    intrinsic_set_index(s, value, index_base, <int>base)
-    intrinsic_set_index(s, value, index_access, access_can_reorder)
+    else:
+        value = intrinsic2(b, intrinsic_load_global_amd, components, bits, address, offset)
+        intrinsic_set_index(s, value, index_base, <int>base)
+        intrinsic_set_index(s, value, index_access, access_can_reorder)
     intrinsic_set_index(s, value, index_align_mul, intrinsic_index(s, instruction, index_align_mul))
     intrinsic_set_index(s, value, index_align_offset, intrinsic_index(s, instruction, index_align_offset))
     return value
@@ -324,7 +322,9 @@ def run(Shader shader, options=None):
     cdef Context c
     cdef Binding binding
     cdef bint progress
-    c.block_words = raw_buffer(int(shader.data.info.address32_hi) << 32, 0, shader.data.info.gfx_level)
+    if "abi" not in shader.metadata:
+        raise InputError("lower_descriptors needs the ABI that declare_arguments makes")
+    c.block_words = shader.metadata["inline_block_descriptor"]
     for set_number, layout in shader.metadata["abi"]["descriptor_sets"].items():
         for number, facts in layout["bindings"].items():
             binding.offset = facts["offset"]

@@ -11,6 +11,12 @@ mode has as a value: ubo and ssbo three words (two name the descriptor, one the 
 offset, global a 64-bit address; ``deref_cast`` takes the same forms back. Workgroup variables with a (null) initial value
 are zeroed by all invocations at the start, before a barrier. Layout rules: Vulkan specification, "Offset
 and stride assignment"; booleans take 32 bits in memory.
+
+Alignment is what the module guarantees, of the offset for buffers, shared and scratch memory, of the address for global memory:
+constant offsets are known to the byte, a run-time index leaves what its stride has. Nothing is known of where a physical pointer
+points but what the access itself says (SPIR-V's ``Aligned``), or else that it is a multiple of the scalars that are accessed
+(VUID-RuntimeSpirv-PhysicalStorageBuffer64-06314). A buffer starts at a multiple of four bytes, whatever alignment its offsets
+have (RADV's minStorageBufferOffsetAlignment and minUniformBufferOffsetAlignment).
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
@@ -46,7 +52,8 @@ cdef enum:
     mode_buffer = mode_ubo | mode_ssbo
     mode_scratch = mode_function_temp | mode_shader_temp
     mode_memory = (mode_buffer | mode_scratch | mode_push_constant | mode_shared | mode_global | mode_constant)
-    buffer_align = 4               # what RADV allows for descriptor offsets
+    largest_alignment = 1 << 30    # of an address that is known to the byte
+    wide_alignment = 16            # of the start of the push constants and of the constant data
     vector_limit = 4               # components of one access
 
 cdef struct Address:
@@ -152,9 +159,8 @@ cdef int _resource(Lowering *b, Address *a, uint32_t variable, uint32_t index) e
 cdef int _start_variable(Lowering *b, Address *a, uint32_t deref) except -1 nogil:
     cdef ShaderData *s = b.s
     cdef uint32_t variable = s.instructions.data[deref]
-    a.align_mul = 16
+    a.align_mul = wide_alignment if a.mode & (mode_push_constant | mode_constant) else largest_alignment
     if a.mode & mode_buffer:
-        a.align_mul = buffer_align
         if s.types.base[s.variables.type[variable]] == type_array:
             a.pending = variable + 1
         else:
@@ -173,15 +179,14 @@ cdef int _start_cast(Lowering *b, Address *a, uint32_t deref) except -1 nogil:
     cdef uint32_t value = source_value(s, deref, 0)
     a.align_mul = _scalar_align(s, s.instructions.type[deref])
     if a.mode & mode_buffer:
-        if a.align_mul > buffer_align:
-            a.align_mul = buffer_align
         a.base = value
         if s.instructions.kind[value] == nir_intrinsic and \
                 s.instructions.opcode[value] == intrinsic_load_vulkan_descriptor:
-            a.align_mul = buffer_align
+            a.align_mul = largest_alignment
         else:
             a.offset = component(b, value, 2)
     elif a.mode == mode_global:
+        a.align_mul = 1
         a.base = value
     elif a.mode & mode_push_constant:
         with gil:
@@ -304,6 +309,19 @@ cdef void _set_alignment(ShaderData *s, uint32_t instruction, const Address *a, 
                         <int>(<uint64_t>(a.align_offset + extra) % a.align_mul))
 
 
+cdef Address _accessed(const ShaderData *s, const Address *pointer, uint32_t instruction, uint32_t value) noexcept nogil:
+    """The address of an access, with the alignment that the access states or implies; `value` is what it loads or stores."""
+    cdef Address a = pointer[0]
+    cdef uint32_t stated = intrinsic_index(s, instruction, index_align_mul)
+    cdef uint32_t known = a.align_offset & (~a.align_offset + 1) if a.align_offset else a.align_mul
+    if stated == 0 and a.mode == mode_global:
+        stated = s.instructions.bit_size[value] // 8 if s.instructions.bit_size[value] > 1 else 4
+    if stated and (a.mode == mode_global or stated > known):
+        a.align_mul = stated
+        a.align_offset = intrinsic_index(s, instruction, index_align_offset) & (stated - 1)
+    return a
+
+
 cdef uint32_t _global_base(Lowering *b, const Address *a, int64_t fixed, int *base) except? 0xffffffffU nogil:
     """The 64-bit address of a global access; the constant part goes to the index `base` where it fits."""
     cdef uint32_t value = alu2(b, alu_iadd, a.base, a.offset) if a.offset else a.base
@@ -385,8 +403,10 @@ cdef int _store_part(Lowering *b, const Address *a, int64_t extra, uint32_t valu
     return 0
 
 
-cdef uint32_t _load(Lowering *b, const Address *a, uint32_t load) except? 0xffffffffU nogil:
+cdef uint32_t _load(Lowering *b, const Address *pointer, uint32_t load) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
+    cdef Address accessed = _accessed(s, pointer, load, load)
+    cdef const Address *a = &accessed
     cdef int components = s.instructions.components[load]
     cdef int bit_size = s.instructions.bit_size[load]
     cdef int access = intrinsic_index(s, load, index_access)
@@ -410,9 +430,11 @@ cdef uint32_t _load(Lowering *b, const Address *a, uint32_t load) except? 0xffff
     return vector_of(b, values, components)
 
 
-cdef int _store(Lowering *b, const Address *a, uint32_t store) except -1 nogil:
+cdef int _store(Lowering *b, const Address *pointer, uint32_t store) except -1 nogil:
     cdef ShaderData *s = b.s
     cdef uint32_t value = source_value(s, store, 1)
+    cdef Address accessed = _accessed(s, pointer, store, value)
+    cdef const Address *a = &accessed
     cdef int components = s.instructions.components[value]
     cdef uint32_t mask = intrinsic_index(s, store, index_write_mask) & ((1 << components) - 1)
     cdef int access = intrinsic_index(s, store, index_access)

@@ -117,6 +117,8 @@ cdef uint32_t _modulo_sign(Lowering *b, uint32_t remainder, uint32_t divisor) ex
 cdef uint32_t _by_constant(Lowering *b, int opcode, uint32_t n, uint64_t d, int bits) except? 0xffffffffU nogil:
     cdef uint32_t quotient, remainder, divisor
     cdef int64_t number = _signed(d, bits)
+    if d == 0:
+        return constant(b, 0, bits)               # undefined in SPIR-V; Mesa's constant folding has zero, too
     if opcode == alu_umod and d & (d - 1) == 0:
         return alu2_constant(b, alu_iand, n, d - 1)
     if opcode == alu_imod and number > 0 and d & (d - 1) == 0:

@@ -12,7 +12,7 @@ from libc.stdint cimport uint32_t
 from nir_opcodes cimport (
     alu_bcsel, alu_bit_count, alu_bitfield_reverse, alu_f2f16, alu_f2f32, alu_f2i64, alu_f2u32, alu_f2u64, alu_fabs, alu_ffloor,
     alu_ffma, alu_fmul, alu_flt, alu_ftrunc, alu_i2f16, alu_i2f32, alu_i2f64, alu_find_lsb, alu_iabs, alu_iadd, alu_iand, alu_idiv,
-    alu_ieq, alu_ifind_msb, alu_ilt, alu_imax, alu_imin, alu_imod, alu_imul, alu_imul_high, alu_ine, alu_ineg, alu_ior, alu_irem,
+    alu_ieq, alu_ilt, alu_imax, alu_imin, alu_imod, alu_imul, alu_imul_high, alu_ine, alu_ineg, alu_ior, alu_irem,
     alu_ishl, alu_ishr, alu_isign, alu_isub, alu_ixor, alu_ldexp, alu_pack_64_2x32_split, alu_u2f16, alu_u2f32, alu_u2f64, alu_u2u64,
     alu_uadd_carry, alu_uadd_sat, alu_udiv, alu_ufind_msb, alu_uge, alu_ult, alu_umax, alu_umin, alu_umod, alu_umul_high,
     alu_unpack_64_2x32_split_x, alu_unpack_64_2x32_split_y, alu_ushr, alu_usub_borrow, alu_usub_sat, alu_b2i32, alu_b2i64,
@@ -299,7 +299,7 @@ cdef uint32_t _lower_operand(Lowering *b, uint32_t instruction) except? 0xffffff
     cdef int opcode = b.s.instructions.opcode[instruction]
     cdef uint32_t x
     if opcode not in (alu_i2f16, alu_u2f16, alu_i2f32, alu_u2f32, alu_i2f64, alu_u2f64, alu_bit_count, alu_find_lsb,
-                      alu_ufind_msb, alu_ifind_msb):
+                      alu_ufind_msb):
         return lower_keep
     x = alu_source(b, instruction, 0, 0)
     if opcode == alu_i2f64 or opcode == alu_u2f64:
@@ -312,8 +312,6 @@ cdef uint32_t _lower_operand(Lowering *b, uint32_t instruction) except? 0xffffff
         return alu2(b, alu_iadd, alu1(b, alu_bit_count, _low(b, x)), alu1(b, alu_bit_count, _high(b, x)))
     if opcode == alu_find_lsb:
         return _find_lsb(b, x)
-    if opcode == alu_ifind_msb:
-        x = alu2(b, alu_ixor, x, alu2_constant(b, alu_ishr, x, 63))
     return _find_msb(b, x)
 
 

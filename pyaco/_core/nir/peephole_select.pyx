@@ -105,8 +105,9 @@ cdef bint peephole_select_run(ShaderData *s, uint32_t limit) except -1 nogil:
     return progress
 
 
-def run(Shader shader, unsigned int limit=8):
-    """Flatten small ifs of at most `limit` ALU instructions a side; True when one was flattened."""
+def run(Shader shader, options=None):
+    """Flatten small ifs of at most ``limit`` (option, 8) ALU instructions a side; True when one was flattened."""
+    cdef unsigned int limit = (options or {}).get("limit", 8)
     cdef bint progress
     with nogil:
         progress = peephole_select_run(&shader.data, limit)

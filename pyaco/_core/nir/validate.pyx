@@ -1,10 +1,11 @@
 """NIR validator. Says what is wrong with a shader, or nothing.
 
-Checked: the node tree (links, blocks around every if and loop), that every instruction in an order stands there once and
-knows its block, operand counts, component counts and bit sizes against the opcode tables, swizzles, constants within
-their size, phis (first in the block, one source per predecessor, sources that reach it), jumps (last in the block, inside
-a loop), typing of derefs and of the accesses through them, write masks, conditions of ifs, and that definitions dominate
-uses. Not checked: meanings of intrinsic indices, layouts of types, divergence.
+Checked: the node tree (links, blocks around every if and loop), that every instruction in an order stands there once
+and knows its block, operand counts, component counts and bit sizes against the opcode tables, swizzles, constants
+within their size, phis (first in the block, one source per predecessor, sources that reach it), jumps (last in the
+block, inside a loop), texture instructions (``validate_texture``), modes of variables, typing of derefs and of the
+accesses through them, write masks, conditions of ifs, and that definitions dominate uses. Not checked: meanings of
+intrinsic indices, layouts of types, divergence.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
@@ -13,6 +14,7 @@ from nir_opcodes cimport *
 from pyaco._core.ir.shader cimport *
 from pyaco._core.nir.block_dominance cimport Dominance, dominance_compute, dominates, ends_with_break, ends_with_continue, falls_through
 from pyaco._core.nir.dominance cimport Cfg, cfg_build
+from pyaco._core.nir.validate_texture cimport texture_fault
 
 
 class ValidationError(AssertionError):
@@ -30,11 +32,13 @@ cdef str _describe(Shader shader, uint32_t row):
         return ""
     kind = s.instructions.kind[row]
     name = {nir_alu: "alu", nir_deref: "deref", nir_load_const: "load_const", nir_undef: "undefined", nir_phi: "phi",
-            nir_intrinsic: "intrinsic", nir_jump: "jump"}.get(kind, f"kind {kind}")
+            nir_intrinsic: "intrinsic", nir_jump: "jump", nir_tex: "tex"}.get(kind, f"kind {kind}")
     if kind == nir_alu and s.instructions.opcode[row] < alu_count:
         name = alu_names[s.instructions.opcode[row]].decode()
     elif kind == nir_intrinsic and s.instructions.opcode[row] < intrinsic_count:
         name = "@" + intrinsic_names[s.instructions.opcode[row]].decode()
+    elif kind == nir_tex and s.instructions.opcode[row] < tex_count:
+        name = tex_names[s.instructions.opcode[row]].decode()
     sources = ", ".join(f"%{source_value(s, row, i)}" for i in range(s.instructions.source_count[row]))
     return f"%{row} = {name} {sources} in block node {s.instructions.block[row]}: "
 
@@ -190,7 +194,8 @@ cdef bint _same_type(const ShaderData *s, uint32_t a, uint32_t b) noexcept nogil
         return True
     return (s.types.base[a] == s.types.base[b] and s.types.bit_size[a] == s.types.bit_size[b]
             and s.types.components[a] == s.types.components[b] and s.types.length[a] == s.types.length[b]
-            and s.types.member_count[a] == s.types.member_count[b])
+            and s.types.member_count[a] == s.types.member_count[b] and s.types.image_dim[a] == s.types.image_dim[b]
+            and s.types.image_flags[a] == s.types.image_flags[b])
 
 
 cdef int _deref(Shader shader, uint32_t row) except -1 nogil:
@@ -374,6 +379,7 @@ cdef int _instruction(Shader shader, uint32_t row, bint last, bint *phis_over, u
                       Dominance d) except -1 nogil:
     cdef ShaderData *s = &shader.data
     cdef uint8_t kind = s.instructions.kind[row]
+    cdef const char *fault
     _result(shader, row)
     if kind == nir_phi:
         if phis_over[0]:
@@ -390,6 +396,9 @@ cdef int _instruction(Shader shader, uint32_t row, bint last, bint *phis_over, u
         return _constant(shader, row)
     if kind == nir_undef:
         return 0
+    if kind == nir_tex:
+        fault = texture_fault(s, row)
+        return 0 if fault == NULL else _fail(shader, row, fault)
     if kind != nir_jump:
         return _fail(shader, row, "is of unknown kind")
     if not last:
@@ -437,6 +446,21 @@ cdef int _conditions(Shader shader, const vector[uint32_t] &position, Dominance 
     return 0
 
 
+cdef int _variables(Shader shader) except -1 nogil:
+    """Every variable is of one mode, and is interpolated in a way that there is."""
+    cdef const ShaderData *s = &shader.data
+    cdef uint32_t row, mode
+    for row in range(s.variables.table.count):
+        mode = s.variables.mode[row]
+        if mode == 0 or mode & (mode - 1) or mode > mode_ray_hit_attribute:
+            return _fail(shader, 0, "a variable that is not of one mode")
+        if s.variables.type[row] >= s.types.table.count:
+            return _fail(shader, 0, "a variable of a type that does not exist")
+        if s.variables.interpolation[row] > interpolation_explicit:
+            return _fail(shader, 0, "a variable with unknown interpolation")
+    return 0
+
+
 cdef int validate(Shader shader, Dominance d) except -1 nogil:
     cdef ShaderData *s = &shader.data
     cdef vector[uint32_t] position
@@ -446,6 +470,7 @@ cdef int validate(Shader shader, Dominance d) except -1 nogil:
     cdef uint32_t block
     cdef uint32_t row
     cdef uint32_t i
+    _variables(shader)
     _tree(shader)
     _place(shader, position)
     _note_endings(shader, d)

@@ -7,6 +7,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from nir_opcodes cimport *
 from spirv_tables cimport *
 from pyaco._core.ir.shader cimport *
+from pyaco._core.spirv.emission cimport *
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.types cimport *
 from pyaco._core.spirv.values cimport *

@@ -25,6 +25,7 @@ from nir_opcodes cimport *
 from spirv_tables cimport *
 from pyaco._core.ir.shader cimport *
 from pyaco._core.spirv.alu cimport arithmetic, composite
+from pyaco._core.spirv.emission cimport *
 from pyaco._core.spirv.glsl450 cimport glsl_instruction
 from pyaco._core.spirv.memory cimport memory_instruction
 from pyaco._core.spirv.module cimport *
@@ -278,10 +279,8 @@ cdef int _phi(Reader r, uint32_t word) except -1 nogil:
 cdef int _instruction(Reader r, uint32_t word) except -1 nogil:
     cdef uint32_t opcode = opcode_at(r, word)
     cdef uint32_t end = word + length_at(r, word)
-    if opcode == OpLoad:
-        return load(r, word, end)
-    if opcode == OpStore:
-        return store(r, word, end)
+    if opcode == OpLoad or opcode == OpStore:              # the most frequent, and without flags of arithmetic
+        return memory_instruction(r, word, end, opcode) - 1
     if opcode == OpAccessChain or opcode == OpInBoundsAccessChain:
         return access_chain(r, word, end, False)
     if opcode == OpPtrAccessChain or opcode == OpInBoundsPtrAccessChain:
@@ -292,18 +291,14 @@ cdef int _instruction(Reader r, uint32_t word) except -1 nogil:
         return _phi(r, word)
     if opcode == OpFunctionCall:
         return _call(r, word, end)
-    if opcode == OpExtInst:
+    if opcode == OpExtInst or opcode == OpExtInstWithForwardRefsKHR:
         return glsl_instruction(r, word, end)
-    if opcode == OpCopyMemory:
-        return copy_memory(r, word, end)
-    if opcode == OpArrayLength:
-        return array_length(r, word)
     if opcode == OpLine or opcode == OpNoLine or opcode == OpNop or opcode == OpAssumeTrueKHR:
         return 0
     r.exact = False
     if spirv_shapes[opcode][0] == c'T' and r.decorations[r.words[word + 2]]:
         r.exact = decoration_of(r, r.words[word + 2], no_member, Decoration_NoContraction) != 0
-    if arithmetic(r, word, end, opcode) or composite(r, word, end, opcode) or memory_instruction(r, word, opcode) or \
+    if arithmetic(r, word, end, opcode) or composite(r, word, end, opcode) or memory_instruction(r, word, end, opcode) or \
             subgroup_instruction(r, word, end, opcode):
         r.exact = False
         return 0

@@ -12,6 +12,7 @@ from nir_opcodes cimport *
 from spirv_tables cimport *
 from pyaco._core.ir.shader cimport *
 from pyaco._core.spirv.alu cimport checked_alu, dot, replicate, set_checked
+from pyaco._core.spirv.emission cimport *
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.types cimport *
 from pyaco._core.spirv.values cimport *
@@ -265,42 +266,54 @@ cdef int _same_shape_floats(Reader r, const uint32_t *values, uint32_t count) ex
     return 0
 
 
+cdef uint32_t _exponent(Reader r, uint32_t value) except 0 nogil:
+    """An exponent of any size in 32 bits: beyond these no float has one."""
+    if bits_of(r, value) == 64:
+        value = alu2(r, alu_imax, value, _repeated_integer(r, <uint64_t>-0x10000, value))
+        value = alu2(r, alu_imin, value, _repeated_integer(r, 0x10000, value))
+    return resize_integer(r, value, 32, True)
+
+
+cdef uint32_t _repeated_integer(Reader r, uint64_t number, uint32_t value) except 0 nogil:
+    """A constant of the shape of `value`."""
+    cdef uint32_t[16] values
+    cdef uint32_t i
+    for i in range(components_of(r, value)):
+        values[i] = integer(r, number, bits_of(r, value))
+    return vector_of(r, values, components_of(r, value))
+
+
 # -------------------------------------------------------------------------------------------------------------- matrices
 cdef uint32_t _element(Reader r, uint32_t tree, uint32_t row, uint32_t column) except 0 nogil:
     return component(r, r.trees[tree + column], row)
 
 
 cdef uint32_t _minor(Reader r, uint32_t tree, uint32_t rows, uint32_t columns) except 0 nogil:
-    """Determinant of the submatrix of the rows and columns whose bits are set (as many of either)."""
-    cdef uint32_t[4] row_list
-    cdef uint32_t[4] column_list
-    cdef uint32_t n = 0
-    cdef uint32_t m = 0
-    cdef uint32_t i
-    cdef uint32_t value = 0
-    cdef uint32_t term
-    for i in range(4):
-        if rows >> i & 1:
-            row_list[n] = i
-            n += 1
-        if columns >> i & 1:
-            column_list[m] = i
-            m += 1
-    if n == 1:
-        return _element(r, tree, row_list[0], column_list[0])
-    if n == 2:
-        return _sub(r, _mul(r, _element(r, tree, row_list[0], column_list[0]),
-                            _element(r, tree, row_list[1], column_list[1])),
-                    _mul(r, _element(r, tree, row_list[0], column_list[1]),
-                         _element(r, tree, row_list[1], column_list[0])))
-    for i in range(n):
-        term = _mul(r, _element(r, tree, row_list[0], column_list[i]),
-                    _minor(r, tree, rows & ~(<uint32_t>1 << row_list[0]), columns & ~(<uint32_t>1 << column_list[i])))
-        if i == 0:
-            value = term
-        else:
-            value = _sub(r, value, term) if i & 1 else _add(r, value, term)
-    return value
+    """Determinant of the submatrix of the rows and columns whose bits are set (as many of either).
+
+    By the minors of its first column, whose terms are added in pairs, first - second + (third - fourth): the order of Mesa's
+    ``vtn_glsl450.c``, which decides how far halves are from the exact value.
+    """
+    cdef uint32_t column = 0
+    cdef uint32_t count = 0
+    cdef uint32_t row
+    cdef uint32_t[4] terms
+    while not columns >> column & 1:
+        column += 1
+    columns &= ~(<uint32_t>1 << column)
+    for row in range(4):
+        if not rows >> row & 1:
+            continue
+        terms[count] = _element(r, tree, row, column)
+        if columns:
+            terms[count] = _mul(r, terms[count], _minor(r, tree, rows & ~(<uint32_t>1 << row), columns))
+        count += 1
+    if count == 1:
+        return terms[0]
+    terms[0] = _sub(r, terms[0], terms[1])
+    if count == 2:
+        return terms[0]
+    return _add(r, terms[0], terms[2] if count == 3 else _sub(r, terms[2], terms[3]))
 
 
 cdef int _matrix_function(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
@@ -448,7 +461,7 @@ cdef int _function(Reader r, uint32_t word, uint32_t end, uint32_t opcode) excep
     bits = bits_of(r, values[0])
     if table >= 0:
         if opcode == Glsl_Ldexp and bits_of(r, values[1]) >= 8:
-            values[1] = resize_integer(r, values[1], 32, True)
+            values[1] = _exponent(r, values[1])
         if opcode == Glsl_NMin or opcode == Glsl_NMax:
             r.exact = True
         i = checked_alu(r, table, values, count)

@@ -1,4 +1,4 @@
-"""Atomics, barriers, clocks (the SPIR-V specification, sections 3.42.18, 3.42.20, 3.25 and 3.27).
+"""Loads, stores and copies, atomics, barriers, clocks (the SPIR-V specification, sections 3.42.8, 3.42.18, 3.42.20, 3.25 and 3.27).
 
 An atomic whose semantics ask for acquire or release gets a barrier behind or before it, as Mesa builds it; atomics
 themselves are relaxed.
@@ -9,9 +9,153 @@ from nir_opcodes cimport *
 from spirv_tables cimport *
 from pyaco._core.ir.shader cimport *
 from pyaco._core.spirv.alu cimport bitcast, set_checked
+from pyaco._core.spirv.emission cimport *
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.types cimport *
 from pyaco._core.spirv.values cimport *
+
+cdef enum:
+    maximum_alignment = 1 << 30   # that an index of an intrinsic holds
+
+
+# --------------------------------------------------------------------------------------------------------- load and store
+cdef uint32_t _power_of_two(Reader r, uint64_t alignment) except 0 nogil:
+    if alignment == 0 or alignment & (alignment - 1) or alignment > maximum_alignment:
+        fail(r, r.word, "an alignment that is no power of two up to 2**30")
+    return <uint32_t>alignment
+
+
+cdef uint32_t _decorated_alignment(Reader r, uint32_t pointer) except? 0xffffffffU nogil:
+    """What the decorations of a pointer say that its address is a multiple of; 0: nothing."""
+    cdef uint32_t word = decoration_of(r, pointer, no_member, Decoration_Alignment)
+    if word:
+        return _power_of_two(r, r.words[word])
+    word = decoration_of(r, pointer, no_member, Decoration_AlignmentId)
+    if word == 0:
+        return 0
+    if r.words[word] >= r.bound:
+        fail(r, r.word, "operand id %u is outside the id bound", r.words[word])
+    return _power_of_two(r, integer_constant(r, r.words[word]))
+
+
+cdef uint32_t _memory_operands(Reader r, uint32_t pointer, uint32_t word, uint32_t end, MemoryOperands *operands) except 0 nogil:
+    """Memory operands that stand at `word`, if any do, for an access through `pointer`; returns the word after them.
+
+    Availability and visibility are met by coherent access.
+    """
+    cdef uint32_t mask
+    cdef uint32_t stated
+    operands.access = 0
+    operands.align_mul = _decorated_alignment(r, pointer)
+    if word >= end:
+        return word
+    mask = r.words[word]
+    word += 1
+    if mask & MemoryAccess_Volatile:
+        operands.access |= access_volatile
+    if mask & MemoryAccess_Nontemporal:
+        operands.access |= access_non_temporal
+    if mask & (MemoryAccess_MakePointerAvailable | MemoryAccess_MakePointerVisible | MemoryAccess_NonPrivatePointer):
+        operands.access |= access_coherent
+    if mask & MemoryAccess_Aligned:
+        stated = _power_of_two(r, r.words[word])
+        operands.align_mul = max(operands.align_mul, stated)
+        word += 1
+    return word + ((mask & MemoryAccess_MakePointerAvailable) != 0) + ((mask & MemoryAccess_MakePointerVisible) != 0)
+
+
+cdef int _load(Reader r, uint32_t word, uint32_t end) except -1 nogil:
+    cdef uint32_t type = type_row(r, r.words[word + 1])
+    cdef uint32_t pointer = r.words[word + 3]
+    cdef uint32_t deref
+    cdef uint32_t value
+    cdef MemoryOperands operands
+    if r.kind[pointer] == kind_variable:
+        module_variable(r, pointer)
+    if r.kind[pointer] == kind_builtin:
+        value = load_builtin(r, r.payload[pointer], type)
+        return set_value(r, r.words[word + 2], type, value)
+    check_value_type(r, type)
+    if not same_shape(r, pointee_type(r, pointer), type) and r.s.types.base[type] != type_pointer:
+        fail(r, word, "the result has another type than the pointer's element")
+    deref = pointer_of(r, pointer)
+    _memory_operands(r, pointer, word + 4, end, &operands)
+    value = load_at(r, deref, r.s.instructions.type[deref], &operands, 0)
+    if r.s.types.base[type] == type_pointer:
+        _check_address(r, type, value)
+    return set_value(r, r.words[word + 2], type, value)
+
+
+cdef int _check_address(Reader r, uint32_t type, uint32_t value) except -1 nogil:
+    """A value that stands for a pointer must have the shape of one."""
+    cdef int components
+    cdef int bit_size
+    leaf_shape(r, type, &components, &bit_size)
+    if components_of(r, value) != <uint32_t>components or bits_of(r, value) != <uint32_t>bit_size:
+        fail(r, r.word, "a pointer of another storage class is expected")
+    return 0
+
+
+cdef int _store(Reader r, uint32_t word, uint32_t end) except -1 nogil:
+    cdef uint32_t pointer = r.words[word + 1]
+    cdef uint32_t object_id = r.words[word + 2]
+    cdef uint32_t type = value_type(r, object_id)
+    cdef uint32_t deref
+    cdef uint32_t value
+    cdef MemoryOperands operands
+    check_value_type(r, type)
+    if not same_shape(r, pointee_type(r, pointer), type):
+        fail(r, word, "the object has another type than the pointer's element")
+    value = value_of(r, object_id)
+    deref = pointer_of(r, pointer)
+    if r.s.types.base[type] == type_pointer:
+        _check_address(r, type, value)
+    if not same_shape(r, r.s.instructions.type[deref], type) and r.s.types.base[type] != type_pointer:
+        fail(r, word, "the object has another type than the pointer's element")
+    _memory_operands(r, pointer, word + 3, end, &operands)
+    return store_at(r, deref, r.s.instructions.type[deref], value, &operands, 0)
+
+
+cdef int _copy_memory(Reader r, uint32_t word, uint32_t end) except -1 nogil:
+    """OpCopyMemory: the first memory operands are the target's, and the source's too where there are no second."""
+    cdef uint32_t type = pointee_type(r, r.words[word + 2])
+    cdef uint32_t source
+    cdef uint32_t target
+    cdef uint32_t value
+    cdef uint32_t second
+    cdef MemoryOperands of_target
+    cdef MemoryOperands of_source
+    check_value_type(r, type)
+    if not same_shape(r, pointee_type(r, r.words[word + 1]), type):
+        fail(r, word, "the two pointers have different elements")
+    source = pointer_of(r, r.words[word + 2])
+    target = pointer_of(r, r.words[word + 1])
+    if not same_shape(r, r.s.instructions.type[source], r.s.instructions.type[target]):
+        fail(r, word, "the two pointers have different elements")
+    second = _memory_operands(r, r.words[word + 1], word + 3, end, &of_target)
+    _memory_operands(r, r.words[word + 2], second if second < end else word + 3, end, &of_source)
+    value = load_at(r, source, r.s.instructions.type[source], &of_source, 0)
+    return store_at(r, target, r.s.instructions.type[target], value, &of_target, 0)
+
+
+cdef int _array_length(Reader r, uint32_t word) except -1 nogil:
+    cdef uint32_t deref = pointer_of(r, r.words[word + 3])
+    cdef uint32_t type = r.s.instructions.type[deref]
+    cdef uint32_t result = type_row(r, r.words[word + 1])
+    cdef uint32_t value
+    if r.s.types.base[type] != type_struct or r.words[word + 4] + 1 != r.s.types.member_count[type]:
+        fail(r, word, "not the last member of a block")
+    if r.s.instructions.mode[deref] != mode_ssbo:
+        fail(r, word, "the length of an array outside storage buffers")
+    deref = deref_element(r, deref, r.words[word + 4])
+    type = r.s.instructions.type[deref]
+    if r.s.types.base[type] != type_array or r.s.types.length[type] != 0:
+        fail(r, word, "not a runtime array")
+    if r.s.types.base[result] > type_uint or r.s.types.bit_size[result] != 32 or r.s.types.components[result] != 1:
+        fail(r, word, "a length that is no 32-bit integer")
+    value = intrinsic(r, intrinsic_deref_buffer_array_length, 1, 32, &deref)
+    intrinsic_set_index(r.s, value, index_access, r.deref_access[deref])
+    return set_value(r, r.words[word + 2], result, value)
 
 
 # ------------------------------------------------------------------------------------------------------------- barriers
@@ -27,7 +171,7 @@ cdef int scope_of(Reader r, uint32_t id) except -1 nogil:
         return nir_scope_subgroup
     if scope == Scope_Invocation:
         return nir_scope_invocation
-    unsupported(r, r.word, "scopes of ray tracing")
+    unsupported_enumerant(r, r.word, "the scope ", spirv_kind_Scope, <uint32_t>scope)
     return 0
 
 
@@ -228,8 +372,16 @@ cdef int _clock(Reader r, uint32_t word) except -1 nogil:
     return set_checked(r, word, value)
 
 
-cdef int memory_instruction(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
-    if (OpAtomicLoad <= opcode <= OpAtomicXor or opcode == OpAtomicFlagTestAndSet or opcode == OpAtomicFlagClear
+cdef int memory_instruction(Reader r, uint32_t word, uint32_t end, uint32_t opcode) except -1 nogil:
+    if opcode == OpLoad:
+        _load(r, word, end)
+    elif opcode == OpStore:
+        _store(r, word, end)
+    elif opcode == OpCopyMemory:
+        _copy_memory(r, word, end)
+    elif opcode == OpArrayLength:
+        _array_length(r, word)
+    elif (OpAtomicLoad <= opcode <= OpAtomicXor or opcode == OpAtomicFlagTestAndSet or opcode == OpAtomicFlagClear
             or opcode == OpAtomicFMinEXT or opcode == OpAtomicFMaxEXT or opcode == OpAtomicFAddEXT):
         _atomic(r, word, opcode)
     elif opcode == OpControlBarrier:

@@ -144,7 +144,6 @@ cdef class Reader:
     cdef vector[EntryRow] entries
     cdef vector[uint32_t] execution_modes   # words
     cdef vector[uint32_t] names             # words of OpName and OpMemberName
-    cdef vector[uint32_t] capabilities
     cdef vector[uint32_t] module_variables  # ids
     cdef vector[uint32_t] spec_constants    # ids
     cdef vector[Exit] exits
@@ -194,6 +193,10 @@ cdef class Reader:
 # Raises InputError naming the word; `text` may hold one %u for `value`.
 cdef int fail(Reader r, uint32_t word, const char *text, uint32_t value=*) except -1 nogil
 cdef int unsupported(Reader r, uint32_t word, const char *text, const char *detail=*) except -1 nogil
+# Name of an enumerant (spirv_kind_*); NULL where there is none of that value.
+cdef const char *enumerant_name(int kind, uint32_t value) noexcept nogil
+# Refuses a known enumerant by its name, and any other as malformed.
+cdef int unsupported_enumerant(Reader r, uint32_t word, const char *text, int kind, uint32_t value) except -1 nogil
 # The instruction at `word`.
 cdef inline uint32_t opcode_at(Reader r, uint32_t word) noexcept nogil:
     return r.words[word] & 0xffff

@@ -29,6 +29,21 @@ cdef int unsupported(Reader r, uint32_t word, const char *text, const char *deta
         raise UnsupportedError(f"SPIR-V word {word}: {words}{_instruction_suffix(r, word)}")
 
 
+cdef const char *enumerant_name(int kind, uint32_t value) noexcept nogil:
+    cdef int i
+    for i in range(spirv_named_count):
+        if spirv_named_kinds[i] == kind and spirv_named_values[i] == value:
+            return spirv_named_names[i]
+    return NULL
+
+
+cdef int unsupported_enumerant(Reader r, uint32_t word, const char *text, int kind, uint32_t value) except -1 nogil:
+    cdef const char *name = enumerant_name(kind, value)
+    if name == NULL:
+        return fail(r, word, "an unknown enumerant: %u", value)
+    return unsupported(r, word, text, name)
+
+
 cdef str _instruction_suffix(Reader r, uint32_t word):
     cdef uint32_t opcode
     if word < 5 or word >= r.word_count:
@@ -134,6 +149,10 @@ cdef uint32_t _string_words(Reader r, uint32_t word, uint32_t available) noexcep
     return 0
 
 
+cdef uint32_t _lowest_bit(uint32_t mask) noexcept nogil:
+    return mask & (~mask + 1)
+
+
 cdef int _memory_operands(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     """Words of the memory operands at `word` (section 3.26), their ids checked."""
     cdef uint32_t mask = r.words[word]
@@ -144,7 +163,9 @@ cdef int _memory_operands(Reader r, uint32_t word, uint32_t end) except -1 nogil
         cursor += 1
     if mask & 16:
         cursor += 1
-    if mask & ~<uint32_t>0x3f or cursor > end:
+    if mask & ~<uint32_t>0x3f:
+        unsupported_enumerant(r, word, "the memory operand ", spirv_kind_MemoryAccess, _lowest_bit(mask & ~<uint32_t>0x3f))
+    if cursor > end:
         fail(r, word, "memory operands 0x%u do not fit the instruction", mask)
     return cursor - word
 
@@ -229,7 +250,8 @@ cdef int _decoration_operands(Reader r, uint32_t word, uint32_t place, uint32_t 
     if (decoration == Decoration_SpecId or decoration == Decoration_ArrayStride or decoration == Decoration_Offset
             or decoration == Decoration_MatrixStride or decoration == Decoration_BuiltIn
             or decoration == Decoration_Binding or decoration == Decoration_DescriptorSet
-            or decoration == Decoration_FPRoundingMode or decoration == Decoration_Alignment):
+            or decoration == Decoration_FPRoundingMode or decoration == Decoration_Alignment
+            or decoration == Decoration_AlignmentId):
         if end - place < 2:
             fail(r, word, "a decoration without its operand")
     return 0
@@ -379,13 +401,14 @@ cdef int _module_instruction(Reader r, uint32_t word, uint32_t end) except -1 no
             fail(r, word, "too few operands")
         r.execution_modes.push_back(word)
     elif opcode == OpCapability:
-        r.capabilities.push_back(r.words[word + 1])
+        if enumerant_name(spirv_kind_Capability, r.words[word + 1]) == NULL:
+            fail(r, word, "unknown capability %u", r.words[word + 1])
     elif opcode == OpString:
         r.kind[r.words[word + 1]] = kind_string
     elif opcode == OpMemoryModel:
         r.vulkan_memory_model = r.words[word + 2] == MemoryModel_Vulkan
         if r.words[word + 1] == AddressingModel_Physical32 or r.words[word + 1] == AddressingModel_Physical64:
-            unsupported(r, word, "kernel addressing models")
+            unsupported_enumerant(r, word, "the addressing model ", spirv_kind_AddressingModel, r.words[word + 1])
     elif (opcode == OpNop or OpSourceContinued <= opcode <= OpSourceExtension or opcode == OpExtension
             or opcode == OpLine or opcode == OpNoLine or opcode == OpModuleProcessed):
         pass

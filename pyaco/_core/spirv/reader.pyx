@@ -34,6 +34,10 @@ cdef object _entry(Reader r, object entry, str stage):
         found = [pair for pair in found if pair[1] == "main"] or found
     if not found:
         wanted = f"entry point {entry!r}" if entry is not None else "an entry point"
+        others = [name for name in names if entry is None or name.rpartition(" (")[0] == entry]
+        if stage == "compute" and others:
+            other_stage = others[0].rpartition(" (")[2][:-1]
+            raise UnsupportedError(f"{other_stage} shaders: the module has no compute entry point, it has: {', '.join(others)}")
         raise InputError(f"the module has no {stage} shader {wanted}; it has: {', '.join(names) or 'none'}")
     if len(found) > 1:
         raise InputError(f"the module has several {stage} entry points, name one: {', '.join(names)}")

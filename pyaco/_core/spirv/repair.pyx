@@ -15,7 +15,7 @@ from pyaco._core.ir.shader cimport *
 from pyaco._core.nir.block_dominance cimport *
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.types cimport add_type
-from pyaco._core.spirv.values cimport emit_after
+from pyaco._core.spirv.emission cimport emit_after
 
 
 cdef class Repair:

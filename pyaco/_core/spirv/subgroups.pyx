@@ -8,6 +8,7 @@ from nir_opcodes cimport *
 from spirv_tables cimport *
 from pyaco._core.ir.shader cimport *
 from pyaco._core.spirv.alu cimport require_vector_type, set_checked
+from pyaco._core.spirv.emission cimport *
 from pyaco._core.spirv.memory cimport scope_of
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.types cimport *

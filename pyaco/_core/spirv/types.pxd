@@ -20,6 +20,8 @@ cdef int check_value_type(Reader r, uint32_t type) except -1 nogil
 cdef uint32_t scalar_type(Reader r, uint32_t vector) except 0xffffffffU nogil
 # Bytes up to the end of the last member that a laid-out type has (runtime arrays: 0).
 cdef uint64_t end_of_type(Reader r, uint32_t type) noexcept nogil
+# Bytes from a laid-out composite to one of its elements (members without an offset: 0).
+cdef uint64_t element_offset(Reader r, uint32_t type, uint32_t index) noexcept nogil
 # Constants
 cdef uint32_t constant_child(Reader r, uint32_t constant, uint32_t index) except 0xffffffffU nogil
 cdef uint64_t constant_component(Reader r, uint32_t constant, uint32_t index) noexcept nogil

@@ -16,6 +16,7 @@ from pyaco.errors import InputError
 
 cdef enum:
     endless = 0x7fffffff
+    first_extension_opcode = 4096      # of SPIR-V's registry; those below are the core's
     maximum_components = 16
 
 
@@ -330,6 +331,17 @@ cdef bint same_shape(Reader r, uint32_t a, uint32_t b) noexcept nogil:
     return True
 
 
+cdef uint64_t element_offset(Reader r, uint32_t type, uint32_t index) noexcept nogil:
+    """Bytes from a laid-out composite to one of its elements."""
+    cdef uint32_t member
+    if r.s.types.base[type] == type_struct:
+        member = r.s.members.offset[r.s.types.member_first[type] + index]
+        return member if member != 0xffffffffU else 0
+    if r.s.types.base[type] == type_matrix and r.s.types.row_major[type]:
+        return <uint64_t>index * (r.s.types.bit_size[type] // 8)
+    return <uint64_t>index * r.s.types.stride[type]
+
+
 cdef uint64_t end_of_type(Reader r, uint32_t type) noexcept nogil:
     """Bytes up to the end of the last member that a laid-out type has (runtime arrays: 0)."""
     cdef uint64_t end = 0
@@ -629,10 +641,7 @@ cdef uint64_t _evaluate(Reader r, uint32_t opcode, uint64_t a, uint64_t b, uint3
         return a ^ b
     if opcode == OpBitwiseAnd or opcode == OpLogicalAnd:
         return a & b
-    if (OpIEqual <= opcode <= OpSLessThanEqual) or opcode == OpLogicalEqual or opcode == OpLogicalNotEqual:
-        return _compare(opcode, a, b, from_width)
-    unsupported(r, r.word, "a specialization constant operation: ", spirv_names[opcode])
-    return 0
+    return _compare(opcode, a, b, from_width)
 
 
 cdef uint32_t _operand_constant(Reader r, uint32_t place, uint32_t end) except 0xffffffffU nogil:
@@ -764,6 +773,15 @@ cdef uint32_t _insert(Reader r, uint32_t object_row, uint32_t into, uint32_t pla
     return row
 
 
+cdef bint _is_evaluated(uint32_t opcode) noexcept nogil:
+    """Whether OpSpecConstantOp is evaluated for an opcode that acts on the components of one or two constants."""
+    return (opcode in (OpSConvert, OpUConvert, OpBitcast, OpFConvert, OpQuantizeToF16, OpSNegate, OpNot, OpLogicalNot, OpIAdd, OpISub,
+                       OpIMul, OpUDiv, OpUMod, OpSDiv, OpSRem, OpSMod, OpShiftRightLogical, OpShiftRightArithmetic,
+                       OpShiftLeftLogical, OpBitwiseOr, OpLogicalOr, OpBitwiseXor, OpBitwiseAnd, OpLogicalAnd, OpLogicalEqual,
+                       OpLogicalNotEqual)
+            or OpIEqual <= opcode <= OpSLessThanEqual)
+
+
 cdef uint32_t _spec_constant_op(Reader r, uint32_t word, uint32_t end, uint32_t type) except 0xffffffffU nogil:
     cdef uint32_t opcode = r.words[word + 3]
     cdef uint32_t place = word + 4
@@ -786,8 +804,11 @@ cdef uint32_t _spec_constant_op(Reader r, uint32_t word, uint32_t end, uint32_t 
         row = _insert(r, _operand_constant(r, place, end), row, place + 2, end)
     elif opcode == OpCopyLogical or opcode == OpCopyObject:
         row = _operand_constant(r, place, end)
-    else:
+    elif _is_evaluated(opcode):
         row = _componentwise(r, opcode, place, end, type)
+    else:
+        unsupported(r, word, "a specialization constant operation: ", spirv_names[opcode])
+        return 0
     if not same_shape(r, r.constants[row].type, type):
         fail(r, word, "the result has another type")
     return row
@@ -816,9 +837,11 @@ cdef int declare(Reader r, uint32_t word, uint32_t end) except -1 nogil:
         return _constant(r, word, end)
     if opcode == OpVariable:
         return _variable(r, word)
-    if opcode == OpExtInst:                     # NonSemantic debug information
+    if opcode == OpExtInst or opcode == OpExtInstWithForwardRefsKHR:     # NonSemantic debug information
         if r.kind[r.words[word + 3]] == kind_instruction_set and r.payload[r.words[word + 3]] == instruction_set_ignored:
             r.kind[r.words[word + 2]] = kind_void
             return 0
+    if opcode >= first_extension_opcode or opcode == OpConstantPipeStorage:
+        return unsupported(r, word, "the instruction ", spirv_names[opcode])
     fail(r, word, "an instruction that belongs into a function")
     return 0

@@ -1,4 +1,4 @@
-"""Emission of NIR, values of ids, pointers and memory access.
+"""Values of ids, pointers, and what is loaded from and stored to them.
 
 A value is one number whose meaning follows its type: scalars, vectors and pointers are NIR instructions (pointers: derefs,
 or plain bits that are cast where they are followed), composites are rows of ``Reader.trees``.
@@ -7,25 +7,9 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from pyaco._core.spirv.module cimport Reader
 
-# Appends a NIR instruction to the block being written, or to the prologue that every block sees.
-cdef uint32_t emit(Reader r, uint32_t row) except 0 nogil
-cdef uint32_t emit_prologue(Reader r, uint32_t row) except 0 nogil
-# Inserts a NIR instruction into a block after another one (0: at its start).
-cdef int emit_after(Reader r, uint32_t block, uint32_t after, uint32_t row) except -1 nogil
-cdef uint32_t alu1(Reader r, int opcode, uint32_t a) except 0 nogil
-cdef uint32_t alu2(Reader r, int opcode, uint32_t a, uint32_t b) except 0 nogil
-cdef uint32_t alu3(Reader r, int opcode, uint32_t a, uint32_t b, uint32_t c) except 0 nogil
-cdef uint32_t alu_n(Reader r, int opcode, const uint32_t *values, uint32_t count) except 0 nogil
-cdef uint32_t component(Reader r, uint32_t value, uint32_t index) except 0 nogil
-cdef uint32_t vector_of(Reader r, const uint32_t *values, uint32_t count) except 0 nogil
-cdef uint32_t intrinsic(Reader r, int opcode, int components, int bit_size, const uint32_t *values) except 0 nogil
-cdef uint32_t integer(Reader r, uint64_t value, int bit_size) except 0 nogil
-cdef uint32_t real(Reader r, double value, int bit_size) except 0 nogil
-cdef uint32_t undefined(Reader r, int components, int bit_size) except 0 nogil
-# `value` with another number of bits, unsigned or signed.
-cdef uint32_t resize_integer(Reader r, uint32_t value, int bit_size, bint is_signed) except 0 nogil
-cdef uint32_t components_of(Reader r, uint32_t value) noexcept nogil
-cdef uint32_t bits_of(Reader r, uint32_t value) noexcept nogil
+cdef struct MemoryOperands:
+    uint32_t access               # access_*
+    uint32_t align_mul            # what the pointer is known to be a multiple of, 0: nothing is said
 
 # The value of an id, whatever its type; of an id that must be a scalar or vector.
 cdef uint32_t value_of(Reader r, uint32_t id) except? 0xffffffffU nogil
@@ -53,10 +37,15 @@ cdef uint32_t pointee_type(Reader r, uint32_t id) except 0xffffffffU nogil
 cdef int access_chain(Reader r, uint32_t word, uint32_t end, bint pointer_chain) except -1 nogil
 cdef uint32_t load_value(Reader r, uint32_t deref, uint32_t type, uint32_t access) except? 0xffffffffU nogil
 cdef int store_value(Reader r, uint32_t deref, uint32_t type, uint32_t value, uint32_t access) except -1 nogil
-cdef int load(Reader r, uint32_t word, uint32_t end) except -1 nogil
-cdef int store(Reader r, uint32_t word, uint32_t end) except -1 nogil
-cdef int copy_memory(Reader r, uint32_t word, uint32_t end) except -1 nogil
-cdef int array_length(Reader r, uint32_t word) except -1 nogil
+# The same with all that the operands of an instruction say, `position` bytes behind its pointer.
+cdef uint32_t load_at(Reader r, uint32_t deref, uint32_t type, const MemoryOperands *operands, uint64_t position) except? \
+    0xffffffffU nogil
+cdef int store_at(Reader r, uint32_t deref, uint32_t type, uint32_t value, const MemoryOperands *operands,
+                  uint64_t position) except -1 nogil
+# A built-in, as ``Reader.payload`` of a pointer to it names it.
+cdef uint32_t load_builtin(Reader r, uint32_t payload, uint32_t type) except 0 nogil
+# Components and bits of a scalar, vector or pointer in memory.
+cdef int leaf_shape(Reader r, uint32_t type, int *components, int *bit_size) except -1 nogil
 cdef int function_variable(Reader r, uint32_t word, uint32_t end) except -1 nogil
 cdef uint32_t vector_extract_dynamic(Reader r, uint32_t vector, uint32_t index) except 0 nogil
 cdef uint32_t vector_insert_dynamic(Reader r, uint32_t vector, uint32_t scalar, uint32_t index) except 0 nogil

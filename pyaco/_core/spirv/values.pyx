@@ -1,176 +1,18 @@
-"""Emission of NIR, values of ids, pointers and memory access.
+"""Values of ids, pointers, and what is loaded from and stored to them.
 
 Pointers follow Mesa's Vulkan path (``vtn_variables.c``): a buffer variable is ``vulkan_resource_index`` and
 ``load_vulkan_descriptor`` with a cast to its block type, everything below a chain of derefs over types that carry the
 memory layout. System values are read by their intrinsics at once.
 """
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memset
 
 from nir_opcodes cimport *
 from spirv_tables cimport *
 from pyaco._core.ir.shader cimport *
+from pyaco._core.spirv.emission cimport *
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.types cimport *
-
-
-# -------------------------------------------------------------------------------------------------------------- emission
-cdef int _grow(Reader r, uint32_t row) except -1 nogil:
-    if row >= maximum_instructions:
-        unsupported(r, r.word, "a shader of more than four million NIR instructions after inlining")
-    if row >= r.next_instruction.size():
-        r.next_instruction.resize(2 * row + 256)
-        r.deref_access.resize(2 * row + 256)
-    return 0
-
-
-cdef int _append(Reader r, uint32_t block, uint32_t row) except -1 nogil:
-    _grow(r, row)
-    if block >= r.block_head.size():
-        r.block_head.resize(2 * block + 64)
-        r.block_tail.resize(2 * block + 64)
-    if r.block_tail[block]:
-        r.next_instruction[r.block_tail[block]] = row
-    else:
-        r.block_head[block] = row
-    r.block_tail[block] = row
-    r.next_instruction[row] = 0
-    return 0
-
-
-cdef uint32_t emit(Reader r, uint32_t row) except 0 nogil:
-    _append(r, r.block, row)
-    return row
-
-
-cdef uint32_t emit_prologue(Reader r, uint32_t row) except 0 nogil:
-    _append(r, 0, row)
-    return row
-
-
-cdef int emit_after(Reader r, uint32_t block, uint32_t after, uint32_t row) except -1 nogil:
-    _grow(r, row)
-    if block >= r.block_head.size() or r.block_head[block] == 0:
-        return _append(r, block, row)
-    if after == 0:
-        r.next_instruction[row] = r.block_head[block]
-        r.block_head[block] = row
-        return 0
-    r.next_instruction[row] = r.next_instruction[after]
-    r.next_instruction[after] = row
-    if r.block_tail[block] == after:
-        r.block_tail[block] = row
-    return 0
-
-
-cdef uint32_t alu_n(Reader r, int opcode, const uint32_t *values, uint32_t count) except 0 nogil:
-    cdef uint32_t row = nir_alu_n(r.s, opcode, values, count)
-    if r.exact:
-        r.s.instructions.flags[row] |= nir_exact
-    return emit(r, row)
-
-
-cdef uint32_t alu1(Reader r, int opcode, uint32_t a) except 0 nogil:
-    return alu_n(r, opcode, &a, 1)
-
-
-cdef uint32_t alu2(Reader r, int opcode, uint32_t a, uint32_t b) except 0 nogil:
-    cdef uint32_t[2] values
-    values[0] = a
-    values[1] = b
-    return alu_n(r, opcode, values, 2)
-
-
-cdef uint32_t alu3(Reader r, int opcode, uint32_t a, uint32_t b, uint32_t c) except 0 nogil:
-    cdef uint32_t[3] values
-    values[0] = a
-    values[1] = b
-    values[2] = c
-    return alu_n(r, opcode, values, 3)
-
-
-cdef uint32_t component(Reader r, uint32_t value, uint32_t index) except 0 nogil:
-    cdef uint32_t row
-    if r.s.instructions.components[value] == 1:
-        return value
-    row = nir_component(r.s, value, index)
-    return emit(r, row)
-
-
-cdef uint32_t vector_of(Reader r, const uint32_t *values, uint32_t count) except 0 nogil:
-    if count == 1:
-        return values[0]
-    return emit(r, nir_vector(r.s, values, count))
-
-
-cdef uint32_t intrinsic(Reader r, int opcode, int components, int bit_size, const uint32_t *values) except 0 nogil:
-    return emit(r, nir_intrinsic_new(r.s, opcode, components, bit_size, values))
-
-
-cdef uint32_t integer(Reader r, uint64_t value, int bit_size) except 0 nogil:
-    cdef bint small = bit_size == 32 and value < 64
-    if small and r.small_integers[value]:
-        return r.small_integers[value]
-    cdef uint32_t row = emit_prologue(r, nir_constant(r.s, value, bit_size))
-    if small:
-        r.small_integers[value] = row
-    return row
-
-
-cdef uint64_t _half_bits(double value) noexcept nogil:
-    """Bits of the nearest half of a number that is normal or zero as a half."""
-    cdef uint64_t bits
-    cdef uint64_t fraction
-    memcpy(&bits, &value, 8)
-    if value == 0:
-        return bits >> 48
-    cdef uint64_t sign = (bits >> 48) & 0x8000
-    cdef int64_t exponent = <int64_t>((bits >> 52) & 0x7ff) - 1023
-    if exponent > 15:
-        return sign | 0x7c00
-    if exponent < -14:
-        return sign
-    fraction = (bits & 0xfffffffffffffULL) + 0x1ffffffffffULL + ((bits >> 42) & 1)
-    return sign | ((<uint64_t>(exponent + 15) << 10) + (fraction >> 42))
-
-
-cdef uint32_t real(Reader r, double value, int bit_size) except 0 nogil:
-    cdef uint64_t bits = 0
-    cdef float single = <float>value
-    if bit_size == 16:
-        bits = _half_bits(value)
-    elif bit_size == 32:
-        memcpy(&bits, &single, 4)
-    else:
-        memcpy(&bits, &value, 8)
-    return emit_prologue(r, nir_constant(r.s, bits, bit_size))
-
-
-cdef uint32_t undefined(Reader r, int components, int bit_size) except 0 nogil:
-    return emit_prologue(r, nir_undefined(r.s, components, bit_size))
-
-
-cdef uint32_t resize_integer(Reader r, uint32_t value, int bit_size, bint is_signed) except 0 nogil:
-    cdef int opcode
-    if r.s.instructions.bit_size[value] == bit_size:
-        return value
-    if bit_size == 8:
-        opcode = alu_i2i8 if is_signed else alu_u2u8
-    elif bit_size == 16:
-        opcode = alu_i2i16 if is_signed else alu_u2u16
-    elif bit_size == 32:
-        opcode = alu_i2i32 if is_signed else alu_u2u32
-    else:
-        opcode = alu_i2i64 if is_signed else alu_u2u64
-    return alu1(r, opcode, value)
-
-
-cdef uint32_t components_of(Reader r, uint32_t value) noexcept nogil:
-    return r.s.instructions.components[value]
-
-
-cdef uint32_t bits_of(Reader r, uint32_t value) noexcept nogil:
-    return r.s.instructions.bit_size[value]
 
 
 # ---------------------------------------------------------------------------------------------------------------- values
@@ -294,7 +136,7 @@ cdef uint32_t mode_of_class(Reader r, uint32_t storage_class, uint32_t pointee) 
         return mode_system_value
     if storage_class == StorageClass_UniformConstant or storage_class == StorageClass_Image:
         unsupported(r, r.word, "images and samplers")
-    unsupported(r, r.word, "a storage class that compute shaders do not have")
+    unsupported_enumerant(r, r.word, "the storage class ", spirv_kind_StorageClass, storage_class)
     return 0
 
 
@@ -318,7 +160,7 @@ cdef uint32_t _deref(Reader r, int opcode, uint32_t mode, uint32_t type, uint32_
     row = nir_instruction_new(r.s, nir_deref, opcode, components, bit_size, sources)
     r.s.instructions.mode[row] = mode
     r.s.instructions.type[row] = type
-    _grow(r, row)
+    grow_columns(r, row)
     r.deref_access[row] = 0
     return row
 
@@ -590,7 +432,7 @@ cdef int _builtin_intrinsic(uint32_t builtin, int *components) noexcept nogil:
     return -1
 
 
-cdef uint32_t _load_builtin(Reader r, uint32_t payload, uint32_t type) except 0 nogil:
+cdef uint32_t load_builtin(Reader r, uint32_t payload, uint32_t type) except 0 nogil:
     cdef uint32_t builtin = payload & 0xffff
     cdef uint32_t place = payload >> 16
     cdef int components = 1
@@ -601,7 +443,7 @@ cdef uint32_t _load_builtin(Reader r, uint32_t payload, uint32_t type) except 0 
     if builtin == BuiltIn_DeviceIndex:
         value = integer(r, 0, 32)
     elif opcode < 0:
-        unsupported(r, r.word, "a built-in that compute shaders do not have")
+        unsupported_enumerant(r, r.word, "the built-in ", spirv_kind_BuiltIn, builtin)
     for i in range(r.builtin_values.size() // 2):
         if r.builtin_values[2 * i] == builtin:
             value = r.builtin_values[2 * i + 1]
@@ -860,7 +702,7 @@ cdef bint _is_component_of_temporary(Reader r, uint32_t deref) noexcept nogil:
     return r.s.instructions.kind[parent] == nir_deref and is_vector_or_scalar(r, r.s.instructions.type[parent])
 
 
-cdef int _leaf_shape(Reader r, uint32_t type, int *components, int *bit_size) except -1 nogil:
+cdef int leaf_shape(Reader r, uint32_t type, int *components, int *bit_size) except -1 nogil:
     components[0] = r.s.types.components[type]
     bit_size[0] = r.s.types.bit_size[type]
     if r.s.types.base[type] == type_pointer:
@@ -868,7 +710,17 @@ cdef int _leaf_shape(Reader r, uint32_t type, int *components, int *bit_size) ex
     return 0
 
 
-cdef uint32_t _load_leaf(Reader r, uint32_t deref, uint32_t type, uint32_t access) except 0 nogil:
+cdef int _set_access(Reader r, uint32_t row, uint32_t deref, const MemoryOperands *operands, uint64_t position) except -1 nogil:
+    """The memory operands of an instruction on one of its loads or stores, `position` bytes behind its pointer."""
+    intrinsic_set_index(r.s, row, index_access, operands.access | r.deref_access[deref])
+    if operands.align_mul:
+        intrinsic_set_index(r.s, row, index_align_mul, operands.align_mul)
+        intrinsic_set_index(r.s, row, index_align_offset, <int>(position % operands.align_mul))
+    return 0
+
+
+cdef uint32_t _load_leaf(Reader r, uint32_t deref, uint32_t type, const MemoryOperands *operands, uint64_t position) except \
+        0 nogil:
     cdef int components
     cdef int bit_size
     cdef uint32_t row
@@ -876,35 +728,44 @@ cdef uint32_t _load_leaf(Reader r, uint32_t deref, uint32_t type, uint32_t acces
     if _is_component_of_temporary(r, deref):
         index = source_value(r.s, deref, 1)
         deref = source_value(r.s, deref, 0)
-        row = _load_leaf(r, deref, r.s.instructions.type[deref], access)
+        row = _load_leaf(r, deref, r.s.instructions.type[deref], operands, 0)
         if not value_is_constant(r.s, index):
             return vector_extract_dynamic(r, row, index)
         if constant_bits(r.s, index, 0) >= components_of(r, row):
             return undefined(r, 1, bits_of(r, row))
         return component(r, row, <uint32_t>constant_bits(r.s, index, 0))
-    _leaf_shape(r, type, &components, &bit_size)
+    leaf_shape(r, type, &components, &bit_size)
     row = intrinsic(r, intrinsic_load_deref, components, bit_size, &deref)
-    intrinsic_set_index(r.s, row, index_access, access | r.deref_access[deref])
+    _set_access(r, row, deref, operands, position)
     return row
 
 
 cdef uint32_t load_value(Reader r, uint32_t deref, uint32_t type, uint32_t access) except? 0xffffffffU nogil:
+    cdef MemoryOperands operands
+    operands.access = access
+    operands.align_mul = 0
+    return load_at(r, deref, type, &operands, 0)
+
+
+cdef uint32_t load_at(Reader r, uint32_t deref, uint32_t type, const MemoryOperands *operands, uint64_t position) except? \
+        0xffffffffU nogil:
     cdef uint32_t count
     cdef uint32_t first
     cdef uint32_t i
     cdef uint32_t child
     if not is_composite(r, type):
-        return _load_leaf(r, deref, type, access)
+        return _load_leaf(r, deref, type, operands, position)
     count = element_count(r, type)
     first = tree_new(r, count)
     for i in range(count):
         child = deref_element(r, deref, i)
-        child = load_value(r, child, element_type(r, type, i), access)
+        child = load_at(r, child, element_type(r, type, i), operands, position + element_offset(r, type, i))
         r.trees[first + i] = child
     return first
 
 
-cdef int _store_leaf(Reader r, uint32_t deref, uint32_t value, uint32_t access) except -1 nogil:
+cdef int _store_leaf(Reader r, uint32_t deref, uint32_t value, const MemoryOperands *operands, uint64_t position) except \
+        -1 nogil:
     cdef uint32_t[2] sources
     cdef uint32_t row
     cdef uint32_t index
@@ -912,7 +773,7 @@ cdef int _store_leaf(Reader r, uint32_t deref, uint32_t value, uint32_t access) 
     if _is_component_of_temporary(r, deref):
         index = source_value(r.s, deref, 1)
         deref = source_value(r.s, deref, 0)
-        row = _load_leaf(r, deref, r.s.instructions.type[deref], access)
+        row = _load_leaf(r, deref, r.s.instructions.type[deref], operands, 0)
         value = vector_insert_dynamic(r, row, value, index) if not value_is_constant(r.s, index) else \
             _insert_component(r, row, value, constant_bits(r.s, index, 0))
     mask = (<uint32_t>1 << components_of(r, value)) - 1
@@ -920,8 +781,7 @@ cdef int _store_leaf(Reader r, uint32_t deref, uint32_t value, uint32_t access) 
     sources[1] = value
     row = intrinsic(r, intrinsic_store_deref, 0, 0, sources)
     intrinsic_set_index(r.s, row, index_write_mask, mask)
-    intrinsic_set_index(r.s, row, index_access, access | r.deref_access[deref])
-    return 0
+    return _set_access(r, row, deref, operands, position)
 
 
 cdef uint32_t _insert_component(Reader r, uint32_t vector, uint32_t scalar, uint64_t index) except 0 nogil:
@@ -936,112 +796,19 @@ cdef uint32_t _insert_component(Reader r, uint32_t vector, uint32_t scalar, uint
 
 
 cdef int store_value(Reader r, uint32_t deref, uint32_t type, uint32_t value, uint32_t access) except -1 nogil:
+    cdef MemoryOperands operands
+    operands.access = access
+    operands.align_mul = 0
+    return store_at(r, deref, type, value, &operands, 0)
+
+
+cdef int store_at(Reader r, uint32_t deref, uint32_t type, uint32_t value, const MemoryOperands *operands,
+                  uint64_t position) except -1 nogil:
     cdef uint32_t i
     cdef uint32_t child
     if not is_composite(r, type):
-        return _store_leaf(r, deref, value, access)
+        return _store_leaf(r, deref, value, operands, position)
     for i in range(element_count(r, type)):
         child = deref_element(r, deref, i)
-        store_value(r, child, element_type(r, type, i), r.trees[value + i], access)
+        store_at(r, child, element_type(r, type, i), r.trees[value + i], operands, position + element_offset(r, type, i))
     return 0
-
-
-cdef uint32_t _memory_access(Reader r, uint32_t place, uint32_t end) noexcept nogil:
-    """Access flags of memory operands. Availability and visibility are met by coherent access."""
-    cdef uint32_t mask
-    cdef uint32_t access = 0
-    if place >= end:
-        return 0
-    mask = r.words[place]
-    if mask & MemoryAccess_Volatile:
-        access |= access_volatile
-    if mask & MemoryAccess_Nontemporal:
-        access |= access_non_temporal
-    if mask & (MemoryAccess_MakePointerAvailable | MemoryAccess_MakePointerVisible | MemoryAccess_NonPrivatePointer):
-        access |= access_coherent
-    return access
-
-
-cdef int load(Reader r, uint32_t word, uint32_t end) except -1 nogil:
-    cdef uint32_t type = type_row(r, r.words[word + 1])
-    cdef uint32_t pointer = r.words[word + 3]
-    cdef uint32_t deref
-    cdef uint32_t value
-    if r.kind[pointer] == kind_variable:
-        module_variable(r, pointer)
-    if r.kind[pointer] == kind_builtin:
-        value = _load_builtin(r, r.payload[pointer], type)
-        return set_value(r, r.words[word + 2], type, value)
-    check_value_type(r, type)
-    if not same_shape(r, pointee_type(r, pointer), type) and r.s.types.base[type] != type_pointer:
-        fail(r, word, "the result has another type than the pointer's element")
-    deref = pointer_of(r, pointer)
-    value = load_value(r, deref, r.s.instructions.type[deref], _memory_access(r, word + 4, end))
-    if r.s.types.base[type] == type_pointer:
-        _check_address(r, type, value)
-    return set_value(r, r.words[word + 2], type, value)
-
-
-cdef int _check_address(Reader r, uint32_t type, uint32_t value) except -1 nogil:
-    """A value that stands for a pointer must have the shape of one."""
-    cdef int components
-    cdef int bit_size
-    _leaf_shape(r, type, &components, &bit_size)
-    if components_of(r, value) != <uint32_t>components or bits_of(r, value) != <uint32_t>bit_size:
-        fail(r, r.word, "a pointer of another storage class is expected")
-    return 0
-
-
-cdef int store(Reader r, uint32_t word, uint32_t end) except -1 nogil:
-    cdef uint32_t pointer = r.words[word + 1]
-    cdef uint32_t object_id = r.words[word + 2]
-    cdef uint32_t type = value_type(r, object_id)
-    cdef uint32_t deref
-    cdef uint32_t value
-    check_value_type(r, type)
-    if not same_shape(r, pointee_type(r, pointer), type):
-        fail(r, word, "the object has another type than the pointer's element")
-    value = value_of(r, object_id)
-    deref = pointer_of(r, pointer)
-    if r.s.types.base[type] == type_pointer:
-        _check_address(r, type, value)
-    if not same_shape(r, r.s.instructions.type[deref], type) and r.s.types.base[type] != type_pointer:
-        fail(r, word, "the object has another type than the pointer's element")
-    return store_value(r, deref, r.s.instructions.type[deref], value, _memory_access(r, word + 3, end))
-
-
-cdef int copy_memory(Reader r, uint32_t word, uint32_t end) except -1 nogil:
-    cdef uint32_t type = pointee_type(r, r.words[word + 2])
-    cdef uint32_t source
-    cdef uint32_t target
-    cdef uint32_t value
-    cdef uint32_t access = _memory_access(r, word + 3, end)
-    check_value_type(r, type)
-    if not same_shape(r, pointee_type(r, r.words[word + 1]), type):
-        fail(r, word, "the two pointers have different elements")
-    source = pointer_of(r, r.words[word + 2])
-    target = pointer_of(r, r.words[word + 1])
-    if not same_shape(r, r.s.instructions.type[source], r.s.instructions.type[target]):
-        fail(r, word, "the two pointers have different elements")
-    value = load_value(r, source, r.s.instructions.type[source], access)
-    return store_value(r, target, r.s.instructions.type[target], value, access)
-
-
-cdef int array_length(Reader r, uint32_t word) except -1 nogil:
-    cdef uint32_t deref = pointer_of(r, r.words[word + 3])
-    cdef uint32_t type = r.s.instructions.type[deref]
-    cdef uint32_t result = type_row(r, r.words[word + 1])
-    cdef uint32_t value
-    if r.s.types.base[type] != type_struct or r.words[word + 4] + 1 != r.s.types.member_count[type]:
-        fail(r, word, "not the last member of a block")
-    if r.s.instructions.mode[deref] != mode_ssbo:
-        fail(r, word, "the length of an array outside storage buffers")
-    deref = deref_element(r, deref, r.words[word + 4])
-    type = r.s.instructions.type[deref]
-    if r.s.types.base[type] != type_array or r.s.types.length[type] != 0:
-        fail(r, word, "not a runtime array")
-    if r.s.types.base[result] > type_uint or r.s.types.bit_size[result] != 32 or r.s.types.components[result] != 1:
-        fail(r, word, "a length that is no 32-bit integer")
-    value = intrinsic(r, intrinsic_deref_buffer_array_length, 1, 32, &deref)
-    intrinsic_set_index(r.s, value, index_access, r.deref_access[deref])
-    return set_value(r, r.words[word + 2], result, value)

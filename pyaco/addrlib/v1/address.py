@@ -5,7 +5,7 @@ bits of x and y (bits 3 to 6 of the coordinates, the bank's counted in banks), t
 split, from part to part. They are put between the bits of the offset: interleave bytes, then pipe, then bank, then the rest.
 Source of the facts: AMD's address library (egbaddrlib, siaddrlib, addrlib1).
 
-Every function here runs as Python and, through `pyaco.addrlib.v1.compiled`, as machine code over arrays.
+Every function here runs as Python and, in the kernels of `pyaco.addrlib.v1.arrays`, as machine code.
 """
 
 from __future__ import annotations

@@ -16,7 +16,10 @@ from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.v1 import modes
 from pyaco.errors import InputError, UnsupportedError
 
-__all__ = ["Chip", "TileInfo", "chip_of"]
+__all__ = ["KEPT_RESULTS", "Chip", "TileInfo", "chip_of"]
+
+KEPT_RESULTS = 1 << 14
+"""How many results single queries keep of a rule with few different arguments; kernels work them out."""
 
 
 class TileInfo(NamedTuple):

@@ -19,7 +19,7 @@ from pyaco.addrlib.v1 import modes
 from pyaco.addrlib.v1.address import Addressing, bank_rotation, byte_address, micro_order, pipe_rotation, tile_splits
 from pyaco.addrlib.v1.chip import ROW_MODE, ROW_TYPE, Chip, TileInfo, chip_of
 from pyaco.addrlib.v1.modes import log2
-from pyaco.addrlib.v1.surface import SurfaceAddresses
+from pyaco.addrlib.v1.queries import SurfaceAddresses
 from pyaco.addrlib.v1.tiling import macro_mode, pipes_of
 from pyaco.errors import UnsupportedError
 

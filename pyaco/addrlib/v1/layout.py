@@ -1,15 +1,15 @@
 """Surface layout of GFX6, 7 and 8 as rules on plain integers: padding, sizes, alignments, tile mode per mip level.
 
 Source of the facts: AMD's address library (addrlib1, egbaddrlib, siaddrlib, ciaddrlib). Sizes are in elements and bytes;
-bit counts are per element. Every function here runs as Python and, through `pyaco.addrlib.v1.compiled`, as machine code.
+bit counts are per element. Every function here runs as Python and, in the kernels of `pyaco.addrlib.v1.arrays`, as machine code.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
-from pyaco.addrlib.v1.chip import Chip, TileInfo
-from pyaco.addrlib.v1.compiled import remembered
+from pyaco.addrlib.v1.chip import KEPT_RESULTS, Chip, TileInfo
 from pyaco.addrlib.v1.modes import (
     COLOR,
     CUBE,
@@ -107,7 +107,7 @@ class Query(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """What a layout query comes to; see `pyaco.addrlib.v1.surface.SurfaceInfo` for the meaning of the fields."""
+    """What a layout query comes to; see `pyaco.addrlib.v1.queries.SurfaceInfo` for the meaning of the fields."""
 
     status: int
     pitch: int
@@ -296,7 +296,7 @@ def _fit_banks(chip: Chip, info: TileInfo, tile_bytes: int, samples: int) -> Til
     return TileInfo(info.banks, info.bank_width, height, aspect, info.tile_split_bytes, info.pipe_config)
 
 
-@remembered
+@lru_cache(maxsize=KEPT_RESULTS)
 def _macro_blocks(chip: Chip, mode: int, bits: int, flags: int, mip_level: int, samples: int, info: TileInfo, dcc_unsupported: bool) -> _Blocks:
     if not _is_sane(info):
         return _Blocks(False, info, 0, 0, 0, 0, 0, dcc_unsupported)

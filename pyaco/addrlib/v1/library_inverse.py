@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pyaco.addrlib.v1 import modes
 from pyaco.addrlib.v1.address import coordinates, pipe_rotation
-from pyaco.addrlib.v1.surface import SurfaceAddresses
+from pyaco.addrlib.v1.queries import SurfaceAddresses
 from pyaco.errors import UnsupportedError
 
 __all__ = ["library_coordinates"]

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyaco.addrlib.chips import GpuConfig
-from pyaco.addrlib.v1.chip import Chip, TileInfo, chip_of
-from pyaco.addrlib.v1.compiled import compiled
-from pyaco.addrlib.v1.metadata import CmaskLayout, HtileLayout, cmask_layout, htile_layout, mask_address
+from pyaco.addrlib.v1.chip import TileInfo, chip_of
+from pyaco.addrlib.v1.metadata import CmaskLayout, HtileLayout, cmask_layout, htile_layout
 from pyaco.addrlib.v1.modes import PIPES
-from pyaco.addrlib.v1.surface import array_chip
+from pyaco.addrlib.v1.queries import array_chip
 from pyaco.errors import InputError
 
 __all__ = ["MaskAddresses"]
-
-
-def _fill(chip: Chip, info: TileInfo, pitch: int, height: int, slices: int, is_cmask: bool, linear: bool, out: Any) -> None:
-    """Fill in the address, in bits, of the element of every micro tile; `out` is by slice, row, column."""
-    for z in range(out.shape[0]):
-        for y in range(out.shape[1]):
-            for x in range(out.shape[2]):
-                out[z, y, x] = mask_address(chip, info, pitch, height, slices, 8 * x, 8 * y, z, is_cmask, linear)
 
 
 class MaskAddresses:
@@ -69,8 +59,11 @@ class MaskAddresses:
     @cached_property
     def by_tile(self) -> NDArray[np.int64]:
         """Address, in bits, of the element of every micro tile, by slice, row and column of tiles."""
+        # Single queries do without numba.
+        from pyaco.addrlib.v1.arrays import fill_mask
+
         out = np.empty(self._shape, np.int64)
-        compiled(_fill)(*self._arguments, out)
+        fill_mask(*self._arguments, out)
         return out
 
     @cached_property

@@ -3,15 +3,15 @@
 Source of the facts: AMD's address library (siaddrlib, ciaddrlib). The tile indices are positions in the chip's tile tables,
 whose order is a convention between the kernel driver (which writes the registers) and the address library.
 
-Every function here runs as Python and, through `pyaco.addrlib.v1.compiled`, as machine code over arrays.
+Every function here runs as Python and, in the kernels of `pyaco.addrlib.v1.arrays`, as machine code.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
-from pyaco.addrlib.v1.chip import Chip, TileInfo
-from pyaco.addrlib.v1.compiled import remembered
+from pyaco.addrlib.v1.chip import KEPT_RESULTS, Chip, TileInfo
 from pyaco.addrlib.v1.modes import (
     COMPRESS_Z,
     DEPTH,
@@ -300,7 +300,7 @@ def _choose_gfx7(
     return Tiling(info, out_type, index, macro_index, compatible, dcc_unsupported)
 
 
-@remembered
+@lru_cache(maxsize=KEPT_RESULTS)
 def choose_tiling(
     chip: Chip, mode: int, tile_type: int, flags: int, bits: int, samples: int, given: TileInfo, given_index: int, given_macro: int,
 ) -> Tiling:
@@ -324,7 +324,7 @@ def _same_geometry(chip: Chip, row: tuple[int, ...], info: TileInfo) -> bool:
     )
 
 
-@remembered
+@lru_cache(maxsize=KEPT_RESULTS)
 def matching_tile_index(chip: Chip, info: TileInfo, mode: int, tile_type: int, index: int) -> int:
     """Return `index` if that entry of the tile table has the mode and geometry, otherwise the first entry that has, or -1."""
     if mode == LINEAR_GENERAL:

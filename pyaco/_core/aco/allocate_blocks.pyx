@@ -1,0 +1,449 @@
+"""Register allocation at the edges between blocks.
+
+When a block is entered, its live-in values stay where the model predecessor left them, the one in the deepest loop. Every other predecessor
+that leaves a value elsewhere is a mismatch; ``write_out`` makes a phi of the value with itself out of those of one value, whose operands
+say where each predecessor has it. Back edges are compared when their block is left, with the places that the loop header began with.
+"""
+from libc.stdint cimport uint16_t, uint32_t
+from libcpp.algorithm cimport stable_sort
+
+from isa_opcodes cimport op_p_branch, op_p_linear_phi, op_p_phi
+from modifiers cimport modifier_set_branch_scc_live, modifier_set_branch_scratch
+from pyaco._core.aco.allocator cimport *
+from pyaco._core.aco.live_set cimport live_add_row, live_next, live_set_clear, live_test, no_temp
+from pyaco._core.aco.queries cimport opcode_is_phi
+from pyaco._core.aco.register_constraints cimport Placement, pseudo_placement
+from pyaco._core.aco.register_file cimport *
+from pyaco._core.ir.program cimport *
+
+from pyaco.errors import PyacoError
+
+
+# --------------------------------------------------------------------------------------------------------------- blocks
+cdef inline uint32_t _pred(const ProgramData *p, uint32_t block, bint logical, uint32_t k) noexcept nogil:
+    if logical:
+        return p.edge_lists.block[p.blocks.logical_pred_first[block] + k]
+    return p.edge_lists.block[p.blocks.linear_pred_first[block] + k]
+
+
+cdef inline uint32_t _pred_count(const ProgramData *p, uint32_t block, bint logical) noexcept nogil:
+    return p.blocks.logical_pred_count[block] if logical else p.blocks.linear_pred_count[block]
+
+
+cdef int _model_pred(Allocator *a, uint32_t block, bint logical) noexcept nogil:
+    """The predecessor whose registers the block takes over: the one in the deepest loop, or -1."""
+    cdef ProgramData *p = a.p
+    cdef int best = -1
+    cdef uint32_t k
+    cdef uint32_t pred
+    for k in range(_pred_count(p, block, logical)):
+        pred = _pred(p, block, logical, k)
+        if pred < block and (best < 0 or p.blocks.loop_depth[pred] > p.blocks.loop_depth[_pred(p, block, logical, best)]):
+            best = <int>k
+    return best
+
+
+cdef void _load_exit(Allocator *a, uint32_t pred) noexcept nogil:
+    """Note where `pred` leaves its values."""
+    cdef uint32_t k
+    for k in range(a.exit_first[pred], a.exit_first[pred] + a.exit_count[pred]):
+        a.values[a.exits[k].temp].exit_reg = a.exits[k].reg
+
+
+cdef void _unload_exit(Allocator *a, uint32_t pred) noexcept nogil:
+    cdef uint32_t k
+    for k in range(a.exit_first[pred], a.exit_first[pred] + a.exit_count[pred]):
+        a.values[a.exits[k].temp].exit_reg = register_none
+
+
+cdef int _enter_values(Allocator *a, uint32_t block, bint logical) except -1 nogil:
+    """Put the live-in values of one CFG into the file, where the model predecessor left them."""
+    cdef ProgramData *p = a.p
+    cdef int model = _model_pred(a, block, logical)
+    cdef uint32_t temp
+    cdef uint32_t address
+    cdef bint late
+    cdef uint32_t round
+    if model >= 0:
+        _load_exit(a, _pred(p, block, logical, model))
+    for round in range(2):
+        temp = live_next(&a.live_in, 0)
+        while temp != no_temp:
+            if class_is_linear(class_of_value(a, temp)) != logical and not a.values[temp].presence:
+                address = a.values[temp].exit_reg
+                late = address == register_none or file_taken(&a.file, in_both, address, class_bytes(class_of_value(a, temp)))
+                if late and round == 1:
+                    address = pick_any(a, pseudo_placement(p, class_of_value(a, temp)), in_both)
+                if not late or round == 1:
+                    put_value(a, temp, address, in_both)
+                    if class_is_linear_vgpr(class_of_value(a, temp)):
+                        a.linear_live += class_dwords(class_of_value(a, temp))
+            temp = live_next(&a.live_in, temp + 1)
+    if model >= 0:
+        _unload_exit(a, _pred(p, block, logical, model))
+    return 0
+
+
+cdef int _enter_phi(Allocator *a, uint32_t block, uint32_t i, uint32_t round) except -1 nogil:
+    """Register of a phi. Rounds: fixed ones; one that all known operands have; one that an operand or the web has; any."""
+    cdef ProgramData *p = a.p
+    cdef uint32_t row = p.instructions.definition_first[i]
+    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef bint logical = p.instructions.opcode[i] == op_p_phi
+    cdef uint32_t k
+    cdef uint32_t address
+    cdef uint32_t candidate = register_none
+    cdef uint32_t web
+    cdef bint same = True
+    cdef Placement need = pseudo_placement(p, p.definitions.register_class[row])
+    if p.definitions.flags[row] & definition_temp and a.values[p.definitions.temp[row]].presence:
+        return 0
+    if p.definitions.flags[row] & definition_fixed:
+        if round == 0 and p.definitions.flags[row] & definition_temp:
+            assign_definition(a, row, p.definitions.reg[row], in_both, True)
+        return 0
+    if round == 0:
+        return 0
+    web = web_of(a, p.definitions.temp[row])
+    if round == 1:
+        for k in range(p.instructions.operand_count[i]):
+            if not p.operands.flags[first + k] & operand_temp:
+                same = False
+            elif p.operands.flags[first + k] & operand_fixed and _pred(p, block, logical, k) < block:
+                if candidate == register_none:
+                    candidate = p.operands.reg[first + k]
+                same &= candidate == p.operands.reg[first + k]
+        if not same or not fits(a, need, in_both, candidate):
+            return 0
+    elif round == 2:
+        candidate = a.values[web].web_reg
+        k = p.instructions.operand_count[i]
+        while not fits(a, need, in_both, candidate):
+            if k == 0:
+                return 0
+            k -= 1
+            candidate = register_none
+            if p.operands.flags[first + k] & operand_temp and p.operands.flags[first + k] & operand_fixed \
+                    and _pred(p, block, logical, k) < block \
+                    and class_is_vgpr(p.operands.register_class[first + k]) == class_is_vgpr(need.register_class):
+                candidate = p.operands.reg[first + k]
+    else:
+        candidate = pick_any(a, need, in_both)
+    address = candidate
+    p.definitions.reg[row] = <uint16_t>address
+    put_value(a, p.definitions.temp[row], address, in_both)
+    a.values[web].web_reg = <uint16_t>address
+    return 0
+
+
+cdef int _enter_phis(Allocator *a, uint32_t block, uint32_t count) except -1 nogil:
+    cdef ProgramData *p = a.p
+    cdef uint32_t round
+    cdef uint32_t k
+    cdef uint32_t i
+    cdef uint32_t row
+    for round in range(4):
+        for k in range(count):
+            i = p.order.instruction[p.blocks.order_first[block] + k]
+            row = p.instructions.definition_first[i]
+            if p.definitions.flags[row] & definition_kill and not p.definitions.flags[row] & definition_fixed:
+                continue
+            _enter_phi(a, block, i, round)
+    # Registers may have changed while room was made for others; killed ones have none.
+    for k in range(count):
+        i = p.order.instruction[p.blocks.order_first[block] + k]
+        row = p.instructions.definition_first[i]
+        if p.definitions.flags[row] & definition_kill and not p.definitions.flags[row] & definition_fixed:
+            continue
+        if p.definitions.flags[row] & definition_temp:
+            p.definitions.reg[row] = a.values[p.definitions.temp[row]].reg
+        p.definitions.flags[row] |= definition_fixed
+        a.out.push_back(i)
+    for k in range(count):
+        i = p.order.instruction[p.blocks.order_first[block] + k]
+        row = p.instructions.definition_first[i]
+        if p.definitions.flags[row] & definition_temp and p.definitions.flags[row] & definition_kill \
+                and a.values[p.definitions.temp[row]].presence:
+            displace(a, p.definitions.temp[row])
+    return 0
+
+
+cdef void _compare_edges(Allocator *a, uint32_t block, bint logical) noexcept nogil:
+    """Note the values that a predecessor leaves in another register than the block expects."""
+    cdef ProgramData *p = a.p
+    cdef uint32_t k
+    cdef uint32_t e
+    cdef uint32_t pred
+    cdef uint32_t temp
+    for k in range(_pred_count(p, block, logical)):
+        pred = _pred(p, block, logical, k)
+        if pred >= block:
+            continue
+        for e in range(a.exit_first[pred], a.exit_first[pred] + a.exit_count[pred]):
+            temp = a.exits[e].temp
+            if class_is_linear(class_of_value(a, temp)) != logical and live_test(&a.live_in, temp) and a.exits[e].reg != a.values[temp].reg:
+                _note_mismatch(a, block, temp, k, a.exits[e].reg, a.values[temp].reg)
+
+
+cdef void _note_mismatch(Allocator *a, uint32_t block, uint32_t temp, uint32_t edge, uint16_t reg,
+                         uint16_t entry) noexcept nogil:
+    cdef Mismatch m
+    m.block = block
+    m.temp = temp
+    m.edge = edge
+    m.reg = reg
+    m.entry = entry
+    a.mismatches.push_back(m)
+
+
+cdef int _branch_register(Allocator *a, uint32_t block) except -1 nogil:
+    """A register for the scratch definition of branches into a merge block: they run after the copies for its phis."""
+    cdef ProgramData *p = a.p
+    cdef uint32_t k
+    cdef uint32_t pred
+    cdef uint32_t last
+    cdef int address
+    if p.blocks.linear_pred_count[block] == 0:
+        return 0
+    for k in range(p.blocks.linear_pred_count[block]):
+        pred = _pred(p, block, False, k)
+        if p.blocks.order_count[pred] == 0 or p.blocks.linear_succ_count[pred] != 1:
+            continue
+        last = p.order.instruction[p.blocks.order_first[pred] + p.blocks.order_count[pred] - 1]
+        if p.instructions.opcode[last] == op_p_branch and p.instructions.definition_count[last] \
+                and not p.definitions.flags[p.instructions.definition_first[last]] & definition_fixed:
+            address = find_gap(a, pseudo_placement(p, p.definitions.register_class[p.instructions.definition_first[last]]),
+                               in_both, 0, 0)
+            if address < 0:
+                address = register_vcc
+            a.branch_reg[block] = <uint16_t>address
+            note_used(a, p.definitions.register_class[p.instructions.definition_first[last]], address)
+            return 0
+    return 0
+
+
+cdef int enter_block(Allocator *a, uint32_t block, uint32_t phis) except -1 nogil:
+    cdef ProgramData *p = a.p
+    cdef uint32_t w
+    cdef Place place
+    cdef int view
+    cdef uint32_t r
+    cdef uint32_t b
+    # Forget the previous block.
+    for r in range(file_size):
+        if a.file.owner[view_before][r] == <uint32_t>owner_partial:
+            for b in range(4):
+                a.values[a.file.bytes[view_before][r][b]].presence = 0
+        elif a.file.owner[view_before][r] and a.file.owner[view_before][r] != <uint32_t>owner_blocked:
+            a.values[a.file.owner[view_before][r]].presence = 0
+    for view in range(2):
+        for w in range(8):
+            a.file.busy[view][w] = 0
+        for r in range(file_size):
+            a.file.owner[view][r] = 0
+    live_set_clear(&a.live_in)
+    live_add_row(&a.live_in, p, block)
+    a.linear_live = 0
+    a.instruction = 0
+    a.stamp += 1
+    a.block = block
+    a.linear_may_move = (p.blocks.kind[block] & block_top_level) != 0
+    _enter_values(a, block, False)
+    _enter_values(a, block, True)
+    _enter_phis(a, block, phis)
+    _branch_register(a, block)
+    _compare_edges(a, block, False)
+    _compare_edges(a, block, True)
+    if p.blocks.kind[block] & block_loop_header or _has_back_edge(p, block):
+        a.entry_first[block] = <uint32_t>a.entries.size()
+        place.temp = live_next(&a.live_in, 0)
+        while place.temp != no_temp:
+            place.reg = a.values[place.temp].reg
+            a.entries.push_back(place)
+            place.temp = live_next(&a.live_in, place.temp + 1)
+        a.entry_count[block] = <uint32_t>a.entries.size() - a.entry_first[block]
+    return 0
+
+
+cdef bint _has_back_edge(const ProgramData *p, uint32_t block) noexcept nogil:
+    cdef uint32_t k
+    for k in range(p.blocks.linear_pred_count[block]):
+        if _pred(p, block, False, k) >= block:
+            return True
+    return False
+
+
+cdef int fill_phi_operands(Allocator *a, uint32_t block, bint logical, bint scalars_only) except -1 nogil:
+    """Tell the phis of the successors where this block leaves their operands."""
+    cdef ProgramData *p = a.p
+    cdef uint32_t s
+    cdef uint32_t k
+    cdef uint32_t n
+    cdef uint32_t i
+    cdef uint32_t edge
+    cdef uint32_t row
+    cdef uint32_t temp
+    cdef uint32_t successors = p.blocks.logical_succ_count[block] if logical else p.blocks.linear_succ_count[block]
+    for s in range(successors):
+        n = p.edge_lists.block[(p.blocks.logical_succ_first[block] if logical else p.blocks.linear_succ_first[block]) + s]
+        edge = 0
+        while edge < _pred_count(p, n, logical) and _pred(p, n, logical, edge) != block:
+            edge += 1
+        for k in range(p.blocks.order_count[n]):
+            i = p.order.instruction[p.blocks.order_first[n] + k]
+            if not opcode_is_phi(p.instructions.opcode[i]):
+                break
+            if (p.instructions.opcode[i] == op_p_phi) != logical or edge >= p.instructions.operand_count[i]:
+                continue
+            row = p.instructions.operand_first[i] + edge
+            if not p.operands.flags[row] & operand_temp:
+                continue
+            temp = p.operands.data[row]
+            if scalars_only and class_is_vgpr(class_of_value(a, temp)):
+                continue
+            if logical and not scalars_only and not class_is_vgpr(class_of_value(a, temp)):
+                continue              # done at p_logical_end, where the copy will be
+            if not a.values[temp].presence:
+                row = p.instructions.definition_first[i]
+                if p.definitions.flags[row] & definition_kill and not p.definitions.flags[row] & definition_fixed:
+                    continue
+                with gil:
+                    raise PyacoError(f"register allocation: phi operand %{temp} of block {n} has no register in block {block}")
+            p.operands.reg[row] = a.values[temp].reg
+            p.operands.flags[row] |= operand_fixed
+    return 0
+
+
+cdef void _back_edges(Allocator *a, uint32_t block, bint logical) noexcept nogil:
+    """Compare with the entry of loop headers that are already allocated."""
+    cdef ProgramData *p = a.p
+    cdef uint32_t s
+    cdef uint32_t n
+    cdef uint32_t k
+    cdef uint32_t edge
+    cdef Place place
+    cdef uint32_t successors = p.blocks.logical_succ_count[block] if logical else p.blocks.linear_succ_count[block]
+    for s in range(successors):
+        n = p.edge_lists.block[(p.blocks.logical_succ_first[block] if logical else p.blocks.linear_succ_first[block]) + s]
+        if n > block:
+            continue
+        edge = 0
+        while _pred(p, n, logical, edge) != block:
+            edge += 1
+        for k in range(a.entry_first[n], a.entry_first[n] + a.entry_count[n]):
+            place = a.entries[k]
+            if class_is_linear(class_of_value(a, place.temp)) != logical and a.values[place.temp].reg != place.reg:
+                _note_mismatch(a, n, place.temp, edge, a.values[place.temp].reg, place.reg)
+
+
+cdef int leave_block(Allocator *a, uint32_t block) except -1 nogil:
+    cdef uint32_t r
+    cdef uint32_t b
+    cdef uint32_t id
+    cdef uint32_t last = 0
+    cdef Place place
+    fill_phi_operands(a, block, True, False)
+    fill_phi_operands(a, block, False, False)
+    _back_edges(a, block, True)
+    _back_edges(a, block, False)
+    a.exit_first[block] = <uint32_t>a.exits.size()
+    r = bits_next(a.file.busy[view_before], 0, file_size)
+    while r < file_size:
+        for b in range(4):
+            id = a.file.owner[view_before][r]
+            if id == <uint32_t>owner_partial:
+                id = a.file.bytes[view_before][r][b]
+            if id == 0 or id == last:
+                continue
+            last = id
+            place.temp = id
+            place.reg = a.values[id].reg
+            a.exits.push_back(place)
+        r = bits_next(a.file.busy[view_before], r + 1, file_size)
+    a.exit_count[block] = <uint32_t>a.exits.size() - a.exit_first[block]
+    return 0
+
+
+# ----------------------------------------------------------------------------------------------------------------- edges
+cdef int _make_edge_phi(Allocator *a, uint32_t block, uint32_t temp, size_t first, size_t end) except -1 nogil:
+    """A phi of a value with itself: the copies that ``first..end`` of the mismatches ask for."""
+    cdef ProgramData *p = a.p
+    cdef bint logical = not class_is_linear(class_of_value(a, temp))
+    cdef uint32_t count = _pred_count(p, block, logical)
+    cdef uint32_t i = instruction_new(p, op_p_phi if logical else op_p_linear_phi, format_pseudo, count, 1)
+    cdef uint16_t reg = a.mismatches[first].entry
+    cdef uint32_t k
+    cdef size_t m
+    cdef Operand o
+    definition_put(p, p.instructions.definition_first[i], definition_of_fixed(p, temp, reg))
+    for k in range(count):
+        o = operand_of_fixed(p, temp, reg)
+        o.flags |= operand_kill
+        operand_put(p, p.instructions.operand_first[i] + k, o)
+    for m in range(first, end):
+        p.operands.reg[p.instructions.operand_first[i] + a.mismatches[m].edge] = a.mismatches[m].reg
+    return <int>i
+
+
+cdef bint _mismatch_before(Mismatch x, Mismatch y) noexcept nogil:
+    return x.block < y.block or (x.block == y.block and x.temp < y.temp)
+
+
+cdef int write_out(Allocator *a) except -1 nogil:
+    """The new order: phis for values that moved between blocks, then what was allocated."""
+    cdef ProgramData *p = a.p
+    cdef Rewrite rewrite
+    cdef uint32_t b
+    cdef size_t k
+    cdef size_t m = 0
+    cdef size_t start
+    cdef uint32_t temp
+    stable_sort(a.mismatches.begin(), a.mismatches.end(), &_mismatch_before)
+    rewrite_begin(&rewrite, p)
+    a.out_first.push_back(<uint32_t>a.out.size())
+    for b in range(p.blocks.table.count):
+        rewrite_block(&rewrite, b)
+        while m < a.mismatches.size() and a.mismatches[m].block == b:
+            start = m
+            temp = a.mismatches[m].temp
+            while m < a.mismatches.size() and a.mismatches[m].block == b and a.mismatches[m].temp == temp:
+                m += 1
+            rewrite_emit(&rewrite, <uint32_t>_make_edge_phi(a, b, temp, start, m))
+        for k in range(a.out_first[b], a.out_first[b + 1]):
+            rewrite_emit(&rewrite, a.out[k])
+    rewrite_end(&rewrite)
+    return 0
+
+
+cdef void finish_branches(Allocator *a) noexcept nogil:
+    """Scratch definitions of unconditional branches, and whether copies at block ends must preserve SCC."""
+    cdef ProgramData *p = a.p
+    cdef uint32_t b
+    cdef uint32_t i
+    cdef uint32_t k
+    cdef uint32_t row
+    cdef uint32_t s
+    cdef uint16_t scratch = register_none
+    cdef bint scc
+    if a.used[file_sgpr] < a.limit[file_sgpr]:
+        scratch = <uint16_t>(a.used[file_sgpr] * 4)
+    for b in range(p.blocks.table.count):
+        if p.blocks.order_count[b] == 0:
+            continue
+        i = p.order.instruction[p.blocks.order_first[b] + p.blocks.order_count[b] - 1]
+        if p.instructions.format[i] != format_pseudo_branch:
+            continue
+        if p.instructions.opcode[i] == op_p_branch and p.instructions.definition_count[i]:
+            row = p.instructions.definition_first[i]
+            if not p.definitions.flags[row] & definition_fixed:
+                s = p.edge_lists.block[p.blocks.linear_succ_first[b]]
+                p.definitions.reg[row] = a.branch_reg[s]
+                p.definitions.flags[row] |= definition_fixed
+        scc = False
+        for k in range(a.exit_first[b], a.exit_first[b] + a.exit_count[b]):
+            scc |= a.exits[k].reg == register_scc
+        p.instructions.modifiers[i] = modifier_set_branch_scratch(p.instructions.modifiers[i],
+                                                                  scratch if scratch != register_none else register_m0)
+        p.instructions.modifiers[i] = modifier_set_branch_scc_live(p.instructions.modifiers[i], scc)
+        if scc and scratch != register_none and scratch // 4 + 1 > a.used[file_sgpr]:
+            a.used[file_sgpr] = scratch // 4 + 1

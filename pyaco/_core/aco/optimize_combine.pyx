@@ -1,0 +1,427 @@
+"""The optimizer's second step: an instruction and the only producer of an operand become one: see ``optimize.pyx``."""
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
+
+from isa_opcodes cimport *
+from isa_tables cimport can_use_output_modifiers, isa_opcode_number, opcode_format
+from modifiers cimport (
+    modifier_abs, modifier_clamp, modifier_neg, modifier_omod, modifier_opsel, modifier_set_abs, modifier_set_clamp,
+    modifier_set_neg, modifier_set_omod, modifier_set_opsel,
+)
+from pyaco._core.aco.optimize_edit cimport *
+from pyaco._core.aco.optimize_facts cimport float_bits, minmax_of_three
+from pyaco._core.ir.program cimport *
+
+
+# ----------------------------------------------------------------------------------------------------------------- combine
+cdef inline bint _single(const Context *c, Operand o, uint16_t opcode, uint32_t *producer) noexcept nogil:
+    """The operand's only use is here, and it is the first result of this opcode without modifiers."""
+    cdef const ProgramData *p = c.p
+    cdef uint32_t q = producer_of(c, o)
+    if q == 0 or p.instructions.opcode[q] != opcode or c.uses[o.data] != 1 or result_of(p, q) != o.data:
+        return False
+    if p.instructions.format[q] & modified_encodings or (format_is_valu(p.instructions.format[q]) and p.instructions.modifiers[q]):
+        return False
+    producer[0] = q
+    return True
+
+
+cdef bint _three(Context *c, uint32_t i, uint16_t opcode, Operand a, Operand b, Operand d) except -1 nogil:
+    """Become a three-operand VOP3 instruction if the generation has it and the operands fit."""
+    cdef ProgramData *p = c.p
+    cdef Operand[3] operands
+    if isa_opcode_number(p.gfx_level, opcode, opcode_format[opcode]) < 0:
+        return False
+    operands[0] = a
+    operands[1] = b
+    operands[2] = d
+    if not bus_allows(p, opcode, format_vop3, operands, 3):
+        return False
+    become(c, i, opcode, format_vop3, operands, 3)
+    p.instructions.modifiers[i] = 0
+    return True
+
+
+cdef inline bint _unmodified(const ProgramData *p, uint32_t i) noexcept nogil:
+    return not p.instructions.format[i] & modified_encodings and p.instructions.modifiers[i] == 0
+
+
+cdef bint _combine_add(Context *c, uint32_t i) except -1 nogil:
+    """v_add_u32 with a sum, shift, xor, product or bit count."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t k
+    cdef uint32_t q = 0
+    cdef Operand o
+    cdef Operand other
+    cdef Operand[2] two
+    if not _unmodified(p, i):
+        return False
+    for k in range(2):
+        o = source_at(p, i, k)
+        other = source_at(p, i, 1 - k)
+        if _single(c, o, op_v_bcnt_u32_b32, &q) and is_constant(source_at(p, q, 1), 0):
+            two[0] = source_at(p, q, 0)
+            two[1] = other
+            if bus_allows(p, op_v_bcnt_u32_b32, format_vop3, two, 2):
+                become(c, i, op_v_bcnt_u32_b32, format_vop3, two, 2)
+                return True
+        if _single(c, o, op_v_mul_u32_u24, &q) and _three(c, i, op_v_mad_u32_u24, source_at(p, q, 0), source_at(p, q, 1), other):
+            return True
+        if _single(c, o, op_v_mul_i32_i24, &q) and _three(c, i, op_v_mad_i32_i24, source_at(p, q, 0), source_at(p, q, 1), other):
+            return True
+        if _single(c, o, op_v_xor_b32, &q) and _three(c, i, op_v_xad_u32, source_at(p, q, 0), source_at(p, q, 1), other):
+            return True
+        if _single(c, o, op_v_add_u32, &q) and _three(c, i, op_v_add3_u32, other, source_at(p, q, 0), source_at(p, q, 1)):
+            return True
+        if _single(c, o, op_v_lshlrev_b32, &q) and _three(c, i, op_v_lshl_add_u32, source_at(p, q, 1), source_at(p, q, 0), other):
+            return True
+    # A scalar shift may have other users: its VALU form costs nothing more.
+    for k in range(2):
+        q = producer_of(c, source_at(p, i, k))
+        if q and p.instructions.opcode[q] == op_s_lshl_b32 and result_of(p, q) == source_at(p, i, k).data \
+                and _three(c, i, op_v_lshl_add_u32, source_at(p, q, 0), source_at(p, q, 1), source_at(p, i, 1 - k)):
+            return True
+    return False
+
+
+cdef bint _combine_or(Context *c, uint32_t i) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t k
+    cdef uint32_t q = 0
+    cdef Operand o
+    cdef Operand other
+    if not _unmodified(p, i):
+        return False
+    for k in range(2):
+        o = source_at(p, i, k)
+        other = source_at(p, i, 1 - k)
+        if _single(c, o, op_v_or_b32, &q) and _three(c, i, op_v_or3_b32, other, source_at(p, q, 0), source_at(p, q, 1)):
+            return True
+        if _single(c, o, op_v_and_b32, &q) and _three(c, i, op_v_and_or_b32, source_at(p, q, 0), source_at(p, q, 1), other):
+            return True
+        if _single(c, o, op_v_lshlrev_b32, &q) and _three(c, i, op_v_lshl_or_b32, source_at(p, q, 1), source_at(p, q, 0), other):
+            return True
+    return False
+
+
+cdef bint _combine_xor(Context *c, uint32_t i) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t k
+    cdef uint32_t q = 0
+    if not _unmodified(p, i):
+        return False
+    for k in range(2):
+        if _single(c, source_at(p, i, k), op_v_xor_b32, &q) \
+                and _three(c, i, op_v_xor3_b32, source_at(p, i, 1 - k), source_at(p, q, 0), source_at(p, q, 1)):
+            return True
+    return False
+
+
+cdef bint _combine_shift(Context *c, uint32_t i) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t q = 0
+    return (_unmodified(p, i) and _single(c, source_at(p, i, 1), op_v_add_u32, &q)
+            and _three(c, i, op_v_add_lshl_u32, source_at(p, q, 0), source_at(p, q, 1), source_at(p, i, 0)))
+
+
+cdef bint _combine_minmax(Context *c, uint32_t i, uint16_t same, uint16_t opcode3) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint32_t k
+    cdef uint32_t q = 0
+    if not _unmodified(p, i):
+        return False
+    for k in range(2):
+        if _single(c, source_at(p, i, k), same, &q) and _three(c, i, opcode3, source_at(p, q, 0), source_at(p, q, 1), source_at(p, i, 1 - k)):
+            return True
+    return False
+
+
+cdef uint16_t _multiply_add(const ProgramData *p, uint32_t block, uint32_t bits, bint precise) noexcept nogil:
+    """The opcode for a * b + c; op_invalid when it would change a result that must not change."""
+    cdef uint32_t denormals = p.blocks.fp_mode[block] >> (4 if bits == 32 else 6) & 3
+    if bits == 32 and p.gfx_level <= gfx9 and denormals == 0:
+        return op_v_mad_f32                # rounds twice, as the two instructions do
+    if bits == 16 and p.gfx_level == gfx9 and denormals == 0:
+        return op_v_mad_f16
+    if precise:
+        return op_invalid
+    if bits == 32:
+        return op_v_fma_f32
+    if bits == 16:
+        return op_v_fma_f16 if p.gfx_level >= gfx9 else op_invalid
+    return op_v_fma_f64
+
+
+cdef bint _combine_multiply_add(Context *c, uint32_t i, uint32_t bits, bint negate_left, bint negate_right) except -1 nogil:
+    """An addition or subtraction one operand of which is a product without other uses."""
+    cdef ProgramData *p = c.p
+    cdef uint64_t word = p.instructions.modifiers[i]
+    cdef uint64_t product
+    cdef uint64_t result = 0
+    cdef uint16_t multiply = op_v_mul_f32 if bits == 32 else op_v_mul_f16 if bits == 16 else op_v_mul_f64
+    cdef uint16_t opcode
+    cdef uint32_t k
+    cdef uint32_t q
+    cdef uint32_t neg
+    cdef uint32_t absolute
+    cdef Operand[3] operands
+    cdef Operand o
+    cdef bint precise
+    if p.instructions.format[i] & modified_encodings or modifier_opsel(word) & 8:
+        return False
+    for k in range(2):
+        o = source_at(p, i, k)
+        q = producer_of(c, o)
+        if q == 0 or p.instructions.opcode[q] != multiply or c.uses[o.data] != 1 or p.instructions.format[q] & modified_encodings:
+            continue
+        product = p.instructions.modifiers[q]
+        if modifier_clamp(product) or modifier_omod(product) or modifier_opsel(product) & 8 or modifier_opsel(word) >> k & 1:
+            continue
+        precise = ((p.definitions.flags[p.instructions.definition_first[q]]
+                    | p.definitions.flags[p.instructions.definition_first[i]]) & definition_precise) != 0
+        opcode = _multiply_add(p, c.block, bits, precise)
+        if opcode == op_invalid or isa_opcode_number(p.gfx_level, opcode, format_vop3) < 0:
+            continue
+        operands[0] = source_at(p, q, 0)
+        operands[1] = source_at(p, q, 1)
+        operands[2] = source_at(p, i, 1 - k)
+        neg = modifier_neg(product) & 3
+        absolute = modifier_abs(product) & 3
+        if modifier_abs(word) >> k & 1:
+            neg = 0
+            absolute = 3
+        if (modifier_neg(word) >> k & 1) != (negate_right if k else negate_left):
+            neg ^= 1
+        if (modifier_neg(word) >> (1 - k) & 1) != (negate_left if k else negate_right):
+            neg |= 4
+        absolute |= (modifier_abs(word) >> (1 - k) & 1) << 2
+        if not bus_allows(p, opcode, format_vop3, operands, 3):
+            continue
+        result = modifier_set_neg(result, neg)
+        result = modifier_set_abs(result, absolute)
+        result = modifier_set_clamp(result, modifier_clamp(word))
+        result = modifier_set_omod(result, modifier_omod(word))
+        result = modifier_set_opsel(result, (modifier_opsel(product) & 3) | (modifier_opsel(word) >> (1 - k) & 1) << 2)
+        become(c, i, opcode, format_vop3, operands, 3)
+        p.instructions.modifiers[i] = result
+        return True
+    return False
+
+
+cdef bint _takes_output(const Context *c, Operand o, uint32_t bits, uint32_t *producer) noexcept nogil:
+    """The operand's producer can apply an output modifier in place of this instruction."""
+    cdef const ProgramData *p = c.p
+    cdef uint32_t q = producer_of(c, o)
+    if q == 0 or c.uses[o.data] != 1 or not format_is_valu(p.instructions.format[q]) or result_of(p, q) != o.data:
+        return False
+    if not can_use_output_modifiers(p.instructions.opcode[q]) or float_bits(p.instructions.opcode[q]) != bits:
+        return False
+    if p.instructions.format[q] & (format_vop3p | format_dpp16 | format_dpp8 | format_sdwa) or p.instructions.definition_count[q] != 1:
+        return False
+    if has_fixed_sources(p.instructions.opcode[q]) or modifier_clamp(p.instructions.modifiers[q]):
+        return False
+    if p.gfx_level < gfx10 and not p.instructions.format[q] & format_vop3 and p.instructions.operand_count[q] \
+            and operand_is_literal(source_at(p, q, 0)):
+        return False
+    producer[0] = q
+    return c.home[o.data] == c.block
+
+
+cdef int _take_over(Context *c, uint32_t i, uint32_t q, uint64_t word) except -1 nogil:
+    """Become the producer, with other modifiers; the producer loses its use."""
+    cdef ProgramData *p = c.p
+    cdef Operand[8] operands
+    cdef uint32_t count = load_operands(p, q, operands)
+    become(c, i, p.instructions.opcode[q], p.instructions.format[q] | format_vop3, operands, count)
+    p.instructions.modifiers[i] = word
+    if p.definitions.flags[p.instructions.definition_first[q]] & definition_precise:
+        p.definitions.flags[p.instructions.definition_first[i]] |= definition_precise
+    return 0
+
+
+cdef bint _combine_clamp(Context *c, uint32_t i, uint32_t bits) except -1 nogil:
+    """med3(0, 1, x): the producer of x clamps."""
+    cdef ProgramData *p = c.p
+    cdef uint64_t one = f32_one if bits == 32 else 0x3c00
+    cdef uint32_t k
+    cdef uint32_t zeros = 0
+    cdef uint32_t ones = 0
+    cdef uint32_t value = 3
+    cdef uint32_t q = 0
+    if not _unmodified(p, i):
+        return False
+    for k in range(3):
+        if is_constant(source_at(p, i, k), 0):
+            zeros += 1
+        elif is_constant(source_at(p, i, k), one):
+            ones += 1
+        else:
+            value = k
+    if zeros != 1 or ones != 1 or value == 3 or not _takes_output(c, source_at(p, i, value), bits, &q):
+        return False
+    _take_over(c, i, q, modifier_set_clamp(p.instructions.modifiers[q], 1))
+    return True
+
+
+cdef bint _combine_output_scale(Context *c, uint32_t i, uint32_t bits) except -1 nogil:
+    """A product with 2, 4 or 0.5: the producer scales. The hardware does it with denormals flushed only."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t k
+    cdef uint32_t q = 0
+    cdef uint32_t scale
+    cdef uint64_t value
+    cdef uint32_t promise = fp_preserve_signed_zero_inf_nan32 if bits == 32 else fp_preserve_signed_zero_inf_nan16_64
+    if not _unmodified(p, i) or (p.blocks.fp_mode[c.block] >> (4 if bits == 32 else 6) & 3) != 0 \
+            or p.blocks.fp_mode[c.block] & promise:
+        return False
+    for k in range(2):
+        if not source_at(p, i, k).flags & operand_constant:
+            continue
+        value = operand_constant_value(source_at(p, i, k))
+        if value == (0x40000000 if bits == 32 else 0x4000):
+            scale = 1
+        elif value == (0x40800000 if bits == 32 else 0x4400):
+            scale = 2
+        elif value == (0x3f000000 if bits == 32 else 0x3800):
+            scale = 3
+        else:
+            continue
+        if _takes_output(c, source_at(p, i, 1 - k), bits, &q) and modifier_omod(p.instructions.modifiers[q]) == 0:
+            _take_over(c, i, q, modifier_set_omod(p.instructions.modifiers[q], scale))
+            return True
+    return False
+
+
+cdef inline bint _scc_unused(const Context *c, uint32_t i) noexcept nogil:
+    """Whether the scc result is unused."""
+    cdef const ProgramData *p = c.p
+    cdef uint32_t row
+    for row in range(p.instructions.definition_first[i] + 1,
+                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        if p.definitions.reg[row] != register_scc or c.uses[p.definitions.temp[row]]:
+            return False
+    return True
+
+
+cdef bint _combine_scalar_not(Context *c, uint32_t i, uint16_t inverter, uint16_t opcode) except -1 nogil:
+    """a & ~b, a | ~b"""
+    cdef ProgramData *p = c.p
+    cdef uint32_t k
+    cdef uint32_t q = 0
+    cdef Operand[2] operands
+    for k in range(2):
+        if _single(c, source_at(p, i, k), inverter, &q) and _scc_unused(c, q):
+            operands[0] = source_at(p, i, 1 - k)
+            operands[1] = source_at(p, q, 0)
+            become(c, i, opcode, format_sop2, operands, 2)
+            return True
+    return False
+
+
+cdef bint _combine_and_exec(Context *c, uint32_t i) except -1 nogil:
+    """A compare in the same block has cleared the inactive lanes already."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t k
+    cdef uint32_t q
+    cdef Operand o
+    if not _scc_unused(c, i):
+        return False
+    for k in range(2):
+        o = source_at(p, i, k)
+        q = producer_of(c, o)
+        if q == 0 or not p.instructions.format[q] & format_vopc or not format_is_valu(p.instructions.format[q]):
+            continue
+        if c.home[o.data] != c.block or not source_at(p, i, 1 - k).flags & operand_fixed \
+                or source_at(p, i, 1 - k).reg != register_exec or source_at(p, i, 1 - k).flags & operand_constant:
+            continue
+        p.instructions.definition_count[i] = 1
+        become(c, i, op_p_parallelcopy, format_pseudo, &o, 1)
+        return True
+    return False
+
+
+cdef bint _combine_scalar_shift_add(Context *c, uint32_t i) except -1 nogil:
+    """(a << n) + b with n from 1 to 4, when the carry is unused."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t k
+    cdef uint32_t q = 0
+    cdef uint32_t shift
+    cdef Operand[2] operands
+    cdef uint16_t opcode
+    if p.gfx_level < gfx9 or not _scc_unused(c, i):
+        return False
+    for k in range(2):
+        q = producer_of(c, source_at(p, i, k))
+        if q == 0 or p.instructions.opcode[q] != op_s_lshl_b32 or result_of(p, q) != source_at(p, i, k).data \
+                or not source_at(p, q, 1).flags & operand_constant:
+            continue
+        shift = source_at(p, q, 1).data & 31
+        if not 1 <= shift <= 4:
+            continue
+        operands[0] = source_at(p, q, 0)
+        operands[1] = source_at(p, i, 1 - k)
+        if operand_is_literal(operands[0]) and operand_is_literal(operands[1]) and operands[0].data != operands[1].data:
+            continue
+        opcode = (op_s_lshl1_add_u32 if shift == 1 else op_s_lshl2_add_u32 if shift == 2
+                  else op_s_lshl3_add_u32 if shift == 3 else op_s_lshl4_add_u32)
+        become(c, i, opcode, format_sop2, operands, 2)
+        return True
+    return False
+
+
+cdef bint _combine_valu(Context *c, uint32_t i, uint16_t opcode) except -1 nogil:
+    if opcode == op_v_add_u32:
+        return _combine_add(c, i)
+    if opcode == op_v_or_b32:
+        return _combine_or(c, i)
+    if opcode == op_v_xor_b32:
+        return _combine_xor(c, i)
+    if opcode == op_v_lshlrev_b32:
+        return _combine_shift(c, i)
+    if opcode == op_v_add_f32:
+        return _combine_multiply_add(c, i, 32, False, False)
+    if opcode == op_v_sub_f32:
+        return _combine_multiply_add(c, i, 32, False, True)
+    if opcode == op_v_subrev_f32:
+        return _combine_multiply_add(c, i, 32, True, False)
+    if opcode == op_v_add_f16:
+        return _combine_multiply_add(c, i, 16, False, False)
+    if opcode == op_v_sub_f16:
+        return _combine_multiply_add(c, i, 16, False, True)
+    if opcode == op_v_subrev_f16:
+        return _combine_multiply_add(c, i, 16, True, False)
+    if opcode == op_v_add_f64:
+        return _combine_multiply_add(c, i, 64, False, False)
+    if opcode == op_v_med3_f32:
+        return _combine_clamp(c, i, 32)
+    if opcode == op_v_med3_f16:
+        return _combine_clamp(c, i, 16)
+    if opcode == op_v_mul_f32:
+        return _combine_output_scale(c, i, 32)
+    if opcode == op_v_mul_f16:
+        return _combine_output_scale(c, i, 16)
+    if minmax_of_three(opcode) != op_invalid:
+        return _combine_minmax(c, i, opcode, minmax_of_three(opcode))
+    return False
+
+
+cdef bint combine(Context *c, uint32_t i) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    if p.instructions.definition_count[i] == 0:
+        return False
+    if format_is_valu(p.instructions.format[i]):
+        return _combine_valu(c, i, opcode)
+    if opcode == op_s_and_b32 or opcode == op_s_and_b64:
+        if _combine_and_exec(c, i):
+            return True
+    if opcode == op_s_and_b32:
+        return _combine_scalar_not(c, i, op_s_not_b32, op_s_andn2_b32)
+    if opcode == op_s_and_b64:
+        return _combine_scalar_not(c, i, op_s_not_b64, op_s_andn2_b64)
+    if opcode == op_s_or_b32:
+        return _combine_scalar_not(c, i, op_s_not_b32, op_s_orn2_b32)
+    if opcode == op_s_or_b64:
+        return _combine_scalar_not(c, i, op_s_not_b64, op_s_orn2_b64)
+    if opcode == op_s_add_u32 or opcode == op_s_add_i32:
+        return _combine_scalar_shift_add(c, i)
+    return False

@@ -1,0 +1,308 @@
+"""The optimizer's first step: an operand becomes what it is a copy of, where the encoding allows: see ``optimize.pyx``."""
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
+
+from isa_opcodes cimport *
+from isa_tables cimport (
+    can_use_input_modifiers, opcode_constant_bits, opcode_mask_class, opcode_max_operands, opcode_operand_classes,
+)
+from modifiers cimport (
+    modifier_abs, modifier_clamp, modifier_neg, modifier_omod, modifier_opsel, modifier_set_abs, modifier_set_neg,
+)
+from pyaco._core.aco.optimize_edit cimport *
+from pyaco._core.aco.optimize_facts cimport float_bits
+from pyaco._core.aco.queries cimport opcode_is_phi
+from pyaco._core.ir.program cimport *
+
+
+# --------------------------------------------------------------------------------------------------------------- propagate
+cdef bint _copied(Context *c, Operand o, Operand *source) noexcept nogil:
+    """The source of a plain copy of a temp or a constant."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t q = producer_of(c, o)
+    cdef uint16_t opcode
+    if q == 0 or p.instructions.definition_count[q] != 1 or p.instructions.operand_count[q] != 1:
+        return False
+    opcode = p.instructions.opcode[q]
+    if opcode not in (op_p_parallelcopy, op_s_mov_b32, op_s_mov_b64, op_v_mov_b32):
+        return False
+    if opcode == op_v_mov_b32 and (p.instructions.format[q] & modified_encodings or p.instructions.modifiers[q]):
+        return False
+    if p.definitions.flags[p.instructions.definition_first[q]] & definition_fixed:
+        return False
+    source[0] = source_at(p, q, 0)
+    if source.flags & operand_constant:
+        return True
+    return is_plain_temp(source[0]) and not class_is_linear_vgpr(source.register_class)
+
+
+cdef bint _constant_for(const ProgramData *p, uint16_t opcode, Operand source, uint32_t bytes_, Operand *result) noexcept nogil:
+    """The constant as an operand of an instruction reads it."""
+    cdef uint64_t value = operand_constant_value(source)
+    cdef uint32_t bits = opcode_constant_bits[opcode]
+    if bits == 16 and bytes_ <= 4:
+        result[0] = operand_c16(<uint32_t>value & 0xffff)
+        return not operand_is_literal(result[0])
+    if bytes_ == 8:
+        result[0] = operand_c64(value)
+        return not operand_is_literal(result[0]) and operand_constant_value(result[0]) == value
+    if bits == 64 and bytes_ == 4:
+        result[0] = operand_c32(<uint32_t>value)
+        return True
+    if bytes_ == 4:
+        result[0] = operand_c32(<uint32_t>value)
+        return True
+    return False
+
+
+cdef int _propagate_valu(Context *c, uint32_t i, uint32_t k, Operand source) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef Operand[8] operands
+    cdef Operand o = source_at(p, i, k)
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef uint32_t count
+    if has_fixed_sources(opcode) or p.instructions.operand_count[i] > 4:
+        return 0
+    count = load_operands(p, i, operands)
+    if source.flags & operand_constant:
+        # Lane masks stay in registers.
+        if k >= opcode_max_operands or opcode_operand_classes[opcode * opcode_max_operands + k] == opcode_mask_class:
+            return 0
+        if p.instructions.format[i] & format_vop3p or not _constant_for(p, opcode, source, operand_bytes(o), &source):
+            return 0
+        # A literal in many places costs more than a register that holds it.
+        if operand_is_literal(source) and c.uses[o.data] > 3:
+            return 0
+        if modifier_opsel(p.instructions.modifiers[i]) >> k & 1:
+            return 0
+    elif class_dwords(source.register_class) != class_dwords(o.register_class) or class_is_subdword(o.register_class):
+        return 0
+    else:
+        source.flags |= o.flags & <uint16_t>0x180
+    operands[k] = source
+    encode_operands(c, i, operands, count)
+    return 0
+
+
+cdef int _propagate_salu(Context *c, uint32_t i, uint32_t k, Operand source) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint16_t format = p.instructions.format[i]
+    cdef Operand o = source_at(p, i, k)
+    cdef uint32_t j
+    if not source.flags & operand_constant or format not in (format_sop1, format_sop2, format_sopc):
+        return 0
+    if not _constant_for(p, p.instructions.opcode[i], source, operand_bytes(o), &source):
+        return 0
+    if operand_is_literal(source):
+        if c.uses[o.data] > 3:
+            return 0
+        for j in range(p.instructions.operand_count[i]):
+            if j != k and operand_is_literal(source_at(p, i, j)) and source_at(p, i, j).data != source.data:
+                return 0
+    set_operand(c, i, k, source)
+    return 0
+
+
+cdef int _propagate_pseudo(Context *c, uint32_t i, uint32_t k, Operand source) except -1 nogil:
+    """Vectors and copies take constants and SGPRs as parts."""
+    cdef ProgramData *p = c.p
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef Operand o = source_at(p, i, k)
+    cdef uint32_t d = p.instructions.definition_first[i]
+    if opcode != op_p_create_vector and opcode != op_p_parallelcopy:
+        return 0
+    if opcode == op_p_parallelcopy:
+        d += k
+    if source.flags & operand_constant:
+        if operand_bytes(source) == operand_bytes(o) and operand_bytes(o) >= 4:
+            set_operand(c, i, k, source)
+    elif class_is_vgpr(p.definitions.register_class[d]) and class_bytes(source.register_class) == class_bytes(o.register_class) \
+            and not class_is_linear_vgpr(p.definitions.register_class[d]):
+        set_operand(c, i, k, source)
+    return 0
+
+
+cdef bint _sign_source(Context *c, Operand o, Operand *source, bint *negative, bint *absolute, uint32_t *bits) noexcept nogil:
+    """The source of a multiplication by 1.0 or -1.0."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t q = producer_of(c, o)
+    cdef uint64_t word
+    cdef uint32_t one
+    cdef uint32_t minus
+    cdef uint32_t k
+    if q == 0 or p.instructions.opcode[q] not in (op_v_mul_f32, op_v_mul_f16) or p.instructions.format[q] & modified_encodings:
+        return False
+    bits[0] = 32 if p.instructions.opcode[q] == op_v_mul_f32 else 16
+    one = f32_one if bits[0] == 32 else 0x3c00
+    minus = f32_minus_one if bits[0] == 32 else 0xbc00
+    word = p.instructions.modifiers[q]
+    if modifier_clamp(word) or modifier_omod(word) or modifier_opsel(word):
+        return False
+    for k in range(2):
+        if not (is_constant(source_at(p, q, k), one) or is_constant(source_at(p, q, k), minus)):
+            continue
+        source[0] = source_at(p, q, 1 - k)
+        if not source.flags & operand_temp or source.flags & operand_fixed:
+            return False
+        negative[0] = is_constant(source_at(p, q, k), minus) != ((modifier_neg(word) >> k & 1) != 0)
+        if modifier_abs(word) >> k & 1:
+            negative[0] = False
+        if modifier_neg(word) >> (1 - k) & 1:
+            negative[0] = not negative[0]
+        absolute[0] = (modifier_abs(word) >> (1 - k) & 1) != 0
+        return True
+    return False
+
+
+cdef bint _keeps_denormals(const ProgramData *p, uint32_t block, uint32_t bits) noexcept nogil:
+    return (p.blocks.fp_mode[block] >> (4 if bits == 32 else 6) & 3) == 3
+
+
+cdef bint _flushes_sources(const ProgramData *p, uint32_t i, uint32_t bits) noexcept nogil:
+    """The instruction treats denormal sources of this width as the mode says."""
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    if float_bits(opcode) != bits:
+        return False
+    if p.gfx_level < gfx9 and opcode in (op_v_min_f32, op_v_max_f32, op_v_min_f16, op_v_max_f16):
+        return False
+    return True
+
+
+cdef int _propagate_sign(Context *c, uint32_t i, uint32_t k) except -1 nogil:
+    """Multiplications by one become input modifiers."""
+    cdef ProgramData *p = c.p
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef uint16_t format = p.instructions.format[i]
+    cdef uint64_t word = p.instructions.modifiers[i]
+    cdef Operand source
+    cdef Operand o = source_at(p, i, k)
+    cdef Operand[8] operands
+    cdef bint negative = False
+    cdef bint absolute = False
+    cdef uint32_t bits = 0
+    cdef uint32_t count
+    cdef uint16_t old_format = format
+    cdef uint64_t old_word = word
+    if k > 2 or has_fixed_sources(opcode) or format & format_vop3p or not _sign_source(c, o, &source, &negative, &absolute, &bits):
+        return 0
+    if not _keeps_denormals(p, c.block, bits) and not _flushes_sources(p, i, bits) and c.canonical[source.data] != bits:
+        return 0
+    if float_bits(opcode) != bits and not (opcode == op_v_cndmask_b32 and bits == 32 and k < 2):
+        return 0
+    if (negative or absolute) and not can_use_input_modifiers(opcode):
+        return 0
+    if opcode in (op_v_cvt_f32_f16, op_v_cvt_f16_f32) or modifier_opsel(word) >> k & 1:
+        return 0
+    count = load_operands(p, i, operands)
+    operands[k] = source
+    # Adding a negated value is subtracting, in the short encoding.
+    if negative and not absolute and opcode in (op_v_add_f32, op_v_add_f16) and not (modifier_neg(word) | modifier_abs(word)) \
+            and not format & modified_encodings:
+        if k == 1:
+            opcode = op_v_sub_f32 if bits == 32 else op_v_sub_f16
+        else:
+            opcode = op_v_subrev_f32 if bits == 32 else op_v_subrev_f16
+        p.instructions.opcode[i] = opcode
+        if not encode_operands(c, i, operands, count):
+            p.instructions.opcode[i] = op_v_add_f32 if bits == 32 else op_v_add_f16
+        return 0
+    if negative and not modifier_abs(word) >> k & 1:
+        word = modifier_set_neg(word, modifier_neg(word) ^ (1 << k))
+    if absolute and not modifier_abs(word) >> k & 1:
+        word = modifier_set_abs(word, modifier_abs(word) | (1 << k))
+    if (negative or absolute) and not format & modified_encodings:
+        p.instructions.format[i] = format | format_vop3
+    p.instructions.modifiers[i] = word
+    if format & modified_encodings:
+        if class_is_vgpr(source.register_class) and not (format & format_sdwa and k > 1):
+            set_operand(c, i, k, source)
+            return 0
+    elif encode_operands(c, i, operands, count):
+        return 0
+    p.instructions.format[i] = old_format
+    p.instructions.modifiers[i] = old_word
+    return 0
+
+
+cdef int _fold_extract(Context *c, uint32_t i) except -1 nogil:
+    """An element of a vector that is made of parts is one of the parts."""
+    cdef ProgramData *p = c.p
+    cdef Operand o = source_at(p, i, 0)
+    cdef Operand part
+    cdef uint32_t q = producer_of(c, o)
+    cdef uint32_t d = p.instructions.definition_first[i]
+    cdef uint32_t size = class_bytes(p.definitions.register_class[d])
+    cdef uint32_t wanted = source_at(p, i, 1).data * size
+    cdef uint32_t offset = 0
+    cdef uint32_t k
+    if q == 0 or p.instructions.opcode[q] != op_p_create_vector:
+        return 0
+    for k in range(p.instructions.operand_count[q]):
+        part = source_at(p, q, k)
+        if offset == wanted and operand_bytes(part) == size:
+            if part.flags & operand_temp and (part.flags & operand_fixed
+                                              or part.register_class != p.definitions.register_class[d]):
+                return 0
+            if part.flags & operand_constant and size < 4:
+                return 0
+            if part.flags & operand_undef:
+                return 0
+            return become(c, i, op_p_parallelcopy, format_pseudo, &part, 1)
+        offset += operand_bytes(part)
+    return 0
+
+
+cdef int _fold_split(Context *c, uint32_t i) except -1 nogil:
+    """A vector that is split into the parts it was made of."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t q = producer_of(c, source_at(p, i, 0))
+    cdef uint32_t count = p.instructions.definition_count[i]
+    cdef uint32_t k
+    cdef Operand[16] parts
+    cdef Operand part
+    if q == 0 or p.instructions.opcode[q] != op_p_create_vector or p.instructions.operand_count[q] != count or count > 16:
+        return 0
+    for k in range(count):
+        part = source_at(p, q, k)
+        parts[k] = part
+        if not is_plain_temp(part) or part.register_class != p.definitions.register_class[p.instructions.definition_first[i] + k]:
+            return 0
+    become(c, i, op_p_parallelcopy, format_pseudo, parts, count)
+    return 0
+
+
+cdef int propagate(Context *c, uint32_t i) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint16_t format = p.instructions.format[i]
+    cdef uint32_t k
+    cdef Operand o
+    cdef Operand source
+    for k in range(p.instructions.operand_count[i]):
+        for _ in range(4):
+            if k >= p.instructions.operand_count[i]:
+                break
+            o = source_at(p, i, k)
+            if not _copied(c, o, &source):
+                break
+            if source.flags & operand_temp and source.register_class == o.register_class:
+                source.flags |= o.flags & <uint16_t>0x180
+                # Loop exits keep their phis' operands as they are; a copy of the same class is the same value anywhere.
+                set_operand(c, i, k, source)
+            elif format_is_valu(format):
+                _propagate_valu(c, i, k, source)
+                break
+            elif format_is_salu(format):
+                _propagate_salu(c, i, k, source)
+                break
+            elif format == format_pseudo and not opcode_is_phi(p.instructions.opcode[i]):
+                _propagate_pseudo(c, i, k, source)
+                break
+            else:
+                break
+    if format_is_valu(format):
+        for k in range(min(3, <uint32_t>p.instructions.operand_count[i])):
+            _propagate_sign(c, i, k)
+    elif p.instructions.opcode[i] == op_p_extract_vector:
+        _fold_extract(c, i)
+    elif p.instructions.opcode[i] == op_p_split_vector:
+        _fold_split(c, i)
+    return 0

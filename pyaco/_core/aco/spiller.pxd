@@ -1,0 +1,88 @@
+"""The state of spilling: see ``spill.pyx``."""
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from pyaco._core.aco.live_set cimport LiveSet
+from pyaco._core.ir.program cimport Operand, ProgramData, Rewrite, class_dwords, class_is_vgpr, definition_temp
+
+
+cdef enum:
+    file_sgpr = 0
+    file_vgpr = 1
+    no_slot = 0xffffffff
+
+
+cdef struct SlotMove:                 # at the end of a block: `to` gets what `from_` or the operand holds
+    uint32_t to                       # slot
+    uint32_t from_                    # slot, no_slot: the operand
+    uint32_t temp                     # whose value it is, 0: a constant
+    uint8_t register_class
+    bint done
+    Operand operand
+
+
+cdef struct Cached:                   # a spilled value that is in a register as well
+    uint32_t temp
+    uint32_t name                     # the temp that holds it
+
+
+cdef cppclass Spiller:
+    ProgramData *p
+    Rewrite out
+    int32_t limit[2]
+    int32_t reserve[2]                # registers kept free for moves between slots
+    vector[float] cost
+    vector[uint32_t] web              # phis and their operands
+    vector[uint8_t] web_spilled
+    vector[uint8_t] spillable
+    vector[uint8_t] spilled
+    vector[uint32_t] constant         # the instruction that makes a constant, 0: none
+    vector[uint32_t] slot
+    vector[uint32_t] row_of           # row in the interference rows + 1
+    vector[uint32_t] members          # temps by row
+    vector[uint64_t] interference
+    uint32_t row_words
+    LiveSet live
+    vector[uint64_t] linear           # temps that live through linear edges
+    vector[uint32_t] mark             # stamps: operands and definitions of the instruction at hand
+    uint32_t stamp
+    vector[uint32_t] slot_size        # by slot: dwords
+    vector[uint8_t] slot_file
+    vector[uint32_t] slot_place       # by slot: lane (SGPR) or byte offset (VGPR)
+    vector[uint32_t] lanes            # temps of the linear VGPRs
+    vector[int32_t] base[2]           # demand by position in the block
+    vector[int32_t] behind[2]         # the part of it behind the instruction
+    int32_t after_definitions[2]
+    vector[Cached] cached
+    vector[uint32_t] remaining        # by temp: uses left in the block
+    vector[SlotMove] moves
+    vector[uint32_t] late_stores      # VGPRs defined before scratch is initialised
+    bint scratch_ready
+    uint32_t scratch_base
+
+
+cdef inline int file_of(uint8_t register_class) noexcept nogil:
+    return file_vgpr if class_is_vgpr(register_class) else file_sgpr
+
+
+cdef inline uint8_t class_of_value(Spiller *s, uint32_t temp) noexcept nogil:
+    return s.p.temps.register_class[temp]
+
+
+cdef inline int32_t size_of_value(Spiller *s, uint32_t temp) noexcept nogil:
+    return <int32_t>class_dwords(s.p.temps.register_class[temp])
+
+
+cdef inline bint phi_is_spilled(Spiller *s, uint32_t i) noexcept nogil:
+    cdef uint32_t row = s.p.instructions.definition_first[i]
+    return (s.p.definitions.flags[row] & definition_temp) != 0 and s.spilled[s.p.definitions.temp[row]] != 0
+
+
+cdef inline int extend_columns(Spiller *s) except -1 nogil:
+    while s.spilled.size() < s.p.temps.table.count:
+        s.spilled.push_back(0)
+        s.remaining.push_back(0)
+        s.slot.push_back(<uint32_t>no_slot)
+        s.row_of.push_back(0)
+        s.constant.push_back(0)
+    return 0

@@ -1,0 +1,181 @@
+# Constants of the text assembler: numbers to inline codes and literals.
+cdef extern from *:
+    """
+    #include <string.h>
+    #include <math.h>
+    static inline uint32_t pyaco_float_bits(double value) { float f = (float)value; uint32_t b; memcpy(&b, &f, 4); return b; }
+    static inline uint64_t pyaco_double_bits(double value) { uint64_t b; memcpy(&b, &value, 8); return b; }
+    static inline int pyaco_float_overflows(double value) { return isfinite(value) && !isfinite((float)value); }
+    /* binary64 to binary16, round to nearest even; 0xffffffff on overflow */
+    static inline uint32_t pyaco_half_bits(double value) {
+      uint64_t b = pyaco_double_bits(value);
+      uint32_t sign = (uint32_t)(b >> 48) & 0x8000;
+      double scaled = fabs(value), step;
+      int exponent;
+      if (scaled == 0) return sign;
+      frexp(scaled, &exponent);
+      step = ldexp(1.0, (exponent < -13 ? -13 : exponent) - 11);
+      scaled = nearbyint(scaled / step);
+      if (scaled * step >= 65520) return 0xffffffff;
+      return sign + (uint32_t)((exponent < -13 ? 0 : exponent + 13) * 1024) + (uint32_t)scaled;
+    }
+    """
+    uint32_t float_bits "pyaco_float_bits"(double) noexcept nogil
+    uint64_t double_bits "pyaco_double_bits"(double) noexcept nogil
+    uint32_t half_bits "pyaco_half_bits"(double) noexcept nogil
+    bint float_overflows "pyaco_float_overflows"(double) noexcept nogil
+
+
+cdef uint32_t inline_code(uint64_t pattern, uint32_t bits, bint has_inverse_pi) noexcept nogil:
+    """Operand code of an inline floating-point constant, 0 if the bit pattern is none."""
+    cdef uint64_t magnitude
+    cdef uint32_t sign = <uint32_t>(pattern >> (bits - 1)) & 1
+    cdef uint32_t i
+    magnitude = pattern & ((<uint64_t>1 << (bits - 1)) - 1)
+    cdef uint64_t inverse_two_pi = 0x3fc45f306dc9c882ULL
+    if bits == 16:
+        inverse_two_pi = 0x3118
+    elif bits == 32:
+        inverse_two_pi = 0x3e22f983
+    if has_inverse_pi and pattern == inverse_two_pi:
+        return 248
+    # 0.5, 1, 2, 4: exponents one apart, no mantissa
+    for i in range(4):
+        if bits == 16 and magnitude == 0x3800 + 0x400 * i:
+            return 240 + 2 * i + sign
+        if bits == 32 and magnitude == 0x3f000000U + 0x800000U * i:
+            return 240 + 2 * i + sign
+        if bits == 64 and magnitude == 0x3fe0000000000000ULL + 0x10000000000000ULL * i:
+            return 240 + 2 * i + sign
+    return 0
+
+
+cdef uint64_t float_pattern(Job *j, const Operand *o, uint32_t bits) noexcept nogil:
+    """Bits of a floating-point number; bfloat16 is the upper half of binary32, rounded to even."""
+    cdef uint32_t half
+    if bits == 16 and j.facts[j.d.opcode] & fact_bfloat:
+        half = float_bits(o.number)
+        return (half + 0x7fff + (half >> 16 & 1)) >> 16
+    if bits == 64:
+        return double_bits(o.number)
+    if bits == 32:
+        if float_overflows(o.number):
+            fail(&j.c, o.begin, b"% is beyond 32-bit floating point", o.begin, o.end)
+        return float_bits(o.number)
+    half = half_bits(o.number)
+    if half == 0xffffffffU:
+        fail(&j.c, o.begin, b"% is beyond 16-bit floating point", o.begin, o.end)
+    return half & 0xffff
+
+
+cdef uint16_t put_literal(Job *j, const Operand *o, uint32_t value) noexcept nogil:
+    if j.d.has_literal and (j.d.literal != value or j.literal_expression != NULL):
+        fail_plain(&j.c, o.begin, b"two different literals")
+    j.d.has_literal = 1
+    j.d.literal = value
+    return literal_address
+
+
+cdef uint16_t put_later(Job *j, const Operand *o) noexcept nogil:
+    """A literal whose value the end of the source tells."""
+    if j.d.has_literal:
+        fail_plain(&j.c, o.begin, b"two different literals")
+    j.d.has_literal = 1
+    j.d.literal = 0
+    j.literal_expression = o.inner
+    return literal_address
+
+
+cdef inline uint32_t width_of_pattern(const Job *j, uint32_t bits) noexcept nogil:
+    return 32 if bits == 16 and j.facts[j.d.opcode] & fact_bfloat else bits
+
+
+cdef inline uint64_t widened(const Job *j, uint64_t pattern, uint32_t bits) noexcept nogil:
+    """A bfloat16 as the binary32 that it abbreviates; 1/(2 pi) is 0x3e22 there."""
+    if bits != 16 or not j.facts[j.d.opcode] & fact_bfloat:
+        return pattern
+    return 0x3e22f983 if pattern == 0x3e22 else pattern << 16
+
+
+cdef inline bint takes_inline(const Job *j, uint32_t code) noexcept nogil:
+    """Whether an inline constant is one: GFX11 has no floating-point ones in this opcode."""
+    return code < 240 or j.d.opcode != op_v_pk_fmac_f16 or j.c.level < gfx11
+
+
+cdef inline bint is_addend(const Job *j) noexcept nogil:
+    """Whether the next source is the third one of a dot product of pairs."""
+    return j.d.source_count == 2 and (j.d.opcode == op_v_dot2_f16_f16 or j.d.opcode == op_v_dot2_f32_f16 or j.d.opcode == op_v_dot2_bf16_bf16)
+
+
+cdef inline bint is_pair(const Job *j) noexcept nogil:
+    """Whether the next source is two halves, of which a floating-point constant is the low one; an integer is both, 32 bits of it."""
+    return (j.facts[j.d.opcode] & (fact_packed | fact_bfloat) != 0 and j.d.opcode != op_v_cvt_f32_bf16
+            and not is_addend(j) and not takes_half_matrix(j))
+
+
+cdef inline bint takes_half_matrix(const Job *j) noexcept nogil:
+    """Whether what a matrix operation adds to has 16 bits, and constants of that size (GFX12; LLVM takes no integers on GFX11)."""
+    return j.d.opcode == op_v_wmma_f16_16x16x16_f16_gfx12 or j.d.opcode == op_v_wmma_bf16_16x16x16_bf16_gfx12
+
+
+cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) noexcept nogil:
+    """Address of a constant: an inline code, else the literal."""
+    cdef uint64_t pattern, mask
+    cdef int64_t value = o.integer
+    cdef int64_t small
+    cdef uint32_t code
+    cdef uint32_t whole = 32 if bits == 16 and is_pair(j) else bits                 # of an integer
+    cdef bint has_inverse_pi = j.c.level >= gfx8
+    if o.kind == operand_symbol:
+        return put_later(j, o)
+    if o.kind == operand_float and bits == 16 and not floating and half_bits(o.number) == 0xffffffffU:
+        return put_literal(j, o, <uint32_t>float_pattern(j, o, 32))
+    if o.kind == operand_float:
+        pattern = float_pattern(j, o, bits)
+        if pattern == 0 and o.number != 0:
+            fail(&j.c, o.begin, b"% is too small for a number of this size", o.begin, o.end)
+        if width_of_pattern(j, bits) != bits and float_bits(o.number) == 0x3e22f983:
+            # as a bfloat16 constant it is truncated, not rounded
+            pattern = 0x3e22
+        code = 128 if pattern == 0 else inline_code(widened(j, pattern, bits), width_of_pattern(j, bits), has_inverse_pi)
+        if code and not o.is_literal and takes_inline(j, code):
+            return <uint16_t>(code * 4)
+        if bits == 16 and not floating:
+            # 16-bit integers take the literal for one of 32 bits
+            pattern = float_pattern(j, o, 32)
+        if bits == 64 and not floating:
+            fail(&j.c, o.begin, b"% is no 64-bit integer, and no inline constant", o.begin, o.end)
+        return put_literal(j, o, <uint32_t>(pattern >> 32) if bits == 64 else <uint32_t>pattern)
+    if not o.is_literal:
+        small = value - (<int64_t>1 << whole) if whole < 64 and (<uint64_t>value >> (whole - 1)) == 1 else value
+        if 0 <= small <= 64:
+            return <uint16_t>((128 + small) * 4)
+        if -16 <= small < 0:
+            return <uint16_t>((192 - small) * 4)
+        # 16-bit integer operands take no bit patterns of floating-point constants
+        mask = 0xffffffffffffffffULL if bits == 64 else (<uint64_t>1 << bits) - 1
+        if (bits != 16 or floating) and (value >= 0 or bits == 64) and <uint64_t>value & ~mask == 0:
+            code = inline_code(widened(j, <uint64_t>value, bits), width_of_pattern(j, bits), has_inverse_pi)
+            if code and takes_inline(j, code):
+                return <uint16_t>(code * 4)
+    if whole == 16 and -0x8000 <= value < 0:
+        value &= 0xffff
+    if not -0x80000000LL <= value <= 0xffffffffLL:
+        if bits == 64 and floating and value & 0xffffffffLL == 0:
+            return put_literal(j, o, <uint32_t>(<uint64_t>value >> 32))
+        fail(&j.c, o.begin, b"% does not fit 32 bits", o.begin, o.end)
+    if whole == 16 and not -0x8000 <= value <= 0xffff and not j.facts[j.d.opcode] & fact_mixes:
+        # mixed operations have binary32 as well, which LLVM does not take
+        fail(&j.c, o.begin, b"% does not fit 16 bits", o.begin, o.end)
+    return put_literal(j, o, <uint32_t>value)
+
+
+cdef uint16_t literal_operand(Job *j, const Operand *o, uint32_t bits) noexcept nogil:
+    """A constant that is always a literal."""
+    if o.kind == operand_symbol:
+        return put_later(j, o)
+    if o.kind == operand_float:
+        return put_literal(j, o, <uint32_t>float_pattern(j, o, bits))
+    if o.kind != operand_integer or not -0x80000000LL <= o.integer <= 0xffffffffLL:
+        fail(&j.c, o.begin, b"% is not a 32-bit constant", o.begin, o.end)
+    return put_literal(j, o, <uint32_t>o.integer & (0xffff if bits == 16 and o.integer < 0 else 0xffffffffU))

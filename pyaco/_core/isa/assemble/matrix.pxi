@@ -1,0 +1,116 @@
+# Matrix operations of CDNA and dual instructions, text to `Decoded`.
+# ------------------------------------------------------------------------------------------------ matrix operations of CDNA
+cdef uint32_t element_dwords(uint32_t type_code) noexcept nogil:
+    """Registers of A or B of f8f6f4: elements of 8 (0, 1), 6 (2, 3) or 4 bits (4)."""
+    if type_code == 2 or type_code == 3:
+        return 6
+    return 4 if type_code == 4 else 8
+
+
+cdef void matrix(Job *j) noexcept nogil:
+    """D, A, B, C (of sparse operations an index), and the scales of scaled ones."""
+    cdef uint32_t op = j.d.opcode
+    cdef uint32_t operands = opcode_operand_count[op]
+    cdef bint sparse = (opcode_flags[op] & opcode_flag_tied) != 0
+    cdef bint scaled = operands == 5
+    cdef bint typed = (j.facts[op] & fact_typed_matrix) != 0
+    cdef uint32_t i, dwords
+    cdef uint32_t types[2]
+    cdef uint64_t m = 0
+    cdef Operand *o
+    if sparse:
+        operands -= 1
+    if not expect_count(j, 1 + operands):
+        return
+    types[0] = <uint32_t>ranged(j, given_cbsz, 0, 7, 0)
+    types[1] = <uint32_t>ranged(j, given_blgp, 0, 7, 0)
+    m = modifier_set_blgp(modifier_set_cbsz(m, types[0]), types[1])
+    if not typed:
+        m = modifier_set_abid(m, <uint64_t>ranged(j, given_abid, 0, 15, 0))
+    if given(j, given_neg) and j.facts[op] & fact_double_matrix:
+        m = modifier_set_blgp(m, bit_list(j, given_neg, 0) & 7)
+    if scaled:
+        m = modifier_set_opsel(m, bit_list(j, given_op_sel, 0) & 3)
+        m = modifier_set_opsel_hi(m, bit_list(j, given_op_sel_hi, 0) & 3)
+    j.d.modifiers = m
+    dwords = class_dwords_of(j, definition_class(j, 0))
+    add_destination(j, register_of(j, &j.s.operands[0], dwords))
+    for i in range(2):
+        dwords = element_dwords(types[i]) if typed else class_dwords_of(j, operand_class(j, i))
+        add_source(j, register_of(j, &j.s.operands[1 + i], dwords), dwords)
+    o = &j.s.operands[3]
+    if not operand_integer <= o.kind <= operand_symbol:
+        dwords = class_dwords_of(j, operand_class(j, 2))
+        add_source(j, register_of(j, o, dwords), dwords)
+    else:
+        add_source(j, constant(j, o, 64 if j.facts[op] & fact_double_matrix else 32, True), 1)
+        if j.d.has_literal:
+            fail(&j.c, o.begin, b"% is no inline constant", o.begin, o.end)
+    if sparse:
+        add_source(j, j.d.destination[0], 1)
+    for i in range(3, operands):
+        add_source(j, vector_register(j, &j.s.operands[1 + i], 1), 1)
+
+
+# ------------------------------------------------------------------------------------------------------------------- VOPD
+cdef void vopd_half(Job *j, uint16_t opcode, Statement *s) noexcept nogil:
+    cdef bint multiply = opcode == op_v_dual_fmamk_f32
+    cdef bint literal = multiply or opcode == op_v_dual_fmaak_f32
+    cdef uint32_t sources = 1 if opcode == op_v_dual_mov_b32 else 3 if literal else 2
+    cdef uint32_t count = s.count
+    cdef char text[64]
+    j.d.opcode = opcode
+    if opcode == op_v_dual_cndmask_b32 and count == 4 and s.operands[3].address == register_vcc:
+        count = 3
+    if count != 1 + sources:
+        snprintf(text, 64, b"%% takes %u operands, not %u", 1 + sources, count)
+        fail(&j.c, s.mnemonic, text, s.mnemonic, s.mnemonic + s.mnemonic_length)
+        return
+    add_destination(j, vector_register(j, &s.operands[0], 1))
+    add_source(j, dual_source(j, &s.operands[1]), 1)
+    if literal:
+        literal_operand(j, &s.operands[2 if multiply else 3], 32)
+    add_source(j, dual_source(j, &s.operands[3 if multiply else 2]) if sources > 1 else <uint16_t>register_none, 1)
+    if s.given:
+        fail_plain(&j.c, s.mnemonic, b"halves of dual instructions take no modifiers")
+    check_signs(j, s)
+
+
+cdef uint16_t dual_source(Job *j, const Operand *o) noexcept nogil:
+    if operand_integer <= o.kind <= operand_symbol:
+        return constant(j, o, 16 if j.facts[j.d.opcode] & (fact_packed | fact_bfloat) else 32, True)
+    return register_of(j, o, 1)
+
+
+cdef void parse_second(Job *j) noexcept nogil:
+    """The second half of a dual instruction, behind ``::``."""
+    cdef Cursor *c = &j.c
+    if c.wave_dwords != 1:
+        fail_plain(c, j.s.mnemonic, b"dual instructions need wave32")
+        return
+    c.p += 2
+    skip_blanks(c)
+    if at_line_end(c):
+        fail_plain(c, c.p, b"the second half is missing")
+        return
+    j.second.mnemonic = c.p
+    c.p = word_end(c.p)
+    j.second.mnemonic_length = <uint32_t>(c.p - j.second.mnemonic)
+    parse_statement(c, &j.second)
+
+
+cdef int vopd(Job *j, uint16_t first) noexcept nogil:
+    """Words of a dual instruction; its halves are the job's statements."""
+    cdef Cursor *c = &j.c
+    cdef int32_t found = find_name(c.names, domain_mnemonic, j.second.mnemonic, j.second.mnemonic_length)
+    cdef uint16_t second = <uint16_t>(found & 0xffff)
+    if found < 0 or opcode_format[first] != format_vopd or opcode_format[second] != format_vopd or opcode_number_y[second] < 0:
+        fail_plain(c, j.second.mnemonic if found < 0 else j.s.mnemonic, b"only v_dual_* instructions go in pairs")
+        return 0
+    clear_instruction(j, first, format_vopd)
+    j.d.modifiers = modifier_set_vopd_opcode_y(0, second)
+    vopd_half(j, first, &j.s)
+    if not c.failed:
+        vopd_half(j, second, &j.second)
+    j.d.opcode = first
+    return 0 if c.failed else encode_job(j)

@@ -1,0 +1,539 @@
+# Templates of lines: how forms that are met often are printed.
+# ------------------------------------------------------------------------------------------------------ printing by a template
+cdef inline char *copied(char *p, Span span) noexcept nogil:
+    """Put a span at `p`, and more behind it; where it ends."""
+    cdef uint32_t done = 0
+    while True:
+        memcpy(p + done, span.text + done, span_padding)
+        done += span_padding
+        if done >= span.length:
+            return p + span.length
+
+
+cdef inline bint has_form(const Template *template, const uint32_t *words) noexcept nogil:
+    cdef uint64_t low
+    memcpy(&low, words, 8)
+    return low & template.mask == template.bits and words[2] & template.third_mask == template.third_bits
+
+
+cdef inline uint32_t value_of(const Hole *hole, const uint32_t *words) noexcept nogil:
+    return turned_right(words[hole.word], hole.rotation) & hole.mask
+
+
+cdef uint32_t kind_of(const Hole *hole, uint32_t value) noexcept nogil:
+    if hole.kind == value_operand:
+        return hole.texts[value].kind
+    if value == 0 or hole.kind == value_literal or hole.kind == value_plain_literal:
+        return kind_nothing
+    return kind_negative if value & hole.sign else kind_positive
+
+
+cdef bint put_value(Printer *t, const Hole *hole, uint32_t value) noexcept nogil:
+    """A value that is no operand; whether there is text for it."""
+    cdef int32_t number = <int32_t>((value ^ hole.sign) - hole.sign)
+    if not hole.accepted >> kind_of(hole, value) & 1:
+        return False
+    if hole.kind == value_scalar:
+        t.has_no_syntax = False
+        sopp_operand(t, hole.number, value)
+        return not t.has_no_syntax
+    if hole.kind == value_offset:
+        if number:
+            put_text(t, hole.name)
+            put_signed(t, number)
+    elif hole.kind == value_hexadecimal:
+        put_signed_hex(t, number)
+    elif hole.kind == value_literal and is_inline_value(value):
+        return False
+    else:
+        put_hex(t, value)
+    return True
+
+
+cdef inline bint print_values(Printer *t, const Template *template, const Hole *holes, const uint32_t *words) noexcept nogil:
+    """The line of a template; whether it has one for these values."""
+    cdef const OperandText *operand
+    cdef const Hole *hole
+    cdef uint32_t value, i
+    cdef uint64_t scalars = 0
+    cdef char *p = copied(t.p, template.before)
+    t.gap = NULL
+    for i in range(template.holes):
+        hole = &holes[i]
+        value = value_of(hole, words)
+        if hole.kind == value_operand:
+            operand = &hole.texts[value]
+            if not hole.accepted >> operand.kind & 1:
+                return False
+            scalars += hole.scalar >> operand.kind & 1
+            memcpy(p, operand.text, sizeof(OperandText))
+            p += operand.length
+        else:
+            t.p = p
+            if not put_value(t, hole, value):
+                return False
+            p = t.p
+        p = copied(p, hole.after)
+    t.p = p
+    return scalars <= template.scalar_limit
+
+
+cdef inline uint16_t *operand_at(Decoded *d, uint32_t slot) noexcept nogil:
+    return &d.source[slot] if slot < d.source_count else &d.destination[slot - d.source_count]
+
+
+cdef inline uint32_t exchanged(uint32_t address, uint32_t level) noexcept nogil:
+    """The address of an operand as the words number it, or the other way round: GFX11 exchanged the codes of m0 and null."""
+    return address ^ 4 if level >= gfx11 and (address == register_m0 or address == register_null) else address
+
+
+cdef bint form_holds(const Template *template, const Hole *holes, const Decoded *form, const uint32_t *words, uint32_t level) noexcept nogil:
+    """Whether the values go with each other."""
+    cdef Decoded d = form[0]
+    cdef uint32_t i
+    for i in range(template.holes):
+        if holes[i].kind == value_operand:
+            operand_at(&d, holes[i].slot)[0] = <uint16_t>exchanged(4 * (holes[i].number + value_of(&holes[i], words)), level)
+    return form_error(&d, level, False) == NULL
+
+
+# --------------------------------------------------------------------------------------------------------- making of templates
+cdef bint same_form(const Decoded *d, const Decoded *e) noexcept nogil:
+    """Whether two instructions differ in values alone."""
+    return (d.opcode == e.opcode and d.format == e.format and d.dwords == e.dwords and d.modifiers == e.modifiers
+            and d.has_literal == e.has_literal and d.source_count == e.source_count and d.destination_count == e.destination_count
+            and memcmp(d.source_bytes, e.source_bytes, d.source_count) == 0
+            and memcmp(d.destination_bytes, e.destination_bytes, d.destination_count) == 0)
+
+
+cdef inline uint32_t slot_of(const Decoded *d, const uint16_t *slot) noexcept nogil:
+    """The number of an operand: sources, then destinations."""
+    if slot >= d.destination:
+        return d.source_count + <uint32_t>(slot - d.destination)
+    return <uint32_t>(slot - d.source)
+
+
+cdef int changed_value(const Values *values, const Decoded *origin, Decoded *d, Decoded *e, uint32_t level, int32_t *change) noexcept nogil:
+    """The one value that differs between `d` and `e`, and how much more it is in `e`; -1 if that is not all that differs.
+
+    The values are those of `origin`, an instruction of the same form.
+    """
+    cdef uint32_t slot, i
+    cdef int32_t other
+    cdef int found = -1
+    change[0] = 0
+    for slot in range(<uint32_t>d.source_count + d.destination_count):
+        other = <int32_t>exchanged(operand_at(e, slot)[0], level) - <int32_t>exchanged(operand_at(d, slot)[0], level)
+        if other == 0:
+            continue
+        if other & 3 or (change[0] and change[0] != other):
+            return -1
+        change[0] = other
+        for i in range(values.count):
+            if values.items[i].kind == value_operand and slot_of(origin, values.items[i].slot) == slot:
+                if found >= 0:
+                    return -1
+                found = <int>i
+    if d.immediate == e.immediate:
+        # registers are 4 apart
+        change[0] >>= 2
+        return found
+    if change[0]:
+        return -1
+    for i in range(values.count):
+        if values.items[i].kind >= value_offset and (e.immediate ^ d.immediate) & ~values.items[i].bits == 0:
+            change[0] = <int32_t>(e.immediate - d.immediate) >> values.items[i].shift
+            return <int>i
+    return -1
+
+
+cdef void find_places(const Values *values, const Decoded *origin, uint32_t level, uint32_t *words, Place *places) noexcept nogil:
+    """The bits of each value, seen by changing each bit of `words`, which are of the form of `origin`."""
+    cdef Decoded d, e
+    cdef Place *place
+    cdef uint32_t word, bit, power
+    cdef int32_t change
+    cdef int found
+    cdef bint negative
+    memset(places, 0, value_limit * sizeof(Place))
+    decode(words, origin.dwords, level, &d)
+    if not same_form(origin, &d):
+        return
+    for word in range(<uint32_t>origin.dwords - origin.has_literal):
+        for bit in range(32):
+            words[word] ^= 1U << bit
+            decode(words, origin.dwords, level, &e)
+            words[word] ^= 1U << bit
+            if not same_form(&d, &e):
+                continue
+            found = changed_value(values, origin, &d, &e, level, &change)
+            if words[word] >> bit & 1:
+                change = -change
+            negative = change < 0
+            power = <uint32_t>(-change if negative else change)
+            if found < 0 or power == 0 or power & (power - 1) or (negative and values.items[found].kind == value_operand):
+                continue
+            place = &places[found]
+            if place.mask == 0:
+                place.word = <uint8_t>word
+                place.rotation = <uint8_t>((bit - exponent(power)) & 31)
+            if place.word == word and place.rotation == (bit - exponent(power) & 31):
+                place.mask |= power
+                place.sign |= power if negative else 0
+
+
+cdef inline uint32_t kind_of_code(uint32_t code) noexcept nogil:
+    """The kind of an operand; those that depend on more than their code have none."""
+    if code >= 512:
+        return kind_agpr
+    if code >= 256:
+        return kind_vgpr
+    if code < 128:
+        return kind_sgpr if code < 102 else kind_sgpr + code - 101
+    if code <= 208:
+        return kind_integer if code > 128 else kind_zero
+    return kind_float if 240 <= code <= 247 else kind_none
+
+
+cdef void make_operand(const Printer *t, const OperandTable *table, uint32_t code) noexcept nogil:
+    """The text of an operand, as the printer has it."""
+    cdef OperandText *text = &table.texts[code]
+    cdef char characters[64]
+    cdef Printer printer = t[0]
+    cdef Decoded d
+    text.kind = <uint8_t>kind_of_code(code)
+    if text.kind == kind_none:
+        return
+    memset(&d, 0, sizeof(d))
+    d.source_count = 1
+    d.source[0] = <uint16_t>exchanged(4 * code, t.level)
+    d.source_bytes[0] = <uint8_t>table.size
+    printer.p = characters
+    printer.values = NULL
+    printer.has_no_syntax = False
+    printer.wide_null = table.wide_null
+    operand_text(&printer, &d, 0)
+    text.length = <uint8_t>(printer.p - characters)
+    if printer.has_no_syntax or text.length > sizeof(text.text):
+        text.kind = kind_none
+        return
+    memcpy(text.text, characters, text.length)
+
+
+@cython.final
+cdef class Templates:
+    """The templates of one listing.
+
+    ``learn_after`` is how often a form is met before it gets a template: making one takes as long as some lines do.
+    """
+
+    cdef Selector selectors[512]      # by the nine highest bits of the first word
+    cdef vector[Bucket] buckets
+    cdef vector[Template] templates           # the first one is none
+    cdef vector[Hole] holes
+    cdef vector[char] characters
+    cdef vector[Decoded] forms        # of dual instructions, whose halves may not read the same banks of registers; the first is none
+    cdef OperandTable tables[table_limit]
+    cdef uint32_t table_count
+    cdef uint32_t learn_after
+    cdef Values values                # of the last line that the slow path printed
+
+    def __dealloc__(self):
+        cdef uint32_t i
+        for i in range(self.table_count):
+            free(self.tables[i].texts)
+
+    cdef int start(self, uint32_t level, uint32_t learn_after) except -1:
+        self.learn_after = learn_after
+        self.set_selectors(level)
+        self.buckets.resize(bucket_count)
+        # what does not move may be pointed to
+        self.templates.reserve(template_limit)
+        self.templates.resize(1)
+        self.forms.resize(1)
+        self.holes.reserve(hole_limit)
+        self.characters.reserve(character_limit)
+        return 0
+
+    cdef void set_selectors(self, uint32_t level) noexcept nogil:
+        """Where the opcode stands in the first word. A choice of too many bits would only cost templates."""
+        cdef uint32_t head, base, mask, shift
+        for head in range(512):
+            if head < 0xf8:
+                base, mask, shift = 0, 0x3f, 25
+            elif head < 0xfc:
+                base, mask, shift = 64, 0xff, 17
+            elif head < 0x100:
+                base, mask, shift = 320, 0xff, 9
+            elif head == 0x17d:
+                base, mask, shift = 576, 0xff, 8
+            elif head == 0x17e or head == 0x17f:
+                base, mask, shift = (832 if head == 0x17e else 960), 0x7f, 16
+            elif head < 0x180:
+                base, mask, shift = 1088, 0x7f, 23
+            else:
+                base, mask, shift = 1216 + ((head >> 3) - 0x30) * 1024, 0x3ff, 16
+                if level < gfx8 and head < 0x190:
+                    mask, shift = 0xf, 22
+                elif level >= gfx11 and head >> 3 == 0x32:
+                    mask, shift = 0x1ff, 17
+                elif level >= gfx12 and head >> 3 == 0x3d:
+                    mask, shift = 0x3f, 13
+                elif level >= gfx12 and (head >> 3 == 0x31 or head >> 3 == 0x3b):
+                    mask, shift = 0xff, 14
+            self.selectors[head].base = <uint16_t>base
+            self.selectors[head].mask = <uint16_t>mask
+            self.selectors[head].shift = <uint8_t>shift
+
+    cdef inline Bucket *bucket_of(self, uint32_t word) noexcept nogil:
+        cdef const Selector *selector = &self.selectors[word >> 23]
+        return &self.buckets[selector.base + (word >> selector.shift & selector.mask)]
+
+    cdef inline const Template *first_match(self, uint32_t place, const uint32_t *words) noexcept nogil:
+        """The first template from `place` on whose form the words are of; NULL if there is none."""
+        cdef const Template *template
+        while place:
+            template = &self.templates[place]
+            if has_form(template, words):
+                return template
+            place = template.next
+        return NULL
+
+    cdef inline uint32_t print_line(self, Printer *t, const uint32_t *words) noexcept nogil:
+        """Print the instruction at `words`, of which some dwords can be read; its length, 0 if no template does."""
+        cdef char *begin = t.p
+        cdef const Hole *holes
+        cdef const Template *template = self.first_match(self.bucket_of(words[0]).first_template, words)
+        while template != NULL:
+            holes = &self.holes[template.first_hole]
+            if print_values(t, template, holes, words) \
+                    and (template.rules == 0 or form_holds(template, holes, &self.forms[template.rules], words, t.level)):
+                return template.dwords
+            t.p = begin
+            template = self.first_match(template.next, words)
+        return 0
+
+    cdef void learn(self, Printer *t, const uint32_t *words, const Decoded *d, const char *begin) noexcept nogil:
+        """Of a line that the slow path has printed from `begin` on: new kinds of values of a template, or a new template."""
+        cdef Bucket *bucket = self.bucket_of(words[0])
+        cdef const Template *template = self.first_match(bucket.first_template, words)
+        while template != NULL:
+            if self.accept(t, template, words, begin):
+                return
+            template = self.first_match(template.next, words)
+        if bucket.tries == tries_limit:
+            return
+        bucket.meetings += 1
+        if bucket.meetings >= self.learn_after:
+            bucket.meetings = 0
+            bucket.tries += 1
+            self.make(t, words, d, begin)
+
+    cdef bint accept(self, Printer *t, const Template *template, const uint32_t *words, const char *begin) noexcept nogil:
+        """Let a template print the kinds of values that it has here, if that makes the line that stands at `begin`."""
+        cdef Hole trial[value_limit]
+        cdef char line[line_limit]
+        cdef Printer printer = t[0]
+        cdef uint32_t i, kind
+        cdef size_t length
+        memcpy(trial, &self.holes[template.first_hole], template.holes * sizeof(Hole))
+        for i in range(template.holes):
+            kind = self.kind_here(t, &trial[i], words)
+            if kind == kind_none:
+                return False
+            trial[i].accepted |= 1ULL << kind
+        printer.p = line
+        if not print_values(&printer, template, trial, words):
+            return False
+        length = <size_t>(printer.p - line)
+        if length != <size_t>(t.p - begin) or memcmp(line, begin, length) != 0:
+            return False
+        memcpy(&self.holes[template.first_hole], trial, template.holes * sizeof(Hole))
+        return True
+
+    cdef uint32_t kind_here(self, const Printer *t, const Hole *hole, const uint32_t *words) noexcept nogil:
+        """The kind of the value that `words` have; an operand's text is made where there is none."""
+        cdef uint32_t value = value_of(hole, words)
+        cdef uint32_t i
+        if hole.kind == value_operand and hole.texts[value].kind == kind_unknown:
+            for i in range(self.table_count):
+                if self.tables[i].texts <= hole.texts < self.tables[i].texts + operand_codes:
+                    make_operand(t, &self.tables[i], <uint32_t>(hole.texts + value - self.tables[i].texts))
+        return kind_of(hole, value)
+
+    cdef OperandTable *table_of(self, uint32_t size, bint wide_null) noexcept nogil:
+        """The texts of operands of a size; NULL if there is no room for them."""
+        cdef OperandTable *table
+        cdef uint32_t i
+        for i in range(self.table_count):
+            if self.tables[i].size == size and self.tables[i].wide_null == wide_null:
+                return &self.tables[i]
+        if self.table_count == table_limit:
+            return NULL
+        table = &self.tables[self.table_count]
+        table.size = size
+        table.wide_null = wide_null
+        table.texts = <OperandText *>calloc(operand_codes, sizeof(OperandText))
+        if table.texts == NULL:
+            return NULL
+        self.table_count += 1
+        return table
+
+    cdef void make(self, Printer *t, const uint32_t *words, const Decoded *d, const char *begin) noexcept nogil:
+        """A template of the form of `words`."""
+        cdef Place places[value_limit]
+        cdef Place others[value_limit]
+        cdef uint32_t plain[readable_dwords]
+        cdef uint32_t vectors[readable_dwords]
+        cdef Decoded zero
+        cdef Template template
+        cdef uint32_t i
+        if not self.can_make(t, d):
+            return
+        memcpy(plain, words, sizeof(plain))
+        # values of zero are those whose bits can be changed one by one: others have neighbours that mean something else
+        find_places(&self.values, d, t.level, plain, places)
+        for i in range(self.values.count):
+            plain[places[i].word] &= ~turned_left(places[i].mask, places[i].rotation)
+        find_places(&self.values, d, t.level, plain, places)
+        # a bit may mean something else among vector registers: the half of one, beside a constant
+        memcpy(vectors, plain, sizeof(plain))
+        for i in range(self.values.count):
+            vectors[places[i].word] |= turned_left(places[i].mask & 256, places[i].rotation)
+        find_places(&self.values, d, t.level, vectors, others)
+        for i in range(self.values.count):
+            if places[i].mask & 256:
+                places[i].mask &= others[i].mask
+        decode(plain, d.dwords, t.level, &zero)
+        if not same_form(d, &zero):
+            return
+        memset(&template, 0, sizeof(template))
+        template.dwords = d.dwords
+        template.first_hole = <uint16_t>self.holes.size()
+        for i in range(self.values.count):
+            if self.values.items[i].kind == value_literal or self.values.items[i].kind == value_plain_literal:
+                places[i].mask = 0xffffffffU
+                places[i].word = d.dwords - 1
+        if self.set_fixed_bits(&template, plain, d, places) and has_form(&template, words) \
+                and self.add_holes(t, &template, plain, d, &zero, places, begin):
+            template.scalar_limit = self.scalar_limit(&zero, d, t.level, places)
+            if self.accept(t, &template, words, begin):
+                self.add_template(&template, &zero, words[0])
+                return
+        self.holes.resize(template.first_hole)
+
+    cdef bint can_make(self, const Printer *t, const Decoded *d) noexcept nogil:
+        """Whether the values of an instruction can be printed without looking at each other, and there is room for another template."""
+        cdef bint literal = False
+        cdef bint branch = False
+        cdef uint32_t i
+        if self.values.count > value_limit or self.templates.size() == template_limit or self.holes.size() + value_limit > hole_limit \
+                or self.characters.size() + line_limit > character_limit or d.dwords - d.has_literal > form_dwords or t.any_register:
+            return False
+        if (d.format == format_mimg and t.level >= gfx12) or synchronises_globally(d.opcode):
+            return False
+        for i in range(self.values.count):
+            if self.values.items[i].kind == value_half_literal:
+                return False
+            literal = literal or self.values.items[i].kind == value_literal or self.values.items[i].kind == value_plain_literal
+            branch = branch or self.values.items[i].kind == value_scalar
+        return literal == (d.has_literal != 0) and (branch or t.gap == NULL)
+
+    cdef bint set_fixed_bits(self, Template *template, const uint32_t *words, const Decoded *d, const Place *places) noexcept nogil:
+        """The bits outside of all values; whether those that choose the bucket are among them."""
+        cdef const Selector *selector = &self.selectors[words[0] >> 23]
+        cdef uint32_t fixed[form_dwords]
+        cdef uint32_t key = 0xfc000000U | <uint32_t>selector.mask << selector.shift
+        cdef uint32_t i
+        for i in range(form_dwords):
+            fixed[i] = 0xffffffffU if i < <uint32_t>d.dwords - d.has_literal else 0
+        for i in range(self.values.count):
+            if places[i].word < form_dwords:
+                fixed[places[i].word] &= ~turned_left(places[i].mask, places[i].rotation)
+        template.mask = fixed[0] | <uint64_t>fixed[1] << 32
+        memcpy(&template.bits, words, 8)
+        template.bits &= template.mask
+        template.third_mask = fixed[2]
+        template.third_bits = words[2] & fixed[2]
+        return fixed[0] & key == key
+
+    cdef bint add_holes(self, const Printer *t, Template *template, const uint32_t *plain, const Decoded *d, Decoded *zero,
+                        const Place *places, const char *begin) noexcept nogil:
+        """The values that have bits, and the characters before and behind each."""
+        cdef const char *done = begin
+        cdef const Value *value
+        cdef Hole hole
+        cdef uint32_t i
+        for i in range(self.values.count):
+            if places[i].mask == 0:
+                continue
+            value = &self.values.items[i]
+            memset(&hole, 0, sizeof(hole))
+            hole.kind = <uint8_t>value.kind
+            hole.word = places[i].word
+            hole.rotation = places[i].rotation
+            hole.mask = places[i].mask
+            hole.sign = places[i].sign
+            hole.name = value.name
+            hole.number = d.opcode
+            if value.kind == value_operand and not self.set_texts(t, &hole, value, zero, slot_of(d, value.slot), plain):
+                return False
+            self.end_piece(template, done, value.begin)
+            done = value.end
+            self.holes.push_back(hole)
+            template.holes += 1
+        self.end_piece(template, done, t.p)
+        return True
+
+    cdef bint set_texts(self, const Printer *t, Hole *hole, const Value *value, Decoded *zero, uint32_t slot, const uint32_t *plain) noexcept nogil:
+        cdef OperandTable *table = self.table_of(value.size, t.wide_null)
+        cdef uint32_t address = exchanged(operand_at(zero, slot)[0], t.level)
+        cdef int32_t first = <int32_t>(address >> 2) - <int32_t>value_of(hole, plain)
+        if table == NULL or address & 3 or first < 0 or first + hole.mask >= operand_codes:
+            return False
+        hole.texts = table.texts + first
+        hole.number = <uint16_t>first
+        hole.slot = <uint8_t>slot
+        if slot < zero.source_count:
+            hole.scalar = scalar_kinds
+        return True
+
+    cdef void end_piece(self, Template *template, const char *begin, const char *end) noexcept nogil:
+        """The characters behind the last hole, or before the first."""
+        cdef Span span
+        cdef size_t used = self.characters.size()
+        span.length = <uint32_t>(end - begin)
+        self.characters.resize(used + span.length + span_padding)
+        memcpy(&self.characters[used], begin, span.length)
+        span.text = &self.characters[used]
+        if template.holes:
+            self.holes.back().after = span
+        else:
+            template.before = span
+
+    cdef uint32_t scalar_limit(self, const Decoded *zero, const Decoded *d, uint32_t level, const Place *places) noexcept nogil:
+        """How many of the sources can be scalar registers, all different."""
+        cdef Decoded trial = zero[0]
+        cdef uint32_t slots[value_limit]
+        cdef uint32_t count = 0
+        cdef uint32_t i
+        for i in range(self.values.count):
+            if places[i].mask and self.values.items[i].kind == value_operand:
+                slots[count] = slot_of(d, self.values.items[i].slot)
+                if slots[count] < d.source_count:
+                    trial.source[slots[count]] = register_vgpr0
+                    count += 1
+        for i in range(count):
+            trial.source[slots[i]] = <uint16_t>(8 * i)
+            if not scalar_reads_fit(&trial, level):
+                return i
+        return count
+
+    cdef void add_template(self, const Template *template, const Decoded *form, uint32_t word) noexcept nogil:
+        cdef Bucket *bucket = self.bucket_of(word)
+        self.templates.push_back(template[0])
+        if form.format == format_vopd:
+            self.templates.back().rules = <uint16_t>self.forms.size()
+            self.forms.push_back(form[0])
+        self.templates.back().next = bucket.first_template
+        bucket.first_template = <uint16_t>(self.templates.size() - 1)

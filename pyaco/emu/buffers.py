@@ -1,0 +1,100 @@
+"""Buffers in a device's memory, and parts of them, as descriptors show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy
+from numpy.typing import NDArray
+
+from pyaco.arguments import checked
+from pyaco.descriptors.buffer import raw_buffer
+from pyaco.errors import InputError
+
+if TYPE_CHECKING:
+    from pyaco._core.emu.memory import AddressSpace
+
+__all__ = ["Bound", "Buffer", "BufferRange", "Buffers"]
+
+
+class Buffer:
+    """Device memory. The device works on the same bytes as ``numpy()`` shows."""
+
+    def __init__(self, space: AddressSpace, data: NDArray[Any], low: bool = False, shared: bool = False) -> None:
+        flat = numpy.ascontiguousarray(data)
+        memory = flat.reshape(-1).view(numpy.uint8)
+        if not shared and (flat is data or flat.base is not None or flat.nbytes % 4):
+            memory = numpy.concatenate([memory, numpy.zeros(-flat.nbytes % 4, numpy.uint8)])
+            flat = memory[: flat.nbytes].view(flat.dtype).reshape(flat.shape)
+        self._array = flat
+        self._space = space
+        #: Bytes that an access to whole dwords may touch.
+        self.accessible: int = memory.nbytes
+        self.address: int = space.map(memory, low=low)
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self._array.nbytes
+
+    def numpy(self) -> NDArray[Any]:
+        """Return the contents, with the type and shape of the array that the buffer was made from; not a copy."""
+        return self._array
+
+    def release(self) -> None:
+        """Take the buffer's addresses away: accesses to them stop a dispatch, and other buffers may get them.
+
+        Raises
+        ------
+        InputError
+            It has been released already.
+        """
+        if not self.address:
+            raise InputError("the buffer has been released already")
+        self._space.release(self.address)
+        self.address = 0
+
+    @checked
+    def write(self, data: NDArray[Any] | bytes, offset: int = 0) -> None:
+        """Copy `data` into the buffer from byte `offset` on."""
+        raw = numpy.frombuffer(data if isinstance(data, bytes) else numpy.ascontiguousarray(data).tobytes(), numpy.uint8)
+        if offset < 0 or offset + raw.nbytes > self.size:
+            raise InputError(f"{raw.nbytes} bytes at offset {offset} do not fit a buffer of {self.size} bytes")
+        self._array.reshape(-1).view(numpy.uint8)[offset : offset + raw.nbytes] = raw
+
+    def __repr__(self) -> str:
+        return f"<Buffer of {self.size} bytes at {self.address:#x}>"
+
+
+@dataclass(frozen=True)
+class BufferRange:
+    """Part of a buffer, as a descriptor shows it: `size` bytes from `offset` on, by default all that follow."""
+
+    buffer: Buffer
+    offset: int = 0
+    size: int | None = None
+
+    def words(self, gfx_level: int, dynamic_offset: int = 0) -> tuple[int, int, int, int]:
+        """Return the descriptor, moved by `dynamic_offset` bytes.
+
+        Raises
+        ------
+        InputError
+            A range that is not within the buffer.
+        """
+        size = self.buffer.size - self.offset if self.size is None else self.size
+        first = self.offset + dynamic_offset
+        if self.size is None:
+            size -= dynamic_offset
+        if first < 0 or size < 0 or first + size > self.buffer.size:
+            raise InputError(f"{size} bytes at offset {first} are not within a buffer of {self.buffer.size} bytes")
+        # Whole dwords, as RADV has it: a load that starts within a dword reads all of it.
+        return raw_buffer(self.buffer.address + first, min(-(-size // 4) * 4, self.buffer.accessible - first), gfx_level)
+
+
+#: What a binding is given: a buffer or a part of one, those of a descriptor array, the bytes of an inline uniform block, or None
+#: for a null descriptor.
+Bound: TypeAlias = Buffer | BufferRange | Sequence[Buffer | BufferRange] | bytes | None
+Buffers: TypeAlias = Mapping[tuple[int, int], Bound]

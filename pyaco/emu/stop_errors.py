@@ -1,0 +1,166 @@
+"""Why a dispatch stopped, from what an engine says to the error that a user gets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from pyaco.emu.errors import BudgetError, EmulationError, MemoryFault, MissingWaitError, RaceError
+from pyaco.errors import UnsupportedError
+from pyaco.isa import opcodes
+
+if TYPE_CHECKING:
+    from pyaco._core.emu.memory import AddressSpace
+
+__all__ = ["instruction_text", "stop_error"]
+
+_LDS = 768
+# The instruction that waits for a counter, without its count.
+_WAITS = {
+    "vmcnt": "s_waitcnt vmcnt", "lgkmcnt": "s_waitcnt lgkmcnt", "expcnt": "s_waitcnt expcnt", "vscnt": "s_waitcnt_vscnt",
+    "loadcnt": "s_wait_loadcnt", "dscnt": "s_wait_dscnt", "storecnt": "s_wait_storecnt", "kmcnt": "s_wait_kmcnt",
+}  # fmt: skip
+# What to put between the two instructions of a hazard.
+_REMEDIES = {
+    "VMEMtoScalarWrite": "s_waitcnt_depctr vm_vsrc(0), or a vector instruction,",
+    "SMEMtoVectorWrite": "a scalar instruction such as s_mov_b32 null, 0",
+    "VcmpxExecWAR": "s_waitcnt_depctr sa_sdst(0)",
+    "LdsBranchVmemWAR": "s_waitcnt_vscnt null, 0x0 behind the branch",
+    "NSAtoVMEM": "s_nop 0",
+    "NSAClause": "an end of the clause before it",
+    "Offset3F": "s_nop 0, which makes the offset another,",
+    "FPAtomicToDenormMode": "s_nop 2, or a wait,",
+    "VcmpxPermlane": "a vector instruction",
+    "LdsDirectVALU": "wait_vdst of fewer",
+    "LdsDirectVMEM": "s_waitcnt_depctr vm_vsrc(0) (GFX12: wait_vsrc:0)",
+    "VALUTransUse": "s_waitcnt_depctr va_vdst(0)",
+    "VALUPartialForwarding": "s_waitcnt_depctr va_vdst(0)",
+    "VALUMaskWrite": "s_waitcnt_depctr sa_sdst(0)",
+    "WMMA": "v_nop",
+    "VALUReadSGPR": "s_wait_alu depctr_sa_sdst(0), depctr_va_sdst(0) or, for vcc, depctr_va_vcc(0)",
+}  # fmt: skip
+
+
+def stop_error(result: Mapping[str, Any], target: str, space: AddressSpace, code_base: int, code_bytes: int) -> Exception:
+    """Return the error for what an engine stopped at; it names the place.
+
+    Parameters
+    ----------
+    result : mapping
+        What ``Engine.run`` returned, or ``InspectingEngine.advance``.
+    target : str
+        A gfx name.
+    space : AddressSpace
+        The device's memory.
+    code_base, code_bytes : int
+        Where the code lies; a pc within it is told as an offset.
+    """
+    pc = result["pc"]
+    inside = code_base <= pc < code_base + code_bytes
+    place = {key: result[key] for key in ("workgroup", "wave")}
+    place["pc"] = pc - code_base if inside else pc
+    name = instruction_text(result, target)
+    where = f"workgroup {result['workgroup']}, wave {result['wave']}, pc {place['pc']:#x}"
+    words = " ".join(f"{word:08x}" for word in result["words"])
+    stop = result["stop"]
+    if stop == "memory fault":
+        place |= {key: result[key] for key in ("lane", "address", "bytes", "store")}
+        kind = "store" if result["store"] else "load"
+        near = space.nearest(result["address"])
+        hint = f"; the nearest allocation is {near[1]} bytes at {near[0]:#x}" if near else ""
+        return MemoryFault(
+            f"{name}: {kind} of {result['bytes']} bytes at {result['address']:#x} outside memory "
+            f"({where}, lane {result['lane']}){hint}",
+            place,
+        )
+    if stop == "unsupported":
+        return UnsupportedError(f"the emulator does not have this form of {name} ({where}: {words})")
+    if stop == "fetch fault" or (stop == "illegal instruction" and not inside):
+        return EmulationError(f"the pc left the code ({where})", place)
+    if stop == "illegal instruction":
+        return EmulationError(f"{words.split(' ')[0]} is not an instruction of {target} ({where})", place)
+    if stop == "budget":
+        return BudgetError(f"{result['instructions']} instructions executed without an end ({where}: {name})", place)
+    if stop == "time":
+        return BudgetError(f"the time is over after {result['instructions']} instructions without an end ({where}: {name})", place)
+    if stop in ("missing wait", "race"):
+        return _finding_error(result, name, where, place, code_base)
+    if stop == "deadlock":
+        return _deadlock(result, name, where, place, code_base)
+    if stop == "residents":
+        return UnsupportedError(f"more waves wait for those of other workgroups than are kept at once ({where}: {name})")
+    return EmulationError(f"{stop}: {name} ({where})", place)
+
+
+def _deadlock(result: Mapping[str, Any], name: str, where: str, place: dict[str, object], entry: int) -> EmulationError:
+    """Waves that wait for ever, the first few of them by name."""
+    waiting = [{"workgroup": group, "wave": wave, "pc": pc - entry} for group, wave, pc in result["waiting"]]
+    others = "; ".join(f"workgroup {wave['workgroup']}, wave {wave['wave']} at pc {wave['pc']:#x}" for wave in waiting[1:8])
+    more = f" and {len(waiting) - 8} more" if len(waiting) > 8 else ""
+    return EmulationError(f"deadlock: {name} ({where})" + (f"; so wait {others}{more}" if others else ""), place | {"waiting": waiting})
+
+
+def instruction_text(result: Mapping[str, Any], target: str) -> str:
+    """Return the instruction at which an engine stopped, in the assembler's syntax where it is one."""
+    from pyaco import isa
+
+    if result["opcode"] >= len(opcodes.names()):
+        return "?"
+    text: str = isa.disassemble(numpy.array(result["words"], numpy.uint32).tobytes(), target)
+    lines = [line for line in text.splitlines() if line and not line.endswith(":")]
+    line = " ".join(lines[0].split("//")[0].split(";")[0].split()) if lines else ""
+    return opcodes.names()[result["opcode"]] if not line or line.startswith(".long") else line
+
+
+def _register(number: int) -> str:
+    special = {106: "vcc_lo", 107: "vcc_hi", 124: "m0", 126: "exec_lo", 127: "exec_hi"}
+    if number == _LDS:
+        return "lds"
+    if number > _LDS:
+        return f"hwreg({number - _LDS - 1})"
+    if number >= 256:
+        return f"v{number - 256}" if number < 512 else f"a{number - 512}"
+    return special.get(number, f"s{number}")
+
+
+def _finding_error(
+    result: Mapping[str, Any], instruction: str, where: str, place: dict[str, object], entry: int
+) -> EmulationError:
+    """What the inspecting engine found, as an error."""
+    finding = result["finding"]
+    pc = finding["pc"] - entry
+    other = opcodes.names()[finding["opcode"]]
+    waits = " and ".join(_WAITS[counter] for counter in finding["counters"])
+    if result["stop"] == "missing wait":
+        name = _register(finding["register"])
+        verb = "writes" if finding["write"] else "reads"
+        place |= {"counters": finding["counters"], "wait_states": finding["wait_states"], "hazard": finding["hazard"], "register": name,
+                  "earlier": {"pc": pc, "opcode": other}}  # fmt: skip
+        if finding["hazard"]:
+            what = f"{verb} {name} after" if finding["register"] < _LDS else "after"
+            return MissingWaitError(
+                f"{instruction} {what} {other} at pc {pc:#x}: {_REMEDIES[finding['hazard']]} is missing ({finding['hazard']}; {where})", place
+            )
+        if finding["wait_states"]:
+            return MissingWaitError(
+                f"{instruction} {verb} {name} too soon after {other} at pc {pc:#x}: s_nop {finding['wait_states'] - 1} is missing ({where})", place
+            )
+        return MissingWaitError(
+            f"{instruction} {verb} {name}, which {other} at pc {pc:#x} may not have finished with: {waits} is missing ({where})", place
+        )
+    earlier = {"workgroup": finding["workgroup"], "wave": finding["wave"], "pc": pc, "opcode": other, "store": finding["earlier_write"]}
+    space = finding["space"]
+    place |= {key: finding[key] for key in ("lane", "address", "bytes", "space")} | {"store": finding["write"], "earlier": earlier}
+    here, before = ("writes" if write else "reads" for write in (finding["write"], finding["earlier_write"]))
+    there = f"{space} {finding['address']:#x}"
+    who = f"{other} at pc {pc:#x} of workgroup {finding['workgroup']}, wave {finding['wave']}"
+    if finding["counters"]:
+        place |= {"counters": finding["counters"], "register": space}
+        return MissingWaitError(
+            f"{instruction} reaches {there}, with which {who} may not be done although a barrier or an atomic lies between: {waits} is "
+            f"missing there ({where}, lane {finding['lane']})", place
+        )  # fmt: skip
+    message = f"race at {there}: {instruction} {here} and {who} {before} it, and nothing orders them"
+    return RaceError(f"{message} ({where}, lane {finding['lane']})", place)

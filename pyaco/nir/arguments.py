@@ -1,0 +1,141 @@
+"""The ABI: which arguments a compute shader gets, in which registers, and the layout of its descriptor sets.
+
+Needs what ``_core/nir/declare_arguments`` needs. Guarantees: ``shader.arguments`` and ``shader.metadata["abi"]`` as
+docs/architecture.md describes them. Descriptor sets follow ``metadata["pipeline_layout"]`` (a ``PipelineLayout``) where it is given, else
+the shader's own bindings (types "ubo", "ssbo"), or those that ``metadata["descriptor_layout"]`` gives as ``{set: {binding: (type,
+count)}}``. ``assign_user_data`` decides which push constants stand in registers, and whether sets are reached through a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyaco._core.ir.shader import Shader
+from pyaco._core.nir import declare_arguments
+from pyaco.descriptors.buffer import raw_buffer
+from pyaco.descriptors.layout import Binding, PipelineLayout, SetLayout
+from pyaco.descriptors.types import DescriptorType, is_dynamic
+from pyaco.descriptors.user_data import assign_user_data
+from pyaco.errors import InputError, UnsupportedError
+
+__all__ = ["own_layout", "run"]
+
+#: Bindings of sets: {set: {binding: (type, count)}}; a count of 0 is a runtime-sized array.
+Sets = Mapping[int, Mapping[int, tuple[str, int]]]
+
+_TYPES = {"ubo": DescriptorType.UNIFORM_BUFFER, "ssbo": DescriptorType.STORAGE_BUFFER}
+# What may stand behind a shader's buffer.
+_BEHIND = {
+    "ubo": (DescriptorType.UNIFORM_BUFFER, DescriptorType.UNIFORM_BUFFER_DYNAMIC, DescriptorType.INLINE_UNIFORM_BLOCK),
+    "ssbo": (DescriptorType.STORAGE_BUFFER, DescriptorType.STORAGE_BUFFER_DYNAMIC),
+}
+
+
+def _reflected_bindings(shader: Shader) -> Sets:
+    """What the reader reflected, and buffer variables and descriptors of instructions (NIR text has no reflection)."""
+    sets: dict[int, dict[int, tuple[str, int]]] = {
+        number: {binding: (facts["type"], facts["count"]) for binding, facts in bindings.items()}
+        for number, bindings in shader.metadata.get("descriptor_sets", {}).items()
+    }
+    for number, binding, uniform, count in declare_arguments.buffer_variables(shader):
+        bindings = sets.setdefault(number, {})
+        known = bindings.get(binding)
+        if known is None or (known[1] and known[1] < count):
+            bindings[binding] = ("ubo" if uniform else "ssbo", count)
+    found: dict[tuple[int, int], tuple[str, int]] = {}
+    for number, binding, uniform, element in declare_arguments.resources(shader):
+        kind, count = "ubo" if uniform else "ssbo", element + 1     # an array indexed at run time has no known end
+        earlier = found.get((number, binding), (kind, count))[1]
+        found[number, binding] = (kind, max(earlier, count) if earlier and count else 0)
+    for (number, binding), fact in found.items():
+        sets.setdefault(number, {}).setdefault(binding, fact)
+    return sets
+
+
+def own_layout(sets: Sets, push_bytes: int = 0) -> PipelineLayout:
+    """Return the layout of a pipeline whose sets are those of a shader.
+
+    Parameters
+    ----------
+    sets
+        ``{set: {binding: (type, count)}}``; a count of 0 is a runtime-sized array, which must be the last binding of its set.
+    push_bytes
+        Bytes of push constants.
+
+    Raises
+    ------
+    UnsupportedError
+        A type that no buffer has, or a runtime-sized array elsewhere.
+    """
+    layouts = {}
+    for number, bindings in sets.items():
+        found = []
+        for binding, (kind, count) in sorted(bindings.items()):
+            if kind not in _TYPES:
+                raise UnsupportedError(f"descriptors of type {kind}")
+            if count == 0 and binding != max(bindings):
+                raise UnsupportedError(f"binding {binding} is a runtime-sized descriptor array and not the last of its set")
+            found.append(Binding(binding, _TYPES[kind], count, variable=count == 0))
+        layouts[number] = SetLayout(found)
+    return PipelineLayout(layouts, push_bytes)
+
+
+def _check_layout(shader: Shader, layout: PipelineLayout) -> None:
+    """Complain about resources that a pipeline's layout lacks, or has as something that no buffer is."""
+    for number, binding, uniform, _ in declare_arguments.resources(shader):
+        kind = "ubo" if uniform else "ssbo"
+        if number not in layout.sets or binding not in layout.sets[number].bindings:
+            raise InputError(f"the pipeline layout has no binding {binding} in descriptor set {number}, which the shader uses")
+        held = layout.sets[number].bindings[binding].binding
+        mutable = held.type == DescriptorType.MUTABLE
+        if not set(held.mutable if mutable else (held.type,)) & set(_BEHIND[kind]):
+            raise InputError(f"binding {binding} of descriptor set {number} is a {held.type.value}, and the shader reads a {kind}")
+
+
+def _described(layout: PipelineLayout, number: int) -> dict[str, Any]:
+    """One set of a pipeline's layout as the ABI names it."""
+    bindings = {}
+    for binding, placed in layout.sets[number].bindings.items():
+        dynamic = is_dynamic(placed.binding.type)
+        bindings[binding] = {
+            "offset": layout.dynamic_offset(number, placed) if dynamic else placed.offset,
+            "stride": 16 if dynamic else placed.stride,
+            "count": 0 if placed.binding.variable else placed.elements,
+            "type": placed.binding.type.value,
+        }
+    return {"size": layout.sets[number].size, "bindings": bindings}
+
+
+def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:
+    """Declare the arguments.
+
+    Raises
+    ------
+    InputError
+        A wave size that is none, or a pipeline layout that lacks what the shader uses.
+    UnsupportedError
+        Bindings that no layout holds.
+    """
+    uses = declare_arguments.uses(shader)
+    layout = shader.metadata.get("pipeline_layout")
+    if layout is None:
+        sets = shader.metadata.get("descriptor_layout") or _reflected_bindings(shader)
+        layout = own_layout(sets, int(shader.info["push_constant_bytes"]))
+    _check_layout(shader, layout)
+    dynamic = any(layout.sets[number].dynamic_count for number in uses["sets"])
+    data = assign_user_data(uses["sets"], uses["push_dwords"], other_push_uses=uses["other_push_uses"], dynamic_buffers=dynamic,
+                            others=uses["other_user_sgprs"])
+    abi = declare_arguments.declare(shader, uses["sets"], bool(data.table_of_sets), bool(data.push_pointer), list(data.inline_dwords))
+    abi |= {
+        "num_sgprs": 0,
+        "num_vgprs": 0,
+        "push_constant_bytes": uses["push_constant_bytes"],
+        "descriptor_sets": {number: _described(layout, number) for number in sorted(layout.sets)},
+    }
+    if dynamic:
+        abi["dynamic_buffers"] = {"offset": layout.push_constant_size, "count": layout.dynamic_count}
+    shader.metadata["abi"] = abi
+    # The descriptor of an inline uniform block at the start of the 32-bit region, to be moved by the block's address.
+    shader.metadata["inline_block_descriptor"] = raw_buffer(int(shader.info["address32_hi"]) << 32, 0, int(shader.info["gfx_level"]))
+    return True

@@ -1,0 +1,185 @@
+"""What a run of the NIR interpreter knows: the shader's tables, memory, buffers, the lanes of a workgroup."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyaco._core.ir.shader import Shader
+from pyaco._core.ir.vocabulary import VariableMode
+from pyaco._core.nir import build
+from pyaco._core.nir import types as nir_types
+from pyaco.errors import InputError, UnsupportedError
+from pyaco.nir import interpreter_alu
+
+Array = NDArray[Any]
+Buffers = Mapping[tuple[int, int], Any]
+
+UINT = interpreter_alu.UINT
+INTRINSIC_NAMES = {number: name for name, number in build.INTRINSICS.items()}
+#: Modes of what each lane has for itself, and of buffers behind descriptors.
+LOCAL = VariableMode.FUNCTION_TEMP | VariableMode.SHADER_TEMP
+BUFFER = VariableMode.UBO | VariableMode.SSBO
+HEAP = 0x1_0000_0000
+PUSH_ADDRESS = 0x0800_0000
+SET_ADDRESS = 0x1000_0000
+TABLE_ADDRESS = 0x0C00_0000
+
+
+class AddressSpace:
+    """Regions of bytes in one address space."""
+
+    def __init__(self) -> None:
+        self.bases: list[int] = []
+        self.regions: list[Array] = []
+
+    def add(self, base: int, data: Array) -> None:
+        place = bisect.bisect(self.bases, base)
+        self.bases.insert(place, base)
+        self.regions.insert(place, data)
+
+    def find(self, address: int, size: int) -> tuple[Array, int]:
+        place = bisect.bisect(self.bases, address) - 1
+        if place < 0 or address + size > self.bases[place] + len(self.regions[place]):
+            raise InputError(f"access of {size} bytes at address {address:#x}, where nothing is")
+        return self.regions[place], address - self.bases[place]
+
+
+class InterpreterState:
+    """Tables, memory and lanes, and what every instruction needs of them."""
+
+    source_value: list[int]
+    source_swizzle: list[int]
+    kind: list[int]
+    components: list[int]
+    bit_size: list[int]
+    opcode: list[int]
+    data: list[int]
+    type: list[int]
+    mode: list[int]
+    flags: list[int]
+    source_first: list[int]
+    source_count: list[int]
+
+    values: dict[int, Array]
+    #: Workgroup that runs; of each lane: index and ids in the workgroup, number in its subgroup.
+    group: tuple[int, int, int]
+    index: Array
+    local_id: Array
+    lane: Array
+    #: Scratch by lane, and shared memory.
+    local: Array
+    shared: Array
+
+    def __init__(self, shader: Shader, groups: Sequence[int], buffers: Buffers, push: bytes = b"",
+                 wave: int | None = None, check_divergence: bool = False) -> None:
+        self.shader = shader
+        self.check_divergence = check_divergence
+        #: What uninitialised scratch and shared memory holds.
+        self.garbage = 0
+        self.groups = [*groups, 1, 1, 1][:3]
+        self.wave = wave or shader.info["wave_size"] or 64
+        if self.wave not in (32, 64):
+            raise InputError(f"waves of {self.wave} lanes")
+        self.size = [max(1, int(n)) for n in shader.info["workgroup_size"]]
+        self.lanes = self.size[0] * self.size[1] * self.size[2]
+        self.padded = -(-self.lanes // self.wave) * self.wave
+        self.high = (shader.info["address32_hi"] or 0xFFFF8000) << 32
+        self._read_tables()
+        self.memory = AddressSpace()
+        self.push = np.frombuffer(bytes(push).ljust(256, b"\0") + bytes(64), np.uint8).copy()
+        self.memory.add(self.high | PUSH_ADDRESS, self.push)
+        self._place_buffers(buffers)
+        self._place_variables()
+
+    # --------------------------------------------------------------------------------------------------------- set-up
+    def _read_tables(self) -> None:
+        s = self.shader
+        for column in ("kind", "components", "bit_size", "opcode", "data", "type", "mode", "source_first",
+                       "source_count", "flags"):
+            setattr(self, column, getattr(s.instructions, column).tolist())
+        self.source_value = s.sources.value.tolist()
+        self.source_swizzle = s.sources.swizzle.tolist()
+        self.constants = s.constants.value.tolist()
+        self.indices = s.indices.value.tolist()
+        self.order = s.order.instruction.tolist()
+        self.nodes = {column: getattr(s.nodes, column).tolist()
+                      for column in ("kind", "next", "first0", "first1", "condition", "order_first", "order_count")}
+        self.types = {column: getattr(s.types, column).tolist()
+                      for column in ("base", "bit_size", "components", "row_major", "element", "length")}
+        self.variables = {column: getattr(s.variables, column).tolist()
+                          for column in ("mode", "type", "set", "binding", "builtin", "initializer", "flags")}
+        self.constant_data = s.constant_data.byte.copy() if len(s.constant_data) else np.zeros(0, np.uint8)
+
+    def _place_buffers(self, buffers: Buffers) -> None:
+        """Give every buffer an address, and write descriptor sets by the layout of the ABI, if it is known."""
+        self.buffers: dict[tuple[int, int], list[tuple[int, Array]]] = {}
+        address = HEAP
+        for key, value in buffers.items():
+            entries = []
+            for array in value if isinstance(value, (list, tuple)) else [value]:
+                data = array.reshape(-1).view(np.uint8)
+                self.memory.add(address, data)
+                entries.append((address, data))
+                address = (address + len(data) + 0xFFF) // 0x1000 * 0x1000 + 0x1000
+            self.buffers[key] = entries
+        self.set_addresses: dict[int, int] = {}
+        layouts = self.shader.metadata.get("abi", {}).get("descriptor_sets", {})
+        for set_number, layout in layouts.items():
+            words = np.zeros(layout["size"] + 16 * 1024, np.uint8)
+            for number, facts in layout["bindings"].items():
+                if facts["type"] not in ("uniform_buffer", "storage_buffer", "mutable"):
+                    if (set_number, number) in self.buffers:
+                        raise UnsupportedError(f"the NIR interpreter has no descriptors of type {facts['type']}")
+                    continue
+                for place, (base, data) in enumerate(self.buffers.get((set_number, number), [])):
+                    at = facts["offset"] + place * facts["stride"]
+                    descriptor = np.array([base & 0xFFFFFFFF, base >> 32, len(data), 0], np.uint32)
+                    words[at : at + 16] = descriptor.view(np.uint8)
+            self.set_addresses[set_number] = SET_ADDRESS + 0x100000 * set_number
+            self.memory.add(self.high | self.set_addresses[set_number], words)
+        table = np.array([self.set_addresses.get(number, 0) for number in range(max(layouts, default=0) + 1)], np.uint32)
+        self.memory.add(self.high | TABLE_ADDRESS, table.view(np.uint8))
+
+    def _place_variables(self) -> None:
+        """Lay out local and shared variables behind what explicit I/O has laid out already."""
+        self.locations: dict[int, int] = {}
+        local = self.shader.info["scratch_bytes"]
+        shared = self.shader.info["shared_bytes"]
+        for row, (mode, type) in enumerate(zip(self.variables["mode"], self.variables["type"], strict=True)):
+            if not mode & (LOCAL | VariableMode.SHARED) or not self.variables["flags"][row] & 1:
+                continue
+            size, _ = nir_types.layout(self.shader, type)
+            if mode & LOCAL:
+                self.locations[row], local = local, (local + size + 15) // 16 * 16
+            else:
+                self.locations[row], shared = shared, (shared + size + 15) // 16 * 16
+        self.local_bytes, self.shared_bytes = local + 16, shared + 16
+
+    # ------------------------------------------------------------------------------------------------- of instructions
+    def _zero(self, instruction: int) -> Array:
+        bits = self.bit_size[instruction]
+        return np.zeros((self.components[instruction], self.padded), np.bool_ if bits == 1 else UINT[bits])
+
+    def _sources(self, instruction: int) -> list[int]:
+        first = self.source_first[instruction]
+        return self.source_value[first : first + self.source_count[instruction]]
+
+    def _swizzles(self, instruction: int) -> list[int]:
+        first = self.source_first[instruction]
+        return self.source_swizzle[first : first + self.source_count[instruction]]
+
+    def _index(self, instruction: int, name: str, default: int = 0) -> int:
+        opcode = INTRINSIC_NAMES[self.opcode[instruction]]
+        names = build.INTRINSIC_INDICES[opcode]
+        return self.indices[self.data[instruction] + names.index(name)] if name in names else default
+
+    def _require_uniform(self, i: int, mask: Array, value: Array) -> None:
+        for row in value.reshape(len(value), -1, self.wave):
+            for lanes, active in zip(row, mask.reshape(-1, self.wave), strict=True):
+                if active.any() and (lanes[active] != lanes[active][0]).any():
+                    raise InputError(f"%{i}: a value that must be uniform differs between lanes")

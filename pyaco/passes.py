@@ -1,0 +1,570 @@
+"""Passes: what one is, in what order pipelines run them, and the one runner for NIR and for ACO IR.
+
+A :class:`Pass` is a frozen record of a kernel: its options with their defaults, what it needs and guarantees, and where it applies. A
+pipeline (``pyaco.pipelines``) is a list of passes, of passes with options (``vars_to_ssa(indirect_limit=16)``) and of groups of these. A
+:class:`Run` takes one shader through pipelines: it times every pass and, where asked to, validates and keeps the text of the IR
+after it, and stops behind a pass. Passes of users stand in :class:`UserPasses`, one object for each IR.
+
+All kernels have one signature, ``run(ir, options) -> bool``: False promises that nothing has changed, which ends groups that repeat.
+
+After xDSL's ``ModulePass`` (options are fields of a frozen record) and the visible lists of QBE and ACO.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from pyaco.arguments import checked
+from pyaco.errors import InputError
+
+__all__ = ["Group", "IntermediateRepresentation", "Option", "Pass", "PassRecord", "Pipeline", "Run", "Step", "Stopped", "UserPasses", "part",
+           "repeat", "unmet_needs"]  # fmt: skip
+
+#: Rounds of a group that repeats; optimisations make each round smaller, this only ends what would not end.
+MAXIMUM_ROUNDS = 32
+
+Kernel = Callable[[Any, Mapping[str, Any]], Any]
+
+
+class Option(NamedTuple):
+    """An option of a pass; its type is that of its default: bool, int or str."""
+
+    name: str
+    default: bool | int | str
+    meaning: str
+
+    def value(self, given: object) -> bool | int | str:
+        """The value that text, or a value of the option's type, stands for.
+
+        Raises
+        ------
+        ValueError
+            It is no value of this option.
+        """
+        kind = type(self.default)
+        if type(given) is kind:
+            return given
+        if isinstance(given, str) and kind is bool and given in ("true", "false"):
+            return given == "true"
+        if isinstance(given, str) and kind is int:
+            with suppress(ValueError):
+                return int(given, 0)
+        raise ValueError(f"{self.name} takes {kind.__name__}, not {given!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """A pass over an IR.
+
+    Attributes
+    ----------
+    name : str
+        Name on command lines, in timings and dumps.
+    ir : str
+        ``nir`` or ``aco``.
+    summary : str
+        What it does, in one line.
+    module : str
+        Kernel module with ``run(ir, options)``.
+    needs, guarantees, breaks : tuple of str
+        Properties of the IR (``pyaco.pipelines.properties``) that must hold before, that hold afterwards, and that may no longer hold.
+    options : tuple of Option
+    stages : tuple of str
+        Shader stages that it applies to; empty: all.
+    since : int
+        First gfx level that it applies to.
+    required : bool
+        False: an optimisation, which may be left out.
+    analysis : bool
+        It only finds out facts and changes nothing; ``pyaco opt`` runs it by itself where another pass needs it.
+    """
+
+    name: str
+    ir: str
+    summary: str
+    module: str
+    needs: tuple[str, ...] = ()
+    guarantees: tuple[str, ...] = ()
+    breaks: tuple[str, ...] = ()
+    options: tuple[Option, ...] = ()
+    stages: tuple[str, ...] = ()
+    since: int = 0
+    required: bool = True
+    analysis: bool = False
+
+    def __call__(self, **options: bool | int | str) -> Step:
+        """The pass with values for its options."""
+        return Step(self, self.values(options), options)
+
+    def values(self, given: Mapping[str, object]) -> dict[str, Any]:
+        """All options with their values: those given, else the defaults.
+
+        Raises
+        ------
+        InputError
+            An option that the pass does not have, or a value of another type.
+        """
+        known = {option.name: option for option in self.options}
+        for name in given:
+            if name not in known:
+                raise InputError(f"the pass {self.name!r} has no option {name!r}; it has: {', '.join(known) or 'none'}")
+        try:
+            return {name: option.value(given[name]) if name in given else option.default for name, option in known.items()}
+        except ValueError as error:
+            raise InputError(f"the pass {self.name!r}: {error}") from None
+
+    def applies(self, level: int, stage: str) -> bool:
+        """Whether it runs at this gfx level, in this stage."""
+        return level >= self.since and (not self.stages or stage in self.stages)
+
+    def kernel(self) -> Kernel:
+        """The function that does the work."""
+        function: Kernel = importlib.import_module(self.module).run
+        return function
+
+    def run(self, ir: Any, options: Mapping[str, object] | None = None) -> bool:
+        """Run it alone; False promises that nothing has changed."""
+        return bool(self.kernel()(ir, self.values(options or {})))
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A pass in a pipeline, with values for all its options, those that were given, and perhaps a name of its own in timings and dumps."""
+
+    entry: Pass
+    options: dict[str, Any]
+    given: Mapping[str, Any]
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name in timings and dumps."""
+        return self.label or self.entry.name
+
+    def named(self, label: str) -> Step:
+        """The same under another name."""
+        return Step(self.entry, self.options, self.given, label)
+
+    def __str__(self) -> str:
+        given = ",".join(f"{name}={_spelled(value)}" for name, value in self.given.items())
+        return self.entry.name + (f"{{{given}}}" if given else "")
+
+
+def _spelled(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Passes under one name; `repeats` until a round changes nothing."""
+
+    name: str
+    members: tuple[Pass | Step | Group, ...]
+    repeats: bool = False
+
+
+def part(name: str, *members: Pass | Step | Group) -> Group:
+    """Passes that run once, in order."""
+    return Group(name, members)
+
+
+def repeat(name: str, *members: Pass | Step | Group) -> Group:
+    """Passes that run in order, again and again until a round changes nothing."""
+    return Group(name, members, repeats=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Pipeline:
+    """The passes over one IR for one stage, in order; `given` are the properties (``needs``) of the IR that comes in."""
+
+    ir: str
+    stage: str
+    members: tuple[Pass | Step | Group, ...]
+    given: tuple[str, ...] = ()
+    plans: dict[Any, tuple[_Runnable, ...]] = field(default_factory=dict, repr=False)
+
+    def steps(self) -> Iterator[Step]:
+        """Every step once, in order, out of its groups."""
+        return _steps(self.members)
+
+    def passes(self) -> tuple[Pass, ...]:
+        """The passes, each where it first stands."""
+        return tuple(dict.fromkeys(step.entry for step in self.steps()))
+
+    def names(self) -> list[str]:
+        """What a user's pass may stand behind: passes, steps with a name of their own, groups."""
+        return list(dict.fromkeys(_names(self.members)))
+
+    def with_options(self, entry: Pass, **options: bool | int | str) -> Pipeline:
+        """The same, with other values in those steps of `entry` that say values of these options themselves."""
+
+        def changed(member: Pass | Step | Group) -> Pass | Step | Group:
+            if isinstance(member, Group):
+                return Group(member.name, tuple(changed(inner) for inner in member.members), member.repeats)
+            if not isinstance(member, Step) or member.entry is not entry or not member.given.keys() & options.keys():
+                return member
+            return Step(entry, entry.values({**member.given, **options}), {**member.given, **options}, member.label)
+
+        return Pipeline(self.ir, self.stage, tuple(changed(member) for member in self.members), self.given)
+
+    def describe(self, indent: str = "") -> str:
+        """The list as text: a line a step, groups indented."""
+        return "\n".join(_lines(self.members, indent))
+
+
+def _step(member: Pass | Step) -> Step:
+    return member if isinstance(member, Step) else member()
+
+
+def _steps(members: Sequence[Pass | Step | Group]) -> Iterator[Step]:
+    for member in members:
+        if isinstance(member, Group):
+            yield from _steps(member.members)
+        else:
+            yield _step(member)
+
+
+def _names(members: Sequence[Pass | Step | Group]) -> Iterator[str]:
+    for member in members:
+        if isinstance(member, Group):
+            yield from _names(member.members)
+        yield _step(member).name if not isinstance(member, Group) else member.name
+
+
+def _lines(members: Sequence[Pass | Step | Group], indent: str) -> Iterator[str]:
+    for member in members:
+        if isinstance(member, Group):
+            yield f"{indent}{member.name}:" + (" until nothing changes" if member.repeats else "")
+            yield from _lines(member.members, indent + "  ")
+        else:
+            step = _step(member)
+            yield f"{indent}{step}" + (f" (as {step.label})" if step.label else "")
+
+
+def unmet_needs(pipeline: Pipeline) -> list[str]:
+    """Say for which passes of a pipeline something may not hold that they need: an empty list where the order is right.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+    """
+    holding = set(pipeline.given)
+    found = []
+    for step in pipeline.steps():
+        missing = [need for need in step.entry.needs if need not in holding]
+        if missing:
+            found.append(f"{step} needs {', '.join(missing)}")
+        holding = (holding - set(step.entry.breaks)) | set(step.entry.guarantees)
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------------ passes of users
+class _UserPass(NamedTuple):
+    name: str
+    after: str
+    function: Callable[[Any], Any]
+
+
+@checked
+class UserPasses:
+    """The passes that users put between the built-in ones of one IR.
+
+    Parameters
+    ----------
+    kind : str
+        What error messages call a pass of this IR.
+    pipeline : Pipeline
+        Whose passes they may stand behind.
+    first : str
+        The name that stands for the place before all passes.
+    """
+
+    def __init__(self, kind: str, pipeline: Pipeline, first: str) -> None:
+        self._kind = kind
+        self._pipeline = pipeline
+        self._first = first
+        self._entries: list[_UserPass] = []
+
+    def register_pass(self, after: str, function: Callable[[Any], Any], name: str | None = None) -> str:
+        """Run `function` on every shader that is compiled from now on, behind the built-in pass `after`.
+
+        The function reads columns such as ``program.instructions.opcode`` as NumPy arrays; inside ``with program.edit():``
+        they are writable, and may be handed to a numba kernel. Behind a pass that runs several times, it runs as often; behind a group of
+        passes, once. Several functions behind one pass run in the order of their registration.
+
+        Parameters
+        ----------
+        after : str
+            A name of ``pass_names()``, or the name of what makes the IR (``"instruction_selection"`` for ACO IR, ``"read"`` for NIR) to run
+            before all of them.
+        function : callable
+            Takes the program or shader. In a group that repeats, True says that it changed something.
+        name : str, optional
+            Name in timings and dumps; by default that of the function.
+
+        Returns
+        -------
+        str
+            The name, for ``unregister_pass``.
+        """
+        known = self._pipeline.names()
+        if after != self._first and after not in known:
+            raise InputError(f"no {self._kind} pass is named {after!r}; there are: {', '.join(known)}")
+        chosen = name or str(getattr(function, "__name__", "user pass"))
+        if chosen in known or any(entry.name == chosen for entry in self._entries):
+            raise InputError(f"a pass named {chosen!r} exists already")
+        self._entries.append(_UserPass(chosen, after, function))
+        self._pipeline.plans.clear()
+        return chosen
+
+    def unregister_pass(self, name: str) -> None:
+        """Take a user's pass out again.
+
+        Parameters
+        ----------
+        name : str
+            What ``register_pass`` returned.
+        """
+        for entry in self._entries:
+            if entry.name == name:
+                self._entries.remove(entry)
+                self._pipeline.plans.clear()
+                return
+        raise InputError(f"no user's pass is named {name!r}")
+
+    @contextmanager
+    def registered(self, after: str, function: Callable[[Any], Any], name: str | None = None) -> Iterator[str]:
+        """Register a pass for the length of a ``with`` block.
+
+        Parameters
+        ----------
+        after, function, name
+            As ``register_pass`` takes them.
+
+        Returns
+        -------
+        context manager
+            Of the pass's name.
+        """
+        chosen = self.register_pass(after, function, name)
+        try:
+            yield chosen
+        finally:
+            self.unregister_pass(chosen)
+
+    def pass_names(self) -> list[str]:
+        """Return the names of the built-in passes, in order."""
+        return [entry.name for entry in self._pipeline.passes()]
+
+    def names(self) -> list[str]:
+        """The names of the users' passes."""
+        return [entry.name for entry in self._entries]
+
+    def behind(self, names: Sequence[str]) -> list[_Runnable]:
+        """What runs behind a step or group of one of these names."""
+        return [_Runnable(entry.name, _without_options(entry.function), {}) for entry in self._entries if entry.after in names]
+
+    def before_all(self) -> list[_Runnable]:
+        """What runs before the first pass."""
+        return self.behind([self._first])
+
+
+def _without_options(function: Callable[[Any], Any]) -> Kernel:
+    return lambda ir, options: function(ir)
+
+
+# --------------------------------------------------------------------------------------------------------------------- running
+class PassRecord(NamedTuple):
+    """One pass that ran: its room (``spirv``, ``nir``, ``aco``), its name, and how long it took."""
+
+    room: str
+    name: str
+    milliseconds: float
+
+
+class Stopped(Exception):
+    """Ends a run behind the pass that it is to stop after."""
+
+
+class _Runnable(NamedTuple):
+    """A step made ready: its function found, its options complete. A group that repeats has members in place of a function."""
+
+    name: str
+    function: Kernel | None
+    options: dict[str, Any]
+    members: tuple[_Runnable, ...] = ()
+
+
+class IntermediateRepresentation(NamedTuple):
+    """What a run has to know of an IR: its text, its validator (of the IR after the pass that is named), and its users' passes."""
+
+    name: str
+    text: Callable[[Any], str]
+    validate: Callable[[Any, str], None]
+    users: UserPasses
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """Which passes run: the plans of a pipeline are kept by it."""
+
+    level: int
+    optimize: bool
+    disabled: frozenset[str]
+
+    def wants(self, pipeline: Pipeline, step: Step) -> bool:
+        entry = step.entry
+        if not entry.applies(self.level, pipeline.stage):
+            return False
+        return entry.required or (self.optimize and self.disabled.isdisjoint((step.name, entry.name, f"{entry.ir}.{step.name}")))
+
+
+def _plan(pipeline: Pipeline, choice: _Choice, users: UserPasses) -> tuple[_Runnable, ...]:
+    """The runnables of a pipeline, made once for each choice."""
+
+    def ready(members: Sequence[Pass | Step | Group]) -> Iterator[_Runnable]:
+        for member in members:
+            if isinstance(member, Group):
+                inner = tuple(ready(member.members))
+                if member.repeats:
+                    yield _Runnable(member.name, None, {}, inner)
+                else:
+                    yield from inner
+                yield from users.behind([member.name])
+                continue
+            step = _step(member)
+            if choice.wants(pipeline, step):
+                yield _Runnable(step.name, step.entry.kernel(), step.options)
+            yield from users.behind([step.name])
+
+    found = pipeline.plans.get(choice)
+    if found is None:
+        found = pipeline.plans[choice] = (*users.before_all(), *ready(pipeline.members))
+    return found
+
+
+class Run:
+    """One shader's way through pipelines.
+
+    Parameters
+    ----------
+    validate : bool
+        Validate the IR after every pass.
+    dump_after : collection of str
+        Passes after which the text of the IR is kept, by name or as ``nir.dce``; ``"all"``: after each.
+    stop_after : str, optional
+        Pass after which to stop, by raising :class:`Stopped`.
+    optimize : bool
+        Off: only the passes that correct code needs.
+    disabled : collection of str
+        Optimisations to leave out.
+    on_pass : callable, optional
+        Called with the name of each pass, the IR after it ran, and the seconds it took.
+    """
+
+    def __init__(
+        self, *, validate: bool = False, dump_after: Sequence[str] | frozenset[str] = (), stop_after: str | None = None,
+        optimize: bool = True, disabled: Sequence[str] | frozenset[str] = (), on_pass: Callable[[str, Any, float], Any] | None = None,
+    ) -> None:
+        self._validate = validate
+        self._dump_after = frozenset(dump_after)
+        self._stop_after = stop_after
+        self._on_pass = on_pass
+        self._watched = bool(validate or self._dump_after or stop_after or on_pass)
+        self._optimize = optimize
+        self._disabled = frozenset(disabled)
+        self.records: list[PassRecord] = []
+        self.dumps: dict[str, str] = {}
+        self._mark = perf_counter()
+
+    def run(self, representation: IntermediateRepresentation, pipeline: Pipeline, ir: Any, level: int) -> bool:
+        """Run the passes of a pipeline that apply to a gfx level; False promises that nothing has changed.
+
+        Raises
+        ------
+        Stopped
+            The pass to stop after has run.
+        """
+        plan = _plan(pipeline, _Choice(level, self._optimize, self._disabled), representation.users)
+        self._mark = perf_counter()
+        return self._run(representation, plan, ir)
+
+    def _run(self, representation: IntermediateRepresentation, plan: tuple[_Runnable, ...], ir: Any) -> bool:
+        room, records, progress = representation.name, self.records, False
+        for name, function, options, members in plan:
+            if function is None:
+                progress |= self._repeat(representation, members, ir)
+                continue
+            if function(ir, options):
+                progress = True
+            now = perf_counter()
+            records.append(PassRecord(room, name, (now - self._mark) * 1e3))
+            if self._watched:
+                self._inspect(representation, room, name, ir, now - self._mark)
+                now = perf_counter()
+            self._mark = now
+        return progress
+
+    def _repeat(self, representation: IntermediateRepresentation, members: tuple[_Runnable, ...], ir: Any) -> bool:
+        for rounds in range(MAXIMUM_ROUNDS):
+            if not self._run(representation, members, ir):
+                return rounds > 0
+        return True
+
+    def note(self, representation: IntermediateRepresentation, room: str, name: str, ir: Any) -> None:
+        """Record what is no pass over one IR, such as reading or instruction selection, just after it ran."""
+        now = perf_counter()
+        self.records.append(PassRecord(room, name, (now - self._mark) * 1e3))
+        if self._watched:
+            self._inspect(representation, room, name, ir, now - self._mark)
+            now = perf_counter()
+        self._mark = now
+
+    def _inspect(self, representation: IntermediateRepresentation, room: str, name: str, ir: Any, seconds: float) -> None:
+        full = f"{room}.{name}"
+        if self._validate:
+            representation.validate(ir, name)
+        if self._on_pass is not None:
+            self._on_pass(name, ir, seconds)
+        stops = self._stop_after in (name, full)
+        if stops or not self._dump_after.isdisjoint(("all", name, full)):
+            self.dumps[full] = representation.text(ir)
+        if stops:
+            raise Stopped
+
+    def check_names(self) -> None:
+        """Complain about a pass that was to be watched and never ran.
+
+        Raises
+        ------
+        InputError
+        """
+        wanted = self._dump_after - {"all"} | ({self._stop_after} if self._stop_after else set())
+        if not wanted:
+            return
+        seen = {name for record in self.records for name in (record.name, f"{record.room}.{record.name}")}
+        if unknown := wanted - seen:
+            raise InputError(f"no such pass: {', '.join(sorted(unknown))}; see `pyaco compile --print-passes`")
+
+    def check_disabled(self, *pipelines: Pipeline) -> None:
+        """Complain about a pass that cannot be left out, or that there is none of.
+
+        Raises
+        ------
+        InputError
+        """
+        if not self._disabled:
+            return
+        steps = [step for pipeline in pipelines for step in pipeline.steps()]
+        for name in sorted(self._disabled):
+            named = [step.entry for step in steps if name in (step.name, step.entry.name, f"{step.entry.ir}.{step.name}")]
+            if not named:
+                known = dict.fromkeys(step.name for step in steps if not step.entry.required)
+                raise InputError(f"no pass is named {name!r}; those that can be left out: {', '.join(known)}")
+            if any(entry.required for entry in named):
+                raise InputError(f"the pass {name!r} cannot be left out: code would be wrong without it")

@@ -1,0 +1,151 @@
+"""Compute shaders: every pass from the reader to machine code, in order.
+
+``docs/architecture.md`` says what instruction selection accepts. The order of the NIR passes follows RADV's pipeline
+(``radv_optimize_nir``, ``radv_postprocess_nir``), that of the passes over ACO IR is ACO's.
+"""
+
+from __future__ import annotations
+
+from pyaco.passes import Pipeline, part, repeat
+from pyaco.pipelines.aco_passes import (
+    assemble,
+    dominance,
+    form_hard_clauses,
+    insert_delay_alu,
+    insert_exec_mask,
+    insert_nops,
+    insert_waitcnt,
+    instruction_selection,
+    live_variables,
+    lower_phis,
+    lower_to_hw_instr,
+    optimize,
+    register_allocation,
+    schedule_vopd,
+    setup_reduce_temp,
+    spill,
+    ssa_elimination,
+    value_numbering,
+)
+from pyaco.pipelines.nir_passes import (
+    algebraic,
+    constant_folding,
+    copy_propagation,
+    cse,
+    dce,
+    dead_control_flow,
+    declare_arguments,
+    divergence,
+    lcssa,
+    loop_unroll,
+    lower_alu,
+    lower_alu_to_scalar,
+    lower_bit_size,
+    lower_descriptors,
+    lower_doubles,
+    lower_explicit_io,
+    lower_idiv,
+    lower_int64,
+    lower_subgroups,
+    lower_system_values,
+    lower_var_copies,
+    opt_access,
+    opt_hoist_arguments,
+    opt_large_constants,
+    opt_load_store_vectorize,
+    peephole_select,
+    vars_to_ssa,
+)
+
+__all__ = ["ACO", "ASSEMBLER", "NIR", "SELECTION", "STAGE"]
+
+STAGE = "compute"
+
+# What a lowering leaves behind is taken away.
+CLEAN = part("clean", copy_propagation, constant_folding, algebraic, cse, dce)
+
+# Scalar NIR, to a fixed point.
+OPTIMIZE = repeat(
+    "optimize",
+    copy_propagation, constant_folding, algebraic, cse, dce, dead_control_flow, peephole_select, loop_unroll,
+)  # fmt: skip
+
+NIR = Pipeline("nir", STAGE, (
+    part(
+        "values",
+        lower_system_values(stage="inputs"),
+        lower_var_copies,
+        vars_to_ssa,
+        lower_subgroups,
+        lower_alu_to_scalar,
+        OPTIMIZE,
+    ),
+    # Tables become constant data; indices that unrolling made constant free more variables; small arrays become selections.
+    part(
+        "arrays",
+        opt_large_constants,
+        vars_to_ssa(indirect_limit=16),
+        lower_alu_to_scalar,
+        OPTIMIZE,
+    ),
+    part(
+        "memory",
+        lower_explicit_io,
+        opt_access,
+        lower_alu_to_scalar,
+        CLEAN,
+        declare_arguments,
+        lcssa,
+        divergence,
+        lower_descriptors,
+        lower_system_values,
+        lower_alu_to_scalar,
+        CLEAN,
+        opt_hoist_arguments,
+        OPTIMIZE,
+        opt_load_store_vectorize,
+    ),
+    part(
+        "arithmetic",
+        lower_alu,
+        lower_alu_to_scalar,
+        lower_doubles,
+        lcssa,
+        divergence,
+        lower_bit_size,
+        lower_idiv,
+        lower_int64,
+        OPTIMIZE,
+    ),
+    part(
+        "last_shape",
+        algebraic(late=True).named("algebraic_late"),
+        CLEAN,
+        lcssa,
+        divergence,
+    ),
+))  # fmt: skip
+
+# It makes an ACO program of the shader.
+SELECTION = instruction_selection
+
+ACO = Pipeline("aco", STAGE, (
+    dominance,
+    lower_phis,
+    value_numbering,
+    optimize,
+    setup_reduce_temp,
+    insert_exec_mask,
+    live_variables,
+    spill,
+    register_allocation,
+    ssa_elimination,
+    lower_to_hw_instr,
+    schedule_vopd,
+    insert_waitcnt,
+    insert_nops,
+    form_hard_clauses,
+    insert_delay_alu,
+), given=("ssa",))  # fmt: skip
+
+ASSEMBLER = Pipeline("aco", STAGE, (assemble(zero_unused=True),), given=("hardware", "waits", "hazards"))

@@ -1,0 +1,83 @@
+"""The passes over NIR. Each kernel's header says how it works and where the algorithm comes from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyaco.passes import Option, Pass
+
+__all__ = ["NIR_PASSES"]
+
+# What new or moved values put in doubt.
+FACTS = ("lcssa", "divergence")
+
+
+def _pass(name: str, summary: str, *, module: str = "", breaks: tuple[str, ...] = FACTS, **facts: Any) -> Pass:
+    return Pass(name, "nir", summary, module or f"pyaco._core.nir.{name}", breaks=breaks, **facts)
+
+
+def _optimization(name: str, summary: str, **facts: Any) -> Pass:
+    return _pass(name, summary, required=False, **facts)
+
+
+# Values: inputs, local variables, scalars.
+lower_system_values = _pass(
+    "lower_system_values", "built-in inputs become load_* intrinsics, later arguments and arithmetic",
+    options=(Option("stage", "arguments", "inputs: variables to load_* intrinsics; arguments: these to arguments, behind declare_arguments"),),
+    guarantees=("inputs",), breaks=(*FACTS, "scalar"), stages=("compute",),
+)  # fmt: skip
+lower_var_copies = _pass("lower_var_copies", "copies of whole variables become loads and stores, initial values stores", guarantees=("split copies",))
+vars_to_ssa = _pass(
+    "vars_to_ssa", "local variables become SSA values",
+    options=(Option("indirect_limit", 0, "elements of an array that stays in registers although it is indexed at run time"),),
+    needs=("split copies",), guarantees=("values",), breaks=(*FACTS, "scalar"),
+)  # fmt: skip
+lower_subgroups = _pass("lower_subgroups", "subgroup operations in terms of those that instruction selection has", guarantees=("subgroups",),
+                        breaks=(*FACTS, "scalar"))  # fmt: skip
+lower_alu_to_scalar = _pass("lower_alu_to_scalar", "vector ALU operations, phis and constants become scalar", guarantees=("scalar",))
+
+# Optimisations of scalar NIR.
+copy_propagation = _pass("copy_propagation", "users of a mov or vecN read its operands")
+constant_folding = _pass("constant_folding", "operations on constants become constants")
+algebraic = _pass("algebraic", "expressions become simpler ones by the rules of nir/data/algebraic.txt", needs=("scalar",),
+                  options=(Option("late", False, "the rules of the group [late]"),), required=False)  # fmt: skip
+cse = _optimization("cse", "an expression that was computed before is not computed again")
+dce = _pass("dce", "instructions that nothing needs go")
+dead_control_flow = _optimization("dead_control_flow", "branches that can never run, or decide nothing, go")
+peephole_select = _optimization("peephole_select", "small ifs that only compute become selections",
+                                options=(Option("limit", 8, "instructions on each side"),))  # fmt: skip
+loop_unroll = _optimization("loop_unroll", "a loop of known, small trip count becomes its copies")
+opt_large_constants = _optimization("opt_large_constants", "local arrays of constants become constant data", needs=("values",))
+
+# Memory.
+lower_explicit_io = _pass("lower_explicit_io", "derefs become accesses with addresses", needs=("split copies", "values"),
+                          guarantees=("explicit addresses",), breaks=(*FACTS, "scalar"))  # fmt: skip
+opt_access = _optimization("opt_access", "loads that no store can change are marked as such", needs=("explicit addresses",), breaks=())
+declare_arguments = _pass("declare_arguments", "the ABI: which arguments stand in which registers, where descriptors lie",
+                          module="pyaco.nir.arguments", needs=("inputs", "explicit addresses"), guarantees=("arguments",), breaks=(),
+                          stages=("compute",))  # fmt: skip
+lower_descriptors = _pass("lower_descriptors", "resources and push constants become loads from memory",
+                          needs=("arguments", "explicit addresses", "divergence"), guarantees=("descriptors",),
+                          breaks=(*FACTS, "scalar"))  # fmt: skip
+opt_hoist_arguments = _optimization("opt_hoist_arguments", "loads of push constants and descriptors move to the start", needs=("descriptors",))
+opt_load_store_vectorize = _optimization("opt_load_store_vectorize", "neighbouring loads, and stores, become one access", needs=("descriptors",))
+
+# Arithmetic that the hardware has.
+lower_alu = _pass("lower_alu", "ALU operations without a hardware form, by the rules of nir/data/lower_alu.txt", needs=("scalar",),
+                  guarantees=("hardware alu",), breaks=(*FACTS, "scalar"))  # fmt: skip
+lower_doubles = _pass("lower_doubles", "division and roots of doubles", needs=("scalar", "hardware alu"), guarantees=("hardware doubles",))
+lower_bit_size = _pass("lower_bit_size", "8- and 16-bit integer operations are widened where the hardware has none",
+                       needs=("scalar", "divergence"), guarantees=("hardware sizes",))  # fmt: skip
+lower_idiv = _pass("lower_idiv", "32-bit integer division, and division by constants", needs=("scalar", "hardware sizes"),
+                   guarantees=("hardware division",))  # fmt: skip
+lower_int64 = _pass("lower_int64", "64-bit integer operations in 32-bit halves", needs=("scalar", "hardware division"),
+                    guarantees=("hardware int64",))  # fmt: skip
+
+# The shape of loops, and facts.
+lcssa = _pass("lcssa", "what a loop defines leaves it through phis", module="pyaco._core.nir.convert_to_lcssa", guarantees=("lcssa",),
+              breaks=("divergence",))  # fmt: skip
+divergence = _pass("divergence", "finds which values and branches may differ between lanes", needs=("lcssa",), guarantees=("divergence",),
+                   breaks=(), analysis=True)  # fmt: skip
+
+#: All passes over NIR by name.
+NIR_PASSES: dict[str, Pass] = {thing.name: thing for thing in list(globals().values()) if isinstance(thing, Pass)}

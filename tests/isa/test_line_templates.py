@@ -1,0 +1,88 @@
+"""Lines that the disassembler prints by a template are those of the slow path, which decodes, prints and encodes each instruction."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import numpy as np
+import pytest
+import word_forms
+
+from pyaco import isa
+from pyaco._core.isa.disassemble import disassemble_words
+from pyaco.isa import opcodes
+from pyaco.isa.processors import processor
+from pyaco.isa.text_tables import text_tables
+
+TARGETS = (
+    "gfx600", "gfx700", "gfx803", "gfx810", "gfx900", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1200",
+)  # fmt: skip
+#: One in so many opcodes, and how often some words of each form of one come again with other values or bits.
+STEP, CHANGES = (1, 200) if os.environ.get("PYACO_EXHAUSTIVE") else (16, 24)
+#: First bit and width of what is changed; most are places of operands.
+PLACES = ((0, 8), (0, 9), (8, 8), (9, 8), (9, 9), (16, 7), (17, 8), (18, 9), (24, 8), *((bit, 1) for bit in range(0, 32, 4)))
+
+
+def changed(words: list[int], generator: random.Random) -> list[int]:
+    """The words with some neighbouring bits of one of them chosen at random."""
+    result = list(words)
+    place, (first, width) = generator.randrange(len(words)), generator.choice(PLACES)
+    mask = (1 << width) - 1 << first & 0xFFFFFFFF
+    result[place] = words[place] & ~mask | generator.getrandbits(32) & mask
+    return result
+
+
+def program(target: str) -> bytes:
+    """Every field of some opcodes with every value that matters, each form often enough that it gets templates, then with other bits."""
+    generator = random.Random(target)
+    rows = opcodes.rows()[generator.randrange(STEP) :: STEP]
+    groups: dict[tuple[str, str], list[list[int]]] = {}
+    for form, row, words in word_forms.all_words(processor(target)[1], combinations=12, rows=rows):
+        groups.setdefault((form, row.name), []).append(words)
+    made: list[int] = []
+    for group in groups.values():
+        plain, rest = group[0], generator.sample(group, min(3, len(group)))
+        generator.shuffle(group)
+        for words in (*group, *(changed(base, generator) for base in (plain, plain, *rest) for _ in range(CHANGES))):
+            made += words
+    return np.array(made, np.uint32).tobytes()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_plans_print_the_same_lines(target: str) -> None:
+    code, tables = program(target), text_tables(target)
+    for wave_size in (32, 64) if tables.level >= 100 else (64,):
+        expected = disassemble_words(code, wave_size, tables, learn_after=0)
+        assert expected.from_templates == 0
+        for learn_after in (1, 7):
+            listing = disassemble_words(code, wave_size, tables, learn_after=learn_after)
+            lines = expected.text().count("\n")
+            assert listing.from_templates > lines // 8, f"{listing.from_templates} of {lines} lines"
+            assert listing.rows() == expected.rows()
+
+
+@pytest.mark.parametrize("target", ["gfx803", "gfx1100"])
+def test_random_words_have_the_same_text(target: str) -> None:
+    code = np.random.default_rng(3).integers(0, 2**32, 200_000, dtype=np.uint32).tobytes()
+    tables = text_tables(target)
+    expected = disassemble_words(code, 64, tables, learn_after=0)
+    assert disassemble_words(code, 64, tables, learn_after=1).text() == expected.text() == isa.disassemble(code, target, wave_size=64)
+
+
+def test_a_template_leaves_what_it_has_not_seen_to_the_slow_path() -> None:
+    """Sources that no assembler takes, literals, scalar reads beyond the limit and bits without a meaning among many plain lines."""
+    plain = "v_add_f32 v1, v2, v3\nv_fma_f32 v1, s4, v2, v3\ns_mov_b64 s[2:3], s[4:5]\n"
+    odd = "v_add_f32 v1, 0x12345678, v3\nv_add_f32 v1, src_shared_base, v3\nv_fma_f32 v1, s4, s4, v3\ns_mov_b64 exec, vcc\ns_mov_b64 s[2:3], lit(1)\n"
+    words = [0x02020600 | 0x100, 0xD1CB0001, 0x040C0804, 0xD1CB8001, 0x1C0C0804, 0xBE820103, 0xD1CB0081, 0x040C0804]
+    code = isa.assemble(plain * 40 + odd, "gfx900") + np.array(words, np.uint32).tobytes() + isa.assemble((odd + plain) * 40, "gfx900")
+    tables = text_tables("gfx900")
+    listing = disassemble_words(code, 64, tables, learn_after=1)
+    assert listing.text() == disassemble_words(code, 64, tables, learn_after=0).text()
+    assert listing.from_templates > 100
+    text = listing.text().split("\n")
+    assert text[120:125] == [
+        "\tv_add_f32_e32 v1, 0x12345678, v3", "\tv_add_f32_e32 v1, src_shared_base, v3", "\tv_fma_f32 v1, s4, s4, v3",
+        "\ts_mov_b64 exec, vcc", "\ts_mov_b64 s[2:3], lit(0x1)",
+    ]  # fmt: skip
+    assert isa.assemble(listing.text(), "gfx900") == code
