@@ -59,6 +59,19 @@ def test_mnemonics_of_other_generations_are_understood() -> None:
     assert isa.assemble("ds_read_b32 v0, v1", "gfx1200") == isa.assemble("ds_load_b32 v0, v1", "gfx1200")
 
 
+@pytest.mark.parametrize("comment", ["; comment", "// comment", "/* comment */", "/* one */ ; another"])
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        ("gfx803", "v_interp_p1_f32 v1, v2, attr0.x{}"), ("gfx1030", "v_interp_mov_f32 v1, p10, attr3.w{}"),
+        ("gfx1100", "lds_param_load v1, attr0.x{}"), ("gfx1100", "s_mov_b32 s0, 7{}"), ("gfx1100", "v_add_f32 v0, |v1|, -v2{}"),
+    ],
+)  # fmt: skip
+def test_comments_behind_operands(target: str, text: str, comment: str) -> None:
+    """A comment is no part of the operand before it."""
+    assert isa.assemble(text.format(f"  {comment}"), target) == isa.assemble(text.format(""), target)
+
+
 def test_data_words_and_comments() -> None:
     assert isa.assemble(".long 0x12345678, -1 ; words\n// nothing\n", "gfx900").hex() == "78563412ffffffff"
 

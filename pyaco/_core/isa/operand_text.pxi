@@ -322,6 +322,18 @@ cdef void _parse_value(Cursor *c, Operand *o, bint operators) noexcept nogil:
     _parse_number(c, o, operators)
 
 
+cdef const char *_end_of_text(const Cursor *c, const char *begin) noexcept nogil:
+    """The end of what stands from `begin` to the cursor, without the blanks and comments behind it, which expressions take too."""
+    cdef Cursor probe
+    cdef const char *end = begin
+    probe.p = begin
+    while probe.p < c.p:
+        end = probe.p + 1
+        probe.p = end
+        skip_blanks(&probe)
+    return end
+
+
 cdef void parse_operand(Cursor *c, Operand *o) noexcept nogil:
     """One operand with its sign, magnitude and extension wrappers."""
     cdef const char *inner
@@ -366,9 +378,7 @@ cdef void parse_operand(Cursor *c, Operand *o) noexcept nogil:
     while closing and not c.failed:
         expect(c, c')')
         closing -= 1
-    o.end = c.p
-    while o.end > o.begin and ((o.end - 1)[0] == c' ' or (o.end - 1)[0] == c'\t'):
-        o.end -= 1
+    o.end = _end_of_text(c, o.begin)
 
 
 cdef bint _negates_operand(Cursor *c, const char *p) noexcept nogil:
