@@ -94,7 +94,7 @@ def test_constant_expressions(row: list[str]) -> None:
         if bits == 16 and name in ("fmod", "frem", "flrp"):
             continue
         # C's promotion to int loses the carry, and Mesa counts from bit 31 whatever the size.
-        if bits < 32 and name == "uadd_carry" or bits != 32 and name == "ufind_msb_rev":
+        if (bits < 32 and name == "uadd_carry") or (bits != 32 and name == "ufind_msb_rev"):
             continue
         result_bits = _size_of(row[2], bits)
         for _ in range(60):
