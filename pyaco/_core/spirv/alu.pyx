@@ -786,7 +786,6 @@ cdef int _shuffle(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     cdef uint32_t count = end - word - 5
     cdef uint32_t[16] values
     cdef uint32_t index
-    cdef uint32_t row
     cdef uint64_t swizzle = 0
     cdef bint one_source = True
     cdef uint32_t i

@@ -571,7 +571,7 @@ cdef int _chain_through_blocks(Reader r, uint32_t id, uint32_t place, uint32_t e
         index = resize_integer(r, index, 32, False)
         if pointer.index:
             pointer.index = alu2(&r.nir, alu_iadd, alu2(&r.nir, alu_imul, pointer.index,
-                                                   integer(r, r.s.types.length[pointer.type], 32)), index)
+                                                        integer(r, r.s.types.length[pointer.type], 32)), index)
         else:
             pointer.index = index
         if decoration_of(r, r.words[cursor], no_member, Decoration_NonUniform):
