@@ -154,7 +154,7 @@ def test_occupancy_of_a_kernel(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["targets", "Radeon 9700 PRO", "--occupancy"]) == 3
     capsys.readouterr()
     assert main(["targets", "RX 7950 XTX"]) == 0
-    assert capsys.readouterr().out == "name: Radeon RX, RDNA 3 (2022), enthusiast, suffix XTX: the fastest (not in the database)\n"
+    assert capsys.readouterr().out == "name: Radeon RX, RDNA 3 (2022 to 2025), enthusiast, suffix XTX: the fastest (not in the database)\n"
     assert main(["targets", "GeForce 256"]) == 2
 
 
