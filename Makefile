@@ -14,7 +14,7 @@ $(VENV)/stamp: pyproject.toml
 
 $(VENV)/stamp-test: $(VENV)/stamp
 	$(BIN)/python -m pip install --quiet "numba>=0.61" "msgpack>=1.0" pytest pytest-benchmark pytest-xdist hypothesis ruff mypy "cython-lint>=0.16" build \
-	    "vulkan>=1.3.275" pyelftools llvmlite matplotlib pillow "scikit-build-core>=1.1" "cython-cmake>=0.3"
+	    "vulkan>=1.3.275" "tinymesa==25.2.7.2" pyelftools llvmlite matplotlib pillow "scikit-build-core>=1.1" "cython-cmake>=0.3"
 	touch $@
 
 # The kernels, built in place. -O1 halves the wait of a first build; `make bench` and wheels use -O2.

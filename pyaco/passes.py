@@ -194,7 +194,7 @@ class Pipeline:
     stage: str
     members: tuple[Pass | Step | Group, ...]
     given: tuple[str, ...] = ()
-    plans: dict[Any, tuple[_Runnable, ...]] = field(default_factory=dict, repr=False)
+    prepared: dict[Any, tuple[_Runnable, ...]] = field(default_factory=dict, repr=False)
 
     def steps(self) -> Iterator[Step]:
         """Every step once, in order, out of its groups."""
@@ -328,7 +328,7 @@ class UserPasses:
         if chosen in known or any(entry.name == chosen for entry in self._entries):
             raise InputError(f"a pass named {chosen!r} exists already")
         self._entries.append(_UserPass(chosen, after, function))
-        self._pipeline.plans.clear()
+        self._pipeline.prepared.clear()
         return chosen
 
     def unregister_pass(self, name: str) -> None:
@@ -342,7 +342,7 @@ class UserPasses:
         for entry in self._entries:
             if entry.name == name:
                 self._entries.remove(entry)
-                self._pipeline.plans.clear()
+                self._pipeline.prepared.clear()
                 return
         raise InputError(f"no user's pass is named {name!r}")
 
@@ -420,7 +420,7 @@ class IntermediateRepresentation(NamedTuple):
 
 @dataclass(frozen=True)
 class _Choice:
-    """Which passes run: the plans of a pipeline are kept by it."""
+    """Which passes run; what a pipeline has prepared is kept by it."""
 
     level: int
     optimize: bool
@@ -433,7 +433,7 @@ class _Choice:
         return entry.required or (self.optimize and self.disabled.isdisjoint((step.name, entry.name, f"{entry.ir}.{step.name}")))
 
 
-def _plan(pipeline: Pipeline, choice: _Choice, users: UserPasses) -> tuple[_Runnable, ...]:
+def _prepare(pipeline: Pipeline, choice: _Choice, users: UserPasses) -> tuple[_Runnable, ...]:
     """The runnables of a pipeline, made once for each choice."""
 
     def ready(members: Sequence[Pass | Step | Group]) -> Iterator[_Runnable]:
@@ -451,9 +451,9 @@ def _plan(pipeline: Pipeline, choice: _Choice, users: UserPasses) -> tuple[_Runn
                 yield _Runnable(step.name, step.entry.kernel(), step.options)
             yield from users.behind([step.name])
 
-    found = pipeline.plans.get(choice)
+    found = pipeline.prepared.get(choice)
     if found is None:
-        found = pipeline.plans[choice] = (*users.before_all(), *ready(pipeline.members))
+        found = pipeline.prepared[choice] = (*users.before_all(), *ready(pipeline.members))
     return found
 
 
@@ -499,13 +499,13 @@ class Run:
         Stopped
             The pass to stop after has run.
         """
-        plan = _plan(pipeline, _Choice(level, self._optimize, self._disabled), representation.users)
+        steps = _prepare(pipeline, _Choice(level, self._optimize, self._disabled), representation.users)
         self._mark = perf_counter()
-        return self._run(representation, plan, ir)
+        return self._run(representation, steps, ir)
 
-    def _run(self, representation: IntermediateRepresentation, plan: tuple[_Runnable, ...], ir: Any) -> bool:
+    def _run(self, representation: IntermediateRepresentation, steps: tuple[_Runnable, ...], ir: Any) -> bool:
         room, records, progress = representation.name, self.records, False
-        for name, function, options, members in plan:
+        for name, function, options, members in steps:
             if function is None:
                 progress |= self._repeat(representation, members, ir)
                 continue

@@ -11,7 +11,7 @@ import pytest
 
 TOOLS = ("llvm-mc-22", "llvm-objcopy-22", "llvm-objdump-22", "llvm-readelf-22", "clang-22", "ld.lld-22", "gcc", "glslangValidator", "spirv-as",
          "spirv-val")
-MODULES = ("vulkan", "hypothesis", "elftools", "llvmlite", "matplotlib", "PIL")
+MODULES = ("vulkan", "hypothesis", "elftools", "llvmlite", "matplotlib", "PIL", "tinymesa")
 DRIVERS = ("lvp_icd", "radeon_icd")
 
 

@@ -23,9 +23,10 @@ import pytest
 import pyaco
 from pyaco import addrlib, binary, emu, isa, nir, pm4, registers, spirv, targets
 from pyaco.aco import format_program, parse_program, pass_names, register_pass, registered, run_passes, unregister_pass
-from pyaco.addrlib import modifiers
-from pyaco.addrlib import surface as driver
 from pyaco.addrlib.block_plot import block_order
+from pyaco.addrlib.driver import modifiers
+from pyaco.addrlib.driver import queries as driver
+from pyaco.addrlib.driver import records as driver_records
 from pyaco.addrlib.v1.queries import surface_info as v1_surface_info
 from pyaco.addrlib.v3.queries import surface3_info
 from pyaco.arguments import checked
@@ -70,7 +71,7 @@ class Things:
         self.buffers = {(0, binding): self.device.buffer(np.ones((16, 16), np.float32)) for binding in range(3)}
         self.push = np.array([16, 16, 16], np.uint32).tobytes()
         self.config = addrlib.gpu_config("navi21")
-        self.request = driver.SurfaceRequest(width=64, height=32, bpe=4)
+        self.request = driver_records.SurfaceRequest(width=64, height=32, bpe=4)
         self.surface = driver.compute_surface(self.config, self.request)
         self.formatted = addrlib.Surface("navi21", width=64, height=32)
         self.tiled = self.formatted.tile(np.zeros((32, 64, 4), np.uint8))
@@ -179,9 +180,9 @@ def addrlib_calls(t: Things) -> Iterator[Call]:
     yield call(addrlib.gpu_config, "navi21")
     yield call(addrlib.gpu_configs)
     yield call(addrlib.Surface, "navi21", format="R8G8B8A8_UNORM", width=64, height=32, depth=0, layers=1, mips=1, samples=1, cube=False,
-               linear=False, use=driver.SurfaceUse(0), swizzle_mode=None)  # fmt: skip
+               linear=False, use=driver_records.SurfaceUse(0), swizzle_mode=None)  # fmt: skip
     yield call(addrlib.surface_request, "R8G8B8A8_UNORM", 64, 32, depth=0, layers=1, mips=1, samples=1, cube=False, linear=False,
-               use=driver.SurfaceUse(0), swizzle_mode=None)  # fmt: skip
+               use=driver_records.SurfaceUse(0), swizzle_mode=None)  # fmt: skip
     yield call(addrlib.plane_surfaces, "navi21", format="NV12", width=64, height=32)
     formatted = t.formatted
     yield call(formatted.address, 1, 2, 0, 0, 0, stencil=False)
@@ -211,7 +212,7 @@ def addrlib_calls(t: Things) -> Iterator[Call]:
     yield call(addrlib.dcc_info(config, addrlib.DccRequest(27, 64, 32)).address, 1, 2, 0, 0, 0)
     yield call(addrlib.dcc_info(config, addrlib.DccRequest(27, 64, 32)).layout, samples=1, element_bits=32)
     yield call(driver.compute_surface, config, t.request)
-    yield call(lambda config, **fields: driver.compute_surface(config, driver.SurfaceRequest(**fields)), config, width=64, height=32, bpe=4)
+    yield call(lambda config, **fields: driver.compute_surface(config, driver_records.SurfaceRequest(**fields)), config, width=64, height=32, bpe=4)
     yield call(driver.surface_addresses, config, surface, 0, 1, 2, 0, 0)
     yield call(driver.surface_address, config, surface, 0, 1, 2, 0, 0)
     yield call(driver.tiled_surface, config, surface, stencil=False)

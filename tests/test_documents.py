@@ -8,8 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from pyaco.passes import Pipeline
+from pyaco.pipelines import compute
+from pyaco.pipelines.aco_passes import ACO_PASSES
+from pyaco.pipelines.nir_passes import NIR_PASSES
+
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ("README.md", "docs/architecture.md", "docs/run_asm.md", "docs/backend.md", "docs/glossary.md", "docs/hardware.md")
+DOCUMENTS = ("README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
+#: The passes that a document explains, in the order of the pipelines; a pass that no pipeline has stands where it belongs.
+EXPLAINED = {"docs/nir.md": ((compute.NIR,), NIR_PASSES), "docs/backend.md": ((compute.ACO, compute.ASSEMBLER), ACO_PASSES)}
 SUFFIXES = (".py", ".pyx", ".pxd", ".pyi", ".pxi", ".c", ".h", ".txt", ".json", ".md", ".toml", ".comp", ".spv")
 FOLDERS = ("pyaco", "tests", "bench", "tools", "examples", "docs")
 #: Made by the build or by a test, or another project's.
@@ -68,3 +75,28 @@ def test_every_room_is_in_the_house() -> None:
     rooms = {path.parent.name for path in package.glob("*/__init__.py")} | {path.name for path in package.glob("*.py") if path.name[0] != "_"}
     kernels = {path.parent.name for path in (package / "_core").glob("*/__init__.py")}
     assert not [room for room in sorted(rooms | kernels) if f"{room}" not in house]
+
+
+def explained(text: str) -> list[str]:
+    """Names in code quotes in the headings of a document, and in what begins a paragraph or an item in bold."""
+    titles = re.findall(r"^(?:#+ (.*)|(?:- )?\*\*(.*?)\*\*.*)$", text, re.MULTILINE)
+    return [name for heading, bold in titles for name in re.findall(r"`(\w+)`", heading or bold)]
+
+
+def steps(pipelines: tuple[Pipeline, ...]) -> list[str]:
+    """Names of the passes of pipelines, each where it first runs; instruction selection comes before those over ACO IR."""
+    names = [step.name for pipeline in pipelines for step in pipeline.steps()]
+    before = [compute.SELECTION.name] if pipelines[0].ir == "aco" else []
+    return list(dict.fromkeys([*before, *names]))
+
+
+@pytest.mark.parametrize("document", EXPLAINED)
+def test_documents_explain_every_pass_in_order(document: str) -> None:
+    pipelines, passes = EXPLAINED[document]
+    names = explained((ROOT / document).read_text())
+    assert not [name for name in (*passes, *steps(pipelines)) if names.count(name) != 1], "not explained once"
+    assert [name for name in names if name in steps(pipelines)] == steps(pipelines)
+
+
+def test_headings_and_bold_names_are_explanations() -> None:
+    assert explained("### `a` and `b`\n`c` **`d`**\n**`e`, `f`** text `g`\n- **`h`**: text\n") == ["a", "b", "e", "f", "h"]

@@ -232,7 +232,7 @@ def rows(body: Body, lines: list[str]) -> list[str]:
         if several and kind in ("f32", "f16"):
             checks += [f"if row_has_nan{'16' if kind == 'f16' else ''}({row}):", *leave(body), "    return step_fallback(core, step)"]
         puts.append(f"note_mask(core, half, {row})" if kind == "mask" else f"{put(operation, kind)}(core, step, half, {row})")
-    loop = ["for half in range(core.halves):", *(f"    {line}" for line in setup), "    for row_lane in range(row_lanes):"]
+    loop = ["for half in range(core.halves):", *(f"    {line}" for line in setup), "    for row_lane in range(<uint32_t>row_lanes):"]
     loop += [f"        {line}" for line in (*loads, *body.statements, *stores)]
     loop += [f"    {line}" for line in checks]
     if several:
@@ -259,7 +259,7 @@ def packed_rows(body: Body, lines: list[str]) -> list[str]:
         setup += before
         loads.append(load)
     loop = ["for half in range(core.halves):", "    for part in range(2):", *(f"        {line}" for line in setup),
-            "        for row_lane in range(row_lanes):"]  # fmt: skip
+            "        for row_lane in range(<uint32_t>row_lanes):"]  # fmt: skip
     loop += [f"            {line}" for line in (*loads, *body.statements, body.result(0, "result[part]")[1])]
     row = "bits" if convert else "result"
     if convert:

@@ -11,8 +11,11 @@ import re
 from pathlib import Path
 
 BASES = {"int": 1, "uint": 2, "float": 3, "bool": 4}
-PROPERTIES = {"c": 1, "a": 2, "i": 4, "s": 8, "v": 16}
-FLAGS = {"e": 1, "r": 2, "d": 4, "u": 8, "b": 16}
+#: Letters in the data files and the constants for them, bits from the lowest on.
+PROPERTIES = {letter: f"alu_property_{name}" for letter, name in {
+    "c": "commutative", "a": "associative", "i": "inexact_associative", "s": "selection", "v": "conversion"}.items()}
+FLAGS = {letter: f"intrinsic_flag_{name}" for letter, name in {
+    "e": "can_eliminate", "r": "can_reorder", "d": "divergent", "u": "uniform", "b": "convergent"}.items()}
 TEXTURE_FLAGS = {"s": 1, "l": 2, "c": 4}
 DIMENSION_FLAGS = {"a": 1, "s": 2, "m": 4}
 #: Components that depend on the texture, beyond all numbers.
@@ -43,6 +46,11 @@ def flags(text: str, meaning: dict[str, int]) -> int:
     return 0 if text == "-" else sum(meaning[letter] for letter in text)
 
 
+def bits(names: dict[str, str]) -> dict[str, int]:
+    """Return the bit of each letter."""
+    return {letter: 1 << position for position, letter in enumerate(names)}
+
+
 def array(kind: str, name: str, values: list[object]) -> str:
     """Return a C array definition."""
     return f"static const {kind} {name}[] = {{{', '.join(map(str, values))}}};"
@@ -67,7 +75,7 @@ def alu_tables(rows: list[list[str]]) -> list[str]:
         array("uint8_t", "alu_input_count", [len(inputs) for inputs in operands]),
         array("uint8_t", "alu_output_size", [int(row[1]) for row in rows]),
         array("uint16_t", "alu_output_type", [type_code(row[2]) for row in rows]),
-        array("uint8_t", "alu_properties", [flags(row[3], PROPERTIES) for row in rows]),
+        array("uint8_t", "alu_properties", [flags(row[3], bits(PROPERTIES)) for row in rows]),
         array("uint16_t", "alu_input_types_flat", types),
         array("uint8_t", "alu_input_sizes_flat", sizes),
     ]
@@ -90,7 +98,7 @@ def intrinsic_tables(rows: list[list[str]], index_names: list[str]) -> list[str]
         array("uint8_t", "intrinsic_source_count", [len(counts) for counts in sources]),
         array("uint8_t", "intrinsic_source_sizes_flat", flat),
         array("uint8_t", "intrinsic_index_count", [0 if row[3] == "-" else row[3].count(",") + 1 for row in rows]),
-        array("uint8_t", "intrinsic_flags", [flags(row[4], FLAGS) for row in rows]),
+        array("uint8_t", "intrinsic_flags", [flags(row[4], bits(FLAGS)) for row in rows]),
         array("int8_t", "intrinsic_index_position_flat", positions),
         array("char *const", "index_names", strings(index_names)),
     ]
@@ -183,6 +191,8 @@ def generate(source: Path) -> dict[str, str]:
         header.append("enum { " + ", ".join(f"{name} = {value}" for value, name in enumerate(names)) + " };")
     header.append(f"enum {{ alu_count = {len(alu)}, intrinsic_count = {len(intrinsics)}, ")
     header.append(f"index_count = {len(index_names)}, alu_max_inputs = {MAX_INPUTS} }};")
+    for names in (PROPERTIES, FLAGS):
+        header.append("enum { " + ", ".join(f"{names[letter]} = {bit}" for letter, bit in bits(names).items()) + " };")
     texture = sections(source / "pyaco/nir/data/texture.txt")
     header += texture_constants(texture)
     header += alu_tables(alu) + intrinsic_tables(intrinsics, index_names) + texture_tables(texture)
@@ -196,12 +206,12 @@ def generate(source: Path) -> dict[str, str]:
         "        intrinsic_count",
         "        index_count",
         "        alu_max_inputs",
+        *(f"        {name}" for names in (PROPERTIES, FLAGS) for name in names.values()),
         "    const char *const *alu_names",
         "    const uint8_t *alu_input_count",
         "    const uint8_t *alu_output_size        # components, 0 per component",
         "    const uint16_t *alu_output_type       # base << 8 | bits; base 1 int 2 uint 3 float 4 bool",
-        "    const uint8_t *alu_properties         # 1 commutative, 2 associative, 4 inexact associative, 8 selection,",
-        "                                          # 16 conversion",
+        "    const uint8_t *alu_properties         # alu_property_*, bits",
         "    const uint16_t *alu_input_types_flat  # [opcode * alu_max_inputs + operand]",
         "    const uint8_t *alu_input_sizes_flat",
         "    const char *const *intrinsic_names",
@@ -210,8 +220,7 @@ def generate(source: Path) -> dict[str, str]:
         "    const uint8_t *intrinsic_source_count",
         "    const uint8_t *intrinsic_source_sizes_flat  # [intrinsic * 4 + source]",
         "    const uint8_t *intrinsic_index_count",
-        "    const uint8_t *intrinsic_flags        # 1 can be eliminated, 2 can be reordered, 4 always divergent,",
-        "                                          # 8 always uniform, 16 convergent",
+        "    const uint8_t *intrinsic_flags        # intrinsic_flag_*, bits; divergent and uniform: always so",
         "    const int8_t *intrinsic_index_position_flat  # [intrinsic * index_count + index]: place, -1 none",
         "    const char *const *index_names",
         "    enum:",

@@ -23,7 +23,7 @@ def addresses_by_tables(
     xs: Table, ys: Table, zs: Table, ss: Table, low: int, x: Table, y: Table, z: Table, s: Table,
     steps: tuple[np.uint64, np.uint64, np.uint64, np.uint64], result: Table,
 ) -> int:
-    """Look addresses up; return how many are out of bounds (then nothing is promised of the result). A step of 0 repeats a coordinate."""
+    """Look addresses up; return how many are out of bounds (the result is undefined then). A step of 0 repeats a coordinate."""
     wrong = 0
     width, height, depth, samples = np.uint64(len(xs)), np.uint64(len(ys)), np.uint64(len(zs)), np.uint64(len(ss))
     dx, dy, dz, ds = steps

@@ -35,7 +35,7 @@ def check_columns(what: str, names: Iterable[str], values: Iterable[Any]) -> Non
 
 
 def not_a_chip(config: Any) -> InputError:
-    """The error of a query that failed because its chip is none."""
+    """Return the error of a query whose chip is not a GpuConfig."""
     return InputError(f"a query is about a GpuConfig, which gpu_config gives by name, not {config!r}")
 
 

@@ -9,6 +9,7 @@ from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.driver.queries import planes, tiled_surface
 from pyaco.addrlib.driver.records import DEPTH_OR_STENCIL
 from pyaco.addrlib.enums import SwizzleMode, SwizzleMode3
+from pyaco.targets.features import has_variable_blocks
 
 __all__ = ["equations", "facts", "level0", "swizzle_mode_name", "text_of", "text_of_facts"]
 
@@ -16,7 +17,7 @@ __all__ = ["equations", "facts", "level0", "swizzle_mode_name", "text_of", "text
 def swizzle_mode_name(config: GpuConfig, mode: int) -> str:
     """Return a swizzle mode's name, such as 64KB_R_X; GFX10 calls variable blocks what GFX11 calls blocks of 256 KB."""
     name = (SwizzleMode3 if config.level >= 120 else SwizzleMode)(mode).name.removeprefix("SW_")
-    return name.replace("256KB", "VAR") if 100 <= config.level < 110 else name
+    return name.replace("256KB", "VAR") if has_variable_blocks(config.level) else name
 
 
 _PARTS = (

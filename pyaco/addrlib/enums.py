@@ -1,4 +1,4 @@
-"""The words of surface addressing: swizzle modes, resource types, surface flags, status codes.
+"""Enumerations of surface addressing: swizzle modes, resource types, surface flags, status codes.
 
 Numbers are those of AMD's addrlib interface (``addrtypes.h``, ``addrinterface.h``), because drivers, descriptors and DRM modifiers
 carry them.
@@ -18,7 +18,7 @@ __all__ = [
 
 
 class Status(IntEnum):
-    """What a query of a batch came to; the numbers are addrlib's return codes."""
+    """Outcome of one query of a batch; the numbers are addrlib's return codes."""
 
     OK = 0
     INVALID_PARAMETERS = 3

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyaco.addrlib import describe
+import pyaco.addrlib.describe as describe
 from pyaco.addrlib.checks import check_name
 from pyaco.addrlib.chips import GpuConfig, gpu_config
 from pyaco.addrlib.driver.modifiers import INVALID
@@ -19,6 +19,7 @@ from pyaco.addrlib.tiling import TiledSurface, integers_of
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import PixelFormat, pixel_format
+from pyaco.targets.features import has_forced_swizzle_mode
 
 __all__ = ["Surface", "surface_request"]
 
@@ -91,7 +92,7 @@ def _texel_type(form: PixelFormat) -> tuple[np.dtype[Any], int] | None:
 
 
 def _from(memory: NDArray[Any], offset: int) -> NDArray[Any]:
-    """Return memory from an offset in bytes on; what is no plain memory is left for the tiling to refuse."""
+    """Return memory from an offset in bytes on; anything that is not plain memory is passed on, for the tiling to refuse."""
     if not isinstance(memory, np.ndarray):
         raise InputError(f"memory is a NumPy array, not {type(memory).__name__}")
     plain = offset and memory.flags.c_contiguous and not memory.dtype.hasobject
@@ -145,7 +146,7 @@ class Surface:
         if not isinstance(chip, GpuConfig):
             check_name("a chip", chip)
         self.config = chip if isinstance(chip, GpuConfig) else gpu_config(chip)
-        if options.get("swizzle_mode") is not None and self.config.level < 100:
+        if options.get("swizzle_mode") is not None and not has_forced_swizzle_mode(self.config.level):
             raise InputError(f"a swizzle mode can be demanded from GFX10 on, not on {self.config.name}")
         self.format = pixel_format(format)
         try:
@@ -223,7 +224,7 @@ class Surface:
         return tiled_surface(self.config, self.layout, stencil=True), stencil_offset(self.config, self.layout)
 
     def _part(self, stencil: bool) -> tuple[TiledSurface, int]:
-        """Return the texels that are meant, and where they start."""
+        """Return the tiled texels, or those of stencil, and their offset in the surface."""
         return self._stencil if stencil else (self.tiled, 0)
 
     def level_shape(self, mip: int = 0) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ __all__ = ["callable_from_kernels", "kernel"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Where numba would test a divisor and raise, a kernel goes on: what a record asks for must not stop those behind it.
+# No exception for a division by zero: one bad record must not stop the records after it.
 _OPTIONS: Any = {"error_model": "numpy"}
 
 

@@ -1,4 +1,4 @@
-"""Surfaces of formats with several planes (NV12, P010, YV12 ...): a surface for each plane, one behind the other in a buffer.
+"""Surfaces of formats with several planes (NV12, P010, YV12 ...): a surface for each plane, one after the other in a buffer.
 
 Source of the facts: Mesa's ``u_format.yaml`` (planes of a format) and ``si_texture.c`` (where drivers put them: each plane, with its metadata,
 at the next multiple of its alignment).

@@ -51,7 +51,7 @@ def address_of(basis: Table, p: Record, x: int, y: int, z: int, s: int) -> int:
 
 @kernel
 def coordinates_of(basis: Table, inverse: Table, p: Record, address: int) -> tuple[bool, int, int, int, int]:
-    """Return (found, x, y, z, s) of the texel that holds the byte at `address`; not found: the byte is none of this level."""
+    """Return (found, x, y, z, s) of the texel that holds the byte at `address`; not found: the byte does not belong to this level."""
     rest = address - p.base
     if rest < 0:
         return False, 0, 0, 0, 0

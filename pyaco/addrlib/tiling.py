@@ -254,7 +254,7 @@ class TiledSurface:
         return (*shape, int(p["samples"])) if p["samples"] > 1 else shape
 
     def tables(self, mip: int = 0) -> LevelTables:
-        """Return the tables of one level; kept once made."""
+        """Return the tables of one level, which are cached."""
         self._check_level(mip)
         if mip not in self._levels:
             place = self._places[mip : mip + 1]

@@ -113,7 +113,7 @@ class TiledSurfaceGfx6(TiledSurface):
             raise InputError(f"level {mip} of a surface of {len(self._shapes)}")
 
     def tables(self, mip: int = 0) -> LevelTables:
-        """Return the tables of one level; kept once made."""
+        """Return the tables of one level, which are cached."""
         self._check_level(mip)
         if mip not in self._levels:
             addresses = self._addresses[mip]

@@ -34,16 +34,16 @@ _TYPES = {"function": elf.STT_FUNC, "object": elf.STT_OBJECT, "notype": elf.STT_
 
 
 _SHF_MERGED_STRINGS = 0x30
-#: In place of the name of a section.
+#: Where others have the name of a section.
 _ABSOLUTE, _LDS = "(absolute)", "(LDS)"
 _SPECIAL_SECTIONS = {_ABSOLUTE: elf.SHN_ABS, _LDS: elf.SHN_AMDGPU_LDS}
 
 
 @dataclass(frozen=True)
 class _Relocation:
-    """What a linker adds at a place; `symbol` is the name of a section if it stands for a place of its own there."""
+    """What a linker adds at `offset`; `symbol` is the name of a section if the addend counts from the beginning of that."""
 
-    place: int
+    offset: int
     kind: int
     symbol: str
     addend: int
@@ -80,7 +80,7 @@ def assemble_code_object(
     version
         Version of the code object, 4 to 6.
     metadata
-        The metadata as Python objects, in place of the source's.
+        The metadata as Python objects, instead of the source's.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def _relocations(assembler: Assembler, sections: list[str], symbols: dict[str, _
     """Relocations by section; symbols that are defined nowhere are added, what no other file sees is counted from its section."""
     labels = assembler.labels()
     found: dict[str, list[_Relocation]] = {}
-    for section, place, kind, name, of, number in assembler.relocations:
+    for section, position, kind, name, of, number in assembler.relocations:
         inside, offset = labels.get(name, (name if name in sections else "", 0))
         addend = number - offset if of >= 0 else number
         if not inside:
@@ -167,7 +167,7 @@ def _relocations(assembler: Assembler, sections: list[str], symbols: dict[str, _
             symbol.binding = symbol.binding or elf.STB_GLOBAL
         elif name not in symbols or symbols[name].binding == elf.STB_LOCAL:
             name, addend = inside, addend + offset
-        found.setdefault(sections[section], []).append(_Relocation(place, kind, name, addend))
+        found.setdefault(sections[section], []).append(_Relocation(position, kind, name, addend))
     return found
 
 
@@ -199,16 +199,16 @@ def _write(
     ordered = local + sorted(symbols.values(), key=lambda symbol: symbol.binding != elf.STB_LOCAL)
     indices = {symbol.name: index for index, symbol in enumerate(ordered, 1)}
     table, strings = bytearray(24), bytearray(b"\0")
-    places = numbers | _SPECIAL_SECTIONS
+    section_indices = numbers | _SPECIAL_SECTIONS
     for symbol in ordered:
         name = "" if symbol.kind == elf.STT_SECTION else symbol.name
-        entry = elf.Symbol(name, symbol.value, symbol.size, symbol.kind, symbol.binding, places.get(symbol.section, 0), symbol.visibility)
+        entry = elf.Symbol(name, symbol.value, symbol.size, symbol.kind, symbol.binding, section_indices.get(symbol.section, 0), symbol.visibility)
         table += entry.pack(len(strings) if name else 0)
         strings += name.encode() + b"\0" if name else b""
     symbol_table = len(sections) + len(relocations) + 1
     for section, entries in relocations.items():
-        rows = b"".join(struct.pack("<QIIq", entry.place, entry.kind, indices[entry.symbol], entry.addend) for entry in entries)
-        sections.append(elf.Section(f".rela{section}", elf.SHT_RELA, elf.SHF_INFO_LINK, rows, symbol_table, numbers[section], 8, 24))
+        data = b"".join(struct.pack("<QIIq", entry.offset, entry.kind, indices[entry.symbol], entry.addend) for entry in entries)
+        sections.append(elf.Section(f".rela{section}", elf.SHT_RELA, elf.SHF_INFO_LINK, data, symbol_table, numbers[section], 8, 24))
     first_global = 1 + sum(symbol.binding == elf.STB_LOCAL for symbol in ordered)
     sections.append(elf.Section(".symtab", elf.SHT_SYMTAB, 0, bytes(table), symbol_table + 1, first_global, 8, 24))
     sections.append(elf.Section(".strtab", elf.SHT_STRTAB, 0, bytes(strings), alignment=1))

@@ -23,7 +23,7 @@ NT_AMDGPU_METADATA = 32
 _DESCRIPTOR_BYTES = 64
 #: An image beyond this is taken for a broken file.
 _LARGEST_IMAGE = 1 << 30
-# Relocations by type: bytes of the field, first bit of the value, whether it counts from the place, whether through the GOT.
+# Relocations by type: bytes of the field, first bit of the value, whether it counts from the field, whether through the GOT.
 RELOCATIONS = {
     1: (4, 0, False, False), 2: (4, 32, False, False), 3: (8, 0, False, False), 4: (4, 0, True, False),
     5: (8, 0, True, False), 6: (4, 0, False, False), 7: (4, 0, True, True), 8: (4, 0, True, True), 9: (4, 32, True, True),
@@ -96,7 +96,7 @@ class CodeObject:
         self.abi = {elf.OSABI_HSA: "hsa", elf.OSABI_PAL: "pal", elf.OSABI_MESA3D: "mesa3d"}.get(file.os_abi, "none")
         self.version = file.abi_version + 2 if self.abi == "hsa" else 0
         if self.abi == "hsa" and self.version < 3:
-            raise UnsupportedError("HSA code objects of version 2 (their kernels have an amd_kernel_code_t in place of a descriptor)")
+            raise UnsupportedError("HSA code objects of version 2 (their kernels have an amd_kernel_code_t instead of a descriptor)")
         modern = self.abi != "hsa" or self.version >= 4
         self.xnack = feature_setting(file.flags, "xnack") if modern else "any"
         self.sramecc = feature_setting(file.flags, "sramecc") if modern else "any"
@@ -119,14 +119,14 @@ class CodeObject:
         kernels = {}
         for symbol in self._file.symbols:
             if symbol.name.endswith(".kd") and symbol.section and symbol.kind == elf.STT_OBJECT and self.abi == "hsa":
-                name, place = symbol.name[:-3], self._address(symbol)
-                if not 0 <= place <= len(self.image) - _DESCRIPTOR_BYTES:
-                    raise InputError(f"kernel descriptor {symbol.name} at {place:#x} is outside the image of {len(self.image)} bytes")
-                descriptor = KernelDescriptor.from_bytes(self.image[place : place + _DESCRIPTOR_BYTES])
-                entry = place + descriptor.entry_offset
+                name, address = symbol.name[:-3], self._address(symbol)
+                if not 0 <= address <= len(self.image) - _DESCRIPTOR_BYTES:
+                    raise InputError(f"kernel descriptor {symbol.name} at {address:#x} is outside the image of {len(self.image)} bytes")
+                descriptor = KernelDescriptor.from_bytes(self.image[address : address + _DESCRIPTOR_BYTES])
+                entry = address + descriptor.entry_offset
                 if not 0 <= entry < len(self.image):
                     raise InputError(f"kernel {name}: its code at {entry:#x} is outside the image of {len(self.image)} bytes")
-                kernels[name] = Kernel(name, descriptor, place, entry, sizes.get(name, 0), entries.get(symbol.name, {}))
+                kernels[name] = Kernel(name, descriptor, address, entry, sizes.get(name, 0), entries.get(symbol.name, {}))
         return kernels
 
     @cached_property
@@ -203,7 +203,7 @@ class CodeObject:
         if symbol.section == elf.SHN_ABS:
             return symbol.value
         if symbol.section == elf.SHN_AMDGPU_LDS:
-            raise UnsupportedError(f"loading {symbol.name}, to which a linker has to give a place in LDS")
+            raise UnsupportedError(f"loading {symbol.name}, to which a linker has to give an address in LDS")
         if symbol.section:
             return base + self._address(symbol)
         if symbol.name in known or not symbol.name or symbol.binding == elf.STB_WEAK:
@@ -217,26 +217,26 @@ class CodeObject:
             return
         if relocation.section and relocation.section not in self._starts:
             return  # of a section that is not loaded
-        place = relocation.place + (self._starts[relocation.section] if relocation.section else 0)
+        address = relocation.offset + (self._starts[relocation.section] if relocation.section else 0)
         size, first_bit, relative, indirect = RELOCATIONS.get(relocation.kind, (8, 0, False, False))
         size = 2 if relocation.kind == _REL16 else size
-        if not 0 <= place <= len(image) - size:
-            raise InputError(f"relocation at {place:#x} is outside the image of {len(image)} bytes")
+        if not 0 <= address <= len(image) - size:
+            raise InputError(f"relocation at {address:#x} is outside the image of {len(image)} bytes")
         addend = relocation.addend
         if addend is None:
-            addend = int.from_bytes(image[place : place + size], "little")
+            addend = int.from_bytes(image[address : address + size], "little")
         if relocation.kind == _RELATIVE64:
             value = base + addend
         elif relocation.kind == _REL16:
-            value = (self._value(relocation.symbol, base, known) + addend - (base + place) - 4) >> 2
+            value = (self._value(relocation.symbol, base, known) + addend - (base + address) - 4) >> 2
         elif relocation.kind in RELOCATIONS:
             target = self._value(relocation.symbol, base, known)
             if indirect:
                 target = base + _slot(image, slots, relocation.symbol.name, target)
-            value = target + addend - (base + place if relative else 0)
+            value = target + addend - (base + address if relative else 0)
         else:
             raise UnsupportedError(f"a relocation of type {relocation_text(relocation)}")
-        image[place : place + size] = (value >> first_bit & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+        image[address : address + size] = (value >> first_bit & ((1 << 8 * size) - 1)).to_bytes(size, "little")
 
 
 def _slot(image: bytearray, slots: dict[str, int], name: str, value: int) -> int:

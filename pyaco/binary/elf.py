@@ -76,10 +76,10 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Relocation:
-    """A relocation of `place` in `section` (0: an address of the linked object); `addend` is None where memory has it."""
+    """A relocation at `offset` in `section` (0: an address of the linked object); `addend` is None where memory has it."""
 
     section: int
-    place: int
+    offset: int
     kind: int
     symbol: Symbol
     addend: int | None
@@ -126,14 +126,14 @@ def _text(table: bytes, offset: int) -> str:
 
 
 def _notes(data: bytes) -> Iterator[tuple[str, int, bytes]]:
-    place = 0
-    while place < len(data):
-        name_size, size, kind = _unpack(struct.Struct("<III"), data, place, "ELF note")
-        place += 12
-        name = _slice(data, place, name_size, "ELF note's name").rstrip(b"\0").decode(errors="replace")
-        place += -(-name_size // 4) * 4
-        yield name, kind, _slice(data, place, size, "ELF note's contents")
-        place += -(-size // 4) * 4
+    position = 0
+    while position < len(data):
+        name_size, size, kind = _unpack(struct.Struct("<III"), data, position, "ELF note")
+        position += 12
+        name = _slice(data, position, name_size, "ELF note's name").rstrip(b"\0").decode(errors="replace")
+        position += -(-name_size // 4) * 4
+        yield name, kind, _slice(data, position, size, "ELF note's contents")
+        position += -(-size // 4) * 4
 
 
 def read_elf(data: bytes) -> Elf:
@@ -162,29 +162,29 @@ def read_elf(data: bytes) -> Elf:
     if (program_count and program_size != _SEGMENT.size) or (section_count and section_size != _SECTION.size):
         raise InputError("ELF headers of unknown size")
     segments = tuple(_read_segment(data, program_offset + _SEGMENT.size * i) for i in range(program_count))
-    rows = [
+    headers = [
         _unpack(_SECTION, data, section_offset + _SECTION.size * i, f"ELF section header {i}") for i in range(section_count)
     ]
-    sections = _read_sections(data, rows, names_index)
+    sections = _read_sections(data, headers, names_index)
     symbols = {i: _read_symbols(sections, section) for i, section in enumerate(sections) if section.kind in (SHT_SYMTAB, SHT_DYNSYM)}
     tables = sorted(symbols, key=lambda i: sections[i].kind)
     relocations = tuple(r for section in sections if section.kind in (SHT_REL, SHT_RELA) for r in _read_relocations(section, sections, symbols))
     return Elf(kind, data[7], data[8], flags, sections, segments, symbols[tables[0]] if tables else (), relocations)
 
 
-def _read_segment(data: bytes, place: int) -> Segment:
-    kind, flags, offset, address, _, file_size, size, _ = _unpack(_SEGMENT, data, place, "ELF program header")
+def _read_segment(data: bytes, position: int) -> Segment:
+    kind, flags, offset, address, _, file_size, size, _ = _unpack(_SEGMENT, data, position, "ELF program header")
     return Segment(kind, flags, address, _slice(data, offset, file_size, "ELF segment"), size)
 
 
-def _read_sections(data: bytes, rows: Sequence[tuple[int, ...]], names_index: int) -> tuple[Section, ...]:
-    if not rows:
+def _read_sections(data: bytes, headers: Sequence[tuple[int, ...]], names_index: int) -> tuple[Section, ...]:
+    if not headers:
         return ()
-    if names_index >= len(rows):
-        raise InputError(f"ELF section names in section {names_index} of {len(rows)}")
-    names = _slice(data, rows[names_index][4], rows[names_index][5], "ELF section names")
+    if names_index >= len(headers):
+        raise InputError(f"ELF section names in section {names_index} of {len(headers)}")
+    names = _slice(data, headers[names_index][4], headers[names_index][5], "ELF section names")
     sections = []
-    for name, kind, flags, address, offset, size, link, info, alignment, entry_size in rows:
+    for name, kind, flags, address, offset, size, link, info, alignment, entry_size in headers:
         text = _text(names, name) if kind else ""
         contents = b"" if kind in (0, SHT_NOBITS) else _slice(data, offset, size, f"ELF section {text}")
         sections.append(Section(text, kind, flags, contents, link, info, max(alignment, 1), entry_size, address, size))
@@ -212,11 +212,11 @@ def _read_relocations(
     if table.info >= len(sections) or len(table.data) % layout.size:
         raise InputError(f"ELF relocations {table.name} contradict themselves")
     known = symbols.get(table.link, ())
-    for place, kind, symbol, *addend in layout.iter_unpack(table.data):
+    for offset, kind, symbol, *addend in layout.iter_unpack(table.data):
         if symbol and symbol >= len(known):
             raise InputError(f"ELF relocation in {table.name} names symbol {symbol} of {len(known)}")
         of = known[symbol] if known else Symbol("", 0, 0, 0, 0, 0)
-        yield Relocation(0 if table.flags & SHF_ALLOC else table.info, place, kind, of, addend[0] if with_addend else None)
+        yield Relocation(0 if table.flags & SHF_ALLOC else table.info, offset, kind, of, addend[0] if with_addend else None)
 
 
 # --------------------------------------------------------------------------------------------------------------- writing

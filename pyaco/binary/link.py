@@ -39,7 +39,7 @@ def link_code_object(data: bytes) -> bytes:
     InputError
         The file is no relocatable code object, or a symbol is undefined.
     UnsupportedError
-        A relocation other than the distance from its place to a symbol of the file.
+        A relocation other than the distance from its field to a symbol of the file.
     """
     file = elf.read_elf(data)
     if file.kind != elf.ET_REL:
@@ -53,7 +53,7 @@ def link_code_object(data: bytes) -> bytes:
 
 
 class _Layout:
-    """Sections at their places: offsets in the file are addresses."""
+    """Sections at their addresses: offsets in the file are addresses."""
 
     def __init__(self, file: elf.Elf, loaded: list[tuple[int, elf.Section]], exported: list[elf.Symbol]) -> None:
         self.file = file
@@ -72,22 +72,22 @@ class _Layout:
             self.segment(access, loaded)
 
     def segment(self, access: int, loaded: list[tuple[int, elf.Section]]) -> None:
-        """Place the sections of one kind of access."""
+        """Lay out the sections of one kind of access."""
         start = self.end if access == _R else -(-self.end // _PAGE) * _PAGE
         self.end = start
         if access == _R:
             # sizes are known already, contents when addresses are
-            self.place(elf.Section(".dynsym", elf.SHT_DYNSYM, elf.SHF_ALLOC, bytes(24 * (1 + len(self.exported))), alignment=8, entry_size=24))
-            self.place(elf.Section(".hash", _SHT_HASH, elf.SHF_ALLOC, self.hash_table(), alignment=4, entry_size=4))
-            self.place(elf.Section(".dynstr", elf.SHT_STRTAB, elf.SHF_ALLOC, bytes(self.names), alignment=1))
+            self.append(elf.Section(".dynsym", elf.SHT_DYNSYM, elf.SHF_ALLOC, bytes(24 * (1 + len(self.exported))), alignment=8, entry_size=24))
+            self.append(elf.Section(".hash", _SHT_HASH, elf.SHF_ALLOC, self.hash_table(), alignment=4, entry_size=4))
+            self.append(elf.Section(".dynstr", elf.SHT_STRTAB, elf.SHF_ALLOC, bytes(self.names), alignment=1))
         for index, section in loaded:
             wanted = _R | (_X if section.flags & elf.SHF_EXECINSTR else 0) | (_W if section.flags & elf.SHF_WRITE else 0)
             if wanted == access:
-                self.numbers[index] = self.place(section)
+                self.numbers[index] = self.append(section)
         if access & _W:
-            place = -(-self.end // 8) * 8
-            self.place(elf.Section(".dynamic", _SHT_DYNAMIC, elf.SHF_ALLOC | elf.SHF_WRITE, self.dynamic(), alignment=8, entry_size=16))
-            self.segments.append((_PT_DYNAMIC, access, place, self.end))
+            address = -(-self.end // 8) * 8
+            self.append(elf.Section(".dynamic", _SHT_DYNAMIC, elf.SHF_ALLOC | elf.SHF_WRITE, self.dynamic(), alignment=8, entry_size=16))
+            self.segments.append((_PT_DYNAMIC, access, address, self.end))
         first = 0 if access == _R else start
         if self.end > start:
             self.segments.append((elf.PT_LOAD, access, first, self.end))
@@ -95,7 +95,7 @@ class _Layout:
             if access == _R and section.kind == elf.SHT_NOTE:
                 self.segments.append((_PT_NOTE, access, section.address, section.address + len(section.data)))
 
-    def place(self, section: elf.Section) -> int:
+    def append(self, section: elf.Section) -> int:
         """Put a section behind the others; returns its number."""
         address = -(-self.end // section.alignment) * section.alignment
         data = section.data if section.kind != elf.SHT_NOBITS else bytes(section.size)
@@ -132,14 +132,14 @@ class _Layout:
         for section in self.sections:
             image[section.address : section.address + len(section.data)] = section.data
         table = bytes(24) + b"".join(self.symbol(s).pack(o) for s, o in zip(self.exported, self.offsets, strict=True))
-        place = self.sections[self.number(".dynsym") - 1].address
-        image[place : place + len(table)] = table
+        address = self.sections[self.number(".dynsym") - 1].address
+        image[address : address + len(table)] = table
         for relocation in self.file.relocations:
             self.relocate(image, relocation)
         for index, (kind, access, first, last) in enumerate(self.segments):
             alignment = _PAGE if kind == elf.PT_LOAD else 8
-            row = struct.pack("<IIQQQQQQ", kind, access, first, first, first, last - first, last - first, alignment)
-            image[64 + 56 * index : 64 + 56 * (index + 1)] = row
+            header = struct.pack("<IIQQQQQQ", kind, access, first, first, first, last - first, last - first, alignment)
+            image[64 + 56 * index : 64 + 56 * (index + 1)] = header
         return self.finish(image)
 
     def relocate(self, image: bytearray, relocation: elf.Relocation) -> None:
@@ -149,9 +149,9 @@ class _Layout:
         if not relative or indirect or relocation.addend is None:
             what = "an address in a table that the loader fills (GOT)" if indirect else "an absolute address, which the loader would have to fill in"
             raise UnsupportedError(f"linking {what}: a relocation of type {relocation_text(relocation)}")
-        place = self.sections[self.numbers[relocation.section] - 1].address + relocation.place
-        value = self.symbol(relocation.symbol).value + relocation.addend - place
-        image[place : place + size] = (value >> first_bit & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+        address = self.sections[self.numbers[relocation.section] - 1].address + relocation.offset
+        value = self.symbol(relocation.symbol).value + relocation.addend - address
+        image[address : address + size] = (value >> first_bit & ((1 << 8 * size) - 1)).to_bytes(size, "little")
 
     def finish(self, image: bytearray) -> bytes:
         """Headers, and the tables that are not loaded."""

@@ -10,10 +10,11 @@ from pyaco.binary.code_object import CodeObject, Kernel
 __all__ = ["code_object_text"]
 
 
-def code_object_text(code_object: CodeObject, target: str) -> str:
+def code_object_text(code_object: CodeObject, target: str, *, exact: bool = False) -> str:
     """Text of a code object: its code with the names of its symbols, then a block for each kernel.
 
-    ``assemble_code_object`` makes the same code and the same descriptors of it. Calls between functions stay distances.
+    ``assemble_code_object`` makes the same instructions and the same descriptors of it, and with `exact` the same bytes. Calls between functions
+    stay distances.
 
     Parameters
     ----------
@@ -21,10 +22,13 @@ def code_object_text(code_object: CodeObject, target: str) -> str:
         What ``read_code_object`` gives.
     target
         A gfx name, chip name or product name.
+    exact
+        Whether instructions with bits that mean nothing are ``.long``, as for ``isa.disassemble``; else they are text, which does not have
+        these bits.
     """
     lines = [f'\t.amdgcn_target "{target_id(code_object, target)}"', "\t.text"]
     for start, code in code_object.text():
-        lines += _section(code_object, start, code[: len(code) // 4 * 4], target)
+        lines += _section(code_object, start, code[: len(code) // 4 * 4], target, exact)
     if code_object.kernels:
         lines += ["\t.rodata", "\t.p2align 6"]
     for kernel in code_object.kernels.values():
@@ -41,24 +45,24 @@ def target_id(code_object: CodeObject, target: str) -> str:
     return f"amdgcn-amd-amdhsa--{target}{settings}"
 
 
-def _section(code_object: CodeObject, start: int, code: bytes, target: str) -> list[str]:
+def _section(code_object: CodeObject, start: int, code: bytes, target: str, exact: bool) -> list[str]:
     kernels = {kernel.address: kernel for kernel in code_object.kernels.values()}
     names = {address: name for name, address in code_object.code_symbols().items() if start <= address < start + len(code)}
     wave_sizes = {kernel.address: kernel.descriptor.wave_size for kernel in kernels.values()}
-    places = sorted({start, *names})
+    addresses = sorted({start, *names})
     lines = []
-    for number, place in enumerate(places):
-        end = places[number + 1] if number + 1 < len(places) else start + len(code)
-        if place in names:
-            kind = "\t.p2align 8" if place in kernels else "\t.p2align 2"
-            lines += [kind, f"\t.globl {names[place]}", f"\t.type {names[place]},@function", f"{names[place]}:"]
+    for number, address in enumerate(addresses):
+        end = addresses[number + 1] if number + 1 < len(addresses) else start + len(code)
+        if address in names:
+            kind = "\t.p2align 8" if address in kernels else "\t.p2align 2"
+            lines += [kind, f"\t.globl {names[address]}", f"\t.type {names[address]},@function", f"{names[address]}:"]
         # a function without a descriptor is of the kernel before it
-        owner = bisect.bisect_right(sorted(wave_sizes), place)
+        owner = bisect.bisect_right(sorted(wave_sizes), address)
         wave = wave_sizes[sorted(wave_sizes)[owner - 1]] if owner else None
-        text = isa.disassemble(code[place - start : end - start], target, wave_size=wave)
+        text = isa.disassemble(code[address - start : end - start], target, wave_size=wave, exact=exact)
         lines += _renamed(text, number)
-        if place in names:
-            lines += [f".Lend{number}:", f"\t.size {names[place]}, .Lend{number}-{names[place]}"]
+        if address in names:
+            lines += [f".Lend{number}:", f"\t.size {names[address]}, .Lend{number}-{names[address]}"]
     return lines
 
 

@@ -35,7 +35,7 @@ def read_metadata(text: str) -> dict[str, Any]:
         raise InputError("metadata: a mapping is expected")
     reader = _Reader(lines)
     value = reader.block(lines[0][1])
-    if not isinstance(value, dict) or reader.place != len(lines):
+    if not isinstance(value, dict) or reader.position != len(lines):
         raise reader.error("a mapping is expected")
     return value
 
@@ -43,43 +43,43 @@ def read_metadata(text: str) -> dict[str, Any]:
 class _Reader:
     def __init__(self, lines: list[tuple[int, int, str]]) -> None:
         self.lines = lines
-        self.place = 0
+        self.position = 0
 
     def error(self, reason: str) -> InputError:
-        number = self.lines[min(self.place, len(self.lines) - 1)][0]
+        number = self.lines[min(self.position, len(self.lines) - 1)][0]
         return InputError(f"metadata line {number}: {reason}")
 
     def indent(self) -> int:
-        return self.lines[self.place][1] if self.place < len(self.lines) else -1
+        return self.lines[self.position][1] if self.position < len(self.lines) else -1
 
     def block(self, indent: int) -> Any:
         """The mapping or sequence whose entries stand at `indent`."""
         if indent > 200:
             raise self.error("nested too deeply")
-        bare = self.lines[self.place][2]
+        bare = self.lines[self.position][2]
         return self.sequence(indent) if bare == "-" or bare.startswith("- ") else self.mapping(indent)
 
     def sequence(self, indent: int) -> list[Any]:
         made: list[Any] = []
-        while self.indent() == indent and (self.lines[self.place][2] == "-" or self.lines[self.place][2].startswith("- ")):
-            number, _, bare = self.lines[self.place]
+        while self.indent() == indent and (self.lines[self.position][2] == "-" or self.lines[self.position][2].startswith("- ")):
+            number, _, bare = self.lines[self.position]
             rest = bare[1:].lstrip(" ")
             if not rest:
-                self.place += 1
+                self.position += 1
                 made.append(self.block(self.indent()) if self.indent() > indent else None)
             elif _KEY.match(rest) or rest.startswith("- "):
                 # a block that begins behind the dash
-                self.lines[self.place] = (number, indent + len(bare) - len(rest), rest)
+                self.lines[self.position] = (number, indent + len(bare) - len(rest), rest)
                 made.append(self.block(self.indent()))
             else:
                 made.append(self.scalar(rest))
-                self.place += 1
+                self.position += 1
         return made
 
     def mapping(self, indent: int) -> dict[str, Any]:
         made: dict[str, Any] = {}
         while self.indent() == indent:
-            bare = self.lines[self.place][2]
+            bare = self.lines[self.position][2]
             match = _KEY.match(bare)
             if match is None:
                 raise self.error(f"a key and a colon are expected, not {bare!r}")
@@ -88,11 +88,11 @@ class _Reader:
                 raise self.error(f"{key} is given twice")
             if rest and not rest.startswith("#"):
                 made[key] = self.scalar(rest)
-                self.place += 1
+                self.position += 1
                 continue
-            self.place += 1
+            self.position += 1
             # a sequence may stand as far left as its key
-            deeper = self.indent() > indent or (self.indent() == indent and self.lines[self.place][2].startswith("-"))
+            deeper = self.indent() > indent or (self.indent() == indent and self.lines[self.position][2].startswith("-"))
             made[key] = self.block(self.indent()) if deeper else None
         if self.indent() > indent:
             raise self.error("unexpected indentation")

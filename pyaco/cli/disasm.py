@@ -17,13 +17,15 @@ def add_arguments(parser: CommandLine) -> None:
     parser.add_argument("input", metavar="IN", help="raw machine code or a code object, - for standard input")
     parser.add_argument("--target", help="gfx name, chip name or product name; gfx1100, or what the code object says")
     parser.add_argument("-o", "--output", metavar="OUT", help="file to write (standard output)")
+    parser.add_argument("--exact", action="store_true",
+                        help="text that assembles to the same bytes: an instruction with bits that mean nothing becomes .long")
     parser.add_argument("--json", action="store_true", help="print one JSON object with a list of lines")
 
 
 def run(options: Options) -> None:
     """Disassemble and write the text."""
     data = read_bytes(options.input)
-    target, text = _text(data, options.target)
+    target, text = _text(data, options.target, options.exact)
     if options.json:
         import json
 
@@ -36,7 +38,7 @@ def run(options: Options) -> None:
     write_bytes(options.output, text)
 
 
-def _text(data: bytes, target: str | None) -> tuple[str, Buffer]:
+def _text(data: bytes, target: str | None, exact: bool) -> tuple[str, Buffer]:
     """The target of `data`, and its text."""
     if data.startswith((b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__")):
         from pyaco.binary import read_code_object
@@ -44,8 +46,8 @@ def _text(data: bytes, target: str | None) -> tuple[str, Buffer]:
 
         code_object = read_code_object(data)
         target = code_object.target if target is None else target
-        return target, code_object_text(code_object, target).encode()
+        return target, code_object_text(code_object, target, exact=exact).encode()
     from pyaco.isa.disassembler import listing
 
     target = "gfx1100" if target is None else target
-    return target, listing(data, target, None)
+    return target, listing(data, target, None, exact)

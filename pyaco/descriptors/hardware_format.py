@@ -19,7 +19,7 @@ __all__ = ["UNSUPPORTED", "HardwareFormat", "alpha_is_on_msb", "border_color_swi
            "depth_format", "image_formats", "unified_format"]
 
 UNSUPPORTED = 0xFFFFFFFF
-"""What stands for an image format that the hardware does not have."""
+"""Result for an image format that the hardware does not have."""
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,7 @@ def _metadata(config: GpuConfig, surface: Any, view: ImageView) -> int:
 
 
 def _alignment(surface: Any) -> tuple[int, int]:
-    """Whether metadata is aligned to pipes and to render backends: DCC says, HTILE always is."""
+    """Whether metadata is aligned to pipes and to render backends: DCC by its settings, HTILE always."""
     if surface.flags & DEPTH_OR_STENCIL or not surface.meta_offset:
         return 1, 1
     return int(surface.dcc.pipe_aligned), int(surface.dcc.rb_aligned)
@@ -171,7 +171,7 @@ def _alignment(surface: Any) -> tuple[int, int]:
 
 # ---------------------------------------------------------------------------------------------------------- GFX6 to GFX8
 def _gfx6_common(config: GpuConfig, view: ImageView, format_: PixelFormat, words: Words) -> int:
-    """What GFX6 to GFX9 share; returns the samples that count."""
+    """Fill in what GFX6 to GFX9 share; return the number of samples that the descriptor encodes."""
     samples = max(1, view.samples if format_.color_space == "zs" else view.storage_samples)
     data, number = image_formats(format_, config.level, config.name)
     words[1] |= {"MIN_LOD": _lod(view), "DATA_FORMAT": 0 if data == UNSUPPORTED else data, "NUM_FORMAT": number}

@@ -62,7 +62,7 @@ class Sampler:
 
 
 def fixed_point(value: float, low: float, high: float) -> int:
-    """A level of detail, within limits, with 8 bits behind the point, towards zero."""
+    """Return a level of detail with 8 fractional bits: clamped to the limits, rounded toward zero."""
     if value != value:
         raise InputError("a level of detail that is no number")
     return int(min(max(value, low), high) * 256)

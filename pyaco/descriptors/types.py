@@ -68,7 +68,7 @@ class Contents:
 
 _BUFFER = Contents(16, 16, (Part("buffer", 0, 16),))
 _IMAGE_TO_SAMPLE = Contents(64, 32, (Part("image", 0, 32), Part("fmask", 32, 32)))
-# In the set a dynamic buffer is nothing; its descriptor, with the offset added, stands behind the push constants.
+# A dynamic buffer takes no space in the set; its descriptor, with the offset added, is stored after the push constants.
 _DYNAMIC = Contents(0, 1, ())
 
 AMD_CONTENTS: dict[DescriptorType, Contents] = {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["assemble"]
 
 
-def place_of(source: bytes, offset: int) -> str:
+def position_of(source: bytes, offset: int) -> str:
     """Line and column of a byte, counted from 1."""
     before = source[:offset]
     return f"line {before.count(10) + 1}, column {offset - before.rfind(10)}"
@@ -28,11 +28,11 @@ def encoded(source: str) -> bytes:
         return source.encode()
     except UnicodeEncodeError as error:
         before = source[: error.start].encode()
-        raise InputError(f"{place_of(before, len(before))}: {source[error.start]!a} is no character, which UTF-8 could encode") from None
+        raise InputError(f"{position_of(before, len(before))}: {source[error.start]!a} is not a character that UTF-8 can encode") from None
 
 
 def run(source: bytes, target: str, wave_size: int | None, *, linkable: bool = False) -> Assembler:
-    """Assemble text in UTF-8; the assembler knows code, labels and kernels then, and relocations if it is to be linked."""
+    """Assemble text in UTF-8; the assembler then has code, labels and kernels, and relocations if `linkable`."""
     from pyaco._core.isa.assemble_text import Assembler
     from pyaco.isa.text_tables import text_tables
 
@@ -40,7 +40,7 @@ def run(source: bytes, target: str, wave_size: int | None, *, linkable: bool = F
     assembler = Assembler(tables, default_wave_size(tables.level, wave_size))
     error = assembler.assemble(source, linkable)
     if error is not None:
-        raise InputError(f"{place_of(source, error[0])}: {error[1]}")
+        raise InputError(f"{position_of(source, error[0])}: {error[1]}")
     return assembler
 
 
@@ -55,8 +55,8 @@ def assemble(source: str | Iterable[Instruction | Label], target: str, *, wave_s
         directive per line; ``;``, ``//`` and ``/* */`` are comments. Directives: data (``.long``, ``.byte``, ``.short``, ``.quad``,
         ``.ascii``, ``.asciz``, ``.zero``, ``.fill``, ``.uleb128``), ``.p2align``, ``.set``, sections, ``.amdhsa_kernel`` blocks;
         those that say nothing about the code (``.globl``, ``.type``, ``.size``, ``.amdgcn_target``, metadata) are read and left
-        out, and so are line numbers (``.file``, ``.loc``), unwinding (``.cfi_...``) and ``.addrsig``, which pyaco writes nowhere: no
-        object of its has debug information. Other directives are errors. Expressions have C's operators, symbols that are set later, and
+        out, and so are line numbers (``.file``, ``.loc``), unwinding (``.cfi_...``) and ``.addrsig``, none of which pyaco writes: its objects have no
+        debug information. Other directives are errors. Expressions have C's operators, symbols that are set later, and
         ``max``, ``or``, ``alignto``, ``extrasgprs``, ``totalnumvgprs`` and ``instprefsize``. Of what linkers fill in, distances to labels of
         ``.text`` (``label@rel32@lo``) are known here; for the rest there is ``pyaco.binary.assemble_code_object``.
     target

@@ -1,4 +1,4 @@
-"""Machine code to lines of text with their places."""
+"""Machine code to lines of text with their offsets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Line:
 
 @checked
 def disassemble_lines(code: bytes, target: str, *, wave_size: int | None = None, exact: bool = False) -> list[Line]:
-    """Disassemble `code` to lines with their places.
+    """Disassemble `code` to lines with their offsets.
 
     Parameters
     ----------
@@ -48,4 +48,4 @@ def disassemble_lines(code: bytes, target: str, *, wave_size: int | None = None,
     InputError
         As ``disassemble``.
     """
-    return [Line(*row) for row in listing(code, target, wave_size, exact).rows()]
+    return [Line(*row) for row in listing(code, target, wave_size, exact).entries()]

@@ -35,7 +35,7 @@ def lit(value: int | float) -> Operand:
 
 @dataclass(frozen=True)
 class Label:
-    """A place in the code that branches name by a string.
+    """A position in the code, which branches refer to by a string.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ class Program:
         return self
 
     def _explain(self, item: Instruction, message: str) -> str:
-        """The message with what it speaks of: text of the same instruction has a place for the error."""
+        """The message with what it speaks of: text of the same instruction shows where the error is."""
         text = item.text(self.target)
         if "an operand is a register" in message:
             return f"instruction {self._count} ({text}): {message}"

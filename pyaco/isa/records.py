@@ -77,7 +77,7 @@ def encode(records: npt.NDArray[np.void], target: str) -> bytes:
     Parameters
     ----------
     records
-        A structured array as ``decode`` gives it, with any rows changed, left out or added. ``offset``, ``dwords`` and
+        A structured array as ``decode`` gives it, with any of them changed, left out or added. ``offset``, ``dwords`` and
         ``destination_bytes`` are not read. A branch's distance is its ``immediate``: whoever moves instructions changes it.
     target
         A gfx name, chip name or product name.
@@ -90,7 +90,7 @@ def encode(records: npt.NDArray[np.void], target: str) -> bytes:
     Raises
     ------
     InputError
-        The array is no records, or a row has no encoding; the message has its index, the opcode and the reason.
+        The array has other fields, or a record has no encoding; the message has its index, the opcode and the reason.
     """
     from pyaco._core.isa.records import encode_records, error_text
     from pyaco.isa.opcodes import names
@@ -99,11 +99,11 @@ def encode(records: npt.NDArray[np.void], target: str) -> bytes:
     record, offsets = record_layout()
     if getattr(records, "dtype", None) != record or records.ndim != 1:
         raise InputError("records as decode gives them are expected: one dimension, the same fields")
-    rows = np.ascontiguousarray(records)
-    words = np.zeros(ENCODE_LIMIT * len(rows), np.uint32)
-    length, fault, error = encode_records(rows.view(np.uint8), level, offsets, record.itemsize, words)
+    given = np.ascontiguousarray(records)
+    words = np.zeros(ENCODE_LIMIT * len(given), np.uint32)
+    length, fault, error = encode_records(given.view(np.uint8), level, offsets, record.itemsize, words)
     if fault >= 0:
-        opcode = int(rows[fault]["opcode"])
+        opcode = int(given[fault]["opcode"])
         name = names()[opcode] if opcode < len(names()) else f"opcode {opcode}"
         raise InputError(f"record {fault} ({name}): {error_text(error)}")
     return words[:length].astype("<u4").tobytes()

@@ -210,9 +210,8 @@ class Interpreter(Memory, Subgroups):
         components = self.components[instruction]
         operands = []
         widths = build.ALU_INPUT_SIZES[name]
-        for place, (source, swizzle) in enumerate(zip(self._sources(instruction), self._swizzles(instruction),
-                                                      strict=True)):
-            width = widths[place] or components
+        for operand, (source, swizzle) in enumerate(zip(self._sources(instruction), self._swizzles(instruction), strict=True)):
+            width = widths[operand] or components
             rows = [swizzle >> (4 * i) & 15 for i in range(width)]
             operands.append(self.values[source][rows])
         return interpreter_alu.evaluate(name, operands)

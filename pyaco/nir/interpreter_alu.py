@@ -120,9 +120,9 @@ def _halved_sum(x: Array, y: Array, is_signed: bool, up: int) -> Array:
 
 
 def _divide(x: Array, y: Array) -> Array:
-    """Truncating signed division; by zero gives all ones."""
+    """Truncating signed division; by zero gives zero."""
     a, b = _object(signed(x)), _object(signed(y))
-    quotient = np.array([abs(p) // abs(q) * (1 if (p < 0) == (q < 0) else -1) if q else -1
+    quotient = np.array([abs(p) // abs(q) * (1 if (p < 0) == (q < 0) else -1) if q else 0
                          for p, q in zip(a.flat, b.flat, strict=True)], dtype=object).reshape(x.shape)
     return (quotient & ((1 << bits_of(x)) - 1)).astype(x.dtype)
 
@@ -132,7 +132,7 @@ def _remainder(x: Array, y: Array, floor: bool) -> Array:
     out = []
     for p, q in zip(a.flat, b.flat, strict=True):
         if q == 0:
-            out.append(p)
+            out.append(0)
         elif floor:
             out.append(p % q)
         else:
@@ -281,8 +281,8 @@ def _pack(*parts: Array) -> Array:
     bits = bits_of(parts[0])
     wide = UINT[bits * len(parts)]
     total = np.zeros(parts[0].shape, wide)
-    for place, part in enumerate(parts):
-        total |= part.astype(wide) << wide(bits * place)
+    for position, part in enumerate(parts):
+        total |= part.astype(wide) << wide(bits * position)
     return total
 
 
@@ -511,8 +511,9 @@ OPERATIONS: dict[str, Callable[..., Array]] = {
     "umax3": lambda x, y, z: np.maximum(np.maximum(x, y), z),
     "imed3": _median(signed),
     "umed3": _median(_same),
-    "udiv": lambda x, y: np.where(y == 0, ~x.dtype.type(0), x // np.maximum(y, x.dtype.type(1))).astype(x.dtype),
-    "umod": lambda x, y: np.where(y == 0, x, x % np.maximum(y, x.dtype.type(1))).astype(x.dtype),
+    # Division by zero: 0, as constant folding has it. What lower_idiv and lower_int64 compute there is another value: undefined in SPIR-V.
+    "udiv": lambda x, y: np.where(y == 0, x.dtype.type(0), x // np.maximum(y, x.dtype.type(1))).astype(x.dtype),
+    "umod": lambda x, y: np.where(y == 0, x.dtype.type(0), x % np.maximum(y, x.dtype.type(1))).astype(x.dtype),
     "idiv": _divide,
     "irem": lambda x, y: _remainder(x, y, False),
     "imod": lambda x, y: _remainder(x, y, True),

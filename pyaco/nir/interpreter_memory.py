@@ -169,10 +169,10 @@ class Memory(Inputs):
             return region[start : start + size], address
         number = int(base[0][lane])
         entries = self.buffers.get((number >> 16, number & 0xFFFF))
-        place = int(base[1][lane])
-        if entries is None or place >= len(entries):
-            raise InputError(f"no buffer is bound to set {number >> 16}, binding {number & 0xFFFF}, element {place}")
-        return entries[place][1], entries[place][0]
+        element = int(base[1][lane])
+        if entries is None or element >= len(entries):
+            raise InputError(f"no buffer is bound to set {number >> 16}, binding {number & 0xFFFF}, element {element}")
+        return entries[element][1], entries[element][0]
 
     def _by_buffer(self, base: Array, mask: Array) -> list[tuple[Array, Array]]:
         """Pairs of a buffer and the lanes that name it."""

@@ -38,15 +38,15 @@ class AddressSpace:
         self.regions: list[Array] = []
 
     def add(self, base: int, data: Array) -> None:
-        place = bisect.bisect(self.bases, base)
-        self.bases.insert(place, base)
-        self.regions.insert(place, data)
+        position = bisect.bisect(self.bases, base)
+        self.bases.insert(position, base)
+        self.regions.insert(position, data)
 
     def find(self, address: int, size: int) -> tuple[Array, int]:
-        place = bisect.bisect(self.bases, address) - 1
-        if place < 0 or address + size > self.bases[place] + len(self.regions[place]):
+        position = bisect.bisect(self.bases, address) - 1
+        if position < 0 or address + size > self.bases[position] + len(self.regions[position]):
             raise InputError(f"access of {size} bytes at address {address:#x}, where nothing is")
-        return self.regions[place], address - self.bases[place]
+        return self.regions[position], address - self.bases[position]
 
 
 class InterpreterState:
@@ -136,8 +136,8 @@ class InterpreterState:
                     if (set_number, number) in self.buffers:
                         raise UnsupportedError(f"the NIR interpreter has no descriptors of type {facts['type']}")
                     continue
-                for place, (base, data) in enumerate(self.buffers.get((set_number, number), [])):
-                    at = facts["offset"] + place * facts["stride"]
+                for element, (base, data) in enumerate(self.buffers.get((set_number, number), [])):
+                    at = facts["offset"] + element * facts["stride"]
                     descriptor = np.array([base & 0xFFFFFFFF, base >> 32, len(data), 0], np.uint32)
                     words[at : at + 16] = descriptor.view(np.uint8)
             self.set_addresses[set_number] = SET_ADDRESS + 0x100000 * set_number

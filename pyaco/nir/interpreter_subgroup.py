@@ -156,8 +156,8 @@ class Subgroups(InterpreterState):
     def _scan(self, i: int, mask: Array, value: Array, inclusive: bool) -> Array:
         out = self._zero(i)
         for _, active in self._waves(mask):
-            for place, lane in enumerate(active):
-                before = active[: place + inclusive]
+            for position, lane in enumerate(active):
+                before = active[: position + inclusive]
                 if len(before):
                     out[:, lane : lane + 1] = self._reduced(i, value, before)
                 else:

@@ -540,7 +540,7 @@ class _Parser:
         picked = [names.find(letter) for letter in letters]
         if len(picked) != wanted or min(picked) < 0 or max(picked) >= available:
             raise self.fail(f"the swizzle .{letters} does not fit %{value}", entry.number)
-        return sum(number << 4 * place for place, number in enumerate(picked))
+        return sum(number << 4 * position for position, number in enumerate(picked))
 
     # -------------------------------------------------------------------------------------------------------------- all
     def parse(self) -> Shader:

@@ -190,15 +190,15 @@ class _Printer:
         members = []
         names: set[str] = set()
         for i in range(c.types_member_count[row]):
-            place = c.types_member_first[row] + i
+            member = c.types_member_first[row] + i
             name = self.member_name(row, i)
             if name in names:
                 name = f"{name}@{i}"
             names.add(name)
-            facts = [] if c.members_offset[place] == 0xFFFFFFFF else [f"offset={c.members_offset[place]}"]
-            if c.members_access[place]:
-                facts.append(f"access={self.flags(c.members_access[place], ACCESS)}")
-            members.append(f"{self.type(c.members_type[place])} {name}" + (f" ({', '.join(facts)})" if facts else ""))
+            facts = [] if c.members_offset[member] == 0xFFFFFFFF else [f"offset={c.members_offset[member]}"]
+            if c.members_access[member]:
+                facts.append(f"access={self.flags(c.members_access[member], ACCESS)}")
+            members.append(f"{self.type(c.members_type[member])} {name}" + (f" ({', '.join(facts)})" if facts else ""))
         self.lines.append(f"decl_struct {self.struct_name(row)} {{ {'; '.join(members)} }}")
 
     # --------------------------------------------------------------------------------------------------- variables
@@ -256,8 +256,8 @@ class _Printer:
             return ""
         bits = c.instructions_bit_size[row]
         first = c.instructions_data[row]
-        places = picked if picked is not None else range(c.instructions_components[row])
-        texts = [self.literal(c.constants_value[first + i], bits, is_float) for i in places]
+        components = picked if picked is not None else range(c.instructions_components[row])
+        texts = [self.literal(c.constants_value[first + i], bits, is_float) for i in components]
         return f" ({', '.join(texts)})"
 
     @staticmethod
@@ -268,13 +268,13 @@ class _Printer:
             return f"{struct.unpack(FLOATS[bits], value.to_bytes(bits // 8, 'little'))[0]:f}"
         return f"{value:#x}"
 
-    def source(self, place: int) -> str:
-        value = self.c.sources_value[place]
+    def source(self, row: int) -> str:
+        value = self.c.sources_value[row]
         return f"%{value}{self.constant_text(value, None, False)}"
 
-    def alu_source(self, place: int, wanted: int, is_float: bool) -> str:
+    def alu_source(self, row: int, wanted: int, is_float: bool) -> str:
         c = self.c
-        value, swizzle = c.sources_value[place], c.sources_swizzle[place]
+        value, swizzle = c.sources_value[row], c.sources_swizzle[row]
         available = c.instructions_components[value]
         picked = [swizzle >> 4 * i & 15 for i in range(wanted)]
         text = f"%{value}"
@@ -382,12 +382,12 @@ class _Printer:
     def phi(self, row: int) -> str:
         c = self.c
         first = c.instructions_source_first[row]
-        places = sorted(
+        sources = sorted(
             range(first, first + c.instructions_source_count[row]),
-            key=lambda place: self.block_numbers.get(c.sources_swizzle[place], -1),
+            key=lambda source: self.block_numbers.get(c.sources_swizzle[source], -1),
         )
         return "phi " + ", ".join(
-            f"b{self.block_numbers.get(c.sources_swizzle[place], '?')}: {self.source(place)}" for place in places
+            f"b{self.block_numbers.get(c.sources_swizzle[source], '?')}: {self.source(source)}" for source in sources
         )
 
     def instruction(self, row: int, indent: str) -> None:

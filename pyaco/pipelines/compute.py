@@ -1,7 +1,7 @@
 """Compute shaders: every pass from the reader to machine code, in order.
 
-``docs/architecture.md`` says what instruction selection accepts. The order of the NIR passes follows RADV's pipeline
-(``radv_optimize_nir``, ``radv_postprocess_nir``), that of the passes over ACO IR is ACO's.
+``docs/nir.md`` and ``docs/backend.md`` say why each pass is there, and what instruction selection accepts. The order of the NIR passes follows
+RADV's pipeline (``radv_optimize_nir``, ``radv_postprocess_nir``), that of the passes over ACO IR is ACO's.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from pyaco.errors import InputError
 __all__ = ["LEVELS", "Field", "Register", "Registers", "registers"]
 
 LEVELS = (60, 70, 80, 81, 90, 94, 100, 103, 110, 115, 120)
-"""Hardware levels times ten that the database tells apart."""
+"""Hardware levels times ten that the database distinguishes."""
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,7 @@ def _types(heaps: dict[str, int], level: int) -> tuple[MemoryType, ...]:
 @checked
 def choose_memory_type(types: tuple[MemoryType, ...], required: MemoryProperty,
                        preferred: MemoryProperty = NO_PROPERTY) -> int:
-    """Return the index of the memory type for a use: all of `required`, as much as can be of `preferred`, nothing needless.
+    """Return the index of the memory type for a use: all of `required`, as many as possible of `preferred`, no others if it can be helped.
 
     Types that bypass caches or have short addresses are taken only where they are asked for; among equals the first wins.
 

@@ -1,4 +1,4 @@
-"""Marketing names taken apart: series, generation, performance tier, suffix.
+"""Marketing names, parsed: series, generation, performance tier, suffix.
 
 Source: AMD's and ATI's product lines. A series begins with its first card and ends when the next one comes: the cards of the RX 400 series,
 the first to be called RX, came in 2016, those of the RX 500 series in 2017.
@@ -17,7 +17,7 @@ __all__ = ["Name", "decode_name"]
 
 @dataclass(frozen=True)
 class Name:
-    """A marketing name taken apart.
+    """A marketing name, parsed.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ _SERIES: tuple[tuple[str, str, dict[str, str], dict[str, tuple[str, int, int]]],
 
 @checked
 def decode_name(name: str) -> Name:
-    """Take a marketing name apart: generation digit, performance tier, suffix.
+    """Parse a marketing name: generation digit, performance tier, suffix.
 
     Raises
     ------

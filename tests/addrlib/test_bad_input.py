@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from pyaco.addrlib import (
     DccRequest,
     Surface,
+    SwizzleMode,
     decode_modifier,
     gpu_config,
     import_surface,
@@ -26,7 +29,7 @@ BAD = [float("nan"), 1.5, -1, "8", None, 1 << 70, [1]]
 
 
 @pytest.mark.parametrize("bad", BAD, ids=repr)
-def test_no_integers(bad):
+def test_no_integers(bad: Any) -> None:
     surface = Surface(NAVI21, width=64, height=32)
     memory = np.zeros(surface.size, np.uint8)
     for number, ask in enumerate((
@@ -42,15 +45,15 @@ def test_no_integers(bad):
             lambda: TiledSurface(NAVI21, width=8, bpp=32, swizzle_mode=9, num_mip_levels=bad),
             lambda: surface.detile(memory, mip=bad), lambda: surface.detile(memory, threads=bad), lambda: surface.address(bad, 0),
             lambda: decode_modifier(bad), lambda: override_offset_and_pitch(NAVI21, surface.layout, bad),
-            lambda: import_surface(NAVI21, surface.request, bad), lambda: DccRequest(27, bad, 8))):
+            lambda: import_surface(NAVI21, surface.request, bad), lambda: DccRequest(SwizzleMode.SW_64KB_R_X, bad, 8))):
         if bad == [1] and number in (17,):
             continue  # an array of one coordinate
         with pytest.raises(InputError):
-            ask()
+            ask()  # type: ignore[no-untyped-call]
 
 
 @pytest.mark.parametrize("bad", [[1.5], [float("nan")], ["8"], np.zeros(3), [1, 2, 3]], ids=repr)
-def test_columns(bad):
+def test_columns(bad: Any) -> None:
     with pytest.raises(InputError, match="width"):
         surface_infos(NAVI21, 2, width=bad, height=8, swizzle_mode=9, bpp=32)
     with pytest.raises(InputError, match="colour"):
@@ -61,11 +64,14 @@ def test_columns(bad):
 
 
 @pytest.mark.parametrize("chip", ["tonga", "navi21", "gfx1201"])
-def test_memory_that_is_none(chip):
+def test_memory_that_is_none(chip: str) -> None:
     surface = Surface(chip, width=64, height=32)
     texels, size = np.full((32, 64, 4), 7, np.uint8), surface.size
     frozen = np.zeros(size, np.uint8)
     frozen.flags.writeable = False
+    memory: Any
+    wrong: Any
+    region: Any
     for memory in ([0] * size, bytes(size), np.zeros(size, object), np.zeros(2 * size, np.uint8)[::2], np.zeros(size - 1, np.uint8), frozen):
         with pytest.raises(InputError):
             surface.tile(texels, memory)

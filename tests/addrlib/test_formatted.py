@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,18 +20,18 @@ CHIPS = ("tahiti", "hawaii", "polaris10", "vega10", "navi10", "navi21", "navi31"
 @pytest.mark.parametrize(("name", "config"), [
     ("gfx1030", "navi21"), ("navi21", "navi21"), ("RX 6800 XT", "navi21"), ("gfx1200", "gfx1200"), ("navi48", "gfx1201"),
     ("gfx1151", "strix_halo"), ("gfx803", "fiji"), ("gfx601", "pitcairn")])
-def test_chips_by_any_name(name, config):
+def test_chips_by_any_name(name: str, config: str) -> None:
     assert gpu_config(name).name == config
 
 
-def test_chips_without_a_configuration():
+def test_chips_without_a_configuration() -> None:
     with pytest.raises(UnsupportedError, match="rembrandt"):
         gpu_config("gfx1035")
     with pytest.raises(InputError, match="no GPU configuration"):
         gpu_config("gfx9999")
 
 
-def test_short_names_of_formats():
+def test_short_names_of_formats() -> None:
     for short, full in SHORT_NAMES.items():
         assert pixel_format(short) == pixel_format(short.upper()) == pixel_format(full)
         assert pixel_format(short).name == full
@@ -38,7 +39,7 @@ def test_short_names_of_formats():
         pixel_format("rgba9")
 
 
-def test_what_a_surface_says():
+def test_what_a_surface_says() -> None:
     surface = Surface("gfx1030", format="R8G8B8A8_UNORM", width=1920, height=1080)
     assert (surface.swizzle_mode, surface.pitch, surface.height) == ("64KB_R_X", 1920, 1152)
     assert surface.size == 1920 * 1152 * 4 <= surface.total_size
@@ -56,7 +57,7 @@ KINDS: tuple[dict[str, int], ...] = ({}, {"layers": 3}, {"depth": 5}, {"mips": 6
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize(
     ("name", "options"), [*product((*PLAIN, "DXT1_RGBA", "BPTC_RGBA_UNORM"), KINDS), *product(PLAIN, [{"samples": 4}])], ids=str)
-def test_tile_and_back(chip, name, options):
+def test_tile_and_back(chip: Any, name: Any, options: Any) -> None:
     form = pixel_format(name)
     if chip == "vega10" and options.get("linear") and form.is_compressed:
         with pytest.raises(InputError):
@@ -69,7 +70,7 @@ def test_tile_and_back(chip, name, options):
 @pytest.mark.parametrize(("name", "options"), [
     ("R32G32B32_FLOAT", {"linear": True}), ("Z16_UNORM", {"mips": 3}), ("Z24_UNORM_S8_UINT", {}), ("Z24_UNORM_S8_UINT", {"mips": 4}),
     ("Z32_FLOAT", {"samples": 4}), ("S8_UINT", {"layers": 2}), ("ASTC_8x6", {}), ("ASTC_5x5", {"mips": 3})], ids=str)
-def test_tile_and_back_of_what_is_rare(chip, name, options):
+def test_tile_and_back_of_what_is_rare(chip: Any, name: str, options: Any) -> None:
     if name.startswith("ASTC") and gpu_config(chip).level < 90:
         with pytest.raises(UnsupportedError, match="pixels before GFX9"):
             Surface(chip, format=name, width=100, height=72, **options)
@@ -77,7 +78,7 @@ def test_tile_and_back_of_what_is_rare(chip, name, options):
     check_round_trip(Surface(chip, format=name, width=100, height=72, **options), options.get("mips", 1))
 
 
-def check_round_trip(surface, mips):
+def check_round_trip(surface: Any, mips: Any) -> None:
     levels = [surface.level_shape(mip) for mip in range(mips)]
     assert surface.tiled.size <= surface.size
     memory = np.zeros(surface.size, np.uint8)
@@ -94,7 +95,7 @@ def check_round_trip(surface, mips):
 
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize(("name", "mips"), [("Z24_UNORM_S8_UINT", 1), ("Z16_UNORM_S8_UINT", 3), ("Z32_FLOAT_S8X24_UINT", 1)])
-def test_stencil_beside_depth(chip, name, mips):
+def test_stencil_beside_depth(chip: Any, name: str, mips: int) -> None:
     surface = Surface(chip, format=name, width=100, height=72, mips=mips)
     memory, random = np.zeros(surface.size, np.uint8), np.random.default_rng(2)
     wanted = []
@@ -114,7 +115,7 @@ def test_stencil_beside_depth(chip, name, mips):
 
 
 @pytest.mark.parametrize("chip", CHIPS)
-def test_only_stencil(chip):
+def test_only_stencil(chip: Any) -> None:
     surface = Surface(chip, format="S8_UINT", width=100, height=72)
     assert surface.swizzle_mode != "LINEAR"
     assert surface.pitch >= 100
@@ -127,7 +128,7 @@ def test_only_stencil(chip):
 
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("name", ["DXT1_RGBA", "BPTC_RGBA_UNORM"])
-def test_levels_of_compressed_formats_count_their_own_blocks(chip, name):
+def test_levels_of_compressed_formats_count_their_own_blocks(chip: Any, name: str) -> None:
     surface = Surface(chip, format=name, width=150, height=90, mips=5)
     assert [surface.level_shape(mip)[1:] for mip in range(5)] == [(23, 38), (12, 19), (6, 10), (3, 5), (2, 3)]
     grids = [surface.address(*np.meshgrid(np.arange(0, 150 >> mip, 4), np.arange(0, 90 >> mip, 4)), 0, mip).ravel() for mip in range(5)]
@@ -141,7 +142,7 @@ def test_levels_of_compressed_formats_count_their_own_blocks(chip, name):
 @pytest.mark.parametrize("options", [
     {"is_cube": True}, {"samples": 8, "storage_samples": 2}, {"samples": 4, "storage_samples": 4}, {"flags": SurfaceUse.SBUFFER, "bpe": 1},
     {"flags": SurfaceUse.ZBUFFER, "samples": 4}, {"surf_index": 3}, {"flags": SurfaceUse.PRT, "levels": 6}], ids=str)
-def test_addresses_of_the_driver_layer(chip, options):
+def test_addresses_of_the_driver_layer(chip: Any, options: Any) -> None:
     config = gpu_config(chip)
     if config.level in (110, 115) and options.get("samples", 1) != options.get("storage_samples", options.get("samples", 1)):
         with pytest.raises(InputError):  # which stores every sample
@@ -152,21 +153,22 @@ def test_addresses_of_the_driver_layer(chip, options):
     tiled = tiled_surface(config, surface)
     for level in range(request.levels):
         width, height = request.level_extent(level)
-        grid = np.meshgrid(np.arange(width), np.arange(height), np.arange(request.layers), np.arange(request.fragments))
+        grid: Any = np.meshgrid(np.arange(width), np.arange(height), np.arange(request.layers), np.arange(request.fragments))
         found = surface_addresses(config, surface, level, *grid)
         assert len(np.unique(found)) == found.size
         assert found.max() + request.bpe <= surface.surf_size
-        np.testing.assert_array_equal(tiled.addresses(*grid, level), found)
+        np.testing.assert_array_equal(tiled.addresses(grid[0], grid[1], grid[2], grid[3], level), found)
     with pytest.raises(InputError, match="sample"):
         surface_address(config, surface, 0, 0, 0, 0, request.fragments)
 
 
 @pytest.mark.parametrize("chip", CHIPS[3:])
-def test_levels_of_12_bytes(chip):
+def test_levels_of_12_bytes(chip: Any) -> None:
     surface = Surface(chip, format="R32G32B32_FLOAT", width=150, height=90, linear=True, mips=8)
-    assert [surface.address(0, 0, 0, mip) for mip in range(8)] == surface.layout.offset
+    layout: Any = surface.layout
+    assert [surface.address(0, 0, 0, mip) for mip in range(8)] == layout.offset
     for mip in range(8):
-        assert surface_address(surface.config, surface.layout, mip, 0, 0) == surface.layout.offset[mip]
+        assert surface_address(surface.config, layout, mip, 0, 0) == layout.offset[mip]
     assert surface.level_shape(7) == (1, 1, 1)
     check_round_trip(surface, 8)
 
@@ -175,7 +177,7 @@ def test_levels_of_12_bytes(chip):
 @pytest.mark.parametrize(("name", "shapes"), [
     ("NV12", [(75, 101), (38, 51)]), ("P010", [(75, 101), (38, 51)]), ("YV12", [(75, 101), (38, 51), (38, 51)]),
     ("Y8_U8_V8_440_UNORM", [(75, 101), (38, 101), (38, 101)]), ("R8G8B8A8_UNORM", [(75, 101)])])
-def test_planes_of_a_picture(chip, name, shapes):
+def test_planes_of_a_picture(chip: Any, name: str, shapes: Any) -> None:
     picture = plane_surfaces(chip, format=name, width=101, height=75)
     assert [plane.surface.level_shape()[1:] for plane in picture.planes] == shapes
     end = 0
@@ -186,7 +188,7 @@ def test_planes_of_a_picture(chip, name, shapes):
     assert picture.total_size == end
 
 
-def test_modifiers_of_several_planes():
+def test_modifiers_of_several_planes() -> None:
     picture = plane_surfaces("navi21", format="NV12", width=1920, height=1080, modifier=0x200000000801902)
     assert [plane.surface.swizzle_mode for plane in picture.planes] == ["64KB_S_X"] * 2
     for modifier, name in ((0x20000002096BB03, "NV12"), (INVALID, "P030")):
@@ -198,7 +200,7 @@ def test_modifiers_of_several_planes():
 
 @pytest.mark.parametrize("chip", CHIPS[3:])
 @pytest.mark.parametrize("options", [{}, {"layers": 3}, {"depth": 5}, {"mips": 4}, {"linear": True}, {"format": "bc3"}, {"format": "d32s8"}], ids=str)
-def test_addresses_are_the_driver_layers(chip, options):
+def test_addresses_are_the_driver_layers(chip: Any, options: Any) -> None:
     surface = Surface(chip, width=300, height=200, **options)
     last = options.get("layers", options.get("depth", 1)) - 1
     for mip in range(options.get("mips", 1)):
@@ -210,7 +212,7 @@ def test_addresses_are_the_driver_layers(chip, options):
             assert (found["x"], found["y"], found["slice"], found["mip_id"]) == (x // block[0], y // block[1], last, mip)
 
 
-def test_arrays_of_pixels():
+def test_arrays_of_pixels() -> None:
     surface = Surface("RX 7900 XTX", format="rgba8", width=64, height=32)
     picture = np.random.default_rng(0).integers(0, 256, (32, 64, 4), np.uint8)
     tiled = surface.tile(picture)
@@ -222,7 +224,7 @@ def test_arrays_of_pixels():
     assert len(np.unique(grid)) == grid.size
 
 
-def test_refusals():
+def test_refusals() -> None:
     surface = Surface("navi21", format="rgba8", width=64, height=32)
     memory = np.full(surface.size, 7, np.uint8)
     for wrong in (np.zeros((32, 63, 4), np.uint8), np.zeros((32, 64), np.uint16), np.zeros((64, 32, 4), np.uint8)):
@@ -241,7 +243,7 @@ def test_refusals():
         surface.tile(np.zeros((32, 64), np.uint8), stencil=True)
 
 
-def test_every_short_name_on_every_chip():
+def test_every_short_name_on_every_chip() -> None:
     for config in gpu_configs():
         for name in SHORT_NAMES:
             linear = pixel_format(name).bits == 96

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ LINEAR = SurfaceMode.LINEAR_ALIGNED
 
 
 @pytest.mark.parametrize("chip", CHIPS)
-def test_a_pitch_of_ones_own(chip):
+def test_a_pitch_of_ones_own(chip: Any) -> None:
     config = gpu_config(chip)
     surface = compute_surface(config, SurfaceRequest(100, 30, 4, mode=LINEAR))
     override_offset_and_pitch(config, surface, 1 << 20, 512)
@@ -30,7 +31,7 @@ def test_a_pitch_of_ones_own(chip):
 
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize(("offset", "pitch"), [(100, 0), (-(1 << 20), 0), (1 << 60, 0), (0, -512), (0, 101), (100, 512), (1 << 20, 1 << 40)])
-def test_what_is_refused_changes_nothing(chip, offset, pitch):
+def test_what_is_refused_changes_nothing(chip: Any, offset: Any, pitch: Any) -> None:
     config = gpu_config(chip)
     surface = compute_surface(config, SurfaceRequest(100, 30, 4, mode=LINEAR))
     before = deepcopy(surface)
@@ -40,7 +41,7 @@ def test_what_is_refused_changes_nothing(chip, offset, pitch):
 
 
 @pytest.mark.parametrize("chip", CHIPS)
-def test_3d_surfaces_move_but_keep_their_pitch(chip):
+def test_3d_surfaces_move_but_keep_their_pitch(chip: Any) -> None:
     config = gpu_config(chip)
     surface = compute_surface(config, SurfaceRequest(64, 64, 4, depth=8, is_3d=True))
     size = surface.surf_size
@@ -51,7 +52,7 @@ def test_3d_surfaces_move_but_keep_their_pitch(chip):
     assert surface.surf_size == size
 
 
-def test_no_other_pitch_of_12_bytes():
+def test_no_other_pitch_of_12_bytes() -> None:
     config = gpu_config("navi21")
     surface = compute_surface(config, SurfaceRequest(64, 64, 12, mode=LINEAR))
     with pytest.raises(UnsupportedError, match="12 bytes"):
@@ -59,7 +60,7 @@ def test_no_other_pitch_of_12_bytes():
 
 
 @pytest.mark.parametrize("chip", CHIPS)
-def test_import_of_ones_own_tiling_flags(chip):
+def test_import_of_ones_own_tiling_flags(chip: Any) -> None:
     config = gpu_config(chip)
     request = SurfaceRequest(300, 200, 4)
     surface = compute_surface(config, request)
@@ -70,6 +71,6 @@ def test_import_of_ones_own_tiling_flags(chip):
     np.testing.assert_array_equal(tiled_surface(config, again).addresses(x, y), tiled_surface(config, surface).addresses(x, y))
 
 
-def test_no_dcc_before_gfx8():
+def test_no_dcc_before_gfx8() -> None:
     with pytest.raises(UnsupportedError, match="GFX8"):
         dcc_layout(chip_of(gpu_config("hawaii")), TileInfo(16, 1, 1, 1, 64, 12), 1 << 20, 32, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,18 +22,18 @@ CASES = [(kind, fact) for kind, facts in FACTS.items() for fact in facts]
 STATUS = {3: InputError, 4: UnsupportedError}
 
 
-def ask(kind: str, fact: dict) -> MetadataInfo:
+def ask(kind: str, fact: dict[str, Any]) -> MetadataInfo:
     config = gpu_config(fact["chip"])
-    common = (SwizzleMode(fact["mode"]), *fact["extent"], fact["levels"], fact["tail"], bool(fact["flags"] & 1), bool(fact["flags"] & 2))
+    common: Any = (SwizzleMode(fact["mode"]), *fact["extent"], fact["levels"], fact["tail"], bool(fact["flags"] & 1), bool(fact["flags"] & 2))
     if kind == "htile":
         return htile_info(config, HtileRequest(*common))
     if kind == "cmask":
         return cmask_info(config, CmaskRequest(*common))
-    return dcc_info(config, DccRequest(*common, bits=fact["bits"], resource=ResourceType.TEX_2D, fragments=fact["fragments"]))
+    return dcc_info(config, DccRequest(*common, bits=fact["bits"], resource=ResourceType.TEX_2D, fragments=fact["fragments"]))  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(("kind", "fact"), CASES, ids=[f"{k}-{f['chip']}-{i}" for i, (k, f) in enumerate(CASES)])
-def test_fact(kind: str, fact: dict) -> None:
+def test_fact(kind: str, fact: dict[str, Any]) -> None:
     if fact["status"]:
         with pytest.raises(STATUS[fact["status"]]):
             ask(kind, fact)
@@ -60,7 +61,7 @@ ONE_TO_ONE = [c for c in CHIPS if c.name != "vega12"]
 @settings(max_examples=25, deadline=None)
 @given(
     st.sampled_from(ONE_TO_ONE), st.sampled_from([8, 16, 32, 64, 128]), st.booleans(), st.integers(1, 3000), st.integers(1, 2000), st.integers(1, 3))
-def test_no_two_blocks_share_a_dcc_byte(config, bits, aligned, width, height, slices):
+def test_no_two_blocks_share_a_dcc_byte(config: Any, bits: Any, aligned: Any, width: Any, height: Any, slices: Any) -> None:
     if config.level == 100 and bits == 8:
         return  # 256 bytes of 8-bit elements are no rectangle there
     request = DccRequest(SwizzleMode.SW_64KB_R_X, width, height, slices, pipe_aligned=aligned, rb_aligned=aligned, bits=bits)
@@ -74,7 +75,7 @@ def test_no_two_blocks_share_a_dcc_byte(config, bits, aligned, width, height, sl
 
 @settings(max_examples=15, deadline=None)
 @given(st.sampled_from(ONE_TO_ONE), st.integers(1, 2000), st.integers(1, 2000), st.sampled_from([1, 2, 4, 8]))
-def test_htile_covers_its_surface(config, width, height, samples):
+def test_htile_covers_its_surface(config: Any, width: Any, height: Any, samples: Any) -> None:
     info = htile_info(config, HtileRequest(SwizzleMode.SW_64KB_Z_X, width, height))
     y, x = np.mgrid[0:info.block[1]:8, 0:info.block[0]:8]
     address = info.layout(samples=samples).address(x, y)
@@ -86,7 +87,7 @@ def test_htile_covers_its_surface(config, width, height, samples):
 
 @settings(max_examples=15, deadline=None)
 @given(st.sampled_from([c for c in ONE_TO_ONE if c.level < 110]), st.integers(1, 2000), st.integers(1, 2000))
-def test_cmask_covers_its_surface_in_nibbles(config, width, height):
+def test_cmask_covers_its_surface_in_nibbles(config: Any, width: Any, height: Any) -> None:
     info = cmask_info(config, CmaskRequest(SwizzleMode.SW_64KB_Z_X, width, height))
     y, x = np.mgrid[0:info.block[1]:8, 0:info.block[0]:8]
     nibbles = np.sort(info.layout().nibbles(x, y), axis=None)
@@ -96,7 +97,7 @@ def test_cmask_covers_its_surface_in_nibbles(config, width, height):
 
 
 @pytest.mark.parametrize("config", CHIPS, ids=lambda c: c.name)
-def test_kernel_and_single_addresses_agree(config):
+def test_kernel_and_single_addresses_agree(config: Any) -> None:
     info = dcc_info(config, DccRequest(SwizzleMode.SW_64KB_R_X, 4000, 3000, 2, bits=32))
     random = np.random.default_rng(3)
     x, y, z = random.integers(0, 4000, 5000), random.integers(0, 3000, 5000), random.integers(0, 2, 5000)
@@ -107,7 +108,7 @@ def test_kernel_and_single_addresses_agree(config):
 
 @settings(max_examples=25, deadline=None)
 @given(st.sampled_from(CHIPS), st.sampled_from(["htile", "cmask", "dcc"]), st.sampled_from([8, 16, 32, 64, 128]), st.integers(0, 31), st.data())
-def test_there_and_back(config, kind, bits, pipe_xor, data):
+def test_there_and_back(config: Any, kind: Any, bits: Any, pipe_xor: Any, data: Any) -> None:
     width, height, slices = data.draw(st.integers(1, 3000)), data.draw(st.integers(1, 3000)), data.draw(st.integers(1, 4))
     if kind == "cmask" and config.level >= 110:
         return
@@ -122,19 +123,20 @@ def test_there_and_back(config, kind, bits, pipe_xor, data):
     layout = info.layout()
     address = layout.nibbles(x, y, z, pipe_xor=pipe_xor)
     back = layout.coordinates(address, pipe_xor)
-    assert np.array_equal(layout.nibbles(*back, pipe_xor=pipe_xor), address)
+    back_x, back_y, back_z, back_sample = back
+    assert np.array_equal(layout.nibbles(back_x, back_y, back_z, back_sample, pipe_xor), address)
     w, h, _ = info.compressed_block
     if config in ONE_TO_ONE and not (config.level == 100 and bits <= 16 and kind == "dcc"):
         assert np.array_equal(back, [x - x % w, y - y % h, z, np.zeros(100)])
 
 
-def test_no_way_back():
+def test_no_way_back() -> None:
     layout = htile_info(gpu_config("navi31"), HtileRequest(SwizzleMode.SW_64KB_Z_X, 100, 100)).layout()
     with pytest.raises(InputError, match="nibble 3"):
         layout.coordinates([0, 8, 3])
 
 
-def test_refusals():
+def test_refusals() -> None:
     gfx11, gfx9, gfx12 = gpu_config("navi31"), gpu_config("vega10"), gpu_config("gfx1201")
     with pytest.raises(UnsupportedError, match="CMASK"):
         cmask_info(gfx11, CmaskRequest(SwizzleMode.SW_64KB_Z_X, 64, 64))
@@ -146,7 +148,7 @@ def test_refusals():
         dcc_info(gfx11, DccRequest(SwizzleMode.LINEAR, 64, 64))
     for config, mode in ((gfx9, 28), (gfx9, 12), (gfx11, 11), (gfx11, 40)):
         with pytest.raises(InputError, match="no swizzle mode"):
-            dcc_info(config, DccRequest(mode, 64, 64))
+            dcc_info(config, DccRequest(mode, 64, 64))  # type: ignore[arg-type]
     with pytest.raises(InputError, match="bits"):
         DccRequest(SwizzleMode.SW_64KB_R_X, 64, 64, bits=24)
     with pytest.raises(InputError):
@@ -160,7 +162,7 @@ def test_refusals():
     assert htile_info(gfx9, HtileRequest(SwizzleMode.SW_64KB_Z_X, 64, 64)).equation is None
 
 
-def test_equation_in_words():
+def test_equation_in_words() -> None:
     equation = dcc_info(gpu_config("vangogh"), DccRequest(SwizzleMode.SW_64KB_R_X, 64, 64)).equation
     assert equation is not None
     # byte address bit 9: the channel bit that slices flip too

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,19 +43,19 @@ LISTS = [
 
 
 @pytest.mark.parametrize(("chip", "bits", "planes", "dcc", "retile", "expected"), LISTS)
-def test_list(chip, bits, planes, dcc, retile, expected):
+def test_list(chip: Any, bits: Any, planes: Any, dcc: Any, retile: Any, expected: Any) -> None:
     assert supported_modifiers(gpu_config(chip), bits, planes=planes, dcc=dcc, retile=retile) == expected
 
 
 @given(st.builds(
     Modifier, st.integers(0, 255), st.integers(0, 31), *[st.integers(0, 1)] * 5, st.integers(0, 3), st.integers(0, 1), *[st.integers(0, 7)] * 5))
-def test_round_trip(modifier):
+def test_round_trip(modifier: Any) -> None:
     assert decode_modifier(int(modifier)) == modifier
     assert modifier.text().startswith("AMD ")
 
 
 @pytest.mark.parametrize("config", gpu_configs(), ids=lambda c: c.name)
-def test_lists_hold_what_is_supported(config):
+def test_lists_hold_what_is_supported(config: Any) -> None:
     for bits in (8, 16, 32, 64):
         everything = supported_modifiers(config, bits)
         assert len(set(everything)) == len(everything)
@@ -64,14 +66,14 @@ def test_lists_hold_what_is_supported(config):
             assert modifier_swizzle_mode(config, modifier) < 32
 
 
-def test_words():
+def test_words() -> None:
     assert decode_modifier(0x20000002096BB03).text() == (
         "AMD GFX10_RBPLUS 64KB_R_X dcc=1 dcc_pipe_align=1 dcc_independent_128b=1 dcc_max_compressed_block=1 dcc_constant_encode=1 "
         "pipe_xor_bits=4 packers=4")
     assert decode_modifier(0x200000000042305).text() == "AMD GFX12 64KB_2D dcc=1 dcc_max_compressed_block=1"
 
 
-def test_display_limits_and_image_stores():
+def test_display_limits_and_image_stores() -> None:
     navi21, vega10, gfx12 = gpu_config("navi21"), gpu_config("vega10"), gpu_config("gfx1201")
     assert maximum_extent(navi21, 0x20000002096BB03) == (2560, 2560)
     assert maximum_extent(navi21, 0x200000020937B03) == (16384, 16384)
@@ -83,7 +85,7 @@ def test_display_limits_and_image_stores():
     assert supports_dcc_image_stores(gfx12, 0x200000000002305)
 
 
-def test_errors():
+def test_errors() -> None:
     for bad in (LINEAR, INVALID, 0x0100000000000001):
         with pytest.raises(InputError, match="not an AMD modifier"):
             decode_modifier(bad)

@@ -20,6 +20,7 @@ from pyaco.addrlib.swizzle import modes, swizzle_tables
 from pyaco.addrlib.v2 import address as v2_address
 from pyaco.addrlib.v2 import queries as v2_surface
 from pyaco.addrlib.v2 import settings as v2_settings
+from pyaco.addrlib.v2.chip import QUERY
 from pyaco.addrlib.v3 import address as v3_address
 from pyaco.addrlib.v3 import queries as v3_surface
 from pyaco.errors import InputError, UnsupportedError
@@ -190,7 +191,7 @@ def test_errors() -> None:
 @given(data=st.data())
 def test_nonsense_is_an_error_or_an_answer(name: str, data: Any) -> None:
     number = st.one_of(st.integers(-3, 40), st.sampled_from([64, 128, 4096, 1 << 20, 1 << 31, -(1 << 40), 1 << 40]))
-    for function, dtype in (("surface_infos", v2_surface.QUERY), ("addresses", v2_address.ADDRESS_QUERY), ("coordinates", v2_address.INVERSE_QUERY),
+    for function, dtype in (("surface_infos", QUERY), ("addresses", v2_address.ADDRESS_QUERY), ("coordinates", v2_address.INVERSE_QUERY),
                             ("preferred_settings", v2_settings.SETTING_QUERY), ("possible_modes", v2_settings.SETTING_QUERY),
                             ("non_bc_views", v2_settings.VIEW_QUERY), ("slice_pipe_bank_xors", v2_address.SLICE_XOR_QUERY)):
         fields = {field: data.draw(number) for field in dtype.names or ()}

@@ -34,14 +34,14 @@ CHIPS = [c for c in gpu_configs() if c.level >= 90]
 
 
 def request(fields: dict[str, Any]) -> SurfaceRequest:
-    kinds = {"mode": SurfaceMode, "flags": SurfaceUse, "micro_tile_mode": MicroTileMode}
+    kinds: dict[str, Any] = {"mode": SurfaceMode, "flags": SurfaceUse, "micro_tile_mode": MicroTileMode}
     return SurfaceRequest(**{name: kinds.get(name, int)(value) for name, value in fields.items()})
 
 
 @pytest.mark.parametrize("fact", FACTS, ids=[f"{f['kind']}-{f['chip']}-{i}" for i, f in enumerate(FACTS)])
-def test_fact(fact):
+def test_fact(fact: Any) -> None:
     config = gpu_config(fact["chip"])
-    surface = compute_surface(config, request(fact["request"]))
+    surface: Any = compute_surface(config, request(fact["request"]))
     assert [int(getattr(surface, name)) for name in DATA["layout"]] == fact["layout"]
     assert [[p.offset, p.stride, p.size] for p in planes(config, surface)] == fact["planes"]
     if fact["tiling"] != -1:
@@ -61,7 +61,7 @@ def test_fact(fact):
 
 @settings(max_examples=30, deadline=None)
 @given(st.sampled_from(CHIPS), st.sampled_from([1, 2, 4, 8]), st.integers(1, 5000), st.integers(1, 3000), st.data())
-def test_layout_from_every_modifier(config, bpe, width, height, data):
+def test_layout_from_every_modifier(config: Any, bpe: Any, width: Any, height: Any, data: Any) -> None:
     modifier = data.draw(st.sampled_from(supported_modifiers(config, bpe * 8)))
     surface = compute_surface(config, SurfaceRequest(width, height, bpe, modifier=modifier))
     parts = planes(config, surface)
@@ -75,7 +75,7 @@ def test_layout_from_every_modifier(config, bpe, width, height, data):
 
 @settings(max_examples=20, deadline=None)
 @given(st.sampled_from(CHIPS), st.sampled_from([1, 2, 4, 8, 16]), st.integers(1, 70), st.integers(1, 40), st.integers(1, 3), st.booleans())
-def test_no_two_elements_share_an_address(config, bpe, width, height, layers, linear):
+def test_no_two_elements_share_an_address(config: Any, bpe: Any, width: Any, height: Any, layers: Any, linear: Any) -> None:
     mode = SurfaceMode.LINEAR_ALIGNED if linear else SurfaceMode.TILED_2D
     surface = compute_surface(config, SurfaceRequest(width, height, bpe, array_size=layers, mode=mode, surf_index=None))
     z, y, x = np.mgrid[0:layers, 0:height, 0:width]
@@ -86,7 +86,7 @@ def test_no_two_elements_share_an_address(config, bpe, width, height, layers, li
 
 @settings(max_examples=25, deadline=None)
 @given(st.sampled_from([c for c in gpu_configs() if c.name != "stoney"]), st.integers(1, 3000), st.integers(1, 2000), st.booleans(), st.booleans())
-def test_tiling_flags_describe_a_surface(config, width, height, linear, scanout):
+def test_tiling_flags_describe_a_surface(config: Any, width: Any, height: Any, linear: Any, scanout: Any) -> None:
     mode = SurfaceMode.LINEAR_ALIGNED if linear else SurfaceMode.TILED_2D
     use = SurfaceUse.SHAREABLE | (SurfaceUse.SCANOUT if scanout else SurfaceUse(0))
     exported = compute_surface(config, SurfaceRequest(width, height, 4, mode=mode, flags=use))
@@ -96,21 +96,21 @@ def test_tiling_flags_describe_a_surface(config, width, height, linear, scanout)
 
 
 @pytest.mark.parametrize("chip", ["raven", "navi21", "navi31", "phoenix"])
-def test_retile_reaches_every_displayable_byte_once(chip):
+def test_retile_reaches_every_displayable_byte_once(chip: str) -> None:
     config = gpu_config(chip)
-    surface = compute_surface(config, SurfaceRequest(1920, 1080, 4, flags=SurfaceUse.SCANOUT))
+    surface: Any = compute_surface(config, SurfaceRequest(1920, 1080, 4, flags=SurfaceUse.SCANOUT))
     source, target = dcc_retile_map(surface)
     assert source.shape == target.shape == (135, 240)
     for offsets, size in ((source, surface.meta_size), (target, surface.display_dcc_size)):
         assert len(np.unique(offsets)) == offsets.size
         assert offsets.max() < size
     with pytest.raises(InputError, match="displayable DCC"):
-        dcc_retile_map(compute_surface(config, SurfaceRequest(64, 64, 4)))
+        dcc_retile_map(compute_surface(config, SurfaceRequest(64, 64, 4)))  # type: ignore[arg-type]
 
 
-def test_imported_pitch_and_offset():
+def test_imported_pitch_and_offset() -> None:
     config = gpu_config("navi21")
-    surface = compute_surface(config, SurfaceRequest(100, 100, 4, mode=SurfaceMode.LINEAR_ALIGNED))
+    surface: Any = compute_surface(config, SurfaceRequest(100, 100, 4, mode=SurfaceMode.LINEAR_ALIGNED))
     assert surface.surf_pitch == 128
     override_offset_and_pitch(config, surface, 4096, 256)
     assert (surface.surf_offset, surface.surf_pitch, surface.surf_size) == (4096, 256, 256 * 100 * 4)
@@ -120,7 +120,7 @@ def test_imported_pitch_and_offset():
         override_offset_and_pitch(config, surface, 0, 100)
     with pytest.raises(InputError, match="aligned"):
         override_offset_and_pitch(config, surface, 100)
-    tiled = compute_surface(config, SurfaceRequest(1000, 100, 4))
+    tiled: Any = compute_surface(config, SurfaceRequest(1000, 100, 4))
     with pytest.raises(InputError, match="no other"):
         override_offset_and_pitch(config, tiled, 0, tiled.surf_pitch * 2)
 
@@ -131,12 +131,12 @@ def test_imported_pitch_and_offset():
     ({"flags": SurfaceUse.FMASK}, "FMASK"), ({"mode": SurfaceMode.LINEAR_ALIGNED, "samples": 4}, "linear"), ({"levels": 18}, "levels"),
     ({"modifier": 0, "levels": 2}, "modifier"),
 ])
-def test_bad_requests(fields, message):
+def test_bad_requests(fields: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         SurfaceRequest(**({"width": 64, "height": 64, "bpe": 4} | fields))
 
 
-def test_refusals():
+def test_refusals() -> None:
     navi21, vega10 = gpu_config("navi21"), gpu_config("vega10")
     surface = compute_surface(navi21, SurfaceRequest(64, 64, 4))
     with pytest.raises(InputError, match="not block-compressed"):
@@ -146,7 +146,7 @@ def test_refusals():
         with pytest.raises(InputError, match=name):
             surface_address(navi21, surface, *texel)
     with pytest.raises(InputError, match="integers"):
-        surface_address(navi21, surface, 0, 0.5, 0)
+        surface_address(navi21, surface, 0, 0.5, 0)  # type: ignore[arg-type]
     compressed = compute_surface(vega10, SurfaceRequest(64, 64, 8, blk_w=4, blk_h=4))
     with pytest.raises(UnsupportedError, match="GFX10"):
         non_block_compressed_view(vega10, compressed, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ needs_pillow = pytest.mark.skipif(importlib.util.find_spec("PIL") is None, reaso
 
 @pytest.mark.parametrize("suffix", ["npy", "bin"])
 @pytest.mark.parametrize("chip", ["gfx1030", "vega10", "tonga", "RX 9070"])
-def test_there_and_back(chip, suffix, tmp_path, capsys):
+def test_there_and_back(chip: str, suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = np.random.default_rng(3).integers(0, 256, (30, 50, 4), np.uint8)
     files = [str(tmp_path / f"{name}.{suffix}") for name in ("in", "tiled", "out")]
     np.save(files[0], picture) if suffix == "npy" else (tmp_path / "in.bin").write_bytes(picture.tobytes())
@@ -32,7 +33,7 @@ def test_there_and_back(chip, suffix, tmp_path, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_one_level_after_the_other(tmp_path):
+def test_one_level_after_the_other(tmp_path: Path) -> None:
     memory = str(tmp_path / "memory.npy")
     levels = [np.full((32 >> mip, 64 >> mip, 4), mip + 1, np.uint8) for mip in range(3)]
     for mip, texels in enumerate(levels):
@@ -44,7 +45,7 @@ def test_one_level_after_the_other(tmp_path):
         np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), texels)
 
 
-def test_planes_and_stencil(tmp_path, capsys):
+def test_planes_and_stencil(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     memory, files = str(tmp_path / "memory.bin"), [str(tmp_path / f"{number}.bin") for number in range(3)]
     random = np.random.default_rng(5)
     for words, parts in ((["--format", "NV12"], [((30, 50), "0", []), ((15, 25, 2), "1", [])]),
@@ -61,7 +62,7 @@ def test_planes_and_stencil(tmp_path, capsys):
 
 
 @needs_pillow
-def test_pictures(tmp_path):
+def test_pictures(tmp_path: Path) -> None:
     from PIL import Image
 
     colors = np.random.default_rng(4).integers(0, 256, (20, 40, 4), np.uint8)
@@ -72,14 +73,14 @@ def test_pictures(tmp_path):
         np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "out.png")), colors)
 
 
-def test_pictures_without_pillow(tmp_path, capsys, monkeypatch):
+def test_pictures_without_pillow(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "PIL", None)
     (tmp_path / "in.png").write_bytes(b"")
     assert main(["tile", "navi21", "40x20", str(tmp_path / "in.png"), "-o", str(tmp_path / "tiled")]) == 3
     assert "Pillow" in capsys.readouterr().err
 
 
-def test_refusals(tmp_path, capsys):
+def test_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "short").write_bytes(bytes(10))
     (tmp_path / "bad.npy").write_bytes(b"nothing")
     out = str(tmp_path / "out")

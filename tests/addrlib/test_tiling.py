@@ -58,7 +58,7 @@ def test_tile_then_detile_is_the_identity_and_agrees_with_addresses(name: str, m
         chosen = rng.integers(0, len(flat), 50)
         z, y, x, *rest = np.unravel_index(chosen, texels.shape[:-1])
         sample = rest[0] if rest else np.zeros_like(x)
-        common = {**fields, "resource_type": 1, "x": x, "y": y, "slice": z, "sample": sample, "mip_id": mip}
+        common: Any = {**fields, "resource_type": 1, "x": x, "y": y, "slice": z, "sample": sample, "mip_id": mip}
         if gpu_config(name).level >= 120:
             status, where = addresses3(gpu_config(name), 50, **common)
         else:
@@ -77,7 +77,7 @@ def test_regions(data: Any) -> None:
     texels = np.arange(3 * 150 * 200, dtype=np.uint32).reshape(3, 150, 200)
     memory = np.zeros(surface.size, np.uint8)
     surface.tile(texels, memory)
-    region = tuple(slice(a, data.draw(st.integers(a + 1, n))) for n in (3, 150, 200) for a in [data.draw(st.integers(0, n - 1))])
+    region: Any = tuple(slice(a, data.draw(st.integers(a + 1, n))) for n in (3, 150, 200) for a in [data.draw(st.integers(0, n - 1))])
     assert (surface.detile(memory, region=region) == texels[region]).all()
     texels[region] += 7
     surface.tile(np.ascontiguousarray(texels[region]), memory, region=region, threads=2)
@@ -98,6 +98,7 @@ def test_errors_write_nothing() -> None:
     memory = np.zeros(surface.size, np.uint8)
     texels = np.ones((1, 10, 20), np.uint32)
     wrong_shapes = [np.ones(shape, np.uint32) for shape in ((1, 10, 21), (1, 20, 10), (2, 10, 20))]
+    bad: Any
     for bad in (*wrong_shapes, texels.astype(np.uint16), np.ones((1, 20, 10), np.uint32).swapaxes(1, 2)):
         with pytest.raises(InputError):
             surface.tile(bad, memory)

@@ -88,7 +88,8 @@ def test_htile(fact: dict[str, Any]) -> None:
 
 def test_fmask_and_dcc() -> None:
     for fact in FACTS["fmask"]:
-        layout = fmask_layout(chip_of(gpu_config(fact["chip"])), *fact["query"], False)
+        query: Any = fact["query"]
+        layout = fmask_layout(chip_of(gpu_config(fact["chip"])), *query, False)  # type: ignore[call-arg]
         assert [*layout[1:-1], list(layout.info)] == fact["layout"]
     for fact in FACTS["dcc"]:
         assert list(dcc_layout(chip_of(gpu_config(fact["chip"])), TileInfo(*fact["info"]), *fact["query"])) == fact["layout"]
@@ -107,7 +108,7 @@ def layouts(draw: st.DrawFn, modes: tuple[TileMode, ...] = MODES) -> SurfaceAddr
     samples = 1 if thick or mode <= TileMode.LINEAR_ALIGNED or draw(st.booleans()) else draw(st.sampled_from((2, 4, 8)))
     flags = 1 << 1 | 1 << 8 if depth else 1
     tile_type = TileType.DEPTH_SAMPLE_ORDER if depth else draw(st.sampled_from((TileType.DISPLAYABLE, TileType.NON_DISPLAYABLE)))
-    query = {
+    query: Any = {
         "tile_mode": mode, "tile_type": tile_type, "bpp": draw(st.sampled_from((16, 32) if depth else (8, 16, 32, 64, 128))),
         "num_samples": samples, "flags": flags, "width": draw(st.integers(1, 300)), "height": draw(st.integers(1, 300)),
         "num_slices": draw(st.integers(1, 9)),
@@ -271,7 +272,8 @@ def test_a_batch_is_many_single_queries_whatever_is_asked(chip: str) -> None:
     found, valid = surface_infos(config, **queries), 0
     for i in range(count):
         try:
-            single = surface_info(config, **{name: int(values[i]) for name, values in queries.items()})
+            row: Any = {name: int(values[i]) for name, values in queries.items()}
+            single = surface_info(config, **row)
         except InputError:
             assert found[i]["status"] == 3
             continue

@@ -95,7 +95,7 @@ def comparable(data: bytes) -> tuple[object, ...]:
     file = elf.read_elf(data)
     named = {i: section.name for i, section in enumerate(file.sections)}
     symbols = {(s.name, s.value, s.size, s.kind, s.binding, s.visibility, named.get(s.section)) for s in file.symbols if s.name}
-    relocations = {(named[r.section], r.place, r.kind, r.symbol.name, r.addend) for r in file.relocations}
+    relocations = {(named[r.section], r.offset, r.kind, r.symbol.name, r.addend) for r in file.relocations}
     contents = {s.name: s.data for s in file.sections if s.name in (".text", ".rodata")}
     flags = {s.name: (s.kind, s.flags, s.alignment) for s in file.sections if s.name in (".text", ".rodata", ".rela.rodata")}
     return file.flags, file.os_abi, file.abi_version, symbols, relocations, contents, flags, list(file.notes("AMDGPU"))

@@ -69,9 +69,9 @@ def test_a_relocatable_object_loads_as_the_linker_links_it(objects) -> None:
         one, other = read_code_object(relocatable), read_code_object(linked)
         for name in ("first", "second"):
             for code_object in (one, other):
-                place = code_object.kernels[name].descriptor_address
-                found = KernelDescriptor.from_bytes(code_object.load(0x7F00000000)[place : place + 64])
-                assert place + found.entry_offset == code_object.symbols[name]
+                address = code_object.kernels[name].descriptor_address
+                found = KernelDescriptor.from_bytes(code_object.load(0x7F00000000)[address : address + 64])
+                assert address + found.entry_offset == code_object.symbols[name]
         # distances within .text are the linker's
         assert one.code("second") == other.code("second")
         start = one.text()[0][0]

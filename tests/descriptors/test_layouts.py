@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -30,7 +31,7 @@ S0, S1 = (1, 2, 3, 4), (5, 6, 7, 8)
 
 
 @st.composite
-def binding_lists(draw):
+def binding_lists(draw: Any) -> Any:
     found = []
     for number in draw(st.lists(st.integers(0, 40), unique=True, max_size=8)):
         kind = draw(st.sampled_from(list(T)))
@@ -44,7 +45,7 @@ def binding_lists(draw):
 
 
 @given(bindings=binding_lists(), grouped=st.booleans())
-def test_bindings_are_aligned_and_do_not_overlap(bindings, grouped):
+def test_bindings_are_aligned_and_do_not_overlap(bindings: Any, grouped: Any) -> None:
     layout = SetLayout(bindings, grouped=grouped)
     taken = []
     for binding in bindings:
@@ -64,7 +65,7 @@ def test_bindings_are_aligned_and_do_not_overlap(bindings, grouped):
 
 
 @given(bindings=binding_lists(), count=st.integers(0, 1000))
-def test_the_variable_binding_ends_the_set(bindings, count):
+def test_the_variable_binding_ends_the_set(bindings: Any, count: Any) -> None:
     last = Binding(50, T.STORAGE_BUFFER, 4, variable=True)
     layout = SetLayout([*bindings, last])
     placed = layout.bindings[50]
@@ -80,13 +81,13 @@ def test_the_variable_binding_ends_the_set(bindings, count):
     (T.UNIFORM_TEXEL_BUFFER, 16, 16), (T.UNIFORM_BUFFER, 16, 16), (T.STORAGE_BUFFER, 16, 16), (T.INPUT_ATTACHMENT, 64, 32),
     (T.ACCELERATION_STRUCTURE, 16, 16), (T.UNIFORM_BUFFER_DYNAMIC, 0, 1),
 ])  # fmt: skip
-def test_table_of_types(kind, size, alignment):
+def test_table_of_types(kind: Any, size: int, alignment: int) -> None:
     found = contents(kind)
     assert (found.size, found.alignment) == (size, alignment)
     assert all(part.offset + part.size <= size for part in found.parts)
 
 
-def test_grouping_by_alignment():
+def test_grouping_by_alignment() -> None:
     buffers, images = Binding(0, T.UNIFORM_BUFFER), Binding(1, T.STORAGE_IMAGE)
     last = SetLayout([buffers, images, Binding(2, T.STORAGE_BUFFER, 3)])
     assert [last.bindings[k].offset for k in range(3)] == [32, 0, 48] and last.size == 96
@@ -95,7 +96,7 @@ def test_grouping_by_alignment():
     assert [SetLayout([buffers, images]).bindings[k].offset for k in range(2)] == [0, 32]
 
 
-def test_immutable_samplers():
+def test_immutable_samplers() -> None:
     equal = SetLayout([Binding(0, T.COMBINED_IMAGE_SAMPLER, 2, samplers=(S0, S0)), Binding(1, T.SAMPLER, 2, samplers=(S1, S1))])
     assert (equal.bindings[0].stride, equal.bindings[1].stride, equal.bindings[0].sampler_offset()) == (64, 0, None)
     planes = SetLayout([Binding(0, T.COMBINED_IMAGE_SAMPLER, 1, samplers=(S0,), planes=3)])
@@ -108,7 +109,7 @@ def test_immutable_samplers():
         different.write(0, {"sampler": S0})
 
 
-def test_mutable_bindings():
+def test_mutable_bindings() -> None:
     layout = SetLayout([Binding(0, T.MUTABLE, 2, (T.UNIFORM_BUFFER, T.STORAGE_IMAGE))])
     assert (layout.bindings[0].stride, layout.size) == (32, 64)
     made = DescriptorSet(layout)
@@ -122,7 +123,7 @@ def test_mutable_bindings():
 
 
 @pytest.mark.parametrize("level", (60, 80, 90, 103, 110, 120))
-def test_what_is_written_is_read(level):
+def test_what_is_written_is_read(level: int) -> None:
     layout = SetLayout([Binding(0, T.COMBINED_IMAGE_SAMPLER, 3), Binding(1, T.STORAGE_BUFFER, 2), Binding(2, T.INLINE_UNIFORM_BLOCK, 8)])
     made = DescriptorSet(layout)
     made.write(0, {"image": range(8), "sampler": sampler_descriptor(Sampler(max_lod=4), level)}, 2)
@@ -137,7 +138,7 @@ def test_what_is_written_is_read(level):
     assert len(found) == 3 * 3 + 2 + 1
 
 
-def test_dynamic_buffers_stand_behind_push_constants():
+def test_dynamic_buffers_stand_behind_push_constants() -> None:
     first = SetLayout([Binding(0, T.UNIFORM_BUFFER_DYNAMIC, 2), Binding(1, T.STORAGE_BUFFER_DYNAMIC)])
     second = SetLayout([Binding(4, T.STORAGE_BUFFER_DYNAMIC, 3)])
     layout = PipelineLayout({0: first, 3: second}, 20)
@@ -146,7 +147,7 @@ def test_dynamic_buffers_stand_behind_push_constants():
 
 
 @given(sets=st.sets(st.integers(0, 31)), dwords=st.sets(st.integers(0, 63)), others=st.integers(0, 5), more=st.booleans(), moved=st.booleans())
-def test_user_registers_are_never_too_few(sets, dwords, others, more, moved):
+def test_user_registers_are_never_too_few(sets: Any, dwords: Any, others: Any, more: Any, moved: Any) -> None:
     found = assign_user_data(sets, dwords, other_push_uses=more, dynamic_buffers=moved, others=others)
     used = others + (1 if found.table_of_sets else len(sets)) + found.push_pointer + len(found.inline_dwords)
     assert used <= USER_SGPRS
@@ -155,7 +156,7 @@ def test_user_registers_are_never_too_few(sets, dwords, others, more, moved):
     assert found.push_pointer or (set(found.inline_dwords) == dwords and not more and not moved)
 
 
-def test_facts_of_user_registers():
+def test_facts_of_user_registers() -> None:
     assert assign_user_data({0}, range(4), others=2).inline_dwords == (0, 1, 2, 3)
     assert not assign_user_data({0}, range(13), others=2).push_pointer
     assert assign_user_data({0}, range(14), others=2).inline_dwords == tuple(range(8))
@@ -167,25 +168,25 @@ def test_facts_of_user_registers():
     ([Binding(0, T.SAMPLER, variable=True), Binding(1, T.SAMPLER)], "not the last"),
     ([Binding(0, T.SAMPLED_IMAGE, 1 << 26)], "largest"),
 ])  # fmt: skip
-def test_bad_layouts(bindings, message):
+def test_bad_layouts(bindings: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         SetLayout(bindings)
 
 
-def test_bad_writes():
+def test_bad_writes() -> None:
     made = DescriptorSet(SetLayout([Binding(0, T.STORAGE_BUFFER, 2)]))
     for action, message in ((lambda: made.write(1, {}), "no binding 1"), (lambda: made.write(0, {}, 2), "no element 2"),
                             (lambda: made.write(0, {"image": range(8)}), "no image"), (lambda: made.write(0, {"buffer": (1,)}), "4 dwords"),
                             (lambda: made.write_data(0, b"x"), "no inline uniform block")):
         with pytest.raises(InputError, match=message):
-            action()
+            action()  # type: ignore[no-untyped-call]
     with pytest.raises(InputError, match="multiple of 4"):
         Binding(0, T.INLINE_UNIFORM_BLOCK, 5)
     with pytest.raises(InputError, match="variable"):
         DescriptorSet(SetLayout([Binding(0, T.STORAGE_BUFFER)]), 3)
 
 
-def test_both_vendors_have_every_type():
+def test_both_vendors_have_every_type() -> None:
     assert set(INTEL_CLASSES) == set(AMD_CONTENTS) == set(IN_SETS)
     rows = {row.type: row for row in compare()}
     # Facts of Mesa's ANV: handles of 8 bytes, address ranges of 16, states of 64 and 32.
@@ -195,6 +196,6 @@ def test_both_vendors_have_every_type():
     assert intel_contents(T.MUTABLE, mutable=(T.STORAGE_BUFFER, T.SAMPLED_IMAGE)).size == 16
 
 
-def test_mutated_descriptors():
+def test_mutated_descriptors() -> None:
     found = descriptor_fuzz.run(3000, 1)
     assert found["decoded"] > 1500 and found["refused"] > 100 and found["decoded"] + found["refused"] + found["sets read"] == 3000

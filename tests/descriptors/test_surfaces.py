@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ class Sample(Replayer):
     def __getitem__(self, name: str) -> str:
         return name
 
-    def surface(self, row):
+    def surface(self, row: Any) -> Any:
         config = gpu_config(row["chip"])
         return config, compute_surface(config, request(row["surface"]))
 
@@ -38,7 +39,7 @@ REPLAYS = {"desc_texture": Sample.texture, "desc_fmask": Sample.fmask, "desc_cb"
 
 
 @pytest.mark.parametrize("index", range(len(FACTS)))
-def test_words_are_those_of_drivers(index):
+def test_words_are_those_of_drivers(index: Any) -> None:
     table, chip, asked, row = FACTS[index]
     found = REPLAYS[table](Sample(), row | {"chip": chip, "surface": asked})
     different = {name: (hex(value), hex(row[name] & 0xFFFFFFFFFF)) for name, value in found.items()
@@ -46,11 +47,11 @@ def test_words_are_those_of_drivers(index):
     assert not different
 
 
-def test_every_generation_is_sampled():
+def test_every_generation_is_sampled() -> None:
     assert {gpu_config(chip).level for _, chip, _, _ in FACTS} == {60, 70, 80, 90, 100, 103, 110, 115, 120}
 
 
-def test_what_cannot_be():
+def test_what_cannot_be() -> None:
     config = gpu_config("navi31")
     asked = next(fact[2] for fact in FACTS if fact[1] == "navi31" and fact[0] == "desc_texture")
     surface = compute_surface(config, request(asked))

@@ -57,6 +57,14 @@ def bits_of(kind: str) -> int:
 
 
 # --------------------------------------------------------------------------------------------------------------- which
+#: Sources of a byte, which op_sel chooses: bit 0 the half of the register, bit 1 the byte of the half.
+BYTE_SOURCES = ("v_cvt_f32_fp8", "v_cvt_f32_bf8")
+
+
+def chosen_byte(variant: Variant) -> int:
+    return 2 * (variant.high & 1) + (variant.high >> 1 & 1)
+
+
 def sign_variants(slots: list[int], form: str) -> Iterator[Variant]:
     for slot in slots:
         yield Variant(form, negative=1 << slot)
@@ -131,10 +139,12 @@ def half_variants(sources: tuple[str, ...], results: tuple[str, ...]) -> Iterato
         yield Variant("e32", high=sum(1 << slot for slot in narrow))
 
 
-def variants(row_format: str, sources: tuple[str, ...], results: tuple[str, ...], level: int) -> list[Variant]:
+def variants(name: str, row_format: str, sources: tuple[str, ...], results: tuple[str, ...], level: int) -> list[Variant]:
     """Every candidate for an instruction; LLVM refuses those that it does not have."""
     slots = [slot for slot in encoded_slots(sources) if sources[slot] != "mask"]
     found = list(long_variants(slots, row_format == "vop3p"))
+    if name in BYTE_SOURCES:
+        found += [Variant("e64", high=2), Variant("e64", high=3)]
     if row_format in ("vop1", "vop2", "vopc"):
         found += [] if level >= 110 else selected_variants(slots)
         found += half_variants(sources, results) if level >= 110 else []
@@ -151,12 +161,17 @@ def mnemonic_of(mnemonic: str, row_format: str, variant: Variant) -> str:
     return mnemonic + (f"_{variant.form}" if variant.form else "")
 
 
-def decorated(text: str, variant: Variant, slot: int, packed: bool, half: str) -> str:
+def has_lists_of_signs(name: str, packed: bool) -> bool:
+    """Whether signs follow the operands, as neg_lo and neg_hi; V_FMA_MIX has one sign for each operand, written like those of VOP3."""
+    return packed and "_mix" not in name
+
+
+def decorated(text: str, name: str, variant: Variant, slot: int, packed: bool, half: str) -> str:
     """A source with its signs, and the half of its register where `half` names one."""
     text += half
     if variant.extended >> slot & 1:
         return f"sext({text})"
-    if packed:
+    if has_lists_of_signs(name, packed):
         return text
     text = f"|{text}|" if variant.absolute >> slot & 1 else text
     return f"-{text}" if variant.negative >> slot & 1 else text
@@ -179,7 +194,10 @@ def after_operands(name: str, variant: Variant, slots: list[int], packed: bool, 
     if packed:
         text += listed("op_sel", variant.high & 7, slots)
         text += listed("op_sel_hi", usual_high(name) ^ variant.other_high, slots, usual_high(name))
-        text += listed("neg_lo", variant.negative, slots) + listed("neg_hi", variant.absolute, slots)
+        if has_lists_of_signs(name, packed):
+            text += listed("neg_lo", variant.negative, slots) + listed("neg_hi", variant.absolute, slots)
+    elif name in BYTE_SOURCES and variant.high < 4:
+        text += f" byte_sel:{chosen_byte(variant)}" if variant.high else ""
     elif variant.high and not dotted:
         text += listed("op_sel", variant.high, slots if is_compare else [*slots, 3])
     text += variant.output
@@ -232,6 +250,8 @@ def source_bits(name: str, row_format: str, variant: Variant, slot: int, kind: s
     size = bits_of(kind)
     if variant.form == "sdwa" and slot < 2:
         bits = selected_source(variant, slot, kind, bits)
+    elif name in BYTE_SOURCES:
+        bits >>= 8 * chosen_byte(variant)
     elif variant.high >> slot & 1 and size == 16:
         bits >>= 16
     sign = 1 << size - 1

@@ -15,7 +15,7 @@ import alu_models
 from alu_models import MODELS, Model, signed
 from exact_floats import FORMATS, SIZES, decode, encode, is_nan
 from machine_code import assemble_each
-from modifiers import PLAIN, Variant, after_operands, bits_of, decorated, encoded_slots, mnemonic_of, source_bits, source_lane
+from modifiers import PLAIN, Variant, after_operands, bits_of, decorated, encoded_slots, mnemonic_of, narrow_slots, source_bits, source_lane
 
 from pyaco.emu import Device
 from pyaco.isa import opcodes
@@ -84,13 +84,15 @@ def instruction_text(mnemonic: str, row: Row, model: Model, target: str, wave: i
     halves = {slot: (".h" if variant.high >> slot & 1 else ".l") if dotted and bits_of(kind) == 16 else ""
               for slot, kind in (*enumerate(model.sources), (3, model.results[0]))}  # fmt: skip
     sources = [operand_text(slot, kind, carry) if kind == "mask" else
-               decorated(operand_text(slot, kind, carry), variant, slot, packed, halves[slot])
+               decorated(operand_text(slot, kind, carry), name, variant, slot, packed, halves[slot])
                for slot, kind in enumerate(model.sources) if slot in slots]
     place = "v[20:21]" if model.results[0].endswith("64") or model.results[0] == "f32x2" else "v20" + halves[3]
     operands = model.text.format(d=place, a=sources[0], b=sources[1] if len(sources) > 1 else "",
                                  c=sources[2] if len(sources) > 2 else "") if model.text else ""
     mnemonic = mnemonic_of(mnemonic, row.format, variant)
-    suffix = after_operands(name, variant, [slot for slot in slots if model.sources[slot] != "mask"], packed, compares, dotted)
+    # op_sel has to be written where it has bits of 32-bit operands as well
+    is_named = dotted and not variant.high & ~sum(1 << slot for slot in narrow_slots(model.sources, model.results))
+    suffix = after_operands(name, variant, [slot for slot in slots if model.sources[slot] != "mask"], packed, compares, is_named)
     if name.startswith("v_s_"):                             # pseudo-scalar: lane 0's operand, a result for all
         lines += ["v_readfirstlane_b32 s46, v2", f"{mnemonic} s47, {sources[0].replace('v2', 's46')}{suffix}", "v_mov_b32 v20, s47"]
     elif name.startswith("v_dual_"):
@@ -113,13 +115,12 @@ def instruction_text(mnemonic: str, row: Row, model: Model, target: str, wave: i
 
 
 def rows_of(target: str) -> list[tuple[str, str, Model]]:
-    """(mnemonic, name, model) of the instructions that a generation has and the models describe."""
+    """(mnemonic, name, model) of the instructions that a chip has and the models describe."""
     generation = TARGETS[target]
     found = []
     for row in opcodes.rows():
-        has = generation in row.numbers or (row.format == "vopd" and generation in ("11", "11.5", "12"))
-        lacks = {"gfx906"} if target == "gfx900" else set()
-        if row.name.startswith("v_") and row.name in MODELS and has and not lacks & set(row.flags):
+        has = row.on_chip(generation, target) or (row.format == "vopd" and generation in ("11", "11.5", "12"))
+        if row.name.startswith("v_") and row.name in MODELS and has:
             found.append((row.spelling(generation), row.name, MODELS[row.name]))
     return found
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from pyaco import binary, emu, targets
+from pyaco import binary, emu, isa, targets
 from pyaco.cli.main import main
 from pyaco.cli.run import _warn
 from pyaco.cli.targets import LIMIT_UNITS, support
@@ -80,6 +80,22 @@ def test_assemble_and_disassemble(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "s_mov_b32 s0, 1" in capsys.readouterr().out
 
 
+def test_disassembly_that_gives_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A move with 0x80 in the fields of its unused sources is text with a remark, and .long where --exact asks for its bits."""
+    code = bytes.fromhex("010081d502010102")
+    (tmp_path / "stray.bin").write_bytes(code)
+    disasm = ["disasm", str(tmp_path / "stray.bin"), "--target", "gfx1100"]
+    for options, start, same in (([], "\tv_mov_b32_e64 v1, v2  ; words", False), (["--exact"], "\t.long 0xd5810001", True)):
+        assert main([*disasm, *options]) == 0
+        text = capsys.readouterr().out
+        assert text.startswith(start) and (isa.assemble(text, "gfx1100") == code) == same
+    source = ".text\nkernel:\n.long 0xd5810001, 0x02010102\ns_endpgm\n.amdhsa_kernel kernel\n.amdhsa_next_free_vgpr 3\n.amdhsa_next_free_sgpr 1\n"
+    (tmp_path / "stray.o").write_bytes(binary.assemble_code_object(f"{source}.end_amdhsa_kernel\n", "gfx1100"))
+    for options, word in (([], "\tv_mov_b32_e64 v1, v2  ; words"), (["--exact"], "\t.long 0xd5810001")):
+        assert main(["disasm", str(tmp_path / "stray.o"), *options]) == 0
+        assert word in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
@@ -138,7 +154,7 @@ def test_occupancy_of_a_kernel(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["targets", "Radeon 9700 PRO", "--occupancy"]) == 3
     capsys.readouterr()
     assert main(["targets", "RX 7950 XTX"]) == 0
-    assert capsys.readouterr().out == "name: Radeon RX, RDNA 3 (2022), enthusiast, suffix XTX: the fastest (not in the database)\n"
+    assert capsys.readouterr().out == "name: Radeon RX, RDNA 3 (2022 to 2025), enthusiast, suffix XTX: the fastest (not in the database)\n"
     assert main(["targets", "GeForce 256"]) == 2
 
 

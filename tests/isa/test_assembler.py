@@ -1,4 +1,4 @@
-"""Assembly text: known encodings, labels, data, and errors with their places."""
+"""Assembly text: known encodings, labels, data, and errors with their positions."""
 
 from __future__ import annotations
 
@@ -59,12 +59,25 @@ def test_mnemonics_of_other_generations_are_understood() -> None:
     assert isa.assemble("ds_read_b32 v0, v1", "gfx1200") == isa.assemble("ds_load_b32 v0, v1", "gfx1200")
 
 
+@pytest.mark.parametrize("comment", ["; comment", "// comment", "/* comment */", "/* one */ ; another"])
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        ("gfx803", "v_interp_p1_f32 v1, v2, attr0.x{}"), ("gfx1030", "v_interp_mov_f32 v1, p10, attr3.w{}"),
+        ("gfx1100", "lds_param_load v1, attr0.x{}"), ("gfx1100", "s_mov_b32 s0, 7{}"), ("gfx1100", "v_add_f32 v0, |v1|, -v2{}"),
+    ],
+)  # fmt: skip
+def test_comments_behind_operands(target: str, text: str, comment: str) -> None:
+    """A comment is no part of the operand before it."""
+    assert isa.assemble(text.format(f"  {comment}"), target) == isa.assemble(text.format(""), target)
+
+
 def test_data_words_and_comments() -> None:
     assert isa.assemble(".long 0x12345678, -1 ; words\n// nothing\n", "gfx900").hex() == "78563412ffffffff"
 
 
 @pytest.mark.parametrize(
-    ("target", "text", "place", "reason"),
+    ("target", "text", "position", "reason"),
     [
         ("gfx1100", "s_nop 0\n  v_bogus v0", "line 2, column 3", "unknown instruction"),
         ("gfx1100", "v_add_f32 v0, v1, v300", "line 1, column 19", "no such register"),
@@ -83,10 +96,10 @@ def test_data_words_and_comments() -> None:
         ("gfx1100", "s_waitcnt bogus(0)", "line 1", "no counter bogus"),
     ],
 )
-def test_errors_name_place_and_reason(target: str, text: str, place: str, reason: str) -> None:
+def test_errors_name_position_and_reason(target: str, text: str, position: str, reason: str) -> None:
     with pytest.raises(InputError) as caught:
         isa.assemble(text, target)
-    assert place in str(caught.value) and reason in str(caught.value)
+    assert position in str(caught.value) and reason in str(caught.value)
 
 
 def test_branch_beyond_16_bits() -> None:
@@ -151,7 +164,7 @@ def test_odd_code_and_unknown_targets() -> None:
     assert isa.disassemble(b"", "gfx1100") == ""
 
 
-def test_listing_has_labels_and_places() -> None:
+def test_listing_has_labels_and_offsets() -> None:
     code = isa.assemble("top: v_mov_b32 v0, 1.0\ns_cbranch_execnz top\ns_endpgm", "gfx1100")
     lines = isa.disassemble_lines(code + b"\xff\xff\xff\xff", "gfx1100")
     assert [(line.text, line.offset, line.size) for line in lines] == [
@@ -204,7 +217,7 @@ def test_suffixes_of_encodings_that_do_not_exist(target: str, suffix: str) -> No
 
 
 @pytest.mark.parametrize("text", ["s_nop 0\n  \ud800", "v_mov_b32 v0, '\udfff'", ".ascii \"\ud800\"", "\ud800:"])
-def test_a_lone_surrogate_is_an_error_with_its_place(text: str) -> None:
+def test_a_lone_surrogate_is_an_error_with_its_position(text: str) -> None:
     with pytest.raises(InputError, match=r"line \d, column \d+: '\\u"):
         isa.assemble(text, "gfx900")
 
@@ -221,7 +234,7 @@ def test_names_of_signed_dot_products_are_signed() -> None:
 @pytest.mark.parametrize(
     ("target", "text", "reason"),
     [
-        ("gfx900", "v_mov_b32_dpp v0, 0 quad_perm:[0,0,0,0]", "place can hold"), ("gfx1100", "v_mov_b32_dpp v0, v1", "lane control"),
+        ("gfx900", "v_mov_b32_dpp v0, 0 quad_perm:[0,0,0,0]", "field cannot hold"), ("gfx1100", "v_mov_b32_dpp v0, v1", "lane control"),
         ("gfx900", "v_rcp_f32_sdwa v0, v1 src1_sel:BYTE_0", "no second source"),
         ("gfx900", "v_cmp_lt_f32_sdwa vcc, v0, v1 dst_sel:BYTE_0", "no result"), ("gfx803", "v_cmp_lt_f32_sdwa s[0:1], v0, v1", "writes vcc"),
         ("gfx1100", "v_cmp_lt_f16_e64 s0, v0.l, v1.l op_sel:[0,0,1]", "no operand"),
@@ -231,7 +244,7 @@ def test_names_of_signed_dot_products_are_signed() -> None:
         ("gfx942", "v_mfma_f32_4x4x1_16b_f32 v[0:3], v1, v2, off", "not a register"), ("gfx1100", "v_add_f32 v0, neg(-v1), v2", "sign before a sign"),
     ],
 )  # fmt: skip
-def test_what_the_words_have_no_place_for_is_an_error(target: str, text: str, reason: str) -> None:
+def test_what_the_words_cannot_hold_is_an_error(target: str, text: str, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         isa.assemble(text, target)
 
@@ -242,3 +255,45 @@ def test_moves_of_halves(target: str) -> None:
         code = isa.assemble(text, target)
         assert isa.disassemble(code, target) == f"\t{text}\n"
     assert isa.assemble("v_mov_b16_e32 v1.l, 0", target).hex() == "8038027e"
+
+
+#: A literal of 16 bits in every form that has one.
+HALF_LITERALS = (
+    ("gfx803", "v_madmk_f16 v0, v1, {}, v2"), ("gfx900", "v_madak_f16 v0, v1, v2, {}"), ("gfx1030", "v_fmamk_f16 v0, v1, {}, v2"),
+    ("gfx1100", "v_fmaak_f16 v0.l, v1.l, v2.l, {}"), ("gfx1200", "v_fmamk_f16 v0, v1, {}, v2"), ("gfx900", "v_add_f16 v0, {}, v1"),
+    ("gfx1100", "v_add_f16 v0.l, {}, v1.l"), ("gfx1200", "s_add_f16 s0, {}, s1"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("known", ["before", "after", "as a number"])
+@pytest.mark.parametrize(("target", "line"), HALF_LITERALS)
+def test_literals_of_16_bits(target: str, line: str, known: str) -> None:
+    """They have 16 bits, signed or not, whether the number is in the line or is set before or after it."""
+
+    def words(value: int) -> tuple[int, int]:
+        text = {"before": f".set x, {value}\n{line.format('x')}", "after": f"{line.format('x')}\n.set x, {value}"}.get(known, line.format(value))
+        code = isa.assemble(text, target)
+        return int.from_bytes(code[:4], "little"), int.from_bytes(code[4:], "little")
+
+    assert words(0x1234)[1] == 0x1234 and words(0xFEDC)[1] == 0xFEDC and words(-0x124) == words(0xFEDC)
+    assert isa.assemble(isa.disassemble(isa.assemble(line.format(0xFEDC), target), target), target) == isa.assemble(line.format(0xFEDC), target)
+    for value in (0x10000, 0x12345, -0x8001, 0xFFFFFFFF):
+        with pytest.raises(InputError, match="does not fit 16 bits"):
+            words(value)
+
+
+@pytest.mark.parametrize(
+    ("target", "line"),
+    [
+        ("gfx1100", "s_nop {}"), ("gfx900", "s_movk_i32 s0, {}"), ("gfx900", "s_cmpk_eq_u32 s0, {}"), ("gfx900", "s_waitcnt {}"),
+        ("gfx900", "s_branch {}"), ("gfx900", "s_sendmsg {}"), ("gfx900", "s_setreg_b32 {}, s1"), ("gfx900", "s_set_gpr_idx_mode {}"),
+        ("gfx1100", "s_load_b32 s0, s[2:3], {}"), ("gfx700", "s_load_dword s0, s[2:3], {}"), ("gfx1100", "s_getreg_b32 s0, {}"),
+        ("gfx1030", "s_endpgm {}"), ("gfx1030", "s_version {}"), ("gfx1200", "s_prefetch_data s[2:3], {}, s4, 0"),
+    ],
+)  # fmt: skip
+def test_a_literal_is_no_plain_number(target: str, line: str) -> None:
+    """What has no literal in its words takes a number without lit(...)."""
+    isa.assemble(line.format(1), target)
+    for value in ("lit(1)", "lit(later)"):
+        with pytest.raises(InputError, match="1, column "):
+            isa.assemble(f"{line.format(value)}\nlater:", target)

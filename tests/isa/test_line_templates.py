@@ -20,16 +20,16 @@ TARGETS = (
 )  # fmt: skip
 #: One in so many opcodes, and how often some words of each form of one come again with other values or bits.
 STEP, CHANGES = (1, 200) if os.environ.get("PYACO_EXHAUSTIVE") else (16, 24)
-#: First bit and width of what is changed; most are places of operands.
-PLACES = ((0, 8), (0, 9), (8, 8), (9, 8), (9, 9), (16, 7), (17, 8), (18, 9), (24, 8), *((bit, 1) for bit in range(0, 32, 4)))
+#: First bit and width of what is changed; most are fields of operands.
+FIELDS = ((0, 8), (0, 9), (8, 8), (9, 8), (9, 9), (16, 7), (17, 8), (18, 9), (24, 8), *((bit, 1) for bit in range(0, 32, 4)))
 
 
 def changed(words: list[int], generator: random.Random) -> list[int]:
     """The words with some neighbouring bits of one of them chosen at random."""
     result = list(words)
-    place, (first, width) = generator.randrange(len(words)), generator.choice(PLACES)
+    position, (first, width) = generator.randrange(len(words)), generator.choice(FIELDS)
     mask = (1 << width) - 1 << first & 0xFFFFFFFF
-    result[place] = words[place] & ~mask | generator.getrandbits(32) & mask
+    result[position] = words[position] & ~mask | generator.getrandbits(32) & mask
     return result
 
 
@@ -59,7 +59,7 @@ def test_plans_print_the_same_lines(target: str) -> None:
             listing = disassemble_words(code, wave_size, tables, learn_after=learn_after)
             lines = expected.text().count("\n")
             assert listing.from_templates > lines // 8, f"{listing.from_templates} of {lines} lines"
-            assert listing.rows() == expected.rows()
+            assert listing.entries() == expected.entries()
 
 
 @pytest.mark.parametrize("target", ["gfx803", "gfx1100"])

@@ -90,7 +90,7 @@ def test_every_opcode(level: int) -> None:
     code, target = code_of_every_opcode(level), TARGETS[level]
     records = isa.decode(code, target)
     assert isa.encode(records, target) == code
-    # rows are instructions of their own
+    # records are instructions of their own
     assert isa.encode(records[::-1], target) == b"".join(
         code[row["offset"] : row["offset"] + 4 * row["dwords"]] for row in records[::-1]
     )
@@ -231,13 +231,13 @@ def test_random_records_are_harmless(target: str) -> None:
     records = isa.decode(code_of_every_opcode(level), target)
     encoded = 0
     for _ in range(3000):
-        row = records[generator.integers(len(records), size=1)].copy()
-        for name in generator.choice(row.dtype.names, 2):
-            field = row[name]
+        record = records[generator.integers(len(records), size=1)].copy()
+        for name in generator.choice(record.dtype.names, 2):
+            field = record[name]
             values = generator.integers(0, np.iinfo(field.dtype).max, field.shape, field.dtype, endpoint=True)
             field[...] = values >> np.array(generator.integers(8), field.dtype)
         try:
-            isa.encode(row, target)
+            isa.encode(record, target)
             encoded += 1
         except pyaco.InputError as error:
             assert "record 0" in str(error)

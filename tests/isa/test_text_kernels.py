@@ -57,8 +57,8 @@ def test_known_encodings(target: str, text: str, code: str) -> None:
 
 @pytest.mark.parametrize("before", ["", "s_nop 0\n", "s_nop 0 ; a comment ", "s_nop 0 // ", "# ", ".set a, 1 /* ", 's_nop 0 /* */', "l: "])
 def test_a_zero_byte_ends_nothing(before: str) -> None:
-    place = f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))}"
-    with pytest.raises(InputError, match=f"^{place}: a zero byte"):
+    position = f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))}"
+    with pytest.raises(InputError, match=f"^{position}: a zero byte"):
         isa.assemble(before + "\0\ns_endpgm\n", "gfx900")
 
 
@@ -113,7 +113,7 @@ kernel:
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "reason"),
+    ("text", "position", "reason"),
     [
         ("s_mov_b32 s0, (1", "line 1, column 17", "unbalanced"),
         ("s_mov_b32 s0, 1/0", "line 1, column 16", "division by zero"),
@@ -127,10 +127,10 @@ kernel:
         (".amdhsa_kernel k\n .amdhsa_x 1", "line 2", "begins with .amdhsa_"),
     ],
 )
-def test_errors(text: str, place: str, reason: str) -> None:
+def test_errors(text: str, position: str, reason: str) -> None:
     with pytest.raises(InputError) as caught:
         isa.assemble(text, "gfx1100")
-    assert place in str(caught.value) and reason in str(caught.value)
+    assert position in str(caught.value) and reason in str(caught.value)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -368,8 +368,8 @@ class Formats:
         if level >= 110 and count > 1:
             yield "mimg_nsa", word | 1, address_fields((32, 64, 72, 80, 88), count), fields
         elif 1 < count <= len(sizes):
-            places = (32, *range(64, 160, 8))
-            yield "mimg_nsa", word | (count + 2) // 4 << 1, address_fields(places, count), fields
+            positions = (32, *range(64, 160, 8))
+            yield "mimg_nsa", word | (count + 2) // 4 << 1, address_fields(positions, count), fields
 
     def exp(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
         fields = "en 0 4 mask4,target 4 6 target,done 11 1 bit,src0 32 8 vgpr,src1 40 8 vgpr2,src2 48 8 vdst,src3 56 8 vdata"
@@ -394,10 +394,10 @@ IMAGE = "dmask 8 4 bits4x,vaddr 32 8 vaddr,vdata 40 8 vdata,rsrc 48 5 quad8"
 IMAGE_CACHE = "unrm 12 1 bit,glc 13 1 bit,tfe 16 1 bit,slc 25 1 bit,samp 53 5 quad"
 
 
-def address_fields(places: Sequence[int], count: int) -> Layout:
+def address_fields(positions: Sequence[int], count: int) -> Layout:
     """Registers of an address; what has no register of its own follows the last one."""
     kinds = ("vaddr", "vgpr", "vgpr2", "vdst", "vdata")
-    return {f"vaddr{i or ''}": Field(place, 8, kinds[i % 5]) for i, place in enumerate(places[:count])}
+    return {f"vaddr{i or ''}": Field(position, 8, kinds[i % 5]) for i, position in enumerate(positions[:count])}
 
 
 def image_shapes(row: opcodes.Row, level: int) -> Iterator[tuple[int, bool, int]]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import pyaco
 from pyaco._core.nir import evaluate
+from pyaco.nir import interpreter_alu
 
 TABLE = Path(pyaco.__file__).parent / "nir" / "data" / "alu.txt"
 ROWS = [line.split("#")[0].split() for line in TABLE.read_text().splitlines()]
@@ -196,13 +197,15 @@ def test_dot_products_of_halves_round_once(size: int) -> None:
         a, b = (random.uniform(-8, 8, size).astype(numpy.float16) for _ in range(2))
         total = numpy.float32(0)
         halves = numpy.float16(0)
-        for x, y in zip(a, b, strict=True):
+        for x, y in zip(a[::-1], b[::-1], strict=True):
             total += numpy.float32(x) * numpy.float32(y)
             halves += x * y
         found = vector(f"fdot{size}", 16, [to_bits(x, 16) for x in a], [to_bits(y, 16) for y in b])
         assert found == to_bits(numpy.float16(total), 16)
         rounded_each_step += found == to_bits(halves, 16)
     assert rounded_each_step < 200
+    negative = [to_bits(-0.0, 16)] * size
+    assert vector(f"fdot{size}", 16, negative, [to_bits(1.0, 16)] * size) == negative[0]
 
 
 def test_ffmaz_adds_to_positive_zero() -> None:
@@ -224,3 +227,11 @@ def test_bit_fields_of_every_size(bits: int) -> None:
         signed_field = signed(taken, width) if width else 0
         assert value("ibitfield_extract", bits, a, offset, width) == signed_field & (1 << bits) - 1
         assert value("bitfield_insert", bits, a, b, offset, width) == a & ~(field << offset) | (b & field) << offset
+
+
+@pytest.mark.parametrize("name", ["udiv", "umod", "idiv", "irem", "imod"])
+@pytest.mark.parametrize("bits", SIZES)
+def test_the_interpreter_divides_by_zero_as_folding_does(name: str, bits: int) -> None:
+    dividends = numpy.array([0, 1, 7, (1 << bits) - 1, 1 << (bits - 1)], f"u{bits // 8}")
+    interpreted = interpreter_alu.evaluate(name, [dividends, numpy.zeros_like(dividends)])
+    assert list(interpreted) == [value(name, bits, int(dividend), 0) for dividend in dividends] == [0] * len(dividends)

@@ -61,7 +61,7 @@ class Replayer:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.formats = {int(number): entry["name"] for number, entry in json.loads((folder / "formats.json").read_text()).items()}
+        self.formats: Any = {int(number): entry["name"] for number, entry in json.loads((folder / "formats.json").read_text()).items()}
         configs = json.loads((folder / "configs.json").read_text())
         self.configs = configs["configs"] if isinstance(configs, dict) else configs
         self.replays: dict[str, Replay] = {
@@ -174,7 +174,8 @@ class Replayer:
             result["tried"] += 1
             try:
                 found: dict[str, Any] = replay(row)
-                different = {name: [value, row[name]] for name, value in found.items() if value & 0xFFFFFFFF != row[name] & 0xFFFFFFFF}
+                different: dict[str, Any] = {
+                    name: [value, row[name]] for name, value in found.items() if value & 0xFFFFFFFF != row[name] & 0xFFFFFFFF}
             except PyacoError as error:
                 different = {"error": str(error)}
             result["agreed"] += not different

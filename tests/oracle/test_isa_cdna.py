@@ -56,7 +56,7 @@ def reason_of(text: str, complaint: str) -> str | None:
 
 
 def our_text(code: bytes, target: str) -> str | None:
-    lines = [line for line in isa.disassemble_lines(code, target) if line.size]
+    lines = [line for line in isa.disassemble_lines(code, target, exact=True) if line.size]
     whole = len(lines) == 1 and lines[0].size == len(code) and not lines[0].text.startswith(".long")
     return lines[0].text if whole else None
 

@@ -111,7 +111,7 @@ def our_texts(chip: str, codes: list[bytes], wave_size: int | None = None, *, ha
     padding = bytes.fromhex("000080bf" * 6)
     wave = default_wave_size(tables.level, wave_size)
     listing = disassemble_words(b"".join(code + padding for code in codes), wave, tables, halves=halves, exact=exact)
-    texts = {offset: (text, size) for text, offset, size in listing.rows() if size and not text.startswith(".long")}
+    texts = {offset: (text, size) for text, offset, size in listing.entries() if size and not text.startswith(".long")}
     found: list[str | None] = []
     position = 0
     for code in codes:

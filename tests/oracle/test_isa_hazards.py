@@ -211,8 +211,8 @@ def same_hardware_register(peer: Peer) -> Iterator[tuple[Row, list[Machine], int
     number = write.operands[1]
     for row, machine in peer.instructions:
         if peer.has(row, "setreg", "getreg"):
-            place = len(machine.operands) - 1
-            machine = replace(machine, operands=[*machine.operands[:place], number])
+            last = len(machine.operands) - 1
+            machine = replace(machine, operands=[*machine.operands[:last], number])
         yield row, [write, machine], 2 if peer.has(row, "setreg", "getreg") else 1 if peer.has(row, "trap_return") else 0
 
 

@@ -19,8 +19,11 @@ NUMBERS = {row[0]: number for number, row in enumerate(ROWS)}
 RECORD, OPCODES = 56, 489
 BASES = {2: "int", 4: "uint", 6: "bool", 128: "float"}
 COMMUTATIVE, ASSOCIATIVE = 1, 2
-#: Undefined in NIR where the operands are out of range, or computed by other library functions than ours.
-UNDEFINED = {"ubitfield_extract", "ibitfield_extract", "bitfield_insert", "ubfe", "ibfe", "bfm", "fexp2", "flog2", "fpow", "fsin", "fcos",
+#: Undefined in NIR where the operands are out of range, or computed by other library functions than ours. Mesa's C overflows in
+#: iadd_sat and isub_sat, and takes the last operand of udot_*_sat as signed, which SPIR-V's OpUDotAccSat does not.
+UNDEFINED = {"iadd_sat", "isub_sat", "udot_2x16_uadd_sat", "udot_4x8_uadd_sat", "imul24_relaxed", "umul24_relaxed", "extract_u8", "extract_i8",
+             "extract_u16", "extract_i16", "insert_u8", "insert_u16",
+             "ubitfield_extract", "ibitfield_extract", "bitfield_insert", "ubfe", "ibfe", "bfm", "fexp2", "flog2", "fpow", "fsin", "fcos",
              "fsin_amd", "fcos_amd", "frexp_sig", "frexp_exp", "ldexp", "fsat", "fsign", "fmin", "fmax", "frsq", "fquantize2f16"}
 
 
@@ -89,6 +92,9 @@ def test_constant_expressions(row: list[str]) -> None:
     for bits in _sizes(row):
         # NIR computes halves as floats and rounds them at the end; these three follow what they are lowered to.
         if bits == 16 and name in ("fmod", "frem", "flrp"):
+            continue
+        # C's promotion to int loses the carry, and Mesa counts from bit 31 whatever the size.
+        if (bits < 32 and name == "uadd_carry") or (bits != 32 and name == "ufind_msb_rev"):
             continue
         result_bits = _size_of(row[2], bits)
         for _ in range(60):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pyaco.errors import InputError
@@ -10,7 +12,7 @@ from pyaco.registers.database import LEVELS
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_fields_survive_a_round_trip(level):
+def test_fields_survive_a_round_trip(level: Any) -> None:
     """AMD's headers give some bits two names; both readings hold."""
     for register in registers(level):
         taken = 0
@@ -23,7 +25,7 @@ def test_fields_survive_a_round_trip(level):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_names_and_offsets_lead_to_each_other(level):
+def test_names_and_offsets_lead_to_each_other(level: Any) -> None:
     known = registers(level)
     assert len(known) > 300
     for register in known:
@@ -31,7 +33,7 @@ def test_names_and_offsets_lead_to_each_other(level):
         assert known.at(register.offset) is not None
 
 
-def test_facts():
+def test_facts() -> None:
     """From LLVM's user guide (COMPUTE_PGM_RSRC1) and the kernel's gfx headers."""
     known = registers(110)
     assert known["COMPUTE_PGM_LO"].offset == 0xB830
@@ -48,7 +50,7 @@ def test_facts():
     (103, "GE_CNTL", 0x3096C), (115, "SPI_SHADER_PGM_RSRC4_GS", 0xB204), (120, "COMPUTE_PGM_LO", 0xB830),
     (100, "CB_COLOR0_INFO", 0x28C70), (120, "COMPUTE_USER_DATA_0", 0xB900), (103, "CB_BLEND0_CONTROL", 0x28780),
 ])  # fmt: skip
-def test_offsets(level, name, offset):
+def test_offsets(level: int, name: str, offset: int) -> None:
     assert registers(level)[name].offset == offset
 
 
@@ -57,11 +59,11 @@ def test_offsets(level, name, offset):
     (90, "COMPUTE_PGM_RSRC1", "FLOAT_MODE", 0xFF000), (110, "COMPUTE_PGM_RSRC2", "LDS_SIZE", 0xFF8000),
     (94, "COMPUTE_PGM_RSRC2", "TIDIG_COMP_CNT", 0x1800), (110, "COMPUTE_PGM_RSRC3", "INST_PREF_SIZE", 0x3F0),
 ])  # fmt: skip
-def test_masks(level, name, field, mask):
+def test_masks(level: int, name: str, field: str, mask: int) -> None:
     assert registers(level)[name].field(field).mask == mask
 
 
-def test_bad_input_is_named():
+def test_bad_input_is_named() -> None:
     register = registers(103)["COMPUTE_PGM_RSRC1"]
     with pytest.raises(InputError, match="no field 'VGPR'"):
         register.encode(VGPR=1)

@@ -130,6 +130,13 @@ class Module:
         self.emit(self.body, opcode, type, result, *operands)
         return result
 
+    def glsl(self, number: int, type: int, *operands: int) -> int:
+        """Append an instruction of GLSL.std.450."""
+        if ("glsl",) not in self.known:
+            self.known["glsl",] = self.id()
+            self.emit(self.head, "ExtInstImport", self.known["glsl",], *text("GLSL.std.450"))
+        return self.op("ExtInst", type, self.known["glsl",], number, *operands)
+
     def place(self, storage: str, pointee: int, base: int, *indices: int) -> int:
         """Append an access chain."""
         return self.op("AccessChain", self.pointer(storage, pointee), base, *indices)
@@ -142,13 +149,13 @@ class Module:
         """Append a store."""
         self.emit(self.body, "Store", pointer, value, *((enumerant("MemoryAccess", "Aligned"), aligned) if aligned is not None else ()))
 
-    def words(self) -> bytes:
-        """Return the module."""
+    def words(self, model: str = "GLCompute") -> bytes:
+        """Return the module, its entry point of an execution model."""
         void = self.type("Void")
         function, label = self.type("Function", void), self.id()
         head = list(self.head)
         self.emit(head, "MemoryModel", *self.memory_model)
-        self.emit(head, "EntryPoint", enumerant("ExecutionModel", "GLCompute"), self.main, *text("main"), *self.interface)
+        self.emit(head, "EntryPoint", enumerant("ExecutionModel", model), self.main, *text("main"), *self.interface)
         self.emit(head, "ExecutionMode", self.main, enumerant("ExecutionMode", "LocalSize"), *self.local_size)
         code: list[int] = []
         self.emit(code, "Function", void, self.main, 0, function)

@@ -139,6 +139,7 @@ def run(case: Case, words: bytes, target: str, wave: int) -> None:
         np.testing.assert_array_equal(buffers[0, binding].numpy(), bytes, f"{target} wave{wave} binding {binding}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
 @pytest.mark.parametrize("alignment", [1, 2, 4, 8, 16])
@@ -147,6 +148,14 @@ def test_every_misalignment(space: str, bits: int, alignment: int) -> None:
     words = case.words()
     for target, wave in TARGETS:
         run(case, words, target, wave)
+
+
+@pytest.mark.parametrize("number", range(len(SPACES)), ids=SPACES)
+def test_misalignments(number: int) -> None:
+    """Of every kind of memory, bytes at the smallest alignment and one other width, each on another target."""
+    for bits, alignment, turn in ((8, 1, number), ((16, 32, 64)[number % 3], (1, 2, 4, 8)[number % 4], number + 3)):
+        case = Case(SPACES[number], bits, alignment)
+        run(case, case.words(), *TARGETS[turn % len(TARGETS)])
 
 
 @pytest.mark.parametrize("target", ["gfx900", "gfx1030", "gfx1100", "gfx1200"])

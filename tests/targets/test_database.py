@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import pyaco
@@ -15,7 +17,7 @@ from pyaco.targets.product_names import decode_name
 MIB = 1 << 20
 
 
-def test_the_worked_example():
+def test_the_worked_example() -> None:
     """The figures of an RX 5700 XT as the RDNA white paper's structure gives them."""
     figures = {figure.name: figure for figure in peaks(find_product("AMD Radeon RX 5700 XT"))}
     assert figures["cull rate"].value == 15240 and figures["primitive rate"].value == 7620
@@ -30,7 +32,7 @@ def test_the_worked_example():
     ("scalar registers of a SIMD", 2560), ("render backends of an array", 4), ("L2 slice", 256), ("slices of a memory controller", 4),
     ("load/store/texture units of a pair", 2), ("compute units", 40), ("ALUs", 2560), ("cycles of a wave64's instruction", 2),
 ])  # fmt: skip
-def test_structure_of_rdna(name, value):
+def test_structure_of_rdna(name: str, value: int) -> None:
     die = find_product("RX 5700 XT").die
     assert {figure.name: figure.value for figure in structure(die)}[name] == value
     assert (die.engines, die.arrays, die.controllers, die.bus // die.controllers) == (2, 2, 4, 64)
@@ -42,7 +44,7 @@ def test_structure_of_rdna(name, value):
     ("vector registers of a SIMD", 256), ("cycles of a wave64's instruction", 4), ("waves of a unit", 40), ("ALUs of a unit", 64),
     ("compute units", 32), ("ALUs", 2048),
 ])  # fmt: skip
-def test_structure_of_gcn(name, value):
+def test_structure_of_gcn(name: str, value: int) -> None:
     die = find_product("Radeon HD 7970").die
     assert {figure.name: figure.value for figure in structure(die)}[name] == value
     assert die.unit.vector_registers == 64 << 10 and die.unit.waves == 10
@@ -54,11 +56,11 @@ def test_structure_of_gcn(name, value):
     ("tahiti", {"sgprs": 50}, 9), ("tonga", {"sgprs": 100}, 7), ("polaris10", {"vgprs": 24}, 8), ("hawaii", {"vgprs": 24}, 10),
     ("tahiti", {"lds_bytes": 32768, "workgroup_size": 256}, 2), ("tahiti", {"lds_bytes": 32769}, 0), ("navi10", {"vgprs": 28}, 18),
 ])  # fmt: skip
-def test_occupancy_by_chip(die, kernel, waves):
+def test_occupancy_by_chip(die: str, kernel: Any, waves: int) -> None:
     assert occupancy(next(each for each in dies() if each.name == die).chip, **kernel) == waves
 
 
-def test_both_tables_of_limits_agree():
+def test_both_tables_of_limits_agree() -> None:
     """The structure of the database and what kernels' limits say, for every chip with waves."""
     from pyaco.targets.limits import wave_limits
 
@@ -79,11 +81,11 @@ def test_both_tables_of_limits_agree():
     ("Radeon HD 6970", "flops", 2.7), ("Radeon 9700 PRO", "memory bandwidth", 19.84), ("Radeon VII", "memory bandwidth", 1024),
     ("RX 6800", "memory bandwidth", 512), ("Radeon R9 Fury X", "memory bandwidth", 512),
 ])  # fmt: skip
-def test_published_peaks(name, figure, value):
+def test_published_peaks(name: str, figure: str, value: float) -> None:
     assert {f.name: f.value for f in peaks(find_product(name))}[figure] == pytest.approx(value, rel=0.01)
 
 
-def test_tables_agree_with_each_other():
+def test_tables_agree_with_each_other() -> None:
     known = {family.name for family in families()}
     assert len(dies()) >= 60 and len(products()) >= 70
     for die in dies():
@@ -102,14 +104,14 @@ NO_RULE = ("Radeon DDR", "Radeon Pro 5600M", "Steam Deck", "Radeon 8060S")
 
 
 @pytest.mark.parametrize("product", [each for each in products() if each.name not in NO_RULE], ids=lambda product: product.name)
-def test_names_say_the_generation(product):
+def test_names_say_the_generation(product: Any) -> None:
     found = decode_name(product.name)
     family = product.die.family
     assert family in found.generation or family.split()[0] in found.generation, found
     assert found.year <= product.die.year + 3
 
 
-def test_chips_that_share_an_id():
+def test_chips_that_share_an_id() -> None:
     """The amdgpu driver's table says raven and polaris11; its code and libdrm's product names tell the revisions of the others."""
     raven2 = {0x91, 0x92, 0x94, 0x95, 0xCF, 0xDE, 0xDF, 0xE3, 0xE4, 0xE9, 0xEA, 0xEB}
     assert {revision for revision in range(256) if pci_chip(0x15D8, revision).name == "raven2"} == raven2
@@ -125,7 +127,7 @@ def test_chips_that_share_an_id():
     ("hainan", (0x6666,)), ("navi31", (0x7448, 0x7449, 0x744A, 0x744B, 0x744C, 0x745E)), ("navi32", (0x7460, 0x7461, 0x7470, 0x747E)),
     ("aqua_vanjaram", (0x74A0, 0x74A1, 0x74A2, 0x74A5, 0x74A8, 0x74A9, 0x74B5, 0x74B6, 0x74BD)), ("mi350", (0x75A0, 0x75A3, 0x75B0, 0x75B3)),
 ])  # fmt: skip
-def test_ids_of_product_names(chip, ids):
+def test_ids_of_product_names(chip: str, ids: Any) -> None:
     assert {pci_chip(number).name for number in ids} == {chip}
 
 
@@ -135,7 +137,7 @@ def test_ids_of_product_names(chip, ids):
     ("kaveri", 4, 128), ("kabini", 2, 64), ("iceland", 2, 128), ("tonga", 8, 64), ("carrizo", 2, 128), ("fiji", 16, 128), ("stoney", 2, 64),
     ("polaris12", 4, 128), ("raven2", 2, 64), ("raven", 4, 256), ("vega10", 16, 256), ("navi10", 16, 256),
 ])  # fmt: skip
-def test_slices_of_the_l2(chip, slices, kib):
+def test_slices_of_the_l2(chip: str, slices: int, kib: int) -> None:
     die = next(each for each in dies() if each.name == chip)
     assert (die.slices, die.l2) == (slices, slices * kib)
 
@@ -145,18 +147,18 @@ def test_slices_of_the_l2(chip, slices, kib):
     ("RX 480", (2016, 2017)), ("RX 580", (2017, 2019)), ("X300", (2004, 2005)), ("Radeon X1800", (2005, 2007)), ("HD 8670", (2013, 2013)),
     ("R9 290X", (2013, 2015)), ("R9 390X", (2015, 2016)), ("RX 5700 XT", (2019, 2020)), ("RX 9070 XT", (2025, 0)),
 ])  # fmt: skip
-def test_years_of_a_series(name, years):
+def test_years_of_a_series(name: str, years: Any) -> None:
     found = decode_name(name)
     assert (found.year, found.until) == years
 
 
-def test_feature_levels():
+def test_feature_levels() -> None:
     """GCN 2 reported 11_1 until Direct3D 12 came, and 12_0 with it."""
     levels = {family.name: family.direct3d for family in families()}
     assert levels["GCN 1"] == "12.0 (11_1)" and levels["GCN 2"] == "12.0 (12_0; 11_1 until 2015)" and levels["GCN 5"] == "12.0 (12_1)"
 
 
-def test_names_and_ids():
+def test_names_and_ids() -> None:
     assert pci_chip(0x744C).name == "navi31"
     assert decode_name("Radeon RX 7900 XTX") == decode_name("RX 7900XTX")
     assert decode_name("RX 6600").tier == "mid-range" and decode_name("RX 580").generation == "GCN 4"
@@ -170,7 +172,7 @@ def test_names_and_ids():
         structure(find_product("Radeon HD 5870").die)
 
 
-def test_heaps_of_a_card_with_a_small_window():
+def test_heaps_of_a_card_with_a_small_window() -> None:
     """As RADV reports an RX 5700 XT with 256 MiB visible."""
     heaps, types = memory_heaps(100, 8192 * MIB, 256 * MIB, 8359135232)
     assert [(heap.size, heap.device_local) for heap in heaps] == [(8321499136, True), (8359135232, False), (268435456, True)]
@@ -178,7 +180,7 @@ def test_heaps_of_a_card_with_a_small_window():
         (0, 0x01), (0, 0x01), (1, 0x06), (2, 0x07), (1, 0x0E), (0, 0xC1), (1, 0xC6), (2, 0xC7), (1, 0xCE)]
 
 
-def test_numbering_of_mesa_17():
+def test_numbering_of_mesa_17() -> None:
     """Heap 0 is video memory that the host does not see, 1 what it sees, 2 system memory; types 0 to 3 in the order of the names."""
     heaps, types = memory_heaps(100, 8192 * MIB, 256 * MIB, 4096 * MIB, numbering="mesa17")
     assert [(heap.name, heap.size // MIB, heap.device_local) for heap in heaps] == [
@@ -192,13 +194,13 @@ def test_numbering_of_mesa_17():
         memory_heaps(100, MIB, MIB, MIB, numbering="mesa1")
 
 
-def test_heaps_of_a_processor():
+def test_heaps_of_a_processor() -> None:
     """Two thirds of what there is count as video memory (RADV on Renoir)."""
     heaps, _ = memory_heaps(90, 256 * MIB, 64 * MIB, 1454022656 + 2908053504 - 64 * MIB, dedicated=False)
     assert [heap.size for heap in heaps] == [1454022656, 2908053504]
 
 
-def test_choice_of_a_type():
+def test_choice_of_a_type() -> None:
     _, types = memory_heaps(103, 8192 * MIB, 256 * MIB, 8192 * MIB)
     p = MemoryProperty
     assert types[choose_memory_type(types, p.DEVICE_LOCAL)].name == "VRAM"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -23,7 +25,7 @@ class Addresses(RuleBasedStateMachine):
         return all(end <= start or stop <= first for start, stop in self.taken.items())
 
     @rule(pages=st.integers(1, 40), shift=st.integers(12, 24), where=st.sampled_from(sorted(RANGES)))
-    def allocate(self, pages, shift, where):
+    def allocate(self, pages: Any, shift: Any, where: Any) -> None:
         address = self.ours.allocate(pages * PAGE - 5, 1 << shift, where)
         first, end = RANGES[where]
         assert address % (1 << shift) == 0 and first <= address and address + pages * PAGE <= end and canonical(address) == address
@@ -34,7 +36,7 @@ class Addresses(RuleBasedStateMachine):
         self.taken[address] = address + pages * PAGE
 
     @rule(offset=st.integers(0, 60), pages=st.integers(1, 20), where=st.sampled_from(sorted(RANGES)))
-    def reserve(self, offset, pages, where):
+    def reserve(self, offset: Any, pages: Any, where: Any) -> None:
         first = RANGES[where][0] + offset * PAGE
         free = self.is_free(first, first + pages * PAGE)
         assert self.ours.reserve(first, pages * PAGE) == free
@@ -42,14 +44,14 @@ class Addresses(RuleBasedStateMachine):
             self.taken[first] = first + pages * PAGE
 
     @rule(data=st.data())
-    def free(self, data):
+    def free(self, data: Any) -> None:
         if self.taken:
             address = data.draw(st.sampled_from(sorted(self.taken)))
             self.ours.free(address)
             del self.taken[address]
 
     @invariant()
-    def nothing_is_lost(self):
+    def nothing_is_lost(self) -> None:
         for where, (first, end) in RANGES.items():
             used = sum(stop - start for start, stop in self.taken.items() if first <= start < end)
             assert self.ours.free_bytes(where) == end - first - used
@@ -60,13 +62,13 @@ Addresses.TestCase.settings = settings(max_examples=30, stateful_step_count=30, 
 TestAddresses = Addresses.TestCase
 
 
-def test_ranges_fit_their_pointers():
+def test_ranges_fit_their_pointers() -> None:
     first, end = RANGES["32-bit"]
     assert first >> 32 == end >> 32 == ADDRESS32_HI
     assert canonical(0x8000_0000_0000) == 0xFFFF_8000_0000_0000 and canonical(0x7FFF_FFFF_FFFF) == 0x7FFF_FFFF_FFFF
 
 
-def test_what_cannot_be_given():
+def test_what_cannot_be_given() -> None:
     ours = VirtualAddresses()
     with pytest.raises(InputError, match="power of two"):
         ours.allocate(1, 3)

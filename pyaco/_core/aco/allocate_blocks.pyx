@@ -20,22 +20,22 @@ from pyaco.errors import PyacoError
 
 
 # --------------------------------------------------------------------------------------------------------------- blocks
-cdef inline uint32_t _pred(const ProgramData *p, uint32_t block, bint logical, uint32_t k) noexcept nogil:
+cdef inline uint32_t _pred(const ProgramData *p, BlockId block, bint logical, uint32_t k) noexcept nogil:
     if logical:
         return p.edge_lists.block[p.blocks.logical_pred_first[block] + k]
     return p.edge_lists.block[p.blocks.linear_pred_first[block] + k]
 
 
-cdef inline uint32_t _pred_count(const ProgramData *p, uint32_t block, bint logical) noexcept nogil:
+cdef inline uint32_t _pred_count(const ProgramData *p, BlockId block, bint logical) noexcept nogil:
     return p.blocks.logical_pred_count[block] if logical else p.blocks.linear_pred_count[block]
 
 
-cdef int _model_pred(Allocator *a, uint32_t block, bint logical) noexcept nogil:
+cdef int _model_pred(Allocator *a, BlockId block, bint logical) noexcept nogil:
     """The predecessor whose registers the block takes over: the one in the deepest loop, or -1."""
     cdef ProgramData *p = a.p
     cdef int best = -1
     cdef uint32_t k
-    cdef uint32_t pred
+    cdef BlockId pred
     for k in range(_pred_count(p, block, logical)):
         pred = _pred(p, block, logical, k)
         if pred < block and (best < 0 or p.blocks.loop_depth[pred] > p.blocks.loop_depth[_pred(p, block, logical, best)]):
@@ -56,11 +56,11 @@ cdef void _unload_exit(Allocator *a, uint32_t pred) noexcept nogil:
         a.values[a.exits[k].temp].exit_reg = register_none
 
 
-cdef int _enter_values(Allocator *a, uint32_t block, bint logical) except -1 nogil:
+cdef int _enter_values(Allocator *a, BlockId block, bint logical) except -1 nogil:
     """Put the live-in values of one CFG into the file, where the model predecessor left them."""
     cdef ProgramData *p = a.p
     cdef int model = _model_pred(a, block, logical)
-    cdef uint32_t temp
+    cdef TempId temp
     cdef uint32_t address
     cdef bint late
     cdef uint32_t round
@@ -84,11 +84,11 @@ cdef int _enter_values(Allocator *a, uint32_t block, bint logical) except -1 nog
     return 0
 
 
-cdef int _enter_phi(Allocator *a, uint32_t block, uint32_t i, uint32_t round) except -1 nogil:
+cdef int _enter_phi(Allocator *a, BlockId block, InstructionId i, uint32_t round) except -1 nogil:
     """Register of a phi. Rounds: fixed ones; one that all known operands have; one that an operand or the web has; any."""
     cdef ProgramData *p = a.p
-    cdef uint32_t row = p.instructions.definition_first[i]
-    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef DefinitionRow row = p.instructions.definition_first[i]
+    cdef OperandRow first = p.instructions.operand_first[i]
     cdef bint logical = p.instructions.opcode[i] == op_p_phi
     cdef uint32_t k
     cdef uint32_t address
@@ -136,12 +136,12 @@ cdef int _enter_phi(Allocator *a, uint32_t block, uint32_t i, uint32_t round) ex
     return 0
 
 
-cdef int _enter_phis(Allocator *a, uint32_t block, uint32_t count) except -1 nogil:
+cdef int _enter_phis(Allocator *a, BlockId block, uint32_t count) except -1 nogil:
     cdef ProgramData *p = a.p
     cdef uint32_t round
     cdef uint32_t k
-    cdef uint32_t i
-    cdef uint32_t row
+    cdef InstructionId i
+    cdef DefinitionRow row
     for round in range(4):
         for k in range(count):
             i = p.order.instruction[p.blocks.order_first[block] + k]
@@ -168,13 +168,13 @@ cdef int _enter_phis(Allocator *a, uint32_t block, uint32_t count) except -1 nog
     return 0
 
 
-cdef void _compare_edges(Allocator *a, uint32_t block, bint logical) noexcept nogil:
+cdef void _compare_edges(Allocator *a, BlockId block, bint logical) noexcept nogil:
     """Note the values that a predecessor leaves in another register than the block expects."""
     cdef ProgramData *p = a.p
     cdef uint32_t k
     cdef uint32_t e
     cdef uint32_t pred
-    cdef uint32_t temp
+    cdef TempId temp
     for k in range(_pred_count(p, block, logical)):
         pred = _pred(p, block, logical, k)
         if pred >= block:
@@ -196,12 +196,12 @@ cdef void _note_mismatch(Allocator *a, uint32_t block, uint32_t temp, uint32_t e
     a.mismatches.push_back(m)
 
 
-cdef int _branch_register(Allocator *a, uint32_t block) except -1 nogil:
+cdef int _branch_register(Allocator *a, BlockId block) except -1 nogil:
     """A register for the scratch definition of branches into a merge block: they run after the copies for its phis."""
     cdef ProgramData *p = a.p
     cdef uint32_t k
-    cdef uint32_t pred
-    cdef uint32_t last
+    cdef BlockId pred
+    cdef InstructionId last
     cdef int address
     if p.blocks.linear_pred_count[block] == 0:
         return 0
@@ -222,12 +222,12 @@ cdef int _branch_register(Allocator *a, uint32_t block) except -1 nogil:
     return 0
 
 
-cdef int enter_block(Allocator *a, uint32_t block, uint32_t phis) except -1 nogil:
+cdef int enter_block(Allocator *a, BlockId block, uint32_t phis) except -1 nogil:
     cdef ProgramData *p = a.p
     cdef uint32_t w
     cdef Place place
     cdef int view
-    cdef uint32_t r
+    cdef int r
     cdef uint32_t b
     # Forget the previous block.
     for r in range(file_size):
@@ -265,7 +265,7 @@ cdef int enter_block(Allocator *a, uint32_t block, uint32_t phis) except -1 nogi
     return 0
 
 
-cdef bint _has_back_edge(const ProgramData *p, uint32_t block) noexcept nogil:
+cdef bint _has_back_edge(const ProgramData *p, BlockId block) noexcept nogil:
     cdef uint32_t k
     for k in range(p.blocks.linear_pred_count[block]):
         if _pred(p, block, False, k) >= block:
@@ -273,16 +273,16 @@ cdef bint _has_back_edge(const ProgramData *p, uint32_t block) noexcept nogil:
     return False
 
 
-cdef int fill_phi_operands(Allocator *a, uint32_t block, bint logical, bint scalars_only) except -1 nogil:
+cdef int fill_phi_operands(Allocator *a, BlockId block, bint logical, bint scalars_only) except -1 nogil:
     """Tell the phis of the successors where this block leaves their operands."""
     cdef ProgramData *p = a.p
     cdef uint32_t s
     cdef uint32_t k
-    cdef uint32_t n
-    cdef uint32_t i
+    cdef BlockId n
+    cdef InstructionId i
     cdef uint32_t edge
     cdef uint32_t row
-    cdef uint32_t temp
+    cdef TempId temp
     cdef uint32_t successors = p.blocks.logical_succ_count[block] if logical else p.blocks.linear_succ_count[block]
     for s in range(successors):
         n = p.edge_lists.block[(p.blocks.logical_succ_first[block] if logical else p.blocks.linear_succ_first[block]) + s]
@@ -314,11 +314,11 @@ cdef int fill_phi_operands(Allocator *a, uint32_t block, bint logical, bint scal
     return 0
 
 
-cdef void _back_edges(Allocator *a, uint32_t block, bint logical) noexcept nogil:
+cdef void _back_edges(Allocator *a, BlockId block, bint logical) noexcept nogil:
     """Compare with the entry of loop headers that are already allocated."""
     cdef ProgramData *p = a.p
     cdef uint32_t s
-    cdef uint32_t n
+    cdef BlockId n
     cdef uint32_t k
     cdef uint32_t edge
     cdef Place place
@@ -336,7 +336,7 @@ cdef void _back_edges(Allocator *a, uint32_t block, bint logical) noexcept nogil
                 _note_mismatch(a, n, place.temp, edge, a.values[place.temp].reg, place.reg)
 
 
-cdef int leave_block(Allocator *a, uint32_t block) except -1 nogil:
+cdef int leave_block(Allocator *a, BlockId block) except -1 nogil:
     cdef uint32_t r
     cdef uint32_t b
     cdef uint32_t id
@@ -365,12 +365,12 @@ cdef int leave_block(Allocator *a, uint32_t block) except -1 nogil:
 
 
 # ----------------------------------------------------------------------------------------------------------------- edges
-cdef int _make_edge_phi(Allocator *a, uint32_t block, uint32_t temp, size_t first, size_t end) except -1 nogil:
+cdef int _make_edge_phi(Allocator *a, BlockId block, TempId temp, size_t first, size_t end) except -1 nogil:
     """A phi of a value with itself: the copies that ``first..end`` of the mismatches ask for."""
     cdef ProgramData *p = a.p
     cdef bint logical = not class_is_linear(class_of_value(a, temp))
     cdef uint32_t count = _pred_count(p, block, logical)
-    cdef uint32_t i = instruction_new(p, op_p_phi if logical else op_p_linear_phi, format_pseudo, count, 1)
+    cdef InstructionId i = instruction_new(p, op_p_phi if logical else op_p_linear_phi, format_pseudo, count, 1)
     cdef uint16_t reg = a.mismatches[first].entry
     cdef uint32_t k
     cdef size_t m
@@ -393,11 +393,11 @@ cdef int write_out(Allocator *a) except -1 nogil:
     """The new order: phis for values that moved between blocks, then what was allocated."""
     cdef ProgramData *p = a.p
     cdef Rewrite rewrite
-    cdef uint32_t b
+    cdef BlockId b
     cdef size_t k
     cdef size_t m = 0
     cdef size_t start
-    cdef uint32_t temp
+    cdef TempId temp
     stable_sort(a.mismatches.begin(), a.mismatches.end(), &_mismatch_before)
     rewrite_begin(&rewrite, p)
     a.out_first.push_back(<uint32_t>a.out.size())
@@ -418,15 +418,15 @@ cdef int write_out(Allocator *a) except -1 nogil:
 cdef void finish_branches(Allocator *a) noexcept nogil:
     """Scratch definitions of unconditional branches, and whether copies at block ends must preserve SCC."""
     cdef ProgramData *p = a.p
-    cdef uint32_t b
-    cdef uint32_t i
+    cdef BlockId b
+    cdef InstructionId i
     cdef uint32_t k
-    cdef uint32_t row
-    cdef uint32_t s
-    cdef uint16_t scratch = register_none
+    cdef DefinitionRow row
+    cdef BlockId s
+    cdef uint32_t scratch = register_none
     cdef bint scc
     if a.used[file_sgpr] < a.limit[file_sgpr]:
-        scratch = <uint16_t>(a.used[file_sgpr] * 4)
+        scratch = a.used[file_sgpr] * 4
     for b in range(p.blocks.table.count):
         if p.blocks.order_count[b] == 0:
             continue

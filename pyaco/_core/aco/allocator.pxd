@@ -6,7 +6,8 @@ from pyaco._core.aco.live_set cimport LiveSet
 from pyaco._core.aco.register_constraints cimport Placement
 from pyaco._core.aco.register_file cimport RegisterFile, file_put, in_before
 from pyaco._core.ir.program cimport (
-    ProgramData, class_bytes, class_is_vgpr, register_none, register_vcc, register_vcc_hi, temp_new,
+    BlockId, DefinitionRow, InstructionId, ProgramData, TempId, class_bytes, class_is_vgpr, register_none, register_vcc,
+    register_vcc_hi, temp_new,
 )
 
 
@@ -37,25 +38,25 @@ cdef struct Ranked:               # to be sorted: higher ranks first, then in th
 
 
 cdef struct Move:
-    uint32_t temp                 # the value in its new place
+    TempId temp                   # the value in its new place
     uint32_t source               # the value that is copied: `temp` itself, or another one for a transient copy
     uint16_t origin               # where the source was before the instruction
 
 
 cdef struct Saved:
-    uint32_t temp
+    TempId temp
     uint16_t reg
     uint8_t presence
 
 
 cdef struct Place:                # a value's register at the end of a block
-    uint32_t temp
+    TempId temp
     uint16_t reg
 
 
 cdef struct Mismatch:             # predecessor number `edge` of `block` holds `temp` in `reg`, the block expects it in `entry`
-    uint32_t block
-    uint32_t temp
+    BlockId block
+    TempId temp
     uint32_t edge
     uint16_t reg
     uint16_t entry
@@ -69,8 +70,8 @@ cdef cppclass Allocator:
     uint32_t free_bound[2]        # growing up to here costs no occupancy
     uint32_t limit[2]
     uint32_t used[2]              # end of the registers ever used
-    uint32_t block
-    uint32_t instruction          # 0 while entering a block
+    BlockId block
+    InstructionId instruction     # 0 while entering a block
     uint32_t stamp                # of the instruction at hand
     bint linear_may_move
     LiveSet live_in               # of the block at hand
@@ -94,7 +95,7 @@ cdef cppclass Allocator:
 
 
 # ------------------------------------------------------------------------------------------------------ placing a value
-cdef inline uint8_t class_of_value(Allocator *a, uint32_t temp) noexcept nogil:
+cdef inline uint8_t class_of_value(Allocator *a, TempId temp) noexcept nogil:
     return a.p.temps.register_class[temp]
 
 
@@ -120,7 +121,7 @@ cdef inline void note_used(Allocator *a, uint8_t register_class, uint32_t addres
             a.used[which] = end
 
 
-cdef inline void put_value(Allocator *a, uint32_t temp, uint32_t address, int views) noexcept nogil:
+cdef inline void put_value(Allocator *a, TempId temp, uint32_t address, int views) noexcept nogil:
     cdef uint8_t register_class = class_of_value(a, temp)
     a.values[temp].reg = <uint16_t>address
     a.values[temp].presence = <uint8_t>(a.values[temp].presence | views)
@@ -128,7 +129,7 @@ cdef inline void put_value(Allocator *a, uint32_t temp, uint32_t address, int vi
     note_used(a, register_class, address)
 
 
-cdef inline void displace(Allocator *a, uint32_t temp) noexcept nogil:
+cdef inline void displace(Allocator *a, TempId temp) noexcept nogil:
     """Take a value out of the file; ``reg`` still tells where it was."""
     file_put(&a.file, a.values[temp].presence, a.values[temp].reg, class_bytes(class_of_value(a, temp)), 0)
     a.values[temp].presence = 0
@@ -155,8 +156,8 @@ cdef inline Value unplaced_value(uint32_t temp) noexcept nogil:
     return v
 
 
-cdef inline uint32_t new_value(Allocator *a, uint8_t register_class) except 0 nogil:
-    cdef uint32_t temp = temp_new(a.p, register_class)
+cdef inline TempId new_value(Allocator *a, uint8_t register_class) except 0 nogil:
+    cdef TempId temp = temp_new(a.p, register_class)
     a.values.push_back(unplaced_value(temp))
     return temp
 
@@ -183,4 +184,4 @@ cdef int32_t window_cost(Allocator *a, uint32_t first, uint32_t end, int views) 
 cdef uint32_t pick_any(Allocator *a, Placement need, int views) except 0xffffffffU nogil
 cdef uint32_t pick_hinted(Allocator *a, uint32_t temp, Placement need, int views) except 0xffffffffU nogil
 # Give a definition its register.
-cdef void assign_definition(Allocator *a, uint32_t row, uint32_t address, int views, bint hard) noexcept nogil
+cdef void assign_definition(Allocator *a, DefinitionRow row, uint32_t address, int views, bint hard) noexcept nogil

@@ -83,13 +83,13 @@ cdef int find_gap(Allocator *a, Placement need, int views, uint32_t blocked_firs
     return -1
 
 
-cdef bint _movable(Allocator *a, uint32_t temp) noexcept nogil:
+cdef bint _movable(Allocator *a, TempId temp) noexcept nogil:
     if temp == <uint32_t>owner_blocked or is_pinned(a, temp):
         return False
     return a.linear_may_move or not class_is_linear_vgpr(class_of_value(a, temp))
 
 
-cdef bint _add_victim(Allocator *a, uint32_t temp) noexcept nogil:
+cdef bint _add_victim(Allocator *a, TempId temp) noexcept nogil:
     cdef size_t i
     if temp == 0:
         return True
@@ -126,7 +126,7 @@ cdef void _take_ranked(Allocator *a) noexcept nogil:
 cdef bint _collect_victims(Allocator *a, uint32_t first, uint32_t end, int views) noexcept nogil:
     """The owners of a window, larger ones first; False when one of them cannot move."""
     cdef uint32_t r
-    cdef uint32_t id
+    cdef TempId id
     cdef uint32_t b
     cdef int view
     cdef size_t i
@@ -171,7 +171,7 @@ cdef bint _logged(Allocator *a, uint32_t temp) noexcept nogil:
     return False
 
 
-cdef void _move(Allocator *a, uint32_t temp, uint32_t address) noexcept nogil:
+cdef void _move(Allocator *a, TempId temp, uint32_t address) noexcept nogil:
     cdef int views = a.values[temp].presence
     record_move(a, temp)
     displace(a, temp)
@@ -180,9 +180,9 @@ cdef void _move(Allocator *a, uint32_t temp, uint32_t address) noexcept nogil:
 
 cdef bint _exchange(Allocator *a, Saved victim, uint32_t first, uint32_t end) noexcept nogil:
     """Swap a victim with a killed operand outside the window, which may overlap a definition."""
-    cdef uint32_t row
+    cdef OperandRow row
     cdef uint32_t k
-    cdef uint32_t temp
+    cdef TempId temp
     cdef uint32_t address
     cdef Saved saved
     cdef uint8_t register_class = class_of_value(a, victim.temp)
@@ -220,7 +220,7 @@ cdef bint evict(Allocator *a, uint32_t first, uint32_t end, int views) noexcept 
     cdef size_t moves = a.moves.size()
     cdef size_t i
     cdef size_t count
-    cdef uint32_t temp
+    cdef TempId temp
     cdef int address
     cdef Saved saved
     if not _collect_victims(a, first, end, views):
@@ -249,9 +249,9 @@ cdef bint evict(Allocator *a, uint32_t first, uint32_t end, int views) noexcept 
 cdef int32_t window_cost(Allocator *a, uint32_t first, uint32_t end, int views) noexcept nogil:
     """Dwords to move to clear a window, or -1."""
     cdef int32_t cost = 0
-    cdef uint32_t last = 0
+    cdef TempId last = 0
     cdef uint32_t r
-    cdef uint32_t id
+    cdef TempId id
     cdef uint32_t b
     cdef int view
     for r in range(first, end):
@@ -332,7 +332,7 @@ cdef void _log_movable(Allocator *a, int which) noexcept nogil:
     """All values of a file that may move, with their registers."""
     cdef uint32_t r
     cdef uint32_t b
-    cdef uint32_t id
+    cdef TempId id
     cdef int view
     cdef Saved saved
     a.log.clear()
@@ -459,8 +459,8 @@ cdef uint32_t pick_any(Allocator *a, Placement need, int views) except 0xfffffff
 cdef int _vector_place(Allocator *a, uint32_t temp, Placement need, int views) noexcept nogil:
     """A register from which the p_create_vector that gathers `temp` needs no copy, or -1."""
     cdef ProgramData *p = a.p
-    cdef uint32_t gather = a.values[temp].vector_use
-    cdef uint32_t row
+    cdef InstructionId gather = a.values[temp].vector_use
+    cdef OperandRow row
     cdef uint32_t k
     cdef int32_t ours = -1
     cdef int32_t offset = 0
@@ -505,10 +505,10 @@ cdef uint32_t pick_hinted(Allocator *a, uint32_t temp, Placement need, int views
     return pick_any(a, need, views)
 
 
-cdef void assign_definition(Allocator *a, uint32_t row, uint32_t address, int views, bint hard) noexcept nogil:
+cdef void assign_definition(Allocator *a, DefinitionRow row, uint32_t address, int views, bint hard) noexcept nogil:
     """Give a definition its register."""
     cdef ProgramData *p = a.p
-    cdef uint32_t temp = p.definitions.temp[row]
+    cdef TempId temp = p.definitions.temp[row]
     cdef uint32_t web
     p.definitions.reg[row] = <uint16_t>address
     p.definitions.flags[row] |= definition_fixed

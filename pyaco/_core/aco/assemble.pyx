@@ -30,7 +30,7 @@ from pyaco._core.isa.encode cimport encode, encode_error, encode_limit
 cdef struct Branch:
     uint32_t position                 # of the branch word; of the word behind s_getpc_b64, the base of the distance, once it is long
     uint32_t target                   # block
-    uint32_t instruction
+    InstructionId instruction
     uint32_t literal                  # position of the distance of a long jump, 0 while it is short
 
 
@@ -100,7 +100,7 @@ cdef int append(ProgramData *p, vector[uint32_t] *code, const Decoded *d) except
 
 
 # --------------------------------------------------------------------------------------------------- addresses of constants
-cdef int emit_getpc(Assembler *a, uint32_t i) except -1 nogil:
+cdef int emit_getpc(Assembler *a, InstructionId i) except -1 nogil:
     cdef ProgramData *p = a.p
     cdef Decoded d = scalar(op_s_getpc_b64, format_sop1, p.definitions.reg[p.instructions.definition_first[i]],
                             register_none, register_none)
@@ -113,10 +113,10 @@ cdef int emit_getpc(Assembler *a, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int emit_addlo(Assembler *a, uint32_t i) except -1 nogil:
+cdef int emit_addlo(Assembler *a, InstructionId i) except -1 nogil:
     """s_add_u32 of the low half: operands are the half, the offset in the constants and the identity of the getpc."""
     cdef ProgramData *p = a.p
-    cdef uint32_t row = p.instructions.operand_first[i]
+    cdef OperandRow row = p.instructions.operand_first[i]
     cdef uint32_t identity = p.operands.data[row + 2]
     cdef Decoded d = scalar(op_s_add_u32, format_sop2, p.definitions.reg[p.instructions.definition_first[i]],
                             p.operands.reg[row], 255 * 4)
@@ -134,7 +134,7 @@ cdef int emit_addlo(Assembler *a, uint32_t i) except -1 nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------- instructions
-cdef int emit(Assembler *a, uint32_t i) except -1 nogil:
+cdef int emit(Assembler *a, InstructionId i) except -1 nogil:
     cdef ProgramData *p = a.p
     cdef uint32_t words[encode_limit + 2]
     cdef uint16_t opcode = p.instructions.opcode[i]
@@ -183,7 +183,7 @@ cdef void insert(Assembler *a, uint32_t position, const uint32_t *words, uint32_
     """Puts words at `position`; everything that lies at or behind it moves."""
     cdef ProgramData *p = a.p
     cdef size_t k
-    cdef uint32_t b
+    cdef BlockId b
     a.code.insert(a.code.begin() + position, words, words + count)
     for b in range(p.blocks.table.count):
         if p.blocks.offset[b] >= position:
@@ -200,7 +200,7 @@ cdef void insert(Assembler *a, uint32_t position, const uint32_t *words, uint32_
             a.addresses[0][k].literal += count
 
 
-cdef bint only_ends(const ProgramData *p, uint32_t block) noexcept nogil:
+cdef bint only_ends(const ProgramData *p, BlockId block) noexcept nogil:
     """Whether a block reads nothing and ends the program."""
     cdef uint32_t k, i
     for k in range(p.blocks.order_count[block]):
@@ -216,7 +216,7 @@ cdef int long_jump(Assembler *a, Branch *branch) except -1 nogil:
     """Replaces a branch word by the jump through its reserved SGPR pair."""
     cdef ProgramData *p = a.p
     cdef uint16_t opcode = p.instructions.opcode[branch.instruction]
-    cdef uint32_t row = p.instructions.definition_first[branch.instruction]
+    cdef DefinitionRow row = p.instructions.definition_first[branch.instruction]
     cdef uint16_t low
     cdef vector[uint32_t] code
     cdef Decoded d
@@ -305,7 +305,7 @@ cdef int finish(Assembler *a) except -1 nogil:
     cdef ProgramData *p = a.p
     cdef size_t k
     cdef uint32_t constants, rows
-    # before GFX10 the marks are no instructions, and only ACO has them
+    # before GFX10 these words are no instructions, and only ACO emits them
     if a.stray_bits or p.gfx_level >= gfx10:
         for _ in range(5):
             a.code.push_back(0xbf9f0000U)

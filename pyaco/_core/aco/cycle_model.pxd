@@ -1,7 +1,7 @@
 """How long instructions take: see ``cycle_model.pyx``."""
 from libc.stdint cimport int32_t, uint32_t
 
-from pyaco._core.ir.program cimport ProgramData
+from pyaco._core.ir.program cimport InstructionId, ProgramData
 
 cdef enum:
     resource_scalar = 0
@@ -20,9 +20,9 @@ cdef struct Cycles:
     uint32_t resource1
     int32_t cost1
 
-cdef Cycles cycles_of(const ProgramData *p, uint32_t i) noexcept nogil
+cdef Cycles cycles_of(const ProgramData *p, InstructionId i) noexcept nogil
 # Whether the VALU takes both halves of a wave64 instruction at once (GFX11 and later).
-cdef bint is_dual_issue_capable(const ProgramData *p, uint32_t i) noexcept nogil
+cdef bint is_dual_issue_capable(const ProgramData *p, InstructionId i) noexcept nogil
 # Cycles until a memory operation is counted down; zero for all else.
 cdef struct MemoryCycles:
     int32_t vm
@@ -30,4 +30,4 @@ cdef struct MemoryCycles:
     int32_t lgkm
     int32_t vs
 
-cdef MemoryCycles memory_cycles_of(const ProgramData *p, uint32_t i) noexcept nogil
+cdef MemoryCycles memory_cycles_of(const ProgramData *p, InstructionId i) noexcept nogil

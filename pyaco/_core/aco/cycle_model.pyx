@@ -14,8 +14,8 @@ from isa_tables cimport (
 )
 from modifiers cimport modifier_gds, modifier_opsel_hi
 from pyaco._core.ir.program cimport (
-    ProgramData, class_bytes, class_is_vgpr, format_dpp16, format_dpp8, format_ds, format_exp, format_flat,
-    format_is_flat_like, format_is_valu, format_is_vmem, format_smem, gfx10, gfx11, operand_constant,
+    InstructionId, OperandRow, ProgramData, class_bytes, class_is_vgpr, format_dpp16, format_dpp8, format_ds, format_exp,
+    format_flat, format_is_flat_like, format_is_valu, format_is_vmem, format_smem, gfx10, gfx11, operand_constant,
 )
 
 
@@ -33,7 +33,7 @@ cdef inline Cycles _one(int32_t latency, uint32_t resource, int32_t cost) noexce
     return _cycles(latency, resource, cost, resource_count, 0)
 
 
-cdef Cycles _rdna(const ProgramData *p, uint32_t i, uint8_t latency) noexcept nogil:
+cdef Cycles _rdna(const ProgramData *p, InstructionId i, uint8_t latency) noexcept nogil:
     cdef int32_t cost
     if latency == latency_valu32 or latency == latency_valu_fma:
         return _one(5, resource_valu, 1)
@@ -70,7 +70,7 @@ cdef Cycles _rdna(const ProgramData *p, uint32_t i, uint8_t latency) noexcept no
     return _one(0, resource_count, 0)
 
 
-cdef Cycles _gcn(const ProgramData *p, uint32_t i, uint8_t latency) noexcept nogil:
+cdef Cycles _gcn(const ProgramData *p, InstructionId i, uint8_t latency) noexcept nogil:
     cdef int32_t cost = 4
     if latency == latency_valu64:
         cost = 8
@@ -100,15 +100,15 @@ cdef Cycles _gcn(const ProgramData *p, uint32_t i, uint8_t latency) noexcept nog
     return _one(4, resource_count, 0)
 
 
-cdef Cycles cycles_of(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef Cycles cycles_of(const ProgramData *p, InstructionId i) noexcept nogil:
     if p.gfx_level >= gfx10:
         return _rdna(p, i, opcode_latency[p.instructions.opcode[i]])
     return _gcn(p, i, opcode_latency[p.instructions.opcode[i]])
 
 
-cdef bint _mix_dual_issue(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef bint _mix_dual_issue(const ProgramData *p, InstructionId i) noexcept nogil:
     """Mixed precision: result and addend of one type, and at most two different registers."""
-    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef OperandRow first = p.instructions.operand_first[i]
     cdef uint32_t k
     cdef uint32_t j
     cdef bint half = (modifier_opsel_hi(p.instructions.modifiers[i]) >> 2 & 1) != 0
@@ -123,7 +123,7 @@ cdef bint _mix_dual_issue(const ProgramData *p, uint32_t i) noexcept nogil:
     return False
 
 
-cdef bint is_dual_issue_capable(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef bint is_dual_issue_capable(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint16_t format = p.instructions.format[i]
     if p.gfx_level < gfx11 or not format_is_valu(format) or format & (format_dpp16 | format_dpp8):
@@ -142,9 +142,9 @@ cdef bint is_dual_issue_capable(const ProgramData *p, uint32_t i) noexcept nogil
         op_v_dot2_f32_bf16, op_v_dot2_f16_f16, op_v_dot2_f32_f16, op_v_dot2c_f32_f16)
 
 
-cdef int32_t _scalar_load(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef int32_t _scalar_load(const ProgramData *p, InstructionId i) noexcept nogil:
     """Descriptors and constants at fixed offsets are likely in the scalar cache."""
-    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef OperandRow first = p.instructions.operand_first[i]
     cdef uint32_t count = p.instructions.operand_count[i]
     cdef bint loads = p.instructions.definition_count[i] != 0
     cdef bint constant
@@ -158,7 +158,7 @@ cdef int32_t _scalar_load(const ProgramData *p, uint32_t i) noexcept nogil:
     return 30 if class_bytes(p.operands.register_class[first]) == 8 or constant else 200
 
 
-cdef MemoryCycles memory_cycles_of(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef MemoryCycles memory_cycles_of(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint16_t format = p.instructions.format[i]
     cdef bint loads = p.instructions.definition_count[i] != 0
     cdef MemoryCycles m

@@ -1,14 +1,14 @@
 """Forward data flow over the linear CFG: which block to visit next."""
 from libc.stdint cimport uint32_t, uint8_t
 
-from pyaco._core.ir.program cimport ProgramData
+from pyaco._core.ir.program cimport BlockId, ProgramData
 
 # The block to visit after `block`: the first successor behind which a loop must be run again, or the next in order. Blocks whose
 # entry changed are marked in `dirty`; inner loops settle before outer ones.
-cdef inline uint32_t next_block(const ProgramData *p, uint32_t block, const uint8_t *dirty) noexcept nogil:
-    cdef uint32_t following = block + 1
+cdef inline BlockId next_block(const ProgramData *p, BlockId block, const uint8_t *dirty) noexcept nogil:
+    cdef BlockId following = block + 1
     cdef uint32_t k
-    cdef uint32_t other
+    cdef BlockId other
     for k in range(p.blocks.linear_succ_count[block]):
         other = p.edge_lists.block[p.blocks.linear_succ_first[block] + k]
         if other < following and dirty[other]:

@@ -9,7 +9,7 @@ Source: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm" (2001), wi
 from libc.stdint cimport int32_t, uint32_t
 from libcpp.vector cimport vector
 
-from pyaco._core.ir.program cimport Program, ProgramData
+from pyaco._core.ir.program cimport BlockId, Program, ProgramData
 
 
 cdef struct Graph:
@@ -34,7 +34,7 @@ cdef inline int32_t _intersect(const int32_t *idom, int32_t a, int32_t b) noexce
 
 cdef void _immediate_dominators(ProgramData *p, Graph *g) noexcept nogil:
     cdef uint32_t n = p.blocks.table.count
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
     cdef int32_t other
     cdef int32_t found

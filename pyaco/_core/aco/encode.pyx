@@ -12,7 +12,7 @@ cdef enum:
     one_dword = format_vop1 | format_vop2 | format_vopc
 
 
-cdef inline uint16_t ir_register(const ProgramData *p, uint32_t row, bint vector_only) noexcept nogil:
+cdef inline uint16_t ir_register(const ProgramData *p, OperandRow row, bint vector_only) noexcept nogil:
     """Where an operand lives; an undefined one reads anything, so it reads zero or v0."""
     if p.operands.flags[row] & operand_undef:
         return register_vgpr0 if vector_only else <uint16_t>(128 * 4)
@@ -30,7 +30,7 @@ cdef inline uint16_t vector_address(uint16_t address, uint8_t register_class, ui
     return address
 
 
-cdef int add_ir_source(const ProgramData *p, uint32_t row, uint16_t address, Decoded *out) noexcept nogil:
+cdef int add_ir_source(const ProgramData *p, OperandRow row, uint16_t address, Decoded *out) noexcept nogil:
     cdef Operand o = operand_at(p, row)
     if operand_is_literal(o):
         if out.has_literal and out.literal != o.data:
@@ -44,8 +44,8 @@ cdef int add_ir_source(const ProgramData *p, uint32_t row, uint16_t address, Dec
 
 
 # ACO's scalar loads keep a constant offset as an operand and a second, register, offset last.
-cdef int smem_from_ir(const ProgramData *p, uint32_t i, Decoded *out) noexcept nogil:
-    cdef uint32_t first = p.instructions.operand_first[i]
+cdef int smem_from_ir(const ProgramData *p, InstructionId i, Decoded *out) noexcept nogil:
+    cdef OperandRow first = p.instructions.operand_first[i]
     cdef uint32_t count = p.instructions.operand_count[i]
     cdef uint32_t plain = 2 if out.destination_count else 3
     cdef uint16_t offset = register_none
@@ -73,12 +73,12 @@ cdef int smem_from_ir(const ProgramData *p, uint32_t i, Decoded *out) noexcept n
     return 0
 
 
-cdef int memory_from_ir(const ProgramData *p, uint32_t i, uint32_t base, Decoded *out) noexcept nogil:
+cdef int memory_from_ir(const ProgramData *p, InstructionId i, uint32_t base, Decoded *out) noexcept nogil:
     cdef uint32_t row, end
     cdef uint16_t address
     # position of the operand whose undefined value keeps the code of the constant 0 in its field, as ACO's assembler does
-    cdef uint32_t kept = 0xffffffffU
-    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef OperandRow kept = 0xffffffffU
+    cdef OperandRow first = p.instructions.operand_first[i]
     if base == format_mtbuf or (base == format_mubuf and p.gfx_level < gfx12):
         kept = first + 1
     elif p.gfx_level < gfx12 and base == format_scratch:
@@ -141,9 +141,9 @@ cdef void promote(Decoded *d) noexcept nogil:
     d.format |= format_vop3
 
 
-cdef int vopd_from_ir(const ProgramData *p, uint32_t i, Decoded *out) noexcept nogil:
+cdef int vopd_from_ir(const ProgramData *p, InstructionId i, Decoded *out) noexcept nogil:
     """ACO lists the operands of both halves; a literal or vcc of a half is implied by its opcode."""
-    cdef uint32_t row = p.instructions.operand_first[i]
+    cdef OperandRow row = p.instructions.operand_first[i]
     cdef uint32_t end = row + p.instructions.operand_count[i]
     cdef uint32_t half, opcode, position, count
     cdef int code
@@ -170,9 +170,9 @@ cdef int vopd_from_ir(const ProgramData *p, uint32_t i, Decoded *out) noexcept n
     return 0
 
 
-cdef int sources_from_ir(const ProgramData *p, uint32_t i, Decoded *out) noexcept nogil:
+cdef int sources_from_ir(const ProgramData *p, InstructionId i, Decoded *out) noexcept nogil:
     """The operands of scalar and vector instructions, as many as the encoding holds."""
-    cdef uint32_t row = p.instructions.operand_first[i]
+    cdef OperandRow row = p.instructions.operand_first[i]
     cdef uint32_t end = row + p.instructions.operand_count[i]
     cdef uint32_t count = opcode_operand_count[out.opcode]
     cdef bint vector_only
@@ -192,7 +192,7 @@ cdef int sources_from_ir(const ProgramData *p, uint32_t i, Decoded *out) noexcep
 
 cdef int from_ir(const ProgramData *program, uint32_t instruction, uint32_t gfx_level, Decoded *out) noexcept nogil:
     cdef const ProgramData *p = program
-    cdef uint32_t i = instruction
+    cdef InstructionId i = instruction
     cdef uint32_t row, position, base
     cdef int code
     out.opcode = p.instructions.opcode[i]

@@ -1,7 +1,7 @@
 """Group neighbouring memory operations of one type into clauses (``s_clause``), GFX10 and later.
 
 The members of a clause are issued without another wave in between, so operations that touch neighbouring addresses find their
-cache lines. Needs: the final order of instructions. Sources: AMD "RDNA" ISA documents, "Instruction clauses"; LLVM for
+cache lines still present. Needs: the final order of instructions. Sources: AMD "RDNA" ISA documents, "Instruction clauses"; LLVM for
 the limit of 32 on GFX11 (longer ones hang, although 63 are documented).
 """
 from libc.stdint cimport uint16_t, uint32_t
@@ -12,8 +12,8 @@ from isa_tables cimport is_atomic
 from pyaco._core.aco.build cimport emit_0
 from pyaco._core.aco.queries cimport form_clause
 from pyaco._core.ir.program cimport (
-    Program, ProgramData, Rewrite, class_bytes, class_s4, format_flat, format_global, format_is_flat_like, format_is_vmem, format_mimg,
-    format_scratch, format_smem, gfx10, gfx11, operand_undef, rewrite_begin,
+    BlockId, InstructionId, OperandRow, Program, ProgramData, Rewrite, class_bytes, class_s4, format_flat, format_global,
+    format_is_flat_like, format_is_vmem, format_mimg, format_scratch, format_smem, gfx10, gfx11, operand_undef, rewrite_begin,
     rewrite_block, rewrite_emit, rewrite_end,
 )
 
@@ -35,9 +35,9 @@ cdef enum ClauseType:
     type_flat_atomic
 
 
-cdef ClauseType _image_type(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef ClauseType _image_type(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint16_t opcode = p.instructions.opcode[i]
-    cdef uint32_t sampler = p.instructions.operand_first[i] + 1
+    cdef OperandRow sampler = p.instructions.operand_first[i] + 1
     if opcode == op_image_bvh_intersect_ray or opcode == op_image_bvh64_intersect_ray:
         return type_bvh
     if is_atomic(opcode):
@@ -49,16 +49,16 @@ cdef ClauseType _image_type(const ProgramData *p, uint32_t i) noexcept nogil:
     return type_image_load
 
 
-cdef bint _scattered_address(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef bint _scattered_address(const ProgramData *p, InstructionId i) noexcept nogil:
     """Whether the address of an image operation is in registers that do not follow each other."""
-    cdef uint32_t row
+    cdef OperandRow row
     for row in range(p.instructions.operand_first[i] + 4, p.instructions.operand_first[i] + p.instructions.operand_count[i]):
         if p.operands.reg[row] != p.operands.reg[row - 1] + class_bytes(p.operands.register_class[row - 1]):
             return True
     return False
 
 
-cdef ClauseType _type(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef ClauseType _type(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint16_t format = p.instructions.format[i]
     cdef bint store = p.instructions.definition_count[i] == 0
     if format == format_smem:
@@ -108,9 +108,9 @@ cdef int form_hard_clauses_run(ProgramData *p) except -1 nogil:
     cdef ClauseType current = type_other
     cdef ClauseType following
     cdef uint32_t limit = 32 if p.gfx_level >= gfx11 else 63
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     rewrite_begin(&rewrite, p)
     for b in range(p.blocks.table.count):
         rewrite_block(&rewrite, b)

@@ -32,11 +32,13 @@ from wait_tables cimport depctr_sa_sdst, depctr_va_sdst, depctr_va_vcc, depctr_v
 from pyaco._core.aco.build cimport emit_0
 from pyaco._core.aco.queries cimport ends_without_leaving, memory_bvh, memory_sampler, memory_type
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range
+from pyaco._core.common.table cimport RowRange
 from pyaco._core.common.waitcnt cimport depctr_get, depctr_set, waitcnt_get
 from pyaco._core.ir.program cimport (
-    ProgramData, Rewrite, format_ds, format_exp, format_flat, format_is_flat_like, format_is_salu, format_is_valu,
-    format_is_vmem, format_ldsdir, format_sopp, format_vopc, gfx11, gfx12, operand_is_literal,
-    operand_at, register_exec, register_exec_hi, register_m0, register_vcc, register_vcc_hi, rewrite_emit,
+    BlockId, DefinitionRow, InstructionId, OperandRow, OrderRow, ProgramData, Rewrite, definitions_of, format_ds, format_exp,
+    format_flat, format_is_flat_like, format_is_salu, format_is_valu, format_is_vmem, format_ldsdir, format_sopp, format_vopc,
+    gfx11, gfx12, operand_at, operand_is_literal, operands_of, register_exec, register_exec_hi, register_m0, register_vcc, register_vcc_hi,
+    rewrite_emit,
 )
 
 cdef enum:
@@ -148,7 +150,7 @@ cdef bint _join(Context *c, State *into, const State *other, bint logical) noexc
     cdef bint changed
     cdef uint32_t k
     if logical:
-        return False                  # hazards are the machine's: they follow the linear CFG
+        return False                  # the hardware runs along the linear CFG
     changed = _later(&into.last_trans, other.last_trans - other.valu)
     changed |= _later(&into.last_use, other.last_use - other.valu)
     for k in range(into.vgprs):
@@ -173,11 +175,11 @@ cdef bint _join(Context *c, State *into, const State *other, bint logical) noexc
 
 
 # ----------------------------------------------------------------------------------------------------------- observations
-cdef inline uint32_t _hazards(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef inline uint32_t _hazards(const ProgramData *p, InstructionId i) noexcept nogil:
     return isa_hazards(p.gfx_level, p.instructions.opcode[i])
 
 
-cdef bint _writes_exec(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef bint _writes_exec(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint32_t k
     cdef Range r
     for k in range(p.instructions.definition_count[i]):
@@ -196,7 +198,7 @@ cdef inline bint _is_vcc(uint32_t sgpr) noexcept nogil:
     return sgpr == register_vcc >> 2 or sgpr == register_vcc_hi >> 2
 
 
-cdef uint32_t _va_vdst(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef uint32_t _va_vdst(const ProgramData *p, InstructionId i) noexcept nogil:
     """How many vector results may be outstanding when the instruction is issued (15: it does not wait)."""
     cdef uint16_t format = p.instructions.format[i]
     if format_is_vmem(format) or format_is_flat_like(format) or format == format_ds or format == format_exp:
@@ -209,7 +211,7 @@ cdef uint32_t _va_vdst(const ProgramData *p, uint32_t i) noexcept nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------------ checks
-cdef uint32_t _lds_direct_wait(const ProgramData *p, const State *s, uint32_t i) noexcept nogil:
+cdef uint32_t _lds_direct_wait(const ProgramData *p, const State *s, InstructionId i) noexcept nogil:
     """Vector instructions that may be outstanding so that the destination is free."""
     cdef uint32_t wait = modifier_wait_vdst(p.instructions.modifiers[i])
     cdef Range r = definition_range(p, p.instructions.definition_first[i])
@@ -223,7 +225,7 @@ cdef uint32_t _lds_direct_wait(const ProgramData *p, const State *s, uint32_t i)
     return <uint32_t>since if since < <int32_t>wait else wait
 
 
-cdef bint _trans_use(const ProgramData *p, const State *s, uint32_t i) noexcept nogil:
+cdef bint _trans_use(const ProgramData *p, const State *s, InstructionId i) noexcept nogil:
     cdef uint32_t k
     cdef uint32_t v
     cdef int32_t valu = 15
@@ -241,7 +243,7 @@ cdef bint _trans_use(const ProgramData *p, const State *s, uint32_t i) noexcept 
     return trans <= 1 and valu <= 5
 
 
-cdef bint _partial_forwarding(const ProgramData *p, const State *s, uint32_t i) noexcept nogil:
+cdef bint _partial_forwarding(const ProgramData *p, const State *s, InstructionId i) noexcept nogil:
     """Two sources, written before and after a write of exec: at most two vector instructions between the writes and at most
     four between the second and here."""
     cdef uint8_t[64] registers
@@ -270,7 +272,7 @@ cdef bint _partial_forwarding(const ProgramData *p, const State *s, uint32_t i) 
     return False
 
 
-cdef uint32_t _mask_write(const ProgramData *p, const State *s, uint32_t i) noexcept nogil:
+cdef uint32_t _mask_write(const ProgramData *p, const State *s, InstructionId i) noexcept nogil:
     """Counters to wait for before reading SGPRs (immediate of s_waitcnt_depctr)."""
     cdef uint32_t wait = all_counters
     cdef uint32_t k
@@ -289,7 +291,7 @@ cdef uint32_t _mask_write(const ProgramData *p, const State *s, uint32_t i) noex
     return wait
 
 
-cdef bint _wmma_hazard(const ProgramData *p, const State *s, uint32_t i) noexcept nogil:
+cdef bint _wmma_hazard(const ProgramData *p, const State *s, InstructionId i) noexcept nogil:
     cdef uint32_t k
     cdef Range r
     if not s.wmma or not _hazards(p, i) & hazard_wave_matrix:
@@ -353,9 +355,9 @@ cdef void _note_valu_write(State *s, uint32_t v, bint trans) noexcept nogil:
     s.trans_order[v] = s.trans if trans else long_ago
 
 
-cdef void _note_scalar_sources(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
+cdef void _note_scalar_sources(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
     """SGPRs that a vector instruction reads."""
-    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef OperandRow first = p.instructions.operand_first[i]
     cdef uint32_t count = p.instructions.operand_count[i]
     cdef uint32_t k
     cdef uint32_t r
@@ -383,7 +385,9 @@ cdef void _note_scalar_sources(const ProgramData *p, State *s, uint32_t i) noexc
         s.mask[range_.first + 1] |= 1
 
 
-cdef void _note_valu(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
+cdef void _note_valu(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
+    cdef RowRange definitions
+    cdef RowRange operands
     cdef uint32_t row
     cdef uint32_t v
     cdef Range r
@@ -393,14 +397,15 @@ cdef void _note_valu(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
     if trans:
         s.trans += 1
         s.last_trans = s.valu
-    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+    operands = operands_of(p, i)
+    for row in range(operands.first, operands.first + operands.count):
         r = operand_range(p, row)
         if r.first >= 256:
             s.last_use = s.valu
             for v in range(r.first - 256, r.end - 256):
                 s.touched[v] = s.valu
-    for row in range(p.instructions.definition_first[i],
-                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+    definitions = definitions_of(p, i)
+    for row in range(definitions.first, definitions.first + definitions.count):
         r = definition_range(p, row)
         if r.first >= 256:
             s.last_use = s.valu
@@ -422,13 +427,14 @@ cdef void _note_valu(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
         s.vcmpx = False
 
 
-cdef void _note_salu(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
-    cdef uint32_t row
+cdef void _note_salu(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
+    cdef RowRange definitions
+    cdef DefinitionRow row
     cdef uint32_t k
     cdef Range r
     s.salu += 1
-    for row in range(p.instructions.definition_first[i],
-                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+    definitions = definitions_of(p, i)
+    for row in range(definitions.first, definitions.first + definitions.count):
         r = definition_range(p, row)
         for k in range(r.first, min(r.end, <uint32_t>m0)):
             if s.mask[k] & 1:
@@ -440,24 +446,27 @@ cdef void _note_salu(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
         _after_exec_write(s)
 
 
-cdef void _touch_memory(const ProgramData *p, State *s, uint32_t i, uint8_t bits) noexcept nogil:
+cdef void _touch_memory(const ProgramData *p, State *s, InstructionId i, uint8_t bits) noexcept nogil:
+    cdef RowRange definitions
+    cdef RowRange operands
     cdef uint32_t row
     cdef uint32_t k
     cdef Range r
-    for row in range(p.instructions.definition_first[i],
-                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+    definitions = definitions_of(p, i)
+    for row in range(definitions.first, definitions.first + definitions.count):
         r = definition_range(p, row)
         if r.first >= 256:
             for k in range(r.first - 256, r.end - 256):
                 s.memory[k] |= bits
-    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+    operands = operands_of(p, i)
+    for row in range(operands.first, operands.first + operands.count):
         r = operand_range(p, row)
         if r.first >= 256:
             for k in range(r.first - 256, r.end - 256):
                 s.memory[k] |= bits
 
 
-cdef void _note_waits(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
+cdef void _note_waits(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
     """Waits for memory also free the registers that the operations read."""
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint32_t value = p.instructions.immediate[i]
@@ -483,7 +492,7 @@ cdef void _note_waits(const ProgramData *p, State *s, uint32_t i) noexcept nogil
         _drain_memory(s, bits)
 
 
-cdef uint8_t _memory_use(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef uint8_t _memory_use(const ProgramData *p, InstructionId i) noexcept nogil:
     """How the registers of a vector memory operation are in use until it is done."""
     cdef uint8_t type = memory_type(p, i)
     if p.instructions.definition_count[i] == 0:
@@ -493,7 +502,7 @@ cdef uint8_t _memory_use(const ProgramData *p, uint32_t i) noexcept nogil:
     return memory_use_bvh if p.gfx_level >= gfx12 and type == memory_bvh else memory_use_load
 
 
-cdef void _note(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
+cdef void _note(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
     cdef uint16_t format = p.instructions.format[i]
     cdef bint vmem = format_is_vmem(format) or format_is_flat_like(format)
     if _va_vdst(p, i) == 0:
@@ -533,7 +542,7 @@ cdef int _nop(Context *c, State *s) except -1 nogil:
     return 0
 
 
-cdef int _lds_direct(Context *c, State *s, uint32_t i) except -1 nogil:
+cdef int _lds_direct(Context *c, State *s, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint32_t count = _lds_direct_wait(p, s, i)
     cdef Range r = definition_range(p, p.instructions.definition_first[i])
@@ -574,7 +583,7 @@ cdef int _resolve_all(Context *c, State *s) except -1 nogil:
     return 0
 
 
-cdef int _check(Context *c, State *s, uint32_t i) except -1 nogil:
+cdef int _check(Context *c, State *s, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint16_t format = p.instructions.format[i]
     cdef bint valu = format_is_valu(format)
@@ -595,11 +604,11 @@ cdef int _check(Context *c, State *s, uint32_t i) except -1 nogil:
     return _wait(c, s, wait)
 
 
-cdef int _block(Context *c, uint32_t block, State *s) except -1 nogil:
+cdef int _block(Context *c, BlockId block, State *s) except -1 nogil:
     cdef ProgramData *p = c.p
-    cdef uint32_t first = p.blocks.order_first[block]
+    cdef OrderRow first = p.blocks.order_first[block]
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     for k in range(p.blocks.order_count[block]):
         i = p.order.instruction[first + k]
         _check(c, s, i)

@@ -17,10 +17,11 @@ from modifiers cimport modifier_gds
 from pyaco._core.aco.build cimport emit_0
 from pyaco._core.aco.queries cimport ends_without_leaving
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range
+from pyaco._core.common.table cimport RowRange
 from pyaco._core.ir.program cimport (
-    ProgramData, Rewrite, class_dwords, format_dpp16, format_dpp8, format_ds, format_is_flat_like, format_is_salu,
-    format_is_valu, format_is_vmem, format_mimg, format_mubuf, format_mtbuf, format_smem, format_vintrp,
-    operand_constant, register_exec, register_m0, register_vcc, rewrite_emit,
+    BlockId, DefinitionRow, InstructionId, OperandRow, OrderRow, ProgramData, Rewrite, class_dwords, definitions_of, format_dpp16,
+    format_dpp8, format_ds, format_is_flat_like, format_is_salu, format_is_valu, format_is_vmem, format_mimg, format_mtbuf,
+    format_mubuf, format_smem, format_vintrp, operand_constant, register_exec, register_m0, register_vcc, rewrite_emit,
 )
 
 cdef enum:
@@ -72,7 +73,7 @@ cdef bint _join(Context *c, State *into, const State *other, bint logical) noexc
     cdef bint changed = False
     cdef uint32_t k
     if logical:
-        return False                  # hazards are the machine's: they follow the linear CFG
+        return False                  # the hardware runs along the linear CFG
     for k in range(256 + c.vgprs):
         changed |= _later(&into.valu_write[k], other.valu_write[k] - other.now)
     for k in range(c.vgprs):
@@ -118,7 +119,7 @@ cdef void _add(uint64_t *registers, Range r) noexcept nogil:
         registers[k >> 6] |= <uint64_t>1 << (k & 63)
 
 
-cdef void _check_smem(const ProgramData *p, const State *s, uint32_t i, int32_t *missing) noexcept nogil:
+cdef void _check_smem(const ProgramData *p, const State *s, InstructionId i, int32_t *missing) noexcept nogil:
     """Members of a clause of scalar loads may be replayed: none may overwrite what another reads, and stores stand alone."""
     cdef uint32_t k
     if missing[0] > 0 or not (s.smem_clause or s.smem_write):
@@ -135,7 +136,7 @@ cdef void _check_smem(const ProgramData *p, const State *s, uint32_t i, int32_t 
         missing[0] = 1
 
 
-cdef void _check_valu(const ProgramData *p, const State *s, uint32_t i, uint32_t hazards, int32_t *missing) noexcept nogil:
+cdef void _check_valu(const ProgramData *p, const State *s, InstructionId i, uint32_t hazards, int32_t *missing) noexcept nogil:
     cdef uint32_t k
     cdef uint32_t v
     cdef Range r
@@ -155,7 +156,7 @@ cdef void _check_valu(const ProgramData *p, const State *s, uint32_t i, uint32_t
         _require(s, s.valu_write[(register_vcc >> 2) + 1], 4, missing)
 
 
-cdef void _check_vmem(const ProgramData *p, const State *s, uint32_t i, int32_t *missing) noexcept nogil:
+cdef void _check_vmem(const ProgramData *p, const State *s, InstructionId i, int32_t *missing) noexcept nogil:
     cdef uint32_t k
     cdef Range r
     for k in range(p.instructions.operand_count[i]):
@@ -164,7 +165,7 @@ cdef void _check_vmem(const ProgramData *p, const State *s, uint32_t i, int32_t 
             _require_range(s, r, 5, missing)
 
 
-cdef int32_t _missing(const ProgramData *p, const State *s, uint32_t i) noexcept nogil:
+cdef int32_t _missing(const ProgramData *p, const State *s, InstructionId i) noexcept nogil:
     """Wait states that must be inserted before an instruction."""
     cdef uint16_t format = p.instructions.format[i]
     cdef uint32_t hazards = isa_hazards(p.gfx_level, p.instructions.opcode[i])
@@ -187,13 +188,13 @@ cdef int32_t _missing(const ProgramData *p, const State *s, uint32_t i) noexcept
     return missing
 
 
-cdef int32_t _wait_states(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef int32_t _wait_states(const ProgramData *p, InstructionId i) noexcept nogil:
     if p.instructions.opcode[i] == op_s_nop:
         return <int32_t>p.instructions.immediate[i] + 1
     return 3 if p.instructions.opcode[i] == op_p_constaddr else 1
 
 
-cdef void _note_smem(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
+cdef void _note_smem(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
     cdef uint32_t k
     cdef Range r
     if p.instructions.definition_count[i] == 0 or is_atomic(p.instructions.opcode[i]):
@@ -209,7 +210,7 @@ cdef void _note_smem(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
     _add(s.clause_writes, r)
 
 
-cdef void _note_salu(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
+cdef void _note_salu(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
     cdef uint32_t immediate = p.instructions.immediate[i]
     cdef uint32_t offset = immediate >> 6 & 31
     if p.instructions.definition_count[i] and p.definitions.reg[p.instructions.definition_first[i]] == register_m0:
@@ -221,12 +222,12 @@ cdef void _note_salu(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
             s.setreg_vskip = s.now
 
 
-cdef void _note_store(const ProgramData *p, State *s, uint32_t i) noexcept nogil:
+cdef void _note_store(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
     """A store of more than two dwords reads its data late (buffers: only with a constant offset; images: with a short descriptor)."""
     cdef uint16_t format = p.instructions.format[i]
-    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef OperandRow first = p.instructions.operand_first[i]
     cdef uint32_t count = p.instructions.operand_count[i]
-    cdef uint32_t row = first + 2
+    cdef OperandRow row = first + 2
     cdef uint32_t k
     cdef Range r
     if not isa_hazards(p.gfx_level, p.instructions.opcode[i]) & hazard_wide_store:
@@ -246,10 +247,11 @@ cdef void _note_store(const ProgramData *p, State *s, uint32_t i) noexcept nogil
         s.store_data[k - 256] = s.now
 
 
-cdef void _note(const ProgramData *p, State *s, uint32_t i, int32_t nops) noexcept nogil:
+cdef void _note(const ProgramData *p, State *s, InstructionId i, int32_t nops) noexcept nogil:
     """Account for an instruction that has just been issued."""
+    cdef RowRange definitions
     cdef uint16_t format = p.instructions.format[i]
-    cdef uint32_t row
+    cdef DefinitionRow row
     cdef uint32_t k
     cdef Range r
     s.now += nops
@@ -261,8 +263,8 @@ cdef void _note(const ProgramData *p, State *s, uint32_t i, int32_t nops) noexce
     if format == format_smem and p.instructions.operand_count[i]:
         _note_smem(p, s, i)
     elif format_is_valu(format) or format == format_vintrp:
-        for row in range(p.instructions.definition_first[i],
-                         p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        definitions = definitions_of(p, i)
+        for row in range(definitions.first, definitions.first + definitions.count):
             r = definition_range(p, row)
             for k in range(r.first, r.end):
                 s.valu_write[k] = s.now
@@ -293,11 +295,11 @@ cdef int _wait(Context *c, int32_t states) except -1 nogil:
     return 0
 
 
-cdef int _block(Context *c, uint32_t block, State *s) except -1 nogil:
+cdef int _block(Context *c, BlockId block, State *s) except -1 nogil:
     cdef ProgramData *p = c.p
-    cdef uint32_t first = p.blocks.order_first[block]
+    cdef OrderRow first = p.blocks.order_first[block]
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     cdef int32_t missing
     cdef bint jump
     for k in range(p.blocks.order_count[block]):

@@ -16,9 +16,11 @@ from isa_tables cimport (
 from pyaco._core.aco.build cimport emit_0
 from pyaco._core.aco.cycle_model cimport Cycles, cycles_of
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range
+from pyaco._core.common.table cimport RowRange
 from pyaco._core.ir.program cimport (
-    Program, ProgramData, Rewrite, format_ds, format_exp, format_is_flat_like, format_is_salu, format_is_valu, format_is_vmem,
-    gfx11, rewrite_begin, rewrite_block, rewrite_emit, rewrite_end,
+    BlockId, DefinitionRow, InstructionId, OperandRow, Program, ProgramData, Rewrite, definitions_of, format_ds, format_exp,
+    format_is_flat_like, format_is_salu, format_is_valu, format_is_vmem, gfx11, operands_of, rewrite_begin, rewrite_block,
+    rewrite_emit, rewrite_end,
 )
 
 cdef enum Unit:
@@ -53,7 +55,7 @@ cdef void _forget(Context *c) noexcept nogil:
         c.writer[k].unit = unit_none
 
 
-cdef Unit _unit(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef Unit _unit(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint8_t latency = opcode_latency[p.instructions.opcode[i]]
     if latency == latency_valu_transcendental32 or latency == latency_valu_double_transcendental:
         return unit_trans
@@ -77,14 +79,16 @@ cdef void _need(Context *c, const Writer *w, Delay *d) noexcept nogil:
         d.trans = back if d.trans == 0 else min(d.trans, <uint32_t>back)
 
 
-cdef Delay _dependencies(Context *c, uint32_t i) noexcept nogil:
+cdef Delay _dependencies(Context *c, InstructionId i) noexcept nogil:
+    cdef RowRange operands
     cdef ProgramData *p = c.p
-    cdef uint32_t row
+    cdef OperandRow row
     cdef uint32_t k
     cdef Range r
     cdef Delay d
     d.valu = d.trans = d.salu = 0
-    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+    operands = operands_of(p, i)
+    for row in range(operands.first, operands.first + operands.count):
         r = operand_range(p, row)
         for k in range(r.first, r.end):
             _need(c, &c.writer[k], &d)
@@ -103,14 +107,15 @@ cdef uint32_t _immediate(Delay d) noexcept nogil:
     return value
 
 
-cdef void _issue(Context *c, uint32_t i, Unit unit) noexcept nogil:
+cdef void _issue(Context *c, InstructionId i, Unit unit) noexcept nogil:
+    cdef RowRange definitions
     cdef ProgramData *p = c.p
     cdef Cycles cycles = cycles_of(p, i)
-    cdef uint32_t row
+    cdef DefinitionRow row
     cdef uint32_t k
     cdef Range r
-    for row in range(p.instructions.definition_first[i],
-                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+    definitions = definitions_of(p, i)
+    for row in range(definitions.first, definitions.first + definitions.count):
         r = definition_range(p, row)
         for k in range(r.first, r.end):
             c.writer[k].unit = unit
@@ -135,12 +140,12 @@ cdef void _settle(Context *c, Delay d) noexcept nogil:
     c.now = max(ready, c.now + <int32_t>d.salu)
 
 
-cdef int _block(Context *c, Rewrite *rewrite, uint32_t block) except -1 nogil:
+cdef int _block(Context *c, Rewrite *rewrite, BlockId block) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     cdef uint32_t value
-    cdef uint32_t hint = 0               # the last hint, if it can take a second one
+    cdef InstructionId hint = 0               # the last hint, if it can take a second one
     cdef uint32_t since = 0              # instructions behind it
     cdef uint16_t format
     cdef Unit unit
@@ -178,7 +183,7 @@ cdef int _block(Context *c, Rewrite *rewrite, uint32_t block) except -1 nogil:
 cdef int insert_delay_alu_run(ProgramData *p) except -1 nogil:
     cdef Context c
     cdef Rewrite rewrite
-    cdef uint32_t b
+    cdef BlockId b
     c.p = p
     c.now = 0
     c.valu = 0

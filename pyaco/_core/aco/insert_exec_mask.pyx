@@ -6,8 +6,8 @@ where lanes leave and come back, branches test ``exec`` or scc, and both targets
 Each block has a stack of masks: which lanes ran at each enclosing level, the innermost last. The innermost is in ``exec``
 itself and has no temp (``in_exec``) unless it was saved. Entering a divergent if saves the mask and pushes a level; the else
 side runs with the saved lanes that were not in the then side; the merge pops. A loop that lanes may leave one by one has a
-level for the lanes that come back behind it and one, marked as the loop's, for those still in it; ``break`` takes lanes out of
-every level up to and with the loop's, ``continue`` out of every level above it.
+level for the lanes that resume after it and one, marked as the loop's, for those still in it; ``break`` takes lanes out of
+every level up to and including the loop's, ``continue`` out of every level above it.
 
 Needs: lowered phis; the CFG shapes of instruction selection (kinds of blocks say what a branch means). Compute stages only:
 helper lanes do not exist. Source of the scheme: ACO (``aco_insert_exec_mask``).
@@ -26,10 +26,10 @@ from pyaco._core.aco.build cimport (
 )
 from pyaco._core.aco.queries cimport opcode_is_phi, operand_equal
 from pyaco._core.ir.program cimport (
-    Definition, Operand, Program, ProgramData, Rewrite, block_branch, block_break, block_continue, block_continue_or_break,
-    block_invert, block_loop_exit, block_loop_header, block_loop_preheader, block_merge, block_uniform, class_s1,
-    definition_at, definition_of, definition_of_fixed, format_pseudo_branch, operand_at, operand_c32,
-    operand_c64, operand_constant, operand_of, operand_of_fixed, operand_put, operand_temp, operand_undef,
+    BlockId, Definition, InstructionId, Operand, OperandRow, OrderRow, Program, ProgramData, Rewrite, TempId, block_branch,
+    block_break, block_continue, block_continue_or_break, block_invert, block_loop_exit, block_loop_header, block_loop_preheader,
+    block_merge, block_uniform, class_s1, definition_at, definition_of, definition_of_fixed, format_pseudo_branch, operand_at,
+    operand_c32, operand_c64, operand_constant, operand_of, operand_of_fixed, operand_put, operand_temp, operand_undef,
     operand_undefined, register_scc, rewrite_begin, rewrite_block, rewrite_emit, rewrite_end, temp_new,
 )
 
@@ -39,9 +39,9 @@ cdef struct Mask:
 
 
 cdef struct Loop:
-    uint32_t header
+    BlockId header
     uint32_t levels                  # masks around the loop
-    uint32_t phi                     # of the lanes in the loop, at the header
+    InstructionId phi                # of the lanes in the loop, at the header
     bint divergent_break
     bint divergent_continue
 
@@ -54,11 +54,11 @@ cdef cppclass Context:
     vector[Loop] unchanged           # loops at whose header exec stays as it is
 
 
-cdef inline uint32_t _pred(const ProgramData *p, uint32_t block, uint32_t k) noexcept nogil:
+cdef inline uint32_t _pred(const ProgramData *p, BlockId block, uint32_t k) noexcept nogil:
     return p.edge_lists.block[p.blocks.linear_pred_first[block] + k]
 
 
-cdef inline uint32_t _succ(const ProgramData *p, uint32_t block, uint32_t k) noexcept nogil:
+cdef inline uint32_t _succ(const ProgramData *p, BlockId block, uint32_t k) noexcept nogil:
     return p.edge_lists.block[p.blocks.linear_succ_first[block] + k]
 
 
@@ -82,18 +82,18 @@ cdef int _copy_to_exec(Context *c, Operand value) except -1 nogil:
 
 
 cdef int _copy_to_temp(Context *c, Operand value, Operand *result) except -1 nogil:
-    cdef uint32_t temp = new_mask(c.p)
+    cdef TempId temp = new_mask(c.p)
     rewrite_emit(&c.rewrite, make_1(c.p, op_p_parallelcopy, definition_of(c.p, temp), value))
     result[0] = operand_of(c.p, temp)
     return 0
 
 
-cdef int _branch(Context *c, uint32_t old, uint16_t opcode, Operand condition, uint32_t taken, uint32_t other) except -1 nogil:
-    """A conditional branch in place of `old`, whose definitions (registers a long jump may clobber) it takes over."""
+cdef int _branch(Context *c, InstructionId old, uint16_t opcode, Operand condition, uint32_t taken, uint32_t other) except -1 nogil:
+    """A conditional branch that replaces `old`, whose definitions (registers a long jump may clobber) it takes over."""
     cdef ProgramData *p = c.p
     cdef Definition d
     cdef uint32_t count = p.instructions.definition_count[old]
-    cdef uint32_t branch
+    cdef InstructionId branch
     if count:
         d = definition_at(p, p.instructions.definition_first[old])
     branch = make(p, opcode, &d, 1 if count else 0, &condition, 1)
@@ -112,7 +112,7 @@ cdef int _start_of_program(Context *c, uint32_t block) except -1 nogil:
     return 0
 
 
-cdef int _loop_header(Context *c, uint32_t block) except -1 nogil:
+cdef int _loop_header(Context *c, BlockId block) except -1 nogil:
     """The lanes in the loop are a phi; its other operands follow when the whole loop has been seen."""
     cdef ProgramData *p = c.p
     cdef Loop *loop = &c.loops.back()
@@ -134,10 +134,10 @@ cdef int _loop_header(Context *c, uint32_t block) except -1 nogil:
     return 0
 
 
-cdef int _loop_exit(Context *c, uint32_t block) except -1 nogil:
+cdef int _loop_exit(Context *c, BlockId block) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef Loop loop = c.loops.back()
-    cdef uint32_t row = p.instructions.operand_first[loop.phi]
+    cdef OperandRow row = p.instructions.operand_first[loop.phi]
     cdef uint32_t level = loop.levels if loop.divergent_break else loop.levels - 1
     cdef uint32_t k
     cdef bint unchanged = not loop.divergent_continue
@@ -154,13 +154,13 @@ cdef int _loop_exit(Context *c, uint32_t block) except -1 nogil:
     return 0
 
 
-cdef int _join(Context *c, uint32_t block, uint32_t levels) except -1 nogil:
+cdef int _join(Context *c, BlockId block, uint32_t levels) except -1 nogil:
     """Masks that differ between predecessors become phis."""
     cdef ProgramData *p = c.p
     cdef uint32_t count = p.blocks.linear_pred_count[block]
     cdef uint32_t level
     cdef uint32_t k
-    cdef uint32_t phi
+    cdef InstructionId phi
     cdef bint same
     cdef Mask mask
     cdef Definition d
@@ -184,7 +184,7 @@ cdef int _join(Context *c, uint32_t block, uint32_t levels) except -1 nogil:
     return 0
 
 
-cdef int _couple(Context *c, uint32_t block) except -1 nogil:
+cdef int _couple(Context *c, BlockId block) except -1 nogil:
     """The stack at the start of a block; emits phis of masks."""
     cdef ProgramData *p = c.p
     cdef uint32_t count = p.blocks.linear_pred_count[block]
@@ -208,7 +208,7 @@ cdef int _couple(Context *c, uint32_t block) except -1 nogil:
     return _join(c, block, levels)
 
 
-cdef int _restore(Context *c, uint32_t block) except -1 nogil:
+cdef int _restore(Context *c, BlockId block) except -1 nogil:
     """Reactivate the lanes that were switched off by divergent control flow (after the phis)."""
     cdef ProgramData *p = c.p
     cdef Mask *top = &c.masks[block].back()
@@ -226,11 +226,11 @@ cdef int _restore(Context *c, uint32_t block) except -1 nogil:
 
 
 # --------------------------------------------------------------------------------------------------------- ends of blocks
-cdef int _enter_loop(Context *c, uint32_t block) except -1 nogil:
+cdef int _enter_loop(Context *c, BlockId block) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef Loop loop
     cdef uint32_t depth = p.blocks.loop_depth[block] + 1
-    cdef uint32_t b = block + 1
+    cdef BlockId b = block + 1
     cdef Operand saved
     loop.header = _succ(p, block, 0)
     loop.levels = <uint32_t>c.masks[block].size()
@@ -252,7 +252,7 @@ cdef int _enter_loop(Context *c, uint32_t block) except -1 nogil:
     return 0
 
 
-cdef int _divergent_branch(Context *c, uint32_t block, uint32_t old) except -1 nogil:
+cdef int _divergent_branch(Context *c, BlockId block, InstructionId old) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef Operand condition = operand_at(p, p.instructions.operand_first[old])
     cdef Definition[3] definitions
@@ -272,7 +272,7 @@ cdef int _divergent_branch(Context *c, uint32_t block, uint32_t old) except -1 n
     return _branch(c, old, op_p_cbranch_z, exec_operand(p), _succ(p, block, 1), _succ(p, block, 0))
 
 
-cdef int _invert(Context *c, uint32_t block, uint32_t old) except -1 nogil:
+cdef int _invert(Context *c, BlockId block, InstructionId old) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint32_t size = <uint32_t>c.masks[block].size()
     if size < 2:
@@ -288,7 +288,7 @@ cdef int _take_out(Context *c, uint32_t block, bint with_loop, uint32_t *scc) ex
     cdef ProgramData *p = c.p
     cdef uint32_t level = <uint32_t>c.masks[block].size() - 1
     cdef Mask *mask
-    cdef uint32_t temp
+    cdef TempId temp
     scc[0] = 0
     while level > 0:
         level -= 1
@@ -305,11 +305,11 @@ cdef int _take_out(Context *c, uint32_t block, bint with_loop, uint32_t *scc) ex
     return 0
 
 
-cdef int _leave(Context *c, uint32_t block, uint32_t old, bint is_break) except -1 nogil:
+cdef int _leave(Context *c, BlockId block, InstructionId old, bint is_break) except -1 nogil:
     """A divergent break or continue: lanes leave; the branch asks whether any stay."""
     cdef ProgramData *p = c.p
-    cdef uint32_t scc
-    cdef uint32_t behind
+    cdef TempId scc
+    cdef BlockId behind
     _take_out(c, block, is_break, &scc)
     if scc == 0:
         with gil:
@@ -321,8 +321,8 @@ cdef int _leave(Context *c, uint32_t block, uint32_t old, bint is_break) except 
     return _branch(c, old, op_p_cbranch_nz, operand_of_fixed(p, scc, register_scc), _succ(p, block, 1), _succ(p, block, 0))
 
 
-cdef int _continue_or_break(Context *c, uint32_t block, uint32_t old) except -1 nogil:
-    """The end of a loop body: go round again while lanes are left in the loop."""
+cdef int _continue_or_break(Context *c, BlockId block, InstructionId old) except -1 nogil:
+    """The end of a loop body: iterate again while lanes are left in the loop."""
     cdef ProgramData *p = c.p
     cdef bint popped = False
     while c.masks[block].size() > 1 and not c.masks[block].back().loop:
@@ -334,7 +334,7 @@ cdef int _continue_or_break(Context *c, uint32_t block, uint32_t old) except -1 
     return _branch(c, old, op_p_cbranch_nz, exec_operand(p), _succ(p, block, 1), _succ(p, block, 0))
 
 
-cdef int _uniform_end(Context *c, uint32_t block, uint32_t branch) except -1 nogil:
+cdef int _uniform_end(Context *c, BlockId block, InstructionId branch) except -1 nogil:
     """A branch that all lanes take together: only its targets are missing."""
     cdef ProgramData *p = c.p
     if p.instructions.operand_count[branch] == 0 or p.blocks.linear_succ_count[block] == 1:
@@ -345,7 +345,7 @@ cdef int _uniform_end(Context *c, uint32_t block, uint32_t branch) except -1 nog
     return rewrite_emit(&c.rewrite, branch)
 
 
-cdef int _end(Context *c, uint32_t block, uint32_t branch) except -1 nogil:
+cdef int _end(Context *c, BlockId block, InstructionId branch) except -1 nogil:
     """Replace the branch that ends a block."""
     cdef ProgramData *p = c.p
     cdef uint32_t kind = p.blocks.kind[block]
@@ -370,13 +370,13 @@ cdef int _end(Context *c, uint32_t block, uint32_t branch) except -1 nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------ instructions
-cdef int _elect(Context *c, uint32_t block, uint32_t i) except -1 nogil:
+cdef int _elect(Context *c, uint32_t block, InstructionId i) except -1 nogil:
     """The lowest active lane as a lane mask."""
     cdef ProgramData *p = c.p
     cdef Definition d = definition_at(p, p.instructions.definition_first[i])
     cdef Operand top = c.masks[block].back().value
     cdef Operand one = operand_c32(1) if p.wave_size == 32 else operand_c64(1)
-    cdef uint32_t lane
+    cdef TempId lane
     if top.flags & operand_constant and top.data != 0:
         return rewrite_emit(&c.rewrite, make_1(p, op_p_parallelcopy, d, one))
     lane = temp_new(p, class_s1)
@@ -385,7 +385,7 @@ cdef int _elect(Context *c, uint32_t block, uint32_t i) except -1 nogil:
     return rewrite_emit(&c.rewrite, make_scc_2(p, by_wave(p, op_s_lshl_b32, op_s_lshl_b64), d, one, operand_of(p, lane), 0))
 
 
-cdef int _instruction(Context *c, uint32_t block, uint32_t i) except -1 nogil:
+cdef int _instruction(Context *c, uint32_t block, InstructionId i) except -1 nogil:
     cdef uint16_t opcode = c.p.instructions.opcode[i]
     if opcode == op_p_elect:
         return _elect(c, block, i)
@@ -396,12 +396,12 @@ cdef int _instruction(Context *c, uint32_t block, uint32_t i) except -1 nogil:
     return rewrite_emit(&c.rewrite, i)
 
 
-cdef int _block(Context *c, uint32_t block) except -1 nogil:
+cdef int _block(Context *c, BlockId block) except -1 nogil:
     cdef ProgramData *p = c.p
-    cdef uint32_t first = p.blocks.order_first[block]
+    cdef OrderRow first = p.blocks.order_first[block]
     cdef uint32_t count = p.blocks.order_count[block]
     cdef uint32_t k = 0
-    cdef uint32_t i
+    cdef InstructionId i
     rewrite_block(&c.rewrite, block)
     _couple(c, block)
     while k < count and opcode_is_phi(p.instructions.opcode[p.order.instruction[first + k]]):
@@ -421,7 +421,7 @@ cdef int _block(Context *c, uint32_t block) except -1 nogil:
     return 0
 
 
-cdef void _drop_phi(ProgramData *p, uint32_t block, uint32_t phi) noexcept nogil:
+cdef void _drop_phi(ProgramData *p, BlockId block, uint32_t phi) noexcept nogil:
     """Take a phi that copies exec to itself out of its block."""
     cdef uint32_t *order = p.order.instruction + p.blocks.order_first[block]
     cdef uint32_t k
@@ -435,7 +435,7 @@ cdef void _drop_phi(ProgramData *p, uint32_t block, uint32_t phi) noexcept nogil
 
 cdef int insert_exec_mask_run(ProgramData *p) except -1 nogil:
     cdef Context c
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
     c.p = p
     c.masks.resize(p.blocks.table.count)

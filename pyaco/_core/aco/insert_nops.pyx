@@ -1,4 +1,4 @@
-"""Resolve hazards: what the hardware of a generation does not check itself.
+"""Resolve hazards: dependencies that the hardware of a generation does not check itself.
 
 One file per group of generations: ``hazards_gfx9`` (wait states) and ``hazards_gfx11`` (GFX11 to GFX12: dependency
 counters). GFX10.3 needs nothing. Needs: the result of ``insert_waitcnt``.

@@ -27,12 +27,14 @@ from wait_tables cimport waitcnt_expcnt, waitcnt_lgkmcnt, waitcnt_vmcnt
 from pyaco._core.aco.build cimport emit_0, emit_any
 from pyaco._core.aco.queries cimport form_clause, format_has_sync, memory_bvh, memory_sampler, memory_type
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range, range_of
+from pyaco._core.common.table cimport RowRange
 from pyaco._core.common.waitcnt cimport waitcnt_get, waitcnt_limit, waitcnt_none, waitcnt_set
 from pyaco._core.ir.program cimport (
-    Operand, Program, ProgramData, Rewrite, block_end_with_regs, class_s1, format_ds, format_exp, format_flat, format_is_flat_like,
-    format_is_vmem, format_ldsdir, format_pseudo_barrier, format_smem, gfx10, gfx11,
-    gfx12, operand_constant, operand_register, operand_undef, register_none, register_null,
-    rewrite_emit, scope_subgroup, scope_workgroup, semantic_acqrel, semantic_acquire, semantic_can_reorder, semantic_private, semantic_release,
+    BlockId, DefinitionRow, InstructionId, Operand, OperandRow, Program, ProgramData, Rewrite, block_end_with_regs, class_s1,
+    definitions_of, format_ds, format_exp, format_flat, format_is_flat_like, format_is_vmem, format_ldsdir, format_pseudo_barrier,
+    format_smem, gfx10, gfx11, gfx12, operand_constant, operand_register, operand_undef, operands_of, register_none,
+    register_null, rewrite_emit, scope_subgroup, scope_workgroup, semantic_acqrel, semantic_acquire, semantic_can_reorder,
+    semantic_private, semantic_release,
 )
 
 cdef enum:
@@ -52,12 +54,12 @@ cdef enum:
     event_flat = 0x10
     event_vmem = 0x20
     event_store = 0x40
-    event_export = 0x80              # and other locks of a register against writing
+    event_export = 0x80              # and whatever else reads its registers late
     event_ldsdir = 0x100
-    event_scalar_store = 0x200       # beside event_smem
-    places = 520                     # 512 registers, 8 storage classes
-    storage_place = 512
-    gds_place = 513
+    event_scalar_store = 0x200       # in addition to event_smem
+    tracked_count = 520              # 512 registers, 8 storage classes
+    storage_register = 512
+    gds_register = 513
     none = 0xff
 
 cdef struct State:
@@ -87,7 +89,7 @@ cdef inline void _no_wait(Wait *w) noexcept nogil:
 
 
 cdef inline bint _is_empty(const Wait *w) noexcept nogil:
-    cdef uint32_t c
+    cdef int c
     for c in range(counter_count):
         if w.count[c] != none:
             return False
@@ -108,14 +110,14 @@ cdef void _clear(const Context *c, State *s) noexcept nogil:
 
 cdef void _apply(State *s, const Wait *w) noexcept nogil:
     """What is known after a wait."""
-    cdef uint32_t c
-    cdef uint32_t k
+    cdef int c
+    cdef int k
     for c in range(counter_count):
         if w.count[c] == none or not s.pending[c]:
             continue
         if w.count[c] == 0:
             s.pending[c] = 0
-        for k in range(places):
+        for k in range(tracked_count):
             if s.age[c][k] != none and s.age[c][k] >= w.count[c]:
                 s.age[c][k] = none
                 s.events[c][k] = 0
@@ -123,12 +125,12 @@ cdef void _apply(State *s, const Wait *w) noexcept nogil:
 
 cdef void _issue(Context *c, State *s, uint32_t counter, uint16_t event) noexcept nogil:
     """Everything of the same kind gets older; results of other kinds may arrive in any order."""
-    cdef uint32_t k
+    cdef int k
     cdef uint8_t limit = c.limit[counter]
     s.pending[counter] |= event
     if event & (event_smem | event_flat | event_message):
         return
-    for k in range(places):
+    for k in range(tracked_count):
         if s.events[counter][k] == event and s.age[counter][k] < limit:
             s.age[counter][k] += 1
 
@@ -143,10 +145,10 @@ cdef void _enter(State *s, uint32_t counter, uint16_t event, uint16_t reg, uint8
         s.types[k] |= types
 
 
-cdef bint _join_places(State *into, const State *other, uint32_t first, uint32_t end) noexcept nogil:
-    """Merge the places from `first` to `end`; True when something changed."""
+cdef bint _join_registers(State *into, const State *other, uint32_t first, uint32_t end) noexcept nogil:
+    """Merge the registers from `first` to `end`; True when something changed."""
     cdef bint changed = False
-    cdef uint32_t c
+    cdef int c
     cdef uint32_t k
     for c in range(counter_count):
         if not other.pending[c]:
@@ -173,16 +175,16 @@ cdef bint _join(Context *c, State *into, const State *other, bint logical) noexc
     cdef bint vgprs_linear = c.p.gfx_level >= gfx11
     cdef bint changed
     if logical:
-        return not vgprs_linear and _join_places(into, other, 256, 256 + c.vgprs)
-    changed = _join_places(into, other, 0, 256)
-    changed |= _join_places(into, other, storage_place, places)
+        return not vgprs_linear and _join_registers(into, other, 256, 256 + c.vgprs)
+    changed = _join_registers(into, other, 0, 256)
+    changed |= _join_registers(into, other, storage_register, tracked_count)
     if vgprs_linear:
-        changed |= _join_places(into, other, 256, 256 + c.vgprs)
+        changed |= _join_registers(into, other, 256, 256 + c.vgprs)
     return changed
 
 
 # ------------------------------------------------------------------------------------------------------------ instructions
-cdef uint16_t _event(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef uint16_t _event(const ProgramData *p, InstructionId i) noexcept nogil:
     """The kind of a memory operation; 0 for all other instructions."""
     cdef uint16_t format = p.instructions.format[i]
     cdef uint16_t opcode = p.instructions.opcode[i]
@@ -219,12 +221,14 @@ cdef uint32_t _counter(const ProgramData *p, uint16_t event, uint8_t type) noexc
     return counter_bvh if split and type == memory_bvh else counter_vm
 
 
-cdef void _check_operands(const ProgramData *p, const State *s, uint32_t i, Wait *w) noexcept nogil:
-    cdef uint32_t row
-    cdef uint32_t c
+cdef void _check_operands(const ProgramData *p, const State *s, InstructionId i, Wait *w) noexcept nogil:
+    cdef RowRange operands
+    cdef OperandRow row
+    cdef int c
     cdef uint32_t k
     cdef Range r
-    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+    operands = operands_of(p, i)
+    for row in range(operands.first, operands.first + operands.count):
         r = operand_range(p, row)
         for k in range(r.first, r.end):
             for c in range(counter_count):
@@ -242,19 +246,20 @@ cdef bint _in_order(const ProgramData *p, uint16_t outstanding, uint8_t outstand
     return type != 0 and outstanding == event_vmem and (p.gfx_level >= gfx12 or outstanding_types == type)
 
 
-cdef void _check_definitions(const ProgramData *p, const State *s, uint32_t i, Wait *w) noexcept nogil:
+cdef void _check_definitions(const ProgramData *p, const State *s, InstructionId i, Wait *w) noexcept nogil:
+    cdef RowRange definitions
     cdef uint16_t event = _event(p, i)
     cdef uint8_t type = memory_type(p, i)
-    cdef uint32_t row
-    cdef uint32_t c
+    cdef DefinitionRow row
+    cdef int c
     cdef uint32_t k
     cdef Range r
-    for row in range(p.instructions.definition_first[i],
-                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+    definitions = definitions_of(p, i)
+    for row in range(definitions.first, definitions.first + definitions.count):
         r = definition_range(p, row)
         for k in range(r.first, r.end):
             for c in range(counter_count):
-                if s.age[c][k] == none or (event and _counter(p, event, type) == c
+                if s.age[c][k] == none or (event and _counter(p, event, type) == <uint32_t>c
                                            and _in_order(p, s.events[c][k], s.types[k], event, type)):
                     continue
                 _need(w, c, s.age[c][k])
@@ -267,7 +272,7 @@ cdef void _check_memory_order(const ProgramData *p, const State *s, uint64_t wor
     cdef uint32_t own = scope_workgroup if p.workgroup_size <= p.wave_size else scope_subgroup
     cdef uint16_t ignored = 0
     cdef uint32_t k
-    cdef uint32_t c
+    cdef int c
     if not modifier_semantics(word) & semantics or scope <= own:
         return
     # LDS belongs to the workgroup: no larger scope sees it.
@@ -280,30 +285,30 @@ cdef void _check_memory_order(const ProgramData *p, const State *s, uint64_t wor
         if not storage >> k & 1:
             continue
         for c in range(counter_count):
-            if s.events[c][storage_place + k] & ~ignored:
-                _need(w, c, s.age[c][storage_place + k])
+            if s.events[c][storage_register + k] & ~ignored:
+                _need(w, c, s.age[c][storage_register + k])
 
 
 cdef void _need_all(const State *s, Wait *w) noexcept nogil:
-    cdef uint32_t c
+    cdef int c
     for c in range(counter_count):
         if s.pending[c]:
             _need(w, c, 0)
 
 
 cdef void _need_gds(const State *s, Wait *w) noexcept nogil:
-    cdef uint32_t c
+    cdef int c
     for c in range(counter_count):
-        _need(w, c, s.age[c][gds_place])
+        _need(w, c, s.age[c][gds_register])
 
 
-cdef bint _releases_order(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef bint _releases_order(const ProgramData *p, InstructionId i) noexcept nogil:
     """Whether ds_ordered_count lets the next wave in: bit 0 of the second byte of its offset."""
     cdef uint32_t offset = p.instructions.immediate[i]
     return (offset >> 16 | offset >> 8) & 1
 
 
-cdef void _check_other(const ProgramData *p, const State *s, uint32_t i, Wait *w) noexcept nogil:
+cdef void _check_other(const ProgramData *p, const State *s, InstructionId i, Wait *w) noexcept nogil:
     """Instructions that need what is outstanding to be finished, whatever registers they name."""
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint32_t scalar = counter_km if p.gfx_level >= gfx12 else counter_lgkm
@@ -322,9 +327,9 @@ cdef void _check_other(const ProgramData *p, const State *s, uint32_t i, Wait *w
         _need(w, scalar, 0)
 
 
-cdef void _check(const ProgramData *p, const State *s, uint32_t i, Wait *w) noexcept nogil:
+cdef void _check(const ProgramData *p, const State *s, InstructionId i, Wait *w) noexcept nogil:
     cdef uint16_t pending = 0
-    cdef uint32_t c
+    cdef int c
     for c in range(counter_count):
         pending |= s.pending[c]
     if not pending:
@@ -345,31 +350,34 @@ cdef void _enter_storage(State *s, uint32_t counter, uint16_t event, uint64_t wo
         return
     for k in range(8):
         if storage >> k & 1:
-            s.age[counter][storage_place + k] = 0
-            s.events[counter][storage_place + k] |= event
+            s.age[counter][storage_register + k] = 0
+            s.events[counter][storage_register + k] |= event
 
 
-cdef void _account(Context *c, State *s, uint32_t i, uint32_t counter, uint16_t event, uint8_t type) noexcept nogil:
+cdef void _account(Context *c, State *s, InstructionId i, uint32_t counter, uint16_t event, uint8_t type) noexcept nogil:
+    cdef RowRange definitions
+    cdef RowRange operands
     cdef ProgramData *p = c.p
     cdef uint32_t row
     _issue(c, s, counter, event)
     if format_has_sync(p.instructions.format[i]):
         _enter_storage(s, counter, event, p.instructions.modifiers[i])
-    for row in range(p.instructions.definition_first[i],
-                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+    definitions = definitions_of(p, i)
+    for row in range(definitions.first, definitions.first + definitions.count):
         if p.definitions.reg[row] != register_none:
             _enter(s, counter, event, p.definitions.reg[row], p.definitions.register_class[row], type)
     if event & (event_export | event_gds):
-        # Data leave the registers late: they are locked against writing until the operation is done.
+        # Data is read from the registers late: they must not be written until the operation is done.
         counter = counter_exp
         if event == event_gds:
             _issue(c, s, counter, event_export)
-        for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        operands = operands_of(p, i)
+        for row in range(operands.first, operands.first + operands.count):
             if not p.operands.flags[row] & (operand_constant | operand_undef) and p.operands.reg[row] != register_none:
                 _enter(s, counter, event_export, p.operands.reg[row], p.operands.register_class[row], 0)
 
 
-cdef void _generate(Context *c, State *s, uint32_t i) noexcept nogil:
+cdef void _generate(Context *c, State *s, InstructionId i) noexcept nogil:
     """What an instruction leaves outstanding."""
     cdef ProgramData *p = c.p
     cdef uint16_t event = _event(p, i)
@@ -386,7 +394,7 @@ cdef void _generate(Context *c, State *s, uint32_t i) noexcept nogil:
 
 
 # ---------------------------------------------------------------------------------------------------------- existing waits
-cdef bint _parse_wait12(const ProgramData *p, uint32_t i, Wait *w) noexcept nogil:
+cdef bint _parse_wait12(const ProgramData *p, InstructionId i, Wait *w) noexcept nogil:
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint32_t value = p.instructions.immediate[i]
     if opcode == op_s_wait_loadcnt_dscnt or opcode == op_s_wait_storecnt_dscnt:
@@ -420,7 +428,7 @@ cdef void _need_field(Wait *w, uint32_t counter, uint32_t gfx_level, uint32_t fi
     _need_below(w, counter, waitcnt_get(immediate, gfx_level, field), waitcnt_limit(gfx_level, field))
 
 
-cdef bint _parse_wait(const ProgramData *p, uint32_t i, Wait *w) noexcept nogil:
+cdef bint _parse_wait(const ProgramData *p, InstructionId i, Wait *w) noexcept nogil:
     """Whether an instruction is a wait; its counts go to `w`."""
     cdef uint32_t value = p.instructions.immediate[i]
     if p.gfx_level >= gfx12:
@@ -480,7 +488,7 @@ cdef uint32_t _put_field(uint32_t immediate, uint32_t gfx_level, uint32_t field,
 
 cdef int _emit_wait(Context *c, Wait w) except -1 nogil:
     cdef Operand nothing = operand_register(register_null, class_s1)
-    cdef uint32_t i
+    cdef InstructionId i
     if c.p.gfx_level >= gfx12:
         return _emit_wait12(c, w)
     if w.count[counter_vs] != none:
@@ -493,12 +501,14 @@ cdef int _emit_wait(Context *c, Wait w) except -1 nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------------ blocks
-cdef bint _reads_any(const ProgramData *p, uint32_t i, const uint64_t *written) noexcept nogil:
+cdef bint _reads_any(const ProgramData *p, InstructionId i, const uint64_t *written) noexcept nogil:
     """Whether an instruction reads one of a set of registers."""
-    cdef uint32_t row
+    cdef RowRange operands
+    cdef OperandRow row
     cdef uint32_t k
     cdef Range r
-    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+    operands = operands_of(p, i)
+    for row in range(operands.first, operands.first + operands.count):
         r = operand_range(p, row)
         for k in range(r.first, r.end):
             if written[k >> 6] >> (k & 63) & 1:
@@ -506,21 +516,22 @@ cdef bint _reads_any(const ProgramData *p, uint32_t i, const uint64_t *written) 
     return False
 
 
-cdef void _add_written(const ProgramData *p, uint32_t i, uint64_t *written) noexcept nogil:
-    cdef uint32_t row
+cdef void _add_written(const ProgramData *p, InstructionId i, uint64_t *written) noexcept nogil:
+    cdef RowRange definitions
+    cdef DefinitionRow row
     cdef uint32_t k
     cdef Range r
-    for row in range(p.instructions.definition_first[i],
-                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+    definitions = definitions_of(p, i)
+    for row in range(definitions.first, definitions.first + definitions.count):
         r = definition_range(p, row)
         for k in range(r.first, r.end):
             written[k >> 6] |= <uint64_t>1 << (k & 63)
 
 
-cdef uint32_t _check_clause(const ProgramData *p, const State *s, uint32_t block, uint32_t k, Wait *w) noexcept nogil:
+cdef uint32_t _check_clause(const ProgramData *p, const State *s, BlockId block, uint32_t k, Wait *w) noexcept nogil:
     """Add what the further members of a clause beginning at `k` wait for; returns the position behind the clause."""
     cdef const uint32_t *order = p.order.instruction + p.blocks.order_first[block]
-    cdef uint32_t head = order[k]
+    cdef InstructionId head = order[k]
     cdef uint64_t[9] written
     cdef uint16_t format = p.instructions.format[head]
     memset(written, 0, sizeof(written))
@@ -536,7 +547,7 @@ cdef uint32_t _check_clause(const ProgramData *p, const State *s, uint32_t block
 
 
 cdef int _flush(Context *c, State *s, Wait *queued) except -1 nogil:
-    """Wait now for what is queued."""
+    """Write the wait that has been collected."""
     if _is_empty(queued):
         return 0
     if c.rewriting:
@@ -546,14 +557,14 @@ cdef int _flush(Context *c, State *s, Wait *queued) except -1 nogil:
     return 0
 
 
-cdef int _block(Context *c, uint32_t block, State *s) except -1 nogil:
-    """Run over a block; waits are written when rewriting."""
+cdef int _block(Context *c, BlockId block, State *s) except -1 nogil:
+    """Process a block; waits are written only when rewriting."""
     cdef ProgramData *p = c.p
     cdef const uint32_t *order = p.order.instruction + p.blocks.order_first[block]
     cdef uint32_t count = p.blocks.order_count[block]
     cdef uint32_t clause_end = 0
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     cdef Wait queued
     _no_wait(&queued)
     for k in range(count):

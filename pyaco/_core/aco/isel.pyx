@@ -1,6 +1,6 @@
 """Instruction selection: NIR to ACO IR with a logical and a linear control-flow graph.
 
-Needs: NIR as the contract in ``docs/architecture.md`` describes it (no derefs, scalar ALU, divergence known, arguments
+Needs: NIR as the contract in ``docs/nir.md`` describes it (no derefs, scalar ALU, divergence known, arguments
 declared). Guarantees: ACO IR in SSA form; every block of the logical CFG is in the linear one, which has the extra blocks that
 keep its edges uncritical; branches name their targets; phis are the first instructions of a block, in the order of its edges.
 
@@ -33,17 +33,17 @@ from pyaco._core.aco.isel_control_flow cimport *
 from pyaco._core.aco.isel_intrinsics cimport select_intrinsic
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.program cimport (
-    Definition, Operand, Program, block_loop_exit, block_loop_header, block_loop_preheader, block_merge, block_top_level,
-    block_uniform, Blocks, ProgramData, class_bytes, class_is_linear, class_s1, class_s2, definition_of,
-    definition_of_fixed, edge_add, edges_finish, format_pseudo_branch, gfx10_3, gfx9, operand_put, operand_undefined,
-    progress_after_isel, register_scc, register_vgpr0, fp_denorm16_64_shift, fp_denorm32_shift, fp_care_about_round16_64,
-    fp_care_about_round32, fp_must_flush_denorms16_64, fp_must_flush_denorms32, fp_preserve_signed_zero_inf_nan16_64,
-    fp_preserve_signed_zero_inf_nan32, fp_round16_64_shift, fp_round32_shift,
+    BlockId, Blocks, Definition, InstructionId, Operand, Program, ProgramData, TempId, block_loop_exit, block_loop_header,
+    block_loop_preheader, block_merge, block_top_level, block_uniform, class_bytes, class_is_linear, class_s1, class_s2,
+    definition_of, definition_of_fixed, edge_add, edges_finish, format_pseudo_branch, gfx10_3, gfx9, operand_put,
+    operand_undefined, progress_after_isel, register_scc, register_vgpr0, fp_denorm16_64_shift, fp_denorm32_shift,
+    fp_care_about_round16_64, fp_care_about_round32, fp_must_flush_denorms16_64, fp_must_flush_denorms32,
+    fp_preserve_signed_zero_inf_nan16_64, fp_preserve_signed_zero_inf_nan32, fp_round16_64_shift, fp_round32_shift,
 )
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, argument_scratch_address, argument_scratch_wave_offset, constant_bits, jump_break, jump_continue,
-    nir_alu, nir_intrinsic, nir_jump, nir_load_const, nir_phi, nir_tex, nir_undef, node_block, node_if, node_loop, source_swizzle,
-    source_value, stage_compute, stage_kernel, value_is_constant,
+    NodeId, Shader, ShaderData, ValueId, argument_scratch_address, argument_scratch_wave_offset, constant_bits, jump_break,
+    jump_continue, nir_alu, nir_intrinsic, nir_jump, nir_load_const, nir_phi, nir_tex, nir_undef, node_block, node_if, node_loop,
+    source_swizzle, source_value, stage_compute, stage_kernel, value_is_constant,
 )
 
 from pyaco.errors import InputError, UnsupportedError
@@ -65,7 +65,7 @@ cdef enum:                        # what a shader asks of floats (`float_control
 
 
 # ---------------------------------------------------------------------------------------------------------------- blocks
-cdef bint _list_ends(Isel *c, uint32_t first) noexcept nogil:
+cdef bint _list_ends(Isel *c, NodeId first) noexcept nogil:
     """Whether control never reaches the end of a list of nodes."""
     while first:
         if c.node_ends[first]:
@@ -74,9 +74,9 @@ cdef bint _list_ends(Isel *c, uint32_t first) noexcept nogil:
     return False
 
 
-cdef bint _breaks(Isel *c, uint32_t first) noexcept nogil:
+cdef bint _breaks(Isel *c, NodeId first) noexcept nogil:
     """Whether a list has a break of the loop that it belongs to."""
-    cdef uint32_t last
+    cdef ValueId last
     while first:
         if c.s.nodes.kind[first] == node_if:
             if _breaks(c, c.s.nodes.first0[first]) or _breaks(c, c.s.nodes.first1[first]):
@@ -89,9 +89,9 @@ cdef bint _breaks(Isel *c, uint32_t first) noexcept nogil:
     return False
 
 
-cdef void _find_ends(Isel *c, uint32_t first) noexcept nogil:
+cdef void _find_ends(Isel *c, NodeId first) noexcept nogil:
     """Fill node_ends of a list and of the lists within."""
-    cdef uint32_t last
+    cdef ValueId last
     while first:
         if c.s.nodes.kind[first] == node_if:
             _find_ends(c, c.s.nodes.first0[first])
@@ -105,10 +105,10 @@ cdef void _find_ends(Isel *c, uint32_t first) noexcept nogil:
         first = c.s.nodes.next[first]
 
 
-cdef int _select_constant(Isel *c, uint32_t value) except -1 nogil:
+cdef int _select_constant(Isel *c, ValueId value) except -1 nogil:
     cdef uint32_t components = c.s.instructions.components[value]
     cdef uint32_t bits = c.s.instructions.bit_size[value]
-    cdef uint32_t dst = value_temp(c, value)
+    cdef TempId dst = value_temp(c, value)
     cdef uint64_t[16] words
     cdef Operand[32] o
     cdef uint32_t i
@@ -147,14 +147,14 @@ cdef int _select_undefined(Isel *c, uint32_t value) except -1 nogil:
     return 0
 
 
-cdef int _select_phi(Isel *c, uint32_t value, uint32_t node) except -1 nogil:
+cdef int _select_phi(Isel *c, ValueId value, uint32_t node) except -1 nogil:
     """A phi without operands yet, or a copy where only one value arrives."""
     cdef PendingPhi pending
     cdef Definition d
-    cdef uint32_t dst = value_temp(c, value)
+    cdef TempId dst = value_temp(c, value)
     cdef bint linear = class_is_linear(class_of(c, dst))
     cdef bint logical = not linear or value_divergent(c, value) or (c.p.blocks.kind[c.block] & block_merge) != 0
-    cdef uint32_t only = _only_source(c, value)
+    cdef ValueId only = _only_source(c, value)
     cdef uint32_t opcode = op_p_linear_phi
     if c.node_copies[node] or (only and not c.p.blocks.kind[c.block] & (block_loop_header | block_loop_exit)):
         if only == 0:
@@ -168,11 +168,11 @@ cdef int _select_phi(Isel *c, uint32_t value, uint32_t node) except -1 nogil:
     pending.block = c.block
     pending.instruction = make(c.p, opcode, &d, 1, NULL, 0)
     c.phis.push_back(pending)
-    _place_front(c, c.block, pending.instruction)
+    _append_front(c, c.block, pending.instruction)
     return 0
 
 
-cdef int _copy_value(Isel *c, uint32_t dst, uint32_t temp) except -1 nogil:
+cdef int _copy_value(Isel *c, TempId dst, TempId temp) except -1 nogil:
     if is_vgpr(c, dst) and not is_vgpr(c, temp):
         temp = as_vgpr_bytes(c, temp, class_bytes(class_of(c, dst)))
     elif is_vgpr(c, temp) and not is_vgpr(c, dst):
@@ -182,13 +182,13 @@ cdef int _copy_value(Isel *c, uint32_t dst, uint32_t temp) except -1 nogil:
     return 0
 
 
-cdef uint32_t _only_source(Isel *c, uint32_t phi) noexcept nogil:
+cdef ValueId _only_source(Isel *c, ValueId phi) noexcept nogil:
     """The one value that reaches a phi from blocks selected so far; 0: none or several."""
-    cdef uint32_t only = 0
+    cdef ValueId only = 0
     cdef uint32_t i
-    cdef uint32_t value
+    cdef ValueId value
     for i in range(c.s.instructions.source_count[phi]):
-        if c.node_block[<uint32_t>source_swizzle(c.s, phi, i)] == not_placed:
+        if c.node_block[<uint32_t>source_swizzle(c.s, phi, i)] == no_block:
             continue
         value = source_value(c.s, phi, i)
         if only and only != value:
@@ -197,17 +197,17 @@ cdef uint32_t _only_source(Isel *c, uint32_t phi) noexcept nogil:
     return only
 
 
-cdef int _place_front(Isel *c, uint32_t block, uint32_t instruction) except -1 nogil:
-    cdef PlacedInstruction placement
-    placement.block = block
-    placement.instruction = instruction
-    c.placed_front.push_back(placement)
+cdef int _append_front(Isel *c, uint32_t block, uint32_t instruction) except -1 nogil:
+    cdef SelectedInstruction entry
+    entry.block = block
+    entry.instruction = instruction
+    c.selected_front.push_back(entry)
     return 0
 
 
-cdef int _select_block(Isel *c, uint32_t node) except -1 nogil:
+cdef int _select_block(Isel *c, NodeId node) except -1 nogil:
     cdef uint32_t row
-    cdef uint32_t i
+    cdef ValueId i
     cdef uint8_t kind
     for row in range(c.s.nodes.order_first[node], c.s.nodes.order_first[node] + c.s.nodes.order_count[node]):
         i = c.s.order.instruction[row]
@@ -235,7 +235,7 @@ cdef int _select_block(Isel *c, uint32_t node) except -1 nogil:
     return 0
 
 
-cdef int _select_list(Isel *c, uint32_t first) except -1 nogil:
+cdef int _select_list(Isel *c, NodeId first) except -1 nogil:
     cdef bint ends
     while first:
         ends = c.node_ends[first]
@@ -252,21 +252,21 @@ cdef int _select_list(Isel *c, uint32_t first) except -1 nogil:
 
 
 # ------------------------------------------------------------------------------------------------------- ifs and loops
-cdef bint _list_is_empty(Isel *c, uint32_t first) noexcept nogil:
+cdef bint _list_is_empty(Isel *c, NodeId first) noexcept nogil:
     return c.s.nodes.kind[first] == node_block and c.s.nodes.next[first] == 0 and c.s.nodes.order_count[first] == 0
 
 
-cdef int _select_if(Isel *c, uint32_t node) except -1 nogil:
+cdef int _select_if(Isel *c, NodeId node) except -1 nogil:
     """One if. Where only one side goes on, the code of that side is put behind the if: what it defines must reach the code
     behind it through the linear CFG too."""
     cdef IfState state
-    cdef uint32_t condition = value_temp(c, c.s.nodes.condition[node])
+    cdef TempId condition = value_temp(c, c.s.nodes.condition[node])
     cdef bint divergent = value_divergent(c, c.s.nodes.condition[node])
-    cdef uint32_t first_then = c.s.nodes.first0[node]
-    cdef uint32_t first_else = c.s.nodes.first1[node]
+    cdef NodeId first_then = c.s.nodes.first0[node]
+    cdef NodeId first_else = c.s.nodes.first1[node]
     cdef bint then_ends = _list_ends(c, first_then)
     cdef bint else_ends = _list_ends(c, first_else)
-    cdef uint32_t behind = 0
+    cdef NodeId behind = 0
     if then_ends and not else_ends and not _list_is_empty(c, first_else):
         behind = first_else
         first_else = 0
@@ -295,13 +295,13 @@ cdef int _select_if(Isel *c, uint32_t node) except -1 nogil:
     return 0
 
 
-cdef int _select_loop(Isel *c, uint32_t node) except -1 nogil:
+cdef int _select_loop(Isel *c, NodeId node) except -1 nogil:
     cdef FlowState before
     cdef IfState never
     cdef uint32_t exit_kind = block_loop_exit | top_level(c, c.block)
     cdef uint32_t first_edge = c.edges.size()
     cdef uint32_t exit_label
-    cdef uint32_t scc
+    cdef TempId scc
     marker(c, op_p_logical_end)
     mark(c, block_loop_preheader | block_uniform)
     branch(c, op_p_branch, NULL)
@@ -314,7 +314,7 @@ cdef int _select_loop(Isel *c, uint32_t node) except -1 nogil:
     c.flow.has_branch = False
     edges_to(c, c.block, c.flow.loop_header_label)
     c.flow.loop_depth += 1
-    label_place(c, c.flow.loop_header_label, block_loop_header)
+    bind_label(c, c.flow.loop_header_label, block_loop_header)
     marker(c, op_p_logical_start)
     _select_list(c, c.s.nodes.first0[node])
     if not has_edge_to(c, c.flow.loop_exit_label, first_edge):
@@ -322,7 +322,7 @@ cdef int _select_loop(Isel *c, uint32_t node) except -1 nogil:
         if c.flow.has_branch or c.flow.loop_divergent_branch:
             return unsupported(c, b"a loop", b"without an exit")
         scc = new_temp(c, class_s1)
-        place(c, _copy_to_scc(c, scc))
+        append_instruction(c, _copy_to_scc(c, scc))
         uniform_then(c, &never, scc)
         jump(c, True)
         uniform_else(c, &never)
@@ -332,7 +332,7 @@ cdef int _select_loop(Isel *c, uint32_t node) except -1 nogil:
     before.exec_empty_depth = min(before.exec_empty_depth, c.flow.exec_empty_depth)
     exit_label = c.flow.loop_exit_label
     c.flow = before
-    label_place(c, exit_label, exit_kind)
+    bind_label(c, exit_label, exit_kind)
     marker(c, op_p_logical_start)
     if not c.flow.divergent_if and c.flow.loop_depth == 0:
         c.flow.exec_may_be_empty = False
@@ -340,14 +340,14 @@ cdef int _select_loop(Isel *c, uint32_t node) except -1 nogil:
     return 0
 
 
-cdef uint32_t _copy_to_scc(Isel *c, uint32_t temp) except 0 nogil:
+cdef InstructionId _copy_to_scc(Isel *c, TempId temp) except 0 nogil:
     cdef Definition d = definition_of_fixed(c.p, temp, register_scc)
     cdef Operand zero = K(0)
     return make(c.p, op_p_parallelcopy, &d, 1, &zero, 1)
 
 
 # ------------------------------------------------------------------------------------------------------------------ phis
-cdef Operand _phi_operand(Isel *c, uint32_t value, uint8_t register_class, bint logical) noexcept nogil:
+cdef Operand _phi_operand(Isel *c, ValueId value, uint8_t register_class, bint logical) noexcept nogil:
     """A source of a phi. Undefined values and constant lane masks are named as what they are: lowering uses that."""
     if c.s.instructions.kind[value] == nir_undef or c.value_temp[value] == 0:
         return operand_undefined(register_class)
@@ -356,7 +356,7 @@ cdef Operand _phi_operand(Isel *c, uint32_t value, uint8_t register_class, bint 
     return T(c, c.value_temp[value])
 
 
-cdef uint32_t _source_from(Isel *c, uint32_t phi, uint32_t block) noexcept nogil:
+cdef ValueId _source_from(Isel *c, ValueId phi, uint32_t block) noexcept nogil:
     """The NIR value that a phi takes when control comes from an ACO block; 0: none."""
     cdef uint32_t i
     for i in range(c.s.instructions.source_count[phi]):
@@ -365,7 +365,7 @@ cdef uint32_t _source_from(Isel *c, uint32_t phi, uint32_t block) noexcept nogil
     return 0
 
 
-cdef int _set_operands(Isel *c, uint32_t instruction, vector[Operand] &operands) except -1 nogil:
+cdef int _set_operands(Isel *c, InstructionId instruction, vector[Operand] &operands) except -1 nogil:
     cdef uint32_t first = table_append_many(&c.p.operands.table, operands.size())
     cdef uint32_t i
     for i in range(operands.size()):
@@ -383,7 +383,7 @@ cdef int _fill_logical(Isel *c, PendingPhi *phi) except -1 nogil:
     cdef uint32_t defined = 0
     cdef uint32_t last_defined = 0
     cdef uint32_t i
-    cdef uint32_t value
+    cdef ValueId value
     for i in range(count):
         value = _source_from(c, phi.value, c.p.edge_lists.block[first + i])
         operands.push_back(_phi_operand(c, value, register_class, True) if value else operand_undefined(register_class))
@@ -399,20 +399,20 @@ cdef int _fill_single(Isel *c, PendingPhi *phi, vector[Operand] &operands, uint3
     """An SGPR that one side of a divergent if defines: a linear phi where that side's code meets the way around it."""
     cdef Blocks *blocks = &c.p.blocks
     cdef uint32_t *lists = c.p.edge_lists.block
-    cdef uint32_t around_else = lists[blocks.linear_pred_first[phi.block] + 1]
-    cdef uint32_t invert = lists[blocks.linear_pred_first[around_else]]
+    cdef BlockId around_else = lists[blocks.linear_pred_first[phi.block] + 1]
+    cdef BlockId invert = lists[blocks.linear_pred_first[around_else]]
     cdef uint32_t then_end = lists[blocks.linear_pred_first[invert]]
     cdef vector[Operand] pair
-    cdef uint32_t target = phi.block
+    cdef BlockId target = phi.block
     cdef uint32_t i
     pair.push_back(operands[index] if operands.size() else operand_undefined(c.value_class[phi.value]))
     pair.push_back(operand_undefined(c.value_class[phi.value]))
     if operands.size() and lists[blocks.logical_pred_first[phi.block] + index] == then_end:
         target = invert
     c.p.instructions.opcode[phi.instruction] = op_p_linear_phi
-    for i in range(c.placed_front.size()):
-        if c.placed_front[i].instruction == phi.instruction:
-            c.placed_front[i].block = target
+    for i in range(c.selected_front.size()):
+        if c.selected_front[i].instruction == phi.instruction:
+            c.selected_front[i].block = target
     return _set_operands(c, phi.instruction, pair)
 
 
@@ -422,8 +422,8 @@ cdef int _fill_linear(Isel *c, PendingPhi *phi) except -1 nogil:
     cdef uint8_t register_class = c.value_class[phi.value]
     cdef uint32_t first = c.p.blocks.linear_pred_first[phi.block]
     cdef uint32_t i
-    cdef uint32_t block
-    cdef uint32_t value
+    cdef BlockId block
+    cdef ValueId value
     for i in range(c.p.blocks.linear_pred_count[phi.block]):
         block = c.p.edge_lists.block[first + i]
         value = _source_from(c, phi.value, block)
@@ -443,17 +443,17 @@ cdef int _fill_linear(Isel *c, PendingPhi *phi) except -1 nogil:
 cdef int _value_on_linear_path(Isel *c, PendingPhi *phi, uint32_t last, Operand *result) except -1 nogil:
     """What a uniform loop-header phi must take from a block that loops back in the linear CFG only: lanes that continued
     earlier in the loop are among those that arrive there. Their values are merged along the linear CFG."""
-    cdef uint32_t header = phi.block
+    cdef BlockId header = phi.block
     cdef uint8_t register_class = c.value_class[phi.value]
     cdef vector[Operand] values
     cdef vector[Operand] merged
     cdef Definition d
-    cdef uint32_t block
-    cdef uint32_t value
+    cdef BlockId block
+    cdef ValueId value
     cdef uint32_t i
     cdef uint32_t first
-    cdef uint32_t temp
-    cdef uint32_t row
+    cdef TempId temp
+    cdef InstructionId row
     cdef bint same
     values.resize(last - header + 1)
     values[0] = T(c, c.value_temp[phi.value])
@@ -477,7 +477,7 @@ cdef int _value_on_linear_path(Isel *c, PendingPhi *phi, uint32_t last, Operand 
         temp = new_temp(c, register_class)
         d = definition_of(c.p, temp)
         row = make(c.p, op_p_linear_phi, &d, 1, merged.data(), merged.size())
-        _place_front(c, block, row)
+        _append_front(c, block, row)
         values[block - header] = T(c, temp)
     result[0] = values[last - header]
     return 0
@@ -503,9 +503,9 @@ cdef int _start(Isel *c) except -1 nogil:
     cdef uint32_t alignment
     cdef uint32_t row
     cdef uint32_t i
-    cdef uint32_t temp
-    cdef uint32_t address = 0
-    cdef uint32_t offset = 0
+    cdef TempId temp
+    cdef TempId address = 0
+    cdef TempId offset = 0
     cdef Operand[2] o
     cdef Definition[2] d
     c.argument_temp.assign(c.s.arguments.table.count, 0)
@@ -528,7 +528,7 @@ cdef int _start(Isel *c) except -1 nogil:
                 pieces.push_back(temp)
             temp = 0
         c.argument_temp[row] = temp
-    place(c, make(c.p, op_p_startpgm, definitions.data(), definitions.size(), NULL, 0))
+    append_instruction(c, make(c.p, op_p_startpgm, definitions.data(), definitions.size(), NULL, 0))
     marker(c, op_p_logical_start)
     i = 0
     for row in range(c.s.arguments.table.count):
@@ -550,7 +550,7 @@ cdef int _start(Isel *c) except -1 nogil:
         o[1] = T(c, offset)
         d[0] = definition_of(c.p, new_temp(c, class_s2))
         d[1] = definition_of_fixed(c.p, new_temp(c, class_s1), register_scc)
-        place(c, make(c.p, op_p_init_scratch, d, 2, o, 2))
+        append_instruction(c, make(c.p, op_p_init_scratch, d, 2, o, 2))
     return 0
 
 
@@ -586,7 +586,7 @@ cdef uint16_t _float_mode(const ShaderData *s) noexcept nogil:
 cdef int _finish_edges(Isel *c) except -1 nogil:
     cdef uint32_t i
     for i in range(c.edges.size()):
-        if c.label_block[c.edges[i].label] != not_placed:
+        if c.label_block[c.edges[i].label] != no_block:
             edge_add(c.p, c.edges[i].kind, c.edges[i].predecessor, c.label_block[c.edges[i].label])
     return edges_finish(c.p)
 
@@ -595,15 +595,15 @@ cdef int _finish_order(Isel *c) except -1 nogil:
     """Put every instruction in its block: a counting sort."""
     cdef ProgramData *p = c.p
     cdef vector[uint32_t] next
-    cdef uint32_t block
-    cdef uint32_t total = c.placed.size() + c.placed_front.size()
+    cdef BlockId block
+    cdef uint32_t total = c.selected.size() + c.selected_front.size()
     cdef uint32_t row = 0
     cdef size_t i
     next.assign(p.blocks.table.count + 1, 0)
-    for i in range(c.placed.size()):
-        next[c.placed[i].block] += 1
-    for i in range(c.placed_front.size()):
-        next[c.placed_front[i].block] += 1
+    for i in range(c.selected.size()):
+        next[c.selected[i].block] += 1
+    for i in range(c.selected_front.size()):
+        next[c.selected_front[i].block] += 1
     p.order.table.count = 0
     table_append_many(&p.order.table, total)
     for block in range(p.blocks.table.count):
@@ -611,21 +611,21 @@ cdef int _finish_order(Isel *c) except -1 nogil:
         p.blocks.order_count[block] = next[block]
         next[block] = row
         row += p.blocks.order_count[block]
-    for i in range(c.placed_front.size()):
-        block = c.placed_front[i].block
-        p.order.instruction[next[block]] = c.placed_front[i].instruction
+    for i in range(c.selected_front.size()):
+        block = c.selected_front[i].block
+        p.order.instruction[next[block]] = c.selected_front[i].instruction
         next[block] += 1
-    for i in range(c.placed.size()):
-        block = c.placed[i].block
-        p.order.instruction[next[block]] = c.placed[i].instruction
+    for i in range(c.selected.size()):
+        block = c.selected[i].block
+        p.order.instruction[next[block]] = c.selected[i].instruction
         next[block] += 1
     return 0
 
 
 cdef void _finish_branches(ProgramData *p) noexcept nogil:
     """Name the targets: a conditional branch goes to the second successor when it is taken."""
-    cdef uint32_t block
-    cdef uint32_t i
+    cdef BlockId block
+    cdef InstructionId i
     cdef uint32_t *successors
     cdef uint32_t count
     for block in range(p.blocks.table.count):
@@ -667,16 +667,16 @@ cdef int _select(Isel *c) except -1 nogil:
     cdef uint32_t label
     c.mask = class_s2 if c.wave64 else class_s1
     c.value_temp.assign(c.s.instructions.table.count, 0)
-    c.node_block.assign(c.s.nodes.table.count, not_placed)
+    c.node_block.assign(c.s.nodes.table.count, no_block)
     c.node_ends.assign(c.s.nodes.table.count, 0)
     c.node_copies.assign(c.s.nodes.table.count, 0)
     c.flow.exec_empty_depth = 0xffff
     c.fp_mode = _float_mode(c.s)
     choose_classes(c)
     _find_ends(c, c.s.nodes.first0[1])
-    c.label_block.push_back(not_placed)       # label 0: none
+    c.label_block.push_back(no_block)       # label 0: none
     label = label_new(c)
-    label_place(c, label, block_top_level)
+    bind_label(c, label, block_top_level)
     _start(c)
     _select_list(c, c.s.nodes.first0[1])
     marker(c, op_p_logical_end)

@@ -2,5 +2,6 @@
 from libc.stdint cimport uint32_t
 
 from pyaco._core.aco.isel_context cimport Isel
+from pyaco._core.ir.shader cimport ValueId
 
-cdef int select_alu(Isel *c, uint32_t instruction) except -1 nogil
+cdef int select_alu(Isel *c, ValueId instruction) except -1 nogil

@@ -15,10 +15,10 @@ from pyaco._core.aco.build cimport by_wave
 from pyaco._core.aco.isel_alu_float cimport fill_float
 from pyaco._core.aco.isel_alu_integer cimport add_sub_64, fill_integer
 from pyaco._core.aco.isel_context cimport *
-from pyaco._core.ir.program cimport Operand, class_bytes, class_is_vgpr, class_s2, gfx10, gfx12, operand_c64
-from pyaco._core.ir.shader cimport nir_exact, nir_no_unsigned_wrap, source_value, source_swizzle, swizzle_component
+from pyaco._core.ir.program cimport Operand, TempId, class_bytes, class_is_vgpr, class_s2, gfx10, gfx12, operand_c64
+from pyaco._core.ir.shader cimport ValueId, nir_exact, nir_no_unsigned_wrap, source_value, source_swizzle, swizzle_component
 
-cdef enum:                        # methods
+cdef enum:                        # Method: how an opcode is selected
     by_hand = 0                   # not in the table
     integer = 1
     logic = 2                     # bitwise: also lane masks; 64 bits in VGPRs by halves
@@ -26,7 +26,7 @@ cdef enum:                        # methods
     floating = 4                  # VALU by the bit size of the result
     compare = 5
 
-cdef enum:                        # flags
+cdef enum:                        # RuleFlag: bits
     commutative = 1
     reversed_operands = 2         # the VALU takes the shift count first
     sign_matters = 4              # narrow SGPR sources are sign-extended first
@@ -159,7 +159,7 @@ cdef uint32_t _vector_opcode(Isel *c, Rule *rule, uint32_t bits) noexcept nogil:
     return rule.vector64 if bits == 64 else rule.vector32
 
 
-cdef int _valu(Isel *c, uint32_t instruction, uint32_t dst, uint32_t opcode, uint32_t flags) except -1 nogil:
+cdef int _valu(Isel *c, ValueId instruction, TempId dst, uint32_t opcode, uint32_t flags) except -1 nogil:
     cdef Operand[3] o
     cdef Operand swap
     cdef uint32_t count = c.s.instructions.source_count[instruction]
@@ -177,20 +177,20 @@ cdef int _valu(Isel *c, uint32_t instruction, uint32_t dst, uint32_t opcode, uin
     return 0
 
 
-cdef int _floating(Isel *c, uint32_t instruction, uint32_t dst, uint64_t row) except -1 nogil:
+cdef int _floating(Isel *c, ValueId instruction, TempId dst, uint64_t row) except -1 nogil:
     cdef Rule *rule = &_rules[row]
     return _valu(c, instruction, dst, _vector_opcode(c, rule, c.s.instructions.bit_size[instruction]), rule.flags)
 
 
-cdef uint32_t _extended(Isel *c, uint32_t temp, uint32_t bits, uint32_t flags) except 0 nogil:
-    """A narrow integer in an SGPR with its high bits made meaningful, where they matter."""
+cdef TempId _extended(Isel *c, TempId temp, uint32_t bits, uint32_t flags) except 0 nogil:
+    """A narrow integer in an SGPR, extended to 32 bits where the instruction reads them all."""
     if bits >= 32 or not flags & (sign_matters | zero_matters):
         return temp
     return extract_bits(c, 0, temp, 0, bits, (flags & sign_matters) != 0)
 
 
-cdef int _wide(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
-    """What no one instruction of the table computes: sums of 64 bits, and uniform products where the SALU has them."""
+cdef int _wide(Isel *c, ValueId instruction, TempId dst) except -1 nogil:
+    """What no single instruction of the table computes: sums of 64 bits, and uniform products where the SALU has them."""
     cdef uint32_t opcode = c.s.instructions.opcode[instruction]
     if c.s.instructions.bit_size[instruction] == 64:
         if opcode == alu_iadd or opcode == alu_isub:
@@ -201,7 +201,7 @@ cdef int _wide(Isel *c, uint32_t instruction, uint32_t dst) except -1 nogil:
     return unsupported_alu(c, instruction)
 
 
-cdef int _integer(Isel *c, uint32_t instruction, uint32_t dst, uint64_t row) except -1 nogil:
+cdef int _integer(Isel *c, ValueId instruction, TempId dst, uint64_t row) except -1 nogil:
     cdef Rule *rule = &_rules[row]
     cdef uint32_t bits = source_bits(c, instruction, 0)
     cdef uint32_t opcode
@@ -221,7 +221,7 @@ cdef int _integer(Isel *c, uint32_t instruction, uint32_t dst, uint64_t row) exc
     return 0
 
 
-cdef int _shift(Isel *c, uint32_t instruction, uint32_t dst, uint64_t row) except -1 nogil:
+cdef int _shift(Isel *c, ValueId instruction, TempId dst, uint64_t row) except -1 nogil:
     cdef Rule *rule = &_rules[row]
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef Operand value
@@ -238,13 +238,13 @@ cdef int _shift(Isel *c, uint32_t instruction, uint32_t dst, uint64_t row) excep
     return 0
 
 
-cdef int _logic(Isel *c, uint32_t instruction, uint32_t dst, uint64_t row) except -1 nogil:
+cdef int _logic(Isel *c, ValueId instruction, TempId dst, uint64_t row) except -1 nogil:
     cdef Rule *rule = &_rules[row]
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
-    cdef uint32_t a
-    cdef uint32_t b
-    cdef uint32_t low
-    cdef uint32_t high
+    cdef TempId a
+    cdef TempId b
+    cdef TempId low
+    cdef TempId high
     if bits == 1:
         emit2(c, by_wave(c.p, rule.scalar32, rule.scalar64), dst, T(c, source(c, instruction, 0)), T(c, source(c, instruction, 1)))
         return 0
@@ -260,11 +260,11 @@ cdef int _logic(Isel *c, uint32_t instruction, uint32_t dst, uint64_t row) excep
     return 0
 
 
-cdef int _compare(Isel *c, uint32_t instruction, uint32_t dst, uint64_t row) except -1 nogil:
+cdef int _compare(Isel *c, ValueId instruction, TempId dst, uint64_t row) except -1 nogil:
     cdef Rule *rule = &_rules[row]
     cdef uint32_t bits = source_bits(c, instruction, 0)
-    cdef uint32_t a = source(c, instruction, 0)
-    cdef uint32_t b = source(c, instruction, 1)
+    cdef TempId a = source(c, instruction, 0)
+    cdef TempId b = source(c, instruction, 1)
     cdef bint is_signed = (rule.flags & sign_matters) != 0
     cdef uint32_t opcode = rule.scalar64 if bits == 64 else rule.scalar32
     cdef uint32_t mirrored
@@ -296,10 +296,10 @@ cdef int _compare(Isel *c, uint32_t instruction, uint32_t dst, uint64_t row) exc
 
 
 # ------------------------------------------------------------------------------------------------------ moves and vectors
-cdef int _mov(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
+cdef int _mov(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
     cdef uint32_t components = c.s.instructions.components[instruction]
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
-    cdef uint32_t value = source_value(c.s, instruction, 0)
+    cdef ValueId value = source_value(c.s, instruction, 0)
     cdef uint64_t swizzle = source_swizzle(c.s, instruction, 0)
     cdef uint32_t[16] temps
     cdef uint32_t i
@@ -325,7 +325,7 @@ cdef int _mov(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) exce
     return 0
 
 
-cdef int _vector(Isel *c, uint32_t dst, uint32_t *temps, uint32_t count, uint32_t bits) except -1 nogil:
+cdef int _vector(Isel *c, TempId dst, uint32_t *temps, uint32_t count, uint32_t bits) except -1 nogil:
     """A vector in `dst` of scalars of `bits` bits."""
     cdef Operand[32] o
     cdef uint32_t i
@@ -354,10 +354,10 @@ cdef int _vector(Isel *c, uint32_t dst, uint32_t *temps, uint32_t count, uint32_
     return 0
 
 
-cdef uint32_t _pack_dword(Isel *c, uint32_t *temps, uint32_t count, uint32_t bits) except 0 nogil:
-    cdef uint32_t result = as_uniform(c, 0, temps[0])
+cdef TempId _pack_dword(Isel *c, uint32_t *temps, uint32_t count, uint32_t bits) except 0 nogil:
+    cdef TempId result = as_uniform(c, 0, temps[0])
     cdef uint32_t i
-    cdef uint32_t piece
+    cdef TempId piece
     if count == 2 and bits == 16:
         return emit2(c, op_s_pack_ll_b32_b16, 0, T(c, result), T(c, as_uniform(c, 0, temps[1])))
     if count > 1:
@@ -371,13 +371,13 @@ cdef uint32_t _pack_dword(Isel *c, uint32_t *temps, uint32_t count, uint32_t bit
     return result
 
 
-cdef int _select(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
+cdef int _select(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
-    cdef uint32_t condition = source(c, instruction, 0)
-    cdef uint32_t then = source(c, instruction, 1)
-    cdef uint32_t other = source(c, instruction, 2)
-    cdef uint32_t low
-    cdef uint32_t high
+    cdef TempId condition = source(c, instruction, 0)
+    cdef TempId then = source(c, instruction, 1)
+    cdef TempId other = source(c, instruction, 2)
+    cdef TempId low
+    cdef TempId high
     if bits == 1 and value_divergent(c, source_value(c.s, instruction, 0)):
         # (condition & then) | (other & ~condition)
         if condition != then:
@@ -404,10 +404,10 @@ cdef int _select(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) e
     return 0
 
 
-cdef int _not(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
-    cdef uint32_t a = source(c, instruction, 0)
-    cdef uint32_t low
-    cdef uint32_t high
+cdef int _not(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
+    cdef TempId a = source(c, instruction, 0)
+    cdef TempId low
+    cdef TempId high
     if c.s.instructions.bit_size[instruction] == 1:
         emit1(c, by_wave(c.p, op_s_not_b32, op_s_not_b64), dst, T(c, a))
     elif not is_vgpr(c, dst):
@@ -421,11 +421,11 @@ cdef int _not(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) exce
     return 0
 
 
-cdef int _bool_to_number(Isel *c, uint32_t instruction, uint32_t dst, uint64_t one) except -1 nogil:
+cdef int _bool_to_number(Isel *c, ValueId instruction, TempId dst, uint64_t one) except -1 nogil:
     """1 or 1.0 where the lane mask is set, else 0."""
-    cdef uint32_t mask = source(c, instruction, 0)
-    cdef uint32_t high
-    cdef uint32_t scc
+    cdef TempId mask = source(c, instruction, 0)
+    cdef TempId high
+    cdef TempId scc
     if is_vgpr(c, dst):
         if class_bytes(class_of(c, dst)) < 8:
             emit3(c, op_v_cndmask_b32, dst, K(0), K(<uint32_t>one), T(c, mask))
@@ -447,9 +447,9 @@ cdef int _bool_to_number(Isel *c, uint32_t instruction, uint32_t dst, uint64_t o
     return 0
 
 
-cdef int _number_to_bool(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
+cdef int _number_to_bool(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
     """Whether an integer is not zero."""
-    cdef uint32_t a = source(c, instruction, 0)
+    cdef TempId a = source(c, instruction, 0)
     cdef uint32_t bits = source_bits(c, instruction, 0)
     if bits == 1:
         copy(c, dst, 0, T(c, a))
@@ -468,9 +468,9 @@ cdef int _number_to_bool(Isel *c, uint32_t instruction, uint32_t dst, uint64_t u
     return 0
 
 
-cdef int _unpack(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
-    """A dword or two seen as a vector of narrower integers: the same bits."""
-    cdef uint32_t a = source(c, instruction, 0)
+cdef int _unpack(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
+    """One or two dwords reinterpreted as a vector of narrower integers."""
+    cdef TempId a = source(c, instruction, 0)
     if is_vgpr(c, a) and not is_vgpr(c, dst):
         as_uniform(c, dst, a)
     else:
@@ -479,8 +479,8 @@ cdef int _unpack(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) e
     return 0
 
 
-cdef int _pack(Isel *c, uint32_t instruction, uint32_t dst, uint64_t of_vector) except -1 nogil:
-    """Narrow integers as one wider integer: from the components of one source, or from one source each."""
+cdef int _pack(Isel *c, ValueId instruction, TempId dst, uint64_t of_vector) except -1 nogil:
+    """Narrow integers packed into a wider one: the components of one source, or one source each."""
     cdef uint32_t[8] temps
     cdef uint32_t bits = source_bits(c, instruction, 0)
     cdef uint32_t count = c.s.instructions.bit_size[instruction] // bits
@@ -490,7 +490,7 @@ cdef int _pack(Isel *c, uint32_t instruction, uint32_t dst, uint64_t of_vector) 
     return _vector(c, dst, temps, count, bits)
 
 
-cdef int _vector_of_sources(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
+cdef int _vector_of_sources(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
     cdef uint32_t[16] temps
     cdef uint32_t i
     for i in range(c.s.instructions.source_count[instruction]):
@@ -504,7 +504,7 @@ cdef AluSelection[alu_count] _selections
 
 cdef void _fill_rules(AluSelection *table) noexcept nogil:
     cdef AluFunction[6] methods
-    cdef uint32_t opcode
+    cdef int opcode
     methods[<int>by_hand] = NULL
     methods[<int>integer] = _integer
     methods[<int>logic] = _logic
@@ -555,7 +555,7 @@ fill_integer(_selections)
 fill_float(_selections)
 
 
-cdef int select_alu(Isel *c, uint32_t instruction) except -1 nogil:
+cdef int select_alu(Isel *c, ValueId instruction) except -1 nogil:
     cdef uint32_t dst = value_temp(c, instruction)
     cdef uint32_t opcode = c.s.instructions.opcode[instruction]
     cdef AluSelection *selection = &_selections[opcode]

@@ -10,8 +10,9 @@ from modifiers cimport modifier_set_abs, modifier_set_clamp, modifier_set_neg
 from nir_opcodes cimport *
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.ir.program cimport (
-    Operand, class_v1, class_v2b, fp_denorm32_shift, fp_round16_64_shift, gfx10, operand_c16, operand_c64,
+    Operand, TempId, class_v1, class_v2b, fp_denorm32_shift, fp_round16_64_shift, gfx10, operand_c16, operand_c64,
 )
+from pyaco._core.ir.shader cimport ValueId
 
 
 cdef enum:                        # roundings
@@ -33,10 +34,10 @@ cdef inline uint32_t _round16(Isel *c) noexcept nogil:
 
 
 # ------------------------------------------------------------------------------------------------------- sign and range
-cdef int _subtract(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
+cdef int _subtract(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
-    cdef uint32_t a = source(c, instruction, 0)
-    cdef uint32_t b = source(c, instruction, 1)
+    cdef TempId a = source(c, instruction, 0)
+    cdef TempId b = source(c, instruction, 1)
     cdef bint swap = is_vgpr(c, a) and not is_vgpr(c, b)
     if bits == 64:
         emit2(c, op_v_add_f64, dst, T(c, a), T(c, b))
@@ -48,16 +49,16 @@ cdef int _subtract(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused)
     return 0
 
 
-cdef int _high_bits(Isel *c, uint32_t dst, uint32_t a, uint32_t opcode, uint32_t constant) except -1 nogil:
+cdef int _high_bits(Isel *c, TempId dst, TempId a, uint32_t opcode, uint32_t constant) except -1 nogil:
     """A 64-bit float with its high half changed by a bit operation."""
-    cdef uint32_t high = emit2(c, opcode, 0, K(constant), T(c, part(c, a, 1, 4)))
+    cdef TempId high = emit2(c, opcode, 0, K(constant), T(c, part(c, a, 1, 4)))
     pair(c, dst, 0, T(c, part(c, a, 0, 4)), T(c, high))
     return 0
 
 
-cdef int _negate(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
+cdef int _negate(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
-    cdef uint32_t a = source(c, instruction, 0)
+    cdef TempId a = source(c, instruction, 0)
     if bits == 64:
         return _high_bits(c, dst, a, op_v_xor_b32, 0x80000000U)
     if bits == 16:
@@ -67,9 +68,9 @@ cdef int _negate(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) e
     return 0
 
 
-cdef int _absolute(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
+cdef int _absolute(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
-    cdef uint32_t a = source(c, instruction, 0)
+    cdef TempId a = source(c, instruction, 0)
     if bits == 64:
         return _high_bits(c, dst, a, op_v_and_b32, 0x7fffffff)
     if bits == 16:
@@ -80,9 +81,9 @@ cdef int _absolute(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused)
     return 0
 
 
-cdef int _saturate(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
+cdef int _saturate(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
-    cdef uint32_t a = source(c, instruction, 0)
+    cdef TempId a = source(c, instruction, 0)
     if bits == 64:
         emit2(c, op_v_add_f64, dst, T(c, a), operand_c64(0))
         _modify_last(c, 0, 0, True)
@@ -93,12 +94,12 @@ cdef int _saturate(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused)
     return 0
 
 
-cdef int _sign(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
-    """-1, 0 or 1: as an integer the float (with -0 made 0) has the right sign and magnitude to be clamped to that."""
+cdef int _sign(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
+    """-1, 0 or 1: the bits of the float (with -0 made 0), clamped to that range as an integer."""
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
-    cdef uint32_t a = as_vgpr(c, source(c, instruction, 0))
-    cdef uint32_t mask
-    cdef uint32_t high
+    cdef TempId a = as_vgpr(c, source(c, instruction, 0))
+    cdef TempId mask
+    cdef TempId high
     if bits == 16:
         a = emit2(c, op_v_add_f16, 0, operand_c16(0), T(c, a))
         a = emit3(c, op_v_med3_i16, 0, operand_c16(0xffff), T(c, a), operand_c16(1))
@@ -119,7 +120,7 @@ cdef int _sign(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) exc
 
 
 # ------------------------------------------------------------------------------------------------------- transcendentals
-# Opcodes that take denormals of 32 bits for zero, and what undoes a factor of 2^24 in their operand.
+# Opcodes that flush 32-bit denormals to zero, and what undoes a factor of 2^24 in their operand.
 cdef struct Transcendental:
     uint16_t opcode16
     uint16_t opcode32
@@ -134,11 +135,11 @@ _transcendentals[2] = Transcendental(op_v_rsq_f16, op_v_rsq_f32, op_v_rsq_f64, o
 _transcendentals[3] = Transcendental(op_v_sqrt_f16, op_v_sqrt_f32, op_v_sqrt_f64, op_v_mul_f32, 0x39800000)           # / 2^12
 
 
-cdef int _scaled(Isel *c, uint32_t dst, uint32_t a, const Transcendental *t) except -1 nogil:
-    """An opcode of a 32-bit float; where denormals count, a denormal input is scaled by 2^24 and the result scaled back."""
-    cdef uint32_t denormal
-    cdef uint32_t scaled
-    cdef uint32_t plain
+cdef int _scaled(Isel *c, TempId dst, TempId a, const Transcendental *t) except -1 nogil:
+    """An opcode of a 32-bit float; where denormals are kept, a denormal input is scaled by 2^24 and the result scaled back."""
+    cdef TempId denormal
+    cdef TempId scaled
+    cdef TempId plain
     if (c.fp_mode >> fp_denorm32_shift) & 3 == 0:
         emit1(c, t.opcode32, dst, T(c, a))
         return 0
@@ -153,10 +154,10 @@ cdef int _scaled(Isel *c, uint32_t dst, uint32_t a, const Transcendental *t) exc
     return 0
 
 
-cdef int _transcendental(Isel *c, uint32_t instruction, uint32_t dst, uint64_t row) except -1 nogil:
+cdef int _transcendental(Isel *c, ValueId instruction, TempId dst, uint64_t row) except -1 nogil:
     cdef const Transcendental *t = &_transcendentals[row]
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
-    cdef uint32_t a = source(c, instruction, 0)
+    cdef TempId a = source(c, instruction, 0)
     if bits == 64 and t.opcode64 == op_invalid:
         return unsupported(c, b"64-bit", alu_names[c.s.instructions.opcode[instruction]])
     if bits == 32:
@@ -165,10 +166,10 @@ cdef int _transcendental(Isel *c, uint32_t instruction, uint32_t dst, uint64_t r
     return 0
 
 
-cdef int _load_exponent(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
+cdef int _load_exponent(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
-    cdef uint32_t a = source(c, instruction, 0)
-    cdef uint32_t b = source(c, instruction, 1)
+    cdef TempId a = source(c, instruction, 0)
+    cdef TempId b = source(c, instruction, 1)
     if bits == 16:
         # The opcode reads 16 bits of the exponent.
         b = emit3(c, op_v_med3_i32, 0, K(<uint32_t>-64), T(c, b), K(64))
@@ -178,9 +179,9 @@ cdef int _load_exponent(Isel *c, uint32_t instruction, uint32_t dst, uint64_t un
     return 0
 
 
-cdef int _exponent(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
+cdef int _exponent(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
     cdef uint32_t bits = source_bits(c, instruction, 0)
-    cdef uint32_t a = source(c, instruction, 0)
+    cdef TempId a = source(c, instruction, 0)
     if bits == 16:
         a = emit1(c, op_v_frexp_exp_i16_f16, 0, T(c, a))
         convert_integer(c, dst, a, 16, 32, True)
@@ -189,7 +190,7 @@ cdef int _exponent(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused)
     return 0
 
 
-cdef int _canonical(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
+cdef int _canonical(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef Operand a = T(c, as_vgpr(c, source(c, instruction, 0)))
     if bits == 64:
@@ -201,21 +202,21 @@ cdef int _canonical(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused
     return 0
 
 
-cdef int _quantize(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
-    """To 16 bits and back, denormals of 16 bits to zero of the same sign."""
-    cdef uint32_t a = as_vgpr(c, source(c, instruction, 0))
-    cdef uint32_t half = _to_half_nearest(c, 0, a)
-    cdef uint32_t back = emit1(c, op_v_cvt_f32_f16, 0, T(c, half))
-    cdef uint32_t classes = copy(c, 0, 1, K(0x36f))       # every class but denormals
-    cdef uint32_t normal = emit2(c, op_v_cmp_class_f16, 0, T(c, half), T(c, classes))
-    cdef uint32_t zero = emit2(c, op_v_mul_f32, 0, K(0), T(c, a))
+cdef int _quantize(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
+    """To 16 bits and back; 16-bit denormals become zero of the same sign."""
+    cdef TempId a = as_vgpr(c, source(c, instruction, 0))
+    cdef TempId half = _to_half_nearest(c, 0, a)
+    cdef TempId back = emit1(c, op_v_cvt_f32_f16, 0, T(c, half))
+    cdef TempId classes = copy(c, 0, 1, K(0x36f))       # every class but denormals
+    cdef TempId normal = emit2(c, op_v_cmp_class_f16, 0, T(c, half), T(c, classes))
+    cdef TempId zero = emit2(c, op_v_mul_f32, 0, K(0), T(c, a))
     emit3(c, op_v_cndmask_b32, dst, T(c, zero), T(c, back), T(c, normal))
     return 0
 
 
 # ----------------------------------------------------------------------------------------------------------- conversions
-cdef uint32_t _to_half_nearest(Isel *c, uint32_t dst, uint32_t a) except 0 nogil:
-    cdef uint32_t result
+cdef uint32_t _to_half_nearest(Isel *c, TempId dst, TempId a) except 0 nogil:
+    cdef TempId result
     cdef Operand o
     if _round16(c) != 0:
         # Lowering sets the rounding mode around it.
@@ -226,12 +227,12 @@ cdef uint32_t _to_half_nearest(Isel *c, uint32_t dst, uint32_t a) except 0 nogil
     return emit1(c, op_v_cvt_f16_f32, dst, T(c, a))
 
 
-cdef uint32_t _pack_to_zero(Isel *c, uint32_t dst, Operand a, Operand b) except 0 nogil:
+cdef TempId _pack_to_zero(Isel *c, TempId dst, Operand a, Operand b) except 0 nogil:
     return emit2(c, op_v_cvt_pkrtz_f16_f32 if c.gfx >= gfx10 else op_v_cvt_pkrtz_f16_f32_e64, dst, a, b)
 
 
-cdef int _to_half(Isel *c, uint32_t instruction, uint32_t dst, uint64_t rounding) except -1 nogil:
-    cdef uint32_t a = source(c, instruction, 0)
+cdef int _to_half(Isel *c, ValueId instruction, TempId dst, uint64_t rounding) except -1 nogil:
+    cdef TempId a = source(c, instruction, 0)
     if source_bits(c, instruction, 0) == 16:
         copy(c, dst, 0, T(c, as_vgpr_bytes(c, a, 2)))
         return 0
@@ -247,7 +248,7 @@ cdef int _to_half(Isel *c, uint32_t instruction, uint32_t dst, uint64_t rounding
     return 0
 
 
-cdef int _to_single(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
+cdef int _to_single(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
     cdef uint32_t bits = source_bits(c, instruction, 0)
     if bits == 32:
         copy(c, dst, 0, T(c, source(c, instruction, 0)))
@@ -256,8 +257,8 @@ cdef int _to_single(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused
     return 0
 
 
-cdef int _to_double(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
-    cdef uint32_t a = source(c, instruction, 0)
+cdef int _to_double(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
+    cdef TempId a = source(c, instruction, 0)
     if source_bits(c, instruction, 0) == 64:
         copy(c, dst, 0, T(c, a))
         return 0
@@ -267,10 +268,10 @@ cdef int _to_double(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused
     return 0
 
 
-cdef int _integer_to_float(Isel *c, uint32_t instruction, uint32_t dst, uint64_t is_signed) except -1 nogil:
+cdef int _integer_to_float(Isel *c, ValueId instruction, TempId dst, uint64_t is_signed) except -1 nogil:
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef uint32_t from_bits = source_bits(c, instruction, 0)
-    cdef uint32_t a = source(c, instruction, 0)
+    cdef TempId a = source(c, instruction, 0)
     if from_bits == 64:
         return unsupported(c, b"64-bit source of", alu_names[c.s.instructions.opcode[instruction]])
     if bits == 16 and from_bits <= 16:
@@ -293,10 +294,10 @@ cdef int _integer_to_float(Isel *c, uint32_t instruction, uint32_t dst, uint64_t
     return 0
 
 
-cdef int _float_to_integer(Isel *c, uint32_t instruction, uint32_t dst, uint64_t is_signed) except -1 nogil:
+cdef int _float_to_integer(Isel *c, ValueId instruction, TempId dst, uint64_t is_signed) except -1 nogil:
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef uint32_t from_bits = source_bits(c, instruction, 0)
-    cdef uint32_t a = source(c, instruction, 0)
+    cdef TempId a = source(c, instruction, 0)
     if bits == 64:
         return unsupported(c, b"64-bit", alu_names[c.s.instructions.opcode[instruction]])
     if from_bits == 16 and bits == 16:
@@ -314,20 +315,20 @@ cdef int _float_to_integer(Isel *c, uint32_t instruction, uint32_t dst, uint64_t
     return 0
 
 
-cdef int _unpack_half(Isel *c, uint32_t instruction, uint32_t dst, uint64_t index) except -1 nogil:
+cdef int _unpack_half(Isel *c, ValueId instruction, TempId dst, uint64_t index) except -1 nogil:
     emit1(c, op_v_cvt_f32_f16, dst, T(c, extract(c, source(c, instruction, 0), <uint32_t>index, 2)))
     return 0
 
 
-cdef int _unpack_halves(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
-    cdef uint32_t a = source(c, instruction, 0)
-    cdef uint32_t low = emit1(c, op_v_cvt_f32_f16, 0, T(c, extract(c, a, 0, 2)))
-    cdef uint32_t high = emit1(c, op_v_cvt_f32_f16, 0, T(c, extract(c, a, 1, 2)))
+cdef int _unpack_halves(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
+    cdef TempId a = source(c, instruction, 0)
+    cdef TempId low = emit1(c, op_v_cvt_f32_f16, 0, T(c, extract(c, a, 0, 2)))
+    cdef TempId high = emit1(c, op_v_cvt_f32_f16, 0, T(c, extract(c, a, 1, 2)))
     pair(c, dst, 0, T(c, low), T(c, high))
     return 0
 
 
-cdef int _pack_pair(Isel *c, uint32_t instruction, uint32_t dst, uint64_t opcodes) except -1 nogil:
+cdef int _pack_pair(Isel *c, ValueId instruction, TempId dst, uint64_t opcodes) except -1 nogil:
     """`opcodes`: of 32-bit sources, and << 16 of 16-bit sources."""
     cdef uint32_t opcode16 = <uint32_t>(opcodes >> 16)
     cdef Operand a = T(c, source_component(c, instruction, 0, 0))
@@ -341,7 +342,7 @@ cdef int _pack_pair(Isel *c, uint32_t instruction, uint32_t dst, uint64_t opcode
     return 0
 
 
-cdef int _cube(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
+cdef int _cube(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
     cdef Operand[3] o
     cdef Operand[4] results
     cdef uint32_t i
@@ -355,12 +356,12 @@ cdef int _cube(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) exc
     return 0
 
 
-cdef int _pack_halves(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
+cdef int _pack_halves(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
     _pack_to_zero(c, dst, T(c, source_component(c, instruction, 0, 0)), T(c, source_component(c, instruction, 0, 1)))
     return 0
 
 
-cdef int _pack_split_halves(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
+cdef int _pack_split_halves(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
     _pack_to_zero(c, dst, T(c, source(c, instruction, 0)), T(c, source(c, instruction, 1)))
     return 0
 

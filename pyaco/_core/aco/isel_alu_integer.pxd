@@ -2,7 +2,8 @@
 from libc.stdint cimport uint32_t
 
 from pyaco._core.aco.isel_context cimport AluSelection, Isel
+from pyaco._core.ir.program cimport TempId
 
 cdef void fill_integer(AluSelection *table) noexcept nogil
 # A sum or difference of 64 bits in `dst`; the carry or borrow out is left in c.scc or c.second.
-cdef int add_sub_64(Isel *c, uint32_t dst, uint32_t a, uint32_t b, bint subtract) except -1 nogil
+cdef int add_sub_64(Isel *c, TempId dst, TempId a, TempId b, bint subtract) except -1 nogil

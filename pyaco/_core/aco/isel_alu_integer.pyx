@@ -1,4 +1,4 @@
-"""Integer operations of NIR that need more than one instruction, or another one by where the operands are.
+"""Integer operations of NIR that need more than one instruction, or a different one in SGPRs and VGPRs.
 
 Sources: AMD ISA documents (Vega, RDNA 2, RDNA 3) for carries, saturation (clamp), bit scans that return -1 for "none", and field
 extraction; NIR's opcode semantics.
@@ -11,15 +11,15 @@ from nir_opcodes cimport *
 from pyaco._core.aco.build cimport make
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.ir.program cimport (
-    Definition, Operand, class_bytes, class_s1, class_s2, class_v1, class_v2, definition_of, definition_of_fixed, gfx10, gfx11,
-    gfx12, operand_c16, operand_c64, register_scc,
+    Definition, Operand, TempId, class_bytes, class_s1, class_s2, class_v1, class_v2, definition_of, definition_of_fixed, gfx10,
+    gfx11, gfx12, operand_c16, operand_c64, register_scc,
 )
-from pyaco._core.ir.shader cimport constant_bits, source_swizzle, source_value, swizzle_component, value_is_constant
+from pyaco._core.ir.shader cimport ValueId, constant_bits, source_swizzle, source_value, swizzle_component, value_is_constant
 
 
 cdef enum:
-    signed_piece = 0x100          # beside the bits of a piece: extend its sign
-    saturated = 0x100             # beside a row of _dots
+    signed_piece = 0x100          # added to the size of a bit field in bits: extend its sign
+    saturated = 0x100             # added to a row number of _dots
 
 # Dot products, in VOP3P. GFX11 has one opcode for all signs of bytes: the negation bits say which operands are signed.
 cdef struct Dot:
@@ -35,8 +35,8 @@ _dots[3] = Dot(op_v_dot2_i32_i16, op_invalid, 0)
 _dots[4] = Dot(op_v_dot2_u32_u16, op_invalid, 0)
 
 
-cdef bint _constant(Isel *c, uint32_t instruction, uint32_t index, uint64_t *bits) noexcept nogil:
-    cdef uint32_t value = source_value(c.s, instruction, index)
+cdef bint _constant(Isel *c, ValueId instruction, uint32_t index, uint64_t *bits) noexcept nogil:
+    cdef ValueId value = source_value(c.s, instruction, index)
     if not value_is_constant(c.s, value):
         return False
     bits[0] = constant_bits(c.s, value, swizzle_component(source_swizzle(c.s, instruction, index), 0))
@@ -48,20 +48,20 @@ cdef void _clamp_last(Isel *c) noexcept nogil:
     modifiers_of_last(c)[0] = modifier_set_clamp(modifiers_of_last(c)[0], 1)
 
 
-cdef uint32_t _add_saturating(Isel *c, Operand a, Operand b) except 0 nogil:
-    cdef uint32_t result = emit2(c, op_v_add_u32, 0, a, b)
+cdef TempId _add_saturating(Isel *c, Operand a, Operand b) except 0 nogil:
+    cdef TempId result = emit2(c, op_v_add_u32, 0, a, b)
     _clamp_last(c)
     return result
 
 
 # ----------------------------------------------------------------------------------------------------- carries, saturation
-cdef int add_sub_64(Isel *c, uint32_t dst, uint32_t a, uint32_t b, bint subtract) except -1 nogil:
+cdef int add_sub_64(Isel *c, TempId dst, TempId a, TempId b, bint subtract) except -1 nogil:
     cdef Operand a0
     cdef Operand b0
     cdef Operand a1
     cdef Operand b1
-    cdef uint32_t low
-    cdef uint32_t high
+    cdef TempId low
+    cdef TempId high
     if not is_vgpr(c, dst) and c.gfx >= gfx12:
         emit2(c, op_s_sub_nc_u64 if subtract else op_s_add_nc_u64, dst, T(c, a), T(c, b))
         return 0
@@ -82,12 +82,12 @@ cdef int add_sub_64(Isel *c, uint32_t dst, uint32_t a, uint32_t b, bint subtract
     return 0
 
 
-cdef int _carry(Isel *c, uint32_t instruction, uint32_t dst, uint64_t subtract) except -1 nogil:
+cdef int _carry(Isel *c, ValueId instruction, TempId dst, uint64_t subtract) except -1 nogil:
     """uadd_carry, usub_borrow: 1 where the operation wraps."""
-    cdef uint32_t a = source(c, instruction, 0)
-    cdef uint32_t b = source(c, instruction, 1)
+    cdef TempId a = source(c, instruction, 0)
+    cdef TempId b = source(c, instruction, 1)
     cdef bint wide = c.s.instructions.bit_size[instruction] == 64
-    cdef uint32_t bit
+    cdef TempId bit
     if c.s.instructions.bit_size[instruction] < 32:
         return unsupported(c, b"narrow", alu_names[c.s.instructions.opcode[instruction]])
     if is_vgpr(c, dst):
@@ -111,14 +111,14 @@ cdef int _carry(Isel *c, uint32_t instruction, uint32_t dst, uint64_t subtract) 
     return 0
 
 
-cdef int _unsigned_saturating(Isel *c, uint32_t instruction, uint32_t dst, uint64_t subtract) except -1 nogil:
-    cdef uint32_t a = source(c, instruction, 0)
-    cdef uint32_t b = source(c, instruction, 1)
+cdef int _unsigned_saturating(Isel *c, ValueId instruction, TempId dst, uint64_t subtract) except -1 nogil:
+    cdef TempId a = source(c, instruction, 0)
+    cdef TempId b = source(c, instruction, 1)
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef uint32_t bound = 0 if subtract else 0xffffffffU
-    cdef uint32_t sum
-    cdef uint32_t mask
-    cdef uint32_t low
+    cdef TempId sum
+    cdef TempId mask
+    cdef TempId low
     if bits < 32 and not is_vgpr(c, dst):
         # In 32 bits nothing wraps; the bound is found by comparison.
         a = extract_bits(c, 0, a, 0, bits, False)
@@ -160,12 +160,12 @@ cdef int _unsigned_saturating(Isel *c, uint32_t instruction, uint32_t dst, uint6
     return 0
 
 
-cdef int _signed_saturating(Isel *c, uint32_t instruction, uint32_t dst, uint64_t subtract) except -1 nogil:
-    cdef uint32_t a = source(c, instruction, 0)
-    cdef uint32_t b = source(c, instruction, 1)
+cdef int _signed_saturating(Isel *c, ValueId instruction, TempId dst, uint64_t subtract) except -1 nogil:
+    cdef TempId a = source(c, instruction, 0)
+    cdef TempId b = source(c, instruction, 1)
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
-    cdef uint32_t bound
-    cdef uint32_t sum
+    cdef TempId bound
+    cdef TempId sum
     if bits == 16 and is_vgpr(c, dst):
         emit2(c, op_v_sub_i16 if subtract else op_v_add_i16, dst, T(c, a), T(c, b))
         _clamp_last(c)
@@ -190,8 +190,8 @@ cdef int _signed_saturating(Isel *c, uint32_t instruction, uint32_t dst, uint64_
 
 
 # ---------------------------------------------------------------------------------------------------------------- signs
-cdef int _negate(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
-    cdef uint32_t a = source(c, instruction, 0)
+cdef int _negate(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
+    cdef TempId a = source(c, instruction, 0)
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     if bits == 64:
         return add_sub_64(c, dst, pair(c, 0, class_v2 if is_vgpr(c, dst) else class_s2, K(0), K(0)), a, True)
@@ -204,10 +204,10 @@ cdef int _negate(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) e
     return 0
 
 
-cdef int _absolute(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
-    cdef uint32_t a = source(c, instruction, 0)
+cdef int _absolute(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
+    cdef TempId a = source(c, instruction, 0)
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
-    cdef uint32_t negative
+    cdef TempId negative
     if bits == 64 or (bits == 8 and is_vgpr(c, dst)):
         return unsupported(c, b"8- or 64-bit", b"iabs")
     if not is_vgpr(c, dst):
@@ -223,12 +223,12 @@ cdef int _absolute(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused)
     return 0
 
 
-cdef int _sign(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
-    cdef uint32_t a = source(c, instruction, 0)
+cdef int _sign(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
+    cdef TempId a = source(c, instruction, 0)
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
-    cdef uint32_t sign
-    cdef uint32_t nonzero
-    cdef uint32_t low
+    cdef TempId sign
+    cdef TempId nonzero
+    cdef TempId low
     if bits == 64 and is_vgpr(c, dst):
         sign = emit2(c, op_v_ashrrev_i32, 0, K(31), T(c, part(c, a, 1, 4)))
         nonzero = emit2(c, op_v_cmp_lg_u64, 0, operand_c64(0), T(c, a))
@@ -256,19 +256,19 @@ cdef int _sign(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) exc
 
 
 # ---------------------------------------------------------------------------------------------------------------- bits
-cdef uint32_t _widened(Isel *c, uint32_t instruction, bint is_signed) except 0 nogil:
+cdef TempId _widened(Isel *c, ValueId instruction, bint is_signed) except 0 nogil:
     """The first source in at least 32 bits."""
     cdef uint32_t bits = source_bits(c, instruction, 0)
-    cdef uint32_t a = source(c, instruction, 0)
+    cdef TempId a = source(c, instruction, 0)
     if bits >= 32:
         return a
     return convert_integer(c, 0, a, bits, 32, is_signed)
 
 
-cdef int _count_bits(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
-    cdef uint32_t a = _widened(c, instruction, False)
+cdef int _count_bits(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
+    cdef TempId a = _widened(c, instruction, False)
     cdef bint wide = class_bytes(class_of(c, a)) == 8
-    cdef uint32_t low
+    cdef TempId low
     if not is_vgpr(c, a):
         low = emit1(c, op_s_bcnt1_i32_b64 if wide else op_s_bcnt1_i32_b32, 0 if is_vgpr(c, dst) else dst, T(c, a))
         if is_vgpr(c, dst):
@@ -281,11 +281,11 @@ cdef int _count_bits(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unuse
     return 0
 
 
-cdef int _lowest_bit(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
-    cdef uint32_t a = _widened(c, instruction, False)
+cdef int _lowest_bit(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
+    cdef TempId a = _widened(c, instruction, False)
     cdef bint wide = class_bytes(class_of(c, a)) == 8
-    cdef uint32_t low
-    cdef uint32_t high
+    cdef TempId low
+    cdef TempId high
     if not is_vgpr(c, a):
         emit1(c, op_s_ff1_i32_b64 if wide else op_s_ff1_i32_b32, dst, T(c, a))
     elif wide:
@@ -299,15 +299,15 @@ cdef int _lowest_bit(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unuse
     return 0
 
 
-cdef int _highest_bit(Isel *c, uint32_t instruction, uint32_t dst, uint64_t is_signed) except -1 nogil:
-    cdef uint32_t a = _widened(c, instruction, is_signed)
+cdef int _highest_bit(Isel *c, ValueId instruction, TempId dst, uint64_t is_signed) except -1 nogil:
+    cdef TempId a = _widened(c, instruction, is_signed)
     cdef bint wide = class_bytes(class_of(c, a)) == 8
     cdef uint32_t last = 63 if wide else 31
-    cdef uint32_t from_top
-    cdef uint32_t result
-    cdef uint32_t low
-    cdef uint32_t high
-    cdef uint32_t found
+    cdef TempId from_top
+    cdef TempId result
+    cdef TempId low
+    cdef TempId high
+    cdef TempId found
     if not is_vgpr(c, a):
         if wide:
             from_top = emit1(c, op_s_flbit_i32_i64 if is_signed else op_s_flbit_i32_b64, 0, T(c, a))
@@ -320,7 +320,7 @@ cdef int _highest_bit(Isel *c, uint32_t instruction, uint32_t dst, uint64_t is_s
         high = part(c, a, 1, 4)
         low = part(c, a, 0, 4)
         if is_signed:
-            # Below a high half of sign bits only, the first bit that differs from the sign counts.
+            # If the high half is all sign bits, the answer is in the low half: its first bit that differs from the sign.
             low = emit2(c, op_v_xor_b32, 0, T(c, low), T(c, emit2(c, op_v_ashrrev_i32, 0, K(31), T(c, high))))
         low = emit1(c, op_v_ffbh_u32, 0, T(c, low))
         high = emit1(c, op_v_ffbh_i32 if is_signed else op_v_ffbh_u32, 0, T(c, high))
@@ -334,8 +334,8 @@ cdef int _highest_bit(Isel *c, uint32_t instruction, uint32_t dst, uint64_t is_s
     return 0
 
 
-cdef int _leading_zeros(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
-    cdef uint32_t a = source(c, instruction, 0)
+cdef int _leading_zeros(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
+    cdef TempId a = source(c, instruction, 0)
     if is_vgpr(c, a):
         emit2(c, op_v_min_u32, dst, K(32), T(c, emit1(c, op_v_ffbh_u32, 0, T(c, a))))
     else:
@@ -343,7 +343,7 @@ cdef int _leading_zeros(Isel *c, uint32_t instruction, uint32_t dst, uint64_t un
     return 0
 
 
-cdef int _field(Isel *c, uint32_t instruction, uint32_t dst, uint64_t is_signed) except -1 nogil:
+cdef int _field(Isel *c, ValueId instruction, TempId dst, uint64_t is_signed) except -1 nogil:
     cdef uint64_t offset = 0
     cdef uint64_t width = 0
     cdef Operand where
@@ -360,11 +360,11 @@ cdef int _field(Isel *c, uint32_t instruction, uint32_t dst, uint64_t is_signed)
     return 0
 
 
-cdef int _bit_select(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
+cdef int _bit_select(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
     """(base & ~mask) | (insert & mask)"""
-    cdef uint32_t mask = source(c, instruction, 0)
-    cdef uint32_t insert = source(c, instruction, 1)
-    cdef uint32_t base = source(c, instruction, 2)
+    cdef TempId mask = source(c, instruction, 0)
+    cdef TempId insert = source(c, instruction, 1)
+    cdef TempId base = source(c, instruction, 2)
     cdef bint wide = c.s.instructions.bit_size[instruction] == 64
     if is_vgpr(c, dst):
         if wide:
@@ -381,9 +381,9 @@ cdef int _bit_select(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unuse
     return 0
 
 
-cdef int _bit_test(Isel *c, uint32_t instruction, uint32_t dst, uint64_t is_set) except -1 nogil:
-    cdef uint32_t a = source(c, instruction, 0)
-    cdef uint32_t index = source(c, instruction, 1)
+cdef int _bit_test(Isel *c, ValueId instruction, TempId dst, uint64_t is_set) except -1 nogil:
+    cdef TempId a = source(c, instruction, 0)
+    cdef TempId index = source(c, instruction, 1)
     cdef uint32_t bits = source_bits(c, instruction, 0)
     if not is_vgpr(c, a) and not is_vgpr(c, index):
         if bits < 32:
@@ -406,13 +406,13 @@ cdef int _bit_test(Isel *c, uint32_t instruction, uint32_t dst, uint64_t is_set)
     return 0
 
 
-cdef int _extract_piece(Isel *c, uint32_t instruction, uint32_t dst, uint64_t kind) except -1 nogil:
+cdef int _extract_piece(Isel *c, ValueId instruction, TempId dst, uint64_t kind) except -1 nogil:
     cdef uint32_t bits = kind & 0xff
     cdef bint is_signed = (kind & signed_piece) != 0
-    cdef uint32_t a = source(c, instruction, 0)
+    cdef TempId a = source(c, instruction, 0)
     cdef uint32_t wide = c.s.instructions.bit_size[instruction]
     cdef uint64_t index = 0
-    cdef uint32_t piece
+    cdef TempId piece
     if not _constant(c, instruction, 1, &index):
         return unsupported(c, b"variable index of", alu_names[c.s.instructions.opcode[instruction]])
     if wide < 64:
@@ -429,13 +429,13 @@ cdef int _extract_piece(Isel *c, uint32_t instruction, uint32_t dst, uint64_t ki
     return 0
 
 
-cdef int _insert_piece(Isel *c, uint32_t instruction, uint32_t dst, uint64_t piece_bits) except -1 nogil:
-    """The low byte or word moved up to a place, zeros elsewhere."""
+cdef int _insert_piece(Isel *c, ValueId instruction, TempId dst, uint64_t piece_bits) except -1 nogil:
+    """The low byte or word shifted left by a constant, zeros elsewhere."""
     cdef uint32_t bits = <uint32_t>piece_bits
-    cdef uint32_t a = source(c, instruction, 0)
+    cdef TempId a = source(c, instruction, 0)
     cdef uint32_t wide = c.s.instructions.bit_size[instruction]
     cdef uint64_t index = 0
-    cdef uint32_t piece = dst
+    cdef TempId piece = dst
     cdef Operand[3] o
     cdef Definition[2] d
     cdef uint32_t count = 1
@@ -454,7 +454,7 @@ cdef int _insert_piece(Isel *c, uint32_t instruction, uint32_t dst, uint64_t pie
         c.scc = new_temp(c, class_s1)
         d[1] = definition_of_fixed(c.p, c.scc, register_scc)
         count = 2
-    place(c, make(c.p, op_p_insert, d, count, o, 3))
+    append_instruction(c, make(c.p, op_p_insert, d, count, o, 3))
     if wide == 64:
         if index * bits >= 32:
             pair(c, dst, 0, K(0), T(c, piece))
@@ -463,11 +463,11 @@ cdef int _insert_piece(Isel *c, uint32_t instruction, uint32_t dst, uint64_t pie
     return 0
 
 
-cdef int _funnel_shift(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
+cdef int _funnel_shift(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
     """shfr: the low half of (high:low) >> count."""
-    cdef uint32_t high = source(c, instruction, 0)
-    cdef uint32_t low = source(c, instruction, 1)
-    cdef uint32_t count = source(c, instruction, 2)
+    cdef TempId high = source(c, instruction, 0)
+    cdef TempId low = source(c, instruction, 1)
+    cdef TempId count = source(c, instruction, 2)
     if is_vgpr(c, dst):
         emit3(c, op_v_alignbit_b32, dst, T(c, high), T(c, low), T(c, count))
         return 0
@@ -477,9 +477,9 @@ cdef int _funnel_shift(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unu
     return 0
 
 
-cdef int _rotate(Isel *c, uint32_t instruction, uint32_t dst, uint64_t left) except -1 nogil:
-    cdef uint32_t a = source(c, instruction, 0)
-    cdef uint32_t count = source(c, instruction, 1)
+cdef int _rotate(Isel *c, ValueId instruction, TempId dst, uint64_t left) except -1 nogil:
+    cdef TempId a = source(c, instruction, 0)
+    cdef TempId count = source(c, instruction, 1)
     if c.s.instructions.bit_size[instruction] != 32:
         return unsupported(c, b"rotation of other than 32 bits:", alu_names[c.s.instructions.opcode[instruction]])
     if is_vgpr(c, dst):
@@ -496,11 +496,11 @@ cdef int _rotate(Isel *c, uint32_t instruction, uint32_t dst, uint64_t left) exc
 
 
 # ------------------------------------------------------------------------------------------------- products, dot products
-cdef int _full_product(Isel *c, uint32_t instruction, uint32_t dst, uint64_t is_signed) except -1 nogil:
-    cdef uint32_t a = source(c, instruction, 0)
-    cdef uint32_t b = source(c, instruction, 1)
-    cdef uint32_t low
-    cdef uint32_t high
+cdef int _full_product(Isel *c, ValueId instruction, TempId dst, uint64_t is_signed) except -1 nogil:
+    cdef TempId a = source(c, instruction, 0)
+    cdef TempId b = source(c, instruction, 1)
+    cdef TempId low
+    cdef TempId high
     if is_vgpr(c, dst):
         low = emit2(c, op_v_mul_lo_u32, 0, T(c, a), T(c, b))
         high = emit2(c, op_v_mul_hi_i32 if is_signed else op_v_mul_hi_u32, 0, T(c, a), T(c, b))
@@ -511,9 +511,9 @@ cdef int _full_product(Isel *c, uint32_t instruction, uint32_t dst, uint64_t is_
     return 0
 
 
-cdef int _product_16(Isel *c, uint32_t instruction, uint32_t dst, uint64_t is_signed) except -1 nogil:
-    cdef uint32_t a = extract_bits(c, 0, source(c, instruction, 0), 0, 16, is_signed)
-    cdef uint32_t b = extract_bits(c, 0, source(c, instruction, 1), 0, 16, is_signed)
+cdef int _product_16(Isel *c, ValueId instruction, TempId dst, uint64_t is_signed) except -1 nogil:
+    cdef TempId a = extract_bits(c, 0, source(c, instruction, 0), 0, 16, is_signed)
+    cdef TempId b = extract_bits(c, 0, source(c, instruction, 1), 0, 16, is_signed)
     if is_vgpr(c, dst):
         emit2(c, op_v_mul_i32_i24 if is_signed else op_v_mul_u32_u24, dst, T(c, a), T(c, b))
     else:
@@ -521,7 +521,7 @@ cdef int _product_16(Isel *c, uint32_t instruction, uint32_t dst, uint64_t is_si
     return 0
 
 
-cdef int _dot(Isel *c, uint32_t instruction, uint32_t dst, uint64_t kind) except -1 nogil:
+cdef int _dot(Isel *c, ValueId instruction, TempId dst, uint64_t kind) except -1 nogil:
     cdef const Dot *dot = &_dots[kind & 0xff]
     cdef uint32_t opcode = dot.opcode_gfx11 if c.gfx >= gfx11 else dot.opcode
     cdef uint32_t signs = dot.signs_gfx11 if c.gfx >= gfx11 else 0
@@ -536,7 +536,7 @@ cdef int _dot(Isel *c, uint32_t instruction, uint32_t dst, uint64_t kind) except
     return 0
 
 
-cdef int _three_sum(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused) except -1 nogil:
+cdef int _three_sum(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
     cdef Operand a = T(c, source(c, instruction, 0))
     cdef Operand b = T(c, source(c, instruction, 1))
     cdef Operand d = T(c, source(c, instruction, 2))
@@ -549,9 +549,9 @@ cdef int _three_sum(Isel *c, uint32_t instruction, uint32_t dst, uint64_t unused
     return 0
 
 
-cdef int _half(Isel *c, uint32_t instruction, uint32_t dst, uint64_t index) except -1 nogil:
+cdef int _half(Isel *c, ValueId instruction, TempId dst, uint64_t index) except -1 nogil:
     """One half of a 32- or 64-bit value."""
-    cdef uint32_t a = source(c, instruction, 0)
+    cdef TempId a = source(c, instruction, 0)
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     if is_vgpr(c, a) and not is_vgpr(c, dst):
         a = as_uniform(c, 0, a)
@@ -561,7 +561,7 @@ cdef int _half(Isel *c, uint32_t instruction, uint32_t dst, uint64_t index) exce
     return 0
 
 
-cdef int _resize(Isel *c, uint32_t instruction, uint32_t dst, uint64_t is_signed) except -1 nogil:
+cdef int _resize(Isel *c, ValueId instruction, TempId dst, uint64_t is_signed) except -1 nogil:
     convert_integer(c, dst, source(c, instruction, 0), source_bits(c, instruction, 0), c.s.instructions.bit_size[instruction], is_signed)
     return 0
 

@@ -12,7 +12,8 @@ from nir_opcodes cimport *
 from pyaco._core.aco.isel_context cimport Isel, sgpr_class, value_divergent, vgpr_class
 from pyaco._core.ir.program cimport class_is_vgpr
 from pyaco._core.ir.shader cimport (
-    ShaderData, block_walk_next, nir_alu, nir_intrinsic, nir_load_const, nir_phi, nir_undef, node_first_block, source_value,
+    NodeId, ShaderData, ValueId, block_walk_next, nir_alu, nir_intrinsic, nir_load_const, nir_phi, nir_undef, node_first_block,
+    source_value,
 )
 
 cdef enum:                        # where a result goes
@@ -56,7 +57,7 @@ for _opcode in (intrinsic_load_ubo, intrinsic_load_ssbo, intrinsic_load_global_a
     _intrinsic_place[_opcode] = by_divergence
 
 
-cdef bint _in_vgpr(Isel *c, uint32_t i) noexcept nogil:
+cdef bint _in_vgpr(Isel *c, ValueId i) noexcept nogil:
     cdef ShaderData *s = c.s
     cdef uint8_t kind = s.instructions.kind[i]
     cdef uint8_t where = by_sources
@@ -79,10 +80,10 @@ cdef bint _in_vgpr(Isel *c, uint32_t i) noexcept nogil:
 
 cdef void _find_used(Isel *c) noexcept nogil:
     cdef ShaderData *s = c.s
-    cdef uint32_t block = node_first_block(s)
-    cdef uint32_t node
+    cdef NodeId block = node_first_block(s)
+    cdef NodeId node
     cdef uint32_t row
-    cdef uint32_t i
+    cdef ValueId i
     cdef uint32_t source
     c.value_used.assign(s.instructions.table.count, 0)
     while block:
@@ -97,9 +98,9 @@ cdef void _find_used(Isel *c) noexcept nogil:
 
 cdef int choose_classes(Isel *c) except -1 nogil:
     cdef ShaderData *s = c.s
-    cdef uint32_t block
+    cdef NodeId block
     cdef uint32_t row
-    cdef uint32_t i
+    cdef ValueId i
     cdef uint32_t bytes
     cdef uint8_t chosen
     cdef bint changed = True

@@ -7,24 +7,26 @@ instructions, and the way back to SGPRs when a uniform value is computed by the 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from pyaco._core.ir.program cimport Operand, ProgramData, operand_c32, operand_of, operand_of_fixed, register_scc
-from pyaco._core.ir.shader cimport ShaderData, nir_divergent, source_value
+from pyaco._core.ir.program cimport (
+    BlockId, InstructionId, Operand, ProgramData, TempId, operand_c32, operand_of, operand_of_fixed, register_scc,
+)
+from pyaco._core.ir.shader cimport ShaderData, ValueId, nir_divergent, source_value
 
-# An instruction and the block it goes to; blocks are put together when all is selected, so that code may be placed anywhere.
-cdef struct PlacedInstruction:
-    uint32_t block
-    uint32_t instruction
+# An instruction and the block it goes to; blocks are put together when all is selected, so that code may go to any block.
+cdef struct SelectedInstruction:
+    BlockId block
+    InstructionId instruction
 
 # A phi whose operands are filled when the whole CFG is known.
 cdef struct PendingPhi:
-    uint32_t value                # NIR value
-    uint32_t block                # ACO block
-    uint32_t instruction
+    ValueId value                 # NIR value
+    BlockId block                 # ACO block
+    InstructionId instruction
 
 # An edge to a block that may not be numbered yet.
 cdef struct LabelEdge:
     uint8_t kind
-    uint32_t predecessor
+    BlockId predecessor
     uint32_t label
 
 cdef struct FlowState:
@@ -46,10 +48,10 @@ cdef cppclass Isel:
     uint32_t gfx
     bint wave64
     uint8_t mask                  # class of a lane mask
-    uint32_t block                # ACO block being written
-    uint32_t last                 # the instruction emitted last
-    uint32_t scc                  # temp of its scc result
-    uint32_t second               # temp of its second explicit result
+    BlockId block                 # ACO block being written
+    InstructionId last            # the instruction emitted last
+    TempId scc                    # temp of its scc result
+    TempId second                 # temp of its second explicit result
     bint precise                  # results must not be reassociated or contracted
     bint no_unsigned_wrap
     uint16_t fp_mode
@@ -59,10 +61,10 @@ cdef cppclass Isel:
     vector[uint32_t] part_first   # by temp: row in parts, 0: not split
     vector[uint8_t] part_count
     vector[uint32_t] parts        # temps
-    vector[PlacedInstruction] placed
-    vector[PlacedInstruction] placed_front
+    vector[SelectedInstruction] selected
+    vector[SelectedInstruction] selected_front
     vector[PendingPhi] phis
-    vector[uint32_t] label_block  # by label; 0xffffffff: not placed
+    vector[uint32_t] label_block  # by label; 0xffffffff: not bound yet
     vector[LabelEdge] edges
     vector[uint32_t] node_block   # by NIR block node: the ACO block in which it ended, 0xffffffff: not reached
     vector[uint8_t] node_ends     # by NIR node: control does not fall out of it
@@ -72,8 +74,8 @@ cdef cppclass Isel:
 
 # What selects an opcode of NIR, and the argument that tells the opcode from others of the same function. Tables of these are indexed
 # by opcode and filled once, each file its own rows; NULL: not supported.
-ctypedef int (*AluFunction)(Isel *c, uint32_t instruction, uint32_t dst, uint64_t argument) except -1 nogil
-ctypedef int (*IntrinsicFunction)(Isel *c, uint32_t i, uint64_t argument) except -1 nogil
+ctypedef int (*AluFunction)(Isel *c, ValueId instruction, TempId dst, uint64_t argument) except -1 nogil
+ctypedef int (*IntrinsicFunction)(Isel *c, ValueId i, uint64_t argument) except -1 nogil
 
 cdef struct AluSelection:
     AluFunction select
@@ -83,85 +85,85 @@ cdef struct IntrinsicSelection:
     IntrinsicFunction select
     uint64_t argument
 
-cdef inline Operand T(Isel *c, uint32_t temp) noexcept nogil:
+cdef inline Operand T(Isel *c, TempId temp) noexcept nogil:
     return operand_of(c.p, temp)
 
 cdef inline Operand K(uint32_t value) noexcept nogil:
     return operand_c32(value)
 
-cdef inline Operand scc_operand(Isel *c, uint32_t temp) noexcept nogil:
+cdef inline Operand scc_operand(Isel *c, TempId temp) noexcept nogil:
     return operand_of_fixed(c.p, temp, register_scc)
 
-cdef inline uint8_t class_of(Isel *c, uint32_t temp) noexcept nogil:
+cdef inline uint8_t class_of(Isel *c, TempId temp) noexcept nogil:
     return c.p.temps.register_class[temp]
 
-cdef inline bint is_vgpr(Isel *c, uint32_t temp) noexcept nogil:
+cdef inline bint is_vgpr(Isel *c, TempId temp) noexcept nogil:
     return (c.p.temps.register_class[temp] & 0x20) != 0
 
-cdef inline bint value_divergent(Isel *c, uint32_t value) noexcept nogil:
+cdef inline bint value_divergent(Isel *c, ValueId value) noexcept nogil:
     return (c.s.instructions.flags[value] & nir_divergent) != 0
 
-cdef inline uint32_t source_bits(Isel *c, uint32_t instruction, uint32_t index) noexcept nogil:
+cdef inline uint32_t source_bits(Isel *c, ValueId instruction, uint32_t index) noexcept nogil:
     return c.s.instructions.bit_size[source_value(c.s, instruction, index)]
 
 # -------------------------------------------------------------------------------------------------------------- values
 # The temp of a NIR value.
-cdef uint32_t value_temp(Isel *c, uint32_t value) except 0 nogil
+cdef TempId value_temp(Isel *c, uint32_t value) except 0 nogil
 # A source of an ALU instruction: the component that its swizzle names, or the whole value if it has one component.
-cdef uint32_t source(Isel *c, uint32_t instruction, uint32_t index) except 0 nogil
-cdef uint32_t source_component(Isel *c, uint32_t instruction, uint32_t index, uint32_t component) except 0 nogil
+cdef TempId source(Isel *c, ValueId instruction, uint32_t index) except 0 nogil
+cdef TempId source_component(Isel *c, ValueId instruction, uint32_t index, uint32_t component) except 0 nogil
 # Source `index` of an instruction that is no ALU instruction.
-cdef uint32_t source_whole(Isel *c, uint32_t instruction, uint32_t index) except 0 nogil
+cdef TempId source_whole(Isel *c, ValueId instruction, uint32_t index) except 0 nogil
 # One element of `bytes` bytes out of a vector (of bytes * elements), element sizes below 4 in SGPRs by shifting.
-cdef uint32_t extract(Isel *c, uint32_t vector, uint32_t index, uint32_t bytes) except 0 nogil
+cdef TempId extract(Isel *c, TempId vector, uint32_t index, uint32_t bytes) except 0 nogil
 # Bits of a dword: element `index` of `bits` bits, extended; `dst` 0: a new dword temp.
-cdef uint32_t extract_bits(Isel *c, uint32_t dst, uint32_t temp, uint32_t index, uint32_t bits, bint is_signed) except 0 nogil
+cdef TempId extract_bits(Isel *c, TempId dst, TempId temp, uint32_t index, uint32_t bits, bint is_signed) except 0 nogil
 # Splits a vector once into equal parts; `part` then names one of them.
-cdef int split(Isel *c, uint32_t vector, uint32_t bytes) except -1 nogil
-cdef uint32_t part(Isel *c, uint32_t vector, uint32_t index, uint32_t bytes) except 0 nogil
+cdef int split(Isel *c, TempId vector, uint32_t bytes) except -1 nogil
+cdef TempId part(Isel *c, TempId vector, uint32_t index, uint32_t bytes) except 0 nogil
 # Remember the parts of a vector that is made from them.
 cdef int remember_parts(Isel *c, uint32_t vector, const uint32_t *temps, uint32_t count) except -1 nogil
 # A vector of operands in `dst` (0: a new temp of class `register_class`).
-cdef uint32_t create_vector(Isel *c, uint32_t dst, uint8_t register_class, const Operand *operands, uint32_t count) except 0 nogil
-cdef uint32_t pair(Isel *c, uint32_t dst, uint8_t register_class, Operand low, Operand high) except 0 nogil
+cdef TempId create_vector(Isel *c, TempId dst, uint8_t register_class, const Operand *operands, uint32_t count) except 0 nogil
+cdef TempId pair(Isel *c, TempId dst, uint8_t register_class, Operand low, Operand high) except 0 nogil
 
 # ------------------------------------------------------------------------------------------------------------ emission
 cdef int unsupported(Isel *c, const char *what, const char *name) except -1 nogil
-cdef int unsupported_alu(Isel *c, uint32_t instruction) except -1 nogil
-cdef uint32_t new_temp(Isel *c, uint8_t register_class) except 0 nogil
+cdef int unsupported_alu(Isel *c, ValueId instruction) except -1 nogil
+cdef TempId new_temp(Isel *c, uint8_t register_class) except 0 nogil
 # A register file and a size as a class.
 cdef uint8_t vgpr_class(uint32_t bytes) noexcept nogil
 cdef uint8_t sgpr_class(uint32_t bytes) noexcept nogil
 # Put an instruction at the end of the current block.
-cdef int place(Isel *c, uint32_t instruction) except -1 nogil
+cdef int append_instruction(Isel *c, uint32_t instruction) except -1 nogil
 # An instruction with the results and operands that the ISA table says; `dst` 0: a new temp. Returns the first result (the
 # scc temp if that is the only one).
-cdef uint32_t emit(Isel *c, uint32_t opcode, uint32_t dst, const Operand *operands, uint32_t count) except 0 nogil
-cdef uint32_t emit1(Isel *c, uint32_t opcode, uint32_t dst, Operand a) except 0 nogil
-cdef uint32_t emit2(Isel *c, uint32_t opcode, uint32_t dst, Operand a, Operand b) except 0 nogil
-cdef uint32_t emit3(Isel *c, uint32_t opcode, uint32_t dst, Operand a, Operand b, Operand d) except 0 nogil
-cdef uint32_t emit4(Isel *c, uint32_t opcode, uint32_t dst, Operand a, Operand b, Operand d, Operand e) except 0 nogil
+cdef TempId emit(Isel *c, uint32_t opcode, TempId dst, const Operand *operands, uint32_t count) except 0 nogil
+cdef TempId emit1(Isel *c, uint32_t opcode, TempId dst, Operand a) except 0 nogil
+cdef TempId emit2(Isel *c, uint32_t opcode, TempId dst, Operand a, Operand b) except 0 nogil
+cdef TempId emit3(Isel *c, uint32_t opcode, TempId dst, Operand a, Operand b, Operand d) except 0 nogil
+cdef TempId emit4(Isel *c, uint32_t opcode, TempId dst, Operand a, Operand b, Operand d, Operand e) except 0 nogil
 # An instruction whose results (temps, 0 for none) and operands are given as they are; returns the instruction.
-cdef uint32_t emit_raw(Isel *c, uint32_t opcode, uint32_t dst, const Operand *operands, uint32_t count) except 0 nogil
+cdef InstructionId emit_raw(Isel *c, uint32_t opcode, TempId dst, const Operand *operands, uint32_t count) except 0 nogil
 cdef uint64_t *modifiers_of_last(Isel *c) noexcept nogil
 # Give the last instruction VOP3 encoding (for modifiers that need it).
 cdef void promote_last(Isel *c) noexcept nogil
 # A copy into a new temp of the given class, or into `dst`.
-cdef uint32_t copy(Isel *c, uint32_t dst, uint8_t register_class, Operand a) except 0 nogil
-cdef uint32_t as_vgpr(Isel *c, uint32_t temp) except 0 nogil
+cdef TempId copy(Isel *c, TempId dst, uint8_t register_class, Operand a) except 0 nogil
+cdef TempId as_vgpr(Isel *c, TempId temp) except 0 nogil
 # The value of a uniform VGPR in an SGPR.
-cdef uint32_t as_uniform(Isel *c, uint32_t dst, uint32_t temp) except 0 nogil
+cdef TempId as_uniform(Isel *c, TempId dst, TempId temp) except 0 nogil
 # 8, 16 or 32 bits of a scalar in a VGPR class of just that size.
-cdef uint32_t as_vgpr_bytes(Isel *c, uint32_t temp, uint32_t bytes) except 0 nogil
+cdef TempId as_vgpr_bytes(Isel *c, TempId temp, uint32_t bytes) except 0 nogil
 
 # ------------------------------------------------------------------------------------------- booleans and integer widths
 # A lane mask as scc, of the active lanes; a scc bit as a lane mask.
-cdef uint32_t mask_to_scc(Isel *c, uint32_t mask) except 0 nogil
-cdef uint32_t scc_to_mask(Isel *c, uint32_t dst, uint32_t scc) except 0 nogil
+cdef TempId mask_to_scc(Isel *c, TempId mask) except 0 nogil
+cdef TempId scc_to_mask(Isel *c, TempId dst, TempId scc) except 0 nogil
 # Widen or narrow an integer; high bits beyond `to_bits` are undefined. `dst` 0: a new temp.
-cdef uint32_t convert_integer(Isel *c, uint32_t dst, uint32_t temp, uint32_t from_bits, uint32_t to_bits, bint is_signed) except 0 nogil
+cdef TempId convert_integer(Isel *c, TempId dst, TempId temp, uint32_t from_bits, uint32_t to_bits, bint is_signed) except 0 nogil
 # 32-bit VALU addition and subtraction (carry results: c.second); `carry` 0: none in.
-cdef uint32_t vadd32(Isel *c, uint32_t dst, Operand a, Operand b, bint carry_out, uint32_t carry) except 0 nogil
-cdef uint32_t vsub32(Isel *c, uint32_t dst, Operand a, Operand b, bint borrow_out, uint32_t borrow) except 0 nogil
+cdef TempId vadd32(Isel *c, TempId dst, Operand a, Operand b, bint carry_out, TempId carry) except 0 nogil
+cdef TempId vsub32(Isel *c, TempId dst, Operand a, Operand b, bint borrow_out, TempId borrow) except 0 nogil
 # How many bits of `mask` (0: all ones) are set below the lane's own, plus `base`.
-cdef uint32_t emit_mbcnt(Isel *c, uint32_t dst, uint32_t mask, Operand base) except 0 nogil
+cdef TempId emit_mbcnt(Isel *c, TempId dst, TempId mask, Operand base) except 0 nogil

@@ -18,12 +18,12 @@ from isa_tables cimport (
 from nir_opcodes cimport alu_names
 from pyaco._core.aco.build cimport by_wave, exec_operand, make, mask_constant
 from pyaco._core.ir.program cimport (
-    Definition, Operand, class_bytes, class_dwords, class_is_vgpr, class_of_bytes, class_s1, class_v1, definition_nuw,
-    definition_of, definition_of_fixed, definition_precise, format_is_salu, format_vop1, format_vop2, format_vop3, format_vopc,
-    gfx10, instruction_make, operand_constant, operand_fixed, operand_is_literal, operand_temp,
-    register_scc, temp_new,
+    Definition, InstructionId, Operand, TempId, class_bytes, class_dwords, class_is_vgpr, class_of_bytes, class_s1, class_v1,
+    definition_nuw, definition_of, definition_of_fixed, definition_precise, format_is_salu, format_vop1, format_vop2, format_vop3,
+    format_vopc, gfx10, instruction_make, operand_constant, operand_fixed, operand_is_literal, operand_temp, register_scc,
+    temp_new,
 )
-from pyaco._core.ir.shader cimport source_swizzle, source_value, swizzle_component
+from pyaco._core.ir.shader cimport ValueId, source_swizzle, source_value, swizzle_component
 
 from pyaco.errors import UnsupportedError
 
@@ -33,7 +33,7 @@ cdef int unsupported(Isel *c, const char *what, const char *name) except -1 nogi
         raise UnsupportedError(f"instruction selection: {what.decode()} {name.decode()}")
 
 
-cdef int unsupported_alu(Isel *c, uint32_t instruction) except -1 nogil:
+cdef int unsupported_alu(Isel *c, ValueId instruction) except -1 nogil:
     return unsupported(c, b"ALU opcode (with these bit sizes)", alu_names[c.s.instructions.opcode[instruction]])
 
 
@@ -45,22 +45,22 @@ cdef uint8_t sgpr_class(uint32_t bytes) noexcept nogil:
     return class_of_bytes(False, bytes)
 
 
-cdef uint32_t new_temp(Isel *c, uint8_t register_class) except 0 nogil:
+cdef TempId new_temp(Isel *c, uint8_t register_class) except 0 nogil:
     return temp_new(c.p, register_class)
 
 
-cdef uint32_t value_temp(Isel *c, uint32_t value) except 0 nogil:
+cdef TempId value_temp(Isel *c, uint32_t value) except 0 nogil:
     if c.value_temp[value] == 0:
         c.value_temp[value] = temp_new(c.p, c.value_class[value])
     return c.value_temp[value]
 
 
 # ------------------------------------------------------------------------------------------------------------ emission
-cdef int place(Isel *c, uint32_t instruction) except -1 nogil:
-    cdef PlacedInstruction placement
-    placement.block = c.block
-    placement.instruction = instruction
-    c.placed.push_back(placement)
+cdef int append_instruction(Isel *c, uint32_t instruction) except -1 nogil:
+    cdef SelectedInstruction entry
+    entry.block = c.block
+    entry.instruction = instruction
+    c.selected.push_back(entry)
     c.last = instruction
     return 0
 
@@ -73,34 +73,34 @@ cdef void promote_last(Isel *c) noexcept nogil:
     c.p.instructions.format[c.last] |= format_vop3
 
 
-cdef uint32_t emit_raw(Isel *c, uint32_t opcode, uint32_t dst, const Operand *operands, uint32_t count) except 0 nogil:
+cdef InstructionId emit_raw(Isel *c, uint32_t opcode, TempId dst, const Operand *operands, uint32_t count) except 0 nogil:
     cdef Definition d
     if dst:
         d = definition_of(c.p, dst)
-    cdef uint32_t row = make(c.p, opcode, &d, 1 if dst else 0, operands, count)
-    place(c, row)
+    cdef InstructionId row = make(c.p, opcode, &d, 1 if dst else 0, operands, count)
+    append_instruction(c, row)
     return row
 
 
-cdef uint32_t copy(Isel *c, uint32_t dst, uint8_t register_class, Operand a) except 0 nogil:
+cdef TempId copy(Isel *c, TempId dst, uint8_t register_class, Operand a) except 0 nogil:
     if dst == 0:
         dst = new_temp(c, register_class)
     emit_raw(c, op_p_parallelcopy, dst, &a, 1)
     return dst
 
 
-cdef uint32_t as_vgpr(Isel *c, uint32_t temp) except 0 nogil:
+cdef TempId as_vgpr(Isel *c, TempId temp) except 0 nogil:
     if is_vgpr(c, temp):
         return temp
     return copy(c, 0, vgpr_class(class_bytes(class_of(c, temp))), T(c, temp))
 
 
-cdef uint32_t as_vgpr_bytes(Isel *c, uint32_t temp, uint32_t bytes) except 0 nogil:
-    cdef uint32_t wide = as_vgpr(c, temp)
+cdef TempId as_vgpr_bytes(Isel *c, TempId temp, uint32_t bytes) except 0 nogil:
+    cdef TempId wide = as_vgpr(c, temp)
     return part(c, wide, 0, bytes)
 
 
-cdef uint32_t as_uniform(Isel *c, uint32_t dst, uint32_t temp) except 0 nogil:
+cdef TempId as_uniform(Isel *c, TempId dst, TempId temp) except 0 nogil:
     cdef Operand a = T(c, temp)
     if not is_vgpr(c, temp):
         if dst == 0:
@@ -119,7 +119,7 @@ cdef inline bint _reads_sgpr(Isel *c, Operand *o) noexcept nogil:
 
 
 cdef int _to_vgpr(Isel *c, Operand *o) except -1 nogil:
-    cdef uint32_t temp = copy(c, 0, vgpr_class(4 * class_dwords(o.register_class)), o[0])
+    cdef TempId temp = copy(c, 0, vgpr_class(4 * class_dwords(o.register_class)), o[0])
     o[0] = operand_of(c.p, temp)
     return 0
 
@@ -166,20 +166,20 @@ cdef uint16_t _legal_valu(Isel *c, uint32_t opcode, Operand *o, uint32_t count, 
 
 cdef int _legal_salu(Isel *c, Operand *o, uint32_t count) except -1 nogil:
     """One literal per instruction."""
-    cdef uint32_t temp
+    cdef TempId temp
     if count > 1 and operand_is_literal(o[0]) and operand_is_literal(o[1]) and o[0].data != o[1].data:
         temp = copy(c, 0, class_s1, o[1])
         o[1] = operand_of(c.p, temp)
     return 0
 
 
-cdef uint32_t emit(Isel *c, uint32_t opcode, uint32_t dst, const Operand *given, uint32_t count) except 0 nogil:
+cdef TempId emit(Isel *c, uint32_t opcode, TempId dst, const Operand *given, uint32_t count) except 0 nogil:
     cdef Operand[8] o
     cdef Definition[3] d
     cdef uint32_t definitions = 0
     cdef uint32_t i
-    cdef uint32_t result = dst
-    cdef uint32_t uniform = 0
+    cdef TempId result = dst
+    cdef TempId uniform = 0
     cdef uint16_t format = opcode_format[opcode]
     cdef uint8_t register_class
     for i in range(count):
@@ -216,7 +216,7 @@ cdef uint32_t emit(Isel *c, uint32_t opcode, uint32_t dst, const Operand *given,
             result = c.scc
         d[definitions] = definition_of_fixed(c.p, c.scc, register_scc)
         definitions += 1
-    place(c, instruction_make(c.p, opcode, format, d, definitions, o, count))
+    append_instruction(c, instruction_make(c.p, opcode, format, d, definitions, o, count))
     if uniform:
         i = c.last
         as_uniform(c, uniform, result)
@@ -225,18 +225,18 @@ cdef uint32_t emit(Isel *c, uint32_t opcode, uint32_t dst, const Operand *given,
     return result
 
 
-cdef uint32_t emit1(Isel *c, uint32_t opcode, uint32_t dst, Operand a) except 0 nogil:
+cdef TempId emit1(Isel *c, uint32_t opcode, TempId dst, Operand a) except 0 nogil:
     return emit(c, opcode, dst, &a, 1)
 
 
-cdef uint32_t emit2(Isel *c, uint32_t opcode, uint32_t dst, Operand a, Operand b) except 0 nogil:
+cdef TempId emit2(Isel *c, uint32_t opcode, TempId dst, Operand a, Operand b) except 0 nogil:
     cdef Operand[2] o
     o[0] = a
     o[1] = b
     return emit(c, opcode, dst, o, 2)
 
 
-cdef uint32_t emit3(Isel *c, uint32_t opcode, uint32_t dst, Operand a, Operand b, Operand d) except 0 nogil:
+cdef TempId emit3(Isel *c, uint32_t opcode, TempId dst, Operand a, Operand b, Operand d) except 0 nogil:
     cdef Operand[3] o
     o[0] = a
     o[1] = b
@@ -244,7 +244,7 @@ cdef uint32_t emit3(Isel *c, uint32_t opcode, uint32_t dst, Operand a, Operand b
     return emit(c, opcode, dst, o, 3)
 
 
-cdef uint32_t emit4(Isel *c, uint32_t opcode, uint32_t dst, Operand a, Operand b, Operand d, Operand e) except 0 nogil:
+cdef TempId emit4(Isel *c, uint32_t opcode, TempId dst, Operand a, Operand b, Operand d, Operand e) except 0 nogil:
     cdef Operand[4] o
     o[0] = a
     o[1] = b
@@ -268,7 +268,7 @@ cdef int remember_parts(Isel *c, uint32_t vector, const uint32_t *temps, uint32_
     return 0
 
 
-cdef uint32_t create_vector(Isel *c, uint32_t dst, uint8_t register_class, const Operand *operands, uint32_t count) except 0 nogil:
+cdef TempId create_vector(Isel *c, TempId dst, uint8_t register_class, const Operand *operands, uint32_t count) except 0 nogil:
     cdef uint32_t[16] temps
     cdef uint32_t i
     cdef bint same = True
@@ -284,14 +284,14 @@ cdef uint32_t create_vector(Isel *c, uint32_t dst, uint8_t register_class, const
     return dst
 
 
-cdef uint32_t pair(Isel *c, uint32_t dst, uint8_t register_class, Operand low, Operand high) except 0 nogil:
+cdef TempId pair(Isel *c, TempId dst, uint8_t register_class, Operand low, Operand high) except 0 nogil:
     cdef Operand[2] o
     o[0] = low
     o[1] = high
     return create_vector(c, dst, register_class, o, 2)
 
 
-cdef int split(Isel *c, uint32_t vector, uint32_t bytes) except -1 nogil:
+cdef int split(Isel *c, TempId vector, uint32_t bytes) except -1 nogil:
     cdef Definition[32] d
     cdef uint32_t[32] temps
     cdef Operand a = T(c, vector)
@@ -311,13 +311,13 @@ cdef int split(Isel *c, uint32_t vector, uint32_t bytes) except -1 nogil:
     for i in range(count):
         temps[i] = new_temp(c, class_of_bytes(class_is_vgpr(register_class), bytes))
         d[i] = definition_of(c.p, temps[i])
-    place(c, make(c.p, op_p_split_vector, d, count, &a, 1))
+    append_instruction(c, make(c.p, op_p_split_vector, d, count, &a, 1))
     return remember_parts(c, vector, temps, count)
 
 
-cdef uint32_t part(Isel *c, uint32_t vector, uint32_t index, uint32_t bytes) except 0 nogil:
+cdef TempId part(Isel *c, TempId vector, uint32_t index, uint32_t bytes) except 0 nogil:
     cdef Operand[2] o
-    cdef uint32_t temp
+    cdef TempId temp
     cdef bint vgpr = is_vgpr(c, vector)
     if class_bytes(class_of(c, vector)) == bytes:
         return vector
@@ -332,7 +332,7 @@ cdef uint32_t part(Isel *c, uint32_t vector, uint32_t index, uint32_t bytes) exc
     return temp
 
 
-cdef uint32_t extract_bits(Isel *c, uint32_t dst, uint32_t temp, uint32_t index, uint32_t bits, bint is_signed) except 0 nogil:
+cdef TempId extract_bits(Isel *c, TempId dst, TempId temp, uint32_t index, uint32_t bits, bint is_signed) except 0 nogil:
     cdef Operand[4] o
     cdef Definition[2] d
     cdef uint32_t count = 1
@@ -347,12 +347,12 @@ cdef uint32_t extract_bits(Isel *c, uint32_t dst, uint32_t temp, uint32_t index,
         c.scc = new_temp(c, class_s1)
         d[1] = definition_of_fixed(c.p, c.scc, register_scc)
         count = 2
-    place(c, make(c.p, op_p_extract, d, count, o, 4))
+    append_instruction(c, make(c.p, op_p_extract, d, count, o, 4))
     return dst
 
 
-cdef uint32_t extract(Isel *c, uint32_t vector, uint32_t index, uint32_t bytes) except 0 nogil:
-    cdef uint32_t dword
+cdef TempId extract(Isel *c, TempId vector, uint32_t index, uint32_t bytes) except 0 nogil:
+    cdef TempId dword
     cdef uint32_t per_dword
     if is_vgpr(c, vector) or bytes >= 4:
         return part(c, vector, index, bytes)
@@ -365,37 +365,37 @@ cdef uint32_t extract(Isel *c, uint32_t vector, uint32_t index, uint32_t bytes) 
     return extract_bits(c, 0, dword, index % per_dword, 8 * bytes, False)
 
 
-cdef uint32_t source_component(Isel *c, uint32_t instruction, uint32_t index, uint32_t component) except 0 nogil:
-    cdef uint32_t value = source_value(c.s, instruction, index)
-    cdef uint32_t temp = value_temp(c, value)
+cdef TempId source_component(Isel *c, ValueId instruction, uint32_t index, uint32_t component) except 0 nogil:
+    cdef ValueId value = source_value(c.s, instruction, index)
+    cdef TempId temp = value_temp(c, value)
     if c.s.instructions.components[value] == 1:
         return temp
     return extract(c, temp, swizzle_component(source_swizzle(c.s, instruction, index), component),
                    c.s.instructions.bit_size[value] // 8)
 
 
-cdef uint32_t source(Isel *c, uint32_t instruction, uint32_t index) except 0 nogil:
+cdef TempId source(Isel *c, ValueId instruction, uint32_t index) except 0 nogil:
     return source_component(c, instruction, index, 0)
 
 
-cdef uint32_t source_whole(Isel *c, uint32_t instruction, uint32_t index) except 0 nogil:
+cdef TempId source_whole(Isel *c, ValueId instruction, uint32_t index) except 0 nogil:
     return value_temp(c, source_value(c.s, instruction, index))
 
 
 # ------------------------------------------------------------------------------------------- booleans and integer widths
-cdef uint32_t mask_to_scc(Isel *c, uint32_t mask) except 0 nogil:
+cdef TempId mask_to_scc(Isel *c, TempId mask) except 0 nogil:
     emit2(c, by_wave(c.p, op_s_and_b32, op_s_and_b64), 0, T(c, mask), exec_operand(c.p))
     return c.scc
 
 
-cdef uint32_t scc_to_mask(Isel *c, uint32_t dst, uint32_t scc) except 0 nogil:
+cdef TempId scc_to_mask(Isel *c, TempId dst, TempId scc) except 0 nogil:
     return emit3(c, by_wave(c.p, op_s_cselect_b32, op_s_cselect_b64), dst, mask_constant(c.p, True), mask_constant(c.p, False),
                  scc_operand(c, scc))
 
 
-cdef uint32_t convert_integer(Isel *c, uint32_t dst, uint32_t temp, uint32_t from_bits, uint32_t to_bits, bint is_signed) except 0 nogil:
+cdef TempId convert_integer(Isel *c, TempId dst, TempId temp, uint32_t from_bits, uint32_t to_bits, bint is_signed) except 0 nogil:
     cdef bint vgpr = is_vgpr(c, temp)
-    cdef uint32_t low
+    cdef TempId low
     cdef Operand high
     if dst and is_vgpr(c, dst) and not vgpr:
         temp = as_vgpr(c, temp)
@@ -426,7 +426,7 @@ cdef uint32_t convert_integer(Isel *c, uint32_t dst, uint32_t temp, uint32_t fro
     return pair(c, dst, 0, T(c, low), high)
 
 
-cdef uint32_t vadd32(Isel *c, uint32_t dst, Operand a, Operand b, bint carry_out, uint32_t carry) except 0 nogil:
+cdef TempId vadd32(Isel *c, TempId dst, Operand a, Operand b, bint carry_out, TempId carry) except 0 nogil:
     if a.flags & operand_temp and class_is_vgpr(a.register_class) and not (
             b.flags & operand_temp and class_is_vgpr(b.register_class)):
         return vadd32(c, dst, b, a, carry_out, carry)
@@ -437,7 +437,7 @@ cdef uint32_t vadd32(Isel *c, uint32_t dst, Operand a, Operand b, bint carry_out
     return emit2(c, op_v_add_u32, dst, a, b)
 
 
-cdef uint32_t vsub32(Isel *c, uint32_t dst, Operand a, Operand b, bint borrow_out, uint32_t borrow) except 0 nogil:
+cdef TempId vsub32(Isel *c, TempId dst, Operand a, Operand b, bint borrow_out, TempId borrow) except 0 nogil:
     if borrow:
         return emit3(c, op_v_subb_co_u32, dst, a, b, T(c, borrow))
     if borrow_out:
@@ -445,10 +445,10 @@ cdef uint32_t vsub32(Isel *c, uint32_t dst, Operand a, Operand b, bint borrow_ou
     return emit2(c, op_v_sub_u32, dst, a, b)
 
 
-cdef uint32_t emit_mbcnt(Isel *c, uint32_t dst, uint32_t mask, Operand base) except 0 nogil:
+cdef TempId emit_mbcnt(Isel *c, TempId dst, TempId mask, Operand base) except 0 nogil:
     cdef Operand low = K(0xffffffffU)
     cdef Operand high = K(0xffffffffU)
-    cdef uint32_t count
+    cdef TempId count
     if mask:
         low = T(c, part(c, mask, 0, 4))
         if c.wave64:

@@ -1,6 +1,6 @@
 """The control-flow graph during instruction selection: see ``isel.pyx`` for its shapes.
 
-A block is begun by placing its label; an edge is made to a label, which may be placed later. The sides of an if are selected between
+A block begins where its label is bound; an edge is made to a label, which may be bound later. The sides of an if are selected between
 ``*_then``, ``*_else`` and ``*_end``, which keep what they need in an ``IfState``.
 """
 from libc.stdint cimport uint32_t
@@ -9,8 +9,8 @@ from libc.string cimport memset
 from isa_opcodes cimport op_p_branch, op_p_cbranch_z, op_p_logical_end, op_p_logical_start
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.ir.program cimport (
-    Operand, block_branch, block_break, block_continue, block_continue_or_break, block_invert, block_merge, block_new,
-    block_uniform, class_s2, edge_linear, edge_logical,
+    BlockId, Operand, TempId, block_branch, block_break, block_continue, block_continue_or_break, block_invert, block_merge,
+    block_new, block_uniform, class_s2, edge_linear, edge_logical,
 )
 
 from pyaco.errors import InputError
@@ -18,13 +18,13 @@ from pyaco.errors import InputError
 
 # ----------------------------------------------------------------------------------------------------- blocks and edges
 cdef uint32_t label_new(Isel *c) except? 0 nogil:
-    c.label_block.push_back(not_placed)
+    c.label_block.push_back(no_block)
     return c.label_block.size() - 1
 
 
-cdef int label_place(Isel *c, uint32_t label, uint32_t kind) except -1 nogil:
+cdef int bind_label(Isel *c, uint32_t label, uint32_t kind) except -1 nogil:
     """The block of a label comes next in program order and becomes the current one."""
-    cdef uint32_t block = block_new(c.p, kind)
+    cdef BlockId block = block_new(c.p, kind)
     c.p.blocks.fp_mode[block] = c.fp_mode
     c.p.blocks.loop_depth[block] = c.flow.loop_depth
     c.p.blocks.uniform_if_depth[block] = c.flow.uniform_if_depth
@@ -65,11 +65,11 @@ cdef int _side_begin(Isel *c, uint32_t logical, uint32_t linear) except -1 nogil
     cdef uint32_t label = label_new(c)
     _edge_to(c, edge_logical, logical, label)
     _edge_to(c, edge_linear, linear, label)
-    label_place(c, label, 0)
+    bind_label(c, label, 0)
     return marker(c, op_p_logical_start)
 
 
-cdef int uniform_then(Isel *c, IfState *state, uint32_t condition) except -1 nogil:
+cdef int uniform_then(Isel *c, IfState *state, TempId condition) except -1 nogil:
     cdef Operand operand = scc_operand(c, condition)
     marker(c, op_p_logical_end)
     mark(c, block_uniform)
@@ -117,11 +117,11 @@ cdef int uniform_end(Isel *c, IfState *state) except -1 nogil:
     c.flow.uniform_if_depth -= 1
     if c.flow.has_branch:
         return 0
-    label_place(c, state.end_label, state.end_kind)
+    bind_label(c, state.end_label, state.end_kind)
     return marker(c, op_p_logical_start)
 
 
-cdef int divergent_then(Isel *c, IfState *state, uint32_t condition) except -1 nogil:
+cdef int divergent_then(Isel *c, IfState *state, TempId condition) except -1 nogil:
     cdef Operand operand = T(c, condition)
     marker(c, op_p_logical_end)
     mark(c, block_branch)
@@ -146,7 +146,7 @@ cdef int _linear_side(Isel *c, uint32_t head, uint32_t target) except -1 nogil:
     """The empty block through which the linear CFG bypasses a side."""
     cdef uint32_t label = label_new(c)
     _edge_to(c, edge_linear, head, label)
-    label_place(c, label, block_uniform)
+    bind_label(c, label, block_uniform)
     branch(c, op_p_branch, NULL)
     return _edge_to(c, edge_linear, c.block, target)
 
@@ -162,7 +162,7 @@ cdef int divergent_else(Isel *c, IfState *state) except -1 nogil:
     c.flow.loop_divergent_branch = False
     c.flow.divergent_if_depth -= 1
     _linear_side(c, state.head, state.invert_label)
-    label_place(c, state.invert_label, block_invert)
+    bind_label(c, state.invert_label, block_invert)
     branch(c, op_p_branch, NULL)
     _merge_emptiness(c, state)
     c.flow.exec_may_be_empty = False
@@ -176,7 +176,7 @@ cdef int divergent_end(Isel *c, IfState *state) except -1 nogil:
     c.flow.loop_divergent_branch = c.flow.loop_divergent_branch and state.then_divergent_branch
     c.flow.divergent_if_depth -= 1
     _linear_side(c, c.label_block[state.invert_label], state.end_label)
-    label_place(c, state.end_label, state.end_kind)
+    bind_label(c, state.end_label, state.end_kind)
     marker(c, op_p_logical_start)
     c.flow.divergent_if = state.divergent_before
     _merge_emptiness(c, state)
@@ -215,7 +215,7 @@ cdef int jump(Isel *c, bint is_break) except -1 nogil:
     _linear_side(c, block, target)
     label = label_new(c)
     _edge_to(c, edge_linear, block, label)
-    label_place(c, label, 0)
+    bind_label(c, label, 0)
     return marker(c, op_p_logical_start)
 
 

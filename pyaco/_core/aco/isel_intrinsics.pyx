@@ -8,24 +8,25 @@ from isa_opcodes cimport *
 
 from modifiers cimport modifier_set_execution_scope, modifier_set_scope, modifier_set_semantics, modifier_set_storage
 from nir_opcodes cimport *
+from pyaco._core.aco.isel_atomics cimport fill_atomics
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.aco.isel_memory cimport fill_memory
 from pyaco._core.aco.isel_subgroup cimport fill_subgroup
 from pyaco._core.ir.program cimport (
-    class_bytes, class_s1, gfx10_3, gfx11, gfx12, scope_device, scope_invocation, scope_queuefamily, scope_subgroup,
+    TempId, class_bytes, class_s1, gfx10_3, gfx11, gfx12, scope_device, scope_invocation, scope_queuefamily, scope_subgroup,
     scope_workgroup, semantic_acquire, semantic_release, storage_buffer, storage_image, storage_shared,
 )
 from pyaco._core.ir.shader cimport (
-    intrinsic_index, mode_global, mode_shared, mode_ssbo, mode_uniform, nir_scope_device, nir_scope_queue_family,
+    ValueId, intrinsic_index, mode_global, mode_shared, mode_ssbo, mode_uniform, nir_scope_device, nir_scope_queue_family,
     nir_scope_subgroup, nir_scope_workgroup, nir_semantic_acquire, nir_semantic_release,
 )
 
 from pyaco.errors import InputError
 
 
-cdef int _argument(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
+cdef int _argument(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     cdef uint32_t row = <uint32_t>intrinsic_index(c.s, i, index_base)
-    cdef uint32_t dst = value_temp(c, i)
+    cdef TempId dst = value_temp(c, i)
     if row >= c.argument_temp.size() or class_bytes(class_of(c, c.argument_temp[row])) != class_bytes(class_of(c, dst)):
         with gil:
             raise InputError(f"NIR: argument {row} does not exist or has another size")
@@ -49,7 +50,7 @@ cdef uint32_t _scope(Isel *c, uint32_t scope) noexcept nogil:
     return scope_subgroup if scope == nir_scope_subgroup else scope_invocation
 
 
-cdef int _barrier(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
+cdef int _barrier(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     cdef uint32_t modes = intrinsic_index(c.s, i, index_memory_modes)
     cdef uint32_t requested = intrinsic_index(c.s, i, index_memory_semantics)
     cdef uint32_t memory = _scope(c, intrinsic_index(c.s, i, index_memory_scope))
@@ -74,11 +75,11 @@ cdef int _barrier(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     return 0
 
 
-cdef int _clock(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
+cdef int _clock(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     """shader_clock: the real-time counter of the device, or the cycle counter of the shader engine."""
     cdef bint real_time = intrinsic_index(c.s, i, index_memory_scope) == nir_scope_device
-    cdef uint32_t dst = value_temp(c, i)
-    cdef uint32_t low
+    cdef TempId dst = value_temp(c, i)
+    cdef TempId low
     if real_time:
         if c.gfx >= gfx11:
             # message RTN_GET_REALTIME
@@ -100,7 +101,7 @@ cdef int _clock(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     return split(c, dst, 4)
 
 
-cdef int _wait(Isel *c, uint32_t i, uint64_t opcode) except -1 nogil:
+cdef int _wait(Isel *c, ValueId i, uint64_t opcode) except -1 nogil:
     """sleep_amd, nop_amd: an instruction whose immediate says how long."""
     emit_raw(c, <uint32_t>opcode, 0, NULL, 0)
     c.p.instructions.immediate[c.last] = intrinsic_index(c.s, i, index_base)
@@ -109,6 +110,7 @@ cdef int _wait(Isel *c, uint32_t i, uint64_t opcode) except -1 nogil:
 
 cdef IntrinsicSelection[intrinsic_count] _selections
 fill_memory(_selections)
+fill_atomics(_selections)
 fill_subgroup(_selections)
 _selections[<int>intrinsic_load_scalar_arg_amd] = IntrinsicSelection(_argument, 0)
 _selections[<int>intrinsic_load_vector_arg_amd] = IntrinsicSelection(_argument, 0)
@@ -118,7 +120,7 @@ _selections[<int>intrinsic_sleep_amd] = IntrinsicSelection(_wait, op_s_sleep)
 _selections[<int>intrinsic_nop_amd] = IntrinsicSelection(_wait, op_s_nop)
 
 
-cdef int select_intrinsic(Isel *c, uint32_t i) except -1 nogil:
+cdef int select_intrinsic(Isel *c, ValueId i) except -1 nogil:
     cdef const IntrinsicSelection *selection = &_selections[c.s.instructions.opcode[i]]
     if selection.select == NULL:
         return unsupported(c, b"intrinsic", intrinsic_names[c.s.instructions.opcode[i]])

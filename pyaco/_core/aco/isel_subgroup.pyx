@@ -18,12 +18,12 @@ from nir_opcodes cimport *
 from pyaco._core.aco.build cimport by_wave, exec_operand, make, mask_constant
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.ir.program cimport (
-    Definition, Operand, class_bytes, class_dwords, class_s1, class_s2, class_v1, class_v1_linear, definition_of,
-    definition_of_fixed, format_dpp16, gfx10, gfx11, operand_late_kill, operand_of_fixed, operand_undefined,
-    register_m0, register_scc, register_vcc,
+    Definition, Operand, TempId, class_bytes, class_dwords, class_s1, class_s2, class_v1, class_v1_linear, definition_of,
+    definition_of_fixed, format_dpp16, gfx10, gfx11, operand_late_kill, operand_of_fixed, operand_undefined, register_m0,
+    register_scc, register_vcc,
 )
 
-from pyaco._core.ir.shader cimport constant_bits, intrinsic_index, source_value, value_is_constant
+from pyaco._core.ir.shader cimport ValueId, constant_bits, intrinsic_index, source_value, value_is_constant
 
 cdef enum:                        # DPP controls
     dpp_row_shl = 0x100
@@ -33,22 +33,22 @@ cdef enum:                        # DPP controls
     dpp_row_half_mirror = 0x141
     dpp_row_xmask = 0x160
 
-cdef enum:                        # ways across lanes
-    way_dpp = 0                   # argument: control
-    way_swizzle = 1               # argument: pattern of ds_swizzle_b32
-    way_permute = 2               # temp: lane index, divergent
-    way_lane = 3                  # temp: lane index, uniform
-    way_first = 4
+cdef enum:                        # LaneExchange: what moves a dword across lanes
+    exchange_dpp = 0              # argument: control
+    exchange_swizzle = 1          # argument: pattern of ds_swizzle_b32
+    exchange_permute = 2          # temp: lane index, divergent
+    exchange_lane = 3             # temp: lane index, uniform
+    exchange_first = 4            # the first active lane
 
 cdef struct Crossing:
-    uint8_t way
+    uint8_t exchange
     uint32_t argument
-    uint32_t temp
+    TempId temp
 
 
 # ------------------------------------------------------------------------------------------------------- dword by dword
-cdef uint32_t _dpp(Isel *c, uint32_t temp, uint32_t control, bint bound) except 0 nogil:
-    cdef uint32_t result = emit1(c, op_v_mov_b32, 0, T(c, as_vgpr(c, temp)))
+cdef TempId _dpp(Isel *c, TempId temp, uint32_t control, bint bound) except 0 nogil:
+    cdef TempId result = emit1(c, op_v_mov_b32, 0, T(c, as_vgpr(c, temp)))
     cdef uint64_t word = modifier_set_dpp_ctrl(0, control)
     word = modifier_set_dpp_bank_mask(modifier_set_dpp_row_mask(word, 0xf), 0xf)
     word = modifier_set_dpp_bound_ctrl(word, bound)
@@ -62,13 +62,13 @@ cdef Operand _late(Operand o) noexcept nogil:
     return o
 
 
-cdef uint32_t _permute(Isel *c, uint32_t temp, uint32_t index) except 0 nogil:
+cdef TempId _permute(Isel *c, TempId temp, TempId index) except 0 nogil:
     """The value of the lane that each lane names."""
-    cdef uint32_t dst = new_temp(c, class_v1)
+    cdef TempId dst = new_temp(c, class_v1)
     cdef Operand[4] o
     cdef Definition[3] d
-    cdef uint32_t low_half
-    cdef uint32_t not_high
+    cdef TempId low_half
+    cdef TempId not_high
     index = as_vgpr(c, index)
     temp = as_vgpr(c, temp)
     d[0] = definition_of(c.p, dst)
@@ -78,7 +78,7 @@ cdef uint32_t _permute(Isel *c, uint32_t temp, uint32_t index) except 0 nogil:
         d[2] = definition_of_fixed(c.p, new_temp(c, c.mask), register_vcc)
         o[0] = _late(T(c, index))
         o[1] = _late(T(c, temp))
-        place(c, make(c.p, op_p_bpermute_readlane, d, 3, o, 2))
+        append_instruction(c, make(c.p, op_p_bpermute_readlane, d, 3, o, 2))
         return dst
     if not (c.gfx >= gfx11 and c.wave64):
         index = emit2(c, op_v_lshlrev_b32, 0, K(2), T(c, index))
@@ -92,35 +92,35 @@ cdef uint32_t _permute(Isel *c, uint32_t temp, uint32_t index) except 0 nogil:
     o[2] = _late(T(c, temp))
     d[1] = definition_of(c.p, new_temp(c, class_s2))
     d[2] = definition_of_fixed(c.p, new_temp(c, class_s1), register_scc)
-    place(c, make(c.p, op_p_bpermute_permlane, d, 3, o, 4))
+    append_instruction(c, make(c.p, op_p_bpermute_permlane, d, 3, o, 4))
     return dst
 
 
-cdef uint32_t _cross(Isel *c, Crossing *crossing, uint32_t temp) except 0 nogil:
-    cdef uint32_t result
+cdef TempId _cross(Isel *c, Crossing *crossing, TempId temp) except 0 nogil:
+    cdef TempId result
     cdef Operand o
-    if crossing.way == way_dpp:
+    if crossing.exchange == exchange_dpp:
         return _dpp(c, temp, crossing.argument, True)
-    if crossing.way == way_permute:
+    if crossing.exchange == exchange_permute:
         return _permute(c, temp, crossing.temp)
     temp = as_vgpr(c, temp)
     o = T(c, temp)
-    if crossing.way == way_swizzle:
+    if crossing.exchange == exchange_swizzle:
         result = new_temp(c, class_v1)
         emit_raw(c, op_ds_swizzle_b32, result, &o, 1)
         c.p.instructions.immediate[c.last] = crossing.argument
         return result
-    if crossing.way == way_first:
+    if crossing.exchange == exchange_first:
         return emit1(c, op_v_readfirstlane_b32, 0, o)
     return emit2(c, op_v_readlane_b32_e64, 0, o, T(c, crossing.temp))
 
 
-cdef int _cross_value(Isel *c, uint32_t i, Crossing *crossing) except -1 nogil:
-    """Source 0 of the instruction across lanes, into its result."""
-    cdef uint32_t value = source_value(c.s, i, 0)
+cdef int _cross_value(Isel *c, ValueId i, Crossing *crossing) except -1 nogil:
+    """Move source 0 of the instruction across lanes into its result."""
+    cdef ValueId value = source_value(c.s, i, 0)
     cdef uint32_t bits = c.s.instructions.bit_size[value]
-    cdef uint32_t temp = value_temp(c, value)
-    cdef uint32_t dst = value_temp(c, i)
+    cdef TempId temp = value_temp(c, value)
+    cdef TempId dst = value_temp(c, i)
     cdef Operand[16] o
     cdef uint32_t count
     cdef uint32_t k
@@ -159,10 +159,10 @@ cdef int _cross_value(Isel *c, uint32_t i, Crossing *crossing) except -1 nogil:
     return 0
 
 
-cdef int _copy_source(Isel *c, uint32_t i) except -1 nogil:
+cdef int _copy_source(Isel *c, ValueId i) except -1 nogil:
     """A uniform source is the same in every lane."""
-    cdef uint32_t dst = value_temp(c, i)
-    cdef uint32_t temp = source_whole(c, i, 0)
+    cdef TempId dst = value_temp(c, i)
+    cdef TempId temp = source_whole(c, i, 0)
     if is_vgpr(c, temp) and not is_vgpr(c, dst):
         as_uniform(c, dst, temp)
     elif is_vgpr(c, dst) and not is_vgpr(c, temp):
@@ -173,14 +173,14 @@ cdef int _copy_source(Isel *c, uint32_t i) except -1 nogil:
 
 
 # ----------------------------------------------------------------------------------------------------- ballots and votes
-cdef uint32_t _active(Isel *c, uint32_t mask) except 0 nogil:
+cdef TempId _active(Isel *c, TempId mask) except 0 nogil:
     """The lanes of a mask that are active; scc says whether there are any."""
     return emit2(c, by_wave(c.p, op_s_and_b32, op_s_and_b64), 0, T(c, mask), exec_operand(c.p))
 
 
-cdef int _ballot(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
-    cdef uint32_t dst = value_temp(c, i)
-    cdef uint32_t mask = source_whole(c, i, 0)
+cdef int _ballot(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
+    cdef TempId dst = value_temp(c, i)
+    cdef TempId mask = source_whole(c, i, 0)
     if source_bits(c, i, 0) != 1:
         return unsupported(c, b"source that is no boolean of", b"ballot")
     mask = _active(c, mask)
@@ -193,8 +193,8 @@ cdef int _ballot(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     return 0
 
 
-cdef int _inverse_ballot(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
-    cdef uint32_t mask = as_uniform(c, 0, source_whole(c, i, 0))
+cdef int _inverse_ballot(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
+    cdef TempId mask = as_uniform(c, 0, source_whole(c, i, 0))
     if class_of(c, mask) != c.mask:
         if class_of(c, mask) != class_s2:
             return unsupported(c, b"source size of", b"inverse_ballot")
@@ -203,10 +203,10 @@ cdef int _inverse_ballot(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     return 0
 
 
-cdef int _vote(Isel *c, uint32_t i, uint64_t all_lanes) except -1 nogil:
-    cdef uint32_t mask = source_whole(c, i, 0)
-    cdef uint32_t dst = value_temp(c, i)
-    cdef uint32_t any_bit
+cdef int _vote(Isel *c, ValueId i, uint64_t all_lanes) except -1 nogil:
+    cdef TempId mask = source_whole(c, i, 0)
+    cdef TempId dst = value_temp(c, i)
+    cdef TempId any_bit
     if not value_divergent(c, source_value(c.s, i, 0)):
         copy(c, dst, 0, T(c, mask))
         return 0
@@ -221,10 +221,10 @@ cdef int _vote(Isel *c, uint32_t i, uint64_t all_lanes) except -1 nogil:
     return 0
 
 
-cdef int _end_lane(Isel *c, uint32_t i, uint64_t first) except -1 nogil:
+cdef int _end_lane(Isel *c, ValueId i, uint64_t first) except -1 nogil:
     """Number of the first or the last active lane."""
-    cdef uint32_t dst = value_temp(c, i)
-    cdef uint32_t from_top
+    cdef TempId dst = value_temp(c, i)
+    cdef TempId from_top
     if first:
         emit1(c, by_wave(c.p, op_s_ff1_i32_b32, op_s_ff1_i32_b64), dst, exec_operand(c.p))
         return 0
@@ -233,51 +233,51 @@ cdef int _end_lane(Isel *c, uint32_t i, uint64_t first) except -1 nogil:
     return 0
 
 
-cdef int _elect(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
-    """The first active lane: known only when the execution mask is."""
+cdef int _elect(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
+    """The first active lane, by a pseudo instruction: the execution mask is not explicit yet."""
     cdef Operand o = exec_operand(c.p)
     emit_raw(c, op_p_elect, value_temp(c, i), &o, 1)
     return 0
 
 
 # ---------------------------------------------------------------------------------------------------- reads and shuffles
-cdef int _bit_of_lane(Isel *c, uint32_t i, uint32_t lane) except -1 nogil:
-    """A boolean of one lane, for all."""
-    cdef uint32_t mask = source_whole(c, i, 0)
+cdef int _bit_of_lane(Isel *c, ValueId i, TempId lane) except -1 nogil:
+    """Broadcast the boolean of one lane."""
+    cdef TempId mask = source_whole(c, i, 0)
     scc_to_mask(c, value_temp(c, i), emit2(c, by_wave(c.p, op_s_bitcmp1_b32, op_s_bitcmp1_b64), 0, T(c, mask), T(c, lane)))
     return 0
 
 
-cdef int _read_first(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
+cdef int _read_first(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     cdef Crossing crossing
-    cdef uint32_t value = source_value(c.s, i, 0)
+    cdef ValueId value = source_value(c.s, i, 0)
     if not value_divergent(c, value):
         return _copy_source(c, i)
     if source_bits(c, i, 0) == 1:
         return _bit_of_lane(c, i, emit1(c, by_wave(c.p, op_s_ff1_i32_b32, op_s_ff1_i32_b64), 0, exec_operand(c.p)))
-    crossing.way = way_first
+    crossing.exchange = exchange_first
     return _cross_value(c, i, &crossing)
 
 
-cdef int _read_lane(Isel *c, uint32_t i, uint32_t lane) except -1 nogil:
+cdef int _read_lane(Isel *c, ValueId i, TempId lane) except -1 nogil:
     cdef Crossing crossing
     lane = as_uniform(c, 0, lane)
     if not value_divergent(c, source_value(c.s, i, 0)):
         return _copy_source(c, i)
     if source_bits(c, i, 0) == 1:
         return _bit_of_lane(c, i, lane)
-    crossing.way = way_lane
+    crossing.exchange = exchange_lane
     crossing.temp = lane
     return _cross_value(c, i, &crossing)
 
 
-cdef int _read_invocation(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
+cdef int _read_invocation(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     return _read_lane(c, i, source_whole(c, i, 1))
 
 
-cdef int _shuffle_to(Isel *c, uint32_t i, uint32_t index) except -1 nogil:
+cdef int _shuffle_to(Isel *c, ValueId i, TempId index) except -1 nogil:
     cdef Crossing crossing
-    cdef uint32_t mask
+    cdef TempId mask
     if not value_divergent(c, source_value(c.s, i, 0)):
         return _copy_source(c, i)
     if source_bits(c, i, 0) == 1:
@@ -290,31 +290,31 @@ cdef int _shuffle_to(Isel *c, uint32_t i, uint32_t index) except -1 nogil:
         mask = emit2(c, op_v_and_b32, 0, K(1), T(c, mask))
         emit2(c, op_v_cmp_lg_u32, value_temp(c, i), K(0), T(c, mask))
         return 0
-    crossing.way = way_permute
+    crossing.exchange = exchange_permute
     crossing.temp = index
     return _cross_value(c, i, &crossing)
 
 
-cdef int _shuffle(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
-    cdef uint32_t index = source_whole(c, i, 1)
+cdef int _shuffle(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
+    cdef TempId index = source_whole(c, i, 1)
     if not value_divergent(c, source_value(c.s, i, 1)):
         return _read_lane(c, i, index)
     return _shuffle_to(c, i, index)
 
 
-cdef uint32_t _lane_number(Isel *c) except 0 nogil:
+cdef TempId _lane_number(Isel *c) except 0 nogil:
     return emit_mbcnt(c, 0, 0, K(0))
 
 
-cdef int _subgroup_invocation(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
+cdef int _subgroup_invocation(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     emit_mbcnt(c, value_temp(c, i), 0, K(0))
     return 0
 
 
-cdef int _shuffle_relative(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
+cdef int _shuffle_relative(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     """shuffle_xor, shuffle_up, shuffle_down: by the lane's own number."""
     cdef uint32_t opcode = c.s.instructions.opcode[i]
-    cdef uint32_t lane = _lane_number(c)
+    cdef TempId lane = _lane_number(c)
     cdef Operand delta = T(c, source_whole(c, i, 1))
     if opcode == intrinsic_shuffle_xor:
         return _shuffle_to(c, i, emit2(c, op_v_xor_b32, 0, delta, T(c, lane)))
@@ -323,23 +323,23 @@ cdef int _shuffle_relative(Isel *c, uint32_t i, uint64_t unused) except -1 nogil
     return _shuffle_to(c, i, vadd32(c, 0, delta, T(c, lane), False, 0))
 
 
-cdef int _rotate(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
+cdef int _rotate(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     """Lane (own + delta) modulo the cluster, within the cluster."""
     cdef uint32_t cluster = intrinsic_index(c.s, i, index_cluster_size)
-    cdef uint32_t lane = _lane_number(c)
-    cdef uint32_t index = vadd32(c, 0, T(c, source_whole(c, i, 1)), T(c, lane), False, 0)
+    cdef TempId lane = _lane_number(c)
+    cdef TempId index = vadd32(c, 0, T(c, source_whole(c, i, 1)), T(c, lane), False, 0)
     if cluster == 0 or cluster > c.p.wave_size:
         cluster = c.p.wave_size
     index = emit3(c, op_v_bfi_b32, 0, K(cluster - 1), T(c, index), T(c, lane))
     return _shuffle_to(c, i, index)
 
 
-cdef int _write_lane(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
-    """write_invocation_amd: the source, but in one lane another value."""
-    cdef uint32_t dst = value_temp(c, i)
-    cdef uint32_t into = as_vgpr(c, source_whole(c, i, 0))
-    cdef uint32_t value = as_uniform(c, 0, source_whole(c, i, 1))
-    cdef uint32_t lane = as_uniform(c, 0, source_whole(c, i, 2))
+cdef int _write_lane(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
+    """write_invocation_amd: the source, with another value in one lane."""
+    cdef TempId dst = value_temp(c, i)
+    cdef TempId into = as_vgpr(c, source_whole(c, i, 0))
+    cdef TempId value = as_uniform(c, 0, source_whole(c, i, 1))
+    cdef TempId lane = as_uniform(c, 0, source_whole(c, i, 2))
     cdef uint32_t bits = source_bits(c, i, 0)
     cdef Definition d
     cdef Operand where = T(c, lane)
@@ -350,7 +350,7 @@ cdef int _write_lane(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     if c.gfx < gfx10:
         # Two SGPRs may be read only if one is m0.
         d = definition_of_fixed(c.p, new_temp(c, class_s1), register_m0)
-        place(c, make(c.p, op_p_parallelcopy, &d, 1, &where, 1))
+        append_instruction(c, make(c.p, op_p_parallelcopy, &d, 1, &where, 1))
         where = operand_of_fixed(c.p, d.temp, register_m0)
     for k in range(bits // 32):
         o[k] = T(c, emit3(c, op_v_writelane_b32_e64, 0 if bits == 64 else dst, T(c, part(c, value, k, 4)), where,
@@ -361,22 +361,22 @@ cdef int _write_lane(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
 
 
 # ---------------------------------------------------------------------------------------------------------------- quads
-cdef int _quad(Isel *c, uint32_t i, uint64_t pattern) except -1 nogil:
+cdef int _quad(Isel *c, ValueId i, uint64_t pattern) except -1 nogil:
     cdef Crossing crossing
     if not value_divergent(c, source_value(c.s, i, 0)):
         return _copy_source(c, i)
-    crossing.way = way_dpp
+    crossing.exchange = exchange_dpp
     crossing.argument = <uint32_t>pattern
     return _cross_value(c, i, &crossing)
 
 
-cdef int _quad_swizzle(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
+cdef int _quad_swizzle(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     return _quad(c, i, intrinsic_index(c.s, i, index_swizzle_mask) & 0xff)
 
 
-cdef int _quad_broadcast(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
-    cdef uint32_t index = source_value(c.s, i, 1)
-    cdef uint32_t lane
+cdef int _quad_broadcast(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
+    cdef ValueId index = source_value(c.s, i, 1)
+    cdef TempId lane
     if value_is_constant(c.s, index):
         return _quad(c, i, 0x55 * (<uint32_t>constant_bits(c.s, index, 0) & 3))
     lane = emit3(c, op_v_bfi_b32, 0, K(3), T(c, value_temp(c, index)), T(c, _lane_number(c)))
@@ -388,7 +388,7 @@ cdef uint32_t _pattern_lane(uint32_t pattern, uint32_t lane) noexcept nogil:
     return ((lane & pattern & 0x1f) | (pattern >> 5 & 0x1f)) ^ (pattern >> 10 & 0x1f)
 
 
-cdef int _masked_swizzle(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
+cdef int _masked_swizzle(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     """By DPP where there is a control for the pattern, else by the LDS crossbar."""
     cdef uint32_t pattern = intrinsic_index(c.s, i, index_swizzle_mask)
     cdef Crossing crossing
@@ -411,7 +411,7 @@ cdef int _masked_swizzle(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
         fits[0] = fits[0] and _pattern_lane(pattern, lane) == lane ^ 15
         fits[1] = fits[1] and _pattern_lane(pattern, lane) == lane ^ 7
         fits[2] = fits[2] and _pattern_lane(pattern, lane) == lane ^ 8
-    crossing.way = way_dpp
+    crossing.exchange = exchange_dpp
     if in_quad:
         for lane in range(4):
             quad |= _pattern_lane(pattern, lane) << 2 * lane
@@ -424,22 +424,22 @@ cdef int _masked_swizzle(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
     if c.gfx >= gfx11 and pattern & 0x3ff == 0x1f and pattern >> 10 < 16:
         crossing.argument = dpp_row_xmask + (pattern >> 10)
         return _cross_value(c, i, &crossing)
-    crossing.way = way_swizzle
+    crossing.exchange = exchange_swizzle
     crossing.argument = pattern & 0x7fff
     return _cross_value(c, i, &crossing)
 
 
-cdef int _row_shift(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
+cdef int _row_shift(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     cdef int delta = intrinsic_index(c.s, i, index_base)
     cdef Crossing crossing
-    crossing.way = way_dpp
+    crossing.exchange = exchange_dpp
     crossing.argument = dpp_row_shr + delta if delta > 0 else dpp_row_shl - delta
     if delta == 0 or delta > 15 or delta < -15:
         return _copy_source(c, i)
     return _cross_value(c, i, &crossing)
 
 
-cdef int _permute_16(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
+cdef int _permute_16(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     cdef Operand[3] o
     if c.gfx < gfx10:
         return unsupported(c, b"before GFX10,", b"lane_permute_16_amd")
@@ -481,7 +481,7 @@ cdef uint32_t _size_number(uint32_t bits) noexcept nogil:
     return 0 if bits == 8 else (1 if bits == 16 else (2 if bits == 32 else 3))
 
 
-cdef uint32_t _across(Isel *c, uint32_t opcode, uint32_t operation, uint32_t cluster, uint32_t dst, uint32_t temp) except 0 nogil:
+cdef TempId _across(Isel *c, uint32_t opcode, uint32_t operation, uint32_t cluster, TempId dst, TempId temp) except 0 nogil:
     """The pseudo instruction: result, a temp to save exec in, an SGPR where lowering needs one, scc, and vcc for carries."""
     cdef Definition[5] d
     cdef Operand[3] o
@@ -503,20 +503,20 @@ cdef uint32_t _across(Isel *c, uint32_t opcode, uint32_t operation, uint32_t clu
     o[0] = T(c, temp)
     o[1] = operand_undefined(<uint8_t>(0xa0 | dwords))
     o[2] = operand_undefined(class_v1_linear if dwords == 1 else <uint8_t>(0xa0 | dwords))
-    place(c, make(c.p, opcode, d, count, o, 3))
+    append_instruction(c, make(c.p, opcode, d, count, o, 3))
     word = modifier_set_reduce_operation(0, operation)
     modifiers_of_last(c)[0] = modifier_set_cluster_size(word, cluster)
     return dst
 
 
-cdef int _count_times(Isel *c, uint32_t i, uint32_t alu, uint32_t count) except -1 nogil:
+cdef int _count_times(Isel *c, ValueId i, uint32_t alu, TempId count) except -1 nogil:
     """A sum of a uniform value: a uniform or divergent number of lanes times the value."""
-    cdef uint32_t dst = value_temp(c, i)
-    cdef uint32_t value = source_whole(c, i, 0)
+    cdef TempId dst = value_temp(c, i)
+    cdef TempId value = source_whole(c, i, 0)
     cdef uint32_t bits = source_bits(c, i, 0)
-    cdef uint32_t low
-    cdef uint32_t high
-    cdef uint32_t cross
+    cdef TempId low
+    cdef TempId high
+    cdef TempId cross
     if alu == alu_fadd:
         low = emit1(c, op_v_cvt_f32_u32, 0, T(c, count))
         emit2(c, op_v_mul_f32, dst, T(c, value), T(c, as_vgpr(c, low)))
@@ -545,11 +545,11 @@ cdef int _count_times(Isel *c, uint32_t i, uint32_t alu, uint32_t count) except 
     return 0
 
 
-cdef uint32_t _active_count(Isel *c) except 0 nogil:
+cdef TempId _active_count(Isel *c) except 0 nogil:
     return emit1(c, by_wave(c.p, op_s_bcnt1_i32_b32, op_s_bcnt1_i32_b64), 0, exec_operand(c.p))
 
 
-cdef uint32_t _exec_mask(Isel *c) except 0 nogil:
+cdef TempId _exec_mask(Isel *c) except 0 nogil:
     cdef Operand o = exec_operand(c.p)
     return copy(c, 0, c.mask, o)
 
@@ -558,12 +558,12 @@ cdef bint _sums(uint32_t alu, uint32_t bits) noexcept nogil:
     return alu == alu_iadd or (alu == alu_fadd and bits == 32)
 
 
-cdef int _boolean_reduce(Isel *c, uint32_t i, uint32_t alu, uint32_t cluster) except -1 nogil:
-    """And, or, xor of booleans, over all lanes or over clusters of consecutive lanes."""
-    cdef uint32_t dst = value_temp(c, i)
-    cdef uint32_t mask = source_whole(c, i, 0)
-    cdef uint32_t count
-    cdef uint32_t lane
+cdef int _boolean_reduce(Isel *c, ValueId i, uint32_t alu, uint32_t cluster) except -1 nogil:
+    """And, or, xor of booleans over all lanes, or over each cluster of consecutive lanes."""
+    cdef TempId dst = value_temp(c, i)
+    cdef TempId mask = source_whole(c, i, 0)
+    cdef TempId count
+    cdef TempId lane
     if cluster == 1:
         copy(c, dst, 0, T(c, mask))
         return 0
@@ -599,13 +599,13 @@ cdef int _boolean_reduce(Isel *c, uint32_t i, uint32_t alu, uint32_t cluster) ex
     return 0
 
 
-cdef int _boolean_scan(Isel *c, uint32_t i, uint32_t alu, bint inclusive) except -1 nogil:
+cdef int _boolean_scan(Isel *c, ValueId i, uint32_t alu, bint inclusive) except -1 nogil:
     """By the number of set (for and: clear) bits below the lane."""
-    cdef uint32_t dst = value_temp(c, i)
-    cdef uint32_t source = source_whole(c, i, 0)
-    cdef uint32_t mask
-    cdef uint32_t count
-    cdef uint32_t below = 0 if inclusive else dst
+    cdef TempId dst = value_temp(c, i)
+    cdef TempId source = source_whole(c, i, 0)
+    cdef TempId mask
+    cdef TempId count
+    cdef TempId below = 0 if inclusive else dst
     if alu == alu_iand:
         mask = emit2(c, by_wave(c.p, op_s_andn2_b32, op_s_andn2_b64), 0, exec_operand(c.p), T(c, source))
     else:
@@ -628,13 +628,13 @@ cdef int _boolean_scan(Isel *c, uint32_t i, uint32_t alu, bint inclusive) except
     return 0
 
 
-cdef int _reduce_or_scan(Isel *c, uint32_t i, uint64_t opcode) except -1 nogil:
+cdef int _reduce_or_scan(Isel *c, ValueId i, uint64_t opcode) except -1 nogil:
     cdef uint32_t alu = <uint32_t>intrinsic_index(c.s, i, index_reduction_op)
     cdef uint32_t bits = source_bits(c, i, 0)
     cdef uint32_t cluster = 0
-    cdef uint32_t dst = value_temp(c, i)
-    cdef uint32_t temp
-    cdef uint32_t result
+    cdef TempId dst = value_temp(c, i)
+    cdef TempId temp
+    cdef TempId result
     cdef bint uniform = not value_divergent(c, source_value(c.s, i, 0))
     cdef const Operation *operation
     cdef uint32_t width = bits
@@ -662,7 +662,7 @@ cdef int _reduce_or_scan(Isel *c, uint32_t i, uint64_t opcode) except -1 nogil:
         return _copy_source(c, i)
     temp = as_vgpr(c, source_whole(c, i, 0))
     if bits < 32 and not operation.properties & is_float:
-        # Narrow integers are as good in 32 bits.
+        # Narrow integers are computed in 32 bits.
         temp = convert_integer(c, 0, part(c, temp, 0, bits // 8), bits, 32, alu == alu_imin or alu == alu_imax)
         width = 32
     elif bits == 16:
@@ -680,9 +680,9 @@ cdef int _reduce_or_scan(Isel *c, uint32_t i, uint64_t opcode) except -1 nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------- selection
-cdef int _mbcnt(Isel *c, uint32_t i, uint64_t unused) except -1 nogil:
-    cdef uint32_t value = source_value(c.s, i, 0)
-    cdef uint32_t mask = value_temp(c, value)
+cdef int _mbcnt(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
+    cdef ValueId value = source_value(c.s, i, 0)
+    cdef TempId mask = value_temp(c, value)
     cdef uint32_t wave = c.p.wave_size
     cdef uint64_t ones = 0xffffffffffffffffULL if wave == 64 else 0xffffffffU
     if c.s.instructions.bit_size[value] != wave:

@@ -25,19 +25,19 @@ cdef cppclass Threading:
     vector[uint8_t] only_branch       # everything but the branch is dropped
 
 
-cdef inline uint32_t _last(const ProgramData *p, uint32_t block) noexcept nogil:
+cdef inline uint32_t _last(const ProgramData *p, BlockId block) noexcept nogil:
     """The branch at the end of a block, 0: none."""
-    cdef uint32_t i
+    cdef InstructionId i
     if p.blocks.order_count[block] == 0:
         return 0
     i = p.order.instruction[p.blocks.order_first[block] + p.blocks.order_count[block] - 1]
     return i if p.instructions.format[i] == format_pseudo_branch else 0
 
 
-cdef bint _does_nothing(const ProgramData *p, uint32_t i, bint ignore_exec) noexcept nogil:
+cdef bint _does_nothing(const ProgramData *p, InstructionId i, bint ignore_exec) noexcept nogil:
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint32_t k
-    cdef uint32_t d
+    cdef DefinitionRow d
     if opcode == op_p_logical_start or opcode == op_p_logical_end or p.instructions.format[i] == format_pseudo_branch:
         return True
     if opcode == op_p_parallelcopy:
@@ -53,7 +53,7 @@ cdef bint _does_nothing(const ProgramData *p, uint32_t i, bint ignore_exec) noex
         and p.definitions.reg[p.instructions.definition_first[i]] == register_exec
 
 
-cdef bint _is_empty(const ProgramData *p, uint32_t block, bint ignore_exec) noexcept nogil:
+cdef bint _is_empty(const ProgramData *p, BlockId block, bint ignore_exec) noexcept nogil:
     cdef uint32_t k
     for k in range(p.blocks.order_count[block]):
         if not _does_nothing(p, p.order.instruction[p.blocks.order_first[block] + k], ignore_exec):
@@ -79,10 +79,10 @@ cdef void _replace(vector[uint32_t] *list, uint32_t old, uint32_t new) noexcept 
         k += 1
 
 
-cdef void _redirect(Threading *t, uint32_t pred, uint32_t block, uint32_t successor) noexcept nogil:
+cdef void _redirect(Threading *t, BlockId pred, uint32_t block, uint32_t successor) noexcept nogil:
     """`pred` jumps to `successor` instead of `block`."""
     cdef ProgramData *p = t.p
-    cdef uint32_t branch = _last(p, pred)
+    cdef InstructionId branch = _last(p, pred)
     if p.instructions.immediate[branch] == block:
         p.instructions.immediate[branch] = successor
     if modifier_branch_target1(p.instructions.modifiers[branch]) == block:
@@ -111,9 +111,9 @@ cdef void _remove(Threading *t, uint32_t block) noexcept nogil:
     t.succs[block].clear()
 
 
-cdef void _try_invert_block(Threading *t, uint32_t block) noexcept nogil:
+cdef void _try_invert_block(Threading *t, BlockId block) noexcept nogil:
     """Both successors lead to one merge block, which restores exec: go there directly."""
-    cdef uint32_t successor
+    cdef BlockId successor
     cdef size_t k
     cdef vector[uint32_t] preds
     if t.succs[block].size() != 1 or not _is_empty(t.p, block, True):
@@ -140,18 +140,18 @@ cdef void _add(vector[uint32_t] *list, uint32_t value) noexcept nogil:
     list.push_back(value)
 
 
-cdef void _try_merge_block(Threading *t, uint32_t block) noexcept nogil:
+cdef void _try_merge_block(Threading *t, BlockId block) noexcept nogil:
     """The next merge block restores exec as well."""
     if t.succs[block].size() == 1 and t.p.blocks.kind[t.succs[block][0]] & block_merge and _last(t.p, block) \
             and _is_empty(t.p, block, True):
         t.only_branch[block] = 1
 
 
-cdef void _try_simple_block(Threading *t, uint32_t block) noexcept nogil:
+cdef void _try_simple_block(Threading *t, BlockId block) noexcept nogil:
     cdef ProgramData *p = t.p
-    cdef uint32_t pred = t.preds[block][0]
+    cdef BlockId pred = t.preds[block][0]
     cdef uint32_t successor = t.succs[block][0]
-    cdef uint32_t branch = _last(p, pred)
+    cdef InstructionId branch = _last(p, pred)
     cdef uint32_t taken
     cdef uint32_t other
     if not branch or successor == block or pred == block or not _is_empty(p, block, False):
@@ -181,9 +181,9 @@ cdef int _write_back(Threading *t) except -1 nogil:
     cdef Rewrite rewrite
     cdef uint32_t row
     cdef uint32_t kept = 0
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
-    cdef uint32_t first
+    cdef OrderRow first
     cdef size_t e
     for row in range(p.edges.table.count):
         if p.edges.kind[row] == edge_logical:
@@ -211,7 +211,7 @@ cdef int _write_back(Threading *t) except -1 nogil:
 
 cdef int _thread(Threading *t, ProgramData *p) except -1 nogil:
     cdef uint32_t blocks = p.blocks.table.count
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
     t.p = p
     t.preds.resize(blocks)
@@ -246,7 +246,7 @@ cdef int jump_threading_run(ProgramData *p) except -1 nogil:
 
 
 # ------------------------------------------------------------------------------------------------------ useless exec writes
-cdef bint _writes_exec(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef bint _writes_exec(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint32_t k
     cdef uint16_t reg
     for k in range(p.instructions.definition_count[i]):
@@ -256,9 +256,9 @@ cdef bint _writes_exec(const ProgramData *p, uint32_t i) noexcept nogil:
     return False
 
 
-cdef bint _writes_all_of_exec(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef bint _writes_all_of_exec(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint32_t k
-    cdef uint32_t d
+    cdef DefinitionRow d
     for k in range(p.instructions.definition_count[i]):
         d = p.instructions.definition_first[i] + k
         if p.definitions.reg[d] == register_exec and p.definitions.register_class[d] == p.lane_mask:
@@ -266,9 +266,9 @@ cdef bint _writes_all_of_exec(const ProgramData *p, uint32_t i) noexcept nogil:
     return False
 
 
-cdef bint _reads_exec(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef bint _reads_exec(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint32_t k
-    cdef uint32_t row
+    cdef OperandRow row
     for k in range(p.instructions.operand_count[i]):
         row = p.instructions.operand_first[i] + k
         if not p.operands.flags[row] & (operand_constant | operand_undef) \
@@ -277,7 +277,7 @@ cdef bint _reads_exec(const ProgramData *p, uint32_t i) noexcept nogil:
     return False
 
 
-cdef bint _depends_on_exec(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef bint _depends_on_exec(const ProgramData *p, InstructionId i) noexcept nogil:
     """Whether the effect of the instruction depends on exec."""
     cdef uint16_t format = p.instructions.format[i]
     cdef uint16_t opcode = p.instructions.opcode[i]
@@ -304,10 +304,10 @@ cdef bint _depends_on_exec(const ProgramData *p, uint32_t i) noexcept nogil:
     return True
 
 
-cdef bint _only_exec(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef bint _only_exec(const ProgramData *p, InstructionId i) noexcept nogil:
     """Whether only exec, and an SCC that is not read, are written."""
     cdef uint32_t k
-    cdef uint32_t d
+    cdef DefinitionRow d
     for k in range(p.instructions.definition_count[i]):
         d = p.instructions.definition_first[i] + k
         if p.definitions.reg[d] == register_exec or p.definitions.reg[d] == register_exec_hi:
@@ -322,11 +322,11 @@ cdef int remove_exec_writes_run(ProgramData *p) except -1 nogil:
     cdef vector[uint8_t] needed       # by block: exec as it comes in matters
     cdef vector[uint8_t] useless      # by position in the order
     cdef Rewrite rewrite
-    cdef uint32_t b = p.blocks.table.count
+    cdef BlockId b = p.blocks.table.count
     cdef uint32_t k
-    cdef uint32_t i
-    cdef uint32_t s
-    cdef uint32_t position
+    cdef InstructionId i
+    cdef BlockId s
+    cdef OrderRow position
     cdef bint used
     cdef bint changed = False
     needed.assign(p.blocks.table.count, 1)     # back edges: assume so

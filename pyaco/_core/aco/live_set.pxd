@@ -7,7 +7,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from pyaco._core.common.bits cimport trailing_zeros64
-from pyaco._core.ir.program cimport ProgramData
+from pyaco._core.ir.program cimport BlockId, ProgramData
 
 cdef enum:
     no_temp = 0xffffffff
@@ -86,7 +86,7 @@ cdef inline uint32_t live_next(const LiveSet *s, uint32_t temp) noexcept nogil:
         bits = s.bits[word]
     return word * 64 + trailing_zeros64(bits)
 
-cdef inline void live_add_row(LiveSet *s, const ProgramData *p, uint32_t block) noexcept nogil:
+cdef inline void live_add_row(LiveSet *s, const ProgramData *p, BlockId block) noexcept nogil:
     """Add the temps that are live at the start of a block."""
     cdef uint32_t k
     for k in range(p.blocks.live_in_first[block], p.blocks.live_in_first[block] + p.blocks.live_in_count[block]):

@@ -3,11 +3,11 @@ from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from pyaco._core.aco.live_set cimport LiveSet
-from pyaco._core.ir.program cimport ProgramData
+from pyaco._core.ir.program cimport BlockId, ProgramData
 
 # Fills ProgramData.live_in, the kill flags, the demand columns, max_demand_*, num_waves and max_waves.
 cdef int live_variables_run(ProgramData *p) except -1 nogil
 # Sets `linear` to the bits of the temps that live through linear edges.
 cdef int linear_temps(const ProgramData *p, vector[uint64_t] *linear) except -1 nogil
 # Sets `live` to what is alive at the end of `block`, of the temps that `live` was made for.
-cdef void live_out_of(const ProgramData *p, const uint64_t *linear, uint32_t block, LiveSet *live) noexcept nogil
+cdef void live_out_of(const ProgramData *p, const uint64_t *linear, BlockId block, LiveSet *live) noexcept nogil

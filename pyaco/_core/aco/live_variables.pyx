@@ -29,9 +29,9 @@ from pyaco._core.aco.occupancy cimport suitable_waves, waves_of_demand
 from pyaco._core.common.table cimport table_append_many, table_clear
 from pyaco._core.aco.queries cimport opcode_is_phi, tied_operand
 from pyaco._core.ir.program cimport (
-    Program, ProgramData, class_dwords, class_is_linear, class_is_vgpr, definition_fixed, definition_kill, definition_temp, format_vop2,
-    format_vop3, format_vopc, operand_first_kill, operand_fixed, operand_kill, operand_late_kill, operand_temp,
-    register_vcc,
+    BlockId, DefinitionRow, InstructionId, OperandRow, OrderRow, Program, ProgramData, TempId, class_dwords, class_is_linear,
+    class_is_vgpr, definition_fixed, definition_kill, definition_temp, format_vop2, format_vop3, format_vopc, operand_first_kill,
+    operand_fixed, operand_kill, operand_late_kill, operand_temp, register_vcc,
 )
 
 cdef struct Demand:
@@ -43,7 +43,7 @@ cdef cppclass Context:
     ProgramData *p
     vector[uint64_t] linear       # bits of the temps that live through linear edges
     LiveSet live                  # the working set
-    vector[uint32_t] room         # by block: rows of LiveIn that are its own
+    vector[uint32_t] room         # by block: capacity of its list in LiveIn, in rows
     int64_t worklist              # next block to visit is worklist - 1
 
 
@@ -61,15 +61,15 @@ cdef inline void _raise_to(Demand *d, Demand other) noexcept nogil:
         d.vgpr = other.vgpr
 
 
-cdef void _insert_phi_operands(const ProgramData *p, uint32_t block, uint32_t successor, bint logical,
+cdef void _insert_phi_operands(const ProgramData *p, uint32_t block, BlockId successor, bint logical,
                                LiveSet *live) noexcept nogil:
     """The operands that phis of `successor` read at the end of `block`."""
     cdef uint32_t first = p.blocks.logical_pred_first[successor] if logical else p.blocks.linear_pred_first[successor]
     cdef uint32_t count = p.blocks.logical_pred_count[successor] if logical else p.blocks.linear_pred_count[successor]
     cdef uint32_t position = 0
     cdef uint32_t k
-    cdef uint32_t i
-    cdef uint32_t operand
+    cdef InstructionId i
+    cdef OperandRow operand
     while position < count and p.edge_lists.block[first + position] != block:
         position += 1
     for k in range(p.blocks.order_count[successor]):
@@ -85,7 +85,7 @@ cdef void _insert_phi_operands(const ProgramData *p, uint32_t block, uint32_t su
             live_insert(live, p.operands.data[operand])
 
 
-cdef void _add_masked(const ProgramData *p, uint32_t block, const uint64_t *linear, bint logical, LiveSet *live) noexcept nogil:
+cdef void _add_masked(const ProgramData *p, BlockId block, const uint64_t *linear, bint logical, LiveSet *live) noexcept nogil:
     """Add what is alive at the start of `block` and flows over the edges of one CFG."""
     cdef uint32_t k
     cdef uint32_t w
@@ -97,9 +97,9 @@ cdef void _add_masked(const ProgramData *p, uint32_t block, const uint64_t *line
             live_add_word(live, w, bits)
 
 
-cdef void live_out_of(const ProgramData *p, const uint64_t *linear, uint32_t block, LiveSet *live) noexcept nogil:
+cdef void live_out_of(const ProgramData *p, const uint64_t *linear, BlockId block, LiveSet *live) noexcept nogil:
     cdef uint32_t k
-    cdef uint32_t s
+    cdef BlockId s
     live_set_clear(live)
     for k in range(p.blocks.linear_succ_count[block]):
         s = p.edge_lists.block[p.blocks.linear_succ_first[block] + k]
@@ -112,7 +112,7 @@ cdef void live_out_of(const ProgramData *p, const uint64_t *linear, uint32_t blo
 
 
 cdef int linear_temps(const ProgramData *p, vector[uint64_t] *linear) except -1 nogil:
-    cdef uint32_t t
+    cdef TempId t
     linear.assign((p.temps.table.count + 63) >> 6, 0)
     for t in range(1, p.temps.table.count):
         if class_is_linear(p.temps.register_class[t]):
@@ -122,7 +122,7 @@ cdef int linear_temps(const ProgramData *p, vector[uint64_t] *linear) except -1 
 
 cdef Demand _demand_of(const ProgramData *p, const LiveSet *live) noexcept nogil:
     cdef Demand d
-    cdef uint32_t temp = live_next(live, 0)
+    cdef TempId temp = live_next(live, 0)
     d.sgpr = 0
     d.vgpr = 0
     while temp != no_temp:
@@ -131,10 +131,10 @@ cdef Demand _demand_of(const ProgramData *p, const LiveSet *live) noexcept nogil
     return d
 
 
-cdef bint _needs_vcc(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef bint _needs_vcc(const ProgramData *p, InstructionId i) noexcept nogil:
     """Encodings that can name VCC only: VOPC and the carries of VOP2."""
     cdef uint16_t format = p.instructions.format[i]
-    cdef uint32_t operand
+    cdef OperandRow operand
     if format & format_vop3:
         return False
     if format & format_vopc:
@@ -149,12 +149,12 @@ cdef bint _needs_vcc(const ProgramData *p, uint32_t i) noexcept nogil:
     return (p.operands.flags[operand] & operand_temp) != 0 and not class_is_vgpr(p.operands.register_class[operand])
 
 
-cdef void _definitions(Context *c, uint32_t i, Demand *live, Demand *during) noexcept nogil:
+cdef void _definitions(Context *c, InstructionId i, Demand *live, Demand *during) noexcept nogil:
     """Definitions end liveness (walking backwards); a dead one occupies a register during the instruction only."""
     cdef ProgramData *p = c.p
     cdef uint32_t k
-    cdef uint32_t row
-    cdef uint32_t temp
+    cdef DefinitionRow row
+    cdef TempId temp
     during[0] = live[0]
     for k in range(p.instructions.definition_count[i]):
         row = p.instructions.definition_first[i] + k
@@ -172,10 +172,10 @@ cdef void _definitions(Context *c, uint32_t i, Demand *live, Demand *during) noe
             p.definitions.flags[row] |= definition_kill
 
 
-cdef void _operands(Context *c, uint32_t i, Demand *live, Demand *during) noexcept nogil:
+cdef void _operands(Context *c, InstructionId i, Demand *live, Demand *during) noexcept nogil:
     """First reads (walking backwards) begin liveness: those operands are kills."""
     cdef ProgramData *p = c.p
-    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef OperandRow first = p.instructions.operand_first[i]
     cdef uint32_t count = p.instructions.operand_count[i]
     cdef uint32_t k
     cdef uint32_t j
@@ -205,7 +205,7 @@ cdef void _operands(Context *c, uint32_t i, Demand *live, Demand *during) noexce
             _add(during, p.operands.register_class[first + k], 1)
 
 
-cdef void _instruction(Context *c, uint32_t i, Demand *live) noexcept nogil:
+cdef void _instruction(Context *c, InstructionId i, Demand *live) noexcept nogil:
     cdef ProgramData *p = c.p
     cdef Demand during
     cdef Demand before
@@ -223,11 +223,11 @@ cdef void _instruction(Context *c, uint32_t i, Demand *live) noexcept nogil:
     p.instructions.demand_vgpr[i] = <int16_t>during.vgpr
 
 
-cdef inline void _revisit(Context *c, uint32_t block) noexcept nogil:
+cdef inline void _revisit(Context *c, BlockId block) noexcept nogil:
     """All predecessors must be visited again."""
     cdef ProgramData *p = c.p
     cdef uint32_t k
-    cdef uint32_t b
+    cdef BlockId b
     for k in range(p.blocks.linear_pred_count[block]):
         b = p.edge_lists.block[p.blocks.linear_pred_first[block] + k]
         if <int64_t>b + 1 > c.worklist:
@@ -238,13 +238,13 @@ cdef inline void _revisit(Context *c, uint32_t block) noexcept nogil:
             c.worklist = b + 1
 
 
-cdef void _phis(Context *c, uint32_t block, uint32_t count, Demand live) noexcept nogil:
+cdef void _phis(Context *c, BlockId block, uint32_t count, Demand live) noexcept nogil:
     cdef ProgramData *p = c.p
     cdef uint32_t k
     cdef uint32_t j
-    cdef uint32_t i
+    cdef InstructionId i
     cdef uint32_t row
-    cdef uint32_t temp
+    cdef TempId temp
     cdef bint dead
     for k in range(count):
         i = p.order.instruction[p.blocks.order_first[block] + k]
@@ -275,7 +275,7 @@ cdef void _phis(Context *c, uint32_t block, uint32_t count, Demand live) noexcep
                 p.operands.flags[row] |= operand_kill
 
 
-cdef bint _keep(Context *c, uint32_t block) except -1 nogil:
+cdef bint _keep(Context *c, BlockId block) except -1 nogil:
     """Add the working set to the list of the block, and say whether the list grew. A list that needs more room moves to the end."""
     cdef ProgramData *p = c.p
     cdef uint32_t k = p.blocks.live_in_first[block]
@@ -305,11 +305,11 @@ cdef bint _keep(Context *c, uint32_t block) except -1 nogil:
     return True
 
 
-cdef int _block(Context *c, uint32_t block) except -1 nogil:
+cdef int _block(Context *c, BlockId block) except -1 nogil:
     cdef ProgramData *p = c.p
-    cdef uint32_t first = p.blocks.order_first[block]
+    cdef OrderRow first = p.blocks.order_first[block]
     cdef uint32_t k = p.blocks.order_count[block]
-    cdef uint32_t i
+    cdef InstructionId i
     cdef Demand live
     cdef Demand highest
     live_out_of(p, c.linear.data(), block, &c.live)
@@ -340,9 +340,9 @@ cdef int _block(Context *c, uint32_t block) except -1 nogil:
 
 
 cdef void _assume_phis_dead(ProgramData *p) noexcept nogil:
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     for b in range(p.blocks.table.count):
         for k in range(p.blocks.order_count[b]):
             i = p.order.instruction[p.blocks.order_first[b] + k]
@@ -355,7 +355,7 @@ cdef void _assume_phis_dead(ProgramData *p) noexcept nogil:
 
 
 cdef int _summarize(ProgramData *p) except -1 nogil:
-    cdef uint32_t b
+    cdef BlockId b
     p.max_demand_sgpr = 0
     p.max_demand_vgpr = 0
     for b in range(p.blocks.table.count):
@@ -372,7 +372,7 @@ cdef int _summarize(ProgramData *p) except -1 nogil:
 
 cdef int live_variables_run(ProgramData *p) except -1 nogil:
     cdef Context c
-    cdef uint32_t b
+    cdef BlockId b
     c.p = p
     c.worklist = p.blocks.table.count
     c.room.assign(p.blocks.table.count, 0)

@@ -1,7 +1,7 @@
 """Reductions, scans and shuffles across the lanes of a wave, as machine instructions.
 
-A reduction reads its source (operand 0) into a linear VGPR (operand 1) with every lane enabled and the identity in lanes that were
-off, then combines lanes in steps of doubling distance; a second linear VGPR (operand 2) holds shifted copies where an operation
+A reduction reads its source (operand 0) into a linear VGPR (operand 1) with every lane enabled and the identity in inactive
+lanes, then combines lanes in steps of doubling distance; a second linear VGPR (operand 2) holds shifted copies where an operation
 cannot shift its own source. Definitions: the result, the saved exec, then in any order an SGPR temporary (scans), SCC, VCC.
 
 Steps within a row of 16 lanes are DPP controls. Between rows: row_bcast15/31 on GFX9; v_permlanex16 and v_readlane from GFX10 on.
@@ -47,7 +47,7 @@ cdef enum:
 cdef struct Reduction:
     Rewrite *out
     ProgramData *p
-    uint32_t instruction
+    InstructionId instruction
     int kind
     uint32_t bits
     uint32_t dwords
@@ -75,7 +75,7 @@ cdef void _decode(uint32_t operation, int *kind, uint32_t *bits) noexcept nogil:
 
 
 cdef void _identity(Reduction *r) noexcept nogil:
-    """The value that changes nothing, as 32-bit or 64-bit registers hold it."""
+    """The identity of the operation, as 32-bit or 64-bit registers hold it."""
     cdef uint64_t value = 0
     cdef uint64_t one = 1
     if r.kind == multiply_integer:
@@ -123,7 +123,7 @@ cdef inline Operand _register(uint16_t reg, uint32_t dwords) noexcept nogil:
     return operand_register(reg, class_of_bytes(reg >= register_vgpr0, 4 * dwords))
 
 
-cdef void _make_dpp(Reduction *r, uint32_t i, uint32_t control, uint32_t row_mask, bint zero_outside) noexcept nogil:
+cdef void _make_dpp(Reduction *r, InstructionId i, uint32_t control, uint32_t row_mask, bint zero_outside) noexcept nogil:
     cdef uint64_t word = modifier_set_dpp_ctrl(r.p.instructions.modifiers[i], control)
     word = modifier_set_dpp_row_mask(word, row_mask)
     word = modifier_set_dpp_bank_mask(word, 0xf)
@@ -155,7 +155,7 @@ cdef int _restore_exec(Reduction *r) except -1 nogil:
 
 cdef int _move_dpp(Reduction *r, uint16_t to, uint16_t source, uint32_t control, uint32_t row_mask, bint zero_outside) except -1 nogil:
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     for k in range(r.dwords):
         i = emit_1(r.out, op_v_mov_b32, vgpr_definition(_part(to, k)), vgpr_operand(_part(source, k)))
         _make_dpp(r, i, control, row_mask, zero_outside)
@@ -224,7 +224,7 @@ cdef int _combine_64(Reduction *r, uint16_t to, uint16_t other) except -1 nogil:
             compare = op_v_cmp_lt_i64
         elif r.kind == max_unsigned:
             compare = op_v_cmp_lt_u64
-        # vcc: `other` loses, keep `to`
+        # vcc: keep `to`
         emit_2(r.out, compare, vcc, o, t)
         for k in range(2):
             emit_3(r.out, op_v_cndmask_b32, vgpr_definition(_part(to, k)), _register(_part(other, k), 1),
@@ -251,10 +251,10 @@ cdef int _combine(Reduction *r, uint16_t to, uint16_t other) except -1 nogil:
 
 
 cdef int _step(Reduction *r, uint32_t control, uint32_t row_mask) except -1 nogil:
-    """value = value op (value of another lane); lanes without one keep their value."""
+    """value = value op (value of another lane); lanes without such a lane keep their value."""
     cdef uint16_t opcode = _opcode(r)
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     if opcode == op_invalid:
         _need_shifted(r)
         if control >= 0x100 and control != dpp_row_mirror and control != dpp_row_half_mirror:
@@ -269,9 +269,9 @@ cdef int _step(Reduction *r, uint32_t control, uint32_t row_mask) except -1 nogi
 
 
 cdef int _other_row(Reduction *r, uint16_t to, uint32_t select) except -1 nogil:
-    """Each lane reads a lane of the neighbouring row of 16, also where that row is switched off: lane 0 or lane 15."""
+    """Each lane reads a lane of the neighbouring row of 16, even if that row is inactive: lane 0 or lane 15."""
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     for k in range(r.dwords):
         i = emit_3(r.out, op_v_permlanex16_b32, vgpr_definition(_part(to, k)), vgpr_operand(_part(r.value, k)),
                    operand_c32(select), operand_c32(select))
@@ -314,8 +314,8 @@ cdef int _enable_all_lanes(Reduction *r, Operand source) except -1 nogil:
 
 
 cdef int _select(Reduction *r, uint16_t to, Operand otherwise, Operand value) except -1 nogil:
-    cdef uint32_t i = emit_3(r.out, op_v_cndmask_b32, vgpr_definition(to), otherwise, value,
-                             operand_register(r.saved_exec, r.p.lane_mask))
+    cdef InstructionId i = emit_3(r.out, op_v_cndmask_b32, vgpr_definition(to), otherwise, value,
+                                  operand_register(r.saved_exec, r.p.lane_mask))
     r.p.instructions.format[i] |= format_vop3
     return 0
 
@@ -332,7 +332,7 @@ cdef int _extend(Reduction *r) except -1 nogil:
 cdef int _swizzle_16(Reduction *r, uint16_t to) except -1 nogil:
     """Swap lanes at distance 16, within halves of 32 (GFX9)."""
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     for k in range(r.dwords):
         i = emit_1(r.out, op_ds_swizzle_b32, vgpr_definition(_part(to, k)), vgpr_operand(_part(r.value, k)))
         r.p.instructions.immediate[i] = 0x10 << 10 | 0x1f
@@ -420,10 +420,10 @@ cdef int _shift_by_one(Reduction *r) except -1 nogil:
     return 0
 
 
-cdef int _setup(Reduction *r, Rewrite *out, uint32_t i) except -1 nogil:
+cdef int _setup(Reduction *r, Rewrite *out, InstructionId i) except -1 nogil:
     cdef ProgramData *p = out.program
-    cdef uint32_t row = p.instructions.operand_first[i]
-    cdef uint32_t d = p.instructions.definition_first[i]
+    cdef OperandRow row = p.instructions.operand_first[i]
+    cdef DefinitionRow d = p.instructions.definition_first[i]
     cdef uint32_t k
     r.out = out
     r.p = p
@@ -433,7 +433,7 @@ cdef int _setup(Reduction *r, Rewrite *out, uint32_t i) except -1 nogil:
     _identity(r)
     if p.instructions.operand_count[i] < 2 or p.instructions.definition_count[i] < 2:
         with gil:
-            raise InputError(f"instruction {i}: a reduction has a source, a linear VGPR, a result and a place for exec")
+            raise InputError(f"instruction {i}: a reduction has a source, a linear VGPR, a result and a definition that saves exec")
     r.value = p.operands.reg[row + 1]
     r.shifted = register_none
     if p.instructions.operand_count[i] > 2 and not p.operands.flags[row + 2] & operand_undef:
@@ -447,7 +447,7 @@ cdef int _setup(Reduction *r, Rewrite *out, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int lower_reduction(Rewrite *out, uint32_t i) except -1 nogil:
+cdef int lower_reduction(Rewrite *out, InstructionId i) except -1 nogil:
     cdef Reduction r
     cdef ProgramData *p = out.program
     cdef uint16_t opcode = p.instructions.opcode[i]
@@ -480,11 +480,11 @@ cdef int lower_reduction(Rewrite *out, uint32_t i) except -1 nogil:
 
 
 # ---------------------------------------------------------------------------------------------------------------- shuffles
-cdef int _bpermute_loop(Rewrite *out, uint32_t i) except -1 nogil:
+cdef int _bpermute_loop(Rewrite *out, InstructionId i) except -1 nogil:
     """One lane index after the other: lanes that ask for it get its value through an SGPR. Operands: index, data."""
     cdef ProgramData *p = out.program
-    cdef uint32_t row = p.instructions.operand_first[i]
-    cdef uint32_t first = p.instructions.definition_first[i]
+    cdef OperandRow row = p.instructions.operand_first[i]
+    cdef DefinitionRow first = p.instructions.definition_first[i]
     cdef uint8_t lane_mask = p.lane_mask
     cdef uint16_t move = op_s_mov_b32 if lane_mask == class_s1 else op_s_mov_b64
     cdef Definition d = definition_at(p, first)
@@ -513,14 +513,14 @@ cdef int _bpermute_loop(Rewrite *out, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int _bpermute_halves(Rewrite *out, uint32_t i) except -1 nogil:
+cdef int _bpermute_halves(Rewrite *out, InstructionId i) except -1 nogil:
     """ds_bpermute reaches half a wave: once for the own half, once for the other half brought over by v_permlane64 (GFX11+).
 
     Operands: linear VGPR, index * 4, data, mask of the lanes whose index is in their own half.
     """
     cdef ProgramData *p = out.program
-    cdef uint32_t row = p.instructions.operand_first[i]
-    cdef uint32_t first = p.instructions.definition_first[i]
+    cdef OperandRow row = p.instructions.operand_first[i]
+    cdef DefinitionRow first = p.instructions.definition_first[i]
     cdef Definition d = definition_at(p, first)
     cdef uint16_t saved = p.definitions.reg[first + 1]
     cdef uint16_t temporary = p.operands.reg[row]
@@ -530,7 +530,7 @@ cdef int _bpermute_halves(Rewrite *out, uint32_t i) except -1 nogil:
     cdef Operand same_half = operand_at(p, row + 3)
     cdef Definition[3] e
     cdef Operand[2] o
-    cdef uint32_t k
+    cdef InstructionId k
     if p.gfx_level < gfx11:
         with gil:
             raise UnsupportedError("p_bpermute_permlane before GFX11: v_permlane64_b32 does not exist")
@@ -551,7 +551,7 @@ cdef int _bpermute_halves(Rewrite *out, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int lower_bpermute(Rewrite *out, uint32_t i) except -1 nogil:
+cdef int lower_bpermute(Rewrite *out, InstructionId i) except -1 nogil:
     cdef uint16_t opcode = out.program.instructions.opcode[i]
     if opcode == op_p_bpermute_readlane:
         return _bpermute_loop(out, i)

@@ -1,15 +1,15 @@
 """Lower phis of lane masks and of scalars to linear phis.
 
 A boolean is a lane mask in SGPRs, and SGPRs are shared by both sides of a divergent branch. So a phi of booleans cannot
-choose a predecessor: the value must be put together lane by lane in each logical predecessor, and travels along the linear
+choose a predecessor: the value is assembled lane by lane in the logical predecessors and passed on along the linear
 CFG. Needs: dominators. Guarantees: every phi of an SGPR is a ``p_linear_phi``; VGPR phis of 1 to 3 bytes have
 operands of their own class.
 
-The travelling value of one phi is a variable that each logical predecessor assigns for its active lanes::
+The value of one phi on its way is a variable that each logical predecessor assigns for its active lanes::
 
     value = (value & ~exec) | (incoming & exec)
 
-and it is brought into SSA form by one forward sweep over the blocks between the place where the variable begins and the phi.
+and it is brought into SSA form by one forward sweep over the blocks between the one where the variable begins and the phi.
 Every lane is assigned exactly once there; a variable that begins with zero lanes therefore needs ``value | (incoming & exec)``
 only. Loops nested within the sweep assign nothing.
 
@@ -28,22 +28,22 @@ from pyaco._core.aco.build cimport (
 )
 from pyaco._core.aco.queries cimport opcode_is_phi, operand_equal
 from pyaco._core.ir.program cimport (
-    Definition, Operand, Program, ProgramData, Rewrite, block_invert, block_loop_exit, block_loop_header, block_merge, block_uniform,
-    class_bytes, class_is_subdword, class_is_vgpr, class_of_bytes, definition_of, operand_at, operand_c32, operand_constant,
-    operand_of, operand_put, operand_temp, operand_undef, operand_undefined, rewrite_begin, rewrite_block, rewrite_emit, rewrite_end,
-    temp_new,
+    BlockId, Definition, InstructionId, Operand, OperandRow, Program, ProgramData, Rewrite, TempId, block_invert, block_loop_exit,
+    block_loop_header, block_merge, block_uniform, class_bytes, class_is_subdword, class_is_vgpr, class_of_bytes, definition_of,
+    operand_at, operand_c32, operand_constant, operand_of, operand_put, operand_temp, operand_undef, operand_undefined,
+    rewrite_begin, rewrite_block, rewrite_emit, rewrite_end, temp_new,
 )
 
-cdef enum Place:
-    place_front                      # among the phis
-    place_after_phis
-    place_before_end                 # before p_logical_end
+cdef enum Position:
+    position_front                   # among the phis
+    position_after_phis
+    position_before_end              # before p_logical_end
 
 cdef struct Insertion:
-    uint32_t block
-    uint32_t instruction
-    uint32_t next                    # of the same block and place, 0xffffffff: last
-    Place place
+    BlockId block
+    InstructionId instruction
+    uint32_t next                    # of the same block and position, 0xffffffff: last
+    Position position
 
 
 cdef struct Lists:
@@ -61,12 +61,12 @@ cdef cppclass Context:
     vector[uint8_t] needed
 
 
-cdef int _insert(Context *c, uint32_t block, Place place, uint32_t instruction) except -1 nogil:
+cdef int _insert(Context *c, uint32_t block, Position position, uint32_t instruction) except -1 nogil:
     cdef Insertion item
     cdef uint32_t row = <uint32_t>c.insertions.size()
-    cdef Lists *entry = &c.lists[block * 3 + <uint32_t>place]
+    cdef Lists *entry = &c.lists[block * 3 + <uint32_t>position]
     item.block = block
-    item.place = place
+    item.position = position
     item.instruction = instruction
     item.next = 0xffffffffU
     c.insertions.push_back(item)
@@ -78,28 +78,28 @@ cdef int _insert(Context *c, uint32_t block, Place place, uint32_t instruction) 
     return 0
 
 
-cdef inline uint32_t _linear_pred(const ProgramData *p, uint32_t block, uint32_t k) noexcept nogil:
+cdef inline uint32_t _linear_pred(const ProgramData *p, BlockId block, uint32_t k) noexcept nogil:
     return p.edge_lists.block[p.blocks.linear_pred_first[block] + k]
 
 
-cdef inline uint32_t _logical_pred(const ProgramData *p, uint32_t block, uint32_t k) noexcept nogil:
+cdef inline uint32_t _logical_pred(const ProgramData *p, BlockId block, uint32_t k) noexcept nogil:
     return p.edge_lists.block[p.blocks.logical_pred_first[block] + k]
 
 
 cdef int _scalar(Context *c, uint32_t block, uint16_t opcode32, uint16_t opcode64, Operand a, Operand b,
                  Operand *result) except -1 nogil:
     """A lane-mask operation before the logical end of `block`."""
-    cdef uint32_t temp = new_mask(c.p)
+    cdef TempId temp = new_mask(c.p)
     cdef Definition d = definition_of(c.p, temp)
-    _insert(c, block, place_before_end, make_scc_2(c.p, by_wave(c.p, opcode32, opcode64), d, a, b, 0))
+    _insert(c, block, position_before_end, make_scc_2(c.p, by_wave(c.p, opcode32, opcode64), d, a, b, 0))
     result[0] = operand_of(c.p, temp)
     return 0
 
 
-cdef int _copy_exec(Context *c, uint32_t block, Place place, Operand *result) except -1 nogil:
-    cdef uint32_t temp = new_mask(c.p)
+cdef int _copy_exec(Context *c, uint32_t block, Position position, Operand *result) except -1 nogil:
+    cdef TempId temp = new_mask(c.p)
     cdef Definition d = definition_of(c.p, temp)
-    _insert(c, block, place, make_1(c.p, op_p_parallelcopy, d, exec_operand(c.p)))
+    _insert(c, block, position, make_1(c.p, op_p_parallelcopy, d, exec_operand(c.p)))
     result[0] = operand_of(c.p, temp)
     return 0
 
@@ -143,7 +143,7 @@ cdef int _merge_zero(Context *c, uint32_t block, Operand before, Operand current
         return 0
     if _is_ones(current):
         if _is_zero(before):
-            return _copy_exec(c, block, place_before_end, result)
+            return _copy_exec(c, block, position_before_end, result)
         return _scalar(c, block, op_s_or_b32, op_s_or_b64, before, exec_mask, result)
     _scalar(c, block, op_s_and_b32, op_s_and_b64, current, exec_mask, &current)
     result[0] = current
@@ -167,17 +167,17 @@ cdef struct Region:
     uint32_t start                   # the variable begins at the end of this block
     uint32_t end                     # last block of the sweep
     uint32_t depth                   # loop depth of the blocks that may assign
-    uint32_t header                  # loop header around which the variable is carried, 0xffffffff none
+    BlockId header                   # loop header around which the variable is carried, 0xffffffff none
     Operand begin
 
 
-cdef int _at_entry(Context *c, Region *r, uint32_t block, Operand *result) except -1 nogil:
+cdef int _at_entry(Context *c, Region *r, BlockId block, Operand *result) except -1 nogil:
     """The variable at the start of a block of the sweep, a new phi where predecessors differ."""
     cdef ProgramData *p = c.p
     cdef uint32_t count = p.blocks.linear_pred_count[block]
     cdef uint32_t k
     cdef uint32_t b
-    cdef uint32_t phi
+    cdef InstructionId phi
     cdef bint same = True
     cdef Operand first
     cdef Definition d
@@ -204,17 +204,17 @@ cdef int _at_entry(Context *c, Region *r, uint32_t block, Operand *result) excep
     for k in range(count):
         b = _linear_pred(p, block, k)
         operand_put(p, p.instructions.operand_first[phi] + k, c.out[b] if b >= r.start else r.begin)
-    _insert(c, block, place_front, phi)
+    _insert(c, block, position_front, phi)
     result[0] = operand_of(p, d.temp)
     return 0
 
 
-cdef int _mark_needed(Context *c, Region *r, uint32_t block) except -1 nogil:
+cdef int _mark_needed(Context *c, Region *r, BlockId block) except -1 nogil:
     """Blocks from whose end the phi can be reached within the sweep; in reverse order, loops around `header` included."""
     cdef ProgramData *p = c.p
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
-    cdef uint32_t s
+    cdef BlockId s
     for b in range(r.start, r.end + 1):
         c.needed[b] = 0
     for k in range(p.blocks.linear_pred_count[block]):
@@ -234,12 +234,12 @@ cdef int _mark_needed(Context *c, Region *r, uint32_t block) except -1 nogil:
     return 0
 
 
-cdef int _sweep(Context *c, Region *r, uint32_t block, bint lanes, uint8_t register_class) except -1 nogil:
+cdef int _sweep(Context *c, Region *r, BlockId block, bint lanes, uint8_t register_class) except -1 nogil:
     """Fill ``out`` from the start of the region to its end."""
     cdef ProgramData *p = c.p
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
-    cdef uint32_t header_phi = 0
+    cdef InstructionId header_phi = 0
     cdef Operand value
     cdef Definition d
     cdef bint zero_lanes = _is_zero(r.begin)
@@ -253,7 +253,7 @@ cdef int _sweep(Context *c, Region *r, uint32_t block, bint lanes, uint8_t regis
                 d = definition_of(p, temp_new(p, register_class))
                 header_phi = make(p, op_p_linear_phi, &d, 1, NULL, 0)
                 phi_resize(p, header_phi, p.blocks.linear_pred_count[b])
-                _insert(c, b, place_front, header_phi)
+                _insert(c, b, position_front, header_phi)
                 value = operand_of(p, d.temp)
         elif not c.needed[b]:
             value = operand_undefined(register_class)
@@ -272,7 +272,7 @@ cdef int _sweep(Context *c, Region *r, uint32_t block, bint lanes, uint8_t regis
     return 0
 
 
-cdef Region _region(Context *c, uint32_t block, bint lanes, uint8_t register_class) noexcept nogil:
+cdef Region _region(Context *c, BlockId block, bint lanes, uint8_t register_class) noexcept nogil:
     cdef ProgramData *p = c.p
     cdef Region r
     cdef uint32_t k
@@ -281,7 +281,7 @@ cdef Region _region(Context *c, uint32_t block, bint lanes, uint8_t register_cla
     r.depth = p.blocks.loop_depth[block]
     r.end = block - 1 if block else 0
     if p.blocks.kind[block] & block_loop_header:
-        # Each iteration begins anew.
+        # Every iteration starts from nothing.
         r.start = block
         for k in range(p.blocks.linear_pred_count[block]):
             if _linear_pred(p, block, k) > r.end:
@@ -300,7 +300,7 @@ cdef Region _region(Context *c, uint32_t block, bint lanes, uint8_t register_cla
     return r
 
 
-cdef int _lower_by_sweep(Context *c, uint32_t block, uint32_t phi, bint lanes) except -1 nogil:
+cdef int _lower_by_sweep(Context *c, BlockId block, InstructionId phi, bint lanes) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint8_t register_class = p.definitions.register_class[p.instructions.definition_first[phi]]
     cdef Region r = _region(c, block, lanes, register_class)
@@ -332,7 +332,7 @@ cdef int _lower_by_sweep(Context *c, uint32_t block, uint32_t phi, bint lanes) e
     return 0
 
 
-cdef bint _uniform_predecessors(const ProgramData *p, uint32_t block) noexcept nogil:
+cdef bint _uniform_predecessors(const ProgramData *p, BlockId block) noexcept nogil:
     cdef uint32_t k
     if p.blocks.kind[block] & block_merge or p.blocks.linear_pred_count[block] != p.blocks.logical_pred_count[block]:
         return False
@@ -344,29 +344,29 @@ cdef bint _uniform_predecessors(const ProgramData *p, uint32_t block) noexcept n
     return True
 
 
-cdef int _constant_else(Context *c, uint32_t invert, uint32_t phi) except -1 nogil:
+cdef int _constant_else(Context *c, BlockId invert, InstructionId phi) except -1 nogil:
     """Both sides of an if, the second constant: the whole result exists in the invert block, so that the else side can be empty."""
     cdef ProgramData *p = c.p
-    cdef uint32_t first = p.instructions.operand_first[phi]
+    cdef OperandRow first = p.instructions.operand_first[phi]
     cdef Operand then_value = operand_at(p, first)
     cdef Operand else_value = operand_at(p, first + 1)
     cdef Operand result
     cdef Definition d
-    cdef uint32_t join
+    cdef InstructionId join
     if then_value.flags & operand_temp:
         d = definition_of(p, new_mask(p))
         join = make(p, op_p_linear_phi, &d, 1, NULL, 0)
         phi_resize(p, join, p.blocks.linear_pred_count[invert])
         operand_put(p, p.instructions.operand_first[join], then_value)
-        _insert(c, invert, place_front, join)
+        _insert(c, invert, position_front, join)
         then_value = operand_of(p, d.temp)
     d = definition_of(p, new_mask(p))
     if _is_ones(then_value) and _is_zero(else_value):
-        _copy_exec(c, invert, place_after_phis, &result)
+        _copy_exec(c, invert, position_after_phis, &result)
     else:
         join = make_scc_2(p, by_wave(p, op_s_and_b32, op_s_and_b64) if _is_zero(else_value)
                           else by_wave(p, op_s_orn2_b32, op_s_orn2_b64), d, then_value, exec_operand(p), 0)
-        _insert(c, invert, place_after_phis, join)
+        _insert(c, invert, position_after_phis, join)
         result = operand_of(p, d.temp)
     p.instructions.opcode[phi] = op_p_linear_phi
     operand_put(p, first, result)
@@ -374,8 +374,8 @@ cdef int _constant_else(Context *c, uint32_t invert, uint32_t phi) except -1 nog
     return 0
 
 
-cdef bint _has_constant_else(const ProgramData *p, uint32_t block, uint32_t phi) noexcept nogil:
-    cdef uint32_t first = p.instructions.operand_first[phi]
+cdef bint _has_constant_else(const ProgramData *p, BlockId block, InstructionId phi) noexcept nogil:
+    cdef OperandRow first = p.instructions.operand_first[phi]
     cdef int invert = p.blocks.linear_idom[block]
     if p.instructions.operand_count[phi] != 2 or not p.blocks.kind[block] & block_merge or invert < 0:
         return False
@@ -387,7 +387,7 @@ cdef bint _has_constant_else(const ProgramData *p, uint32_t block, uint32_t phi)
     return p.blocks.linear_pred_count[invert] == 2 and _linear_pred(p, invert, 0) == _logical_pred(p, block, 0)
 
 
-cdef int _lower_scalar(Context *c, uint32_t block, uint32_t phi) except -1 nogil:
+cdef int _lower_scalar(Context *c, BlockId block, InstructionId phi) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef bint lanes = p.definitions.register_class[p.instructions.definition_first[phi]] == p.lane_mask
     if _uniform_predecessors(p, block):
@@ -398,12 +398,12 @@ cdef int _lower_scalar(Context *c, uint32_t block, uint32_t phi) except -1 nogil
     return _lower_by_sweep(c, block, phi, lanes)
 
 
-cdef int _lower_subdword(Context *c, uint32_t block, uint32_t phi) except -1 nogil:
+cdef int _lower_subdword(Context *c, BlockId block, InstructionId phi) except -1 nogil:
     """Scalars flowing into a phi of bytes are moved to a VGPR of that size in the predecessor."""
     cdef ProgramData *p = c.p
     cdef uint8_t register_class = p.definitions.register_class[p.instructions.definition_first[phi]]
     cdef uint32_t k
-    cdef uint32_t row
+    cdef OperandRow row
     cdef uint32_t b
     cdef Operand value
     cdef Definition d
@@ -414,17 +414,17 @@ cdef int _lower_subdword(Context *c, uint32_t block, uint32_t phi) except -1 nog
         b = _logical_pred(p, block, k)
         if not class_is_vgpr(value.register_class):
             d = definition_of(p, temp_new(p, class_of_bytes(True, class_bytes(value.register_class))))
-            _insert(c, b, place_before_end, make_1(p, op_p_parallelcopy, d, value))
+            _insert(c, b, position_before_end, make_1(p, op_p_parallelcopy, d, value))
             value = operand_of(p, d.temp)
         d = definition_of(p, temp_new(p, register_class))
-        _insert(c, b, place_before_end, make_2(p, op_p_extract_vector, d, value, operand_c32(0)))
+        _insert(c, b, position_before_end, make_2(p, op_p_extract_vector, d, value, operand_c32(0)))
         row = p.instructions.operand_first[phi] + k
         operand_put(p, row, operand_of(p, d.temp))
     return 0
 
 
-cdef int _emit_list(Context *c, Rewrite *rewrite, uint32_t block, Place place) except -1 nogil:
-    cdef uint32_t row = c.lists[block * 3 + <uint32_t>place].first
+cdef int _emit_list(Context *c, Rewrite *rewrite, uint32_t block, Position position) except -1 nogil:
+    cdef uint32_t row = c.lists[block * 3 + <uint32_t>position].first
     while row != 0xffffffffU:
         rewrite_emit(rewrite, c.insertions[row].instruction)
         row = c.insertions[row].next
@@ -435,15 +435,15 @@ cdef int _write(Context *c) except -1 nogil:
     """Put the new instructions into their blocks."""
     cdef ProgramData *p = c.p
     cdef Rewrite rewrite
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     cdef uint32_t last
     cdef bint front
     rewrite_begin(&rewrite, p)
     for b in range(p.blocks.table.count):
         rewrite_block(&rewrite, b)
-        _emit_list(c, &rewrite, b, place_front)
+        _emit_list(c, &rewrite, b, position_front)
         front = True
         last = p.blocks.order_count[b]
         for k in range(p.blocks.order_count[b]):
@@ -456,9 +456,9 @@ cdef int _write(Context *c) except -1 nogil:
             i = p.order.instruction[p.blocks.order_first[b] + k]
             if front and not opcode_is_phi(p.instructions.opcode[i]):
                 front = False
-                _emit_list(c, &rewrite, b, place_after_phis)
+                _emit_list(c, &rewrite, b, position_after_phis)
             if k == last:
-                _emit_list(c, &rewrite, b, place_before_end)
+                _emit_list(c, &rewrite, b, position_before_end)
             rewrite_emit(&rewrite, i)
     return rewrite_end(&rewrite)
 
@@ -467,9 +467,9 @@ cdef int lower_phis_run(ProgramData *p) except -1 nogil:
     cdef Context c
     cdef Lists none
     cdef uint32_t blocks = p.blocks.table.count
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     cdef uint8_t register_class
     none.first = 0xffffffffU
     none.last = 0

@@ -24,11 +24,11 @@ cdef cppclass Lowering:
     ProgramData *p
     Rewrite out
     CopySolver solver
-    uint32_t block
+    BlockId block
 
 
 # ---------------------------------------------------------------------------------------------------------------- copies
-cdef int _solve(Lowering *c, uint32_t i) except -1 nogil:
+cdef int _solve(Lowering *c, InstructionId i) except -1 nogil:
     cdef uint64_t word = c.p.instructions.modifiers[i]
     cdef uint16_t scratch = <uint16_t>modifier_scratch_register(word)
     if not modifier_needs_scratch(word):
@@ -36,10 +36,10 @@ cdef int _solve(Lowering *c, uint32_t i) except -1 nogil:
     return solver_run(&c.solver, c.p.blocks.fp_mode[c.block], scratch, modifier_scc_live(word))
 
 
-cdef int _parallelcopy(Lowering *c, uint32_t i) except -1 nogil:
+cdef int _parallelcopy(Lowering *c, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint32_t k
-    cdef uint32_t d
+    cdef DefinitionRow d
     cdef Operand o
     for k in range(p.instructions.definition_count[i]):
         d = p.instructions.definition_first[i] + k
@@ -49,9 +49,9 @@ cdef int _parallelcopy(Lowering *c, uint32_t i) except -1 nogil:
     return _solve(c, i)
 
 
-cdef int _create_vector(Lowering *c, uint32_t i) except -1 nogil:
+cdef int _create_vector(Lowering *c, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
-    cdef uint32_t d = p.instructions.definition_first[i]
+    cdef DefinitionRow d = p.instructions.definition_first[i]
     cdef uint32_t to = p.definitions.reg[d]
     cdef uint32_t end = to + class_bytes(p.definitions.register_class[d])
     cdef bint linear = class_is_linear_vgpr(p.definitions.register_class[d])
@@ -69,10 +69,10 @@ cdef int _create_vector(Lowering *c, uint32_t i) except -1 nogil:
     return _solve(c, i)
 
 
-cdef int _split_vector(Lowering *c, uint32_t i) except -1 nogil:
+cdef int _split_vector(Lowering *c, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint32_t k
-    cdef uint32_t d
+    cdef DefinitionRow d
     cdef uint32_t offset = 0
     cdef Operand o = operand_at(p, p.instructions.operand_first[i])
     for k in range(p.instructions.definition_count[i]):
@@ -85,9 +85,9 @@ cdef int _split_vector(Lowering *c, uint32_t i) except -1 nogil:
     return _solve(c, i)
 
 
-cdef int _extract_vector(Lowering *c, uint32_t i) except -1 nogil:
+cdef int _extract_vector(Lowering *c, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
-    cdef uint32_t d = p.instructions.definition_first[i]
+    cdef DefinitionRow d = p.instructions.definition_first[i]
     cdef uint32_t size = class_bytes(p.definitions.register_class[d])
     cdef Operand o = operand_at(p, p.instructions.operand_first[i])
     solver_add(&c.solver, p.definitions.reg[d], class_is_linear_vgpr(p.definitions.register_class[d]), o,
@@ -95,9 +95,9 @@ cdef int _extract_vector(Lowering *c, uint32_t i) except -1 nogil:
     return _solve(c, i)
 
 
-cdef int _as_uniform(Lowering *c, uint32_t i) except -1 nogil:
+cdef int _as_uniform(Lowering *c, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
-    cdef uint32_t d = p.instructions.definition_first[i]
+    cdef DefinitionRow d = p.instructions.definition_first[i]
     cdef Operand o = operand_at(p, p.instructions.operand_first[i])
     cdef uint32_t k
     if o.flags & (operand_constant | operand_undef) or not class_is_vgpr(o.register_class):
@@ -109,10 +109,10 @@ cdef int _as_uniform(Lowering *c, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int _spill(Lowering *c, uint32_t i) except -1 nogil:
+cdef int _spill(Lowering *c, InstructionId i) except -1 nogil:
     """SGPRs into lanes of a linear VGPR."""
     cdef ProgramData *p = c.p
-    cdef uint32_t row = p.instructions.operand_first[i]
+    cdef OperandRow row = p.instructions.operand_first[i]
     cdef uint16_t vector = p.operands.reg[row]
     cdef uint32_t lane = p.operands.data[row + 1]
     cdef Operand value = operand_at(p, row + 2)
@@ -123,10 +123,10 @@ cdef int _spill(Lowering *c, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int _reload(Lowering *c, uint32_t i) except -1 nogil:
+cdef int _reload(Lowering *c, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
-    cdef uint32_t row = p.instructions.operand_first[i]
-    cdef uint32_t d = p.instructions.definition_first[i]
+    cdef OperandRow row = p.instructions.operand_first[i]
+    cdef DefinitionRow d = p.instructions.definition_first[i]
     cdef uint16_t vector = p.operands.reg[row]
     cdef uint32_t lane = p.operands.data[row + 1]
     cdef uint32_t k
@@ -187,15 +187,15 @@ cdef int _permuted_extract(Lowering *c, Definition d, Operand o, uint32_t offset
     return 0
 
 
-cdef int _extract(Lowering *c, uint32_t i) except -1 nogil:
+cdef int _extract(Lowering *c, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
-    cdef uint32_t row = p.instructions.operand_first[i]
+    cdef OperandRow row = p.instructions.operand_first[i]
     cdef Definition d = definition_at(p, p.instructions.definition_first[i])
     cdef Operand o = operand_at(p, row)
     cdef uint32_t bits = p.operands.data[row + 2]
     cdef uint32_t offset = p.operands.data[row + 1] * bits
     cdef bint signed = p.operands.data[row + 3] != 0
-    cdef uint32_t j
+    cdef InstructionId j
     if not class_is_vgpr(d.register_class):
         return _scalar_extract(c, d, o, offset, bits, signed)
     if d.register_class == class_v1 and not o.reg & 3:
@@ -225,16 +225,16 @@ cdef inline uint32_t _destination(uint32_t bytes) noexcept nogil:
     return (0 if bytes == 1 else 1 if bytes == 2 else 2) | (0x10 if bytes < 4 else 0)
 
 
-cdef int _insert(Lowering *c, uint32_t i) except -1 nogil:
+cdef int _insert(Lowering *c, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
-    cdef uint32_t row = p.instructions.operand_first[i]
+    cdef OperandRow row = p.instructions.operand_first[i]
     cdef Definition d = definition_at(p, p.instructions.definition_first[i])
     cdef Operand o = operand_at(p, row)
     cdef uint32_t bits = p.operands.data[row + 2]
     cdef uint32_t offset = p.operands.data[row + 1] * bits
     cdef uint8_t[4] bytes = [4, 5, 6, 7]
     cdef uint32_t k
-    cdef uint32_t j
+    cdef InstructionId j
     cdef uint32_t part = o.reg & 3 if class_is_vgpr(o.register_class) else 0
     cdef Operand whole = operand_register(o.reg & 0xfffc, class_v1 if class_is_vgpr(o.register_class) else class_s1)
     if not class_is_vgpr(d.register_class):
@@ -294,7 +294,7 @@ cdef enum:
 
 cdef int _set_register(Lowering *c, uint32_t hwreg, uint32_t offset, uint32_t size, uint32_t value) except -1 nogil:
     cdef Operand o = operand_literal32(value)
-    cdef uint32_t i = emit_any(&c.out, op_s_setreg_imm32_b32, NULL, 0, &o, 1)
+    cdef InstructionId i = emit_any(&c.out, op_s_setreg_imm32_b32, NULL, 0, &o, 1)
     c.p.instructions.immediate[i] = hwreg | offset << 6 | (size - 1) << 11
     return 0
 
@@ -333,7 +333,7 @@ cdef int _mode_of_block(Lowering *c) except -1 nogil:
     return 0
 
 
-cdef int _cvt_f16_f32_rtne(Lowering *c, uint32_t i, uint16_t opcode) except -1 nogil:
+cdef int _cvt_f16_f32_rtne(Lowering *c, InstructionId i, uint16_t opcode) except -1 nogil:
     """A conversion that rounds to nearest even, independent of the mode."""
     cdef ProgramData *p = c.p
     cdef uint32_t mode = p.blocks.fp_mode[c.block] & 0xff
@@ -348,15 +348,15 @@ cdef int _cvt_f16_f32_rtne(Lowering *c, uint32_t i, uint16_t opcode) except -1 n
 
 
 # ---------------------------------------------------------------------------------------------------------- wave and memory
-cdef int _init_scratch(Lowering *c, uint32_t i) except -1 nogil:
+cdef int _init_scratch(Lowering *c, InstructionId i) except -1 nogil:
     """FLAT_SCRATCH = address of the dispatch's scratch + offset of the wave (GFX9, GFX10)."""
     cdef ProgramData *p = c.p
-    cdef uint32_t row = p.instructions.operand_first[i]
+    cdef OperandRow row = p.instructions.operand_first[i]
     cdef Operand address = operand_at(p, row)
     cdef uint16_t low = p.definitions.reg[p.instructions.definition_first[i]]
     cdef uint32_t k
     cdef Operand o
-    cdef uint32_t j
+    cdef InstructionId j
     if p.gfx_level >= gfx11 or not (p.config.uses_scratch or p.config.scratch_bytes_per_lane):
         return 0
     if p.gfx_level < gfx10:
@@ -373,7 +373,7 @@ cdef int _init_scratch(Lowering *c, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int _constant_address(Lowering *c, uint32_t i) except -1 nogil:
+cdef int _constant_address(Lowering *c, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef Definition d = definition_at(p, p.instructions.definition_first[i])
     cdef Operand offset = operand_at(p, p.instructions.operand_first[i])
@@ -386,7 +386,7 @@ cdef int _constant_address(Lowering *c, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int _barrier(Lowering *c, uint32_t i) except -1 nogil:
+cdef int _barrier(Lowering *c, InstructionId i) except -1 nogil:
     """The memory part stays for the wait-count pass; waves of one workgroup meet in s_barrier, unless there is only one."""
     cdef ProgramData *p = c.p
     cdef Operand o
@@ -402,7 +402,7 @@ cdef int _barrier(Lowering *c, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int _cycles(Lowering *c, uint32_t i) except -1 nogil:
+cdef int _cycles(Lowering *c, InstructionId i) except -1 nogil:
     """A 64-bit cycle count from two 20-bit or 32-bit halves that may wrap between the reads (GFX12)."""
     cdef uint16_t low = c.p.definitions.reg[c.p.instructions.definition_first[i]]
     cdef uint16_t second = c.p.definitions.reg[c.p.instructions.definition_first[i] + 1]
@@ -415,7 +415,7 @@ cdef int _cycles(Lowering *c, uint32_t i) except -1 nogil:
 
 cdef int _getreg(Lowering *c, uint16_t reg, uint32_t hwreg) except -1 nogil:
     cdef Definition d = sgpr_definition(reg)
-    cdef uint32_t i = emit_any(&c.out, op_s_getreg_b32, &d, 1, NULL, 0)
+    cdef InstructionId i = emit_any(&c.out, op_s_getreg_b32, &d, 1, NULL, 0)
     c.p.instructions.immediate[i] = hwreg | 31 << 11
     return 0
 
@@ -428,7 +428,7 @@ cdef bint _deallocate_vgprs(const ProgramData *p) noexcept nogil:
     return p.config.num_vgprs > addressable_vgprs(p, suitable_waves(p, p.device.max_waves_per_simd))
 
 
-cdef int _end(Lowering *c, uint32_t i) except -1 nogil:
+cdef int _end(Lowering *c, InstructionId i) except -1 nogil:
     if _deallocate_vgprs(c.p):
         emit_0(&c.out, op_s_nop, 0)   # hazard of the message behind a VALU that still reads VGPRs
         emit_0(&c.out, op_s_sendmsg, 3)
@@ -438,7 +438,7 @@ cdef int _end(Lowering *c, uint32_t i) except -1 nogil:
 # --------------------------------------------------------------------------------------------------------------- branches
 cdef bint _falls_through(Lowering *c, uint32_t target) noexcept nogil:
     """Only empty blocks lie between the end of this block and `target`."""
-    cdef uint32_t b
+    cdef BlockId b
     if target <= c.block:
         return False
     for b in range(c.block + 1, target):
@@ -447,7 +447,7 @@ cdef bint _falls_through(Lowering *c, uint32_t target) noexcept nogil:
     return True
 
 
-cdef int32_t _cost(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef int32_t _cost(const ProgramData *p, InstructionId i) noexcept nogil:
     """Estimated cycles of an instruction that runs with exec = 0, or a large number where it must be jumped over."""
     cdef uint16_t format = p.instructions.format[i]
     cdef uint16_t opcode = p.instructions.opcode[i]
@@ -468,7 +468,7 @@ cdef int32_t _cost(const ProgramData *p, uint32_t i) noexcept nogil:
 cdef bint _cheaper_to_run(Lowering *c, uint32_t target) noexcept nogil:
     """Running the code up to `target` with exec = 0 costs less than a taken branch (about 16 cycles)."""
     cdef ProgramData *p = c.p
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
     cdef int32_t cost = 0
     if target <= c.block:
@@ -481,11 +481,11 @@ cdef bint _cheaper_to_run(Lowering *c, uint32_t target) noexcept nogil:
     return True
 
 
-cdef int _emit_branch(Lowering *c, uint32_t i, uint16_t opcode, uint32_t target) except -1 nogil:
+cdef int _emit_branch(Lowering *c, InstructionId i, uint16_t opcode, uint32_t target) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint32_t count = p.instructions.definition_count[i]
     cdef Definition d
-    cdef uint32_t j
+    cdef InstructionId j
     if count:
         d = definition_at(p, p.instructions.definition_first[i])
     j = emit_any(&c.out, opcode, &d, 1 if count else 0, NULL, 0)
@@ -503,7 +503,7 @@ cdef uint16_t _conditional(uint16_t reg, bint nonzero) noexcept nogil:
     return op_invalid
 
 
-cdef int _branch(Lowering *c, uint32_t i) except -1 nogil:
+cdef int _branch(Lowering *c, InstructionId i) except -1 nogil:
     """One or two SOPP branches, or none: targets are the immediate (taken) and branch_target1 (not taken)."""
     cdef ProgramData *p = c.p
     cdef uint16_t opcode = p.instructions.opcode[i]
@@ -534,7 +534,7 @@ cdef int _branch(Lowering *c, uint32_t i) except -1 nogil:
 
 
 # ----------------------------------------------------------------------------------------------------------------- driver
-cdef int _pseudo(Lowering *c, uint32_t i, uint16_t opcode) except -1 nogil:
+cdef int _pseudo(Lowering *c, InstructionId i, uint16_t opcode) except -1 nogil:
     if opcode == op_p_parallelcopy or opcode == op_p_start_linear_vgpr:
         if c.p.instructions.operand_count[i]:
             return _parallelcopy(c, i)
@@ -572,7 +572,7 @@ cdef int _pseudo(Lowering *c, uint32_t i, uint16_t opcode) except -1 nogil:
         raise UnsupportedError(f"instruction {i}: pseudo instruction {opcode} has no lowering for compute programs")
 
 
-cdef int _instruction(Lowering *c, uint32_t i) except -1 nogil:
+cdef int _instruction(Lowering *c, InstructionId i) except -1 nogil:
     cdef uint16_t opcode = c.p.instructions.opcode[i]
     cdef uint16_t format = c.p.instructions.format[i]
     if format == format_pseudo:

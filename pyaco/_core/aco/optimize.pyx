@@ -24,20 +24,22 @@ from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.optimize_propagate cimport propagate
 from pyaco._core.aco.optimize_facts cimport float_bits
 from pyaco._core.aco.queries cimport opcode_is_phi
+from pyaco._core.common.table cimport RowRange
 from pyaco._core.ir.program cimport *
 
 
 # ------------------------------------------------------------------------------------------------------------------- sweeps
-cdef void _label(Context *c, uint32_t i) noexcept nogil:
+cdef void _label(Context *c, InstructionId i) noexcept nogil:
     """Remember what defines a temp."""
+    cdef RowRange definitions
     cdef ProgramData *p = c.p
-    cdef uint32_t row
-    cdef uint32_t temp
+    cdef DefinitionRow row
+    cdef TempId temp
     cdef uint32_t bits = float_bits(p.instructions.opcode[i]) if format_is_valu(p.instructions.format[i]) else 0
     if p.gfx_level < gfx9 and p.instructions.opcode[i] in (op_v_min_f32, op_v_max_f32, op_v_min_f16, op_v_max_f16):
         bits = 0
-    for row in range(p.instructions.definition_first[i],
-                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+    definitions = definitions_of(p, i)
+    for row in range(definitions.first, definitions.first + definitions.count):
         temp = p.definitions.temp[row]
         if p.definitions.flags[row] & definition_temp:
             c.parent[temp] = i
@@ -46,26 +48,29 @@ cdef void _label(Context *c, uint32_t i) noexcept nogil:
 
 
 cdef void _count_uses(Context *c) noexcept nogil:
+    cdef RowRange operands
     cdef ProgramData *p = c.p
-    cdef uint32_t k
-    cdef uint32_t i
-    cdef uint32_t row
+    cdef OrderRow k
+    cdef InstructionId i
+    cdef OperandRow row
     for k in range(p.order.table.count):
         i = p.order.instruction[k]
-        for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        operands = operands_of(p, i)
+        for row in range(operands.first, operands.first + operands.count):
             if p.operands.flags[row] & operand_temp:
                 c.uses[p.operands.data[row]] += 1
 
 
-cdef bint _has_effect(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef bint _has_effect(const ProgramData *p, InstructionId i) noexcept nogil:
     """Whether the instruction does more than compute its definitions."""
+    cdef RowRange rows
     cdef uint16_t format = p.instructions.format[i]
     cdef uint16_t opcode = p.instructions.opcode[i]
-    cdef uint32_t row
+    cdef DefinitionRow row
     if p.instructions.definition_count[i] == 0:
         return True
-    for row in range(p.instructions.definition_first[i],
-                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+    rows = definitions_of(p, i)
+    for row in range(rows.first, rows.first + rows.count):
         if not p.definitions.flags[row] & definition_temp:
             return True
     if format in (format_sopp, format_exp, format_ldsdir, format_pseudo_branch, format_pseudo_barrier):
@@ -80,13 +85,14 @@ cdef bint _has_effect(const ProgramData *p, uint32_t i) noexcept nogil:
                       op_s_setpc_b64, op_s_swappc_b64, op_s_getpc_b64, op_s_barrier_signal_isfirst)
 
 
-cdef bint _is_dead(const Context *c, uint32_t i) noexcept nogil:
+cdef bint _is_dead(const Context *c, InstructionId i) noexcept nogil:
+    cdef RowRange definitions
     cdef const ProgramData *p = c.p
-    cdef uint32_t row
+    cdef DefinitionRow row
     if _has_effect(p, i):
         return False
-    for row in range(p.instructions.definition_first[i],
-                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+    definitions = definitions_of(p, i)
+    for row in range(definitions.first, definitions.first + definitions.count):
         if c.uses[p.definitions.temp[row]]:
             return False
     return True
@@ -94,13 +100,14 @@ cdef bint _is_dead(const Context *c, uint32_t i) noexcept nogil:
 
 cdef int _remove_dead(Context *c) except -1 nogil:
     """Backward; phis of loops that only feed themselves stay."""
+    cdef RowRange operands
     cdef ProgramData *p = c.p
     cdef Rewrite rewrite
     cdef vector[uint8_t] dead
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
-    cdef uint32_t i
-    cdef uint32_t row
+    cdef InstructionId i
+    cdef OperandRow row
     cdef bint again = True
     cdef uint32_t rounds = 0
     dead.assign(p.instructions.table.count, 0)
@@ -118,8 +125,8 @@ cdef int _remove_dead(Context *c) except -1 nogil:
                     continue
                 dead[i] = 1
                 again |= opcode_is_phi(p.instructions.opcode[i])
-                for row in range(p.instructions.operand_first[i],
-                                 p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+                operands = operands_of(p, i)
+                for row in range(operands.first, operands.first + operands.count):
                     if p.operands.flags[row] & operand_temp:
                         c.uses[p.operands.data[row]] -= 1
     rewrite_begin(&rewrite, p)
@@ -132,7 +139,7 @@ cdef int _remove_dead(Context *c) except -1 nogil:
     return rewrite_end(&rewrite)
 
 
-cdef void _use_literal_forms(Context *c, uint32_t i) noexcept nogil:
+cdef void _use_literal_forms(Context *c, InstructionId i) noexcept nogil:
     """Multiply-add with a literal addend has a shorter encoding (GFX10 and later)."""
     cdef ProgramData *p = c.p
     if p.instructions.opcode[i] != op_v_fma_f32 or p.gfx_level < gfx10 or p.instructions.modifiers[i] \
@@ -150,9 +157,9 @@ cdef void _use_literal_forms(Context *c, uint32_t i) noexcept nogil:
 
 cdef int optimize_run(ProgramData *p) except -1 nogil:
     cdef Context c
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     cdef uint32_t tries
     c.p = p
     c.parent.assign(p.temps.table.count, 0)

@@ -16,7 +16,7 @@ from pyaco._core.ir.program cimport *
 cdef inline bint _single(const Context *c, Operand o, uint16_t opcode, uint32_t *producer) noexcept nogil:
     """The operand's only use is here, and it is the first result of this opcode without modifiers."""
     cdef const ProgramData *p = c.p
-    cdef uint32_t q = producer_of(c, o)
+    cdef InstructionId q = producer_of(c, o)
     if q == 0 or p.instructions.opcode[q] != opcode or c.uses[o.data] != 1 or result_of(p, q) != o.data:
         return False
     if p.instructions.format[q] & modified_encodings or (format_is_valu(p.instructions.format[q]) and p.instructions.modifiers[q]):
@@ -25,7 +25,7 @@ cdef inline bint _single(const Context *c, Operand o, uint16_t opcode, uint32_t 
     return True
 
 
-cdef bint _three(Context *c, uint32_t i, uint16_t opcode, Operand a, Operand b, Operand d) except -1 nogil:
+cdef bint _three(Context *c, InstructionId i, uint16_t opcode, Operand a, Operand b, Operand d) except -1 nogil:
     """Become a three-operand VOP3 instruction if the generation has it and the operands fit."""
     cdef ProgramData *p = c.p
     cdef Operand[3] operands
@@ -41,15 +41,15 @@ cdef bint _three(Context *c, uint32_t i, uint16_t opcode, Operand a, Operand b, 
     return True
 
 
-cdef inline bint _unmodified(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef inline bint _unmodified(const ProgramData *p, InstructionId i) noexcept nogil:
     return not p.instructions.format[i] & modified_encodings and p.instructions.modifiers[i] == 0
 
 
-cdef bint _combine_add(Context *c, uint32_t i) except -1 nogil:
+cdef bint _combine_add(Context *c, InstructionId i) except -1 nogil:
     """v_add_u32 with a sum, shift, xor, product or bit count."""
     cdef ProgramData *p = c.p
     cdef uint32_t k
-    cdef uint32_t q = 0
+    cdef InstructionId q = 0
     cdef Operand o
     cdef Operand other
     cdef Operand[2] two
@@ -83,10 +83,10 @@ cdef bint _combine_add(Context *c, uint32_t i) except -1 nogil:
     return False
 
 
-cdef bint _combine_or(Context *c, uint32_t i) except -1 nogil:
+cdef bint _combine_or(Context *c, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint32_t k
-    cdef uint32_t q = 0
+    cdef InstructionId q = 0
     cdef Operand o
     cdef Operand other
     if not _unmodified(p, i):
@@ -103,10 +103,10 @@ cdef bint _combine_or(Context *c, uint32_t i) except -1 nogil:
     return False
 
 
-cdef bint _combine_xor(Context *c, uint32_t i) except -1 nogil:
+cdef bint _combine_xor(Context *c, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint32_t k
-    cdef uint32_t q = 0
+    cdef InstructionId q = 0
     if not _unmodified(p, i):
         return False
     for k in range(2):
@@ -116,17 +116,17 @@ cdef bint _combine_xor(Context *c, uint32_t i) except -1 nogil:
     return False
 
 
-cdef bint _combine_shift(Context *c, uint32_t i) except -1 nogil:
+cdef bint _combine_shift(Context *c, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
-    cdef uint32_t q = 0
+    cdef InstructionId q = 0
     return (_unmodified(p, i) and _single(c, source_at(p, i, 1), op_v_add_u32, &q)
             and _three(c, i, op_v_add_lshl_u32, source_at(p, q, 0), source_at(p, q, 1), source_at(p, i, 0)))
 
 
-cdef bint _combine_minmax(Context *c, uint32_t i, uint16_t same, uint16_t opcode3) except -1 nogil:
+cdef bint _combine_minmax(Context *c, InstructionId i, uint16_t same, uint16_t opcode3) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint32_t k
-    cdef uint32_t q = 0
+    cdef InstructionId q = 0
     if not _unmodified(p, i):
         return False
     for k in range(2):
@@ -135,7 +135,7 @@ cdef bint _combine_minmax(Context *c, uint32_t i, uint16_t same, uint16_t opcode
     return False
 
 
-cdef uint16_t _multiply_add(const ProgramData *p, uint32_t block, uint32_t bits, bint precise) noexcept nogil:
+cdef uint16_t _multiply_add(const ProgramData *p, BlockId block, uint32_t bits, bint precise) noexcept nogil:
     """The opcode for a * b + c; op_invalid when it would change a result that must not change."""
     cdef uint32_t denormals = p.blocks.fp_mode[block] >> (4 if bits == 32 else 6) & 3
     if bits == 32 and p.gfx_level <= gfx9 and denormals == 0:
@@ -151,7 +151,7 @@ cdef uint16_t _multiply_add(const ProgramData *p, uint32_t block, uint32_t bits,
     return op_v_fma_f64
 
 
-cdef bint _combine_multiply_add(Context *c, uint32_t i, uint32_t bits, bint negate_left, bint negate_right) except -1 nogil:
+cdef bint _combine_multiply_add(Context *c, InstructionId i, uint32_t bits, uint32_t negate_left, uint32_t negate_right) except -1 nogil:
     """An addition or subtraction one operand of which is a product without other uses."""
     cdef ProgramData *p = c.p
     cdef uint64_t word = p.instructions.modifiers[i]
@@ -160,7 +160,7 @@ cdef bint _combine_multiply_add(Context *c, uint32_t i, uint32_t bits, bint nega
     cdef uint16_t multiply = op_v_mul_f32 if bits == 32 else op_v_mul_f16 if bits == 16 else op_v_mul_f64
     cdef uint16_t opcode
     cdef uint32_t k
-    cdef uint32_t q
+    cdef InstructionId q
     cdef uint32_t neg
     cdef uint32_t absolute
     cdef Operand[3] operands
@@ -210,7 +210,7 @@ cdef bint _combine_multiply_add(Context *c, uint32_t i, uint32_t bits, bint nega
 cdef bint _takes_output(const Context *c, Operand o, uint32_t bits, uint32_t *producer) noexcept nogil:
     """The operand's producer can apply an output modifier in place of this instruction."""
     cdef const ProgramData *p = c.p
-    cdef uint32_t q = producer_of(c, o)
+    cdef InstructionId q = producer_of(c, o)
     if q == 0 or c.uses[o.data] != 1 or not format_is_valu(p.instructions.format[q]) or result_of(p, q) != o.data:
         return False
     if not can_use_output_modifiers(p.instructions.opcode[q]) or float_bits(p.instructions.opcode[q]) != bits:
@@ -226,7 +226,7 @@ cdef bint _takes_output(const Context *c, Operand o, uint32_t bits, uint32_t *pr
     return c.home[o.data] == c.block
 
 
-cdef int _take_over(Context *c, uint32_t i, uint32_t q, uint64_t word) except -1 nogil:
+cdef int _take_over(Context *c, InstructionId i, InstructionId q, uint64_t word) except -1 nogil:
     """Become the producer, with other modifiers; the producer loses its use."""
     cdef ProgramData *p = c.p
     cdef Operand[8] operands
@@ -238,7 +238,7 @@ cdef int _take_over(Context *c, uint32_t i, uint32_t q, uint64_t word) except -1
     return 0
 
 
-cdef bint _combine_clamp(Context *c, uint32_t i, uint32_t bits) except -1 nogil:
+cdef bint _combine_clamp(Context *c, InstructionId i, uint32_t bits) except -1 nogil:
     """med3(0, 1, x): the producer of x clamps."""
     cdef ProgramData *p = c.p
     cdef uint64_t one = f32_one if bits == 32 else 0x3c00
@@ -246,7 +246,7 @@ cdef bint _combine_clamp(Context *c, uint32_t i, uint32_t bits) except -1 nogil:
     cdef uint32_t zeros = 0
     cdef uint32_t ones = 0
     cdef uint32_t value = 3
-    cdef uint32_t q = 0
+    cdef InstructionId q = 0
     if not _unmodified(p, i):
         return False
     for k in range(3):
@@ -262,11 +262,11 @@ cdef bint _combine_clamp(Context *c, uint32_t i, uint32_t bits) except -1 nogil:
     return True
 
 
-cdef bint _combine_output_scale(Context *c, uint32_t i, uint32_t bits) except -1 nogil:
+cdef bint _combine_output_scale(Context *c, InstructionId i, uint32_t bits) except -1 nogil:
     """A product with 2, 4 or 0.5: the producer scales. The hardware does it with denormals flushed only."""
     cdef ProgramData *p = c.p
     cdef uint32_t k
-    cdef uint32_t q = 0
+    cdef InstructionId q = 0
     cdef uint32_t scale
     cdef uint64_t value
     cdef uint32_t promise = fp_preserve_signed_zero_inf_nan32 if bits == 32 else fp_preserve_signed_zero_inf_nan16_64
@@ -291,10 +291,10 @@ cdef bint _combine_output_scale(Context *c, uint32_t i, uint32_t bits) except -1
     return False
 
 
-cdef inline bint _scc_unused(const Context *c, uint32_t i) noexcept nogil:
+cdef inline bint _scc_unused(const Context *c, InstructionId i) noexcept nogil:
     """Whether the scc result is unused."""
     cdef const ProgramData *p = c.p
-    cdef uint32_t row
+    cdef DefinitionRow row
     for row in range(p.instructions.definition_first[i] + 1,
                      p.instructions.definition_first[i] + p.instructions.definition_count[i]):
         if p.definitions.reg[row] != register_scc or c.uses[p.definitions.temp[row]]:
@@ -302,11 +302,11 @@ cdef inline bint _scc_unused(const Context *c, uint32_t i) noexcept nogil:
     return True
 
 
-cdef bint _combine_scalar_not(Context *c, uint32_t i, uint16_t inverter, uint16_t opcode) except -1 nogil:
+cdef bint _combine_scalar_not(Context *c, InstructionId i, uint16_t inverter, uint16_t opcode) except -1 nogil:
     """a & ~b, a | ~b"""
     cdef ProgramData *p = c.p
     cdef uint32_t k
-    cdef uint32_t q = 0
+    cdef InstructionId q = 0
     cdef Operand[2] operands
     for k in range(2):
         if _single(c, source_at(p, i, k), inverter, &q) and _scc_unused(c, q):
@@ -317,11 +317,11 @@ cdef bint _combine_scalar_not(Context *c, uint32_t i, uint16_t inverter, uint16_
     return False
 
 
-cdef bint _combine_and_exec(Context *c, uint32_t i) except -1 nogil:
+cdef bint _combine_and_exec(Context *c, InstructionId i) except -1 nogil:
     """A compare in the same block has cleared the inactive lanes already."""
     cdef ProgramData *p = c.p
     cdef uint32_t k
-    cdef uint32_t q
+    cdef InstructionId q
     cdef Operand o
     if not _scc_unused(c, i):
         return False
@@ -339,11 +339,11 @@ cdef bint _combine_and_exec(Context *c, uint32_t i) except -1 nogil:
     return False
 
 
-cdef bint _combine_scalar_shift_add(Context *c, uint32_t i) except -1 nogil:
+cdef bint _combine_scalar_shift_add(Context *c, InstructionId i) except -1 nogil:
     """(a << n) + b with n from 1 to 4, when the carry is unused."""
     cdef ProgramData *p = c.p
     cdef uint32_t k
-    cdef uint32_t q = 0
+    cdef InstructionId q = 0
     cdef uint32_t shift
     cdef Operand[2] operands
     cdef uint16_t opcode
@@ -368,7 +368,7 @@ cdef bint _combine_scalar_shift_add(Context *c, uint32_t i) except -1 nogil:
     return False
 
 
-cdef bint _combine_valu(Context *c, uint32_t i, uint16_t opcode) except -1 nogil:
+cdef bint _combine_valu(Context *c, InstructionId i, uint16_t opcode) except -1 nogil:
     if opcode == op_v_add_u32:
         return _combine_add(c, i)
     if opcode == op_v_or_b32:
@@ -404,7 +404,7 @@ cdef bint _combine_valu(Context *c, uint32_t i, uint16_t opcode) except -1 nogil
     return False
 
 
-cdef bint combine(Context *c, uint32_t i) except -1 nogil:
+cdef bint combine(Context *c, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint16_t opcode = p.instructions.opcode[i]
     if p.instructions.definition_count[i] == 0:

@@ -3,8 +3,8 @@ from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
 from libcpp.vector cimport vector
 
 from pyaco._core.ir.program cimport (
-    Operand, ProgramData, class_is_vgpr, format_dpp16, format_dpp8, format_sdwa, operand_at, operand_constant,
-    operand_constant_value, operand_fixed, operand_temp, operand_undef,
+    BlockId, InstructionId, Operand, ProgramData, class_is_vgpr, format_dpp16, format_dpp8, format_sdwa, operand_at,
+    operand_constant, operand_constant_value, operand_fixed, operand_temp, operand_undef,
 )
 
 cdef enum:
@@ -14,16 +14,16 @@ cdef enum:
 
 cdef cppclass Context:
     ProgramData *p
-    uint32_t block
+    BlockId block
     vector[uint32_t] parent          # by temp: defining instruction, 0 unknown
     vector[uint32_t] home            # by temp: its block
     vector[uint32_t] uses            # by temp
     vector[uint8_t] canonical        # by temp: bits of a float result that follows the denormal mode
 
-cdef inline uint32_t operand_row(const ProgramData *p, uint32_t i, uint32_t k) noexcept nogil:
+cdef inline uint32_t operand_row(const ProgramData *p, InstructionId i, uint32_t k) noexcept nogil:
     return p.instructions.operand_first[i] + k
 
-cdef inline Operand source_at(const ProgramData *p, uint32_t i, uint32_t k) noexcept nogil:
+cdef inline Operand source_at(const ProgramData *p, InstructionId i, uint32_t k) noexcept nogil:
     return operand_at(p, p.instructions.operand_first[i] + k)
 
 cdef inline bint is_plain_temp(Operand o) noexcept nogil:
@@ -32,7 +32,7 @@ cdef inline bint is_plain_temp(Operand o) noexcept nogil:
 cdef inline uint32_t producer_of(const Context *c, Operand o) noexcept nogil:
     return c.parent[o.data] if is_plain_temp(o) else 0
 
-cdef inline uint32_t result_of(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef inline uint32_t result_of(const ProgramData *p, InstructionId i) noexcept nogil:
     return p.definitions.temp[p.instructions.definition_first[i]] if p.instructions.definition_count[i] else 0
 
 cdef inline bint is_constant(Operand o, uint64_t value) noexcept nogil:
@@ -42,13 +42,13 @@ cdef inline bint is_scalar(Operand o) noexcept nogil:
     return not o.flags & (operand_constant | operand_undef) and not class_is_vgpr(o.register_class)
 
 # Replace an operand; keeps use counts.
-cdef void set_operand(Context *c, uint32_t i, uint32_t k, Operand o) noexcept nogil
+cdef void set_operand(Context *c, InstructionId i, uint32_t k, Operand o) noexcept nogil
 # Turn an instruction into another with the same definitions.
-cdef int become(Context *c, uint32_t i, uint16_t opcode, uint16_t format, const Operand *operands, uint32_t count) except -1 nogil
+cdef int become(Context *c, InstructionId i, uint16_t opcode, uint16_t format, const Operand *operands, uint32_t count) except -1 nogil
 # Whether scalar registers and the literal fit the constant bus.
 cdef bint bus_allows(const ProgramData *p, uint16_t opcode, uint16_t format, const Operand *operands, uint32_t count) noexcept nogil
 # Whether each source of an opcode must keep its position and kind; such instructions are left alone.
 cdef bint has_fixed_sources(uint16_t opcode) noexcept nogil
 # Give a VALU instruction new operands if some encoding takes them.
-cdef bint encode_operands(Context *c, uint32_t i, Operand *operands, uint32_t count) except -1 nogil
-cdef int load_operands(const ProgramData *p, uint32_t i, Operand *operands) noexcept nogil
+cdef bint encode_operands(Context *c, InstructionId i, Operand *operands, uint32_t count) except -1 nogil
+cdef int load_operands(const ProgramData *p, InstructionId i, Operand *operands) noexcept nogil

@@ -13,7 +13,7 @@ from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.program cimport *
 
 
-cdef void set_operand(Context *c, uint32_t i, uint32_t k, Operand o) noexcept nogil:
+cdef void set_operand(Context *c, InstructionId i, uint32_t k, Operand o) noexcept nogil:
     """Replace an operand; keeps use counts."""
     cdef ProgramData *p = c.p
     cdef Operand old = source_at(p, i, k)
@@ -24,11 +24,11 @@ cdef void set_operand(Context *c, uint32_t i, uint32_t k, Operand o) noexcept no
     operand_put(p, operand_row(p, i, k), o)
 
 
-cdef int become(Context *c, uint32_t i, uint16_t opcode, uint16_t format, const Operand *operands, uint32_t count) except -1 nogil:
+cdef int become(Context *c, InstructionId i, uint16_t opcode, uint16_t format, const Operand *operands, uint32_t count) except -1 nogil:
     """Turn an instruction into another with the same definitions."""
     cdef ProgramData *p = c.p
     cdef uint32_t k
-    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef OperandRow first = p.instructions.operand_first[i]
     cdef uint32_t old = p.instructions.operand_count[i]
     cdef Operand o
     for k in range(count):
@@ -102,7 +102,7 @@ cdef bint has_fixed_sources(uint16_t opcode) noexcept nogil:
         op_v_fmac_legacy_f32)
 
 
-cdef bint encode_operands(Context *c, uint32_t i, Operand *operands, uint32_t count) except -1 nogil:
+cdef bint encode_operands(Context *c, InstructionId i, Operand *operands, uint32_t count) except -1 nogil:
     """Give a VALU instruction new operands if some encoding takes them."""
     cdef ProgramData *p = c.p
     cdef uint16_t opcode = p.instructions.opcode[i]
@@ -133,7 +133,7 @@ cdef bint encode_operands(Context *c, uint32_t i, Operand *operands, uint32_t co
     return True
 
 
-cdef int load_operands(const ProgramData *p, uint32_t i, Operand *operands) noexcept nogil:
+cdef int load_operands(const ProgramData *p, InstructionId i, Operand *operands) noexcept nogil:
     cdef uint32_t k
     cdef uint32_t count = min(<uint32_t>p.instructions.operand_count[i], 8)
     for k in range(count):

@@ -18,7 +18,7 @@ from pyaco._core.ir.program cimport *
 cdef bint _copied(Context *c, Operand o, Operand *source) noexcept nogil:
     """The source of a plain copy of a temp or a constant."""
     cdef ProgramData *p = c.p
-    cdef uint32_t q = producer_of(c, o)
+    cdef InstructionId q = producer_of(c, o)
     cdef uint16_t opcode
     if q == 0 or p.instructions.definition_count[q] != 1 or p.instructions.operand_count[q] != 1:
         return False
@@ -54,7 +54,7 @@ cdef bint _constant_for(const ProgramData *p, uint16_t opcode, Operand source, u
     return False
 
 
-cdef int _propagate_valu(Context *c, uint32_t i, uint32_t k, Operand source) except -1 nogil:
+cdef int _propagate_valu(Context *c, InstructionId i, uint32_t k, Operand source) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef Operand[8] operands
     cdef Operand o = source_at(p, i, k)
@@ -83,7 +83,7 @@ cdef int _propagate_valu(Context *c, uint32_t i, uint32_t k, Operand source) exc
     return 0
 
 
-cdef int _propagate_salu(Context *c, uint32_t i, uint32_t k, Operand source) except -1 nogil:
+cdef int _propagate_salu(Context *c, InstructionId i, uint32_t k, Operand source) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint16_t format = p.instructions.format[i]
     cdef Operand o = source_at(p, i, k)
@@ -102,12 +102,12 @@ cdef int _propagate_salu(Context *c, uint32_t i, uint32_t k, Operand source) exc
     return 0
 
 
-cdef int _propagate_pseudo(Context *c, uint32_t i, uint32_t k, Operand source) except -1 nogil:
+cdef int _propagate_pseudo(Context *c, InstructionId i, uint32_t k, Operand source) except -1 nogil:
     """Vectors and copies take constants and SGPRs as parts."""
     cdef ProgramData *p = c.p
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef Operand o = source_at(p, i, k)
-    cdef uint32_t d = p.instructions.definition_first[i]
+    cdef DefinitionRow d = p.instructions.definition_first[i]
     if opcode != op_p_create_vector and opcode != op_p_parallelcopy:
         return 0
     if opcode == op_p_parallelcopy:
@@ -124,7 +124,7 @@ cdef int _propagate_pseudo(Context *c, uint32_t i, uint32_t k, Operand source) e
 cdef bint _sign_source(Context *c, Operand o, Operand *source, bint *negative, bint *absolute, uint32_t *bits) noexcept nogil:
     """The source of a multiplication by 1.0 or -1.0."""
     cdef ProgramData *p = c.p
-    cdef uint32_t q = producer_of(c, o)
+    cdef InstructionId q = producer_of(c, o)
     cdef uint64_t word
     cdef uint32_t one
     cdef uint32_t minus
@@ -153,11 +153,11 @@ cdef bint _sign_source(Context *c, Operand o, Operand *source, bint *negative, b
     return False
 
 
-cdef bint _keeps_denormals(const ProgramData *p, uint32_t block, uint32_t bits) noexcept nogil:
+cdef bint _keeps_denormals(const ProgramData *p, BlockId block, uint32_t bits) noexcept nogil:
     return (p.blocks.fp_mode[block] >> (4 if bits == 32 else 6) & 3) == 3
 
 
-cdef bint _flushes_sources(const ProgramData *p, uint32_t i, uint32_t bits) noexcept nogil:
+cdef bint _flushes_sources(const ProgramData *p, InstructionId i, uint32_t bits) noexcept nogil:
     """The instruction treats denormal sources of this width as the mode says."""
     cdef uint16_t opcode = p.instructions.opcode[i]
     if float_bits(opcode) != bits:
@@ -167,7 +167,7 @@ cdef bint _flushes_sources(const ProgramData *p, uint32_t i, uint32_t bits) noex
     return True
 
 
-cdef int _propagate_sign(Context *c, uint32_t i, uint32_t k) except -1 nogil:
+cdef int _propagate_sign(Context *c, InstructionId i, uint32_t k) except -1 nogil:
     """Multiplications by one become input modifiers."""
     cdef ProgramData *p = c.p
     cdef uint16_t opcode = p.instructions.opcode[i]
@@ -223,13 +223,13 @@ cdef int _propagate_sign(Context *c, uint32_t i, uint32_t k) except -1 nogil:
     return 0
 
 
-cdef int _fold_extract(Context *c, uint32_t i) except -1 nogil:
+cdef int _fold_extract(Context *c, InstructionId i) except -1 nogil:
     """An element of a vector that is made of parts is one of the parts."""
     cdef ProgramData *p = c.p
     cdef Operand o = source_at(p, i, 0)
     cdef Operand part
-    cdef uint32_t q = producer_of(c, o)
-    cdef uint32_t d = p.instructions.definition_first[i]
+    cdef InstructionId q = producer_of(c, o)
+    cdef DefinitionRow d = p.instructions.definition_first[i]
     cdef uint32_t size = class_bytes(p.definitions.register_class[d])
     cdef uint32_t wanted = source_at(p, i, 1).data * size
     cdef uint32_t offset = 0
@@ -251,10 +251,10 @@ cdef int _fold_extract(Context *c, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int _fold_split(Context *c, uint32_t i) except -1 nogil:
+cdef int _fold_split(Context *c, InstructionId i) except -1 nogil:
     """A vector that is split into the parts it was made of."""
     cdef ProgramData *p = c.p
-    cdef uint32_t q = producer_of(c, source_at(p, i, 0))
+    cdef InstructionId q = producer_of(c, source_at(p, i, 0))
     cdef uint32_t count = p.instructions.definition_count[i]
     cdef uint32_t k
     cdef Operand[16] parts
@@ -270,7 +270,7 @@ cdef int _fold_split(Context *c, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int propagate(Context *c, uint32_t i) except -1 nogil:
+cdef int propagate(Context *c, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint16_t format = p.instructions.format[i]
     cdef uint32_t k

@@ -1,7 +1,7 @@
 """Parallel copies to machine instructions.
 
 Data structure. One ``Target`` per dword register that is written; for each of its bytes where it comes from (a byte address, or a
-constant), and how many bytes still to be written read it. A byte that nobody reads any more may be overwritten.
+constant), and how many pending bytes read it. A byte that nobody reads any more may be overwritten.
 
 Phases. (1) Every target none of whose pending bytes is read by another target is written at once, in as few instructions as its
 sources allow; that frees its sources, which may make them ready. (2) When none is left, bytes of a target that are ready by
@@ -150,7 +150,7 @@ cdef int emit_constant(Rewrite *out, uint16_t reg, uint32_t value) except -1 nog
     cdef uint16_t address = <uint16_t>(reg * 4)
     cdef Definition d = sgpr_definition(address) if scalar else vgpr_definition(address)
     cdef Operand o = operand_c32(value)
-    cdef uint32_t i
+    cdef InstructionId i
     cdef uint32_t start = 0
     cdef uint32_t size
     if not operand_is_literal(o):
@@ -355,9 +355,9 @@ cdef bint _shifts(CopySolver *s, Target *t) except -1 nogil:
     return False
 
 
-cdef uint32_t _shift_scalar(CopySolver *s, Definition d, uint16_t opcode, uint32_t bits, uint32_t reg) except 0 nogil:
+cdef InstructionId _shift_scalar(CopySolver *s, Definition d, uint16_t opcode, uint32_t bits, uint32_t reg) except 0 nogil:
     """The shifted operand of the two-operand encoding must be a VGPR."""
-    cdef uint32_t i = emit_2(s.out, opcode, d, operand_c32(bits), _dword_operand(reg))
+    cdef InstructionId i = emit_2(s.out, opcode, d, operand_c32(bits), _dword_operand(reg))
     s.p.instructions.format[i] |= format_vop3
     return i
 
@@ -450,7 +450,7 @@ cdef uint32_t _piece(const Target *t, uint32_t b, uint32_t mask) noexcept nogil:
 
 cdef int _move_piece(CopySolver *s, const Target *t, uint32_t b, uint32_t size) except -1 nogil:
     """Copy a half or a byte into part of a register, whose other bytes stay."""
-    cdef uint32_t i
+    cdef InstructionId i
     cdef uint32_t source = t.source[b] >> 2
     cdef uint32_t offset = t.source[b] & 3
     cdef uint32_t selector = 0x07060504
@@ -479,7 +479,7 @@ cdef int _move_piece(CopySolver *s, const Target *t, uint32_t b, uint32_t size) 
 
 cdef bint _pack_halves(CopySolver *s, Target *t) except -1 nogil:
     """Two halves of two registers in one instruction on GFX9, where denormals survive it."""
-    cdef uint32_t i
+    cdef InstructionId i
     if s.p.gfx_level != gfx9 or t.pending != 15 or t.constant or not (s.fp_mode >> fp_denorm16_64_shift) & 1:
         return False
     if _piece(t, 0, 15) != 2 or _piece(t, 2, 15) != 2 or not (_is_vgpr(t.source[0] >> 2) and _is_vgpr(t.source[2] >> 2)):
@@ -530,7 +530,7 @@ cdef int _write_partial(CopySolver *s, Target *t) except -1 nogil:
 
 
 cdef bint _permute_with_zeros(CopySolver *s, Target *t) except -1 nogil:
-    """Gather with zeros in place of the constants, which are then set in one go."""
+    """Gather with zeros instead of the constants, which one more instruction then sets."""
     cdef Target zeros = t[0]
     cdef uint32_t b
     for b in range(4):
@@ -546,8 +546,8 @@ cdef bint _permute_with_zeros(CopySolver *s, Target *t) except -1 nogil:
 cdef int _half_constant(CopySolver *s, Target *t, uint32_t mask) except -1 nogil:
     cdef uint32_t b = 0 if mask == 3 else 2
     cdef uint32_t value = t.value[b] | <uint32_t>t.value[b + 1] << 8
-    cdef uint32_t i = emit_1(s.out, op_v_mov_b16, definition_register(<uint16_t>(t.reg * 4 + b), class_v2b),
-                             operand_c32(<uint32_t><int16_t>value if _is_inline_integer(<uint32_t><int16_t>value) else value))
+    cdef InstructionId i = emit_1(s.out, op_v_mov_b16, definition_register(<uint16_t>(t.reg * 4 + b), class_v2b),
+                                  operand_c32(<uint32_t><int16_t>value if _is_inline_integer(<uint32_t><int16_t>value) else value))
     s.p.instructions.modifiers[i] = modifier_set_opsel(0, 8 if b else 0)
     return 0
 
@@ -649,8 +649,8 @@ cdef int _swap_vgprs(CopySolver *s, uint16_t a, uint16_t b, bint linear) except 
 cdef int _sdwa_xor(CopySolver *s, uint32_t to, uint32_t other, uint32_t size) except -1 nogil:
     """to ^= other, on bytes or halves of registers."""
     cdef uint8_t register_class = class_v2b if size == 2 else class_v1b
-    cdef uint32_t i = emit_2(s.out, op_v_xor_b32, definition_register(<uint16_t>to, register_class),
-                             operand_register(<uint16_t>to, register_class), operand_register(<uint16_t>other, register_class))
+    cdef InstructionId i = emit_2(s.out, op_v_xor_b32, definition_register(<uint16_t>to, register_class),
+                                  operand_register(<uint16_t>to, register_class), operand_register(<uint16_t>other, register_class))
     cdef uint64_t word = modifier_set_sdwa_sel0(0, size - 1)
     word = modifier_set_sdwa_sel1(word, size - 1)
     word = modifier_set_sdwa_dst_sel(word, (size - 1) | 0x10)
@@ -660,8 +660,8 @@ cdef int _sdwa_xor(CopySolver *s, uint32_t to, uint32_t other, uint32_t size) ex
 
 
 cdef int _add_halves(CopySolver *s, uint32_t to, uint32_t a, uint32_t b, bint subtract) except -1 nogil:
-    cdef uint32_t i = emit_2(s.out, op_v_sub_u16_e64 if subtract else op_v_add_u16_e64, definition_register(<uint16_t>to, class_v2b),
-                             operand_register(<uint16_t>a, class_v2b), operand_register(<uint16_t>b, class_v2b))
+    cdef InstructionId i = emit_2(s.out, op_v_sub_u16_e64 if subtract else op_v_add_u16_e64, definition_register(<uint16_t>to, class_v2b),
+                                  operand_register(<uint16_t>a, class_v2b), operand_register(<uint16_t>b, class_v2b))
     s.p.instructions.modifiers[i] = modifier_set_opsel(0, (1 if a & 2 else 0) | (2 if b & 2 else 0) | (8 if to & 2 else 0))
     return 0
 
@@ -720,7 +720,7 @@ cdef void _redirect(CopySolver *s, uint32_t from_, uint32_t to, uint32_t size) n
                 t.source[b] = <uint16_t>(to + k)
                 t.partial |= size < 4
                 if (to + k) >> 2 == t.reg and (to + k) & 3 == b:
-                    t.pending &= ~<uint8_t>(1 << b)     # in place now
+                    t.pending &= ~<uint8_t>(1 << b)     # where it belongs
                 elif s.target_of[(to + k) >> 2] >= 0:
                     s.targets[s.target_of[(to + k) >> 2]].uses[(to + k) & 3] += 1
     for i in range(s.targets.size()):

@@ -7,9 +7,9 @@ from isa_tables cimport (
 )
 from modifiers cimport modifier_storage
 from pyaco._core.ir.program cimport (
-    Operand, ProgramData, class_s2, format_exp, format_flat, format_is_flat_like, format_is_vmem, format_mimg, format_mubuf,
-    format_pseudo_barrier, format_scratch, format_smem, format_vintrp, gfx12, operand_constant, operand_fixed, operand_size_mask,
-    operand_temp, operand_undef,
+    BlockId, InstructionId, Operand, OperandRow, OrderRow, ProgramData, class_s2, format_exp, format_flat, format_is_flat_like,
+    format_is_vmem, format_mimg, format_mubuf, format_pseudo_barrier, format_scratch, format_smem, format_vintrp, gfx12,
+    operand_constant, operand_fixed, operand_size_mask, operand_temp, operand_undef,
 )
 
 cdef inline bint opcode_is_phi(uint16_t opcode) noexcept nogil:
@@ -18,7 +18,7 @@ cdef inline bint opcode_is_phi(uint16_t opcode) noexcept nogil:
 # The operand that must sit in the register of the first definition (the accumulator of v_mac, the untouched lanes of
 # v_writelane, the destination that a buffer atomic also reads), or -1. The ISA table tells which opcodes have one: the last operand that is
 # not a fixed register, or one more than the table has, as the text of v_interp_p2_f32 does not show it.
-cdef inline int tied_operand(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef inline int tied_operand(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint16_t format = p.instructions.format[i]
     if opcode_flags[opcode] & opcode_flag_tied:
@@ -47,8 +47,8 @@ cdef inline bint operand_equal(Operand a, Operand b) noexcept nogil:
     return not a.flags & operand_fixed or a.reg == b.reg
 
 # Whether a block is the last one of a part that is run before another one: code goes on behind it, nobody knows which.
-cdef inline bint ends_without_leaving(const ProgramData *p, uint32_t block) noexcept nogil:
-    cdef uint32_t first = p.blocks.order_first[block]
+cdef inline bint ends_without_leaving(const ProgramData *p, BlockId block) noexcept nogil:
+    cdef OrderRow first = p.blocks.order_first[block]
     cdef uint32_t k
     cdef uint16_t opcode
     if p.blocks.linear_succ_count[block] != 0:
@@ -66,7 +66,7 @@ cdef enum:                       # in which order results of vector memory come 
 
 # The type of a vector memory operation, 0 for FLAT, which may also be LDS, and for all other instructions. image_msaa_load goes the way of
 # the sampler on GFX12, though it has none (LLVM, getVmemType; ACO, get_vmem_type).
-cdef inline uint8_t memory_type(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef inline uint8_t memory_type(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint16_t format = p.instructions.format[i]
     if format == format_mimg:
@@ -80,10 +80,10 @@ cdef inline uint8_t memory_type(const ProgramData *p, uint32_t i) noexcept nogil
 
 # Whether two memory instructions likely touch neighbouring addresses, so that they profit from being issued together: the same
 # kind, and the same descriptor, or addresses without one.
-cdef inline bint form_clause(const ProgramData *p, uint32_t a, uint32_t b) noexcept nogil:
+cdef inline bint form_clause(const ProgramData *p, InstructionId a, InstructionId b) noexcept nogil:
     cdef uint16_t format = p.instructions.format[a]
-    cdef uint32_t x = p.instructions.operand_first[a]
-    cdef uint32_t y = p.instructions.operand_first[b]
+    cdef OperandRow x = p.instructions.operand_first[a]
+    cdef OperandRow y = p.instructions.operand_first[b]
     if format != p.instructions.format[b]:
         return False
     if (p.instructions.definition_count[a] == 0) != (p.instructions.definition_count[b] == 0):
@@ -102,7 +102,7 @@ cdef inline bint format_has_sync(uint16_t format) noexcept nogil:
     return format_smem <= format <= format_scratch and format != format_exp
 
 # Storage classes that an instruction touches, as in the modifiers; 0 for one that is not memory.
-cdef inline uint32_t storage_of(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef inline uint32_t storage_of(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint16_t format = p.instructions.format[i]
     if format == format_pseudo_barrier or format_has_sync(format):
         return modifier_storage(p.instructions.modifiers[i])

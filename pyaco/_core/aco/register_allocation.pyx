@@ -45,7 +45,7 @@ from pyaco.errors import InputError, PyacoError
 
 
 # ------------------------------------------------------------------------------------------------------------- affinities
-cdef void _join_webs(Allocator *a, uint32_t x, uint32_t y) noexcept nogil:
+cdef void _join_webs(Allocator *a, TempId x, TempId y) noexcept nogil:
     if class_of_value(a, x) != class_of_value(a, y):
         return
     x = web_of(a, x)
@@ -56,13 +56,13 @@ cdef void _join_webs(Allocator *a, uint32_t x, uint32_t y) noexcept nogil:
         a.values[x].web = y
 
 
-cdef void _affinities_of(Allocator *a, uint32_t i) noexcept nogil:
+cdef void _affinities_of(Allocator *a, InstructionId i) noexcept nogil:
     cdef ProgramData *p = a.p
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint16_t format = p.instructions.format[i]
-    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef OperandRow first = p.instructions.operand_first[i]
     cdef uint32_t count = p.instructions.operand_count[i]
-    cdef uint32_t definition = p.instructions.definition_first[i]
+    cdef DefinitionRow definition = p.instructions.definition_first[i]
     cdef uint32_t k
     cdef int tied
     if opcode_is_phi(opcode):
@@ -101,7 +101,7 @@ cdef void _affinities_of(Allocator *a, uint32_t i) noexcept nogil:
 
 cdef void _affinities(Allocator *a) noexcept nogil:
     cdef ProgramData *p = a.p
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
     for b in range(p.blocks.table.count):
         for k in range(p.blocks.order_count[b]):
@@ -109,10 +109,10 @@ cdef void _affinities(Allocator *a) noexcept nogil:
 
 
 # --------------------------------------------------------------------------------------------------------------- operands
-cdef int _copy_operand(Allocator *a, uint32_t row, uint32_t address, bint late) except -1 nogil:
+cdef int _copy_operand(Allocator *a, OperandRow row, uint32_t address, bint late) except -1 nogil:
     """Make an operand read a transient copy of its temp, in a register of its own."""
-    cdef uint32_t temp = a.p.operands.data[row]
-    cdef uint32_t copy = new_value(a, class_of_value(a, temp))
+    cdef TempId temp = a.p.operands.data[row]
+    cdef TempId copy = new_value(a, class_of_value(a, temp))
     cdef Move move
     cdef uint16_t kept = a.p.operands.flags[row] & <uint16_t>~(operand_kill | operand_first_kill | operand_late_kill)
     move.temp = copy
@@ -127,15 +127,15 @@ cdef int _copy_operand(Allocator *a, uint32_t row, uint32_t address, bint late) 
     return 0
 
 
-cdef void _leave_after(Allocator *a, uint32_t temp) noexcept nogil:
+cdef void _leave_after(Allocator *a, TempId temp) noexcept nogil:
     if a.values[temp].presence & in_after:
         file_put(&a.file, in_after, a.values[temp].reg, class_bytes(class_of_value(a, temp)), 0)
         a.values[temp].presence &= ~<uint8_t>in_after
 
 
-cdef int _kill_operands(Allocator *a, uint32_t i) noexcept nogil:
+cdef int _kill_operands(Allocator *a, InstructionId i) noexcept nogil:
     cdef ProgramData *p = a.p
-    cdef uint32_t row
+    cdef OperandRow row
     cdef uint32_t k
     for k in range(p.instructions.operand_count[i]):
         row = p.instructions.operand_first[i] + k
@@ -145,14 +145,14 @@ cdef int _kill_operands(Allocator *a, uint32_t i) noexcept nogil:
     return 0
 
 
-cdef inline bint _is_fixed_temp(const ProgramData *p, uint32_t row) noexcept nogil:
+cdef inline bint _is_fixed_temp(const ProgramData *p, OperandRow row) noexcept nogil:
     return (p.operands.flags[row] & operand_temp) != 0 and (p.operands.flags[row] & operand_fixed) != 0
 
 
 cdef bint _pin_fixed_operands(Allocator *a, uint32_t first, uint32_t count) noexcept nogil:
     """Hold the operands that are where they must be; returns whether all are."""
     cdef ProgramData *p = a.p
-    cdef uint32_t row
+    cdef OperandRow row
     cdef bint all_there = True
     for row in range(first, first + count):
         if _is_fixed_temp(p, row):
@@ -163,9 +163,9 @@ cdef bint _pin_fixed_operands(Allocator *a, uint32_t first, uint32_t count) noex
     return all_there
 
 
-cdef bint _read_elsewhere(const ProgramData *p, uint32_t first, uint32_t count, uint32_t row) noexcept nogil:
+cdef bint _read_elsewhere(const ProgramData *p, uint32_t first, uint32_t count, OperandRow row) noexcept nogil:
     """Whether another operand of the instruction needs the value of `row` in another register."""
-    cdef uint32_t other
+    cdef OperandRow other
     for other in range(first, first + count):
         if (other != row and p.operands.flags[other] & operand_temp and p.operands.data[other] == p.operands.data[row]
                 and (not p.operands.flags[other] & operand_fixed or p.operands.reg[other] != p.operands.reg[row])):
@@ -176,8 +176,8 @@ cdef bint _read_elsewhere(const ProgramData *p, uint32_t first, uint32_t count, 
 cdef void _lift_fixed_operands(Allocator *a, uint32_t first, uint32_t count) noexcept nogil:
     """Take values that will move out of the file, so that they do not block each other."""
     cdef ProgramData *p = a.p
-    cdef uint32_t row
-    cdef uint32_t temp
+    cdef OperandRow row
+    cdef TempId temp
     for row in range(first, first + count):
         if not _is_fixed_temp(p, row):
             continue
@@ -191,17 +191,17 @@ cdef void _lift_fixed_operands(Allocator *a, uint32_t first, uint32_t count) noe
             displace(a, temp)
 
 
-cdef int _fixed_operands(Allocator *a, uint32_t i) except -1 nogil:
+cdef int _fixed_operands(Allocator *a, InstructionId i) except -1 nogil:
     """Bring operands into the registers that the instruction demands of them.
 
     A value that dies here moves; one that lives on keeps its home and a transient copy is read, so that VCC, SCC and m0
     become free again.
     """
     cdef ProgramData *p = a.p
-    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef OperandRow first = p.instructions.operand_first[i]
     cdef uint32_t count = p.instructions.operand_count[i]
-    cdef uint32_t row
-    cdef uint32_t temp
+    cdef OperandRow row
+    cdef TempId temp
     cdef uint32_t size
     cdef uint16_t target
     cdef int views
@@ -232,12 +232,12 @@ cdef int _fixed_operands(Allocator *a, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int _fix_unencodable_operands(Allocator *a, uint32_t i) except -1 nogil:
+cdef int _fix_unencodable_operands(Allocator *a, InstructionId i) except -1 nogil:
     """Move operands out of registers that the encoding cannot name there (SCC, high halves ...)."""
     cdef ProgramData *p = a.p
-    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef OperandRow first = p.instructions.operand_first[i]
     cdef uint32_t k
-    cdef uint32_t temp
+    cdef TempId temp
     cdef uint32_t address
     cdef int views
     cdef Placement need
@@ -261,12 +261,12 @@ cdef int _fix_unencodable_operands(Allocator *a, uint32_t i) except -1 nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------ definitions
-cdef int _tied_definition(Allocator *a, uint32_t i) except -1 nogil:
+cdef int _tied_definition(Allocator *a, InstructionId i) except -1 nogil:
     """The first definition takes the register of the operand it is tied to; a live operand is copied first."""
     cdef ProgramData *p = a.p
     cdef int tied = tied_operand(p, i)
-    cdef uint32_t row
-    cdef uint32_t definition
+    cdef OperandRow row
+    cdef DefinitionRow definition
     cdef uint32_t temp
     cdef uint32_t address
     cdef Placement need
@@ -294,9 +294,9 @@ cdef int _tied_definition(Allocator *a, uint32_t i) except -1 nogil:
     return 1
 
 
-cdef int _fixed_definitions(Allocator *a, uint32_t i) except -1 nogil:
+cdef int _fixed_definitions(Allocator *a, InstructionId i) except -1 nogil:
     cdef ProgramData *p = a.p
-    cdef uint32_t row
+    cdef DefinitionRow row
     cdef uint32_t k
     cdef uint32_t address
     cdef uint32_t size
@@ -320,10 +320,10 @@ cdef int _fixed_definitions(Allocator *a, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int _vector_definition(Allocator *a, uint32_t i, uint32_t row) except -2 nogil:
+cdef int _vector_definition(Allocator *a, InstructionId i, DefinitionRow row) except -2 nogil:
     """p_create_vector: the window around one of its operands that needs the fewest moves; -1 when a gap is as good."""
     cdef ProgramData *p = a.p
-    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef OperandRow first = p.instructions.operand_first[i]
     cdef uint32_t count = p.instructions.operand_count[i]
     cdef uint8_t register_class = p.definitions.register_class[row]
     cdef int which = file_of(register_class)
@@ -342,7 +342,7 @@ cdef int _vector_definition(Allocator *a, uint32_t i, uint32_t row) except -2 no
                 and class_is_vgpr(p.operands.register_class[first + k]) == class_is_vgpr(register_class):
             start = <int32_t>a.values[p.operands.data[first + k]].reg - offset
             if start >= 0 and not start & 3 and start != best and (start >> 2) >= <int32_t>a.first[which] \
-                    and (start >> 2) + need.dwords <= a.bound[which] and not (start >> 2) % need.align:
+                    and <uint32_t>(start >> 2) + need.dwords <= a.bound[which] and not (start >> 2) % need.align:
                 cost = window_cost(a, start >> 2, (start >> 2) + need.dwords, in_after)
                 if cost >= 0:
                     cost *= 2         # an eviction costs more than a copy that is due anyway
@@ -367,12 +367,12 @@ cdef int _vector_definition(Allocator *a, uint32_t i, uint32_t row) except -2 no
     return -1
 
 
-cdef int _pseudo_definition(Allocator *a, uint32_t i, uint32_t k, Placement need) except -2 nogil:
+cdef int _pseudo_definition(Allocator *a, InstructionId i, uint32_t k, Placement need) except -2 nogil:
     """The register that makes a pseudo copy a no-op, or -1."""
     cdef ProgramData *p = a.p
     cdef uint16_t opcode = p.instructions.opcode[i]
-    cdef uint32_t operand = p.instructions.operand_first[i]
-    cdef uint32_t row = p.instructions.definition_first[i]
+    cdef OperandRow operand = p.instructions.operand_first[i]
+    cdef DefinitionRow row = p.instructions.definition_first[i]
     cdef uint32_t address
     cdef uint32_t j
     cdef int found
@@ -410,7 +410,7 @@ cdef int _pseudo_definition(Allocator *a, uint32_t i, uint32_t k, Placement need
     return -1
 
 
-cdef int _linear_vgpr_definition(Allocator *a, uint32_t i, uint32_t row) except -1 nogil:
+cdef int _linear_vgpr_definition(Allocator *a, uint32_t i, DefinitionRow row) except -1 nogil:
     """Linear VGPRs sit at the end of the file, so that they never split what is left for others."""
     cdef Placement need = pseudo_placement(a.p, a.p.definitions.register_class[row])
     cdef uint32_t r
@@ -434,7 +434,7 @@ cdef int _linear_vgpr_definition(Allocator *a, uint32_t i, uint32_t row) except 
 cdef bint _linear_above(Allocator *a, uint32_t start) noexcept nogil:
     """Whether everything from register `start` to the end of the file belongs to linear VGPRs."""
     cdef uint32_t r
-    cdef uint32_t id
+    cdef TempId id
     for r in range(start, a.bound[file_vgpr]):
         id = a.file.owner[view_after][r]
         if id == 0 or id >= <uint32_t>owner_partial or not class_is_linear_vgpr(class_of_value(a, id)):
@@ -442,12 +442,12 @@ cdef bint _linear_above(Allocator *a, uint32_t start) noexcept nogil:
     return True
 
 
-cdef int _definitions(Allocator *a, uint32_t i) except -1 nogil:
+cdef int _definitions(Allocator *a, InstructionId i) except -1 nogil:
     cdef ProgramData *p = a.p
     cdef uint16_t opcode = p.instructions.opcode[i]
-    cdef uint32_t row
+    cdef DefinitionRow row
     cdef uint32_t k
-    cdef uint32_t temp
+    cdef TempId temp
     cdef uint32_t address
     cdef int found
     cdef Placement need
@@ -507,7 +507,7 @@ cdef uint16_t _free_sgpr(Allocator *a) noexcept nogil:
     return register_none
 
 
-cdef void _mark_scratch(Allocator *a, uint32_t i, bint scc_live) noexcept nogil:
+cdef void _mark_scratch(Allocator *a, InstructionId i, bint scc_live) noexcept nogil:
     """Tell the lowering of a pseudo copy whether SCC must survive and which SGPR it may use."""
     cdef ProgramData *p = a.p
     cdef uint64_t word = p.instructions.modifiers[i]
@@ -530,9 +530,9 @@ cdef void _mark_scratch(Allocator *a, uint32_t i, bint scc_live) noexcept nogil:
 
 cdef int _emit_moves(Allocator *a, bint scc_live) except -1 nogil:
     cdef ProgramData *p = a.p
-    cdef uint32_t copy
+    cdef InstructionId copy
     cdef uint32_t rows = 0
-    cdef uint32_t first
+    cdef OperandRow first
     cdef size_t k
     cdef Move move
     cdef Operand o
@@ -562,9 +562,9 @@ cdef int _emit_moves(Allocator *a, bint scc_live) except -1 nogil:
     return 0
 
 
-cdef void _finish_operands(Allocator *a, uint32_t i) noexcept nogil:
+cdef void _finish_operands(Allocator *a, InstructionId i) noexcept nogil:
     cdef ProgramData *p = a.p
-    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef OperandRow first = p.instructions.operand_first[i]
     cdef uint32_t k
     for k in range(p.instructions.operand_count[i]):
         if p.operands.flags[first + k] & operand_temp:
@@ -574,13 +574,13 @@ cdef void _finish_operands(Allocator *a, uint32_t i) noexcept nogil:
                 select_subdword_operand(p, i, k, p.operands.reg[first + k])
 
 
-cdef void _end_instruction(Allocator *a, uint32_t i) noexcept nogil:
+cdef void _end_instruction(Allocator *a, InstructionId i) noexcept nogil:
     """The after view becomes the before view of what follows."""
     cdef ProgramData *p = a.p
-    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef OperandRow first = p.instructions.operand_first[i]
     cdef uint32_t k
-    cdef uint32_t row
-    cdef uint32_t temp
+    cdef DefinitionRow row
+    cdef TempId temp
     cdef size_t t
     for k in range(p.instructions.operand_count[i]):
         if p.operands.flags[first + k] & operand_temp and p.operands.flags[first + k] & operand_first_kill:
@@ -610,7 +610,7 @@ cdef bint _has_scratch_use(uint16_t opcode) noexcept nogil:
         or opcode == op_p_extract_vector or opcode == op_p_start_linear_vgpr
 
 
-cdef int _instruction(Allocator *a, uint32_t i) except -1 nogil:
+cdef int _instruction(Allocator *a, InstructionId i) except -1 nogil:
     cdef ProgramData *p = a.p
     cdef bint scc_live
     a.instruction = i
@@ -635,15 +635,15 @@ cdef int _instruction(Allocator *a, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int _literal_to_register(Allocator *a, uint32_t i) except -1 nogil:
+cdef int _literal_to_register(Allocator *a, InstructionId i) except -1 nogil:
     """VOP3 where VCC was not free; before GFX10 that encoding has no literals, so one is loaded into a register."""
     cdef ProgramData *p = a.p
     cdef bint scalar
-    cdef uint32_t row
+    cdef OperandRow row
     cdef uint32_t k
-    cdef uint32_t temp
+    cdef TempId temp
     cdef uint32_t address
-    cdef uint32_t move
+    cdef InstructionId move
     cdef Operand o
     cdef Definition d
     if not encode_for_registers(p, i):
@@ -674,7 +674,7 @@ cdef int _literal_to_register(Allocator *a, uint32_t i) except -1 nogil:
 cdef int _compact_linear_vgprs(Allocator *a, uint32_t block) except -1 nogil:
     """Before control flow: bring linear VGPRs together at the end of the file, since they cannot move inside."""
     cdef uint32_t r = a.bound[file_vgpr]
-    cdef uint32_t id
+    cdef TempId id
     cdef uint32_t next_free = a.bound[file_vgpr]
     cdef uint32_t dwords
     while r > a.first[file_vgpr]:
@@ -697,20 +697,20 @@ cdef int _compact_linear_vgprs(Allocator *a, uint32_t block) except -1 nogil:
     return 0
 
 
-cdef int _logical_end(Allocator *a, uint32_t block, uint32_t i) except -1 nogil:
+cdef int _logical_end(Allocator *a, BlockId block, uint32_t i) except -1 nogil:
     """Copies for logical phis go in front of p_logical_end: SGPRs that they read are captured, and die, here."""
     fill_phi_operands(a, block, True, True)
     a.out.push_back(i)
     return 0
 
 
-cdef int _allocate_block(Allocator *a, uint32_t block) except -1 nogil:
+cdef int _allocate_block(Allocator *a, BlockId block) except -1 nogil:
     cdef ProgramData *p = a.p
-    cdef uint32_t first = p.blocks.order_first[block]
+    cdef OrderRow first = p.blocks.order_first[block]
     cdef uint32_t count = p.blocks.order_count[block]
     cdef uint32_t phis = 0
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     cdef uint16_t opcode
     a.out_first.push_back(<uint32_t>a.out.size())
     while phis < count and opcode_is_phi(p.instructions.opcode[p.order.instruction[first + phis]]):
@@ -733,7 +733,7 @@ cdef int _allocate_block(Allocator *a, uint32_t block) except -1 nogil:
     return 0
 
 
-cdef int _compact_before_branch(Allocator *a, uint32_t block, uint32_t i) except -1 nogil:
+cdef int _compact_before_branch(Allocator *a, BlockId block, uint32_t i) except -1 nogil:
     cdef ProgramData *p = a.p
     cdef uint32_t k
     cdef bint enters = False
@@ -750,12 +750,12 @@ cdef int _compact_before_branch(Allocator *a, uint32_t block, uint32_t i) except
     return 0
 
 
-cdef bint _scratch_from_target(const ProgramData *p, uint32_t block) noexcept nogil:
+cdef bint _scratch_from_target(const ProgramData *p, BlockId block) noexcept nogil:
     return p.blocks.linear_succ_count[block] == 1 \
         and not p.definitions.flags[_branch_definition(p, block)] & definition_fixed
 
 
-cdef inline uint32_t _branch_definition(const ProgramData *p, uint32_t block) noexcept nogil:
+cdef inline uint32_t _branch_definition(const ProgramData *p, BlockId block) noexcept nogil:
     return p.instructions.definition_first[
         p.order.instruction[p.blocks.order_first[block] + p.blocks.order_count[block] - 1]]
 
@@ -779,7 +779,7 @@ cdef int _prepare(Allocator *a, ProgramData *p) except -1 nogil:
     a.limit[file_vgpr] = 256 + min(addressable_vgprs(p, lowest), 256)
     a.free_bound[file_sgpr] = min(addressable_sgprs(p, p.num_waves), a.limit[file_sgpr])
     a.free_bound[file_vgpr] = min(256 + addressable_vgprs(p, p.num_waves), a.limit[file_vgpr])
-    a.bound[file_sgpr] = min(a.free_bound[file_sgpr], vcc_first)    # VCC comes last
+    a.bound[file_sgpr] = min(a.free_bound[file_sgpr], <uint32_t>vcc_first)    # VCC comes last
     t = <uint32_t>p.max_demand_vgpr
     if granule > 1:
         t = (t + granule - 1) // granule * granule
@@ -803,7 +803,7 @@ cdef int _prepare(Allocator *a, ProgramData *p) except -1 nogil:
 
 
 cdef int _allocate(Allocator *a, ProgramData *p) except -1 nogil:
-    cdef uint32_t b
+    cdef BlockId b
     _prepare(a, p)
     _affinities(a)
     for b in range(p.blocks.table.count):

@@ -1,7 +1,7 @@
 """What an encoding demands of the registers of its operands and definitions: see ``register_constraints.pyx``."""
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
-from pyaco._core.ir.program cimport ProgramData
+from pyaco._core.ir.program cimport InstructionId, ProgramData
 
 cdef struct Placement:
     uint8_t register_class
@@ -13,18 +13,18 @@ cdef struct Placement:
 
 # For copies, phis and whatever demands no particular register.
 cdef Placement pseudo_placement(const ProgramData *p, uint8_t register_class) noexcept nogil
-cdef Placement definition_placement(const ProgramData *p, uint32_t i, uint32_t k) noexcept nogil
-cdef Placement operand_placement(const ProgramData *p, uint32_t i, uint32_t k) noexcept nogil
+cdef Placement definition_placement(const ProgramData *p, InstructionId i, uint32_t k) noexcept nogil
+cdef Placement operand_placement(const ProgramData *p, InstructionId i, uint32_t k) noexcept nogil
 # Whether operand k can be read from this byte address.
-cdef bint operand_fits(const ProgramData *p, uint32_t i, uint32_t k, uint32_t address) noexcept nogil
+cdef bint operand_fits(const ProgramData *p, InstructionId i, uint32_t k, uint32_t address) noexcept nogil
 # Before registers are chosen: shorter encodings, operands that some encodings fix to VCC or m0.
-cdef void prepare_encoding(ProgramData *p, uint32_t i) noexcept nogil
+cdef void prepare_encoding(ProgramData *p, InstructionId i) noexcept nogil
 # After registers are chosen: VOP3 where VCC was not free. True: a literal must move into a register (GFX9 and older).
-cdef bint encode_for_registers(ProgramData *p, uint32_t i) noexcept nogil
+cdef bint encode_for_registers(ProgramData *p, InstructionId i) noexcept nogil
 # Make the encoding name a sub-dword part that is not (or not alone) in the low bits of its register.
-cdef void select_subdword_definition(ProgramData *p, uint32_t i, uint32_t k, uint32_t address) noexcept nogil
-cdef void select_subdword_operand(ProgramData *p, uint32_t i, uint32_t k, uint32_t address) noexcept nogil
+cdef void select_subdword_definition(ProgramData *p, InstructionId i, uint32_t k, uint32_t address) noexcept nogil
+cdef void select_subdword_operand(ProgramData *p, InstructionId i, uint32_t k, uint32_t address) noexcept nogil
 # SDWA can express the instruction as it is after register allocation.
-cdef bint can_use_sdwa(const ProgramData *p, uint32_t i) noexcept nogil
+cdef bint can_use_sdwa(const ProgramData *p, InstructionId i) noexcept nogil
 # Operand k (-1: the definition) can name the high half through opsel.
-cdef bint can_use_opsel(const ProgramData *p, uint32_t i, int k) noexcept nogil
+cdef bint can_use_opsel(const ProgramData *p, InstructionId i, int k) noexcept nogil

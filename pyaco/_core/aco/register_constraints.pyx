@@ -35,12 +35,12 @@ cdef Placement pseudo_placement(const ProgramData *p, uint8_t register_class) no
 
 
 # -------------------------------------------------------------------------------------------------------- capabilities
-cdef bint can_use_sdwa(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef bint can_use_sdwa(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint16_t format = p.instructions.format[i]
     cdef uint16_t opcode = p.instructions.opcode[i]
-    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef OperandRow first = p.instructions.operand_first[i]
     cdef uint32_t count = p.instructions.operand_count[i]
-    cdef uint32_t definition = p.instructions.definition_first[i]
+    cdef DefinitionRow definition = p.instructions.definition_first[i]
     cdef uint32_t k
     if not format_is_valu(format) or p.gfx_level < gfx8 or p.gfx_level >= gfx11:
         return False
@@ -70,7 +70,7 @@ cdef bint can_use_sdwa(const ProgramData *p, uint32_t i) noexcept nogil:
     return opcode != op_v_readfirstlane_b32 and opcode != op_v_clrexcp and opcode != op_v_swap_b32
 
 
-cdef bint can_use_opsel(const ProgramData *p, uint32_t i, int k) noexcept nogil:
+cdef bint can_use_opsel(const ProgramData *p, InstructionId i, int k) noexcept nogil:
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint16_t native = opcode_format[opcode]
     cdef uint8_t register_class
@@ -93,7 +93,7 @@ cdef bint _legacy_16bit(uint16_t opcode) noexcept nogil:
         or opcode == op_v_mad_legacy_i16 or opcode == op_v_div_fixup_legacy_f16
 
 
-cdef bint _keeps_high_half(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef bint _keeps_high_half(const ProgramData *p, InstructionId i) noexcept nogil:
     """A 16-bit result leaves the other half of its register alone."""
     cdef uint16_t opcode = p.instructions.opcode[i]
     if p.gfx_level < gfx9:
@@ -147,7 +147,7 @@ cdef uint16_t _high_store(uint16_t opcode) noexcept nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------ placements
-cdef Placement definition_placement(const ProgramData *p, uint32_t i, uint32_t k) noexcept nogil:
+cdef Placement definition_placement(const ProgramData *p, InstructionId i, uint32_t k) noexcept nogil:
     cdef uint16_t format = p.instructions.format[i]
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef Placement need = _placement(p.definitions.register_class[p.instructions.definition_first[i] + k])
@@ -178,7 +178,7 @@ cdef Placement definition_placement(const ProgramData *p, uint32_t i, uint32_t k
     return need
 
 
-cdef uint32_t _operand_stride(const ProgramData *p, uint32_t i, uint32_t k) noexcept nogil:
+cdef uint32_t _operand_stride(const ProgramData *p, InstructionId i, uint32_t k) noexcept nogil:
     cdef uint16_t format = p.instructions.format[i]
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint32_t size = class_bytes(p.operands.register_class[p.instructions.operand_first[i] + k])
@@ -204,7 +204,7 @@ cdef bint _reads_whole_register(uint16_t opcode) noexcept nogil:
     return opcode == op_p_bpermute_readlane or opcode == op_p_bpermute_shared_vgpr or opcode == op_p_bpermute_permlane
 
 
-cdef Placement operand_placement(const ProgramData *p, uint32_t i, uint32_t k) noexcept nogil:
+cdef Placement operand_placement(const ProgramData *p, InstructionId i, uint32_t k) noexcept nogil:
     cdef Placement need = _placement(p.operands.register_class[p.instructions.operand_first[i] + k])
     if need.bytewise:
         need.stride = <uint8_t>_operand_stride(p, i, k)
@@ -213,7 +213,7 @@ cdef Placement operand_placement(const ProgramData *p, uint32_t i, uint32_t k) n
     return need
 
 
-cdef bint operand_fits(const ProgramData *p, uint32_t i, uint32_t k, uint32_t address) noexcept nogil:
+cdef bint operand_fits(const ProgramData *p, InstructionId i, uint32_t k, uint32_t address) noexcept nogil:
     cdef uint16_t format = p.instructions.format[i]
     if address & 3:
         return address % _operand_stride(p, i, k) == 0
@@ -230,17 +230,17 @@ cdef bint operand_fits(const ProgramData *p, uint32_t i, uint32_t k, uint32_t ad
 
 
 # ------------------------------------------------------------------------------------------------------- before placement
-cdef void _fix_operand(ProgramData *p, uint32_t row, uint16_t reg) noexcept nogil:
+cdef void _fix_operand(ProgramData *p, OperandRow row, uint16_t reg) noexcept nogil:
     if p.operands.flags[row] & operand_temp and not p.operands.flags[row] & operand_fixed:
         p.operands.reg[row] = reg
         p.operands.flags[row] |= operand_fixed
 
 
-cdef void _fix_masks_to_vcc(ProgramData *p, uint32_t i) noexcept nogil:
+cdef void _fix_masks_to_vcc(ProgramData *p, InstructionId i) noexcept nogil:
     """DPP and SDWA have no room for a lane mask register of choice (GFX10 and older; SDWA compares have one from GFX9)."""
     cdef uint16_t format = p.instructions.format[i]
-    cdef uint32_t definition = p.instructions.definition_first[i]
-    cdef uint32_t row = p.instructions.operand_first[i]
+    cdef DefinitionRow definition = p.instructions.definition_first[i]
+    cdef OperandRow row = p.instructions.operand_first[i]
     cdef bint dpp = (format & (format_dpp16 | format_dpp8)) != 0
     cdef uint32_t k = 0xffffffffU
     if p.gfx_level >= gfx11 or not (dpp or format & format_sdwa):
@@ -257,9 +257,9 @@ cdef void _fix_masks_to_vcc(ProgramData *p, uint32_t i) noexcept nogil:
         _fix_operand(p, row + 2, register_vcc)
 
 
-cdef void _writelane(ProgramData *p, uint32_t i) noexcept nogil:
+cdef void _writelane(ProgramData *p, InstructionId i) noexcept nogil:
     """Up to GFX9 only one of value and lane can come from an SGPR other than m0."""
-    cdef uint32_t row = p.instructions.operand_first[i]
+    cdef OperandRow row = p.instructions.operand_first[i]
     if p.operands.flags[row] & operand_temp and p.operands.flags[row + 1] & operand_temp \
             and p.operands.data[row] != p.operands.data[row + 1] \
             and not (p.operands.flags[row + 1] & operand_fixed and p.operands.reg[row + 1] == register_m0):
@@ -281,10 +281,10 @@ cdef uint16_t _accumulating(const ProgramData *p, uint16_t opcode) noexcept nogi
     return op_invalid
 
 
-cdef void _shorten_multiply_add(ProgramData *p, uint32_t i) noexcept nogil:
+cdef void _shorten_multiply_add(ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint16_t form = _accumulating(p, p.instructions.opcode[i])
     cdef uint16_t format = p.instructions.format[i]
-    cdef uint32_t row = p.instructions.operand_first[i]
+    cdef OperandRow row = p.instructions.operand_first[i]
     cdef uint64_t word = p.instructions.modifiers[i]
     cdef uint32_t k
     cdef uint16_t dpp = format & <uint16_t>(format_dpp16 | format_dpp8)
@@ -316,7 +316,7 @@ cdef void _shorten_multiply_add(ProgramData *p, uint32_t i) noexcept nogil:
     p.instructions.modifiers[i] = modifier_set_opsel_hi(word, 0)
 
 
-cdef void _swap_operands(ProgramData *p, uint32_t row) noexcept nogil:
+cdef void _swap_operands(ProgramData *p, OperandRow row) noexcept nogil:
     cdef Operand o = operand_at(p, row)
     operand_put(p, row, operand_at(p, row + 1))
     operand_put(p, row + 1, o)
@@ -325,10 +325,10 @@ cdef void _swap_operands(ProgramData *p, uint32_t row) noexcept nogil:
     # the flag of the first killing operand follows the order: both are distinct temps here, so it stays with its own
 
 
-cdef void _shorten_scalar(ProgramData *p, uint32_t i) noexcept nogil:
+cdef void _shorten_scalar(ProgramData *p, InstructionId i) noexcept nogil:
     """s_add_i32, s_mul_i32 and s_cselect_b32 with a 16-bit literal: SOPK, if the other operand dies."""
     cdef uint16_t opcode = p.instructions.opcode[i]
-    cdef uint32_t row = p.instructions.operand_first[i]
+    cdef OperandRow row = p.instructions.operand_first[i]
     cdef uint32_t literal
     cdef uint32_t other
     cdef uint16_t flags
@@ -358,7 +358,7 @@ cdef void _shorten_scalar(ProgramData *p, uint32_t i) noexcept nogil:
     p.instructions.format[i] = format_sopk
 
 
-cdef void prepare_encoding(ProgramData *p, uint32_t i) noexcept nogil:
+cdef void prepare_encoding(ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint16_t format = p.instructions.format[i]
     if format_is_valu(format):
@@ -372,10 +372,10 @@ cdef void prepare_encoding(ProgramData *p, uint32_t i) noexcept nogil:
 
 
 # -------------------------------------------------------------------------------------------------------- after placement
-cdef bint encode_for_registers(ProgramData *p, uint32_t i) noexcept nogil:
+cdef bint encode_for_registers(ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint16_t format = p.instructions.format[i]
-    cdef uint32_t definition = p.instructions.definition_first[i]
-    cdef uint32_t row = p.instructions.operand_first[i]
+    cdef DefinitionRow definition = p.instructions.definition_first[i]
+    cdef OperandRow row = p.instructions.operand_first[i]
     cdef bint long_form = False
     if not format & (format_vop2 | format_vopc) or format & (format_vop3 | format_vop3p | format_sdwa):
         return False
@@ -399,9 +399,9 @@ cdef uint32_t _selection(uint32_t bytes) noexcept nogil:
     return 0 if bytes == 1 else 1 if bytes == 2 else 2
 
 
-cdef void _convert_to_sdwa(ProgramData *p, uint32_t i) noexcept nogil:
-    cdef uint32_t row = p.instructions.operand_first[i]
-    cdef uint32_t definition = p.instructions.definition_first[i]
+cdef void _convert_to_sdwa(ProgramData *p, InstructionId i) noexcept nogil:
+    cdef OperandRow row = p.instructions.operand_first[i]
+    cdef DefinitionRow definition = p.instructions.definition_first[i]
     cdef uint64_t word = p.instructions.modifiers[i]
     cdef uint32_t size
     cdef bint vopc = (p.instructions.format[i] & format_vopc) != 0
@@ -421,13 +421,13 @@ cdef void _convert_to_sdwa(ProgramData *p, uint32_t i) noexcept nogil:
     p.instructions.modifiers[i] = word
 
 
-cdef uint32_t _operand_selection(const ProgramData *p, uint32_t row) noexcept nogil:
+cdef uint32_t _operand_selection(const ProgramData *p, OperandRow row) noexcept nogil:
     if p.operands.flags[row] & operand_constant or not class_is_vgpr(p.operands.register_class[row]):
         return 2
     return _selection(class_bytes(p.operands.register_class[row]))
 
 
-cdef void select_subdword_definition(ProgramData *p, uint32_t i, uint32_t k, uint32_t address) noexcept nogil:
+cdef void select_subdword_definition(ProgramData *p, InstructionId i, uint32_t k, uint32_t address) noexcept nogil:
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint32_t offset = address & 3
     cdef uint64_t word
@@ -449,7 +449,7 @@ cdef void select_subdword_definition(ProgramData *p, uint32_t i, uint32_t k, uin
         p.instructions.modifiers[i] = modifier_set_opsel(word, modifier_opsel(word) | 8)
 
 
-cdef void select_subdword_operand(ProgramData *p, uint32_t i, uint32_t k, uint32_t address) noexcept nogil:
+cdef void select_subdword_operand(ProgramData *p, InstructionId i, uint32_t k, uint32_t address) noexcept nogil:
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint16_t format = p.instructions.format[i]
     cdef uint32_t offset = address & 3

@@ -2,7 +2,7 @@
 from libc.stdint cimport uint16_t, uint32_t, uint8_t
 
 from pyaco._core.ir.program cimport (
-    ProgramData, class_bytes, operand_constant, operand_undef, register_none,
+    DefinitionRow, OperandRow, ProgramData, class_bytes, operand_constant, operand_undef, register_none,
 )
 
 cdef struct Range:
@@ -19,14 +19,14 @@ cdef inline Range range_of(uint16_t reg, uint8_t register_class) noexcept nogil:
         r.end = 512
     return r
 
-cdef inline Range operand_range(const ProgramData *p, uint32_t row) noexcept nogil:
+cdef inline Range operand_range(const ProgramData *p, OperandRow row) noexcept nogil:
     cdef Range r
     if p.operands.flags[row] & (operand_constant | operand_undef):
         r.first = r.end = 0
         return r
     return range_of(p.operands.reg[row], p.operands.register_class[row])
 
-cdef inline Range definition_range(const ProgramData *p, uint32_t row) noexcept nogil:
+cdef inline Range definition_range(const ProgramData *p, DefinitionRow row) noexcept nogil:
     return range_of(p.definitions.reg[row], p.definitions.register_class[row])
 
 cdef inline uint32_t vgprs_named(const ProgramData *p) noexcept nogil:

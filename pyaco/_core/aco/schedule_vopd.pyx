@@ -52,7 +52,7 @@ cdef inline bint _overlap(const Registers *a, const Registers *b) noexcept nogil
     return False
 
 
-cdef void _collect(const ProgramData *p, uint32_t i, Registers *reads, Registers *writes) noexcept nogil:
+cdef void _collect(const ProgramData *p, InstructionId i, Registers *reads, Registers *writes) noexcept nogil:
     cdef uint32_t k
     cdef uint32_t row
     for k in range(p.instructions.operand_count[i]):
@@ -111,12 +111,12 @@ cdef uint32_t _reversed(uint32_t value) noexcept nogil:
     return result
 
 
-cdef Half _half(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef Half _half(const ProgramData *p, InstructionId i) noexcept nogil:
     """The instruction as one half of a pair."""
     cdef Half h
     cdef uint16_t format = p.instructions.format[i]
     cdef uint16_t opcode = p.instructions.opcode[i]
-    cdef uint32_t row = p.instructions.operand_first[i]
+    cdef OperandRow row = p.instructions.operand_first[i]
     cdef uint32_t k
     h.opcode = op_invalid
     if format != format_vop1 and format != format_vop2 or p.instructions.modifiers[i] or p.instructions.definition_count[i] != 1:
@@ -256,7 +256,7 @@ cdef bint _pair(Half *x, Half *y) noexcept nogil:
     return False
 
 
-cdef bint _ends_search(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef bint _ends_search(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint16_t format = p.instructions.format[i]
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint32_t k
@@ -284,7 +284,7 @@ cdef uint32_t _partner(ProgramData *p, const uint32_t *order, uint32_t count, ui
     cdef Half tried
     cdef uint32_t j
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     for k in range(8):
         between_reads.bits[k] = 0
         between_writes.bits[k] = 0
@@ -318,12 +318,12 @@ cdef uint32_t _partner(ProgramData *p, const uint32_t *order, uint32_t count, ui
     return 0
 
 
-cdef uint32_t _make(ProgramData *p, const Half *x, const Half *y) except 0 nogil:
+cdef InstructionId _make(ProgramData *p, const Half *x, const Half *y) except 0 nogil:
     cdef Definition[2] d
     cdef Operand[6] o
     cdef uint32_t count = 0
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     d[0] = x.definition
     d[1] = y.definition
     for k in range(x.count):
@@ -363,7 +363,7 @@ cdef int _block(ProgramData *p, Rewrite *out, const uint32_t *order, uint32_t co
 
 cdef int _schedule(ProgramData *p, vector[uint32_t] *order, vector[uint8_t] *taken) except -1 nogil:
     cdef Rewrite out
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
     rewrite_begin(&out, p)
     for b in range(p.blocks.table.count):

@@ -17,19 +17,19 @@ from isa_opcodes cimport (
 from pyaco._core.aco.build cimport make
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.ir.program cimport (
-    Definition, Operand, Program, ProgramData, Rewrite, block_top_level, class_dwords, class_v1_linear, definition_of,
-    format_pseudo_reduction, operand_late_kill, operand_of, operand_put, rewrite_begin,
+    BlockId, Definition, InstructionId, Operand, OrderRow, Program, ProgramData, Rewrite, TempId, block_top_level, class_dwords,
+    class_v1_linear, definition_of, format_pseudo_reduction, operand_late_kill, operand_of, operand_put, rewrite_begin,
     rewrite_block, rewrite_emit, rewrite_end, temp_new,
 )
 
 cdef struct Insertion:
-    uint32_t block
+    BlockId block
     uint32_t before                  # an instruction, or 0: at the end of the block
-    uint32_t instruction
+    InstructionId instruction
 
 
 cdef struct Temporary:
-    uint32_t temp
+    TempId temp
     int begins                       # top-level block at whose end it begins, -1 none
 
 
@@ -52,22 +52,22 @@ cdef int _note(vector[Insertion] *insertions, uint32_t block, uint32_t before, u
     return 0
 
 
-cdef bint _uses_temporary(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef bint _uses_temporary(const ProgramData *p, InstructionId i) noexcept nogil:
     return p.instructions.format[i] == format_pseudo_reduction or p.instructions.opcode[i] == op_p_bpermute_permlane
 
 
-cdef bint _needs_second(const ProgramData *p, uint32_t i) noexcept nogil:
-    """Instruction selection left a place for it: scans shift through a second register, clusters of more than a row exchange
+cdef bint _needs_second(const ProgramData *p, InstructionId i) noexcept nogil:
+    """Instruction selection left an operand for it: scans shift through a second register, clusters of more than a row exchange
     rows through it, and so do 64-bit operations and multiplications, which have no DPP form."""
     return p.instructions.operand_count[i] > 2
 
 
-cdef int _provide(Context *c, uint32_t block, uint32_t i, uint32_t which, uint32_t operand) except -1 nogil:
+cdef int _provide(Context *c, uint32_t block, InstructionId i, uint32_t which, uint32_t operand) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef Temporary *t = &c.temporaries[which]
     cdef Definition d
     cdef Operand o
-    cdef uint32_t start
+    cdef InstructionId start
     if t.begins != c.top_level:
         t.temp = temp_new(p, c.register_class)
         d = definition_of(p, t.temp)
@@ -98,9 +98,9 @@ cdef int _end_temporaries(Context *c, uint32_t block) except -1 nogil:
 
 cdef int _collect(Context *c) except -1 nogil:
     cdef ProgramData *p = c.p
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     for b in range(p.blocks.table.count):
         if p.blocks.kind[b] & block_top_level:
             _end_temporaries(c, b)
@@ -121,9 +121,9 @@ cdef int _collect(Context *c) except -1 nogil:
 cdef int _write(Context *c) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef Rewrite rewrite
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     cdef uint32_t start = 0
     cdef uint32_t last = 0
     cdef uint32_t end = 0
@@ -151,8 +151,8 @@ cdef int _write(Context *c) except -1 nogil:
 
 cdef int setup_reduce_temp_run(ProgramData *p) except -1 nogil:
     cdef Context c
-    cdef uint32_t k
-    cdef uint32_t i
+    cdef OrderRow k
+    cdef InstructionId i
     cdef uint32_t size = 0
     for k in range(p.order.table.count):
         i = p.order.instruction[k]

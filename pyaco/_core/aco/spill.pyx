@@ -30,7 +30,7 @@ from pyaco._core.aco.live_variables cimport linear_temps, live_variables_run
 from pyaco._core.aco.occupancy cimport addressable_sgprs, addressable_vgprs, min_waves
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.aco.spill_choice cimport *
-from pyaco._core.aco.spill_slots cimport assign_slots, place_slots
+from pyaco._core.aco.spill_slots cimport assign_positions, assign_slots
 from pyaco._core.aco.spiller cimport *
 from pyaco._core.ir.program cimport *
 
@@ -38,25 +38,25 @@ from pyaco.errors import UnsupportedError
 
 
 # ---------------------------------------------------------------------------------------------------------------- rewriting
-cdef uint32_t _fresh(Spiller *s, uint8_t register_class) except 0 nogil:
-    cdef uint32_t temp = temp_new(s.p, register_class)
+cdef TempId _fresh(Spiller *s, uint8_t register_class) except 0 nogil:
+    cdef TempId temp = temp_new(s.p, register_class)
     extend_columns(s)
     return temp
 
 
-cdef Operand _killed(const ProgramData *p, uint32_t temp) noexcept nogil:
+cdef Operand _killed(const ProgramData *p, TempId temp) noexcept nogil:
     return operand_of(p, temp)
 
 
-cdef uint32_t _scratch_address(Spiller *s, uint32_t place, Operand *o, uint32_t *immediate) except? 0xffffffffU nogil:
+cdef uint32_t _scratch_address(Spiller *s, uint32_t position, Operand *o, uint32_t *immediate) except? 0xffffffffU nogil:
     """The address operands of a scratch access at a byte offset: an immediate, and an SGPR where it does not fit or where the
     encoding cannot do without a register (GFX9, GFX10.1)."""
     cdef ProgramData *p = s.p
     cdef uint32_t limit = <uint32_t>p.device.scratch_offset_max
-    cdef uint32_t part = 0 if place <= limit else place // (limit + 1) * (limit + 1)
+    cdef uint32_t part = 0 if position <= limit else position // (limit + 1) * (limit + 1)
     cdef Definition d
     cdef Operand c
-    immediate[0] = place - part
+    immediate[0] = position - part
     o[0] = operand_undefined(class_v1)
     o[1] = operand_undefined(class_s1)
     if part or p.gfx_level < gfx10_3:
@@ -67,18 +67,18 @@ cdef uint32_t _scratch_address(Spiller *s, uint32_t place, Operand *o, uint32_t 
     return 0
 
 
-cdef int _store(Spiller *s, uint32_t name, uint32_t slot) except -1 nogil:
+cdef int _store(Spiller *s, TempId name, uint32_t slot) except -1 nogil:
     """Write a value that is in a register into a slot."""
     cdef ProgramData *p = s.p
     cdef uint32_t dwords = s.slot_size[slot]
-    cdef uint32_t place = s.slot_place[slot]
+    cdef uint32_t position = s.slot_position[slot]
     cdef uint32_t immediate = 0
-    cdef uint32_t i
+    cdef InstructionId i
     cdef uint16_t opcode
     cdef Operand[3] o
     if s.slot_file[slot] == file_sgpr:
-        o[0] = operand_of(p, s.lanes[place // p.wave_size])
-        o[1] = operand_c32(place % p.wave_size)
+        o[0] = operand_of(p, s.lanes[position // p.wave_size])
+        o[1] = operand_c32(position % p.wave_size)
         o[2] = operand_of(p, name)
         emit_any(&s.out, op_p_spill, NULL, 0, o, 3)
         return 0
@@ -86,7 +86,7 @@ cdef int _store(Spiller *s, uint32_t name, uint32_t slot) except -1 nogil:
         s.late_stores.push_back(name)
         s.late_stores.push_back(slot)
         return 0
-    _scratch_address(s, place, o, &immediate)
+    _scratch_address(s, position, o, &immediate)
     o[2] = operand_of(p, name)
     opcode = op_scratch_store_dword
     if dwords == 2:
@@ -101,16 +101,16 @@ cdef int _store(Spiller *s, uint32_t name, uint32_t slot) except -1 nogil:
     return 0
 
 
-cdef uint32_t _load(Spiller *s, uint32_t temp) except 0 nogil:
+cdef TempId _load(Spiller *s, TempId temp) except 0 nogil:
     """Bring a spilled value into a register: the new temp."""
     cdef ProgramData *p = s.p
-    cdef uint32_t name = _fresh(s, class_of_value(s, temp))
+    cdef TempId name = _fresh(s, class_of_value(s, temp))
     cdef Definition d = definition_of(p, name)
     cdef Operand[2] o
     cdef uint32_t immediate = 0
     cdef uint32_t slot
-    cdef uint32_t place
-    cdef uint32_t i
+    cdef uint32_t position
+    cdef InstructionId i
     cdef uint16_t opcode
     if s.constant[temp]:
         i = s.constant[temp]
@@ -118,13 +118,13 @@ cdef uint32_t _load(Spiller *s, uint32_t temp) except 0 nogil:
         rewrite_emit(&s.out, instruction_make(p, p.instructions.opcode[i], p.instructions.format[i], &d, 1, o, 1))
         return name
     slot = s.slot[temp]
-    place = s.slot_place[slot]
+    position = s.slot_position[slot]
     if s.slot_file[slot] == file_sgpr:
-        o[0] = operand_of(p, s.lanes[place // p.wave_size])
-        o[1] = operand_c32(place % p.wave_size)
+        o[0] = operand_of(p, s.lanes[position // p.wave_size])
+        o[1] = operand_c32(position % p.wave_size)
         emit_any(&s.out, op_p_reload, &d, 1, o, 2)
         return name
-    _scratch_address(s, place, o, &immediate)
+    _scratch_address(s, position, o, &immediate)
     opcode = op_scratch_load_dword
     if s.slot_size[slot] == 2:
         opcode = op_scratch_load_dwordx2
@@ -160,7 +160,7 @@ cdef void _keep_cache_within(Spiller *s, vector[int32_t] *demand, uint32_t posit
     cdef int which
     cdef int32_t room
     cdef size_t k
-    cdef uint32_t t
+    cdef TempId t
     for which in range(2):
         room = s.limit[which] - demand[which][position]
         for k in range(s.cached.size()):
@@ -178,7 +178,7 @@ cdef void _keep_cache_within(Spiller *s, vector[int32_t] *demand, uint32_t posit
                 k += 1
 
 
-cdef uint32_t _name_of(Spiller *s, uint32_t temp) except 0 nogil:
+cdef uint32_t _name_of(Spiller *s, TempId temp) except 0 nogil:
     """A register that holds a spilled value now."""
     cdef uint32_t name = _cached_name(s, temp)
     cdef Cached c
@@ -197,15 +197,15 @@ cdef void _use_once(Spiller *s, uint32_t temp) noexcept nogil:
         _forget(s, temp)
 
 
-cdef int _prepare_block(Spiller *s, uint32_t block) except -1 nogil:
+cdef int _prepare_block(Spiller *s, BlockId block) except -1 nogil:
     """Demands by position, and how often the block uses each spilled value."""
     cdef ProgramData *p = s.p
     cdef uint32_t count = p.blocks.order_count[block]
-    cdef uint32_t first = p.blocks.order_first[block]
+    cdef OrderRow first = p.blocks.order_first[block]
     cdef uint32_t k = count
-    cdef uint32_t i
+    cdef InstructionId i
     cdef uint32_t j
-    cdef uint32_t row
+    cdef OperandRow row
     cdef int32_t after[2]
     cdef int32_t during[2]
     s.cached.clear()
@@ -243,11 +243,11 @@ cdef int _prepare_block(Spiller *s, uint32_t block) except -1 nogil:
     return 0
 
 
-cdef int _ordinary(Spiller *s, uint32_t i, uint32_t position) except -1 nogil:
+cdef int _ordinary(Spiller *s, InstructionId i, uint32_t position) except -1 nogil:
     cdef ProgramData *p = s.p
     cdef uint32_t k
     cdef uint32_t row
-    cdef uint32_t t
+    cdef TempId t
     cdef uint32_t name
     cdef Cached c
     s.stamp += 1
@@ -316,7 +316,7 @@ cdef int _run_moves(Spiller *s) except -1 nogil:
     cdef size_t k
     cdef size_t j
     cdef bint progress
-    cdef uint32_t name
+    cdef TempId name
     while left:
         progress = False
         for k in range(s.moves.size()):
@@ -347,19 +347,19 @@ cdef int _run_moves(Spiller *s) except -1 nogil:
     return 0
 
 
-cdef int _end_of_block(Spiller *s, uint32_t block, bint logical) except -1 nogil:
+cdef int _end_of_block(Spiller *s, BlockId block, bint logical) except -1 nogil:
     """What the phis of the successors need from this block: operands in registers, or slots written."""
     cdef ProgramData *p = s.p
     cdef uint32_t successors = p.blocks.logical_succ_count[block] if logical else p.blocks.linear_succ_count[block]
     cdef uint32_t first = p.blocks.logical_succ_first[block] if logical else p.blocks.linear_succ_first[block]
-    cdef uint32_t n
+    cdef BlockId n
     cdef uint32_t q
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     cdef uint32_t row
-    cdef uint32_t d
-    cdef uint32_t t
-    cdef uint32_t name
+    cdef TempId d
+    cdef TempId t
+    cdef TempId name
     cdef SlotMove move
     cdef uint32_t round
     s.moves.clear()
@@ -426,9 +426,9 @@ cdef int _end_lanes(Spiller *s) except -1 nogil:
     return 0
 
 
-cdef bint _phi_stays(Spiller *s, uint32_t i) noexcept nogil:
+cdef bint _phi_stays(Spiller *s, InstructionId i) noexcept nogil:
     """The operands of a dead phi are kept alive by nothing."""
-    cdef uint32_t row = s.p.instructions.definition_first[i]
+    cdef DefinitionRow row = s.p.instructions.definition_first[i]
     return not phi_is_spilled(s, i) and (not s.p.definitions.flags[row] & definition_kill
                                          or s.p.definitions.flags[row] & definition_fixed)
 
@@ -444,10 +444,10 @@ cdef int _store_late(Spiller *s) except -1 nogil:
     return 0
 
 
-cdef int _rewrite_block(Spiller *s, uint32_t block) except -1 nogil:
+cdef int _rewrite_block(Spiller *s, BlockId block) except -1 nogil:
     cdef ProgramData *p = s.p
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     cdef uint16_t opcode
     cdef bint lanes = block == 0
     cdef bint logical = False
@@ -492,11 +492,11 @@ cdef int _rewrite_block(Spiller *s, uint32_t block) except -1 nogil:
     return 0
 
 
-cdef int _stores_of(Spiller *s, uint32_t i) except -1 nogil:
+cdef int _stores_of(Spiller *s, InstructionId i) except -1 nogil:
     cdef ProgramData *p = s.p
     cdef uint32_t k
-    cdef uint32_t row
-    cdef uint32_t t
+    cdef DefinitionRow row
+    cdef TempId t
     cdef Cached c
     for k in range(p.instructions.definition_count[i]):
         row = p.instructions.definition_first[i] + k
@@ -546,7 +546,7 @@ cdef int _prepare(Spiller *s, ProgramData *p) except -1 nogil:
 cdef int _choose_values(Spiller *s, int32_t slack) except -1 nogil:
     cdef ProgramData *p = s.p
     cdef uint32_t temps = p.temps.table.count
-    cdef uint32_t t
+    cdef TempId t
     cdef int32_t lanes = 0
     cdef bint vgprs
     # scratch_* of older generations need an SGPR; a move between slots needs a register of each
@@ -578,11 +578,11 @@ cdef int _choose_values(Spiller *s, int32_t slack) except -1 nogil:
 
 cdef int _attempt(Spiller *s, ProgramData *p, int32_t slack) except -1 nogil:
     """Spill down to the limit less `slack` registers."""
-    cdef uint32_t b
+    cdef BlockId b
     _prepare(s, p)
     _choose_values(s, slack)
     assign_slots(s)
-    place_slots(s)
+    assign_positions(s)
     s.mark.assign(p.temps.table.count + 1, 0)
     s.scratch_ready = p.gfx_level >= gfx11 or not _has_scratch_setup(p)
     if p.config.uses_scratch and s.scratch_ready and p.gfx_level < gfx11:

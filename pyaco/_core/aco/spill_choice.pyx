@@ -10,13 +10,14 @@ from pyaco._core.aco.live_set cimport live_erase, live_insert, live_next, live_t
 from pyaco._core.aco.live_variables cimport live_out_of
 from pyaco._core.aco.queries cimport opcode_is_phi, tied_operand
 from pyaco._core.aco.spiller cimport *
+from pyaco._core.common.table cimport RowRange
 from pyaco._core.ir.program cimport *
 
 from pyaco.errors import UnsupportedError
 
 
 # ----------------------------------------------------------------------------------------------------------------- costs
-cdef bint _can_be_spilled(const ProgramData *p, uint32_t definition) noexcept nogil:
+cdef bint _can_be_spilled(const ProgramData *p, DefinitionRow definition) noexcept nogil:
     cdef uint8_t register_class = p.definitions.register_class[definition]
     cdef uint16_t reg = p.definitions.reg[definition]
     if class_is_linear_vgpr(register_class):
@@ -28,7 +29,7 @@ cdef bint _can_be_spilled(const ProgramData *p, uint32_t definition) noexcept no
     return class_dwords(register_class) <= 16
 
 
-cdef uint32_t _makes_constant(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef uint32_t _makes_constant(const ProgramData *p, InstructionId i) noexcept nogil:
     """The instruction itself if it only puts a constant into one register, any one."""
     cdef uint16_t opcode = p.instructions.opcode[i]
     if opcode != op_p_parallelcopy and opcode != op_s_mov_b32 and opcode != op_v_mov_b32 and opcode != op_s_mov_b64:
@@ -51,14 +52,14 @@ cdef inline float _weight(uint32_t depth) noexcept nogil:
 cdef void estimate_costs(Spiller *s) noexcept nogil:
     """What spilling each temp would cost: one store, and a reload at each use."""
     cdef ProgramData *p = s.p
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
     cdef uint32_t j
-    cdef uint32_t i
+    cdef InstructionId i
     cdef uint32_t row
     cdef float weight
     cdef bint logical
-    cdef uint32_t pred
+    cdef BlockId pred
     for b in range(p.blocks.table.count):
         weight = _weight(p.blocks.loop_depth[b])
         for k in range(p.blocks.order_count[b]):
@@ -96,12 +97,12 @@ cdef uint32_t _web(Spiller *s, uint32_t temp) noexcept nogil:
 cdef void join_webs(Spiller *s) noexcept nogil:
     """Join phis and operands: once one of them has a slot, the others are cheaper to spill."""
     cdef ProgramData *p = s.p
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
     cdef uint32_t j
-    cdef uint32_t i
-    cdef uint32_t row
-    cdef uint32_t d
+    cdef InstructionId i
+    cdef OperandRow row
+    cdef TempId d
     for b in range(p.blocks.table.count):
         for k in range(p.blocks.order_count[b]):
             i = p.order.instruction[p.blocks.order_first[b] + k]
@@ -117,10 +118,10 @@ cdef void join_webs(Spiller *s) noexcept nogil:
 # -------------------------------------------------------------------------------------------------------- choosing values
 cdef int _spill_down(Spiller *s, int which, int32_t *demand, uint32_t block) except -1 nogil:
     """Spill live values of a file, cheapest first, that the instruction at hand does not name, until the demand fits."""
-    cdef uint32_t best
+    cdef TempId best
     cdef float best_cost
     cdef float cost
-    cdef uint32_t t
+    cdef TempId t
     while demand[0] > s.limit[which]:
         best = 0
         best_cost = 0
@@ -144,13 +145,13 @@ cdef int _spill_down(Spiller *s, int which, int32_t *demand, uint32_t block) exc
     return 0
 
 
-cdef void load_live_out(Spiller *s, uint32_t block) noexcept nogil:
+cdef void load_live_out(Spiller *s, BlockId block) noexcept nogil:
     live_out_of(s.p, s.linear.data(), block, &s.live)
 
 
 cdef void count_live(Spiller *s, int32_t *demand) noexcept nogil:
     """Registers of the live values that are not spilled."""
-    cdef uint32_t t = live_next(&s.live, 0)
+    cdef TempId t = live_next(&s.live, 0)
     demand[0] = 0
     demand[1] = 0
     while t != no_temp:
@@ -159,13 +160,13 @@ cdef void count_live(Spiller *s, int32_t *demand) noexcept nogil:
         t = live_next(&s.live, t + 1)
 
 
-cdef void _phi_operands_at_end(Spiller *s, uint32_t block, int32_t *demand) noexcept nogil:
+cdef void _phi_operands_at_end(Spiller *s, BlockId block, int32_t *demand) noexcept nogil:
     """Operands of the successors' phis that are spilled while the phi is not: they are reloaded at the end of the block."""
     cdef ProgramData *p = s.p
     cdef uint32_t kind
     cdef uint32_t k
-    cdef uint32_t n
-    cdef uint32_t i
+    cdef BlockId n
+    cdef InstructionId i
     cdef uint32_t edge
     cdef uint32_t row
     cdef uint32_t count
@@ -187,7 +188,7 @@ cdef void _phi_operands_at_end(Spiller *s, uint32_t block, int32_t *demand) noex
                         <int32_t>class_dwords(p.operands.register_class[p.instructions.operand_first[i] + edge])
 
 
-cdef uint32_t edge_of(const ProgramData *p, uint32_t block, uint32_t predecessor, bint logical) noexcept nogil:
+cdef uint32_t edge_of(const ProgramData *p, BlockId block, uint32_t predecessor, bint logical) noexcept nogil:
     cdef uint32_t first = p.blocks.logical_pred_first[block] if logical else p.blocks.linear_pred_first[block]
     cdef uint32_t count = p.blocks.logical_pred_count[block] if logical else p.blocks.linear_pred_count[block]
     cdef uint32_t k = 0
@@ -196,13 +197,15 @@ cdef uint32_t edge_of(const ProgramData *p, uint32_t block, uint32_t predecessor
     return k
 
 
-cdef int _before_definitions(Spiller *s, uint32_t i, int32_t *after, int32_t *during) except -1 nogil:
+cdef int _before_definitions(Spiller *s, InstructionId i, int32_t *after, int32_t *during) except -1 nogil:
     """Take what an instruction defines out of the live set; `during` still counts it, and results that nothing reads."""
+    cdef RowRange definitions
     cdef ProgramData *p = s.p
-    cdef uint32_t row
-    cdef uint32_t t
+    cdef DefinitionRow row
+    cdef TempId t
     cdef int which
-    for row in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+    definitions = definitions_of(p, i)
+    for row in range(definitions.first, definitions.first + definitions.count):
         if not p.definitions.flags[row] & definition_temp:
             continue
         t = p.definitions.temp[row]
@@ -217,14 +220,16 @@ cdef int _before_definitions(Spiller *s, uint32_t i, int32_t *after, int32_t *du
     return 0
 
 
-cdef void _count_operands(Spiller *s, uint32_t i, int32_t *before, int32_t *during) noexcept nogil:
+cdef void _count_operands(Spiller *s, InstructionId i, int32_t *before, int32_t *during) noexcept nogil:
     """Add the operands that do not live on: to what is needed in front, and where they are read late, to what is needed during."""
+    cdef RowRange rows
     cdef ProgramData *p = s.p
-    cdef uint32_t row
-    cdef uint32_t t
+    cdef OperandRow row
+    cdef TempId t
     cdef int which
     cdef int tied
-    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+    rows = operands_of(p, i)
+    for row in range(rows.first, rows.first + rows.count):
         if not p.operands.flags[row] & operand_temp:
             continue
         t = p.operands.data[row]
@@ -242,13 +247,14 @@ cdef void _count_operands(Spiller *s, uint32_t i, int32_t *before, int32_t *duri
         before[file_of(p.operands.register_class[row])] += <int32_t>class_dwords(p.operands.register_class[row])
 
 
-cdef int step_back(Spiller *s, uint32_t i, int32_t *after, int32_t *during) except -1 nogil:
+cdef int step_back(Spiller *s, InstructionId i, int32_t *after, int32_t *during) except -1 nogil:
     """From the live set behind an instruction to the one in front of it: `after` becomes the demand there, `during` what the
     instruction needs; all of values that are not spilled, and of spilled ones that it names."""
+    cdef RowRange operands
     cdef ProgramData *p = s.p
     cdef uint32_t k
-    cdef uint32_t row
-    cdef uint32_t t
+    cdef OperandRow row
+    cdef TempId t
     cdef int32_t before[2]
     s.stamp += 1
     during[0] = after[0]
@@ -257,7 +263,8 @@ cdef int step_back(Spiller *s, uint32_t i, int32_t *after, int32_t *during) exce
     before[0] = after[0]
     before[1] = after[1]
     _count_operands(s, i, before, during)
-    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+    operands = operands_of(p, i)
+    for row in range(operands.first, operands.first + operands.count):
         if p.operands.flags[row] & operand_temp and not live_test(&s.live, p.operands.data[row]):
             t = p.operands.data[row]
             live_insert(&s.live, t)
@@ -270,11 +277,11 @@ cdef int step_back(Spiller *s, uint32_t i, int32_t *after, int32_t *during) exce
     return 0
 
 
-cdef int _choose_in_block(Spiller *s, int which, uint32_t block) except -1 nogil:
+cdef int _choose_in_block(Spiller *s, int which, BlockId block) except -1 nogil:
     cdef ProgramData *p = s.p
-    cdef uint32_t first = p.blocks.order_first[block]
+    cdef OrderRow first = p.blocks.order_first[block]
     cdef uint32_t k = p.blocks.order_count[block]
-    cdef uint32_t i
+    cdef InstructionId i
     cdef uint32_t j
     cdef int32_t after[2]
     cdef int32_t during[2]
@@ -321,7 +328,7 @@ cdef int choose_spilled(Spiller *s, int which) except -1 nogil:
     """Blocks of deeper loops choose first, so that what they keep is not reloaded there."""
     cdef ProgramData *p = s.p
     cdef int32_t depth = 0
-    cdef uint32_t b
+    cdef BlockId b
     for b in range(p.blocks.table.count):
         if p.blocks.loop_depth[b] > depth:
             depth = p.blocks.loop_depth[b]

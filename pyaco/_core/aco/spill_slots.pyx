@@ -35,14 +35,14 @@ cdef void _interfere(Spiller *s, uint32_t temp, const uint64_t *live_rows) noexc
     row[self >> 6] &= ~(<uint64_t>1 << (self & 63))
 
 
-cdef void _interference_of_block(Spiller *s, uint32_t block, vector[uint64_t] *rows) noexcept nogil:
+cdef void _interference_of_block(Spiller *s, BlockId block, vector[uint64_t] *rows) noexcept nogil:
     cdef ProgramData *p = s.p
-    cdef uint32_t first = p.blocks.order_first[block]
+    cdef OrderRow first = p.blocks.order_first[block]
     cdef uint32_t k = p.blocks.order_count[block]
-    cdef uint32_t i
+    cdef InstructionId i
     cdef uint32_t j
     cdef uint32_t row
-    cdef uint32_t t
+    cdef TempId t
     cdef uint32_t phis = 0
     load_live_out(s, block)
     for j in range(s.row_words):
@@ -88,7 +88,7 @@ cdef void _add_edge(Spiller *s, uint32_t x, uint32_t y) noexcept nogil:
     bit_insert(_row(s, y), s.row_of[x] - 1)
 
 
-cdef bint _slot_free(Spiller *s, uint32_t temp, uint32_t slot) noexcept nogil:
+cdef bint _slot_free(Spiller *s, TempId temp, uint32_t slot) noexcept nogil:
     """No value that interferes has the slot, and it fits."""
     cdef uint32_t w
     cdef uint64_t bits
@@ -104,7 +104,7 @@ cdef bint _slot_free(Spiller *s, uint32_t temp, uint32_t slot) noexcept nogil:
     return True
 
 
-cdef void _assign_slot(Spiller *s, uint32_t temp, uint32_t preferred) noexcept nogil:
+cdef void _assign_slot(Spiller *s, TempId temp, uint32_t preferred) noexcept nogil:
     cdef uint32_t slot
     if s.slot[temp] != <uint32_t>no_slot:
         return
@@ -125,12 +125,12 @@ cdef void assign_slots(Spiller *s) noexcept nogil:
     cdef ProgramData *p = s.p
     cdef vector[uint64_t] rows
     cdef uint32_t t
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     cdef uint32_t j
-    cdef uint32_t row
-    cdef uint32_t d
+    cdef OperandRow row
+    cdef TempId d
     for t in range(1, p.temps.table.count):
         if s.spilled[t] and not s.constant[t] and t < s.row_of.size():
             s.members.push_back(t)
@@ -163,7 +163,7 @@ cdef void assign_slots(Spiller *s) noexcept nogil:
         _assign_slot(s, s.members[k], <uint32_t>no_slot)
 
 
-cdef int place_slots(Spiller *s) except -1 nogil:
+cdef int assign_positions(Spiller *s) except -1 nogil:
     """Lanes and scratch offsets. Slots of SGPRs do not cross from one linear VGPR to the next."""
     cdef uint32_t lane = 0
     cdef uint32_t offset = <uint32_t>align_up(s.p.config.scratch_bytes_per_lane, 4)
@@ -175,11 +175,11 @@ cdef int place_slots(Spiller *s) except -1 nogil:
         if s.slot_file[slot] == file_sgpr:
             if lane % wave + s.slot_size[slot] > wave:
                 lane += wave - lane % wave
-            s.slot_place.push_back(lane)
+            s.slot_position.push_back(lane)
             lane += s.slot_size[slot]
             s.p.config.spilled_sgprs += s.slot_size[slot]
         else:
-            s.slot_place.push_back(offset)
+            s.slot_position.push_back(offset)
             offset += 4 * s.slot_size[slot]
             s.p.config.spilled_vgprs += s.slot_size[slot]
             scratch = True

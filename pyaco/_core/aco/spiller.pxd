@@ -3,7 +3,9 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from pyaco._core.aco.live_set cimport LiveSet
-from pyaco._core.ir.program cimport Operand, ProgramData, Rewrite, class_dwords, class_is_vgpr, definition_temp
+from pyaco._core.ir.program cimport (
+    DefinitionRow, InstructionId, Operand, ProgramData, Rewrite, TempId, class_dwords, class_is_vgpr, definition_temp,
+)
 
 
 cdef enum:
@@ -15,14 +17,14 @@ cdef enum:
 cdef struct SlotMove:                 # at the end of a block: `to` gets what `from_` or the operand holds
     uint32_t to                       # slot
     uint32_t from_                    # slot, no_slot: the operand
-    uint32_t temp                     # whose value it is, 0: a constant
+    TempId temp                       # whose value it is, 0: a constant
     uint8_t register_class
     bint done
     Operand operand
 
 
 cdef struct Cached:                   # a spilled value that is in a register as well
-    uint32_t temp
+    TempId temp
     uint32_t name                     # the temp that holds it
 
 
@@ -48,7 +50,7 @@ cdef cppclass Spiller:
     uint32_t stamp
     vector[uint32_t] slot_size        # by slot: dwords
     vector[uint8_t] slot_file
-    vector[uint32_t] slot_place       # by slot: lane (SGPR) or byte offset (VGPR)
+    vector[uint32_t] slot_position    # by slot: lane (SGPR) or byte offset (VGPR)
     vector[uint32_t] lanes            # temps of the linear VGPRs
     vector[int32_t] base[2]           # demand by position in the block
     vector[int32_t] behind[2]         # the part of it behind the instruction
@@ -65,16 +67,16 @@ cdef inline int file_of(uint8_t register_class) noexcept nogil:
     return file_vgpr if class_is_vgpr(register_class) else file_sgpr
 
 
-cdef inline uint8_t class_of_value(Spiller *s, uint32_t temp) noexcept nogil:
+cdef inline uint8_t class_of_value(Spiller *s, TempId temp) noexcept nogil:
     return s.p.temps.register_class[temp]
 
 
-cdef inline int32_t size_of_value(Spiller *s, uint32_t temp) noexcept nogil:
+cdef inline int32_t size_of_value(Spiller *s, TempId temp) noexcept nogil:
     return <int32_t>class_dwords(s.p.temps.register_class[temp])
 
 
-cdef inline bint phi_is_spilled(Spiller *s, uint32_t i) noexcept nogil:
-    cdef uint32_t row = s.p.instructions.definition_first[i]
+cdef inline bint phi_is_spilled(Spiller *s, InstructionId i) noexcept nogil:
+    cdef DefinitionRow row = s.p.instructions.definition_first[i]
     return (s.p.definitions.flags[row] & definition_temp) != 0 and s.spilled[s.p.definitions.temp[row]] != 0
 
 

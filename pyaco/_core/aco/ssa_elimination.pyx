@@ -32,7 +32,7 @@ cdef cppclass CopyLists:
     vector[PhiCopy] copies
 
 
-cdef bint _needed(const ProgramData *p, uint32_t definition, uint32_t operand) noexcept nogil:
+cdef bint _needed(const ProgramData *p, DefinitionRow definition, OperandRow operand) noexcept nogil:
     if p.operands.flags[operand] & operand_undef:
         return False
     return (p.operands.flags[operand] & operand_constant) != 0 or p.operands.reg[operand] != p.definitions.reg[definition]
@@ -41,11 +41,11 @@ cdef bint _needed(const ProgramData *p, uint32_t definition, uint32_t operand) n
 cdef int _sweep(ProgramData *p, uint16_t opcode, CopyLists *lists, bint fill) except -1 nogil:
     """Count the copies by predecessor, or fill them in."""
     cdef bint logical = opcode == op_p_phi
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     cdef uint32_t j
-    cdef uint32_t pred
+    cdef BlockId pred
     cdef PhiCopy copy
     for b in range(p.blocks.table.count):
         for k in range(p.blocks.order_count[b]):
@@ -93,11 +93,11 @@ cdef int _collect(ProgramData *p, uint16_t opcode, CopyLists *lists) except -1 n
     return 0
 
 
-cdef uint32_t _make_copy(ProgramData *p, CopyLists *lists, uint32_t block, uint32_t branch) except? 0 nogil:
+cdef InstructionId _make_copy(ProgramData *p, CopyLists *lists, uint32_t block, InstructionId branch) except? 0 nogil:
     """The parallel copy of a block's list, or 0; `branch` tells what RA knows about SCC at the block's end."""
     cdef uint32_t first = lists.first[block]
     cdef uint32_t count = lists.first[block + 1] - first
-    cdef uint32_t i
+    cdef InstructionId i
     cdef uint32_t k
     if count == 0:
         return 0
@@ -115,10 +115,10 @@ cdef uint32_t _make_copy(ProgramData *p, CopyLists *lists, uint32_t block, uint3
     return i
 
 
-cdef int _write_block(ProgramData *p, Rewrite *rewrite, uint32_t block, CopyLists *logical, CopyLists *linear) except -1 nogil:
+cdef int _write_block(ProgramData *p, Rewrite *rewrite, BlockId block, CopyLists *logical, CopyLists *linear) except -1 nogil:
     cdef uint32_t count = p.blocks.order_count[block]
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     cdef bint logical_done = logical.first[block] == logical.first[block + 1]
     cdef bint linear_done = linear.first[block] == linear.first[block + 1]
     for k in range(count):
@@ -145,7 +145,7 @@ cdef int _write_block(ProgramData *p, Rewrite *rewrite, uint32_t block, CopyList
 
 cdef int _eliminate(ProgramData *p, CopyLists *logical, CopyLists *linear) except -1 nogil:
     cdef Rewrite rewrite
-    cdef uint32_t b
+    cdef BlockId b
     _collect(p, op_p_phi, logical)
     _collect(p, op_p_linear_phi, linear)
     rewrite_begin(&rewrite, p)

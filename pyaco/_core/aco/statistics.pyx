@@ -1,4 +1,4 @@
-"""Statistics of machine-level code: what RADV's pipeline statistics mean by their names.
+"""Statistics of machine-level code: those of RADV's pipeline statistics, under the same names.
 
 ``latency`` is the estimated time of one wave alone, blocks weighted by how often they run: loops eight times, four times more
 in a second level, twice in deeper ones; each side of a uniform branch half of the time, of a divergent one three quarters.
@@ -25,8 +25,8 @@ from pyaco._core.aco.queries cimport form_clause
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range
 from pyaco._core.common.waitcnt cimport waitcnt_get, waitcnt_limit
 from pyaco._core.ir.program cimport (
-    Program, ProgramData, block_branch, block_invert, format_ds, format_exp, format_global, format_is_salu,
-    format_is_valu, format_is_vmem, format_scratch, format_smem, format_sopp, format_vintrp, format_vopd, gfx10,
+    BlockId, InstructionId, Program, ProgramData, block_branch, block_invert, format_ds, format_exp, format_global,
+    format_is_salu, format_is_valu, format_is_vmem, format_scratch, format_smem, format_sopp, format_vintrp, format_vopd, gfx10,
     gfx12, operand_constant,
 )
 
@@ -67,13 +67,13 @@ cdef struct Limits:
     uint32_t[4] count                # operations that may stay outstanding
 
 
-cdef Limits _limits(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef Limits _limits(const ProgramData *p, InstructionId i) noexcept nogil:
     """How far the counters must have fallen before an instruction goes on."""
     cdef Limits l
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint32_t value = p.instructions.immediate[i]
     cdef MemoryCycles m
-    cdef uint32_t k
+    cdef int k
     for k in range(queue_count):
         l.count[k] = unlimited
     if opcode == op_s_endpgm:
@@ -108,9 +108,9 @@ cdef Limits _limits(const ProgramData *p, uint32_t i) noexcept nogil:
     return l
 
 
-cdef int32_t _dependency_cost(const ProgramData *p, Estimator *e, uint32_t i, const Limits *l) noexcept nogil:
+cdef int32_t _dependency_cost(const ProgramData *p, Estimator *e, InstructionId i, const Limits *l) noexcept nogil:
     cdef int32_t available = e.now
-    cdef uint32_t k
+    cdef int k
     cdef uint32_t j
     cdef Range r
     for k in range(queue_count):
@@ -131,14 +131,14 @@ cdef int32_t _dependency_cost(const ProgramData *p, Estimator *e, uint32_t i, co
     return available - e.now
 
 
-cdef bint _is_vector(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef bint _is_vector(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint16_t format = p.instructions.format[i]
     return (format_is_valu(format) or format_is_vmem(format) or format == format_ds or format == format_exp
             or format == format_global or format == format_scratch)
 
 
-cdef int _add(const ProgramData *p, Estimator *e, uint32_t i) except -1 nogil:
-    """Run one instruction."""
+cdef int _add(const ProgramData *p, Estimator *e, InstructionId i) except -1 nogil:
+    """Issue one instruction."""
     cdef Cycles cycles = cycles_of(p, i)
     cdef MemoryCycles m = memory_cycles_of(p, i)
     cdef Limits limits = _limits(p, i)
@@ -147,7 +147,7 @@ cdef int _add(const ProgramData *p, Estimator *e, uint32_t i) except -1 nogil:
     cdef int32_t wait
     cdef int32_t result
     cdef uint32_t passes = 1
-    cdef uint32_t k
+    cdef int k
     cdef uint32_t j
     cdef Range r
     e.now += _dependency_cost(p, e, i, &limits)
@@ -189,8 +189,8 @@ cdef int _add(const ProgramData *p, Estimator *e, uint32_t i) except -1 nogil:
 
 
 cdef int _join(Estimator *into, Estimator *other) except -1 nogil:
-    """Begin where a predecessor ended."""
-    cdef uint32_t k
+    """Continue from the state at the end of a predecessor."""
+    cdef int k
     cdef size_t j
     cdef size_t common
     for k in range(7):
@@ -209,11 +209,11 @@ cdef int _join(Estimator *into, Estimator *other) except -1 nogil:
     return 0
 
 
-cdef double _weight(const ProgramData *p, uint32_t block) noexcept nogil:
+cdef double _weight(const ProgramData *p, BlockId block) noexcept nogil:
     """How often a block runs."""
     cdef double weight = 1.0
     cdef uint32_t depth = p.blocks.loop_depth[block]
-    cdef uint32_t before
+    cdef BlockId before
     if depth > 0:
         weight *= 8.0
     if depth > 1:
@@ -229,7 +229,7 @@ cdef double _weight(const ProgramData *p, uint32_t block) noexcept nogil:
     return weight
 
 
-cdef bint _is_copy(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef bint _is_copy(const ProgramData *p, InstructionId i) noexcept nogil:
     """Moves between registers; constants do not count."""
     cdef uint16_t opcode = p.instructions.opcode[i]
     if opcode == op_v_swap_b32:
@@ -239,7 +239,7 @@ cdef bint _is_copy(const ProgramData *p, uint32_t i) noexcept nogil:
     return not p.operands.flags[p.instructions.operand_first[i]] & operand_constant
 
 
-cdef int _count_clause(const ProgramData *p, vector[uint32_t] *clause, uint32_t i, bint member, uint32_t *count,
+cdef int _count_clause(const ProgramData *p, vector[uint32_t] *clause, InstructionId i, bint member, uint32_t *count,
                        uint32_t *clauses) except -1 nogil:
     cdef uint32_t k
     if not member:
@@ -260,9 +260,9 @@ cdef int _count_clause(const ProgramData *p, vector[uint32_t] *clause, uint32_t 
 cdef int _count(const ProgramData *p, Counts *c) except -1 nogil:
     cdef vector[uint32_t] vmem
     cdef vector[uint32_t] smem
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     cdef uint16_t format
     cdef uint8_t latency
     for b in range(p.blocks.table.count):
@@ -292,7 +292,7 @@ cdef int _estimate(const ProgramData *p, Counts *c) except -1 nogil:
     cdef double parallelism = p.num_waves if p.num_waves else 1
     cdef double throughput
     cdef uint32_t aligned
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
     blocks.resize(p.blocks.table.count)
     memset(usage, 0, sizeof(usage))

@@ -1,6 +1,6 @@
 """Structure of a program: control flow graph, operands and definitions, encodings.
 
-Returns what is wrong as a list; changes nothing. Sources: what the passes promise each other (docs/architecture.md); operand
+Returns what is wrong as a list; changes nothing. Sources: what the passes promise each other (docs/backend.md); operand
 rules of the encodings, AMD ISA documents; the set of checks follows ACO's ``validate_ir`` and ``validate_cfg``.
 """
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
@@ -16,25 +16,27 @@ from isa_tables cimport opcode_format
 from modifiers cimport modifier_abs, modifier_clamp, modifier_neg, modifier_omod
 from pyaco._core.aco.dominance cimport dominates_linear, dominates_logical
 from pyaco._core.aco.queries cimport opcode_is_phi
+from pyaco._core.common.table cimport RowRange
 from pyaco._core.ir.program cimport (
-    Program, ProgramData, block_loop_header, class_bytes, class_dwords, class_is_linear, class_is_vgpr, definition_fixed,
-    definition_temp, format_base_mask, format_dpp16, format_dpp8, format_ds, format_is_flat_like, format_is_valu, format_is_vmem,
-    format_mubuf, format_mtbuf, format_pseudo, format_pseudo_branch, format_sdwa, format_smem, format_sop1, format_sop2, format_sopp,
-    format_vop1, format_vop2, format_vop3, format_vop3p, format_vopc, format_vopd, gfx10, gfx11, gfx8, gfx9, operand_at,
-    operand_bytes, operand_constant, operand_fixed, operand_is_literal, operand_temp, operand_undef, register_m0, register_vcc,
+    BlockId, DefinitionRow, InstructionId, OperandRow, Program, ProgramData, TempId, block_loop_header, class_bytes, class_dwords,
+    class_is_linear, class_is_vgpr, definition_fixed, definition_temp, definitions_of, format_base_mask, format_dpp16,
+    format_dpp8, format_ds, format_is_flat_like, format_is_valu, format_is_vmem, format_mtbuf, format_mubuf, format_pseudo,
+    format_pseudo_branch, format_sdwa, format_smem, format_sop1, format_sop2, format_sopp, format_vop1, format_vop2, format_vop3,
+    format_vop3p, format_vopc, format_vopd, gfx10, gfx11, gfx8, gfx9, operand_at, operand_bytes, operand_constant, operand_fixed,
+    operand_is_literal, operand_temp, operand_undef, operands_of, register_m0, register_vcc,
 )
 
 cdef struct Finding:
-    uint32_t block
-    uint32_t instruction             # 0: the block itself
+    BlockId block
+    InstructionId instruction        # 0: the block itself
     const char *message
 
 
 cdef cppclass Context:
     ProgramData *p
     bint branches                    # blocks with two successors end with a branch
-    uint32_t block
-    uint32_t instruction
+    BlockId block
+    InstructionId instruction
     vector[Finding] findings
 
 
@@ -53,10 +55,10 @@ cdef inline int _expect(Context *c, bint good, const char *message) except -1 no
 cdef int _check_edges(Context *c, const uint32_t *pred_first, const uint32_t *pred_count, const uint32_t *succ_first,
                       const uint32_t *succ_count) except -1 nogil:
     cdef ProgramData *p = c.p
-    cdef uint32_t b = c.block
+    cdef BlockId b = c.block
     cdef uint32_t k
-    cdef uint32_t other
-    cdef uint32_t previous = 0
+    cdef BlockId other
+    cdef BlockId previous = 0
     for k in range(pred_count[b]):
         other = p.edge_lists.block[pred_first[b] + k]
         # Once phis are gone, jump threading may leave edges in any order and make critical ones.
@@ -69,9 +71,9 @@ cdef int _check_edges(Context *c, const uint32_t *pred_first, const uint32_t *pr
 
 cdef int _check_block(Context *c) except -1 nogil:
     cdef ProgramData *p = c.p
-    cdef uint32_t b = c.block
+    cdef BlockId b = c.block
     cdef uint32_t count = p.blocks.order_count[b]
-    cdef uint32_t last
+    cdef InstructionId last
     c.instruction = 0
     _check_edges(c, p.blocks.logical_pred_first, p.blocks.logical_pred_count, p.blocks.logical_succ_first,
                  p.blocks.logical_succ_count)
@@ -90,21 +92,21 @@ cdef int _check_block(Context *c) except -1 nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------ single opcodes
-cdef inline bint _is_vgpr(const ProgramData *p, uint32_t row) noexcept nogil:
+cdef inline bint _is_vgpr(const ProgramData *p, OperandRow row) noexcept nogil:
     if p.operands.flags[row] & operand_constant:
         return False
     return class_is_vgpr(p.operands.register_class[row]) or (p.operands.flags[row] & operand_undef) != 0
 
 
-cdef inline bint _is_sgpr(const ProgramData *p, uint32_t row) noexcept nogil:
+cdef inline bint _is_sgpr(const ProgramData *p, OperandRow row) noexcept nogil:
     return not p.operands.flags[row] & (operand_constant | operand_undef) and not class_is_vgpr(p.operands.register_class[row])
 
 
-cdef int _check_sdwa(Context *c, uint32_t i) except -1 nogil:
+cdef int _check_sdwa(Context *c, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint16_t opcode = p.instructions.opcode[i]
-    cdef uint32_t d = p.instructions.definition_first[i]
-    cdef uint32_t mask = p.instructions.operand_first[i] + 2
+    cdef DefinitionRow d = p.instructions.definition_first[i]
+    cdef OperandRow mask = p.instructions.operand_first[i] + 2
     cdef bint vcc
     _expect(c, gfx8 <= p.gfx_level < gfx11, b"SDWA is GFX8 to GFX10.3 only")
     _expect(c, modifier_omod(p.instructions.modifiers[i]) == 0 or p.gfx_level >= gfx9, b"SDWA omod needs GFX9")
@@ -126,16 +128,16 @@ cdef int _check_sdwa(Context *c, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int _check_constant_bus(Context *c, uint32_t i) except -1 nogil:
+cdef int _check_constant_bus(Context *c, InstructionId i) except -1 nogil:
     """Scalar registers and the literal share a bus: one value before GFX10, two since."""
     cdef ProgramData *p = c.p
     cdef uint16_t format = p.instructions.format[i]
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint32_t limit = 2 if p.gfx_level >= gfx10 else 1
     cdef uint32_t used = 0
-    cdef uint32_t row
-    cdef uint32_t other
-    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef OperandRow row
+    cdef OperandRow other
+    cdef OperandRow first = p.instructions.operand_first[i]
     cdef bint literal = False
     cdef bint seen
     if opcode in (op_v_readlane_b32, op_v_readlane_b32_e64, op_v_writelane_b32, op_v_writelane_b32_e64):
@@ -159,13 +161,13 @@ cdef int _check_constant_bus(Context *c, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int _check_valu(Context *c, uint32_t i) except -1 nogil:
+cdef int _check_valu(Context *c, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint16_t format = p.instructions.format[i]
     cdef uint64_t word = p.instructions.modifiers[i]
     cdef uint16_t encodings = format & (format_sdwa | format_dpp16 | format_dpp8)
     cdef uint32_t count = p.instructions.operand_count[i]
-    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef OperandRow first = p.instructions.operand_first[i]
     if format & format_sdwa:
         _check_sdwa(c, i)
     if encodings & (format_dpp16 | format_dpp8):
@@ -187,11 +189,11 @@ cdef int _check_valu(Context *c, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int _check_vector_pseudo(Context *c, uint32_t i) except -1 nogil:
+cdef int _check_vector_pseudo(Context *c, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint16_t opcode = p.instructions.opcode[i]
-    cdef uint32_t first = p.instructions.operand_first[i]
-    cdef uint32_t d = p.instructions.definition_first[i]
+    cdef OperandRow first = p.instructions.operand_first[i]
+    cdef DefinitionRow d = p.instructions.definition_first[i]
     cdef uint32_t bytes_ = 0
     cdef uint32_t row
     if opcode == op_p_create_vector:
@@ -219,15 +221,17 @@ cdef int _check_vector_pseudo(Context *c, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int _check_phi(Context *c, uint32_t i) except -1 nogil:
+cdef int _check_phi(Context *c, InstructionId i) except -1 nogil:
+    cdef RowRange rows
     cdef ProgramData *p = c.p
     cdef bint logical = p.instructions.opcode[i] == op_p_phi
     cdef uint32_t count = p.blocks.logical_pred_count[c.block] if logical else p.blocks.linear_pred_count[c.block]
-    cdef uint32_t d = p.instructions.definition_first[i]
-    cdef uint32_t row
+    cdef DefinitionRow d = p.instructions.definition_first[i]
+    cdef OperandRow row
     _expect(c, p.instructions.definition_count[i] == 1, b"a phi has one definition")
     _expect(c, p.instructions.operand_count[i] == count, b"a phi needs one operand for each predecessor")
-    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+    rows = operands_of(p, i)
+    for row in range(rows.first, rows.first + rows.count):
         _expect(c, logical or not p.operands.flags[row] & operand_temp or class_is_linear(p.operands.register_class[row]),
                 b"an operand of a linear phi must be linear")
         _expect(c, p.operands.flags[row] & operand_constant
@@ -236,10 +240,11 @@ cdef int _check_phi(Context *c, uint32_t i) except -1 nogil:
     return 0
 
 
-cdef int _check_memory(Context *c, uint32_t i) except -1 nogil:
+cdef int _check_memory(Context *c, InstructionId i) except -1 nogil:
+    cdef RowRange definitions
     cdef ProgramData *p = c.p
     cdef uint16_t format = p.instructions.format[i]
-    cdef uint32_t first = p.instructions.operand_first[i]
+    cdef OperandRow first = p.instructions.operand_first[i]
     cdef uint32_t count = p.instructions.operand_count[i]
     cdef uint32_t row
     if format == format_smem:
@@ -264,14 +269,16 @@ cdef int _check_memory(Context *c, uint32_t i) except -1 nogil:
     elif format == format_ds:
         for row in range(first, first + count):
             _expect(c, _is_vgpr(p, row) or p.operands.reg[row] == register_m0, b"DS operands must be VGPRs or m0")
-    for row in range(p.instructions.definition_first[i],
-                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+    definitions = definitions_of(p, i)
+    for row in range(definitions.first, definitions.first + definitions.count):
         _expect(c, class_is_vgpr(p.definitions.register_class[row]) == (format != format_smem),
                 b"vector memory writes VGPRs, scalar memory SGPRs")
     return 0
 
 
-cdef int _check_instruction(Context *c, uint32_t i) except -1 nogil:
+cdef int _check_instruction(Context *c, InstructionId i) except -1 nogil:
+    cdef RowRange definitions
+    cdef RowRange operands
     cdef ProgramData *p = c.p
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint16_t format = p.instructions.format[i]
@@ -285,7 +292,8 @@ cdef int _check_instruction(Context *c, uint32_t i) except -1 nogil:
         _expect(c, (format & native) != 0, b"the format does not belong to the opcode")
     elif not native & format_vop3 and not native & format_vop3p:
         _expect(c, format == native, b"the format does not belong to the opcode")
-    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+    operands = operands_of(p, i)
+    for row in range(operands.first, operands.first + operands.count):
         if p.operands.flags[row] & operand_temp:
             _expect(c, 0 < p.operands.data[row] < p.temps.table.count, b"an operand names a temp that does not exist")
             if p.operands.data[row] < p.temps.table.count:
@@ -298,10 +306,11 @@ cdef int _check_instruction(Context *c, uint32_t i) except -1 nogil:
     if format_is_valu(format):
         return _check_valu(c, i)
     if format == format_sop1 or format == format_sop2:
-        for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        operands = operands_of(p, i)
+        for row in range(operands.first, operands.first + operands.count):
             _expect(c, not class_is_vgpr(p.operands.register_class[row]), b"scalar instructions read no VGPRs")
-        for row in range(p.instructions.definition_first[i],
-                         p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        definitions = definitions_of(p, i)
+        for row in range(definitions.first, definitions.first + definitions.count):
             _expect(c, not class_is_vgpr(p.definitions.register_class[row]), b"scalar instructions write no VGPRs")
     elif format == format_smem or format == format_ds or format_is_vmem(format) or format_is_flat_like(format):
         return _check_memory(c, i)
@@ -309,40 +318,41 @@ cdef int _check_instruction(Context *c, uint32_t i) except -1 nogil:
 
 
 # ---------------------------------------------------------------------------------------------------------------------- SSA
-cdef int _check_definitions(Context *c, vector[uint32_t] *home, vector[uint32_t] *place) except -1 nogil:
+cdef int _check_definitions(Context *c, vector[uint32_t] *home, vector[uint32_t] *position) except -1 nogil:
     """Every temp is defined once; remember where."""
+    cdef RowRange definitions
     cdef ProgramData *p = c.p
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
-    cdef uint32_t i
-    cdef uint32_t row
-    cdef uint32_t temp
+    cdef InstructionId i
+    cdef DefinitionRow row
+    cdef TempId temp
     for b in range(p.blocks.table.count):
         c.block = b
         for k in range(p.blocks.order_count[b]):
             i = p.order.instruction[p.blocks.order_first[b] + k]
             c.instruction = i
-            for row in range(p.instructions.definition_first[i],
-                             p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+            definitions = definitions_of(p, i)
+            for row in range(definitions.first, definitions.first + definitions.count):
                 temp = p.definitions.temp[row]
                 if not p.definitions.flags[row] & definition_temp or temp == 0 or temp >= p.temps.table.count:
                     continue
                 _expect(c, home[0][temp] == 0xffffffffU, b"a temp is defined twice")
                 home[0][temp] = b
-                place[0][temp] = k
+                position[0][temp] = k
     return 0
 
 
-cdef int _check_uses(Context *c, const vector[uint32_t] *home, const vector[uint32_t] *place) except -1 nogil:
+cdef int _check_uses(Context *c, const vector[uint32_t] *home, const vector[uint32_t] *position) except -1 nogil:
     """Definitions dominate uses, in the CFG through which the temp lives."""
     cdef ProgramData *p = c.p
-    cdef uint32_t b
+    cdef BlockId b
     cdef uint32_t k
     cdef uint32_t j
-    cdef uint32_t i
-    cdef uint32_t row
+    cdef InstructionId i
+    cdef OperandRow row
     cdef uint32_t temp
-    cdef uint32_t at
+    cdef BlockId at
     cdef bint linear
     for b in range(p.blocks.table.count):
         c.block = b
@@ -367,7 +377,7 @@ cdef int _check_uses(Context *c, const vector[uint32_t] *home, const vector[uint
                     continue
                 linear = class_is_linear(p.operands.register_class[row])
                 if home[0][temp] == b and at == b and not opcode_is_phi(p.instructions.opcode[i]):
-                    _expect(c, place[0][temp] < k, b"a temp is used before its definition")
+                    _expect(c, position[0][temp] < k, b"a temp is used before its definition")
                 elif linear:
                     _expect(c, dominates_linear(p, home[0][temp], at), b"a definition does not dominate its use")
                 else:
@@ -385,7 +395,7 @@ def check(Program program, bint ssa=False, bint branches=True):
     cdef uint32_t b
     cdef uint32_t k
     cdef vector[uint32_t] home
-    cdef vector[uint32_t] place
+    cdef vector[uint32_t] position
     c.p = p
     c.branches = branches
     with nogil:
@@ -396,8 +406,8 @@ def check(Program program, bint ssa=False, bint branches=True):
                 _check_instruction(&c, p.order.instruction[p.blocks.order_first[b] + k])
         if ssa:
             home.assign(p.temps.table.count, 0xffffffffU)
-            place.assign(p.temps.table.count, 0)
-            _check_definitions(&c, &home, &place)
-            _check_uses(&c, &home, &place)
+            position.assign(p.temps.table.count, 0)
+            _check_definitions(&c, &home, &position)
+            _check_uses(&c, &home, &position)
     return [(c.findings[k].block, c.findings[k].instruction, c.findings[k].message.decode())
             for k in range(c.findings.size())]

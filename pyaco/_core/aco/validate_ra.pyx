@@ -11,9 +11,11 @@ from libcpp.vector cimport vector
 from isa_opcodes cimport op_p_phi
 from modifiers cimport modifier_needs_scratch, modifier_scratch_register
 from pyaco._core.aco.queries cimport opcode_is_phi
+from pyaco._core.common.table cimport RowRange
 from pyaco._core.ir.program cimport (
-    Program, ProgramData, class_bytes, class_dwords, class_is_linear_vgpr, class_is_vgpr, definition_fixed, definition_temp,
-    format_pseudo, format_pseudo_branch, operand_late_kill, operand_temp, register_none, register_vgpr0,
+    BlockId, DefinitionRow, InstructionId, OperandRow, OrderRow, Program, ProgramData, TempId, class_bytes, class_dwords,
+    class_is_linear_vgpr, class_is_vgpr, definition_fixed, definition_temp, definitions_of, format_pseudo, format_pseudo_branch,
+    operand_late_kill, operand_temp, operands_of, register_none, register_vgpr0,
 )
 
 cdef enum:
@@ -22,15 +24,15 @@ cdef enum:
     unvisited = 0xffffffff
 
 cdef struct Finding:
-    uint32_t block
-    uint32_t instruction
+    BlockId block
+    InstructionId instruction
     const char *message
 
 
 cdef cppclass Context:
     ProgramData *p
     bint checking
-    uint32_t block
+    BlockId block
     vector[Finding] findings
     vector[uint32_t] at_end          # contents at the end of each block, before its branch
     vector[uint32_t] contents
@@ -69,9 +71,9 @@ cdef uint32_t _meet(Context *c, uint32_t byte, uint32_t first, uint32_t count) n
 cdef int _enter(Context *c) except -1 nogil:
     """Contents at the start of a block, before its phis."""
     cdef ProgramData *p = c.p
-    cdef uint32_t b = c.block
-    cdef uint32_t byte
-    cdef uint32_t linear
+    cdef BlockId b = c.block
+    cdef int byte
+    cdef TempId linear
     for byte in range(file_bytes):
         linear = _meet(c, byte, p.blocks.linear_pred_first[b], p.blocks.linear_pred_count[b])
         if byte < register_vgpr0 or linear == unvisited:
@@ -85,7 +87,7 @@ cdef int _enter(Context *c) except -1 nogil:
     return 0
 
 
-cdef int _check_place(Context *c, uint32_t i, uint16_t reg, uint8_t register_class) except -1 nogil:
+cdef int _check_register(Context *c, uint32_t i, uint16_t reg, uint8_t register_class) except -1 nogil:
     """Registers exist and are aligned."""
     cdef uint32_t size = class_dwords(register_class)
     cdef uint32_t end = reg + class_bytes(register_class)
@@ -102,30 +104,30 @@ cdef int _check_place(Context *c, uint32_t i, uint16_t reg, uint8_t register_cla
     return 0
 
 
-cdef int _check_operand(Context *c, uint32_t i, uint32_t row, const uint32_t *contents) except -1 nogil:
+cdef int _check_operand(Context *c, uint32_t i, OperandRow row, const uint32_t *contents) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint32_t byte
     if not p.operands.flags[row] & operand_temp:
         return 0
-    _check_place(c, i, p.operands.reg[row], p.operands.register_class[row])
+    _check_register(c, i, p.operands.reg[row], p.operands.register_class[row])
     if p.operands.reg[row] == register_none:
         return 0
-    for byte in range(p.operands.reg[row], min(p.operands.reg[row] + class_bytes(p.operands.register_class[row]), file_bytes)):
+    for byte in range(p.operands.reg[row], min(p.operands.reg[row] + class_bytes(p.operands.register_class[row]), <uint32_t>file_bytes)):
         if contents[byte] != p.operands.data[row] and contents[byte] != unvisited:
             return _expect(c, False, i, b"an operand's register does not hold its temp")
     return 0
 
 
-cdef int _define(Context *c, uint32_t i, uint32_t row) except -1 nogil:
+cdef int _define(Context *c, uint32_t i, DefinitionRow row) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint32_t byte
     cdef uint32_t temp = p.definitions.temp[row] if p.definitions.flags[row] & definition_temp else unknown
     if not p.definitions.flags[row] & definition_fixed or p.definitions.reg[row] == register_none:
         return _expect(c, False, i, b"no register is assigned")
     if temp != unknown:
-        _check_place(c, i, p.definitions.reg[row], p.definitions.register_class[row])
+        _check_register(c, i, p.definitions.reg[row], p.definitions.register_class[row])
     for byte in range(p.definitions.reg[row],
-                      min(p.definitions.reg[row] + class_bytes(p.definitions.register_class[row]), file_bytes)):
+                      min(p.definitions.reg[row] + class_bytes(p.definitions.register_class[row]), <uint32_t>file_bytes)):
         c.contents[byte] = temp
     return 0
 
@@ -134,49 +136,54 @@ cdef bint _overlap(uint16_t a, uint8_t class_a, uint16_t b, uint8_t class_b) noe
     return a < b + class_bytes(class_b) and b < a + class_bytes(class_a)
 
 
-cdef int _check_overlaps(Context *c, uint32_t i) except -1 nogil:
+cdef int _check_overlaps(Context *c, InstructionId i) except -1 nogil:
     """Definitions do not overlap each other or operands that are read late."""
+    cdef RowRange rows
     cdef ProgramData *p = c.p
-    cdef uint32_t first = p.instructions.definition_first[i]
-    cdef uint32_t k
+    cdef DefinitionRow first = p.instructions.definition_first[i]
+    cdef DefinitionRow k
     cdef uint32_t row
     for k in range(first, first + p.instructions.definition_count[i]):
         for row in range(first, k):
             _expect(c, not _overlap(p.definitions.reg[k], p.definitions.register_class[k], p.definitions.reg[row],
                                     p.definitions.register_class[row]), i, b"two definitions share a register")
-        for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        rows = operands_of(p, i)
+        for row in range(rows.first, rows.first + rows.count):
             if p.operands.flags[row] & operand_late_kill and p.operands.flags[row] & operand_temp:
                 _expect(c, not _overlap(p.definitions.reg[k], p.definitions.register_class[k], p.operands.reg[row],
                                         p.operands.register_class[row]), i, b"a definition overwrites an operand read late")
     return 0
 
 
-cdef int _instruction(Context *c, uint32_t i) except -1 nogil:
+cdef int _instruction(Context *c, InstructionId i) except -1 nogil:
+    cdef RowRange definitions
+    cdef RowRange operands
     cdef ProgramData *p = c.p
     cdef uint32_t row
     cdef uint32_t byte
     cdef uint16_t scratch
-    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+    operands = operands_of(p, i)
+    for row in range(operands.first, operands.first + operands.count):
         _check_operand(c, i, row, c.contents.data())
     if p.instructions.format[i] == format_pseudo and modifier_needs_scratch(p.instructions.modifiers[i]):
         scratch = <uint16_t>modifier_scratch_register(p.instructions.modifiers[i])
         if scratch < 1024:
             for byte in range(scratch, scratch + 4):
                 c.contents[byte] = unknown
-    for row in range(p.instructions.definition_first[i],
-                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+    definitions = definitions_of(p, i)
+    for row in range(definitions.first, definitions.first + definitions.count):
         _define(c, i, row)
     if c.checking:
         _check_overlaps(c, i)
     return 0
 
 
-cdef int _check_phi_operands(Context *c, uint32_t successor, bint logical, uint32_t first, uint32_t count) except -1 nogil:
+cdef int _check_phi_operands(Context *c, BlockId successor, bint logical, uint32_t first, uint32_t count) except -1 nogil:
     """Phis read their operands at the end of the predecessor."""
     cdef ProgramData *p = c.p
     cdef uint32_t position = 0
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     while position < count and p.edge_lists.block[first + position] != c.block:
         position += 1
     for k in range(p.blocks.order_count[successor]):
@@ -190,9 +197,9 @@ cdef int _check_phi_operands(Context *c, uint32_t successor, bint logical, uint3
 
 cdef int _leave(Context *c, bint *changed) except -1 nogil:
     cdef ProgramData *p = c.p
-    cdef uint32_t b = c.block
+    cdef BlockId b = c.block
     cdef uint32_t k
-    cdef uint32_t s
+    cdef BlockId s
     if c.checking:
         for k in range(p.blocks.logical_succ_count[b]):
             s = p.edge_lists.block[p.blocks.logical_succ_first[b] + k]
@@ -205,12 +212,12 @@ cdef int _leave(Context *c, bint *changed) except -1 nogil:
 
 cdef int _run_block(Context *c, bint *changed) except -1 nogil:
     cdef ProgramData *p = c.p
-    cdef uint32_t b = c.block
-    cdef uint32_t first = p.blocks.order_first[b]
+    cdef BlockId b = c.block
+    cdef OrderRow first = p.blocks.order_first[b]
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     cdef uint32_t row
-    cdef uint32_t byte
+    cdef int byte
     cdef bint left = False
     _enter(c)
     for k in range(p.blocks.order_count[b]):

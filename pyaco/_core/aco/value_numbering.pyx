@@ -16,25 +16,27 @@ from isa_opcodes cimport *
 from modifiers cimport modifier_semantics, modifier_storage
 from pyaco._core.aco.dominance cimport dominates_linear, dominates_logical
 from pyaco._core.aco.queries cimport opcode_is_phi
+from pyaco._core.common.table cimport RowRange
 from pyaco._core.ir.program cimport (
-    Program, ProgramData, Rewrite, block_loop_exit, block_loop_header, block_top_level, block_uniform, class_is_linear_vgpr,
-    class_is_vgpr, definition_fixed, definition_no_cse, definition_nuw, definition_precise, definition_temp, format_dpp16,
-    format_dpp8, format_ds, format_exp, format_global, format_is_flat_like, format_is_salu, format_is_valu, format_is_vmem,
-    format_ldsdir, format_pseudo, format_pseudo_barrier, format_pseudo_branch, format_pseudo_reduction, format_smem, format_sopp,
-    format_vopc, operand_24bit, operand_16bit, operand_constant, operand_fixed, operand_kill, operand_temp, operand_undef,
-    register_exec, register_scc, rewrite_begin, rewrite_block, rewrite_emit, rewrite_end, semantic_can_reorder, semantic_volatile,
+    BlockId, DefinitionRow, InstructionId, OperandRow, OrderRow, Program, ProgramData, Rewrite, block_loop_exit,
+    block_loop_header, block_top_level, block_uniform, class_is_linear_vgpr, class_is_vgpr, definition_fixed, definition_no_cse,
+    definition_nuw, definition_precise, definition_temp, definitions_of, format_dpp16, format_dpp8, format_ds, format_exp,
+    format_global, format_is_flat_like, format_is_salu, format_is_valu, format_is_vmem, format_ldsdir, format_pseudo,
+    format_pseudo_barrier, format_pseudo_branch, format_pseudo_reduction, format_smem, format_sopp, format_vopc, operand_16bit,
+    operand_24bit, operand_constant, operand_fixed, operand_kill, operand_temp, operand_undef, operands_of, register_exec,
+    register_scc, rewrite_begin, rewrite_block, rewrite_emit, rewrite_end, semantic_can_reorder, semantic_volatile,
 )
 
 cdef struct Entry:
-    uint32_t instruction
-    uint32_t block
+    InstructionId instruction
+    BlockId block
     uint32_t next
     uint64_t hash
 
 
 cdef cppclass Context:
     ProgramData *p
-    uint32_t block
+    BlockId block
     vector[uint32_t] rename          # by temp; itself if not renamed
     vector[uint8_t] used             # temps that are read anywhere
     vector[uint32_t] exec_id         # by block
@@ -51,8 +53,8 @@ cdef inline uint64_t _mix(uint64_t h, uint64_t value) noexcept nogil:
 cdef void _exec_ids(Context *c) noexcept nogil:
     """Blocks with one number run with the same lanes."""
     cdef ProgramData *p = c.p
-    cdef uint32_t b
-    cdef uint32_t before
+    cdef BlockId b
+    cdef BlockId before
     for b in range(p.blocks.table.count):
         c.exec_id[b] = b + 2
         if p.blocks.kind[b] & block_top_level:
@@ -64,8 +66,10 @@ cdef void _exec_ids(Context *c) noexcept nogil:
                 c.exec_id[b] = c.exec_id[before]
 
 
-cdef bint _depends_on_lanes(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef bint _depends_on_lanes(const ProgramData *p, InstructionId i) noexcept nogil:
     """The result depends on the set of running lanes."""
+    cdef RowRange definitions
+    cdef RowRange operands
     cdef uint16_t format = p.instructions.format[i]
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint32_t row
@@ -76,19 +80,20 @@ cdef bint _depends_on_lanes(const ProgramData *p, uint32_t i) noexcept nogil:
     if opcode in (op_v_readfirstlane_b32, op_p_as_uniform, op_p_elect, op_v_permlane16_b32, op_v_permlanex16_b32,
                   op_v_permlane64_b32, op_p_bpermute_readlane, op_p_bpermute_shared_vgpr, op_p_bpermute_permlane):
         return True
-    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+    operands = operands_of(p, i)
+    for row in range(operands.first, operands.first + operands.count):
         if p.operands.flags[row] & operand_fixed and not p.operands.flags[row] & operand_constant \
                 and p.operands.reg[row] == register_exec:
             return True
-    for row in range(p.instructions.definition_first[i],
-                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+    definitions = definitions_of(p, i)
+    for row in range(definitions.first, definitions.first + definitions.count):
         # Carries and other lane masks
         if format_is_valu(format) and not class_is_vgpr(p.definitions.register_class[row]):
             return True
     return False
 
 
-cdef bint _memory_is_pure(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef bint _memory_is_pure(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint64_t word = p.instructions.modifiers[i]
     if p.instructions.definition_count[i] == 0 or p.instructions.operand_count[i] == 0:
         return False
@@ -103,7 +108,7 @@ cdef bint _pseudo_is_pure(uint16_t opcode) noexcept nogil:
                       op_p_bpermute_permlane)
 
 
-cdef bint _is_pure(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef bint _is_pure(const ProgramData *p, InstructionId i) noexcept nogil:
     """The instruction does nothing but compute its definitions from its operands."""
     cdef uint16_t format = p.instructions.format[i]
     cdef uint16_t opcode = p.instructions.opcode[i]
@@ -125,11 +130,12 @@ cdef bint _is_pure(const ProgramData *p, uint32_t i) noexcept nogil:
     return format_is_valu(format) or format_is_salu(format) or format == format_pseudo_reduction
 
 
-cdef bint _definitions_allow(const Context *c, uint32_t i) noexcept nogil:
+cdef bint _definitions_allow(const Context *c, InstructionId i) noexcept nogil:
+    cdef RowRange definitions
     cdef const ProgramData *p = c.p
-    cdef uint32_t row
-    for row in range(p.instructions.definition_first[i],
-                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+    cdef DefinitionRow row
+    definitions = definitions_of(p, i)
+    for row in range(definitions.first, definitions.first + definitions.count):
         if p.definitions.flags[row] & definition_no_cse or class_is_linear_vgpr(p.definitions.register_class[row]):
             return False
         if not p.definitions.flags[row] & definition_fixed:
@@ -141,20 +147,22 @@ cdef bint _definitions_allow(const Context *c, uint32_t i) noexcept nogil:
     return True
 
 
-cdef uint64_t _hash(const ProgramData *p, uint32_t i) noexcept nogil:
+cdef uint64_t _hash(const ProgramData *p, InstructionId i) noexcept nogil:
+    cdef RowRange operands
     cdef uint64_t h = _mix(p.instructions.opcode[i], p.instructions.format[i])
-    cdef uint32_t row
+    cdef OperandRow row
     h = _mix(h, p.instructions.modifiers[i])
     h = _mix(h, p.instructions.immediate[i])
-    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+    operands = operands_of(p, i)
+    for row in range(operands.first, operands.first + operands.count):
         h = _mix(h, p.operands.data[row] if p.operands.flags[row] & (operand_temp | operand_constant) else 0)
     return h
 
 
-cdef bint _equal_operands(const ProgramData *p, uint32_t a, uint32_t b) noexcept nogil:
+cdef bint _equal_operands(const ProgramData *p, InstructionId a, InstructionId b) noexcept nogil:
     cdef uint32_t k
-    cdef uint32_t x
-    cdef uint32_t y
+    cdef OperandRow x
+    cdef OperandRow y
     cdef uint16_t ignored = operand_kill | operand_16bit | operand_24bit | 0x20 | 0x200
     for k in range(p.instructions.operand_count[a]):
         x = p.instructions.operand_first[a] + k
@@ -172,10 +180,10 @@ cdef bint _equal_operands(const ProgramData *p, uint32_t a, uint32_t b) noexcept
     return True
 
 
-cdef bint _equal(const ProgramData *p, uint32_t a, uint32_t b) noexcept nogil:
+cdef bint _equal(const ProgramData *p, InstructionId a, InstructionId b) noexcept nogil:
     cdef uint32_t k
-    cdef uint32_t x
-    cdef uint32_t y
+    cdef DefinitionRow x
+    cdef DefinitionRow y
     if p.instructions.opcode[a] != p.instructions.opcode[b] or p.instructions.format[a] != p.instructions.format[b]:
         return False
     if p.instructions.modifiers[a] != p.instructions.modifiers[b] or p.instructions.immediate[a] != p.instructions.immediate[b]:
@@ -192,15 +200,16 @@ cdef bint _equal(const ProgramData *p, uint32_t a, uint32_t b) noexcept nogil:
     return _equal_operands(p, a, b)
 
 
-cdef bint _may_replace(const Context *c, const Entry *e, uint32_t i) noexcept nogil:
+cdef bint _may_replace(const Context *c, const Entry *e, InstructionId i) noexcept nogil:
+    cdef RowRange definitions
     cdef const ProgramData *p = c.p
     cdef uint16_t format = p.instructions.format[i]
     cdef bint scalar = format_is_salu(format) or format == format_smem
-    cdef uint32_t row
+    cdef DefinitionRow row
     if format == format_pseudo:
         scalar = True
-        for row in range(p.instructions.definition_first[i],
-                         p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        definitions = definitions_of(p, i)
+        for row in range(definitions.first, definitions.first + definitions.count):
             if class_is_vgpr(p.definitions.register_class[row]):
                 scalar = False
         if p.instructions.opcode[i] == op_p_as_uniform:
@@ -214,12 +223,12 @@ cdef bint _may_replace(const Context *c, const Entry *e, uint32_t i) noexcept no
     return c.exec_id[e.block] == c.exec_id[c.block] or not _depends_on_lanes(p, i)
 
 
-cdef void _merge(Context *c, uint32_t into, uint32_t i) noexcept nogil:
+cdef void _merge(Context *c, InstructionId into, InstructionId i) noexcept nogil:
     """Rename the results of `i` to those of `into`."""
     cdef ProgramData *p = c.p
     cdef uint32_t k
-    cdef uint32_t x
-    cdef uint32_t y
+    cdef DefinitionRow x
+    cdef DefinitionRow y
     for k in range(p.instructions.definition_count[i]):
         x = p.instructions.definition_first[into] + k
         y = p.instructions.definition_first[i] + k
@@ -230,20 +239,22 @@ cdef void _merge(Context *c, uint32_t into, uint32_t i) noexcept nogil:
             p.definitions.flags[x] &= ~<uint16_t>definition_nuw
 
 
-cdef void _rename_operands(Context *c, uint32_t i) noexcept nogil:
+cdef void _rename_operands(Context *c, InstructionId i) noexcept nogil:
+    cdef RowRange operands
     cdef ProgramData *p = c.p
-    cdef uint32_t row
-    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+    cdef OperandRow row
+    operands = operands_of(p, i)
+    for row in range(operands.first, operands.first + operands.count):
         if p.operands.flags[row] & operand_temp:
             p.operands.data[row] = c.rename[p.operands.data[row]]
 
 
-cdef bint _is_copy(Context *c, uint32_t i) noexcept nogil:
+cdef bint _is_copy(Context *c, InstructionId i) noexcept nogil:
     """A copy of a temp of the same class, or a phi whose operands are all one temp; the definition is renamed."""
     cdef ProgramData *p = c.p
     cdef uint16_t opcode = p.instructions.opcode[i]
-    cdef uint32_t first = p.instructions.operand_first[i]
-    cdef uint32_t d = p.instructions.definition_first[i]
+    cdef OperandRow first = p.instructions.operand_first[i]
+    cdef DefinitionRow d = p.instructions.definition_first[i]
     cdef uint32_t k
     cdef uint32_t temp
     if opcode != op_p_parallelcopy and not opcode_is_phi(opcode):
@@ -277,7 +288,7 @@ cdef int _insert(Context *c, uint32_t i, uint64_t h) except -1 nogil:
     return 0
 
 
-cdef bint _find(Context *c, uint32_t i, uint64_t h) noexcept nogil:
+cdef bint _find(Context *c, InstructionId i, uint64_t h) noexcept nogil:
     """Merge with an equal instruction if there is one."""
     cdef uint32_t at = c.buckets[h & (c.buckets.size() - 1)]
     cdef uint32_t steps = 0
@@ -293,7 +304,7 @@ cdef bint _find(Context *c, uint32_t i, uint64_t h) noexcept nogil:
 cdef int _block(Context *c, Rewrite *rewrite) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint32_t k
-    cdef uint32_t i
+    cdef InstructionId i
     cdef uint64_t h
     for k in range(p.blocks.order_count[c.block]):
         i = p.order.instruction[p.blocks.order_first[c.block] + k]
@@ -310,13 +321,15 @@ cdef int _block(Context *c, Rewrite *rewrite) except -1 nogil:
 
 
 cdef void _mark_uses(Context *c) noexcept nogil:
+    cdef RowRange operands
     cdef ProgramData *p = c.p
-    cdef uint32_t k
-    cdef uint32_t i
-    cdef uint32_t row
+    cdef OrderRow k
+    cdef InstructionId i
+    cdef OperandRow row
     for k in range(p.order.table.count):
         i = p.order.instruction[k]
-        for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        operands = operands_of(p, i)
+        for row in range(operands.first, operands.first + operands.count):
             if p.operands.flags[row] & operand_temp:
                 c.used[p.operands.data[row]] = 1
 
@@ -324,8 +337,8 @@ cdef void _mark_uses(Context *c) noexcept nogil:
 cdef int value_numbering_run(ProgramData *p) except -1 nogil:
     cdef Context c
     cdef Rewrite rewrite
-    cdef uint32_t b
-    cdef uint32_t k
+    cdef BlockId b
+    cdef OrderRow k
     cdef uint32_t size = 64
     c.p = p
     c.rename.resize(p.temps.table.count)

@@ -52,7 +52,7 @@ cdef void note_lanes(const Window *window, const MemoryOperation *operation, uin
                      const uint32_t *offsets, uint32_t scale) noexcept nogil:
     """Everything that a load, store or atomic reaches."""
     cdef uint32_t lane, half, dword, address
-    for lane in range(max_lanes):
+    for lane in range(<uint32_t>max_lanes):
         if not (exec_mask >> lane) & 1:
             continue
         for half in range(2 if operation.pair else 1):

@@ -178,7 +178,7 @@ cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, u
     cdef uint32_t i, lane, local, x, y, z, total, active
     cdef uint32_t *vgpr = wave.vgpr
     cdef uint32_t next_sgpr
-    for i in range(sgpr_words):
+    for i in range(<uint32_t>sgpr_words):
         wave.sgpr[i] = launch.fill
     fill_words(vgpr, start_rows * max_lanes, launch.fill)
     wave.sgpr[sgpr_null] = 0
@@ -647,7 +647,7 @@ cdef class Engine:
         self.work.machine.clock_due = 0
         memset(self.work.machine.opcode_counter, 0, <int>op_count * sizeof(uint64_t))
         self.work.machine.lds_out_of_bounds = 0
-        for i in range(unit_count):
+        for i in range(<uint32_t>unit_count):
             self.work.machine.counter[i] = 0
             self.work.machine.lane_counter[i] = 0
         return 0
@@ -660,8 +660,8 @@ cdef class Engine:
                 opcodes[i] = self.work.machine.opcode_counter[i]
         return {
             "instructions": self.work.machine.executed,
-            "units": [self.work.machine.counter[i] for i in range(unit_count)],
-            "lanes": [self.work.machine.lane_counter[i] for i in range(unit_count)],
+            "units": [self.work.machine.counter[i] for i in range(<uint32_t>unit_count)],
+            "lanes": [self.work.machine.lane_counter[i] for i in range(<uint32_t>unit_count)],
             "opcodes": opcodes,
             "lds_out_of_bounds": self.work.machine.lds_out_of_bounds,
             "lds_out_of_bounds_pc": self.work.machine.lds_out_of_bounds_pc if self.work.machine.lds_out_of_bounds else None,
@@ -675,7 +675,7 @@ cdef class Engine:
         words = []
         if region != NULL:
             offset = canonical_address(self.work.machine.fault_pc) - region.first
-            words = [region.words[offset // 4 + i] for i in range(min(4, (region.bytes - offset) // 4))]
+            words = [region.words[offset // 4 + i] for i in range(min(<uint64_t>4, (region.bytes - offset) // 4))]
         return {
             "stop": STOP_NAMES.get(stop, str(stop)), "workgroup": (group[0], group[1], group[2]), "wave": self.work.faulty,
             "pc": self.work.machine.fault_pc, "opcode": self.work.machine.fault_opcode, "words": words,

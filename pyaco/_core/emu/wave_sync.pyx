@@ -47,7 +47,7 @@ cdef void release_all(SyncResource *resource) noexcept nogil:
 
 cdef void forget_waiting(WaveSync *sync) noexcept nogil:
     cdef uint32_t i
-    for i in range(sync_resources):
+    for i in range(<uint32_t>sync_resources):
         sync.resource[i].first = NULL
     sync.ordered.first = NULL
     sync.ordered.counter = 0

@@ -91,7 +91,7 @@ cdef uint32_t constant_row(Blocks *blocks, uint64_t value, bint wide) noexcept n
     if blocks.pool_count + 2 > pool_rows:
         return 0
     row = <uint32_t *>(blocks.pool + blocks.pool_count * row_bytes)
-    for lane in range(max_lanes):
+    for lane in range(<uint32_t>max_lanes):
         row[lane] = low
         row[max_lanes + lane] = high
     blocks.constants[0][key] = blocks.pool_count * row_bytes

@@ -98,12 +98,12 @@ cdef struct Team:
 # ----------------------------------------------------------------------------------------------------------------- waves
 cdef void enter_block(Core *core, const Wave *wave, uint64_t active) noexcept nogil:
     """What steps look up instead of EXEC and MODE."""
-    cdef uint32_t lane
+    cdef uint32_t lane, control
     if active != core.active:
         core.active = active
         core.full = active == (0xffffffffU if core.halves == 1 else ~(<uint64_t>0))
         core.active_count = popcount(active)
-        for lane in range(max_lanes):
+        for lane in range(<uint32_t>max_lanes):
             core.lane_mask[lane] = -(<uint32_t>(active >> lane) & 1)
     core.flush_out32 = (wave.mode & mode_keep_out32) == 0
     core.keep_in32 = 0xffffffffU if wave.mode & mode_keep_in32 else 0
@@ -112,9 +112,10 @@ cdef void enter_block(Core *core, const Wave *wave, uint64_t active) noexcept no
     core.round64 = wave.mode & (mode_round64 | mode_fp16_overflow)
     core.ieee = (wave.mode & mode_ieee) != 0
     core.clamps_nan = (wave.mode & mode_dx10_clamp) != 0
-    if core.control != (control_default if core.keep_in32 else control_default | control_zeros):
-        core.control = control_default if core.keep_in32 else control_default | control_zeros
-        set_host_control(core.control)
+    control = control_default if core.keep_in32 else control_default | control_zeros
+    if core.control != control:
+        core.control = control
+        set_host_control(control)
 
 
 cdef int run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
@@ -198,7 +199,7 @@ cdef void start_waves(Worker *worker) noexcept nogil:
         wave.vgpr = registers
         wave.scratch = scratch
         put_group(worker.launch, wave.sgpr, space.group)
-        for row in range(start_rows):
+        for row in range(<uint32_t>start_rows):
             memcpy(registers + row * max_lanes, worker.first[i].vgpr + row * max_lanes, 4 * row_lanes * worker.core.halves)
         if space.machine.touched_vgprs > start_rows:
             fill_words(registers + start_rows * max_lanes, (space.machine.touched_vgprs - start_rows) * max_lanes, worker.launch.fill)
@@ -415,7 +416,7 @@ cdef void call_others(Worker *worker) noexcept nogil:
         worker.look_at = first_look
         return
     if not is_enough_for_threads(max(executed // space.begun, worker.team.usual), left):
-        worker.look_at = max(first_look, 2 * executed)
+        worker.look_at = max(<uint64_t>first_look, 2 * executed)
         return
     start_others(worker, <uint32_t>min(<uint64_t>worker.team.max_threads, left + 1))
 
@@ -473,13 +474,13 @@ cdef int run_dispatch(Team *team, Workspace *space, const Launch *launch) noexce
     if team.running_threads > 1:
         space.machine.executed = counted(&space.machine)
         first.stop = why_stopped(team, space)
-    team.usual = space.machine.executed // max(groups_of(launch), 1)
+    team.usual = space.machine.executed // max(groups_of(launch), <uint64_t>1)
     return first.stop
 
 
 cdef void add_counters(Machine *total, const Machine *part) noexcept nogil:
     cdef uint32_t i
-    for i in range(unit_count):
+    for i in range(<uint32_t>unit_count):
         total.counter[i] += part.counter[i]
         total.lane_counter[i] += part.lane_counter[i]
     for i in range(<uint32_t>op_count):
@@ -494,7 +495,7 @@ cdef uint64_t counted(const Machine *machine) noexcept nogil:
     """Instructions, by the counters of the units."""
     cdef uint64_t count = 0
     cdef uint32_t i
-    for i in range(unit_count):
+    for i in range(<uint32_t>unit_count):
         count += machine.counter[i]
     return count
 

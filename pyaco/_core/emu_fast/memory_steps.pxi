@@ -22,7 +22,7 @@ cdef inline void fill_span(const Core *core, const uint32_t *row, Span *span) no
     cdef uint32_t lane, other, number, low, high
     if not core.full:
         other = row[trailing_zeros64(core.active)]
-        for lane in range(max_lanes):
+        for lane in range(<uint32_t>max_lanes):
             span.offset[lane] = row[lane] if core.lane_mask[lane] else other
     else:
         memcpy(span.offset, row, row_lanes * 4 * core.halves)
@@ -34,10 +34,10 @@ cdef inline void fill_span(const Core *core, const uint32_t *row, Span *span) no
         low = row[0]
         high = row[chunk - 1]
         if span.kind[number] == chunk_any:
-            for lane in range(chunk):
+            for lane in range(<uint32_t>chunk):
                 low = min(low, row[lane])
             high = row[0]
-            for lane in range(chunk):
+            for lane in range(<uint32_t>chunk):
                 high = max(high, row[lane])
         span.lowest = min(span.lowest, low)
         span.highest = max(span.highest, high)
@@ -70,7 +70,7 @@ cdef inline uint32_t regular_lanes(const Core *core, const uint32_t *row, uint64
     if not core.full:
         return 0
     for half in range(core.halves):
-        for part in range(chunks):
+        for part in range(<uint32_t>chunks):
             lanes = row + row_lanes * half + chunk * part
             kind = chunk_kind(lanes)
             start = first + lanes[0]
@@ -86,13 +86,13 @@ cdef inline void load_regular(const Core *core, const Step *step, uint32_t lanes
     cdef uint32_t *destination = destination_row(core, step)
     cdef uint32_t half, part, place, lane, value
     for half in range(core.halves):
-        for part in range(chunks):
+        for part in range(<uint32_t>chunks):
             place = row_lanes * half + chunk * part
             if lanes >> (chunks * half + part) & 1:
                 memcpy(destination + place, host + row[place], 4 * chunk)
                 continue
             value = (<const uint32_t *>(host + row[place]))[0]
-            for lane in range(chunk):
+            for lane in range(<uint32_t>chunk):
                 destination[place + lane] = value
 
 
@@ -104,7 +104,7 @@ cdef inline void store_regular(const Core *core, const uint32_t *row, uint8_t *h
     """In ascending order, because the last lane wins where they meet."""
     cdef uint32_t half, part, place
     for half in range(core.halves):
-        for part in range(chunks):
+        for part in range(<uint32_t>chunks):
             place = row_lanes * half + chunk * part
             memcpy(host + row[place], data + place, 4 * chunk)
 
@@ -148,10 +148,10 @@ cdef inline void load_chunk(const uint8_t *host, const Span *span, uint32_t numb
         memcpy(values, host + offset[0], 4 * chunk)
     elif span.kind[number] == chunk_same:
         memcpy(&value, host + offset[0], 4)
-        for lane in range(chunk):
+        for lane in range(<uint32_t>chunk):
             values[lane] = value
     else:
-        for lane in range(chunk):
+        for lane in range(<uint32_t>chunk):
             values[lane] = (<const uint32_t *>(host + offset[lane]))[0]
 
 
@@ -161,12 +161,12 @@ cdef inline void load_rows(Core *core, const Step *step, const uint8_t *host, co
     cdef uint32_t half, dword, lane, number
     for half in range(core.halves):
         if step.memory.bytes != 4:
-            for lane in range(row_lanes):
+            for lane in range(<uint32_t>row_lanes):
                 values[lane] = load_element(host + span.offset[row_lanes * half + lane], step.memory)
             put_row_at(core, row + row_lanes * half, half, values)
             continue
         for dword in range(step.memory.dwords):
-            for number in range(chunks):
+            for number in range(<uint32_t>chunks):
                 load_chunk(host + 4 * dword, span, chunks * half + number, &values[chunk * number])
             put_row_at(core, row + dword * (row_bytes // 4) + row_lanes * half, half, values)
 
@@ -499,13 +499,13 @@ cdef int step_permute(Core *core, const Step *step) noexcept nogil:
     for half in range(core.halves):
         address = source_row(core, step, 0, half)
         places = &index[row_lanes * half]
-        for lane in range(row_lanes):
+        for lane in range(<uint32_t>row_lanes):
             places[lane] = ((row_lanes * half) & ~group) | (((address[lane] + (step.immediate & 0xffff)) >> 2) & group)
     for half in range(core.halves):
         found = &values[row_lanes * half]
         gather_row(source_row(core, step, 1, 0), &index[row_lanes * half], found)
         gather_row(core.lane_mask, &index[row_lanes * half], valid)
-        for lane in range(row_lanes):
+        for lane in range(<uint32_t>row_lanes):
             found[lane] &= valid[lane] | keep
     for half in range(core.halves):
         put_row(core, step, half, &values[row_lanes * half])

@@ -10,7 +10,7 @@ cdef int step_broadcast(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t half, lane
     for half in range(core.halves):
         row = pool_row(core, step, half)
-        for lane in range(row_lanes):
+        for lane in range(<uint32_t>row_lanes):
             row[lane] = value
     return next_step(core, step)
 
@@ -23,7 +23,7 @@ cdef int step_change(Core *core, const Step *step) noexcept nogil:
     for half in range(core.halves):
         row = pool_row(core, step, half)
         source = source_row(core, step, 0, half)
-        for lane in range(row_lanes):
+        for lane in range(<uint32_t>row_lanes):
             row[lane] = changed(source[lane], &change)
     return next_step(core, step)
 
@@ -36,7 +36,7 @@ cdef int step_arrange(Core *core, const Step *step) noexcept nogil:
     for half in range(core.halves):
         row = pool_row(core, step, half)
         source = source_row(core, step, 0, half)
-        for lane in range(row_lanes):
+        for lane in range(<uint32_t>row_lanes):
             row[lane] = (((source[lane] >> change.shift) & 0xffff) | (((source[lane] >> change.mask) & 0xffff) << 16)) ^ change.flip
     return next_step(core, step)
 
@@ -49,7 +49,7 @@ cdef int step_widen(Core *core, const Step *step) noexcept nogil:
     for half in range(core.halves):
         row = pool_row(core, step, half)
         halves_to_singles(source_row(core, step, 0, half), change.shift, singles)
-        for lane in range(row_lanes):
+        for lane in range(<uint32_t>row_lanes):
             row[lane] = (float_bits(singles[lane]) & change.keep) ^ change.flip
     return next_step(core, step)
 
@@ -74,7 +74,7 @@ cdef int step_select(Core *core, const Step *step) noexcept nogil:
         found = &values[row_lanes * half]
         gather_row(core.lane_mask, index, valid)
         gather_row(source, index, found)
-        for lane in range(row_lanes):
+        for lane in range(<uint32_t>row_lanes):
             valid[lane] = (valid[lane] | step.change.keep) & (0 if index[lane] == 0xffffffffU else 0xffffffffU)
             found[lane] &= valid[lane]
             written[lane] = allowed[lane] & (valid[lane] | step.change.flip) & active[lane]
@@ -110,10 +110,10 @@ cdef int step_scale(Core *core, const Step *step) noexcept nogil:
         source = source_row(core, step, 0, half)
         copy_row(values, source)
         if scale != 1:
-            for lane in range(row_lanes):
+            for lane in range(<uint32_t>row_lanes):
                 values[lane] = flushed_source(float_bits(bits_float(values[lane]) * scale), 0)
         if step.clamp:
-            for lane in range(row_lanes):
+            for lane in range(<uint32_t>row_lanes):
                 values[lane] = clamped_single(values[lane], kept)
         put_row(core, step, half, values)
     return next_step(core, step)
@@ -131,7 +131,7 @@ cdef int step_merge(Core *core, const Step *step) noexcept nogil:
         row = <uint32_t *>(core.base[place_vgpr] + step.destination) + row_lanes * half
         source = source_row(core, step, 0, half)
         written = source_row(core, step, 1, half)
-        for lane in range(row_lanes):
+        for lane in range(<uint32_t>row_lanes):
             value = ((source[lane] & change.mask) ^ change.sign) - change.sign
             value = (row[lane] & change.keep) | (value << change.shift)
             values[lane] = (value & written[lane]) | (row[lane] & ~written[lane])

@@ -71,7 +71,7 @@ cdef inline void read_halves(const Core *core, const uint32_t *row, uint32_t shi
     cdef uint32_t lane, bits
     halves_to_singles(row, shift, singles)
     if not core.keep_in64:
-        for lane in range(row_lanes):
+        for lane in range(<uint32_t>row_lanes):
             bits = float_bits(singles[lane])
             singles[lane] = bits_float(bits if (bits & 0x7fffffff) >= 0x38800000 else bits & 0x80000000U)
 

@@ -188,7 +188,7 @@ cdef inline void put_row_at(Core *core, uint32_t *row, uint32_t half, const uint
     if __builtin_expect(core.full, True):
         copy_row(row, values)
         return
-    for lane in range(row_lanes):
+    for lane in range(<uint32_t>row_lanes):
         kept[lane] = (values[lane] & mask[lane]) | (row[lane] & ~mask[lane])
     copy_row(row, kept)
 
@@ -197,10 +197,10 @@ cdef inline void put_wide(Core *core, const Step *step, uint32_t half, const uin
     cdef uint32_t *row = <uint32_t *>(core.base[step.destination_place] + step.destination) + row_lanes * half
     cdef uint32_t part[row_lanes]
     cdef uint32_t lane
-    for lane in range(row_lanes):
+    for lane in range(<uint32_t>row_lanes):
         part[lane] = <uint32_t>values[lane]
     put_row_at(core, row, half, part)
-    for lane in range(row_lanes):
+    for lane in range(<uint32_t>row_lanes):
         part[lane] = <uint32_t>(values[lane] >> 32)
     put_row_at(core, row + row_bytes // 4, half, part)
 
@@ -225,7 +225,7 @@ cdef inline uint32_t put_single(Core *core, const Step *step, uint32_t half, con
     if __builtin_expect(row_has_nan(values), False):
         return put_special(core, half, values)
     if core.flush_out32:
-        for lane in range(row_lanes):
+        for lane in range(<uint32_t>row_lanes):
             flushed[lane] = values[lane] if values[lane] & 0x7f800000 else values[lane] & 0x80000000U
         put_row(core, step, half, flushed)
         return 0
@@ -239,7 +239,7 @@ cdef inline uint32_t put_half(Core *core, const Step *step, uint32_t half, const
     if __builtin_expect(row_has_nan16(values), False):
         return put_special(core, half, values)
     if core.flush_out64:
-        for lane in range(row_lanes):
+        for lane in range(<uint32_t>row_lanes):
             flushed[lane] = values[lane] if values[lane] & 0x7c00 else values[lane] & 0x8000
         put_row(core, step, half, flushed)
         return 0
@@ -250,7 +250,7 @@ cdef inline void put_pairs(Core *core, const Step *step, uint32_t half, const ui
     """Write a row of pairs of 16-bit results."""
     cdef uint32_t values[row_lanes]
     cdef uint32_t lane
-    for lane in range(row_lanes):
+    for lane in range(<uint32_t>row_lanes):
         values[lane] = (low[lane] & 0xffff) | (high[lane] << 16)
     put_row(core, step, half, values)
 
@@ -278,7 +278,7 @@ cdef inline bint finds_signalling(const Core *core, const Step *step, uint32_t h
         return False
     for slot in range(step.operation.source_count):
         row = source_row(core, step, slot, half)
-        for lane in range(row_lanes):
+        for lane in range(<uint32_t>row_lanes):
             found |= is_signalling(kind, row[lane] | (<uint64_t>row[lane + row_bytes // 4] << 32) if kind == type_f64 else row[lane])
             if packed:
                 found |= is_signalling(kind, row[lane] >> 16)

@@ -29,7 +29,7 @@ cdef void finish_rows(const Core *core, const Step *step, uint32_t half, uint32_
         row = source_row(core, step, slot, half)
         lanes.narrow[slot] = narrow[slot]
         lanes.wide[slot] = wide[slot]
-        for lane in range(row_lanes):
+        for lane in range(<uint32_t>row_lanes):
             narrow[slot][lane] = row[lane] >> shift
             if kind == type_f32:
                 narrow[slot][lane] = flushed_source(narrow[slot][lane], core.keep_in32)
@@ -50,7 +50,7 @@ cdef void put_special_packed(Core *core, const Step *step, uint32_t half) noexce
     finish_rows(core, step, half, 0, &lanes)
     lanes.result[0] = high
     finish_rows(core, step, half, 16, &lanes)
-    for lane in range(row_lanes):
+    for lane in range(<uint32_t>row_lanes):
         low[lane] = (low[lane] & 0xffff) | (high[lane] << 16)
     put_row(core, step, half, low)
 
@@ -66,7 +66,7 @@ cdef void put_special_row(Core *core, const Step *step, uint32_t half) noexcept 
         put_wide(core, step, half, <uint64_t *>row)
         return
     if step.operation.result_type[0] == type_f16:
-        for lane in range(row_lanes):
+        for lane in range(<uint32_t>row_lanes):
             row[lane] &= 0xffff                             # a NaN source may have something above it
     put_row(core, step, half, row)
 

@@ -265,8 +265,8 @@ cdef class InspectingEngine(Engine):
         memory = {
             SPACES[space]: {
                 WAYS[way]: {"accesses": self.traffic.accesses[space][way], "bytes": self.traffic.bytes[space][way]}
-                for way in range(way_count) if self.traffic.accesses[space][way]
-            } for space in range(space_count)
+                for way in range(<uint32_t>way_count) if self.traffic.accesses[space][way]
+            } for space in range(<uint32_t>space_count)
         }
         lanes = {}
         for opcode in range(<uint32_t>op_count):

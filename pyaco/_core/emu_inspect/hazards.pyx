@@ -517,7 +517,7 @@ cdef void note_sgpr_reads(Hazards *hazards, const Wave *wave, const Instruction 
         hazards.read_by_valu[sgpr_vcc >> 1] = 1
     if not vcc and not other:
         return
-    for i in range(ordinary_sgprs):
+    for i in range(<uint32_t>ordinary_sgprs):
         if hazards.rewritten[i].kind == by_valu and (vcc if i >> 1 == sgpr_vcc >> 1 else other):
             hazards.rewritten[i].kind = 0
 
@@ -585,7 +585,7 @@ cdef void settle(Hazards *hazards, const Wave *wave, const Instruction *instruct
         return
     # buffer, image and scalar memory accesses wait for all of it
     direct = not is_valu(instruction) and (format == format_smem or format_is_vmem(format))
-    for i in range(ordinary_sgprs):
+    for i in range(<uint32_t>ordinary_sgprs):
         if direct or (hazards.rewritten[i].kind == by_salu and depctr_get(wait, depctr_sa_sdst) == 0) or (hazards.rewritten[i].kind == by_valu and (
                 depctr_get(wait, depctr_va_vcc if i >> 1 == sgpr_vcc >> 1 else <uint32_t>depctr_va_sdst) == 0)):
             hazards.rewritten[i].kind = 0

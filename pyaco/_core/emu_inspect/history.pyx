@@ -8,9 +8,9 @@ from pyaco._core.common.machine cimport register_none
 cdef void history_clear(History *history) noexcept nogil:
     cdef uint32_t i
     history.now = 0
-    for i in range(register_limit):
+    for i in range(<uint32_t>register_limit):
         history.vector_write[i].time = history.late_read[i].time = history.matrix_write[i].time = history.matrix_sum[i].time = long_ago
-    for i in range(hardware_registers):
+    for i in range(<uint32_t>hardware_registers):
         history.setreg[i].time = long_ago
     history.m0_write.time = history.skip_mode.time = history.double_product.time = history.moved.time = long_ago
 

@@ -136,7 +136,7 @@ cdef void put_off(Races *races, uint32_t wave, const Operation *operation, const
         if access.way != way_load:
             late(&cell.write, number, operation, races.clocks[wave].own[wave])
         else:
-            for i in range(read_slots):
+            for i in range(<uint32_t>read_slots):
                 late(&cell.read[i], number, operation, races.clocks[wave].own[wave])
         address += step
 
@@ -160,7 +160,7 @@ cdef Cell *cell_of(Races *races, uint8_t space, uint64_t address, uint64_t end, 
         page.cells.resize(page_bytes // 4)
     if not page.by_byte and (address & 3 or end - address < 4):
         cells.resize(page_bytes)
-        for i in range(page_bytes):
+        for i in range(<uint32_t>page_bytes):
             cells[i] = page.cells[i >> 2]
         page.cells.swap(cells)
         page.by_byte = True
@@ -197,7 +197,7 @@ cdef void learn_from_store(Races *races, uint32_t wave, const Slot *store) noexc
 cdef void remember_read(const Races *races, uint32_t wave, Cell *cell, const Slot *slot) noexcept nogil:
     """In the place of one that is ordered before it, else in a free one, else in the oldest's."""
     cdef uint32_t i
-    for i in range(read_slots):
+    for i in range(<uint32_t>read_slots):
         if not cell.read[i].flags or knows(races, wave, &cell.read[i]):
             cell.read[i] = slot[0]
             return
@@ -216,7 +216,7 @@ cdef const Slot *meet(Races *races, uint32_t wave, Cell *cell, const Slot *slot)
     if not slot.flags & slot_write:
         remember_read(races, wave, cell, slot)
         return NULL
-    for i in range(read_slots):
+    for i in range(<uint32_t>read_slots):
         if conflicts(races, wave, &cell.read[i], slot.flags):
             return &cell.read[i]
         if cell.read[i].flags and knows(races, wave, &cell.read[i]):

@@ -28,11 +28,12 @@ cdef void flight_clear(Flight *flight) noexcept nogil:
 
 cdef void mark_busy(Flight *flight) noexcept nogil:
     cdef size_t i
-    cdef uint32_t part, number
+    cdef uint32_t part, number, first
     memset(flight.busy, 0, sizeof(flight.busy))
     for i in range(flight.operations.size()):
         for part in range(4):
-            for number in range(flight.operations[i].first[part], flight.operations[i].first[part] + flight.operations[i].count[part]):
+            first = flight.operations[i].first[part]
+            for number in range(first, first + flight.operations[i].count[part]):
                 flight.busy[number >> 6] |= <uint64_t>1 << (number & 63)
 
 
@@ -100,7 +101,7 @@ cdef bint wait_instruction(Flight *flight, const Wave *wave, const Instruction *
     elif opcode == <uint32_t>op_s_wait_expcnt:
         wait_for(flight, counter_exp, value & 7)
     elif opcode == <uint32_t>op_s_wait_idle:
-        for counter in range(counter_count):
+        for counter in range(<uint32_t>counter_count):
             wait_for(flight, counter, 0)
     else:
         return opcode == <uint32_t>op_s_wait_samplecnt or opcode == <uint32_t>op_s_wait_bvhcnt
@@ -241,7 +242,7 @@ cdef void flight_account(Flight *flight, const Wave *wave, const Instruction *in
     flight.operations.push_back(operation)
     if instruction.decoded.format & 0x7f == format_ds and modifier_gds(instruction.decoded.modifiers):
         lock_sources(flight, &operation, instruction)
-    for counter in range(counter_count):
+    for counter in range(<uint32_t>counter_count):
         wait_for(flight, counter, counter_limit(counter, gfx_level))
     mark_busy(flight)
 

@@ -346,22 +346,26 @@ cdef struct ShaderData:
     Textures textures
 
 # ------------------------------------------------------------------------------------------------------------- building
+# Constructors: the instruction is in the tables, and in no block; ``emitter.pxd`` places it as well.
 cdef ValueId nir_instruction_new(ShaderData *s, int kind, int opcode, int components, int bit_size,
                                  uint32_t source_count) except 0 nogil
 cdef ValueId nir_constant(ShaderData *s, uint64_t value, int bit_size) except 0 nogil
 cdef ValueId nir_constant_vector(ShaderData *s, const uint64_t *values, int components, int bit_size) except 0 nogil
 # ALU with identity swizzles; components and bit size of the result follow the opcode's table and the operands.
-cdef ValueId nir_alu1(ShaderData *s, int opcode, ValueId a) except 0 nogil
-cdef ValueId nir_alu2(ShaderData *s, int opcode, ValueId a, ValueId b) except 0 nogil
-cdef ValueId nir_alu3(ShaderData *s, int opcode, ValueId a, ValueId b, ValueId c) except 0 nogil
 cdef ValueId nir_alu_n(ShaderData *s, int opcode, const ValueId *values, uint32_t count) except 0 nogil
-# One component of a vector as a scalar (a mov with a swizzle; the value itself when it is a scalar).
+# Some components of a value, 4 bits of the swizzle each (a mov).
+cdef ValueId nir_swizzle(ShaderData *s, ValueId value, uint64_t swizzle, int components) except 0 nogil
+# One component of a vector as a scalar (the value itself when it is a scalar).
 cdef ValueId nir_component(ShaderData *s, ValueId value, int component) except 0 nogil
 # Several scalars as a vector; counts without a vecN opcode raise UnsupportedError.
 cdef ValueId nir_vector(ShaderData *s, const ValueId *values, uint32_t count) except 0 nogil
 cdef ValueId nir_intrinsic_new(ShaderData *s, int intrinsic, int components, int bit_size,
                                const ValueId *values) except 0 nogil
 cdef ValueId nir_undefined(ShaderData *s, int components, int bit_size) except 0 nogil
+# Phis and derefs whose sources the caller sets (phi_set, source_set).
+cdef ValueId nir_phi_new(ShaderData *s, int components, int bit_size, uint32_t source_count) except 0 nogil
+cdef ValueId nir_deref_new(ShaderData *s, int opcode, int components, int bit_size, uint32_t source_count, uint32_t mode, TypeId type,
+                           uint32_t data) except 0 nogil
 # A texture instruction with a row in Textures of its own, which the caller fills in; `kinds` has a tex_source_* for each value.
 cdef ValueId nir_tex_new(ShaderData *s, int opcode, int components, int bit_size, const ValueId *values, const uint8_t *kinds,
                          uint32_t count) except 0 nogil
@@ -378,6 +382,10 @@ cdef inline ValueId source_value(const ShaderData *s, ValueId instruction, uint3
 
 cdef inline void source_set(ShaderData *s, ValueId instruction, uint32_t source, ValueId value) noexcept nogil:
     s.sources.value[s.instructions.source_first[instruction] + source] = value
+
+cdef inline void phi_set(ShaderData *s, ValueId phi, uint32_t source, ValueId value, NodeId predecessor) noexcept nogil:
+    s.sources.value[s.instructions.source_first[phi] + source] = value
+    s.sources.swizzle[s.instructions.source_first[phi] + source] = predecessor
 
 cdef inline uint64_t source_swizzle(const ShaderData *s, ValueId instruction, uint32_t source) noexcept nogil:
     return s.sources.swizzle[s.instructions.source_first[instruction] + source]

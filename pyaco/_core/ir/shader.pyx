@@ -104,32 +104,17 @@ cdef ValueId nir_alu_n(ShaderData *s, int opcode, const ValueId *values, uint32_
     return row
 
 
-cdef ValueId nir_alu1(ShaderData *s, int opcode, ValueId a) except 0 nogil:
-    return nir_alu_n(s, opcode, &a, 1)
-
-
-cdef ValueId nir_alu2(ShaderData *s, int opcode, ValueId a, ValueId b) except 0 nogil:
-    cdef ValueId[2] values
-    values[0] = a
-    values[1] = b
-    return nir_alu_n(s, opcode, values, 2)
-
-
-cdef ValueId nir_alu3(ShaderData *s, int opcode, ValueId a, ValueId b, ValueId c) except 0 nogil:
-    cdef ValueId[3] values
-    values[0] = a
-    values[1] = b
-    values[2] = c
-    return nir_alu_n(s, opcode, values, 3)
+cdef ValueId nir_swizzle(ShaderData *s, ValueId value, uint64_t swizzle, int components) except 0 nogil:
+    cdef ValueId row = nir_instruction_new(s, nir_alu, alu_mov, components, s.instructions.bit_size[value], 1)
+    source_set(s, row, 0, value)
+    s.sources.swizzle[s.instructions.source_first[row]] = swizzle
+    return row
 
 
 cdef ValueId nir_component(ShaderData *s, ValueId value, int component) except 0 nogil:
     if s.instructions.components[value] == 1:
         return value
-    cdef ValueId row = nir_instruction_new(s, nir_alu, alu_mov, 1, s.instructions.bit_size[value], 1)
-    source_set(s, row, 0, value)
-    s.sources.swizzle[s.instructions.source_first[row]] = component
-    return row
+    return nir_swizzle(s, value, component, 1)
 
 
 cdef ValueId nir_vector(ShaderData *s, const ValueId *values, uint32_t count) except 0 nogil:
@@ -179,6 +164,19 @@ cdef ValueId nir_undefined(ShaderData *s, int components, int bit_size) except 0
     return nir_instruction_new(s, nir_undef, 0, components, bit_size, 0)
 
 
+cdef ValueId nir_phi_new(ShaderData *s, int components, int bit_size, uint32_t source_count) except 0 nogil:
+    return nir_instruction_new(s, nir_phi, 0, components, bit_size, source_count)
+
+
+cdef ValueId nir_deref_new(ShaderData *s, int opcode, int components, int bit_size, uint32_t source_count, uint32_t mode, TypeId type,
+                           uint32_t data) except 0 nogil:
+    cdef ValueId row = nir_instruction_new(s, nir_deref, opcode, components, bit_size, source_count)
+    s.instructions.mode[row] = mode
+    s.instructions.type[row] = type
+    s.instructions.data[row] = data
+    return row
+
+
 cdef ValueId nir_tex_new(ShaderData *s, int opcode, int components, int bit_size, const ValueId *values, const uint8_t *kinds,
                          uint32_t count) except 0 nogil:
     cdef uint32_t texture = table_append(&s.textures.table)
@@ -197,14 +195,14 @@ cdef bint intrinsic_has_index(const ShaderData *s, ValueId instruction, int inde
 
 
 cdef int32_t intrinsic_index(const ShaderData *s, ValueId instruction, int index) noexcept nogil:
-    cdef int place = intrinsic_index_position_flat[<int>s.instructions.opcode[instruction] * index_count + index]
-    return s.indices.value[s.instructions.data[instruction] + place] if place >= 0 else 0
+    cdef int position = intrinsic_index_position_flat[<int>s.instructions.opcode[instruction] * index_count + index]
+    return s.indices.value[s.instructions.data[instruction] + position] if position >= 0 else 0
 
 
 cdef void intrinsic_set_index(ShaderData *s, ValueId instruction, int index, int32_t value) noexcept nogil:
-    cdef int place = intrinsic_index_position_flat[<int>s.instructions.opcode[instruction] * index_count + index]
-    if place >= 0:
-        s.indices.value[s.instructions.data[instruction] + place] = value
+    cdef int position = intrinsic_index_position_flat[<int>s.instructions.opcode[instruction] * index_count + index]
+    if position >= 0:
+        s.indices.value[s.instructions.data[instruction] + position] = value
 
 
 # ----------------------------------------------------------------------------------------------------------- control flow

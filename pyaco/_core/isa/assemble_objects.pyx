@@ -1,8 +1,8 @@
 """Instructions given as Python objects to machine code, and statements of text as Python objects.
 
 The statement that text would become is filled from the objects, and the assembler's own functions make words of it. Strings
-are what text writes in their place: names of registers, labels and other symbols, messages, attributes. Places of an error in
-a statement of objects mean nothing; whoever asks for the message has the same statement read as text.
+are read as text is: names of registers, labels and other symbols, messages, attributes. Positions of errors mean nothing in a statement
+of objects; for the message, the caller has the same statement read as text.
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.long cimport PyLong_AsLongLongAndOverflow
@@ -237,7 +237,7 @@ cdef class ObjectAssembler(Assembler):
             fail_plain(c, nowhere, b"the value of this modifier is a number")
         else:
             give(c, s, number, value, nowhere)
-            s.value_places[number] = nowhere
+            s.value_positions[number] = nowhere
 
     cdef void modifier_text(self, Statement *s, str name, value):
         cdef Cursor *c = &self.j.c
@@ -296,8 +296,8 @@ cdef class ObjectAssembler(Assembler):
                 second = None
                 if not c.failed and c.p[0] == c':':
                     parse_second(j)
-                    second = (j.second.mnemonic[:j.second.mnemonic_length].decode(), operand_objects(&j.second))
-                result = (mnemonic, operand_objects(&j.s), modifier_objects(&j.s), second)
+                    second = (j.second.mnemonic[:j.second.mnemonic_length].decode(), _operand_objects(&j.second))
+                result = (mnemonic, _operand_objects(&j.s), _modifier_objects(&j.s), second)
         if c.failed:
             message = (<bytes>c.message).decode(errors="replace")
             c.failed = False
@@ -305,14 +305,14 @@ cdef class ObjectAssembler(Assembler):
         return result
 
 
-cdef tuple operand_objects(const Statement *s):
-    cdef list made = [operand_object(&s.operands[i]) for i in range(s.count)]
+cdef tuple _operand_objects(const Statement *s):
+    cdef list made = [_operand_object(&s.operands[i]) for i in range(s.count)]
     if s.list_count:
         made[s.list_first:s.list_first + s.list_count] = [tuple(made[s.list_first:s.list_first + s.list_count])]
     return tuple(made)
 
 
-cdef object operand_object(const Operand *o):
+cdef object _operand_object(const Operand *o):
     cdef PythonOperand made
     if o.kind == operand_register:
         made = register_operand(o.address, o.dwords, o.half)
@@ -331,9 +331,10 @@ cdef object operand_object(const Operand *o):
     return made
 
 
-cdef dict modifier_objects(const Statement *s):
+cdef dict _modifier_objects(const Statement *s):
     cdef dict made = {}
-    cdef uint32_t number, i
+    cdef int number
+    cdef uint32_t i
     cdef int64_t value
     for number in range(modifier_count):
         if not s.given >> number & 1:
@@ -349,14 +350,14 @@ cdef dict modifier_objects(const Statement *s):
         elif number == given_quad_perm:
             entry = tuple([value >> 2 * i & 3 for i in range(4)])
         elif kind == value_later:
-            entry = later_text(s.value_places[number])
+            entry = _later_text(s.value_positions[number])
         else:
             entry = value
         made[modifier_names[number]] = entry
     return made
 
 
-cdef str later_text(const char *begin):
+cdef str _later_text(const char *begin):
     cdef const char *end = word_end(begin)
     if begin[0] == c'[':
         while end[0] and end[0] != c'\n' and end[0] != c']':

@@ -19,8 +19,9 @@ cdef struct Fixup:
     FixupKind kind
     uint32_t size
     int32_t section
-    int64_t place                     # offset of the bytes
+    int64_t offset                    # offset of the bytes
     int64_t origin                    # what a distance counts from; elsewhere the value of "."
+    uint32_t bits                     # of a literal: 16 or 32
     const char *expression
 
 # An assembly: the cursor, the statement at hand and the instruction it becomes.
@@ -35,6 +36,7 @@ cdef struct Job:
     uint32_t suffix
     bint signed_alias                 # the mnemonic names a signed dot product whose opcode leaves signs to neg_lo
     const char *literal_expression    # of a literal whose symbols are not known yet
+    uint32_t literal_bits             # of that literal: 16 or 32
     const char *branch_expression
     uint32_t words[encode_limit + 2]
 
@@ -51,7 +53,7 @@ cdef class Assembler:
     cdef bint linkable                # what only a linker knows becomes a relocation
     # Kernel descriptors: (name, {directive: value}, section, offset of its 64 bytes), in order.
     cdef readonly list kernels
-    # Values of their directives that the end of the source tells: (values, directive, offset of the expression, section, place).
+    # Values of their directives that are known at the end of the source: (values, directive, offset of the expression, section, offset in it).
     cdef list later_values
     # (index of the section, offset in it, relocation type, symbol or "", index of the section that it is in or -1, number).
     cdef readonly list relocations

@@ -27,9 +27,7 @@ from wait_tables cimport depctr_none
 from pyaco._core.common.floats cimport float_bits, float_to_bits, half_overflows, single_overflows, to_bfloat
 from pyaco._core.common.machine cimport *
 from pyaco._core.common.waitcnt cimport depctr_get, depctr_set, waitcnt_limit, waitcnt_none, waitcnt_set
-from pyaco._core.isa.decode cimport (decoded_source_limit, exchanged_code, image_address_dwords,
-                                     register_class_bytes, register_class_half, register_class_size,
-                                     register_class_v2, register_class_vector)
+from pyaco._core.isa.decode cimport decoded_source_limit, exchanged_code, image_address_dwords
 from pyaco._core.isa.encode cimport encode, encode_bad_bus, encode_error, form_error, form_has_clamp, form_has_omod, scalar_reads_fit
 from pyaco._core.isa.text_tables cimport *
 from pyaco._core.isa.statement cimport *
@@ -106,7 +104,7 @@ specifier_types[:] = [relocation_rel32_low, relocation_rel32_high, 8, 9, 1, 2, r
 
 cdef uint32_t specifier_of(const char *symbol, const char *end) noexcept nogil:
     """The relocation type that a symbol's specifier asks for, 0 if there is none."""
-    cdef uint32_t i
+    cdef int i
     cdef size_t length
     for i in range(specifier_count):
         length = strlen(specifiers[i])
@@ -254,20 +252,21 @@ cdef class Assembler:
         cdef Job *j = &self.j
         cdef vector[uint8_t] *code = &self.sections[j.c.section]
         cdef Fixup later
-        cdef size_t place = code.size()
+        cdef size_t offset = code.size()
         code.insert(code.end(), <const uint8_t *>j.words, <const uint8_t *>(j.words + length))
         if j.branch_expression == NULL and j.literal_expression == NULL:
             return
         later.section = j.c.section
-        later.origin = <int64_t>place
+        later.origin = <int64_t>offset
         later.size = 4
         if j.branch_expression != NULL:
             later.kind = fixup_branch
-            later.place = <int64_t>place
+            later.offset = <int64_t>offset
             later.expression = j.branch_expression
         else:
             later.kind = fixup_literal
-            later.place = <int64_t>place + 4 * (length - 1)
+            later.offset = <int64_t>offset + 4 * (length - 1)
+            later.bits = j.literal_bits
             later.expression = j.literal_expression
         self.fixups.push_back(later)
 
@@ -293,13 +292,13 @@ cdef class Assembler:
     cdef void assign(self, const char *begin, const char *end) noexcept nogil:
         """``name = expression``; one whose value is not known yet is kept."""
         cdef Cursor *c = &self.j.c
-        cdef const char *place
+        cdef const char *start
         cdef Value v
         cdef string name
         cdef Symbol *symbol
         c.here = self.here()
         skip_blanks(c)
-        place = c.p
+        start = c.p
         v = expression(c)
         if c.failed:
             return
@@ -308,7 +307,7 @@ cdef class Assembler:
             name.assign(begin, <size_t>(end - begin))
             symbol = &self.symbols[name]
             symbol.defined = False
-            symbol.expression = place
+            symbol.expression = start
             symbol.origin = c.here
             symbol.origin_section = c.section
 

@@ -8,7 +8,7 @@ operand, constants as their source code * 4 (128..208 integers, 240..248 floats,
 Order of the sources:
 
 - scalar and vector ALU: ACO's operands without implicit scc, vcc, exec and m0; a destination that is read too (``v_fmac``,
-  ``s_addk``, ``v_writelane``) is its own source at its place; lane masks are sources and destinations even where the
+  ``s_addk``, ``v_writelane``) is a source too, at its position in ACO's order; lane masks are sources and destinations even where the
   encoding implies vcc (``v_cndmask``, ``v_addc_co_u32``, VOPC). A literal of ``v_fmaak``/``v_fmamk`` is the last source (255 * 4).
 - SMEM: base, offset register (none), data of a store or atomic. MUBUF, MTBUF: resource, vaddr (none), soffset, data.
 - FLAT, GLOBAL, SCRATCH: vaddr (none), saddr (none), data. DS: those of addr, data0, data1 that the opcode has.
@@ -35,15 +35,6 @@ cdef inline uint32_t exchanged_code(uint32_t level, uint32_t code) noexcept nogi
 
 cdef enum:
     no_address_code = 0x7f            # of a scalar address, where there is none: before GFX10, and of scratch without any address on GFX10
-
-# Register classes as the opcode table has them (``ir/program.pxd``): a size in the low bits, in bytes or dwords, and the register file.
-cdef enum:
-    register_class_size = 0x1f        # 0: 32 dwords
-    register_class_vector = 0x20
-    register_class_bytes = 0x40
-    register_class_v1 = 0x21
-    register_class_v2 = 0x22
-    register_class_half = 0x62        # two bytes of a VGPR
 
 cdef enum:
     decoded_source_limit = 18

@@ -10,7 +10,7 @@ from isa_opcodes cimport *
 from isa_tables cimport (image_flag_atomic, image_flag_bias, image_flag_bvh, image_flag_compare, image_flag_gather,
                          image_flag_gradients, image_flag_half_gradients, image_flag_load, image_flag_lod, image_flag_offset,
                          image_flag_sample, image_flag_sampler, isa_generation, opcode_definition_classes,
-                         opcode_definition_count, opcode_flag_interpolation, opcode_flag_literal, opcode_flag_matrix,
+                         opcode_definition_count, opcode_flag_atomic, opcode_flag_interpolation, opcode_flag_literal, opcode_flag_matrix,
                          opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags, opcode_format, opcode_image,
                          opcode_implicit_definitions, implicit_exec,
                          opcode_mask_class, opcode_max_definitions, opcode_max_operands, opcode_operand_classes,
@@ -35,7 +35,7 @@ cdef inline uint32_t bits(uint32_t word, uint32_t first, uint32_t width) noexcep
 
 
 cdef inline bint plain_layout(const Reader *r) noexcept nogil:
-    """GFX6, GFX7 and GFX10 to GFX11.5 share the places of several fields that GFX8 and GFX9 moved."""
+    """GFX6, GFX7 and GFX10 to GFX11.5 share the positions of several fields that GFX8 and GFX9 moved."""
     return r.level < gfx8 or r.level >= gfx10
 
 
@@ -59,10 +59,8 @@ cdef inline uint16_t vector_register(uint32_t number, bint accumulation) noexcep
 cdef inline uint8_t bytes_of(uint8_t register_class) noexcept nogil:
     if register_class == opcode_mask_class:
         return 0
-    if register_class & register_class_bytes:
-        return register_class & register_class_size
     # the class of a block load, 32 dwords, wraps to 0 (it has the VGPR bit alone)
-    return (register_class & register_class_size) * 4 if register_class & register_class_size else 128
+    return <uint8_t>class_bytes(register_class) if class_bytes(register_class) else 128
 
 
 cdef inline void add_source(Reader *r, uint16_t address, uint8_t size) noexcept nogil:
@@ -133,7 +131,7 @@ cdef int finish(Reader *r) noexcept nogil:
     return <int>r.length
 
 
-cdef inline bint names_nothing(uint32_t opcode) noexcept nogil:
+cdef inline bint has_no_operands(uint32_t opcode) noexcept nogil:
     return opcode_operand_count[opcode] == 0 and opcode_definition_count[opcode] == 0
 
 
@@ -152,7 +150,7 @@ include "decode_memory.pxi"
 
 
 # -------------------------------------------------------------------------------------------------------------- dispatch
-cdef int decode_vector(Reader *r) noexcept nogil:
+cdef int _decode_vector(Reader *r) noexcept nogil:
     """Words that start with a zero bit: VOP2, and VOPC and VOP1 in its two last opcodes."""
     cdef uint32_t word = r.words[0]
     cdef uint32_t number = bits(word, 25, 6)
@@ -163,41 +161,41 @@ cdef int decode_vector(Reader *r) noexcept nogil:
     return decode_vop_short(r, decode_vop2[r.generation * decode_vop2_width + number], format_vop2)
 
 
-cdef int decode_mubuf_words(Reader *r) noexcept nogil:
+cdef int _decode_mubuf_words(Reader *r) noexcept nogil:
     return decode_buffer_words(r, False)
 
 
-cdef int decode_mtbuf_words(Reader *r) noexcept nogil:
+cdef int _decode_mtbuf_words(Reader *r) noexcept nogil:
     return decode_buffer_words(r, True)
 
 
-cdef int decode_buffer_12(Reader *r) noexcept nogil:
+cdef int _decode_buffer_12(Reader *r) noexcept nogil:
     return decode_buffer_words(r, bits(r.words[0], 21, 1) != 0)
 
 
-cdef int decode_vimage_words(Reader *r) noexcept nogil:
+cdef int _decode_vimage_words(Reader *r) noexcept nogil:
     return decode_mimg_12(r, False)
 
 
-cdef int decode_vsample_words(Reader *r) noexcept nogil:
+cdef int _decode_vsample_words(Reader *r) noexcept nogil:
     return decode_mimg_12(r, True)
 
 
-cdef int decode_vop3_9(Reader *r) noexcept nogil:
+cdef int _decode_vop3_9(Reader *r) noexcept nogil:
     """GFX8 and GFX9: packed operations lie among the others."""
     return decode_vop3p_words(r) if r.words[0] >> 23 == 0x1a7 and r.level >= gfx9 else decode_vop3_words(r)
 
 
-cdef int decode_packed_10(Reader *r) noexcept nogil:
+cdef int _decode_packed_10(Reader *r) noexcept nogil:
     return decode_vop3p_words(r) if r.words[0] >> 24 == 0xcc else invalid(r)
 
 
-cdef int decode_packed_11(Reader *r) noexcept nogil:
+cdef int _decode_packed_11(Reader *r) noexcept nogil:
     """From GFX11 on, interpolation and parameter loads are beside packed operations."""
     cdef uint32_t top = r.words[0] >> 24
     if top == 0xcd:
         return decode_vinterp_words(r)
-    return decode_ldsdir_word(r) if top == 0xce else decode_packed_10(r)
+    return decode_ldsdir_word(r) if top == 0xce else _decode_packed_10(r)
 
 
 ctypedef int (*WordsDecoder)(Reader *r) noexcept nogil
@@ -205,47 +203,47 @@ ctypedef int (*WordsDecoder)(Reader *r) noexcept nogil
 cdef WordsDecoder wide_words[5][16]
 
 
-cdef void fill_wide_words() noexcept nogil:
+cdef void _fill_wide_words() noexcept nogil:
     cdef uint32_t layout, code
-    cdef WordsDecoder *row
+    cdef WordsDecoder *decoders
     for layout in range(5):
-        row = wide_words[layout]
+        decoders = wide_words[layout]
         for code in range(16):
-            row[code] = invalid
-        row[0x6] = decode_ds_words
-        row[0x7] = decode_flat_words
-        row[0x8] = decode_mubuf_words
-        row[0xa] = decode_mtbuf_words
-        row[0xc] = decode_mimg_words
-        row[0x2] = decode_vintrp_word
+            decoders[code] = invalid
+        decoders[0x6] = decode_ds_words
+        decoders[0x7] = decode_flat_words
+        decoders[0x8] = _decode_mubuf_words
+        decoders[0xa] = _decode_mtbuf_words
+        decoders[0xc] = decode_mimg_words
+        decoders[0x2] = decode_vintrp_word
     wide_words[0][0x0] = wide_words[0][0x1] = decode_smrd_word
     wide_words[0][0x4] = decode_vop3_words
     wide_words[0][0xe] = decode_exp_words
-    row = wide_words[1]
-    row[0x0] = decode_smem_words
-    row[0x1] = decode_exp_words
-    row[0x2] = invalid
-    row[0x4] = decode_vop3_9
-    row[0x5] = decode_vintrp_word
+    decoders = wide_words[1]
+    decoders[0x0] = decode_smem_words
+    decoders[0x1] = decode_exp_words
+    decoders[0x2] = invalid
+    decoders[0x4] = _decode_vop3_9
+    decoders[0x5] = decode_vintrp_word
     for layout in range(2, 5):
-        row = wide_words[layout]
-        row[0x5] = decode_vop3_words
-        row[0xd] = decode_smem_words
-        row[0xe] = decode_exp_words
-    wide_words[2][0x3] = decode_packed_10
-    wide_words[3][0x3] = wide_words[4][0x3] = decode_packed_11
+        decoders = wide_words[layout]
+        decoders[0x5] = decode_vop3_words
+        decoders[0xd] = decode_smem_words
+        decoders[0xe] = decode_exp_words
+    wide_words[2][0x3] = _decode_packed_10
+    wide_words[3][0x3] = wide_words[4][0x3] = _decode_packed_11
     wide_words[3][0x2] = wide_words[4][0x2] = decode_vopd_words
-    row = wide_words[4]
-    row[0x7] = row[0x8] = row[0xa] = row[0xc] = invalid
-    row[0x1] = decode_buffer_12
-    row[0x4] = decode_vimage_words
-    row[0x9] = decode_vsample_words
-    row[0xb] = decode_flat_words
+    decoders = wide_words[4]
+    decoders[0x7] = decoders[0x8] = decoders[0xa] = decoders[0xc] = invalid
+    decoders[0x1] = _decode_buffer_12
+    decoders[0x4] = _decode_vimage_words
+    decoders[0x9] = _decode_vsample_words
+    decoders[0xb] = decode_flat_words
 
-fill_wide_words()
+_fill_wide_words()
 
 
-cdef inline uint32_t layout_of(uint32_t gfx_level) noexcept nogil:
+cdef inline uint32_t _layout_of(uint32_t gfx_level) noexcept nogil:
     return (gfx_level >= gfx8) + (gfx_level >= gfx10) + (gfx_level >= gfx11) + (gfx_level >= gfx12)
 
 
@@ -265,7 +263,7 @@ cdef int decode(const uint32_t *words, uint32_t available, uint32_t gfx_level, D
     out.immediate = 0
     out.modifiers = 0
     if head < 0x20:
-        return decode_vector(&r)
+        return _decode_vector(&r)
     if head < 0x30:
         return decode_scalar(&r)
-    return wide_words[layout_of(gfx_level)][head & 15](&r)
+    return wide_words[_layout_of(gfx_level)][head & 15](&r)

@@ -41,17 +41,17 @@ cdef int decode_ldsdir_word(Reader *r) noexcept nogil:
 
 
 # --------------------------------------------------------------------------------------------------------------- buffers
-cdef inline uint64_t cache_policy_12(uint64_t m, uint32_t word, uint32_t scope) noexcept nogil:
+cdef inline uint64_t _cache_policy_12(uint64_t m, uint32_t word, uint32_t scope) noexcept nogil:
     m = modifier_set_cache_scope(m, bits(word, scope, 2))
     return modifier_set_cache_temporal_hint(m, bits(word, scope + 2, 3))
 
 
 # True when an atomic returns the old value (glc before GFX12, bit 0 of the temporal hint there).
-cdef inline bint atomic_returns(const Reader *r) noexcept nogil:
+cdef inline bint _atomic_returns(const Reader *r) noexcept nogil:
     return modifier_cache_temporal_hint(r.out.modifiers) & 1 if r.level >= gfx12 else modifier_cache_glc(r.out.modifiers)
 
 
-cdef inline bint compares(uint32_t opcode) noexcept nogil:
+cdef inline bint _compares(uint32_t opcode) noexcept nogil:
     """Compare-and-swap: the data register holds the new value and the expected one, the result is half as wide."""
     return (opcode == op_buffer_atomic_cmpswap or opcode == op_buffer_atomic_cmpswap_x2
             or opcode == op_buffer_atomic_fcmpswap or opcode == op_buffer_atomic_fcmpswap_x2
@@ -62,26 +62,26 @@ cdef inline bint compares(uint32_t opcode) noexcept nogil:
 
 
 # Data register of a memory access: the destination of loads, a source of stores, both for atomics that return.
-cdef void add_memory_data(Reader *r, uint16_t load, uint16_t store, uint32_t address_operands, uint32_t extra) noexcept nogil:
+cdef void _add_memory_data(Reader *r, uint16_t load, uint16_t store, uint32_t address_operands, uint32_t extra) noexcept nogil:
     cdef uint32_t size
     if opcode_definition_count[r.out.opcode]:
         add_destination(r, load, <uint8_t>(definition_size(r, 0) + extra))
     elif opcode_operand_count[r.out.opcode] > address_operands:
         size = operand_size(r, address_operands)
         add_source(r, store, <uint8_t>size)
-        if opcode_flags[r.out.opcode] & 4 and atomic_returns(r):
-            if compares(r.out.opcode):
+        if opcode_flags[r.out.opcode] & opcode_flag_atomic and _atomic_returns(r):
+            if _compares(r.out.opcode):
                 size >>= 1
             add_destination(r, load, <uint8_t>(size + extra))
 
 
-cdef inline uint64_t cache_control_policy(uint64_t m) noexcept nogil:
+cdef inline uint64_t _cache_control_policy(uint64_t m) noexcept nogil:
     """The scope and hint bits of buffer_wbl2 and buffer_inv."""
     cdef uint64_t kept = modifier_set_cache_sc1(modifier_set_cache_glc(0, modifier_cache_glc(m)), modifier_cache_sc1(m))
     return modifier_set_cache_slc(kept, modifier_cache_slc(m))
 
 
-cdef uint32_t buffer_number(const Reader *r, bint typed) noexcept nogil:
+cdef uint32_t _buffer_number(const Reader *r, bint typed) noexcept nogil:
     cdef uint32_t word = r.words[0]
     if r.level >= gfx12:
         return bits(word, 14, 4 if typed else 7)
@@ -94,17 +94,17 @@ cdef uint32_t buffer_number(const Reader *r, bint typed) noexcept nogil:
     return bits(word, 18, 7) | (bits(word, 25, 1) << 7 if r.level >= gfx10 else 0)
 
 
-cdef uint64_t buffer_modifiers_12(const Reader *r, bint typed) noexcept nogil:
+cdef uint64_t _buffer_modifiers_12(const Reader *r, bint typed) noexcept nogil:
     cdef uint32_t high = r.words[1]
     cdef uint64_t m = modifier_set_tfe(0, bits(r.words[0], 22, 1))
-    m = cache_policy_12(m, high, 18)
+    m = _cache_policy_12(m, high, 18)
     if typed:
         m = modifier_set_format(m, bits(high, 23, 7))
     m = modifier_set_offen(m, bits(high, 30, 1))
     return modifier_set_idxen(m, bits(high, 31, 1))
 
 
-cdef uint64_t buffer_modifiers_11(const Reader *r, uint64_t m) noexcept nogil:
+cdef uint64_t _buffer_modifiers_11(const Reader *r, uint64_t m) noexcept nogil:
     cdef uint32_t word = r.words[0]
     cdef uint32_t high = r.words[1]
     m = modifier_set_cache_slc(m, bits(word, 12, 1))
@@ -114,14 +114,14 @@ cdef uint64_t buffer_modifiers_11(const Reader *r, uint64_t m) noexcept nogil:
     return modifier_set_idxen(m, bits(high, 23, 1))
 
 
-cdef uint64_t buffer_modifiers(const Reader *r, bint typed) noexcept nogil:
+cdef uint64_t _buffer_modifiers(const Reader *r, bint typed) noexcept nogil:
     cdef uint32_t word = r.words[0]
     cdef uint32_t high = r.words[1]
     cdef uint64_t m = modifier_set_cache_glc(0, bits(word, 14, 1))
     if typed:
         m = modifier_set_format(m, bits(word, 19, 7))
     if r.level >= gfx11:
-        return buffer_modifiers_11(r, m)
+        return _buffer_modifiers_11(r, m)
     m = modifier_set_offen(m, bits(word, 12, 1))
     m = modifier_set_idxen(m, bits(word, 13, 1))
     if r.level >= gfx10:
@@ -145,7 +145,7 @@ cdef int decode_buffer_words(Reader *r, bint typed) noexcept nogil:
     if r.available < length:
         return invalid(r)
     high = r.words[1]
-    number = buffer_number(r, typed)
+    number = _buffer_number(r, typed)
     if typed:
         opcode = decode_mtbuf[r.generation * decode_mtbuf_width + number]
     else:
@@ -153,14 +153,14 @@ cdef int decode_buffer_words(Reader *r, bint typed) noexcept nogil:
     if not begin(r, opcode, format_mtbuf if typed else format_mubuf, length):
         return invalid(r)
     if r.level >= gfx12:
-        m = buffer_modifiers_12(r, typed)
+        m = _buffer_modifiers_12(r, typed)
         soffset = address_of(r, bits(word, 0, 7))
         vdata = vgpr(bits(high, 0, 8))
         resource = address_of(r, bits(high, 9, 9))
         vaddr = vgpr(bits(r.words[2], 0, 8))
         r.out.immediate = sign_extended(bits(r.words[2], 8, 24), 24)
     else:
-        m = buffer_modifiers(r, typed)
+        m = _buffer_modifiers(r, typed)
         r.out.immediate = bits(word, 0, 12)
         vaddr = vgpr(bits(high, 0, 8))
         vdata = vector_register(bits(high, 8, 8), gfx90a <= r.level < gfx10 and bits(high, 23, 1))
@@ -168,22 +168,22 @@ cdef int decode_buffer_words(Reader *r, bint typed) noexcept nogil:
         soffset = address_of(r, bits(high, 24, 8))
     if not modifier_offen(m) and not modifier_idxen(m) and not modifier_addr64(m):
         vaddr = register_none
-    if names_nothing(opcode):
+    if has_no_operands(opcode):
         r.out.immediate = 0
         if gfx942 <= r.level < gfx10:
-            r.out.modifiers = cache_control_policy(m)
+            r.out.modifiers = _cache_control_policy(m)
         return finish(r)
     r.out.modifiers = m
     add_source(r, resource, 16)
     add_source(r, vaddr, 8 if modifier_addr64(m) or (modifier_offen(m) and modifier_idxen(m)) else 4)
     add_source(r, soffset, 4)
     if not modifier_lds(m):
-        add_memory_data(r, vdata, vdata, 3, 4 if modifier_tfe(m) else 0)
+        _add_memory_data(r, vdata, vdata, 3, 4 if modifier_tfe(m) else 0)
     return finish(r)
 
 
 # ----------------------------------------------------------------------------------------------------------- flat memory
-cdef uint16_t flat_opcode(const Reader *r, uint32_t segment, uint32_t number) noexcept nogil:
+cdef uint16_t _flat_opcode(const Reader *r, uint32_t segment, uint32_t number) noexcept nogil:
     if segment == 0:
         return decode_flat[r.generation * decode_flat_width + number]
     if segment == 1:
@@ -193,7 +193,7 @@ cdef uint16_t flat_opcode(const Reader *r, uint32_t segment, uint32_t number) no
     return op_invalid
 
 
-cdef uint64_t flat_modifiers(const Reader *r) noexcept nogil:
+cdef uint64_t _flat_modifiers(const Reader *r) noexcept nogil:
     """Those of GFX7 to GFX11.5."""
     cdef uint32_t word = r.words[0]
     cdef uint64_t m = 0
@@ -203,19 +203,19 @@ cdef uint64_t flat_modifiers(const Reader *r) noexcept nogil:
         return modifier_set_cache_slc(m, bits(word, 15, 1))
     m = modifier_set_cache_glc(m, bits(word, 16, 1))
     m = modifier_set_cache_slc(m, bits(word, 17, 1))
-    if r.level >= gfx9 and not has_vaddr_bit(r):
+    if r.level >= gfx9 and not _has_vaddr_bit(r):
         m = modifier_set_lds(m, bits(word, 13, 1))
     if r.level >= gfx10:
         return modifier_set_cache_dlc(m, bits(word, 12, 1))
     return modifier_set_cache_sc1(m, bits(word, 25, 1)) if r.level >= gfx90a else m
 
 
-cdef inline bint has_vaddr_bit(const Reader *r) noexcept nogil:
+cdef inline bint _has_vaddr_bit(const Reader *r) noexcept nogil:
     """CDNA 3 and later say apart from the scalar address whether scratch has a vector address."""
     return gfx942 <= r.level < gfx10
 
 
-cdef uint32_t flat_offset(const Reader *r, uint32_t segment) noexcept nogil:
+cdef uint32_t _flat_offset(const Reader *r, uint32_t segment) noexcept nogil:
     """Flat addresses take unsigned offsets of one bit less."""
     cdef uint32_t width = 12 if gfx10 <= r.level < gfx11 else 13
     if segment == 0:
@@ -223,15 +223,15 @@ cdef uint32_t flat_offset(const Reader *r, uint32_t segment) noexcept nogil:
     return sign_extended(bits(r.words[0], 0, width), width)
 
 
-cdef inline bint scratch_has_vaddr(const Reader *r, uint32_t saddr_code) noexcept nogil:
-    if has_vaddr_bit(r):
+cdef inline bint _scratch_has_vaddr(const Reader *r, uint32_t saddr_code) noexcept nogil:
+    if _has_vaddr_bit(r):
         return bits(r.words[0], 13, 1)
     if r.level >= gfx11:
         return bits(r.words[1], 17 if r.level >= gfx12 else 23, 1)
     return saddr_code == (no_address_code if r.level < gfx10 else <uint32_t>register_null >> 2)
 
 
-cdef bint begin_flat(Reader *r, uint32_t *segment) noexcept nogil:
+cdef bint _begin_flat(Reader *r, uint32_t *segment) noexcept nogil:
     cdef uint32_t word = r.words[0]
     cdef uint32_t length = 3 if r.level >= gfx12 else 2
     cdef uint32_t number
@@ -243,14 +243,14 @@ cdef bint begin_flat(Reader *r, uint32_t *segment) noexcept nogil:
         segment[0], number = bits(word, 16, 2), bits(word, 18, 7)
     else:
         segment[0], number = bits(word, 14, 2) if r.level >= gfx9 else 0, bits(word, 18, 7)
-    return begin(r, flat_opcode(r, segment[0], number), format_flat + (2 if segment[0] == 1 else segment[0] >> 1), length)
+    return begin(r, _flat_opcode(r, segment[0], number), format_flat + (2 if segment[0] == 1 else segment[0] >> 1), length)
 
 
 cdef int decode_flat_words(Reader *r) noexcept nogil:
     cdef uint32_t segment, high, saddr_code
     cdef uint16_t vaddr, load, store
     cdef bint has_saddr, accumulation
-    if not begin_flat(r, &segment):
+    if not _begin_flat(r, &segment):
         return invalid(r)
     high = r.words[1]
     if r.level >= gfx12:
@@ -258,7 +258,7 @@ cdef int decode_flat_words(Reader *r) noexcept nogil:
         load = vgpr(bits(high, 0, 8))
         store = vgpr(bits(high, 23, 8))
         vaddr = vgpr(bits(r.words[2], 0, 8))
-        r.out.modifiers = cache_policy_12(0, high, 18)
+        r.out.modifiers = _cache_policy_12(0, high, 18)
         r.out.immediate = sign_extended(bits(r.words[2], 8, 24), 24)
     else:
         accumulation = gfx90a <= r.level < gfx10 and bits(high, 23, 1)
@@ -266,18 +266,18 @@ cdef int decode_flat_words(Reader *r) noexcept nogil:
         store = vector_register(bits(high, 8, 8), accumulation)
         saddr_code = bits(high, 16, 7)
         load = vector_register(bits(high, 24, 8), accumulation)
-        r.out.modifiers = flat_modifiers(r)
+        r.out.modifiers = _flat_modifiers(r)
         if r.level >= gfx9:
-            r.out.immediate = flat_offset(r, segment)
-    if names_nothing(r.out.opcode):
+            r.out.immediate = _flat_offset(r, segment)
+    if has_no_operands(r.out.opcode):
         return finish(r)
     has_saddr = segment != 0 and saddr_code != 0x7f and not (r.level >= gfx10 and address_of(r, saddr_code) == register_null)
-    if opcode_flags[r.out.opcode] & opcode_flag_no_address or (segment == 1 and not scratch_has_vaddr(r, saddr_code)):
+    if opcode_flags[r.out.opcode] & opcode_flag_no_address or (segment == 1 and not _scratch_has_vaddr(r, saddr_code)):
         vaddr = register_none
     add_source(r, vaddr, 4 if segment == 1 or (segment == 2 and has_saddr) else 8)
     add_source(r, address_of(r, saddr_code) if has_saddr else <uint16_t>register_none, 8 if segment == 2 else 4)
     if not modifier_lds(r.out.modifiers):
-        add_memory_data(r, load, store, 1 if segment == 0 else 2, 0)
+        _add_memory_data(r, load, store, 1 if segment == 0 else 2, 0)
     return finish(r)
 
 
@@ -308,7 +308,7 @@ cdef uint32_t image_address_dwords(uint32_t opcode, uint32_t dim, bint a16, uint
 
 # Sizes in dwords of the registers of a ray's addresses where each is a register of its own (GFX11 and later): node, extent
 # (or node and instance mask), origin, direction, inverse direction. With a16 both directions share three registers.
-cdef uint32_t ray_address_dwords(uint32_t opcode, bint a16, uint32_t position) noexcept nogil:
+cdef uint32_t _ray_address_dwords(uint32_t opcode, bint a16, uint32_t position) noexcept nogil:
     if opcode == op_image_bvh_dual_intersect_ray:
         return 0x23322U >> (4 * position) & 0xf
     if opcode == op_image_bvh8_intersect_ray:
@@ -321,7 +321,7 @@ cdef uint32_t ray_address_dwords(uint32_t opcode, bint a16, uint32_t position) n
 
 
 # Bytes of the data of an image access.
-cdef uint32_t image_data_bytes(uint32_t opcode, uint64_t m, uint32_t gfx_level) noexcept nogil:
+cdef uint32_t _image_data_bytes(uint32_t opcode, uint64_t m, uint32_t gfx_level) noexcept nogil:
     cdef uint32_t flags = opcode_image[opcode]
     cdef uint32_t mask = modifier_dmask(m)
     cdef uint32_t count = (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3)
@@ -335,7 +335,7 @@ cdef uint32_t image_data_bytes(uint32_t opcode, uint64_t m, uint32_t gfx_level) 
 
 
 # The address registers: one of all dwords, or, with `separate` numbers in `numbers`, one each.
-cdef void add_image_addresses(Reader *r, const uint32_t *numbers, uint32_t separate) noexcept nogil:
+cdef void _add_image_addresses(Reader *r, const uint32_t *numbers, uint32_t separate) noexcept nogil:
     cdef uint64_t m = r.out.modifiers
     cdef uint32_t dwords = image_address_dwords(r.out.opcode, modifier_dim(m), modifier_a16(m), r.level)
     cdef uint32_t i, size
@@ -346,7 +346,7 @@ cdef void add_image_addresses(Reader *r, const uint32_t *numbers, uint32_t separ
         return
     for i in range(separate):
         if ray and r.level >= gfx11:
-            size = ray_address_dwords(r.out.opcode, modifier_a16(m), i)
+            size = _ray_address_dwords(r.out.opcode, modifier_a16(m), i)
         else:
             size = min(dwords, 1)
             if i == separate - 1 and r.level >= gfx11:
@@ -357,15 +357,15 @@ cdef void add_image_addresses(Reader *r, const uint32_t *numbers, uint32_t separ
 
 
 # The data register: what a load or a sample writes, what a store reads, both for an atomic that returns.
-cdef void add_image_data(Reader *r, uint16_t vdata) noexcept nogil:
+cdef void _add_image_data(Reader *r, uint16_t vdata) noexcept nogil:
     cdef uint32_t flags = opcode_image[r.out.opcode]
-    cdef uint8_t size = <uint8_t>image_data_bytes(r.out.opcode, r.out.modifiers, r.level)
+    cdef uint8_t size = <uint8_t>_image_data_bytes(r.out.opcode, r.out.modifiers, r.level)
     if flags & (image_flag_load | image_flag_sample | image_flag_gather | image_flag_bvh):
         add_destination(r, vdata, size)
         add_source(r, register_none, 0)
         return
     add_source(r, vdata, size)
-    if flags & image_flag_atomic and atomic_returns(r):
+    if flags & image_flag_atomic and _atomic_returns(r):
         if r.out.opcode == op_image_atomic_cmpswap or r.out.opcode == op_image_atomic_fcmpswap:
             size >>= 1
         add_destination(r, vdata, size)
@@ -388,7 +388,7 @@ cdef int decode_mimg_12(Reader *r, bint sample) noexcept nogil:
     m = modifier_set_d16(m, bits(word, 5, 1))
     m = modifier_set_a16(m, bits(word, 6, 1))
     m = modifier_set_dmask(m, bits(word, 22, 4))
-    m = cache_policy_12(m, high, 18)
+    m = _cache_policy_12(m, high, 18)
     for i in range(4):
         addresses[i] = bits(third, 8 * i, 8)
     addresses[4] = bits(high, 24, 8)
@@ -401,19 +401,19 @@ cdef int decode_mimg_12(Reader *r, bint sample) noexcept nogil:
     else:
         m = modifier_set_image_tfe(m, bits(high, 23, 1))
     r.out.modifiers = m
-    add_source(r, address_of(r, bits(high, 9, 9)), image_resource_bytes(r))
+    add_source(r, address_of(r, bits(high, 9, 9)), _image_resource_bytes(r))
     add_source(r, sampler, 16)
-    add_image_data(r, vgpr(bits(high, 0, 8)))
-    add_image_addresses(r, addresses, 4 if sample else 5)
+    _add_image_data(r, vgpr(bits(high, 0, 8)))
+    _add_image_addresses(r, addresses, 4 if sample else 5)
     return finish(r)
 
 
-cdef inline uint8_t image_resource_bytes(const Reader *r) noexcept nogil:
+cdef inline uint8_t _image_resource_bytes(const Reader *r) noexcept nogil:
     # with r128 text names eight registers although four are read
     return 16 if opcode_image[r.out.opcode] & image_flag_bvh else 32
 
 
-cdef uint64_t mimg_modifiers_11(const Reader *r) noexcept nogil:
+cdef uint64_t _mimg_modifiers_11(const Reader *r) noexcept nogil:
     cdef uint32_t word = r.words[0]
     cdef uint32_t high = r.words[1]
     cdef uint64_t m = modifier_set_dmask(0, bits(word, 8, 4))
@@ -429,7 +429,7 @@ cdef uint64_t mimg_modifiers_11(const Reader *r) noexcept nogil:
     return modifier_set_lwe(m, bits(high, 22, 1))
 
 
-cdef uint64_t mimg_modifiers(const Reader *r) noexcept nogil:
+cdef uint64_t _mimg_modifiers(const Reader *r) noexcept nogil:
     """Those before GFX11."""
     cdef uint32_t word = r.words[0]
     cdef uint32_t high = r.words[1]
@@ -450,13 +450,13 @@ cdef uint64_t mimg_modifiers(const Reader *r) noexcept nogil:
         m = modifier_set_a16(m, bits(high, 30, 1))
     else:
         m = modifier_set_da(m, bits(word, 14, 1))
-    # GFX9 alone has 16-bit coordinates in the place of the short resource
+    # GFX9 alone has 16-bit coordinates where others have the short resource
     if gfx9 <= r.level < gfx10:
         return modifier_set_a16(m, bits(word, 15, 1))
     return modifier_set_r128(m, bits(word, 15, 1))
 
 
-cdef uint32_t mimg_extra_words(const Reader *r) noexcept nogil:
+cdef uint32_t _mimg_extra_words(const Reader *r) noexcept nogil:
     """Words with addresses that do not lie side by side."""
     if r.level >= gfx11:
         return bits(r.words[0], 0, 1)
@@ -475,19 +475,19 @@ cdef int decode_mimg_words(Reader *r) noexcept nogil:
     if r.available < 2 or not begin(r, decode_mimg[r.generation * decode_mimg_width + number], format_mimg, 2):
         return invalid(r)
     high = r.words[1]
-    extra = mimg_extra_words(r)
+    extra = _mimg_extra_words(r)
     if r.available < 2 + extra:
         return invalid(r)
     addresses[0] = bits(high, 0, 8)
     for i in range(extra * 4):
         addresses[1 + i] = bits(r.words[2 + (i >> 2)], 8 * (i & 3), 8)
     r.length += extra
-    r.out.modifiers = mimg_modifiers_11(r) if r.level >= gfx11 else mimg_modifiers(r)
+    r.out.modifiers = _mimg_modifiers_11(r) if r.level >= gfx11 else _mimg_modifiers(r)
     sampler = bits(high, 26 if r.level >= gfx11 else 21, 5)
-    add_source(r, <uint16_t>(bits(high, 16, 5) * 16), image_resource_bytes(r))
+    add_source(r, <uint16_t>(bits(high, 16, 5) * 16), _image_resource_bytes(r))
     add_source(r, <uint16_t>(sampler * 16) if opcode_image[r.out.opcode] & image_flag_sampler else <uint16_t>register_none, 16)
-    add_image_data(r, vector_register(bits(high, 8, 8), accumulation))
-    add_image_addresses(r, addresses, 1 + extra * 4)
+    _add_image_data(r, vector_register(bits(high, 8, 8), accumulation))
+    _add_image_addresses(r, addresses, 1 + extra * 4)
     return finish(r)
 
 

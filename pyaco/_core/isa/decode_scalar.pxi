@@ -1,6 +1,6 @@
 # Decoding of scalar ALU and scalar memory.
 # ------------------------------------------------------------------------------------------------------------ scalar ALU
-cdef int decode_sop1_word(Reader *r) noexcept nogil:
+cdef int _decode_sop1_word(Reader *r) noexcept nogil:
     cdef uint32_t word = r.words[0]
     if not begin(r, decode_sop1[r.generation * decode_sop1_width + bits(word, 8, 8)], format_sop1, 1):
         return invalid(r)
@@ -13,7 +13,7 @@ cdef int decode_sop1_word(Reader *r) noexcept nogil:
     return finish(r)
 
 
-cdef int decode_sop2_word(Reader *r) noexcept nogil:
+cdef int _decode_sop2_word(Reader *r) noexcept nogil:
     cdef uint32_t word = r.words[0]
     if not begin(r, decode_sop2[r.generation * decode_sop2_width + bits(word, 23, 7)], format_sop2, 1):
         return invalid(r)
@@ -28,7 +28,7 @@ cdef int decode_sop2_word(Reader *r) noexcept nogil:
     return finish(r)
 
 
-cdef int decode_sopc_word(Reader *r) noexcept nogil:
+cdef int _decode_sopc_word(Reader *r) noexcept nogil:
     cdef uint32_t word = r.words[0]
     if not begin(r, decode_sopc[r.generation * decode_sopc_width + bits(word, 16, 7)], format_sopc, 1):
         return invalid(r)
@@ -40,7 +40,7 @@ cdef int decode_sopc_word(Reader *r) noexcept nogil:
     return finish(r)
 
 
-cdef int decode_sopk_word(Reader *r) noexcept nogil:
+cdef int _decode_sopk_word(Reader *r) noexcept nogil:
     cdef uint32_t word = r.words[0]
     if not begin(r, decode_sopk[r.generation * decode_sopk_width + bits(word, 23, 5)], format_sopk, 1):
         return invalid(r)
@@ -54,7 +54,7 @@ cdef int decode_sopk_word(Reader *r) noexcept nogil:
     return finish(r)
 
 
-cdef int decode_sopp_word(Reader *r) noexcept nogil:
+cdef int _decode_sopp_word(Reader *r) noexcept nogil:
     cdef uint32_t word = r.words[0]
     if not begin(r, decode_sopp[r.generation * decode_sopp_width + bits(word, 16, 7)], format_sopp, 1):
         return invalid(r)
@@ -66,14 +66,14 @@ cdef int decode_scalar(Reader *r) noexcept nogil:
     """Words that start with the bits 10: SOP2, and SOPK, SOP1, SOPC, SOPP in its unused opcodes."""
     cdef uint32_t head = r.words[0] >> 23
     if head == 0x17d:
-        return decode_sop1_word(r)
+        return _decode_sop1_word(r)
     if head == 0x17e:
-        return decode_sopc_word(r)
+        return _decode_sopc_word(r)
     if head == 0x17f:
-        return decode_sopp_word(r)
+        return _decode_sopp_word(r)
     if head >> 5 == 0xb:
-        return decode_sopk_word(r)
-    return decode_sop2_word(r)
+        return _decode_sopk_word(r)
+    return _decode_sop2_word(r)
 
 
 # --------------------------------------------------------------------------------------------------------- scalar memory
@@ -101,7 +101,7 @@ cdef int decode_smrd_word(Reader *r) noexcept nogil:
     return finish(r)
 
 
-cdef uint64_t smem_modifiers(const Reader *r) noexcept nogil:
+cdef uint64_t _smem_modifiers(const Reader *r) noexcept nogil:
     cdef uint32_t word = r.words[0]
     cdef uint64_t m = 0
     if r.level >= gfx12:
@@ -114,7 +114,7 @@ cdef uint64_t smem_modifiers(const Reader *r) noexcept nogil:
     return modifier_set_cache_dlc(m, bits(word, 14, 1)) if r.level >= gfx10 else m
 
 
-cdef uint16_t smem_offset(Reader *r) noexcept nogil:
+cdef uint16_t _smem_offset(Reader *r) noexcept nogil:
     """The register with the offset, or register_none; the immediate is left in the instruction."""
     cdef uint32_t word = r.words[0]
     cdef uint32_t high = r.words[1]
@@ -139,7 +139,7 @@ cdef uint16_t smem_offset(Reader *r) noexcept nogil:
     return address_of(r, bits(high, 25, 7))
 
 
-cdef void add_smem_data(Reader *r, uint16_t data) noexcept nogil:
+cdef void _add_smem_data(Reader *r, uint16_t data) noexcept nogil:
     """The third operand of what has an address: it is loaded, stored, or both by an atomic that returns the old value."""
     cdef uint32_t opcode = r.out.opcode
     cdef uint8_t bytes
@@ -151,9 +151,9 @@ cdef void add_smem_data(Reader *r, uint16_t data) noexcept nogil:
         return
     add_source(r, data, operand_size(r, 2))
     if (modifier_cache_glc(r.out.modifiers) and r.level < gfx12 and opcode_definition_count[opcode] == 0
-            and opcode >= <uint32_t>op_s_buffer_atomic_swap and smem_atomic(opcode)):
+            and opcode >= <uint32_t>op_s_buffer_atomic_swap and _smem_atomic(opcode)):
         bytes = r.out.source_bytes[2]
-        add_destination(r, data, bytes >> 1 if smem_compares(opcode) else bytes)
+        add_destination(r, data, bytes >> 1 if _smem_compares(opcode) else bytes)
 
 
 cdef int decode_smem_words(Reader *r) noexcept nogil:
@@ -164,8 +164,8 @@ cdef int decode_smem_words(Reader *r) noexcept nogil:
         return invalid(r)
     base = address_of(r, bits(word, 0, 6) * 2)
     data = address_of(r, bits(word, 6, 7))
-    r.out.modifiers = smem_modifiers(r)
-    offset = smem_offset(r)
+    r.out.modifiers = _smem_modifiers(r)
+    offset = _smem_offset(r)
     number = opcode_operand_count[r.out.opcode]
     if r.out.opcode == op_s_prefetch_inst_pc_rel or r.out.opcode == op_s_prefetch_data_pc_rel:
         add_source(r, register_none, 0)
@@ -185,14 +185,14 @@ cdef int decode_smem_words(Reader *r) noexcept nogil:
         return finish(r)
     add_source(r, base, operand_size(r, 0))
     add_source(r, offset, 4)
-    add_smem_data(r, data)
+    _add_smem_data(r, data)
     return finish(r)
 
 
-cdef inline bint smem_atomic(uint32_t opcode) noexcept nogil:
+cdef inline bint _smem_atomic(uint32_t opcode) noexcept nogil:
     return (opcode_flags[opcode] & 4) != 0
 
 
-cdef inline bint smem_compares(uint32_t opcode) noexcept nogil:
+cdef inline bint _smem_compares(uint32_t opcode) noexcept nogil:
     return (opcode == op_s_buffer_atomic_cmpswap or opcode == op_s_buffer_atomic_cmpswap_x2
             or opcode == op_s_atomic_cmpswap or opcode == op_s_atomic_cmpswap_x2)

@@ -2,7 +2,7 @@
 # ------------------------------------------------------------------------------------------------------------ vector ALU
 # The extra dword of DPP or SDWA named by the src0 code; returns the code of the real first source, or -1 when the words
 # are not available. `short_form`: the 32-bit encoding, whose DPP dword also carries the source modifiers.
-cdef int take_lane_control(Reader *r, uint32_t code, bint short_form, bint compare) noexcept nogil:
+cdef int _take_lane_control(Reader *r, uint32_t code, bint short_form, bint compare) noexcept nogil:
     cdef uint32_t word
     cdef uint64_t m = r.out.modifiers
     cdef uint32_t source, second
@@ -26,16 +26,16 @@ cdef int take_lane_control(Reader *r, uint32_t code, bint short_form, bint compa
         if compare:
             if r.level == gfx8:
                 m = modifier_set_clamp(m, bits(word, 13, 1))
-            elif bits(word, 15, 1) and not (is_cmpx(r.out.opcode) and r.level >= gfx10):
+            elif bits(word, 15, 1) and not (_is_cmpx(r.out.opcode) and r.level >= gfx10):
                 r.out.destination[0] = address_of(r, bits(word, 8, 7))
         else:
-            m = modifier_set_sdwa_dst_sel(m, sdwa_select(bits(word, 8, 3)) | (bits(word, 12, 1) << 4))
+            m = modifier_set_sdwa_dst_sel(m, _sdwa_select(bits(word, 8, 3)) | (bits(word, 12, 1) << 4))
             m = modifier_set_sdwa_dst_sext(m, bits(word, 11, 1))
             m = modifier_set_omod(m, bits(word, 14, 2))
             m = modifier_set_clamp(m, bits(word, 13, 1))
-        m = modifier_set_sdwa_sel0(m, sdwa_select(bits(word, 16, 3)) | (bits(word, 19, 1) << 4))
+        m = modifier_set_sdwa_sel0(m, _sdwa_select(bits(word, 16, 3)) | (bits(word, 19, 1) << 4))
         if not r.out.format & format_vop1:
-            m = modifier_set_sdwa_sel1(m, sdwa_select(bits(word, 24, 3)) | (bits(word, 27, 1) << 4))
+            m = modifier_set_sdwa_sel1(m, _sdwa_select(bits(word, 24, 3)) | (bits(word, 27, 1) << 4))
         second = 0 if r.out.format & format_vop1 else 1
         m = modifier_set_neg(m, bits(word, 20, 1) | (bits(word, 28, 1) & second) << 1)
         m = modifier_set_abs(m, bits(word, 21, 1) | (bits(word, 29, 1) & second) << 1)
@@ -52,7 +52,7 @@ cdef int take_lane_control(Reader *r, uint32_t code, bint short_form, bint compa
     return <int>source
 
 
-cdef inline uint32_t sdwa_select(uint32_t code) noexcept nogil:
+cdef inline uint32_t _sdwa_select(uint32_t code) noexcept nogil:
     """Size in bits 0-1 (0 byte, 1 word, 2 dword), byte offset in bits 2-3, of a hardware selector."""
     if code < 4:
         return code << 2
@@ -61,7 +61,7 @@ cdef inline uint32_t sdwa_select(uint32_t code) noexcept nogil:
     return 2
 
 
-cdef inline bint is_lane_control(const Reader *r, uint32_t code, bint short_form) noexcept nogil:
+cdef inline bint _is_lane_control(const Reader *r, uint32_t code, bint short_form) noexcept nogil:
     if r.level < gfx8:
         return False
     if code == 250:
@@ -71,21 +71,21 @@ cdef inline bint is_lane_control(const Reader *r, uint32_t code, bint short_form
     return (code == 233 or code == 234) and (r.level >= gfx11 or (short_form and r.level >= gfx10))
 
 
-cdef inline bint is_cmpx(uint32_t opcode) noexcept nogil:
+cdef inline bint _is_cmpx(uint32_t opcode) noexcept nogil:
     """v_cmpx_*: the table counts exec among the definitions, which no other VOPC opcode has."""
     return (opcode_implicit_definitions[opcode] & implicit_exec) != 0
 
 
 # A 16-bit VGPR operand of a short encoding on GFX11+: bit 7 chooses the half. `slot` is its opsel bit.
-cdef inline uint16_t short_vgpr(Reader *r, uint32_t number, bint half, uint32_t slot) noexcept nogil:
+cdef inline uint16_t _short_vgpr(Reader *r, uint32_t number, bint half, uint32_t slot) noexcept nogil:
     if half and r.level >= gfx11 and number & 0x80:
         r.out.modifiers = modifier_set_opsel(r.out.modifiers, modifier_opsel(r.out.modifiers) | 1U << slot)
         return vgpr(number & 0x7f) + 2
     return vgpr(number)
 
 
-cdef inline uint16_t short_source(Reader *r, uint32_t code, bint half, uint32_t slot) noexcept nogil:
-    return short_vgpr(r, code - 256, half, slot) if code >= 256 else address_of(r, code)
+cdef inline uint16_t _short_source(Reader *r, uint32_t code, bint half, uint32_t slot) noexcept nogil:
+    return _short_vgpr(r, code - 256, half, slot) if code >= 256 else address_of(r, code)
 
 
 cdef int decode_vop_short(Reader *r, uint16_t opcode, uint16_t format) noexcept nogil:
@@ -101,41 +101,41 @@ cdef int decode_vop_short(Reader *r, uint16_t opcode, uint16_t format) noexcept 
     flags = opcode_flags[opcode]
     count = opcode_operand_count[opcode]
     if format == format_vopc:
-        if is_cmpx(opcode) and r.level >= gfx10:
+        if _is_cmpx(opcode) and r.level >= gfx10:
             add_destination(r, register_exec, 0)
         else:
             add_destination(r, register_vcc, 0)
     elif opcode_definition_count[opcode]:
         first_class = definition_class(r, 0)
-        if first_class & register_class_vector:
-            add_destination(r, short_vgpr(r, bits(word, 17, 8), (first_class & register_class_bytes) != 0, 3), bytes_of(first_class))
+        if class_is_vgpr(first_class):
+            add_destination(r, _short_vgpr(r, bits(word, 17, 8), class_is_subdword(first_class), 3), bytes_of(first_class))
         else:
             add_destination(r, address_of(r, bits(word, 17, 7)), bytes_of(first_class))
-    control = is_lane_control(r, code, True)
+    control = _is_lane_control(r, code, True)
     if control and (flags & opcode_flag_literal or count == 0 or opcode == op_v_accvgpr_mov_b32):
         return invalid(r)
     if count:
         add_source(r, 0, operand_size(r, 0))
     if count and format != format_vop1:
-        if format == format_vop2 and r.level < gfx8 and operand_class(r, 1) & register_class_vector == 0:
+        if format == format_vop2 and r.level < gfx8 and not class_is_vgpr(operand_class(r, 1)):
             # the lane number of v_readlane_b32 and v_writelane_b32
             add_source(r, address_of(r, bits(word, 9, 8)), operand_size(r, 1))
         else:
-            add_source(r, short_vgpr(r, bits(word, 9, 8), operand_size(r, 1) == 2, 1), operand_size(r, 1))
+            add_source(r, _short_vgpr(r, bits(word, 9, 8), operand_size(r, 1) == 2, 1), operand_size(r, 1))
     if control:
-        source = take_lane_control(r, code, True, format == format_vopc)
+        source = _take_lane_control(r, code, True, format == format_vopc)
         if source < 0:
             return invalid(r)
         code = <uint32_t>source
         if r.out.format & format_sdwa:
             r.out.source[0] = address_of(r, code)
         else:
-            r.out.source[0] = short_source(r, code, operand_size(r, 0) == 2, 0)
+            r.out.source[0] = _short_source(r, code, operand_size(r, 0) == 2, 0)
     elif count:
-        r.out.source[0] = short_source(r, code, operand_size(r, 0) == 2, 0)
+        r.out.source[0] = _short_source(r, code, operand_size(r, 0) == 2, 0)
     if format == format_vop2 and count:
-        complete_vop2(r, flags, register_vcc, register_vcc)
-    elif swaps(opcode):
+        _complete_vop2(r, flags, register_vcc, register_vcc)
+    elif _swaps(opcode):
         add_source(r, r.out.destination[0], r.out.destination_bytes[0])
         add_destination(r, r.out.source[0], r.out.source_bytes[0])
     elif opcode == op_v_accvgpr_mov_b32:
@@ -147,7 +147,7 @@ cdef int decode_vop_short(Reader *r, uint16_t opcode, uint16_t format) noexcept 
 
 
 # The operands of a VOP2 opcode beyond the two sources: the tied destination, the literal, lane masks in and out.
-cdef void complete_vop2(Reader *r, uint32_t flags, uint16_t mask_in, uint16_t mask_out) noexcept nogil:
+cdef void _complete_vop2(Reader *r, uint32_t flags, uint16_t mask_in, uint16_t mask_out) noexcept nogil:
     if flags & opcode_flag_tied:
         add_source(r, r.out.destination[0], r.out.destination_bytes[0])
     elif flags & opcode_flag_literal:
@@ -159,7 +159,7 @@ cdef void complete_vop2(Reader *r, uint32_t flags, uint16_t mask_in, uint16_t ma
 
 
 # The opcode and format of a VOP3 opcode number.
-cdef uint16_t vop3_opcode(const Reader *r, uint32_t number, uint16_t *format) noexcept nogil:
+cdef uint16_t _vop3_opcode(const Reader *r, uint32_t number, uint16_t *format) noexcept nogil:
     cdef uint16_t opcode = decode_vop3[r.generation * decode_vop3_width + number]
     cdef uint32_t first_vop1 = 0x180 if plain_layout(r) else 0x140
     format[0] = format_vop3
@@ -180,8 +180,8 @@ cdef uint16_t vop3_opcode(const Reader *r, uint32_t number, uint16_t *format) no
     return opcode
 
 
-# Interpolation in VOP3: the attribute is in the place of the first source, so that the sources start at the second.
-cdef int decode_vop3_interpolation(Reader *r, uint16_t opcode) noexcept nogil:
+# Interpolation in VOP3: the attribute is in the field of the first source, so that the sources start at the second.
+cdef int _decode_vop3_interpolation(Reader *r, uint16_t opcode) noexcept nogil:
     cdef uint32_t word = r.words[0]
     cdef uint32_t high, i
     cdef uint16_t format = format_vop3 | (opcode_format[opcode] & format_base_mask)
@@ -206,7 +206,7 @@ cdef int decode_vop3_interpolation(Reader *r, uint16_t opcode) noexcept nogil:
     return finish(r)
 
 
-cdef uint64_t vop3_modifiers(const Reader *r, bint has_scalar_destination) noexcept nogil:
+cdef uint64_t _vop3_modifiers(const Reader *r, bint has_scalar_destination) noexcept nogil:
     """A scalar destination lies where abs and opsel do."""
     cdef uint32_t word = r.words[0]
     cdef uint32_t high = r.words[1]
@@ -223,12 +223,12 @@ cdef uint64_t vop3_modifiers(const Reader *r, bint has_scalar_destination) noexc
     return modifier_set_neg(m, bits(high, 29, 3))
 
 
-cdef void add_vop3_destinations(Reader *r, bint has_scalar_destination) noexcept nogil:
+cdef void _add_vop3_destinations(Reader *r, bint has_scalar_destination) noexcept nogil:
     cdef uint32_t word = r.words[0]
     cdef uint8_t kind
     cdef uint16_t address
     if r.out.format & format_vopc:
-        if is_cmpx(r.out.opcode) and r.level >= gfx10:
+        if _is_cmpx(r.out.opcode) and r.level >= gfx10:
             add_destination(r, register_exec, 0)
         else:
             add_destination(r, address_of(r, bits(word, 0, 8)), 0)
@@ -236,9 +236,9 @@ cdef void add_vop3_destinations(Reader *r, bint has_scalar_destination) noexcept
     if not opcode_definition_count[r.out.opcode]:
         return
     kind = definition_class(r, 0)
-    if kind & register_class_vector:
+    if class_is_vgpr(kind):
         address = vgpr(bits(word, 0, 8))
-        if kind & register_class_bytes and modifier_opsel(r.out.modifiers) & 8:
+        if class_is_subdword(kind) and modifier_opsel(r.out.modifiers) & 8:
             address += 2
     else:
         address = address_of(r, bits(word, 0, 7))
@@ -247,14 +247,14 @@ cdef void add_vop3_destinations(Reader *r, bint has_scalar_destination) noexcept
         add_destination(r, address_of(r, bits(word, 8, 7)), definition_size(r, 1))
 
 
-cdef void add_vop3_sources(Reader *r, const uint32_t *codes) noexcept nogil:
+cdef void _add_vop3_sources(Reader *r, const uint32_t *codes) noexcept nogil:
     cdef uint32_t opcode = r.out.opcode
     cdef uint32_t count = opcode_operand_count[opcode]
     cdef uint32_t i
     cdef uint8_t size
     cdef uint16_t address
     for i in range(count):
-        if i == count - 1 and (opcode_flags[opcode] & opcode_flag_tied or (swaps(opcode) and i == 1)):
+        if i == count - 1 and (opcode_flags[opcode] & opcode_flag_tied or (_swaps(opcode) and i == 1)):
             add_source(r, r.out.destination[0], r.out.destination_bytes[0])
         elif i < 3:
             address = address_of(r, codes[i])
@@ -262,39 +262,39 @@ cdef void add_vop3_sources(Reader *r, const uint32_t *codes) noexcept nogil:
             if size == 2 and (modifier_opsel(r.out.modifiers) >> i) & 1 and (codes[i] >= 256 or codes[i] < 128):
                 address += 2
             add_source(r, address, size)
-    if swaps(opcode):
+    if _swaps(opcode):
         add_destination(r, r.out.source[0], r.out.source_bytes[0])
 
 
 cdef int decode_vop3_words(Reader *r) noexcept nogil:
     cdef uint16_t format
-    cdef uint16_t opcode = vop3_opcode(r, bits(r.words[0], 17, 9) if r.level < gfx8 else bits(r.words[0], 16, 10), &format)
+    cdef uint16_t opcode = _vop3_opcode(r, bits(r.words[0], 17, 9) if r.level < gfx8 else bits(r.words[0], 16, 10), &format)
     cdef uint32_t codes[3]
     cdef uint32_t i
     cdef bint has_scalar_destination
     cdef int source
     if opcode != op_invalid and (opcode_flags[opcode] & opcode_flag_interpolation
                                  or opcode_format[opcode] == format_vintrp):
-        return decode_vop3_interpolation(r, opcode)
+        return _decode_vop3_interpolation(r, opcode)
     if not begin(r, opcode, format, 2):
         return invalid(r)
     for i in range(3):
         codes[i] = bits(r.words[1], 9 * i, 9)
         if codes[i] == 255 and i < opcode_operand_count[opcode] and r.level < gfx10:
             return invalid(r)
-    has_scalar_destination = opcode_definition_count[opcode] > 1 and not swaps(opcode)
-    r.out.modifiers = vop3_modifiers(r, has_scalar_destination)
-    add_vop3_destinations(r, has_scalar_destination)
-    if opcode_operand_count[opcode] and is_lane_control(r, codes[0], False):
-        source = take_lane_control(r, codes[0], False, False)
+    has_scalar_destination = opcode_definition_count[opcode] > 1 and not _swaps(opcode)
+    r.out.modifiers = _vop3_modifiers(r, has_scalar_destination)
+    _add_vop3_destinations(r, has_scalar_destination)
+    if opcode_operand_count[opcode] and _is_lane_control(r, codes[0], False):
+        source = _take_lane_control(r, codes[0], False, False)
         if source < 0:
             return invalid(r)
         codes[0] = <uint32_t>source
-    add_vop3_sources(r, codes)
+    _add_vop3_sources(r, codes)
     return finish(r)
 
 
-cdef inline bint swaps(uint32_t opcode) noexcept nogil:
+cdef inline bint _swaps(uint32_t opcode) noexcept nogil:
     return (opcode == op_v_swap_b32 or opcode == op_v_swap_b16 or opcode == op_v_swaprel_b32
             or opcode == op_v_permlane16_swap_b32 or opcode == op_v_permlane32_swap_b32)
 
@@ -307,10 +307,10 @@ cdef int decode_vop3p_words(Reader *r) noexcept nogil:
     if not begin(r, decode_vop3p[r.generation * decode_vop3p_width + bits(word, 16, 7)], format_vop3p, 2):
         return invalid(r)
     high = r.words[1]
-    if r.out.opcode == op_v_mfma_ld_scale_b32 and r.available >= 4 and scaled_opcode(r) != op_invalid:
-        return decode_scaled_matrix(r)
+    if r.out.opcode == op_v_mfma_ld_scale_b32 and r.available >= 4 and _scaled_opcode(r) != op_invalid:
+        return _decode_scaled_matrix(r)
     if opcode_flags[r.out.opcode] & opcode_flag_matrix:
-        return decode_matrix(r, word, high)
+        return _decode_matrix(r, word, high)
     m = modifier_set_neg_hi(m, bits(word, 8, 3))
     m = modifier_set_opsel(m, bits(word, 11, 3))
     m = modifier_set_opsel_hi(m, bits(high, 27, 2) | bits(word, 14, 1) << 2)
@@ -330,8 +330,8 @@ cdef int decode_vop3p_words(Reader *r) noexcept nogil:
             if code < 256:
                 return invalid(r)
             code += 256
-        if i == 0 and is_lane_control(r, code, False):
-            source = take_lane_control(r, code, False, False)
+        if i == 0 and _is_lane_control(r, code, False):
+            source = _take_lane_control(r, code, False, False)
             if source < 0:
                 return invalid(r)
             code = <uint32_t>source
@@ -342,30 +342,30 @@ cdef int decode_vop3p_words(Reader *r) noexcept nogil:
 
 
 # ------------------------------------------------------------------------------------------------ matrix operations of CDNA
-cdef inline uint8_t element_bytes(uint32_t type_code, uint8_t widest) noexcept nogil:
+cdef inline uint8_t _element_bytes(uint32_t type_code, uint8_t widest) noexcept nogil:
     """Size of an operand of f8f6f4, whose elements cbsz or blgp chooses: 8 bits (0, 1), 6 (2, 3) or 4 (4)."""
     if type_code == 2 or type_code == 3:
         return 24
     return 16 if type_code == 4 else widest
 
 
-cdef int decode_matrix(Reader *r, uint32_t word, uint32_t high) noexcept nogil:
+cdef int _decode_matrix(Reader *r, uint32_t word, uint32_t high) noexcept nogil:
     """A and B are VGPRs or AGPRs each; one bit says it for C and D together. CDNA 1 has C and D in AGPRs alone."""
     cdef uint32_t opcode = r.out.opcode
     cdef bint accumulation = bits(word, 15, 1) or r.level == gfx908
-    cdef bint eight_to_four = is_f8f6f4(opcode)
+    cdef bint eight_to_four = _is_f8f6f4(opcode)
     cdef bint sparse = (opcode_flags[opcode] & opcode_flag_tied) != 0
     cdef uint32_t code = bits(high, 18, 9)
     cdef uint64_t m = modifier_set_cbsz(r.out.modifiers, bits(word, 8, 3))
     m = modifier_set_abid(m, bits(word, 11, 4))
     r.out.modifiers = modifier_set_blgp(m, bits(high, 29, 3))
-    if bits(high, 0, 9) < 256 or bits(high, 9, 9) < 256 or (code < 256 and (sparse or not is_inline_constant(code))):
+    if bits(high, 0, 9) < 256 or bits(high, 9, 9) < 256 or (code < 256 and (sparse or not _is_inline_constant(code))):
         return invalid(r)
     add_destination(r, vector_register(bits(word, 0, 8), accumulation), definition_size(r, 0))
     add_source(r, vector_register(bits(high, 0, 8), bits(high, 27, 1)),
-               element_bytes(modifier_cbsz(m), 32) if eight_to_four else operand_size(r, 0))
+               _element_bytes(modifier_cbsz(m), 32) if eight_to_four else operand_size(r, 0))
     add_source(r, vector_register(bits(high, 9, 8), bits(high, 28, 1)),
-               element_bytes(bits(high, 29, 3), 32) if eight_to_four else operand_size(r, 1))
+               _element_bytes(bits(high, 29, 3), 32) if eight_to_four else operand_size(r, 1))
     if code < 256:
         add_source(r, address_of(r, code), operand_size(r, 2))
     else:
@@ -375,16 +375,16 @@ cdef int decode_matrix(Reader *r, uint32_t word, uint32_t high) noexcept nogil:
     return finish(r)
 
 
-cdef inline bint is_f8f6f4(uint32_t opcode) noexcept nogil:
+cdef inline bint _is_f8f6f4(uint32_t opcode) noexcept nogil:
     return (opcode == op_v_mfma_f32_16x16x128_f8f6f4 or opcode == op_v_mfma_f32_32x32x64_f8f6f4
             or opcode == op_v_mfma_scale_f32_16x16x128_f8f6f4 or opcode == op_v_mfma_scale_f32_32x32x64_f8f6f4)
 
 
-cdef inline bint is_inline_constant(uint32_t code) noexcept nogil:
+cdef inline bint _is_inline_constant(uint32_t code) noexcept nogil:
     return 128 <= code <= 208 or 240 <= code <= 248
 
 
-cdef uint16_t scaled_opcode(const Reader *r) noexcept nogil:
+cdef uint16_t _scaled_opcode(const Reader *r) noexcept nogil:
     """The scaled operation whose second half is at the third dword; bit 0 of its abid says that scales stand in front."""
     if r.words[2] >> 23 != 0x1a7 or bits(r.words[2], 11, 4) != 1:
         return op_invalid
@@ -393,13 +393,13 @@ cdef uint16_t scaled_opcode(const Reader *r) noexcept nogil:
     return op_v_mfma_scale_f32_32x32x64_f8f6f4 if bits(r.words[2], 16, 7) == 0x2e else op_invalid
 
 
-cdef int decode_scaled_matrix(Reader *r) noexcept nogil:
+cdef int _decode_scaled_matrix(Reader *r) noexcept nogil:
     """Two scales in front of a matrix operation, four dwords in all; op_sel and op_sel_hi choose the byte of each scale."""
     cdef uint32_t word = r.words[0]
     cdef uint32_t high = r.words[1]
-    begin(r, scaled_opcode(r), format_vop3p, 4)
+    begin(r, _scaled_opcode(r), format_vop3p, 4)
     r.out.modifiers = modifier_set_opsel_hi(modifier_set_opsel(0, bits(word, 11, 2)), bits(high, 27, 2))
-    if bits(high, 0, 9) == 255 or bits(high, 9, 9) == 255 or decode_matrix(r, r.words[2], r.words[3]) != 4:
+    if bits(high, 0, 9) == 255 or bits(high, 9, 9) == 255 or _decode_matrix(r, r.words[2], r.words[3]) != 4:
         return invalid(r)
     r.out.modifiers = modifier_set_abid(r.out.modifiers, 0)
     add_source(r, address_of(r, bits(high, 0, 9)), 4)

@@ -5,14 +5,14 @@ write (compilers leave 0x80 in fields of sources that an opcode does not have), 
 the syntax cannot say at all (registers that do not exist, modifiers that the opcode does not take) is ``.long``, with text as a comment where
 there is some; so are, if the caller asks for lines that assemble to the same words, instructions with such bits.
 
-The slow path to a line is to decode, to print and to encode again. Code has few forms of instructions, though, and where one is met
-often, it gets a template: the bits of its words that all lines of the form share, the characters that they share, and between these the
-places of the values, which are bits of the words each. A template is made of a line that the slow path has printed, whose printer noted the
+The slow path to a line is to decode, to print and to encode again. Code has few forms of instructions, though, and one that occurs
+often gets a template: the bits of its words that all lines of the form share, the characters that they share, and between these the
+positions of the values, each of which is some bits of the words. A template is made of a line that the slow path has printed, whose printer noted the
 values (``instruction_text.pxd``); which bits are theirs is seen by decoding the words with each bit changed. It prints values of the kinds
 for which it was seen to give the same line as the slow path, and leaves all others to that.
 
 One pass prints; where a branch's target belongs it leaves a gap. When all targets are known, the text is moved apart,
-from its end on, and the labels put in. It is written where the caller gets it, into a str.
+from its end on, and the labels put in. It is written into the memory of the str that the caller gets.
 """
 cimport cython
 from cpython.buffer cimport PyBuffer_FillInfo
@@ -34,7 +34,7 @@ cdef enum:
     line_limit = 1024                 # longest line, generously
     form_dwords = 3                   # of a template's words, without the literal
     readable_dwords = 4               # what looking for a template may read
-    dwords_of_meeting = 512           # code of fewer for each meeting that templates wait for takes longer with templates than without
+    dwords_per_line_seen = 512        # for each line that templates wait for: shorter code takes longer with templates than without
     template_limit = 8192
     hole_limit = 32768
     character_limit = 1 << 19         # of all templates
@@ -103,7 +103,7 @@ cdef struct Template:
 # Templates of the words whose first word has some bits in common, among them those of the opcode.
 cdef struct Bucket:
     uint16_t first_template                     # 0: none
-    uint8_t meetings                  # since the last template
+    uint8_t seen                      # lines, since the last template
     uint8_t tries
 
 # The number of a bucket.
@@ -113,7 +113,7 @@ cdef struct Selector:
     uint8_t shift
 
 # The bits of a value: those of `mask` after turning the word right.
-cdef struct Place:
+cdef struct ValueBits:
     uint32_t mask
     uint32_t sign
     uint8_t word
@@ -125,7 +125,7 @@ cdef struct Line:
 
 # A branch whose text waits for its target.
 cdef struct Branch:
-    size_t place                      # in the text
+    size_t offset                     # in the text
     int64_t target                    # dword
     uint32_t distance                 # as the instruction has it
 
@@ -153,7 +153,7 @@ cdef enum Fidelity:
     same_words
 
 
-cdef Fidelity fidelity(const Decoded *d, uint32_t level, const uint32_t *words) noexcept nogil:
+cdef Fidelity _fidelity(const Decoded *d, uint32_t level, const uint32_t *words) noexcept nogil:
     """What of an instruction's words its text keeps."""
     cdef uint32_t again[encode_limit + 2]
     cdef Decoded other
@@ -162,10 +162,10 @@ cdef Fidelity fidelity(const Decoded *d, uint32_t level, const uint32_t *words) 
     if memcmp(again, words, d.dwords * 4) == 0:
         return same_words
     decode(again, d.dwords, level, &other)
-    return same_instruction if same_form(d, &other) and same_values(d, &other) else other_instruction
+    return same_instruction if same_form(d, &other) and _same_values(d, &other) else other_instruction
 
 
-cdef bint same_values(const Decoded *d, const Decoded *e) noexcept nogil:
+cdef bint _same_values(const Decoded *d, const Decoded *e) noexcept nogil:
     """Whether two instructions of the same form are the same."""
     return (d.immediate == e.immediate and d.literal == e.literal
             and memcmp(d.source, e.source, d.source_count * sizeof(uint16_t)) == 0
@@ -199,7 +199,7 @@ cdef extern from *:
     void use_huge_pages "pyaco_use_huge_pages"(const char *begin, size_t size) nogil
 
 
-cdef uint32_t print_slowly(Templates templates, bint learning, Printer *t, const uint32_t *words, uint32_t available) noexcept nogil:
+cdef uint32_t _print_slowly(Templates templates, bint learning, Printer *t, const uint32_t *words, uint32_t available) noexcept nogil:
     """Print the instruction at `words`, whichever, or ``.long``; its length. The templates may learn of it."""
     cdef Decoded d
     cdef Fidelity kept
@@ -213,7 +213,7 @@ cdef uint32_t print_slowly(Templates templates, bint learning, Printer *t, const
         t.values = &templates.values if learning else NULL
         instruction(t, &d)
         t.values = NULL
-    kept = other_instruction if t.has_no_syntax else fidelity(&d, t.level, words)
+    kept = other_instruction if t.has_no_syntax else _fidelity(&d, t.level, words)
     if kept == same_words:
         if learning:
             templates.learn(t, words, &d, begin)
@@ -246,7 +246,7 @@ cdef class Listing:
     cdef vector[Line] lines           # without labels
     cdef vector[Branch] branches
     cdef vector[uint32_t] targets     # labelled dwords, ascending
-    cdef vector[size_t] label_places  # where each label belongs in the text without labels
+    cdef vector[size_t] label_offsets  # where each label belongs in the text without labels
 
     def __cinit__(self):
         self.kept = PyUnicode_New(0, 127)
@@ -284,7 +284,7 @@ cdef class Listing:
             if dwords:
                 self.from_templates += 1
             else:
-                dwords = print_slowly(templates, by_template, t, words + position, count - position)
+                dwords = _print_slowly(templates, by_template, t, words + position, count - position)
             if t.gap != NULL:
                 self.add_branch(t, position, words[position])
             put(t, c'\n')
@@ -294,7 +294,7 @@ cdef class Listing:
 
     cdef void add_branch(self, const Printer *t, uint32_t position, uint32_t word) noexcept nogil:
         cdef Branch branch
-        branch.place = <size_t>(t.gap - self.begin)
+        branch.offset = <size_t>(t.gap - self.begin)
         branch.target = position + t.target
         branch.distance = word & 0xffff
         self.branches.push_back(branch)
@@ -307,11 +307,11 @@ cdef class Listing:
         self.used += characters
 
     cdef void find_targets(self, uint32_t count) noexcept nogil:
-        """Only starts of lines, and the end, are places that branches go to."""
+        """Labels of the branch targets that are the start of a line, or the end."""
         cdef vector[uint32_t] wanted
         cdef size_t i
         cdef size_t line = 0
-        cdef size_t place = 0
+        cdef size_t offset = 0
         cdef uint32_t position = 0
         for i in range(self.branches.size()):
             if 0 <= self.branches[i].target <= count:
@@ -319,12 +319,12 @@ cdef class Listing:
         sort(wanted.begin(), wanted.end())
         for i in range(wanted.size()):
             while position < wanted[i]:
-                place += self.lines[line].characters
+                offset += self.lines[line].characters
                 position += self.lines[line].dwords
                 line += 1
             if position == wanted[i] and (self.targets.empty() or self.targets.back() != wanted[i]):
                 self.targets.push_back(wanted[i])
-                self.label_places.push_back(place)
+                self.label_offsets.push_back(offset)
 
     cdef int64_t label_of(self, int64_t target) noexcept nogil:
         """The number of a label, -1 if there is none."""
@@ -351,14 +351,14 @@ cdef class Listing:
             total += 1 + digits(<uint32_t>number) if number >= 0 else digits(self.branches[i].distance)
         return total
 
-    cdef size_t open_gap(self, size_t end, size_t place, size_t width) noexcept nogil:
-        """Move the text from `place` on to where it ends at `end`, and leave room before it; where the room begins.
+    cdef size_t open_gap(self, size_t end, size_t offset, size_t width) noexcept nogil:
+        """Move the text from `offset` on, so that it ends at `end`, and leave room before it; returns where the room begins.
 
         ``used`` is the end of what has not been moved yet.
         """
-        end -= self.used - place
-        memmove(self.begin + end, self.begin + place, self.used - place)
-        self.used = place
+        end -= self.used - offset
+        memmove(self.begin + end, self.begin + offset, self.used - offset)
+        self.used = offset
         return end - width
 
     cdef void put_labels(self, size_t end) noexcept nogil:
@@ -369,9 +369,9 @@ cdef class Listing:
         cdef size_t length = end
         cdef int64_t number
         while label or branch:
-            if label and (branch == 0 or self.label_places[label - 1] > self.branches[branch - 1].place):
+            if label and (branch == 0 or self.label_offsets[label - 1] > self.branches[branch - 1].offset):
                 label -= 1
-                end = self.open_gap(end, self.label_places[label], 3 + digits(<uint32_t>label))
+                end = self.open_gap(end, self.label_offsets[label], 3 + digits(<uint32_t>label))
                 t.p = self.begin + end
                 put(&t, c'L')
                 put_number(&t, <uint32_t>label)
@@ -379,7 +379,7 @@ cdef class Listing:
             else:
                 branch -= 1
                 number = self.label_of(self.branches[branch].target)
-                end = self.open_gap(end, self.branches[branch].place,
+                end = self.open_gap(end, self.branches[branch].offset,
                                     1 + digits(<uint32_t>number) if number >= 0 else digits(self.branches[branch].distance))
                 t.p = self.begin + end
                 if number >= 0:
@@ -391,30 +391,30 @@ cdef class Listing:
         """The whole listing."""
         return <str>self.kept
 
-    def rows(self):
+    def entries(self):
         """(text, byte offset, bytes) of every line."""
         cdef size_t line, label = 0
         cdef uint32_t position = 0
-        cdef list rows = []
+        cdef list found = []
         texts = iter(self.text().splitlines())
         for line in range(self.lines.size() + 1):
             if label < self.targets.size() and self.targets[label] == position:
-                rows.append((next(texts), position * 4, 0))
+                found.append((next(texts), position * 4, 0))
                 label += 1
             if line < self.lines.size():
-                rows.append((next(texts).strip(), position * 4, self.lines[line].dwords * 4))
+                found.append((next(texts).strip(), position * 4, self.lines[line].dwords * 4))
                 position += self.lines[line].dwords
-        return rows
+        return found
 
 
-cdef Listing make_listing(bytes code, Printer *t, uint8_t learn_after):
+cdef Listing _make_listing(bytes code, Printer *t, uint8_t learn_after):
     """The listing of `code` by a printer that knows its target."""
     cdef Listing listing = Listing()
     cdef Templates templates = Templates()
     cdef uint32_t count = <uint32_t>(len(code) // 4)
     # bytes begin at a multiple of four
     cdef const uint32_t *words = <const uint32_t *><const char *>code
-    if learn_after and count >= dwords_of_meeting * learn_after:
+    if learn_after and count >= dwords_per_line_seen * learn_after:
         templates.start(t.level, learn_after)
     listing.resize(<size_t>count * 32 + 2 * line_limit)
     with nogil:
@@ -461,8 +461,8 @@ def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables
     t.facts = tables.facts
     t.values = NULL
     list_dependencies(&t)
-    listing = make_listing(code, &t, learn_after)
+    listing = _make_listing(code, &t, learn_after)
     if t.wants_halves and halves is None:
         t.true16 = True
-        listing = make_listing(code, &t, learn_after)
+        listing = _make_listing(code, &t, learn_after)
     return listing

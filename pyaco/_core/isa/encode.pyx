@@ -14,8 +14,7 @@ from isa_tables cimport (image_flag_atomic, image_flag_bvh, image_flag_gather, i
                          opcode_number_y, opcode_operand_count)
 from modifiers cimport *
 from pyaco._core.common.machine cimport *
-from pyaco._core.isa.decode cimport (exchanged_code, image_address_dwords, no_address_code, register_class_bytes, register_class_half,
-                                     register_class_v1, register_class_v2, register_class_vector, synchronises_globally)
+from pyaco._core.isa.decode cimport exchanged_code, image_address_dwords, no_address_code, synchronises_globally
 
 cdef enum:
     valu_one_dword = format_vop1 | format_vop2 | format_vopc
@@ -39,7 +38,7 @@ cdef inline void fail(Writer *w, int code) noexcept nogil:
 
 
 cdef inline bint plain_layout(const Writer *w) noexcept nogil:
-    """GFX6, GFX7 and GFX10 to GFX11.5 share the places of several fields that GFX8 and GFX9 moved."""
+    """GFX6, GFX7 and GFX10 to GFX11.5 share the positions of several fields that GFX8 and GFX9 moved."""
     return w.level < gfx8 or w.level >= gfx10
 
 
@@ -75,7 +74,7 @@ cdef inline uint32_t vgpr_code(Writer *w, uint16_t address) noexcept nogil:
     return (address >> 2) & 0xff
 
 
-cdef inline bint has_agprs(const Writer *w) noexcept nogil:
+cdef inline bint _has_agprs(const Writer *w) noexcept nogil:
     return gfx908 <= w.level < gfx10
 
 
@@ -85,7 +84,7 @@ cdef inline bint is_agpr(uint16_t address) noexcept nogil:
 
 cdef inline uint32_t agpr_code(Writer *w, uint16_t address) noexcept nogil:
     """An accumulation register of CDNA in an 8-bit field."""
-    if not is_agpr(address) or not has_agprs(w):
+    if not is_agpr(address) or not _has_agprs(w):
         fail(w, encode_bad_operand)
     return (address >> 2) & 0xff
 
@@ -171,14 +170,14 @@ include "encode_memory.pxi"
 
 
 # -------------------------------------------------------------------------------------------------------------- dispatch
-cdef void put_literal(Writer *w) noexcept nogil:
+cdef void _put_literal(Writer *w) noexcept nogil:
     cdef const Decoded *d = w.d
     cdef uint32_t i
     cdef bint named = False
     for i in range(d.source_count):
         named = named or d.source[i] == 255 * 4
     if d.format == format_vopd and not named:
-        named = vopd_needs_literal(d)
+        named = _vopd_needs_literal(d)
     if not named:
         return
     if d.format & (format_dpp16 | format_dpp8 | format_sdwa) or (d.format & (format_vop3 | format_vop3p) and w.level < gfx10):
@@ -186,7 +185,7 @@ cdef void put_literal(Writer *w) noexcept nogil:
     put(w, d.literal)
 
 
-cdef bint vopd_needs_literal(const Decoded *d) noexcept nogil:
+cdef bint _vopd_needs_literal(const Decoded *d) noexcept nogil:
     cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
     return (d.opcode == op_v_dual_fmaak_f32 or d.opcode == op_v_dual_fmamk_f32
             or second == op_v_dual_fmaak_f32 or second == op_v_dual_fmamk_f32)
@@ -253,7 +252,7 @@ cdef int encode_in_context(const Decoded *instruction, uint32_t gfx_level, uint3
         encode_vinterp(&w, <uint32_t>number)
     else:
         return encode_bad_format
-    put_literal(&w)
+    _put_literal(&w)
     return w.failed if w.failed else <int>w.length
 
 
@@ -267,7 +266,7 @@ cdef bint scalar_reads_fit(const Decoded *instruction, uint32_t gfx_level) noexc
         return True
     if d.opcode == op_v_lshlrev_b64 or d.opcode == op_v_lshrrev_b64 or d.opcode == op_v_ashrrev_i64:
         limit = 1
-    if opcode_definition_count[d.opcode] and definition_class(d.opcode, 0) & register_class_vector == 0 \
+    if opcode_definition_count[d.opcode] and not class_is_vgpr(definition_class(d.opcode, 0)) \
             and definition_class(d.opcode, 0) != 0xff:
         # lane reads and scalar transcendental functions have rules of their own
         return True
@@ -296,8 +295,8 @@ cdef bint scalar_reads_fit(const Decoded *instruction, uint32_t gfx_level) noexc
     return count <= limit
 
 
-cdef uint32_t variant_form(uint32_t format) noexcept nogil:
-    """The row of ``isa_variant`` of a format; variant_e64 for the long forms without lane control."""
+cdef uint32_t _variant_form(uint32_t format) noexcept nogil:
+    """The form of ``isa_variant`` for a format; variant_e64 for the long forms without lane control."""
     if format & (format_vop3 | format_vop3p):
         return variant_e64_dpp16 if format & format_dpp16 else variant_e64_dpp8 if format & format_dpp8 else variant_e64
     if format & format_sdwa:
@@ -309,15 +308,15 @@ cdef bint form_has_clamp(const Decoded *instruction, uint32_t gfx_level) noexcep
     if instruction.format & format_sdwa and instruction.format & format_vopc:
         return gfx_level < gfx9
     return instruction.format & (format_vop3 | format_vop3p | format_sdwa) != 0 \
-        and isa_variant(gfx_level, instruction.opcode, variant_form(instruction.format)) >> 13 & 1
+        and isa_variant(gfx_level, instruction.opcode, _variant_form(instruction.format)) >> 13 & 1
 
 
 cdef bint form_has_omod(const Decoded *instruction, uint32_t gfx_level) noexcept nogil:
     return instruction.format & (format_vop3 | format_sdwa) != 0 \
-        and isa_variant(gfx_level, instruction.opcode, variant_form(instruction.format)) >> 14 & 1
+        and isa_variant(gfx_level, instruction.opcode, _variant_form(instruction.format)) >> 14 & 1
 
 
-cdef bint ray_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
+cdef bint _ray_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     """Rays have fixed modifiers but a16, which those of GFX12 do not take."""
     cdef uint64_t m = d.modifiers
     if d.opcode != op_image_bvh_dual_intersect_ray and d.opcode != op_image_bvh8_intersect_ray:
@@ -329,7 +328,7 @@ cdef bint ray_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     return modifier_dmask(m) == 15 and modifier_r128(m) != 0 and modifier_set_dmask(modifier_set_r128(m, 0), 0) == 0
 
 
-cdef bint image_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
+cdef bint _image_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     """Rules of assemblers for images: what dmask and dim may be beside the opcode, and how many addresses are named."""
     cdef uint64_t m = d.modifiers
     cdef uint32_t flags = opcode_image[d.opcode]
@@ -337,7 +336,7 @@ cdef bint image_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     cdef bint half_precision = modifier_d16(m) != 0
     cdef bint untyped = (flags & (image_flag_packed | image_flag_atomic)) != 0 or d.opcode == op_image_get_lod or d.opcode == op_image_get_resinfo
     if flags & image_flag_bvh:
-        return ray_fits(d, gfx_level)
+        return _ray_fits(d, gfx_level)
     if half_precision and untyped:
         return False
     if flags & image_flag_gather and half_precision and modifier_image_tfe(m):
@@ -349,7 +348,7 @@ cdef bint image_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
         # more coordinates than the opcode takes
         return False
     if gfx10 <= gfx_level < gfx11 and d.source_count > 4 \
-            and d.source_count - 3 != image_address_dwords(d.opcode, modifier_dim(m), modifier_a16(m), gfx_level):
+            and d.source_count != 3 + image_address_dwords(d.opcode, modifier_dim(m), modifier_a16(m), gfx_level):
         return False
     if flags & image_flag_gather or (d.opcode == op_image_msaa_load and gfx_level >= gfx11):
         return mask != 0 and mask & (mask - 1) == 0
@@ -360,14 +359,14 @@ cdef bint image_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     return True
 
 
-cdef inline bint returns_in_vain(const Decoded *d, uint32_t gfx_level) noexcept nogil:
-    """Floating-point atomics of CDNA 1 return nothing ("CDNA 1 ISA", memory opcodes)."""
+cdef inline bint _returns_nothing(const Decoded *d, uint32_t gfx_level) noexcept nogil:
+    """Whether an atomic asks for a result that it does not have: floating-point ones of CDNA 1 ("CDNA 1 ISA", memory opcodes)."""
     cdef uint32_t op = d.opcode
     return gfx_level == gfx908 and modifier_cache_glc(d.modifiers) and (
         op == op_buffer_atomic_add_f32 or op == op_buffer_atomic_pk_add_f16 or op == op_global_atomic_add_f32 or op == op_global_atomic_pk_add_f16)
 
 
-cdef bint buffer_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
+cdef bint _buffer_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     """An offset is no literal, atomics do not report faults, and few loads go to LDS."""
     cdef uint64_t m = d.modifiers
     cdef uint32_t op = d.opcode
@@ -378,7 +377,7 @@ cdef bint buffer_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     if gfx10 <= gfx_level < gfx11 and modifier_cache_dlc(m) and opcode_flags[op] & opcode_flag_atomic:
         # assemblers lose dlc here
         return False
-    if returns_in_vain(d, gfx_level):
+    if _returns_nothing(d, gfx_level):
         return False
     if gfx_level == gfx950 and (op == op_buffer_load_dwordx3 or op == op_buffer_load_dwordx4):
         return True
@@ -386,13 +385,13 @@ cdef bint buffer_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
             or op == op_buffer_load_ubyte or op == op_buffer_load_sbyte or op == op_buffer_load_ushort or op == op_buffer_load_sshort)
 
 
-cdef inline bint loads_to_lds(uint32_t op) noexcept nogil:
+cdef inline bint _loads_to_lds(uint32_t op) noexcept nogil:
     return (op == op_global_load_ubyte or op == op_global_load_sbyte or op == op_global_load_ushort or op == op_global_load_sshort
             or op == op_global_load_dword or op == op_scratch_load_ubyte or op == op_scratch_load_sbyte or op == op_scratch_load_ushort
             or op == op_scratch_load_sshort or op == op_scratch_load_dword)
 
 
-cdef bint memory_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
+cdef bint _memory_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     """Rules of assemblers for scalar, flat and LDS memory."""
     cdef uint64_t m = d.modifiers
     cdef uint32_t format = d.format
@@ -414,16 +413,16 @@ cdef bint memory_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
         if d.opcode == op_ds_add_gs_reg_rtn or d.opcode == op_ds_sub_gs_reg_rtn:
             return modifier_gds(m) != 0
         return not modifier_gds(m) or not (d.opcode == op_ds_permute_b32 or d.opcode == op_ds_bpermute_b32 or d.opcode == op_ds_bvh_stack_rtn_b32)
-    if returns_in_vain(d, gfx_level):
+    if _returns_nothing(d, gfx_level):
         return False
     if modifier_lds(m):
-        return format != format_flat and loads_to_lds(d.opcode)
+        return format != format_flat and _loads_to_lds(d.opcode)
     if (format == format_scratch and gfx_level < gfx10_3 and not gfx942 <= gfx_level < gfx10
             and d.source[0] == register_none and d.source[1] == register_none):
-        # an address of neither kind is later
+        # no address of either kind: later chips alone
         return False
     if format == format_scratch and gfx_level < gfx11 and d.source_count > 1 and d.source[1] == register_exec + 4:
-        # its code says that there is no scalar address
+        # its code means that there is no scalar address
         return False
     if format != format_global or opcode_flags[d.opcode] & opcode_flag_no_address \
             or (gfx9 < gfx_level < gfx10 and d.source_count == 2 and d.destination_count == 0):
@@ -432,7 +431,7 @@ cdef bint memory_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     return d.source_count < 2 or d.source[1] != register_exec
 
 
-cdef bint export_fits(const Decoded *d) noexcept nogil:
+cdef bint _export_fits(const Decoded *d) noexcept nogil:
     """Text has no register for a disabled component."""
     cdef uint32_t i
     cdef bint compressed = modifier_exp_compressed(d.modifiers) != 0
@@ -445,7 +444,7 @@ cdef bint export_fits(const Decoded *d) noexcept nogil:
     return True
 
 
-cdef inline bint reads_vector_only(const Decoded *d, uint32_t position) noexcept nogil:
+cdef inline bint _reads_vector_only(const Decoded *d, uint32_t position) noexcept nogil:
     """Whether a source of a vector opcode cannot be a scalar or a constant although its field could hold one."""
     cdef uint32_t op = d.opcode
     if swaps(op) or opcode_flags[op] & opcode_flag_interpolation or opcode_format[op] == format_vintrp:
@@ -463,14 +462,14 @@ cdef inline bint reads_vector_only(const Decoded *d, uint32_t position) noexcept
     return opcode_latency[op] == latency_wmma and position != 2
 
 
-cdef bint packed_lanes_read_scalar(uint32_t op, uint32_t position, uint32_t gfx_level) noexcept nogil:
+cdef bint _packed_lanes_read_scalar(uint32_t op, uint32_t position, uint32_t gfx_level) noexcept nogil:
     """Whether a source behind the first of a packed operation with DPP can be a scalar."""
     if op == op_v_dot4_f32_fp8_bf8 or op == op_v_dot4_f32_bf8_fp8 or op == op_v_dot4_f32_fp8_fp8 or op == op_v_dot4_f32_bf8_bf8:
         return False
     return position != 1 or ((op == op_v_dot2_f32_f16 or op == op_v_dot2_f32_bf16) and gfx_level >= gfx11_5)
 
 
-cdef bint reversed_operands(uint32_t op) noexcept nogil:
+cdef bint _reversed_operands(uint32_t op) noexcept nogil:
     """Operations whose second source comes first."""
     return (op == op_v_subrev_f32 or op == op_v_subrev_f16 or op == op_v_subrev_u16 or op == op_v_subrev_u32 or op == op_v_subrev_co_u32
             or op == op_v_subrev_co_u32_e64 or op == op_v_subbrev_co_u32 or op == op_v_lshlrev_b16 or op == op_v_lshrrev_b16
@@ -479,10 +478,10 @@ cdef bint reversed_operands(uint32_t op) noexcept nogil:
             or op == op_v_ashrrev_i64 or op == op_v_pk_lshlrev_b16 or op == op_v_pk_lshrrev_b16 or op == op_v_pk_ashrrev_i16)
 
 
-cdef bint reads_lds_directly(const Decoded *d, uint32_t position, uint32_t gfx_level) noexcept nogil:
+cdef bint _reads_lds_directly(const Decoded *d, uint32_t position, uint32_t gfx_level) noexcept nogil:
     """Whether a source can be LDS at m0: the first one of 32 or 16 bits, before GFX11 and CDNA 2."""
     cdef uint32_t op = d.opcode
-    if (gfx_level >= gfx11 or gfx90a <= gfx_level < gfx10 or position or d.format & format_sdwa or reversed_operands(op)
+    if (gfx_level >= gfx11 or gfx90a <= gfx_level < gfx10 or position or d.format & format_sdwa or _reversed_operands(op)
             or opcode_flags[op] & opcode_flag_interpolation or opcode_format[op] == format_vintrp):
         return False
     if (op == op_v_permlane16_b32 or op == op_v_permlanex16_b32 or op == op_v_movrels_b32 or op == op_v_movrelsd_b32
@@ -490,13 +489,13 @@ cdef bint reads_lds_directly(const Decoded *d, uint32_t position, uint32_t gfx_l
         return False
     if op == op_v_writelane_b32_e64:
         return gfx_level >= gfx10
-    return operand_class(op, 0) == register_class_v1 or operand_class(op, 0) == register_class_half
+    return operand_class(op, 0) == class_v1 or operand_class(op, 0) == class_v2b
 
 
-cdef bint no_inverse_pi(const Decoded *d, uint32_t position, uint32_t gfx_level) noexcept nogil:
+cdef bint _no_inverse_pi(const Decoded *d, uint32_t position, uint32_t gfx_level) noexcept nogil:
     """Whether the constant 1/(2 pi) stands where assemblers do not take it: 16-bit integers of SDWA and of the long form with DPP, and a sum of
     matrices."""
-    cdef bint signless = not isa_variant(gfx_level, d.opcode, variant_form(d.format)) >> position & 1
+    cdef bint signless = not isa_variant(gfx_level, d.opcode, _variant_form(d.format)) >> position & 1
     if opcode_latency[d.opcode] == latency_wmma:
         return d.opcode == op_v_wmma_bf16_16x16x16_bf16_gfx12
     if d.opcode == op_v_dot2_f32_bf16 and d.format & (format_dpp16 | format_dpp8):
@@ -507,11 +506,11 @@ cdef bint no_inverse_pi(const Decoded *d, uint32_t position, uint32_t gfx_level)
         return False
     if d.opcode == op_v_alignbit_b32 or d.opcode == op_v_alignbyte_b32:
         return position == 2
-    return signless and operand_class(d.opcode, position) == register_class_half
+    return signless and operand_class(d.opcode, position) == class_v2b
 
 
-cdef bint sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
-    """Whether every source of a vector instruction is of a kind that its place takes."""
+cdef bint _sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
+    """Whether every source of a vector instruction is of a kind that the instruction takes there."""
     cdef uint32_t i
     cdef uint8_t kind
     cdef uint16_t address
@@ -519,38 +518,38 @@ cdef bint sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     for i in range(min(<uint32_t>d.source_count, <uint32_t>opcode_operand_count[d.opcode])):
         kind = operand_class(d.opcode, i)
         address = d.source[i]
-        if address >= register_vgpr0 and kind & register_class_vector and kind != opcode_mask_class:
+        if address >= register_vgpr0 and class_is_vgpr(kind) and kind != opcode_mask_class:
             # a vector register where one belongs
             continue
         if kind == opcode_mask_class and 128 * 4 <= address != register_none and not 235 * 4 <= address < 240 * 4 \
                 and not 251 * 4 <= address <= register_scc:
             # lane masks are registers
             return False
-        if kind & register_class_vector == 0 and d.source[i] != register_none and address >= register_vgpr0:
+        if not class_is_vgpr(kind) and d.source[i] != register_none and address >= register_vgpr0:
             # a lane number
             return False
         if address == 255 * 4 and i == 1 and (d.opcode == op_v_readlane_b32_e64 or d.opcode == op_v_writelane_b32_e64):
             return False
         if address >= register_vgpr0:
             continue
-        if address == 248 * 4 and no_inverse_pi(d, i, gfx_level):
+        if address == 248 * 4 and _no_inverse_pi(d, i, gfx_level):
             return False
         if address == 254 * 4:
-            if not reads_lds_directly(d, i, gfx_level):
+            if not _reads_lds_directly(d, i, gfx_level):
                 return False
             continue
         if d.opcode == op_v_accvgpr_write_b32 and gfx_level == gfx908 and (address < 128 * 4 or 208 * 4 < address < 240 * 4 or address > 248 * 4):
             # before CDNA 2 a VGPR or an inline constant
             return False
-        if kind & register_class_vector and kind != opcode_mask_class and reads_vector_only(d, i):
+        if class_is_vgpr(kind) and kind != opcode_mask_class and _reads_vector_only(d, i):
             return False
         if opcode_latency[d.opcode] == latency_wmma and (
                 address == 255 * 4 or (address < 128 * 4 and address != register_null) or 235 * 4 <= address < 240 * 4
-                or address > 248 * 4 or operand_class(d.opcode, i) == register_class_v1):
+                or address > 248 * 4 or operand_class(d.opcode, i) == class_v1):
             return False
-        if lanes and i == 1 and gfx_level < gfx11_5 and d.format & format_vop3 and kind & register_class_vector:
+        if lanes and i == 1 and gfx_level < gfx11_5 and d.format & format_vop3 and class_is_vgpr(kind):
             return False
-        if lanes and d.format & format_vop3p and not packed_lanes_read_scalar(d.opcode, i, gfx_level):
+        if lanes and d.format & format_vop3p and not _packed_lanes_read_scalar(d.opcode, i, gfx_level):
             return False
         if (d.opcode == op_v_div_fmas_f32 or d.opcode == op_v_div_fmas_f64) and gfx_level < gfx10 and (
                 address < 128 * 4 and (address != register_vcc or d.opcode == op_v_div_fmas_f32)
@@ -562,7 +561,7 @@ cdef bint sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     return True
 
 
-cdef bint scalar_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
+cdef bint _scalar_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     """Branches to registers, moves with an index and barriers take no constants of every kind."""
     cdef uint32_t op = d.opcode
     cdef uint32_t i
@@ -586,7 +585,7 @@ cdef bint scalar_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     return True
 
 
-cdef bint registers_exist(const Decoded *d, uint32_t gfx_level) noexcept nogil:
+cdef bint _registers_exist(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     """GFX6 has no scalar registers beyond s103 but vcc."""
     cdef uint32_t i
     if gfx_level >= gfx7:
@@ -600,27 +599,27 @@ cdef bint registers_exist(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     return True
 
 
-cdef inline const char *unless(bint good, const char *error) noexcept nogil:
+cdef inline const char *_error_unless(bint good, const char *error) noexcept nogil:
     if good:
         return NULL
     return error
 
 
-cdef inline bint same_bank(uint16_t first, uint16_t second, uint32_t banks) noexcept nogil:
+cdef inline bint _same_bank(uint16_t first, uint16_t second, uint32_t banks) noexcept nogil:
     """Whether two operands are VGPRs of one bank."""
     if first < register_vgpr0 or second < register_vgpr0 or first == register_none or second == register_none:
         return False
     return ((first >> 2) ^ (second >> 2)) & (banks - 1) == 0
 
 
-cdef uint16_t dual_addend(const Decoded *d, uint32_t opcode, uint32_t half) noexcept nogil:
+cdef uint16_t _dual_addend(const Decoded *d, uint32_t opcode, uint32_t half) noexcept nogil:
     """The third VGPR that a half of VOPD reads."""
     if opcode == op_v_dual_fmac_f32 or opcode == op_v_dual_dot2acc_f32_f16 or opcode == op_v_dual_dot2acc_f32_bf16:
         return d.destination[half]
     return d.source[2 * half + 1] if opcode == op_v_dual_fmamk_f32 else <uint16_t>register_none
 
 
-cdef const char *dual_error(const Decoded *d, uint32_t gfx_level) noexcept nogil:
+cdef const char *_dual_error(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     """VGPR banks and scalar reads of the two halves ("RDNA 3 ISA", "RDNA 4 ISA", VOPD restrictions)."""
     cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
     # two moves of GFX12 read what they like
@@ -629,11 +628,11 @@ cdef const char *dual_error(const Decoded *d, uint32_t gfx_level) noexcept nogil
     cdef uint16_t y = d.source[3] if second != op_v_dual_fmamk_f32 else <uint16_t>register_none
     cdef uint32_t scalars = 0
     cdef uint32_t i, code
-    if same_bank(d.source[0], d.source[2], 4) and not moves:
+    if _same_bank(d.source[0], d.source[2], 4) and not moves:
         return b"the first sources of both halves must lie in different VGPR banks (number modulo 4)"
-    if same_bank(x, y, 4):
+    if _same_bank(x, y, 4):
         return b"the second sources of both halves must lie in different VGPR banks (number modulo 4)"
-    if same_bank(dual_addend(d, d.opcode, 0), dual_addend(d, second, 1), 2):
+    if _same_bank(_dual_addend(d, d.opcode, 0), _dual_addend(d, second, 1), 2):
         return b"the addends of both halves must lie in different VGPR banks (number modulo 2)"
     for i in range(0, 4, 2):
         code = d.source[i] >> 2
@@ -641,43 +640,43 @@ cdef const char *dual_error(const Decoded *d, uint32_t gfx_level) noexcept nogil
             scalars += 1
     if d.opcode == op_v_dual_cndmask_b32 or second == op_v_dual_cndmask_b32:
         scalars += 1
-    return unless(scalars + d.has_literal <= 2, b"a dual instruction reads two scalars at most, the literal being one")
+    return _error_unless(scalars + d.has_literal <= 2, b"a dual instruction reads two scalars at most, the literal being one")
 
 
-cdef bint is_double(uint32_t opcode) noexcept nogil:
+cdef bint _is_double(uint32_t opcode) noexcept nogil:
     """Whether an operand of a vector instruction has 64 bits."""
     cdef uint32_t i
     for i in range(opcode_operand_count[opcode]):
-        if operand_class(opcode, i) == register_class_v2:
+        if operand_class(opcode, i) == class_v2:
             return True
-    return opcode_definition_count[opcode] != 0 and definition_class(opcode, 0) == register_class_v2
+    return opcode_definition_count[opcode] != 0 and definition_class(opcode, 0) == class_v2
 
 
 cdef const char *form_error(const Decoded *instruction, uint32_t gfx_level, bint halves) noexcept nogil:
     cdef uint32_t format = instruction.format
-    if not registers_exist(instruction, gfx_level):
+    if not _registers_exist(instruction, gfx_level):
         return b"GFX6 has no registers s104 and s105"
     if format_is_valu(format) or format & format_base_mask == format_vinterp_inreg or format & format_base_mask == format_vintrp:
         if format == format_vopd:
-            return dual_error(instruction, gfx_level)
-        if (gfx90a <= gfx_level < gfx10 and format & format_dpp16 and is_double(instruction.opcode)
+            return _dual_error(instruction, gfx_level)
+        if (gfx90a <= gfx_level < gfx10 and format & format_dpp16 and _is_double(instruction.opcode)
                 and modifier_dpp_ctrl(instruction.modifiers) & 0x1f0 != 0x150):
             return b"64-bit operations take row_newbcast and no other lane control"
-        if not sources_fit(instruction, gfx_level):
-            return b"a source is not of the kinds that its place takes"
-        return variant_error(variant_misfit(instruction, gfx_level, halves))
+        if not _sources_fit(instruction, gfx_level):
+            return b"a source is of a kind that this instruction does not take there"
+        return _variant_error(_variant_misfit(instruction, gfx_level, halves))
     if format == format_mimg:
-        return unless(image_fits(instruction, gfx_level), b"this opcode does not go with such a dmask, dim, number of addresses, d16 or tfe")
+        return _error_unless(_image_fits(instruction, gfx_level), b"this opcode does not go with such a dmask, dim, number of addresses, d16 or tfe")
     if format == format_mubuf or format == format_mtbuf:
-        return unless(buffer_fits(instruction, gfx_level), b"this opcode does not go with a literal offset, tfe or lds")
+        return _error_unless(_buffer_fits(instruction, gfx_level), b"this opcode does not go with a literal offset, tfe or lds")
     if format == format_exp:
-        return unless(export_fits(instruction), b"channels that are off have no register")
+        return _error_unless(_export_fits(instruction), b"channels that are off have no register")
     if format == format_smem or format == format_ds or format_is_flat_like(<uint16_t>format):
-        return unless(memory_fits(instruction, gfx_level), b"this opcode does not go with such a register, offset or modifier")
-    return unless(scalar_fits(instruction, gfx_level), b"the source has to be a register here")
+        return _error_unless(_memory_fits(instruction, gfx_level), b"this opcode does not go with such a register, offset or modifier")
+    return _error_unless(_scalar_fits(instruction, gfx_level), b"the source has to be a register here")
 
 
-cdef const char *variant_error(uint32_t misfit) noexcept nogil:
+cdef const char *_variant_error(uint32_t misfit) noexcept nogil:
     """What `variant_misfit` means."""
     if misfit == 0:
         return NULL
@@ -696,18 +695,18 @@ cdef const char *variant_error(uint32_t misfit) noexcept nogil:
     return b"the opcode takes no output modifier here"
 
 
-cdef uint32_t half_bits(uint32_t opcode) noexcept nogil:
+cdef uint32_t _half_bits(uint32_t opcode) noexcept nogil:
     """Bits of op_sel, from bit 6, of registers that have halves."""
     cdef uint32_t bits = 0, i
     for i in range(opcode_operand_count[opcode]):
-        if i < 3 and operand_class(opcode, i) == register_class_half:
+        if i < 3 and operand_class(opcode, i) == class_v2b:
             bits |= 0x40U << i
-    if opcode_definition_count[opcode] and definition_class(opcode, 0) == register_class_half:
+    if opcode_definition_count[opcode] and definition_class(opcode, 0) == class_v2b:
         bits |= 0x200
     return bits
 
 
-cdef uint32_t variant_misfit(const Decoded *instruction, uint32_t gfx_level, bint halves) noexcept nogil:
+cdef uint32_t _variant_misfit(const Decoded *instruction, uint32_t gfx_level, bint halves) noexcept nogil:
     """The modifiers that the opcode does not take in this form, in the bits of ``isa_variant``; bit 15: it has no such form."""
     cdef uint32_t format = instruction.format
     cdef uint64_t m = instruction.modifiers
@@ -715,20 +714,20 @@ cdef uint32_t variant_misfit(const Decoded *instruction, uint32_t gfx_level, bin
     cdef bint mixes
     if format == format_vinterp_inreg:
         allowed = isa_variant(gfx_level, instruction.opcode, variant_e64)
-        return (<uint32_t>modifier_opsel(m) << 6) & ~allowed & ~(half_bits(instruction.opcode) if halves else 0)
+        return (<uint32_t>modifier_opsel(m) << 6) & ~allowed & ~(_half_bits(instruction.opcode) if halves else 0)
     if not format & (format_vop3 | format_vop3p | format_dpp16 | format_dpp8 | format_sdwa) \
             or opcode_flags[instruction.opcode] & opcode_flag_matrix:
         # the short forms, and matrix operations of CDNA, whose modifiers are their own
         return 0
     if opcode_format[instruction.opcode] == format_vintrp and modifier_interp_high(m):
         return 0x8000
-    allowed = isa_variant(gfx_level, instruction.opcode, variant_form(format))
+    allowed = isa_variant(gfx_level, instruction.opcode, _variant_form(format))
     given = 1U << 15
     if not format & format_dpp8 or format & (format_vop3 | format_vop3p):
         neg = <uint32_t>modifier_neg(m)
         magnitude = <uint32_t>(modifier_neg_hi(m) if format & format_vop3p else modifier_abs(m))
         if opcode_flags[instruction.opcode] & opcode_flag_interpolation or opcode_format[instruction.opcode] == format_vintrp:
-            # the first source is in the second place
+            # the field of the first source is the second one
             neg, magnitude = neg << 1 & 7, magnitude << 1 & 7
         given |= neg | magnitude << 3
     if format & (format_vop3 | format_vop3p) or (format & format_sdwa and not format & format_vopc):
@@ -741,11 +740,11 @@ cdef uint32_t variant_misfit(const Decoded *instruction, uint32_t gfx_level, bin
         given |= (modifier_omod(m) != 0) << 14
     if format & (format_vop3 | format_vop3p):
         given |= <uint32_t>(modifier_opsel(m) & (7 if format & format_vop3p else 15)) << 6
-        if halves and half_bits(instruction.opcode):
-            given &= ~half_bits(instruction.opcode)
+        if halves and _half_bits(instruction.opcode):
+            given &= ~_half_bits(instruction.opcode)
             if gfx_level >= gfx12:
                 # op_sel beside names of halves is GFX11's
-                allowed |= isa_variant(gfx11, instruction.opcode, variant_form(format)) & 0x3c0
+                allowed |= isa_variant(gfx11, instruction.opcode, _variant_form(format)) & 0x3c0
         if opcode_latency[instruction.opcode] == latency_wmma and opcode_flags[instruction.opcode] & opcode_flag_tied:
             # the index of a sparse matrix, whose limit depends on the wave size
             given &= ~0xc0U
@@ -758,7 +757,7 @@ cdef const char *encode_error(int code) noexcept nogil:
     if code == encode_no_opcode:
         return b"this gfx level has no such instruction"
     if code == encode_bad_operand:
-        return b"an operand is not one that its place can hold"
+        return b"a register or constant that its field cannot hold"
     if code == encode_bad_offset:
         return b"an immediate or offset is out of range"
     if code == encode_bad_literal:

@@ -36,31 +36,31 @@ cdef void encode_ldsdir(Writer *w, uint32_t number) noexcept nogil:
 
 
 # --------------------------------------------------------------------------------------------------------------- buffers
-cdef inline uint16_t memory_data(Writer *w, uint32_t position) noexcept nogil:
+cdef inline uint16_t _memory_data(Writer *w, uint32_t position) noexcept nogil:
     """The one data register of a buffer access."""
     if w.d.source_count > position:
         return w.d.source[position]
     return w.d.destination[0] if w.d.destination_count else <uint16_t>register_none
 
 
-cdef inline bint has_sc1(const Writer *w) noexcept nogil:
+cdef inline bint _has_sc1(const Writer *w) noexcept nogil:
     """CDNA 2 and later: a second scope bit, and AGPRs in memory accesses where other generations have TFE."""
     return gfx90a <= w.level < gfx10
 
 
-cdef void encode_buffer_cache(Writer *w, uint32_t number) noexcept nogil:
+cdef void _encode_buffer_cache(Writer *w, uint32_t number) noexcept nogil:
     """Instructions on caches, which name nothing."""
     cdef uint64_t m = w.d.modifiers
     cdef uint32_t word = 0xe0000000U | (number & 0xff if w.level >= gfx11 else number & 0x7f) << 18
     if w.level >= gfx12:
         fail(w, encode_no_opcode)
-    if has_sc1(w):
+    if _has_sc1(w):
         word |= modifier_cache_glc(m) << 14 | modifier_cache_sc1(m) << 15 | modifier_cache_slc(m) << 17
     put(w, word)
     put(w, 0)
 
 
-cdef void encode_buffer_12(Writer *w, bint typed, uint32_t number, uint32_t vaddr, uint32_t vdata) noexcept nogil:
+cdef void _encode_buffer_12(Writer *w, bint typed, uint32_t number, uint32_t vaddr, uint32_t vdata) noexcept nogil:
     cdef uint64_t m = w.d.modifiers
     cdef uint32_t resource = sgpr_code(w, source(w, 0))
     # this generation has no constants here; zero is the null register
@@ -74,7 +74,7 @@ cdef void encode_buffer_12(Writer *w, bint typed, uint32_t number, uint32_t vadd
         fail(w, encode_bad_offset)
 
 
-cdef void buffer_bits_11(Writer *w, bint typed, uint32_t *number, uint32_t *word, uint32_t *high) noexcept nogil:
+cdef void _buffer_bits_11(Writer *w, bint typed, uint32_t *number, uint32_t *word, uint32_t *high) noexcept nogil:
     cdef uint64_t m = w.d.modifiers
     word[0] |= modifier_cache_slc(m) << 12 | modifier_cache_dlc(m) << 13
     high[0] |= modifier_tfe(m) << 21 | modifier_offen(m) << 22 | modifier_idxen(m) << 23
@@ -85,12 +85,12 @@ cdef void buffer_bits_11(Writer *w, bint typed, uint32_t *number, uint32_t *word
         number[0] = 0x32 if number[0] == 0 else number[0] + 0x1d
 
 
-cdef void buffer_bits(Writer *w, bint typed, uint32_t *word, uint32_t *high) noexcept nogil:
+cdef void _buffer_bits(Writer *w, bint typed, uint32_t *word, uint32_t *high) noexcept nogil:
     """What GFX11 moved."""
     cdef uint64_t m = w.d.modifiers
     word[0] |= modifier_offen(m) << 12 | modifier_idxen(m) << 13
     high[0] |= modifier_tfe(m) << 23
-    if has_sc1(w):
+    if _has_sc1(w):
         if modifier_tfe(m):
             fail(w, encode_bad_modifier)
         high[0] |= accumulation_bit(w) << 23
@@ -112,7 +112,7 @@ cdef void buffer_bits(Writer *w, bint typed, uint32_t *word, uint32_t *high) noe
         word[0] |= modifier_lds(m) << 16
 
 
-cdef void put_buffer(Writer *w, bint typed, uint32_t number, uint32_t word, uint32_t high) noexcept nogil:
+cdef void _put_buffer(Writer *w, bint typed, uint32_t number, uint32_t word, uint32_t high) noexcept nogil:
     """With the opcode where the generation has it."""
     word |= 0xe8000000U if typed else 0xe0000000U
     if typed and plain_layout(w) and w.level < gfx11:
@@ -132,10 +132,10 @@ cdef void encode_buffer(Writer *w, bint typed, uint32_t number) noexcept nogil:
     cdef uint64_t m = w.d.modifiers
     cdef uint32_t word, high, vaddr, vdata
     if w.d.source_count == 0:
-        encode_buffer_cache(w, number)
+        _encode_buffer_cache(w, number)
         return
     vaddr = vgpr_code(w, source(w, 1))
-    vdata = data_code(w, memory_data(w, 3))
+    vdata = data_code(w, _memory_data(w, 3))
     if w.d.destination_count:
         data_code(w, w.d.destination[0])
     if modifier_addr64(m) and (w.level >= gfx8 or modifier_offen(m) | modifier_idxen(m)):
@@ -143,17 +143,17 @@ cdef void encode_buffer(Writer *w, bint typed, uint32_t number) noexcept nogil:
     if is_absent(source(w, 1)) == (modifier_offen(m) | modifier_idxen(m) | modifier_addr64(m) != 0):
         fail(w, encode_bad_operand)
     if w.level >= gfx12:
-        encode_buffer_12(w, typed, number, vaddr, vdata)
+        _encode_buffer_12(w, typed, number, vaddr, vdata)
         return
     if source(w, 0) & 15:
         fail(w, encode_bad_operand)
     word = uimm(w, 12) | modifier_cache_glc(m) << 14 | (modifier_format(m) << 19 if typed else 0)
     high = vaddr | vdata << 8 | sgpr_code(w, source(w, 0)) >> 2 << 16 | scalar_code(w, source(w, 2)) << 24
     if w.level >= gfx11:
-        buffer_bits_11(w, typed, &number, &word, &high)
+        _buffer_bits_11(w, typed, &number, &word, &high)
     else:
-        buffer_bits(w, typed, &word, &high)
-    put_buffer(w, typed, number, word, high)
+        _buffer_bits(w, typed, &word, &high)
+    _put_buffer(w, typed, number, word, high)
 
 
 # ----------------------------------------------------------------------------------------------------------- flat memory
@@ -166,26 +166,26 @@ cdef struct FlatAccess:
     uint32_t scratch_has_vaddr
 
 
-cdef inline bint has_vaddr_bit(const Writer *w) noexcept nogil:
+cdef inline bint _has_vaddr_bit(const Writer *w) noexcept nogil:
     """CDNA 3 and later say apart from the scalar address whether scratch has a vector address."""
     return gfx942 <= w.level < gfx10
 
 
-cdef uint32_t no_saddr(const Writer *w, uint32_t segment, bint has_vaddr) noexcept nogil:
+cdef uint32_t _no_saddr(const Writer *w, uint32_t segment, bint has_vaddr) noexcept nogil:
     """What stands for no scalar address."""
     if w.level >= gfx10:
         return no_address_code if w.level < gfx11 and segment == 1 and not has_vaddr else exchanged_code(w.level, register_null >> 2)
     return 0 if segment == 0 else <uint32_t>no_address_code
 
 
-cdef void encode_flat_12(Writer *w, const FlatAccess *f, uint32_t number) noexcept nogil:
+cdef void _encode_flat_12(Writer *w, const FlatAccess *f, uint32_t number) noexcept nogil:
     cdef uint64_t m = w.d.modifiers
     put(w, 0xec000000U | number << 14 | f.segment << 24 | f.saddr)
     put(w, f.load | f.scratch_has_vaddr << 17 | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20 | f.store << 23)
     put(w, f.vaddr | <uint32_t>simm(w, 24) << 8)
 
 
-cdef uint32_t flat_offset(Writer *w, uint32_t segment) noexcept nogil:
+cdef uint32_t _flat_offset(Writer *w, uint32_t segment) noexcept nogil:
     """Flat addresses take unsigned offsets of one bit less."""
     cdef uint32_t width = 12 if gfx10 <= w.level < gfx11 else 13
     if w.level < gfx9:
@@ -193,15 +193,15 @@ cdef uint32_t flat_offset(Writer *w, uint32_t segment) noexcept nogil:
     return uimm(w, width - 1) if segment == 0 else <uint32_t>simm(w, width)
 
 
-cdef void flat_bits(Writer *w, const FlatAccess *f, uint32_t *word, uint32_t *high) noexcept nogil:
+cdef void _flat_bits(Writer *w, const FlatAccess *f, uint32_t *word, uint32_t *high) noexcept nogil:
     """What GFX11 moved."""
     cdef uint64_t m = w.d.modifiers
     word[0] |= f.segment << 14 | modifier_cache_glc(m) << 16 | modifier_cache_slc(m) << 17 | modifier_lds(m) << 13
-    if has_vaddr_bit(w):
+    if _has_vaddr_bit(w):
         word[0] |= f.scratch_has_vaddr << 13
         if modifier_lds(m):
             fail(w, encode_bad_modifier)
-    if has_sc1(w):
+    if _has_sc1(w):
         word[0] |= modifier_cache_sc1(m) << 25
         high[0] |= accumulation_bit(w) << 23
     elif w.level >= gfx10:
@@ -221,13 +221,13 @@ cdef void encode_flat(Writer *w, uint32_t format, uint32_t number) noexcept nogi
     f.store = data_code(w, source_or_none(w, 2))
     f.vaddr = vgpr_code(w, vaddr)
     f.scratch_has_vaddr = f.segment == 1 and not is_absent(vaddr)
-    f.saddr = sgpr_code(w, base) if base != register_none else no_saddr(w, f.segment, not is_absent(vaddr))
-    if base != register_none and (f.segment == 0 or (f.scratch_has_vaddr and w.level < gfx11 and not has_vaddr_bit(w))):
+    f.saddr = sgpr_code(w, base) if base != register_none else _no_saddr(w, f.segment, not is_absent(vaddr))
+    if base != register_none and (f.segment == 0 or (f.scratch_has_vaddr and w.level < gfx11 and not _has_vaddr_bit(w))):
         fail(w, encode_bad_operand)
     if w.level >= gfx12:
-        encode_flat_12(w, &f, number)
+        _encode_flat_12(w, &f, number)
         return
-    word = 0xdc000000U | number << 18 | flat_offset(w, f.segment)
+    word = 0xdc000000U | number << 18 | _flat_offset(w, f.segment)
     high = f.vaddr | f.store << 8 | f.saddr << 16 | f.load << 24
     if w.level >= gfx11:
         word |= f.segment << 16 | modifier_cache_dlc(m) << 13 | modifier_cache_glc(m) << 14 | modifier_cache_slc(m) << 15
@@ -235,14 +235,14 @@ cdef void encode_flat(Writer *w, uint32_t format, uint32_t number) noexcept nogi
         if modifier_lds(m):
             fail(w, encode_bad_modifier)
     else:
-        flat_bits(w, &f, &word, &high)
+        _flat_bits(w, &f, &word, &high)
     put(w, word)
     put(w, high)
 
 
 # -------------------------------------------------------------------------------------------------------- images, exports
-cdef uint32_t image_address(Writer *w, uint32_t position) noexcept nogil:
-    """Address register of GFX12; a last operand of several dwords goes on in the places behind it, but that of a ray."""
+cdef uint32_t _image_address(Writer *w, uint32_t position) noexcept nogil:
+    """Address register of GFX12; a last operand of several dwords takes the fields after it too, except for a ray."""
     cdef uint32_t last = w.d.source_count - 1
     if 3 + position <= last:
         return vgpr_code(w, w.d.source[3 + position])
@@ -251,7 +251,7 @@ cdef uint32_t image_address(Writer *w, uint32_t position) noexcept nogil:
     return 0
 
 
-cdef void encode_mimg_12(Writer *w, uint32_t number, uint32_t vdata) noexcept nogil:
+cdef void _encode_mimg_12(Writer *w, uint32_t number, uint32_t vdata) noexcept nogil:
     cdef const Decoded *d = w.d
     cdef uint64_t m = d.modifiers
     cdef bint sample = (opcode_image[d.opcode] & image_flag_sampler) != 0 or d.opcode == op_image_msaa_load
@@ -262,13 +262,13 @@ cdef void encode_mimg_12(Writer *w, uint32_t number, uint32_t vdata) noexcept no
     word |= modifier_dmask(m) << 22
     high = vdata | sgpr_code(w, d.source[0]) << 9 | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20
     for i in range(4):
-        third |= image_address(w, i) << (8 * i)
+        third |= _image_address(w, i) << (8 * i)
     if sample:
         word |= 0xe4000000U | modifier_image_tfe(m) << 3 | modifier_unrm(m) << 13
         high |= modifier_lwe(m) << 8 | (sgpr_code(w, sampler) if sampler != register_none else 0) << 23
     else:
         word |= 0xd0000000U
-        high |= modifier_image_tfe(m) << 23 | image_address(w, 4) << 24
+        high |= modifier_image_tfe(m) << 23 | _image_address(w, 4) << 24
         if modifier_unrm(m) | modifier_lwe(m):
             fail(w, encode_bad_modifier)
     put(w, word)
@@ -286,7 +286,7 @@ cdef void encode_mimg(Writer *w, uint32_t number) noexcept nogil:
         return
     vdata = data_code(w, d.destination[0] if d.destination_count else d.source[2])
     if w.level >= gfx12:
-        encode_mimg_12(w, number, vdata)
+        _encode_mimg_12(w, number, vdata)
         return
     resource = sgpr_code(w, d.source[0])
     if d.source[1] != register_none:
@@ -307,7 +307,7 @@ cdef void encode_mimg(Writer *w, uint32_t number) noexcept nogil:
     else:
         word |= (number & 0x7f) << 18 | modifier_unrm(m) << 12 | modifier_cache_glc(m) << 13
         word |= modifier_image_tfe(m) << 16 | modifier_lwe(m) << 17 | modifier_cache_slc(m) << 25
-        if has_sc1(w):
+        if _has_sc1(w):
             if modifier_image_tfe(m):
                 fail(w, encode_bad_modifier)
             word |= accumulation_bit(w) << 16 | modifier_cache_sc1(m) << 7

@@ -48,9 +48,9 @@ cdef void encode_smem(Writer *w, uint32_t number) noexcept nogil:
     if address_bits & 1:
         fail(w, encode_bad_operand)
     address_bits >>= 1
-    word = address_bits | (sgpr_code(w, data) if data < 128 * 4 else smem_constant(w, data)) << 6
+    word = address_bits | (sgpr_code(w, data) if data < 128 * 4 else _smem_constant(w, data)) << 6
     if w.level < gfx8:
-        encode_smrd(w, number, word, offset)
+        _encode_smrd(w, number, word, offset)
         return
     if w.level >= gfx12:
         word |= 0xf4000000U | number << 13 | modifier_cache_scope(m) << 21 | (modifier_cache_temporal_hint(m) & 3) << 23
@@ -85,7 +85,7 @@ cdef void encode_smem(Writer *w, uint32_t number) noexcept nogil:
     put(w, high)
 
 
-cdef void encode_smrd(Writer *w, uint32_t number, uint32_t fields, uint16_t offset) noexcept nogil:
+cdef void _encode_smrd(Writer *w, uint32_t number, uint32_t fields, uint16_t offset) noexcept nogil:
     """Scalar memory of GFX6 and GFX7: one dword, offsets in dwords, a literal for long ones on GFX7."""
     cdef const Decoded *d = w.d
     cdef uint32_t word = 0xc0000000U | number << 22 | (fields >> 6 & 0x7f) << 15 | (fields & 0x3f) << 9
@@ -107,7 +107,7 @@ cdef void encode_smrd(Writer *w, uint32_t number, uint32_t fields, uint16_t offs
         put(w, word | 1 << 8 | d.immediate >> 2)
 
 
-cdef inline uint32_t smem_constant(Writer *w, uint16_t address) noexcept nogil:
+cdef inline uint32_t _smem_constant(Writer *w, uint16_t address) noexcept nogil:
     # prefetch lengths and probe modes are small numbers in the data field
     fail(w, encode_bad_operand)
     return 0

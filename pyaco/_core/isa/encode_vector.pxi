@@ -1,11 +1,11 @@
 # Encoding of the vector ALU.
-cdef inline uint32_t short_vgpr_code(Writer *w, uint16_t address, uint8_t register_class, uint32_t slot) noexcept nogil:
+cdef inline uint32_t _short_vgpr_code(Writer *w, uint16_t address, uint8_t register_class, uint32_t slot) noexcept nogil:
     """An 8-bit VGPR field of a short encoding; 16-bit operands of GFX11+ keep the half in bit 7."""
     cdef uint32_t code = vgpr_code(w, address)
-    if address & 3 and w.d.format & format_sdwa == 0 and (register_class != register_class_half or w.level < gfx11 or address & 1):
+    if address & 3 and w.d.format & format_sdwa == 0 and (register_class != class_v2b or w.level < gfx11 or address & 1):
         # parts of registers need SDWA, VOP3 or the halves of GFX11
         fail(w, encode_bad_operand)
-    if register_class != register_class_half:
+    if register_class != class_v2b:
         return code
     if w.level < gfx11:
         if w.d.format & (format_sdwa | format_dpp16) == 0 and modifier_opsel(w.d.modifiers) >> slot & 1:
@@ -18,13 +18,13 @@ cdef inline uint32_t short_vgpr_code(Writer *w, uint16_t address, uint8_t regist
     return code
 
 
-cdef inline uint32_t short_source_code(Writer *w, uint16_t address, uint8_t register_class, uint32_t slot) noexcept nogil:
+cdef inline uint32_t _short_source_code(Writer *w, uint16_t address, uint8_t register_class, uint32_t slot) noexcept nogil:
     if address >= register_vgpr0:
-        return 0x100 | short_vgpr_code(w, address, register_class, slot)
+        return 0x100 | _short_vgpr_code(w, address, register_class, slot)
     return code_of(w, address, 8)
 
 
-cdef inline uint32_t sdwa_code(uint32_t select, uint32_t byte) noexcept nogil:
+cdef inline uint32_t _sdwa_code(uint32_t select, uint32_t byte) noexcept nogil:
     """The hardware selector of size and offset bits, with the byte offset of the register added."""
     cdef uint32_t offset = (select >> 2 & 3) + byte
     if select & 3 == 0:
@@ -34,7 +34,7 @@ cdef inline uint32_t sdwa_code(uint32_t select, uint32_t byte) noexcept nogil:
     return 6
 
 
-cdef uint32_t sdwa_word(Writer *w) noexcept nogil:
+cdef uint32_t _sdwa_word(Writer *w) noexcept nogil:
     cdef const Decoded *d = w.d
     cdef uint64_t m = d.modifiers
     cdef uint32_t word, select
@@ -46,7 +46,7 @@ cdef uint32_t sdwa_word(Writer *w) noexcept nogil:
         if w.level < gfx9 or first >= 255 * 4:
             fail(w, encode_bad_operand)
     select = modifier_sdwa_sel0(m)
-    word |= sdwa_code(select, first & 3) << 16 | (select >> 4) << 19
+    word |= _sdwa_code(select, first & 3) << 16 | (select >> 4) << 19
     word |= (modifier_neg(m) & 1) << 20 | (modifier_abs(m) & 1) << 21
     if d.format & (format_vop2 | format_vopc):
         second = source(w, 1)
@@ -55,7 +55,7 @@ cdef uint32_t sdwa_word(Writer *w) noexcept nogil:
             if w.level < gfx9 or second >= 255 * 4:
                 fail(w, encode_bad_operand)
         select = modifier_sdwa_sel1(m)
-        word |= sdwa_code(select, second & 3) << 24 | (select >> 4) << 27
+        word |= _sdwa_code(select, second & 3) << 24 | (select >> 4) << 27
         word |= (modifier_neg(m) >> 1 & 1) << 28 | (modifier_abs(m) >> 1 & 1) << 29
     if d.format & format_vopc:
         if d.destination_count and d.destination[0] != (register_exec if is_cmpx(d.opcode) and w.level >= gfx10
@@ -67,21 +67,21 @@ cdef uint32_t sdwa_word(Writer *w) noexcept nogil:
             fail(w, encode_bad_modifier)
     else:
         select = modifier_sdwa_dst_sel(m)
-        word |= sdwa_code(select, d.destination[0] & 3 if d.destination_count else 0) << 8
+        word |= _sdwa_code(select, d.destination[0] & 3 if d.destination_count else 0) << 8
         word |= modifier_sdwa_dst_sext(m) << 11 | (select >> 4) << 12
         word |= modifier_clamp(m) << 13 | modifier_omod(m) << 14
     return word
 
 
 # The dword of DPP16 or DPP8 behind the instruction. The short encodings keep source modifiers in it.
-cdef uint32_t dpp_word(Writer *w, bint short_form) noexcept nogil:
+cdef uint32_t _dpp_word(Writer *w, bint short_form) noexcept nogil:
     cdef const Decoded *d = w.d
     cdef uint64_t m = d.modifiers
     cdef uint32_t word
     cdef uint16_t first = source(w, 0)
     if register_vgpr0 > first:
         fail(w, encode_bad_operand)
-    word = short_vgpr_code(w, first, operand_class(d.opcode, 0), 0) if short_form else vgpr_code(w, first)
+    word = _short_vgpr_code(w, first, operand_class(d.opcode, 0), 0) if short_form else vgpr_code(w, first)
     if d.format & format_dpp8:
         return word | modifier_dpp8_lane_sel(m) << 8
     word |= modifier_dpp_ctrl(m) << 8 | modifier_dpp_bound_ctrl(m) << 19
@@ -97,7 +97,7 @@ cdef uint32_t dpp_word(Writer *w, bint short_form) noexcept nogil:
 
 
 # The one-dword encodings imply vcc for every lane mask.
-cdef void check_implied_masks(Writer *w, uint32_t format) noexcept nogil:
+cdef void _check_implied_masks(Writer *w, uint32_t format) noexcept nogil:
     cdef const Decoded *d = w.d
     if format == format_vopc:
         if d.format & format_sdwa == 0 and d.destination_count and d.destination[0] != register_vcc \
@@ -111,7 +111,7 @@ cdef void check_implied_masks(Writer *w, uint32_t format) noexcept nogil:
 
 
 # The src0 code that announces the extra dword, or the source itself.
-cdef uint32_t first_source_code(Writer *w, bint short_form) noexcept nogil:
+cdef uint32_t _first_source_code(Writer *w, bint short_form) noexcept nogil:
     cdef const Decoded *d = w.d
     if d.format & format_sdwa:
         if not short_form or not gfx8 <= w.level < gfx11:
@@ -126,7 +126,7 @@ cdef uint32_t first_source_code(Writer *w, bint short_form) noexcept nogil:
             fail(w, encode_bad_format)
         return 233 + modifier_dpp8_fetch_inactive(d.modifiers)
     if short_form:
-        return short_source_code(w, source(w, 0), operand_class(d.opcode, 0), 0)
+        return _short_source_code(w, source(w, 0), operand_class(d.opcode, 0), 0)
     return code_of(w, source(w, 0), 9)
 
 
@@ -137,7 +137,7 @@ cdef void encode_vop_short(Writer *w, uint32_t number) noexcept nogil:
     cdef uint8_t first_class = definition_class(d.opcode, 0)
     cdef uint64_t m = d.modifiers
     fields = 0
-    check_implied_masks(w, format)
+    _check_implied_masks(w, format)
     if d.format & (format_sdwa | format_dpp16) == 0 and (modifier_neg(m) | modifier_abs(m)) != 0:
         fail(w, encode_bad_modifier)
     if d.format & format_sdwa == 0 and modifier_clamp(m) | modifier_omod(m):
@@ -148,35 +148,35 @@ cdef void encode_vop_short(Writer *w, uint32_t number) noexcept nogil:
                 fail(w, encode_bad_format)
             put(w, 0x7e000100U | number << 9 | agpr_code(w, destination(w, 0)) << 17 | agpr_code(w, source(w, 0)))
             return
-        if first_class & register_class_vector:
-            fields = short_vgpr_code(w, destination(w, 0), first_class, 3) << 17
+        if class_is_vgpr(first_class):
+            fields = _short_vgpr_code(w, destination(w, 0), first_class, 3) << 17
         else:
             fields = sgpr_code(w, destination(w, 0)) << 17
     if format == format_vop1:
         word = 0x7e000000U | number << 9 | fields
         if opcode_operand_count[d.opcode]:
-            word |= first_source_code(w, True)
+            word |= _first_source_code(w, True)
     else:
         if d.format & format_sdwa and source(w, 1) < register_vgpr0:
             second = scalar_code(w, source(w, 1))
         elif d.opcode == op_v_illegal:
             put(w, 0)
             return
-        elif operand_class(d.opcode, 1) & register_class_vector == 0 and w.level < gfx8:
+        elif not class_is_vgpr(operand_class(d.opcode, 1)) and w.level < gfx8:
             # the lane number of v_readlane_b32 and v_writelane_b32
             second = scalar_code(w, source(w, 1))
         else:
-            second = short_vgpr_code(w, source(w, 1), operand_class(d.opcode, 1), 1)
+            second = _short_vgpr_code(w, source(w, 1), operand_class(d.opcode, 1), 1)
         word = (number << 25 | fields) if format == format_vop2 else (0x7c000000U | number << 17)
-        word |= second << 9 | first_source_code(w, True)
+        word |= second << 9 | _first_source_code(w, True)
     put(w, word)
     if d.format & format_sdwa:
-        put(w, sdwa_word(w))
+        put(w, _sdwa_word(w))
     elif d.format & (format_dpp16 | format_dpp8):
-        put(w, dpp_word(w, True))
+        put(w, _dpp_word(w, True))
 
 
-cdef uint32_t vop3_number(Writer *w, uint32_t number) noexcept nogil:
+cdef uint32_t _vop3_number(Writer *w, uint32_t number) noexcept nogil:
     """The VOP3 opcode of a one-dword opcode."""
     cdef uint32_t format = w.d.format | (opcode_format[w.d.opcode] & valu_one_dword)
     if format & format_vop2:
@@ -187,7 +187,7 @@ cdef uint32_t vop3_number(Writer *w, uint32_t number) noexcept nogil:
 
 
 cdef void encode_vop3_interpolation(Writer *w, uint32_t number) noexcept nogil:
-    """The attribute is in the place of the first source, so that the sources start at the second."""
+    """The attribute is in the field of the first source, so that the sources start at the second."""
     cdef const Decoded *d = w.d
     cdef uint64_t m = d.modifiers
     cdef uint32_t word = (0xd4000000U if w.level >= gfx10 else 0xd0000000U) | number << 16
@@ -219,22 +219,22 @@ cdef void encode_vop3(Writer *w, uint32_t number) noexcept nogil:
     if opcode_flags[d.opcode] & opcode_flag_tied or swaps(d.opcode):
         count -= 1
     if w.level < gfx8:
-        word = 0xd0000000U | vop3_number(w, number) << 17 | modifier_clamp(m) << 11
+        word = 0xd0000000U | _vop3_number(w, number) << 17 | modifier_clamp(m) << 11
     else:
-        word = (0xd4000000U if w.level >= gfx10 else 0xd0000000U) | vop3_number(w, number) << 16 | modifier_clamp(m) << 15
+        word = (0xd4000000U if w.level >= gfx10 else 0xd0000000U) | _vop3_number(w, number) << 16 | modifier_clamp(m) << 15
     high = modifier_omod(m) << 27 | modifier_neg(m) << 29
     for i in range(count):
-        if operand_class(d.opcode, i) == register_class_half and source(w, i) & 2:
+        if operand_class(d.opcode, i) == class_v2b and source(w, i) & 2:
             opsel |= 1U << i
         elif source(w, i) & 3:
             fail(w, encode_bad_operand)
-        high |= (first_source_code(w, False) if i == 0 else code_of(w, source(w, i), 9)) << (9 * i)
+        high |= (_first_source_code(w, False) if i == 0 else code_of(w, source(w, i), 9)) << (9 * i)
     if compare:
         word |= sgpr_code(w, <uint16_t>register_exec if is_cmpx(d.opcode) and w.level >= gfx10 else destination(w, 0))
     elif opcode_definition_count[d.opcode]:
-        if definition_class(d.opcode, 0) & register_class_vector:
+        if class_is_vgpr(definition_class(d.opcode, 0)):
             word |= vgpr_code(w, destination(w, 0))
-            if definition_class(d.opcode, 0) & register_class_bytes and destination(w, 0) & 2:
+            if class_is_subdword(definition_class(d.opcode, 0)) and destination(w, 0) & 2:
                 opsel |= 8
         else:
             word |= sgpr_code(w, destination(w, 0))
@@ -251,7 +251,7 @@ cdef void encode_vop3(Writer *w, uint32_t number) noexcept nogil:
     put(w, word)
     put(w, high)
     if d.format & (format_dpp16 | format_dpp8):
-        put(w, dpp_word(w, False))
+        put(w, _dpp_word(w, False))
 
 
 cdef void encode_vop3p(Writer *w, uint32_t number) noexcept nogil:
@@ -260,7 +260,7 @@ cdef void encode_vop3p(Writer *w, uint32_t number) noexcept nogil:
     cdef uint32_t word, high, i
     cdef uint32_t count = opcode_operand_count[d.opcode]
     if opcode_flags[d.opcode] & opcode_flag_matrix:
-        encode_matrix(w, number)
+        _encode_matrix(w, number)
         return
     if opcode_flags[d.opcode] & opcode_flag_tied:
         count -= 1
@@ -276,18 +276,18 @@ cdef void encode_vop3p(Writer *w, uint32_t number) noexcept nogil:
         if d.opcode == op_v_accvgpr_read_b32:
             high |= 0x100 | agpr_code(w, source(w, 0))
             continue
-        high |= (first_source_code(w, False) if i == 0 else code_of(w, source(w, i), 9)) << (9 * i)
+        high |= (_first_source_code(w, False) if i == 0 else code_of(w, source(w, i), 9)) << (9 * i)
     put(w, word)
     put(w, high)
     if d.format & (format_dpp16 | format_dpp8):
-        put(w, dpp_word(w, False))
+        put(w, _dpp_word(w, False))
 
 
-cdef inline bint scales(uint32_t opcode) noexcept nogil:
+cdef inline bint _scales(uint32_t opcode) noexcept nogil:
     return opcode == op_v_mfma_scale_f32_16x16x128_f8f6f4 or opcode == op_v_mfma_scale_f32_32x32x64_f8f6f4
 
 
-cdef void encode_matrix(Writer *w, uint32_t number) noexcept nogil:
+cdef void _encode_matrix(Writer *w, uint32_t number) noexcept nogil:
     """Matrix operations of CDNA: A and B in either register file, C and D in one; scales in two dwords in front."""
     cdef const Decoded *d = w.d
     cdef uint64_t m = d.modifiers
@@ -295,11 +295,11 @@ cdef void encode_matrix(Writer *w, uint32_t number) noexcept nogil:
     cdef bint accumulation = is_agpr(destination(w, 0))
     cdef uint16_t addend = source(w, 2)
     cdef uint32_t word, high
-    if scales(d.opcode):
+    if _scales(d.opcode):
         put(w, 0xd3ac0000U | (modifier_opsel(m) & 3) << 11)
         put(w, code_of(w, source(w, 3), 9) | code_of(w, source(w, 4), 9) << 9 | (modifier_opsel_hi(m) & 3) << 27)
     word = 0xd3800000U | number << 16 | modifier_cbsz(m) << 8 | vector_code(w, destination(w, 0))
-    word |= (1 if scales(d.opcode) else modifier_abid(m)) << 11
+    word |= (1 if _scales(d.opcode) else modifier_abid(m)) << 11
     if accumulation and w.level > gfx908:
         word |= 1 << 15
     if not accumulation and w.level == gfx908:

@@ -1,5 +1,5 @@
 # Expressions of assembly text: numbers, symbols and the operators of C.
-cdef inline Value absolute(int64_t number) noexcept nogil:
+cdef inline Value _absolute(int64_t number) noexcept nogil:
     cdef Value v
     v.number = number
     v.section = -1
@@ -7,7 +7,7 @@ cdef inline Value absolute(int64_t number) noexcept nogil:
     return v
 
 
-cdef int64_t integer_literal(Cursor *c) noexcept nogil:
+cdef int64_t _integer_literal(Cursor *c) noexcept nogil:
     """Digits of base 2, 8, 10 or 16."""
     cdef const char *p = c.p
     cdef uint64_t value = 0
@@ -52,11 +52,11 @@ cdef bint is_float(const char *p) noexcept nogil:
     return (p[0] == c'e' or p[0] == c'E') and (is_digit(p[1]) or ((p[1] == c'-' or p[1] == c'+') and is_digit(p[2])))
 
 
-cdef Value symbol_value(Cursor *c) noexcept nogil:
+cdef Value _symbol_value(Cursor *c) noexcept nogil:
     cdef const char *begin = c.p
     cdef const char *end = symbol_end(begin)
     cdef const char *name_end = begin
-    cdef Value v = absolute(0)
+    cdef Value v = _absolute(0)
     cdef string name
     cdef unordered_map[string, Symbol].iterator found
     if end == begin:
@@ -85,15 +85,15 @@ cdef Value symbol_value(Cursor *c) noexcept nogil:
 
 cdef Value set_value(Cursor *c, Symbol *symbol) noexcept nogil:
     """The value of a symbol that was set before its value was known, if it is known now."""
-    cdef const char *place = c.p
+    cdef const char *start = c.p
     cdef int64_t here = c.here
     cdef int32_t section = c.section
     cdef Value v
     c.p = symbol.expression
     c.here = symbol.origin
     c.section = symbol.origin_section
-    v = binary(c, 0)
-    c.p = place
+    v = _binary(c, 0)
+    c.p = start
     c.here = here
     c.section = section
     if v.section >= -1:
@@ -123,14 +123,14 @@ cdef int64_t label_number(const char *p, const char **end) noexcept nogil:
 
 cdef Value local_label(Cursor *c, int64_t number, bint backwards) noexcept nogil:
     """``1b``: the last label ``1:`` up to here; ``1f``: the next one."""
-    cdef Value v = absolute(0)
+    cdef Value v = _absolute(0)
     cdef vector[int64_t] *offsets
     cdef size_t first = 0, middle, last
     v.section = -3
     v.symbol = c.p
     offsets = &c.local_labels[0][local_key(number, c.section)]
     c.p = symbol_end(c.p)
-    # the first label behind this place
+    # the first label after this position
     last = offsets.size()
     while first < last:
         middle = (first + last) // 2
@@ -162,14 +162,14 @@ cdef Value primary(Cursor *c) noexcept nogil:
     cdef Value v
     if c.depth == nesting_limit:
         fail_plain(c, c.p, b"expressions or symbols are nested too deeply")
-        return absolute(0)
+        return _absolute(0)
     c.depth += 1
-    v = unary(c)
+    v = _unary(c)
     c.depth -= 1
     return v
 
 
-cdef Value unary(Cursor *c) noexcept nogil:
+cdef Value _unary(Cursor *c) noexcept nogil:
     cdef Value v
     cdef int64_t number
     cdef char character
@@ -180,10 +180,10 @@ cdef Value unary(Cursor *c) noexcept nogil:
         number = label_number(c.p, &end)
         if (end[0] == c'b' or end[0] == c'f') and not is_symbol(end[1]):
             return local_label(c, number, end[0] == c'b')
-        return absolute(integer_literal(c))
+        return _absolute(_integer_literal(c))
     if character == c'(':
         c.p += 1
-        v = binary(c, 0)
+        v = _binary(c, 0)
         expect(c, c')')
         return v
     if character == c'-' or character == c'~' or character == c'!' or character == c'+':
@@ -200,16 +200,16 @@ cdef Value unary(Cursor *c) noexcept nogil:
             v.section = -2
         return v
     if character == c'\'' and c.p[1] and c.p[2] == c'\'':
-        v = absolute(c.p[1])
+        v = _absolute(c.p[1])
         c.p += 3
         return v
     end = symbol_end(c.p)
     while end[0] == c' ':
         end += 1
-    return call(c, end) if end[0] == c'(' else symbol_value(c)
+    return _call(c, end) if end[0] == c'(' else _symbol_value(c)
 
 
-cdef Value call(Cursor *c, const char *bracket) noexcept nogil:
+cdef Value _call(Cursor *c, const char *bracket) noexcept nogil:
     """``max(1, x)``: a function of known numbers, as compilers count registers with."""
     cdef const char *begin = c.p
     cdef const char *end = symbol_end(begin)
@@ -217,13 +217,13 @@ cdef Value call(Cursor *c, const char *bracket) noexcept nogil:
     cdef int64_t numbers[3]
     cdef uint32_t count = 0
     cdef Value v
-    cdef Value result = absolute(0)
+    cdef Value result = _absolute(0)
     if function < 0:
         fail(c, begin, b"% is no function of expressions", begin, end)
         return result
     c.p = bracket + 1
     while not c.failed:
-        v = binary(c, 0)
+        v = _binary(c, 0)
         if v.section != -1 and result.section == -1:
             result.section = -2
             result.symbol = v.symbol
@@ -238,11 +238,11 @@ cdef Value call(Cursor *c, const char *bracket) noexcept nogil:
     if function != function_max and function != function_or and count != <uint32_t>function & 3:
         fail(c, begin, b"% has another number of arguments", begin, end)
     if result.section == -1 and not c.failed:
-        result.number = function_value(c, function, numbers)
+        result.number = _function_value(c, function, numbers)
     return result
 
 
-cdef int64_t function_value(Cursor *c, int32_t function, const int64_t *numbers) noexcept nogil:
+cdef int64_t _function_value(Cursor *c, int32_t function, const int64_t *numbers) noexcept nogil:
     """Source: LLVM's "User Guide for AMDGPU Backend", expressions of code object directives."""
     cdef bint architected_scratch = c.level == 94 or c.level == 95 or c.level >= 110
     if function == function_align:
@@ -267,7 +267,7 @@ cdef int64_t function_value(Cursor *c, int32_t function, const int64_t *numbers)
     return numbers[0]
 
 
-cdef uint32_t operator_at(const char *p, uint32_t *length) noexcept nogil:
+cdef uint32_t _operator_at(const char *p, uint32_t *length) noexcept nogil:
     """Precedence of a binary operator, 0 if there is none."""
     cdef char first = p[0], second = p[1]
     length[0] = 2
@@ -292,7 +292,7 @@ cdef uint32_t operator_at(const char *p, uint32_t *length) noexcept nogil:
     return 0
 
 
-cdef int64_t combine(Cursor *c, const char *op, int64_t left, int64_t right) noexcept nogil:
+cdef int64_t _combine(Cursor *c, const char *op, int64_t left, int64_t right) noexcept nogil:
     cdef char first = op[0], second = op[1]
     cdef uint64_t a = <uint64_t>left, b = <uint64_t>right
     if first == c'+':
@@ -335,7 +335,7 @@ cdef inline int64_t _quotient(int64_t left, int64_t right) noexcept nogil:
     return <int64_t>q if (left < 0) == (right < 0) else <int64_t>(0 - q)
 
 
-cdef Value binary(Cursor *c, uint32_t above) noexcept nogil:
+cdef Value _binary(Cursor *c, uint32_t above) noexcept nogil:
     """Operators that bind more tightly than `above`."""
     cdef Value left = primary(c)
     cdef Value right
@@ -344,22 +344,22 @@ cdef Value binary(Cursor *c, uint32_t above) noexcept nogil:
     while not c.failed:
         skip_blanks(c)
         op = c.p
-        precedence = operator_at(op, &length)
+        precedence = _operator_at(op, &length)
         if precedence <= above:
             return left
         c.p += length
-        right = binary(c, precedence)
+        right = _binary(c, precedence)
         if left.symbol == NULL or (left.section >= -1 and right.section < -1):
             left.symbol = right.symbol
         if left.section == -1 and right.section == -1:
-            left.number = combine(c, op, left.number, right.number)
+            left.number = _combine(c, op, left.number, right.number)
         elif op[0] == c'-' and left.section == right.section and left.section >= 0:
             left.number -= right.number
             left.section = -1
         elif (op[0] == c'+' or op[0] == c'-') and left.section != -2 and right.section == -1:
-            left.number = combine(c, op, left.number, right.number)
+            left.number = _combine(c, op, left.number, right.number)
         elif op[0] == c'+' and left.section == -1 and right.section != -2:
-            left.number = combine(c, op, left.number, right.number)
+            left.number = _combine(c, op, left.number, right.number)
             left.section = right.section
         else:
             left.section = -2
@@ -368,7 +368,7 @@ cdef Value binary(Cursor *c, uint32_t above) noexcept nogil:
 
 cdef Value expression(Cursor *c) noexcept nogil:
     c.blocked = False
-    return binary(c, 0)
+    return _binary(c, 0)
 
 
 cdef inline bint plain_number(Cursor *c, int64_t *number) noexcept nogil:

@@ -39,7 +39,7 @@ cdef struct Values:
 cdef struct Printer:
     char *p                           # where the next character goes
     char *gap                         # where the target of a branch belongs, if the line has one
-    int64_t target                    # of that branch, in dwords from its own place
+    int64_t target                    # of that branch, in dwords from the branch itself
     bint has_no_syntax                    # the syntax has no way to write the instruction
     uint32_t level
     uint32_t mask_dwords              # of a lane mask

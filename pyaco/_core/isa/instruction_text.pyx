@@ -79,15 +79,15 @@ cdef void instruction(Printer *t, const Decoded *d) noexcept nogil:
 
 cdef void put_words(Printer *t, const uint32_t *words, uint32_t count) noexcept nogil:
     put_text(t, b"  ; words")
-    word_list(t, words, count)
+    _word_list(t, words, count)
 
 
-cdef void data_words(Printer *t, const uint32_t *words, uint32_t count) noexcept nogil:
+cdef void _data_words(Printer *t, const uint32_t *words, uint32_t count) noexcept nogil:
     put_text(t, b".long")
-    word_list(t, words, count)
+    _word_list(t, words, count)
 
 
-cdef void word_list(Printer *t, const uint32_t *words, uint32_t count) noexcept nogil:
+cdef void _word_list(Printer *t, const uint32_t *words, uint32_t count) noexcept nogil:
     cdef uint32_t i
     for i in range(count):
         separate(t, i)
@@ -97,7 +97,7 @@ cdef void word_list(Printer *t, const uint32_t *words, uint32_t count) noexcept 
 cdef void raw_words(Printer *t, const Decoded *d, const uint32_t *words) noexcept nogil:
     """``.long``, with the instruction as a comment where it has text that assemblers do not take as these words."""
     cdef char *begin
-    data_words(t, words, d.dwords)
+    _data_words(t, words, d.dwords)
     if d.opcode == op_invalid:
         return
     begin = t.p

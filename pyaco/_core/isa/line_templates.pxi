@@ -1,7 +1,7 @@
-# Templates of lines: how forms that are met often are printed.
+# Templates of lines: how forms that code has often are printed.
 # ------------------------------------------------------------------------------------------------------ printing by a template
-cdef inline char *copied(char *p, Span span) noexcept nogil:
-    """Put a span at `p`, and more behind it; where it ends."""
+cdef inline char *_copy_span(char *p, Span span) noexcept nogil:
+    """Put a span at `p`, and more behind it; returns where it ends."""
     cdef uint32_t done = 0
     while True:
         memcpy(p + done, span.text + done, span_padding)
@@ -10,17 +10,17 @@ cdef inline char *copied(char *p, Span span) noexcept nogil:
             return p + span.length
 
 
-cdef inline bint has_form(const Template *template, const uint32_t *words) noexcept nogil:
+cdef inline bint _has_form(const Template *template, const uint32_t *words) noexcept nogil:
     cdef uint64_t low
     memcpy(&low, words, 8)
     return low & template.mask == template.bits and words[2] & template.third_mask == template.third_bits
 
 
-cdef inline uint32_t value_of(const Hole *hole, const uint32_t *words) noexcept nogil:
+cdef inline uint32_t _value_of(const Hole *hole, const uint32_t *words) noexcept nogil:
     return turned_right(words[hole.word], hole.rotation) & hole.mask
 
 
-cdef uint32_t kind_of(const Hole *hole, uint32_t value) noexcept nogil:
+cdef uint32_t _kind_of(const Hole *hole, uint32_t value) noexcept nogil:
     if hole.kind == value_operand:
         return hole.texts[value].kind
     if value == 0 or hole.kind == value_literal or hole.kind == value_plain_literal:
@@ -28,10 +28,10 @@ cdef uint32_t kind_of(const Hole *hole, uint32_t value) noexcept nogil:
     return kind_negative if value & hole.sign else kind_positive
 
 
-cdef bint put_value(Printer *t, const Hole *hole, uint32_t value) noexcept nogil:
-    """A value that is no operand; whether there is text for it."""
+cdef bint _put_value(Printer *t, const Hole *hole, uint32_t value) noexcept nogil:
+    """Print a value that is not an operand; returns whether there is text for it."""
     cdef int32_t number = <int32_t>((value ^ hole.sign) - hole.sign)
-    if not hole.accepted >> kind_of(hole, value) & 1:
+    if not hole.accepted >> _kind_of(hole, value) & 1:
         return False
     if hole.kind == value_scalar:
         t.has_no_syntax = False
@@ -50,17 +50,17 @@ cdef bint put_value(Printer *t, const Hole *hole, uint32_t value) noexcept nogil
     return True
 
 
-cdef inline bint print_values(Printer *t, const Template *template, const Hole *holes, const uint32_t *words) noexcept nogil:
-    """The line of a template; whether it has one for these values."""
+cdef inline bint _print_values(Printer *t, const Template *template, const Hole *holes, const uint32_t *words) noexcept nogil:
+    """Print the line of a template; returns whether it has one for these values."""
     cdef const OperandText *operand
     cdef const Hole *hole
     cdef uint32_t value, i
     cdef uint64_t scalars = 0
-    cdef char *p = copied(t.p, template.before)
+    cdef char *p = _copy_span(t.p, template.before)
     t.gap = NULL
     for i in range(template.holes):
         hole = &holes[i]
-        value = value_of(hole, words)
+        value = _value_of(hole, words)
         if hole.kind == value_operand:
             operand = &hole.texts[value]
             if not hole.accepted >> operand.kind & 1:
@@ -70,30 +70,30 @@ cdef inline bint print_values(Printer *t, const Template *template, const Hole *
             p += operand.length
         else:
             t.p = p
-            if not put_value(t, hole, value):
+            if not _put_value(t, hole, value):
                 return False
             p = t.p
-        p = copied(p, hole.after)
+        p = _copy_span(p, hole.after)
     t.p = p
     return scalars <= template.scalar_limit
 
 
-cdef inline uint16_t *operand_at(Decoded *d, uint32_t slot) noexcept nogil:
+cdef inline uint16_t *_operand_at(Decoded *d, uint32_t slot) noexcept nogil:
     return &d.source[slot] if slot < d.source_count else &d.destination[slot - d.source_count]
 
 
-cdef inline uint32_t exchanged(uint32_t address, uint32_t level) noexcept nogil:
+cdef inline uint32_t _exchanged(uint32_t address, uint32_t level) noexcept nogil:
     """The address of an operand as the words number it, or the other way round: GFX11 exchanged the codes of m0 and null."""
     return address ^ 4 if level >= gfx11 and (address == register_m0 or address == register_null) else address
 
 
-cdef bint form_holds(const Template *template, const Hole *holes, const Decoded *form, const uint32_t *words, uint32_t level) noexcept nogil:
+cdef bint _form_holds(const Template *template, const Hole *holes, const Decoded *form, const uint32_t *words, uint32_t level) noexcept nogil:
     """Whether the values go with each other."""
     cdef Decoded d = form[0]
     cdef uint32_t i
     for i in range(template.holes):
         if holes[i].kind == value_operand:
-            operand_at(&d, holes[i].slot)[0] = <uint16_t>exchanged(4 * (holes[i].number + value_of(&holes[i], words)), level)
+            _operand_at(&d, holes[i].slot)[0] = <uint16_t>_exchanged(4 * (holes[i].number + _value_of(&holes[i], words)), level)
     return form_error(&d, level, False) == NULL
 
 
@@ -106,14 +106,14 @@ cdef bint same_form(const Decoded *d, const Decoded *e) noexcept nogil:
             and memcmp(d.destination_bytes, e.destination_bytes, d.destination_count) == 0)
 
 
-cdef inline uint32_t slot_of(const Decoded *d, const uint16_t *slot) noexcept nogil:
+cdef inline uint32_t _slot_of(const Decoded *d, const uint16_t *slot) noexcept nogil:
     """The number of an operand: sources, then destinations."""
     if slot >= d.destination:
         return d.source_count + <uint32_t>(slot - d.destination)
     return <uint32_t>(slot - d.source)
 
 
-cdef int changed_value(const Values *values, const Decoded *origin, Decoded *d, Decoded *e, uint32_t level, int32_t *change) noexcept nogil:
+cdef int _changed_value(const Values *values, const Decoded *origin, Decoded *d, Decoded *e, uint32_t level, int32_t *change) noexcept nogil:
     """The one value that differs between `d` and `e`, and how much more it is in `e`; -1 if that is not all that differs.
 
     The values are those of `origin`, an instruction of the same form.
@@ -123,14 +123,14 @@ cdef int changed_value(const Values *values, const Decoded *origin, Decoded *d, 
     cdef int found = -1
     change[0] = 0
     for slot in range(<uint32_t>d.source_count + d.destination_count):
-        other = <int32_t>exchanged(operand_at(e, slot)[0], level) - <int32_t>exchanged(operand_at(d, slot)[0], level)
+        other = <int32_t>_exchanged(_operand_at(e, slot)[0], level) - <int32_t>_exchanged(_operand_at(d, slot)[0], level)
         if other == 0:
             continue
         if other & 3 or (change[0] and change[0] != other):
             return -1
         change[0] = other
         for i in range(values.count):
-            if values.items[i].kind == value_operand and slot_of(origin, values.items[i].slot) == slot:
+            if values.items[i].kind == value_operand and _slot_of(origin, values.items[i].slot) == slot:
                 if found >= 0:
                     return -1
                 found = <int>i
@@ -147,15 +147,15 @@ cdef int changed_value(const Values *values, const Decoded *origin, Decoded *d, 
     return -1
 
 
-cdef void find_places(const Values *values, const Decoded *origin, uint32_t level, uint32_t *words, Place *places) noexcept nogil:
+cdef void _find_value_bits(const Values *values, const Decoded *origin, uint32_t level, uint32_t *words, ValueBits *value_bits) noexcept nogil:
     """The bits of each value, seen by changing each bit of `words`, which are of the form of `origin`."""
     cdef Decoded d, e
-    cdef Place *place
+    cdef ValueBits *bits
     cdef uint32_t word, bit, power
     cdef int32_t change
     cdef int found
     cdef bint negative
-    memset(places, 0, value_limit * sizeof(Place))
+    memset(value_bits, 0, value_limit * sizeof(ValueBits))
     decode(words, origin.dwords, level, &d)
     if not same_form(origin, &d):
         return
@@ -166,23 +166,23 @@ cdef void find_places(const Values *values, const Decoded *origin, uint32_t leve
             words[word] ^= 1U << bit
             if not same_form(&d, &e):
                 continue
-            found = changed_value(values, origin, &d, &e, level, &change)
+            found = _changed_value(values, origin, &d, &e, level, &change)
             if words[word] >> bit & 1:
                 change = -change
             negative = change < 0
             power = <uint32_t>(-change if negative else change)
             if found < 0 or power == 0 or power & (power - 1) or (negative and values.items[found].kind == value_operand):
                 continue
-            place = &places[found]
-            if place.mask == 0:
-                place.word = <uint8_t>word
-                place.rotation = <uint8_t>((bit - exponent(power)) & 31)
-            if place.word == word and place.rotation == (bit - exponent(power) & 31):
-                place.mask |= power
-                place.sign |= power if negative else 0
+            bits = &value_bits[found]
+            if bits.mask == 0:
+                bits.word = <uint8_t>word
+                bits.rotation = <uint8_t>((bit - exponent(power)) & 31)
+            if bits.word == word and bits.rotation == (bit - exponent(power) & 31):
+                bits.mask |= power
+                bits.sign |= power if negative else 0
 
 
-cdef inline uint32_t kind_of_code(uint32_t code) noexcept nogil:
+cdef inline uint32_t _kind_of_code(uint32_t code) noexcept nogil:
     """The kind of an operand; those that depend on more than their code have none."""
     if code >= 512:
         return kind_agpr
@@ -195,18 +195,18 @@ cdef inline uint32_t kind_of_code(uint32_t code) noexcept nogil:
     return kind_float if 240 <= code <= 247 else kind_none
 
 
-cdef void make_operand(const Printer *t, const OperandTable *table, uint32_t code) noexcept nogil:
+cdef void _make_operand(const Printer *t, const OperandTable *table, uint32_t code) noexcept nogil:
     """The text of an operand, as the printer has it."""
     cdef OperandText *text = &table.texts[code]
     cdef char characters[64]
     cdef Printer printer = t[0]
     cdef Decoded d
-    text.kind = <uint8_t>kind_of_code(code)
+    text.kind = <uint8_t>_kind_of_code(code)
     if text.kind == kind_none:
         return
     memset(&d, 0, sizeof(d))
     d.source_count = 1
-    d.source[0] = <uint16_t>exchanged(4 * code, t.level)
+    d.source[0] = <uint16_t>_exchanged(4 * code, t.level)
     d.source_bytes[0] = <uint8_t>table.size
     printer.p = characters
     printer.values = NULL
@@ -224,7 +224,7 @@ cdef void make_operand(const Printer *t, const OperandTable *table, uint32_t cod
 cdef class Templates:
     """The templates of one listing.
 
-    ``learn_after`` is how often a form is met before it gets a template: making one takes as long as some lines do.
+    ``learn_after`` is how many lines of a form are printed before it gets a template: making one takes as long as some lines do.
     """
 
     cdef Selector selectors[512]      # by the nine highest bits of the first word
@@ -289,14 +289,14 @@ cdef class Templates:
         cdef const Selector *selector = &self.selectors[word >> 23]
         return &self.buckets[selector.base + (word >> selector.shift & selector.mask)]
 
-    cdef inline const Template *first_match(self, uint32_t place, const uint32_t *words) noexcept nogil:
-        """The first template from `place` on whose form the words are of; NULL if there is none."""
+    cdef inline const Template *first_match(self, uint32_t index, const uint32_t *words) noexcept nogil:
+        """The first template from `index` on whose form the words are of; NULL if there is none."""
         cdef const Template *template
-        while place:
-            template = &self.templates[place]
-            if has_form(template, words):
+        while index:
+            template = &self.templates[index]
+            if _has_form(template, words):
                 return template
-            place = template.next
+            index = template.next
         return NULL
 
     cdef inline uint32_t print_line(self, Printer *t, const uint32_t *words) noexcept nogil:
@@ -306,8 +306,8 @@ cdef class Templates:
         cdef const Template *template = self.first_match(self.bucket_of(words[0]).first_template, words)
         while template != NULL:
             holes = &self.holes[template.first_hole]
-            if print_values(t, template, holes, words) \
-                    and (template.rules == 0 or form_holds(template, holes, &self.forms[template.rules], words, t.level)):
+            if _print_values(t, template, holes, words) \
+                    and (template.rules == 0 or _form_holds(template, holes, &self.forms[template.rules], words, t.level)):
                 return template.dwords
             t.p = begin
             template = self.first_match(template.next, words)
@@ -323,9 +323,9 @@ cdef class Templates:
             template = self.first_match(template.next, words)
         if bucket.tries == tries_limit:
             return
-        bucket.meetings += 1
-        if bucket.meetings >= self.learn_after:
-            bucket.meetings = 0
+        bucket.seen += 1
+        if bucket.seen >= self.learn_after:
+            bucket.seen = 0
             bucket.tries += 1
             self.make(t, words, d, begin)
 
@@ -343,7 +343,7 @@ cdef class Templates:
                 return False
             trial[i].accepted |= 1ULL << kind
         printer.p = line
-        if not print_values(&printer, template, trial, words):
+        if not _print_values(&printer, template, trial, words):
             return False
         length = <size_t>(printer.p - line)
         if length != <size_t>(t.p - begin) or memcmp(line, begin, length) != 0:
@@ -353,13 +353,13 @@ cdef class Templates:
 
     cdef uint32_t kind_here(self, const Printer *t, const Hole *hole, const uint32_t *words) noexcept nogil:
         """The kind of the value that `words` have; an operand's text is made where there is none."""
-        cdef uint32_t value = value_of(hole, words)
+        cdef uint32_t value = _value_of(hole, words)
         cdef uint32_t i
         if hole.kind == value_operand and hole.texts[value].kind == kind_unknown:
             for i in range(self.table_count):
                 if self.tables[i].texts <= hole.texts < self.tables[i].texts + operand_codes:
-                    make_operand(t, &self.tables[i], <uint32_t>(hole.texts + value - self.tables[i].texts))
-        return kind_of(hole, value)
+                    _make_operand(t, &self.tables[i], <uint32_t>(hole.texts + value - self.tables[i].texts))
+        return _kind_of(hole, value)
 
     cdef OperandTable *table_of(self, uint32_t size, bint wide_null) noexcept nogil:
         """The texts of operands of a size; NULL if there is no room for them."""
@@ -381,8 +381,8 @@ cdef class Templates:
 
     cdef void make(self, Printer *t, const uint32_t *words, const Decoded *d, const char *begin) noexcept nogil:
         """A template of the form of `words`."""
-        cdef Place places[value_limit]
-        cdef Place others[value_limit]
+        cdef ValueBits value_bits[value_limit]
+        cdef ValueBits others[value_limit]
         cdef uint32_t plain[readable_dwords]
         cdef uint32_t vectors[readable_dwords]
         cdef Decoded zero
@@ -392,18 +392,18 @@ cdef class Templates:
             return
         memcpy(plain, words, sizeof(plain))
         # values of zero are those whose bits can be changed one by one: others have neighbours that mean something else
-        find_places(&self.values, d, t.level, plain, places)
+        _find_value_bits(&self.values, d, t.level, plain, value_bits)
         for i in range(self.values.count):
-            plain[places[i].word] &= ~turned_left(places[i].mask, places[i].rotation)
-        find_places(&self.values, d, t.level, plain, places)
+            plain[value_bits[i].word] &= ~turned_left(value_bits[i].mask, value_bits[i].rotation)
+        _find_value_bits(&self.values, d, t.level, plain, value_bits)
         # a bit may mean something else among vector registers: the half of one, beside a constant
         memcpy(vectors, plain, sizeof(plain))
         for i in range(self.values.count):
-            vectors[places[i].word] |= turned_left(places[i].mask & 256, places[i].rotation)
-        find_places(&self.values, d, t.level, vectors, others)
+            vectors[value_bits[i].word] |= turned_left(value_bits[i].mask & 256, value_bits[i].rotation)
+        _find_value_bits(&self.values, d, t.level, vectors, others)
         for i in range(self.values.count):
-            if places[i].mask & 256:
-                places[i].mask &= others[i].mask
+            if value_bits[i].mask & 256:
+                value_bits[i].mask &= others[i].mask
         decode(plain, d.dwords, t.level, &zero)
         if not same_form(d, &zero):
             return
@@ -412,11 +412,11 @@ cdef class Templates:
         template.first_hole = <uint16_t>self.holes.size()
         for i in range(self.values.count):
             if self.values.items[i].kind == value_literal or self.values.items[i].kind == value_plain_literal:
-                places[i].mask = 0xffffffffU
-                places[i].word = d.dwords - 1
-        if self.set_fixed_bits(&template, plain, d, places) and has_form(&template, words) \
-                and self.add_holes(t, &template, plain, d, &zero, places, begin):
-            template.scalar_limit = self.scalar_limit(&zero, d, t.level, places)
+                value_bits[i].mask = 0xffffffffU
+                value_bits[i].word = d.dwords - 1
+        if self.set_fixed_bits(&template, plain, d, value_bits) and _has_form(&template, words) \
+                and self.add_holes(t, &template, plain, d, &zero, value_bits, begin):
+            template.scalar_limit = self.scalar_limit(&zero, d, t.level, value_bits)
             if self.accept(t, &template, words, begin):
                 self.add_template(&template, &zero, words[0])
                 return
@@ -439,17 +439,18 @@ cdef class Templates:
             branch = branch or self.values.items[i].kind == value_scalar
         return literal == (d.has_literal != 0) and (branch or t.gap == NULL)
 
-    cdef bint set_fixed_bits(self, Template *template, const uint32_t *words, const Decoded *d, const Place *places) noexcept nogil:
+    cdef bint set_fixed_bits(self, Template *template, const uint32_t *words, const Decoded *d, const ValueBits *value_bits) noexcept nogil:
         """The bits outside of all values; whether those that choose the bucket are among them."""
         cdef const Selector *selector = &self.selectors[words[0] >> 23]
         cdef uint32_t fixed[form_dwords]
         cdef uint32_t key = 0xfc000000U | <uint32_t>selector.mask << selector.shift
         cdef uint32_t i
-        for i in range(form_dwords):
-            fixed[i] = 0xffffffffU if i < <uint32_t>d.dwords - d.has_literal else 0
+        cdef int word
+        for word in range(form_dwords):
+            fixed[word] = 0xffffffffU if word < d.dwords - d.has_literal else 0
         for i in range(self.values.count):
-            if places[i].word < form_dwords:
-                fixed[places[i].word] &= ~turned_left(places[i].mask, places[i].rotation)
+            if value_bits[i].word < form_dwords:
+                fixed[value_bits[i].word] &= ~turned_left(value_bits[i].mask, value_bits[i].rotation)
         template.mask = fixed[0] | <uint64_t>fixed[1] << 32
         memcpy(&template.bits, words, 8)
         template.bits &= template.mask
@@ -458,25 +459,25 @@ cdef class Templates:
         return fixed[0] & key == key
 
     cdef bint add_holes(self, const Printer *t, Template *template, const uint32_t *plain, const Decoded *d, Decoded *zero,
-                        const Place *places, const char *begin) noexcept nogil:
+                        const ValueBits *value_bits, const char *begin) noexcept nogil:
         """The values that have bits, and the characters before and behind each."""
         cdef const char *done = begin
         cdef const Value *value
         cdef Hole hole
         cdef uint32_t i
         for i in range(self.values.count):
-            if places[i].mask == 0:
+            if value_bits[i].mask == 0:
                 continue
             value = &self.values.items[i]
             memset(&hole, 0, sizeof(hole))
             hole.kind = <uint8_t>value.kind
-            hole.word = places[i].word
-            hole.rotation = places[i].rotation
-            hole.mask = places[i].mask
-            hole.sign = places[i].sign
+            hole.word = value_bits[i].word
+            hole.rotation = value_bits[i].rotation
+            hole.mask = value_bits[i].mask
+            hole.sign = value_bits[i].sign
             hole.name = value.name
             hole.number = d.opcode
-            if value.kind == value_operand and not self.set_texts(t, &hole, value, zero, slot_of(d, value.slot), plain):
+            if value.kind == value_operand and not self.set_texts(t, &hole, value, zero, _slot_of(d, value.slot), plain):
                 return False
             self.end_piece(template, done, value.begin)
             done = value.end
@@ -487,8 +488,8 @@ cdef class Templates:
 
     cdef bint set_texts(self, const Printer *t, Hole *hole, const Value *value, Decoded *zero, uint32_t slot, const uint32_t *plain) noexcept nogil:
         cdef OperandTable *table = self.table_of(value.size, t.wide_null)
-        cdef uint32_t address = exchanged(operand_at(zero, slot)[0], t.level)
-        cdef int32_t first = <int32_t>(address >> 2) - <int32_t>value_of(hole, plain)
+        cdef uint32_t address = _exchanged(_operand_at(zero, slot)[0], t.level)
+        cdef int32_t first = <int32_t>(address >> 2) - <int32_t>_value_of(hole, plain)
         if table == NULL or address & 3 or first < 0 or first + hole.mask >= operand_codes:
             return False
         hole.texts = table.texts + first
@@ -511,15 +512,15 @@ cdef class Templates:
         else:
             template.before = span
 
-    cdef uint32_t scalar_limit(self, const Decoded *zero, const Decoded *d, uint32_t level, const Place *places) noexcept nogil:
+    cdef uint32_t scalar_limit(self, const Decoded *zero, const Decoded *d, uint32_t level, const ValueBits *value_bits) noexcept nogil:
         """How many of the sources can be scalar registers, all different."""
         cdef Decoded trial = zero[0]
         cdef uint32_t slots[value_limit]
         cdef uint32_t count = 0
         cdef uint32_t i
         for i in range(self.values.count):
-            if places[i].mask and self.values.items[i].kind == value_operand:
-                slots[count] = slot_of(d, self.values.items[i].slot)
+            if value_bits[i].mask and self.values.items[i].kind == value_operand:
+                slots[count] = _slot_of(d, self.values.items[i].slot)
                 if slots[count] < d.source_count:
                     trial.source[slots[count]] = register_vgpr0
                     count += 1

@@ -4,16 +4,16 @@ cdef enum:
     code_vgpr0 = 256
     agpr0 = 512
 
-cdef inline uint32_t scalar_limit(const Cursor *c) noexcept nogil:
+cdef inline uint32_t _scalar_limit(const Cursor *c) noexcept nogil:
     """SGPRs that have a name of their own."""
     return register_vcc >> 2 if c.level >= 100 else 102 if c.level >= 80 else 104
 
 
-cdef void set_register(Cursor *c, Operand *o, char kind, uint32_t number, uint32_t count) noexcept nogil:
+cdef void _set_register(Cursor *c, Operand *o, char kind, uint32_t number, uint32_t count) noexcept nogil:
     cdef uint32_t first = code_vgpr0
     cdef uint32_t limit = 256
     if kind == c's':
-        first, limit = 0, scalar_limit(c)
+        first, limit = 0, _scalar_limit(c)
     elif kind == c't':
         first, limit = (108, 16) if c.level >= 90 else (112, 12)
     elif kind == c'a':
@@ -37,16 +37,16 @@ cdef void set_register(Cursor *c, Operand *o, char kind, uint32_t number, uint32
 cdef void check_register(Cursor *c, Operand *o) noexcept nogil:
     cdef uint32_t code = o.address >> 2
     cdef int8_t half = o.half
-    if code < scalar_limit(c):
-        set_register(c, o, c's', code, o.dwords)
+    if code < _scalar_limit(c):
+        _set_register(c, o, c's', code, o.dwords)
     elif code_vgpr0 <= code < agpr0:
-        set_register(c, o, c'v', code - code_vgpr0, o.dwords)
+        _set_register(c, o, c'v', code - code_vgpr0, o.dwords)
     elif code >= agpr0:
-        set_register(c, o, c'a', code - agpr0, o.dwords)
+        _set_register(c, o, c'a', code - agpr0, o.dwords)
     o.half = half
 
 
-cdef bint register_range(Cursor *c, Operand *o, char kind) noexcept nogil:
+cdef bint _register_range(Cursor *c, Operand *o, char kind) noexcept nogil:
     """``[first]`` or ``[first:last]`` behind a register's letter."""
     cdef int64_t first, last
     c.p += 1
@@ -65,17 +65,17 @@ cdef bint register_range(Cursor *c, Operand *o, char kind) noexcept nogil:
     elif first < 0 or last - first >= 32 or last > 1023:
         fail(c, o.begin, b"%: no such register on this target", o.begin, c.p)
     else:
-        set_register(c, o, kind, <uint32_t>first, <uint32_t>(last - first + 1))
+        _set_register(c, o, kind, <uint32_t>first, <uint32_t>(last - first + 1))
     return True
 
 
-cdef bint numbered_register(Cursor *c, Operand *o, const char *digits, char kind) noexcept nogil:
+cdef bint _numbered_register(Cursor *c, Operand *o, const char *digits, char kind) noexcept nogil:
     """``v7``, ``s[2:3]``, ``v7.h``, with `digits` behind the letters; False: not a register."""
     cdef uint32_t number = 0
     cdef const char *p = digits
     if p[0] == c'[':
         c.p = p
-        return register_range(c, o, kind)
+        return _register_range(c, o, kind)
     if not is_digit(p[0]):
         return False
     while is_digit(p[0]) and p - digits < 5:
@@ -83,7 +83,7 @@ cdef bint numbered_register(Cursor *c, Operand *o, const char *digits, char kind
         p += 1
     if p[0] == c'.' and (p[1] == c'l' or p[1] == c'h') and not is_symbol(p[2]) and kind == c'v':
         c.p = p + 2
-        set_register(c, o, kind, number, 1)
+        _set_register(c, o, kind, number, 1)
         if c.level < 110:
             fail(c, o.begin, b"%: halves of registers have no name here", o.begin, c.p)
         o.half = p[1] == c'h'
@@ -91,11 +91,11 @@ cdef bint numbered_register(Cursor *c, Operand *o, const char *digits, char kind
     if is_symbol(p[0]):
         return False
     c.p = p
-    set_register(c, o, kind, number, 1)
+    _set_register(c, o, kind, number, 1)
     return True
 
 
-cdef inline const char *register_number(const char *p, uint32_t *number) noexcept nogil:
+cdef inline const char *_register_number(const char *p, uint32_t *number) noexcept nogil:
     """Up to three decimal digits without a zero before them; where they end, `p` if there are none such."""
     cdef const char *begin = p
     number[0] = 0
@@ -118,14 +118,14 @@ cdef inline bint plain_register(Cursor *c, Operand *o, bint *separated) noexcept
     cdef uint32_t first, last
     if begin[0] != c'v' and begin[0] != c's':
         return False
-    p = register_number(digits, &first)
+    p = _register_number(digits, &first)
     if p == digits:
         return False
     last = first
     if bracket:
         if p[0] == c':':
             digits = p + 1
-            p = register_number(digits, &last)
+            p = _register_number(digits, &last)
             if p == digits:
                 return False
         if p[0] != c']' or last < first or last - first >= 32:
@@ -140,7 +140,7 @@ cdef inline bint plain_register(Cursor *c, Operand *o, bint *separated) noexcept
         return False
     clear_operand(o, begin)
     c.p = p
-    set_register(c, o, begin[0], first, last - first + 1)
+    _set_register(c, o, begin[0], first, last - first + 1)
     o.end = p
     c.p = next
     return True
@@ -152,15 +152,15 @@ cdef bint parse_register(Cursor *c, Operand *o) noexcept nogil:
     cdef const char *end
     cdef int32_t value
     if p[0] == c'v' or p[0] == c's':
-        if numbered_register(c, o, p + 1, p[0]):
+        if _numbered_register(c, o, p + 1, p[0]):
             return True
     elif p[0] == c'a':
-        if memcmp(p, b"acc", 3) == 0 and numbered_register(c, o, p + 3, c'a'):
+        if memcmp(p, b"acc", 3) == 0 and _numbered_register(c, o, p + 3, c'a'):
             return True
-        if numbered_register(c, o, p + 1, c'a'):
+        if _numbered_register(c, o, p + 1, c'a'):
             return True
     elif p[0] == c't' and p[1] == c't' and p[2] == c'm' and p[3] == c'p':
-        if numbered_register(c, o, p + 4, c't'):
+        if _numbered_register(c, o, p + 4, c't'):
             return True
     end = symbol_end(p)
     if end == p:
@@ -178,7 +178,7 @@ cdef bint parse_register(Cursor *c, Operand *o) noexcept nogil:
     return True
 
 
-cdef void register_list(Cursor *c, Operand *o) noexcept nogil:
+cdef void _register_list(Cursor *c, Operand *o) noexcept nogil:
     """``[s0,s1,s2,s3]``: consecutive registers as one operand."""
     cdef Operand part
     cdef bint first = True
@@ -223,7 +223,7 @@ cdef void clear_operand(Operand *o, const char *begin) noexcept nogil:
     o.inner = begin
 
 
-cdef void parse_number(Cursor *c, Operand *o, bint operators) noexcept nogil:
+cdef void _parse_number(Cursor *c, Operand *o, bint operators) noexcept nogil:
     """A constant or an expression at the cursor."""
     cdef const char *begin = c.p
     cdef const char *p = begin
@@ -250,7 +250,7 @@ cdef void parse_number(Cursor *c, Operand *o, bint operators) noexcept nogil:
         o.kind = operand_symbol
 
 
-cdef const char *matching_bracket(Cursor *c, const char *p) noexcept nogil:
+cdef const char *_matching_bracket(Cursor *c, const char *p) noexcept nogil:
     """The position after the bracket that matches the one at `p`."""
     cdef uint32_t depth = 0
     while p[0] and p[0] != c'\n':
@@ -265,7 +265,7 @@ cdef const char *matching_bracket(Cursor *c, const char *p) noexcept nogil:
     return p
 
 
-cdef inline bint wrapper(const char *p, const char *name, uint32_t length, const char **inner) noexcept nogil:
+cdef inline bint _wrapper(const char *p, const char *name, uint32_t length, const char **inner) noexcept nogil:
     """Whether ``name(`` stands at `p`; `inner` is then behind the bracket."""
     if memcmp(p, name, length) != 0:
         return False
@@ -278,14 +278,14 @@ cdef inline bint wrapper(const char *p, const char *name, uint32_t length, const
     return True
 
 
-cdef void parse_value(Cursor *c, Operand *o, bint operators) noexcept nogil:
+cdef void _parse_value(Cursor *c, Operand *o, bint operators) noexcept nogil:
     """A register, constant, call or name."""
     cdef const char *end
     cdef const char *after
     cdef const char *inner
     skip_blanks(c)
     if c.p[0] == c'[':
-        register_list(c, o)
+        _register_list(c, o)
         return
     if c.p[0] == c'{':
         o.kind = operand_call
@@ -302,10 +302,10 @@ cdef void parse_value(Cursor *c, Operand *o, bint operators) noexcept nogil:
             o.kind = operand_off
             c.p = end
             return
-        if wrapper(c.p, b"lit64", 5, &inner) or wrapper(c.p, b"lit", 3, &inner):
+        if _wrapper(c.p, b"lit64", 5, &inner) or _wrapper(c.p, b"lit", 3, &inner):
             c.p = inner
             skip_blanks(c)
-            parse_number(c, o, True)
+            _parse_number(c, o, True)
             o.is_literal = True
             if o.kind != operand_integer and o.kind != operand_float and o.kind != operand_symbol:
                 fail(c, o.begin, b"%: a literal is a number", o.begin, c.p)
@@ -317,9 +317,21 @@ cdef void parse_value(Cursor *c, Operand *o, bint operators) noexcept nogil:
         if after[0] == c'(':
             o.kind = operand_call
             o.inner = c.p
-            c.p = matching_bracket(c, after)
+            c.p = _matching_bracket(c, after)
             return
-    parse_number(c, o, operators)
+    _parse_number(c, o, operators)
+
+
+cdef const char *_end_of_text(const Cursor *c, const char *begin) noexcept nogil:
+    """The end of what stands from `begin` to the cursor, without the blanks and comments behind it, which expressions take too."""
+    cdef Cursor probe
+    cdef const char *end = begin
+    probe.p = begin
+    while probe.p < c.p:
+        end = probe.p + 1
+        probe.p = end
+        skip_blanks(&probe)
+    return end
 
 
 cdef void parse_operand(Cursor *c, Operand *o) noexcept nogil:
@@ -333,18 +345,18 @@ cdef void parse_operand(Cursor *c, Operand *o) noexcept nogil:
     if c.p[0] == c',':
         fail_plain(c, c.p, b"an operand is missing")
         return
-    if wrapper(c.p, b"sext", 4, &inner):
+    if _wrapper(c.p, b"sext", 4, &inner):
         o.sign_extended = True
         c.p = inner
         closing += 1
         skip_blanks(c)
-    elif wrapper(c.p, b"neg", 3, &inner):
+    elif _wrapper(c.p, b"neg", 3, &inner):
         o.negative = True
         c.p = inner
         closing += 1
         skip_blanks(c)
     if c.p[0] == c'-' and not is_digit(c.p[1]) and c.p[1] != c'.' and c.p[1] != c'(' and c.p[1] != c' ' \
-            and negates_operand(c, c.p + 1):
+            and _negates_operand(c, c.p + 1):
         if o.negative:
             fail(c, o.begin, b"%: a sign before a sign", o.begin, c.p + 1)
         o.negative = True
@@ -353,30 +365,28 @@ cdef void parse_operand(Cursor *c, Operand *o) noexcept nogil:
     if c.p[0] == c'|':
         o.magnitude = True
         c.p += 1
-        parse_value(c, o, False)
+        _parse_value(c, o, False)
         if not accept(c, c'|'):
             fail_plain(c, c.p, b"| expected")
-    elif wrapper(c.p, b"abs", 3, &inner):
+    elif _wrapper(c.p, b"abs", 3, &inner):
         o.magnitude = True
         c.p = inner
-        parse_value(c, o, True)
+        _parse_value(c, o, True)
         expect(c, c')')
     else:
-        parse_value(c, o, True)
+        _parse_value(c, o, True)
     while closing and not c.failed:
         expect(c, c')')
         closing -= 1
-    o.end = c.p
-    while o.end > o.begin and ((o.end - 1)[0] == c' ' or (o.end - 1)[0] == c'\t'):
-        o.end -= 1
+    o.end = _end_of_text(c, o.begin)
 
 
-cdef bint negates_operand(Cursor *c, const char *p) noexcept nogil:
+cdef bint _negates_operand(Cursor *c, const char *p) noexcept nogil:
     """Whether a minus sign before `p` is a modifier, not part of an expression."""
     cdef Cursor probe
     cdef Operand o
     cdef const char *inner
-    if p[0] == c'|' or wrapper(p, b"abs", 3, &inner) or p[0] == c'[':
+    if p[0] == c'|' or _wrapper(p, b"abs", 3, &inner) or p[0] == c'[':
         return True
     probe = c[0]
     probe.p = p

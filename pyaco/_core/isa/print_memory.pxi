@@ -1,6 +1,6 @@
 # Text of memory accesses, images, exports and interpolation.
 # ----------------------------------------------------------------------------------------------------------------- memory
-cdef void put_offset(Printer *t, const char *name, const Decoded *d, uint32_t bits, uint32_t shift) noexcept nogil:
+cdef void _put_offset(Printer *t, const char *name, const Decoded *d, uint32_t bits, uint32_t shift) noexcept nogil:
     """Some bits of the immediate."""
     cdef const char *begin = t.p
     cdef int32_t value = <int32_t>(d.immediate & bits) >> shift
@@ -11,24 +11,24 @@ cdef void put_offset(Printer *t, const char *name, const Decoded *d, uint32_t bi
 
 
 cdef void ds(Printer *t, const Decoded *d) noexcept nogil:
-    cdef uint32_t place = 0
+    cdef uint32_t position = 0
     cdef uint32_t i
     put_opcode(t, d.opcode)
     for i in range(d.destination_count):
-        separate(t, place)
-        place += 1
+        separate(t, position)
+        position += 1
         put_destination(t, d, i)
     for i in range(d.source_count):
-        separate(t, place)
-        place += 1
+        separate(t, position)
+        position += 1
         put_operand(t, d, i)
     if opcode_flags[d.opcode] & opcode_flag_two_offsets:
-        put_offset(t, b" offset0:", d, 0xff, 0)
-        put_offset(t, b" offset1:", d, 0xff0000, 16)
+        _put_offset(t, b" offset0:", d, 0xff, 0)
+        _put_offset(t, b" offset1:", d, 0xff0000, 16)
     else:
         if d.opcode == op_ds_nop and d.immediate:
             t.has_no_syntax = True
-        put_offset(t, b" offset:", d, 0xffffffffU, 0)
+        _put_offset(t, b" offset:", d, 0xffffffffU, 0)
     if modifier_gds(d.modifiers):
         if gfx90a <= t.level < gfx10 and not t.facts[d.opcode] & fact_global_wave_sync:
             t.has_no_syntax = True
@@ -52,13 +52,13 @@ cdef void buffer(Printer *t, const Decoded *d) noexcept nogil:
         put_operand(t, d, 0)
         put_comma(t)
         put_operand(t, d, 2)
-        put_offset(t, b" offset:", d, 0xffffffffU, 0)
+        _put_offset(t, b" offset:", d, 0xffffffffU, 0)
         cache_policy(t, d)
         put_text(t, b" lds")
         t.has_no_syntax = t.has_no_syntax or not modifier_lds(m) or d.source[1] != register_none or modifier_tfe(m)
         return
     if d.source_count > 3:
-        buffer_data(t, d)
+        _buffer_data(t, d)
         put_comma(t)
     elif d.destination_count:
         if t.facts[d.opcode] & fact_unpacked:
@@ -77,14 +77,14 @@ cdef void buffer(Printer *t, const Decoded *d) noexcept nogil:
     put_comma(t)
     put_operand(t, d, 2)
     if d.format == format_mtbuf:
-        buffer_format(t, modifier_format(m))
+        _buffer_format(t, modifier_format(m))
     if t.level < gfx8 and modifier_addr64(m):
         put_text(t, b" addr64")
     if modifier_idxen(m):
         put_text(t, b" idxen")
     if modifier_offen(m):
         put_text(t, b" offen")
-    put_offset(t, b" offset:", d, 0xffffffffU, 0)
+    _put_offset(t, b" offset:", d, 0xffffffffU, 0)
     cache_policy(t, d)
     if modifier_tfe(m):
         put_text(t, b" tfe")
@@ -92,7 +92,7 @@ cdef void buffer(Printer *t, const Decoded *d) noexcept nogil:
         put_text(t, b" lds")
 
 
-cdef void buffer_data(Printer *t, const Decoded *d) noexcept nogil:
+cdef void _buffer_data(Printer *t, const Decoded *d) noexcept nogil:
     """The data register of a store or atomic, with the dword of a residency result behind it."""
     cdef uint32_t size = 4 * unpacked_dwords(d.opcode) if t.facts[d.opcode] & fact_unpacked else d.source_bytes[3]
     if modifier_tfe(d.modifiers):
@@ -103,7 +103,7 @@ cdef void buffer_data(Printer *t, const Decoded *d) noexcept nogil:
     put_register(t, &d.source[3], size)
 
 
-cdef void buffer_format(Printer *t, uint32_t value) noexcept nogil:
+cdef void _buffer_format(Printer *t, uint32_t value) noexcept nogil:
     """The format of a typed buffer access; the default (8 bits, unorm) has no text."""
     cdef uint32_t data = value & 15, number = value >> 4
     if value == 1:
@@ -129,28 +129,28 @@ cdef void buffer_format(Printer *t, uint32_t value) noexcept nogil:
 
 cdef void flat(Printer *t, const Decoded *d) noexcept nogil:
     cdef bint addressed = not opcode_flags[d.opcode] & opcode_flag_no_address
-    cdef uint32_t place = 0
+    cdef uint32_t position = 0
     put_opcode(t, d.opcode)
     if d.source_count == 0:
         cache_policy(t, d)
         return
     if d.destination_count:
-        separate(t, place)
-        place += 1
+        separate(t, position)
+        position += 1
         put_register(t, &d.destination[0], 4 * transposed_dwords(d.opcode, t.mask_dwords, d.destination_bytes[0] >> 2))
     if addressed:
-        separate(t, place)
-        place += 1
+        separate(t, position)
+        position += 1
         if d.source[0] == register_none:
             put_text(t, b"off")
         else:
             put_operand(t, d, 0)
     if d.source_count > 2:
-        separate(t, place)
-        place += 1
+        separate(t, position)
+        position += 1
         put_operand(t, d, 2)
     if d.format != format_flat:
-        separate(t, place)
+        separate(t, position)
         if d.source[1] == register_none:
             put_text(t, b"off")
         else:
@@ -158,14 +158,14 @@ cdef void flat(Printer *t, const Decoded *d) noexcept nogil:
                     and (d.destination_count or d.source_count > 2)):
                 t.has_no_syntax = True
             put_operand(t, d, 1)
-    put_offset(t, b" offset:", d, 0xffffffffU, 0)
+    _put_offset(t, b" offset:", d, 0xffffffffU, 0)
     cache_policy(t, d)
     if modifier_lds(d.modifiers):
         put_text(t, b" lds")
 
 
 # ----------------------------------------------------------------------------------------------------------------- images
-cdef uint32_t fewest_addresses(uint32_t opcode) noexcept nogil:
+cdef uint32_t _fewest_addresses(uint32_t opcode) noexcept nogil:
     """Address dwords of a 1D image: before GFX10 the words do not tell how many there are."""
     cdef uint32_t flags = opcode_image[opcode]
     cdef uint32_t dwords = opcode != op_image_get_resinfo
@@ -178,7 +178,7 @@ cdef uint32_t fewest_addresses(uint32_t opcode) noexcept nogil:
     return dwords + (opcode == op_image_get_resinfo)
 
 
-cdef uint32_t image_data_size(const Printer *t, const Decoded *d) noexcept nogil:
+cdef uint32_t _image_data_size(const Printer *t, const Decoded *d) noexcept nogil:
     """Bytes of the data registers; the chips of GFX8 that pack 16-bit channels have half as many."""
     cdef uint32_t size = d.source_bytes[2] if d.source[2] != register_none else d.destination_bytes[0]
     cdef uint32_t residency = 4 * modifier_image_tfe(d.modifiers)
@@ -194,9 +194,9 @@ cdef void image(Printer *t, const Decoded *d) noexcept nogil:
     put_opcode(t, d.opcode)
     put(t, c' ')
     if d.source[2] != register_none:
-        put_register(t, &d.source[2], image_data_size(t, d))
+        put_register(t, &d.source[2], _image_data_size(t, d))
     else:
-        put_register(t, &d.destination[0], image_data_size(t, d))
+        put_register(t, &d.destination[0], _image_data_size(t, d))
     put_comma(t)
     if d.source_count > 4:
         put(t, c'[')
@@ -206,7 +206,7 @@ cdef void image(Printer *t, const Decoded *d) noexcept nogil:
             put_operand(t, d, i)
         put(t, c']')
     else:
-        put_register(t, &d.source[3], d.source_bytes[3] if t.level >= gfx10 else 4 * fewest_addresses(d.opcode))
+        put_register(t, &d.source[3], d.source_bytes[3] if t.level >= gfx10 else 4 * _fewest_addresses(d.opcode))
     put_comma(t)
     put_operand(t, d, 0)
     if d.source[1] != register_none:
@@ -237,7 +237,7 @@ cdef void image(Printer *t, const Decoded *d) noexcept nogil:
 
 
 # ------------------------------------------------------------------------------------------------- exports, interpolation
-cdef void check_unused_exports(Printer *t, const Decoded *d) noexcept nogil:
+cdef void _check_unused_exports(Printer *t, const Decoded *d) noexcept nogil:
     """Text says nothing about the registers of channels that are off."""
     cdef uint32_t mask = modifier_exp_enabled_mask(d.modifiers)
     cdef uint32_t i
@@ -262,7 +262,7 @@ cdef void export(Printer *t, const Decoded *d) noexcept nogil:
             put_register(t, &d.source[i >> 1 if modifier_exp_compressed(m) else i], 4)
         else:
             put_text(t, b"off")
-    check_unused_exports(t, d)
+    _check_unused_exports(t, d)
     if modifier_exp_done(m):
         put_text(t, b" done")
     if modifier_exp_compressed(m):
@@ -300,7 +300,7 @@ cdef void parameter_interpolation(Printer *t, const Decoded *d) noexcept nogil:
     put_number(t, modifier_wait_exp(m))
 
 
-cdef void attribute(Printer *t, uint64_t m) noexcept nogil:
+cdef void _attribute(Printer *t, uint64_t m) noexcept nogil:
     """``attr3.y``"""
     if modifier_ldsdir_attr(m) > 32:
         t.has_no_syntax = True
@@ -317,7 +317,7 @@ cdef void ldsdir(Printer *t, const Decoded *d) noexcept nogil:
     put_destination(t, d, 0)
     if d.opcode == op_lds_param_load:
         put_comma(t)
-        attribute(t, m)
+        _attribute(t, m)
     elif modifier_ldsdir_attr(m) or modifier_ldsdir_channel(m):
         t.has_no_syntax = True
     if t.level >= gfx12:
@@ -341,7 +341,7 @@ cdef void vop3_interpolation(Printer *t, const Decoded *d) noexcept nogil:
     else:
         put_modified(t, d, 0, modifier_neg(m), modifier_abs(m))
     put_comma(t)
-    attribute(t, m)
+    _attribute(t, m)
     if d.source_count > 1:
         put_comma(t)
         put_modified(t, d, 1, modifier_neg(m), modifier_abs(m))
@@ -364,4 +364,4 @@ cdef void vintrp(Printer *t, const Decoded *d) noexcept nogil:
     else:
         put_operand(t, d, 0)
     put_comma(t)
-    attribute(t, d.modifiers)
+    _attribute(t, d.modifiers)

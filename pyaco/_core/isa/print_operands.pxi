@@ -46,7 +46,7 @@ cdef inline void separate(Printer *t, uint32_t position) noexcept nogil:
 
 
 # ----------------------------------------------------------------------------------------------------------------- values
-cdef Value *note(Printer *t, uint32_t kind, const char *begin) noexcept nogil:
+cdef Value *_note(Printer *t, uint32_t kind, const char *begin) noexcept nogil:
     """Note the value whose text goes from `begin` to here; NULL where nobody wants to know."""
     cdef Value *value
     if t.values == NULL:
@@ -62,14 +62,14 @@ cdef Value *note(Printer *t, uint32_t kind, const char *begin) noexcept nogil:
 
 
 cdef inline void note_operand(Printer *t, uint32_t kind, const char *begin, const uint16_t *slot, uint32_t size) noexcept nogil:
-    cdef Value *value = note(t, kind, begin)
+    cdef Value *value = _note(t, kind, begin)
     if value != NULL:
         value.slot = slot
         value.size = size
 
 
 cdef inline void note_immediate(Printer *t, uint32_t kind, const char *begin, uint32_t bits, uint32_t shift, const char *name) noexcept nogil:
-    cdef Value *value = note(t, kind, begin)
+    cdef Value *value = _note(t, kind, begin)
     if value != NULL:
         value.bits = bits
         value.shift = shift
@@ -84,7 +84,7 @@ cdef void put_immediate(Printer *t, const Decoded *d, uint32_t shift) noexcept n
 
 
 # -------------------------------------------------------------------------------------------------------------- registers
-cdef void put_range(Printer *t, const char *prefix, uint32_t first, uint32_t dwords) noexcept nogil:
+cdef void _put_range(Printer *t, const char *prefix, uint32_t first, uint32_t dwords) noexcept nogil:
     put_text(t, prefix)
     if dwords <= 1:
         put_number(t, first)
@@ -96,7 +96,7 @@ cdef void put_range(Printer *t, const char *prefix, uint32_t first, uint32_t dwo
     put(t, c']')
 
 
-cdef void named_pair(Printer *t, const char *name, uint32_t half, uint32_t dwords) noexcept nogil:
+cdef void _named_pair(Printer *t, const char *name, uint32_t half, uint32_t dwords) noexcept nogil:
     if dwords > 2 or (dwords == 2 and half):
         t.has_no_syntax = True
     put_text(t, name)
@@ -104,21 +104,21 @@ cdef void named_pair(Printer *t, const char *name, uint32_t half, uint32_t dword
         put_text(t, b"_hi" if half else b"_lo")
 
 
-cdef inline bint is_aligned(uint32_t number, uint32_t dwords) noexcept nogil:
+cdef inline bint _is_aligned(uint32_t number, uint32_t dwords) noexcept nogil:
     """SGPR tuples are aligned to their size, four at most."""
     if dwords <= 1:
         return True
     return number % 4 == 0 if dwords > 2 else number % 2 == 0
 
 
-cdef void scalar_register(Printer *t, uint32_t code, uint32_t dwords) noexcept nogil:
+cdef void _scalar_register(Printer *t, uint32_t code, uint32_t dwords) noexcept nogil:
     cdef uint32_t sgprs = register_vcc >> 2 if t.level >= gfx10 else 102 if t.level >= gfx8 else 104
     if code + dwords <= sgprs:
-        if not is_aligned(code, dwords):
+        if not _is_aligned(code, dwords):
             t.has_no_syntax = True
-        put_range(t, b"s", code, dwords)
+        _put_range(t, b"s", code, dwords)
     elif code >= 128:
-        special(t, code)
+        _special(t, code)
     elif code == register_exec >> 2 and dwords == 2:
         put_text(t, b"exec")
     elif code == register_null >> 2 and t.level >= gfx10:
@@ -127,28 +127,28 @@ cdef void scalar_register(Printer *t, uint32_t code, uint32_t dwords) noexcept n
         put_text(t, b"vcc")
     elif t.level < gfx10 and code < register_vcc >> 2 and code >= sgprs:
         if t.level < gfx8 or code < 104:
-            named_pair(t, b"flat_scratch", code & 1, dwords)
+            _named_pair(t, b"flat_scratch", code & 1, dwords)
         else:
-            named_pair(t, b"xnack_mask", code & 1, dwords)
+            _named_pair(t, b"xnack_mask", code & 1, dwords)
     elif t.level < gfx9 and 108 <= code < 112:
-        named_pair(t, b"tba" if code < 110 else b"tma", code & 1, dwords)
+        _named_pair(t, b"tba" if code < 110 else b"tma", code & 1, dwords)
     elif 108 <= code < register_m0 >> 2:
-        trap_register(t, code, dwords)
+        _trap_register(t, code, dwords)
     elif dwords == 1 or (code == register_null >> 2 and dwords == 2 and t.wide_null):
         put_name(t, domain_register_text, code)
     else:
         t.has_no_syntax = True
 
 
-cdef void trap_register(Printer *t, uint32_t code, uint32_t dwords) noexcept nogil:
+cdef void _trap_register(Printer *t, uint32_t code, uint32_t dwords) noexcept nogil:
     cdef uint32_t first = 108 if t.level >= gfx9 else 112
-    if code + dwords > register_m0 >> 2 or not is_aligned(code, dwords) or dwords == 3:
+    if code + dwords > register_m0 >> 2 or not _is_aligned(code, dwords) or dwords == 3:
         # there are no triples of them
         t.has_no_syntax = True
-    put_range(t, b"ttmp", code - first, dwords)
+    _put_range(t, b"ttmp", code - first, dwords)
 
 
-cdef void special(Printer *t, uint32_t code) noexcept nogil:
+cdef void _special(Printer *t, uint32_t code) noexcept nogil:
     """Source codes that are neither SGPRs nor constants."""
     if (235 <= code <= 238 and t.level >= gfx9) or (code == 239 and gfx9 <= t.level < gfx11) \
             or ((code == 251 or code == 252) and t.level < gfx11) or code == register_scc >> 2:
@@ -157,11 +157,11 @@ cdef void special(Printer *t, uint32_t code) noexcept nogil:
         t.has_no_syntax = True
 
 
-cdef void register_text(Printer *t, uint16_t address, uint32_t size) noexcept nogil:
+cdef void _register_text(Printer *t, uint16_t address, uint32_t size) noexcept nogil:
     cdef uint32_t dwords = (size + 3) >> 2 if size else t.mask_dwords
     cdef uint32_t code = address >> 2
     if code < 256:
-        scalar_register(t, code, dwords)
+        _scalar_register(t, code, dwords)
         return
     if address == register_none or (code & 0xff) + dwords > 256:
         t.has_no_syntax = True
@@ -169,19 +169,19 @@ cdef void register_text(Printer *t, uint16_t address, uint32_t size) noexcept no
         # these generations align tuples of vector registers
         t.has_no_syntax = True
     elif code >= 512:
-        put_range(t, b"a", code & 0xff, dwords)
+        _put_range(t, b"a", code & 0xff, dwords)
     elif dwords == 1:
         put_span(t, name_of(t.names, domain_register_text, code))
         if size == 2 and t.true16:
             put_text(t, b".h" if address & 2 else b".l")
     else:
-        put_range(t, b"v", code & 0xff, dwords)
+        _put_range(t, b"v", code & 0xff, dwords)
 
 
 cdef void put_register(Printer *t, const uint16_t *slot, uint32_t size) noexcept nogil:
     """A register, where it stands in the instruction."""
     cdef const char *begin = t.p
-    register_text(t, slot[0], size)
+    _register_text(t, slot[0], size)
     note_operand(t, value_operand, begin, slot, size)
 
 
@@ -189,9 +189,9 @@ cdef void operand_text(Printer *t, const Decoded *d, uint32_t position) noexcept
     cdef uint32_t code = d.source[position] >> 2
     cdef uint32_t size = d.source_bytes[position]
     if code == 255:
-        put_literal(t, d)
+        _put_literal(t, d)
     elif code >= 256:
-        register_text(t, d.source[position], size)
+        _register_text(t, d.source[position], size)
     elif 128 <= code <= 208 or 240 <= code <= 248:
         if code == 248 and (size == 8 or t.facts[d.opcode] & fact_double_matrix or (t.level < gfx12 and t.facts[d.opcode] & fact_wave_matrix)):
             put_text(t, b"0.15915494309189532")
@@ -201,14 +201,14 @@ cdef void operand_text(Printer *t, const Decoded *d, uint32_t position) noexcept
         # form_error says where it can be
         put_text(t, b"src_lds_direct")
     else:
-        register_text(t, d.source[position], size)
+        _register_text(t, d.source[position], size)
 
 
 cdef void put_operand(Printer *t, const Decoded *d, uint32_t position) noexcept nogil:
     """A source, where it stands in the instruction."""
     cdef const char *begin = t.p
     operand_text(t, d, position)
-    note_operand(t, literal_kind(t, d, position) if d.source[position] == 255 * 4 else value_operand, begin, &d.source[position],
+    note_operand(t, _literal_kind(t, d, position) if d.source[position] == 255 * 4 else value_operand, begin, &d.source[position],
                  d.source_bytes[position])
 
 
@@ -221,26 +221,26 @@ cdef bint is_inline_value(uint32_t value) noexcept nogil:
     return value >> 16 == 0 and value & 0x3ff == 0 and 14 <= (value >> 10 & 31) <= 17
 
 
-cdef inline bint has_half_literals(const Printer *t, const Decoded *d, uint32_t position) noexcept nogil:
+cdef inline bint _has_half_literals(const Printer *t, const Decoded *d, uint32_t position) noexcept nogil:
     """Whether assemblers take 16 bits alone for the literal of a source."""
     if d.opcode == op_v_cvt_pk_f32_fp8 or d.opcode == op_v_cvt_pk_f32_bf8:
         return t.level >= gfx12
     return d.source_bytes[position] == 2 or t.facts[d.opcode] & fact_scalar_half != 0 or d.opcode == op_v_cvt_f32_bf16
 
 
-cdef uint32_t literal_kind(const Printer *t, const Decoded *d, uint32_t position) noexcept nogil:
-    if has_half_literals(t, d, position):
+cdef uint32_t _literal_kind(const Printer *t, const Decoded *d, uint32_t position) noexcept nogil:
+    if _has_half_literals(t, d, position):
         return value_half_literal
     # there is nothing to tell it from where a literal has to be, or no constant can be
     return value_plain_literal if opcode_flags[d.opcode] & opcode_flag_literal or d.format == format_sopk else value_literal
 
 
-cdef void put_literal(Printer *t, const Decoded *d) noexcept nogil:
+cdef void _put_literal(Printer *t, const Decoded *d) noexcept nogil:
     """A literal; marked as one where assemblers would take an inline constant for its value."""
     cdef uint32_t i
     if d.literal > 0xffff:
         for i in range(d.source_count):
-            if d.source[i] == 255 * 4 and has_half_literals(t, d, i):
+            if d.source[i] == 255 * 4 and _has_half_literals(t, d, i):
                 # text has 16 bits for a 16-bit operand
                 t.has_no_syntax = True
     if opcode_flags[d.opcode] & opcode_flag_literal or d.format == format_sopk or not is_inline_value(d.literal):

@@ -2,25 +2,25 @@
 # ------------------------------------------------------------------------------------------------------------- scalar ALU
 cdef void salu(Printer *t, const Decoded *d) noexcept nogil:
     cdef uint32_t i
-    cdef uint32_t place = 0
+    cdef uint32_t position = 0
     put_opcode(t, d.opcode)
     for i in range(d.destination_count):
-        separate(t, place)
-        place += 1
+        separate(t, position)
+        position += 1
         put_destination(t, d, i)
     for i in range(d.source_count):
         if opcode_flags[d.opcode] & opcode_flag_tied and i == 2:
             continue
-        separate(t, place)
-        place += 1
+        separate(t, position)
+        position += 1
         # the literal of a multiplication by a constant stands between the sources in text
         put_operand(t, d, 3 - i if t.facts[d.opcode] & fact_multiply_constant and i else i)
     if (d.opcode == op_s_setpc_b64 or d.opcode == op_s_rfe_b64 or d.opcode == op_s_cbranch_join) \
             and d.source[0] >= 128 * 4:
         t.has_no_syntax = True
     if d.opcode == op_s_set_gpr_idx_on:
-        separate(t, place)
-        index_mode(t, d.immediate)
+        separate(t, position)
+        _index_mode(t, d.immediate)
     elif t.facts[d.opcode] & fact_message:
         put_text(t, b", sendmsg(")
         if has_name(t, domain_message, d.immediate):
@@ -31,7 +31,7 @@ cdef void salu(Printer *t, const Decoded *d) noexcept nogil:
         put(t, c')')
 
 
-cdef void index_mode(Printer *t, uint32_t value) noexcept nogil:
+cdef void _index_mode(Printer *t, uint32_t value) noexcept nogil:
     """Which operands VGPR indexing of GFX8 and GFX9 applies to."""
     cdef uint32_t bit
     cdef bint first = True
@@ -54,7 +54,7 @@ cdef void sopk(Printer *t, const Decoded *d) noexcept nogil:
     put_opcode(t, d.opcode)
     put(t, c' ')
     if facts & fact_setreg:
-        hardware_register(t, imm)
+        _hardware_register(t, imm)
         put_comma(t)
         put_operand(t, d, 0)
         return
@@ -67,9 +67,9 @@ cdef void sopk(Printer *t, const Decoded *d) noexcept nogil:
         put_operand(t, d, 0)
     put_comma(t)
     if facts & fact_getreg:
-        hardware_register(t, imm)
+        _hardware_register(t, imm)
     elif facts & fact_branch:
-        branch_target(t, imm)
+        _branch_target(t, imm)
     else:
         if facts & fact_waits_with_register and d.source[0] != register_null and t.level >= gfx11:
             # later assemblers take no other register
@@ -77,7 +77,7 @@ cdef void sopk(Printer *t, const Decoded *d) noexcept nogil:
         put_immediate(t, d, 0)
 
 
-cdef void hardware_register(Printer *t, uint32_t value) noexcept nogil:
+cdef void _hardware_register(Printer *t, uint32_t value) noexcept nogil:
     """The operand of s_getreg_b32 and s_setreg_b32."""
     cdef uint32_t number = value & 63, offset = value >> 6 & 31, size = (value >> 11) + 1
     put_text(t, b"hwreg(")
@@ -93,7 +93,7 @@ cdef void hardware_register(Printer *t, uint32_t value) noexcept nogil:
     put(t, c')')
 
 
-cdef void branch_target(Printer *t, uint32_t distance) noexcept nogil:
+cdef void _branch_target(Printer *t, uint32_t distance) noexcept nogil:
     """A gap for the label, or for the distance if the target is outside the code."""
     t.target = 1 + (<int32_t>(distance << 16) >> 16)
     t.gap = t.p
@@ -114,17 +114,17 @@ cdef void sopp(Printer *t, const Decoded *d) noexcept nogil:
 
 cdef void sopp_operand(Printer *t, uint16_t opcode, uint32_t value) noexcept nogil:
     if t.facts[opcode] & fact_branch:
-        branch_target(t, value)
+        _branch_target(t, value)
     elif opcode == op_s_waitcnt:
-        wait_counters(t, value)
+        _wait_counters(t, value)
     elif opcode == op_s_waitcnt_depctr:
-        dependency_counters(t, value)
+        _dependency_counters(t, value)
     elif opcode == op_s_delay_alu:
-        delay(t, value)
+        _delay(t, value)
     elif t.facts[opcode] & fact_message:
-        message(t, value)
+        _message(t, value)
     elif opcode == op_s_set_gpr_idx_mode:
-        index_mode(t, value)
+        _index_mode(t, value)
     elif opcode == op_s_nop or opcode == op_s_sleep or opcode == op_s_setprio or opcode == op_s_trap:
         put_number(t, value)
     elif opcode == op_s_barrier_wait:
@@ -133,7 +133,7 @@ cdef void sopp_operand(Printer *t, uint16_t opcode, uint32_t value) noexcept nog
         put_hex(t, value)
 
 
-cdef void wait_counters(Printer *t, uint32_t value) noexcept nogil:
+cdef void _wait_counters(Printer *t, uint32_t value) noexcept nogil:
     """The operand of s_waitcnt; counters at their maximum are left out."""
     cdef uint32_t encoded = 0
     cdef uint32_t i
@@ -157,17 +157,17 @@ cdef void wait_counters(Printer *t, uint32_t value) noexcept nogil:
 
 
 cdef void list_dependencies(Printer *t) noexcept nogil:
-    cdef uint32_t width, place
+    cdef uint32_t width, first
     t.dependency_count = 0
     for width in range(1, (t.names.counts[domain_dependency] + 0xff) >> 8):
-        for place in range(16):
-            if has_name(t, domain_dependency, width << 8 | place):
-                t.dependencies[t.dependency_count] = <uint16_t>(width << 8 | place)
+        for first in range(16):
+            if has_name(t, domain_dependency, width << 8 | first):
+                t.dependencies[t.dependency_count] = <uint16_t>(width << 8 | first)
                 t.dependency_count += 1
 
 
-cdef void dependency_counters(Printer *t, uint32_t value) noexcept nogil:
-    """The operand of s_waitcnt_depctr: counters by their place and width."""
+cdef void _dependency_counters(Printer *t, uint32_t value) noexcept nogil:
+    """The operand of s_waitcnt_depctr: counters by their first bit and width."""
     cdef uint32_t i, mask
     cdef uint32_t rest = value
     cdef bint first = True
@@ -188,7 +188,7 @@ cdef void dependency_counters(Printer *t, uint32_t value) noexcept nogil:
         put_hex(t, value)
 
 
-cdef void delay(Printer *t, uint32_t value) noexcept nogil:
+cdef void _delay(Printer *t, uint32_t value) noexcept nogil:
     """The operand of s_delay_alu."""
     cdef uint32_t first = value & 15, skip = value >> 4 & 7, second = value >> 7 & 15
     cdef bint started = False
@@ -212,7 +212,7 @@ cdef void delay(Printer *t, uint32_t value) noexcept nogil:
         put(t, c')')
 
 
-cdef void message(Printer *t, uint32_t value) noexcept nogil:
+cdef void _message(Printer *t, uint32_t value) noexcept nogil:
     """The operand of s_sendmsg."""
     cdef uint32_t number = value if t.level >= gfx11 else value & 15
     cdef uint32_t operation = value >> 4 & 7, stream = value >> 8 & 3
@@ -257,10 +257,10 @@ cdef void smem(Printer *t, const Decoded *d) noexcept nogil:
         return
     put(t, c' ')
     if t.facts[d.opcode] & fact_prefetch:
-        prefetch(t, d, offset)
+        _prefetch(t, d, offset)
         return
     if d.opcode == op_s_atc_probe or d.opcode == op_s_atc_probe_buffer:
-        put_number(t, field_of(t, d.source[2]))
+        put_number(t, _field_of(t, d.source[2]))
         put_comma(t)
     elif d.opcode == op_s_dcache_discard or d.opcode == op_s_dcache_discard_x2:
         t.has_no_syntax = t.has_no_syntax or d.source[2] != 0 or modifier_set_offen(d.modifiers, 0) != 0
@@ -295,7 +295,7 @@ cdef void smem(Printer *t, const Decoded *d) noexcept nogil:
     cache_policy(t, d)
 
 
-cdef void prefetch(Printer *t, const Decoded *d, int32_t offset) noexcept nogil:
+cdef void _prefetch(Printer *t, const Decoded *d, int32_t offset) noexcept nogil:
     if d.modifiers:
         # assemblers take no cache policy here
         t.has_no_syntax = True
@@ -314,7 +314,7 @@ cdef void prefetch(Printer *t, const Decoded *d, int32_t offset) noexcept nogil:
     put_number(t, d.source[2] >> 2)
 
 
-cdef inline uint32_t field_of(const Printer *t, uint16_t address) noexcept nogil:
+cdef inline uint32_t _field_of(const Printer *t, uint16_t address) noexcept nogil:
     """The code of a field that is a number although it reads like a register."""
     return exchanged_code(t.level, address >> 2)
 
@@ -323,7 +323,7 @@ cdef void cache_policy(Printer *t, const Decoded *d) noexcept nogil:
     """Cache policy of a memory access."""
     cdef uint64_t m = d.modifiers
     if t.level >= gfx12:
-        policy_12(t, d)
+        _policy_12(t, d)
     elif gfx942 <= t.level < gfx10 and d.format != format_smem:
         if modifier_cache_glc(m):
             put_text(t, b" sc0")
@@ -343,7 +343,7 @@ cdef void cache_policy(Printer *t, const Decoded *d) noexcept nogil:
             put_text(t, b" dlc")
 
 
-cdef void policy_12(Printer *t, const Decoded *d) noexcept nogil:
+cdef void _policy_12(Printer *t, const Decoded *d) noexcept nogil:
     """Temporal hint and scope; an access without either kind of hint takes a scope alone."""
     cdef uint32_t hint = modifier_cache_temporal_hint(d.modifiers)
     cdef uint32_t scope = modifier_cache_scope(d.modifiers)

@@ -1,6 +1,6 @@
 # Text of the vector ALU and of dual instructions.
 # ------------------------------------------------------------------------------------------------------------- vector ALU
-cdef void suffix(Printer *t, const Decoded *d) noexcept nogil:
+cdef void _suffix(Printer *t, const Decoded *d) noexcept nogil:
     cdef uint32_t format = d.format
     cdef bint short_opcode = ((opcode_format[d.opcode] | format) & valu_one_dword) != 0
     cdef bint lanes = (format & (format_dpp16 | format_dpp8)) != 0
@@ -16,23 +16,23 @@ cdef void suffix(Printer *t, const Decoded *d) noexcept nogil:
         put_text(t, b"_dpp")
 
 
-cdef inline bint takes_sign(const Printer *t, uint32_t opcode) noexcept nogil:
+cdef inline bint _takes_sign(const Printer *t, uint32_t opcode) noexcept nogil:
     """Whether abs and neg of sources have a meaning."""
     return can_use_input_modifiers(opcode) or t.facts[opcode] & fact_signed != 0
 
 
-cdef inline uint32_t signed_sources(const Printer *t, uint32_t opcode) noexcept nogil:
+cdef inline uint32_t _signed_sources(const Printer *t, uint32_t opcode) noexcept nogil:
     """Bit set of the sources whose abs and neg have a meaning."""
     cdef uint32_t flags = opcode_flags[opcode]
     if flags & (opcode_flag_neg0 | opcode_flag_neg1 | opcode_flag_neg2):
         return ((flags & opcode_flag_neg0 != 0) | <uint32_t>(flags & opcode_flag_neg1 != 0) << 1
                 | <uint32_t>(flags & opcode_flag_neg2 != 0) << 2)
-    return 7 if takes_sign(t, opcode) else 0
+    return 7 if _takes_sign(t, opcode) else 0
 
 
-cdef void check_vop(Printer *t, const Decoded *d, uint32_t count, uint32_t changed) noexcept nogil:
+cdef void _check_vop(Printer *t, const Decoded *d, uint32_t count, uint32_t changed) noexcept nogil:
     """Words that the syntax has no text for; `changed`: the sources that have neg or abs, of `count`."""
-    if changed & ~(signed_sources(t, d.opcode) & ((1U << count) - 1)):
+    if changed & ~(_signed_sources(t, d.opcode) & ((1U << count) - 1)):
         t.has_no_syntax = True
     if t.level >= gfx12 and not t.true16 and modifier_opsel(d.modifiers) and not d.format & format_vop3:
         # this generation's default syntax has no names for halves of registers
@@ -46,7 +46,7 @@ cdef void check_vop(Printer *t, const Decoded *d, uint32_t count, uint32_t chang
         t.has_no_syntax = True
 
 
-cdef void vop_source(Printer *t, const Decoded *d, uint32_t i, uint32_t neg, uint32_t magnitude) noexcept nogil:
+cdef void _vop_source(Printer *t, const Decoded *d, uint32_t i, uint32_t neg, uint32_t magnitude) noexcept nogil:
     cdef uint64_t m = d.modifiers
     if t.facts[d.opcode] & fact_multiply_constant and i:
         put_operand(t, d, 3 - i)
@@ -68,45 +68,45 @@ cdef void vop(Printer *t, const Decoded *d) noexcept nogil:
     cdef uint32_t format = d.format
     cdef uint32_t facts = t.facts[d.opcode]
     cdef uint32_t neg = 0, magnitude = 0, count = d.source_count
-    cdef uint32_t place = 0
+    cdef uint32_t position = 0
     cdef uint32_t i
     cdef bint compare = (opcode_format[d.opcode] & format_vopc) != 0
-    if format & (format_vop3 | format_sdwa | format_dpp16) and not is_bitop3(d.opcode):
+    if format & (format_vop3 | format_sdwa | format_dpp16) and not _is_bitop3(d.opcode):
         neg, magnitude = modifier_neg(m), modifier_abs(m)   # where the truth table of bitop3 lies
     if opcode_flags[d.opcode] & opcode_flag_tied or facts & fact_swaps:
         count -= 1
-    check_vop(t, d, count, neg | magnitude)
+    _check_vop(t, d, count, neg | magnitude)
     put_opcode(t, d.opcode)
-    suffix(t, d)
+    _suffix(t, d)
     if not (compare and t.level >= gfx10 and opcode_implicit_definitions[d.opcode] & implicit_exec):
         for i in range(d.destination_count):
             if not (facts & fact_swaps and i):
-                separate(t, place)
-                place += 1
+                separate(t, position)
+                position += 1
                 put_destination(t, d, i)
     for i in range(count):
-        separate(t, place)
-        place += 1
-        vop_source(t, d, i, neg, magnitude)
-    if is_bitop3(d.opcode):
-        truth_table(t, m)
+        separate(t, position)
+        position += 1
+        _vop_source(t, d, i, neg, magnitude)
+    if _is_bitop3(d.opcode):
+        _truth_table(t, m)
     if format & format_vop3:
-        half_selection(t, d, d.source_count)
-    if format & (format_vop3 | format_sdwa) and not is_bitop3(d.opcode):
+        _half_selection(t, d, d.source_count)
+    if format & (format_vop3 | format_sdwa) and not _is_bitop3(d.opcode):
         if modifier_clamp(m):
             put_text(t, b" clamp")
         output_modifier(t, modifier_omod(m))
     if format & format_sdwa:
-        sdwa(t, d, compare)
+        _sdwa(t, d, compare)
     else:
-        lanes(t, d)
+        _lanes(t, d)
 
 
-cdef inline bint is_bitop3(uint32_t opcode) noexcept nogil:
+cdef inline bint _is_bitop3(uint32_t opcode) noexcept nogil:
     return opcode == op_v_bitop3_b32 or opcode == op_v_bitop3_b16
 
 
-cdef void truth_table(Printer *t, uint64_t m) noexcept nogil:
+cdef void _truth_table(Printer *t, uint64_t m) noexcept nogil:
     cdef uint32_t table = modifier_neg(m) | modifier_abs(m) << 3 | modifier_omod(m) << 6
     if modifier_clamp(m):
         t.has_no_syntax = True
@@ -124,20 +124,20 @@ cdef void output_modifier(Printer *t, uint32_t value) noexcept nogil:
         put_text(t, b" div:2")
 
 
-cdef inline bint selects_byte(uint32_t opcode) noexcept nogil:
+cdef inline bint _selects_byte(uint32_t opcode) noexcept nogil:
     """GFX12: op_sel is the number of a byte."""
     return (opcode == op_v_cvt_f32_fp8 or opcode == op_v_cvt_f32_bf8 or opcode == op_v_cvt_sr_fp8_f32 or opcode == op_v_cvt_sr_bf8_f32)
 
 
 # op_sel of VOP3. GFX11's syntax says the half in the register's name instead.
-cdef void half_selection(Printer *t, const Decoded *d, uint32_t count) noexcept nogil:
+cdef void _half_selection(Printer *t, const Decoded *d, uint32_t count) noexcept nogil:
     cdef uint32_t opsel = modifier_opsel(d.modifiers)
     cdef uint32_t facts = t.facts[d.opcode]
     cdef uint32_t i
     cdef bint halves = d.destination_count != 0 and d.destination_bytes[0] == 2
     if opsel == 0:
         return
-    if t.level >= gfx12 and selects_byte(d.opcode):
+    if t.level >= gfx12 and _selects_byte(d.opcode):
         put_text(t, b" byte_sel:")
         put_number(t, opsel >> 2 if count > 1 else opsel >> 1 & 1 | (opsel & 1) << 1)
         return
@@ -182,19 +182,19 @@ cdef void half_selection(Printer *t, const Decoded *d, uint32_t count) noexcept 
         put_bits(t, b" op_sel:", opsel & ((1U << count) - 1) | (opsel >> 3) << count, count + 1)
 
 
-cdef void selection(Printer *t, const char *name, uint32_t select) noexcept nogil:
+cdef void _selection(Printer *t, const char *name, uint32_t select) noexcept nogil:
     put_text(t, name)
     put_name(t, domain_selection, 2 if select & 3 == 2 else 1 | (select & 8) if select & 3 == 1 else select & 12)
 
 
-cdef void sdwa(Printer *t, const Decoded *d, bint compare) noexcept nogil:
+cdef void _sdwa(Printer *t, const Decoded *d, bint compare) noexcept nogil:
     cdef uint64_t m = d.modifiers
-    if converts_byte(d.opcode):
+    if _converts_byte(d.opcode):
         # these have the selection of their source only
         if modifier_sdwa_dst_sel(m) != 2 or modifier_sdwa_dst_sext(m):
             t.has_no_syntax = True
     elif not compare and opcode_definition_count[d.opcode]:
-        selection(t, b" dst_sel:", modifier_sdwa_dst_sel(m))
+        _selection(t, b" dst_sel:", modifier_sdwa_dst_sel(m))
         put_text(t, b" dst_unused:")
         if modifier_sdwa_dst_sext(m):
             if modifier_sdwa_dst_sel(m) & 0x10:
@@ -202,12 +202,12 @@ cdef void sdwa(Printer *t, const Decoded *d, bint compare) noexcept nogil:
             put_text(t, b"UNUSED_SEXT")
         else:
             put_text(t, b"UNUSED_PRESERVE" if modifier_sdwa_dst_sel(m) & 0x10 else b"UNUSED_PAD")
-    selection(t, b" src0_sel:", modifier_sdwa_sel0(m))
+    _selection(t, b" src0_sel:", modifier_sdwa_sel0(m))
     if not opcode_format[d.opcode] & format_vop1:
-        selection(t, b" src1_sel:", modifier_sdwa_sel1(m))
+        _selection(t, b" src1_sel:", modifier_sdwa_sel1(m))
 
 
-cdef void put_list(Printer *t, const char *name, uint32_t value, uint32_t width, uint32_t count) noexcept nogil:
+cdef void _put_list(Printer *t, const char *name, uint32_t value, uint32_t width, uint32_t count) noexcept nogil:
     """`` name:[3,2,1,0]`` of fields of `width` bits."""
     cdef uint32_t i
     put_text(t, name)
@@ -217,17 +217,17 @@ cdef void put_list(Printer *t, const char *name, uint32_t value, uint32_t width,
     put(t, c']')
 
 
-cdef inline bint converts_byte(uint32_t opcode) noexcept nogil:
+cdef inline bint _converts_byte(uint32_t opcode) noexcept nogil:
     return (opcode == op_v_cvt_f32_fp8 or opcode == op_v_cvt_f32_bf8 or opcode == op_v_cvt_pk_f32_fp8
             or opcode == op_v_cvt_pk_f32_bf8)
 
 
-cdef void lanes(Printer *t, const Decoded *d) noexcept nogil:
+cdef void _lanes(Printer *t, const Decoded *d) noexcept nogil:
     """DPP control."""
     cdef uint64_t m = d.modifiers
     cdef uint32_t control
     if d.format & format_dpp8:
-        put_list(t, b" dpp8:", modifier_dpp8_lane_sel(m), 3, 8)
+        _put_list(t, b" dpp8:", modifier_dpp8_lane_sel(m), 3, 8)
         if modifier_dpp8_fetch_inactive(m):
             put_text(t, b" fi:1")
         return
@@ -235,7 +235,7 @@ cdef void lanes(Printer *t, const Decoded *d) noexcept nogil:
         return
     control = modifier_dpp_ctrl(m)
     if control < 0x100:
-        put_list(t, b" quad_perm:", control, 2, 4)
+        _put_list(t, b" quad_perm:", control, 2, 4)
     else:
         put(t, c' ')
         put_name(t, domain_lane_control, control)
@@ -257,7 +257,7 @@ cdef void vop3p(Printer *t, const Decoded *d) noexcept nogil:
     cdef bint mixes = (t.facts[d.opcode] & fact_mixes) != 0
     cdef uint32_t i
     put_opcode(t, d.opcode)
-    suffix(t, d)
+    _suffix(t, d)
     if d.destination_count:
         put(t, c' ')
         put_register(t, &d.destination[0], 4 * wave_dwords(t.facts[d.opcode], t.level, t.mask_dwords, 3, d.destination_bytes[0] >> 2))
@@ -270,7 +270,7 @@ cdef void vop3p(Printer *t, const Decoded *d) noexcept nogil:
         else:
             put_operand(t, d, i)
     if opcode_flags[d.opcode] & opcode_flag_matrix:
-        matrix(t, d)
+        _matrix(t, d)
         return
     if (d.opcode == op_v_accvgpr_read_b32 or d.opcode == op_v_accvgpr_write_b32) \
             and (modifier_opsel(m) or opsel_hi != 7 or neg or high or modifier_clamp(m)):
@@ -288,7 +288,7 @@ cdef void vop3p(Printer *t, const Decoded *d) noexcept nogil:
             put_bits(t, b" op_sel_hi:", opsel_hi, count)
     else:
         if (modifier_opsel(m) | neg | high) >> count or (opsel_hi | all_ones) != 7:
-            # text has no places for bits of sources that there are not
+            # text has no way to write bits of sources that the opcode does not have
             t.has_no_syntax = True
         if opsel_hi & all_ones != all_ones:
             put_bits(t, b" op_sel_hi:", opsel_hi, count)
@@ -298,10 +298,10 @@ cdef void vop3p(Printer *t, const Decoded *d) noexcept nogil:
             put_bits(t, b" neg_hi:", high, count)
     if modifier_clamp(m):
         put_text(t, b" clamp")
-    lanes(t, d)
+    _lanes(t, d)
 
 
-cdef void matrix(Printer *t, const Decoded *d) noexcept nogil:
+cdef void _matrix(Printer *t, const Decoded *d) noexcept nogil:
     """Modifiers of CDNA's matrix operations; blgp of 64-bit ones negates the operands from CDNA 3 on."""
     cdef uint64_t m = d.modifiers
     cdef bint scaled = opcode_operand_count[d.opcode] == 5
@@ -335,27 +335,27 @@ cdef void vopd(Printer *t, const Decoded *d) noexcept nogil:
     if t.mask_dwords != 1:
         # dual instructions are those of wave32
         t.has_no_syntax = True
-    vopd_half(t, d, d.opcode, 0, 0)
+    _vopd_half(t, d, d.opcode, 0, 0)
     put_text(t, b" :: ")
-    vopd_half(t, d, second, 1, 2)
+    _vopd_half(t, d, second, 1, 2)
 
 
-cdef void vopd_half(Printer *t, const Decoded *d, uint32_t opcode, uint32_t destination, uint32_t source) noexcept nogil:
+cdef void _vopd_half(Printer *t, const Decoded *d, uint32_t opcode, uint32_t destination, uint32_t source) noexcept nogil:
     put_opcode(t, opcode)
     put(t, c' ')
     put_destination(t, d, destination)
     put_comma(t)
     put_operand(t, d, source)
     if opcode == op_v_dual_fmamk_f32:
-        multiplier(t, d)
+        _multiplier(t, d)
     if opcode != op_v_dual_mov_b32:
         put_comma(t)
         put_operand(t, d, source + 1)
     if opcode == op_v_dual_fmaak_f32:
-        multiplier(t, d)
+        _multiplier(t, d)
 
 
-cdef void multiplier(Printer *t, const Decoded *d) noexcept nogil:
+cdef void _multiplier(Printer *t, const Decoded *d) noexcept nogil:
     """The literal that half of a dual instruction always has."""
     cdef const char *begin
     put_comma(t)

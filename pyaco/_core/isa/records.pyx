@@ -1,4 +1,4 @@
-"""Instructions as Python sees them: rows of records, and dicts."""
+"""Instructions as Python sees them: arrays of records, and dicts."""
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -17,21 +17,21 @@ RECORD = {
 
 
 def decode_records(const uint32_t[::1] words, uint32_t gfx_level, unsigned char[::1] out, offsets, Py_ssize_t size):
-    """Decode every instruction of `words` into `out`, rows of `size` bytes with fields at `offsets`; returns their number.
+    """Decode every instruction of `words` into `out`, records of `size` bytes with fields at `offsets`; returns their number.
 
-    `out` has room for one row a word; rows are laid out as ``RECORD`` says.
+    `out` has room for a record a word, laid out as ``RECORD`` says.
     """
-    cdef Py_ssize_t place[14]
+    cdef Py_ssize_t at[14]                      # of each field in a record
     cdef uint32_t position = 0
     cdef uint32_t count = <uint32_t>words.shape[0]
-    cdef Py_ssize_t row = 0
+    cdef Py_ssize_t record = 0
     cdef unsigned char *base
     cdef Decoded d
     cdef int i
     if out.shape[0] < size * words.shape[0] or len(offsets) != 14:
         raise ValueError("the records have no room")
     for i in range(14):
-        place[i] = offsets[i]
+        at[i] = offsets[i]
     with nogil:
         while position < count:
             memset(&d, 0, sizeof(d))
@@ -39,24 +39,24 @@ def decode_records(const uint32_t[::1] words, uint32_t gfx_level, unsigned char[
             if d.opcode == op_invalid:
                 # the word itself, so that records say everything
                 d.literal = words[position]
-            base = &out[row * size]
-            (<uint32_t *>(base + place[0]))[0] = position * 4
-            (<uint16_t *>(base + place[1]))[0] = d.opcode
-            (<uint16_t *>(base + place[2]))[0] = d.format
-            base[place[3]] = d.dwords
-            base[place[4]] = d.source_count
-            base[place[5]] = d.destination_count
-            base[place[6]] = d.has_literal
-            memcpy(base + place[7], d.source, sizeof(d.source))
-            memcpy(base + place[8], d.source_bytes, sizeof(d.source_bytes))
-            memcpy(base + place[9], d.destination, sizeof(d.destination))
-            memcpy(base + place[10], d.destination_bytes, sizeof(d.destination_bytes))
-            (<uint32_t *>(base + place[11]))[0] = d.literal
-            (<uint32_t *>(base + place[12]))[0] = d.immediate
-            (<uint64_t *>(base + place[13]))[0] = d.modifiers
-            row += 1
+            base = &out[record * size]
+            (<uint32_t *>(base + at[0]))[0] = position * 4
+            (<uint16_t *>(base + at[1]))[0] = d.opcode
+            (<uint16_t *>(base + at[2]))[0] = d.format
+            base[at[3]] = d.dwords
+            base[at[4]] = d.source_count
+            base[at[5]] = d.destination_count
+            base[at[6]] = d.has_literal
+            memcpy(base + at[7], d.source, sizeof(d.source))
+            memcpy(base + at[8], d.source_bytes, sizeof(d.source_bytes))
+            memcpy(base + at[9], d.destination, sizeof(d.destination))
+            memcpy(base + at[10], d.destination_bytes, sizeof(d.destination_bytes))
+            (<uint32_t *>(base + at[11]))[0] = d.literal
+            (<uint32_t *>(base + at[12]))[0] = d.immediate
+            (<uint64_t *>(base + at[13]))[0] = d.modifiers
+            record += 1
             position += d.dwords
-    return row
+    return record
 
 
 def decode_words(const uint32_t[::1] words, uint32_t gfx_level, uint32_t position=0):
@@ -123,37 +123,37 @@ def encode_fields(fields, uint32_t gfx_level):
     return length if length < 0 else [words[position] for position in range(length)]
 
 
-def encode_records(const unsigned char[::1] rows, uint32_t gfx_level, offsets, Py_ssize_t size, uint32_t[::1] out):
-    """Encode rows as ``decode_records`` writes them; (number of words, index of the row at fault or -1, error code).
+def encode_records(const unsigned char[::1] records, uint32_t gfx_level, offsets, Py_ssize_t size, uint32_t[::1] out):
+    """Encode records as ``decode_records`` writes them; (number of words, index of the record at fault or -1, error code).
 
-    `out` has room for ``encode_limit`` words a row.
+    `out` has room for ``encode_limit`` words a record.
     """
-    cdef Py_ssize_t place[14]
-    cdef Py_ssize_t row, length = 0
-    cdef Py_ssize_t count = rows.shape[0] // size
+    cdef Py_ssize_t at[14]                      # of each field in a record
+    cdef Py_ssize_t record, length = 0
+    cdef Py_ssize_t count = records.shape[0] // size
     cdef const unsigned char *base
     cdef Decoded d
     cdef int result, i
     if out.shape[0] < encode_limit * count or len(offsets) != 14:
         raise ValueError("the words have no room")
     for i in range(14):
-        place[i] = offsets[i]
+        at[i] = offsets[i]
     memset(&d, 0, sizeof(d))
     with nogil:
-        for row in range(count):
-            base = &rows[row * size]
-            d.opcode = (<const uint16_t *>(base + place[1]))[0]
-            d.format = (<const uint16_t *>(base + place[2]))[0]
-            d.source_count = base[place[4]]
-            d.destination_count = base[place[5]]
-            d.has_literal = base[place[6]]
-            memcpy(d.source, base + place[7], sizeof(d.source))
-            memcpy(d.source_bytes, base + place[8], sizeof(d.source_bytes))
-            memcpy(d.destination, base + place[9], sizeof(d.destination))
-            memcpy(d.destination_bytes, base + place[10], sizeof(d.destination_bytes))
-            d.literal = (<const uint32_t *>(base + place[11]))[0]
-            d.immediate = (<const uint32_t *>(base + place[12]))[0]
-            d.modifiers = (<const uint64_t *>(base + place[13]))[0]
+        for record in range(count):
+            base = &records[record * size]
+            d.opcode = (<const uint16_t *>(base + at[1]))[0]
+            d.format = (<const uint16_t *>(base + at[2]))[0]
+            d.source_count = base[at[4]]
+            d.destination_count = base[at[5]]
+            d.has_literal = base[at[6]]
+            memcpy(d.source, base + at[7], sizeof(d.source))
+            memcpy(d.source_bytes, base + at[8], sizeof(d.source_bytes))
+            memcpy(d.destination, base + at[9], sizeof(d.destination))
+            memcpy(d.destination_bytes, base + at[10], sizeof(d.destination_bytes))
+            d.literal = (<const uint32_t *>(base + at[11]))[0]
+            d.immediate = (<const uint32_t *>(base + at[12]))[0]
+            d.modifiers = (<const uint64_t *>(base + at[13]))[0]
             if d.opcode == op_invalid:
                 out[length] = d.literal
                 length += 1
@@ -166,7 +166,7 @@ def encode_records(const unsigned char[::1] rows, uint32_t gfx_level, offsets, P
                     result = encode_bad_bus
             if result < 0:
                 with gil:
-                    return length, row, result
+                    return length, record, result
             length += result
     return length, -1, 0
 

@@ -87,7 +87,7 @@ cdef enum:
     given_dst_unused
     given_scope
     given_dim
-    given_th                          # a name that depends on the opcode: only its place is kept
+    given_th                          # a name that depends on the opcode: only where it stands is kept
     given_format                      # the same
     modifier_count
 
@@ -138,8 +138,8 @@ cdef struct Statement:
     uint32_t extensions_taken
     Operand operands[operand_limit]
     int64_t values[modifier_count]
-    const char *places[modifier_count]
-    const char *value_places[modifier_count]
+    const char *positions[modifier_count]
+    const char *value_positions[modifier_count]
 
 # Value of an expression: a number, plus the base of a section if `section` is one.
 cdef struct Value:
@@ -206,8 +206,8 @@ cdef int64_t name_or_number(Cursor *c, uint32_t domain) noexcept nogil
 cdef void parse_operand(Cursor *c, Operand *o) noexcept nogil
 # A modifier at the cursor; False, and the cursor where it was, if there is none.
 cdef bint parse_modifier(Cursor *c, Statement *s) noexcept nogil
-# Says that modifier `number` is given; an error at `place` if it was before.
-cdef void give(Cursor *c, Statement *s, int32_t number, int64_t value, const char *place) noexcept nogil
+# Says that modifier `number` is given; an error at `at` if it was before.
+cdef void give(Cursor *c, Statement *s, int32_t number, int64_t value, const char *at) noexcept nogil
 cdef void clear_operand(Operand *o, const char *begin) noexcept nogil
 # Whether registers of an operand that is no text exist and are aligned.
 cdef void check_register(Cursor *c, Operand *o) noexcept nogil

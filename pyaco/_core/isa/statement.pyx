@@ -40,7 +40,7 @@ cdef enum:
     nesting_limit = 512
 
 
-cdef void fill_value_kinds():
+cdef void _fill_value_kinds():
     cdef int i
     for i in range(modifier_count):
         value_kinds[i] = value_flag if i <= given_high else value_number
@@ -54,7 +54,7 @@ cdef void fill_value_kinds():
         value_kinds[i] = value_later
 
 
-fill_value_kinds()
+_fill_value_kinds()
 
 
 cdef uint8_t value_kind(uint32_t number) noexcept nogil:
@@ -106,7 +106,7 @@ cdef enum:
 cdef uint8_t character_classes[256]
 
 
-cdef void fill_character_classes():
+cdef void _fill_character_classes():
     cdef int character
     for character in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_":
         character_classes[character] = class_word | class_symbol
@@ -114,7 +114,7 @@ cdef void fill_character_classes():
         character_classes[character] = class_symbol
 
 
-fill_character_classes()
+_fill_character_classes()
 
 
 cdef inline bint is_word(char character) noexcept nogil:
@@ -188,7 +188,7 @@ include "operand_text.pxi"
 
 
 # ------------------------------------------------------------------------------------------------------------- modifiers
-cdef int64_t list_value(Cursor *c, int32_t number, uint32_t kind) noexcept nogil:
+cdef int64_t _list_value(Cursor *c, int32_t number, uint32_t kind) noexcept nogil:
     """``[a,b,...]``: bits with their count from bit 8, or lanes of two or three bits."""
     cdef int64_t value = 0
     cdef int64_t entry
@@ -219,7 +219,7 @@ cdef int64_t list_value(Cursor *c, int32_t number, uint32_t kind) noexcept nogil
     return value
 
 
-cdef int64_t swizzle(Cursor *c) noexcept nogil:
+cdef int64_t _swizzle(Cursor *c) noexcept nogil:
     """The offset of ds_swizzle_b32 from ``swizzle(MODE, ...)``."""
     cdef const char *begin = c.p
     cdef const char *mode
@@ -284,7 +284,7 @@ cdef inline bint _is(const char *begin, const char *end, const char *name) noexc
     return begin == end and name[0] == 0
 
 
-cdef void skip_value(Cursor *c) noexcept nogil:
+cdef void _skip_value(Cursor *c) noexcept nogil:
     """A name, a number or a bracketed list whose meaning the opcode decides."""
     if c.p[0] == c'[':
         while c.p[0] and c.p[0] != c'\n' and c.p[0] != c']':
@@ -296,7 +296,7 @@ cdef void skip_value(Cursor *c) noexcept nogil:
         fail_plain(c, c.p, b"a name or number is expected")
 
 
-cdef int64_t named_value(Cursor *c, int32_t number) noexcept nogil:
+cdef int64_t _named_value(Cursor *c, int32_t number) noexcept nogil:
     cdef const char *end = word_end(c.p)
     cdef uint32_t domain = domain_selection
     cdef int32_t value
@@ -316,7 +316,7 @@ cdef int64_t named_value(Cursor *c, int32_t number) noexcept nogil:
     return number_expression(c)
 
 
-cdef bint lane_control(Cursor *c, Statement *s, const char *end) noexcept nogil:
+cdef bint _lane_control(Cursor *c, Statement *s, const char *end) noexcept nogil:
     """``row_shl:4``, ``row_mirror``: the DPP16 controls, whose names a table has whole."""
     cdef const char *begin = c.p
     cdef char text[48]
@@ -335,16 +335,16 @@ cdef bint lane_control(Cursor *c, Statement *s, const char *end) noexcept nogil:
         fail(c, begin, b"no lane control % on this target", begin, c.p)
         return True
     give(c, s, given_dpp_ctrl, value, begin)
-    s.value_places[given_dpp_ctrl] = begin
+    s.value_positions[given_dpp_ctrl] = begin
     return True
 
 
-cdef void give(Cursor *c, Statement *s, int32_t number, int64_t value, const char *place) noexcept nogil:
+cdef void give(Cursor *c, Statement *s, int32_t number, int64_t value, const char *at) noexcept nogil:
     if s.given >> number & 1:
-        fail(c, place, b"% is given twice", place, word_end(place))
+        fail(c, at, b"% is given twice", at, word_end(at))
     s.given |= <uint64_t>1 << number
     s.values[number] = value
-    s.places[number] = place
+    s.positions[number] = at
 
 
 cdef bint parse_modifier(Cursor *c, Statement *s) noexcept nogil:
@@ -361,7 +361,7 @@ cdef bint parse_modifier(Cursor *c, Statement *s) noexcept nogil:
         after += 1
     number = find_name(c.names, domain_modifier, begin, <uint32_t>(end - begin))
     if number < 0:
-        return begin[0] in (c'r', c'w') and lane_control(c, s, end)
+        return begin[0] in (c'r', c'w') and _lane_control(c, s, end)
     kind = value_kinds[number & 0xff]
     if kind == value_flag:
         if after[0] == c':' and after[1] != c':':
@@ -373,24 +373,24 @@ cdef bint parse_modifier(Cursor *c, Statement *s) noexcept nogil:
         return False
     c.p = after + 1
     skip_blanks(c)
-    s.value_places[number] = c.p
+    s.value_positions[number] = c.p
     if kind == value_number:
         if number == given_offset and memcmp(c.p, b"swizzle", 7) == 0:
-            value = swizzle(c)
+            value = _swizzle(c)
         else:
             value = number_expression(c)
     elif kind == value_bits or kind == value_lanes:
-        value = list_value(c, number, kind)
+        value = _list_value(c, number, kind)
     elif kind == value_name:
-        value = named_value(c, number)
+        value = _named_value(c, number)
     else:
-        skip_value(c)
+        _skip_value(c)
     give(c, s, number, value, begin)
     return True
 
 
 # ------------------------------------------------------------------------------------------------------------- statement
-cdef void address_list(Cursor *c, Statement *s) noexcept nogil:
+cdef void _address_list(Cursor *c, Statement *s) noexcept nogil:
     """The separate address registers of an image instruction."""
     s.list_first = s.count
     c.p += 1
@@ -411,7 +411,7 @@ cdef void address_list(Cursor *c, Statement *s) noexcept nogil:
     expect(c, c']')
 
 
-cdef bint starts_operand(Cursor *c) noexcept nogil:
+cdef bint _starts_operand(Cursor *c) noexcept nogil:
     """Whether a register or number follows: commas may be left out before these."""
     cdef Cursor probe = c[0]
     cdef Operand o
@@ -421,7 +421,7 @@ cdef bint starts_operand(Cursor *c) noexcept nogil:
     return parse_register(&probe, &o) and not probe.failed
 
 
-cdef inline bint is_accumulator_16(const Cursor *c) noexcept nogil:
+cdef inline bint _is_accumulator_16(const Cursor *c) noexcept nogil:
     """Where there are accumulation registers, ``a16`` among the operands is one of them; behind modifiers it is a modifier."""
     return 90 < c.level < 100 and c.p[0] == c'a' and c.p[1] == c'1' and c.p[2] == c'6' and not is_symbol(c.p[3])
 
@@ -453,7 +453,7 @@ cdef void parse_statement(Cursor *c, Statement *s) noexcept nogil:
         if c.p[0] == c':' and c.p[1] == c':':
             return
         if is_word(c.p[0]) and not (c.p[0] in (c'v', c's') and (is_digit(c.p[1]) or c.p[1] == c'[')) \
-                and not (separated and s.given == 0 and is_accumulator_16(c)) and parse_modifier(c, s):
+                and not (separated and s.given == 0 and _is_accumulator_16(c)) and parse_modifier(c, s):
             separated = accept(c, c',')
             continue
         if exports and s.count == 0:
@@ -464,14 +464,14 @@ cdef void parse_statement(Cursor *c, Statement *s) noexcept nogil:
             accept(c, c',')
             separated = True
             continue
-        if not separated and not starts_operand(c):
+        if not separated and not _starts_operand(c):
             fail(c, c.p, b"this instruction has no modifier %", c.p, symbol_end(c.p) if is_symbol(c.p[0]) else c.p + 1)
             return
         if s.count >= operand_limit:
             fail_plain(c, c.p, b"too many operands")
             return
         if image and c.p[0] == c'[' and s.count == 1 and s.list_count == 0:
-            address_list(c, s)
+            _address_list(c, s)
         else:
             parse_operand(c, &s.operands[s.count])
             note_signs(s, &s.operands[s.count])

@@ -39,7 +39,7 @@ cdef enum:
     domain_register_text              # every VGPR, SGPR and constant by operand code; not searched
     domain_count
 
-# The beginning of the memory; places are offsets from there.
+# The beginning of the memory, from which all offsets count.
 cdef struct Header:
     uint32_t bytes                    # of all
     uint32_t level
@@ -118,16 +118,16 @@ cdef inline uint32_t hash_of(uint32_t domain, const char *text, uint32_t length)
 cdef inline int32_t find_name(const Names *names, uint32_t domain, const char *text, uint32_t length) noexcept nogil:
     """The number of a name, -1 if the domain has none such."""
     cdef uint32_t hash = hash_of(domain, text, length)
-    cdef uint32_t place = hash & names.mask
+    cdef uint32_t index = hash & names.mask
     cdef const NameSlot *slot
     while True:
-        slot = &names.slots[place]
+        slot = &names.slots[index]
         if slot.length == 0:
             return -1
         if slot.hash == hash and slot.length == length and slot.domain == domain \
                 and memcmp(names.characters + slot.text, text, length) == 0:
             return slot.value
-        place = (place + 1) & names.mask
+        index = (index + 1) & names.mask
 
 
 cdef inline Span name_of(const Names *names, uint32_t domain, uint32_t value) noexcept nogil:

@@ -51,48 +51,49 @@ def pack_text_tables(str target, uint32_t level, list domains, set silent, bytes
     cdef Header header
     cdef bytearray storage = bytearray(sizeof(Header))
     cdef bytearray characters = bytearray(target.encode())
-    cdef dict places
+    cdef dict spans
     if len(domains) != domain_count:
         raise ValueError("a table has one dict for each domain")
     memset(&header, 0, sizeof(Header))
     header.level = level
     header.target_length = <uint32_t>len(characters)
-    places = place_characters(domains, silent, characters)
-    header.slots = append(storage, pack_slots(&header, domains, silent, places))
-    header.stored = append(storage, pack_stored(&header, domains, silent, places))
-    header.facts = append(storage, facts)
-    header.short_formats = append(storage, short_formats)
-    header.unified = append(storage, unified)
-    header.characters = append(storage, characters + bytes(span_padding))
+    spans = _append_characters(domains, silent, characters)
+    header.slots = _append(storage, _pack_slots(&header, domains, silent, spans))
+    header.stored = _append(storage, _pack_stored(&header, domains, silent, spans))
+    header.facts = _append(storage, facts)
+    header.short_formats = _append(storage, short_formats)
+    header.unified = _append(storage, unified)
+    header.characters = _append(storage, characters + bytes(span_padding))
     header.bytes = <uint32_t>len(storage)
     storage[:sizeof(Header)] = <bytes>(<const char *>&header)[:sizeof(Header)]
     return bytes(storage)
 
 
-cdef uint32_t append(bytearray storage, data) except? 0:
+cdef uint32_t _append(bytearray storage, data) except? 0:
     """Put `data` behind the others, on a multiple of four bytes; its offset."""
-    cdef uint32_t place = <uint32_t>len(storage)
+    cdef uint32_t offset = <uint32_t>len(storage)
     storage += data + bytes(3 - (len(data) + 3) % 4)
-    return place
+    return offset
 
 
-cdef dict place_characters(list domains, set silent, bytearray characters):
+cdef dict _append_characters(list domains, set silent, bytearray characters):
     """Append every text to `characters`, the same text once; {text: (offset, length)}."""
-    places = {}
+    spans = {}
     for position, entries in enumerate(domains):
         for text in entries.values() if position in silent else entries:
-            if text not in places:
+            if text not in spans:
                 data = text.encode()
-                places[text] = (len(characters), len(data))
+                spans[text] = (len(characters), len(data))
                 characters += data
-    return places
+    return spans
 
 
-cdef bytes pack_slots(Header *header, list domains, set silent, dict places):
+cdef bytes _pack_slots(Header *header, list domains, set silent, dict spans):
     """The hash table: open addressing, half full at most."""
     cdef vector[NameSlot] slots
     cdef NameSlot slot
-    cdef uint32_t domain, place
+    cdef int domain
+    cdef uint32_t bucket
     cdef uint32_t size = 64
     while size < 2 * sum(len(entries) for position, entries in enumerate(domains) if position not in silent):
         size *= 2
@@ -103,23 +104,23 @@ cdef bytes pack_slots(Header *header, list domains, set silent, dict places):
             continue
         for text, value in (<dict>domains[domain]).items():
             data = text.encode()
-            slot.text, slot.length = places[text]
+            slot.text, slot.length = spans[text]
             slot.domain = <uint16_t>domain
             slot.value = value
             slot.hash = hash_of(domain, data, slot.length)
-            place = slot.hash & (size - 1)
-            while slots[place].length:
-                place = (place + 1) & (size - 1)
-            slots[place] = slot
+            bucket = slot.hash & (size - 1)
+            while slots[bucket].length:
+                bucket = (bucket + 1) & (size - 1)
+            slots[bucket] = slot
     header.slot_mask = size - 1
     return <bytes>(<const char *>slots.data())[:size * sizeof(NameSlot)]
 
 
-cdef bytes pack_stored(Header *header, list domains, set silent, dict places):
+cdef bytes _pack_stored(Header *header, list domains, set silent, dict spans):
     """Names by number, domain after domain."""
     cdef vector[StoredName] stored
     cdef StoredName name
-    cdef uint32_t domain
+    cdef int domain
     for domain in range(domain_count):
         header.starts[domain] = <uint32_t>stored.size()
         if domain == domain_mnemonic or domain == domain_register:
@@ -132,6 +133,6 @@ cdef bytes pack_stored(Header *header, list domains, set silent, dict places):
         stored.resize(stored.size() + header.counts[domain], name)
         for value, text in reversed(pairs):
             # the first one stays
-            name.text, name.length = places[text]
+            name.text, name.length = spans[text]
             stored[header.starts[domain] + <uint32_t>value] = name
     return <bytes>(<const char *>stored.data())[:stored.size() * sizeof(StoredName)]

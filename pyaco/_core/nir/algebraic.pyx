@@ -13,7 +13,9 @@ from algebraic_tables cimport (
     condition_shifts_fit, condition_sum_is_32, condition_varies, pattern_bits, pattern_children, pattern_flags,
     pattern_kind, pattern_opcode, pattern_value, rule_condition, rule_letters, rule_pattern, rule_replacement, rules_of,
 )
-from nir_opcodes cimport alu_input_count, alu_input_types_flat, alu_max_inputs, alu_mov, alu_output_type, alu_properties
+from nir_opcodes cimport (
+    alu_input_count, alu_input_types_flat, alu_max_inputs, alu_mov, alu_output_type, alu_properties, alu_property_commutative,
+)
 
 from pyaco._core.common.bits cimport low_bits
 from pyaco._core.common.floats cimport bits_double, float_to_bits
@@ -80,7 +82,7 @@ cdef bint _match_instruction(const ShaderData *s, Match *m, uint32_t node, uint3
         if pattern_flags[node] & 1:
             return False
         m.exact = True
-    if alu_properties[opcode] & 1:
+    if alu_properties[opcode] & alu_property_commutative:
         swapped = (m.swaps >> m.commutative) & 1
         m.commutative += 1
     for i in range(alu_input_count[opcode]):
@@ -239,7 +241,7 @@ cdef bint _may_match(const ShaderData *s, int rule, uint32_t root) noexcept nogi
     cdef int opcode = pattern_opcode[node]
     cdef uint32_t first = s.instructions.source_first[root]
     cdef const uint32_t *values = &s.sources.value[first]
-    cdef bint commutes = alu_properties[opcode] & 1
+    cdef bint commutes = alu_properties[opcode] & alu_property_commutative
     cdef uint32_t child
     cdef uint32_t i
     for i in range(alu_input_count[opcode]):
@@ -256,7 +258,7 @@ cdef bint _try_rule(ShaderData *s, ShaderRewrite *rewrite, int rule, uint32_t ro
     cdef uint32_t met = 0         # commutative nodes that any attempt got to: their orders are all worth trying
     cdef uint32_t i
     while True:
-        for i in range(max_letters):
+        for i in range(<uint32_t>max_letters):
             m.value[i] = 0
         m.swaps = swaps
         m.commutative = 0
@@ -309,7 +311,7 @@ cdef bint algebraic_run(ShaderData *s, int group) except -1 nogil:
     return progress
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Apply the rules of the main group, or of the late one (option ``late``); True when an instruction changed."""
     cdef bint late = (options or {}).get("late", False)
     cdef bint progress

@@ -11,8 +11,8 @@ from nir_opcodes cimport (
 )
 from pyaco._core.common.table cimport table_append_many, table_append
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderRewrite, intrinsic_has_index, intrinsic_set_index, nir_alu_n, nir_constant_vector, nir_deref, nir_instruction_new,
-    nir_intrinsic_new, nir_jump, nir_phi, nir_undefined, node_block, node_if, node_insert_after, node_loop, node_new,
+    Shader, ShaderRewrite, intrinsic_has_index, intrinsic_set_index, nir_alu_n, nir_constant_vector, nir_deref_new, nir_instruction_new,
+    nir_intrinsic_new, nir_jump, nir_phi_new, nir_undefined, node_block, node_if, node_insert_after, node_loop, node_new, phi_set,
     shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_set, type_new, type_struct,
     variable_alive, variable_new,
 )
@@ -67,7 +67,7 @@ cdef int _check(Shader shader, uint32_t value) except -1:
     return 0
 
 
-def alu(Shader shader, int opcode, values, swizzles=None, int components=0, int bit_size=0):
+def alu(Shader shader not None, int opcode, values, swizzles=None, int components=0, int bit_size=0):
     """A new ALU instruction; `swizzles` gives a list of component numbers per operand (or None for identity)."""
     cdef vector[uint32_t] sources = values
     cdef uint32_t row, value
@@ -81,28 +81,28 @@ def alu(Shader shader, int opcode, values, swizzles=None, int components=0, int 
         shader.data.instructions.components[row] = components
     if bit_size:
         shader.data.instructions.bit_size[row] = bit_size
-    for place, swizzle in enumerate(swizzles or ()):
+    for operand, swizzle in enumerate(swizzles or ()):
         if swizzle is None:
             continue
         packed = 0
-        for at, number in enumerate(swizzle):
-            packed |= <uint64_t><int>number << (4 * <int>at)
-        shader.data.sources.swizzle[shader.data.instructions.source_first[row] + <uint32_t><int>place] = packed
+        for position, number in enumerate(swizzle):
+            packed |= <uint64_t><int>number << (4 * <int>position)
+        shader.data.sources.swizzle[shader.data.instructions.source_first[row] + <uint32_t><int>operand] = packed
     return row
 
 
-def constant(Shader shader, values, int bit_size):
+def constant(Shader shader not None, values, int bit_size):
     """A load_const of the raw bits given, one per component."""
     cdef vector[uint64_t] bits = values
     return nir_constant_vector(&shader.data, bits.data(), <int>bits.size(), bit_size)
 
 
-def undefined(Shader shader, int components, int bit_size):
+def undefined(Shader shader not None, int components, int bit_size):
     """An undefined value."""
     return nir_undefined(&shader.data, components, bit_size)
 
 
-def intrinsic(Shader shader, int opcode, values, int components=0, int bit_size=0, indices=None):
+def intrinsic(Shader shader not None, int opcode, values, int components=0, int bit_size=0, indices=None):
     """A new intrinsic; `indices` maps index numbers to values."""
     cdef vector[uint32_t] sources = values
     cdef uint32_t row, value
@@ -118,17 +118,15 @@ def intrinsic(Shader shader, int opcode, values, int components=0, int bit_size=
     return row
 
 
-def phi(Shader shader, values, predecessors, int components, int bit_size):
+def phi(Shader shader not None, values, predecessors, int components, int bit_size):
     """A phi; operands may be set later with :func:`set_source`."""
-    cdef uint32_t row = nir_instruction_new(&shader.data, nir_phi, 0, components, bit_size, <uint32_t>len(values))
-    cdef uint32_t first = shader.data.instructions.source_first[row]
-    for place, (value, block) in enumerate(zip(values, predecessors, strict=True)):
-        shader.data.sources.value[first + <uint32_t><int>place] = value
-        shader.data.sources.swizzle[first + <uint32_t><int>place] = block
+    cdef uint32_t row = nir_phi_new(&shader.data, components, bit_size, <uint32_t>len(values))
+    for operand, (value, block) in enumerate(zip(values, predecessors, strict=True)):
+        phi_set(&shader.data, row, <uint32_t><int>operand, value, block)
     return row
 
 
-def set_source(Shader shader, uint32_t instruction, uint32_t source, uint32_t value):
+def set_source(Shader shader not None, uint32_t instruction, uint32_t source, uint32_t value):
     """Change one source."""
     _check(shader, instruction)
     if source >= shader.data.instructions.source_count[instruction]:
@@ -136,30 +134,26 @@ def set_source(Shader shader, uint32_t instruction, uint32_t source, uint32_t va
     source_set(&shader.data, instruction, source, value)
 
 
-def set_flags(Shader shader, uint32_t instruction, uint32_t flags):
+def set_flags(Shader shader not None, uint32_t instruction, uint32_t flags):
     """Set the flags of an instruction."""
     _check(shader, instruction)
     shader.data.instructions.flags[instruction] = flags
 
 
-def deref(Shader shader, int opcode, values, uint32_t type, uint32_t mode, uint32_t data, int components, int bit_size):
+def deref(Shader shader not None, int opcode, values, uint32_t type, uint32_t mode, uint32_t data, int components, int bit_size):
     """A deref instruction."""
-    cdef uint32_t row = nir_instruction_new(&shader.data, nir_deref, opcode, components, bit_size,
-                                            <uint32_t>len(values))
-    for place, value in enumerate(values):
-        source_set(&shader.data, row, <uint32_t><int>place, value)
-    shader.data.instructions.type[row] = type
-    shader.data.instructions.mode[row] = mode
-    shader.data.instructions.data[row] = data
+    cdef uint32_t row = nir_deref_new(&shader.data, opcode, components, bit_size, <uint32_t>len(values), mode, type, data)
+    for operand, value in enumerate(values):
+        source_set(&shader.data, row, <uint32_t><int>operand, value)
     return row
 
 
-def jump(Shader shader, int kind):
+def jump(Shader shader not None, int kind):
     """A jump."""
     return nir_instruction_new(&shader.data, nir_jump, kind, 0, 0, 0)
 
 
-def node(Shader shader, str kind, uint32_t after, uint32_t condition=0):
+def node(Shader shader not None, str kind, uint32_t after, uint32_t condition=0):
     """A new if, loop or block after the node `after`."""
     cdef uint32_t row = node_new(&shader.data, {"if": node_if, "loop": node_loop, "block": node_block}[kind])
     node_insert_after(&shader.data, row, after)
@@ -167,7 +161,7 @@ def node(Shader shader, str kind, uint32_t after, uint32_t condition=0):
     return row
 
 
-def type_of(Shader shader, int base, int bit_size=0, int components=0, uint32_t element=0, uint32_t length=0,
+def type_of(Shader shader not None, int base, int bit_size=0, int components=0, uint32_t element=0, uint32_t length=0,
             uint32_t stride=0, bint row_major=False, members=(), int image_dim=0, int image_flags=0):
     """A new type; `members` are (type, offset) pairs of a struct (offset None: none yet)."""
     cdef uint32_t row = type_new(&shader.data, base, bit_size, components)
@@ -182,14 +176,14 @@ def type_of(Shader shader, int base, int bit_size=0, int components=0, uint32_t 
         first = table_append_many(&shader.data.members.table, <uint32_t>len(members))
         shader.data.types.member_first[row] = first
         shader.data.types.member_count[row] = <uint32_t>len(members)
-        for place, (member_type, offset) in enumerate(members):
-            member = first + <uint32_t><int>place
+        for number, (member_type, offset) in enumerate(members):
+            member = first + <uint32_t><int>number
             shader.data.members.type[member] = member_type
             shader.data.members.offset[member] = 0xffffffffU if offset is None else offset
     return row
 
 
-def variable(Shader shader, uint32_t mode, uint32_t type, initializer=None, **facts):
+def variable(Shader shader not None, uint32_t mode, uint32_t type, initializer=None, **facts):
     """A new variable; `initializer` lists the bits of its components depth first."""
     cdef uint32_t row = variable_new(&shader.data, mode, type)
     cdef uint32_t first, i
@@ -212,15 +206,15 @@ def variable(Shader shader, uint32_t mode, uint32_t type, initializer=None, **fa
     return row
 
 
-def texture(Shader shader, int base, int dim, int image_flags=0, int flags=0, int component=0, uint32_t texture_index=0,
+def texture(Shader shader not None, int base, int dim, int image_flags=0, int flags=0, int component=0, uint32_t texture_index=0,
             uint32_t sampler_index=0, offsets=()):
     """A row of Textures; `offsets` are the four (x, y) of a gather."""
     cdef uint32_t row = table_append(&shader.data.textures.table)
     cdef uint64_t packed = 0
-    for place, offset in enumerate([value for pair in offsets for value in pair]):
-        if not -128 <= offset < 128 or place > 7:
+    for position, offset in enumerate([value for pair in offsets for value in pair]):
+        if not -128 <= offset < 128 or position > 7:
             raise ValueError("offsets of a gather are four pairs from -128 to 127")
-        packed |= <uint64_t>(<int>offset & 0xff) << (8 * <int>place)
+        packed |= <uint64_t>(<int>offset & 0xff) << (8 * <int>position)
     shader.data.textures.base[row] = base
     shader.data.textures.dim[row] = dim
     shader.data.textures.image_flags[row] = image_flags
@@ -232,7 +226,7 @@ def texture(Shader shader, int base, int dim, int image_flags=0, int flags=0, in
     return row
 
 
-def write_blocks(Shader shader, lists):
+def write_blocks(Shader shader not None, lists):
     """Make `lists` (block node to list of instructions) the contents of the shader."""
     cdef ShaderRewrite rewrite
     shader_rewrite_begin(&rewrite, &shader.data)
@@ -243,7 +237,7 @@ def write_blocks(Shader shader, lists):
     shader_rewrite_end(&rewrite)
 
 
-def raw(Shader shader, int kind, int opcode, int components, int bit_size, values=(), swizzles=(), uint32_t data=0,
+def raw(Shader shader not None, int kind, int opcode, int components, int bit_size, values=(), swizzles=(), uint32_t data=0,
         uint32_t type=0, uint32_t mode=0, uint32_t flags=0, indices=None, constants=None):
     """An instruction from its columns, unchecked: for the text reader, which names values before they exist.
 
@@ -251,21 +245,18 @@ def raw(Shader shader, int kind, int opcode, int components, int bit_size, value
     """
     cdef uint32_t row = nir_instruction_new(&shader.data, kind, opcode, components, bit_size, <uint32_t>len(values))
     cdef uint32_t first = shader.data.instructions.source_first[row]
-    cdef uint32_t place
     for number, value in enumerate(values):
         shader.data.sources.value[first + <uint32_t><int>number] = value
     for number, swizzle in enumerate(swizzles):
         shader.data.sources.swizzle[first + <uint32_t><int>number] = swizzle
     if indices is not None:
-        place = table_append_many(&shader.data.indices.table, <uint32_t>len(indices))
+        data = table_append_many(&shader.data.indices.table, <uint32_t>len(indices))
         for number, value in enumerate(indices):
-            shader.data.indices.value[place + <uint32_t><int>number] = value
-        data = place
+            shader.data.indices.value[data + <uint32_t><int>number] = value
     if constants is not None:
-        place = table_append_many(&shader.data.constants.table, <uint32_t>len(constants))
+        data = table_append_many(&shader.data.constants.table, <uint32_t>len(constants))
         for number, value in enumerate(constants):
-            shader.data.constants.value[place + <uint32_t><int>number] = value
-        data = place
+            shader.data.constants.value[data + <uint32_t><int>number] = value
     shader.data.instructions.data[row] = data
     shader.data.instructions.type[row] = type
     shader.data.instructions.mode[row] = mode
@@ -273,7 +264,7 @@ def raw(Shader shader, int kind, int opcode, int components, int bit_size, value
     return row
 
 
-def argument(Shader shader, uint32_t kind, uint32_t detail, uint32_t first, uint32_t count, bint is_vgpr):
+def argument(Shader shader not None, uint32_t kind, uint32_t detail, uint32_t first, uint32_t count, bint is_vgpr):
     """Declare an argument of the ABI."""
     cdef uint32_t row = table_append(&shader.data.arguments.table)
     shader.data.arguments.kind[row] = kind
@@ -284,14 +275,14 @@ def argument(Shader shader, uint32_t kind, uint32_t detail, uint32_t first, uint
     return row
 
 
-def append_constant_data(Shader shader, bytes data):
+def append_constant_data(Shader shader not None, bytes data):
     """Append bytes to what load_constant reads."""
     cdef uint32_t first = table_append_many(&shader.data.constant_data.table, <uint32_t>len(data))
     for number, byte in enumerate(data):
         shader.data.constant_data.byte[first + <uint32_t><int>number] = byte
 
 
-def set_member_access(Shader shader, uint32_t type, uint32_t member, uint32_t access):
+def set_member_access(Shader shader not None, uint32_t type, uint32_t member, uint32_t access):
     """Set the access flags of a struct member."""
     if type >= shader.data.types.table.count or member >= shader.data.types.member_count[type]:
         raise ValueError("no such member")

@@ -77,7 +77,7 @@ cdef bint constant_folding_run(ShaderData *s) except -1 nogil:
     return progress
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Fold constants; True when an instruction changed."""
     cdef bint progress
     with nogil:

@@ -9,8 +9,8 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, ShaderRewrite, nir_instruction_new, nir_load_const, nir_phi, nir_undef, node_if, node_walk_next,
-    shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_swizzle,
+    Shader, ShaderData, ShaderRewrite, nir_instruction_new, nir_load_const, nir_phi, nir_phi_new, nir_undef, node_if,
+    node_walk_next, phi_set, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_swizzle,
 )
 from pyaco._core.nir.dominance cimport Cfg, cfg_build, node_loop_around
 
@@ -50,11 +50,9 @@ cdef uint32_t _close(Context *c, uint32_t value, uint32_t loop) except 0 nogil:
     else:
         first = c.cfg.predecessor_first[number]
         count = c.cfg.predecessor_first[number + 1] - first
-        row = nir_instruction_new(s, nir_phi, 0, s.instructions.components[value], s.instructions.bit_size[value],
-                                  count)
+        row = nir_phi_new(s, s.instructions.components[value], s.instructions.bit_size[value], count)
         for i in range(count):
-            s.sources.value[s.instructions.source_first[row] + i] = value
-            s.sources.swizzle[s.instructions.source_first[row] + i] = c.cfg.blocks[c.cfg.predecessors[first + i]]
+            phi_set(s, row, i, value, c.cfg.blocks[c.cfg.predecessors[first + i]])
         c.phis[number].push_back(row)
     s.instructions.block[row] = exit
     c.closed[key] = row
@@ -128,7 +126,7 @@ cdef bint convert_to_lcssa_run(ShaderData *s) except -1 nogil:
     return True
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Close loops."""
     cdef bint progress
     with nogil:

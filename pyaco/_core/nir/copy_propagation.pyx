@@ -115,7 +115,7 @@ cdef bint copy_propagation_run(ShaderData *s) noexcept nogil:
     return progress
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Propagate copies; True when a source changed."""
     cdef bint progress
     with nogil:

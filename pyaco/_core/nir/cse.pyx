@@ -7,15 +7,21 @@ Needs: nothing. Guarantees: valid NIR; replaced instructions are gone. Convergen
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from nir_opcodes cimport alu_input_sizes_flat, alu_max_inputs, intrinsic_flags, intrinsic_index_count
+from nir_opcodes cimport (
+    alu_input_sizes_flat, alu_max_inputs, intrinsic_flag_can_eliminate, intrinsic_flag_can_reorder, intrinsic_flag_convergent,
+    intrinsic_flags, intrinsic_index_count,
+)
 
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, ShaderRewrite, nir_alu, nir_deref, nir_exact, nir_intrinsic, nir_load_const, nir_phi, node_block, node_if,
+    Shader, ShaderData, ShaderRewrite, nir_alu, nir_deref, nir_exact, nir_intrinsic, nir_load_const, nir_no_signed_wrap,
+    nir_no_unsigned_wrap, nir_phi, node_block, node_if,
     shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_swizzle,
 )
 
 cdef enum:
-    wrap_flags = 0xc              # nir_no_signed_wrap | nir_no_unsigned_wrap
+    wrap_flags = nir_no_signed_wrap | nir_no_unsigned_wrap
+    pure = intrinsic_flag_can_eliminate | intrinsic_flag_can_reorder    # an intrinsic with both gives the same everywhere ...
+    pure_mask = pure | intrinsic_flag_convergent                        # ... unless other lanes take part
 
 cdef struct Scope:
     vector[uint32_t] slots        # hash table of instruction ids, linear probing
@@ -31,7 +37,7 @@ cdef inline uint64_t _mix(uint64_t hash, uint64_t word) noexcept nogil:
 cdef bint _eligible(const ShaderData *s, uint32_t instruction) noexcept nogil:
     cdef uint8_t kind = s.instructions.kind[instruction]
     if kind == nir_intrinsic:
-        return intrinsic_flags[s.instructions.opcode[instruction]] & 19 == 3
+        return intrinsic_flags[s.instructions.opcode[instruction]] & pure_mask == pure
     return kind == nir_alu or kind == nir_load_const or kind == nir_deref
 
 
@@ -189,7 +195,7 @@ cdef bint cse_run(ShaderData *s) except -1 nogil:
     return progress
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Merge equal expressions; True when one was removed."""
     cdef bint progress
     with nogil:

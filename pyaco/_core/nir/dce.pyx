@@ -6,13 +6,16 @@ actions (Cytron et al. 1991, section 7.1).
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
-from nir_opcodes cimport intrinsic_flags
+from nir_opcodes cimport intrinsic_flag_can_eliminate, intrinsic_flag_convergent, intrinsic_flag_uniform, intrinsic_flags
 
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ShaderRewrite, access_volatile, intrinsic_index, nir_intrinsic, nir_jump, node_block, node_if,
     node_walk_next, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end,
 )
 from nir_opcodes cimport index_access
+
+cdef enum:                        # what has no effect but its result; a convergent operation acts through its readers alone
+    without_effect = intrinsic_flag_can_eliminate | intrinsic_flag_uniform | intrinsic_flag_convergent
 
 
 cdef inline bint _acts(const ShaderData *s, uint32_t instruction) noexcept nogil:
@@ -23,7 +26,7 @@ cdef inline bint _acts(const ShaderData *s, uint32_t instruction) noexcept nogil
     if s.instructions.components[instruction] == 0:
         return True
     # A convergent operation without a reader has no effect; a volatile load does.
-    if intrinsic_flags[s.instructions.opcode[instruction]] & (1 | 8 | 16):
+    if intrinsic_flags[s.instructions.opcode[instruction]] & without_effect:
         return (intrinsic_index(s, instruction, index_access) & access_volatile) != 0
     return True
 
@@ -74,7 +77,7 @@ cdef bint dce_run(ShaderData *s) except -1 nogil:
     return True
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Remove dead instructions; True when one was removed."""
     cdef bint progress
     with nogil:

@@ -136,7 +136,7 @@ cdef bint dead_control_flow_run(ShaderData *s) except -1 nogil:
     return progress
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Remove dead control flow until none is found; True when something changed."""
     cdef bint progress = False
     with nogil:

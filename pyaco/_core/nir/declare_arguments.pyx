@@ -194,7 +194,7 @@ cdef bint _needs_scratch(const ShaderData *s) noexcept:
     return s.info.gfx_level < gfx11
 
 
-def uses(Shader shader):
+def uses(Shader shader not None):
     """What the shader needs of its arguments, as numbers: ``sets``, ``push_dwords`` read at constant places, ``other_push_uses``,
     ``num_workgroups``, ``push_constant_bytes``, ``other_user_sgprs``."""
     cdef ShaderData *s = &shader.data
@@ -213,7 +213,7 @@ def uses(Shader shader):
     }
 
 
-def buffer_variables(Shader shader):
+def buffer_variables(Shader shader not None):
     """Set, binding, whether it is a uniform buffer, and elements of every buffer variable."""
     cdef ShaderData *s = &shader.data
     cdef uint32_t variable, type, count
@@ -230,7 +230,7 @@ def buffer_variables(Shader shader):
     return found
 
 
-def resources(Shader shader):
+def resources(Shader shader not None):
     """Set, binding, whether it is a uniform buffer, and the element of every descriptor that an instruction names; -1: at run time."""
     cdef ShaderData *s = &shader.data
     cdef uint32_t i, instruction, index
@@ -248,7 +248,7 @@ def resources(Shader shader):
     return found
 
 
-def declare(Shader shader, list sets, bint through_table, bint push_pointer, list inline_dwords):
+def declare(Shader shader not None, list sets, bint through_table, bint push_pointer, list inline_dwords):
     """Fill ``shader.arguments``; returns what whoever launches must know of registers and modes."""
     cdef ShaderData *s = &shader.data
     cdef Uses found

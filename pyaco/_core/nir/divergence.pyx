@@ -14,8 +14,9 @@ from libc.stdint cimport uint16_t, uint32_t, uint8_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
-    index_cluster_size, intrinsic_deref_atomic, intrinsic_deref_atomic_swap, intrinsic_flags, intrinsic_global_atomic,
-    intrinsic_global_atomic_amd, intrinsic_global_atomic_swap, intrinsic_global_atomic_swap_amd, intrinsic_load_deref,
+    index_cluster_size, intrinsic_deref_atomic, intrinsic_deref_atomic_swap, intrinsic_flag_divergent, intrinsic_flag_uniform,
+    intrinsic_flags, intrinsic_global_atomic, intrinsic_global_atomic_amd, intrinsic_global_atomic_swap,
+    intrinsic_global_atomic_swap_amd, intrinsic_load_deref,
     intrinsic_load_scratch, intrinsic_reduce, intrinsic_shared_atomic, intrinsic_shared_atomic_swap, intrinsic_ssbo_atomic,
     intrinsic_ssbo_atomic_swap,
 )
@@ -51,9 +52,9 @@ cdef bint _any_source(const ShaderData *s, uint32_t instruction) noexcept nogil:
 cdef bint _of_intrinsic(const ShaderData *s, uint32_t instruction) noexcept nogil:
     cdef int opcode = s.instructions.opcode[instruction]
     cdef uint32_t cluster, deref
-    if intrinsic_flags[opcode] & 4:
+    if intrinsic_flags[opcode] & intrinsic_flag_divergent:
         return True
-    if intrinsic_flags[opcode] & 8:
+    if intrinsic_flags[opcode] & intrinsic_flag_uniform:
         return False
     if opcode in (intrinsic_load_scratch, intrinsic_deref_atomic, intrinsic_deref_atomic_swap, intrinsic_ssbo_atomic,
                   intrinsic_ssbo_atomic_swap, intrinsic_shared_atomic, intrinsic_shared_atomic_swap,
@@ -223,7 +224,7 @@ cdef int divergence_run(ShaderData *s) except -1 nogil:
     return 0
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Compute divergence."""
     with nogil:
         divergence_run(&shader.data)

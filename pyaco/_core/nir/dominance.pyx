@@ -151,7 +151,7 @@ cdef bint cfg_dominates(const Cfg *cfg, uint32_t above, uint32_t below) noexcept
     return runner == <int32_t>above
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Compute immediate dominators; they are left in ``shader.nodes.immediate_dominator``."""
     cdef Cfg cfg
     with nogil:
@@ -160,7 +160,7 @@ def run(Shader shader, options=None):
     return False
 
 
-def control_flow_graph(Shader shader):
+def control_flow_graph(Shader shader not None):
     """The graph as Python lists: ``(blocks, successors, predecessors, immediate dominators)``, blocks as nodes."""
     cdef Cfg cfg
     cdef uint32_t i

@@ -675,7 +675,7 @@ cdef bint _component(int opcode, int bits, int result_bits, const uint64_t *v, i
     cdef int truth
     cdef uint64_t field
     cdef double value
-    if alu_properties[opcode] & 16:
+    if alu_properties[opcode] & alu_property_conversion:
         return _conversion(opcode, bits, result_bits, v[0], r)
     if opcode == alu_bcsel:
         r[0] = v[1] if v[0] else v[2]
@@ -726,14 +726,16 @@ cdef bint _horizontal(int opcode, int bits, const uint64_t *const *o, uint64_t *
     cdef int size = alu_input_sizes_flat[opcode * alu_max_inputs]
     cdef bint is_float = alu_input_types_flat[opcode * alu_max_inputs] >> 8 == base_float
     cdef double total = 0
+    cdef double product
     cdef bint equal = True
     cdef int i
     if alu_output_size[opcode] != 1 or alu_input_count[opcode] != 2 or size < 2:
         return False
     if alu_output_type[opcode] >> 8 == base_float:
-        # Halves are multiplied and added as 32-bit floats, and the sum alone is rounded to a half.
-        for i in range(size):
-            total = _rounded(total + _rounded(float_from_bits(o[0][i], bits) * float_from_bits(o[1][i], bits), max(bits, 32)), max(bits, 32))
+        # Halves are multiplied and added as 32-bit floats, and the sum alone is rounded to a half. NIR adds from the last on.
+        for i in range(size - 1, -1, -1):
+            product = _rounded(float_from_bits(o[0][i], bits) * float_from_bits(o[1][i], bits), max(bits, 32))
+            total = product if i == size - 1 else _rounded(product + total, max(bits, 32))
         r[0] = float_to_bits(total, bits)
         return True
     for i in range(size):

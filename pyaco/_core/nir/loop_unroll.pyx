@@ -177,6 +177,9 @@ cdef bint _find_exit(const ControlFlowEdit *edit, uint32_t loop, Exit *found) no
     cdef bint has_continue = False
     cdef uint32_t node = s.nodes.first0[loop]
     cdef int trips
+    found.node = 0
+    found.trips = 0
+    found.break_in_then = False
     if _count_breaks_and_cost(edit, node, &cost, &has_continue, False) != 1 or has_continue:
         return False
     if edit_jump_of(edit, s.nodes.last0[loop]):
@@ -310,7 +313,7 @@ cdef int _unroll(ControlFlowEdit *edit, uint32_t loop, const Exit *found) except
     cdef uint32_t breaking = s.nodes.first0[found.node] if found.break_in_then else s.nodes.first1[found.node]
     cdef uint32_t trip
     cdef uint32_t i
-    cdef uint32_t tail
+    cdef uint32_t tail = entry
     copy.edit = edit
     for i in range(<uint32_t>edit.contents[header].size()):
         if s.instructions.kind[edit.contents[header][i]] != nir_phi:
@@ -474,7 +477,7 @@ cdef bint loop_unroll_run(ShaderData *s) except -1 nogil:
     return progress
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Unroll one innermost loop of known, small trip count; True when one was unrolled (run again after folding)."""
     cdef bint progress
     with nogil:

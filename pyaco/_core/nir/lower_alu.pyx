@@ -21,11 +21,12 @@ from nir_opcodes cimport (
     alu_unpack_unorm_4x8,
 )
 from pyaco._core.ir.program cimport gfx10_3, gfx11
+from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu_source, vector_of
 from pyaco._core.ir.shader cimport Shader, ShaderData, nir_alu
 from pyaco._core.nir.algebraic cimport (
     algebraic_run, rules_lower, rules_lower_dot_2x16, rules_lower_dot_4x8, rules_lower_sudot,
 )
-from pyaco._core.nir.lowering cimport Lowering, alu1, alu2, alu2_constant, alu_source, constant_float, lower_keep, lowering_run, vector_of
+from pyaco._core.nir.lowering cimport Lowering, constant_float, lower_keep, lowering_run
 
 cdef enum:
     maximum_sweeps = 16
@@ -178,7 +179,7 @@ cdef bint lower_alu_run(ShaderData *s) except -1 nogil:
     return progress
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Lower ALU opcodes."""
     cdef bint progress
     with nogil:

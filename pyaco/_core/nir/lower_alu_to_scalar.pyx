@@ -18,15 +18,14 @@ from nir_opcodes cimport (
     alu_input_sizes_flat, alu_ior, alu_max_inputs, alu_mov, alu_output_size, alu_vec2, alu_vec3, alu_vec4, alu_vec5,
     alu_vec8, alu_vec16,
 )
+from pyaco._core.ir.emitter cimport alu2, alu3, alu_source, constant, emit, vector_of
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, ShaderRewrite, constant_bits, nir_alu, nir_component, nir_constant, nir_exact,
-    nir_instruction_new, nir_jump, nir_load_const, nir_phi, nir_vector, node_first_block, block_walk_next, shader_rewrite_begin,
-    shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_set, source_swizzle, source_value,
+    Shader, ShaderData, ShaderRewrite, block_walk_next, constant_bits, nir_alu, nir_component, nir_constant, nir_exact,
+    nir_instruction_new, nir_jump, nir_load_const, nir_phi, nir_phi_new, nir_vector, node_first_block, phi_set,
+    shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_set, source_swizzle, source_value,
     swizzle_component,
 )
-from pyaco._core.nir.lowering cimport (
-    Lowering, alu2, alu3, alu_source, constant, emit, lower_keep, lowering_run, vector_of,
-)
+from pyaco._core.nir.lowering cimport Lowering, lower_keep, lowering_run
 
 
 cdef bint _is_vector_opcode(int opcode) noexcept nogil:
@@ -165,14 +164,13 @@ cdef int _split_phi(ShaderData *s, SplitPhis *split, uint32_t phi) except -1 nog
     cdef uint32_t k, n, row, predecessor
     cdef uint32_t[16] parts
     for _ in range(components):
-        row = nir_instruction_new(s, nir_phi, 0, 1, s.instructions.bit_size[phi], s.instructions.source_count[phi])
+        row = nir_phi_new(s, 1, s.instructions.bit_size[phi], s.instructions.source_count[phi])
         values.push_back(row)
     for n in range(s.instructions.source_count[phi]):
         predecessor = <uint32_t>source_swizzle(s, phi, n)
         _append_components(s, split.tails[predecessor], source_value(s, phi, n), parts)
         for k in range(components):
-            source_set(s, values[k], n, parts[k])
-            s.sources.swizzle[s.instructions.source_first[values[k]] + n] = predecessor
+            phi_set(s, values[k], n, parts[k], predecessor)
     split.scalars.push_back(values)
     split.row[phi] = <uint32_t>split.scalars.size()
     return 0
@@ -238,7 +236,7 @@ cdef bint phis_to_scalar_run(ShaderData *s) except -1 nogil:
     return True
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Make ALU operations and phis scalar."""
     cdef bint progress
     with nogil:

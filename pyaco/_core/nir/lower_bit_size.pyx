@@ -18,10 +18,9 @@ from nir_opcodes cimport (
     alu_uadd_sat, alu_udiv, alu_ufind_msb, alu_uge, alu_uhadd, alu_ult, alu_umax, alu_umin, alu_umod, alu_umul_high,
     alu_urhadd, alu_urol, alu_uror, alu_ushr, alu_usub_borrow, alu_usub_sat, alu_ior,
 )
+from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_source, constant
 from pyaco._core.ir.shader cimport Shader, ShaderData, nir_alu, nir_divergent, source_value
-from pyaco._core.nir.lowering cimport (
-    Lowering, alu1, alu2, alu2_constant, alu3, alu_source, constant, constant_source, lower_keep, lowering_run,
-)
+from pyaco._core.nir.lowering cimport Lowering, constant_source, lower_keep, lowering_run
 
 
 cdef enum:
@@ -144,7 +143,7 @@ cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogi
     return alu2(b, opcode, x, _extended(b, instruction, 1, rule))
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Widen small integer operations."""
     cdef bint progress
     with nogil:

@@ -19,14 +19,17 @@ from nir_opcodes cimport (
     intrinsic_load_ssbo, intrinsic_load_ubo, intrinsic_load_vulkan_descriptor, intrinsic_read_first_invocation, intrinsic_ssbo_atomic,
     intrinsic_ssbo_atomic_swap, intrinsic_store_ssbo, intrinsic_vulkan_resource_index, intrinsic_vulkan_resource_reindex,
 )
+from pyaco._core.ir.emitter cimport (
+    alu1, alu2, alu2_constant, component, constant, emit, intrinsic0, intrinsic1, intrinsic2, jump, vector_of,
+)
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, access_can_reorder, access_non_uniform, argument_descriptor_set, argument_inline_push_constant,
     argument_push_constants, constant_bits, intrinsic_index, intrinsic_set_index, jump_break, nir_alu, nir_divergent, nir_intrinsic,
     source_set, source_value, value_is_constant,
 )
 from pyaco._core.nir.lowering cimport (
-    Lowering, alu1, alu2, alu2_constant, component, constant, emit, intrinsic0, intrinsic1, intrinsic2, lower_if_begin, lower_if_else,
-    lower_if_end, lower_jump, lower_keep, lower_loop_begin, lower_loop_end, lower_remove, lowering_run, vector_of,
+    Lowering, lower_if_begin, lower_if_else, lower_if_end, lower_keep, lower_loop_begin, lower_loop_end, lower_remove,
+    lowering_run,
 )
 
 from pyaco.errors import InputError
@@ -200,7 +203,7 @@ cdef uint32_t _waterfall(Lowering *b, uint32_t instruction, int source, uint32_t
     cdef uint32_t first = intrinsic1(b, intrinsic_read_first_invocation, 1, 32, offset)
     cdef uint32_t branch = lower_if_begin(b, alu2(b, alu_ieq, first, offset))
     cdef uint32_t result = _access(b, instruction, source, _descriptor(b, _uniform(b, set_address), first))
-    lower_jump(b, jump_break)
+    jump(b, jump_break)
     lower_if_else(b, branch)
     lower_if_end(b, branch)
     lower_loop_end(b, loop)
@@ -317,7 +320,7 @@ cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogi
     return _buffer_access(b, c, instruction, source)
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Lower descriptors and push constants."""
     cdef Context c
     cdef Binding binding

@@ -15,10 +15,9 @@ from nir_opcodes cimport (
     alu_frexp_exp, alu_frexp_sig, alu_frsq, alu_fsqrt, alu_iadd, alu_iand, alu_ineg, alu_inot, alu_ior, alu_ishr, alu_isub, alu_ldexp,
     alu_pack_64_2x32_split, alu_unpack_64_2x32_split_y,
 )
+from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_source, constant
 from pyaco._core.ir.shader cimport Shader, ShaderData, nir_alu
-from pyaco._core.nir.lowering cimport (
-    Lowering, alu1, alu2, alu2_constant, alu3, alu_source, constant, constant_float, lower_keep, lowering_run,
-)
+from pyaco._core.nir.lowering cimport Lowering, constant_float, lower_keep, lowering_run
 
 cdef uint64_t infinity = 0x7ff0000000000000ULL
 
@@ -127,7 +126,7 @@ cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogi
     return lower_keep
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Lower division and roots of doubles."""
     cdef bint progress
     with nogil:

@@ -34,6 +34,9 @@ from nir_opcodes cimport (
     intrinsic_vulkan_resource_index,
 )
 from pyaco._core.common.bits cimport align_up, lowest_bit, sign_extended
+from pyaco._core.ir.emitter cimport (
+    alu1, alu2, alu2_constant, component, constant, intrinsic0, intrinsic1, intrinsic2, intrinsic3, intrinsic4, vector_of,
+)
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, constant_bits, deref_array, deref_cast, deref_ptr_as_array, deref_struct, deref_var, descriptor_ssbo,
     descriptor_ubo, intrinsic_index, intrinsic_set_index, mode_constant, mode_function_temp, mode_global, mode_push_constant,
@@ -42,8 +45,7 @@ from pyaco._core.ir.shader cimport (
     value_is_constant,
 )
 from pyaco._core.nir.lowering cimport (
-    Lowering, alu1, alu2, alu2_constant, component, constant, intrinsic0, intrinsic1, intrinsic2, intrinsic3, intrinsic4,
-    lower_if_begin, lower_if_else, lower_if_end, lower_keep, lower_remove, lowering_run_from, vector_of,
+    Lowering, lower_if_begin, lower_if_else, lower_if_end, lower_keep, lower_remove, lowering_run_from,
 )
 from pyaco._core.nir.types cimport component_bytes, member_offset, type_align, type_bytes, type_slots, type_stride
 
@@ -659,7 +661,7 @@ cdef bint lower_explicit_io_run(ShaderData *s) except -1 nogil:
     return progress
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Lower derefs of memory to explicit addresses."""
     cdef bint progress
     with nogil:

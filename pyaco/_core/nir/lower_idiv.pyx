@@ -6,7 +6,8 @@ Needs: scalar ALU; 8- and 16-bit divisions widened (``lower_bit_size``). Guarant
 Division by a constant multiplies by a rounded-up reciprocal (Granlund and Montgomery, "Division by Invariant Integers
 using Multiplication", 1994; Warren, "Hacker's Delight", chapter 10). Otherwise the reciprocal of the divisor is estimated
 in floating point, improved once by Newton's method in 32-bit fixed point, and the quotient corrected twice: the scheme of
-LLVM's AMDGPU code generator (AMDGPUCodeGenPrepare, expandDivRem32). Dividing by zero gives some value.
+LLVM's AMDGPU code generator (AMDGPUCodeGenPrepare, expandDivRem32). Dividing by zero gives what these steps
+give, where constant folding has 0: SPIR-V leaves it undefined.
 """
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
@@ -15,10 +16,9 @@ from nir_opcodes cimport (
     alu_ineg, alu_irem, alu_ishr, alu_isub, alu_ixor, alu_u2f32, alu_udiv, alu_uge, alu_umod, alu_umul_high, alu_ushr,
 )
 from pyaco._core.common.bits cimport sign_extended
+from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_source, constant
 from pyaco._core.ir.shader cimport Shader, ShaderData, nir_alu
-from pyaco._core.nir.lowering cimport (
-    Lowering, alu1, alu2, alu2_constant, alu3, alu_source, constant, constant_source, lower_keep, lowering_run,
-)
+from pyaco._core.nir.lowering cimport Lowering, constant_source, lower_keep, lowering_run
 
 cdef extern from *:
     """
@@ -180,14 +180,14 @@ cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogi
         return lower_keep
     if opcode not in (alu_udiv, alu_idiv, alu_umod, alu_irem, alu_imod) or bits < 32:
         return lower_keep
-    if constant_source(s, instruction, 1, &divisor) and divisor != 0:
+    if constant_source(s, instruction, 1, &divisor):
         return _by_constant(b, opcode, alu_source(b, instruction, 0, 0), divisor, bits)
     if bits == 64:
         return lower_keep
     return _general(b, opcode, alu_source(b, instruction, 0, 0), alu_source(b, instruction, 1, 0))
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Lower integer division."""
     cdef bint progress
     with nogil:

@@ -18,10 +18,11 @@ from nir_opcodes cimport (
     alu_unpack_64_2x32_split_x, alu_unpack_64_2x32_split_y, alu_ushr, alu_usub_borrow, alu_usub_sat, alu_b2i32, alu_b2i64,
     alu_iadd_sat, alu_isub_sat,
 )
-from pyaco._core.ir.shader cimport Shader, ShaderData, jump_break, nir_alu, nir_instruction_new, nir_phi, source_value
+from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_source, constant, emit, jump
+from pyaco._core.ir.shader cimport Shader, ShaderData, jump_break, nir_alu, nir_phi_new, phi_set, source_value
 from pyaco._core.nir.lowering cimport (
-    Lowering, alu1, alu2, alu2_constant, alu3, alu_source, constant, constant_float, emit, lower_if_begin,
-    lower_if_else, lower_if_end, lower_jump, lower_keep, lower_loop_begin, lower_loop_end, lowering_run,
+    Lowering, constant_float, lower_if_begin, lower_if_else, lower_if_end, lower_keep, lower_loop_begin, lower_loop_end,
+    lowering_run,
 )
 
 
@@ -74,25 +75,14 @@ cdef uint32_t _multiply_high(Lowering *b, uint32_t x, uint32_t y, bint is_signed
 # --------------------------------------------------------------------------------------------------------------- division
 cdef uint32_t _loop_phi(Lowering *b, uint32_t initial, uint32_t before) except? 0xffffffffU nogil:
     """A phi at the head of a loop; the operand of the back edge is set later."""
-    cdef ShaderData *s = b.s
-    cdef uint32_t row = nir_instruction_new(s, nir_phi, 0, 1, s.instructions.bit_size[initial], 2)
-    cdef uint32_t first = s.instructions.source_first[row]
-    s.sources.value[first] = initial
-    s.sources.swizzle[first] = before
+    cdef uint32_t row = nir_phi_new(b.s, 1, b.s.instructions.bit_size[initial], 2)
+    phi_set(b.s, row, 0, initial, before)
     return emit(b, row)
 
 
-cdef void _close_phi(Lowering *b, uint32_t phi, uint32_t value, uint32_t block) noexcept nogil:
-    cdef uint32_t first = b.s.instructions.source_first[phi]
-    b.s.sources.value[first + 1] = value
-    b.s.sources.swizzle[first + 1] = block
-
-
 cdef uint32_t _exit_phi(Lowering *b, uint32_t value, uint32_t block) except? 0xffffffffU nogil:
-    cdef ShaderData *s = b.s
-    cdef uint32_t row = nir_instruction_new(s, nir_phi, 0, 1, s.instructions.bit_size[value], 1)
-    s.sources.value[s.instructions.source_first[row]] = value
-    s.sources.swizzle[s.instructions.source_first[row]] = block
+    cdef uint32_t row = nir_phi_new(b.s, 1, b.s.instructions.bit_size[value], 1)
+    phi_set(b.s, row, 0, value, block)
     return emit(b, row)
 
 
@@ -112,7 +102,7 @@ cdef int _divide_unsigned(Lowering *b, uint32_t n, uint32_t d, uint32_t *quotien
     result = _loop_phi(b, zero, before)
     branch = lower_if_begin(b, alu2_constant(b, alu_ieq, index, 0))
     leave = b.block
-    lower_jump(b, jump_break)
+    jump(b, jump_break)
     lower_if_else(b, branch)
     lower_if_end(b, branch)
     next_index = alu2_constant(b, alu_iadd, index, 0xffffffffU)
@@ -122,9 +112,9 @@ cdef int _divide_unsigned(Lowering *b, uint32_t n, uint32_t d, uint32_t *quotien
     enough = alu2(b, alu_ior, alu2(b, alu_uge, grown, d), alu2_constant(b, alu_ilt, part, 0))
     next_part = _select(b, enough, alu2(b, alu_isub, grown, d), grown)
     next_result = alu2(b, alu_ior, alu2_constant(b, alu_ishl, result, 1), alu1(b, alu_b2i64, enough))
-    _close_phi(b, index, next_index, b.block)
-    _close_phi(b, part, next_part, b.block)
-    _close_phi(b, result, next_result, b.block)
+    phi_set(b.s, index, 1, next_index, b.block)
+    phi_set(b.s, part, 1, next_part, b.block)
+    phi_set(b.s, result, 1, next_result, b.block)
     lower_loop_end(b, loop)
     quotient[0] = _exit_phi(b, result, leave)
     remainder[0] = _exit_phi(b, part, leave)
@@ -330,7 +320,7 @@ cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogi
     return lower_keep
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Lower 64-bit integers."""
     cdef bint progress
     with nogil:

@@ -1,6 +1,6 @@
 """Subgroup operations, in terms of those that instruction selection has.
 
-Needs: nothing. Guarantees: the operations listed in docs/architecture.md ("Subgroup operations") and ``shuffle_xor`` by a
+Needs: nothing. Guarantees: the operations listed in docs/nir.md ("Subgroup operations") and ``shuffle_xor`` by a
 constant are left, on scalars; ballots are one integer as wide as the wave; only votes, ballots and reductions take
 booleans. Lane indices of ``read_invocation`` are constants or uniform by construction.
 
@@ -20,10 +20,9 @@ from nir_opcodes cimport (
     intrinsic_shuffle_down, intrinsic_shuffle_up, intrinsic_shuffle_xor, intrinsic_source_count, intrinsic_vote_all,
     intrinsic_vote_feq, intrinsic_vote_ieq,
 )
+from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, component, constant, intrinsic1, intrinsic2, vector_of
 from pyaco._core.ir.shader cimport Shader, ShaderData, intrinsic_index, intrinsic_set_index, nir_intrinsic, source_value, value_is_constant
-from pyaco._core.nir.lowering cimport (
-    Lowering, alu1, alu2, alu2_constant, component, constant, intrinsic1, intrinsic2, lower_keep, lowering_run, vector_of,
-)
+from pyaco._core.nir.lowering cimport Lowering, lower_keep, lowering_run
 
 
 cdef uint32_t _lane(Lowering *b) except? 0xffffffffU nogil:
@@ -240,7 +239,7 @@ cdef bint lower_subgroups_run(ShaderData *s) except -1 nogil:
     return progress
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Lower subgroup operations."""
     cdef bint progress
     with nogil:

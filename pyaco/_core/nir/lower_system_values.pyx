@@ -25,14 +25,14 @@ from nir_opcodes cimport (
     intrinsic_mbcnt_amd, intrinsic_read_first_invocation,
 )
 from pyaco._core.ir.program cimport gfx12
+from pyaco._core.ir.emitter cimport (
+    alu1, alu2, alu2_constant, alu3, component, constant, intrinsic0, intrinsic1, intrinsic2, vector_of,
+)
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, argument_local_ids, argument_num_workgroups, argument_workgroup_id, deref_array, deref_var,
     intrinsic_set_index, mode_system_value, nir_deref, nir_intrinsic, source_value,
 )
-from pyaco._core.nir.lowering cimport (
-    Lowering, alu1, alu2, alu2_constant, alu3, component, constant, intrinsic0, intrinsic1, intrinsic2, lower_keep, lowering_run,
-    lowering_run_from, vector_of,
-)
+from pyaco._core.nir.lowering cimport Lowering, lower_keep, lowering_run, lowering_run_from
 
 from pyaco.errors import UnsupportedError
 
@@ -320,7 +320,7 @@ cdef void _wanted(const ShaderData *s, Context *c) noexcept nogil:
             c.wants_index = True
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Lower system values; option ``stage``: "inputs" or "arguments" (default)."""
     cdef Context c
     cdef bint progress

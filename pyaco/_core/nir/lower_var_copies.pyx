@@ -9,14 +9,13 @@ from nir_opcodes cimport (
     index_access, index_dst_access, index_src_access, index_write_mask, intrinsic_copy_deref, intrinsic_load_deref,
     intrinsic_store_deref,
 )
+from pyaco._core.ir.emitter cimport constant, constant_vector, emit, intrinsic1, intrinsic2
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, deref_array, deref_struct, deref_var, intrinsic_index, intrinsic_set_index, mode_function_temp,
-    mode_shader_temp, nir_constant_vector, nir_deref, nir_instruction_new, nir_intrinsic, source_set, source_value, type_array,
-    type_matrix, type_pointer, type_struct,
+    Shader, ShaderData, TypeId, ValueId, deref_array, deref_struct, deref_var, intrinsic_index, intrinsic_set_index,
+    mode_function_temp, mode_shader_temp, nir_deref_new, nir_intrinsic, source_set, source_value, type_array, type_matrix,
+    type_pointer, type_struct, variable_alive,
 )
-from pyaco._core.nir.lowering cimport (
-    Lowering, constant, emit, intrinsic1, intrinsic2, lower_keep, lower_remove, lowering_run_from,
-)
+from pyaco._core.nir.lowering cimport Lowering, lower_keep, lower_remove, lowering_run_from
 from pyaco._core.nir.types cimport type_slots
 
 from pyaco.errors import UnsupportedError
@@ -28,21 +27,18 @@ cdef enum:
 cdef uint32_t _child(Lowering *b, uint32_t parent, int opcode, uint32_t number) except 0 nogil:
     """The deref of a struct member or array element."""
     cdef ShaderData *s = b.s
-    cdef uint32_t type = s.instructions.type[parent]
-    cdef uint32_t index = 0
-    cdef uint32_t row
+    cdef TypeId type = s.instructions.type[parent]
+    cdef int components = s.instructions.components[parent]
+    cdef int bit_size = s.instructions.bit_size[parent]
+    cdef uint32_t mode = s.instructions.mode[parent]
+    cdef ValueId row, index
     if opcode == deref_array:
         index = constant(b, number, 32)
-    row = nir_instruction_new(s, nir_deref, opcode, s.instructions.components[parent],
-                              s.instructions.bit_size[parent], 2 if opcode == deref_array else 1)
-    source_set(s, row, 0, parent)
-    if opcode == deref_array:
+        row = nir_deref_new(s, opcode, components, bit_size, 2, mode, s.types.element[type], 0)
         source_set(s, row, 1, index)
-        s.instructions.type[row] = s.types.element[type]
     else:
-        s.instructions.data[row] = number
-        s.instructions.type[row] = s.members.type[s.types.member_first[type] + number]
-    s.instructions.mode[row] = s.instructions.mode[parent]
+        row = nir_deref_new(s, opcode, components, bit_size, 1, mode, s.members.type[s.types.member_first[type] + number], number)
+    source_set(s, row, 0, parent)
     return emit(b, row)
 
 
@@ -115,7 +111,7 @@ cdef uint32_t _initialise(Lowering *b, uint32_t deref, uint32_t row) except 0xff
     components = s.types.components[type] if s.types.components[type] else 1
     for i in range(components):
         bits[i] = s.constants.value[row + i]
-    value = emit(b, nir_constant_vector(s, bits, components, _bits(s, type)))
+    value = constant_vector(b, bits, components, _bits(s, type))
     store = intrinsic2(b, intrinsic_store_deref, 0, 0, deref, value)
     intrinsic_set_index(s, store, index_write_mask, (1 << components) - 1)
     return row + components
@@ -125,22 +121,18 @@ cdef int _initialise_variables(Lowering *b) except -1 nogil:
     cdef ShaderData *s = b.s
     cdef uint32_t variable, deref
     for variable in range(s.variables.table.count):
-        if not s.variables.flags[variable] & 1 or s.variables.initializer[variable] == 0:
+        if not s.variables.flags[variable] & variable_alive or s.variables.initializer[variable] == 0:
             continue
         if not s.variables.mode[variable] & (mode_function_temp | mode_shader_temp):
             continue
-        deref = nir_instruction_new(s, nir_deref, deref_var, 1, 32, 0)
-        s.instructions.data[deref] = variable
-        s.instructions.type[deref] = s.variables.type[variable]
-        s.instructions.mode[deref] = s.variables.mode[variable]
-        emit(b, deref)
+        deref = emit(b, nir_deref_new(s, deref_var, 1, 32, 0, s.variables.mode[variable], s.variables.type[variable], variable))
         _initialise(b, deref, s.variables.initializer[variable] - 1)
         s.variables.initializer[variable] = 0
         b.progress = True
     return 0
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Lower copies and initial values."""
     cdef bint progress
     with nogil:

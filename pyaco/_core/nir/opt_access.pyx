@@ -50,7 +50,7 @@ cdef bint opt_access_run(ShaderData *s) noexcept nogil:
     return progress
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Mark loads that may be reordered."""
     cdef bint progress
     with nogil:

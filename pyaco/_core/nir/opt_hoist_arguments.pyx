@@ -14,14 +14,13 @@ from nir_opcodes cimport (
     alu_pack_64_2x32_split, index_align_mul, index_base, intrinsic_load_scalar_arg_amd,
     intrinsic_load_smem_amd,
 )
+from pyaco._core.ir.emitter cimport alu2, constant, intrinsic0, intrinsic2
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, argument_push_constants, block_walk_next, constant_bits, intrinsic_index, intrinsic_set_index,
     nir_alu, nir_intrinsic, node_first_block, source_value, value_is_constant,
 )
 from pyaco._core.nir.dominance cimport node_loop_around
-from pyaco._core.nir.lowering cimport (
-    Lowering, alu2, constant, intrinsic0, intrinsic2, lower_keep, lowering_run_from,
-)
+from pyaco._core.nir.lowering cimport Lowering, lower_keep, lowering_run_from
 
 cdef enum:
     register_budget = 48
@@ -141,7 +140,7 @@ cdef bint opt_hoist_arguments_run(ShaderData *s) except -1 nogil:
     return lowering_run_from(s, _load_all, _lower, &c)
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Hoist loads of push constants and descriptors."""
     cdef bint progress
     with nogil:

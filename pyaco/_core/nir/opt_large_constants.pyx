@@ -233,7 +233,7 @@ cdef bint opt_large_constants_run(ShaderData *s) except -1 nogil:
     return progress
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Move constant tables to the constant data."""
     cdef bint progress
     with nogil:

@@ -13,22 +13,18 @@ from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
-    alu_iadd, alu_mov, index_access, index_align_mul, index_align_offset, index_base, index_write_mask,
-    intrinsic_barrier, intrinsic_flags, intrinsic_index_count, intrinsic_load_constant,
-    intrinsic_load_shared, intrinsic_load_smem_amd,
-    intrinsic_load_ssbo, intrinsic_load_ubo, intrinsic_store_shared,
-    intrinsic_store_ssbo,
+    alu_iadd, index_access, index_align_mul, index_align_offset, index_base, index_write_mask, intrinsic_barrier,
+    intrinsic_flag_can_eliminate, intrinsic_flag_can_reorder, intrinsic_flag_convergent, intrinsic_flags, intrinsic_index_count,
+    intrinsic_load_constant, intrinsic_load_shared, intrinsic_load_smem_amd, intrinsic_load_ssbo, intrinsic_load_ubo,
+    intrinsic_store_shared, intrinsic_store_ssbo,
 )
 from pyaco._core.common.bits cimport lowest_bit
+from pyaco._core.ir.emitter cimport alu2_constant, component, constant, intrinsic1, intrinsic2, intrinsic3, swizzled, vector_of
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, access_can_reorder, access_volatile, block_walk_next, constant_bits, intrinsic_index,
-    intrinsic_set_index, nir_alu, nir_instruction_new, nir_intrinsic, node_first_block, source_set, source_swizzle,
-    source_value, swizzle_component, value_is_constant,
+    Shader, ShaderData, access_can_reorder, access_volatile, block_walk_next, constant_bits, intrinsic_index, intrinsic_set_index,
+    nir_alu, nir_intrinsic, node_first_block, source_swizzle, source_value, swizzle_component, value_is_constant,
 )
-from pyaco._core.nir.lowering cimport (
-    Lowering, alu2_constant, component, constant, emit, intrinsic1, intrinsic2, intrinsic3, lower_keep, lower_remove,
-    lowered, lowering_run, vector_of,
-)
+from pyaco._core.nir.lowering cimport Lowering, lower_keep, lower_remove, lowered, lowering_run
 
 cdef struct Access:
     uint64_t key_opcode            # opcode << 32 | element bits << 24 | access flags
@@ -105,7 +101,7 @@ cdef uint32_t _split_offset(const ShaderData *s, uint32_t value, int64_t *fixed)
 cdef bint _wants_order(const ShaderData *s, uint32_t instruction) noexcept nogil:
     """Whether other accesses may see this one's place."""
     cdef int opcode = s.instructions.opcode[instruction]
-    return not (intrinsic_flags[opcode] & 2 or intrinsic_index(s, instruction, index_access) & access_can_reorder)
+    return not (intrinsic_flags[opcode] & intrinsic_flag_can_reorder or intrinsic_index(s, instruction, index_access) & access_can_reorder)
 
 
 cdef uint64_t _place(const ShaderData *s, uint32_t instruction) noexcept nogil:
@@ -169,11 +165,12 @@ cdef void _collect(Context *c, uint32_t block) noexcept nogil:
                 _note(c, instruction, i, any_epoch)
             else:
                 any_epoch += 1
-        elif not flags & 2 and (not flags & 1 or flags & 16 or opcode == intrinsic_barrier):
+        elif not flags & intrinsic_flag_can_reorder and (
+                not flags & intrinsic_flag_can_eliminate or flags & intrinsic_flag_convergent or opcode == intrinsic_barrier):
             # Writes, atomics and barriers; also operations across lanes, which cost nothing to respect.
             write_epoch += 1
             any_epoch += 1
-        elif not flags & 2:
+        elif not flags & intrinsic_flag_can_reorder:
             any_epoch += 1
 
 
@@ -298,15 +295,11 @@ cdef void _copy_indices(ShaderData *s, uint32_t target, uint32_t origin) noexcep
 
 cdef uint32_t _slice(Lowering *b, uint32_t value, uint32_t first, uint32_t count) except? 0xffffffffU nogil:
     """Some neighbouring components."""
-    cdef ShaderData *s = b.s
     cdef uint64_t swizzle = 0
-    cdef uint32_t row, i
-    row = nir_instruction_new(s, nir_alu, alu_mov, count, s.instructions.bit_size[value], 1)
+    cdef uint32_t i
     for i in range(count):
         swizzle |= <uint64_t>(first + i) << 4 * i
-    source_set(s, row, 0, value)
-    s.sources.swizzle[s.instructions.source_first[row]] = swizzle
-    return emit(b, row)
+    return swizzled(b, value, swizzle, count)
 
 
 cdef uint32_t _lower_load(Lowering *b, Context *c, uint32_t instruction, const Group *group) except? 0xffffffffU nogil:
@@ -382,7 +375,7 @@ cdef bint opt_load_store_vectorize_run(ShaderData *s) except -1 nogil:
     return lowering_run(s, _lower, &c)
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Join neighbouring accesses."""
     cdef bint progress
     with nogil:

@@ -105,7 +105,7 @@ cdef bint peephole_select_run(ShaderData *s, uint32_t limit) except -1 nogil:
     return progress
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Flatten small ifs of at most ``limit`` (option, 8) ALU instructions a side; True when one was flattened."""
     cdef unsigned int limit = (options or {}).get("limit", 8)
     cdef bint progress

@@ -99,21 +99,21 @@ cdef uint32_t type_bytes(const ShaderData *s, uint32_t type) noexcept nogil:
     return component_bytes(s, type) * last
 
 
-def layout(Shader shader, uint32_t type):
+def layout(Shader shader not None, uint32_t type):
     """``(bytes, alignment)`` of a type in memory."""
     return type_bytes(&shader.data, type), type_align(&shader.data, type)
 
 
-def offset_of_member(Shader shader, uint32_t type, uint32_t member):
+def offset_of_member(Shader shader not None, uint32_t type, uint32_t member):
     """Byte offset of a struct member."""
     return member_offset(&shader.data, type, member)
 
 
-def stride_of(Shader shader, uint32_t type):
+def stride_of(Shader shader not None, uint32_t type):
     """Byte stride of an array or matrix."""
     return type_stride(&shader.data, type)
 
 
-def slots(Shader shader, uint32_t type):
+def slots(Shader shader not None, uint32_t type):
     """Scalar components of a type."""
     return type_slots(&shader.data, type)

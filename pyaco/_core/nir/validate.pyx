@@ -486,7 +486,7 @@ cdef int validate(Shader shader, Dominance d) except -1 nogil:
     return _conditions(shader, position, d)
 
 
-def run(Shader shader):
+def run(Shader shader not None):
     """Raise ValidationError when the shader breaks a rule of NIR.
 
     Parameters

@@ -17,13 +17,14 @@ from libcpp.vector cimport vector
 from nir_opcodes cimport (
     alu_bcsel, alu_iand, alu_ieq, alu_ult, index_write_mask, intrinsic_load_deref, intrinsic_store_deref,
 )
+from pyaco._core.ir.emitter cimport alu2, alu2_constant, alu3, component, vector_of
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ShaderRewrite, constant_bits, deref_array, deref_struct, deref_var, intrinsic_index, mode_function_temp,
-    mode_shader_temp, nir_deref, nir_instruction_new, nir_intrinsic, nir_phi, nir_undefined, shader_rewrite_begin,
-    shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_value, type_array, type_matrix, value_is_constant,
+    mode_shader_temp, nir_deref, nir_intrinsic, nir_phi_new, nir_undefined, shader_rewrite_begin, shader_rewrite_block,
+    shader_rewrite_emit, shader_rewrite_end, source_value, type_array, type_matrix, value_is_constant,
 )
 from pyaco._core.nir.dominance cimport Cfg, cfg_build, cfg_dominance, cfg_frontiers
-from pyaco._core.nir.lowering cimport Lowering, alu2, alu2_constant, alu3, component, lower_keep, lower_remove, lowered, lowering_run, vector_of
+from pyaco._core.nir.lowering cimport Lowering, lower_keep, lower_remove, lowered, lowering_run
 from pyaco._core.nir.types cimport member_slots, type_slots
 
 cdef enum:
@@ -295,7 +296,7 @@ cdef uint32_t _read(Context *c, uint32_t slot, uint32_t block, int bit_size) exc
         number = <uint32_t>c.cfg.immediate_dominator[number]
     if value == <uint32_t>phi_allowed:
         count = c.cfg.predecessor_first[number + 1] - c.cfg.predecessor_first[number]
-        value = nir_instruction_new(c.s, nir_phi, 0, 1, bit_size, count)
+        value = nir_phi_new(c.s, 1, bit_size, count)
         c.phis.push_back(value)
         c.phi_slots.push_back(slot)
         c.phi_blocks.push_back(number)
@@ -487,7 +488,7 @@ cdef bint vars_to_ssa_run(ShaderData *s, uint32_t indirect_limit) except -1 nogi
     return progress
 
 
-def run(Shader shader, options=None):
+def run(Shader shader not None, options=None):
     """Promote local variables; option ``indirect_limit``: elements of an array that may be selected from (0)."""
     cdef uint32_t limit = (options or {}).get("indirect_limit", 0)
     cdef bint progress

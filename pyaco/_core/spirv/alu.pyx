@@ -6,7 +6,9 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from nir_opcodes cimport *
 from spirv_tables cimport *
+from pyaco._core.ir.emitter cimport *
 from pyaco._core.ir.shader cimport *
+from pyaco._core.nir.lowering cimport constant_float
 from pyaco._core.spirv.emission cimport *
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.types cimport *
@@ -47,7 +49,7 @@ cdef uint32_t checked_alu(Reader r, int opcode, const uint32_t *values, uint32_t
     if count != alu_input_count[opcode]:
         fail(r, r.word, "%u operands do not fit", count)
     _check_operands(r, opcode, values, count)
-    return alu_n(r, opcode, values, count)
+    return alu_n(&r.nir, opcode, values, count)
 
 
 cdef int set_checked(Reader r, uint32_t word, uint32_t value) except -1 nogil:
@@ -72,7 +74,7 @@ cdef uint32_t replicate(Reader r, uint32_t scalar, uint32_t count) except 0 nogi
     cdef uint32_t i
     for i in range(count):
         values[i] = scalar
-    return vector_of(r, values, count)
+    return vector_of(&r.nir, values, count)
 
 
 # ------------------------------------------------------------------------------------------------- one-to-one and compare
@@ -81,7 +83,7 @@ cdef int _table_instruction(Reader r, uint32_t word, uint32_t end, uint32_t opco
     cdef uint32_t count = end - word - 3
     cdef uint32_t type = require_vector_type(r, r.words[word + 1])
     cdef uint8_t flags = spirv_alu_flags[opcode]
-    cdef bint exact = r.exact
+    cdef bint exact = r.nir.exact
     cdef uint32_t value
     if count > 2:
         fail(r, word, "too many operands")
@@ -93,13 +95,13 @@ cdef int _table_instruction(Reader r, uint32_t word, uint32_t end, uint32_t opco
         else:
             values[1] = ssa(r, r.words[word + 4])
     if flags & 4:
-        r.exact = True
+        r.nir.exact = True
     if components_of(r, values[0]) != r.s.types.components[type]:
         fail(r, word, "an operand of %u components does not fit", components_of(r, values[0]))
     value = checked_alu(r, spirv_alu[opcode], values, count)
     if flags & 2:
-        value = alu1(r, alu_inot, value)
-    r.exact = exact
+        value = alu1(&r.nir, alu_inot, value)
+    r.nir.exact = exact
     if bits_of(r, value) != r.s.types.bit_size[type] and opcode == OpBitCount:
         value = resize_integer(r, value, r.s.types.bit_size[type], False)
     return set_checked(r, word, value)
@@ -110,27 +112,27 @@ cdef int _comparison(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
     cdef uint32_t a = ssa(r, r.words[word + 3])
     cdef uint32_t b = ssa(r, r.words[word + 4]) if length_at(r, word) > 4 else a
     cdef uint32_t value
-    cdef bint exact = r.exact
+    cdef bint exact = r.nir.exact
     cdef uint32_t[2] values
     values[0] = a
     values[1] = b
     _check_operands(r, alu_feq, values, 2)
     if components_of(r, a) != components_of(r, b):
         fail(r, word, "operands of different sizes")
-    r.exact = True
+    r.nir.exact = True
     if opcode == OpIsNan:
-        value = alu2(r, alu_fneu, a, a)
+        value = alu2(&r.nir, alu_fneu, a, a)
     elif opcode == OpIsInf:
-        value = alu2(r, alu_feq, alu1(r, alu_fabs, a), real(r, _infinity(), bits_of(r, a)))
+        value = alu2(&r.nir, alu_feq, alu1(&r.nir, alu_fabs, a), constant_float(&r.nir, _infinity(), bits_of(r, a)))
     elif opcode == OpOrdered:
-        value = alu2(r, alu_iand, alu2(r, alu_feq, a, a), alu2(r, alu_feq, b, b))
+        value = alu2(&r.nir, alu_iand, alu2(&r.nir, alu_feq, a, a), alu2(&r.nir, alu_feq, b, b))
     elif opcode == OpUnordered:
-        value = alu2(r, alu_ior, alu2(r, alu_fneu, a, a), alu2(r, alu_fneu, b, b))
+        value = alu2(&r.nir, alu_ior, alu2(&r.nir, alu_fneu, a, a), alu2(&r.nir, alu_fneu, b, b))
     else:
-        value = alu2(r, alu_ior, alu2(r, alu_flt, a, b), alu2(r, alu_flt, b, a))
+        value = alu2(&r.nir, alu_ior, alu2(&r.nir, alu_flt, a, b), alu2(&r.nir, alu_flt, b, a))
         if opcode == OpFUnordEqual:
-            value = alu1(r, alu_inot, value)
-    r.exact = exact
+            value = alu1(&r.nir, alu_inot, value)
+    r.nir.exact = exact
     return set_checked(r, word, value)
 
 
@@ -156,12 +158,12 @@ cdef int _shift(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
 
 cdef int _any_all(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
     cdef uint32_t vector = ssa(r, r.words[word + 3])
-    cdef uint32_t value = component(r, vector, 0)
+    cdef uint32_t value = component(&r.nir, vector, 0)
     cdef uint32_t i
     if bits_of(r, vector) != 1:
         fail(r, word, "an operand that is not boolean")
     for i in range(1, components_of(r, vector)):
-        value = alu2(r, alu_ior if opcode == OpAny else alu_iand, value, component(r, vector, i))
+        value = alu2(&r.nir, alu_ior if opcode == OpAny else alu_iand, value, component(&r.nir, vector, i))
     return set_checked(r, word, value)
 
 
@@ -181,11 +183,11 @@ cdef uint32_t float_convert(Reader r, uint32_t value, int bit_size, uint32_t id)
         return value
     if bit_size == 16 and mode:
         if r.words[mode] == FPRoundingMode_RTE:
-            return alu1(r, alu_f2f16_rtne, value)
+            return alu1(&r.nir, alu_f2f16_rtne, value)
         if r.words[mode] == FPRoundingMode_RTZ:
-            return alu1(r, alu_f2f16_rtz, value)
+            return alu1(&r.nir, alu_f2f16_rtz, value)
         unsupported(r, r.word, "rounding modes other than to nearest even and toward zero")
-    return alu1(r, _by_size(bit_size, 0, alu_f2f16, alu_f2f32, alu_f2f64), value)
+    return alu1(&r.nir, _by_size(bit_size, 0, alu_f2f16, alu_f2f32, alu_f2f64), value)
 
 
 cdef int _conversion(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
@@ -199,13 +201,13 @@ cdef int _conversion(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
     if to_float and r.s.types.base[type] != type_float:
         fail(r, word, "a result that is no float")
     if opcode == OpConvertFToU:
-        value = alu1(r, _by_size(bits, alu_f2u8, alu_f2u16, alu_f2u32, alu_f2u64), value)
+        value = alu1(&r.nir, _by_size(bits, alu_f2u8, alu_f2u16, alu_f2u32, alu_f2u64), value)
     elif opcode == OpConvertFToS:
-        value = alu1(r, _by_size(bits, alu_f2i8, alu_f2i16, alu_f2i32, alu_f2i64), value)
+        value = alu1(&r.nir, _by_size(bits, alu_f2i8, alu_f2i16, alu_f2i32, alu_f2i64), value)
     elif opcode == OpConvertSToF:
-        value = alu1(r, _by_size(bits, 0, alu_i2f16, alu_i2f32, alu_i2f64), value)
+        value = alu1(&r.nir, _by_size(bits, 0, alu_i2f16, alu_i2f32, alu_i2f64), value)
     elif opcode == OpConvertUToF:
-        value = alu1(r, _by_size(bits, 0, alu_u2f16, alu_u2f32, alu_u2f64), value)
+        value = alu1(&r.nir, _by_size(bits, 0, alu_u2f16, alu_u2f32, alu_u2f64), value)
     elif opcode == OpFConvert:
         value = float_convert(r, value, bits, r.words[word + 2])
     else:
@@ -217,22 +219,22 @@ cdef uint32_t _pack_pair(Reader r, uint32_t low, uint32_t high) except 0 nogil:
     """Two integers as one of twice the width."""
     cdef uint32_t bits = bits_of(r, low)
     if bits == 32:
-        return alu2(r, alu_pack_64_2x32_split, low, high)
+        return alu2(&r.nir, alu_pack_64_2x32_split, low, high)
     if bits == 16:
-        return alu2(r, alu_pack_32_2x16_split, low, high)
-    return alu2(r, alu_ior, alu1(r, alu_u2u16, low),
-                alu2(r, alu_ishl, alu1(r, alu_u2u16, high), integer(r, 8, 32)))
+        return alu2(&r.nir, alu_pack_32_2x16_split, low, high)
+    return alu2(&r.nir, alu_ior, alu1(&r.nir, alu_u2u16, low),
+                alu2(&r.nir, alu_ishl, alu1(&r.nir, alu_u2u16, high), integer(r, 8, 32)))
 
 
 cdef uint32_t _half_of(Reader r, uint32_t value, bint high) except 0 nogil:
     cdef uint32_t bits = bits_of(r, value)
     if bits == 64:
-        return alu1(r, alu_unpack_64_2x32_split_y if high else alu_unpack_64_2x32_split_x, value)
+        return alu1(&r.nir, alu_unpack_64_2x32_split_y if high else alu_unpack_64_2x32_split_x, value)
     if bits == 32:
-        return alu1(r, alu_unpack_32_2x16_split_y if high else alu_unpack_32_2x16_split_x, value)
+        return alu1(&r.nir, alu_unpack_32_2x16_split_y if high else alu_unpack_32_2x16_split_x, value)
     if high:
-        value = alu2(r, alu_ushr, value, integer(r, 8, 32))
-    return alu1(r, alu_u2u8, value)
+        value = alu2(&r.nir, alu_ushr, value, integer(r, 8, 32))
+    return alu1(&r.nir, alu_u2u8, value)
 
 
 cdef uint32_t bitcast(Reader r, uint32_t value, uint32_t components, uint32_t bit_size) except 0 nogil:
@@ -246,7 +248,7 @@ cdef uint32_t bitcast(Reader r, uint32_t value, uint32_t components, uint32_t bi
     if bits < 8 or bit_size < 8 or bits * count != bit_size * components:
         fail(r, r.word, "a bit cast between types of different sizes")
     for i in range(count):
-        parts[i] = component(r, value, i)
+        parts[i] = component(&r.nir, value, i)
     while bits < bit_size:
         count //= 2
         for i in range(count):
@@ -258,7 +260,7 @@ cdef uint32_t bitcast(Reader r, uint32_t value, uint32_t components, uint32_t bi
             parts[2 * i - 2] = _half_of(r, parts[i - 1], False)
         count *= 2
         bits //= 2
-    return vector_of(r, parts, count)
+    return vector_of(&r.nir, parts, count)
 
 
 cdef int _bitcast_instruction(Reader r, uint32_t word) except -1 nogil:
@@ -289,10 +291,10 @@ cdef int _pointer_conversion(Reader r, uint32_t word, uint32_t opcode) except -1
 
 # ------------------------------------------------------------------------------------------------------- linear algebra
 cdef uint32_t dot(Reader r, uint32_t a, uint32_t b) except 0 nogil:
-    cdef uint32_t value = alu2(r, alu_fmul, component(r, a, 0), component(r, b, 0))
+    cdef uint32_t value = alu2(&r.nir, alu_fmul, component(&r.nir, a, 0), component(&r.nir, b, 0))
     cdef uint32_t i
     for i in range(1, components_of(r, a)):
-        value = alu2(r, alu_fadd, value, alu2(r, alu_fmul, component(r, a, i), component(r, b, i)))
+        value = alu2(&r.nir, alu_fadd, value, alu2(&r.nir, alu_fmul, component(&r.nir, a, i), component(&r.nir, b, i)))
     return value
 
 
@@ -328,8 +330,8 @@ cdef uint32_t _times_vector(Reader r, const Matrix *m, uint32_t vector) except 0
     cdef uint32_t term
     cdef uint32_t i
     for i in range(m.columns):
-        term = alu2(r, alu_fmul, r.trees[m.tree + i], component(r, vector, i))
-        value = term if i == 0 else alu2(r, alu_fadd, value, term)
+        term = alu2(&r.nir, alu_fmul, r.trees[m.tree + i], component(&r.nir, vector, i))
+        value = term if i == 0 else alu2(&r.nir, alu_fadd, value, term)
     return value
 
 
@@ -373,7 +375,7 @@ cdef int _outer_product(Reader r, uint32_t word) except -1 nogil:
     _require_float_vector(r, b, r.s.types.length[result], r.s.types.bit_size[result])
     tree = tree_new(r, r.s.types.length[result])
     for i in range(r.s.types.length[result]):
-        child = alu2(r, alu_fmul, a, component(r, b, i))
+        child = alu2(&r.nir, alu_fmul, a, component(&r.nir, b, i))
         r.trees[tree + i] = child
     return set_value(r, r.words[word + 2], result, tree)
 
@@ -388,7 +390,7 @@ cdef int _vector_times_matrix(Reader r, uint32_t word) except -1 nogil:
     _require_float_vector(r, vector, m.rows, m.bits)
     for i in range(m.columns):
         values[i] = dot(r, r.trees[m.tree + i], vector)
-    return set_checked(r, word, vector_of(r, values, m.columns))
+    return set_checked(r, word, vector_of(&r.nir, values, m.columns))
 
 
 cdef int _matrix_times_vector(Reader r, uint32_t word) except -1 nogil:
@@ -408,7 +410,7 @@ cdef int _matrix_times_scalar(Reader r, uint32_t word, uint32_t result, const Ma
     if not same_shape(r, result, m.type):
         fail(r, word, "the result has another type")
     for i in range(m.columns):
-        child = alu2(r, alu_fmul, r.trees[m.tree + i], scalar)
+        child = alu2(&r.nir, alu_fmul, r.trees[m.tree + i], scalar)
         r.trees[tree + i] = child
     return 0
 
@@ -422,8 +424,8 @@ cdef int _transpose(Reader r, uint32_t word, uint32_t result, const Matrix *m, u
         fail(r, word, "the result has another type")
     for i in range(m.rows):
         for j in range(m.columns):
-            values[j] = component(r, r.trees[m.tree + j], i)
-        child = vector_of(r, values, m.columns)
+            values[j] = component(&r.nir, r.trees[m.tree + j], i)
+        child = vector_of(&r.nir, values, m.columns)
         r.trees[tree + i] = child
     return 0
 
@@ -569,20 +571,20 @@ cdef int _integer_dot(Reader r, uint32_t word, uint32_t end, uint32_t opcode) ex
             a = bitcast(r, a, 4, 8)
             b = bitcast(r, b, 4, 8)
         else:
-            return set_checked(r, word, alu3(r, _packed_opcode(opcode, 8), a, b, accumulator))
+            return set_checked(r, word, alu3(&r.nir, _packed_opcode(opcode, 8), a, b, accumulator))
     i = components_of(r, a) * bits_of(r, a)
     if width == 32 and i == 32 and _packed_opcode(opcode, bits_of(r, a)) != alu_mov:
         value = _packed_opcode(opcode, bits_of(r, a))
-        a = alu1(r, alu_pack_32_4x8 if components_of(r, a) == 4 else alu_pack_32_2x16, a)
-        b = alu1(r, alu_pack_32_4x8 if components_of(r, b) == 4 else alu_pack_32_2x16, b)
-        return set_checked(r, word, alu3(r, value, a, b, accumulator))
+        a = alu1(&r.nir, alu_pack_32_4x8 if components_of(r, a) == 4 else alu_pack_32_2x16, a)
+        b = alu1(&r.nir, alu_pack_32_4x8 if components_of(r, b) == 4 else alu_pack_32_2x16, b)
+        return set_checked(r, word, alu3(&r.nir, value, a, b, accumulator))
     value = 0
     for i in range(components_of(r, a)):
-        accumulator = alu2(r, alu_imul, resize_integer(r, component(r, a, i), width, signed_a),
-                           resize_integer(r, component(r, b, i), width, signed_b))
-        value = accumulator if i == 0 else alu2(r, alu_iadd, value, accumulator)
+        accumulator = alu2(&r.nir, alu_imul, resize_integer(r, component(&r.nir, a, i), width, signed_a),
+                           resize_integer(r, component(&r.nir, b, i), width, signed_b))
+        value = accumulator if i == 0 else alu2(&r.nir, alu_iadd, value, accumulator)
     if accumulate:
-        value = alu2(r, alu_iadd_sat if signed_a else alu_uadd_sat, value, ssa(r, r.words[word + 5]))
+        value = alu2(&r.nir, alu_iadd_sat if signed_a else alu_uadd_sat, value, ssa(r, r.words[word + 5]))
     return set_checked(r, word, value)
 
 
@@ -640,15 +642,15 @@ cdef int _pointer_compare(Reader r, uint32_t word, uint32_t opcode) except -1 no
         if stride == 0 or r.words[stride] == 0:
             unsupported(r, word, "the difference of pointers without ArrayStride")
         i = components_of(r, a) - 1
-        value = alu2(r, alu_isub, component(r, a, i), component(r, b, i))
-        value = alu2(r, alu_idiv, value, integer(r, r.words[stride], bits_of(r, value)))
+        value = alu2(&r.nir, alu_isub, component(&r.nir, a, i), component(&r.nir, b, i))
+        value = alu2(&r.nir, alu_idiv, value, integer(r, r.words[stride], bits_of(r, value)))
         type = require_vector_type(r, r.words[word + 1])
         return set_checked(r, word, resize_integer(r, value, r.s.types.bit_size[type], True))
     for i in range(components_of(r, a)):
-        stride = alu2(r, alu_ieq, component(r, a, i), component(r, b, i))
-        value = stride if i == 0 else alu2(r, alu_iand, value, stride)
+        stride = alu2(&r.nir, alu_ieq, component(&r.nir, a, i), component(&r.nir, b, i))
+        value = stride if i == 0 else alu2(&r.nir, alu_iand, value, stride)
     if opcode == OpPtrNotEqual:
-        value = alu1(r, alu_inot, value)
+        value = alu1(&r.nir, alu_inot, value)
     return set_checked(r, word, value)
 
 
@@ -701,13 +703,13 @@ cdef int _construct(Reader r, uint32_t word, uint32_t end) except -1 nogil:
             for j in range(components_of(r, value)):
                 if count == 16:
                     fail(r, word, "too many components")
-                values[count] = component(r, value, j)
+                values[count] = component(&r.nir, value, j)
                 count += 1
                 if bits_of(r, value) != r.s.types.bit_size[type]:
                     fail(r, word, "a constituent of another type")
         if count != r.s.types.components[type] or count < 2:
             fail(r, word, "%u components do not fit the type", count)
-        return set_checked(r, word, vector_of(r, values, count))
+        return set_checked(r, word, vector_of(&r.nir, values, count))
     count = element_count(r, type)
     if end - word - 3 != count:
         fail(r, word, "%u constituents do not fit the type", end - word - 3)
@@ -732,7 +734,7 @@ cdef int _extract(Reader r, uint32_t word, uint32_t end) except -1 nogil:
         index = r.words[place]
         if index >= element_count(r, type):
             fail(r, word, "element %u does not exist", index)
-        value = r.trees[value + index] if is_composite(r, type) else component(r, value, index)
+        value = r.trees[value + index] if is_composite(r, type) else component(&r.nir, value, index)
         type = element_type(r, type, index)
     if not same_shape(r, type, type_row(r, r.words[word + 1])):
         fail(r, word, "the result has another type than the element")
@@ -761,8 +763,8 @@ cdef uint32_t _insert_into(Reader r, uint32_t type, uint32_t value, uint32_t pla
         return tree
     child = _insert_into(r, element_type(r, type, 0), value, place + 1, end, object_value, object_type)
     for i in range(count):
-        values[i] = child if i == r.words[place] else component(r, value, i)
-    return vector_of(r, values, count)
+        values[i] = child if i == r.words[place] else component(&r.nir, value, i)
+    return vector_of(&r.nir, values, count)
 
 
 cdef int _insert(Reader r, uint32_t word, uint32_t end) except -1 nogil:
@@ -784,7 +786,6 @@ cdef int _shuffle(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     cdef uint32_t count = end - word - 5
     cdef uint32_t[16] values
     cdef uint32_t index
-    cdef uint32_t row
     cdef uint64_t swizzle = 0
     cdef bint one_source = True
     cdef uint32_t i
@@ -800,19 +801,16 @@ cdef int _shuffle(Reader r, uint32_t word, uint32_t end) except -1 nogil:
             one_source = False
         swizzle |= <uint64_t>index << (4 * i) if index < 16 else 0
     if one_source:
-        row = nir_instruction_new(r.s, nir_alu, alu_mov, count, bits_of(r, a), 1)
-        source_set(r.s, row, 0, a)
-        r.s.sources.swizzle[r.s.instructions.source_first[row]] = swizzle
-        return set_checked(r, word, emit(r, row))
+        return set_checked(r, word, swizzled(&r.nir, a, swizzle, count))
     for i in range(count):
         index = r.words[word + 5 + i]
         if index == 0xffffffffU:
-            values[i] = undefined(r, 1, bits_of(r, a))
+            values[i] = undefined(&r.nir, 1, bits_of(r, a))
         elif index < components_of(r, a):
-            values[i] = component(r, a, index)
+            values[i] = component(&r.nir, a, index)
         else:
-            values[i] = component(r, b, index - components_of(r, a))
-    return set_checked(r, word, vector_of(r, values, count))
+            values[i] = component(&r.nir, b, index - components_of(r, a))
+    return set_checked(r, word, vector_of(&r.nir, values, count))
 
 
 cdef int _dynamic(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:

@@ -23,6 +23,7 @@ from libcpp.vector cimport vector
 
 from nir_opcodes cimport *
 from spirv_tables cimport *
+from pyaco._core.ir.emitter cimport *
 from pyaco._core.ir.shader cimport *
 from pyaco._core.spirv.alu cimport arithmetic, composite
 from pyaco._core.spirv.emission cimport *
@@ -45,8 +46,8 @@ cdef uint32_t _open_label(Reader r, uint32_t block, uint32_t loop) except 0 nogi
     cdef Label label
     label.block = block
     label.flag = 0
-    label.init_block = r.block
-    label.init_after = r.block_tail[r.block] if r.block < r.block_tail.size() else 0
+    label.init_block = r.nir.block
+    label.init_after = last_of_block(&r.nir, r.nir.block)
     label.loop = loop
     label.previous = 0
     if block != function_end:
@@ -75,7 +76,7 @@ cdef uint32_t _block_row(Reader r, uint32_t id) except 0xffffffffU nogil:
 cdef int _leave(Reader r, uint32_t label) except -1 nogil:
     cdef Exit exit
     exit.label = label
-    exit.block = r.block
+    exit.block = r.nir.block
     exit.flagged = 0
     r.exits.push_back(exit)
     return 0
@@ -90,8 +91,8 @@ cdef int _store_flag(Reader r, uint32_t deref, uint32_t block, uint32_t after, b
     row = nir_intrinsic_new(r.s, intrinsic_store_deref, 0, 0, sources)
     intrinsic_set_index(r.s, row, index_write_mask, 1)
     if at_end:
-        after = r.block_tail[block] if block < r.block_tail.size() else 0
-    emit_after(r, block, after, row)
+        after = last_of_block(&r.nir, block)
+    emit_after(&r.nir, block, after, row)
     return 0
 
 
@@ -102,8 +103,8 @@ cdef int _set_flag(Reader r, uint32_t place) except -1 nogil:
     if exit.flagged:
         return 0
     if r.true_value == 0:
-        r.true_value = emit_prologue(r, nir_constant(r.s, 1, 1))
-        r.false_value = emit_prologue(r, nir_constant(r.s, 0, 1))
+        r.true_value = constant(&r.nir, 1, 1)
+        r.false_value = constant(&r.nir, 0, 1)
     label = r.labels[exit.label]
     if label.flag == 0:
         label.flag = local_variable(r, r.bool_type)
@@ -116,13 +117,13 @@ cdef int _set_flag(Reader r, uint32_t place) except -1 nogil:
 
 cdef int _jump(Reader r, uint32_t block, int opcode) except -1 nogil:
     """End a NIR block with a jump, once."""
-    cdef uint32_t saved = r.block
-    cdef uint32_t tail = r.block_tail[block] if block < r.block_tail.size() else 0
+    cdef uint32_t saved = r.nir.block
+    cdef uint32_t tail = last_of_block(&r.nir, block)
     if tail and r.s.instructions.kind[tail] == nir_jump:
         return 0
-    r.block = block
-    emit(r, nir_instruction_new(r.s, nir_jump, opcode, 0, 0, 0))
-    r.block = saved
+    r.nir.block = block
+    jump(&r.nir, opcode)
+    r.nir.block = saved
     return 0
 
 
@@ -131,7 +132,7 @@ cdef uint32_t _new_if(Reader r, uint32_t condition, uint32_t *after) except 0 no
     cdef uint32_t node = node_new(r.s, node_if)
     after[0] = node_new(r.s, node_block)
     r.s.nodes.condition[node] = condition
-    node_insert_after(r.s, node, r.block)
+    node_insert_after(r.s, node, r.nir.block)
     node_insert_after(r.s, after[0], node)
     return node
 
@@ -166,15 +167,15 @@ cdef int _branch_on_flags(Reader r, uint32_t first, bint last_is_else) except -1
         exit.label = wanted[i]
         exit.flagged = 1
         if last_is_else and i + 1 == wanted.size():
-            exit.block = r.block
+            exit.block = r.nir.block
             r.exits.push_back(exit)
             return 0
         deref = r.labels[wanted[i]].flag
-        node = intrinsic(r, intrinsic_load_deref, 1, 1, &deref)
+        node = intrinsic_n(&r.nir, intrinsic_load_deref, 1, 1, &deref)
         node = _new_if(r, node, &after)
         exit.block = r.s.nodes.first0[node]
         r.exits.push_back(exit)
-        r.block = r.s.nodes.first1[node]
+        r.nir.block = r.s.nodes.first1[node]
     return 0
 
 
@@ -203,13 +204,13 @@ cdef int _resume(Reader r, uint32_t first, uint32_t label, uint32_t after) excep
     if wanting == 0:
         return 0
     if kept == first:
-        r.block = after
+        r.nir.block = after
     elif wanting == 1:
-        r.block = wanting_block
+        r.nir.block = wanting_block
     else:
         for i in range(first, kept):
             _set_flag(r, i)
-        r.block = after
+        r.nir.block = after
         _branch_on_flags(r, first, False)
     return 1
 
@@ -295,12 +296,12 @@ cdef int _instruction(Reader r, uint32_t word) except -1 nogil:
         return glsl_instruction(r, word, end)
     if opcode == OpLine or opcode == OpNoLine or opcode == OpNop or opcode == OpAssumeTrueKHR:
         return 0
-    r.exact = False
+    r.nir.exact = False
     if spirv_shapes[opcode][0] == c'T' and r.decorations[r.words[word + 2]]:
-        r.exact = decoration_of(r, r.words[word + 2], no_member, Decoration_NoContraction) != 0
+        r.nir.exact = decoration_of(r, r.words[word + 2], no_member, Decoration_NoContraction) != 0
     if arithmetic(r, word, end, opcode) or composite(r, word, end, opcode) or memory_instruction(r, word, end, opcode) or \
             subgroup_instruction(r, word, end, opcode):
-        r.exact = False
+        r.nir.exact = False
         return 0
     return unsupported(r, word, "the instruction ", spirv_names[opcode])
 
@@ -316,6 +317,7 @@ cdef int _body(Reader r, uint32_t block) except -1 nogil:
         if word != r.blocks[block].merge:
             r.word = word
             _instruction(r, word)
+            check_size(r)
         word += length_at(r, word)
     r.word = end
     return 0
@@ -427,14 +429,14 @@ cdef uint32_t _conditional(Reader r, uint32_t block, uint32_t word) except 0 nog
         fail(r, word, "a condition that is not boolean")
     if then_block == else_block:
         _edge(r, block, then_block)
-        node = r.block
+        node = r.nir.block
         _region(r, then_block, False)
         return _last_of_list(r, node)
     node = _new_if(r, condition, &after)
-    r.block = r.s.nodes.first0[node]
+    r.nir.block = r.s.nodes.first0[node]
     _edge(r, block, then_block)
     _region(r, then_block, False)
-    r.block = r.s.nodes.first1[node]
+    r.nir.block = r.s.nodes.first1[node]
     r.word = word
     _edge(r, block, else_block)
     _region(r, else_block, False)
@@ -499,10 +501,10 @@ cdef uint32_t _loop(Reader r, uint32_t header) except 0xffffffffU nogil:
     r.word = merge_word
     if merge == header or merge == target:
         fail(r, merge_word, "a loop whose merge block is its header or continue target")
-    node_insert_after(r.s, node, r.block)
+    node_insert_after(r.s, node, r.nir.block)
     node_insert_after(r.s, after, node)
     merge_label = _open_label(r, merge, node)
-    r.block = r.s.nodes.first0[node]
+    r.nir.block = r.s.nodes.first0[node]
     r.current_loop = node
     r.loop_breaks = 0
     header_label = _open_label(r, header, 0)
@@ -513,7 +515,7 @@ cdef uint32_t _loop(Reader r, uint32_t header) except 0xffffffffU nogil:
     if continue_label:
         _close_label(r, continue_label)
         if _take(r, first, continue_label):
-            r.block = _last_of_list(r, r.s.nodes.first0[node])
+            r.nir.block = _last_of_list(r, r.s.nodes.first0[node])
             _region(r, target, False)
             _close_exits(r, first, merge_label, header_label, header_label)
     _take(r, first, header_label)
@@ -522,7 +524,7 @@ cdef uint32_t _loop(Reader r, uint32_t header) except 0xffffffffU nogil:
     breaks = r.loop_breaks
     r.current_loop = outer_loop
     r.loop_breaks = outer_breaks
-    r.block = after
+    r.nir.block = after
     r.nesting -= 1
     if r.exits.size() > first:
         _branch_on_flags(r, first, breaks == 0)
@@ -573,7 +575,7 @@ cdef int _read_cases(Reader r, uint32_t word, vector[Case] &cases) except -1 nog
         if width == 64:
             literal |= <uint64_t>r.words[place + 1] << 32
         target = _block_row(r, r.words[place + step - 1])
-        equal = alu2(r, alu_ieq, selector, integer(r, literal, width))
+        equal = alu2(&r.nir, alu_ieq, selector, integer(r, literal, width))
         row = r.case_of_block[target] if r.case_serial[target] == r.switch_serial else 0
         if cases[0].target == target:
             row = 1
@@ -584,7 +586,7 @@ cdef int _read_cases(Reader r, uint32_t word, vector[Case] &cases) except -1 nog
             r.case_of_block[target] = <uint32_t>cases.size()
             r.case_serial[target] = r.switch_serial
         elif cases[row - 1].matches:
-            cases[row - 1].matches = alu2(r, alu_ior, cases[row - 1].matches, equal)
+            cases[row - 1].matches = alu2(&r.nir, alu_ior, cases[row - 1].matches, equal)
         else:
             cases[row - 1].matches = equal
         place += step
@@ -657,7 +659,7 @@ cdef uint32_t _any_of(Reader r, vector[Case] &cases, uint32_t first, uint32_t st
     cdef uint32_t value = 0
     while first and first != stop:
         if cases[first - 1].matches:
-            value = alu2(r, alu_ior, value, cases[first - 1].matches) if value else cases[first - 1].matches
+            value = alu2(&r.nir, alu_ior, value, cases[first - 1].matches) if value else cases[first - 1].matches
         first = cases[first - 1].falls_to
     return value
 
@@ -680,17 +682,17 @@ cdef int _chain(Reader r, uint32_t block, vector[Case] &cases, uint32_t head) ex
         if default_seen:
             later = _any_of(r, cases, following, 0)
         else:
-            later = alu1(r, alu_inot, _any_of(r, cases, head, following))
+            later = alu1(&r.nir, alu_inot, _any_of(r, cases, head, following))
         label = _open_label(r, cases[following - 1].target, 0)
         if later:
             node = _new_if(r, later, &after)
-            r.block = r.s.nodes.first0[node]
+            r.nir.block = r.s.nodes.first0[node]
             _edge(r, block, cases[following - 1].target)
             _leave(r, label)
-            r.block = r.s.nodes.first1[node]
+            r.nir.block = r.s.nodes.first1[node]
             _region(r, cases[case - 1].target, False)
         else:
-            node = r.block
+            node = r.nir.block
             _region(r, cases[case - 1].target, False)
             after = _last_of_list(r, node)
         _close_label(r, label)
@@ -710,7 +712,7 @@ cdef uint32_t _switch(Reader r, uint32_t block, uint32_t word) except 0 nogil:
     cdef uint32_t node
     cdef uint32_t after = 0
     cdef uint32_t inner_after
-    cdef uint32_t start = r.block
+    cdef uint32_t start = r.nir.block
     r.switch_serials += 1
     r.switch_serial = r.switch_serials
     if r.case_serial.size() < r.blocks.size():
@@ -738,9 +740,9 @@ cdef uint32_t _switch(Reader r, uint32_t block, uint32_t word) except 0 nogil:
         node = _new_if(r, node, &inner_after)
         if after == 0:
             after = inner_after
-        r.block = r.s.nodes.first0[node]
+        r.nir.block = r.s.nodes.first0[node]
         _chain(r, block, cases, i + 1)
-        r.block = r.s.nodes.first1[node]
+        r.nir.block = r.s.nodes.first1[node]
         r.word = word
     _chain(r, block, cases, default_head)
     return after if after else _last_of_list(r, start)
@@ -777,7 +779,7 @@ cdef int _call(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     cdef uint32_t saved_label = r.function_label
     cdef uint32_t saved_variable = r.return_variable
     cdef uint32_t saved_value = r.return_value
-    cdef uint32_t start = r.block
+    cdef uint32_t start = r.nir.block
     cdef uint32_t first = <uint32_t>r.exits.size()
     cdef uint32_t function
     cdef uint32_t label
@@ -812,7 +814,7 @@ cdef int _call(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     r.function_label = saved_label
     r.word = word
     if not _resume(r, first, label, _last_of_list(r, start)):
-        r.block = _last_of_list(r, start)      # it never returns; what follows is dead
+        r.nir.block = _last_of_list(r, start)      # it never returns; what follows is dead
         value = undefined_value(r, type) if has_value else 0
     elif r.return_variable:
         value = load_value(r, r.return_variable, stored_type(r, type), 0)
@@ -838,15 +840,14 @@ cdef int _zero_workgroup_variable(Reader r, uint32_t id) except -1 nogil:
     cdef uint32_t index
     cdef uint32_t local
     cdef uint32_t k
-    cdef uint32_t[1] none
     cdef uint32_t zero = _null_value(r, r.s.types.element[type] if r.s.types.base[type] == type_array else type)
     if r.s.types.base[type] != type_array:
         return store_value(r, deref, type, zero, 0)
-    local = intrinsic(r, intrinsic_load_local_invocation_index, 1, 32, none)
+    local = intrinsic0(&r.nir, intrinsic_load_local_invocation_index, 1, 32)
     for k in range((length + size - 1) // size):
-        index = alu2(r, alu_iadd, local, integer(r, <uint64_t>k * size, 32))
+        index = alu2(&r.nir, alu_iadd, local, integer(r, <uint64_t>k * size, 32))
         if (k + 1) * size > length:            # past the end: the last element once more
-            index = alu2(r, alu_umin, index, integer(r, length - 1, 32))
+            index = alu2(&r.nir, alu_umin, index, integer(r, length - 1, 32))
         store_value(r, deref_indexed(r, deref, index), r.s.types.element[type], zero, 0)
     return 0
 
@@ -864,13 +865,12 @@ cdef int _zero_workgroup(Reader r) except -1 nogil:
     """Behind everything else of the prologue: clear what starts as zero, and wait for the others."""
     cdef uint32_t i
     cdef uint32_t row
-    cdef uint32_t[1] none
     if r.zeroed_workgroup.empty():
         return 0
-    r.block = 0
+    r.nir.block = 0
     for i in range(<uint32_t>r.zeroed_workgroup.size()):
         _zero_workgroup_variable(r, r.zeroed_workgroup[i])
-    row = intrinsic(r, intrinsic_barrier, 0, 0, none)
+    row = intrinsic0(&r.nir, intrinsic_barrier, 0, 0)
     intrinsic_set_index(r.s, row, index_execution_scope, nir_scope_workgroup)
     intrinsic_set_index(r.s, row, index_memory_scope, nir_scope_workgroup)
     intrinsic_set_index(r.s, row, index_memory_semantics, nir_semantic_acquire | nir_semantic_release)
@@ -883,9 +883,7 @@ cdef int read_entry(Reader r, uint32_t function) except -1 nogil:
         fail(r, r.functions[function].word, "an entry point without a body")
     if r.functions[function].parameter_count:
         fail(r, r.functions[function].word, "an entry point with parameters")
-    r.block = r.s.nodes.first0[1]
-    r.block_head.resize(64)
-    r.block_tail.resize(64)
+    r.nir.block = r.s.nodes.first0[1]
     r.functions[function].active = 1
     r.function = function
     r.serials = 1

@@ -10,7 +10,9 @@ from libc.math cimport M_LN2, M_LOG2E, M_PI, M_PI_2, M_PI_4
 
 from nir_opcodes cimport *
 from spirv_tables cimport *
+from pyaco._core.ir.emitter cimport *
 from pyaco._core.ir.shader cimport *
+from pyaco._core.nir.lowering cimport constant_float
 from pyaco._core.spirv.alu cimport checked_alu, dot, replicate, set_checked
 from pyaco._core.spirv.emission cimport *
 from pyaco._core.spirv.module cimport *
@@ -19,54 +21,54 @@ from pyaco._core.spirv.values cimport *
 
 
 cdef uint32_t _add(Reader r, uint32_t a, uint32_t b) except 0 nogil:
-    return alu2(r, alu_fadd, a, b)
+    return alu2(&r.nir, alu_fadd, a, b)
 
 
 cdef uint32_t _sub(Reader r, uint32_t a, uint32_t b) except 0 nogil:
-    return alu2(r, alu_fsub, a, b)
+    return alu2(&r.nir, alu_fsub, a, b)
 
 
 cdef uint32_t _mul(Reader r, uint32_t a, uint32_t b) except 0 nogil:
-    return alu2(r, alu_fmul, a, b)
+    return alu2(&r.nir, alu_fmul, a, b)
 
 
 cdef uint32_t _div(Reader r, uint32_t a, uint32_t b) except 0 nogil:
-    return alu2(r, alu_fdiv, a, b)
+    return alu2(&r.nir, alu_fdiv, a, b)
 
 
 cdef uint32_t _scale(Reader r, uint32_t a, double factor) except 0 nogil:
-    return alu2(r, alu_fmul, a, real(r, factor, bits_of(r, a)))
+    return alu2(&r.nir, alu_fmul, a, constant_float(&r.nir, factor, bits_of(r, a)))
 
 
 cdef uint32_t _plus(Reader r, uint32_t a, double term) except 0 nogil:
-    return alu2(r, alu_fadd, a, real(r, term, bits_of(r, a)))
+    return alu2(&r.nir, alu_fadd, a, constant_float(&r.nir, term, bits_of(r, a)))
 
 
 cdef uint32_t _choose(Reader r, uint32_t condition, uint32_t a, uint32_t b) except 0 nogil:
-    return alu3(r, alu_bcsel, condition, a, b)
+    return alu3(&r.nir, alu_bcsel, condition, a, b)
 
 
 cdef uint32_t _constant_like(Reader r, uint32_t like, double value) except 0 nogil:
     """A constant with as many components as `like`."""
-    return replicate(r, real(r, value, bits_of(r, like)), components_of(r, like))
+    return replicate(r, constant_float(&r.nir, value, bits_of(r, like)), components_of(r, like))
 
 
 cdef uint32_t _exp(Reader r, uint32_t x) except 0 nogil:
-    return alu1(r, alu_fexp2, _scale(r, x, M_LOG2E))
+    return alu1(&r.nir, alu_fexp2, _scale(r, x, M_LOG2E))
 
 
 cdef uint32_t _log(Reader r, uint32_t x) except 0 nogil:
-    return _scale(r, alu1(r, alu_flog2, x), M_LN2)
+    return _scale(r, alu1(&r.nir, alu_flog2, x), M_LN2)
 
 
 cdef uint32_t _sign_bit(Reader r, uint32_t x) except 0 nogil:
     cdef uint32_t bits = bits_of(r, x)
-    return alu2(r, alu_iand, x, integer(r, <uint64_t>1 << (bits - 1), bits))
+    return alu2(&r.nir, alu_iand, x, integer(r, <uint64_t>1 << (bits - 1), bits))
 
 
 cdef uint32_t _with_sign(Reader r, uint32_t magnitude, uint32_t x) except 0 nogil:
     """A value that is not negative, with the sign of `x`."""
-    return alu2(r, alu_ior, magnitude, _sign_bit(r, x))
+    return alu2(&r.nir, alu_ior, magnitude, _sign_bit(r, x))
 
 
 cdef uint32_t _polynomial(Reader r, uint32_t x, const double *coefficients, int count) except 0 nogil:
@@ -82,7 +84,7 @@ cdef uint32_t _polynomial(Reader r, uint32_t x, const double *coefficients, int 
 cdef uint32_t _arcsine_core(Reader r, uint32_t x, uint32_t *small) except 0 nogil:
     """arcsin(|x|) for |x| <= 1/2; above, arcsin(sqrt((1 - |x|) / 2))."""
     cdef double[5] c
-    cdef uint32_t a = alu1(r, alu_fabs, x)
+    cdef uint32_t a = alu1(&r.nir, alu_fabs, x)
     cdef uint32_t square
     cdef uint32_t t
     c[0] = 4.2163199048e-2
@@ -90,9 +92,9 @@ cdef uint32_t _arcsine_core(Reader r, uint32_t x, uint32_t *small) except 0 nogi
     c[2] = 4.5470025998e-2
     c[3] = 7.4953002686e-2
     c[4] = 1.6666752422e-1
-    small[0] = alu2(r, alu_fge, real(r, 0.5, 32), a)
+    small[0] = alu2(&r.nir, alu_fge, constant_float(&r.nir, 0.5, 32), a)
     square = _choose(r, small[0], _mul(r, a, a), _plus(r, _scale(r, a, -0.5), 0.5))
-    t = _choose(r, small[0], a, alu1(r, alu_fsqrt, square))
+    t = _choose(r, small[0], a, alu1(&r.nir, alu_fsqrt, square))
     return _add(r, _mul(r, _mul(r, _polynomial(r, square, c, 5), square), t), t)
 
 
@@ -106,9 +108,9 @@ cdef uint32_t _acos(Reader r, uint32_t x) except 0 nogil:
     cdef uint32_t small
     cdef uint32_t core = _arcsine_core(r, x, &small)
     cdef uint32_t twice = _scale(r, core, 2.0)
-    cdef uint32_t negative = alu2(r, alu_flt, x, real(r, 0.0, 32))
-    cdef uint32_t large = _choose(r, negative, _plus(r, alu1(r, alu_fneg, twice), M_PI), twice)
-    return _choose(r, small, _plus(r, alu1(r, alu_fneg, _with_sign(r, core, x)), M_PI_2), large)
+    cdef uint32_t negative = alu2(&r.nir, alu_flt, x, constant_float(&r.nir, 0.0, 32))
+    cdef uint32_t large = _choose(r, negative, _plus(r, alu1(&r.nir, alu_fneg, twice), M_PI), twice)
+    return _choose(r, small, _plus(r, alu1(&r.nir, alu_fneg, _with_sign(r, core, x)), M_PI_2), large)
 
 
 cdef uint32_t _arctangent_core(Reader r, uint32_t t) except 0 nogil:
@@ -123,9 +125,9 @@ cdef uint32_t _arctangent_core(Reader r, uint32_t t) except 0 nogil:
 
 
 cdef uint32_t _atan(Reader r, uint32_t x) except 0 nogil:
-    cdef uint32_t a = alu1(r, alu_fabs, x)
-    cdef uint32_t large = alu2(r, alu_flt, real(r, 2.414213562373095, 32), a)
-    cdef uint32_t middle = alu2(r, alu_flt, real(r, 0.414213562373095, 32), a)
+    cdef uint32_t a = alu1(&r.nir, alu_fabs, x)
+    cdef uint32_t large = alu2(&r.nir, alu_flt, constant_float(&r.nir, 2.414213562373095, 32), a)
+    cdef uint32_t middle = alu2(&r.nir, alu_flt, constant_float(&r.nir, 0.414213562373095, 32), a)
     cdef uint32_t one = _constant_like(r, x, 1.0)
     cdef uint32_t top = _choose(r, large, _constant_like(r, x, -1.0), _choose(r, middle, _plus(r, a, -1.0), a))
     cdef uint32_t bottom = _choose(r, large, a, _choose(r, middle, _plus(r, a, 1.0), one))
@@ -135,16 +137,16 @@ cdef uint32_t _atan(Reader r, uint32_t x) except 0 nogil:
 
 
 cdef uint32_t _atan2(Reader r, uint32_t y, uint32_t x) except 0 nogil:
-    cdef uint32_t ax = alu1(r, alu_fabs, x)
-    cdef uint32_t ay = alu1(r, alu_fabs, y)
-    cdef uint32_t low = alu2(r, alu_fmin, ax, ay)
-    cdef uint32_t high = alu2(r, alu_fmax, ax, ay)
+    cdef uint32_t ax = alu1(&r.nir, alu_fabs, x)
+    cdef uint32_t ay = alu1(&r.nir, alu_fabs, y)
+    cdef uint32_t low = alu2(&r.nir, alu_fmin, ax, ay)
+    cdef uint32_t high = alu2(&r.nir, alu_fmax, ax, ay)
     cdef uint32_t one = _constant_like(r, x, 1.0)
     cdef uint32_t zero = _constant_like(r, x, 0.0)
     # The reciprocal of a huge divisor would be subnormal and might be flushed: scale both.
-    cdef uint32_t factor = _choose(r, alu2(r, alu_fge, high, real(r, 1.8446744073709552e19, 32)),
+    cdef uint32_t factor = _choose(r, alu2(&r.nir, alu_fge, high, constant_float(&r.nir, 1.8446744073709552e19, 32)),
                                    _constant_like(r, x, 2.3283064365386963e-10), one)
-    cdef uint32_t equal = alu2(r, alu_feq, ax, ay)
+    cdef uint32_t equal = alu2(&r.nir, alu_feq, ax, ay)
     cdef uint32_t middle
     cdef uint32_t top
     cdef uint32_t bottom
@@ -152,23 +154,23 @@ cdef uint32_t _atan2(Reader r, uint32_t y, uint32_t x) except 0 nogil:
     cdef uint32_t angle
     low = _mul(r, low, factor)
     high = _mul(r, high, factor)
-    middle = alu2(r, alu_flt, _scale(r, high, 0.414213562373095), low)
+    middle = alu2(&r.nir, alu_flt, _scale(r, high, 0.414213562373095), low)
     top = _choose(r, middle, _sub(r, low, high), low)
     bottom = _choose(r, middle, _add(r, low, high), high)
     quotient = _div(r, top, bottom)
     # Equal magnitudes are the diagonal, infinities included; at the origin any angle will do.
     quotient = _choose(r, equal, zero, quotient)
-    middle = alu2(r, alu_ior, middle, equal)
+    middle = alu2(&r.nir, alu_ior, middle, equal)
     angle = _add(r, _choose(r, middle, _constant_like(r, x, M_PI_4), zero), _arctangent_core(r, quotient))
-    angle = _choose(r, alu2(r, alu_flt, ax, ay), _plus(r, alu1(r, alu_fneg, angle), M_PI_2), angle)
-    angle = _choose(r, alu2(r, alu_flt, x, real(r, 0.0, 32)), _plus(r, alu1(r, alu_fneg, angle), M_PI), angle)
+    angle = _choose(r, alu2(&r.nir, alu_flt, ax, ay), _plus(r, alu1(&r.nir, alu_fneg, angle), M_PI_2), angle)
+    angle = _choose(r, alu2(&r.nir, alu_flt, x, constant_float(&r.nir, 0.0, 32)), _plus(r, alu1(&r.nir, alu_fneg, angle), M_PI), angle)
     return _with_sign(r, angle, y)
 
 
 # ------------------------------------------------------------------------------------------------ exponential, hyperbolic
 cdef uint32_t _tanh(Reader r, uint32_t x) except 0 nogil:
     """(1 - t) / (1 + t) with t = exp(-2 |x|), which cannot overflow."""
-    cdef uint32_t t = alu1(r, alu_fexp2, _scale(r, alu1(r, alu_fabs, x), -2.0 * M_LOG2E))
+    cdef uint32_t t = alu1(&r.nir, alu_fexp2, _scale(r, alu1(&r.nir, alu_fabs, x), -2.0 * M_LOG2E))
     return _with_sign(r, _div(r, _sub(r, _constant_like(r, x, 1.0), t), _plus(r, t, 1.0)), x)
 
 
@@ -176,7 +178,7 @@ cdef uint32_t _one_float_function(Reader r, uint32_t opcode, uint32_t x) except 
     """Functions of one operand whose work is done in 32 bits."""
     cdef uint32_t t
     if opcode == Glsl_Tan:
-        return _div(r, alu1(r, alu_fsin, x), alu1(r, alu_fcos, x))
+        return _div(r, alu1(&r.nir, alu_fsin, x), alu1(&r.nir, alu_fcos, x))
     if opcode == Glsl_Asin:
         return _asin(r, x)
     if opcode == Glsl_Acos:
@@ -184,19 +186,19 @@ cdef uint32_t _one_float_function(Reader r, uint32_t opcode, uint32_t x) except 
     if opcode == Glsl_Atan:
         return _atan(r, x)
     if opcode == Glsl_Sinh:
-        return _scale(r, _sub(r, _exp(r, x), _exp(r, alu1(r, alu_fneg, x))), 0.5)
+        return _scale(r, _sub(r, _exp(r, x), _exp(r, alu1(&r.nir, alu_fneg, x))), 0.5)
     if opcode == Glsl_Cosh:
-        return _scale(r, _add(r, _exp(r, x), _exp(r, alu1(r, alu_fneg, x))), 0.5)
+        return _scale(r, _add(r, _exp(r, x), _exp(r, alu1(&r.nir, alu_fneg, x))), 0.5)
     if opcode == Glsl_Tanh:
         return _tanh(r, x)
     if opcode == Glsl_Asinh:
-        t = alu1(r, alu_fabs, x)
-        t = _add(r, t, alu1(r, alu_fsqrt, _plus(r, _mul(r, t, t), 1.0)))
-        return _with_sign(r, alu1(r, alu_fabs, _log(r, t)), x)
+        t = alu1(&r.nir, alu_fabs, x)
+        t = _add(r, t, alu1(&r.nir, alu_fsqrt, _plus(r, _mul(r, t, t), 1.0)))
+        return _with_sign(r, alu1(&r.nir, alu_fabs, _log(r, t)), x)
     if opcode == Glsl_Acosh:
-        return _log(r, _add(r, x, alu1(r, alu_fsqrt, _plus(r, _mul(r, x, x), -1.0))))
+        return _log(r, _add(r, x, alu1(&r.nir, alu_fsqrt, _plus(r, _mul(r, x, x), -1.0))))
     if opcode == Glsl_Atanh:
-        t = _div(r, _plus(r, x, 1.0), _plus(r, alu1(r, alu_fneg, x), 1.0))
+        t = _div(r, _plus(r, x, 1.0), _plus(r, alu1(&r.nir, alu_fneg, x), 1.0))
         return _scale(r, _log(r, t), 0.5)
     if opcode == Glsl_Exp:
         return _exp(r, x)
@@ -206,27 +208,24 @@ cdef uint32_t _one_float_function(Reader r, uint32_t opcode, uint32_t x) except 
 cdef uint32_t _widened(Reader r, uint32_t value) except 0 nogil:
     if bits_of(r, value) == 64 or bits_of(r, value) < 16:
         unsupported(r, r.word, "this function of 64-bit floats")
-    return alu1(r, alu_f2f32, value) if bits_of(r, value) == 16 else value
+    return alu1(&r.nir, alu_f2f32, value) if bits_of(r, value) == 16 else value
 
 
 # ---------------------------------------------------------------------------------------------------------- geometry
 cdef uint32_t _length(Reader r, uint32_t x) except 0 nogil:
     if components_of(r, x) == 1:
-        return alu1(r, alu_fabs, x)
-    return alu1(r, alu_fsqrt, dot(r, x, x))
+        return alu1(&r.nir, alu_fabs, x)
+    return alu1(&r.nir, alu_fsqrt, dot(r, x, x))
 
 
 cdef uint32_t _normalize(Reader r, uint32_t x) except 0 nogil:
     if components_of(r, x) == 1:
-        return alu1(r, alu_fsign, x)
-    return _mul(r, x, alu1(r, alu_frsq, dot(r, x, x)))
+        return alu1(&r.nir, alu_fsign, x)
+    return _mul(r, x, alu1(&r.nir, alu_frsq, dot(r, x, x)))
 
 
 cdef uint32_t _rotated(Reader r, uint32_t x, uint64_t swizzle) except 0 nogil:
-    cdef uint32_t row = nir_instruction_new(r.s, nir_alu, alu_mov, 3, bits_of(r, x), 1)
-    source_set(r.s, row, 0, x)
-    r.s.sources.swizzle[r.s.instructions.source_first[row]] = swizzle
-    return emit(r, row)
+    return swizzled(&r.nir, x, swizzle, 3)
 
 
 cdef uint32_t _cross(Reader r, uint32_t a, uint32_t b) except 0 nogil:
@@ -244,16 +243,16 @@ cdef uint32_t _refract(Reader r, uint32_t incident, uint32_t normal, uint32_t et
     if components_of(r, eta) != 1 or bits_of(r, eta) < 16:
         fail(r, r.word, "an index of refraction that is no scalar float")
     if bits_of(r, eta) != bits:
-        eta = alu1(r, alu_f2f64 if bits == 64 else (alu_f2f32 if bits == 32 else alu_f2f16), eta)
-    k = _plus(r, alu1(r, alu_fneg, _mul(r, cosine, cosine)), 1.0)
-    k = _plus(r, alu1(r, alu_fneg, _mul(r, _mul(r, eta, eta), k)), 1.0)
-    result = _add(r, _mul(r, eta, cosine), alu1(r, alu_fsqrt, k))
+        eta = alu1(&r.nir, alu_f2f64 if bits == 64 else (alu_f2f32 if bits == 32 else alu_f2f16), eta)
+    k = _plus(r, alu1(&r.nir, alu_fneg, _mul(r, cosine, cosine)), 1.0)
+    k = _plus(r, alu1(&r.nir, alu_fneg, _mul(r, _mul(r, eta, eta), k)), 1.0)
+    result = _add(r, _mul(r, eta, cosine), alu1(&r.nir, alu_fsqrt, k))
     result = _sub(r, _mul(r, eta, incident), _mul(r, result, normal))
-    return _choose(r, alu2(r, alu_flt, k, real(r, 0.0, bits)), _constant_like(r, incident, 0.0), result)
+    return _choose(r, alu2(&r.nir, alu_flt, k, constant_float(&r.nir, 0.0, bits)), _constant_like(r, incident, 0.0), result)
 
 
 cdef uint32_t _smooth_step(Reader r, uint32_t low, uint32_t high, uint32_t x) except 0 nogil:
-    cdef uint32_t t = alu1(r, alu_fsat, _div(r, _sub(r, x, low), _sub(r, high, low)))
+    cdef uint32_t t = alu1(&r.nir, alu_fsat, _div(r, _sub(r, x, low), _sub(r, high, low)))
     return _mul(r, _mul(r, t, t), _plus(r, _scale(r, t, -2.0), 3.0))
 
 
@@ -269,8 +268,8 @@ cdef int _same_shape_floats(Reader r, const uint32_t *values, uint32_t count) ex
 cdef uint32_t _exponent(Reader r, uint32_t value) except 0 nogil:
     """An exponent of any size in 32 bits: beyond these no float has one."""
     if bits_of(r, value) == 64:
-        value = alu2(r, alu_imax, value, _repeated_integer(r, <uint64_t>-0x10000, value))
-        value = alu2(r, alu_imin, value, _repeated_integer(r, 0x10000, value))
+        value = alu2(&r.nir, alu_imax, value, _repeated_integer(r, <uint64_t>-0x10000, value))
+        value = alu2(&r.nir, alu_imin, value, _repeated_integer(r, 0x10000, value))
     return resize_integer(r, value, 32, True)
 
 
@@ -280,12 +279,12 @@ cdef uint32_t _repeated_integer(Reader r, uint64_t number, uint32_t value) excep
     cdef uint32_t i
     for i in range(components_of(r, value)):
         values[i] = integer(r, number, bits_of(r, value))
-    return vector_of(r, values, components_of(r, value))
+    return vector_of(&r.nir, values, components_of(r, value))
 
 
 # -------------------------------------------------------------------------------------------------------------- matrices
 cdef uint32_t _element(Reader r, uint32_t tree, uint32_t row, uint32_t column) except 0 nogil:
-    return component(r, r.trees[tree + column], row)
+    return component(&r.nir, r.trees[tree + column], row)
 
 
 cdef uint32_t _minor(Reader r, uint32_t tree, uint32_t rows, uint32_t columns) except 0 nogil:
@@ -334,14 +333,14 @@ cdef int _matrix_function(Reader r, uint32_t word, uint32_t opcode) except -1 no
         return set_checked(r, word, _minor(r, tree, full, full))
     if not same_shape(r, type, type_row(r, r.words[word + 1])):
         fail(r, word, "the result has another type than the operand")
-    inverse = alu1(r, alu_frcp, _minor(r, tree, full, full))
+    inverse = alu1(&r.nir, alu_frcp, _minor(r, tree, full, full))
     result = tree_new(r, size)
     for j in range(size):                      # column j, row i: the cofactor of element (j, i)
         for i in range(size):
             values[i] = _minor(r, tree, full & ~(<uint32_t>1 << j), full & ~(<uint32_t>1 << i))
             if (i + j) & 1:
-                values[i] = alu1(r, alu_fneg, values[i])
-        i = _mul(r, vector_of(r, values, size), inverse)
+                values[i] = alu1(&r.nir, alu_fneg, values[i])
+        i = _mul(r, vector_of(&r.nir, values, size), inverse)
         r.trees[result + j] = i
     return set_value(r, r.words[word + 2], type, result)
 
@@ -365,12 +364,12 @@ cdef int _two_results(Reader r, uint32_t word, uint32_t opcode, uint32_t x) exce
     else:
         second_type = pointee_type(r, r.words[word + 6])
     if is_modf:
-        second = alu1(r, alu_ftrunc, x)
-        first = _choose(r, alu2(r, alu_feq, x, second), _constant_like(r, x, 0.0), _sub(r, x, second))
+        second = alu1(&r.nir, alu_ftrunc, x)
+        first = _choose(r, alu2(&r.nir, alu_feq, x, second), _constant_like(r, x, 0.0), _sub(r, x, second))
         first = _with_sign(r, first, x)
     else:
-        first = alu1(r, alu_frexp_sig, x)
-        second = alu1(r, alu_frexp_exp, x)
+        first = alu1(&r.nir, alu_frexp_sig, x)
+        second = alu1(&r.nir, alu_frexp_exp, x)
         if r.s.types.base[second_type] == type_int or r.s.types.base[second_type] == type_uint:
             second = resize_integer(r, second, r.s.types.bit_size[second_type], True)
     if (not is_vector_or_scalar(r, second_type) or r.s.types.components[second_type] != components_of(r, second)
@@ -408,9 +407,9 @@ cdef uint32_t _built(Reader r, uint32_t opcode, const uint32_t *v) except 0 nogi
     if opcode == Glsl_Degrees:
         return _scale(r, v[0], 180.0 / M_PI)
     if opcode == Glsl_FClamp or opcode == Glsl_NClamp:
-        return alu2(r, alu_fmin, alu2(r, alu_fmax, v[0], v[1]), v[2])
+        return alu2(&r.nir, alu_fmin, alu2(&r.nir, alu_fmax, v[0], v[1]), v[2])
     if opcode == Glsl_Step:
-        return _choose(r, alu2(r, alu_flt, v[1], v[0]), _constant_like(r, v[0], 0.0), _constant_like(r, v[0], 1.0))
+        return _choose(r, alu2(&r.nir, alu_flt, v[1], v[0]), _constant_like(r, v[0], 0.0), _constant_like(r, v[0], 1.0))
     if opcode == Glsl_SmoothStep:
         return _smooth_step(r, v[0], v[1], v[2])
     if opcode == Glsl_Length:
@@ -422,8 +421,8 @@ cdef uint32_t _built(Reader r, uint32_t opcode, const uint32_t *v) except 0 nogi
     if opcode == Glsl_Normalize:
         return _normalize(r, v[0])
     if opcode == Glsl_FaceForward:
-        t = alu2(r, alu_flt, dot(r, v[2], v[1]), real(r, 0.0, bits_of(r, v[0])))
-        return _choose(r, t, v[0], alu1(r, alu_fneg, v[0]))
+        t = alu2(&r.nir, alu_flt, dot(r, v[2], v[1]), constant_float(&r.nir, 0.0, bits_of(r, v[0])))
+        return _choose(r, t, v[0], alu1(&r.nir, alu_fneg, v[0]))
     if opcode == Glsl_Reflect:
         return _sub(r, v[0], _mul(r, _scale(r, dot(r, v[1], v[0]), 2.0), v[1]))
     if opcode == Glsl_Refract:
@@ -463,7 +462,7 @@ cdef int _function(Reader r, uint32_t word, uint32_t end, uint32_t opcode) excep
         if opcode == Glsl_Ldexp and bits_of(r, values[1]) >= 8:
             values[1] = _exponent(r, values[1])
         if opcode == Glsl_NMin or opcode == Glsl_NMax:
-            r.exact = True
+            r.nir.exact = True
         i = checked_alu(r, table, values, count)
         if alu_output_size[table] == 0 and components_of(r, values[0]) != components_of(r, i):
             fail(r, word, "operands of different sizes")
@@ -477,9 +476,9 @@ cdef int _function(Reader r, uint32_t word, uint32_t end, uint32_t opcode) excep
         i = _one_float_function(r, opcode, _widened(r, values[0]))
     else:
         if opcode == Glsl_NClamp:
-            r.exact = True
+            r.nir.exact = True
         return set_checked(r, word, _built(r, opcode, values))
-    return set_checked(r, word, alu1(r, alu_f2f16, i) if bits == 16 else i)
+    return set_checked(r, word, alu1(&r.nir, alu_f2f16, i) if bits == 16 else i)
 
 
 cdef int glsl_instruction(Reader r, uint32_t word, uint32_t end) except -1 nogil:
@@ -496,7 +495,7 @@ cdef int glsl_instruction(Reader r, uint32_t word, uint32_t end) except -1 nogil
         fail(r, word, "GLSL.std.450 has no instruction %u", opcode)
     if end - word < 6:
         fail(r, word, "too few operands")
-    r.exact = decoration_of(r, r.words[word + 2], no_member, Decoration_NoContraction) != 0
+    r.nir.exact = decoration_of(r, r.words[word + 2], no_member, Decoration_NoContraction) != 0
     _function(r, word, end, opcode)
-    r.exact = False
+    r.nir.exact = False
     return 0

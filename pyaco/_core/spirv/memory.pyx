@@ -7,6 +7,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from nir_opcodes cimport *
 from spirv_tables cimport *
+from pyaco._core.ir.emitter cimport *
 from pyaco._core.ir.shader cimport *
 from pyaco._core.spirv.alu cimport bitcast, set_checked
 from pyaco._core.spirv.emission cimport *
@@ -153,7 +154,7 @@ cdef int _array_length(Reader r, uint32_t word) except -1 nogil:
         fail(r, word, "not a runtime array")
     if r.s.types.base[result] > type_uint or r.s.types.bit_size[result] != 32 or r.s.types.components[result] != 1:
         fail(r, word, "a length that is no 32-bit integer")
-    value = intrinsic(r, intrinsic_deref_buffer_array_length, 1, 32, &deref)
+    value = intrinsic_n(&r.nir, intrinsic_deref_buffer_array_length, 1, 32, &deref)
     intrinsic_set_index(r.s, value, index_access, r.deref_access[deref])
     return set_value(r, r.words[word + 2], result, value)
 
@@ -196,8 +197,7 @@ cdef int _nir_modes(uint64_t semantics) noexcept nogil:
 
 
 cdef int _barrier(Reader r, int execution, int memory, int semantics, int modes) except -1 nogil:
-    cdef uint32_t[1] none
-    cdef uint32_t row = intrinsic(r, intrinsic_barrier, 0, 0, none)
+    cdef uint32_t row = intrinsic0(&r.nir, intrinsic_barrier, 0, 0)
     intrinsic_set_index(r.s, row, index_execution_scope, execution)
     intrinsic_set_index(r.s, row, index_memory_scope, memory)
     intrinsic_set_index(r.s, row, index_memory_semantics, semantics)
@@ -279,7 +279,7 @@ cdef uint32_t _emit_atomic(Reader r, uint32_t deref, int op, uint32_t data) exce
     cdef uint32_t row
     sources[0] = deref
     sources[1] = data
-    row = intrinsic(r, intrinsic_deref_atomic, 1, bits_of(r, data), sources)
+    row = intrinsic_n(&r.nir, intrinsic_deref_atomic, 1, bits_of(r, data), sources)
     intrinsic_set_index(r.s, row, index_atomic_op, op)
     intrinsic_set_index(r.s, row, index_access, access_coherent | r.deref_access[deref])
     return row
@@ -291,7 +291,7 @@ cdef uint32_t _emit_swap(Reader r, uint32_t deref, uint32_t compare, uint32_t da
     sources[0] = deref
     sources[1] = compare
     sources[2] = data
-    row = intrinsic(r, intrinsic_deref_atomic_swap, 1, bits_of(r, data), sources)
+    row = intrinsic_n(&r.nir, intrinsic_deref_atomic_swap, 1, bits_of(r, data), sources)
     intrinsic_set_index(r.s, row, index_atomic_op, atomic_cmpxchg)
     intrinsic_set_index(r.s, row, index_access, access_coherent | r.deref_access[deref])
     return row
@@ -327,7 +327,7 @@ cdef uint32_t _access_atomically(Reader r, uint32_t word, uint32_t opcode, uint3
         data = ssa(r, r.words[place + 3])
         _check_operand(r, type, data)
         if opcode == OpAtomicISub:
-            data = alu1(r, alu_ineg, data)
+            data = alu1(&r.nir, alu_ineg, data)
     return _emit_atomic(r, deref, op, data)
 
 
@@ -347,7 +347,7 @@ cdef int _atomic(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
             r.s.types.bit_size[r.s.instructions.type[deref]] == 32 else 0
         if value == 0:
             fail(r, word, "a flag that is no 32-bit integer")
-        value = alu2(r, alu_ine, value, integer(r, 0, 32))
+        value = alu2(&r.nir, alu_ine, value, integer(r, 0, 32))
     elif opcode == OpAtomicFlagClear:
         if r.s.types.bit_size[r.s.instructions.type[deref]] != 32:
             fail(r, word, "a flag that is no 32-bit integer")
@@ -363,9 +363,8 @@ cdef int _atomic(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
 
 
 cdef int _clock(Reader r, uint32_t word) except -1 nogil:
-    cdef uint32_t[1] none
     cdef uint32_t type = type_row(r, r.words[word + 1])
-    cdef uint32_t value = intrinsic(r, intrinsic_shader_clock, 2, 32, none)
+    cdef uint32_t value = intrinsic0(&r.nir, intrinsic_shader_clock, 2, 32)
     intrinsic_set_index(r.s, value, index_memory_scope, scope_of(r, r.words[word + 3]))
     if r.s.types.components[type] == 1:
         value = bitcast(r, value, 1, 64)

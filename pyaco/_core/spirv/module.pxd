@@ -8,7 +8,8 @@ Thread safety: a Reader belongs to one thread.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from pyaco._core.ir.shader cimport Shader, ShaderData
+from pyaco._core.ir.emitter cimport Emitter
+from pyaco._core.ir.shader cimport NodeId, Shader, ShaderData, ValueId
 
 cdef enum:                        # what an id is (Reader.kind); payload in brackets
     kind_none = 0
@@ -116,6 +117,14 @@ cdef struct Label:
     uint32_t loop                 # NIR loop that the label is the end (break) of, 0 none
     uint32_t previous             # label of the same block in an outer construct
 
+# The NIR that is being written. The order of a block is a list until all is read, since what comes late may belong early; ``repair``
+# writes it to the shader.
+cdef cppclass BlockLists(Emitter):
+    NodeId block                      # the current one; 0: the prologue, placed before the first block
+    vector[ValueId] next_instruction  # by instruction
+    vector[ValueId] block_head        # by node
+    vector[ValueId] block_tail
+
 cdef class Reader:
     cdef Shader shader
     cdef ShaderData *s
@@ -150,10 +159,7 @@ cdef class Reader:
     cdef vector[Label] labels
     cdef vector[uint32_t] scratch
     # emission
-    cdef vector[uint32_t] next_instruction  # by NIR instruction
-    cdef vector[uint32_t] block_head        # by NIR node; node 0: the prologue, placed before the first block
-    cdef vector[uint32_t] block_tail
-    cdef uint32_t block                     # NIR block that is being written
+    cdef BlockLists nir
     cdef uint32_t word                      # instruction that is being read
     cdef uint32_t serial                    # of the inlined call
     cdef uint32_t function                  # row of the function that is being read
@@ -172,7 +178,6 @@ cdef class Reader:
     cdef vector[uint32_t] case_of_block     # by block: case + 1 of that switch, 0: inside a case
     cdef uint64_t phi_steps
     cdef uint64_t scan_steps
-    cdef bint exact
     cdef uint32_t entry_function            # row
     cdef uint32_t glsl_set
     cdef uint32_t float_controls

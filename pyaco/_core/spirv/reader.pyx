@@ -1,7 +1,7 @@
 """Reading a SPIR-V module: the order of the steps, entry points, execution modes, specialization, what is reported.
 
 ``read`` needs bytes; it guarantees a Shader that the NIR validator accepts, with derefs and variables still in it
-(``docs/architecture.md``).
+(``docs/nir.md``).
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
@@ -9,6 +9,7 @@ from spirv_tables cimport *
 from pyaco._core.common.bits cimport align_up
 from pyaco._core.ir.shader cimport *
 from pyaco._core.spirv.control_flow cimport read_entry
+from pyaco._core.spirv.emission cimport lists_begin
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.repair cimport finish
 from pyaco._core.spirv.types cimport *
@@ -210,6 +211,7 @@ cdef int _report(Reader r, str entry, str stage) except -1:
 
 cdef Reader _scan(bytes source, object specialization):
     cdef Reader r = Reader(source)
+    lists_begin(&r.nir, r.s)
     r.specialization = specialization
     r.uint_type = add_type(r, type_uint, 32, 1)
     r.uint3_type = add_type(r, type_uint, 32, 3)
@@ -220,20 +222,20 @@ cdef Reader _scan(bytes source, object specialization):
     return r
 
 
-def read(bytes source, entry, specialization, str stage):
+def read(bytes source not None, entry, specialization, str stage):
     """Read one entry point of a module; the arguments are those of ``pyaco.spirv.read``."""
     cdef Reader r = _scan(source, specialization)
     cdef uint32_t function
-    place, name = _entry(r, entry, stage)
+    position, name = _entry(r, entry, stage)
     if stage != "compute":
         raise UnsupportedError(f"{stage} shaders")
     if specialization:
         unknown = set(specialization) - r.specialization_used
         if unknown:
             raise InputError(f"the module has no specialization constants {sorted(unknown)}")
-    function = r.entries[<size_t>place].function
+    function = r.entries[<size_t>position].function
     if r.kind[function] != kind_function:
-        fail(r, r.entries[<size_t>place].word, "id %u is not a function", function)
+        fail(r, r.entries[<size_t>position].word, "id %u is not a function", function)
     _execution_modes(r, function)
     with nogil:
         read_entry(r, r.payload[function])
@@ -243,7 +245,7 @@ def read(bytes source, entry, specialization, str stage):
     return r.shader
 
 
-def entry_points(bytes source):
+def entry_points(bytes source not None):
     """Name, stage and id of every entry point of a module."""
     cdef Reader r = _scan(source, None)
     cdef size_t i

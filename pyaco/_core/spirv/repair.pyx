@@ -15,7 +15,7 @@ from pyaco._core.ir.shader cimport *
 from pyaco._core.nir.block_dominance cimport *
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.types cimport add_type
-from pyaco._core.spirv.emission cimport emit_after
+from pyaco._core.spirv.emission cimport check_size, emit_after
 
 
 cdef class Repair:
@@ -30,24 +30,24 @@ cdef int _prepare(Reader r, Dominance d) except -1 nogil:
     cdef uint32_t row
     cdef uint32_t first = node
     d.ending.assign(r.s.nodes.table.count, falls_through)
-    if r.block_head.size() < r.s.nodes.table.count:
-        r.block_head.resize(r.s.nodes.table.count)
-        r.block_tail.resize(r.s.nodes.table.count)
+    if r.nir.block_head.size() < r.s.nodes.table.count:
+        r.nir.block_head.resize(r.s.nodes.table.count)
+        r.nir.block_tail.resize(r.s.nodes.table.count)
     # The prologue stands before everything in the first block.
-    if r.block_head[0]:
-        r.next_instruction[r.block_tail[0]] = r.block_head[first]
-        if r.block_head[first] == 0:
-            r.block_tail[first] = r.block_tail[0]
-        r.block_head[first] = r.block_head[0]
-        r.block_head[0] = 0
-        r.block_tail[0] = 0
+    if r.nir.block_head[0]:
+        r.nir.next_instruction[r.nir.block_tail[0]] = r.nir.block_head[first]
+        if r.nir.block_head[first] == 0:
+            r.nir.block_tail[first] = r.nir.block_tail[0]
+        r.nir.block_head[first] = r.nir.block_head[0]
+        r.nir.block_head[0] = 0
+        r.nir.block_tail[0] = 0
     while node:
-        row = r.block_head[node]
+        row = r.nir.block_head[node]
         while row:
             r.s.instructions.block[row] = node
             if r.s.instructions.kind[row] == nir_jump:
                 d.ending[node] = ends_with_break
-            row = r.next_instruction[row]
+            row = r.nir.next_instruction[row]
         node = block_walk_next(r.s, node)
     return 0
 
@@ -78,12 +78,8 @@ cdef uint32_t _variable_of(Reader r, Repair repair, uint32_t value) except 0 nog
     if value < repair.variable.size() and repair.variable[value]:
         return repair.variable[value]
     type = _value_type(r, repair, value)
-    row = nir_instruction_new(r.s, nir_deref, deref_var, 1, 32, 0)
-    sources[0] = variable_new(r.s, mode_function_temp, type)
-    r.s.instructions.data[row] = sources[0]
-    r.s.instructions.mode[row] = mode_function_temp
-    r.s.instructions.type[row] = type
-    emit_after(r, first, 0, row)
+    row = nir_deref_new(r.s, deref_var, 1, 32, 0, mode_function_temp, type, variable_new(r.s, mode_function_temp, type))
+    emit_after(&r.nir, first, 0, row)
     r.s.instructions.block[row] = first
     if repair.variable.size() <= value:
         repair.variable.resize(2 * value + 64)
@@ -92,13 +88,14 @@ cdef uint32_t _variable_of(Reader r, Repair repair, uint32_t value) except 0 nog
     sources[1] = value
     row = nir_intrinsic_new(r.s, intrinsic_store_deref, 0, 0, sources)
     intrinsic_set_index(r.s, row, index_write_mask, (1 << r.s.instructions.components[value]) - 1)
-    emit_after(r, r.s.instructions.block[value], value, row)
+    emit_after(&r.nir, r.s.instructions.block[value], value, row)
     r.s.instructions.block[row] = r.s.instructions.block[value]
     return sources[0]
 
 
 cdef uint32_t _insert(Reader r, uint32_t block, uint32_t *previous, uint32_t row) except 0 nogil:
-    emit_after(r, block, previous[0], row)
+    check_size(r)
+    emit_after(&r.nir, block, previous[0], row)
     r.s.instructions.block[row] = block
     previous[0] = row
     return row
@@ -113,11 +110,9 @@ cdef uint32_t _remade(Reader r, Repair repair, uint32_t value, uint32_t block, u
     if dominates(repair.dominance, r.s.instructions.block[value], block):
         return value
     if r.s.instructions.kind[value] == nir_deref and r.s.instructions.opcode[value] != deref_var:
-        row = nir_instruction_new(r.s, nir_deref, r.s.instructions.opcode[value], r.s.instructions.components[value],
-                                  r.s.instructions.bit_size[value], r.s.instructions.source_count[value])
-        r.s.instructions.data[row] = r.s.instructions.data[value]
-        r.s.instructions.type[row] = r.s.instructions.type[value]
-        r.s.instructions.mode[row] = r.s.instructions.mode[value]
+        row = nir_deref_new(r.s, r.s.instructions.opcode[value], r.s.instructions.components[value], r.s.instructions.bit_size[value],
+                            r.s.instructions.source_count[value], r.s.instructions.mode[value], r.s.instructions.type[value],
+                            r.s.instructions.data[value])
         for i in range(r.s.instructions.source_count[value]):
             source = _remade(r, repair, source_value(r.s, value, i), block, previous)
             source_set(r.s, row, i, source)
@@ -130,7 +125,7 @@ cdef uint32_t _remade(Reader r, Repair repair, uint32_t value, uint32_t block, u
 
 cdef int _repair_block(Reader r, Repair repair, uint32_t block) except -1 nogil:
     cdef uint32_t previous = 0
-    cdef uint32_t row = r.block_head[block]
+    cdef uint32_t row = r.nir.block_head[block]
     cdef uint32_t source
     cdef uint32_t other
     cdef uint32_t i
@@ -143,7 +138,7 @@ cdef int _repair_block(Reader r, Repair repair, uint32_t block) except -1 nogil:
                 other = _remade(r, repair, source, block, &previous)
                 source_set(r.s, row, i, other)
         previous = row
-        row = r.next_instruction[row]
+        row = r.nir.next_instruction[row]
     if node and r.s.nodes.kind[node] == node_if:
         source = r.s.nodes.condition[node]
         if not dominates(repair.dominance, r.s.instructions.block[source], block):
@@ -159,18 +154,18 @@ cdef int _write_orders(Reader r) except -1 nogil:
     cdef uint32_t first
     while node:
         count = 0
-        row = r.block_head[node]
+        row = r.nir.block_head[node]
         while row:
             count += 1
-            row = r.next_instruction[row]
+            row = r.nir.next_instruction[row]
         first = table_append_many(&r.s.order.table, count)
         r.s.nodes.order_first[node] = first
         r.s.nodes.order_count[node] = count
-        row = r.block_head[node]
+        row = r.nir.block_head[node]
         while row:
             r.s.order.instruction[first] = row
             first += 1
-            row = r.next_instruction[row]
+            row = r.nir.next_instruction[row]
         node = block_walk_next(r.s, node)
     return 0
 

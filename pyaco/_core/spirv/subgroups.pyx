@@ -6,6 +6,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from nir_opcodes cimport *
 from spirv_tables cimport *
+from pyaco._core.ir.emitter cimport *
 from pyaco._core.ir.shader cimport *
 from pyaco._core.spirv.alu cimport require_vector_type, set_checked
 from pyaco._core.spirv.emission cimport *
@@ -56,9 +57,9 @@ cdef uint32_t _each_component(Reader r, int opcode, uint32_t value, uint32_t ind
     cdef uint32_t i
     sources[1] = index
     for i in range(components_of(r, value)):
-        sources[0] = component(r, value, i)
-        parts[i] = intrinsic(r, opcode, 1, bits_of(r, value), sources)
-    return vector_of(r, parts, components_of(r, value))
+        sources[0] = component(&r.nir, value, i)
+        parts[i] = intrinsic_n(&r.nir, opcode, 1, bits_of(r, value), sources)
+    return vector_of(&r.nir, parts, components_of(r, value))
 
 
 cdef int _vote(Reader r, uint32_t word, uint32_t opcode, uint32_t id) except -1 nogil:
@@ -72,14 +73,14 @@ cdef int _vote(Reader r, uint32_t word, uint32_t opcode, uint32_t id) except -1 
         if r.s.types.base[value_type(r, id)] == type_float:
             vote = intrinsic_vote_feq
         for i in range(components_of(r, value)):
-            part = component(r, value, i)
-            part = intrinsic(r, vote, 1, 1, &part)
-            all_equal = alu2(r, alu_iand, all_equal, part) if i else part
+            part = component(&r.nir, value, i)
+            part = intrinsic_n(&r.nir, vote, 1, 1, &part)
+            all_equal = alu2(&r.nir, alu_iand, all_equal, part) if i else part
         return set_checked(r, word, all_equal)
     value = _scalar_bool(r, id)
     if opcode == OpGroupNonUniformAll or opcode == OpSubgroupAllKHR or opcode == OpGroupAll:
-        return set_checked(r, word, intrinsic(r, intrinsic_vote_all, 1, 1, &value))
-    return set_checked(r, word, intrinsic(r, intrinsic_vote_any, 1, 1, &value))
+        return set_checked(r, word, intrinsic_n(&r.nir, intrinsic_vote_all, 1, 1, &value))
+    return set_checked(r, word, intrinsic_n(&r.nir, intrinsic_vote_any, 1, 1, &value))
 
 
 cdef int _ballot(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
@@ -87,7 +88,7 @@ cdef int _ballot(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
     cdef int kind
     if opcode == OpGroupNonUniformBallot or opcode == OpSubgroupBallotKHR:
         sources[0] = _scalar_bool(r, r.words[word + (4 if opcode == OpGroupNonUniformBallot else 3)])
-        return set_checked(r, word, intrinsic(r, intrinsic_ballot, 4, 32, sources))
+        return set_checked(r, word, intrinsic_n(&r.nir, intrinsic_ballot, 4, 32, sources))
     if opcode == OpGroupNonUniformBallotBitCount:
         sources[0] = _mask_operand(r, r.words[word + 5])
         if r.words[word + 4] == GroupOperation_Reduce:
@@ -98,16 +99,16 @@ cdef int _ballot(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
             kind = intrinsic_ballot_bit_count_exclusive
         else:
             return unsupported(r, word, "this group operation on a ballot")
-        return set_checked(r, word, intrinsic(r, kind, 1, 32, sources))
+        return set_checked(r, word, intrinsic_n(&r.nir, kind, 1, 32, sources))
     sources[0] = _mask_operand(r, r.words[word + 4])
     if opcode == OpGroupNonUniformInverseBallot:
-        return set_checked(r, word, intrinsic(r, intrinsic_inverse_ballot, 1, 1, sources))
+        return set_checked(r, word, intrinsic_n(&r.nir, intrinsic_inverse_ballot, 1, 1, sources))
     if opcode == OpGroupNonUniformBallotBitExtract:
         sources[1] = _index_operand(r, r.words[word + 5])
-        return set_checked(r, word, intrinsic(r, intrinsic_ballot_bitfield_extract, 1, 1, sources))
+        return set_checked(r, word, intrinsic_n(&r.nir, intrinsic_ballot_bitfield_extract, 1, 1, sources))
     if opcode == OpGroupNonUniformBallotFindLSB:
-        return set_checked(r, word, intrinsic(r, intrinsic_ballot_find_lsb, 1, 32, sources))
-    return set_checked(r, word, intrinsic(r, intrinsic_ballot_find_msb, 1, 32, sources))
+        return set_checked(r, word, intrinsic_n(&r.nir, intrinsic_ballot_find_lsb, 1, 32, sources))
+    return set_checked(r, word, intrinsic_n(&r.nir, intrinsic_ballot_find_msb, 1, 32, sources))
 
 
 cdef int _exchange(Reader r, uint32_t word, uint32_t end, uint32_t opcode) except -1 nogil:
@@ -167,11 +168,11 @@ cdef int _rotate(Reader r, uint32_t word, uint32_t end, uint32_t value, uint32_t
     cdef uint32_t i
     sources[1] = delta
     for i in range(components_of(r, value)):
-        sources[0] = component(r, value, i)
-        parts[i] = intrinsic(r, intrinsic_rotate, 1, bits_of(r, value), sources)
+        sources[0] = component(&r.nir, value, i)
+        parts[i] = intrinsic_n(&r.nir, intrinsic_rotate, 1, bits_of(r, value), sources)
         intrinsic_set_index(r.s, parts[i], index_execution_scope, nir_scope_subgroup)
         intrinsic_set_index(r.s, parts[i], index_cluster_size, cluster)
-    return set_checked(r, word, vector_of(r, parts, components_of(r, value)))
+    return set_checked(r, word, vector_of(&r.nir, parts, components_of(r, value)))
 
 
 cdef int _reduction_op(uint32_t opcode) noexcept nogil:
@@ -227,17 +228,17 @@ cdef int _reduction(Reader r, uint32_t word, uint32_t end, int op) except -1 nog
     elif operation != GroupOperation_Reduce:
         unsupported(r, word, "partitioned group operations")
     for i in range(components_of(r, value)):
-        parts[i] = component(r, value, i)
-        parts[i] = intrinsic(r, kind, 1, bits_of(r, value), &parts[i])
+        parts[i] = component(&r.nir, value, i)
+        parts[i] = intrinsic_n(&r.nir, kind, 1, bits_of(r, value), &parts[i])
         intrinsic_set_index(r.s, parts[i], index_reduction_op, op)
         intrinsic_set_index(r.s, parts[i], index_cluster_size, cluster)
-    return set_checked(r, word, vector_of(r, parts, components_of(r, value)))
+    return set_checked(r, word, vector_of(&r.nir, parts, components_of(r, value)))
 
 
 cdef int subgroup_instruction(Reader r, uint32_t word, uint32_t end, uint32_t opcode) except -1 nogil:
-    cdef uint32_t[1] none
     cdef int op
-    if OpSubgroupBallotKHR <= opcode <= OpSubgroupAllEqualKHR or opcode == OpSubgroupReadInvocationKHR:
+    if opcode in (OpSubgroupBallotKHR, OpSubgroupFirstInvocationKHR, OpSubgroupAllKHR, OpSubgroupAnyKHR, OpSubgroupAllEqualKHR,
+                  OpSubgroupReadInvocationKHR):
         if opcode == OpSubgroupBallotKHR:
             _ballot(r, word, opcode)
         elif opcode == OpSubgroupFirstInvocationKHR or opcode == OpSubgroupReadInvocationKHR:
@@ -253,7 +254,7 @@ cdef int subgroup_instruction(Reader r, uint32_t word, uint32_t end, uint32_t op
     if op >= 0:
         _reduction(r, word, end, op)
     elif opcode == OpGroupNonUniformElect:
-        set_checked(r, word, intrinsic(r, intrinsic_elect, 1, 1, none))
+        set_checked(r, word, intrinsic0(&r.nir, intrinsic_elect, 1, 1))
     elif opcode <= OpGroupNonUniformAllEqual and (opcode >= OpGroupNonUniformAll or opcode <= OpGroupAny):
         _vote(r, word, opcode, r.words[word + 4])
     elif OpGroupNonUniformBallot <= opcode <= OpGroupNonUniformBallotFindMSB:

@@ -9,6 +9,7 @@ from libc.string cimport memset
 
 from nir_opcodes cimport *
 from spirv_tables cimport *
+from pyaco._core.ir.emitter cimport *
 from pyaco._core.ir.shader cimport *
 from pyaco._core.spirv.emission cimport *
 from pyaco._core.spirv.module cimport *
@@ -47,10 +48,10 @@ cdef uint32_t _leaf_constant(Reader r, uint32_t constant) except 0 nogil:
     if r.s.types.base[type] == type_pointer:
         pointer_shape(mode_of_class(r, r.types[type].storage_class, r.s.types.element[type]), &components, &bit_size)
     if r.constants[constant].kind == constant_undef:
-        return undefined(r, components, bit_size)
+        return undefined(&r.nir, components, bit_size)
     for i in range(components):
         bits[i] = 0 if r.constants[constant].kind == constant_null else constant_component(r, constant, i)
-    return emit_prologue(r, nir_constant_vector(r.s, bits, components, bit_size))
+    return constant_vector(&r.nir, bits, components, bit_size)
 
 
 cdef uint32_t constant_value(Reader r, uint32_t constant) except? 0xffffffffU nogil:
@@ -155,12 +156,11 @@ cdef int pointer_shape(uint32_t mode, int *components, int *bit_size) noexcept n
 cdef uint32_t _deref(Reader r, int opcode, uint32_t mode, uint32_t type, uint32_t sources) except 0 nogil:
     cdef int components
     cdef int bit_size
-    cdef uint32_t row
+    cdef ValueId row
     pointer_shape(mode, &components, &bit_size)
-    row = nir_instruction_new(r.s, nir_deref, opcode, components, bit_size, sources)
-    r.s.instructions.mode[row] = mode
-    r.s.instructions.type[row] = type
-    grow_columns(r, row)
+    row = nir_deref_new(r.s, opcode, components, bit_size, sources, mode, type, 0)
+    if row >= r.deref_access.size():
+        r.deref_access.resize(2 * row + 256)
     r.deref_access[row] = 0
     return row
 
@@ -169,7 +169,7 @@ cdef uint32_t _variable_deref(Reader r, uint32_t mode, uint32_t type) except 0 n
     cdef uint32_t variable = variable_new(r.s, mode, type)
     cdef uint32_t row = _deref(r, deref_var, mode, type, 0)
     r.s.instructions.data[row] = variable
-    return emit_prologue(r, row)
+    return emit_early(&r.nir, row)
 
 
 cdef uint32_t stored_type(Reader r, uint32_t type) except 0xffffffffU nogil:
@@ -212,7 +212,7 @@ cdef uint32_t deref_element(Reader r, uint32_t deref, uint32_t index) except 0 n
     r.s.instructions.data[row] = index
     r.deref_access[row] = <uint8_t>(r.deref_access[deref]
                                     | r.s.members.access[r.s.types.member_first[type] + index])
-    return emit(r, row)
+    return emit(&r.nir, row)
 
 
 cdef uint32_t deref_indexed(Reader r, uint32_t deref, uint32_t index_value) except 0 nogil:
@@ -222,7 +222,7 @@ cdef uint32_t deref_indexed(Reader r, uint32_t deref, uint32_t index_value) exce
     source_set(r.s, row, 0, deref)
     source_set(r.s, row, 1, index)
     r.deref_access[row] = r.deref_access[deref]
-    return emit(r, row)
+    return emit(&r.nir, row)
 
 
 # ------------------------------------------------------------------------------------------------- module-scope variables
@@ -272,15 +272,25 @@ cdef int _buffer_variable(Reader r, uint32_t id, uint32_t type) except -1 nogil:
     return 0
 
 
+cdef int _check_variable_type(Reader r, uint32_t type) except -1 nogil:
+    cdef uint32_t inner = type
+    while r.s.types.base[inner] == type_array:
+        inner = r.s.types.element[inner]
+    if r.s.types.base[inner] == type_opaque:
+        check_value_type(r, inner)                 # names it
+    if r.types[type].leaves > maximum_instructions:
+        unsupported(r, r.word, "a variable of more than four million elements, or with members of an opaque type")
+    return 0
+
+
 cdef int _plain_variable(Reader r, uint32_t id, uint32_t mode, uint32_t type) except -1 nogil:
     """A Private, Workgroup or push-constant variable."""
     cdef uint32_t word = r.offset[id]
     cdef uint32_t deref
     cdef uint32_t variable
-    cdef uint32_t block = r.block
+    cdef uint32_t block = r.nir.block
     cdef uint32_t initial
-    if r.types[type].leaves > maximum_instructions:
-        unsupported(r, word, "a variable of more than four million elements, or of an opaque type")
+    _check_variable_type(r, type)
     deref = _variable_deref(r, mode, type)
     variable = r.s.instructions.data[deref]
     r.s.variables.access[variable] = _variable_access(r, id)
@@ -301,9 +311,9 @@ cdef int _plain_variable(Reader r, uint32_t id, uint32_t mode, uint32_t type) ex
             r.zeroed_workgroup.push_back(id)
         else:
             initial = value_of(r, r.words[word + 4])
-            r.block = 0                        # the prologue runs once, before everything
+            r.nir.block = 0                        # the prologue runs once, before everything
             store_value(r, deref, type, initial, 0)
-            r.block = block
+            r.nir.block = block
     return 0
 
 
@@ -338,7 +348,7 @@ cdef int _aliased_block(Reader r, uint32_t id, uint32_t type) except -1 nogil:
     value = deref_cast_of(r, r.payload[owner], mode_shared, type, 0)
     r.deref_access[value] = <uint8_t>_variable_access(r, id)
     r.kind[id] = kind_ssa
-    r.payload[id] = emit_prologue(r, value)
+    r.payload[id] = emit_early(&r.nir, value)
     return 0
 
 
@@ -379,8 +389,7 @@ cdef int function_variable(Reader r, uint32_t word, uint32_t end) except -1 nogi
     type = r.s.types.element[pointer]
     if r.s.types.base[type] == type_void:
         fail(r, word, "a variable of type void")
-    if r.types[type].leaves > maximum_instructions:
-        unsupported(r, word, "a variable of more than four million elements, or of an opaque type")
+    _check_variable_type(r, type)
     deref = local_variable(r, type)
     r.variable_ids.push_back(r.s.instructions.data[deref])
     r.variable_ids.push_back(r.words[word + 2])
@@ -439,7 +448,6 @@ cdef uint32_t load_builtin(Reader r, uint32_t payload, uint32_t type) except 0 n
     cdef int opcode = _builtin_intrinsic(builtin, &components)
     cdef uint32_t i
     cdef uint32_t value = 0
-    cdef uint32_t[1] none
     if builtin == BuiltIn_DeviceIndex:
         value = integer(r, 0, 32)
     elif opcode < 0:
@@ -448,13 +456,13 @@ cdef uint32_t load_builtin(Reader r, uint32_t payload, uint32_t type) except 0 n
         if r.builtin_values[2 * i] == builtin:
             value = r.builtin_values[2 * i + 1]
     if value == 0:
-        value = emit_prologue(r, nir_intrinsic_new(r.s, opcode, components, 32, none))
+        value = emit_early(&r.nir, nir_intrinsic_new(r.s, opcode, components, 32, NULL))
         r.builtin_values.push_back(builtin)
         r.builtin_values.push_back(value)
     if place:
         if place > <uint32_t>components:
             fail(r, r.word, "component %u of a built-in", place - 1)
-        value = component(r, value, place - 1)
+        value = component(&r.nir, value, place - 1)
         components = 1
     if (r.s.types.base[type] != type_int and r.s.types.base[type] != type_uint) or \
             r.s.types.components[type] > components:
@@ -466,9 +474,7 @@ cdef uint32_t load_builtin(Reader r, uint32_t payload, uint32_t type) except 0 n
 
 cdef uint32_t _shrink(Reader r, uint32_t value, uint32_t count) except 0 nogil:
     """The first components of a vector."""
-    cdef uint32_t row = nir_instruction_new(r.s, nir_alu, alu_mov, count, r.s.instructions.bit_size[value], 1)
-    source_set(r.s, row, 0, value)
-    return emit(r, row)
+    return swizzled(&r.nir, value, identity_swizzle, count)
 
 
 # ------------------------------------------------------------------------------------------------------ pointers by id
@@ -479,7 +485,7 @@ cdef uint32_t _resolve_blocks(Reader r, uint32_t row) except 0 nogil:
     cdef uint32_t set_word = decoration_of(r, id, no_member, Decoration_DescriptorSet)
     cdef uint32_t binding_word = decoration_of(r, id, no_member, Decoration_Binding)
     cdef uint32_t mode
-    cdef uint32_t block = r.block
+    cdef uint32_t block = r.nir.block
     cdef uint32_t index
     cdef uint32_t value
     cdef uint32_t descriptor
@@ -490,19 +496,19 @@ cdef uint32_t _resolve_blocks(Reader r, uint32_t row) except 0 nogil:
     mode = mode_of_class(r, r.words[r.offset[id] + 3], pointer.type)
     descriptor = descriptor_ssbo if mode == mode_ssbo else descriptor_ubo
     if pointer.index == 0:
-        r.block = 0
+        r.nir.block = 0
     index = pointer.index if pointer.index else integer(r, 0, 32)
-    value = intrinsic(r, intrinsic_vulkan_resource_index, 3, 32, &index)
+    value = intrinsic_n(&r.nir, intrinsic_vulkan_resource_index, 3, 32, &index)
     intrinsic_set_index(r.s, value, index_desc_set, r.words[set_word] if set_word else 0)
     intrinsic_set_index(r.s, value, index_binding, r.words[binding_word] if binding_word else 0)
     intrinsic_set_index(r.s, value, index_desc_type, descriptor)
-    value = intrinsic(r, intrinsic_load_vulkan_descriptor, 3, 32, &value)
+    value = intrinsic_n(&r.nir, intrinsic_load_vulkan_descriptor, 3, 32, &value)
     intrinsic_set_index(r.s, value, index_desc_type, descriptor)
     value = deref_cast_of(r, value, mode, pointer.type, 0)
     r.deref_access[value] = <uint8_t>pointer.access
-    emit(r, value)
+    emit(&r.nir, value)
     if pointer.index == 0:
-        r.block = block
+        r.nir.block = block
         r.phi_variable[id] = value
     return value
 
@@ -541,7 +547,7 @@ cdef uint32_t pointer_of(Reader r, uint32_t id) except 0 nogil:
         return value
     stride = decoration_of(r, r.types[pointer].id, no_member, Decoration_ArrayStride)
     value = deref_cast_of(r, value, mode, type, r.words[stride] if stride else 0)
-    emit(r, value)
+    emit(&r.nir, value)
     # From here on the id is the deref, so that it is cast once per place only where values are not shared.
     return value
 
@@ -564,8 +570,8 @@ cdef int _chain_through_blocks(Reader r, uint32_t id, uint32_t place, uint32_t e
             fail(r, r.word, "an index that is no integer")
         index = resize_integer(r, index, 32, False)
         if pointer.index:
-            pointer.index = alu2(r, alu_iadd, alu2(r, alu_imul, pointer.index,
-                                                   integer(r, r.s.types.length[pointer.type], 32)), index)
+            pointer.index = alu2(&r.nir, alu_iadd, alu2(&r.nir, alu_imul, pointer.index,
+                                                        integer(r, r.s.types.length[pointer.type], 32)), index)
         else:
             pointer.index = index
         if decoration_of(r, r.words[cursor], no_member, Decoration_NonUniform):
@@ -610,7 +616,7 @@ cdef uint32_t _pointer_step(Reader r, uint32_t base, uint32_t deref, uint32_t in
     if r.s.instructions.opcode[deref] == deref_array and stride == 0:
         # A pointer to an array element: step along the same array.
         index = resize_integer(r, index, bits_of(r, source_value(r.s, deref, 1)), True)
-        index = alu2(r, alu_iadd, source_value(r.s, deref, 1), index)
+        index = alu2(&r.nir, alu_iadd, source_value(r.s, deref, 1), index)
         return deref_indexed(r, source_value(r.s, deref, 0), index)
     if stride == 0:
         if mode == mode_shared or mode == mode_function_temp:
@@ -619,13 +625,13 @@ cdef uint32_t _pointer_step(Reader r, uint32_t base, uint32_t deref, uint32_t in
     if r.s.instructions.opcode[deref] != deref_cast or r.s.instructions.data[deref] != r.words[stride]:
         parent = deref_cast_of(r, deref, mode, type, r.words[stride])
         r.deref_access[parent] = r.deref_access[deref]
-        emit(r, parent)
+        emit(&r.nir, parent)
     row = _deref(r, deref_ptr_as_array, mode, type, 2)
     source_set(r.s, row, 0, parent)
     index = resize_integer(r, index, 64 if mode == mode_global else 32, True)
     source_set(r.s, row, 1, index)
     r.deref_access[row] = r.deref_access[parent]
-    return emit(r, row)
+    return emit(&r.nir, row)
 
 
 cdef int access_chain(Reader r, uint32_t word, uint32_t end, bint pointer_chain) except -1 nogil:
@@ -676,11 +682,11 @@ cdef int access_chain(Reader r, uint32_t word, uint32_t end, bint pointer_chain)
 # ---------------------------------------------------------------------------------------------------------- load, store
 cdef uint32_t vector_extract_dynamic(Reader r, uint32_t vector, uint32_t index) except 0 nogil:
     """A component chosen at run time: a chain of selections."""
-    cdef uint32_t value = component(r, vector, 0)
+    cdef uint32_t value = component(&r.nir, vector, 0)
     cdef uint32_t i
     for i in range(1, components_of(r, vector)):
-        value = alu3(r, alu_bcsel, alu2(r, alu_ieq, index, integer(r, i, bits_of(r, index))),
-                     component(r, vector, i), value)
+        value = alu3(&r.nir, alu_bcsel, alu2(&r.nir, alu_ieq, index, integer(r, i, bits_of(r, index))),
+                     component(&r.nir, vector, i), value)
     return value
 
 
@@ -688,9 +694,9 @@ cdef uint32_t vector_insert_dynamic(Reader r, uint32_t vector, uint32_t scalar, 
     cdef uint32_t[16] values
     cdef uint32_t i
     for i in range(components_of(r, vector)):
-        values[i] = alu3(r, alu_bcsel, alu2(r, alu_ieq, index, integer(r, i, bits_of(r, index))), scalar,
-                         component(r, vector, i))
-    return vector_of(r, values, components_of(r, vector))
+        values[i] = alu3(&r.nir, alu_bcsel, alu2(&r.nir, alu_ieq, index, integer(r, i, bits_of(r, index))), scalar,
+                         component(&r.nir, vector, i))
+    return vector_of(&r.nir, values, components_of(r, vector))
 
 
 cdef bint _is_component_of_temporary(Reader r, uint32_t deref) noexcept nogil:
@@ -732,10 +738,10 @@ cdef uint32_t _load_leaf(Reader r, uint32_t deref, uint32_t type, const MemoryOp
         if not value_is_constant(r.s, index):
             return vector_extract_dynamic(r, row, index)
         if constant_bits(r.s, index, 0) >= components_of(r, row):
-            return undefined(r, 1, bits_of(r, row))
-        return component(r, row, <uint32_t>constant_bits(r.s, index, 0))
+            return undefined(&r.nir, 1, bits_of(r, row))
+        return component(&r.nir, row, <uint32_t>constant_bits(r.s, index, 0))
     leaf_shape(r, type, &components, &bit_size)
-    row = intrinsic(r, intrinsic_load_deref, components, bit_size, &deref)
+    row = intrinsic_n(&r.nir, intrinsic_load_deref, components, bit_size, &deref)
     _set_access(r, row, deref, operands, position)
     return row
 
@@ -779,7 +785,7 @@ cdef int _store_leaf(Reader r, uint32_t deref, uint32_t value, const MemoryOpera
     mask = (<uint32_t>1 << components_of(r, value)) - 1
     sources[0] = deref
     sources[1] = value
-    row = intrinsic(r, intrinsic_store_deref, 0, 0, sources)
+    row = intrinsic_n(&r.nir, intrinsic_store_deref, 0, 0, sources)
     intrinsic_set_index(r.s, row, index_write_mask, mask)
     return _set_access(r, row, deref, operands, position)
 
@@ -791,8 +797,8 @@ cdef uint32_t _insert_component(Reader r, uint32_t vector, uint32_t scalar, uint
     if index >= count:
         return vector
     for i in range(count):
-        values[i] = scalar if i == index else component(r, vector, i)
-    return vector_of(r, values, count)
+        values[i] = scalar if i == index else component(&r.nir, vector, i)
+    return vector_of(&r.nir, values, count)
 
 
 cdef int store_value(Reader r, uint32_t deref, uint32_t type, uint32_t value, uint32_t access) except -1 nogil:

@@ -19,6 +19,7 @@ from pyaco.addrlib.v1.modes import align_up, log2
 from pyaco.addrlib.v1.swizzle import base_swizzle
 from pyaco.addrlib.v1.tiling import no_info, pipes_of
 from pyaco.errors import InputError, UnsupportedError
+from pyaco.targets.features import has_dcc, has_xthick_3d_tiling
 
 __all__ = [
     "SurfaceGfx6", "SurfaceLevel", "bo_metadata", "compute_surface", "import_surface", "move", "override_pitch", "planes", "stencil_offset",
@@ -103,7 +104,7 @@ def _tile_mode(config: GpuConfig, request: SurfaceRequest) -> int:
         return modes.TILED_1D_THICK if request.is_3d else modes.TILED_1D_THIN1
     if not request.is_3d:
         return modes.TILED_2D_THIN1
-    return modes.TILED_3D_XTHICK if config.level >= 70 else modes.TILED_2D_XTHICK
+    return modes.TILED_3D_XTHICK if has_xthick_3d_tiling(config.level) else modes.TILED_2D_XTHICK
 
 
 def _width_align(request: SurfaceRequest, mode: int) -> int:
@@ -127,7 +128,7 @@ def _use_flags(config: GpuConfig, request: SurfaceRequest, imported: bool) -> in
         # Before GFX9 what can be forced is the tile mode: it is not given up to save space.
         modes.OPT_4_SPACE: not wanted & (SurfaceUse.TC_COMPATIBLE_HTILE | SurfaceUse.FORCE_SWIZZLE_MODE) and not request.is_3d
         and request.samples <= 1 and not imported,
-        modes.DCC_COMPATIBLE: config.level >= 80 and config.has_graphics and not _is_zs(request) and not wanted & SurfaceUse.DISABLE_DCC
+        modes.DCC_COMPATIBLE: has_dcc(config.level) and config.has_graphics and not _is_zs(request) and not wanted & SurfaceUse.DISABLE_DCC
         and not request.is_compressed and single,
         modes.NO_STENCIL: not wanted & SurfaceUse.SBUFFER or bool(wanted & SurfaceUse.NO_RENDER_TARGET),
         modes.COMPRESS_Z: _is_zs(request),

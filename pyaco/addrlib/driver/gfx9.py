@@ -36,6 +36,18 @@ from pyaco.addrlib.v2.address import addresses, pipe_bank_xor
 from pyaco.addrlib.v2.queries import SurfaceInfo, surface_info
 from pyaco.addrlib.v2.settings import displayable, non_bc_view, preferred_setting
 from pyaco.errors import InputError, UnsupportedError
+from pyaco.targets.features import (
+    has_blocks_256kb,
+    has_cmask_of_single_samples,
+    has_dcc_blocks_256b,
+    has_dcc_image_stores,
+    has_dcc_image_stores_64b,
+    has_fmask,
+    has_forced_swizzle_mode,
+    has_separate_shading_rates,
+    has_surfaces_1d,
+    has_tile_swizzle_from_bit_10,
+)
 
 __all__ = [
     "DccSettings", "Gfx9Surface", "bo_metadata", "compute_surface", "dcc_retile_map", "element_format", "import_surface", "move",
@@ -157,7 +169,7 @@ class Gfx9Surface(Surface):
         return self.stencil_swizzle_mode if self.request.is_only_stencil else self.swizzle_mode
 
     def place_display_dcc(self) -> None:
-        """The display engine wants its DCC right behind the texels."""
+        """Put displayable DCC directly after the texels, where the display engine expects it."""
         if not self.flags & DEPTH_OR_STENCIL and self.dcc.display_equation_valid:
             self.place("display_dcc_offset", self.display_dcc_size, self.display_dcc_alignment_log2)
 
@@ -215,7 +227,8 @@ def _query(config: GpuConfig, request: SurfaceRequest) -> Query:
         if wanted:
             flags |= flag
     # GFX9 has no 1D depth; so that shaders need no variants, all 1D surfaces are 2D there.
-    resource = (ResourceType.TEX_3D if request.is_3d else ResourceType.TEX_1D if request.is_1d and config.level > 90 else ResourceType.TEX_2D)
+    flat = ResourceType.TEX_1D if request.is_1d and has_surfaces_1d(config.level) else ResourceType.TEX_2D
+    resource = ResourceType.TEX_3D if request.is_3d else flat
     return Query(
         element_format(request), 0 if request.is_compressed else request.bpe * 8, flags, resource, request.width, request.height,
         request.layers, request.levels, request.samples, request.fragments)
@@ -259,7 +272,7 @@ def _dcc_settings(config: GpuConfig, surface: Gfx9Surface, query: Query) -> Surf
     if config.level == 90:
         best = True, False, CompressedBlock.BLOCK_64B
     else:
-        best = False, True, CompressedBlock.BLOCK_256B if config.level >= 115 else CompressedBlock.BLOCK_128B
+        best = False, True, CompressedBlock.BLOCK_256B if has_dcc_blocks_256b(config.level) else CompressedBlock.BLOCK_128B
     if not imported:
         dcc.set_blocks(*best)
     if not query.flags & SurfaceFlags.DISPLAY:
@@ -297,9 +310,9 @@ def _swizzle_mode(config: GpuConfig, surface: Gfx9Surface, query: Query) -> int:
         return modifiers.modifier_swizzle_mode(config, request.modifier)
     if request.mode == SurfaceMode.LINEAR_ALIGNED or not config.has_image_opcodes:
         return SwizzleMode.LINEAR
-    if request.flags & SurfaceUse.IMPORTED or (config.level >= 100 and request.flags & SurfaceUse.FORCE_SWIZZLE_MODE):
+    if request.flags & SurfaceUse.IMPORTED or (has_forced_swizzle_mode(config.level) and request.flags & SurfaceUse.FORCE_SWIZZLE_MODE):
         return forced_mode(request)
-    if config.level >= 110 and request.flags & SurfaceUse.VRS_RATE:
+    if has_separate_shading_rates(config.level) and request.flags & SurfaceUse.VRS_RATE:
         return SwizzleMode.SW_64KB_R_X
     return _preferred_mode(config, surface, query)
 
@@ -315,7 +328,7 @@ def _preferred_mode(config: GpuConfig, surface: Gfx9Surface, query: Query, fmask
     """Return the tiled mode that addrlib prefers within what drivers allow."""
     use, forbidden, preferred = surface.flags, BlockSet.MICRO, 0
     large = BlockSet.THIN_256KB | BlockSet.THICK_256KB
-    if config.level < 110:
+    if not has_blocks_256kb(config.level):
         forbidden |= BlockSet.VAR
     elif not config.has_dedicated_vram:
         forbidden |= large
@@ -324,10 +337,10 @@ def _preferred_mode(config: GpuConfig, surface: Gfx9Surface, query: Query, fmask
         flags = flags & ~(SurfaceFlags.DISPLAY | SurfaceFlags.COLOR) | SurfaceFlags.FMASK
     if flags & SurfaceFlags.PRT:
         # Sparse blocks are 64 KB whatever the image, as the format's properties say.
-        forbidden |= BlockSet.THIN_4KB | BlockSet.THICK_4KB | BlockSet.LINEAR | (large if config.level >= 110 else BlockSet(0))
+        forbidden |= BlockSet.THIN_4KB | BlockSet.THICK_4KB | BlockSet.LINEAR | (large if has_blocks_256kb(config.level) else BlockSet(0))
     elif use & SurfaceUse.PREFER_4K_ALIGNMENT:
         forbidden |= BlockSet.THIN_64KB | BlockSet.THICK_64KB
-    if use & (SurfaceUse.PREFER_64K_ALIGNMENT | SurfaceUse.PREFER_4K_ALIGNMENT) and config.level >= 110:
+    if use & (SurfaceUse.PREFER_64K_ALIGNMENT | SurfaceUse.PREFER_4K_ALIGNMENT) and has_blocks_256kb(config.level):
         forbidden |= large
     if use & SurfaceUse.FORCE_MICRO_TILE_MODE:
         forbidden |= BlockSet.LINEAR
@@ -389,7 +402,7 @@ def _miptree(config: GpuConfig, surface: Gfx9Surface, query: Query) -> None:
     _tile_swizzle(config, surface, query, info)
     if _wants_dcc(config, surface, query):
         _dcc(config, surface, query, info)
-    if config.level <= 103 and config.has_graphics:
+    if has_fmask(config.level) and config.has_graphics:
         if query.samples > 1 and not surface.flags & SurfaceUse.NO_FMASK:
             _fmask(config, surface, query)
         if _wants_cmask(config, surface, query):
@@ -448,8 +461,7 @@ def _tile_swizzle(config: GpuConfig, surface: Gfx9Surface, query: Query, info: S
     if (index is None or query.mode < SwizzleMode.SW_64KB_Z_T or info.mip_chain_in_tail or surface.flags & SurfaceUse.SHAREABLE
             or query.flags & SurfaceFlags.DISPLAY):
         return
-    # GFX11 xors from address bit 10 on, where descriptors count from bit 8.
-    surface.tile_swizzle = _xor_bits(config, index, query, query.mode) << (2 if config.level >= 110 else 0)
+    surface.tile_swizzle = _xor_bits(config, index, query, query.mode) << (2 if has_tile_swizzle_from_bit_10(config.level) else 0)
 
 
 def _cb_compresses(config: GpuConfig, mode: int) -> bool:
@@ -457,7 +469,7 @@ def _cb_compresses(config: GpuConfig, mode: int) -> bool:
     if config.level == 90:
         return mode != SwizzleMode.LINEAR
     return mode in (SwizzleMode.SW_64KB_Z_X, SwizzleMode.SW_64KB_R_X) or (
-        config.level >= 110 and mode in (SwizzleMode.SW_256KB_Z_X, SwizzleMode.SW_256KB_R_X))
+        has_blocks_256kb(config.level) and mode in (SwizzleMode.SW_256KB_Z_X, SwizzleMode.SW_256KB_R_X))
 
 
 def _display_decompresses(config: GpuConfig, surface: Gfx9Surface, rb_aligned: bool, pipe_aligned: bool) -> bool:
@@ -547,7 +559,7 @@ def _wants_cmask(config: GpuConfig, surface: Gfx9Surface, query: Query) -> bool:
         return False
     if query.samples > 1:
         return surface.fmask_size > 0
-    return config.level == 90 and not query.flags & (SurfaceFlags.META_PIPE_UNALIGNED | SurfaceFlags.META_RB_UNALIGNED)
+    return has_cmask_of_single_samples(config.level) and not query.flags & (SurfaceFlags.META_PIPE_UNALIGNED | SurfaceFlags.META_RB_UNALIGNED)
 
 
 def _cmask(config: GpuConfig, surface: Gfx9Surface, query: Query, info: SurfaceInfo) -> None:
@@ -574,10 +586,10 @@ def supports_dcc_image_stores(config: GpuConfig, surface: Gfx9Surface) -> bool:
     """See `pyaco.addrlib.driver.queries.supports_dcc_image_stores`."""
     dcc = surface.dcc
     settings = dcc.independent_64B_blocks, dcc.independent_128B_blocks, dcc.max_compressed_block_size
-    return config.level >= 100 and (
+    return has_dcc_image_stores(config.level) and (
         settings == (False, True, CompressedBlock.BLOCK_128B)
-        or (config.level >= 103 and settings == (True, True, CompressedBlock.BLOCK_64B))
-        or (config.level >= 115 and settings == (False, True, CompressedBlock.BLOCK_256B)))
+        or (has_dcc_image_stores_64b(config.level) and settings == (True, True, CompressedBlock.BLOCK_64B))
+        or (has_dcc_blocks_256b(config.level) and settings == (False, True, CompressedBlock.BLOCK_256B)))
 
 
 def bo_metadata(config: GpuConfig, surface: Gfx9Surface) -> int:
@@ -617,7 +629,7 @@ def planes(surface: Gfx9Surface) -> tuple[Plane, ...]:
 
 
 def _pitch_alignment(config: GpuConfig, surface: Gfx9Surface) -> int:
-    """Return of what a pitch must be a multiple, in elements."""
+    """Return the alignment of a pitch, in elements."""
     if surface.is_linear:
         return LINEAR_PITCH_ALIGNMENT // surface.bpe
     size = {0: 8, 1: 12, 2: 16, 4: 16, 5: 12, 6: 16, 7: 18}[surface.swizzle_mode >> 2]

@@ -14,6 +14,7 @@ from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import SwizzleMode, SwizzleMode3
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
+from pyaco.targets.features import has_dcc_blocks_256b, has_display_dcc_of_small_images
 
 __all__ = [
     "INVALID", "LINEAR", "CompressedBlock", "Modifier", "TileVersion", "decode_modifier", "has_dcc", "has_dcc_retile", "is_amd",
@@ -194,7 +195,7 @@ def supports_dcc_image_stores(config: GpuConfig, modifier: int) -> bool:
     return (
         (independent == (0, 1) and block == CompressedBlock.BLOCK_128B)
         or (version >= TileVersion.GFX10_RBPLUS and independent == (1, 1) and block == CompressedBlock.BLOCK_64B)
-        or (config.level >= 115 and version >= TileVersion.GFX11 and independent == (0, 1) and block == CompressedBlock.BLOCK_256B)
+        or (has_dcc_blocks_256b(config.level) and version >= TileVersion.GFX11 and independent == (0, 1) and block == CompressedBlock.BLOCK_256B)
     )
 
 
@@ -204,7 +205,7 @@ def maximum_extent(config: GpuConfig, modifier: int) -> tuple[int, int]:
 
     The display engine of GFX10 to GFX11.5 reads larger compressed surfaces only if 64-byte blocks are independent.
     """
-    small = 100 <= config.level < 120 and has_dcc(modifier) and not _field(modifier, "dcc_independent_64b")
+    small = has_display_dcc_of_small_images(config.level) and has_dcc(modifier) and not _field(modifier, "dcc_independent_64b")
     return (2560, 2560) if small else (16384, 16384)
 
 

@@ -22,6 +22,7 @@ from pyaco.addrlib.driver.records import NonBlockCompressedView, Plane, Surface,
 from pyaco.addrlib.enums import raise_status
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
+from pyaco.targets.features import has_non_block_compressed_views
 
 if TYPE_CHECKING:
     from pyaco.addrlib.tiling import TiledSurface
@@ -329,7 +330,7 @@ def non_block_compressed_view(config: GpuConfig, surface: Surface, level: int, l
         A chip before GFX10.
     """
     check_integers("view", level=level, layer=layer)
-    if config.level < 100:
+    if not has_non_block_compressed_views(config.level):
         raise UnsupportedError(f"non-block-compressed views on {config.name}: they exist from GFX10 on")
     if not surface.request.is_compressed:
         raise InputError("the surface is not block-compressed")

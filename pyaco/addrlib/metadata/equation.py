@@ -193,7 +193,7 @@ def _solve(equation: MetadataEquation, block_log2: tuple[int, int, int]) -> _Inv
             lines.append([flips, 1 << len(lines), axis, j])
     pivots: list[int] = []
     for i, line in enumerate(lines):
-        # A line without address bits has no pivot: what it tells is known from the others, and its unknown may be 0.
+        # A row without address bits has no pivot: it follows from the others, and its unknown may be 0.
         pivot = line[0] & -line[0]
         pivots.append(pivot)
         for k, other in enumerate(lines):

@@ -232,7 +232,7 @@ class _Backends:
             self.joined[i] |= joined
 
     def remains(self, i: int) -> bool:
-        """Whether backend bit `i` still tells something new."""
+        """Whether backend bit `i` adds information."""
         return len(self.terms[i]) > (1 if self.alias_fix and self.joined[i] else 0)
 
 

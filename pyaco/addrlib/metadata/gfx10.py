@@ -18,6 +18,7 @@ from pyaco.addrlib.integers import align, log2
 from pyaco.addrlib.metadata.equation import MetadataEquation, MetadataLayout
 from pyaco.addrlib.metadata.records import CmaskRequest, DccRequest, HtileRequest, MetadataInfo, MetadataLevel
 from pyaco.errors import InputError, UnsupportedError
+from pyaco.targets.features import has_blocks_256kb
 
 __all__ = ["cmask_info", "dcc_info", "htile_info"]
 
@@ -50,7 +51,7 @@ class _Surface:
 
 def _block_log2(config: GpuConfig, mode: int) -> int:
     if mode >= SwizzleMode.SW_256KB_Z_X:
-        return 18 if config.level >= 110 else config.pipes_log2 + 14
+        return 18 if has_blocks_256kb(config.level) else config.pipes_log2 + 14
     return (8, 12, 16, 0, 16, 12, 16)[mode >> 2]
 
 
@@ -274,7 +275,7 @@ class Gfx10MetadataInfo(MetadataInfo):
         """Return the equation that the table holds for such a surface, not cut to its meta block."""
         request, config = self.request, self.config
         if isinstance(request, DccRequest):
-            kind = "dcc_256kb" if config.level >= 110 and request.mode != SwizzleMode.SW_64KB_R_X else "dcc_64kb"
+            kind = "dcc_256kb" if has_blocks_256kb(config.level) and request.mode != SwizzleMode.SW_64KB_R_X else "dcc_64kb"
             return _find(kind, config, request.pipe_aligned, log2(request.bits >> 3))
         if isinstance(request, CmaskRequest):
             kind = "cmask_var" if request.mode == SwizzleMode.SW_VAR_Z_X else "cmask_64kb"
@@ -286,7 +287,7 @@ class Gfx10MetadataInfo(MetadataInfo):
         if request.levels > 1:
             raise UnsupportedError("addresses in metadata of mip levels")
         if isinstance(request, DccRequest):
-            modes = (SwizzleMode.SW_64KB_R_X, SwizzleMode.SW_256KB_R_X) if config.level >= 110 else (SwizzleMode.SW_64KB_R_X,)
+            modes = (SwizzleMode.SW_64KB_R_X, SwizzleMode.SW_256KB_R_X) if has_blocks_256kb(config.level) else (SwizzleMode.SW_64KB_R_X,)
             if request.resource != ResourceType.TEX_2D or request.mode not in modes or request.fragments > 1:
                 raise UnsupportedError("addresses in DCC of surfaces that are not 2D, single-sampled and R_X")
         block_log2 = log2(self.block_size)

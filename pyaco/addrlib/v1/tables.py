@@ -1,4 +1,4 @@
-"""The tile tables of a chip of GFX6, 7 or 8 as questions: what a tile index stands for, which index a tiling has, largest alignments.
+"""Queries on the tile tables of a chip of GFX6, 7 or 8: what a tile index means, which index a tiling has, largest alignments.
 
 Source of the facts: AMD's address library (AddrConvertTileIndex, AddrGetTileIndex, AddrGetMaxAlignments; siaddrlib, ciaddrlib).
 """
@@ -19,7 +19,7 @@ _BLOCK_64K = 0x10000
 
 
 class TileConfig(NamedTuple):
-    """What a tile index stands for; `macro_mode_index` is -3 where there is none (GFX6, linear and 1D modes)."""
+    """Meaning of a tile index; `macro_mode_index` is -3 where there is none (GFX6, linear and 1D modes)."""
 
     tile_mode: modes.TileMode
     tile_type: modes.TileType

@@ -39,10 +39,10 @@ XOR_QUERY = record("surf_index flags swizzle_mode resource_type format num_sampl
 SLICE_XOR_QUERY = record("swizzle_mode resource_type bpe base_pipe_bank_xor slice num_samples")
 OFFSET_QUERY = record("swizzle_mode resource_type pipe_bank_xor slice slice_size macro_block_offset mip_tail_offset")
 
-# How 16 banks are dealt out to surfaces of small and of large elements on GFX9.
+# Order in which 16 banks are assigned to surfaces of small and of large elements on GFX9.
 BANKS_SMALL = np.array([0, 7, 4, 3, 8, 15, 12, 11, 1, 6, 5, 2, 9, 14, 13, 10])
 BANKS_LARGE = np.array([0, 7, 8, 15, 4, 3, 12, 11, 1, 6, 9, 14, 5, 2, 13, 10])
-# How banks are dealt out on GFX10, by number of bank bits.
+# Order in which banks are assigned on GFX10, by number of bank bits.
 BANKS_GFX10 = np.array([[0] * 8, [0, 1] * 4, [0, 2, 1, 3, 2, 0, 3, 1], [0, 4, 2, 6, 1, 5, 3, 7], [0, 8, 4, 12, 2, 10, 6, 14]])
 COLUMN_BITS = 2
 
@@ -88,7 +88,7 @@ def lay_out(chip: Record, modes: Table, extent: Table, lookup: Table, number: Ta
     if not check_surface(modes, q):
         return INVALID
     mode = modes[q.swizzle_mode]
-    if chip.level >= 110:
+    if not chip.has_fmask:
         q.num_frags = q.num_samples
     if mode.linear:
         if q.num_samples > 1 or q.num_frags > 1:
@@ -255,7 +255,7 @@ def linear_coordinates_kernel(
 
 @kernel
 def pipe_bank_xor_kernel(chips: Table, modes: Table, queries: Table, result: Table) -> None:
-    """Deal out pipe-bank xors."""
+    """Assign pipe-bank xors to surfaces."""
     chip = chips[0]
     for i in range(len(queries)):
         q = queries[i]

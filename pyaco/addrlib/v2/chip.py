@@ -18,6 +18,7 @@ from pyaco.addrlib.enums import SwizzleMode
 from pyaco.addrlib.records import MODE, Table, record
 from pyaco.addrlib.swizzle import MODES, Mode, SwizzleTables, modes, swizzle_tables, var_block_log2
 from pyaco.errors import UnsupportedError
+from pyaco.targets.features import has_fmask
 
 __all__ = ["CHIP", "INFO", "QUERY", "ChipTables", "chip_tables", "kernel_tables"]
 
@@ -36,7 +37,7 @@ _SETS = "linear z s d r x xor rsrc_1d rsrc_2d rsrc_3d prt_2d prt_3d view_3d_as_2
 
 CHIP = np.dtype([
     *((name, np.int64) for name in (
-        "level", "pipes_log2", "all_pipes_log2", "banks_log2", "pipe_interleave_log2", "var_block_log2", "tail_fix",
+        "level", "has_fmask", "pipes_log2", "all_pipes_log2", "banks_log2", "pipe_interleave_log2", "var_block_log2", "tail_fix",
         "htile_cache_conflict", "display_max_bpp")),
     *((f"set_{name}", np.int64) for name in _SETS.split()),
     ("blocks", np.int64, (2, 8)),
@@ -162,6 +163,7 @@ def chip_tables(config: GpuConfig) -> ChipTables:
     for name, value in sets.items():
         chip[f"set_{name}"] = value
     chip["level"] = config.level
+    chip["has_fmask"] = has_fmask(config.level)
     chip["pipes_log2"] = config.pipes_log2
     chip["all_pipes_log2"] = config.pipes_log2 + config.shader_engines_log2
     chip["banks_log2"] = config.banks_log2

@@ -301,7 +301,7 @@ def setting_query(chip: Record, s: Record, q: Record) -> None:
     q.num_slices = max(s.num_slices, 1)
     q.num_mip_levels = max(s.num_mip_levels, 1)
     q.num_samples = max(s.num_samples, 1)
-    q.num_frags = s.num_frags if s.num_frags and chip.level < 110 else q.num_samples
+    q.num_frags = s.num_frags if s.num_frags and chip.has_fmask else q.num_samples
     q.pitch_in_element = 0
     q.slice_align = 0
     if s.flags & FMASK:
@@ -323,7 +323,7 @@ def setting(
     if not 0 <= s.resource_type <= 2 or s.num_samples > 16 or s.num_frags > 8:
         return INVALID
     if s.flags & FMASK and chip.level >= 100:
-        return INVALID if chip.level >= 110 else fmask_setting(chip, modes, extent, s, out)
+        return INVALID if not chip.has_fmask else fmask_setting(chip, modes, extent, s, out)
     setting_query(chip, s, q)
     if q.num_mip_levels > MAX_MIPS or not valid_without_mode(chip, q):
         return INVALID

@@ -35,8 +35,8 @@ def valid_without_mode(chip: Record, q: Record) -> bool:
     flags = q.flags
     display, stereo = flags & DISPLAY != 0, flags & STEREO != 0
     msaa, mips = q.num_frags > 1, q.num_mip_levels > 1
-    if chip.level >= 110:
-        # Neither FMASK nor more samples than fragments.
+    if not chip.has_fmask:
+        # Then there are no more samples than fragments either.
         if flags & FMASK or q.num_samples > 8 or q.num_samples != q.num_frags:
             return False
     elif q.num_samples > 16:
@@ -98,7 +98,7 @@ def valid_mode(chip: Record, modes: Table, q: Record) -> bool:
 
 @kernel
 def valid_mode_gfx9(chip: Record, mode: Record, q: Record) -> bool:
-    """The same for GFX9, whose rules hang on the order of texels."""
+    """The same for GFX9, whose rules depend on the order of texels."""
     flags = q.flags
     msaa, mips = q.num_frags > 1, q.num_mip_levels > 1
     zbuffer, prt, fmask = flags & (DEPTH | STENCIL) != 0, flags & PRT != 0, flags & FMASK != 0

@@ -1,6 +1,6 @@
 # Constants of the text assembler: numbers to inline codes and literals.
 
-cdef uint32_t inline_code(uint64_t pattern, uint32_t bits, bint has_inverse_pi) noexcept nogil:
+cdef uint32_t _inline_code(uint64_t pattern, uint32_t bits, bint has_inverse_pi) noexcept nogil:
     """Operand code of an inline floating-point constant, 0 if the bit pattern is none."""
     cdef uint64_t magnitude
     cdef uint32_t sign = <uint32_t>(pattern >> (bits - 1)) & 1
@@ -24,7 +24,7 @@ cdef uint32_t inline_code(uint64_t pattern, uint32_t bits, bint has_inverse_pi) 
     return 0
 
 
-cdef uint64_t float_pattern(Job *j, const Operand *o, uint32_t bits) noexcept nogil:
+cdef uint64_t _float_pattern(Job *j, const Operand *o, uint32_t bits) noexcept nogil:
     """Bits of a floating-point number."""
     if bits == 16 and j.facts[j.d.opcode] & fact_bfloat:
         return to_bfloat(<float>o.number)
@@ -35,7 +35,7 @@ cdef uint64_t float_pattern(Job *j, const Operand *o, uint32_t bits) noexcept no
     return float_to_bits(o.number, bits)
 
 
-cdef uint16_t put_literal(Job *j, const Operand *o, uint32_t value) noexcept nogil:
+cdef uint16_t _put_literal(Job *j, const Operand *o, uint32_t value) noexcept nogil:
     if j.d.has_literal and (j.d.literal != value or j.literal_expression != NULL):
         fail_plain(&j.c, o.begin, b"two different literals")
     j.d.has_literal = 1
@@ -43,28 +43,38 @@ cdef uint16_t put_literal(Job *j, const Operand *o, uint32_t value) noexcept nog
     return literal_address
 
 
-cdef uint16_t put_later(Job *j, const Operand *o) noexcept nogil:
-    """A literal whose value the end of the source tells."""
+cdef inline bint fits_literal(int64_t value, uint32_t bits) noexcept nogil:
+    """Whether a literal of 16 or 32 bits can have a value, signed or not."""
+    return -0x8000 <= value <= 0xffff if bits == 16 else -0x80000000LL <= value <= 0xffffffffLL
+
+
+cdef void refuse_literal(Cursor *c, uint32_t bits, const char *begin, const char *end) noexcept nogil:
+    fail(c, begin, b"% does not fit 16 bits" if bits == 16 else b"% does not fit 32 bits", begin, end)
+
+
+cdef uint16_t _put_later(Job *j, const Operand *o, uint32_t bits) noexcept nogil:
+    """A literal whose value is known at the end of the source."""
     if j.d.has_literal:
         fail_plain(&j.c, o.begin, b"two different literals")
     j.d.has_literal = 1
     j.d.literal = 0
     j.literal_expression = o.inner
+    j.literal_bits = 16 if bits == 16 else 32
     return literal_address
 
 
-cdef inline uint32_t width_of_pattern(const Job *j, uint32_t bits) noexcept nogil:
+cdef inline uint32_t _width_of_pattern(const Job *j, uint32_t bits) noexcept nogil:
     return 32 if bits == 16 and j.facts[j.d.opcode] & fact_bfloat else bits
 
 
-cdef inline uint64_t widened(const Job *j, uint64_t pattern, uint32_t bits) noexcept nogil:
+cdef inline uint64_t _widened(const Job *j, uint64_t pattern, uint32_t bits) noexcept nogil:
     """A bfloat16 as the binary32 that it abbreviates; 1/(2 pi) is 0x3e22 there."""
     if bits != 16 or not j.facts[j.d.opcode] & fact_bfloat:
         return pattern
     return 0x3e22f983 if pattern == 0x3e22 else pattern << 16
 
 
-cdef inline bint takes_inline(const Job *j, uint32_t code) noexcept nogil:
+cdef inline bint _takes_inline(const Job *j, uint32_t code) noexcept nogil:
     """Whether an inline constant is one: GFX11 has no floating-point ones in this opcode."""
     return code < 240 or j.d.opcode != op_v_pk_fmac_f16 or j.c.level < gfx11
 
@@ -74,7 +84,7 @@ cdef inline bint is_addend(const Job *j) noexcept nogil:
     return j.d.source_count == 2 and (j.d.opcode == op_v_dot2_f16_f16 or j.d.opcode == op_v_dot2_f32_f16 or j.d.opcode == op_v_dot2_bf16_bf16)
 
 
-cdef inline bint is_pair(const Job *j) noexcept nogil:
+cdef inline bint _is_pair(const Job *j) noexcept nogil:
     """Whether the next source is two halves, of which a floating-point constant is the low one; an integer is both, 32 bits of it."""
     return (j.facts[j.d.opcode] & (fact_packed | fact_bfloat) != 0 and j.d.opcode != op_v_cvt_f32_bf16
             and not is_addend(j) and not takes_half_matrix(j))
@@ -91,28 +101,28 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
     cdef int64_t value = o.integer
     cdef int64_t small
     cdef uint32_t code
-    cdef uint32_t whole = 32 if bits == 16 and is_pair(j) else bits                 # of an integer
+    cdef uint32_t whole = 32 if bits == 16 and _is_pair(j) else bits                 # of an integer
     cdef bint has_inverse_pi = j.c.level >= gfx8
     if o.kind == operand_symbol:
-        return put_later(j, o)
+        return _put_later(j, o, 32 if j.facts[j.d.opcode] & fact_mixes else whole)
     if o.kind == operand_float and bits == 16 and not floating and half_overflows(o.number):
-        return put_literal(j, o, <uint32_t>float_pattern(j, o, 32))
+        return _put_literal(j, o, <uint32_t>_float_pattern(j, o, 32))
     if o.kind == operand_float:
-        pattern = float_pattern(j, o, bits)
+        pattern = _float_pattern(j, o, bits)
         if pattern == 0 and o.number != 0:
             fail(&j.c, o.begin, b"% is too small for a number of this size", o.begin, o.end)
-        if width_of_pattern(j, bits) != bits and float_bits(<float>o.number) == 0x3e22f983:
+        if _width_of_pattern(j, bits) != bits and float_bits(<float>o.number) == 0x3e22f983:
             # as a bfloat16 constant it is truncated, not rounded
             pattern = 0x3e22
-        code = 128 if pattern == 0 else inline_code(widened(j, pattern, bits), width_of_pattern(j, bits), has_inverse_pi)
-        if code and not o.is_literal and takes_inline(j, code):
+        code = 128 if pattern == 0 else _inline_code(_widened(j, pattern, bits), _width_of_pattern(j, bits), has_inverse_pi)
+        if code and not o.is_literal and _takes_inline(j, code):
             return <uint16_t>(code * 4)
         if bits == 16 and not floating:
             # 16-bit integers take the literal for one of 32 bits
-            pattern = float_pattern(j, o, 32)
+            pattern = _float_pattern(j, o, 32)
         if bits == 64 and not floating:
             fail(&j.c, o.begin, b"% is no 64-bit integer, and no inline constant", o.begin, o.end)
-        return put_literal(j, o, <uint32_t>(pattern >> 32) if bits == 64 else <uint32_t>pattern)
+        return _put_literal(j, o, <uint32_t>(pattern >> 32) if bits == 64 else <uint32_t>pattern)
     if not o.is_literal:
         small = value - (<int64_t>1 << whole) if whole < 64 and (<uint64_t>value >> (whole - 1)) == 1 else value
         if 0 <= small <= 64:
@@ -122,27 +132,29 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
         # 16-bit integer operands take no bit patterns of floating-point constants
         mask = 0xffffffffffffffffULL if bits == 64 else (<uint64_t>1 << bits) - 1
         if (bits != 16 or floating) and (value >= 0 or bits == 64) and <uint64_t>value & ~mask == 0:
-            code = inline_code(widened(j, <uint64_t>value, bits), width_of_pattern(j, bits), has_inverse_pi)
-            if code and takes_inline(j, code):
+            code = _inline_code(_widened(j, <uint64_t>value, bits), _width_of_pattern(j, bits), has_inverse_pi)
+            if code and _takes_inline(j, code):
                 return <uint16_t>(code * 4)
     if whole == 16 and -0x8000 <= value < 0:
         value &= 0xffff
-    if not -0x80000000LL <= value <= 0xffffffffLL:
+    if not fits_literal(value, 32):
         if bits == 64 and floating and value & 0xffffffffLL == 0:
-            return put_literal(j, o, <uint32_t>(<uint64_t>value >> 32))
-        fail(&j.c, o.begin, b"% does not fit 32 bits", o.begin, o.end)
-    if whole == 16 and not -0x8000 <= value <= 0xffff and not j.facts[j.d.opcode] & fact_mixes:
+            return _put_literal(j, o, <uint32_t>(<uint64_t>value >> 32))
+        refuse_literal(&j.c, 32, o.begin, o.end)
+    if whole == 16 and not fits_literal(value, 16) and not j.facts[j.d.opcode] & fact_mixes:
         # mixed operations have binary32 as well, which LLVM does not take
-        fail(&j.c, o.begin, b"% does not fit 16 bits", o.begin, o.end)
-    return put_literal(j, o, <uint32_t>value)
+        refuse_literal(&j.c, 16, o.begin, o.end)
+    return _put_literal(j, o, <uint32_t>value)
 
 
 cdef uint16_t literal_operand(Job *j, const Operand *o, uint32_t bits) noexcept nogil:
     """A constant that is always a literal."""
     if o.kind == operand_symbol:
-        return put_later(j, o)
+        return _put_later(j, o, bits)
     if o.kind == operand_float:
-        return put_literal(j, o, <uint32_t>float_pattern(j, o, bits))
-    if o.kind != operand_integer or not -0x80000000LL <= o.integer <= 0xffffffffLL:
-        fail(&j.c, o.begin, b"% is not a 32-bit constant", o.begin, o.end)
-    return put_literal(j, o, <uint32_t>o.integer & (0xffff if bits == 16 and o.integer < 0 else 0xffffffffU))
+        return _put_literal(j, o, <uint32_t>_float_pattern(j, o, bits))
+    if o.kind != operand_integer:
+        fail(&j.c, o.begin, b"% is not a constant", o.begin, o.end)
+    elif not fits_literal(o.integer, bits):
+        refuse_literal(&j.c, bits, o.begin, o.end)
+    return _put_literal(j, o, <uint32_t>o.integer & (0xffff if bits == 16 and o.integer < 0 else 0xffffffffU))

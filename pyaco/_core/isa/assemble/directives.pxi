@@ -93,8 +93,8 @@ cdef void _data(Assembler self, uint32_t size) noexcept nogil:
             later.kind = fixup_data
             later.size = size
             later.section = c.section
-            later.place = self.here()
-            later.origin = later.place
+            later.offset = self.here()
+            later.origin = later.offset
             later.expression = begin
             self.fixups.push_back(later)
         self.put(v.number if v.section == -1 else 0, size)
@@ -254,7 +254,7 @@ cdef void _enter_section(Assembler self, const char *begin, const char *end) noe
 
 
 cdef int _declare(Assembler self, const char *begin, const char *end) except -1:
-    """Keep a declaration: what it is, its words, and what its ``.`` means."""
+    """Keep a declaration: its name, its words, and the address that ``.`` is in it."""
     cdef Cursor *c = &self.j.c
     cdef const char *text
     skip_blanks(c)
@@ -326,7 +326,7 @@ cdef int _kernel_value(Assembler self, dict values, str directive) except -1:
 
 
 cdef int _resolve_values(Assembler self) except -1:
-    """The values of symbols and of kernels' directives that stood before the symbols that they need."""
+    """The values of symbols and of kernels' directives that were written before the symbols that they need."""
     cdef Cursor *c = &self.j.c
     for name in [entry.first for entry in self.symbols if entry.second.expression != NULL]:
         c.blocked = False

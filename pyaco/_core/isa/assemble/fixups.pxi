@@ -12,31 +12,31 @@ cdef int _resolve_one(Assembler self, Fixup later) except -1 nogil:
         _resolve_branch(self, &later, &v)
     elif v.section != -1:
         _relocate(self, &later, &v)
-    elif later.kind == fixup_literal and not -0x80000000LL <= v.number <= 0xffffffffLL:
-        fail(c, later.expression, b"% does not fit 32 bits", later.expression, c.p)
+    elif later.kind == fixup_literal and not fits_literal(v.number, later.bits):
+        refuse_literal(c, later.bits, later.expression, c.p)
     else:
         if later.kind == fixup_data:
             _check_data(self, later.expression, v.number, later.size)
-        _fill_bytes(self, &later, v.number)
+        _fill_bytes(self, &later, v.number & 0xffff if later.kind == fixup_literal and later.bits == 16 else v.number)
 
 
 cdef void _fill_bytes(Assembler self, const Fixup *later, int64_t value) noexcept nogil:
-    cdef uint8_t *place = self.sections[later.section].data() + later.place
+    cdef uint8_t *at = self.sections[later.section].data() + later.offset
     cdef uint32_t i
     for i in range(later.size):
-        place[i] = <uint8_t>(<uint64_t>value >> (8 * i))
+        at[i] = <uint8_t>(<uint64_t>value >> (8 * i))
 
 
 cdef void _resolve_branch(Assembler self, const Fixup *later, const Value *v) noexcept nogil:
     cdef Cursor *c = &self.j.c
-    cdef uint8_t *place = self.sections[later.section].data() + later.place
+    cdef uint8_t *at = self.sections[later.section].data() + later.offset
     cdef int64_t distance
     cdef char text[96]
     if v.section == -3:
         _fail_symbol(self, later, v)
         return
     if v.section != later.section:
-        fail(c, later.expression, b"% is not a place in this section", later.expression, c.p)
+        fail(c, later.expression, b"% is not an address in this section", later.expression, c.p)
         return
     distance = (v.number - later.origin - 4) // 4
     if v.number & 3 != later.origin & 3:
@@ -45,8 +45,8 @@ cdef void _resolve_branch(Assembler self, const Fixup *later, const Value *v) no
         snprintf(text, 96, b"label %% is %lld dwords away, beyond 16 bits", <long long>distance)
         fail(c, later.expression, text, later.expression, c.p)
     else:
-        place[0] = <uint8_t>distance
-        place[1] = <uint8_t>(distance >> 8)
+        at[0] = <uint8_t>distance
+        at[1] = <uint8_t>(distance >> 8)
 
 
 cdef void _fail_symbol(Assembler self, const Fixup *later, const Value *v) noexcept nogil:
@@ -81,7 +81,7 @@ cdef int _relocate(Assembler self, const Fixup *later, const Value *v) except -1
         else:
             fail(c, later.expression, b"% has another size", later.expression, c.p)
         return 0
-    value = _symbol_here(self, v, later.section) - later.place
+    value = _symbol_here(self, v, later.section) - later.offset
     if c.failed or (kind != relocation_rel32_low and kind != relocation_rel32_high and kind != relocation_rel64):
         c.failed = False
         _fail_symbol(self, later, v)
@@ -107,4 +107,4 @@ cdef int64_t _symbol_here(Assembler self, const Value *v, int32_t section) noexc
 cdef int _record(Assembler self, const Fixup *later, const Value *v, uint32_t kind) except -1:
     cdef const char *end = symbol_end(v.symbol)
     name = (<bytes>v.symbol[:end - v.symbol]).decode(errors="replace").partition("@")[0]
-    self.relocations.append((later.section, later.place, kind, name, v.section if v.section >= 0 else -1, v.number))
+    self.relocations.append((later.section, later.offset, kind, name, v.section if v.section >= 0 else -1, v.number))

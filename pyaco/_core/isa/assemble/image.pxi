@@ -10,7 +10,7 @@ cdef void image(Job *j) noexcept nogil:
     cdef uint16_t data
     cdef Operand *o
     cache_policy(j)
-    m = image_modifiers(j, ray)
+    m = _image_modifiers(j, ray)
     last = 1 + (j.s.list_count if j.s.list_count else 1)
     if j.s.list_count and j.s.list_first != 1:
         fail_plain(&j.c, j.s.operands[0].begin, b"a register of the data is expected before the addresses")
@@ -25,14 +25,14 @@ cdef void image(Job *j) noexcept nogil:
     o = &j.s.operands[0]
     data = memory_register(j, o, o.dwords)
     if not ray:
-        check_image_data(j, o, m)
+        _check_image_data(j, o, m)
     if flags & image_flag_store or is_atomic(op):
         add_source(j, data, o.dwords)
     else:
         add_source(j, register_none, 0)
     if not flags & image_flag_store and (not is_atomic(op) or returns(j)):
         add_destination(j, data)
-    check_addresses(j, last, m)
+    _check_addresses(j, last, m)
     if ray:
         check_width(j, o, 10 if op == op_image_bvh_dual_intersect_ray or op == op_image_bvh8_intersect_ray else 4)
     for i in range(1, last):
@@ -44,7 +44,7 @@ cdef void image(Job *j) noexcept nogil:
     j.d.modifiers = m
 
 
-cdef void check_addresses(Job *j, uint32_t last, uint64_t m) noexcept nogil:
+cdef void _check_addresses(Job *j, uint32_t last, uint64_t m) noexcept nogil:
     """From GFX10 on the modifiers tell how many address registers there are; one tuple may be of eight for five and more, or of sixteen."""
     cdef uint32_t expected = image_address_dwords(j.d.opcode, modifier_dim(m), modifier_a16(m), j.c.level)
     cdef uint32_t count = 0
@@ -60,7 +60,7 @@ cdef void check_addresses(Job *j, uint32_t last, uint64_t m) noexcept nogil:
     fail_plain(&j.c, j.s.operands[1].begin, text)
 
 
-cdef uint64_t image_modifiers(Job *j, bint ray) noexcept nogil:
+cdef uint64_t _image_modifiers(Job *j, bint ray) noexcept nogil:
     cdef uint64_t m = j.d.modifiers
     m = modifier_set_dmask(m, <uint64_t>ranged(j, given_dmask, 0, 15, 15 if ray else 0))
     m = modifier_set_unrm(m, flag(j, given_unorm) or (ray and j.c.level < gfx12))
@@ -81,7 +81,7 @@ cdef uint64_t image_modifiers(Job *j, bint ray) noexcept nogil:
     return m
 
 
-cdef void check_image_data(Job *j, const Operand *o, uint64_t m) noexcept nogil:
+cdef void _check_image_data(Job *j, const Operand *o, uint64_t m) noexcept nogil:
     """The data has a register for each channel of dmask, or half of one, and one for a residency result."""
     cdef uint32_t mask = modifier_dmask(m)
     cdef uint32_t channels = (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)

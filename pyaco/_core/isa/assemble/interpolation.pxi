@@ -37,7 +37,7 @@ cdef void export(Job *j) noexcept nogil:
     j.d.modifiers = m
 
 
-cdef void attribute(Job *j, const Operand *o) noexcept nogil:
+cdef void _attribute(Job *j, const Operand *o) noexcept nogil:
     """An input attribute such as ``attr3.y``."""
     cdef const char *p = o.begin
     cdef uint32_t number = 0
@@ -68,7 +68,7 @@ cdef void ldsdir(Job *j) noexcept nogil:
         return
     add_destination(j, vector_register(j, &j.s.operands[0], 1))
     if parameter:
-        attribute(j, &j.s.operands[1])
+        _attribute(j, &j.s.operands[1])
     if j.c.level >= gfx12:
         j.d.modifiers = modifier_set_wait_vdst(j.d.modifiers, <uint64_t>ranged(j, given_wait_va_vdst, 0, 15, 0))
         j.d.modifiers = modifier_set_wait_vsrc(j.d.modifiers, <uint64_t>ranged(j, given_wait_vm_vsrc, 0, 1, 0))
@@ -82,10 +82,10 @@ cdef void vintrp(Job *j) noexcept nogil:
         return
     add_destination(j, vector_register(j, &j.s.operands[0], 1))
     if j.d.opcode == op_v_interp_mov_f32:
-        j.d.immediate = parameter(j, o)
+        j.d.immediate = _parameter(j, o)
     else:
         add_source(j, vector_register(j, o, 1), 1)
-    attribute(j, &j.s.operands[2])
+    _attribute(j, &j.s.operands[2])
 
 
 cdef void vop3_interpolation(Job *j) noexcept nogil:
@@ -98,9 +98,9 @@ cdef void vop3_interpolation(Job *j) noexcept nogil:
     if not expect_count(j, 3 if j.d.opcode == op_v_interp_mov_f32 else 2 + sources):
         return
     add_destination(j, vector_register(j, &j.s.operands[0], class_dwords_of(j, definition_class(j, 0))))
-    attribute(j, &j.s.operands[2])
+    _attribute(j, &j.s.operands[2])
     if j.d.opcode == op_v_interp_mov_f32:
-        j.d.immediate = parameter(j, &j.s.operands[1])
+        j.d.immediate = _parameter(j, &j.s.operands[1])
     else:
         for i in range(sources):
             o = &j.s.operands[3 if i else 1]
@@ -127,7 +127,7 @@ cdef bint needs_vop3(const Job *j) noexcept nogil:
     return False
 
 
-cdef uint32_t parameter(Job *j, const Operand *o) noexcept nogil:
+cdef uint32_t _parameter(Job *j, const Operand *o) noexcept nogil:
     cdef int32_t number = find_name(j.c.names, domain_parameter, o.begin, <uint32_t>(o.end - o.begin))
     if number < 0:
         fail(&j.c, o.begin, b"% is not p10, p20 or p0", o.begin, o.end)

@@ -1,6 +1,6 @@
 # Matrix operations of CDNA and dual instructions, text to `Decoded`.
 # ------------------------------------------------------------------------------------------------ matrix operations of CDNA
-cdef uint32_t element_dwords(uint32_t type_code) noexcept nogil:
+cdef uint32_t _element_dwords(uint32_t type_code) noexcept nogil:
     """Registers of A or B of f8f6f4: elements of 8 (0, 1), 6 (2, 3) or 4 bits (4)."""
     if type_code == 2 or type_code == 3:
         return 6
@@ -36,7 +36,7 @@ cdef void matrix(Job *j) noexcept nogil:
     dwords = class_dwords_of(j, definition_class(j, 0))
     add_destination(j, register_of(j, &j.s.operands[0], dwords))
     for i in range(2):
-        dwords = element_dwords(types[i]) if typed else class_dwords_of(j, operand_class(j, i))
+        dwords = _element_dwords(types[i]) if typed else class_dwords_of(j, operand_class(j, i))
         add_source(j, register_of(j, &j.s.operands[1 + i], dwords), dwords)
     o = &j.s.operands[3]
     if not operand_integer <= o.kind <= operand_symbol:
@@ -53,7 +53,7 @@ cdef void matrix(Job *j) noexcept nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------------- VOPD
-cdef void vopd_half(Job *j, uint16_t opcode, Statement *s) noexcept nogil:
+cdef void _vopd_half(Job *j, uint16_t opcode, Statement *s) noexcept nogil:
     cdef bint multiply = opcode == op_v_dual_fmamk_f32
     cdef bint literal = multiply or opcode == op_v_dual_fmaak_f32
     cdef uint32_t sources = 1 if opcode == op_v_dual_mov_b32 else 3 if literal else 2
@@ -67,16 +67,16 @@ cdef void vopd_half(Job *j, uint16_t opcode, Statement *s) noexcept nogil:
         fail(&j.c, s.mnemonic, text, s.mnemonic, s.mnemonic + s.mnemonic_length)
         return
     add_destination(j, vector_register(j, &s.operands[0], 1))
-    add_source(j, dual_source(j, &s.operands[1]), 1)
+    add_source(j, _dual_source(j, &s.operands[1]), 1)
     if literal:
         literal_operand(j, &s.operands[2 if multiply else 3], 32)
-    add_source(j, dual_source(j, &s.operands[3 if multiply else 2]) if sources > 1 else <uint16_t>register_none, 1)
+    add_source(j, _dual_source(j, &s.operands[3 if multiply else 2]) if sources > 1 else <uint16_t>register_none, 1)
     if s.given:
         fail_plain(&j.c, s.mnemonic, b"halves of dual instructions take no modifiers")
     check_signs(j, s)
 
 
-cdef uint16_t dual_source(Job *j, const Operand *o) noexcept nogil:
+cdef uint16_t _dual_source(Job *j, const Operand *o) noexcept nogil:
     if operand_integer <= o.kind <= operand_symbol:
         return constant(j, o, 16 if j.facts[j.d.opcode] & (fact_packed | fact_bfloat) else 32, True)
     return register_of(j, o, 1)
@@ -109,8 +109,8 @@ cdef int vopd(Job *j, uint16_t first) noexcept nogil:
         return 0
     clear_instruction(j, first, format_vopd)
     j.d.modifiers = modifier_set_vopd_opcode_y(0, second)
-    vopd_half(j, first, &j.s)
+    _vopd_half(j, first, &j.s)
     if not c.failed:
-        vopd_half(j, second, &j.second)
+        _vopd_half(j, second, &j.second)
     j.d.opcode = first
     return 0 if c.failed else encode_job(j)

@@ -7,7 +7,7 @@ cdef void smem(Job *j) noexcept nogil:
     cdef int64_t data = -1
     cdef uint32_t dwords = 1
     if j.facts[op] & fact_prefetch:
-        prefetch(j)
+        _prefetch(j)
         return
     if opcode_operand_count[op] == 0:
         if expect_count(j, definitions) and definitions:
@@ -30,7 +30,7 @@ cdef void smem(Job *j) noexcept nogil:
         o += 1
     add_source(j, register_of(j, o, class_dwords_of(j, operand_class(j, 0))), class_dwords_of(j, operand_class(j, 0)))
     if o + 1 < &j.s.operands[j.s.count]:
-        scalar_offset(j, o + 1)
+        _scalar_offset(j, o + 1)
     else:
         add_source(j, register_none, 1)
     if data >= 0:
@@ -40,27 +40,23 @@ cdef void smem(Job *j) noexcept nogil:
         add_destination(j, j.d.source[2])
 
 
-cdef void scalar_offset(Job *j, const Operand *o) noexcept nogil:
+cdef void _scalar_offset(Job *j, const Operand *o) noexcept nogil:
     """An immediate, a register, or a register and ``offset:``; GFX6 and GFX7 count dwords."""
     cdef bint both = given(j, given_offset)
     # buffers have no negative offsets
     cdef int64_t lowest = 0 if operand_class(j, 0) == 4 else -(1 << 23)
     cdef int64_t offset = ranged(j, given_offset, lowest, (1 << 23) - 1, 0)
     cdef uint16_t register
-    if operand_integer == o.kind:
+    if o.kind == operand_integer:
         if both:
             fail_plain(&j.c, o.begin, b"two immediate offsets")
         if j.c.level < gfx8:
-            if not 0 <= o.integer <= 0xffffffffLL:
-                fail_range(&j.c, o.begin, o.begin, o.end, 0, 0xffffffffLL)
-            offset = o.integer * 4
+            offset = plain_number(j, o, 0, 0xffffffffLL) * 4
             if o.integer > 255 and j.c.level >= gfx7:
                 j.d.literal = <uint32_t>o.integer
                 j.d.has_literal = 1
         else:
-            if not lowest <= o.integer < 1 << 23:
-                fail_range(&j.c, o.begin, o.begin, o.end, lowest, (1 << 23) - 1)
-            offset = o.integer
+            offset = plain_number(j, o, lowest, (1 << 23) - 1)
         j.d.immediate = <uint32_t>offset
         add_source(j, register_none, 1)
         return
@@ -74,7 +70,7 @@ cdef void scalar_offset(Job *j, const Operand *o) noexcept nogil:
     add_source(j, <uint16_t>register_none if register == register_null else register, 1)
 
 
-cdef void prefetch(Job *j) noexcept nogil:
+cdef void _prefetch(Job *j) noexcept nogil:
     cdef bint relative = j.d.opcode == op_s_prefetch_inst_pc_rel or j.d.opcode == op_s_prefetch_data_pc_rel
     cdef Operand *o = &j.s.operands[0]
     cdef uint16_t register
@@ -91,7 +87,7 @@ cdef void prefetch(Job *j) noexcept nogil:
     add_source(j, <uint16_t>(plain_number(j, o + 2, 0, 127) * 4), 1)
 
 
-cdef uint32_t policy_domain(const Job *j) noexcept nogil:
+cdef uint32_t _policy_domain(const Job *j) noexcept nogil:
     if is_atomic(j.d.opcode):
         return domain_hint_atomic
     return domain_hint_load if j.facts[j.d.opcode] & fact_loads else domain_hint_store
@@ -108,7 +104,7 @@ cdef void cache_policy(Job *j) noexcept nogil:
         j.d.modifiers = modifier_set_cache_sc1(m, flag(j, given_sc1))
         return
     if j.c.level < gfx12 and j.d.format == format_smem:
-        # GFX6 and GFX7 have no policy here, and nobody has slc
+        # GFX6 and GFX7 have no policy here, and no scalar access has slc
         if j.c.level >= gfx8:
             m = modifier_set_cache_glc(m, flag(j, given_glc))
         if j.c.level >= gfx10:
@@ -127,18 +123,18 @@ cdef void cache_policy(Job *j) noexcept nogil:
     m = modifier_set_cache_scope(m, <uint64_t>ranged(j, given_scope, 0, 3, 0))
     if given(j, given_th):
         taken(j, given_th, 0)
-        begin = j.s.value_places[given_th]
-        hint = find_name(j.c.names, policy_domain(j), begin, <uint32_t>(word_end(begin) - begin))
+        begin = j.s.value_positions[given_th]
+        hint = find_name(j.c.names, _policy_domain(j), begin, <uint32_t>(word_end(begin) - begin))
         if hint < 0:
-            fail(&j.c, j.s.places[given_th], b"no such temporal hint here: %", begin, word_end(begin))
+            fail(&j.c, j.s.positions[given_th], b"no such temporal hint here: %", begin, word_end(begin))
         m = modifier_set_cache_temporal_hint(m, <uint64_t>hint & 7)
-        check_hint(j, <uint32_t>hint, modifier_cache_scope(m))
+        _check_hint(j, <uint32_t>hint, modifier_cache_scope(m))
     j.d.modifiers = m
 
 
-cdef void check_hint(Job *j, uint32_t hint, uint32_t scope) noexcept nogil:
+cdef void _check_hint(Job *j, uint32_t hint, uint32_t scope) noexcept nogil:
     """Temporal hints that go with some scopes alone ("RDNA 4 ISA", cache policies)."""
-    cdef const char *begin = j.s.value_places[given_th]
+    cdef const char *begin = j.s.value_positions[given_th]
     cdef const char *end = word_end(begin)
     cdef bint bypass = end - begin > 7 and memcmp(end - 6, b"BYPASS", 6) == 0
     if j.d.format == format_smem and hint > 3:
@@ -153,7 +149,7 @@ cdef void check_hint(Job *j, uint32_t hint, uint32_t scope) noexcept nogil:
 
 
 cdef inline bint returns(const Job *j) noexcept nogil:
-    """Whether an atomic gives the value from before."""
+    """Whether an atomic returns the value from before."""
     if j.c.level >= gfx12:
         return modifier_cache_temporal_hint(j.d.modifiers) & 1
     return modifier_cache_glc(j.d.modifiers)
@@ -180,13 +176,13 @@ cdef void ds(Job *j) noexcept nogil:
 
 
 # ---------------------------------------------------------------------------------------------------------------- buffers
-cdef void buffer_scalar_offset(Job *j, const Operand *o) noexcept nogil:
+cdef void _buffer_scalar_offset(Job *j, const Operand *o) noexcept nogil:
     if j.c.level >= gfx12 and o.kind != operand_register:
         fail(&j.c, o.begin, b"% is no scalar register, which the offset is here (null for none)", o.begin, o.end)
     add_source(j, address(j, o, 1), 1)
 
 
-cdef void buffer_modifiers(Job *j) noexcept nogil:
+cdef void _buffer_modifiers(Job *j) noexcept nogil:
     cdef uint64_t m
     j.d.immediate = <uint32_t>ranged(j, given_offset, 0, (1 << 23) - 1, 0)
     cache_policy(j)
@@ -198,11 +194,11 @@ cdef void buffer_modifiers(Job *j) noexcept nogil:
     m = modifier_set_tfe(m, flag(j, given_tfe))
     m = modifier_set_lds(m, flag(j, given_lds) or j.d.opcode == op_buffer_store_lds_dword)
     if j.d.format == format_mtbuf:
-        m = modifier_set_format(m, buffer_format(j))
+        m = modifier_set_format(m, _buffer_format(j))
     j.d.modifiers = m
 
 
-cdef void buffer_data(Job *j) noexcept nogil:
+cdef void _buffer_data(Job *j) noexcept nogil:
     """The first operand: what is loaded, stored, or both."""
     cdef uint32_t op = j.d.opcode
     cdef uint32_t extra = modifier_tfe(j.d.modifiers)
@@ -233,14 +229,14 @@ cdef void buffer(Job *j) noexcept nogil:
         if gfx942 <= j.c.level < gfx10:
             cache_policy(j)
         return
-    buffer_modifiers(j)
+    _buffer_modifiers(j)
     m = j.d.modifiers
     if op == op_buffer_store_lds_dword:
         # a resource and an offset alone, and always lds
         if expect_count(j, 2):
             add_source(j, register_of(j, &j.s.operands[0], 4), 4)
             add_source(j, register_none, 0)
-            buffer_scalar_offset(j, &j.s.operands[1])
+            _buffer_scalar_offset(j, &j.s.operands[1])
         return
     has_data = (opcode_definition_count[op] or opcode_operand_count[op] > 3) and not modifier_lds(m)
     if not expect_count(j, 3 + has_data):
@@ -252,12 +248,12 @@ cdef void buffer(Job *j) noexcept nogil:
         fail_plain(&j.c, o.begin, b"vaddr is given with offen or idxen, off otherwise")
         return
     add_source(j, <uint16_t>register_none if address == 0 else vector_register(j, o, address), address)
-    buffer_scalar_offset(j, o + 2)
+    _buffer_scalar_offset(j, o + 2)
     if has_data:
-        buffer_data(j)
+        _buffer_data(j)
 
 
-cdef uint32_t buffer_format(Job *j) noexcept nogil:
+cdef uint32_t _buffer_format(Job *j) noexcept nogil:
     """The number of ``[NAME]`` or ``[DATA,NUMBER]``."""
     cdef Cursor inside
     cdef int64_t data = -1, number = -1, unified = -1
@@ -271,7 +267,7 @@ cdef uint32_t buffer_format(Job *j) noexcept nogil:
         return 1
     taken(j, given_format, 0)
     inside = j.c
-    inside.p = j.s.value_places[given_format]
+    inside.p = j.s.value_positions[given_format]
     if not accept(&inside, c'['):
         unified = number_expression(&inside)
     while unified < 0 and not inside.failed:
@@ -295,13 +291,13 @@ cdef uint32_t buffer_format(Job *j) noexcept nogil:
             expect(&inside, c']')
             break
     if not inside.failed and named == 2 and (data < 0 or number < 0):
-        fail_plain(&j.c, j.s.value_places[given_format], b"a format has one data format and one number format")
+        fail_plain(&j.c, j.s.value_positions[given_format], b"a format has one data format and one number format")
     if unified < 0:
         unified = (data if data >= 0 else 1) | (number if number >= 0 else 0) << 4
         if j.c.level >= gfx10:
             unified = j.unified[unified & 127]
     if inside.failed or not 0 <= unified < 128:
-        fail(&j.c, j.s.places[given_format], b"no buffer format %", j.s.value_places[given_format], word_end(j.s.value_places[given_format]))
+        fail(&j.c, j.s.positions[given_format], b"no buffer format %", j.s.value_positions[given_format], word_end(j.s.value_positions[given_format]))
         return 1
     return <uint32_t>unified
 

@@ -11,14 +11,12 @@ cdef inline uint8_t operand_class(const Job *j, uint32_t position) noexcept nogi
 cdef inline uint32_t class_dwords_of(const Job *j, uint8_t register_class) noexcept nogil:
     if register_class == opcode_mask_class:
         return j.c.wave_dwords
-    if register_class & register_class_bytes:
-        return 1
     # 32 dwords wrap to 0
-    return register_class & register_class_size if register_class & register_class_size else 32
+    return class_dwords(register_class) if class_bytes(register_class) else 32
 
 
 cdef uint32_t constant_bits(const Job *j, uint8_t register_class) noexcept nogil:
-    """Width of the value that a constant in this place stands for."""
+    """Width of the value that a constant stands for, as an operand of this register class."""
     cdef uint32_t facts = j.facts[j.d.opcode]
     if (facts & fact_packed and not is_addend(j)) or facts & fact_mixes or (facts & fact_bfloat and j.d.source_count < 2):
         return 16
@@ -26,17 +24,17 @@ cdef uint32_t constant_bits(const Job *j, uint8_t register_class) noexcept nogil
         return 16 if takes_half_matrix(j) else 32
     if j.c.level < gfx12 and (j.d.opcode == op_v_cvt_pk_f32_fp8 or j.d.opcode == op_v_cvt_pk_f32_bf8):
         return 32
-    if register_class == register_class_half or facts & fact_scalar_half:
+    if register_class == class_v2b or facts & fact_scalar_half:
         return 16
-    return 64 if register_class == 2 or register_class == register_class_v2 else 32
+    return 64 if register_class == class_s2 or register_class == class_v2 else 32
 
 
 cdef inline void check_width(Job *j, const Operand *o, uint32_t dwords) noexcept nogil:
     if o.dwords != dwords or (dwords > 1 and gfx90a <= j.c.level < gfx10):
-        check_tuple(j, o, dwords)
+        _check_tuple(j, o, dwords)
 
 
-cdef void check_tuple(Job *j, const Operand *o, uint32_t dwords) noexcept nogil:
+cdef void _check_tuple(Job *j, const Operand *o, uint32_t dwords) noexcept nogil:
     cdef char text[64]
     if gfx90a <= j.c.level < gfx10 and o.dwords > 1 and o.address >= register_vgpr0 and o.address & 4 and j.d.opcode != op_ds_read_b96_tr_b6:
         fail(&j.c, o.begin, b"%: vector registers start at an even number here", o.begin, o.end)
@@ -57,7 +55,7 @@ cdef uint16_t register_of(Job *j, const Operand *o, uint32_t dwords) noexcept no
     return o.address
 
 
-cdef inline bint names_written_half(const Job *j, const Operand *o) noexcept nogil:
+cdef inline bint _names_written_half(const Job *j, const Operand *o) noexcept nogil:
     """GFX12: whether the operand is the result of a conversion whose op_sel says which half of the register it writes."""
     return (j.c.level >= gfx12 and o == &j.s.operands[0]
             and (j.d.opcode == op_v_cvt_pk_fp8_f32 or j.d.opcode == op_v_cvt_pk_bf8_f32))
@@ -71,7 +69,7 @@ cdef uint16_t address(Job *j, const Operand *o, uint8_t register_class) noexcept
         fail(&j.c, o.begin, b"% is not a register or constant", o.begin, o.end)
         return 0
     check_width(j, o, class_dwords_of(j, register_class))
-    if o.half >= 0 and register_class != register_class_half and not names_written_half(j, o):
+    if o.half >= 0 and register_class != class_v2b and not _names_written_half(j, o):
         fail(&j.c, o.begin, b"% is half a register where a whole one belongs", o.begin, o.end)
     return o.address
 
@@ -93,6 +91,8 @@ cdef uint16_t memory_register(Job *j, const Operand *o, uint32_t dwords) noexcep
 
 
 cdef int64_t plain_number(Job *j, const Operand *o, int64_t low, int64_t high) noexcept nogil:
+    if o.is_literal:
+        fail(&j.c, o.begin, b"% is a literal where a plain number is expected", o.begin, o.end)
     if o.kind != operand_integer or not low <= o.integer <= high:
         fail_range(&j.c, o.begin, o.begin, o.end, low, high)
         return 0
@@ -109,7 +109,7 @@ cdef inline void add_class_source(Job *j, uint16_t source, uint8_t register_clas
     add_source(j, source, class_dwords_of(j, register_class))
     if register_class == opcode_mask_class:
         j.d.source_bytes[j.d.source_count - 1] = 0
-    elif register_class == register_class_half:
+    elif register_class == class_v2b:
         j.d.source_bytes[j.d.source_count - 1] = 2
 
 
@@ -151,10 +151,10 @@ cdef int64_t ranged(Job *j, uint32_t number, int64_t low, int64_t high, int64_t 
     cdef int64_t value = taken(j, number, default)
     cdef const char *end
     if given(j, number) and not low <= value <= high:
-        end = j.s.value_places[number]
+        end = j.s.value_positions[number]
         while end[0] and end[0] not in (c' ', c',', c'\n', c';'):
             end += 1
-        fail_range(&j.c, j.s.places[number], j.s.places[number], end, low, high)
+        fail_range(&j.c, j.s.positions[number], j.s.positions[number], end, low, high)
         return 0
     return value
 
@@ -211,4 +211,4 @@ cdef void finish(Job *j) noexcept nogil:
         return
     while not rest >> number & 1:
         number += 1
-    fail(&j.c, j.s.places[number], b"this instruction has no modifier % here", j.s.places[number], word_end(j.s.places[number]))
+    fail(&j.c, j.s.positions[number], b"this instruction has no modifier % here", j.s.positions[number], word_end(j.s.positions[number]))

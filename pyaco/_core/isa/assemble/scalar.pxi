@@ -5,7 +5,7 @@ cdef void salu(Job *j) noexcept nogil:
     cdef uint32_t operands = opcode_operand_count[op]
     cdef bint tied = (opcode_flags[op] & opcode_flag_tied) != 0
     cdef bint immediate = (j.facts[op] & fact_immediate) != 0
-    cdef uint32_t i, place
+    cdef uint32_t i, position
     cdef Operand *o
     if tied:
         operands -= 1
@@ -17,8 +17,8 @@ cdef void salu(Job *j) noexcept nogil:
             fail(&j.c, o.begin, b"% is not a register", o.begin, o.end)
         add_destination(j, address(j, o, definition_class(j, i)))
     for i in range(operands):
-        place = 3 - i if j.facts[op] & fact_multiply_constant and i else i
-        o = &j.s.operands[definitions + place]
+        position = 3 - i if j.facts[op] & fact_multiply_constant and i else i
+        o = &j.s.operands[definitions + position]
         if opcode_flags[op] & opcode_flag_literal and i == 2:
             add_source(j, literal_operand(j, o, 32), 1)
         else:
@@ -27,7 +27,7 @@ cdef void salu(Job *j) noexcept nogil:
         add_class_source(j, j.d.destination[0], definition_class(j, 0))
     if immediate:
         o = &j.s.operands[j.s.count - 1]
-        j.d.immediate = message(j, o) if j.facts[op] & fact_message else index_mode(j, o)
+        j.d.immediate = _message(j, o) if j.facts[op] & fact_message else _index_mode(j, o)
 
 
 cdef void sopk(Job *j) noexcept nogil:
@@ -56,14 +56,14 @@ cdef void sopk(Job *j) noexcept nogil:
     if facts & fact_waits_with_register and j.c.level >= gfx11 and first.address != register_null:
         fail(&j.c, first.begin, b"%: the register of a wait is null", first.begin, first.end)
     if facts & (fact_setreg | fact_getreg):
-        j.d.immediate = hardware_register(j, second)
+        j.d.immediate = _hardware_register(j, second)
     elif facts & fact_branch:
-        branch_target(j, second)
+        _branch_target(j, second)
     else:
-        j.d.immediate = <uint32_t>plain_number(j, second, 0 if compares_unsigned(op) else -0x8000, 0xffff) & 0xffff
+        j.d.immediate = <uint32_t>plain_number(j, second, 0 if _compares_unsigned(op) else -0x8000, 0xffff) & 0xffff
 
 
-cdef inline bint compares_unsigned(uint32_t op) noexcept nogil:
+cdef inline bint _compares_unsigned(uint32_t op) noexcept nogil:
     return (op == op_s_cmpk_eq_u32 or op == op_s_cmpk_lg_u32 or op == op_s_cmpk_gt_u32 or op == op_s_cmpk_ge_u32
             or op == op_s_cmpk_lt_u32 or op == op_s_cmpk_le_u32)
 
@@ -77,18 +77,18 @@ cdef void sopp(Job *j) noexcept nogil:
     if not expect_count(j, 1):
         return
     if j.facts[op] & fact_branch:
-        branch_target(j, o)
+        _branch_target(j, o)
     elif j.facts[op] & fact_message:
-        j.d.immediate = message(j, o)
+        j.d.immediate = _message(j, o)
     elif op == op_s_set_gpr_idx_mode:
-        j.d.immediate = index_mode(j, o)
+        j.d.immediate = _index_mode(j, o)
     else:
         j.d.immediate = <uint32_t>plain_number(j, o, -0x8000, 0xffff) & 0xffff
 
 
-cdef void branch_target(Job *j, const Operand *o) noexcept nogil:
+cdef void _branch_target(Job *j, const Operand *o) noexcept nogil:
     """The 16-bit distance of a branch in dwords; that of a symbol is a fixup."""
-    if o.kind == operand_symbol or (o.kind == operand_word and o.end > o.begin):
+    if (o.kind == operand_symbol and not o.is_literal) or (o.kind == operand_word and o.end > o.begin):
         j.branch_expression = o.begin
     else:
         j.d.immediate = <uint32_t>plain_number(j, o, -0x8000, 0xffff) & 0xffff
@@ -111,7 +111,7 @@ cdef void call_list(Job *j) noexcept nogil:
     cdef const char *end
     cdef uint32_t value = 0
     cdef uint32_t seen = 0
-    cdef int32_t place
+    cdef int32_t field
     cdef uint32_t op = j.d.opcode
     if op == op_s_waitcnt:
         value = waitcnt_none(c.level)
@@ -126,15 +126,15 @@ cdef void call_list(Job *j) noexcept nogil:
         c.p = end
         expect(c, c'(')
         if op == op_s_waitcnt:
-            value = wait_counter(j, name, end, value)
+            value = _wait_counter(j, name, end, value)
         elif op == op_s_delay_alu:
-            value = delay_part(j, name, end, value)
+            value = _delay_part(j, name, end, value)
         else:
-            place = find_name(c.names, domain_dependency, name, <uint32_t>(end - name))
-            if place >= 0 and seen >> (place & 0x1f) & 1:
+            field = find_name(c.names, domain_dependency, name, <uint32_t>(end - name))
+            if field >= 0 and seen >> (field & 0x1f) & 1:
                 fail(c, name, b"% is named twice", name, end)
-            seen |= 1U << (place & 0x1f)
-            value = dependency(j, name, end, value)
+            seen |= 1U << (field & 0x1f)
+            value = _dependency(j, name, end, value)
         expect(c, c')')
         if c.p[0] == c'&' or c.p[0] == c'|' or c.p[0] == c',':
             c.p += 1
@@ -144,7 +144,7 @@ cdef void call_list(Job *j) noexcept nogil:
     j.d.immediate = value
 
 
-cdef uint32_t wait_counter(Job *j, const char *name, const char *end, uint32_t value) noexcept nogil:
+cdef uint32_t _wait_counter(Job *j, const char *name, const char *end, uint32_t value) noexcept nogil:
     cdef bint saturates = end - name > 4 and memcmp(end - 4, b"_sat", 4) == 0
     cdef int32_t index = find_name(j.c.names, domain_wait, name, <uint32_t>(end - name) - (4 if saturates else 0))
     cdef const char *begin = j.c.p
@@ -163,7 +163,7 @@ cdef uint32_t wait_counter(Job *j, const char *name, const char *end, uint32_t v
     return waitcnt_set(value, j.c.level, <uint32_t>index, <uint32_t>count)
 
 
-cdef uint32_t dependency(Job *j, const char *name, const char *end, uint32_t value) noexcept nogil:
+cdef uint32_t _dependency(Job *j, const char *name, const char *end, uint32_t value) noexcept nogil:
     cdef int32_t counter = find_name(j.c.names, domain_dependency, name, <uint32_t>(end - name))
     cdef const char *begin = j.c.p
     cdef int64_t count
@@ -179,7 +179,7 @@ cdef uint32_t dependency(Job *j, const char *name, const char *end, uint32_t val
     return depctr_set(value, <uint32_t>counter, <uint32_t>count)
 
 
-cdef uint32_t delay_part(Job *j, const char *name, const char *end, uint32_t value) noexcept nogil:
+cdef uint32_t _delay_part(Job *j, const char *name, const char *end, uint32_t value) noexcept nogil:
     cdef uint32_t length = <uint32_t>(end - name)
     cdef uint32_t shift
     cdef int32_t number
@@ -201,7 +201,7 @@ cdef uint32_t delay_part(Job *j, const char *name, const char *end, uint32_t val
     return value | <uint32_t>number << shift
 
 
-cdef bint enter_call(Job *j, const Operand *o, const char *name, Cursor *inside) noexcept nogil:
+cdef bint _enter_call(Job *j, const Operand *o, const char *name, Cursor *inside) noexcept nogil:
     """A cursor behind ``name(`` of an operand that has to be such a call."""
     cdef size_t length = strlen(name)
     inside[0] = j.c
@@ -212,7 +212,7 @@ cdef bint enter_call(Job *j, const Operand *o, const char *name, Cursor *inside)
     return accept(inside, c'(')
 
 
-cdef void leave_call(Job *j, Cursor *inside) noexcept nogil:
+cdef void _leave_call(Job *j, Cursor *inside) noexcept nogil:
     expect(inside, c')')
     if inside.failed and not j.c.failed:
         j.c.failed = True
@@ -220,14 +220,14 @@ cdef void leave_call(Job *j, Cursor *inside) noexcept nogil:
         memcpy(j.c.message, inside.message, message_limit)
 
 
-cdef uint32_t message(Job *j, const Operand *o) noexcept nogil:
+cdef uint32_t _message(Job *j, const Operand *o) noexcept nogil:
     cdef Cursor inside
     cdef int64_t number, operation = 0, stream = 0
     cdef uint32_t parts = 1
     cdef bint named
     if o.kind != operand_call:
         return <uint32_t>plain_number(j, o, -0x8000, 0xffff) & 0xffff
-    if not enter_call(j, o, b"sendmsg", &inside):
+    if not _enter_call(j, o, b"sendmsg", &inside):
         return 0
     named = inside.p[0] > c'9'
     number = name_or_number(&inside, domain_message)
@@ -238,12 +238,12 @@ cdef uint32_t message(Job *j, const Operand *o) noexcept nogil:
             parts = 3
             stream = number_expression(&inside)
     if not inside.failed:
-        check_message(j, o, number, operation, stream, parts if named else 0)
-    leave_call(j, &inside)
+        _check_message(j, o, number, operation, stream, parts if named else 0)
+    _leave_call(j, &inside)
     return <uint32_t>(number | operation << 4 | stream << 8) & 0xffff
 
 
-cdef void check_message(Job *j, const Operand *o, int64_t number, int64_t operation, int64_t stream, uint32_t parts) noexcept nogil:
+cdef void _check_message(Job *j, const Operand *o, int64_t number, int64_t operation, int64_t stream, uint32_t parts) noexcept nogil:
     """Ranges, and of messages with a name (`parts` not 0) which operations and streams they have."""
     cdef bint geometry = j.c.level < gfx11 and (number == 2 or number == 3)
     cdef bint system = j.c.level < gfx11 and number == 15
@@ -271,12 +271,12 @@ cdef void check_message(Job *j, const Operand *o, int64_t number, int64_t operat
         fail(&j.c, o.begin, b"%: this operation has no streams", o.begin, o.end)
 
 
-cdef uint32_t index_mode(Job *j, const Operand *o) noexcept nogil:
+cdef uint32_t _index_mode(Job *j, const Operand *o) noexcept nogil:
     cdef Cursor inside
     cdef uint32_t mode = 0, bit
     if o.kind != operand_call:
         return <uint32_t>plain_number(j, o, 0, 15)
-    if not enter_call(j, o, b"gpr_idx", &inside):
+    if not _enter_call(j, o, b"gpr_idx", &inside):
         return 0
     while inside.p[0] != c')' and not inside.failed:
         bit = 1U << (<uint32_t>name_or_number(&inside, domain_index_mode) & 15)
@@ -285,18 +285,18 @@ cdef uint32_t index_mode(Job *j, const Operand *o) noexcept nogil:
         mode |= bit
         if not accept(&inside, c','):
             break
-    leave_call(j, &inside)
+    _leave_call(j, &inside)
     return mode & 15
 
 
-cdef uint32_t hardware_register(Job *j, const Operand *o) noexcept nogil:
+cdef uint32_t _hardware_register(Job *j, const Operand *o) noexcept nogil:
     cdef Cursor inside
     cdef int64_t number, offset = 0, size = 32
     if o.kind != operand_call:
         return <uint32_t>plain_number(j, o, -0x8000, 0xffff) & 0xffff
     if o.inner[0] == c'{':
-        return register_structure(j, o)
-    if not enter_call(j, o, b"hwreg", &inside):
+        return _register_structure(j, o)
+    if not _enter_call(j, o, b"hwreg", &inside):
         return 0
     number = name_or_number(&inside, domain_hardware_register)
     if accept(&inside, c','):
@@ -305,11 +305,11 @@ cdef uint32_t hardware_register(Job *j, const Operand *o) noexcept nogil:
         size = number_expression(&inside)
     if not inside.failed and not (0 <= number < 64 and 0 <= offset < 32 and 1 <= size <= 32):
         fail(&j.c, o.begin, b"%: a field of a hardware register is out of range", o.begin, o.end)
-    leave_call(j, &inside)
+    _leave_call(j, &inside)
     return <uint32_t>(number | offset << 6 | (size - 1) << 11)
 
 
-cdef uint32_t register_structure(Job *j, const Operand *o) noexcept nogil:
+cdef uint32_t _register_structure(Job *j, const Operand *o) noexcept nogil:
     """``{id: 1, offset: 0, size: 32}``, in any order."""
     cdef Cursor inside = j.c
     cdef int64_t number = 0, offset = 0, size = 32

@@ -1,5 +1,5 @@
 # Vector ALU (VOP1, VOP2, VOPC, VOP3, VOP3P), text to `Decoded`.
-cdef uint32_t lanes_format(Job *j) noexcept nogil:
+cdef uint32_t _lanes_format(Job *j) noexcept nogil:
     if j.suffix == suffix_e32 or j.suffix == suffix_e64:
         return 0
     if given(j, given_dpp8):
@@ -40,7 +40,7 @@ cdef void clear_instruction(Job *j, uint16_t opcode, uint32_t format) noexcept n
     j.branch_expression = NULL
 
 
-cdef bint selects_parts(const Job *j) noexcept nogil:
+cdef bint _selects_parts(const Job *j) noexcept nogil:
     """Whether the modifiers are those of SDWA."""
     cdef uint32_t i
     if given(j, given_src0_sel) or given(j, given_src1_sel) or given(j, given_dst_sel) or given(j, given_dst_unused):
@@ -54,14 +54,14 @@ cdef bint selects_parts(const Job *j) noexcept nogil:
 cdef int vop(Job *j, uint16_t op) noexcept nogil:
     """Words of a vector instruction in the first form that can hold it."""
     cdef uint32_t short_format = j.short_formats[op]
-    cdef uint32_t lanes = lanes_format(j)
+    cdef uint32_t lanes = _lanes_format(j)
     cdef uint32_t forms[2]
     cdef uint32_t count = 0
     cdef uint32_t i
     cdef int length
     if j.c.failed:
         return 0
-    if j.suffix == suffix_sdwa or (j.suffix == 0 and selects_parts(j)):
+    if j.suffix == suffix_sdwa or (j.suffix == 0 and _selects_parts(j)):
         if short_format:
             forms[count] = short_format | format_sdwa
             count += 1
@@ -79,7 +79,7 @@ cdef int vop(Job *j, uint16_t op) noexcept nogil:
         j.c.failed = False
         clear_instruction(j, op, forms[i])
         give_back(j)
-        vop_fields(j)
+        _vop_fields(j)
         if not j.c.failed:
             finish(j)
         if j.c.failed:
@@ -90,7 +90,7 @@ cdef int vop(Job *j, uint16_t op) noexcept nogil:
     return 0
 
 
-cdef void vop_fields(Job *j) noexcept nogil:
+cdef void _vop_fields(Job *j) noexcept nogil:
     cdef uint32_t op = j.d.opcode
     cdef uint32_t facts = j.facts[op]
     cdef uint32_t flags = opcode_flags[op]
@@ -98,7 +98,7 @@ cdef void vop_fields(Job *j) noexcept nogil:
     cdef uint32_t definitions = opcode_definition_count[op]
     cdef uint32_t operands = opcode_operand_count[op]
     cdef uint32_t neg = 0, magnitude = 0, opsel = 0
-    cdef uint32_t i, place
+    cdef uint32_t i, position
     cdef uint16_t where
     cdef uint8_t kind
     cdef Operand *o
@@ -111,12 +111,12 @@ cdef void vop_fields(Job *j) noexcept nogil:
         definitions = 1
     if not expect_count(j, definitions + operands):
         return
-    opsel = destination_fields(j, definitions)
+    opsel = _destination_fields(j, definitions)
     for i in range(operands):
-        place = 3 - i if facts & fact_multiply_constant and i else i
-        o = &j.s.operands[definitions + place]
+        position = 3 - i if facts & fact_multiply_constant and i else i
+        o = &j.s.operands[definitions + position]
         kind = operand_class(j, i)
-        if o.kind != operand_register and (op == op_v_readfirstlane_b32 or (format & format_vop3 and kind & register_class_vector
+        if o.kind != operand_register and (op == op_v_readfirstlane_b32 or (format & format_vop3 and class_is_vgpr(kind)
                                                                             and class_dwords_of(j, kind) > 2)):
             fail_plain(&j.c, o.begin, b"a vector register is expected")
         if flags & opcode_flag_literal and i == 2:
@@ -126,7 +126,7 @@ cdef void vop_fields(Job *j) noexcept nogil:
         if o.half == 1:
             where += 2
             opsel |= 1U << i
-        check_source(j, o, kind, i, where)
+        _check_source(j, o, kind, i, where)
         neg |= negation(j, o) << i
         magnitude |= magnitude_of(j, o) << i
         if extension(j, o):
@@ -148,7 +148,7 @@ cdef void vop_fields(Job *j) noexcept nogil:
     vop_modifiers(j, opsel, operands)
 
 
-cdef uint32_t destination_fields(Job *j, uint32_t definitions) noexcept nogil:
+cdef uint32_t _destination_fields(Job *j, uint32_t definitions) noexcept nogil:
     """Fill the destinations; returns the op_sel bit of a high half."""
     cdef uint32_t opsel = 0
     cdef uint32_t format = j.d.format
@@ -163,57 +163,57 @@ cdef uint32_t destination_fields(Job *j, uint32_t definitions) noexcept nogil:
             fail(&j.c, o.begin, b"% is not a register", o.begin, o.end)
             return 0
         where = address(j, o, kind)
-        if (where >= register_vgpr0) != (kind != opcode_mask_class and (kind & register_class_vector) != 0):
+        if (where >= register_vgpr0) != (kind != opcode_mask_class and class_is_vgpr(kind)):
             fail(&j.c, o.begin, b"% is the wrong kind of register for a result", o.begin, o.end)
         if kind == opcode_mask_class and where != register_vcc and not format & format_vop3 \
                 and not (format & format_sdwa and format & format_vopc and j.c.level >= gfx9):
             fail(&j.c, o.begin, b"%: this encoding writes vcc", o.begin, o.end)
         if o.half == 1 and i == 0:
-            where += 2 if kind == register_class_half else 0
+            where += 2 if kind == class_v2b else 0
             opsel |= 8
         add_destination(j, where)
     return opsel
 
 
-cdef void check_source(Job *j, const Operand *o, uint8_t kind, uint32_t position, uint16_t where) noexcept nogil:
+cdef void _check_source(Job *j, const Operand *o, uint8_t kind, uint32_t position, uint16_t where) noexcept nogil:
     """Rules of the one-dword encodings that the encoder cannot see."""
     if j.d.format & format_vop3 or not j.d.format & valu_one_dword:
         return
     if kind == opcode_mask_class:
         if where != register_vcc:
             fail_plain(&j.c, o.begin, b"this encoding reads vcc")
-    elif position == 1 and where < register_vgpr0 and not j.d.format & format_sdwa and kind & register_class_vector:
+    elif position == 1 and where < register_vgpr0 and not j.d.format & format_sdwa and class_is_vgpr(kind):
         fail_plain(&j.c, o.begin, b"the second source of this encoding is a VGPR")
 
 
-cdef uint64_t output_modifiers(Job *j, uint64_t m) noexcept nogil:
+cdef uint64_t _output_modifiers(Job *j, uint64_t m) noexcept nogil:
     """The modifiers with clamp, mul and div."""
     cdef int64_t factor
     cdef uint32_t i
     if given(j, given_clamp) and not form_has_clamp(&j.d, j.c.level):
-        fail_plain(&j.c, j.s.places[given_clamp], b"this encoding has no clamp")
+        fail_plain(&j.c, j.s.positions[given_clamp], b"this encoding has no clamp")
     if given(j, given_mul) or given(j, given_div):
         i = given_mul if given(j, given_mul) else given_div
         if not form_has_omod(&j.d, j.c.level):
-            fail_plain(&j.c, j.s.places[i], b"this encoding has no output modifier")
+            fail_plain(&j.c, j.s.positions[i], b"this encoding has no output modifier")
     if given(j, given_mul) and given(j, given_div):
-        fail_plain(&j.c, j.s.places[given_div], b"there is one output modifier, mul or div")
+        fail_plain(&j.c, j.s.positions[given_div], b"there is one output modifier, mul or div")
     if flag(j, given_clamp):
         m = modifier_set_clamp(m, 1)
     if given(j, given_mul):
         factor = taken(j, given_mul, 0)
         if factor != 2 and factor != 4 and factor != 1:
-            fail_plain(&j.c, j.s.places[given_mul], b"output modifiers are mul:2, mul:4 and div:2")
+            fail_plain(&j.c, j.s.positions[given_mul], b"output modifiers are mul:2, mul:4 and div:2")
         m = modifier_set_omod(m, <uint64_t>(factor >> 1) & 3)
     if given(j, given_div):
         factor = taken(j, given_div, 0)
         if factor != 2 and factor != 1:
-            fail_plain(&j.c, j.s.places[given_div], b"output modifiers are mul:2, mul:4 and div:2")
+            fail_plain(&j.c, j.s.positions[given_div], b"output modifiers are mul:2, mul:4 and div:2")
         m = modifier_set_omod(m, 3 if factor == 2 else 0)
     return m
 
 
-cdef inline uint32_t halves_count(const Job *j, uint32_t operands) noexcept nogil:
+cdef inline uint32_t _halves_count(const Job *j, uint32_t operands) noexcept nogil:
     """Bits that op_sel may have."""
     if j.facts[j.d.opcode] & fact_writes_byte:
         return 4
@@ -227,10 +227,10 @@ cdef void check_halves(Job *j, uint32_t opsel, uint32_t operands) noexcept nogil
     for i in range(j.s.count):
         bit = 3 if i < definitions else i - definitions
         if j.s.operands[i].half >= 0 and <int>(opsel >> bit & 1) != j.s.operands[i].half:
-            fail(&j.c, j.s.places[given_op_sel], b"op_sel and % name different halves", j.s.operands[i].begin, j.s.operands[i].end)
+            fail(&j.c, j.s.positions[given_op_sel], b"op_sel and % name different halves", j.s.operands[i].begin, j.s.operands[i].end)
 
 
-cdef uint32_t given_halves(Job *j, uint32_t operands) noexcept nogil:
+cdef uint32_t _given_halves(Job *j, uint32_t operands) noexcept nogil:
     """The op_sel bits that modifiers give."""
     cdef uint32_t opsel = 0
     cdef uint32_t bits, count
@@ -239,15 +239,15 @@ cdef uint32_t given_halves(Job *j, uint32_t operands) noexcept nogil:
         count = bits >> 8
         bits &= 0xff
         if not j.d.format & format_vop3:
-            fail_plain(&j.c, j.s.places[given_op_sel], b"op_sel needs VOP3")
+            fail_plain(&j.c, j.s.positions[given_op_sel], b"op_sel needs VOP3")
         if j.facts[j.d.opcode] & fact_opsel_lanes and bits > 3:
-            fail_plain(&j.c, j.s.places[given_op_sel], b"op_sel has two bits here, fi and bound_ctrl")
+            fail_plain(&j.c, j.s.positions[given_op_sel], b"op_sel has two bits here, fi and bound_ctrl")
         if opcode_flags[j.d.opcode] & opcode_flag_tied and count == operands + 2:
             # behind the bits of the sources, one for the source that is the result
             bits = bits & ((1U << operands) - 1) | bits >> (operands + 1) << operands
             count -= 1
-        if bits >> halves_count(j, operands) and not opcode_flags[j.d.opcode] & opcode_flag_interpolation:
-            fail_plain(&j.c, j.s.places[given_op_sel], b"op_sel has a bit for which there is no operand")
+        if bits >> _halves_count(j, operands) and not opcode_flags[j.d.opcode] & opcode_flag_interpolation:
+            fail_plain(&j.c, j.s.positions[given_op_sel], b"op_sel has a bit for which there is no operand")
         # behind the bits of the sources comes that of the result
         if opcode_flags[j.d.opcode] & opcode_flag_interpolation or (j.c.level < gfx10 and j.facts[j.d.opcode] & fact_writes_byte):
             opsel |= bits
@@ -257,7 +257,7 @@ cdef uint32_t given_halves(Job *j, uint32_t operands) noexcept nogil:
             opsel |= bits
         check_halves(j, opsel, operands)
     if given(j, given_byte_sel):
-        opsel |= byte_selection(j)
+        opsel |= _byte_selection(j)
     return opsel
 
 
@@ -265,8 +265,8 @@ cdef void vop_modifiers(Job *j, uint32_t opsel, uint32_t operands) noexcept nogi
     cdef uint64_t m = j.d.modifiers
     cdef uint32_t bits
     if j.s.given:
-        m = output_modifiers(j, m)
-        opsel |= given_halves(j, operands)
+        m = _output_modifiers(j, m)
+        opsel |= _given_halves(j, operands)
     m = modifier_set_opsel(m, opsel)
     if j.d.opcode == op_v_bitop3_b32 or j.d.opcode == op_v_bitop3_b16:
         # the truth table lies where other instructions have neg, abs and omod
@@ -279,38 +279,38 @@ cdef void vop_modifiers(Job *j, uint32_t opsel, uint32_t operands) noexcept nogi
         m = modifier_set_opsel(m, bits)
     j.d.modifiers = m
     if j.d.format & format_sdwa:
-        sdwa(j)
-    lanes(j)
+        _sdwa(j)
+    _lanes(j)
 
 
-cdef uint32_t byte_selection(Job *j) noexcept nogil:
+cdef uint32_t _byte_selection(Job *j) noexcept nogil:
     """``byte_sel`` of conversions from and to 8-bit floats on GFX12: op_sel bits 1 and 0, or 2 and 3 where it is the result's."""
     cdef uint32_t byte = <uint32_t>ranged(j, given_byte_sel, 0, 3, 0)
     if not j.facts[j.d.opcode] & fact_opsel_other or not j.d.format & format_vop3 or j.c.level < gfx12:
-        fail_plain(&j.c, j.s.places[given_byte_sel], b"this instruction has no modifier byte_sel here")
+        fail_plain(&j.c, j.s.positions[given_byte_sel], b"this instruction has no modifier byte_sel here")
     if opcode_operand_count[j.d.opcode] > 1:
         return byte << 2
     return byte >> 1 | (byte & 1) << 1
 
 
-cdef inline bint converts_byte(uint32_t opcode) noexcept nogil:
+cdef inline bint _converts_byte(uint32_t opcode) noexcept nogil:
     """These have no selection of the result, which they write whole."""
     return (opcode == op_v_cvt_f32_fp8 or opcode == op_v_cvt_f32_bf8 or opcode == op_v_cvt_pk_f32_fp8
             or opcode == op_v_cvt_pk_f32_bf8)
 
 
-cdef void sdwa(Job *j) noexcept nogil:
+cdef void _sdwa(Job *j) noexcept nogil:
     cdef uint64_t m = j.d.modifiers
     cdef uint32_t dst = <uint32_t>taken(j, given_dst_sel, 2)
     cdef int64_t unused
     m = modifier_set_sdwa_sel0(m, modifier_sdwa_sel0(m) & 0x10 | <uint64_t>taken(j, given_src0_sel, 2))
     if j.d.format & format_vop1 and given(j, given_src1_sel):
-        fail_plain(&j.c, j.s.places[given_src1_sel], b"there is no second source")
+        fail_plain(&j.c, j.s.positions[given_src1_sel], b"there is no second source")
     if (j.d.format & format_vopc or j.d.destination_count == 0) and (given(j, given_dst_sel) or given(j, given_dst_unused)):
         fail_plain(&j.c, j.s.mnemonic, b"this instruction has no result whose part could be selected")
     m = modifier_set_sdwa_sel1(m, modifier_sdwa_sel1(m) & 0x10 | <uint64_t>taken(j, given_src1_sel, 2))
     # what is not written stays as it is unless text says otherwise
-    unused = taken(j, given_dst_unused, 0 if converts_byte(j.d.opcode) else 2)
+    unused = taken(j, given_dst_unused, 0 if _converts_byte(j.d.opcode) else 2)
     if unused == 2:
         dst |= 0x10
     m = modifier_set_sdwa_dst_sext(m, unused == 1)
@@ -321,7 +321,7 @@ cdef void sdwa(Job *j) noexcept nogil:
     j.d.modifiers = modifier_set_sdwa_dst_sel(m, dst)
 
 
-cdef void lanes(Job *j) noexcept nogil:
+cdef void _lanes(Job *j) noexcept nogil:
     cdef uint64_t m = j.d.modifiers
     if j.d.format & format_dpp8:
         m = modifier_set_dpp8_lane_sel(m, <uint64_t>taken(j, given_dpp8, 0))
@@ -353,7 +353,7 @@ cdef void vop3p(Job *j) noexcept nogil:
         return
     if not expect_count(j, definitions + operands):
         return
-    j.d.format |= lanes_format(j)
+    j.d.format |= _lanes_format(j)
     if definitions:
         o = &j.s.operands[0]
         add_destination(j, register_of(j, o, wave_dwords(j.facts[op], j.c.level, j.c.wave_dwords, 3, class_dwords_of(j, definition_class(j, 0)))))
@@ -387,4 +387,4 @@ cdef void vop3p(Job *j) noexcept nogil:
     m = modifier_set_opsel_hi(m, bits)
     m = modifier_set_clamp(m, flag(j, given_clamp))
     j.d.modifiers = m
-    lanes(j)
+    _lanes(j)

@@ -1,0 +1,149 @@
+"""Instruction selection of atomic operations on memory.
+
+Sources: AMD ISA documents (Vega, RDNA 2, RDNA 3, RDNA 4): opcodes of atomics and the bit that returns the old value; ACO's
+``aco_instruction_selection.cpp`` for operand order.
+"""
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+
+from isa_opcodes cimport *
+from isa_tables cimport isa_opcode_number, opcode_format
+from modifiers cimport modifier_set_cache_glc, modifier_set_cache_scope, modifier_set_cache_temporal_hint
+from nir_opcodes cimport *
+
+from pyaco._core.aco.isel_address cimport *
+from pyaco._core.aco.isel_context cimport *
+from pyaco._core.ir.program cimport (
+    Operand, TempId, class_v2, class_v4, gfx11, gfx12, semantic_atomicrmw, storage_buffer, storage_shared,
+)
+from pyaco._core.ir.shader cimport (
+    ValueId, atomic_cmpxchg, atomic_fadd, atomic_fmax, atomic_fmin, atomic_iadd, atomic_iand, atomic_imax, atomic_imin,
+    atomic_ior, atomic_ixor, atomic_umax, atomic_umin, atomic_xchg, intrinsic_index, source_value,
+)
+
+cdef enum:
+    compare_and_swap = 0x100      # beside the kind of access of an atomic
+
+
+cdef uint64_t _atomic_cache(Isel *c, uint64_t word, bint returns) noexcept nogil:
+    """The bit that asks for the old value."""
+    if c.gfx >= gfx12:
+        return modifier_set_cache_temporal_hint(modifier_set_cache_scope(word, 2), 1 if returns else 0)
+    return modifier_set_cache_glc(word, returns)
+
+
+# By operation: buffer 32, 64; global 32, 64; LDS 32, 64 without and with result.
+cdef uint16_t[13][8] _atomics
+_NONE = op_invalid
+_ATOMICS = {
+    atomic_iadd: (op_buffer_atomic_add, op_buffer_atomic_add_x2, op_global_atomic_add, op_global_atomic_add_x2, op_ds_add_u32,
+                  op_ds_add_u64, op_ds_add_rtn_u32, op_ds_add_rtn_u64),
+    atomic_imin: (op_buffer_atomic_smin, op_buffer_atomic_smin_x2, op_global_atomic_smin, op_global_atomic_smin_x2,
+                  op_ds_min_i32, op_ds_min_i64, op_ds_min_rtn_i32, op_ds_min_rtn_i64),
+    atomic_umin: (op_buffer_atomic_umin, op_buffer_atomic_umin_x2, op_global_atomic_umin, op_global_atomic_umin_x2,
+                  op_ds_min_u32, op_ds_min_u64, op_ds_min_rtn_u32, op_ds_min_rtn_u64),
+    atomic_imax: (op_buffer_atomic_smax, op_buffer_atomic_smax_x2, op_global_atomic_smax, op_global_atomic_smax_x2,
+                  op_ds_max_i32, op_ds_max_i64, op_ds_max_rtn_i32, op_ds_max_rtn_i64),
+    atomic_umax: (op_buffer_atomic_umax, op_buffer_atomic_umax_x2, op_global_atomic_umax, op_global_atomic_umax_x2,
+                  op_ds_max_u32, op_ds_max_u64, op_ds_max_rtn_u32, op_ds_max_rtn_u64),
+    atomic_iand: (op_buffer_atomic_and, op_buffer_atomic_and_x2, op_global_atomic_and, op_global_atomic_and_x2, op_ds_and_b32,
+                  op_ds_and_b64, op_ds_and_rtn_b32, op_ds_and_rtn_b64),
+    atomic_ior: (op_buffer_atomic_or, op_buffer_atomic_or_x2, op_global_atomic_or, op_global_atomic_or_x2, op_ds_or_b32,
+                 op_ds_or_b64, op_ds_or_rtn_b32, op_ds_or_rtn_b64),
+    atomic_ixor: (op_buffer_atomic_xor, op_buffer_atomic_xor_x2, op_global_atomic_xor, op_global_atomic_xor_x2, op_ds_xor_b32,
+                  op_ds_xor_b64, op_ds_xor_rtn_b32, op_ds_xor_rtn_b64),
+    atomic_xchg: (op_buffer_atomic_swap, op_buffer_atomic_swap_x2, op_global_atomic_swap, op_global_atomic_swap_x2,
+                  op_ds_write_b32, op_ds_write_b64, op_ds_wrxchg_rtn_b32, op_ds_wrxchg_rtn_b64),
+    atomic_fadd: (op_buffer_atomic_add_f32, _NONE, op_global_atomic_add_f32, _NONE, op_ds_add_f32, _NONE, op_ds_add_rtn_f32, _NONE),
+    atomic_fmin: (op_buffer_atomic_fmin, op_buffer_atomic_fmin_x2, op_global_atomic_fmin, op_global_atomic_fmin_x2,
+                  op_ds_min_f32, op_ds_min_f64, op_ds_min_rtn_f32, op_ds_min_rtn_f64),
+    atomic_fmax: (op_buffer_atomic_fmax, op_buffer_atomic_fmax_x2, op_global_atomic_fmax, op_global_atomic_fmax_x2,
+                  op_ds_max_f32, op_ds_max_f64, op_ds_max_rtn_f32, op_ds_max_rtn_f64),
+    atomic_cmpxchg: (op_buffer_atomic_cmpswap, op_buffer_atomic_cmpswap_x2, op_global_atomic_cmpswap,
+                     op_global_atomic_cmpswap_x2, op_ds_cmpst_b32, op_ds_cmpst_b64, op_ds_cmpst_rtn_b32, op_ds_cmpst_rtn_b64),
+}
+for _way, _names in _ATOMICS.items():
+    for _size in range(8):
+        _atomics[_way][_size] = _names[_size]
+
+
+cdef int _atomic(Isel *c, ValueId i, Access *a, uint32_t first_data, bint swap) except -1 nogil:
+    cdef uint32_t operation = atomic_cmpxchg if swap else <uint32_t>intrinsic_index(c.s, i, index_atomic_op)
+    cdef uint32_t bits = c.s.instructions.bit_size[source_value(c.s, i, first_data)]
+    cdef bint wide = bits == 64
+    cdef bint returns = c.value_used[i] != 0
+    cdef TempId dst = value_temp(c, i) if returns else 0
+    cdef TempId data = as_vgpr(c, source_whole(c, i, first_data))
+    cdef TempId new_value = 0
+    cdef uint32_t opcode
+    cdef TempId old = dst
+    cdef uint32_t count = 1
+    cdef Operand[2] o
+    if bits < 32 or operation > atomic_cmpxchg or (not swap and operation == atomic_cmpxchg):
+        return unsupported(c, b"this size or operation of", intrinsic_names[c.s.instructions.opcode[i]])
+    opcode = _atomics[operation][(4 + 2 * returns if a.access_kind == by_shared else 2 * a.access_kind) + wide]
+    if opcode == op_invalid or not _available(c, opcode):
+        return unsupported(c, b"on this gfx level, the float operation of", intrinsic_names[c.s.instructions.opcode[i]])
+    if swap:
+        new_value = as_vgpr(c, source_whole(c, i, first_data + 1))
+    legalize_address(c, a, bits // 8)
+    o[0] = T(c, data)
+    if swap and a.access_kind == by_shared:
+        # GFX11 exchanged the two.
+        count = 2
+        o[1] = T(c, new_value)
+        if c.gfx >= gfx11:
+            o[0] = T(c, new_value)
+            o[1] = T(c, data)
+    elif swap:
+        o[0] = T(c, pair(c, 0, class_v4 if wide else class_v2, T(c, new_value), T(c, data)))
+        if a.access_kind == by_buffer and returns:
+            old = new_temp(c, class_v4 if wide else class_v2)
+    if a.access_kind != by_shared:
+        a.modifiers = _atomic_cache(c, a.modifiers, returns)
+    memory_instruction(c, a, opcode, old, o, count, a.constant)
+    if old != dst:
+        o[0] = T(c, old)
+        o[1] = K(0)
+        emit_raw(c, op_p_extract_vector, dst, o, 2)
+    return 0
+
+
+cdef bint _available(Isel *c, uint32_t opcode) noexcept nogil:
+    return isa_opcode_number(c.gfx, opcode, opcode_format[opcode]) >= 0
+
+
+cdef int _memory_atomic(Isel *c, ValueId i, uint64_t kind) except -1 nogil:
+    cdef Access a
+    cdef uint8_t access_kind = kind & 0xff
+    cdef bint swap = (kind & compare_and_swap) != 0
+    cdef uint32_t data = 2
+    a.modifiers = 0
+    if access_kind == by_global:
+        global_access(c, i, &a, 0, 0)
+        if c.s.instructions.opcode[i] == intrinsic_global_atomic_amd or c.s.instructions.opcode[i] == intrinsic_global_atomic_swap_amd:
+            read_offset(c, i, &a, 3 if swap else 2)
+        data = 1
+    elif access_kind == by_shared:
+        local_access(c, i, &a, access_kind, 0, 4)
+        data = 1
+    else:
+        a.access_kind = by_buffer
+        a.resource = source_whole(c, i, 0)
+        a.offset = 0
+        a.constant = 0
+        read_offset(c, i, &a, 1)
+    a.align_mul = 4
+    a.align_offset = 0
+    a.modifiers = memory_ordering(storage_shared if access_kind == by_shared else storage_buffer, semantic_atomicrmw)
+    return _atomic(c, i, &a, data, swap)
+
+
+cdef void fill_atomics(IntrinsicSelection *table) noexcept nogil:
+    table[<int>intrinsic_ssbo_atomic] = IntrinsicSelection(_memory_atomic, by_buffer)
+    table[<int>intrinsic_ssbo_atomic_swap] = IntrinsicSelection(_memory_atomic, by_buffer | compare_and_swap)
+    table[<int>intrinsic_shared_atomic] = IntrinsicSelection(_memory_atomic, by_shared)
+    table[<int>intrinsic_shared_atomic_swap] = IntrinsicSelection(_memory_atomic, by_shared | compare_and_swap)
+    table[<int>intrinsic_global_atomic] = IntrinsicSelection(_memory_atomic, by_global)
+    table[<int>intrinsic_global_atomic_amd] = IntrinsicSelection(_memory_atomic, by_global)
+    table[<int>intrinsic_global_atomic_swap] = IntrinsicSelection(_memory_atomic, by_global | compare_and_swap)
+    table[<int>intrinsic_global_atomic_swap_amd] = IntrinsicSelection(_memory_atomic, by_global | compare_and_swap)
