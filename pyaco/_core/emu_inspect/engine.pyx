@@ -174,7 +174,7 @@ cdef class InspectingEngine(Engine):
         return stop
 
     # ------------------------------------------------------------------------------------------------------- debugging
-    def _advance(self, uint64_t instructions):
+    def advance(self, uint64_t instructions):
         """Run on for at most so many instructions; returns what `outcome` says, with ``stop`` None at the dispatch's end."""
         cdef int stop
         self.schedule.step_over = True
