@@ -95,7 +95,7 @@ cdef inline void _load_regular(const Core *core, const Step *step, uint32_t lane
 
 
 cdef inline bint _is_sequence(const Core *core, uint32_t lanes) noexcept nogil:
-    return lanes == (regular | ((1 << (chunks * core.halves)) - 1))
+    return lanes == <uint32_t>(regular | ((1 << (chunks * core.halves)) - 1))
 
 
 cdef inline void _store_regular(const Core *core, const uint32_t *row, uint8_t *host, const uint32_t *data) noexcept nogil:
