@@ -159,7 +159,7 @@ def lane_function(operation: Semantics) -> list[str]:
     for variable, ctype in (("w", "uint64_t"), ("s", "int64_t"), ("x", "double"), ("y", "double"), ("i", "uint32_t")):
         if re.search(rf"\b{variable}\b", body):
             declarations.setdefault(ctype, []).append(variable)
-    lines = [f"cdef void lanes_{name}(Lanes *lanes) noexcept nogil:", "    cdef uint32_t lane"]
+    lines = [f"cdef void _lanes_{name}(Lanes *lanes) noexcept nogil:", "    cdef uint32_t lane"]
     lines += [f"    cdef {ctype} {', '.join(names)}" for ctype, names in declarations.items()]
     lines += [f"    {pointer}" for pointer in pointers]
     if "f16" in operation.results or operation.rounds_single:
@@ -347,7 +347,7 @@ def generate(source: Path) -> dict[str, str]:
             for name in names:
                 imports.append(f"op_{name}")
                 entries.append(f"    entry = &table[<int>op_{name}]")
-                entries.append(f"    entry.function = lanes_{operation.names[0]}")
+                entries.append(f"    entry.function = _lanes_{operation.names[0]}")
                 if operation.packed:
                     entries.append(f"    entry.packed = {operation.packed}")
                 if name.startswith("v_cmpx_"):

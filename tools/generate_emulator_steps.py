@@ -1,7 +1,7 @@
 """Steps of the emulator's fast engine, from ``pyaco/emu/data/semantics.txt``.
 
 ``emulator_vector_steps.pxi``: a function per vector operation over rows of 32 lanes. ``emulator_scalar_steps.pxi``: a function per scalar
-operation on integers. What is not there is done by the reference engine's functions.
+operation on integers. The reference engine executes everything else.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ VECTOR_KINDS = {
 }  # fmt: skip
 VECTOR_SOURCES = VECTOR_KINDS | {"mix", "packed", "packed_f"}
 SCALAR_KINDS = {"u32", "i32", "u64", "i64", "scc", "exec32", "exec64", "imm"}
-# Statements that give the same with the host's denormals-are-zero as with sources that were flushed before.
+# Statements with the same results under the host's denormals-are-zero as on sources that were flushed before.
 ARITHMETIC = re.compile(r"(?:\b(?:[abcdef]|fmaf|flush32|if|else|or|and|not|float|uint32_t)\b|[\s=+*()<>!,.0-9-])*")
-# Statements that make no denormals on their way.
+# Statements without denormal intermediate results.
 CHOICE = re.compile(r"d = (?:\b(?:[abcf]|float|(?:min|max|median|minimum|maximum)_single|floorf|ceilf|truncf|rintf)\b|[\s()<>,])+")
-# Statements on halves that give the same in single precision, rounded to half at the end: one operation at most rounds in single, which has
-# more than twice the bits (Figueroa 1995), or none does.
+# Statements on halves with the same results in single precision, rounded to half at the end: at most one operation rounds in single, which has
+# more than twice the bits (Figueroa 1995).
 HALF_ARITHMETIC = re.compile(
     r"d = (?:fmaf\(a, b, c\)|(?:\b(?:[abcf]|fma_odd_single|(?:min|max|median|minimum|maximum)_single|floorf|ceilf|truncf|rintf)\b|[\s(),-])+|"
     r"a \+ b|a \+ -b|b \+ -a|a \* b|<float>1\.0 / a|sqrtf\(a\))"
@@ -33,7 +33,7 @@ HALF_ARITHMETIC = re.compile(
 # A NaN that such a statement makes of NaNs in other types depends on how the compiler orders its operands: the reference engine decides.
 OTHER_FLOATS = re.compile(r"half_to_(?:double|single)|bits_b?float|fp8|bf8|fmaf\(a, b, c\)")
 VARIABLES = (("w", "uint64_t"), ("s", "int64_t"), ("x", "double"), ("y", "double"), ("i", "uint32_t"))
-# Said for singles what the table says for doubles: loops that the compiler can make vectors of.
+# Forms for singles of what the table has for doubles: the compiler vectorises these.
 FASTER = (
     (r"\b(min|max|median)_number\b", r"\1_single"), (r"\b(minimum|maximum)\(", r"\1_single("),
     (r"\b(floor|ceil|trunc)_of\(a\)", r"\1f(a)"), (r"\bnearest_even\(a\)", "rintf(a)"),
@@ -80,7 +80,7 @@ def computes_in_single(operation: Semantics) -> bool:
 
 
 class Body:
-    """What the loop over the lanes of a row is made of."""
+    """The parts of the loop over the lanes of a row."""
 
     def __init__(self, operation: Semantics) -> None:
         self.operation = operation
@@ -95,7 +95,7 @@ class Body:
         self.guarded = slow_halves or "f64" in (*self.kinds, *operation.results) or (
             not self.exact and not all(CHOICE.fullmatch(statement) for statement in self.statements)
         ) or re.search(r"double|\bsin|\bcos|exp|log", text) is not None  # fmt: skip
-        # halves and doubles round as a field of MODE says that steps do not look at
+        # halves and doubles round as a field of MODE says that steps do not implement
         self.rounds = bool({"f16", "f64"} & set(operation.results))
         self.undecided = operation.results[0] in ("f32", "f16") and OTHER_FLOATS.search(text) is not None and (
             set(self.kinds) - {"mask"} != {operation.results[0]}
@@ -147,15 +147,15 @@ class Body:
         return ([f"    cdef const uint32_t *source{index}"], [f"source{index} = source_row(core, step, {index}, half)"],
                 f"{name} = {load.format(word)}")  # fmt: skip
 
-    def result(self, index: int, place: str) -> tuple[str, str, str]:
-        """Return the type of a row of results, the store of a lane in it, and what makes bits of the row, if that is needed."""
+    def result(self, index: int, row: str) -> tuple[str, str, str]:
+        """Return the type of a row of results, the store of a lane in it, and the function that converts the row to bits, if any."""
         kind, name = self.operation.results[index], RESULT_NAMES[index]
         if kind == "f16" and self.single:
-            return "float", f"{place}[row_lane] = {name}", "singles_to_halves"
+            return "float", f"{row}[row_lane] = {name}", "singles_to_halves"
         stored = TYPES[kind][3].format(name)
         if kind in ("b16", "r16", "n16"):
             stored += " & 0xffff"
-        return ("uint64_t" if is_wide(kind) else "uint32_t"), f"{place}[row_lane] = {stored}", ""
+        return ("uint64_t" if is_wide(kind) else "uint32_t"), f"{row}[row_lane] = {stored}", ""
 
 
 PUTS = {"f16": "put_half", "f32": "put_single", "f64": "put_double"}
@@ -187,7 +187,7 @@ def has_vector_step(operation: Semantics) -> bool:
 def vector_step(operation: Semantics) -> list[str]:
     """Return the lines of the step of a vector operation."""
     body = Body(operation)
-    lines = [f"cdef int step_{operation.names[0]}(Core *core, const Step *step) noexcept nogil:", "    cdef uint32_t half, row_lane"]
+    lines = [f"cdef int _step_{operation.names[0]}(Core *core, const Step *step) noexcept nogil:", "    cdef uint32_t half, row_lane"]
     lines += body.declarations()
     if leaves_specials(operation):
         lines.append("    cdef uint32_t specials = 0")
@@ -291,7 +291,7 @@ def scalar_step(operation: Semantics) -> list[str]:
             "exec64": f"put_scalar_wide(core, sgpr_exec, {value})",
         }.get(kind, f"put_scalar_wide(core, step.destination, {value})" if is_wide(kind)
               else f"core.wave.sgpr[step.destination] = {value}"))  # fmt: skip
-    lines = [f"cdef int step_{operation.names[0]}(Core *core, const Step *step) noexcept nogil:"]
+    lines = [f"cdef int _step_{operation.names[0]}(Core *core, const Step *step) noexcept nogil:"]
     lines += Body(operation).declarations()
     lines += [f"    {line}" for line in (*loads, *operation.statements, *stores)]
     return [*lines, "    return next_step(core, step)", ""]
@@ -304,7 +304,7 @@ def table(name: str, chosen: list[Semantics], functions: list[list[str]], known:
         for opcode in operation.names:
             if opcode in known:
                 imports.append(f"    op_{opcode},")
-                entries.append(f"    table[<int>op_{opcode}] = step_{operation.names[0]}")
+                entries.append(f"    table[<int>op_{opcode}] = _step_{operation.names[0]}")
     head = ["from isa_opcodes cimport (", *imports, ")", ""]
     fill = [f"cdef void fill_{name}_steps(StepFunction *table) noexcept nogil:", *entries]
     return "\n".join([*head, *(line for function in functions for line in function), *fill]) + "\n"

@@ -59,6 +59,8 @@ def bits_of(kind: str) -> int:
 # --------------------------------------------------------------------------------------------------------------- which
 #: Sources of a byte, which op_sel chooses: bit 0 the half of the register, bit 1 the byte of the half.
 BYTE_SOURCES = ("v_cvt_f32_fp8", "v_cvt_f32_bf8")
+#: Results of a byte, whose place in the register bits 2 and 3 of op_sel choose.
+BYTE_RESULTS = ("v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32")
 
 
 def chosen_byte(variant: Variant) -> int:
@@ -216,6 +218,8 @@ def half_chosen(bits: int, low: int, high: int, width: int) -> int:
 
 def packed_source(name: str, variant: Variant, slot: int, kind: str, bits: int) -> tuple[str, int]:
     """A source of VOP3P."""
+    if name == "v_pk_mov_b32":                              # op_sel alone chooses, as its text says; op_sel_hi has no say
+        return kind, bits
     low, high = variant.high >> slot & 1, (usual_high(name) ^ variant.other_high) >> slot & 1
     flips = variant.negative >> slot & 1, variant.absolute >> slot & 1
     if "_mix" in name:

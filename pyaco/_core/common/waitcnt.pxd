@@ -29,7 +29,7 @@ cdef inline uint32_t waitcnt_none(uint32_t level) noexcept nogil:
     """All counters at their limits."""
     cdef uint32_t immediate = 0
     cdef uint32_t counter
-    for counter in range(waitcnt_counters):
+    for counter in range(<uint32_t>waitcnt_counters):
         immediate = waitcnt_set(immediate, level, counter, 0xffffffffU)
     return immediate
 

@@ -40,12 +40,12 @@ cdef struct MemoryOperation:
     uint8_t is_signed
     uint8_t half                      # half_*; typed formats: d16
     uint8_t atomic                    # atomic_*
-    uint8_t returns                   # LDS: gives back the old value
+    uint8_t returns                   # LDS: returns the old value
     uint8_t pair                      # LDS: two addresses; 1: offsets in elements, 2: in 64 elements
-    uint8_t add_lane                  # the address comes from the lane
+    uint8_t add_lane                  # the lane number, times 4, is added to the address
     uint8_t buffered                  # SMEM: through a descriptor
     uint8_t scaled                    # SMEM: the offset register counts 64 bytes
-    uint8_t second                    # LDS: the datum comes from a second address in LDS
+    uint8_t second                    # LDS: the operand comes from a second address in LDS
     uint8_t masked                    # a bit of m0 for each dword
 
 cdef inline int stray(Machine *machine, uint32_t lane, uint64_t address, uint32_t bytes, bint store) noexcept nogil:
@@ -56,21 +56,21 @@ cdef inline int stray(Machine *machine, uint32_t lane, uint64_t address, uint32_
     machine.fault_store = store
     return stop_memory_fault
 
-cdef inline void note(AccessLog *log, uint8_t space, uint8_t way, uint32_t lane, uint64_t address, uint32_t bytes) noexcept nogil:
-    """Note what a lane reached, for the engine that inspects; elements side by side become one row."""
+cdef inline void note(AccessLog *log, uint8_t space, uint8_t access_kind, uint32_t lane, uint64_t address, uint32_t bytes) noexcept nogil:
+    """Record what a lane accessed, for the inspecting engine; neighbouring elements become one entry."""
     if log != NULL:
-        add_access(log, space, way, lane, address, bytes)
+        add_access(log, space, access_kind, lane, address, bytes)
 
-cdef inline void add_access(AccessLog *log, uint8_t space, uint8_t way, uint32_t lane, uint64_t address, uint32_t bytes) noexcept nogil:
+cdef inline void add_access(AccessLog *log, uint8_t space, uint8_t access_kind, uint32_t lane, uint64_t address, uint32_t bytes) noexcept nogil:
     cdef Access *last
     if log.count:
-        last = &log.rows[log.count - 1]
-        if (last.lane == lane and last.space == space and last.way == way and way < 2
+        last = &log.entries[log.count - 1]
+        if (last.lane == lane and last.space == space and last.access_kind == access_kind and access_kind < 2
                 and last.address + last.bytes == address):
             last.bytes += bytes
             return
     if log.count < access_limit:
-        log.rows[log.count] = Access(address, bytes, space, way, <uint8_t>lane)
+        log.entries[log.count] = Access(address, bytes, space, access_kind, <uint8_t>lane)
         log.count += 1
 
 cdef inline void load_lds(const uint8_t *lds, uint64_t size, uint64_t address, uint32_t bytes, uint8_t *into) noexcept nogil:
@@ -99,7 +99,7 @@ cdef inline uint32_t load_element(const uint8_t *host, const MemoryOperation *op
 cdef inline void store_element(uint8_t *host, uint32_t value, uint32_t bytes) noexcept nogil:
     memcpy(host, &value, bytes)
 
-# Puts a loaded element where the instruction wants it: a whole register or a half that keeps the other.
+# Write a loaded element to a register, or to a half of it that keeps the other half.
 cdef inline void place_element(uint32_t *register_, uint32_t value, uint8_t half) noexcept nogil:
     if half == half_none:
         register_[0] = value
@@ -120,7 +120,7 @@ ctypedef fused atomic_word:
     uint32_t
     uint64_t
 
-# What dwords and pairs of them have in common. Signed numbers compare as unsigned ones with the sign bit the other way round.
+# Operations on both dwords and pairs of dwords. Signed numbers compare as unsigned ones with the sign bit inverted.
 cdef inline atomic_word integer_atomic(uint8_t operation, atomic_word old, atomic_word data, atomic_word other) noexcept nogil:
     cdef atomic_word sign = <atomic_word>1 << (8 * sizeof(atomic_word) - 1)
     if operation == atomic_add:
@@ -156,7 +156,7 @@ cdef inline atomic_word integer_atomic(uint8_t operation, atomic_word old, atomi
     return old
 
 cdef inline uint32_t atomic32(uint8_t operation, uint32_t old, uint32_t data, uint32_t other) noexcept nogil:
-    """The new value of a dword; `other` is what a compare compares with, or the second datum."""
+    """The new value of a dword; `other` is the comparand, or the second operand."""
     if operation == atomic_wrap:
         return old - data if old >= data else old + other
     if operation == atomic_csub:
@@ -178,9 +178,9 @@ cdef inline uint32_t atomic32(uint8_t operation, uint32_t old, uint32_t data, ui
     return integer_atomic(operation, old, data, other)
 
 cdef inline uint64_t ordered_add(uint64_t old, uint64_t data) noexcept nogil:
-    """An addition of the high dwords once the low ones, places in an order, are equal; the next place's turn begins with it.
+    """Adds the high dwords where the low ones, positions in an order, are equal, and passes the turn to the next position.
 
-    As Mesa's loops on GFX12 use it (``ordered_add_loop_gfx12_amd``), which end when the old value has their place.
+    As Mesa's loops on GFX12 use it (``ordered_add_loop_gfx12_amd``), which end when the old value has their position.
     """
     if <uint32_t>old != <uint32_t>data:
         return old

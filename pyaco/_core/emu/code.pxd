@@ -1,6 +1,6 @@
 """Machine code, decoded once for each address.
 
-A region is the words of one allocation as they were when a wave first got there, so that what runs does not depend on how early it is decoded.
+A region is the words of one allocation as they were when a wave first got there, so that results do not depend on when it is decoded.
 """
 from libc.stdint cimport uint32_t, uint64_t
 
@@ -13,16 +13,16 @@ cdef enum:
 cdef struct Region:
     uint64_t first
     uint64_t bytes
-    uint32_t *words                   # what was there when a wave first got there: stores to code do not change what runs
+    uint32_t *words                   # as they were when a wave first got there: stores to code do not change what runs
     Instruction *instructions         # by dword; valid == 0: not decoded yet
-    bint searched                     # for instructions that wait for waves of other workgroups, and jumps to where registers say
-    bint jumps                        # has such jumps
+    bint searched                     # for instructions that wait for other workgroups, and for jumps to addresses in registers
+    bint jumps                        # it has such jumps
 
 cdef struct Code:
     Region regions[region_limit]
     uint32_t count
     uint32_t last
-    uint64_t forgotten                # how many times
+    uint64_t generation               # increases whenever the code is forgotten
 
 # The function of an opcode that has one of its own, or NULL.
 cdef Handler handler_of(unsigned int opcode) noexcept nogil

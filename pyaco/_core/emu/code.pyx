@@ -30,7 +30,7 @@ cdef LaneOperation lane_operations[<int>op_count]
 cdef Handler handlers[<int>op_count]
 
 
-cdef void fill_tables() noexcept nogil:
+cdef void _fill_tables() noexcept nogil:
     """Every opcode's handler. What no table names stays NULL: unsupported."""
     memset(lane_operations, 0, sizeof(lane_operations))
     memset(handlers, 0, sizeof(handlers))
@@ -45,7 +45,7 @@ cdef void fill_tables() noexcept nogil:
     fill_scaled(handlers)
     fill_wave_sync(handlers)
 
-fill_tables()
+_fill_tables()
 
 
 cdef Handler handler_of(unsigned int opcode) noexcept nogil:
@@ -53,7 +53,7 @@ cdef Handler handler_of(unsigned int opcode) noexcept nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------- operands
-cdef uint64_t float_constant(uint32_t code, uint32_t bytes) noexcept nogil:
+cdef uint64_t _float_constant(uint32_t code, uint32_t bytes) noexcept nogil:
     """The inline constants 240 to 248: +-0.5, 1, 2, 4 and 1 / (2 pi), in the size of the operand."""
     cdef double value
     if code == 248:
@@ -66,7 +66,7 @@ cdef uint64_t float_constant(uint32_t code, uint32_t bytes) noexcept nogil:
     return float_bits(<float>value) if bytes == 4 else double_bits(value)
 
 
-cdef uint64_t constant_value(uint32_t code, uint32_t literal, uint8_t kind, bint packed) noexcept nogil:
+cdef uint64_t _constant_value(uint32_t code, uint32_t literal, uint8_t kind, bint packed) noexcept nogil:
     """The value of a constant source for an operand of a type."""
     cdef uint32_t bytes = 4
     cdef int64_t integer
@@ -83,14 +83,14 @@ cdef uint64_t constant_value(uint32_t code, uint32_t literal, uint8_t kind, bint
             return <uint64_t><int64_t><int32_t>literal
         return literal
     if 240 <= code <= 248:
-        return float_constant(code, bytes)
+        return _float_constant(code, bytes)
     integer = <int64_t>code - 128 if code <= 192 else 192 - <int64_t>code
     if bytes == 8:
         return <uint64_t>integer
     return <uint32_t>integer
 
 
-cdef void fill_source(Instruction *instruction, uint32_t slot, uint8_t kind, bint packed) noexcept nogil:
+cdef void _fill_source(Instruction *instruction, uint32_t slot, uint8_t kind, bint packed) noexcept nogil:
     """What a source is, from its register address."""
     cdef uint16_t address = instruction.decoded.source[slot]
     cdef uint32_t code = address >> 2
@@ -103,20 +103,20 @@ cdef void fill_source(Instruction *instruction, uint32_t slot, uint8_t kind, bin
     elif 128 <= code <= 208 or 240 <= code <= 248 or code == 255:
         source.kind = operand_value
         source.index = <uint16_t>code
-        source.value = constant_value(code, instruction.decoded.literal, kind, packed)
+        source.value = _constant_value(code, instruction.decoded.literal, kind, packed)
     else:
         source.kind = operand_sgpr if code < 128 else operand_special
         source.index = <uint16_t>code
 
 
-cdef uint8_t mixed_kind(const Instruction *instruction, uint32_t slot, uint8_t kind) noexcept nogil:
+cdef uint8_t _mixed_kind(const Instruction *instruction, uint32_t slot, uint8_t kind) noexcept nogil:
     """A constant of V_FMA_MIX is a half where its opsel_hi says so."""
     if kind != type_mix:
         return kind
     return type_f16 if (modifier_opsel_hi(instruction.decoded.modifiers) >> slot) & 1 else type_f32
 
 
-cdef bint keeps_high_half_on_gfx9(uint32_t opcode) noexcept nogil:
+cdef bint _keeps_high_half_on_gfx9(uint32_t opcode) noexcept nogil:
     """The 16-bit operations of GFX9 that leave the other half of their destination alone (Mesa, aco_ir.cpp)."""
     return (opcode == <uint32_t>op_v_mad_f16 or opcode == <uint32_t>op_v_mad_u16 or opcode == <uint32_t>op_v_mad_i16
             or opcode == <uint32_t>op_v_fma_f16 or opcode == <uint32_t>op_v_div_fixup_f16
@@ -126,36 +126,36 @@ cdef bint keeps_high_half_on_gfx9(uint32_t opcode) noexcept nogil:
             or opcode == <uint32_t>op_v_cvt_pk_fp8_f32 or opcode == <uint32_t>op_v_cvt_pk_bf8_f32)
 
 
-cdef void prepare_sources(Instruction *instruction) noexcept nogil:
+cdef void _prepare_sources(Instruction *instruction) noexcept nogil:
     cdef const LaneOperation *operation = instruction.operation
-    cdef uint32_t slot, place
+    cdef uint32_t slot, position
     cdef uint8_t kind
     cdef bint scalar
     if operation == NULL:
         for slot in range(min(<uint32_t>instruction.decoded.source_count, <uint32_t>8)):
-            fill_source(instruction, slot, type_u32, False)
+            _fill_source(instruction, slot, type_u32, False)
         return
     if instruction.decoded.format & 0xff == format_vopd:
         for slot in range(min(<uint32_t>instruction.decoded.source_count, <uint32_t>4)):
             kind = operation.source_type[slot] if slot < 2 else instruction.operation_y.source_type[slot - 2]
-            fill_source(instruction, slot, kind & ~type_old, False)
+            _fill_source(instruction, slot, kind & ~type_old, False)
         return
     scalar = format_is_salu(instruction.decoded.format)
-    place = 0
+    position = 0
     for slot in range(operation.source_count):
         kind = operation.source_type[slot] & ~type_old
         if scalar and type_scc <= kind <= type_imm:
             continue
-        if place >= instruction.decoded.source_count:
+        if position >= instruction.decoded.source_count:
             # VCC, or a destination that is read too, where the encoding does not name them
-            instruction.decoded.source[place] = register_vcc if kind == type_mask else instruction.decoded.destination[0]
-        fill_source(instruction, place, mixed_kind(instruction, slot, kind), operation.packed)
+            instruction.decoded.source[position] = register_vcc if kind == type_mask else instruction.decoded.destination[0]
+        _fill_source(instruction, position, _mixed_kind(instruction, slot, kind), operation.packed)
         if operation.source_type[slot] & type_old and not scalar:           # op_sel names its half only once, as the destination's
-            instruction.source[place].half |= (modifier_opsel(instruction.decoded.modifiers) >> 3) & 1
-        place += 1
+            instruction.source[position].half |= (modifier_opsel(instruction.decoded.modifiers) >> 3) & 1
+        position += 1
 
 
-cdef uint32_t unit_of(const Decoded *decoded) noexcept nogil:
+cdef uint32_t _unit_of(const Decoded *decoded) noexcept nogil:
     cdef uint16_t base = decoded.format & 0x7f
     if format_is_valu(decoded.format):
         return unit_valu
@@ -172,8 +172,8 @@ cdef uint32_t unit_of(const Decoded *decoded) noexcept nogil:
     return unit_salu
 
 
-cdef bint bypasses_registers(const Decoded *decoded) noexcept nogil:
-    """GFX9, GFX10: a flat access with the lds bit names no data register; what LLVM knows are global and scratch loads of a dword or less."""
+cdef bint _bypasses_registers(const Decoded *decoded) noexcept nogil:
+    """GFX9, GFX10: a flat access with the lds bit names no data register; LLVM has such global and scratch loads of up to a dword."""
     cdef const MemoryOperation *operation = memory_operation(decoded.opcode)
     cdef uint8_t access = operation.access
     if access == access_load and operation.dwords == 1 and operation.half == half_none and decoded.format & 0x7f != format_flat:
@@ -183,7 +183,7 @@ cdef bint bypasses_registers(const Decoded *decoded) noexcept nogil:
     return access != access_nothing and access != access_to_lds and decoded.source_count < 3
 
 
-cdef void prepare(Instruction *instruction, uint32_t gfx_level) noexcept nogil:
+cdef void _prepare(Instruction *instruction, uint32_t gfx_level) noexcept nogil:
     """Choose the handler and work out the operands. A handler that stays NULL is unsupported."""
     cdef Decoded *decoded = &instruction.decoded
     cdef uint32_t opcode = decoded.opcode
@@ -206,7 +206,7 @@ cdef void prepare(Instruction *instruction, uint32_t gfx_level) noexcept nogil:
             kind = instruction.operation.result_type[0]
             if opcode == <uint32_t>op_v_fma_mixhi_f16:
                 instruction.writes_high_zero = 2
-            elif has_cleared_high_half(gfx_level) and type_u16 <= kind <= type_r16 and not keeps_high_half_on_gfx9(opcode):
+            elif has_cleared_high_half(gfx_level) and type_u16 <= kind <= type_r16 and not _keeps_high_half_on_gfx9(opcode):
                 instruction.writes_high_zero = 1
             elif gfx_level < 110 and opcode == <uint32_t>op_v_sat_pk_u8_i16:  # its result has 32 bits there
                 instruction.writes_high_zero = 1
@@ -217,34 +217,34 @@ cdef void prepare(Instruction *instruction, uint32_t gfx_level) noexcept nogil:
                 instruction.handler = execute_buffer
             elif base == format_ds:
                 instruction.handler = execute_lds
-            elif format_flat <= base <= format_scratch and not bypasses_registers(decoded):
+            elif format_flat <= base <= format_scratch and not _bypasses_registers(decoded):
                 instruction.handler = execute_flat
-    instruction.unit = unit_of(decoded)
+    instruction.unit = _unit_of(decoded)
     if instruction.handler != NULL:
-        prepare_sources(instruction)
+        _prepare_sources(instruction)
 
 
-cdef uint32_t touched_rows(const Instruction *instruction) noexcept nogil:
+cdef uint32_t _touched_rows(const Instruction *instruction) noexcept nogil:
     """One past the highest VGPR that an instruction may write."""
     cdef const Decoded *decoded = &instruction.decoded
     cdef uint32_t opcode = decoded.opcode
     cdef uint32_t rows = 0
-    cdef uint32_t i, row
+    cdef uint32_t i, number
     if (opcode == <uint32_t>op_v_movreld_b32 or opcode == <uint32_t>op_v_movrelsd_b32
             or opcode == <uint32_t>op_v_movrelsd_2_b32 or opcode == <uint32_t>op_v_swaprel_b32
             or opcode == <uint32_t>op_s_set_gpr_idx_on):
         return vgpr_rows
     for i in range(decoded.destination_count):
-        row = decoded.destination[i] >> 2
-        if row >= 256 and decoded.destination[i] != register_none:
-            rows = max(rows, row - 256 + max(<uint32_t>1, <uint32_t>decoded.destination_bytes[i] + 3) // 4 + 1)
+        number = decoded.destination[i] >> 2
+        if number >= 256 and decoded.destination[i] != register_none:
+            rows = max(rows, number - 256 + max(<uint32_t>1, <uint32_t>decoded.destination_bytes[i] + 3) // 4 + 1)
     if (opcode == <uint32_t>op_v_swap_b32 or opcode == <uint32_t>op_v_swap_b16) and instruction.source[0].kind == operand_vgpr:
         rows = max(rows, <uint32_t>instruction.source[0].index + 1)
     return min(rows, <uint32_t>vgpr_rows)
 
 
 # ------------------------------------------------------------------------------------------------------------------ code
-cdef bint add_region(Code *code, uint64_t first, uint64_t bytes, const void *words) noexcept nogil:
+cdef bint _add_region(Code *code, uint64_t first, uint64_t bytes, const void *words) noexcept nogil:
     """The words as they are now: instruction caches do not see stores, so what runs does not depend on how early it is decoded."""
     cdef Region *region = &code.regions[code.count]
     region.first = first
@@ -275,15 +275,15 @@ cdef Region *region_of(Code *code, Machine *machine, uint64_t pc) noexcept nogil
     if code.count == region_limit or machine.memory.identity:
         return NULL
     allocation = memory_find(machine.memory, address, 4)
-    if allocation == NULL or not add_region(code, allocation.address, allocation.size, allocation.host):
+    if allocation == NULL or not _add_region(code, allocation.address, allocation.size, allocation.host):
         return NULL
     return &code.regions[code.last]
 
 
-cdef void drop_disabled_offset(Instruction *instruction, const uint32_t *words, uint32_t gfx_level) noexcept nogil:
+cdef void _drop_disabled_offset(Instruction *instruction, const uint32_t *words, uint32_t gfx_level) noexcept nogil:
     """tinygrad writes a scalar load of CDNA without an offset as IMM 0, SOFFSET_EN 0, SOFFSET 124, where hardware would add s0.
 
-    Nobody else fills a SOFFSET that is not enabled, so programs that come through its door are taken as they are meant.
+    No other program writes a SOFFSET that is not enabled, so what comes in by host addresses is taken as it is meant.
     """
     if (instruction.decoded.format & 0x7f == format_smem and 90 < gfx_level < 100 and not words[0] & 0x24000
             and words[1] >> 25 == 124):
@@ -296,17 +296,17 @@ cdef Instruction *decode_at(Code *code, Machine *machine, Region *region, uint64
     decode(region.words + (offset >> 2), <uint32_t>((region.bytes - offset) >> 2), machine.gfx_level, &instruction.decoded)
     instruction.pc = pc
     if machine.memory.identity:
-        drop_disabled_offset(instruction, region.words + (offset >> 2), machine.gfx_level)
+        _drop_disabled_offset(instruction, region.words + (offset >> 2), machine.gfx_level)
     if instruction.decoded.opcode != <int>op_invalid:
-        prepare(instruction, machine.gfx_level)
-        machine.touched_vgprs = max(machine.touched_vgprs, touched_rows(instruction))
+        _prepare(instruction, machine.gfx_level)
+        machine.touched_vgprs = max(machine.touched_vgprs, _touched_rows(instruction))
     instruction.valid = 1
     return instruction
 
 
 cdef bint cache_host_code(Code *code, uint64_t entry, uint64_t entry_bytes) noexcept nogil:
     """With host addresses there are no allocations to span: the caller says how long the code is."""
-    return add_region(code, canonical_address(entry), entry_bytes, <const void *>entry)
+    return _add_region(code, canonical_address(entry), entry_bytes, <const void *>entry)
 
 
 cdef bint is_unchanged(const Code *code, Memory *memory, uint64_t entry, uint64_t entry_bytes) noexcept nogil:
@@ -333,7 +333,7 @@ cdef bint is_unchanged(const Code *code, Memory *memory, uint64_t entry, uint64_
 cdef bint copy_code(Code *code, const Code *other) noexcept nogil:
     cdef uint32_t i
     for i in range(other.count):
-        if not add_region(code, other.regions[i].first, other.regions[i].bytes, other.regions[i].words):
+        if not _add_region(code, other.regions[i].first, other.regions[i].bytes, other.regions[i].words):
             return False
     return True
 
@@ -370,7 +370,7 @@ cdef void forget(Code *code) noexcept nogil:
         free(code.regions[i].instructions)
     code.count = 0
     code.last = 0
-    code.forgotten += 1
+    code.generation += 1
 
 
 def supported_opcodes():

@@ -15,58 +15,58 @@ from pyaco._core.emu.vector cimport read_scalar
 from pyaco._core.emu.wave cimport *
 
 
-cdef inline uint64_t next_pc(const Instruction *instruction) noexcept nogil:
+cdef inline uint64_t _next_pc(const Instruction *instruction) noexcept nogil:
     return instruction.pc + 4 * instruction.decoded.dwords
 
 
-cdef inline uint32_t destination_of(const Instruction *instruction) noexcept nogil:
+cdef inline uint32_t _destination_of(const Instruction *instruction) noexcept nogil:
     return instruction.decoded.destination[0] >> 2
 
 
-cdef inline uint32_t scalar_source(const Wave *wave, const Instruction *instruction, uint32_t slot) noexcept nogil:
+cdef inline uint32_t _scalar_source(const Wave *wave, const Instruction *instruction, uint32_t slot) noexcept nogil:
     if instruction.source[slot].kind == operand_value:
         return <uint32_t>instruction.source[slot].value
     return read_scalar(wave, instruction.source[slot].index)
 
 
-cdef inline uint64_t scalar_pair(const Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef inline uint64_t _scalar_pair(const Wave *wave, const Instruction *instruction) noexcept nogil:
     cdef uint32_t index = instruction.source[0].index
     return read_scalar(wave, index) | (<uint64_t>read_scalar(wave, index + 1) << 32)
 
 
 # ----------------------------------------------------------------------------------------------------------------- flow
-cdef int no_operation(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _no_operation(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     return stop_running
 
 
-cdef int end_program(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _end_program(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     wave.stop = stop_end
-    complete_barrier(machine)                               # those that wait no longer wait for this wave
+    _complete_barrier(machine)                               # the barrier no longer needs this wave
     return stop_end
 
 
-cdef int halt(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """S_SETHALT 1 and S_SENDMSGHALT stop the wave until a host that is not there starts it again."""
+cdef int _halt(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """S_SETHALT 1 and S_SENDMSGHALT stop the wave until the host restarts it, which no host does here."""
     if instruction.decoded.opcode == <int>op_s_sethalt and not instruction.decoded.immediate & 1:
         return stop_running
     return stop_trap
 
 
-cdef int not_code(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _not_code(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """S_CODE_END and V_ILLEGAL mark what must not be executed."""
     return stop_illegal
 
 
-cdef int trap(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _trap(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     return stop_trap
 
 
-cdef int barrier(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _barrier(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     wave.waits_at = instruction.pc
     return stop_barrier
 
 
-cdef uint32_t signals(const Machine *machine) noexcept nogil:
+cdef uint32_t _signals(const Machine *machine) noexcept nogil:
     """How many waves that have not ended have signalled."""
     cdef uint32_t i
     cdef uint32_t count = 0
@@ -76,15 +76,15 @@ cdef uint32_t signals(const Machine *machine) noexcept nogil:
     return count
 
 
-cdef void complete_barrier(Machine *machine) noexcept nogil:
-    """Once all waves that have not ended have signalled, those that wait go on, and the others need not wait."""
+cdef void _complete_barrier(Machine *machine) noexcept nogil:
+    """Once all waves that have not ended have signalled, the waiting ones go on, and the others need not wait."""
     cdef uint32_t i
     cdef uint32_t live = 0
     cdef Wave *wave
     for i in range(machine.wave_count):
         if machine.waves[i].stop != stop_end:
             live += 1
-    if not has_split_barriers(machine.gfx_level) or signals(machine) != live:
+    if not has_split_barriers(machine.gfx_level) or _signals(machine) != live:
         return
     for i in range(machine.wave_count):
         wave = &machine.waves[i]
@@ -94,16 +94,16 @@ cdef void complete_barrier(Machine *machine) noexcept nogil:
             wave.stop = stop_running
 
 
-# Named barriers: LLVM's "AMDGPU Execution Synchronization" has what they do, AMDGPUInstructionSelector.cpp the fields of m0; what a
-# wave finds that uses one before its init is not documented.
-cdef uint32_t barrier_number(const Wave *wave, const Instruction *instruction) noexcept nogil:
+# Named barriers: LLVM's "AMDGPU Execution Synchronization" has what they do, AMDGPUInstructionSelector.cpp the fields of m0. What
+# happens when a wave uses one before its init is not documented.
+cdef uint32_t _barrier_number(const Wave *wave, const Instruction *instruction) noexcept nogil:
     if instruction.source[0].kind == operand_sgpr and instruction.source[0].index == sgpr_m0:
         return wave.sgpr[sgpr_m0] & 31
-    return scalar_source(wave, instruction, 0)
+    return _scalar_source(wave, instruction, 0)
 
 
-cdef void complete_named(Machine *machine, uint32_t number) noexcept nogil:
-    """Once all its members' signals are there, those that have joined and wait go on, and the others need not wait."""
+cdef void _complete_named(Machine *machine, uint32_t number) noexcept nogil:
+    """Once all its members have signalled, those that have joined and wait go on, and the others need not wait."""
     cdef NamedBarrier *barrier = &machine.named[number]
     cdef uint32_t i
     cdef Wave *wave
@@ -120,9 +120,9 @@ cdef void complete_named(Machine *machine, uint32_t number) noexcept nogil:
             wave.stop = stop_running
 
 
-cdef int barrier_init(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _barrier_init(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """S_BARRIER_INIT: how many signals complete it, from bits 16-22 of m0."""
-    cdef uint32_t number = barrier_number(wave, instruction)
+    cdef uint32_t number = _barrier_number(wave, instruction)
     if number == 0 or number > named_barriers:
         return stop_unsupported
     machine.named[number].members = (wave.sgpr[sgpr_m0] >> 16) & 0x7f
@@ -130,9 +130,9 @@ cdef int barrier_init(Machine *machine, Wave *wave, const Instruction *instructi
     return stop_running
 
 
-cdef int barrier_join(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _barrier_join(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """S_BARRIER_JOIN: a wave waits at the one named barrier that it has joined last; 0 is none."""
-    cdef uint32_t number = barrier_number(wave, instruction)
+    cdef uint32_t number = _barrier_number(wave, instruction)
     if number > named_barriers:
         return stop_unsupported
     wave.joined = number
@@ -140,22 +140,22 @@ cdef int barrier_join(Machine *machine, Wave *wave, const Instruction *instructi
     return stop_running
 
 
-cdef int barrier_leave(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """S_BARRIER_LEAVE: the others no longer wait for this wave. SCC is taken to say that there was a barrier to leave."""
+cdef int _barrier_leave(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """S_BARRIER_LEAVE: the others no longer wait for this wave. SCC is assumed to tell whether there was a barrier to leave."""
     cdef uint32_t number = wave.joined
     wave.scc = machine.named[number].members != 0
     wave.joined = 0
     wave.named_complete = 0
     if wave.scc:
         machine.named[number].members -= 1
-        complete_named(machine, number)
+        _complete_named(machine, number)
     return stop_running
 
 
-cdef int barrier_signal(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _barrier_signal(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """S_BARRIER_SIGNAL, S_BARRIER_SIGNAL_ISFIRST: -1 is the workgroup's barrier; 0 is none, -2 the trap handler's."""
     cdef bint asks = instruction.decoded.opcode == <int>op_s_barrier_signal_isfirst
-    cdef uint32_t number = barrier_number(wave, instruction)
+    cdef uint32_t number = _barrier_number(wave, instruction)
     if number == 0 or number == 0xfffffffeU:
         if asks:
             wave.scc = 0
@@ -164,18 +164,18 @@ cdef int barrier_signal(Machine *machine, Wave *wave, const Instruction *instruc
         if asks:
             wave.scc = machine.named[number].signals == 0
         machine.named[number].signals += 1
-        complete_named(machine, number)
+        _complete_named(machine, number)
         return stop_running
     if number != 0xffffffffU:
         return stop_unsupported
     if asks:
-        wave.scc = signals(machine) == 0
+        wave.scc = _signals(machine) == 0
     wave.barrier_signalled = 1
-    complete_barrier(machine)
+    _complete_barrier(machine)
     return stop_running
 
 
-cdef int barrier_wait(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _barrier_wait(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """S_BARRIER_WAIT -1: the workgroup's barrier; a positive number: the one that the wave has joined."""
     cdef int16_t number = <int16_t>instruction.decoded.immediate
     wave.waits_at = instruction.pc
@@ -191,95 +191,95 @@ cdef int barrier_wait(Machine *machine, Wave *wave, const Instruction *instructi
     return stop_barrier
 
 
-cdef int barrier_state(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _barrier_state(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """Bit 0: valid; bits 4-10: members; bits 16-22: signals."""
-    cdef uint32_t number = barrier_number(wave, instruction)
+    cdef uint32_t number = _barrier_number(wave, instruction)
     cdef const NamedBarrier *barrier
     if number <= named_barriers:
         barrier = &machine.named[number]
-        wave_put(wave, destination_of(instruction), (barrier.members != 0) | (barrier.members << 4) | (barrier.signals << 16))
+        wave_put(wave, _destination_of(instruction), (barrier.members != 0) | (barrier.members << 4) | (barrier.signals << 16))
         return stop_running
     if number != 0xffffffffU:
         return stop_unsupported
-    wave_put(wave, destination_of(instruction), 1 | (machine.wave_count << 4) | (signals(machine) << 16))
+    wave_put(wave, _destination_of(instruction), 1 | (machine.wave_count << 4) | (_signals(machine) << 16))
     return stop_running
 
 
-cdef int allocate_registers(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _allocate_registers(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """S_ALLOC_VGPR fails where the wave was not launched with dynamic VGPRs."""
     wave.scc = 0
     return stop_running
 
 
-cdef int branch_if(Wave *wave, const Instruction *instruction, bint taken) noexcept nogil:
+cdef int _branch_if(Wave *wave, const Instruction *instruction, bint taken) noexcept nogil:
     if taken:
-        wave.pc = next_pc(instruction) + <uint64_t>(<int64_t><int16_t>instruction.decoded.immediate * 4)
+        wave.pc = _next_pc(instruction) + <uint64_t>(<int64_t><int16_t>instruction.decoded.immediate * 4)
     return stop_running
 
 
-cdef int branch(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    return branch_if(wave, instruction, True)
+cdef int _branch(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    return _branch_if(wave, instruction, True)
 
 
-cdef int branch_scc0(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    return branch_if(wave, instruction, wave.scc == 0)
+cdef int _branch_scc0(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    return _branch_if(wave, instruction, wave.scc == 0)
 
 
-cdef int branch_scc1(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    return branch_if(wave, instruction, wave.scc != 0)
+cdef int _branch_scc1(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    return _branch_if(wave, instruction, wave.scc != 0)
 
 
-cdef int branch_vccz(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    return branch_if(wave, instruction, wave_mask(wave, sgpr_vcc) == 0)
+cdef int _branch_vccz(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    return _branch_if(wave, instruction, wave_mask(wave, sgpr_vcc) == 0)
 
 
-cdef int branch_vccnz(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    return branch_if(wave, instruction, wave_mask(wave, sgpr_vcc) != 0)
+cdef int _branch_vccnz(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    return _branch_if(wave, instruction, wave_mask(wave, sgpr_vcc) != 0)
 
 
-cdef int branch_execz(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    return branch_if(wave, instruction, wave_exec(wave) == 0)
+cdef int _branch_execz(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    return _branch_if(wave, instruction, wave_exec(wave) == 0)
 
 
-cdef int branch_execnz(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    return branch_if(wave, instruction, wave_exec(wave) != 0)
+cdef int _branch_execnz(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    return _branch_if(wave, instruction, wave_exec(wave) != 0)
 
 
-cdef int get_pc(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _get_pc(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """The sign of the 48 bits stands above them until GFX11.5; zeros do on GFX12 (LLVM, hasGetPCZeroExtension)."""
-    cdef uint64_t pc = canonical_address(next_pc(instruction))
-    wave_put64(wave, destination_of(instruction), pc & 0xffffffffffffULL if has_zero_extended_pc(machine.gfx_level) else pc)
+    cdef uint64_t pc = canonical_address(_next_pc(instruction))
+    wave_put64(wave, _destination_of(instruction), pc & 0xffffffffffffULL if has_zero_extended_pc(machine.gfx_level) else pc)
     return stop_running
 
 
-cdef int set_pc(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    wave.pc = canonical_address(scalar_pair(wave, instruction))
+cdef int _set_pc(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    wave.pc = canonical_address(_scalar_pair(wave, instruction))
     return stop_running
 
 
-cdef int swap_pc(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    cdef uint64_t target = canonical_address(scalar_pair(wave, instruction))
-    wave_put64(wave, destination_of(instruction), next_pc(instruction))
+cdef int _swap_pc(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    cdef uint64_t target = canonical_address(_scalar_pair(wave, instruction))
+    wave_put64(wave, _destination_of(instruction), _next_pc(instruction))
     wave.pc = target
     return stop_running
 
 
-cdef int call(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    wave_put64(wave, destination_of(instruction), next_pc(instruction))
-    return branch_if(wave, instruction, True)
+cdef int _call(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    wave_put64(wave, _destination_of(instruction), _next_pc(instruction))
+    return _branch_if(wave, instruction, True)
 
 
 # --------------------------------------------------------------------------------------------------- forks and subvectors
-cdef int fork(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _fork(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """S_CBRANCH_G_FORK, S_CBRANCH_I_FORK: the smaller half of the lanes goes first, the other onto a stack of SGPRs."""
     cdef uint32_t first = instruction.source[0].index
     cdef uint32_t second = instruction.source[1].index
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint64_t passes = exec_mask & (read_scalar(wave, first) | (<uint64_t>read_scalar(wave, first + 1) << 32))
     cdef uint64_t fails = exec_mask & ~passes
-    cdef uint64_t here = next_pc(instruction)
+    cdef uint64_t here = _next_pc(instruction)
     cdef uint64_t target = here + <uint64_t>(<int64_t><int16_t>instruction.decoded.immediate * 4)
-    cdef uint32_t place = 4 * (wave.mode >> mode_fork_depth_shift)
+    cdef uint32_t stack_top = 4 * (wave.mode >> mode_fork_depth_shift)
     if instruction.decoded.opcode == <int>op_s_cbranch_g_fork:
         target = read_scalar(wave, second) | (<uint64_t>read_scalar(wave, second + 1) << 32)
     if fails == 0:
@@ -287,21 +287,21 @@ cdef int fork(Machine *machine, Wave *wave, const Instruction *instruction) noex
     elif passes != 0:
         wave.mode += <uint32_t>1 << mode_fork_depth_shift
         if popcount(fails) < popcount(passes):
-            wave_put64(wave, place, target)
-            wave_put64(wave, place + 2, passes)
+            wave_put64(wave, stack_top, target)
+            wave_put64(wave, stack_top + 2, passes)
             wave_put64(wave, sgpr_exec, fails)
         else:
-            wave_put64(wave, place, here)
-            wave_put64(wave, place + 2, fails)
+            wave_put64(wave, stack_top, here)
+            wave_put64(wave, stack_top + 2, fails)
             wave_put64(wave, sgpr_exec, passes)
             wave.pc = target
     return stop_running
 
 
-cdef int join(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _join(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """S_CBRANCH_JOIN: the first time the other half of the fork runs, the second time the program goes on."""
     cdef uint32_t depth = wave.mode >> mode_fork_depth_shift
-    if depth == scalar_source(wave, instruction, 0):
+    if depth == _scalar_source(wave, instruction, 0):
         return stop_running
     wave.mode -= <uint32_t>1 << mode_fork_depth_shift
     depth = 4 * (wave.mode >> mode_fork_depth_shift)
@@ -310,11 +310,11 @@ cdef int join(Machine *machine, Wave *wave, const Instruction *instruction) noex
     return stop_running
 
 
-cdef int subvector_begin(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """The low half of the wave first; its other half of EXEC waits in an SGPR."""
+cdef int _subvector_begin(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """The low half of the wave runs first; the high half of EXEC is kept in an SGPR."""
     cdef uint32_t saved = instruction.source[0].index
     if wave_exec(wave) == 0:
-        return branch_if(wave, instruction, True)
+        return _branch_if(wave, instruction, True)
     if wave.sgpr[sgpr_exec] == 0:
         wave_put(wave, saved, 0)
     else:
@@ -323,7 +323,7 @@ cdef int subvector_begin(Machine *machine, Wave *wave, const Instruction *instru
     return stop_running
 
 
-cdef int subvector_end(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _subvector_end(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     cdef uint32_t saved = instruction.source[0].index
     cdef uint32_t other = read_scalar(wave, saved)
     if wave.sgpr[sgpr_exec + 1] != 0:                       # that was the high half
@@ -334,21 +334,21 @@ cdef int subvector_end(Machine *machine, Wave *wave, const Instruction *instruct
     wave.sgpr[sgpr_exec + 1] = other
     wave_put(wave, saved, wave.sgpr[sgpr_exec])
     wave.sgpr[sgpr_exec] = 0
-    return branch_if(wave, instruction, True)
+    return _branch_if(wave, instruction, True)
 
 
-cdef int skip_vector(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    cdef bint skip = (scalar_source(wave, instruction, 0) >> (scalar_source(wave, instruction, 1) & 31)) & 1
+cdef int _skip_vector(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    cdef bint skip = (_scalar_source(wave, instruction, 0) >> (_scalar_source(wave, instruction, 1) & 31)) & 1
     wave.mode = wave.mode | mode_skip_vector if skip else wave.mode & ~<uint32_t>mode_skip_vector
     return stop_running
 
 
-cdef int index_registers(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _index_registers(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """S_SET_GPR_IDX_ON, _IDX, _MODE, _OFF: what execute_indexed adds to VGPR numbers, and to which."""
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef uint32_t m0 = wave.sgpr[sgpr_m0]
     if opcode == <uint32_t>op_s_set_gpr_idx_on or opcode == <uint32_t>op_s_set_gpr_idx_idx:
-        m0 = (m0 & ~<uint32_t>0xff) | (scalar_source(wave, instruction, 0) & 0xff)
+        m0 = (m0 & ~<uint32_t>0xff) | (_scalar_source(wave, instruction, 0) & 0xff)
     if opcode == <uint32_t>op_s_set_gpr_idx_on or opcode == <uint32_t>op_s_set_gpr_idx_mode:
         m0 = (m0 & ~<uint32_t>0xf000) | ((instruction.decoded.immediate & 15) << 12)
     wave.sgpr[sgpr_m0] = m0
@@ -360,7 +360,7 @@ cdef int index_registers(Machine *machine, Wave *wave, const Instruction *instru
 
 
 cdef int execute_indexed(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """A vector instruction while VGPR numbers are relative: bits 0-2 of the choice are the sources, bit 3 the destination."""
+    """A vector instruction while VGPR numbers are relative: bits 0-2 choose the sources, bit 3 the destination."""
     cdef uint32_t index = wave.sgpr[sgpr_m0] & 0xff
     cdef uint32_t choice = (wave.sgpr[sgpr_m0] >> 12) & 15
     cdef Instruction moved = instruction[0]
@@ -390,7 +390,7 @@ cdef enum:
     hwreg_shader_cycles_hi = 30
 
 
-cdef uint32_t hardware_register(const Machine *machine, const Wave *wave, uint32_t number) noexcept nogil:
+cdef uint32_t _hardware_register(const Machine *machine, const Wave *wave, uint32_t number) noexcept nogil:
     if number == hwreg_mode:
         return wave.mode if has_dx10_clamp_mode(machine.gfx_level) else wave.mode & ~<uint32_t>mode_dx10_clamp
     if number == hwreg_status:
@@ -406,16 +406,16 @@ cdef uint32_t hardware_register(const Machine *machine, const Wave *wave, uint32
     return 0
 
 
-cdef int get_register(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _get_register(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     cdef uint32_t field = instruction.decoded.immediate
     cdef uint32_t width = ((field >> 11) & 31) + 1
-    cdef uint32_t value = hardware_register(machine, wave, field & 63) >> ((field >> 6) & 31)
-    wave_put(wave, destination_of(instruction), value if width == 32 else value & ((<uint32_t>1 << width) - 1))
+    cdef uint32_t value = _hardware_register(machine, wave, field & 63) >> ((field >> 6) & 31)
+    wave_put(wave, _destination_of(instruction), value if width == 32 else value & ((<uint32_t>1 << width) - 1))
     return stop_running
 
 
-cdef int set_register(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """S_SETREG: MODE and FLAT_SCRATCH are stored; the others do not change what is computed."""
+cdef int _set_register(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """S_SETREG: MODE and FLAT_SCRATCH are stored; the other registers have no effect on results."""
     cdef uint32_t field = instruction.decoded.immediate
     cdef uint32_t number = field & 63
     cdef uint32_t first = (field >> 6) & 31
@@ -424,7 +424,7 @@ cdef int set_register(Machine *machine, Wave *wave, const Instruction *instructi
     cdef uint32_t value = instruction.decoded.literal
     cdef uint64_t shifted
     if instruction.decoded.opcode == <int>op_s_setreg_b32:
-        value = scalar_source(wave, instruction, 0)
+        value = _scalar_source(wave, instruction, 0)
     value = (value << first) & mask
     if number == hwreg_mode:
         wave.mode = mode_of(machine.gfx_level, (wave.mode & ~mask) | value)
@@ -434,46 +434,46 @@ cdef int set_register(Machine *machine, Wave *wave, const Instruction *instructi
     return stop_running
 
 
-cdef int round_mode(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _round_mode(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     wave.mode = (wave.mode & ~<uint32_t>0xf) | (instruction.decoded.immediate & 0xf)
     return stop_running
 
 
-cdef int denorm_mode(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _denorm_mode(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     wave.mode = (wave.mode & ~<uint32_t>0xf0) | ((instruction.decoded.immediate & 0xf) << 4)
     return stop_running
 
 
-cdef int read_clock(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _read_clock(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """Time is the number of instructions that the dispatch has executed."""
-    wave_put64(wave, destination_of(instruction), machine.executed)
+    wave_put64(wave, _destination_of(instruction), machine.executed)
     return stop_running
 
 
-cdef int read_wave_index(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    wave_put(wave, destination_of(instruction), wave.index)
+cdef int _read_wave_index(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    wave_put(wave, _destination_of(instruction), wave.index)
     return stop_running
 
 
-cdef int send_message_returning(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _send_message_returning(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """0x83 is the real time. Doorbell, draw id, and the bases of trap handler and its memory (0x80-0x82, 0x85) are zero here."""
     cdef uint32_t message = instruction.decoded.immediate & 0xff
     cdef uint64_t answer = machine.executed if message == 0x83 else 0
     if message < 0x80 or message == 0x84 or message > 0x85:
         return stop_unsupported
     if instruction.decoded.opcode == <int>op_s_sendmsg_rtn_b32:
-        wave_put(wave, destination_of(instruction), <uint32_t>answer)
+        wave_put(wave, _destination_of(instruction), <uint32_t>answer)
     else:
-        wave_put64(wave, destination_of(instruction), answer)
+        wave_put64(wave, _destination_of(instruction), answer)
     return stop_running
 
 
 # --------------------------------------------------------------------------------------------------- indirect registers
-cdef int move_relative_scalar(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _move_relative_scalar(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """S_MOVRELS, S_MOVRELD: M0 is added to the number of the source or destination."""
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef uint32_t source = instruction.source[0].index
-    cdef uint32_t destination = destination_of(instruction)
+    cdef uint32_t destination = _destination_of(instruction)
     cdef uint32_t index = wave.sgpr[sgpr_m0]
     cdef bint wide = opcode == <uint32_t>op_s_movrels_b64 or opcode == <uint32_t>op_s_movreld_b64
     cdef uint32_t low, high
@@ -497,12 +497,12 @@ cdef int move_relative_scalar(Machine *machine, Wave *wave, const Instruction *i
     return stop_running
 
 
-cdef int move_relative_vector(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _move_relative_vector(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """V_MOVRELS, V_MOVRELD, V_MOVRELSD: M0 is added to the number of a VGPR."""
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t source = instruction.source[0].index
-    cdef uint32_t destination = destination_of(instruction) - 256
+    cdef uint32_t destination = _destination_of(instruction) - 256
     cdef uint32_t index = wave.sgpr[sgpr_m0]
     cdef uint32_t lane, value
     if opcode == <uint32_t>op_v_movrels_b32 or opcode == <uint32_t>op_v_movrelsd_b32:
@@ -521,51 +521,51 @@ cdef int move_relative_vector(Machine *machine, Wave *wave, const Instruction *i
             if instruction.source[0].kind == operand_vgpr:
                 value = wave_vgpr(wave, source)[lane]
             else:
-                value = scalar_source(wave, instruction, 0)
+                value = _scalar_source(wave, instruction, 0)
             wave_vgpr(wave, destination)[lane] = value
     return stop_running
 
 
 # ---------------------------------------------------------------------------------------------------------- between lanes
-cdef uint32_t lane_value(const Wave *wave, const Instruction *instruction, uint32_t lane) noexcept nogil:
+cdef uint32_t _lane_value(const Wave *wave, const Instruction *instruction, uint32_t lane) noexcept nogil:
     if instruction.source[0].kind == operand_vgpr:
         return wave_vgpr(wave, instruction.source[0].index)[lane]
-    return scalar_source(wave, instruction, 0)
+    return _scalar_source(wave, instruction, 0)
 
 
-cdef int read_first_lane(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _read_first_lane(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t lane = 0
     if exec_mask:
         while not (exec_mask >> lane) & 1:
             lane += 1
-    wave_put(wave, destination_of(instruction), lane_value(wave, instruction, lane))
+    wave_put(wave, _destination_of(instruction), _lane_value(wave, instruction, lane))
     return stop_running
 
 
-cdef int read_lane(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    cdef uint32_t lane = scalar_source(wave, instruction, 1) & (wave.lanes - 1)
-    wave_put(wave, destination_of(instruction), lane_value(wave, instruction, lane))
+cdef int _read_lane(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    cdef uint32_t lane = _scalar_source(wave, instruction, 1) & (wave.lanes - 1)
+    wave_put(wave, _destination_of(instruction), _lane_value(wave, instruction, lane))
     return stop_running
 
 
-cdef int write_lane(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    cdef uint32_t lane = scalar_source(wave, instruction, 1) & (wave.lanes - 1)
-    wave_vgpr(wave, destination_of(instruction) - 256)[lane] = scalar_source(wave, instruction, 0)
+cdef int _write_lane(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    cdef uint32_t lane = _scalar_source(wave, instruction, 1) & (wave.lanes - 1)
+    wave_vgpr(wave, _destination_of(instruction) - 256)[lane] = _scalar_source(wave, instruction, 0)
     return stop_running
 
 
-cdef inline bint swaps_a_register(const Instruction *instruction) noexcept nogil:
-    """Only the long encoding can name what is no vector register."""
+cdef inline bint _swaps_a_register(const Instruction *instruction) noexcept nogil:
+    """Only the long encoding can name an operand that is not a vector register."""
     return instruction.source[0].kind == operand_vgpr
 
 
-cdef int swap_registers(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _swap_registers(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     cdef uint64_t exec_mask = wave_exec(wave)
-    cdef uint32_t first = destination_of(instruction) - 256
+    cdef uint32_t first = _destination_of(instruction) - 256
     cdef uint32_t second = instruction.source[0].index
     cdef uint32_t lane, value
-    if not swaps_a_register(instruction):
+    if not _swaps_a_register(instruction):
         return stop_unsupported
     if instruction.decoded.opcode == <int>op_v_swaprel_b32:
         second += wave.sgpr[sgpr_m0] & 0x3ff
@@ -580,15 +580,15 @@ cdef int swap_registers(Machine *machine, Wave *wave, const Instruction *instruc
     return stop_running
 
 
-cdef int swap_halves(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _swap_halves(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """V_SWAP_B16 of two halves of registers."""
     cdef uint64_t exec_mask = wave_exec(wave)
-    cdef uint32_t first = destination_of(instruction) - 256
+    cdef uint32_t first = _destination_of(instruction) - 256
     cdef uint32_t second = instruction.source[0].index
     cdef uint32_t first_shift = 16 if (instruction.decoded.destination[0] >> 1) & 1 else 0
     cdef uint32_t second_shift = 16 if instruction.source[0].half else 0
     cdef uint32_t lane, a, b
-    if not swaps_a_register(instruction):
+    if not _swaps_a_register(instruction):
         return stop_unsupported
     for lane in range(wave.lanes):
         if (exec_mask >> lane) & 1:
@@ -600,8 +600,8 @@ cdef int swap_halves(Machine *machine, Wave *wave, const Instruction *instructio
     return stop_running
 
 
-cdef int permute_lanes16(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """V_PERMLANE16, V_PERMLANEX16: a lane of the own or of the neighbouring row of 16."""
+cdef int _permute_lanes16(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """V_PERMLANE16, V_PERMLANEX16: a lane of the same or of the neighbouring row of 16."""
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef bint crosses = opcode == <uint32_t>op_v_permlanex16_b32 or opcode == <uint32_t>op_v_permlanex16_var_b32
     cdef bint varies = opcode == <uint32_t>op_v_permlane16_var_b32 or opcode == <uint32_t>op_v_permlanex16_var_b32
@@ -609,11 +609,11 @@ cdef int permute_lanes16(Machine *machine, Wave *wave, const Instruction *instru
     cdef bint bound_control = (modifier_opsel(instruction.decoded.modifiers) >> 1) & 1
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t result[max_lanes]
-    cdef uint32_t *row = wave_vgpr(wave, destination_of(instruction) - 256)
+    cdef uint32_t *row = wave_vgpr(wave, _destination_of(instruction) - 256)
     cdef uint64_t selectors = 0
     cdef uint32_t lane, other
     if not varies:
-        selectors = scalar_source(wave, instruction, 1) | (<uint64_t>scalar_source(wave, instruction, 2) << 32)
+        selectors = _scalar_source(wave, instruction, 1) | (<uint64_t>_scalar_source(wave, instruction, 2) << 32)
     for lane in range(wave.lanes):
         if varies:
             other = wave_vgpr(wave, instruction.source[1].index)[lane] & 15
@@ -621,7 +621,7 @@ cdef int permute_lanes16(Machine *machine, Wave *wave, const Instruction *instru
             other = <uint32_t>(selectors >> (4 * (lane & 15))) & 15
         other |= (lane & ~<uint32_t>15) ^ (16 if crosses else 0)
         if fetch_inactive or (exec_mask >> other) & 1:
-            result[lane] = lane_value(wave, instruction, other)
+            result[lane] = _lane_value(wave, instruction, other)
         else:
             result[lane] = 0 if bound_control else row[lane]
     for lane in range(wave.lanes):
@@ -630,7 +630,7 @@ cdef int permute_lanes16(Machine *machine, Wave *wave, const Instruction *instru
     return stop_running
 
 
-cdef int permute_lanes64(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _permute_lanes64(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """V_PERMLANE64: the other half of a wave64, active or not; a wave32 keeps its data."""
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t result[max_lanes]
@@ -638,17 +638,17 @@ cdef int permute_lanes64(Machine *machine, Wave *wave, const Instruction *instru
     if wave.lanes == 32:
         return stop_running
     for lane in range(64):
-        result[lane] = lane_value(wave, instruction, lane ^ 32)
+        result[lane] = _lane_value(wave, instruction, lane ^ 32)
     for lane in range(64):
         if (exec_mask >> lane) & 1:
-            wave_vgpr(wave, destination_of(instruction) - 256)[lane] = result[lane]
+            wave_vgpr(wave, _destination_of(instruction) - 256)[lane] = result[lane]
     return stop_running
 
 
-cdef int masked_sads(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _masked_sads(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """V_MQSAD_U32_U8: four masked sums of absolute differences, of bytes 0-3, 1-4, 2-5, 3-6 of the first source."""
     cdef uint64_t exec_mask = wave_exec(wave)
-    cdef uint32_t destination = destination_of(instruction) - 256
+    cdef uint32_t destination = _destination_of(instruction) - 256
     cdef uint32_t sums[4]
     cdef uint64_t bytes_, sum_
     cdef bint clamp = modifier_clamp(instruction.decoded.modifiers)
@@ -656,18 +656,18 @@ cdef int masked_sads(Machine *machine, Wave *wave, const Instruction *instructio
     for lane in range(wave.lanes):
         if not (exec_mask >> lane) & 1:
             continue
-        bytes_ = wide_lane(wave, instruction, 0, lane)
-        reference = <uint32_t>wide_lane(wave, instruction, 1, lane)
+        bytes_ = _wide_lane(wave, instruction, 0, lane)
+        reference = <uint32_t>_wide_lane(wave, instruction, 1, lane)
         for i in range(4):
-            sum_ = <uint64_t>masked_sad_bytes(<uint32_t>(bytes_ >> (8 * i)), reference) + word_lane(wave, instruction, 2, i, lane)
+            sum_ = <uint64_t>masked_sad_bytes(<uint32_t>(bytes_ >> (8 * i)), reference) + _word_lane(wave, instruction, 2, i, lane)
             sums[i] = 0xffffffffU if clamp and sum_ >> 32 else <uint32_t>sum_
         for i in range(4):
             wave_vgpr(wave, destination + i)[lane] = sums[i]
     return stop_running
 
 
-cdef inline uint32_t word_lane(const Wave *wave, const Instruction *instruction, uint32_t slot, uint32_t dword,
-                               uint32_t lane) noexcept nogil:
+cdef inline uint32_t _word_lane(const Wave *wave, const Instruction *instruction, uint32_t slot, uint32_t dword,
+                                uint32_t lane) noexcept nogil:
     """A dword of a wide source; constants have one."""
     cdef const Source *source = &instruction.source[slot]
     if source.kind == operand_vgpr:
@@ -677,11 +677,11 @@ cdef inline uint32_t word_lane(const Wave *wave, const Instruction *instruction,
     return read_scalar(wave, source.index + dword)
 
 
-cdef inline uint64_t wide_lane(const Wave *wave, const Instruction *instruction, uint32_t slot, uint32_t lane) noexcept nogil:
-    return word_lane(wave, instruction, slot, 0, lane) | (<uint64_t>word_lane(wave, instruction, slot, 1, lane) << 32)
+cdef inline uint64_t _wide_lane(const Wave *wave, const Instruction *instruction, uint32_t slot, uint32_t lane) noexcept nogil:
+    return _word_lane(wave, instruction, slot, 0, lane) | (<uint64_t>_word_lane(wave, instruction, slot, 1, lane) << 32)
 
 
-cdef int move_pair(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _move_pair(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """V_PK_MOV_B32: op_sel chooses the dword of the first source for the low register, of the second for the high one."""
     cdef uint32_t opsel = modifier_opsel(instruction.decoded.modifiers)
     cdef uint32_t destination = (instruction.decoded.destination[0] >> 2) - 256
@@ -691,14 +691,14 @@ cdef int move_pair(Machine *machine, Wave *wave, const Instruction *instruction)
     for lane in range(wave.lanes):
         if (exec_mask >> lane) & 1:
             for slot in range(2):
-                words[slot] = word_lane(wave, instruction, slot,
-                                        (opsel >> slot) & 1 if instruction.source[slot].kind != operand_value else 0, lane)
+                words[slot] = _word_lane(wave, instruction, slot,
+                                         (opsel >> slot) & 1 if instruction.source[slot].kind != operand_value else 0, lane)
             wave_vgpr(wave, destination)[lane] = words[0]
             wave_vgpr(wave, destination + 1)[lane] = words[1]
     return stop_running
 
 
-cdef inline uint32_t by_truth_table(uint32_t table, uint32_t a, uint32_t b, uint32_t c) noexcept nogil:
+cdef inline uint32_t _by_truth_table(uint32_t table, uint32_t a, uint32_t b, uint32_t c) noexcept nogil:
     """Bit 4 a + 2 b + c of the table, for every bit."""
     cdef uint32_t result = 0
     cdef uint32_t entry
@@ -708,13 +708,13 @@ cdef inline uint32_t by_truth_table(uint32_t table, uint32_t a, uint32_t b, uint
     return result
 
 
-cdef int combine_bits(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """V_BITOP3: the table lies in neg, abs and omod; op_sel chooses halves, of the destination too, whose other half stays."""
+cdef int _combine_bits(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """V_BITOP3: the truth table is in neg, abs and omod; op_sel chooses halves, of the destination too, whose other half is kept."""
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef uint32_t table = modifier_neg(modifiers) | (modifier_abs(modifiers) << 3) | (modifier_omod(modifiers) << 6)
     cdef uint32_t opsel = modifier_opsel(modifiers)
     cdef bint halves = instruction.decoded.opcode == <int>op_v_bitop3_b16
-    cdef uint32_t *row = wave_vgpr(wave, destination_of(instruction) - 256)
+    cdef uint32_t *row = wave_vgpr(wave, _destination_of(instruction) - 256)
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t lane, slot, value
     cdef uint32_t words[3]
@@ -722,10 +722,10 @@ cdef int combine_bits(Machine *machine, Wave *wave, const Instruction *instructi
         if not (exec_mask >> lane) & 1:
             continue
         for slot in range(3):
-            words[slot] = word_lane(wave, instruction, slot, 0, lane)
+            words[slot] = _word_lane(wave, instruction, slot, 0, lane)
             if halves and (opsel >> slot) & 1:
                 words[slot] >>= 16
-        value = by_truth_table(table, words[0], words[1], words[2])
+        value = _by_truth_table(table, words[0], words[1], words[2])
         if halves and opsel & 8:
             row[lane] = (row[lane] & 0xffff) | (value << 16)
         elif halves:
@@ -735,14 +735,14 @@ cdef int combine_bits(Machine *machine, Wave *wave, const Instruction *instructi
     return stop_running
 
 
-cdef int swap_lane_groups(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """V_PERMLANE16_SWAP, V_PERMLANE32_SWAP: odd groups of lanes of the destination change places with even ones of the source."""
+cdef int _swap_lane_groups(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """V_PERMLANE16_SWAP, V_PERMLANE32_SWAP: odd groups of lanes of the destination are exchanged with even ones of the source."""
     cdef uint32_t width = 16 if instruction.decoded.opcode == <int>op_v_permlane16_swap_b32 else 32
     cdef uint32_t *upper = wave_vgpr(wave, (instruction.decoded.destination[0] >> 2) - 256)
     cdef uint32_t *lower
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t lane, word
-    if instruction.decoded.destination[1] >> 2 < 256:       # only the long encoding can name what is no vector register
+    if instruction.decoded.destination[1] >> 2 < 256:       # only the long encoding can name another operand
         return stop_unsupported
     lower = wave_vgpr(wave, (instruction.decoded.destination[1] >> 2) - 256)
     for lane in range(wave.lanes):
@@ -754,136 +754,136 @@ cdef int swap_lane_groups(Machine *machine, Wave *wave, const Instruction *instr
     return stop_running
 
 
-cdef void fill_nothing(Handler *table) noexcept nogil:
-    """Instructions that change nothing that a program can compute: waits, hints, caches, priorities."""
-    table[<int>op_s_nop] = no_operation
-    table[<int>op_s_wakeup] = no_operation
-    table[<int>op_s_setkill] = no_operation
-    table[<int>op_s_cbranch_cdbgsys] = no_operation         # no debugger asks for the branch
-    table[<int>op_s_cbranch_cdbguser] = no_operation
-    table[<int>op_s_cbranch_cdbgsys_or_user] = no_operation
-    table[<int>op_s_cbranch_cdbgsys_and_user] = no_operation
-    table[<int>op_s_waitcnt] = no_operation
-    table[<int>op_s_sleep] = no_operation
-    table[<int>op_s_sleep_var] = no_operation
-    table[<int>op_s_setprio] = no_operation
-    table[<int>op_s_sendmsg] = no_operation
-    table[<int>op_s_icache_inv] = no_operation
-    table[<int>op_s_incperflevel] = no_operation
-    table[<int>op_s_decperflevel] = no_operation
-    table[<int>op_s_ttracedata] = no_operation
-    table[<int>op_s_ttracedata_imm] = no_operation
-    table[<int>op_s_inst_prefetch] = no_operation
-    table[<int>op_s_clause] = no_operation
-    table[<int>op_s_wait_idle] = no_operation
-    table[<int>op_s_waitcnt_depctr] = no_operation
-    table[<int>op_s_delay_alu] = no_operation
-    table[<int>op_s_wait_event] = no_operation
-    table[<int>op_s_wait_loadcnt] = no_operation
-    table[<int>op_s_wait_storecnt] = no_operation
-    table[<int>op_s_wait_samplecnt] = no_operation
-    table[<int>op_s_wait_bvhcnt] = no_operation
-    table[<int>op_s_wait_expcnt] = no_operation
-    table[<int>op_s_wait_dscnt] = no_operation
-    table[<int>op_s_wait_kmcnt] = no_operation
-    table[<int>op_s_wait_loadcnt_dscnt] = no_operation
-    table[<int>op_s_wait_storecnt_dscnt] = no_operation
-    table[<int>op_s_waitcnt_vscnt] = no_operation
-    table[<int>op_s_waitcnt_vmcnt] = no_operation
-    table[<int>op_s_waitcnt_expcnt] = no_operation
-    table[<int>op_s_waitcnt_lgkmcnt] = no_operation
-    table[<int>op_s_version] = no_operation
-    table[<int>op_v_nop] = no_operation
-    table[<int>op_v_pipeflush] = no_operation
-    table[<int>op_v_clrexcp] = no_operation
-    table[<int>op_ds_nop] = no_operation
+cdef void _fill_nothing(Handler *table) noexcept nogil:
+    """Instructions without effect on results: waits, hints, caches, priorities."""
+    table[<int>op_s_nop] = _no_operation
+    table[<int>op_s_wakeup] = _no_operation
+    table[<int>op_s_setkill] = _no_operation
+    table[<int>op_s_cbranch_cdbgsys] = _no_operation         # there is no debugger to take the branch
+    table[<int>op_s_cbranch_cdbguser] = _no_operation
+    table[<int>op_s_cbranch_cdbgsys_or_user] = _no_operation
+    table[<int>op_s_cbranch_cdbgsys_and_user] = _no_operation
+    table[<int>op_s_waitcnt] = _no_operation
+    table[<int>op_s_sleep] = _no_operation
+    table[<int>op_s_sleep_var] = _no_operation
+    table[<int>op_s_setprio] = _no_operation
+    table[<int>op_s_sendmsg] = _no_operation
+    table[<int>op_s_icache_inv] = _no_operation
+    table[<int>op_s_incperflevel] = _no_operation
+    table[<int>op_s_decperflevel] = _no_operation
+    table[<int>op_s_ttracedata] = _no_operation
+    table[<int>op_s_ttracedata_imm] = _no_operation
+    table[<int>op_s_inst_prefetch] = _no_operation
+    table[<int>op_s_clause] = _no_operation
+    table[<int>op_s_wait_idle] = _no_operation
+    table[<int>op_s_waitcnt_depctr] = _no_operation
+    table[<int>op_s_delay_alu] = _no_operation
+    table[<int>op_s_wait_event] = _no_operation
+    table[<int>op_s_wait_loadcnt] = _no_operation
+    table[<int>op_s_wait_storecnt] = _no_operation
+    table[<int>op_s_wait_samplecnt] = _no_operation
+    table[<int>op_s_wait_bvhcnt] = _no_operation
+    table[<int>op_s_wait_expcnt] = _no_operation
+    table[<int>op_s_wait_dscnt] = _no_operation
+    table[<int>op_s_wait_kmcnt] = _no_operation
+    table[<int>op_s_wait_loadcnt_dscnt] = _no_operation
+    table[<int>op_s_wait_storecnt_dscnt] = _no_operation
+    table[<int>op_s_waitcnt_vscnt] = _no_operation
+    table[<int>op_s_waitcnt_vmcnt] = _no_operation
+    table[<int>op_s_waitcnt_expcnt] = _no_operation
+    table[<int>op_s_waitcnt_lgkmcnt] = _no_operation
+    table[<int>op_s_version] = _no_operation
+    table[<int>op_v_nop] = _no_operation
+    table[<int>op_v_pipeflush] = _no_operation
+    table[<int>op_v_clrexcp] = _no_operation
+    table[<int>op_ds_nop] = _no_operation
 
 
-cdef void fill_flow(Handler *table) noexcept nogil:
-    """Ends, barriers, branches, and what they depend on."""
-    table[<int>op_s_endpgm] = end_program
-    table[<int>op_s_endpgm_saved] = end_program
-    table[<int>op_s_endpgm_ordered_ps_done] = end_program
-    table[<int>op_s_trap] = trap
-    table[<int>op_s_barrier] = barrier
-    table[<int>op_s_barrier_signal] = barrier_signal
-    table[<int>op_s_barrier_signal_isfirst] = barrier_signal
-    table[<int>op_s_barrier_wait] = barrier_wait
-    table[<int>op_s_barrier_init] = barrier_init
-    table[<int>op_s_barrier_join] = barrier_join
-    table[<int>op_s_barrier_leave] = barrier_leave
-    table[<int>op_s_get_barrier_state] = barrier_state
-    table[<int>op_s_alloc_vgpr] = allocate_registers
-    table[<int>op_s_sethalt] = halt
-    table[<int>op_s_sendmsghalt] = halt
-    table[<int>op_s_code_end] = not_code
-    table[<int>op_v_illegal] = not_code
-    table[<int>op_s_cbranch_g_fork] = fork
-    table[<int>op_s_cbranch_i_fork] = fork
-    table[<int>op_s_cbranch_join] = join
-    table[<int>op_s_subvector_loop_begin] = subvector_begin
-    table[<int>op_s_subvector_loop_end] = subvector_end
-    table[<int>op_s_setvskip] = skip_vector
-    table[<int>op_s_set_gpr_idx_on] = index_registers
-    table[<int>op_s_set_gpr_idx_idx] = index_registers
-    table[<int>op_s_set_gpr_idx_mode] = index_registers
-    table[<int>op_s_set_gpr_idx_off] = index_registers
-    table[<int>op_s_branch] = branch
-    table[<int>op_s_cbranch_scc0] = branch_scc0
-    table[<int>op_s_cbranch_scc1] = branch_scc1
-    table[<int>op_s_cbranch_vccz] = branch_vccz
-    table[<int>op_s_cbranch_vccnz] = branch_vccnz
-    table[<int>op_s_cbranch_execz] = branch_execz
-    table[<int>op_s_cbranch_execnz] = branch_execnz
-    table[<int>op_s_getpc_b64] = get_pc
-    table[<int>op_s_setpc_b64] = set_pc
-    table[<int>op_s_swappc_b64] = swap_pc
-    table[<int>op_s_call_b64] = call
-    table[<int>op_s_getreg_b32] = get_register
-    table[<int>op_s_setreg_b32] = set_register
-    table[<int>op_s_setreg_imm32_b32] = set_register
-    table[<int>op_s_round_mode] = round_mode
-    table[<int>op_s_denorm_mode] = denorm_mode
-    table[<int>op_s_memtime] = read_clock
-    table[<int>op_s_memrealtime] = read_clock
-    table[<int>op_s_get_waveid_in_workgroup] = read_wave_index
-    table[<int>op_s_sendmsg_rtn_b32] = send_message_returning
-    table[<int>op_s_sendmsg_rtn_b64] = send_message_returning
+cdef void _fill_flow(Handler *table) noexcept nogil:
+    """Ends, barriers, branches, and hardware registers."""
+    table[<int>op_s_endpgm] = _end_program
+    table[<int>op_s_endpgm_saved] = _end_program
+    table[<int>op_s_endpgm_ordered_ps_done] = _end_program
+    table[<int>op_s_trap] = _trap
+    table[<int>op_s_barrier] = _barrier
+    table[<int>op_s_barrier_signal] = _barrier_signal
+    table[<int>op_s_barrier_signal_isfirst] = _barrier_signal
+    table[<int>op_s_barrier_wait] = _barrier_wait
+    table[<int>op_s_barrier_init] = _barrier_init
+    table[<int>op_s_barrier_join] = _barrier_join
+    table[<int>op_s_barrier_leave] = _barrier_leave
+    table[<int>op_s_get_barrier_state] = _barrier_state
+    table[<int>op_s_alloc_vgpr] = _allocate_registers
+    table[<int>op_s_sethalt] = _halt
+    table[<int>op_s_sendmsghalt] = _halt
+    table[<int>op_s_code_end] = _not_code
+    table[<int>op_v_illegal] = _not_code
+    table[<int>op_s_cbranch_g_fork] = _fork
+    table[<int>op_s_cbranch_i_fork] = _fork
+    table[<int>op_s_cbranch_join] = _join
+    table[<int>op_s_subvector_loop_begin] = _subvector_begin
+    table[<int>op_s_subvector_loop_end] = _subvector_end
+    table[<int>op_s_setvskip] = _skip_vector
+    table[<int>op_s_set_gpr_idx_on] = _index_registers
+    table[<int>op_s_set_gpr_idx_idx] = _index_registers
+    table[<int>op_s_set_gpr_idx_mode] = _index_registers
+    table[<int>op_s_set_gpr_idx_off] = _index_registers
+    table[<int>op_s_branch] = _branch
+    table[<int>op_s_cbranch_scc0] = _branch_scc0
+    table[<int>op_s_cbranch_scc1] = _branch_scc1
+    table[<int>op_s_cbranch_vccz] = _branch_vccz
+    table[<int>op_s_cbranch_vccnz] = _branch_vccnz
+    table[<int>op_s_cbranch_execz] = _branch_execz
+    table[<int>op_s_cbranch_execnz] = _branch_execnz
+    table[<int>op_s_getpc_b64] = _get_pc
+    table[<int>op_s_setpc_b64] = _set_pc
+    table[<int>op_s_swappc_b64] = _swap_pc
+    table[<int>op_s_call_b64] = _call
+    table[<int>op_s_getreg_b32] = _get_register
+    table[<int>op_s_setreg_b32] = _set_register
+    table[<int>op_s_setreg_imm32_b32] = _set_register
+    table[<int>op_s_round_mode] = _round_mode
+    table[<int>op_s_denorm_mode] = _denorm_mode
+    table[<int>op_s_memtime] = _read_clock
+    table[<int>op_s_memrealtime] = _read_clock
+    table[<int>op_s_get_waveid_in_workgroup] = _read_wave_index
+    table[<int>op_s_sendmsg_rtn_b32] = _send_message_returning
+    table[<int>op_s_sendmsg_rtn_b64] = _send_message_returning
 
 
-cdef void fill_moves(Handler *table) noexcept nogil:
-    """What no loop over lanes can say: values that change places, between registers, halves and lanes."""
-    table[<int>op_v_mqsad_u32_u8] = masked_sads
-    table[<int>op_v_pk_mov_b32] = move_pair
-    table[<int>op_v_bitop3_b16] = combine_bits
-    table[<int>op_v_bitop3_b32] = combine_bits
-    table[<int>op_v_permlane16_swap_b32] = swap_lane_groups
-    table[<int>op_v_permlane32_swap_b32] = swap_lane_groups
-    table[<int>op_s_movrels_b32] = move_relative_scalar
-    table[<int>op_s_movrels_b64] = move_relative_scalar
-    table[<int>op_s_movreld_b32] = move_relative_scalar
-    table[<int>op_s_movreld_b64] = move_relative_scalar
-    table[<int>op_s_movrelsd_2_b32] = move_relative_scalar
-    table[<int>op_v_movrels_b32] = move_relative_vector
-    table[<int>op_v_movreld_b32] = move_relative_vector
-    table[<int>op_v_movrelsd_b32] = move_relative_vector
-    table[<int>op_v_movrelsd_2_b32] = move_relative_vector
-    table[<int>op_v_readfirstlane_b32] = read_first_lane
-    table[<int>op_v_readlane_b32] = read_lane
-    table[<int>op_v_readlane_b32_e64] = read_lane
-    table[<int>op_v_writelane_b32] = write_lane
-    table[<int>op_v_writelane_b32_e64] = write_lane
-    table[<int>op_v_swap_b32] = swap_registers
-    table[<int>op_v_swaprel_b32] = swap_registers
-    table[<int>op_v_swap_b16] = swap_halves
-    table[<int>op_v_permlane16_b32] = permute_lanes16
-    table[<int>op_v_permlanex16_b32] = permute_lanes16
-    table[<int>op_v_permlane16_var_b32] = permute_lanes16
-    table[<int>op_v_permlanex16_var_b32] = permute_lanes16
-    table[<int>op_v_permlane64_b32] = permute_lanes64
+cdef void _fill_moves(Handler *table) noexcept nogil:
+    """Moves between registers, halves and lanes, which are not loops over independent lanes."""
+    table[<int>op_v_mqsad_u32_u8] = _masked_sads
+    table[<int>op_v_pk_mov_b32] = _move_pair
+    table[<int>op_v_bitop3_b16] = _combine_bits
+    table[<int>op_v_bitop3_b32] = _combine_bits
+    table[<int>op_v_permlane16_swap_b32] = _swap_lane_groups
+    table[<int>op_v_permlane32_swap_b32] = _swap_lane_groups
+    table[<int>op_s_movrels_b32] = _move_relative_scalar
+    table[<int>op_s_movrels_b64] = _move_relative_scalar
+    table[<int>op_s_movreld_b32] = _move_relative_scalar
+    table[<int>op_s_movreld_b64] = _move_relative_scalar
+    table[<int>op_s_movrelsd_2_b32] = _move_relative_scalar
+    table[<int>op_v_movrels_b32] = _move_relative_vector
+    table[<int>op_v_movreld_b32] = _move_relative_vector
+    table[<int>op_v_movrelsd_b32] = _move_relative_vector
+    table[<int>op_v_movrelsd_2_b32] = _move_relative_vector
+    table[<int>op_v_readfirstlane_b32] = _read_first_lane
+    table[<int>op_v_readlane_b32] = _read_lane
+    table[<int>op_v_readlane_b32_e64] = _read_lane
+    table[<int>op_v_writelane_b32] = _write_lane
+    table[<int>op_v_writelane_b32_e64] = _write_lane
+    table[<int>op_v_swap_b32] = _swap_registers
+    table[<int>op_v_swaprel_b32] = _swap_registers
+    table[<int>op_v_swap_b16] = _swap_halves
+    table[<int>op_v_permlane16_b32] = _permute_lanes16
+    table[<int>op_v_permlanex16_b32] = _permute_lanes16
+    table[<int>op_v_permlane16_var_b32] = _permute_lanes16
+    table[<int>op_v_permlanex16_var_b32] = _permute_lanes16
+    table[<int>op_v_permlane64_b32] = _permute_lanes64
 
 
 cdef void fill_control(Handler *table) noexcept nogil:
-    fill_nothing(table)
-    fill_flow(table)
-    fill_moves(table)
+    _fill_nothing(table)
+    _fill_flow(table)
+    _fill_moves(table)

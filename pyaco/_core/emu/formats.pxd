@@ -31,14 +31,14 @@ cdef enum:
 
 # A run of consecutive format numbers: `count` kinds of one layout from `first` on. Runs of 7 are the six integer kinds and
 # float, of 6 without float, of 3 uint, sint, float; of 4 unorm, snorm, uint, sint; of 1 float.
-cdef inline uint32_t kind_in_run(uint32_t count, uint32_t place) noexcept nogil:
+cdef inline uint32_t kind_in_run(uint32_t count, uint32_t index) noexcept nogil:
     if count == 1:
         return kind_float
     if count == 3:
-        return kind_float if place == 2 else kind_uint + place
+        return kind_float if index == 2 else kind_uint + index
     if count == 4:
-        return place if place < 2 else place + 2
-    return kind_float if place == 6 else place
+        return index if index < 2 else index + 2
+    return kind_float if index == 6 else index
 
 cdef inline uint32_t unified_format(uint32_t gfx_level, uint32_t number) noexcept nogil:
     """GFX10+: one number for layout and kind."""

@@ -31,17 +31,17 @@ cdef const MemoryOperation *memory_operation(unsigned int opcode) noexcept nogil
     return &operations[opcode]
 
 
-cdef inline uint32_t *data_row(const Wave *wave, uint16_t register_, uint32_t dword) noexcept nogil:
+cdef inline uint32_t *_data_row(const Wave *wave, uint16_t register_, uint32_t dword) noexcept nogil:
     return wave_vgpr(wave, (register_ >> 2) - 256 + dword)
 
 
-cdef inline uint64_t scalar_pair(const Wave *wave, uint16_t register_) noexcept nogil:
+cdef inline uint64_t _scalar_pair(const Wave *wave, uint16_t register_) noexcept nogil:
     if register_ >> 2 == sgpr_null:
         return 0
     return read_scalar(wave, register_ >> 2) | (<uint64_t>read_scalar(wave, (register_ >> 2) + 1) << 32)
 
 
-cdef inline uint32_t scalar_offset(const Wave *wave, const Instruction *instruction, uint32_t slot) noexcept nogil:
+cdef inline uint32_t _scalar_offset(const Wave *wave, const Instruction *instruction, uint32_t slot) noexcept nogil:
     """A scalar source that may be absent or a constant."""
     if slot >= instruction.decoded.source_count or instruction.decoded.source[slot] == register_none:
         return 0
@@ -61,8 +61,8 @@ cdef int execute_smem(Machine *machine, Wave *wave, const Instruction *instructi
     if operation.access == access_nothing:
         return stop_running
     base_register = instruction.decoded.source[0]
-    base = scalar_pair(wave, base_register)
-    offset = scalar_offset(wave, instruction, 1)
+    base = _scalar_pair(wave, base_register)
+    offset = _scalar_offset(wave, instruction, 1)
     if operation.scaled:
         offset *= 64
     offset += <uint64_t><int64_t><int32_t>instruction.decoded.immediate
@@ -79,7 +79,7 @@ cdef int execute_smem(Machine *machine, Wave *wave, const Instruction *instructi
         offset &= ~(<uint64_t>3)
     count = operation.dwords
     if operation.access == access_atomic:
-        return atomic_scalar(machine, wave, instruction, operation, address, offset + operation.bytes <= limit)
+        return _atomic_scalar(machine, wave, instruction, operation, address, offset + operation.bytes <= limit)
     if operation.access == access_store:
         for dword in range(count):
             if offset + 4 * dword + 4 > limit:
@@ -87,7 +87,7 @@ cdef int execute_smem(Machine *machine, Wave *wave, const Instruction *instructi
             host = memory_at(machine.memory, address + 4 * dword, 4)
             if host == NULL:
                 return stray(machine, 0, address + 4 * dword, 4, True)
-            note(machine.log, space_global, way_store, 0, address + 4 * dword, 4)
+            note(machine.log, space_global, access_kind_store, 0, address + 4 * dword, 4)
             value = read_scalar(wave, (instruction.decoded.source[2] >> 2) + dword)
             memcpy(host, &value, 4)
         return stop_running
@@ -98,15 +98,15 @@ cdef int execute_smem(Machine *machine, Wave *wave, const Instruction *instructi
         host = memory_at(machine.memory, address + 4 * dword, operation.bytes)
         if host == NULL:
             return stray(machine, 0, address + 4 * dword, operation.bytes, False)
-        note(machine.log, space_global, way_load, 0, address + 4 * dword, operation.bytes)
+        note(machine.log, space_global, access_kind_load, 0, address + 4 * dword, operation.bytes)
         words[dword] = load_element(host, operation)
     for dword in range(count):
         wave_put(wave, (instruction.decoded.destination[0] >> 2) + dword, words[dword])
     return stop_running
 
 
-cdef int atomic_scalar(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
-                       uint64_t address, bint inside) noexcept nogil:
+cdef int _atomic_scalar(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
+                        uint64_t address, bint inside) noexcept nogil:
     """An atomic on behalf of the wave. Its data registers take the old value where the instruction asks for it (glc)."""
     cdef uint32_t data = instruction.decoded.source[2] >> 2
     cdef uint32_t dwords = operation.bytes // 4
@@ -123,7 +123,7 @@ cdef int atomic_scalar(Machine *machine, Wave *wave, const Instruction *instruct
         host = memory_at(machine.memory, address, operation.bytes)
         if host == NULL:
             return stray(machine, 0, address, operation.bytes, True)
-        note(machine.log, space_global, way_atomic, 0, address, operation.bytes)
+        note(machine.log, space_global, access_kind_atomic, 0, address, operation.bytes)
         memcpy(&old, host, operation.bytes)
         if dwords == 2:
             fresh = atomic64(operation.atomic, old, value[0], value[1])
@@ -137,16 +137,16 @@ cdef int atomic_scalar(Machine *machine, Wave *wave, const Instruction *instruct
 
 
 # ------------------------------------------------------------------------------------------------ flat, global, scratch
-cdef inline uint64_t flat_scratch(const Machine *machine, const Wave *wave) noexcept nogil:
+cdef inline uint64_t _flat_scratch(const Machine *machine, const Wave *wave) noexcept nogil:
     """FLAT_SCRATCH where programs set an address: GFX9, CDNA 1 and 2 in SGPRs, GFX10 hidden. GFX8 has an offset and a size there."""
     if has_flat_scratch_sgprs(machine.gfx_level):
         return wave.sgpr[sgpr_flat_scratch] | (<uint64_t>wave.sgpr[sgpr_flat_scratch + 1] << 32)
     return wave.flat_scratch if has_hidden_flat_scratch(machine.gfx_level) else 0
 
 
-cdef uint8_t *lane_scratch(Machine *machine, Wave *wave, uint32_t lane, int64_t offset, uint32_t bytes) noexcept nogil:
-    """Scratch of a lane: the emulator's own, or, where FLAT_SCRATCH points into device memory, there: a dword of each lane after the other."""
-    cdef uint64_t base = flat_scratch(machine, wave)
+cdef uint8_t *_lane_scratch(Machine *machine, Wave *wave, uint32_t lane, int64_t offset, uint32_t bytes) noexcept nogil:
+    """Scratch of a lane: the emulator's own, or, where FLAT_SCRATCH points into device memory, there: interleaved by dwords of lanes."""
+    cdef uint64_t base = _flat_scratch(machine, wave)
     if base >> 32 and offset >= 0:
         if (offset & 3) + bytes > 4:
             return NULL
@@ -156,29 +156,29 @@ cdef uint8_t *lane_scratch(Machine *machine, Wave *wave, uint32_t lane, int64_t 
     return wave.scratch + <uint64_t>lane * machine.scratch_bytes + offset
 
 
-cdef uint8_t *flat_host(Machine *machine, Wave *wave, uint16_t family, uint32_t lane, uint64_t address,
-                        uint32_t bytes) noexcept nogil:
-    """Where one access of a lane lies on the host; NULL is a stray one."""
-    cdef uint8_t space = space_of(family, address)
+cdef uint8_t *_flat_host(Machine *machine, Wave *wave, uint16_t family, uint32_t lane, uint64_t address,
+                         uint32_t bytes) noexcept nogil:
+    """Where one access of a lane lies on the host; NULL: outside memory."""
+    cdef uint8_t space = _space_of(family, address)
     if space == space_global:
         return memory_at(machine.memory, address, bytes)
     if family == format_flat:
         address &= 0xffffffffU
     if space == space_scratch:
-        return lane_scratch(machine, wave, lane, <int64_t>address, bytes)
+        return _lane_scratch(machine, wave, lane, <int64_t>address, bytes)
     return machine.lds + address if address + bytes <= machine.lds_bytes else NULL
 
 
-cdef bint move_bytes(Machine *machine, Wave *wave, uint16_t family, uint32_t lane, uint64_t address, uint32_t bytes, uint8_t *data,
-                     bint store) noexcept nogil:
-    """An access across two dwords of scratch that lie apart in device memory: from GFX10 on scratch need not be aligned (LLVM,
-    FeatureUnalignedScratchAccess). False: it is a stray one."""
+cdef bint _move_bytes(Machine *machine, Wave *wave, uint16_t family, uint32_t lane, uint64_t address, uint32_t bytes, uint8_t *data,
+                      bint store) noexcept nogil:
+    """An access across two dwords of scratch that are not neighbours in device memory: from GFX10 on scratch need not be aligned (LLVM,
+    FeatureUnalignedScratchAccess). False: it is outside memory."""
     cdef uint8_t *hosts[4]
     cdef uint32_t i
-    if not has_unaligned_scratch(machine.gfx_level) or bytes > 4 or space_of(family, address) != space_scratch:
+    if not has_unaligned_scratch(machine.gfx_level) or bytes > 4 or _space_of(family, address) != space_scratch:
         return False
     for i in range(bytes):
-        hosts[i] = flat_host(machine, wave, family, lane, address + i, 1)
+        hosts[i] = _flat_host(machine, wave, family, lane, address + i, 1)
         if hosts[i] == NULL:
             return False
     for i in range(bytes):
@@ -189,8 +189,8 @@ cdef bint move_bytes(Machine *machine, Wave *wave, uint16_t family, uint32_t lan
     return True
 
 
-cdef inline uint8_t space_of(uint16_t family, uint64_t address) noexcept nogil:
-    """The memory that an address means: flat addresses have apertures for LDS and scratch."""
+cdef inline uint8_t _space_of(uint16_t family, uint64_t address) noexcept nogil:
+    """The memory that an address refers to: flat addresses have apertures for LDS and scratch."""
     if family == format_scratch:
         return space_scratch
     if family == format_flat:
@@ -201,15 +201,15 @@ cdef inline uint8_t space_of(uint16_t family, uint64_t address) noexcept nogil:
     return space_global
 
 
-cdef inline void note_flat(Machine *machine, uint16_t family, uint8_t way, uint32_t lane, uint64_t address,
-                           uint32_t bytes) noexcept nogil:
+cdef inline void _note_flat(Machine *machine, uint16_t family, uint8_t access_kind, uint32_t lane, uint64_t address,
+                            uint32_t bytes) noexcept nogil:
     cdef uint8_t space
     if machine.log != NULL:
-        space = space_of(family, address)
-        add_access(machine.log, space, way, lane, canonical_address(address) if space == space_global else address & 0xffffffffU, bytes)
+        space = _space_of(family, address)
+        add_access(machine.log, space, access_kind, lane, canonical_address(address) if space == space_global else address & 0xffffffffU, bytes)
 
 
-cdef uint64_t flat_address(const Wave *wave, const Instruction *instruction, uint16_t family, uint32_t lane) noexcept nogil:
+cdef uint64_t _flat_address(const Wave *wave, const Instruction *instruction, uint16_t family, uint32_t lane) noexcept nogil:
     cdef uint16_t vaddr = instruction.decoded.source[0]
     cdef uint16_t saddr = instruction.decoded.source[1] if instruction.decoded.source_count > 1 else <uint16_t>register_none
     cdef int64_t immediate = <int32_t>instruction.decoded.immediate
@@ -217,58 +217,58 @@ cdef uint64_t flat_address(const Wave *wave, const Instruction *instruction, uin
     cdef uint32_t index
     if family == format_scratch:
         if vaddr != register_none:
-            address = <uint64_t><int64_t><int32_t>data_row(wave, vaddr, 0)[lane]
+            address = <uint64_t><int64_t><int32_t>_data_row(wave, vaddr, 0)[lane]
         if saddr != register_none:
             address += <uint64_t><int64_t><int32_t>read_scalar(wave, saddr >> 2)
         return address + <uint64_t>immediate
     if saddr != register_none and saddr >> 2 != sgpr_null and family != format_flat:
-        address = scalar_pair(wave, saddr)
+        address = _scalar_pair(wave, saddr)
         if vaddr != register_none:
-            address += data_row(wave, vaddr, 0)[lane]
+            address += _data_row(wave, vaddr, 0)[lane]
     elif vaddr != register_none:
         index = (vaddr >> 2) - 256
         address = wave_vgpr(wave, index)[lane] | (<uint64_t>wave_vgpr(wave, index + 1)[lane] << 32)
     return address + <uint64_t>immediate
 
 
-cdef int atomic_lane(Machine *machine, Wave *wave, const MemoryOperation *operation, uint8_t *host, uint32_t lane,
-                     uint16_t data, uint16_t destination) noexcept nogil:
-    """Read, modify, write; gives the old value back where a destination is named."""
+cdef int _atomic_lane(Machine *machine, Wave *wave, const MemoryOperation *operation, uint8_t *host, uint32_t lane,
+                      uint16_t data, uint16_t destination) noexcept nogil:
+    """Read, modify, write; returns the old value in the destination, if there is one."""
     cdef uint32_t old, fresh
     cdef uint64_t old64, fresh64, value, other
     cdef bint two = operation.atomic == atomic_cmpswap or operation.atomic == atomic_fcmpswap
     if operation.bytes == 4:
         memcpy(&old, host, 4)
-        fresh = atomic32(operation.atomic, old, data_row(wave, data, 0)[lane],
-                         data_row(wave, data, 1)[lane] if two else 0)
+        fresh = atomic32(operation.atomic, old, _data_row(wave, data, 0)[lane],
+                         _data_row(wave, data, 1)[lane] if two else 0)
         memcpy(host, &fresh, 4)
         if destination != register_none:
-            data_row(wave, destination, 0)[lane] = old
+            _data_row(wave, destination, 0)[lane] = old
         return stop_running
     memcpy(&old64, host, 8)
-    value = data_row(wave, data, 0)[lane] | (<uint64_t>data_row(wave, data, 1)[lane] << 32)
-    other = data_row(wave, data, 2)[lane] | (<uint64_t>data_row(wave, data, 3)[lane] << 32) if two else 0
+    value = _data_row(wave, data, 0)[lane] | (<uint64_t>_data_row(wave, data, 1)[lane] << 32)
+    other = _data_row(wave, data, 2)[lane] | (<uint64_t>_data_row(wave, data, 3)[lane] << 32) if two else 0
     fresh64 = atomic64(operation.atomic, old64, value, other)
     memcpy(host, &fresh64, 8)
     if destination != register_none:
-        data_row(wave, destination, 0)[lane] = <uint32_t>old64
-        data_row(wave, destination, 1)[lane] = <uint32_t>(old64 >> 32)
+        _data_row(wave, destination, 0)[lane] = <uint32_t>old64
+        _data_row(wave, destination, 1)[lane] = <uint32_t>(old64 >> 32)
     return stop_running
 
 
 cdef inline uint16_t returned(const Instruction *instruction) noexcept nogil:
-    """The destination of an atomic that gives back the old value, or register_none."""
+    """The destination of an atomic that returns the old value, or register_none."""
     return instruction.decoded.destination[0] if instruction.decoded.destination_count else <uint16_t>register_none
 
 
-cdef int transpose_load(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
-                        const uint64_t *addresses) noexcept nogil:
+cdef int _transpose_load(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
+                         const uint64_t *addresses) noexcept nogil:
     """GLOBAL_LOAD_TR: each lane addresses 8 elements of 1 or 2 bytes; lane i of 8 gets the i-th element of each of the 8.
 
-    Only waves of 32 lanes: how 64 share the work is not documented. The order within the group is as measured on GFX12.5.
+    Only waves of 32 lanes: how 64 lanes do it is not documented. The order within the group is as measured on GFX12.5.
     """
     cdef uint32_t rows[max_lanes][4]
-    cdef uint32_t lane, place, other, value, bit
+    cdef uint32_t lane, position, other, value, bit
     cdef uint8_t *host
     if wave.lanes != 32 or wave_exec(wave) != 0xffffffffU:
         return stop_unsupported
@@ -277,39 +277,39 @@ cdef int transpose_load(Machine *machine, Wave *wave, const Instruction *instruc
         host = memory_at(machine.memory, addresses[other], 8 * operation.bytes)
         if host == NULL:
             return stray(machine, other, addresses[other], 8 * operation.bytes, False)
-        note(machine.log, space_global, way_load, other, canonical_address(addresses[other]), 8 * operation.bytes)
-        for place in range(8):
+        note(machine.log, space_global, access_kind_load, other, canonical_address(addresses[other]), 8 * operation.bytes)
+        for position in range(8):
             value = 0
-            memcpy(&value, host + place * operation.bytes, operation.bytes)
-            lane = (other & ~<uint32_t>7) + place
+            memcpy(&value, host + position * operation.bytes, operation.bytes)
+            lane = (other & ~<uint32_t>7) + position
             bit = 8 * operation.bytes * (other & 7)
             rows[lane][bit >> 5] |= value << (bit & 31)
     for lane in range(32):
-        for place in range(operation.dwords):
-            data_row(wave, instruction.decoded.destination[0], place)[lane] = rows[lane][place]
+        for position in range(operation.dwords):
+            _data_row(wave, instruction.decoded.destination[0], position)[lane] = rows[lane][position]
     return stop_running
 
 
-cdef int load_to_lds(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation, uint16_t family,
-                     const uint64_t *addresses) noexcept nogil:
-    """GLOBAL_LOAD_LDS, or a load of GFX9 and GFX10 with the lds flag: whole dwords of LDS for each lane, from m0 plus the offset that the
-    address has too (AMD "CDNA 3" ISA document 9.4)."""
+cdef int _load_to_lds(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation, uint16_t family,
+                      const uint64_t *addresses) noexcept nogil:
+    """GLOBAL_LOAD_LDS, or a load of GFX9 and GFX10 with the lds flag: whole dwords of LDS for each lane, from m0 plus the instruction's offset,
+    which is added to the address as well (AMD "CDNA 3" ISA document 9.4)."""
     cdef uint64_t exec_mask = wave_exec(wave)
-    cdef uint64_t place = <uint64_t>(wave.sgpr[sgpr_m0] & 0xffff) + <uint64_t><int64_t><int32_t>instruction.decoded.immediate
+    cdef uint64_t position = <uint64_t>(wave.sgpr[sgpr_m0] & 0xffff) + <uint64_t><int64_t><int32_t>instruction.decoded.immediate
     cdef uint32_t lane, dword, value
     cdef uint8_t *host
     for lane in range(wave.lanes):
         if not (exec_mask >> lane) & 1:
             continue
         for dword in range(operation.dwords):
-            host = flat_host(machine, wave, family, lane, addresses[lane] + 4 * dword, operation.bytes)
+            host = _flat_host(machine, wave, family, lane, addresses[lane] + 4 * dword, operation.bytes)
             if host == NULL:
                 return stray(machine, lane, addresses[lane] + 4 * dword, operation.bytes, False)
-            note_flat(machine, family, way_load, lane, addresses[lane] + 4 * dword, operation.bytes)
-            note(machine.log, space_lds, way_store, lane, place + 4 * (lane * operation.dwords + dword), 4)
+            _note_flat(machine, family, access_kind_load, lane, addresses[lane] + 4 * dword, operation.bytes)
+            note(machine.log, space_lds, access_kind_store, lane, position + 4 * (lane * operation.dwords + dword), 4)
             value = load_element(host, operation)
-            note_lds_bounds(machine, instruction, place + 4 * (lane * operation.dwords + dword) + 4)
-            store_lds(machine.lds, machine.lds_bytes, place + 4 * (lane * operation.dwords + dword), 4, <uint8_t *>&value)
+            note_lds_bounds(machine, instruction, position + 4 * (lane * operation.dwords + dword) + 4)
+            store_lds(machine.lds, machine.lds_bytes, position + 4 * (lane * operation.dwords + dword), 4, <uint8_t *>&value)
     return stop_running
 
 
@@ -326,42 +326,42 @@ cdef int execute_flat(Machine *machine, Wave *wave, const Instruction *instructi
         return stop_running
     for lane in range(wave.lanes):                          # a load may overwrite its own address
         if (exec_mask >> lane) & 1:
-            addresses[lane] = flat_address(wave, instruction, family, lane)
+            addresses[lane] = _flat_address(wave, instruction, family, lane)
             if operation.add_lane:
                 addresses[lane] += 4 * lane
     if operation.access == access_to_lds or (operation.access == access_load and instruction.decoded.destination_count == 0):
-        return load_to_lds(machine, wave, instruction, operation, family, addresses)
+        return _load_to_lds(machine, wave, instruction, operation, family, addresses)
     if operation.access == access_transpose:
-        return transpose_load(machine, wave, instruction, operation, addresses)
+        return _transpose_load(machine, wave, instruction, operation, addresses)
     for lane in range(wave.lanes):
         if not (exec_mask >> lane) & 1:
             continue
         address = addresses[lane]
         if operation.access == access_atomic:
-            host = flat_host(machine, wave, family, lane, address, operation.bytes)
+            host = _flat_host(machine, wave, family, lane, address, operation.bytes)
             if host == NULL:
                 return stray(machine, lane, address, operation.bytes, True)
-            note_flat(machine, family, way_atomic, lane, address, operation.bytes)
-            atomic_lane(machine, wave, operation, host, lane, data, returned(instruction))
+            _note_flat(machine, family, access_kind_atomic, lane, address, operation.bytes)
+            _atomic_lane(machine, wave, operation, host, lane, data, returned(instruction))
             continue
         for dword in range(operation.dwords):
             if operation.masked and not (wave.sgpr[sgpr_m0] >> dword) & 1:
                 continue
             element = address + 4 * dword
-            host = flat_host(machine, wave, family, lane, element, operation.bytes)
+            host = _flat_host(machine, wave, family, lane, element, operation.bytes)
             if operation.access == access_store:
-                value = data_row(wave, data, dword)[lane]
+                value = _data_row(wave, data, dword)[lane]
                 if operation.half == half_high:
                     value >>= 16
             if host == NULL:
-                if not move_bytes(machine, wave, family, lane, element, operation.bytes, <uint8_t *>&value, operation.access == access_store):
+                if not _move_bytes(machine, wave, family, lane, element, operation.bytes, <uint8_t *>&value, operation.access == access_store):
                     return stray(machine, lane, element, operation.bytes, operation.access == access_store)
-                host = <uint8_t *>&value                    # it has been moved
-            note_flat(machine, family, way_load if operation.access == access_load else way_store, lane, element,
-                      operation.bytes)
+                host = <uint8_t *>&value                    # its bytes have been moved
+            _note_flat(machine, family, access_kind_load if operation.access == access_load else access_kind_store, lane, element,
+                       operation.bytes)
             if operation.access == access_load:
                 value = load_element(host, operation)
-                place_element(&data_row(wave, instruction.decoded.destination[0], dword)[lane], value, operation.half)
+                place_element(&_data_row(wave, instruction.decoded.destination[0], dword)[lane], value, operation.half)
             else:
                 store_element(host, value, operation.bytes)
     return stop_running
@@ -378,7 +378,7 @@ cdef struct Resource:
     uint32_t oob_select               # GFX10+
     uint32_t word3
 
-cdef struct BufferAccess:             # what the lanes of an instruction reach through a descriptor
+cdef struct BufferAccess:             # of the lanes of an instruction, through a descriptor
     Resource resource
     bint structured                   # the lanes give indices
     uint32_t soffset
@@ -387,7 +387,7 @@ cdef struct BufferAccess:             # what the lanes of an instruction reach t
     uint64_t offset[max_lanes]        # within the structure, or all of it for raw buffers
 
 
-cdef Resource read_resource(const Wave *wave, uint16_t register_, uint32_t gfx_level) noexcept nogil:
+cdef Resource _read_resource(const Wave *wave, uint16_t register_, uint32_t gfx_level) noexcept nogil:
     cdef Resource r
     cdef uint32_t word[4]
     cdef uint32_t i
@@ -411,8 +411,8 @@ cdef Resource read_resource(const Wave *wave, uint16_t register_, uint32_t gfx_l
     return r
 
 
-cdef bint out_of_range(const Resource *r, uint32_t gfx_level, bint structured, uint64_t index, uint64_t offset,
-                       uint32_t soffset, uint32_t bytes) noexcept nogil:
+cdef bint _out_of_range(const Resource *r, uint32_t gfx_level, bint structured, uint64_t index, uint64_t offset,
+                        uint32_t soffset, uint32_t bytes) noexcept nogil:
     """The range check of one element."""
     if not has_oob_select(gfx_level):
         if r.stride != 0 and structured:
@@ -429,7 +429,7 @@ cdef bint out_of_range(const Resource *r, uint32_t gfx_level, bint structured, u
     return index * r.stride + offset + soffset + bytes > r.records
 
 
-cdef inline uint64_t buffer_address(const Resource *r, uint64_t index, uint64_t offset, uint32_t soffset) noexcept nogil:
+cdef inline uint64_t _buffer_address(const Resource *r, uint64_t index, uint64_t offset, uint32_t soffset) noexcept nogil:
     cdef uint64_t block
     if not r.swizzle:
         return r.base + soffset + index * r.stride + offset
@@ -437,39 +437,39 @@ cdef inline uint64_t buffer_address(const Resource *r, uint64_t index, uint64_t 
     return r.base + soffset + block + (index % r.index_stride) * r.swizzle + offset % r.swizzle
 
 
-cdef int reach(Machine *machine, const BufferAccess *b, uint32_t lane, uint32_t skip, uint32_t bytes, uint8_t way,
-               uint8_t **host) noexcept nogil:
-    """Where the element lies that is `skip` bytes after a lane's first; NULL: outside the buffer. stop_memory_fault: nothing is there."""
+cdef int _reach(Machine *machine, const BufferAccess *b, uint32_t lane, uint32_t skip, uint32_t bytes, uint8_t access_kind,
+                uint8_t **host) noexcept nogil:
+    """The host address of the element `skip` bytes after a lane's first; NULL: outside the buffer. stop_memory_fault: no memory is mapped there."""
     cdef uint64_t offset = b.offset[lane] + skip
     cdef uint64_t address
     host[0] = NULL
-    if out_of_range(&b.resource, machine.gfx_level, b.structured, b.index[lane], offset, b.soffset, bytes):
+    if _out_of_range(&b.resource, machine.gfx_level, b.structured, b.index[lane], offset, b.soffset, bytes):
         return stop_running
-    address = buffer_address(&b.resource, b.index[lane], offset, b.soffset)
+    address = _buffer_address(&b.resource, b.index[lane], offset, b.soffset)
     host[0] = memory_at(machine.memory, address, bytes)
     if host[0] == NULL:
-        return stray(machine, lane, address, bytes, way != way_load)
-    note(machine.log, space_global, way, lane, address, bytes)
+        return stray(machine, lane, address, bytes, access_kind != access_kind_load)
+    note(machine.log, space_global, access_kind, lane, address, bytes)
     return stop_running
 
 
-cdef int typed_lane(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
-                    const BufferAccess *b, uint32_t lane) noexcept nogil:
+cdef int _typed_lane(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
+                     const BufferAccess *b, uint32_t lane) noexcept nogil:
     """A load or store that converts between the buffer's format and registers."""
     cdef bint loads = operation.access == access_format_load
     cdef uint8_t *host
-    cdef int stop = reach(machine, b, lane, 0, format_bytes(b.format), way_load if loads else way_store, &host)
+    cdef int stop = _reach(machine, b, lane, 0, format_bytes(b.format), access_kind_load if loads else access_kind_store, &host)
     if stop != stop_running:
         return stop
     if loads:
-        load_typed(wave, instruction, operation, b, lane, host)
+        _load_typed(wave, instruction, operation, b, lane, host)
     elif host != NULL:
-        store_typed(wave, instruction, operation, b, lane, host)
+        _store_typed(wave, instruction, operation, b, lane, host)
     return stop_running
 
 
-cdef void load_typed(Wave *wave, const Instruction *instruction, const MemoryOperation *operation, const BufferAccess *b, uint32_t lane,
-                     const uint8_t *host) noexcept nogil:
+cdef void _load_typed(Wave *wave, const Instruction *instruction, const MemoryOperation *operation, const BufferAccess *b, uint32_t lane,
+                      const uint8_t *host) noexcept nogil:
     cdef uint32_t texel[4]
     cdef uint32_t component, value
     cdef uint16_t data = instruction.decoded.destination[0]
@@ -477,70 +477,70 @@ cdef void load_typed(Wave *wave, const Instruction *instruction, const MemoryOpe
     if host != NULL:
         load_format(b.format, host, texel)
     for component in range(operation.dwords):
-        value = selected(&b.resource, b.format, texel, component) if host != NULL else 0
+        value = _selected(&b.resource, b.format, texel, component) if host != NULL else 0
         if operation.half:
-            value = narrow_component(b.format, value)
-            place_element(&data_row(wave, data, component // 2)[lane], value,
+            value = _narrow_component(b.format, value)
+            place_element(&_data_row(wave, data, component // 2)[lane], value,
                           half_high if (component & 1) or operation.half == half_high else half_low)
         else:
-            data_row(wave, data, component)[lane] = value
+            _data_row(wave, data, component)[lane] = value
 
 
-cdef void store_typed(Wave *wave, const Instruction *instruction, const MemoryOperation *operation, const BufferAccess *b, uint32_t lane,
-                      uint8_t *host) noexcept nogil:
+cdef void _store_typed(Wave *wave, const Instruction *instruction, const MemoryOperation *operation, const BufferAccess *b, uint32_t lane,
+                       uint8_t *host) noexcept nogil:
     cdef uint32_t texel[4]
     cdef uint32_t component, value
     cdef uint16_t data = instruction.decoded.source[3]
     memset(texel, 0, sizeof(texel))
     for component in range(operation.dwords):
         if operation.half:
-            value = data_row(wave, data, component // 2)[lane]
+            value = _data_row(wave, data, component // 2)[lane]
             value = value >> 16 if (component & 1) or operation.half == half_high else value & 0xffff
-            texel[component] = widen_component(b.format, value)
+            texel[component] = _widen_component(b.format, value)
         else:
-            texel[component] = data_row(wave, data, component)[lane]
+            texel[component] = _data_row(wave, data, component)[lane]
     store_format(b.format, host, texel)
 
 
-cdef inline uint32_t selected(const Resource *r, uint32_t format_, const uint32_t *texel, uint32_t component) noexcept nogil:
-    """What the descriptor's selector gives for a component."""
+cdef inline uint32_t _selected(const Resource *r, uint32_t format_, const uint32_t *texel, uint32_t component) noexcept nogil:
+    """A component as the descriptor's selector chooses it."""
     cdef uint32_t selector = (r.word3 >> (3 * component)) & 7
     if selector >= 4:
         return texel[selector - 4]
-    return one_of_format(format_) if selector == 1 else 0
+    return _one_of_format(format_) if selector == 1 else 0
 
 
-cdef inline uint32_t first_component(const Resource *r, uint32_t format_, const uint8_t *host) noexcept nogil:
+cdef inline uint32_t _first_component(const Resource *r, uint32_t format_, const uint8_t *host) noexcept nogil:
     cdef uint32_t texel[4]
     memset(texel, 0, sizeof(texel))
     load_format(format_, host, texel)
-    return selected(r, format_, texel, 0)
+    return _selected(r, format_, texel, 0)
 
 
-cdef inline uint32_t one_of_format(uint32_t format_) noexcept nogil:
-    return 1 if format_is_integer(format_) else 0x3f800000
+cdef inline uint32_t _one_of_format(uint32_t format_) noexcept nogil:
+    return 1 if _format_is_integer(format_) else 0x3f800000
 
 
-cdef inline bint format_is_integer(uint32_t format_) noexcept nogil:
+cdef inline bint _format_is_integer(uint32_t format_) noexcept nogil:
     cdef uint32_t kind = (format_ >> 4) & 15
     return kind == 4 or kind == 5
 
 
-cdef inline uint32_t narrow_component(uint32_t format_, uint32_t value) noexcept nogil:
+cdef inline uint32_t _narrow_component(uint32_t format_, uint32_t value) noexcept nogil:
     """A loaded component in 16 bits."""
-    return value & 0xffff if format_is_integer(format_) else double_to_half(bits_float(value), 0)
+    return value & 0xffff if _format_is_integer(format_) else double_to_half(bits_float(value), 0)
 
 
-cdef inline uint32_t widen_component(uint32_t format_, uint32_t value) noexcept nogil:
-    return value if format_is_integer(format_) else float_bits(<float>half_to_double(value))
+cdef inline uint32_t _widen_component(uint32_t format_, uint32_t value) noexcept nogil:
+    return value if _format_is_integer(format_) else float_bits(<float>half_to_double(value))
 
 
-cdef int buffer_and_lds(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
-                        const BufferAccess *b) noexcept nogil:
+cdef int _buffer_and_lds(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
+                         const BufferAccess *b) noexcept nogil:
     """A buffer load with the lds flag, BUFFER_LOAD_LDS, or BUFFER_STORE_LDS_DWORD: dwords of LDS for each lane, from m0 + offset on."""
     cdef bint loads = operation.access != access_from_lds
     cdef uint64_t exec_mask = wave_exec(wave)
-    cdef uint64_t place
+    cdef uint64_t position
     cdef uint32_t bytes = format_bytes(b.format) if b.format else operation.bytes
     cdef uint32_t lane, dword, value
     cdef uint8_t *host
@@ -549,29 +549,29 @@ cdef int buffer_and_lds(Machine *machine, Wave *wave, const Instruction *instruc
         if not (exec_mask >> lane) & 1:
             continue
         for dword in range(operation.dwords):
-            place = <uint64_t>((wave.sgpr[sgpr_m0] & 0xffff) + instruction.decoded.immediate + 4 * (operation.dwords * lane + dword))
-            stop = reach(machine, b, lane, 4 * dword, bytes, way_load if loads else way_store, &host)
+            position = <uint64_t>((wave.sgpr[sgpr_m0] & 0xffff) + instruction.decoded.immediate + 4 * (operation.dwords * lane + dword))
+            stop = _reach(machine, b, lane, 4 * dword, bytes, access_kind_load if loads else access_kind_store, &host)
             if stop != stop_running:
                 return stop
-            note_lds_bounds(machine, instruction, place + 4)
-            if place + 4 <= machine.lds_bytes:
-                note(machine.log, space_lds, way_store if loads else way_load, lane, place, 4)
+            note_lds_bounds(machine, instruction, position + 4)
+            if position + 4 <= machine.lds_bytes:
+                note(machine.log, space_lds, access_kind_store if loads else access_kind_load, lane, position, 4)
             if loads:
                 value = 0
                 if host != NULL:
-                    value = first_component(&b.resource, b.format, host) if b.format else load_element(host, operation)
-                store_lds(machine.lds, machine.lds_bytes, place, 4, <uint8_t *>&value)
+                    value = _first_component(&b.resource, b.format, host) if b.format else load_element(host, operation)
+                store_lds(machine.lds, machine.lds_bytes, position, 4, <uint8_t *>&value)
             elif host != NULL:
-                load_lds(machine.lds, machine.lds_bytes, place, 4, host)
+                load_lds(machine.lds, machine.lds_bytes, position, 4, host)
     return stop_running
 
 
-cdef bint moves_lds(const MemoryOperation *operation, uint64_t modifiers) noexcept nogil:
+cdef bint _moves_lds(const MemoryOperation *operation, uint64_t modifiers) noexcept nogil:
     return operation.access == access_from_lds or operation.access == access_to_lds or modifier_lds(modifiers)
 
 
-cdef bint may_move_lds(const Machine *machine, const MemoryOperation *operation, const BufferAccess *b) noexcept nogil:
-    """Loads do; those of more than a dword, untyped ones, on CDNA 4 alone."""
+cdef bint _may_move_lds(const Machine *machine, const MemoryOperation *operation, const BufferAccess *b) noexcept nogil:
+    """Loads may; untyped ones of more than a dword on CDNA 4 only."""
     if operation.access == access_store or operation.access == access_format_store or operation.access == access_atomic:
         return False
     if b.format:
@@ -579,17 +579,17 @@ cdef bint may_move_lds(const Machine *machine, const MemoryOperation *operation,
     return operation.dwords == 1 or has_wide_lds_loads(machine.gfx_level)
 
 
-cdef bint open_buffer(const Machine *machine, const Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
-                      BufferAccess *b) noexcept nogil:
+cdef bint _open_buffer(const Machine *machine, const Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
+                       BufferAccess *b) noexcept nogil:
     """Where each lane's access begins; False where the format is not supported."""
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint16_t vaddr = instruction.decoded.source[1]
     cdef bint index_enabled = modifier_idxen(modifiers)
     cdef uint32_t lane
-    b.resource = read_resource(wave, instruction.decoded.source[0], machine.gfx_level)
+    b.resource = _read_resource(wave, instruction.decoded.source[0], machine.gfx_level)
     b.structured = index_enabled or b.resource.add_lane
-    b.soffset = scalar_offset(wave, instruction, 2)
+    b.soffset = _scalar_offset(wave, instruction, 2)
     b.format = 0
     if not b.structured:
         # RADV's descriptors of constant data have the sign of a 48-bit pc in stride and swizzle (Mesa, visit_load_constant and
@@ -603,56 +603,56 @@ cdef bint open_buffer(const Machine *machine, const Wave *wave, const Instructio
             return False
     for lane in range(wave.lanes):
         if (exec_mask >> lane) & 1:
-            b.index[lane] = data_row(wave, vaddr, 0)[lane] if index_enabled else 0
+            b.index[lane] = _data_row(wave, vaddr, 0)[lane] if index_enabled else 0
             if b.resource.add_lane:
                 b.index[lane] += lane
             b.offset[lane] = <uint64_t>instruction.decoded.immediate
             if modifier_offen(modifiers):
-                b.offset[lane] += data_row(wave, vaddr, 1 if index_enabled else 0)[lane]
+                b.offset[lane] += _data_row(wave, vaddr, 1 if index_enabled else 0)[lane]
     return True
 
 
-cdef void clear_missing_pages(Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef void _clear_missing_pages(Wave *wave, const Instruction *instruction) noexcept nogil:
     """The register after the data says which pages were missing: none."""
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t last = instruction.decoded.destination_bytes[0] // 4 - 1
     cdef uint32_t lane
     for lane in range(wave.lanes):
         if (exec_mask >> lane) & 1:
-            data_row(wave, instruction.decoded.destination[0], last)[lane] = 0
+            _data_row(wave, instruction.decoded.destination[0], last)[lane] = 0
 
 
-cdef int buffer_atomic_lane(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
-                            const BufferAccess *b, uint32_t lane) noexcept nogil:
+cdef int _buffer_atomic_lane(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
+                             const BufferAccess *b, uint32_t lane) noexcept nogil:
     cdef uint16_t destination = returned(instruction)
     cdef uint32_t dword
     cdef uint8_t *host
-    cdef int stop = reach(machine, b, lane, 0, operation.bytes, way_atomic, &host)
+    cdef int stop = _reach(machine, b, lane, 0, operation.bytes, access_kind_atomic, &host)
     if stop != stop_running:
         return stop
     if host != NULL:
-        atomic_lane(machine, wave, operation, host, lane, instruction.decoded.source[3], destination)
+        _atomic_lane(machine, wave, operation, host, lane, instruction.decoded.source[3], destination)
     elif destination != register_none:
         for dword in range(operation.bytes // 4):
-            data_row(wave, destination, dword)[lane] = 0
+            _data_row(wave, destination, dword)[lane] = 0
     return stop_running
 
 
-cdef int untyped_lane(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
-                      const BufferAccess *b, uint32_t lane) noexcept nogil:
+cdef int _untyped_lane(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
+                       const BufferAccess *b, uint32_t lane) noexcept nogil:
     cdef bint loads = operation.access == access_load
     cdef uint32_t dword, value
     cdef uint8_t *host
     cdef int stop
     for dword in range(operation.dwords):
-        stop = reach(machine, b, lane, 4 * dword, operation.bytes, way_load if loads else way_store, &host)
+        stop = _reach(machine, b, lane, 4 * dword, operation.bytes, access_kind_load if loads else access_kind_store, &host)
         if stop != stop_running:
             return stop
         if loads:
             value = load_element(host, operation) if host != NULL else 0
-            place_element(&data_row(wave, instruction.decoded.destination[0], dword)[lane], value, operation.half)
+            place_element(&_data_row(wave, instruction.decoded.destination[0], dword)[lane], value, operation.half)
         elif host != NULL:
-            value = data_row(wave, instruction.decoded.source[3], dword)[lane]
+            value = _data_row(wave, instruction.decoded.source[3], dword)[lane]
             store_element(host, value >> 16 if operation.half == half_high else value, operation.bytes)
     return stop_running
 
@@ -666,21 +666,21 @@ cdef int execute_buffer(Machine *machine, Wave *wave, const Instruction *instruc
     cdef int stop = stop_running
     if operation.access == access_nothing:
         return stop_running
-    if modifier_addr64(modifiers) or not open_buffer(machine, wave, instruction, operation, &b):
+    if modifier_addr64(modifiers) or not _open_buffer(machine, wave, instruction, operation, &b):
         return stop_unsupported
-    if moves_lds(operation, modifiers):
-        return buffer_and_lds(machine, wave, instruction, operation, &b) if may_move_lds(machine, operation, &b) else stop_unsupported
+    if _moves_lds(operation, modifiers):
+        return _buffer_and_lds(machine, wave, instruction, operation, &b) if _may_move_lds(machine, operation, &b) else stop_unsupported
     if modifier_tfe(modifiers) and returned(instruction) != register_none:
-        clear_missing_pages(wave, instruction)
+        _clear_missing_pages(wave, instruction)
     for lane in range(wave.lanes):
         if not (exec_mask >> lane) & 1:
             continue
         if b.format:
-            stop = typed_lane(machine, wave, instruction, operation, &b, lane)
+            stop = _typed_lane(machine, wave, instruction, operation, &b, lane)
         elif operation.access == access_atomic:
-            stop = buffer_atomic_lane(machine, wave, instruction, operation, &b, lane)
+            stop = _buffer_atomic_lane(machine, wave, instruction, operation, &b, lane)
         else:
-            stop = untyped_lane(machine, wave, instruction, operation, &b, lane)
+            stop = _untyped_lane(machine, wave, instruction, operation, &b, lane)
         if stop != stop_running:
             return stop
     return stop_running

@@ -17,11 +17,11 @@ from pyaco._core.common.bits cimport popcount
 from pyaco._core.emu.wave cimport *
 
 
-cdef inline uint32_t *row_of(const Wave *wave, uint16_t register_, uint32_t dword) noexcept nogil:
+cdef inline uint32_t *_row_of(const Wave *wave, uint16_t register_, uint32_t dword) noexcept nogil:
     return wave_vgpr(wave, (register_ >> 2) - 256 + dword)
 
 
-cdef struct Window:                   # what the addresses of an instruction mean
+cdef struct Window:                   # the memory that the addresses of an instruction refer to
     uint8_t *host
     uint64_t bytes
     AccessLog *log
@@ -29,7 +29,7 @@ cdef struct Window:                   # what the addresses of an instruction mea
     uint64_t first                    # of GDS
 
 
-cdef Window window_of(const Machine *machine, const Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef Window _window_of(const Machine *machine, const Wave *wave, const Instruction *instruction) noexcept nogil:
     """LDS, or the part of GDS that m0 names: size in bits 0-15, base in bits 16-31."""
     cdef Window window
     cdef uint32_t base = wave.sgpr[sgpr_m0] >> 16
@@ -43,14 +43,14 @@ cdef Window window_of(const Machine *machine, const Wave *wave, const Instructio
     return window
 
 
-cdef inline void note_lds(const Window *window, uint8_t way, uint32_t lane, uint64_t address, uint32_t bytes) noexcept nogil:
+cdef inline void _note_lds(const Window *window, uint8_t access_kind, uint32_t lane, uint64_t address, uint32_t bytes) noexcept nogil:
     if window.log != NULL and address < window.bytes:
-        add_access(window.log, window.space, way, lane, window.first + address, min(<uint64_t>bytes, window.bytes - address))
+        add_access(window.log, window.space, access_kind, lane, window.first + address, min(<uint64_t>bytes, window.bytes - address))
 
 
-cdef void note_lanes(const Window *window, const MemoryOperation *operation, uint64_t exec_mask, const uint32_t *addresses,
-                     const uint32_t *offsets, uint32_t scale) noexcept nogil:
-    """Everything that a load, store or atomic reaches."""
+cdef void _note_lanes(const Window *window, const MemoryOperation *operation, uint64_t exec_mask, const uint32_t *addresses,
+                      const uint32_t *offsets, uint32_t scale) noexcept nogil:
+    """Record everything that a load, store or atomic accesses."""
     cdef uint32_t lane, half, dword, address
     for lane in range(<uint32_t>max_lanes):
         if not (exec_mask >> lane) & 1:
@@ -58,15 +58,15 @@ cdef void note_lanes(const Window *window, const MemoryOperation *operation, uin
         for half in range(2 if operation.pair else 1):
             address = addresses[lane] + offsets[half] * scale
             if operation.access == access_atomic:
-                note_lds(window, way_atomic, lane, address, operation.bytes)
+                _note_lds(window, access_kind_atomic, lane, address, operation.bytes)
                 continue
             for dword in range(operation.dwords):
-                note_lds(window, way_load if operation.access == access_load else way_store, lane, <uint64_t>address + 4 * dword,
-                         operation.bytes)
+                _note_lds(window, access_kind_load if operation.access == access_load else access_kind_store, lane, <uint64_t>address + 4 * dword,
+                          operation.bytes)
 
 
-cdef void transfer(const Window *window, Wave *wave, const MemoryOperation *operation, uint32_t lane, uint64_t address,
-                   uint16_t register_, uint32_t first) noexcept nogil:
+cdef void _transfer(const Window *window, Wave *wave, const MemoryOperation *operation, uint32_t lane, uint64_t address,
+                    uint16_t register_, uint32_t first) noexcept nogil:
     """Loads or stores the dwords of one lane, from dword `first` of the registers on."""
     cdef uint32_t dword, value
     cdef uint8_t buffer[8]
@@ -74,16 +74,16 @@ cdef void transfer(const Window *window, Wave *wave, const MemoryOperation *oper
     for dword in range(count):
         if operation.access == access_load:
             load_lds(window.host, window.bytes, address + 4 * dword, operation.bytes, buffer)
-            place_element(&row_of(wave, register_, first + dword)[lane], load_element(buffer, operation), operation.half)
+            place_element(&_row_of(wave, register_, first + dword)[lane], load_element(buffer, operation), operation.half)
         else:
-            value = row_of(wave, register_, first + dword)[lane]
+            value = _row_of(wave, register_, first + dword)[lane]
             if operation.half == half_high:
                 value >>= 16
             store_lds(window.host, window.bytes, address + 4 * dword, operation.bytes, <uint8_t *>&value)
 
 
-cdef uint64_t modify(const Window *window, const MemoryOperation *operation, uint64_t address, uint64_t first,
-                     uint64_t second) noexcept nogil:
+cdef uint64_t _modify(const Window *window, const MemoryOperation *operation, uint64_t address, uint64_t first,
+                      uint64_t second) noexcept nogil:
     """Read, modify, write; returns the old value."""
     cdef uint64_t old = 0
     cdef uint64_t fresh
@@ -97,84 +97,84 @@ cdef uint64_t modify(const Window *window, const MemoryOperation *operation, uin
     return old
 
 
-cdef uint64_t datum(const Wave *wave, const MemoryOperation *operation, uint16_t register_, uint32_t lane) noexcept nogil:
-    cdef uint64_t value = row_of(wave, register_, 0)[lane]
-    return value | (<uint64_t>row_of(wave, register_, 1)[lane] << 32) if operation.bytes == 8 else value
+cdef uint64_t _data_of(const Wave *wave, const MemoryOperation *operation, uint16_t register_, uint32_t lane) noexcept nogil:
+    cdef uint64_t value = _row_of(wave, register_, 0)[lane]
+    return value | (<uint64_t>_row_of(wave, register_, 1)[lane] << 32) if operation.bytes == 8 else value
 
 
-cdef void atomic_lds(const Window *window, const Machine *machine, Wave *wave, const Instruction *instruction,
-                     const MemoryOperation *operation, uint32_t lane, uint64_t address, uint16_t data,
-                     uint32_t first) noexcept nogil:
-    """One atomic of one lane. Compare-and-store has its data registers the other way round from GFX11 on."""
+cdef void _atomic_lds(const Window *window, const Machine *machine, Wave *wave, const Instruction *instruction,
+                      const MemoryOperation *operation, uint32_t lane, uint64_t address, uint16_t data,
+                      uint32_t first) noexcept nogil:
+    """One atomic of one lane. From GFX11 on compare-and-store has its data registers in the opposite order."""
     cdef uint16_t second = instruction.decoded.source[2] if instruction.decoded.source_count > 2 else data
     cdef bint compares = operation.atomic == atomic_cmpswap or operation.atomic == atomic_fcmpswap
-    cdef uint64_t one = datum(wave, operation, data, lane)
-    cdef uint64_t other = datum(wave, operation, second, lane)
+    cdef uint64_t one = _data_of(wave, operation, data, lane)
+    cdef uint64_t other = _data_of(wave, operation, second, lane)
     cdef uint64_t old
     cdef uint32_t dword
     if compares and not has_ds_cmpstore(machine.gfx_level):
         one, other = other, one
-    old = modify(window, operation, address, one, other)
+    old = _modify(window, operation, address, one, other)
     if operation.returns:
         for dword in range(operation.bytes // 4):
-            row_of(wave, instruction.decoded.destination[0], first + dword)[lane] = <uint32_t>(old >> (32 * dword))
+            _row_of(wave, instruction.decoded.destination[0], first + dword)[lane] = <uint32_t>(old >> (32 * dword))
 
 
-cdef int32_t distance_of_second(uint32_t immediate, uint32_t address) noexcept nogil:
-    """Where the datum of DS_*_SRC2 lies, in dwords from the address: 15 bits of the offset, or the address's own top bits."""
+cdef int32_t _distance_of_second(uint32_t immediate, uint32_t address) noexcept nogil:
+    """Where the operand of DS_*_SRC2 lies, in dwords from the address: 15 bits of the offset, or the address's own top bits."""
     if immediate & 0x8000:
         return <int32_t>address >> 17
     return <int32_t>(immediate << 17) >> 17
 
 
-cdef int execute_second(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """DS_*_SRC2: the datum of an atomic is in LDS too."""
+cdef int _execute_second(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """DS_*_SRC2: the operand of an atomic is in LDS too."""
     cdef const MemoryOperation *operation = memory_operation(instruction.decoded.opcode)
-    cdef Window window = window_of(machine, wave, instruction)
+    cdef Window window = _window_of(machine, wave, instruction)
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t lane, address, other
     cdef uint64_t value
     for lane in range(wave.lanes):
         if not (exec_mask >> lane) & 1:
             continue
-        address = row_of(wave, instruction.decoded.source[0], 0)[lane]
+        address = _row_of(wave, instruction.decoded.source[0], 0)[lane]
         value = 0
-        other = <uint32_t>(<int32_t>address + 4 * distance_of_second(instruction.decoded.immediate, address))
+        other = <uint32_t>(<int32_t>address + 4 * _distance_of_second(instruction.decoded.immediate, address))
         if window.space == space_lds:
             note_lds_bounds(machine, instruction, <uint64_t>address + operation.bytes)
             note_lds_bounds(machine, instruction, <uint64_t>other + operation.bytes)
         load_lds(window.host, window.bytes, other, operation.bytes, <uint8_t *>&value)
-        note_lds(&window, way_atomic, lane, address, operation.bytes)
-        modify(&window, operation, address, value, 0)
+        _note_lds(&window, access_kind_atomic, lane, address, operation.bytes)
+        _modify(&window, operation, address, value, 0)
     return stop_running
 
 
-cdef int execute_exchange(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """DS_CONDXCHG32_RTN_B64: two dwords, each replaced by 31 bits of the datum where the datum's bit 31 is set."""
-    cdef Window window = window_of(machine, wave, instruction)
+cdef int _execute_exchange(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """DS_CONDXCHG32_RTN_B64: two dwords, each replaced by 31 bits of the operand where the operand's bit 31 is set."""
+    cdef Window window = _window_of(machine, wave, instruction)
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t lane, dword, value, old
     cdef uint64_t address
     for lane in range(wave.lanes):
         if not (exec_mask >> lane) & 1:
             continue
-        address = (row_of(wave, instruction.decoded.source[0], 0)[lane] + (instruction.decoded.immediate & 0xffff)) & 0xfff8
+        address = (_row_of(wave, instruction.decoded.source[0], 0)[lane] + (instruction.decoded.immediate & 0xffff)) & 0xfff8
         for dword in range(2):
-            value = row_of(wave, instruction.decoded.source[1], dword)[lane]
-            note_lds(&window, way_atomic, lane, address + 4 * dword, 4)
+            value = _row_of(wave, instruction.decoded.source[1], dword)[lane]
+            _note_lds(&window, access_kind_atomic, lane, address + 4 * dword, 4)
             if window.space == space_lds:
                 note_lds_bounds(machine, instruction, address + 4 * dword + 4)
             load_lds(window.host, window.bytes, address + 4 * dword, 4, <uint8_t *>&old)
             if value >> 31:
                 value &= 0x7fffffff
                 store_lds(window.host, window.bytes, address + 4 * dword, 4, <uint8_t *>&value)
-            row_of(wave, instruction.decoded.destination[0], dword)[lane] = old
+            _row_of(wave, instruction.decoded.destination[0], dword)[lane] = old
     return stop_running
 
 
 cdef int execute_lds(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     cdef const MemoryOperation *operation = memory_operation(instruction.decoded.opcode)
-    cdef Window window = window_of(machine, wave, instruction)
+    cdef Window window = _window_of(machine, wave, instruction)
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t lane, scale, half, reached
     cdef uint32_t offsets[2]
@@ -183,7 +183,7 @@ cdef int execute_lds(Machine *machine, Wave *wave, const Instruction *instructio
     cdef uint16_t data, address_register
     cdef uint32_t data_dwords = operation.dwords if operation.access != access_atomic else operation.bytes // 4
     if operation.second:
-        return execute_second(machine, wave, instruction)
+        return _execute_second(machine, wave, instruction)
     offsets[0] = instruction.decoded.immediate & 0xffff
     offsets[1] = (instruction.decoded.immediate >> 16) & 0xff
     address_register = instruction.decoded.source[0]
@@ -192,7 +192,7 @@ cdef int execute_lds(Machine *machine, Wave *wave, const Instruction *instructio
         if operation.add_lane:
             addresses[lane] = (wave.sgpr[sgpr_m0] & 0xffff) + 4 * lane
         else:
-            addresses[lane] = row_of(wave, address_register, 0)[lane]
+            addresses[lane] = _row_of(wave, address_register, 0)[lane]
     scale = operation.bytes * operation.dwords if operation.access != access_atomic else operation.bytes
     if operation.pair == 0:
         scale = 1
@@ -200,7 +200,7 @@ cdef int execute_lds(Machine *machine, Wave *wave, const Instruction *instructio
         scale *= 64
     reached = operation.bytes if operation.access == access_atomic else operation.bytes + 4 * (operation.dwords - 1)
     if window.log != NULL:
-        note_lanes(&window, operation, exec_mask, addresses, offsets, scale)
+        _note_lanes(&window, operation, exec_mask, addresses, offsets, scale)
     for lane in range(wave.lanes):
         if not (exec_mask >> lane) & 1:
             continue
@@ -211,15 +211,15 @@ cdef int execute_lds(Machine *machine, Wave *wave, const Instruction *instructio
             if operation.pair:
                 data = instruction.decoded.source[1 + half]
             if operation.access == access_atomic:
-                atomic_lds(&window, machine, wave, instruction, operation, lane, address, data, half * data_dwords)
+                _atomic_lds(&window, machine, wave, instruction, operation, lane, address, data, half * data_dwords)
             elif operation.access == access_load:
-                transfer(&window, wave, operation, lane, address, instruction.decoded.destination[0], half * data_dwords)
+                _transfer(&window, wave, operation, lane, address, instruction.decoded.destination[0], half * data_dwords)
             else:
-                transfer(&window, wave, operation, lane, address, data, 0)
+                _transfer(&window, wave, operation, lane, address, data, 0)
     return stop_running
 
 
-cdef int load_direct(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _load_direct(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """DS_DIRECT_LOAD: one element for all lanes; m0 has its address and, from bit 16 on, its type."""
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t kind = (wave.sgpr[sgpr_m0] >> 16) & 7
@@ -230,66 +230,66 @@ cdef int load_direct(Machine *machine, Wave *wave, const Instruction *instructio
         return stop_unsupported
     operation.bytes = 1 << (kind & 3)
     operation.is_signed = kind >> 2
-    note(machine.log, space_lds, way_load, 0, wave.sgpr[sgpr_m0] & 0xffff, operation.bytes)
+    note(machine.log, space_lds, access_kind_load, 0, wave.sgpr[sgpr_m0] & 0xffff, operation.bytes)
     note_lds_bounds(machine, instruction, <uint64_t>(wave.sgpr[sgpr_m0] & 0xffff) + operation.bytes)
     load_lds(machine.lds, machine.lds_bytes, wave.sgpr[sgpr_m0] & 0xffff, operation.bytes, buffer)
     for lane in range(wave.lanes):
         if (exec_mask >> lane) & 1:
-            row_of(wave, instruction.decoded.destination[0], 0)[lane] = load_element(buffer, &operation)
+            _row_of(wave, instruction.decoded.destination[0], 0)[lane] = load_element(buffer, &operation)
     return stop_running
 
 
 # ---------------------------------------------------------------------------------------------------------- permutations
-cdef int swizzle_lane(uint32_t offset, int lane) noexcept nogil:
+cdef int _swizzle_lane(uint32_t offset, int lane) noexcept nogil:
     """The lane that DS_SWIZZLE reads, within groups of 32."""
     cdef int group = lane & 32
-    cdef int place = lane & 31
+    cdef int position = lane & 31
     cdef int mask, count
     if offset >= 0xe000:                                    # FFT: the bits of the low part, reversed
         mask = offset & 0x1f
         if mask == 0x1f:
             return lane
         if mask == 0x10:
-            count = place & 15
-            return group | (place & 0x10) | ((count & 1) << 3) | ((count & 2) << 1) | ((count & 4) >> 1) | (count >> 3)
+            count = position & 15
+            return group | (position & 0x10) | ((count & 1) << 3) | ((count & 2) << 1) | ((count & 4) >> 1) | (count >> 3)
         if mask == 0:
-            return group | ((place & 1) << 4) | ((place & 2) << 2) | (place & 4) | ((place & 8) >> 2) | (place >> 4)
+            return group | ((position & 1) << 4) | ((position & 2) << 2) | (position & 4) | ((position & 8) >> 2) | (position >> 4)
         return -2
     if offset >= 0xc000:                                    # rotate within lanes that agree in the masked bits
         mask = offset & 0x1f
         count = (offset >> 5) & 0x1f
         if (offset >> 10) & 1:
             count = -count
-        return group | (place & mask) | ((place + count) & ~mask & 0x1f)
+        return group | (position & mask) | ((position + count) & ~mask & 0x1f)
     if offset & 0x8000:
         return (lane & ~3) | ((offset >> (2 * (lane & 3))) & 3)
-    return group | (((place & (offset & 0x1f)) | ((offset >> 5) & 0x1f)) ^ ((offset >> 10) & 0x1f))
+    return group | (((position & (offset & 0x1f)) | ((offset >> 5) & 0x1f)) ^ ((offset >> 10) & 0x1f))
 
 
-cdef int execute_swizzle(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _execute_swizzle(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t result[max_lanes]
     cdef int lane, other
-    cdef const uint32_t *source = row_of(wave, instruction.decoded.source[0], 0)
+    cdef const uint32_t *source = _row_of(wave, instruction.decoded.source[0], 0)
     for lane in range(<int>wave.lanes):
-        other = swizzle_lane(instruction.decoded.immediate & 0xffff, lane)
+        other = _swizzle_lane(instruction.decoded.immediate & 0xffff, lane)
         if other == -2:
             return stop_unsupported
         result[lane] = source[other] if (exec_mask >> other) & 1 else 0
     for lane in range(<int>wave.lanes):
         if (exec_mask >> lane) & 1:
-            row_of(wave, instruction.decoded.destination[0], 0)[lane] = result[lane]
+            _row_of(wave, instruction.decoded.destination[0], 0)[lane] = result[lane]
     return stop_running
 
 
-cdef int execute_permute(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _execute_permute(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """DS_BPERMUTE pulls from a lane, DS_PERMUTE pushes to one; the highest lane that pushes to a lane wins."""
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t result[max_lanes]
     cdef uint32_t lane, other
     cdef uint32_t opcode = instruction.decoded.opcode
-    cdef const uint32_t *address = row_of(wave, instruction.decoded.source[0], 0)
-    cdef const uint32_t *data = row_of(wave, instruction.decoded.source[1], 0)
+    cdef const uint32_t *address = _row_of(wave, instruction.decoded.source[0], 0)
+    cdef const uint32_t *data = _row_of(wave, instruction.decoded.source[1], 0)
     cdef uint32_t offset = instruction.decoded.immediate & 0xffff
     # on GFX10 and later the unit works on 32 lanes at a time
     cdef uint32_t group = 32 if has_half_wave_permutes(machine.gfx_level) else 64
@@ -306,20 +306,20 @@ cdef int execute_permute(Machine *machine, Wave *wave, const Instruction *instru
             result[lane] = data[other]
     for lane in range(wave.lanes):
         if (exec_mask >> lane) & 1:
-            row_of(wave, instruction.decoded.destination[0], 0)[lane] = result[lane]
+            _row_of(wave, instruction.decoded.destination[0], 0)[lane] = result[lane]
     return stop_running
 
 
-cdef int execute_append(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _execute_append(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """DS_APPEND and DS_CONSUME: one counter for the wave, moved by the number of active lanes."""
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t old = 0
     cdef uint32_t fresh, lane
     cdef uint64_t address = instruction.decoded.immediate & 0xffff
-    cdef Window window = window_of(machine, wave, instruction)
+    cdef Window window = _window_of(machine, wave, instruction)
     if not modifier_gds(instruction.decoded.modifiers):
         address += wave.sgpr[sgpr_m0] & 0xffff
-    note_lds(&window, way_atomic, 0, address, 4)
+    _note_lds(&window, access_kind_atomic, 0, address, 4)
     load_lds(window.host, window.bytes, address, 4, <uint8_t *>&old)
     if instruction.decoded.opcode == <int>op_ds_append:
         fresh = old + popcount(exec_mask)
@@ -328,64 +328,64 @@ cdef int execute_append(Machine *machine, Wave *wave, const Instruction *instruc
     store_lds(window.host, window.bytes, address, 4, <const uint8_t *>&fresh)
     for lane in range(wave.lanes):
         if (exec_mask >> lane) & 1:
-            row_of(wave, instruction.decoded.destination[0], 0)[lane] = old
+            _row_of(wave, instruction.decoded.destination[0], 0)[lane] = old
     return stop_running
 
 
-cdef inline uint32_t bits_at(const uint32_t *words, uint32_t position, uint32_t width) noexcept nogil:
+cdef inline uint32_t _bits_at(const uint32_t *words, uint32_t position, uint32_t width) noexcept nogil:
     cdef uint64_t two = words[position >> 5]
     if (position & 31) + width > 32:
         two |= <uint64_t>words[(position >> 5) + 1] << 32
     return <uint32_t>((two >> (position & 31)) & ((<uint64_t>1 << width) - 1))
 
 
-cdef int load_transposed(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _load_transposed(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """DS_READ_B64_TR_*, DS_READ_B96_TR_B6: 16 lanes load rows of 16 elements, and each gets a column.
 
-    With E elements of a lane, a row is those of 16 / E lanes one after the other, and there are E rows. Lanes that are off make it
-    undefined. As measured on hardware for B16 (ROCm, rocm-systems, pull request 10175); the others are taken to be alike.
+    With E elements of a lane, a row is those of 16 / E lanes one after the other, and there are E rows. Inactive lanes make the
+    result undefined. As measured on hardware for B16 (ROCm, rocm-systems, pull request 10175); the others are assumed to be alike.
     """
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef uint32_t width = (16 if opcode == <uint32_t>op_ds_read_b64_tr_b16 else 8 if opcode == <uint32_t>op_ds_read_b64_tr_b8
                            else 6 if opcode == <uint32_t>op_ds_read_b96_tr_b6 else 4)
     cdef uint32_t dwords = 3 if width == 6 else 2
     cdef uint32_t elements = 32 * dwords // width
-    cdef Window window = window_of(machine, wave, instruction)
+    cdef Window window = _window_of(machine, wave, instruction)
     cdef uint32_t loaded[max_lanes][3]
     cdef uint32_t result[3]
-    cdef uint32_t lane, other, row, dword, place, value
+    cdef uint32_t lane, other, row, dword, position, value
     if wave.lanes != 64 or wave_exec(wave) != ~(<uint64_t>0):
         return stop_unsupported
     for lane in range(64):
-        place = row_of(wave, instruction.decoded.source[0], 0)[lane] + (instruction.decoded.immediate & 0xffff)
-        note_lds(&window, way_load, lane, place, 4 * dwords)
+        position = _row_of(wave, instruction.decoded.source[0], 0)[lane] + (instruction.decoded.immediate & 0xffff)
+        _note_lds(&window, access_kind_load, lane, position, 4 * dwords)
         for dword in range(dwords):
-            load_lds(window.host, window.bytes, <uint64_t>place + 4 * dword, 4, <uint8_t *>&loaded[lane][dword])
+            load_lds(window.host, window.bytes, <uint64_t>position + 4 * dword, 4, <uint8_t *>&loaded[lane][dword])
     for lane in range(64):
         memset(result, 0, sizeof(result))
         for row in range(elements):
             other = (lane & ~<uint32_t>15) + row * (16 // elements) + (lane & 15) // elements
-            value = bits_at(loaded[other], width * ((lane & 15) % elements), width)
-            place = width * row
-            result[place >> 5] |= value << (place & 31)
-            if (place & 31) + width > 32:
-                result[(place >> 5) + 1] |= value >> (32 - (place & 31))
+            value = _bits_at(loaded[other], width * ((lane & 15) % elements), width)
+            position = width * row
+            result[position >> 5] |= value << (position & 31)
+            if (position & 31) + width > 32:
+                result[(position >> 5) + 1] |= value >> (32 - (position & 31))
         for dword in range(dwords):
-            row_of(wave, instruction.decoded.destination[0], dword)[lane] = result[dword]
+            _row_of(wave, instruction.decoded.destination[0], dword)[lane] = result[dword]
     return stop_running
 
 
 cdef void fill_lds(Handler *table) noexcept nogil:
-    """What is no plain load, store or atomic."""
-    table[<int>op_ds_swizzle_b32] = execute_swizzle
-    table[<int>op_ds_permute_b32] = execute_permute
-    table[<int>op_ds_bpermute_b32] = execute_permute
-    table[<int>op_ds_bpermute_fi_b32] = execute_permute
-    table[<int>op_ds_append] = execute_append
-    table[<int>op_ds_consume] = execute_append
-    table[<int>op_ds_condxchg32_rtn_b64] = execute_exchange
-    table[<int>op_lds_direct_load] = load_direct
-    table[<int>op_ds_read_b64_tr_b4] = load_transposed
-    table[<int>op_ds_read_b96_tr_b6] = load_transposed
-    table[<int>op_ds_read_b64_tr_b8] = load_transposed
-    table[<int>op_ds_read_b64_tr_b16] = load_transposed
+    """Instructions that are not plain loads, stores or atomics."""
+    table[<int>op_ds_swizzle_b32] = _execute_swizzle
+    table[<int>op_ds_permute_b32] = _execute_permute
+    table[<int>op_ds_bpermute_b32] = _execute_permute
+    table[<int>op_ds_bpermute_fi_b32] = _execute_permute
+    table[<int>op_ds_append] = _execute_append
+    table[<int>op_ds_consume] = _execute_append
+    table[<int>op_ds_condxchg32_rtn_b64] = _execute_exchange
+    table[<int>op_lds_direct_load] = _load_direct
+    table[<int>op_ds_read_b64_tr_b4] = _load_transposed
+    table[<int>op_ds_read_b96_tr_b6] = _load_transposed
+    table[<int>op_ds_read_b64_tr_b8] = _load_transposed
+    table[<int>op_ds_read_b64_tr_b16] = _load_transposed

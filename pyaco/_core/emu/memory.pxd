@@ -1,7 +1,7 @@
 """The device's address space: allocations with guard gaps between them, found by 64-bit address.
 
-Thread safety: a ``Memory`` belongs to one device; lookups cache the last allocation, so one thread at a time: who changes what is mapped,
-or runs something on it, does so between `enter` and `leave`.
+Thread safety: a ``Memory`` belongs to one device; lookups cache the last allocation, so it is used by one thread at a time: what changes
+the mappings, or runs on them, does so between `enter` and `leave`.
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
@@ -44,11 +44,11 @@ cdef class AddressSpace:
     """Owner of a ``Memory`` and of the host memory behind it."""
     cdef Memory memory
     cdef dict owners                  # address -> array that holds the bytes
-    cdef readonly object addresses    # VirtualAddresses: who has which range
+    cdef readonly object addresses    # VirtualAddresses: which ranges are taken
     cdef set ranges                   # addresses whose range is given back when they are released
     cdef object lock                  # of the thread that is between `enter` and `leave`
     cdef bint entered
-    # Wait until no other thread is between these two. InputError: this one is, and a signal's handler has interrupted it.
+    # Wait until no other thread is between these two. InputError where this thread itself is, interrupted by a signal handler.
     cdef int enter(self) except -1
     cdef int leave(self) except -1
     cdef int _insert(self, uint64_t address, uint64_t size, uint8_t *host) except -1

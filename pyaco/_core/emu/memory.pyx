@@ -101,7 +101,7 @@ cdef class AddressSpace:
             self.leave()
 
     cdef int _insert(self, uint64_t address, uint64_t size, uint8_t *host) except -1:
-        cdef uint32_t row = 0
+        cdef uint32_t index = 0
         cdef void *grown
         if self.memory.count == self.memory.capacity:
             grown = realloc(self.memory.allocations, (self.memory.capacity * 2 + 16) * sizeof(Allocation))
@@ -109,27 +109,27 @@ cdef class AddressSpace:
                 raise MemoryError("the table of allocations cannot grow")
             self.memory.allocations = <Allocation *>grown
             self.memory.capacity = self.memory.capacity * 2 + 16
-        while row < self.memory.count and self.memory.allocations[row].address < address:
-            row += 1
-        memmove(&self.memory.allocations[row + 1], &self.memory.allocations[row],
-                (self.memory.count - row) * sizeof(Allocation))
-        self.memory.allocations[row].address = address
-        self.memory.allocations[row].size = size
-        self.memory.allocations[row].host = host
+        while index < self.memory.count and self.memory.allocations[index].address < address:
+            index += 1
+        memmove(&self.memory.allocations[index + 1], &self.memory.allocations[index],
+                (self.memory.count - index) * sizeof(Allocation))
+        self.memory.allocations[index].address = address
+        self.memory.allocations[index].size = size
+        self.memory.allocations[index].host = host
         self.memory.count += 1
         return 0
 
     def release(self, uint64_t address):
         """Unmap what `map` placed at `address`."""
-        cdef uint32_t row
+        cdef uint32_t index
         self.enter()
         try:
             if address not in self.owners:
                 raise KeyError(f"nothing is mapped at {address:#x}")
-            for row in range(self.memory.count):
-                if self.memory.allocations[row].address == address:
-                    memmove(&self.memory.allocations[row], &self.memory.allocations[row + 1],
-                            (self.memory.count - row - 1) * sizeof(Allocation))
+            for index in range(self.memory.count):
+                if self.memory.allocations[index].address == address:
+                    memmove(&self.memory.allocations[index], &self.memory.allocations[index + 1],
+                            (self.memory.count - index - 1) * sizeof(Allocation))
                     self.memory.count -= 1
                     break
             self.memory.last = 0
@@ -141,19 +141,19 @@ cdef class AddressSpace:
             self.leave()
 
     def map_at(self, uint64_t address, uint8_t[::1] data not None):
-        """Give the bytes of `data` the device address that the caller chose; its range is taken where no one has it yet.
+        """Give the bytes of `data` the device address that the caller chose; its range is reserved unless it is already.
 
         Raises ValueError where the range meets another allocation or the end of the address space.
         """
         cdef uint64_t size = data.shape[0]
-        cdef uint32_t row
+        cdef uint32_t index
         if address > 0xffffffffffffffffULL - size:
             raise ValueError(f"{size} bytes at {address:#x} pass the end of the address space")
         self.enter()
         try:
-            for row in range(self.memory.count):
-                if (address < self.memory.allocations[row].address + self.memory.allocations[row].size
-                        and self.memory.allocations[row].address < address + size):
+            for index in range(self.memory.count):
+                if (address < self.memory.allocations[index].address + self.memory.allocations[index].size
+                        and self.memory.allocations[index].address < address + size):
                     raise ValueError(f"{size} bytes at {address:#x}: that range is taken")
             if self.addresses.reserve(address, size):
                 self.ranges.add(address)
@@ -180,12 +180,12 @@ cdef class AddressSpace:
 
     def nearest(self, uint64_t address):
         """Address and size of the allocation closest to `address` (for error messages), or None."""
-        cdef uint32_t row
+        cdef uint32_t index
         best = None
-        for row in range(self.memory.count):
-            first = self.memory.allocations[row].address
-            last = first + self.memory.allocations[row].size
+        for index in range(self.memory.count):
+            first = self.memory.allocations[index].address
+            last = first + self.memory.allocations[index].size
             distance = first - address if address < first else max(0, address - last + 1)
             if best is None or distance < best[0]:
-                best = (distance, first, self.memory.allocations[row].size)
+                best = (distance, first, self.memory.allocations[index].size)
         return None if best is None else best[1:]

@@ -16,7 +16,7 @@ cdef extern from "<math.h>" nogil:
     double scalbn(double, int)
     bint signbit(double)
 
-cdef enum:                            # how 8-bit floats are
+cdef enum:                            # variants of 8-bit floats
     small_fnuz = 1                    # as CDNA 3 has them
     small_saturates = 2               # FP16_OVFL
 
@@ -72,7 +72,7 @@ cdef inline uint32_t float_to_small(float value, uint32_t mantissa, int smallest
     return overflow if result > largest else result
 
 cdef inline uint32_t float_to_fnuz(float value, uint32_t mantissa, int smallest, uint32_t small) noexcept nogil:
-    """What does not fit becomes NaN, or the largest number where FP16_OVFL says so."""
+    """Larger numbers become NaN, or the largest number where FP16_OVFL says so."""
     cdef uint32_t magnitude
     if value != value:
         return 0x80
@@ -80,7 +80,7 @@ cdef inline uint32_t float_to_fnuz(float value, uint32_t mantissa, int smallest,
     return magnitude if magnitude == 0 or magnitude == 0x80 else magnitude | ((float_bits(value) >> 24) & 0x80)
 
 cdef inline uint32_t float_to_fp8(float value, uint32_t small) noexcept nogil:
-    """What does not fit becomes NaN, or the largest number where FP16_OVFL says so."""
+    """Larger numbers become NaN, or the largest number where FP16_OVFL says so."""
     cdef uint32_t sign = (float_bits(value) >> 24) & 0x80
     if small & small_fnuz:
         return float_to_fnuz(value, 3, -7, small)
@@ -89,7 +89,7 @@ cdef inline uint32_t float_to_fp8(float value, uint32_t small) noexcept nogil:
     return sign | float_to_small(value, 3, -6, 0x7e, 0x7e if small & small_saturates and not isinf(value) else 0x7f)
 
 cdef inline uint32_t float_to_bf8(float value, uint32_t small) noexcept nogil:
-    """What does not fit becomes infinity, or the largest number where FP16_OVFL says so."""
+    """Larger numbers become infinity, or the largest number where FP16_OVFL says so."""
     cdef uint32_t sign = (float_bits(value) >> 24) & 0x80
     if small & small_fnuz:
         return float_to_fnuz(value, 2, -15, small)
@@ -102,9 +102,9 @@ cdef inline float add_to_mantissa(float value, uint32_t addend) noexcept nogil:
     cdef uint32_t bits = float_bits(value)
     return bits_float((bits & 0xff800000U) | ((bits + addend) & 0x7fffff))
 
-cdef inline uint32_t put_byte(uint32_t word, uint32_t place, uint32_t value) noexcept nogil:
-    place = 8 * (place & 3)
-    return (word & ~(<uint32_t>0xff << place)) | (value << place)
+cdef inline uint32_t put_byte(uint32_t word, uint32_t index, uint32_t value) noexcept nogil:
+    index = 8 * (index & 3)
+    return (word & ~(<uint32_t>0xff << index)) | (value << index)
 
 # The byte of a source that V_CVT_F32_FP8 converts: op_sel has its number with the two bits exchanged.
 cdef inline uint32_t chosen_byte(uint32_t word, uint32_t opsel) noexcept nogil:
@@ -310,7 +310,7 @@ cdef inline uint64_t quiet_double(uint64_t bits) noexcept nogil:
 
 cdef inline double division_fixup(double quotient, double denominator, double numerator, int precision,
                                   int smallest, int largest) noexcept nogil:
-    """The special cases of numerator / denominator that an approximate quotient does not have (V_DIV_FIXUP)."""
+    """V_DIV_FIXUP: a quotient corrected for the special cases of numerator / denominator."""
     cdef bint negative = signbit(denominator) != signbit(numerator)
     cdef double magnitude
     cdef int distance
@@ -340,8 +340,8 @@ cdef inline int exponent_field32(float value) noexcept nogil:
 cdef inline uint32_t division_scale32(uint32_t s0, uint32_t s1, uint32_t s2, uint64_t *flag) noexcept nogil:
     """V_DIV_SCALE_F32: scales numerator or denominator so that the refinement of the quotient stays in range.
 
-    s0 is the one of s1 (denominator) and s2 (numerator) that is wanted scaled; the flag asks V_DIV_FMAS to undo it. The
-    documents print pseudocode that leaves out the result without scaling, and the flag for zeros.
+    s0 is whichever of s1 (denominator) and s2 (numerator) is to be scaled; the flag tells V_DIV_FMAS to undo it. The
+    pseudocode of the documents leaves out the result without scaling, and the flag for zeros.
     """
     cdef float value = bits_float(s0)
     cdef float denominator = bits_float(s1)

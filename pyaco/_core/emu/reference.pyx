@@ -2,10 +2,10 @@
 
 Workgroups run one after the other in ascending order, the waves of a workgroup in turn: each until it ends, reaches a
 barrier, or has used its slice of instructions. So a dispatch gives the same result every time. A workgroup whose waves wait for
-those of others (``wave_sync``) is set aside with its registers and LDS until one of its waves can run; the lowest such comes next.
+those of others (``wave_sync``) is suspended with its registers and LDS until one of its waves can run; of several such the lowest runs first.
 
 Thread safety: an engine belongs to one device and runs one dispatch at a time; other threads wait for it (``AddressSpace.enter``). The
-interpreter lock is released meanwhile.
+interpreter lock is released while a dispatch runs.
 """
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -19,7 +19,7 @@ from pyaco._core.emu.control cimport execute_indexed
 from pyaco._core.emu.memory cimport AddressSpace, canonical_address, memory_at
 from pyaco._core.common.bits cimport popcount
 from pyaco._core.emu.wave cimport *
-from pyaco._core.emu.wave_sync cimport forget_waiting
+from pyaco._core.emu.wave_sync cimport clear_waiting
 from pyaco._core.common.machine cimport register_none
 
 from pyaco.errors import InputError
@@ -44,20 +44,20 @@ cdef void forget_code(Workspace *space) noexcept nogil:
     cdef uint32_t i
     forget(&space.code)
     for i in range(space.wave_capacity):
-        fill_words(space.registers + <uint64_t>i * vgpr_rows * max_lanes, rows_to_fill(&space.machine) * max_lanes, space.fill)
+        fill_words(space.registers + <uint64_t>i * vgpr_rows * max_lanes, _rows_to_fill(&space.machine) * max_lanes, space.fill)
     space.machine.touched_vgprs = 0
 
 
 # ------------------------------------------------------------------------------------------------------------------ waves
-cdef void share_halves(const Machine *machine, Wave *wave, const Instruction *instruction, uint64_t active) noexcept nogil:
-    """What was written to a shared VGPR is seen by both halves of the wave; the high half executes last."""
-    cdef uint32_t i, lane, row
+cdef void _share_halves(const Machine *machine, Wave *wave, const Instruction *instruction, uint64_t active) noexcept nogil:
+    """Both halves of the wave see what was written to a shared VGPR; the high half executes last."""
+    cdef uint32_t i, lane, number
     cdef uint32_t *values
     for i in range(instruction.decoded.destination_count):
-        row = instruction.decoded.destination[i] >> 2
-        if row < 256 + machine.shared_vgpr or instruction.decoded.destination[i] == register_none:
+        number = instruction.decoded.destination[i] >> 2
+        if number < 256 + machine.shared_vgpr or instruction.decoded.destination[i] == register_none:
             continue
-        values = wave_vgpr(wave, row - 256)
+        values = wave_vgpr(wave, number - 256)
         for lane in range(32):
             if (active >> (lane + 32)) & 1:
                 values[lane] = values[lane + 32]
@@ -65,7 +65,7 @@ cdef void share_halves(const Machine *machine, Wave *wave, const Instruction *in
                 values[lane + 32] = values[lane]
 
 
-cdef int run_in_mode(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _run_in_mode(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """GFX8, GFX9: an instruction while vector instructions are skipped or have relative register numbers."""
     if wave.mode & mode_skip_vector and unit_valu <= instruction.unit <= unit_lds and instruction.unit != unit_smem:
         return stop_running
@@ -99,17 +99,17 @@ cdef int run_wave(Code *code, Machine *machine, Wave *wave, uint32_t turns) noex
         machine.lane_counter[instruction.unit] += popcount(active)
         wave.pc += 4 * <uint64_t>instruction.decoded.dwords
         if wave.mode & (mode_index_registers | mode_skip_vector) and has_vgpr_index_mode(machine.gfx_level):
-            stop = run_in_mode(machine, wave, instruction)
+            stop = _run_in_mode(machine, wave, instruction)
         else:
             stop = instruction.handler(machine, wave, instruction)
         if machine.shared_vgpr:
-            share_halves(machine, wave, instruction, active)
+            _share_halves(machine, wave, instruction, active)
         if stop != stop_running:
             return stop
     return stop_running
 
 
-cdef bint out_of_time(Machine *machine) noexcept nogil:
+cdef bint is_out_of_time(Machine *machine) noexcept nogil:
     if machine.deadline == 0 or machine.executed < machine.clock_due:
         return False
     machine.clock_due = machine.executed + slice_instructions
@@ -123,8 +123,7 @@ cdef int stop_before(Code *code, Machine *machine, const Wave *wave, int why) no
     return why
 
 
-cdef uint32_t put_group(const Launch *launch, uint32_t *sgpr, const uint32_t *group) noexcept nogil:
-    """The workgroup's ids to where a wave finds them; returns the SGPR that follows."""
+cdef uint32_t put_workgroup_ids(const Launch *launch, uint32_t *sgpr, const uint32_t *group) noexcept nogil:
     cdef uint32_t i
     cdef uint32_t next_sgpr = launch.user_count
     if launch.ids_in_ttmp:
@@ -139,7 +138,7 @@ cdef uint32_t put_group(const Launch *launch, uint32_t *sgpr, const uint32_t *gr
 
 
 cdef void fill_words(uint32_t *words, uint64_t count, uint32_t value) noexcept nogil:
-    """Copies what is filled already, twice as much each time."""
+    """Copies what has been filled already, twice as much each time."""
     cdef uint64_t filled = min(count, <uint64_t>max_lanes)
     cdef uint64_t i, more
     for i in range(filled):
@@ -150,8 +149,8 @@ cdef void fill_words(uint32_t *words, uint64_t count, uint32_t value) noexcept n
         filled += more
 
 
-cdef uint32_t rows_to_fill(const Machine *machine) noexcept nogil:
-    """Rows that the last workgroup may have written."""
+cdef uint32_t _rows_to_fill(const Machine *machine) noexcept nogil:
+    """How many rows the last workgroup may have written."""
     return max(machine.touched_vgprs, <uint32_t>start_rows)
 
 
@@ -164,7 +163,7 @@ cdef bint size_of(const Launch *launch, const uint32_t *group, uint32_t *size) n
     return whole
 
 
-cdef uint32_t waves_of(const uint32_t *size, uint32_t wave_size) noexcept nogil:
+cdef uint32_t _waves_of(const uint32_t *size, uint32_t wave_size) noexcept nogil:
     return (size[0] * size[1] * size[2] + wave_size - 1) // wave_size
 
 
@@ -186,11 +185,11 @@ cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, u
         wave_put64(wave, sgpr_flat_scratch, 0)
     for i in range(launch.user_count):
         wave.sgpr[i] = launch.user[i]
-    next_sgpr = put_group(launch, wave.sgpr, group)
+    next_sgpr = put_workgroup_ids(launch, wave.sgpr, group)
     if launch.ids_in_ttmp:
         wave.sgpr[sgpr_ttmp0 + 8] = index << 25
     if launch.workgroup_info:
-        wave.sgpr[next_sgpr] = waves_of(size, launch.wave_size) | (index << 6) | ((<uint32_t>1 << 31) if index == 0 else 0)
+        wave.sgpr[next_sgpr] = _waves_of(size, launch.wave_size) | (index << 6) | ((<uint32_t>1 << 31) if index == 0 else 0)
         next_sgpr += 1
     if launch.scratch_offset:
         wave.sgpr[next_sgpr] = (machine.scratch_slot * launch.waves + index) * launch.wave_size * machine.scratch_bytes
@@ -227,10 +226,10 @@ cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, u
     wave.waits_named = 0
 
 
-cdef int run_workgroup(Workspace *space, uint64_t *checked) except -1 nogil:
+cdef int _run_workgroup(Workspace *space, uint64_t *checked) except -1 nogil:
     """All waves in turn until they have ended; returns a reason other than stop_end when one went wrong.
 
-    It is stop_sync where nobody can run before other workgroups do.
+    It is stop_sync where no wave can run before other workgroups do.
     """
     cdef uint32_t i
     cdef int stop
@@ -238,7 +237,7 @@ cdef int run_workgroup(Workspace *space, uint64_t *checked) except -1 nogil:
     while True:
         for i in range(space.count):
             if waves[i].stop == stop_running:
-                if out_of_time(&space.machine):
+                if is_out_of_time(&space.machine):
                     waves[i].stop = stop_before(&space.code, &space.machine, &waves[i], stop_time)
                 else:
                     waves[i].stop = run_wave(&space.code, &space.machine, &waves[i], slice_instructions)
@@ -258,7 +257,7 @@ cdef int end_round(Workspace *space) noexcept nogil:
     cdef uint32_t ended = 0
     cdef uint32_t waiting = 0
     cdef uint32_t i
-    for i in range(space.count):                            # afterwards: a later wave may have let an earlier one go on
+    for i in range(space.count):                            # after all turns: a later wave may have woken an earlier one
         if space.waves[i].stop == stop_running:
             return stop_running
         ended += space.waves[i].stop == stop_end
@@ -267,22 +266,22 @@ cdef int end_round(Workspace *space) noexcept nogil:
         return stop_end
     if ended + waiting < space.count:                       # waves that have ended do not hold a barrier, those that wait elsewhere do
         return stop_sync
-    return release_barrier(space)
+    return _release_barrier(space)
 
 
-cdef int release_barrier(Workspace *space) noexcept nogil:
-    """Waves that wait at a barrier go on; from GFX12 on one that waits has not signalled."""
+cdef int _release_barrier(Workspace *space) noexcept nogil:
+    """Wakes the waves that wait at a barrier; from GFX12 on a wave that still waits has not signalled, and never will."""
     cdef uint32_t i
     for i in range(space.count):
         if space.waves[i].stop == stop_barrier:
             if has_split_barriers(space.machine.gfx_level):
-                return blame(space, i)
+                return _report_deadlock(space, i)
             space.waves[i].stop = stop_running
     return stop_running
 
 
-cdef int blame(Workspace *space, uint32_t wave) noexcept nogil:
-    """A wave that waits for ever."""
+cdef int _report_deadlock(Workspace *space, uint32_t wave) noexcept nogil:
+    """Records a wave that waits for ever; returns stop_deadlock."""
     cdef const Instruction *instruction = fetch(&space.code, &space.machine, space.waves[wave].waits_at)
     space.faulty = wave
     space.machine.fault_pc = space.waves[wave].waits_at
@@ -291,103 +290,103 @@ cdef int blame(Workspace *space, uint32_t wave) noexcept nogil:
 
 
 # ------------------------------------------------------------------------------------- workgroups that wait for others
-cdef bint runnable(const Room *room) noexcept nogil:
+cdef bint _runnable(const Resident *resident) noexcept nogil:
     cdef uint32_t i
-    for i in range(room.count):
-        if room.waves[i].stop == stop_running:
+    for i in range(resident.count):
+        if resident.waves[i].stop == stop_running:
             return True
     return False
 
 
-cdef void leave_room(Workspace *space, Room **place) noexcept nogil:
-    """A workgroup that was set aside is the one that runs."""
-    cdef Room *room = place[0]
+cdef void _resume_resident(Workspace *space, Resident **link) noexcept nogil:
+    """Makes a suspended workgroup the one that runs."""
+    cdef Resident *resident = link[0]
     cdef uint32_t i
-    place[0] = room.next
-    space.resident_waves -= room.count
-    close_waves(space)
-    space.number = room.number
-    space.count = room.count
+    link[0] = resident.next
+    space.resident_waves -= resident.count
+    _close_waves(space)
+    space.number = resident.number
+    space.count = resident.count
     for i in range(3):
-        space.group[i] = room.group[i]
-    space.waves = room.waves
-    space.registers = room.registers
-    space.scratch = room.scratch
-    space.machine.lds = room.lds
-    space.machine.waves = room.waves
-    space.machine.wave_count = room.count
-    space.machine.scratch_slot = room.scratch_slot
-    free(room)
+        space.group[i] = resident.group[i]
+    space.waves = resident.waves
+    space.registers = resident.registers
+    space.scratch = resident.scratch
+    space.machine.lds = resident.lds
+    space.machine.waves = resident.waves
+    space.machine.wave_count = resident.count
+    space.machine.scratch_slot = resident.scratch_slot
+    free(resident)
 
 
 cdef int deadlock(Workspace *space) noexcept nogil:
-    """Every workgroup waits: the first wave of the first one that does is to blame."""
+    """Every workgroup waits: reports the first waiting wave of the first of them."""
     cdef uint32_t i = 0
-    leave_room(space, &space.residents)
+    _resume_resident(space, &space.residents)
     while not waits(&space.waves[i]):
         i += 1
-    return blame(space, i)
+    return _report_deadlock(space, i)
 
 
 cdef int next_workgroup(Workspace *space, const Launch *launch) noexcept nogil:
-    cdef Room **place = &space.residents
-    while place[0] != NULL and not runnable(place[0]):
-        place = &place[0].next
-    if place[0] != NULL:
-        leave_room(space, place)
-        return next_goes_on
-    if space.begun < <uint64_t>launch.groups[0] * launch.groups[1] * launch.groups[2]:
-        space.number = space.begun
-        space.begun += 1
+    cdef Resident **link = &space.residents
+    while link[0] != NULL and not _runnable(link[0]):
+        link = &link[0].next
+    if link[0] != NULL:
+        _resume_resident(space, link)
+        return next_resumes
+    if space.started < <uint64_t>launch.groups[0] * launch.groups[1] * launch.groups[2]:
+        space.number = space.started
+        space.started += 1
         group_of(launch, space.number, space.group)
-        return next_begins
+        return next_starts
     return next_none if space.residents == NULL else next_deadlock
 
 
-cdef void insert_room(Workspace *space, Room *room) noexcept nogil:
-    cdef Room **place = &space.residents
-    while place[0] != NULL and place[0].number < room.number:
-        place = &place[0].next
-    room.next = place[0]
-    place[0] = room
-    space.resident_waves += room.count
+cdef void _insert_resident(Workspace *space, Resident *resident) noexcept nogil:
+    cdef Resident **link = &space.residents
+    while link[0] != NULL and link[0].number < resident.number:
+        link = &link[0].next
+    resident.next = link[0]
+    link[0] = resident
+    space.resident_waves += resident.count
 
 
-cdef uint32_t free_slot(const Workspace *space) noexcept nogil:
-    """The lowest part of scratch that no workgroup has."""
+cdef uint32_t _free_slot(const Workspace *space) noexcept nogil:
+    """The lowest part of scratch that no workgroup uses."""
     cdef uint8_t taken[resident_wave_limit + 1]
     cdef uint32_t slot = 0
-    cdef const Room *room = space.residents
+    cdef const Resident *resident = space.residents
     memset(taken, 0, sizeof(taken))
-    while room != NULL:
-        taken[room.scratch_slot] = 1
-        room = room.next
+    while resident != NULL:
+        taken[resident.scratch_slot] = 1
+        resident = resident.next
     while taken[slot]:
         slot += 1
     return slot
 
 
-cdef int set_aside(Workspace *space, const Launch *launch) noexcept nogil:
-    cdef Room *room
+cdef int suspend_workgroup(Workspace *space, const Launch *launch) noexcept nogil:
+    cdef Resident *resident
     cdef uint32_t i
-    cdef bint more = space.begun < <uint64_t>launch.groups[0] * launch.groups[1] * launch.groups[2]
+    cdef bint more = space.started < <uint64_t>launch.groups[0] * launch.groups[1] * launch.groups[2]
     if more and space.resident_waves + space.count + launch.waves > resident_wave_limit:
         return stop_residents
-    room = <Room *>calloc(1, sizeof(Room))
-    if room == NULL:
+    resident = <Resident *>calloc(1, sizeof(Resident))
+    if resident == NULL:
         return stop_residents
-    room.number = space.number
-    room.count = space.count
-    room.scratch_slot = space.machine.scratch_slot
+    resident.number = space.number
+    resident.count = space.count
+    resident.scratch_slot = space.machine.scratch_slot
     for i in range(3):
-        room.group[i] = space.group[i]
-    room.waves = space.waves
-    room.registers = space.registers
-    room.scratch = space.scratch
-    room.lds = space.machine.lds
-    insert_room(space, room)
-    lose_waves(space)
-    space.machine.scratch_slot = free_slot(space)
+        resident.group[i] = space.group[i]
+    resident.waves = space.waves
+    resident.registers = space.registers
+    resident.scratch = space.scratch
+    resident.lds = space.machine.lds
+    _insert_resident(space, resident)
+    _detach_waves(space)
+    space.machine.scratch_slot = _free_slot(space)
     if more and ((launch.scratch_offset and space.machine.scratch_slot >= launch.scratch_slots) or not open_workspace(space, launch)):
         return stop_residents
     return stop_running
@@ -398,13 +397,13 @@ cdef void start_workgroup(Workspace *space, const Launch *launch) noexcept nogil
     cdef uint32_t size[3]
     cdef uint32_t i
     size_of(launch, space.group, size)
-    space.count = waves_of(size, launch.wave_size)
+    space.count = _waves_of(size, launch.wave_size)
     space.machine.wave_count = space.count
     memset(space.machine.lds, 0xcd, space.machine.lds_bytes)
     memset(space.machine.named, 0, sizeof(space.machine.named))
     memset(space.scratch, 0xcd, <uint64_t>space.count * space.machine.wave_size * space.machine.scratch_bytes)
     for i in range(space.count):
-        fill_words(space.waves[i].vgpr, rows_to_fill(&space.machine) * max_lanes, launch.fill)
+        fill_words(space.waves[i].vgpr, _rows_to_fill(&space.machine) * max_lanes, launch.fill)
         start_wave(&space.machine, launch, &space.waves[i], i, size, space.group)
 
 
@@ -425,8 +424,8 @@ cdef bint open_workspace(Workspace *space, const Launch *launch) noexcept nogil:
     cdef uint64_t scratch = <uint64_t>launch.wave_size * space.machine.scratch_bytes
     if (launch.waves > space.wave_capacity or launch.waves * scratch > space.scratch_capacity
             or space.machine.lds_bytes > space.lds_capacity or launch.fill != space.fill):
-        close_waves(space)
-        if not allocate_waves(space, launch, launch.waves * scratch):
+        _close_waves(space)
+        if not _allocate_waves(space, launch, launch.waves * scratch):
             return False
     space.count = launch.waves
     for i in range(launch.waves):
@@ -436,7 +435,7 @@ cdef bint open_workspace(Workspace *space, const Launch *launch) noexcept nogil:
     return True
 
 
-cdef bint allocate_waves(Workspace *space, const Launch *launch, uint64_t scratch) noexcept nogil:
+cdef bint _allocate_waves(Workspace *space, const Launch *launch, uint64_t scratch) noexcept nogil:
     cdef uint64_t registers = <uint64_t>launch.waves * vgpr_rows * max_lanes
     space.waves = <Wave *>aligned_zeros(launch.waves * sizeof(Wave))
     space.registers = <uint32_t *>aligned_bytes(registers * 4)
@@ -462,25 +461,25 @@ cdef uint64_t workspace_bytes(const Workspace *space) noexcept nogil:
 
 cdef void empty_workspace(Workspace *space) noexcept nogil:
     while space.residents != NULL:
-        leave_room(space, &space.residents)
-    space.begun = 0
+        _resume_resident(space, &space.residents)
+    space.started = 0
 
 
 cdef void close_workspace(Workspace *space) noexcept nogil:
     empty_workspace(space)
-    close_waves(space)
+    _close_waves(space)
     forget_code(space)
 
 
-cdef void close_waves(Workspace *space) noexcept nogil:
+cdef void _close_waves(Workspace *space) noexcept nogil:
     free(space.waves)
     free(space.registers)
     free(space.scratch)
     free(space.machine.lds)
-    lose_waves(space)
+    _detach_waves(space)
 
 
-cdef void lose_waves(Workspace *space) noexcept nogil:
+cdef void _detach_waves(Workspace *space) noexcept nogil:
     space.waves = NULL
     space.registers = NULL
     space.scratch = NULL
@@ -532,7 +531,7 @@ cdef class Engine:
         Returns
         -------
         dict
-            ``stop`` (None when all waves ended, else the name of what went wrong) with its place, and the counters.
+            ``stop`` (None when all waves ended, else the name of what went wrong), the wave and instruction that it happened in, and the counters.
         """
         self.space.enter()
         try:
@@ -549,7 +548,7 @@ cdef class Engine:
              bint scratch_offset=False, uint32_t mode=0x1c0, uint32_t lds_bytes=0, uint32_t scratch_bytes=0,
              uint64_t budget=1ULL << 36, uint32_t fill=0xdeadbeefU, uint64_t code_bytes=0,
              uint32_t shared_vgpr=0, last_size=None, first_group=(0, 0, 0), double time_budget=0, uint32_t scratch_slots=0xffffffffU):
-        """Make ready for a dispatch: its launch and memory for the waves of one workgroup. `close` frees that.
+        """Prepare a dispatch: its launch, and memory for the waves of one workgroup, which `close` frees.
 
         `groups` workgroups from `first_group` on, of `size`, the last of each dimension of `last_size`; `time_budget` in seconds;
         scratch in memory has room for `scratch_slots` workgroups at once.
@@ -578,7 +577,7 @@ cdef class Engine:
         launch.scratch_slots = scratch_slots
         launch.mode = mode
         launch.fill = fill
-        launch.waves = waves_of(launch.size, wave_size)
+        launch.waves = _waves_of(launch.size, wave_size)
         launch.entry_bytes = code_bytes
         self._reset(wave_size, lds_bytes, scratch_bytes, launch.waves, budget)
         if time_budget > 0:
@@ -592,7 +591,7 @@ cdef class Engine:
             raise MemoryError(f"a workgroup of {launch.waves} waves")
 
     cdef int prepare_code(self, const Launch *launch) except -1:
-        """With host addresses the caller says where code lies; else it is found where it is reached."""
+        """With host addresses the caller says where code lies; otherwise it is found as waves reach it."""
         if not self.space.memory.identity:
             return 0
         if memory_at(&self.space.memory, launch.entry, launch.entry_bytes) == NULL:
@@ -628,14 +627,14 @@ cdef class Engine:
         """Every workgroup, x fastest; returns stop_end or why the dispatch stopped, `self.work` says where."""
         cdef int stop
         with nogil:
-            stop = run_groups(&self.work, launch)
+            stop = _run_groups(&self.work, launch)
         return stop
 
     cdef int _reset(self, uint32_t wave_size, uint32_t lds_bytes, uint32_t scratch_bytes, uint32_t waves,
                     uint64_t budget) except -1:
         cdef uint32_t i
         memset(self.work.machine.gds, 0, self.work.machine.gds_bytes)
-        forget_waiting(self.work.machine.sync)
+        clear_waiting(self.work.machine.sync)
         self.work.machine.scratch_slot = 0
         self.work.machine.wave_size = wave_size
         self.work.machine.lds_bytes = lds_bytes
@@ -685,25 +684,25 @@ cdef class Engine:
 
     cdef list _waiting(self):
         """Workgroup, wave and pc of every wave that waits for others."""
-        cdef const Room *room = self.work.residents
+        cdef const Resident *resident = self.work.residents
         cdef uint32_t i
         group = self.work.group
         found = [((group[0], group[1], group[2]), i, self.work.waves[i].waits_at) for i in range(self.work.count) if waits(&self.work.waves[i])]
-        while room != NULL:
-            found += [((room.group[0], room.group[1], room.group[2]), i, room.waves[i].waits_at) for i in range(room.count)
-                      if waits(&room.waves[i])]
-            room = room.next
+        while resident != NULL:
+            found += [((resident.group[0], resident.group[1], resident.group[2]), i, resident.waves[i].waits_at) for i in range(resident.count)
+                      if waits(&resident.waves[i])]
+            resident = resident.next
         return found
 
 
 cdef void group_of(const Launch *launch, uint64_t number, uint32_t *group) noexcept nogil:
-    """The ids of the workgroup that comes at place `number`."""
+    """The ids of workgroup `number` of the dispatch."""
     group[0] = launch.start[0] + <uint32_t>(number % launch.groups[0])
     group[1] = launch.start[1] + <uint32_t>(number // launch.groups[0] % launch.groups[1])
     group[2] = launch.start[2] + <uint32_t>(number // launch.groups[0] // launch.groups[1])
 
 
-cdef int run_groups(Workspace *space, const Launch *launch) except -1 nogil:
+cdef int _run_groups(Workspace *space, const Launch *launch) except -1 nogil:
     """Every workgroup; `space.group` is left at the one that stopped."""
     cdef int stop, following
     cdef uint64_t checked = 0
@@ -713,11 +712,11 @@ cdef int run_groups(Workspace *space, const Launch *launch) except -1 nogil:
             return stop_end
         if following == next_deadlock:
             return deadlock(space)
-        if following == next_begins:
+        if following == next_starts:
             start_workgroup(space, launch)
-        stop = run_workgroup(space, &checked)
+        stop = _run_workgroup(space, &checked)
         if stop == stop_sync:
-            stop = set_aside(space, launch)
+            stop = suspend_workgroup(space, launch)
             if stop != stop_running:
                 return stop
         elif stop != stop_end:

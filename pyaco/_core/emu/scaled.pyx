@@ -2,7 +2,7 @@
 
 The scale is the exponent of a single. Numbers are divided by it on their way to a narrow format and multiplied on their way back, exact
 up to the one rounding at the end; what does not fit becomes the largest number in formats that have nothing above it. Stochastic rounding
-adds a random number below the last place and drops what is there; all its 32 bits count, from the top, and a packed conversion goes
+adds a random number below the last bit and truncates; all its 32 bits count, from the top, and a packed conversion goes
 on with V_PRNG_B32's next one for each element. How many of the bits hardware takes, and what a NaN becomes where there is none (here the
 largest number), is not documented.
 
@@ -29,11 +29,11 @@ cdef struct Conversion:
     uint8_t stochastic                # the one before it, or the last, is a random number
     uint8_t interleaved               # elements come from two operands in turn
 
-cdef struct Narrow:                   # a format as `nearest` makes it
+cdef struct Narrow:                   # a format that `rounded` rounds to
     uint32_t mantissa                 # bits
     int smallest                      # least normal exponent
     uint32_t largest                  # finite magnitude
-    uint32_t infinite                 # what is beyond
+    uint32_t infinite                 # what larger numbers become
     uint32_t nan
 
 cdef Conversion conversions[<int>op_count]
@@ -75,42 +75,42 @@ cdef uint32_t rounded(float value, uint32_t number, bint stochastic, uint32_t ra
     return sign | <uint32_t>result
 
 
-cdef inline float scaled_down(double value, double scale) noexcept nogil:
-    """Exact, or out of every narrow format's range on either side."""
+cdef inline float _scaled_down(double value, double scale) noexcept nogil:
+    """The quotient, exact, or else beyond the range of every narrow format."""
     cdef double quotient = value / scale
     if fabs(value) <= 3.4028234663852886e38 and fabs(quotient) > 3.4028234663852886e38:
         return bits_float(0x7f7fffff if quotient > 0 else 0xff7fffffU)
     return <float>quotient
 
 
-cdef inline uint32_t widened(double value, uint32_t number) noexcept nogil:
+cdef inline uint32_t _widened(double value, uint32_t number) noexcept nogil:
     if number == number_f32:
         return float_bits(<float>value)
     return double_to_half(value, round_nearest) if number == number_f16 else to_bfloat(<float>value)
 
 
-cdef inline uint32_t next_random(uint32_t value) noexcept nogil:
+cdef inline uint32_t _next_random(uint32_t value) noexcept nogil:
     return (value << 1) ^ (197 if value >> 31 else 0)       # V_PRNG_B32
 
 
 # -------------------------------------------------------------------------------------------------------------- registers
-cdef inline uint32_t word_of(const Wave *wave, const Source *source, uint32_t dword, uint32_t lane) noexcept nogil:
+cdef inline uint32_t _word_of(const Wave *wave, const Source *source, uint32_t dword, uint32_t lane) noexcept nogil:
     if source.kind == operand_vgpr:
         return wave_vgpr(wave, source.index + dword)[lane]
     return <uint32_t>source.value if source.kind == operand_value else read_scalar(wave, source.index + dword)
 
 
-cdef uint32_t element_of(const Wave *wave, const Source *source, uint32_t position, uint32_t width, uint32_t lane) noexcept nogil:
-    """The bits of an element that begins at a bit of an operand, across registers where it lies so."""
+cdef uint32_t _element_of(const Wave *wave, const Source *source, uint32_t position, uint32_t width, uint32_t lane) noexcept nogil:
+    """An element that begins at bit `position` of an operand, and may extend into its next register."""
     cdef uint32_t dword = position >> 5
-    cdef uint64_t bits = word_of(wave, source, dword, lane)
+    cdef uint64_t bits = _word_of(wave, source, dword, lane)
     if (position & 31) + width > 32:
-        bits |= <uint64_t>word_of(wave, source, dword + 1, lane) << 32
+        bits |= <uint64_t>_word_of(wave, source, dword + 1, lane) << 32
     return <uint32_t>((bits >> (position & 31)) & ((<uint64_t>1 << width) - 1))
 
 
-cdef void put_bits(uint32_t *row, uint32_t position, uint32_t width, uint32_t bits) noexcept nogil:
-    """Bits of one lane's registers, whatever was there before."""
+cdef void _put_bits(uint32_t *row, uint32_t position, uint32_t width, uint32_t bits) noexcept nogil:
+    """Write bits of one lane's registers."""
     cdef uint32_t *word = row + (position >> 5) * max_lanes
     cdef uint32_t shift = position & 31
     cdef uint64_t mask = ((<uint64_t>1 << width) - 1) << shift
@@ -120,8 +120,8 @@ cdef void put_bits(uint32_t *row, uint32_t position, uint32_t width, uint32_t bi
         word[max_lanes] = (word[max_lanes] & ~<uint32_t>(mask >> 32)) | <uint32_t>(moved >> 32)
 
 
-cdef void places(const Conversion *conversion, uint32_t opsel, uint32_t *source, uint32_t *target) noexcept nogil:
-    """The bits where a conversion of less than a register begins: OPSEL's low two choose the source's, its high two the target's."""
+cdef void _first_bits(const Conversion *conversion, uint32_t opsel, uint32_t *source, uint32_t *target) noexcept nogil:
+    """The first bits of source and target of a conversion of less than a register: OPSEL's low two choose the source's, its high two the target's."""
     cdef uint32_t read = conversion.count * number_width(conversion.source)
     cdef uint32_t written = conversion.count * number_width(conversion.target)
     source[0] = target[0] = 0
@@ -140,51 +140,51 @@ cdef void places(const Conversion *conversion, uint32_t opsel, uint32_t *source,
 
 
 # ------------------------------------------------------------------------------------------------------------- execution
-cdef void convert_lane(Wave *wave, const Instruction *instruction, const Conversion *conversion, uint32_t lane) noexcept nogil:
+cdef void _convert_lane(Wave *wave, const Instruction *instruction, const Conversion *conversion, uint32_t lane) noexcept nogil:
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef uint32_t last = instruction.decoded.source_count - 1
     cdef uint32_t width = number_width(conversion.source)
     cdef uint32_t target_width = number_width(conversion.target)
-    cdef bint apart = conversion.count == 2 and width == 32 and not conversion.stochastic   # an operand for each element
+    cdef bint separate = conversion.count == 2 and width == 32 and not conversion.stochastic   # an operand for each element
     cdef bint saturates = (wave.mode & mode_fp16_overflow) != 0
-    cdef double scale = exponent_value((word_of(wave, &instruction.source[last], 0, lane) >> 23) & 0xff) if conversion.scaled else 1
-    cdef uint32_t random = word_of(wave, &instruction.source[1], 0, lane) if conversion.stochastic else 0
+    cdef double scale = exponent_value((_word_of(wave, &instruction.source[last], 0, lane) >> 23) & 0xff) if conversion.scaled else 1
+    cdef uint32_t random = _word_of(wave, &instruction.source[1], 0, lane) if conversion.stochastic else 0
     cdef uint32_t results[most_elements]
-    cdef uint32_t source_place, target_place, i, slot, position
+    cdef uint32_t source_bit, target_bit, i, slot, position
     cdef double value
-    places(conversion, modifier_opsel(modifiers), &source_place, &target_place)
+    _first_bits(conversion, modifier_opsel(modifiers), &source_bit, &target_bit)
     for i in range(conversion.count):
-        slot = i & 1 if apart or conversion.interleaved else 0
-        position = 0 if apart else source_place + (i >> 1 if conversion.interleaved else i) * width
-        value = number_value(conversion.source, element_of(wave, &instruction.source[slot], position, width, lane))
+        slot = i & 1 if separate or conversion.interleaved else 0
+        position = 0 if separate else source_bit + (i >> 1 if conversion.interleaved else i) * width
+        value = number_value(conversion.source, _element_of(wave, &instruction.source[slot], position, width, lane))
         if (modifier_abs(modifiers) >> slot) & 1:
             value = fabs(value)
         if (modifier_neg(modifiers) >> slot) & 1:
             value = -value
         if conversion.target <= number_bf16 and conversion.scaled:
-            results[i] = widened(value * scale, conversion.target)
+            results[i] = _widened(value * scale, conversion.target)
         else:
-            results[i] = rounded(scaled_down(value, scale), conversion.target, conversion.stochastic, random, saturates)
-            random = next_random(random)
+            results[i] = rounded(_scaled_down(value, scale), conversion.target, conversion.stochastic, random, saturates)
+            random = _next_random(random)
     for i in range(conversion.count):
-        put_bits(wave_vgpr(wave, (instruction.decoded.destination[0] >> 2) - 256) + lane, target_place + i * target_width, target_width,
-                 results[i])
+        _put_bits(wave_vgpr(wave, (instruction.decoded.destination[0] >> 2) - 256) + lane, target_bit + i * target_width, target_width,
+                  results[i])
 
 
-cdef int execute_conversion(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef int _execute_conversion(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     cdef const Conversion *conversion = &conversions[instruction.decoded.opcode]
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t lane
     for lane in range(wave.lanes):
         if (exec_mask >> lane) & 1:
-            convert_lane(wave, instruction, conversion, lane)
+            _convert_lane(wave, instruction, conversion, lane)
     return stop_running
 
 
 cdef void enter(Handler *table, uint32_t opcode, uint8_t source, uint8_t target, uint8_t count, bint scaled, bint stochastic,
                 bint interleaved) noexcept nogil:
     conversions[opcode] = Conversion(source, target, count, scaled, stochastic, interleaved)
-    table[opcode] = execute_conversion
+    table[opcode] = _execute_conversion
 
 
 include "emulator_scaled.pxi"

@@ -3,8 +3,6 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 # A scalar register by ACO number; the special sources too.
 cdef uint32_t read_scalar(const Wave *wave, uint32_t index) noexcept nogil
-# The lane that DPP16 reads for `lane`, or -1 when it lies outside the row or wave.
-cdef int dpp_source_lane(uint32_t control, int lane, int lanes, uint32_t gfx_level) noexcept nogil
 # Everything of a vector ALU instruction: sources, lanes, result modifiers, destinations.
 cdef int execute_vector(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil
 cdef int execute_dual(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil

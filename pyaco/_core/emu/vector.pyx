@@ -3,17 +3,16 @@
 A source passes these steps: the register or constant; DPP or SDWA selection, or the half of a register; abs, neg and the
 flush of denormals by MODE. A result passes: canonical NaN, flush, omod, clamp, and the write to the lanes of EXEC.
 
-Sources: AMD "RDNA 2" and "RDNA3" ISA documents, chapters "Vector ALU Operations" and "Data Parallel Processing"; "Vega" ISA
-document for SDWA and GFX9's DPP.
+Sources: AMD "RDNA 2" and "RDNA3" ISA documents, chapter "Vector ALU Operations"; "Vega" ISA document for SDWA.
 """
 from libc.stdint cimport int8_t, int16_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from features cimport has_cmpx_without_vcc, has_fnuz_floats
-from isa_opcodes cimport op_v_interp_p10_f16_f32_inreg, op_v_interp_p10_f32_inreg, op_v_interp_p10_rtz_f16_f32_inreg
 from modifiers cimport *
 from pyaco._core.common.floats cimport (bits_double, bits_float, double_bits, double_to_half, float_bits, half_to_double,
                                         round_saturate)
+from pyaco._core.emu.lane_selection cimport dpp_select, quad_select
 from pyaco._core.emu.numbers cimport flush32, small_fnuz, small_saturates
 from pyaco._core.emu.wave cimport *
 from pyaco._core.common.machine cimport format_dpp8, format_dpp16, format_sdwa, format_vinterp_inreg, format_vop3p, register_scc
@@ -23,7 +22,7 @@ cdef extern from "<fenv.h>" nogil:
     int FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO
 
 cdef enum:
-    mode_flush_in32 = 0x10            # set: denormal inputs are kept
+    mode_flush_in32 = 0x10            # set: denormal sources are kept
     mode_flush_out32 = 0x20           # set: denormal results are kept
     mode_flush_in64 = 0x40
     mode_flush_out64 = 0x80
@@ -42,8 +41,8 @@ cdef uint32_t read_scalar(const Wave *wave, uint32_t index) noexcept nogil:
     return 0
 
 
-cdef inline uint64_t read_scalar64(const Wave *wave, uint32_t index) noexcept nogil:
-    """A pair; the halves of the apertures and of null are what the hardware gives."""
+cdef inline uint64_t _read_scalar64(const Wave *wave, uint32_t index) noexcept nogil:
+    """A pair of SGPRs, or a 64-bit special source: apertures, null."""
     if index == 235:                                        # shared base, limit; private base, limit
         return 0x0001000000000000ULL
     if index == 236:
@@ -57,7 +56,7 @@ cdef inline uint64_t read_scalar64(const Wave *wave, uint32_t index) noexcept no
     return read_scalar(wave, index) | (<uint64_t>read_scalar(wave, index + 1) << 32)
 
 
-cdef uint32_t flush_in(const Wave *wave, uint8_t kind) noexcept nogil:
+cdef uint32_t _flush_in(const Wave *wave, uint8_t kind) noexcept nogil:
     """Whether MODE flushes denormal sources of a type."""
     if kind == type_f32:
         return (wave.mode & mode_flush_in32) == 0
@@ -66,74 +65,8 @@ cdef uint32_t flush_in(const Wave *wave, uint8_t kind) noexcept nogil:
     return 0
 
 
-# ---------------------------------------------------------------------------------------------------------- lane selection
-cdef int dpp_source_lane(uint32_t control, int lane, int lanes, uint32_t gfx_level) noexcept nogil:
-    cdef int row = lane & ~15
-    cdef int place = lane & 15
-    cdef int amount = control & 15
-    if control < 0x100:
-        return (lane & ~3) | ((control >> (2 * (lane & 3))) & 3)
-    if 0x101 <= control <= 0x10f:
-        return row + place + amount if place + amount < 16 else -1
-    if 0x111 <= control <= 0x11f:
-        return row + place - amount if place >= amount else -1
-    if 0x121 <= control <= 0x12f:
-        return row + ((place - amount) & 15)
-    if control == 0x130:
-        return lane + 1 if lane + 1 < lanes else -1
-    if control == 0x134:
-        return (lane + 1) % lanes
-    if control == 0x138:
-        return lane - 1
-    if control == 0x13c:
-        return (lane + lanes - 1) % lanes
-    if control == 0x140:
-        return row + 15 - place
-    if control == 0x141:
-        return lane ^ 7
-    if control == 0x142:                                    # GFX10 and later do not document it: lane 0 of the row
-        return row - 1 if gfx_level < 100 else row
-    if control == 0x143:
-        return 31 if lane >= 32 else -1
-    if 0x150 <= control <= 0x15f:
-        return row + amount
-    if 0x160 <= control <= 0x16f:
-        return row + (place ^ amount)
-    return -1
-
-
-cdef uint64_t dpp_select(const Machine *machine, const Wave *wave, const Instruction *instruction, int8_t *selected) noexcept nogil:
-    """Fill the lane that each lane reads (-1: zero); returns the lanes whose result is written."""
-    cdef uint64_t modifiers = instruction.decoded.modifiers
-    cdef uint64_t exec_mask = wave_exec(wave)
-    cdef uint64_t written = 0
-    cdef uint32_t control, selectors
-    cdef bint fetch_inactive, bound_control
-    cdef int lane, other
-    cdef int lanes = wave.lanes
-    if instruction.decoded.format & format_dpp8:
-        selectors = modifier_dpp8_lane_sel(modifiers)
-        fetch_inactive = modifier_dpp8_fetch_inactive(modifiers)
-        for lane in range(lanes):
-            other = (lane & ~7) | ((selectors >> (3 * (lane & 7))) & 7)
-            selected[lane] = <int8_t>(other if fetch_inactive or (exec_mask >> other) & 1 else -1)
-        return ~(<uint64_t>0)
-    control = modifier_dpp_ctrl(modifiers)
-    fetch_inactive = modifier_dpp_fetch_inactive(modifiers)
-    bound_control = modifier_dpp_bound_ctrl(modifiers)
-    for lane in range(lanes):
-        other = dpp_source_lane(control, lane, lanes, machine.gfx_level)
-        if other >= 0 and not fetch_inactive and not (exec_mask >> other) & 1:
-            other = -1
-        selected[lane] = <int8_t>other
-        if ((modifier_dpp_row_mask(modifiers) >> (lane >> 4)) & 1
-                and (modifier_dpp_bank_mask(modifiers) >> ((lane & 15) >> 2)) & 1
-                and (other >= 0 or bound_control)):
-            written |= <uint64_t>1 << lane
-    return written
-
-
-cdef inline uint32_t sdwa_extract(uint32_t value, uint32_t selection) noexcept nogil:
+# ---------------------------------------------------------------------------------------------------------------- sources
+cdef inline uint32_t _sdwa_extract(uint32_t value, uint32_t selection) noexcept nogil:
     cdef uint32_t size = selection & 3
     value >>= 8 * ((selection >> 2) & 3)
     if size == 0:
@@ -143,13 +76,12 @@ cdef inline uint32_t sdwa_extract(uint32_t value, uint32_t selection) noexcept n
     return value
 
 
-# ---------------------------------------------------------------------------------------------------------------- sources
 cdef struct Modifiers:
     uint32_t neg
     uint32_t absolute
 
 
-cdef void modify_narrow(uint32_t *values, uint32_t count, uint8_t kind, Modifiers modify, bint flush) noexcept nogil:
+cdef void _modify_narrow(uint32_t *values, uint32_t count, uint8_t kind, Modifiers modify, bint flush) noexcept nogil:
     cdef uint32_t lane
     cdef uint32_t sign = 0x8000 if kind == type_f16 or kind == type_r16 else 0x80000000U
     cdef uint32_t exponent = 0x7c00 if kind == type_f16 or kind == type_r16 else 0x7f800000
@@ -165,23 +97,23 @@ cdef void modify_narrow(uint32_t *values, uint32_t count, uint8_t kind, Modifier
                 values[lane] &= sign
 
 
-cdef inline uint32_t scalar_value(const Wave *wave, const Source *source) noexcept nogil:
+cdef inline uint32_t _scalar_value(const Wave *wave, const Source *source) noexcept nogil:
     if source.kind == operand_value:
         return <uint32_t>source.value
     if source.kind == operand_special and 235 <= source.index <= 238:
-        return <uint32_t>read_scalar64(wave, source.index)
+        return <uint32_t>_read_scalar64(wave, source.index)
     return read_scalar(wave, source.index)
 
 
-cdef const uint32_t *fetch_narrow(Wave *wave, const Instruction *instruction, uint32_t slot, uint8_t kind,
-                                  uint32_t half, Modifiers modify, const int8_t *selected,
-                                  uint32_t *place) noexcept nogil:
-    """A source of up to 32 bits: the register row itself, or a modified copy in `place`."""
+cdef const uint32_t *_fetch_narrow(Wave *wave, const Instruction *instruction, uint32_t slot, uint8_t kind,
+                                   uint32_t half, Modifiers modify, const int8_t *selected,
+                                   uint32_t *buffer) noexcept nogil:
+    """A source of up to 32 bits: the register row itself, or a modified copy in `buffer`."""
     cdef const Source *source = &instruction.source[slot]
     cdef uint32_t lane, value
     cdef uint32_t lanes = wave.lanes
     cdef uint64_t mask
-    cdef bint flush = flush_in(wave, kind) != 0
+    cdef bint flush = _flush_in(wave, kind) != 0
     cdef bint sixteen = type_u16 <= kind <= type_r16
     cdef bint is_float = kind == type_f32 or kind == type_r32 or kind == type_f16 or kind == type_r16
     cdef uint32_t selection
@@ -192,46 +124,46 @@ cdef const uint32_t *fetch_narrow(Wave *wave, const Instruction *instruction, ui
         else:
             mask = wave_mask(wave, source.index) if source.index < 128 else read_scalar(wave, source.index)
         for lane in range(lanes):
-            place[lane] = <uint32_t>(mask >> lane) & 1
-        return place
+            buffer[lane] = <uint32_t>(mask >> lane) & 1
+        return buffer
     if source.kind == operand_vgpr:
         row = wave_vgpr(wave, source.index)
         if selected != NULL:
             for lane in range(lanes):
-                place[lane] = row[selected[lane]] if selected[lane] >= 0 else 0
-            row = place
+                buffer[lane] = row[selected[lane]] if selected[lane] >= 0 else 0
+            row = buffer
     else:
-        value = scalar_value(wave, source)
+        value = _scalar_value(wave, source)
         for lane in range(lanes):
-            place[lane] = value
-        row = place
+            buffer[lane] = value
+        row = buffer
     if instruction.decoded.format & format_sdwa and slot < 2:
         selection = (modifier_sdwa_sel1(instruction.decoded.modifiers) if slot
                      else modifier_sdwa_sel0(instruction.decoded.modifiers))
         for lane in range(lanes):
-            place[lane] = sdwa_extract(row[lane], selection)
+            buffer[lane] = _sdwa_extract(row[lane], selection)
         if sixteen:
             for lane in range(lanes):
-                place[lane] &= 0xffff
-        row = place
+                buffer[lane] &= 0xffff
+        row = buffer
     elif sixteen:
         if half:
             for lane in range(lanes):
-                place[lane] = row[lane] >> 16
+                buffer[lane] = row[lane] >> 16
         else:
             for lane in range(lanes):
-                place[lane] = row[lane] & 0xffff
-        row = place
+                buffer[lane] = row[lane] & 0xffff
+        row = buffer
     if is_float and (flush or modify.neg or modify.absolute):
-        if row != place:
-            memcpy(place, row, lanes * 4)
-        modify_narrow(place, lanes, kind, modify, flush)
-        row = place
+        if row != buffer:
+            memcpy(buffer, row, lanes * 4)
+        _modify_narrow(buffer, lanes, kind, modify, flush)
+        row = buffer
     return row
 
 
-cdef const uint64_t *fetch_wide(Wave *wave, const Instruction *instruction, uint32_t slot, uint8_t kind,
-                                Modifiers modify, const int8_t *selected, uint64_t *place) noexcept nogil:
+cdef const uint64_t *_fetch_wide(Wave *wave, const Instruction *instruction, uint32_t slot, uint8_t kind,
+                                 Modifiers modify, const int8_t *selected, uint64_t *buffer) noexcept nogil:
     cdef const Source *source = &instruction.source[slot]
     cdef uint32_t lane
     cdef uint32_t lanes = wave.lanes
@@ -244,32 +176,32 @@ cdef const uint64_t *fetch_wide(Wave *wave, const Instruction *instruction, uint
         high = wave_vgpr(wave, source.index + 1)
         if selected != NULL:
             for lane in range(lanes):
-                place[lane] = 0
+                buffer[lane] = 0
                 if selected[lane] >= 0:
-                    place[lane] = low[selected[lane]] | (<uint64_t>high[selected[lane]] << 32)
+                    buffer[lane] = low[selected[lane]] | (<uint64_t>high[selected[lane]] << 32)
         else:
             for lane in range(lanes):
-                place[lane] = low[lane] | (<uint64_t>high[lane] << 32)
+                buffer[lane] = low[lane] | (<uint64_t>high[lane] << 32)
     else:
-        value = source.value if source.kind == operand_value else read_scalar64(wave, source.index)
+        value = source.value if source.kind == operand_value else _read_scalar64(wave, source.index)
         for lane in range(lanes):
-            place[lane] = value
+            buffer[lane] = value
     if kind == type_f64 or kind == type_r64:
         if modify.absolute:
             for lane in range(lanes):
-                place[lane] &= ~sign
+                buffer[lane] &= ~sign
         if modify.neg:
             for lane in range(lanes):
-                place[lane] ^= sign
-        if flush_in(wave, kind):
+                buffer[lane] ^= sign
+        if _flush_in(wave, kind):
             for lane in range(lanes):
-                if (place[lane] & 0x7ff0000000000000ULL) == 0:
-                    place[lane] &= sign
-    return place
+                if (buffer[lane] & 0x7ff0000000000000ULL) == 0:
+                    buffer[lane] &= sign
+    return buffer
 
 
-cdef inline uint32_t lane_value(const uint32_t *row, uint32_t same, const int8_t *selected, uint32_t lane) noexcept nogil:
-    """What a lane reads of a register, by DPP where `selected` is given, or of a scalar (`row` is NULL)."""
+cdef inline uint32_t _lane_value(const uint32_t *row, uint32_t same, const int8_t *selected, uint32_t lane) noexcept nogil:
+    """A lane's source: from a register, by DPP where `selected` is given, or from a scalar (`row` is NULL)."""
     if row == NULL:
         return same
     if selected == NULL:
@@ -277,7 +209,7 @@ cdef inline uint32_t lane_value(const uint32_t *row, uint32_t same, const int8_t
     return row[selected[lane]] if selected[lane] >= 0 else 0
 
 
-cdef void fetch_mixed(Wave *wave, const Instruction *instruction, uint32_t slot, const int8_t *selected, uint32_t *place) noexcept nogil:
+cdef void _fetch_mixed(Wave *wave, const Instruction *instruction, uint32_t slot, const int8_t *selected, uint32_t *buffer) noexcept nogil:
     """A source of V_FMA_MIX: single, or a half of the register widened to single."""
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef const Source *source = &instruction.source[slot]
@@ -286,9 +218,9 @@ cdef void fetch_mixed(Wave *wave, const Instruction *instruction, uint32_t slot,
     cdef uint32_t lane, value
     cdef uint32_t lanes = wave.lanes
     cdef const uint32_t *row = wave_vgpr(wave, source.index) if source.kind == operand_vgpr else NULL
-    cdef uint32_t same = 0 if row != NULL else scalar_value(wave, source)
+    cdef uint32_t same = 0 if row != NULL else _scalar_value(wave, source)
     for lane in range(lanes):
-        value = lane_value(row, same, selected, lane)
+        value = _lane_value(row, same, selected, lane)
         if is_half:
             if source.kind != operand_value:
                 value = (value >> shift) & 0xffff
@@ -299,11 +231,11 @@ cdef void fetch_mixed(Wave *wave, const Instruction *instruction, uint32_t slot,
             value &= 0x7fffffff
         if (modifier_neg(modifiers) >> slot) & 1:
             value ^= 0x80000000U
-        place[lane] = value
+        buffer[lane] = value
 
 
-cdef void fetch_packed(Wave *wave, const Instruction *instruction, uint32_t slot, bint is_float, const int8_t *selected,
-                       uint32_t *place) noexcept nogil:
+cdef void _fetch_packed(Wave *wave, const Instruction *instruction, uint32_t slot, bint is_float, const int8_t *selected,
+                        uint32_t *buffer) noexcept nogil:
     """Both halves of a source of a dot product, chosen by opsel and opsel_hi."""
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef const Source *source = &instruction.source[slot]
@@ -312,21 +244,21 @@ cdef void fetch_packed(Wave *wave, const Instruction *instruction, uint32_t slot
     cdef uint32_t flip = 0
     cdef uint32_t lane, value
     cdef const uint32_t *row = wave_vgpr(wave, source.index) if source.kind == operand_vgpr else NULL
-    cdef uint32_t same = 0 if row != NULL else scalar_value(wave, source)
+    cdef uint32_t same = 0 if row != NULL else _scalar_value(wave, source)
     if is_float:
         flip = (0x8000 if (modifier_neg(modifiers) >> slot) & 1 else 0) | (
             0x80000000U if (modifier_neg_hi(modifiers) >> slot) & 1 else 0)
         if source.kind == operand_value:
             same = (same & 0xffff) | (same << 16) if same >> 16 == 0 else same
     for lane in range(wave.lanes):
-        value = lane_value(row, same, selected, lane)
-        place[lane] = (((value >> low) & 0xffff) | (((value >> high) & 0xffff) << 16)) ^ flip
+        value = _lane_value(row, same, selected, lane)
+        buffer[lane] = (((value >> low) & 0xffff) | (((value >> high) & 0xffff) << 16)) ^ flip
 
 
 # ---------------------------------------------------------------------------------------------------------------- results
-cdef uint64_t nan_of(const LaneOperation *operation, const Lanes *lanes, uint32_t lane, uint8_t kind,
-                     uint64_t computed) noexcept nogil:
-    """The quiet NaN that an operation gives: its first NaN source, or the default NaN when it made one itself."""
+cdef uint64_t _nan_of(const LaneOperation *operation, const Lanes *lanes, uint32_t lane, uint8_t kind,
+                      uint64_t computed) noexcept nogil:
+    """The quiet NaN that an operation returns: its first NaN source, or the default NaN where no source is one."""
     cdef uint32_t slot
     cdef uint64_t value
     cdef bint converted = False
@@ -344,26 +276,26 @@ cdef uint64_t nan_of(const LaneOperation *operation, const Lanes *lanes, uint32_
     return 0x7fc00000 if kind == type_f32 else 0x7ff8000000000000ULL
 
 
-cdef inline uint64_t source_bits(const LaneOperation *operation, const Lanes *lanes, uint32_t slot, uint32_t lane) noexcept nogil:
+cdef inline uint64_t _source_bits(const LaneOperation *operation, const Lanes *lanes, uint32_t slot, uint32_t lane) noexcept nogil:
     return lanes.wide[slot][lane] if operation.source_type[slot] == type_f64 else lanes.narrow[slot][lane]
 
 
-cdef uint64_t selected_nan(const LaneOperation *operation, const Lanes *lanes, uint32_t lane, uint64_t computed) noexcept nogil:
-    """What min, max, median and pairs of them give in IEEE mode: a signalling NaN of the first two sources, quiet; against the third source
-    that is a quiet NaN like any other, unless that one signals too (AMD, "RDNA3" ISA, V_MIN_F32, V_MIN3_F32, V_MED3_F32)."""
+cdef uint64_t _selected_nan(const LaneOperation *operation, const Lanes *lanes, uint32_t lane, uint64_t computed) noexcept nogil:
+    """What min, max, median and pairs of them return in IEEE mode: a signalling NaN of the first two sources, made quiet; against the third
+    source that counts as any quiet NaN, unless the third signals too (AMD, "RDNA3" ISA, V_MIN_F32, V_MIN3_F32, V_MED3_F32)."""
     cdef uint8_t kind = operation.result_type[0]
     cdef uint64_t found = computed
     cdef bint signals = False
     cdef uint64_t value
     cdef uint32_t slot
     for slot in range(2):
-        value = source_bits(operation, lanes, slot, lane)
+        value = _source_bits(operation, lanes, slot, lane)
         if is_signalling(kind, value):
             found = quiet(kind, value)
             signals = True
             break
     if operation.source_count == 3:
-        value = source_bits(operation, lanes, 2, lane)
+        value = _source_bits(operation, lanes, 2, lane)
         if is_signalling(kind, value):
             return quiet(kind, value)
         if signals and not is_nan(kind, value):
@@ -371,88 +303,88 @@ cdef uint64_t selected_nan(const LaneOperation *operation, const Lanes *lanes, u
     return found
 
 
-cdef double output_scale(uint32_t omod) noexcept nogil:
+cdef double _output_scale(uint32_t omod) noexcept nogil:
     return 2.0 if omod == 1 else (4.0 if omod == 2 else (0.5 if omod == 3 else 1.0))
 
 
-cdef inline double clamped(double value, bint keeps_nan) noexcept nogil:
-    """To [0, 1]; a NaN becomes 0 unless it is kept, -0 becomes +0."""
+cdef inline double _clamped(double value, bint keeps_nan) noexcept nogil:
+    """Clamp to [0, 1]; a NaN becomes 0 unless it is kept, -0 becomes +0."""
     if keeps_nan and value != value:
         return value
     return (1.0 if value > 1 else value) if value > 0 else 0.0
 
 
-cdef inline uint32_t scaled_single(uint32_t bits, const Wave *wave, float scale, bint clamp) noexcept nogil:
-    """A result behind omod, which works only where denormal results are flushed, and clamp."""
+cdef inline uint32_t _scaled_single(uint32_t bits, const Wave *wave, float scale, bint clamp) noexcept nogil:
+    """A result after omod, which works only where denormal results are flushed, and clamp."""
     if scale != 1 and (wave.mode & mode_flush_out32) == 0:
         bits = float_bits(flush32(bits_float(bits) * scale))
     if clamp:
-        bits = float_bits(<float>clamped(bits_float(bits), (wave.mode & mode_dx10_clamp) == 0))
+        bits = float_bits(<float>_clamped(bits_float(bits), (wave.mode & mode_dx10_clamp) == 0))
     return bits
 
 
-cdef inline uint32_t scaled_half(uint32_t bits, const Wave *wave, double scale, bint clamp, uint32_t rounding) noexcept nogil:
+cdef inline uint32_t _scaled_half(uint32_t bits, const Wave *wave, double scale, bint clamp, uint32_t rounding) noexcept nogil:
     if scale != 1 and (wave.mode & mode_flush_out64) == 0:
         bits = double_to_half(half_to_double(bits) * scale, rounding)
         if (bits & 0x7c00) == 0:
             bits &= 0x8000
     if clamp:
-        bits = double_to_half(clamped(half_to_double(bits), (wave.mode & mode_dx10_clamp) == 0), 0)
+        bits = double_to_half(_clamped(half_to_double(bits), (wave.mode & mode_dx10_clamp) == 0), 0)
     return bits
 
 
-cdef void finish_single(const LaneOperation *operation, const Lanes *lanes, uint32_t *values, const Wave *wave,
-                        uint32_t omod, bint clamp) noexcept nogil:
+cdef void _finish_single(const LaneOperation *operation, const Lanes *lanes, uint32_t *values, const Wave *wave,
+                         uint32_t omod, bint clamp) noexcept nogil:
     cdef uint32_t lane
     cdef uint32_t count = lanes.count
-    cdef float scale = <float>output_scale(omod)
+    cdef float scale = <float>_output_scale(omod)
     cdef bint flush = (wave.mode & mode_flush_out32) == 0
     cdef bint signals = operation.prefers_number_over_nan and wave.mode & mode_ieee
     if not operation.final_bits:
         for lane in range(count):
             if is_nan(type_f32, values[lane]):
-                values[lane] = <uint32_t>nan_of(operation, lanes, lane, type_f32, values[lane])
+                values[lane] = <uint32_t>_nan_of(operation, lanes, lane, type_f32, values[lane])
             if signals:
-                values[lane] = <uint32_t>selected_nan(operation, lanes, lane, values[lane])
+                values[lane] = <uint32_t>_selected_nan(operation, lanes, lane, values[lane])
         if flush:
             for lane in range(count):
                 if (values[lane] & 0x7f800000) == 0:
                     values[lane] &= 0x80000000U
     if (flush and omod) or clamp:
         for lane in range(count):
-            values[lane] = scaled_single(values[lane], wave, scale, clamp)
+            values[lane] = _scaled_single(values[lane], wave, scale, clamp)
 
 
-cdef void finish_half(const LaneOperation *operation, const Lanes *lanes, uint32_t *values, const Wave *wave,
-                      uint32_t omod, bint clamp) noexcept nogil:
+cdef void _finish_half(const LaneOperation *operation, const Lanes *lanes, uint32_t *values, const Wave *wave,
+                       uint32_t omod, bint clamp) noexcept nogil:
     cdef uint32_t lane
-    cdef double scale = output_scale(omod)
+    cdef double scale = _output_scale(omod)
     cdef bint flush = (wave.mode & mode_flush_out64) == 0
     cdef bint signals = operation.prefers_number_over_nan and wave.mode & mode_ieee
     for lane in range(lanes.count):
         if not operation.final_bits:
             if is_nan(type_f16, values[lane]):
-                values[lane] = <uint32_t>nan_of(operation, lanes, lane, type_f16, values[lane])
+                values[lane] = <uint32_t>_nan_of(operation, lanes, lane, type_f16, values[lane])
             if signals:
-                values[lane] = <uint32_t>selected_nan(operation, lanes, lane, values[lane])
+                values[lane] = <uint32_t>_selected_nan(operation, lanes, lane, values[lane])
             if flush and (values[lane] & 0x7c00) == 0:
                 values[lane] &= 0x8000
-        values[lane] = scaled_half(values[lane], wave, scale, clamp, lanes.rounding)
+        values[lane] = _scaled_half(values[lane], wave, scale, clamp, lanes.rounding)
 
 
-cdef void finish_double(const LaneOperation *operation, const Lanes *lanes, uint64_t *values, const Wave *wave,
-                        uint32_t omod, bint clamp) noexcept nogil:
+cdef void _finish_double(const LaneOperation *operation, const Lanes *lanes, uint64_t *values, const Wave *wave,
+                         uint32_t omod, bint clamp) noexcept nogil:
     cdef uint32_t lane
-    cdef double scale = output_scale(omod)
+    cdef double scale = _output_scale(omod)
     cdef bint flush = (wave.mode & mode_flush_out64) == 0
     cdef bint keeps_nan = (wave.mode & mode_dx10_clamp) == 0
     cdef bint signals = operation.prefers_number_over_nan and wave.mode & mode_ieee
     for lane in range(lanes.count):
         if not operation.final_bits:
             if is_nan(type_f64, values[lane]):
-                values[lane] = nan_of(operation, lanes, lane, type_f64, values[lane])
+                values[lane] = _nan_of(operation, lanes, lane, type_f64, values[lane])
             if signals:
-                values[lane] = selected_nan(operation, lanes, lane, values[lane])
+                values[lane] = _selected_nan(operation, lanes, lane, values[lane])
             if flush and (values[lane] & 0x7ff0000000000000ULL) == 0:
                 values[lane] &= <uint64_t>1 << 63
         if omod and flush:
@@ -460,27 +392,27 @@ cdef void finish_double(const LaneOperation *operation, const Lanes *lanes, uint
             if (values[lane] & 0x7ff0000000000000ULL) == 0:
                 values[lane] &= <uint64_t>1 << 63
         if clamp:
-            values[lane] = double_bits(clamped(bits_double(values[lane]), keeps_nan))
+            values[lane] = double_bits(_clamped(bits_double(values[lane]), keeps_nan))
 
 
-cdef void scale_pairs(const Lanes *lanes, uint8_t kind, uint32_t *values, uint64_t *wide_values, const Wave *wave, uint32_t omod,
-                      bint clamp) noexcept nogil:
-    """Omod and clamp of two floats in each lane; the function has rounded and flushed them."""
-    cdef double scale = output_scale(omod)
+cdef void _scale_pairs(const Lanes *lanes, uint8_t kind, uint32_t *values, uint64_t *wide_values, const Wave *wave, uint32_t omod,
+                       bint clamp) noexcept nogil:
+    """Omod and clamp of two floats in each lane, which the lane function has rounded and flushed."""
+    cdef double scale = _output_scale(omod)
     cdef uint32_t lane
     for lane in range(lanes.count):
         if kind == type_f16x2:
-            values[lane] = (scaled_half(values[lane] & 0xffff, wave, scale, clamp, lanes.rounding)
-                            | (scaled_half(values[lane] >> 16, wave, scale, clamp, lanes.rounding) << 16))
+            values[lane] = (_scaled_half(values[lane] & 0xffff, wave, scale, clamp, lanes.rounding)
+                            | (_scaled_half(values[lane] >> 16, wave, scale, clamp, lanes.rounding) << 16))
         elif kind == type_bf16x2:                           # as singles, of which they are the upper half
-            values[lane] = ((scaled_single(values[lane] << 16, wave, <float>scale, clamp) >> 16)
-                            | (scaled_single(values[lane] & 0xffff0000U, wave, <float>scale, clamp) & 0xffff0000U))
+            values[lane] = ((_scaled_single(values[lane] << 16, wave, <float>scale, clamp) >> 16)
+                            | (_scaled_single(values[lane] & 0xffff0000U, wave, <float>scale, clamp) & 0xffff0000U))
         else:
-            wide_values[lane] = (scaled_single(<uint32_t>wide_values[lane], wave, <float>scale, clamp)
-                                 | (<uint64_t>scaled_single(<uint32_t>(wide_values[lane] >> 32), wave, <float>scale, clamp) << 32))
+            wide_values[lane] = (_scaled_single(<uint32_t>wide_values[lane], wave, <float>scale, clamp)
+                                 | (<uint64_t>_scaled_single(<uint32_t>(wide_values[lane] >> 32), wave, <float>scale, clamp) << 32))
 
 
-cdef void write_narrow(Wave *wave, uint32_t index, const uint32_t *values, uint64_t written) noexcept nogil:
+cdef void _write_narrow(Wave *wave, uint32_t index, const uint32_t *values, uint64_t written) noexcept nogil:
     cdef uint32_t *row = wave_vgpr(wave, index)
     cdef uint32_t lane
     cdef uint64_t all_lanes = 0xffffffffU if wave.lanes == 32 else ~(<uint64_t>0)
@@ -492,8 +424,8 @@ cdef void write_narrow(Wave *wave, uint32_t index, const uint32_t *values, uint6
             row[lane] = values[lane]
 
 
-cdef void write_half(Wave *wave, uint32_t index, bint high, bint zero_high, const uint32_t *values,
-                     uint64_t written) noexcept nogil:
+cdef void _write_half(Wave *wave, uint32_t index, bint high, bint zero_high, const uint32_t *values,
+                      uint64_t written) noexcept nogil:
     cdef uint32_t *row = wave_vgpr(wave, index)
     cdef uint32_t lane
     for lane in range(wave.lanes):
@@ -506,9 +438,9 @@ cdef void write_half(Wave *wave, uint32_t index, bint high, bint zero_high, cons
                 row[lane] = (row[lane] & 0xffff0000U) | (values[lane] & 0xffff)
 
 
-cdef void write_sdwa(Wave *wave, uint32_t index, uint32_t selection, bint extend, const uint32_t *values,
-                     uint64_t written) noexcept nogil:
-    """Part of a register; the rest is kept, zero, or what is above it becomes the sign."""
+cdef void _write_sdwa(Wave *wave, uint32_t index, uint32_t selection, bint extend, const uint32_t *values,
+                      uint64_t written) noexcept nogil:
+    """Write part of a register; the rest is kept or cleared, or the bits above become the sign."""
     cdef uint32_t *row = wave_vgpr(wave, index)
     cdef uint32_t size = selection & 3
     cdef uint32_t shift = 8 * ((selection >> 2) & 3)
@@ -523,7 +455,7 @@ cdef void write_sdwa(Wave *wave, uint32_t index, uint32_t selection, bint extend
             row[lane] = (row[lane] & keep) | (value << shift)
 
 
-cdef void write_wide(Wave *wave, uint32_t index, const uint64_t *values, uint64_t written) noexcept nogil:
+cdef void _write_wide(Wave *wave, uint32_t index, const uint64_t *values, uint64_t written) noexcept nogil:
     cdef uint32_t *low = wave_vgpr(wave, index)
     cdef uint32_t *high = wave_vgpr(wave, index + 1)
     cdef uint32_t lane
@@ -533,9 +465,9 @@ cdef void write_wide(Wave *wave, uint32_t index, const uint64_t *values, uint64_
             high[lane] = <uint32_t>(values[lane] >> 32)
 
 
-cdef void write_mask(Machine *machine, Wave *wave, const Instruction *instruction, uint16_t destination,
-                     const uint32_t *values, uint64_t written) noexcept nogil:
-    """A bit per lane; inactive lanes give zero. V_CMPX writes EXEC, on GFX9 the SGPRs as well."""
+cdef void _write_mask(Machine *machine, Wave *wave, const Instruction *instruction, uint16_t destination,
+                      const uint32_t *values, uint64_t written) noexcept nogil:
+    """Write a bit per lane; inactive lanes give zero. V_CMPX writes EXEC, on GFX9 the SGPRs as well."""
     cdef uint64_t mask = 0
     cdef uint32_t lane
     for lane in range(wave.lanes):
@@ -549,12 +481,12 @@ cdef void write_mask(Machine *machine, Wave *wave, const Instruction *instructio
 
 
 # ------------------------------------------------------------------------------------------------------- whole instructions
-cdef void set_host_rounding(uint32_t rounding) noexcept nogil:
+cdef void _set_host_rounding(uint32_t rounding) noexcept nogil:
     fesetround(FE_TONEAREST if rounding == 0 else (FE_UPWARD if rounding == 1 else
                (FE_DOWNWARD if rounding == 2 else FE_TOWARDZERO)))
 
 
-cdef uint32_t host_rounding(const Wave *wave, const LaneOperation *operation) noexcept nogil:
+cdef uint32_t _host_rounding(const Wave *wave, const LaneOperation *operation) noexcept nogil:
     """The rounding that the host must use; halves are rounded in software."""
     if operation.result_type[0] == type_f32:
         return 0 if operation.rounds_single else wave.mode & 3
@@ -563,8 +495,8 @@ cdef uint32_t host_rounding(const Wave *wave, const LaneOperation *operation) no
     return 0
 
 
-cdef void run_lanes(const Wave *wave, const LaneOperation *operation, Lanes *lanes) noexcept nogil:
-    cdef uint32_t rounding = host_rounding(wave, operation)
+cdef void _run_lanes(const Wave *wave, const LaneOperation *operation, Lanes *lanes) noexcept nogil:
+    cdef uint32_t rounding = _host_rounding(wave, operation)
     lanes.rounding = wave.mode & 3 if operation.rounds_single else (wave.mode >> 2) & 3
     if wave.mode & mode_fp16_overflow:
         lanes.rounding |= 0 if operation.rounds_single else round_saturate
@@ -572,9 +504,9 @@ cdef void run_lanes(const Wave *wave, const LaneOperation *operation, Lanes *lan
     if rounding == 0:
         operation.function(lanes)
         return
-    set_host_rounding(rounding)
+    _set_host_rounding(rounding)
     operation.function(lanes)
-    set_host_rounding(0)
+    _set_host_rounding(0)
 
 
 cdef void finish(const Wave *wave, const LaneOperation *operation, Lanes *lanes, uint64_t modifiers) noexcept nogil:
@@ -587,16 +519,16 @@ cdef void finish(const Wave *wave, const LaneOperation *operation, Lanes *lanes,
     for index in range(operation.result_count):
         kind = operation.result_type[index]
         if kind == type_f32:
-            finish_single(operation, lanes, lanes.result[index], wave, omod, clamp)
+            _finish_single(operation, lanes, lanes.result[index], wave, omod, clamp)
         elif kind == type_f16:
-            finish_half(operation, lanes, lanes.result[index], wave, omod, clamp)
+            _finish_half(operation, lanes, lanes.result[index], wave, omod, clamp)
         elif kind == type_f64:
-            finish_double(operation, lanes, lanes.wide_result[index], wave, omod, clamp)
+            _finish_double(operation, lanes, lanes.wide_result[index], wave, omod, clamp)
         elif type_f16x2 <= kind <= type_f32x2 and (omod or clamp):
-            scale_pairs(lanes, kind, lanes.result[index], lanes.wide_result[index], wave, omod, clamp)
+            _scale_pairs(lanes, kind, lanes.result[index], lanes.wide_result[index], wave, omod, clamp)
 
 
-cdef inline void take_half(const Wave *wave, const uint32_t *row, bint high, uint8_t kind, Modifiers modify, uint32_t *values) noexcept nogil:
+cdef inline void _take_half(const Wave *wave, const uint32_t *row, bint high, uint8_t kind, Modifiers modify, uint32_t *values) noexcept nogil:
     """One half of each lane of a source of packed operations."""
     cdef uint32_t shift = 16 if high else 0
     cdef uint32_t lane
@@ -604,18 +536,18 @@ cdef inline void take_half(const Wave *wave, const uint32_t *row, bint high, uin
     for lane in range(wave.lanes):
         values[lane] = (row[lane] >> shift) & 0xffff
     if is_float:
-        modify_narrow(values, wave.lanes, kind, modify, flush_in(wave, kind) != 0)
+        _modify_narrow(values, wave.lanes, kind, modify, _flush_in(wave, kind) != 0)
 
 
-cdef int execute_packed(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """VOP3P, and its operation that has a short encoding: the operation on both halves."""
+cdef int _execute_packed(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """Packed halves, in VOP3P or a short encoding: the operation on both halves of each lane."""
     cdef const LaneOperation *operation = instruction.operation
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef bint full = (instruction.decoded.format & format_vop3p) != 0
     cdef uint64_t written = wave_exec(wave)
     cdef const uint32_t *rows[4]
     cdef uint32_t whole[4][max_lanes]
-    cdef uint32_t places[4][max_lanes]
+    cdef uint32_t buffers[4][max_lanes]
     cdef uint32_t results[2][max_lanes]
     cdef int8_t selection[max_lanes]
     cdef const int8_t *selected = NULL
@@ -632,7 +564,7 @@ cdef int execute_packed(Machine *machine, Wave *wave, const Instruction *instruc
     lanes.opsel = 0
     lanes.small = 0
     for slot in range(operation.source_count):
-        rows[slot] = fetch_narrow(wave, instruction, slot, type_u32, 0, modify, selected, whole[slot])
+        rows[slot] = _fetch_narrow(wave, instruction, slot, type_u32, 0, modify, selected, whole[slot])
         selected = NULL                                     # DPP is for the first source
     for half in range(2):
         for slot in range(operation.source_count):
@@ -642,26 +574,26 @@ cdef int execute_packed(Machine *machine, Wave *wave, const Instruction *instruc
             if full:
                 selector = ((modifier_opsel_hi(modifiers) if half else modifier_opsel(modifiers)) >> slot) & 1
                 modify.neg = ((modifier_neg_hi(modifiers) if half else modifier_neg(modifiers)) >> slot) & 1
-            take_half(wave, rows[slot], selector, kind, modify, places[slot])
-            lanes.narrow[slot] = places[slot]
+            _take_half(wave, rows[slot], selector, kind, modify, buffers[slot])
+            lanes.narrow[slot] = buffers[slot]
         lanes.result[0] = results[half]
-        run_lanes(wave, operation, &lanes)
+        _run_lanes(wave, operation, &lanes)
         finish(wave, operation, &lanes, modifiers)
     for lane in range(wave.lanes):
         results[0][lane] = (results[0][lane] & 0xffff) | (results[1][lane] << 16)
     if instruction.decoded.format & format_sdwa:
-        write_sdwa(wave, (instruction.decoded.destination[0] >> 2) - 256, modifier_sdwa_dst_sel(modifiers), modifier_sdwa_dst_sext(modifiers),
-                   results[0], written)
+        _write_sdwa(wave, (instruction.decoded.destination[0] >> 2) - 256, modifier_sdwa_dst_sel(modifiers), modifier_sdwa_dst_sext(modifiers),
+                    results[0], written)
     else:
-        write_narrow(wave, (instruction.decoded.destination[0] >> 2) - 256, results[0], written)
+        _write_narrow(wave, (instruction.decoded.destination[0] >> 2) - 256, results[0], written)
     return 0
 
 
-cdef int execute_pair(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """Packed singles of CDNA: the operation on both registers of pairs; a constant is the same for both."""
+cdef int _execute_pair(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """Packed singles of CDNA: the operation on both registers of a pair; a constant is the same for both."""
     cdef const LaneOperation *operation = instruction.operation
     cdef uint64_t modifiers = instruction.decoded.modifiers
-    cdef uint32_t places[4][max_lanes]
+    cdef uint32_t buffers[4][max_lanes]
     cdef uint32_t results[2][max_lanes]
     cdef Instruction view = instruction[0]
     cdef Lanes lanes
@@ -677,38 +609,24 @@ cdef int execute_pair(Machine *machine, Wave *wave, const Instruction *instructi
                 view.source[slot].index = instruction.source[slot].index + <uint16_t>(
                     ((modifier_opsel_hi(modifiers) if half else modifier_opsel(modifiers)) >> slot) & 1)
             modify.neg = ((modifier_neg_hi(modifiers) if half else modifier_neg(modifiers)) >> slot) & 1
-            lanes.narrow[slot] = fetch_narrow(wave, &view, slot, operation.source_type[slot], 0, modify, NULL, places[slot])
+            lanes.narrow[slot] = _fetch_narrow(wave, &view, slot, operation.source_type[slot], 0, modify, NULL, buffers[slot])
         lanes.result[0] = results[half]
-        run_lanes(wave, operation, &lanes)
+        _run_lanes(wave, operation, &lanes)
         finish(wave, operation, &lanes, modifier_set_omod(modifiers, 0))
     for half in range(2):
-        write_narrow(wave, (instruction.decoded.destination[0] >> 2) - 256 + half, results[half], wave_exec(wave))
+        _write_narrow(wave, (instruction.decoded.destination[0] >> 2) - 256 + half, results[half], wave_exec(wave))
     return 0
 
 
-cdef void quad_select(const Instruction *instruction, const Wave *wave, uint32_t slot, int8_t *selected) noexcept nogil:
-    """V_INTERP of registers: P10 takes its first source from lane 1 of each quad and its last from lane 0, P2 its first from lane 2."""
-    cdef uint32_t opcode = instruction.decoded.opcode
-    cdef bint first = (opcode == <uint32_t>op_v_interp_p10_f32_inreg or opcode == <uint32_t>op_v_interp_p10_f16_f32_inreg
-                       or opcode == <uint32_t>op_v_interp_p10_rtz_f16_f32_inreg)
-    cdef uint32_t lane
-    for lane in range(wave.lanes):
-        selected[lane] = <int8_t>lane
-        if slot == 0:
-            selected[lane] = <int8_t>((lane & ~<uint32_t>3) + (1 if first else 2))
-        elif slot == 2 and first:
-            selected[lane] = <int8_t>(lane & ~<uint32_t>3)
-
-
-cdef struct Places:                   # of sources and results of an instruction
+cdef struct LaneBuffers:              # of sources and results of an instruction
     uint32_t narrow[4][max_lanes]
     uint64_t wide[4][max_lanes]
     uint32_t result[3][max_lanes]
     uint64_t wide_result[2][max_lanes]
 
 
-cdef inline void fetch_source(Wave *wave, const Instruction *instruction, uint32_t slot, const int8_t *selected, Places *places,
-                              Lanes *lanes) noexcept nogil:
+cdef inline void _fetch_source(Wave *wave, const Instruction *instruction, uint32_t slot, const int8_t *selected, LaneBuffers *buffers,
+                               Lanes *lanes) noexcept nogil:
     """A source of a vector instruction, with its modifiers."""
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef uint32_t absolute = 0 if instruction.decoded.format & format_vop3p else modifier_abs(modifiers)
@@ -716,19 +634,19 @@ cdef inline void fetch_source(Wave *wave, const Instruction *instruction, uint32
     cdef uint32_t half = instruction.source[slot].half | ((modifier_opsel(modifiers) >> slot) & 1)
     cdef uint8_t kind = instruction.operation.source_type[slot] & ~type_old
     if is_wide(kind):
-        lanes.wide[slot] = fetch_wide(wave, instruction, slot, kind, modify, selected, places.wide[slot])
+        lanes.wide[slot] = _fetch_wide(wave, instruction, slot, kind, modify, selected, buffers.wide[slot])
     elif kind == type_mix:
-        fetch_mixed(wave, instruction, slot, selected, places.narrow[slot])
-        lanes.narrow[slot] = places.narrow[slot]
+        _fetch_mixed(wave, instruction, slot, selected, buffers.narrow[slot])
+        lanes.narrow[slot] = buffers.narrow[slot]
     elif kind == type_packed or kind == type_packed_f:
-        fetch_packed(wave, instruction, slot, kind == type_packed_f, selected, places.narrow[slot])
-        lanes.narrow[slot] = places.narrow[slot]
+        _fetch_packed(wave, instruction, slot, kind == type_packed_f, selected, buffers.narrow[slot])
+        lanes.narrow[slot] = buffers.narrow[slot]
     else:
-        lanes.narrow[slot] = fetch_narrow(wave, instruction, slot, kind, half, modify, selected, places.narrow[slot])
+        lanes.narrow[slot] = _fetch_narrow(wave, instruction, slot, kind, half, modify, selected, buffers.narrow[slot])
 
 
-cdef inline void write_result(Machine *machine, Wave *wave, const Instruction *instruction, uint32_t index, const Places *places,
-                              uint64_t written) noexcept nogil:
+cdef inline void _write_result(Machine *machine, Wave *wave, const Instruction *instruction, uint32_t index, const LaneBuffers *buffers,
+                               uint64_t written) noexcept nogil:
     """A result of a vector instruction, in the lanes that are written."""
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef uint8_t kind = instruction.operation.result_type[index]
@@ -736,24 +654,24 @@ cdef inline void write_result(Machine *machine, Wave *wave, const Instruction *i
     cdef uint32_t row = (destination >> 2) - 256
     cdef bint high
     if kind == type_mask:
-        write_mask(machine, wave, instruction, destination, places.result[index], written)
+        _write_mask(machine, wave, instruction, destination, buffers.result[index], written)
     elif destination < 1024:                                # pseudo-scalar transcendentals of GFX12
-        wave_put(wave, destination >> 2, places.result[index][0])
+        wave_put(wave, destination >> 2, buffers.result[index][0])
     elif is_wide(kind):
-        write_wide(wave, row, places.wide_result[index & 1], written)
+        _write_wide(wave, row, buffers.wide_result[index & 1], written)
     elif instruction.decoded.format & format_sdwa:
-        write_sdwa(wave, row, modifier_sdwa_dst_sel(modifiers), modifier_sdwa_dst_sext(modifiers), places.result[index], written)
+        _write_sdwa(wave, row, modifier_sdwa_dst_sel(modifiers), modifier_sdwa_dst_sext(modifiers), buffers.result[index], written)
     elif type_u16 <= kind <= type_r16:
         high = ((destination >> 1) & 1) | ((modifier_opsel(modifiers) >> 3) & 1)
-        write_half(wave, row, high or instruction.writes_high_zero == 2, instruction.writes_high_zero == 1, places.result[index], written)
+        _write_half(wave, row, high or instruction.writes_high_zero == 2, instruction.writes_high_zero == 1, buffers.result[index], written)
     else:
-        write_narrow(wave, row, places.result[index], written)
+        _write_narrow(wave, row, buffers.result[index], written)
 
 
 cdef int execute_vector(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     cdef const LaneOperation *operation = instruction.operation
     cdef uint64_t modifiers = instruction.decoded.modifiers
-    cdef Places places
+    cdef LaneBuffers buffers
     cdef int8_t selection[max_lanes]
     cdef const int8_t *selected = NULL
     cdef Lanes lanes
@@ -761,7 +679,7 @@ cdef int execute_vector(Machine *machine, Wave *wave, const Instruction *instruc
     cdef uint32_t slot, index
     cdef bint interpolates = instruction.decoded.format & 0x7f == format_vinterp_inreg
     if operation.packed:
-        return execute_packed(machine, wave, instruction) if operation.packed == 1 else execute_pair(machine, wave, instruction)
+        return _execute_packed(machine, wave, instruction) if operation.packed == 1 else _execute_pair(machine, wave, instruction)
     if instruction.decoded.format & (format_dpp16 | format_dpp8):
         written &= dpp_select(machine, wave, instruction, selection)
         selected = selection
@@ -777,21 +695,21 @@ cdef int execute_vector(Machine *machine, Wave *wave, const Instruction *instruc
             quad_select(instruction, wave, slot, selection)
         elif slot == 1:                                     # DPP is for the first source
             selected = NULL
-        fetch_source(wave, instruction, slot, selected, &places, &lanes)
+        _fetch_source(wave, instruction, slot, selected, &buffers, &lanes)
     for index in range(operation.result_count):
-        lanes.result[index] = places.result[index]
-        lanes.wide_result[index] = places.wide_result[index & 1]
-    run_lanes(wave, operation, &lanes)
+        lanes.result[index] = buffers.result[index]
+        lanes.wide_result[index] = buffers.wide_result[index & 1]
+    _run_lanes(wave, operation, &lanes)
     finish(wave, operation, &lanes, modifiers)
     for index in range(operation.result_count):
-        write_result(machine, wave, instruction, index, &places, written)
+        _write_result(machine, wave, instruction, index, &buffers, written)
     return 0
 
 
-cdef void run_half_of_dual(Wave *wave, const Instruction *instruction, const LaneOperation *operation,
-                           uint32_t first_source, uint16_t destination, uint32_t *results) noexcept nogil:
+cdef void _run_half_of_dual(Wave *wave, const Instruction *instruction, const LaneOperation *operation,
+                            uint32_t first_source, uint16_t destination, uint32_t *results) noexcept nogil:
     """One half of VOPD: two sources of its own; then the destination's old value, VCC, or the literal."""
-    cdef uint32_t places[4][max_lanes]
+    cdef uint32_t buffers[4][max_lanes]
     cdef Lanes lanes
     cdef Instruction view
     cdef Modifiers modify
@@ -822,36 +740,36 @@ cdef void run_half_of_dual(Wave *wave, const Instruction *instruction, const Lan
             view.source[slot].kind = operand_value
             view.source[slot].half = 0
             view.source[slot].value = instruction.decoded.literal
-        lanes.narrow[slot] = fetch_narrow(wave, &view, slot, kind & ~type_old, 0, modify, NULL, places[slot])
-    run_lanes(wave, operation, &lanes)
+        lanes.narrow[slot] = _fetch_narrow(wave, &view, slot, kind & ~type_old, 0, modify, NULL, buffers[slot])
+    _run_lanes(wave, operation, &lanes)
     finish(wave, operation, &lanes, 0)
 
 
 cdef int execute_dual(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """VOPD: both halves read before either writes."""
+    """VOPD: both halves read their sources before either writes."""
     cdef uint32_t first[max_lanes]
     cdef uint32_t second[max_lanes]
     cdef uint64_t written = wave_exec(wave)
-    run_half_of_dual(wave, instruction, instruction.operation, 0, instruction.decoded.destination[0], first)
-    run_half_of_dual(wave, instruction, instruction.operation_y, 2, instruction.decoded.destination[1], second)
-    write_narrow(wave, (instruction.decoded.destination[0] >> 2) - 256, first, written)
-    write_narrow(wave, (instruction.decoded.destination[1] >> 2) - 256, second, written)
+    _run_half_of_dual(wave, instruction, instruction.operation, 0, instruction.decoded.destination[0], first)
+    _run_half_of_dual(wave, instruction, instruction.operation_y, 2, instruction.decoded.destination[1], second)
+    _write_narrow(wave, (instruction.decoded.destination[0] >> 2) - 256, first, written)
+    _write_narrow(wave, (instruction.decoded.destination[1] >> 2) - 256, second, written)
     return 0
 
 
-cdef inline void fetch_scalar_source(Wave *wave, const Source *source, uint8_t kind, uint32_t *narrow, uint64_t *wide) noexcept nogil:
+cdef inline void _fetch_scalar_source(Wave *wave, const Source *source, uint8_t kind, uint32_t *narrow, uint64_t *wide) noexcept nogil:
     if is_wide(kind):
-        wide[0] = source.value if source.kind == operand_value else read_scalar64(wave, source.index)
+        wide[0] = source.value if source.kind == operand_value else _read_scalar64(wave, source.index)
         return
-    narrow[0] = scalar_value(wave, source)
-    if kind == type_f32 and flush_in(wave, kind):
-        modify_narrow(narrow, 1, kind, Modifiers(0, 0), True)
+    narrow[0] = _scalar_value(wave, source)
+    if kind == type_f32 and _flush_in(wave, kind):
+        _modify_narrow(narrow, 1, kind, Modifiers(0, 0), True)
     elif kind == type_f16:
         narrow[0] &= 0xffff
-        modify_narrow(narrow, 1, kind, Modifiers(0, 0), flush_in(wave, kind) != 0)
+        _modify_narrow(narrow, 1, kind, Modifiers(0, 0), _flush_in(wave, kind) != 0)
 
 
-cdef inline void fetch_scalar_sources(Wave *wave, const Instruction *instruction, uint32_t *narrow, uint64_t *wide) noexcept nogil:
+cdef inline void _fetch_scalar_sources(Wave *wave, const Instruction *instruction, uint32_t *narrow, uint64_t *wide) noexcept nogil:
     """What a scalar operation reads; SCC, EXEC and the immediate are not among the instruction's operands."""
     cdef const LaneOperation *operation = instruction.operation
     cdef uint32_t next_source = 0
@@ -868,12 +786,12 @@ cdef inline void fetch_scalar_sources(Wave *wave, const Instruction *instruction
         elif kind == type_imm:
             narrow[slot] = <uint32_t><int16_t>instruction.decoded.immediate
         else:
-            fetch_scalar_source(wave, &instruction.source[next_source], kind, &narrow[slot], &wide[slot])
+            _fetch_scalar_source(wave, &instruction.source[next_source], kind, &narrow[slot], &wide[slot])
             next_source += 1
 
 
-cdef inline void write_scalar_results(Wave *wave, const Instruction *instruction, const uint32_t *results,
-                                      const uint64_t *wide_results) noexcept nogil:
+cdef inline void _write_scalar_results(Wave *wave, const Instruction *instruction, const uint32_t *results,
+                                       const uint64_t *wide_results) noexcept nogil:
     cdef const LaneOperation *operation = instruction.operation
     cdef uint32_t next_destination = 0
     cdef uint32_t index
@@ -913,8 +831,8 @@ cdef int execute_scalar(Machine *machine, Wave *wave, const Instruction *instruc
     for slot in range(operation.result_count):
         lanes.result[slot] = &results[slot]
         lanes.wide_result[slot] = &wide_results[slot]
-    fetch_scalar_sources(wave, instruction, narrow, wide)
-    run_lanes(wave, operation, &lanes)
+    _fetch_scalar_sources(wave, instruction, narrow, wide)
+    _run_lanes(wave, operation, &lanes)
     finish(wave, operation, &lanes, 0)
-    write_scalar_results(wave, instruction, results, wide_results)
+    _write_scalar_results(wave, instruction, results, wide_results)
     return 0

@@ -1,4 +1,4 @@
-"""State of the emulator: waves, workgroups, decoded instructions, and the signatures of what executes them.
+"""State of the emulator: waves, workgroups, decoded instructions, and the types of the functions that execute them.
 
 Nothing here allocates. A ``Machine`` runs one dispatch at a time on one thread.
 """
@@ -11,7 +11,7 @@ from pyaco._core.isa.decode cimport Decoded
 
 cdef enum:
     max_lanes = 64
-    vgpr_rows = 512 + 36              # CDNA's AGPRs follow v255; what an instruction may touch past them is storage nobody reads
+    vgpr_rows = 512 + 36              # CDNA's AGPRs follow v255; an instruction may name registers past them, which are storage without meaning
     sgpr_words = 160
 
 cdef enum:                            # indices into Wave.sgpr
@@ -60,7 +60,7 @@ cdef struct LaneOperation:
     uint8_t writes_exec               # v_cmpx
     uint8_t prefers_number_over_nan   # min, max, median
     uint8_t final_bits                # float results are neither flushed nor made canonical NaNs
-    uint8_t rounds_single             # the function rounds its single result itself
+    uint8_t rounds_single             # the function itself rounds its single-precision result
     uint8_t source_count
     uint8_t result_count
     uint8_t source_type[4]
@@ -108,18 +108,18 @@ cdef struct Wave:
     uint32_t index                    # within the workgroup
     uint32_t first_lane               # local invocation index of lane 0
     uint32_t barrier_signalled        # GFX12's split barrier: this wave has signalled, not all have
-    uint32_t barrier_complete         # all have, and this wave has not waited yet
+    uint32_t barrier_complete         # all have signalled, and this wave has not waited yet
     uint32_t joined                   # GFX12: the named barrier that this wave is a member of, 0 none
-    uint32_t named_complete           # that one has completed, and this wave has not waited yet
-    uint32_t waits_named              # it waits at that one, not at the workgroup's
-    uint64_t waits_at                 # the instruction that it waits at, where it does
-    Wave *next_waiting                # that came to the same resource after it
+    uint32_t named_complete           # that barrier has completed, and this wave has not waited yet
+    uint32_t waits_named              # it waits at that barrier, not at the workgroup's
+    uint64_t waits_at                 # address of the instruction that it waits at
+    Wave *next_waiting                # at the same resource, in the order of arrival
     uint8_t *scratch                  # bytes_per_lane bytes per lane
     uint32_t *vgpr                    # [vgpr_rows][max_lanes]
 
 cdef enum:                            # bits of MODE until GFX11.5; on GFX12 NaNs are clamped and there is no IEEE mode
-    mode_dx10_clamp = 0x100           # clamp makes 0 of a NaN
-    mode_ieee = 0x200                 # no omod; min, max and median give a signalling NaN that they find, quiet
+    mode_dx10_clamp = 0x100           # clamp turns a NaN into 0
+    mode_ieee = 0x200                 # no omod; min, max and median return a signalling NaN among their sources, made quiet
 
 cdef inline uint32_t mode_of(uint32_t gfx_level, uint32_t bits) noexcept nogil:
     """MODE as a generation's waves have it."""
@@ -154,9 +154,7 @@ cdef struct Instruction:
     uint32_t valid
     uint32_t unit                     # unit_*
     Source source[8]
-    uint8_t flush_in                  # bit per kind of float that MODE may flush; see vector.pyx
     uint8_t writes_high_zero          # 16-bit result clears the high half (GFX9)
-    uint8_t plain                     # no DPP, no SDWA
 
 cdef enum:                            # classes of the counters
     unit_salu = 0
@@ -170,26 +168,26 @@ cdef enum:                            # classes of the counters
     unit_other = 8
     unit_count = 9
 
-cdef enum:                            # what memory an access reached, and how
+cdef enum:                            # the memory that an access reached, and how
     space_global = 0
     space_lds = 1
     space_scratch = 2
     space_gds = 3
-    way_load = 0
-    way_store = 1
-    way_atomic = 2
+    access_kind_load = 0
+    access_kind_store = 1
+    access_kind_atomic = 2
     access_limit = 4096               # most that one instruction can do: 64 lanes, 64 elements
 
-cdef struct Access:                   # bytes that one lane reached
+cdef struct Access:                   # of one lane
     uint64_t address                  # in device memory, or from the start of the space
     uint32_t bytes
     uint8_t space
-    uint8_t way
+    uint8_t access_kind
     uint8_t lane
 
 cdef struct AccessLog:
     uint32_t count
-    Access rows[access_limit]
+    Access entries[access_limit]
 
 cdef enum:
     named_barriers = 16
@@ -201,19 +199,19 @@ cdef struct NamedBarrier:
 cdef enum:
     sync_resources = 64
 
-cdef struct SyncResource:             # what waves of all workgroups of a dispatch meet at
-    uint32_t counter                  # of a semaphore; of a barrier: how many waves are still to come before the last
-    Wave *first                       # those that wait, in the order of their coming
+cdef struct SyncResource:             # where waves of all workgroups of a dispatch synchronise
+    uint32_t counter                  # of a semaphore; of a barrier: how many waves have yet to arrive before the last
+    Wave *first                       # waiting waves, in the order of their arrival
     Wave *last
 
 cdef struct WaveSync:
     SyncResource resource[sync_resources]
-    SyncResource ordered              # waves that wait for their turn at ordered counts; `counter` is whose it is
+    SyncResource ordered              # waves that wait for their turn at ordered counts; `counter` is the position whose turn it is
 
 cdef struct Machine:
     Memory *memory
     WaveSync *sync                    # NULL where workgroups run on several threads
-    AccessLog *log                    # what memory instructions reach is noted here; NULL: nobody asks
+    AccessLog *log                    # records what memory instructions access; NULL: nothing is recorded
     uint32_t gfx_level
     uint32_t wave_size
     uint8_t *lds
@@ -221,7 +219,7 @@ cdef struct Machine:
     uint32_t lds_bytes
     uint32_t gds_bytes
     uint32_t scratch_bytes            # per lane
-    uint32_t scratch_slot             # which of the workgroups that run at once this is
+    uint32_t scratch_slot             # number of this workgroup among those that run at once
     uint32_t wave_count               # of the workgroup
     Wave *waves                       # the workgroup that runs
     NamedBarrier named[named_barriers + 1]
@@ -230,7 +228,7 @@ cdef struct Machine:
     uint64_t deadline                 # nanoseconds of the steady clock; 0: none
     uint64_t clock_due                # `executed` at the next look at the clock
     uint32_t shared_vgpr              # first VGPR that both halves of a wave64 share (GFX10), 0 none
-    uint32_t touched_vgprs            # rows that a decoded instruction may write; those above still hold their fill
+    uint32_t touched_vgprs            # VGPRs that a decoded instruction may write; those above still hold their fill
     # what went wrong
     uint32_t fault_lane
     uint32_t fault_bytes

@@ -4,8 +4,8 @@ from libc.stdint cimport uint32_t
 from pyaco._core.emu.wave cimport Handler, WaveSync
 
 cdef void fill_wave_sync(Handler *table) noexcept nogil
-# Nobody waits any more; the counters of the resources stay.
-cdef void forget_waiting(WaveSync *sync) noexcept nogil
+# Empty the queues; the counters of the resources stay.
+cdef void clear_waiting(WaveSync *sync) noexcept nogil
 
 
 cdef inline bint waits_for_dispatch(uint32_t opcode) noexcept nogil:

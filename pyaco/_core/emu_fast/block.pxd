@@ -12,7 +12,7 @@ cdef enum:
     pool_rows = 1024
     recent_blocks = 64
 
-cdef struct Kernels:                  # what the host's vectors offer; NULL: nothing
+cdef struct Kernels:                  # steps for the host's vectors; NULL: there are none
     const StepFunction *vector
     const MemorySteps *memory
     const RowSteps *rows
@@ -23,18 +23,18 @@ cdef struct Blocks:
     Machine *machine
     uint8_t *pool                     # scratch rows of the steps, then constants
     uint32_t pool_count
-    Block *recent[recent_blocks]      # by pc, whichever was looked for last
+    Block *recent[recent_blocks]      # by pc modulo its size: a cache
     unordered_map[uint64_t, Block *] *by_pc
     unordered_map[uint64_t, uint32_t] *constants      # low and high half of a value to its row; narrow ones have equal halves
     unordered_map[uint64_t, uint32_t] *selections     # modifiers of DPP to the first of two rows
 
 cdef bint open_blocks(Blocks *blocks, Kernels kernels, Code *code, Machine *machine) noexcept nogil
 cdef void close_blocks(Blocks *blocks) noexcept nogil
-# The block at a pc. One without instructions: what is there stops a wave, or is for the reference engine.
+# The block at a pc. A block without instructions: the reference engine stops or executes what is there.
 cdef Block *block_at(Blocks *blocks, uint64_t pc) noexcept nogil
-# Whether the reference engine has no part in an instruction.
+# Whether an instruction runs without the reference engine.
 cdef bint has_own_steps(const Block *block, const Instruction *instruction) noexcept nogil
 # Adds what the blocks executed to the counters of the machine.
 cdef void count_blocks(Blocks *blocks) noexcept nogil
-# Counts the first instructions of a block that was left by a step, and takes the whole block back.
+# Corrects the counters for a block that stopped at a step: counts the instructions up to there instead of the whole block.
 cdef void count_part(Blocks *blocks, Block *block, const Step *last, uint64_t active) noexcept nogil

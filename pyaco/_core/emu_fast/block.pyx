@@ -1,7 +1,7 @@
 """Makes blocks of steps from decoded instructions.
 
-The step of an instruction takes rows of lanes and gives one. Steps before it make rows of what is none: an SGPR, a source with abs or neg,
-a part of a register, the lanes that DPP reads. Steps after it take the row to the destination where that is more than writing it: omod and
+The step of an instruction reads rows of lanes and writes one. Steps before it make rows of other sources: an SGPR, a source with abs or neg,
+a part of a register, the lanes that DPP reads. Post-steps bring the result to the destination where that is not a plain write: omod and
 clamp, part of a register, fewer lanes than EXEC has. What has no step (unusual operations, operands and memory accesses) becomes one that
 calls the reference engine's function, which is right by definition.
 """
@@ -21,7 +21,8 @@ from pyaco._core.common.bits cimport popcount
 from pyaco._core.common.floats cimport float_bits, half_to_double
 from pyaco._core.emu.code cimport fetch, handler_of
 from pyaco._core.emu.reference cimport aligned_bytes, aligned_zeros
-from pyaco._core.emu.vector cimport dpp_source_lane, execute_dual, execute_scalar, execute_vector
+from pyaco._core.emu.lane_selection cimport dpp_source_lane
+from pyaco._core.emu.vector cimport execute_dual, execute_scalar, execute_vector
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu.wave_sync cimport waits_for_dispatch
 from pyaco._core.emu_fast.scalar cimport scalar_step_of
@@ -32,7 +33,7 @@ from pyaco._core.common.machine cimport (format_dpp8, format_dpp16, format_ds, f
 
 cdef enum:
     scratch_row = 0                   # of the pool: two rows for each source slot
-    result_row = 8                    # a result on its way; the first of a VOPD whose second half still reads the register
+    result_row = 8                    # a result for post-steps; that of the first half of VOPD where the second still reads the register
     written_row = 9                   # the lanes that an instruction with DPP writes
     first_constant = 10
     all_bits = 0xffffffffU
@@ -79,7 +80,7 @@ cdef void close_blocks(Blocks *blocks) noexcept nogil:
 
 
 # -------------------------------------------------------------------------------------------------------------- operands
-cdef uint32_t constant_row(Blocks *blocks, uint64_t value, bint wide) noexcept nogil:
+cdef uint32_t _constant_row(Blocks *blocks, uint64_t value, bint wide) noexcept nogil:
     """The offset of a row that holds a constant in every lane, 0 when the pool is full; of two rows when it is wide."""
     cdef uint32_t low = <uint32_t>value
     cdef uint32_t high = <uint32_t>(value >> 32) if wide else low
@@ -99,7 +100,7 @@ cdef uint32_t constant_row(Blocks *blocks, uint64_t value, bint wide) noexcept n
     return (blocks.pool_count - 2) * row_bytes
 
 
-cdef uint32_t selection_row(Blocks *blocks, const Decoded *decoded) noexcept nogil:
+cdef uint32_t _selection_row(Blocks *blocks, const Decoded *decoded) noexcept nogil:
     """The offset of two rows, 0 when the pool is full: the lane that each lane reads by DPP, and whether its result may be written."""
     cdef uint64_t modifiers = decoded.modifiers
     cdef bint eight = (decoded.format & format_dpp8) != 0
@@ -126,137 +127,137 @@ cdef uint32_t selection_row(Blocks *blocks, const Decoded *decoded) noexcept nog
     return (blocks.pool_count - 2) * row_bytes
 
 
-cdef Change no_change() noexcept nogil:
+cdef Change _no_change() noexcept nogil:
     return Change(0, all_bits, 0, all_bits, 0)
 
 
-cdef bint is_no_change(const Change *change) noexcept nogil:
+cdef bint _is_no_change(const Change *change) noexcept nogil:
     return change.shift == 0 and change.mask == all_bits and change.sign == 0 and change.keep == all_bits and change.flip == 0
 
 
-cdef Step *prefix(Builder *builder, Step *step, uint32_t slot, StepFunction function, uint8_t place, uint32_t offset, const Change *change,
-                  uint32_t dword) noexcept nogil:
+cdef Step *_add_source_step(Builder *builder, Step *step, uint32_t slot, StepFunction function, uint8_t base, uint32_t offset, const Change *change,
+                            uint32_t dword) noexcept nogil:
     """A step that makes a source in the slot's scratch row."""
     cdef Step made
     memset(&made, 0, sizeof(Step))
     made.function = function
     made.instruction = step.instruction
     made.operation = step.operation
-    made.place[0] = place
+    made.base[0] = base
     made.offset[0] = offset
     made.change = change[0]
     made.destination = (scratch_row + 2 * slot + dword) * row_bytes
     builder.steps.push_back(made)
-    step.place[slot] = place_pool
+    step.base[slot] = base_pool
     step.offset[slot] = (scratch_row + 2 * slot) * row_bytes
     return &builder.steps.back()
 
 
-cdef bint is_sixteen(uint8_t kind) noexcept nogil:
+cdef bint _is_sixteen(uint8_t kind) noexcept nogil:
     return type_u16 <= (kind & ~type_old) <= type_r16
 
 
-cdef bint is_float(uint8_t kind) noexcept nogil:
+cdef bint _is_float(uint8_t kind) noexcept nogil:
     kind &= ~type_old
     return kind in (type_f16, type_r16, type_f32, type_r32, type_f64, type_r64)
 
 
-cdef bint plan_constant(Builder *builder, Step *step, uint32_t slot, uint64_t value, bint wide) noexcept nogil:
-    step.place[slot] = place_pool
-    step.offset[slot] = constant_row(builder.blocks, value, wide)
+cdef bint _bind_constant(Builder *builder, Step *step, uint32_t slot, uint64_t value, bint wide) noexcept nogil:
+    step.base[slot] = base_pool
+    step.offset[slot] = _constant_row(builder.blocks, value, wide)
     return step.offset[slot] != 0
 
 
-cdef bint plan_row(Builder *builder, Step *step, uint32_t slot, const Source *source, const Change *change, StepFunction function) noexcept nogil:
+cdef bint _bind_row(Builder *builder, Step *step, uint32_t slot, const Source *source, const Change *change, StepFunction function) noexcept nogil:
     """A source of up to 32 bits; `function` makes a changed row of a row."""
     cdef const RowSteps *rows = builder.blocks.kernels.rows
-    cdef Change none = no_change()
+    cdef Change none = _no_change()
     if source.kind == operand_vgpr:
-        step.place[slot] = place_vgpr
+        step.base[slot] = base_vgpr
         step.offset[slot] = source.index * row_bytes
     elif source.kind != operand_sgpr:
         return False
     elif function == rows.change:
-        prefix(builder, step, slot, rows.broadcast, place_sgpr, source.index, change, 0)
+        _add_source_step(builder, step, slot, rows.broadcast, base_sgpr, source.index, change, 0)
         return True
     else:
-        prefix(builder, step, slot, rows.broadcast, place_sgpr, source.index, &none, 0)
-    if not is_no_change(change):
-        prefix(builder, step, slot, function, step.place[slot], step.offset[slot], change, 0)
+        _add_source_step(builder, step, slot, rows.broadcast, base_sgpr, source.index, &none, 0)
+    if not _is_no_change(change):
+        _add_source_step(builder, step, slot, function, step.base[slot], step.offset[slot], change, 0)
     return True
 
 
-cdef bint plan_wide(Builder *builder, Step *step, uint32_t slot, const Source *source, const Change *change) noexcept nogil:
+cdef bint _bind_wide(Builder *builder, Step *step, uint32_t slot, const Source *source, const Change *change) noexcept nogil:
     """A source of 64 bits; the change is that of its high half."""
     cdef const RowSteps *rows = builder.blocks.kernels.rows
-    cdef Change none = no_change()
-    cdef bint same = is_no_change(change)
+    cdef Change none = _no_change()
+    cdef bint same = _is_no_change(change)
     if source.kind == operand_value:
-        return plan_constant(builder, step, slot, (source.value & all_bits) | (<uint64_t>changed(<uint32_t>(source.value >> 32), change) << 32),
-                             True)
+        return _bind_constant(builder, step, slot, (source.value & all_bits) | (<uint64_t>changed(<uint32_t>(source.value >> 32), change) << 32),
+                              True)
     if source.kind == operand_vgpr:
-        step.place[slot] = place_vgpr
+        step.base[slot] = base_vgpr
         step.offset[slot] = source.index * row_bytes
         if not same:
-            prefix(builder, step, slot, rows.change, place_vgpr, source.index * row_bytes, &none, 0)
-            prefix(builder, step, slot, rows.change, place_vgpr, (source.index + 1) * row_bytes, change, 1)
+            _add_source_step(builder, step, slot, rows.change, base_vgpr, source.index * row_bytes, &none, 0)
+            _add_source_step(builder, step, slot, rows.change, base_vgpr, (source.index + 1) * row_bytes, change, 1)
         return True
     if source.kind != operand_sgpr or (not source.index < sgpr_m0 - 1 and source.index != sgpr_exec):
         return False
-    prefix(builder, step, slot, rows.broadcast, place_sgpr, source.index, &none, 0)
-    prefix(builder, step, slot, rows.broadcast, place_sgpr, source.index + 1, change, 1)
+    _add_source_step(builder, step, slot, rows.broadcast, base_sgpr, source.index, &none, 0)
+    _add_source_step(builder, step, slot, rows.broadcast, base_sgpr, source.index + 1, change, 1)
     return True
 
 
-cdef Change change_of(uint8_t kind, bint high, bint absolute, bint negative) noexcept nogil:
-    """What abs, neg and the choice of a half make of a source."""
-    cdef Change change = no_change()
-    cdef uint32_t sign = 0x8000 if is_sixteen(kind) else sign_bit
-    if is_sixteen(kind) and high:
+cdef Change _change_of(uint8_t kind, bint high, bint absolute, bint negative) noexcept nogil:
+    """The modification by abs, neg and the choice of a half."""
+    cdef Change change = _no_change()
+    cdef uint32_t sign = 0x8000 if _is_sixteen(kind) else sign_bit
+    if _is_sixteen(kind) and high:
         change.shift = 16
-    if is_float(kind):
+    if _is_float(kind):
         change.keep = ~sign if absolute else all_bits
         change.flip = sign if negative else 0
     return change
 
 
-cdef void choose_part(Change *change, uint8_t kind, uint32_t selection) noexcept nogil:
-    """What SDWA makes of a source before that."""
+cdef void _choose_part(Change *change, uint8_t kind, uint32_t selection) noexcept nogil:
+    """Add the selection of SDWA, which comes before those."""
     cdef uint32_t size = selection & 3
     change.shift = 8 * ((selection >> 2) & 3)
     if size < 2:
         change.mask = 0xffff if size else 0xff
         change.sign = (change.mask ^ (change.mask >> 1)) if selection & 16 else 0
-    if is_sixteen(kind):
+    if _is_sixteen(kind):
         change.keep &= 0xffff
 
 
-cdef bint plan_source(Builder *builder, Step *step, uint32_t slot, uint8_t kind, const Source *source, const Change *change) noexcept nogil:
-    """Where a source of a vector step lies; False where the steps cannot have it."""
+cdef bint _bind_source(Builder *builder, Step *step, uint32_t slot, uint8_t kind, const Source *source, const Change *change) noexcept nogil:
+    """Resolve a source of a vector step; False where steps cannot read it."""
     if kind & ~type_old == type_mask:
         step.mask_source = <uint8_t>source.index
         return source.kind == operand_sgpr and source.index + 1 < 128
     if is_wide(kind):
-        return plan_wide(builder, step, slot, source, change)
+        return _bind_wide(builder, step, slot, source, change)
     if source.kind == operand_value:
-        return plan_constant(builder, step, slot, changed(<uint32_t>source.value, change), False)
-    return plan_row(builder, step, slot, source, change, builder.blocks.kernels.rows.change)
+        return _bind_constant(builder, step, slot, changed(<uint32_t>source.value, change), False)
+    return _bind_row(builder, step, slot, source, change, builder.blocks.kernels.rows.change)
 
 
-cdef bint plan_scalar_source(Builder *builder, Step *step, uint32_t slot, const Source *source, bint wide) noexcept nogil:
+cdef bint _bind_scalar_source(Builder *builder, Step *step, uint32_t slot, const Source *source, bint wide) noexcept nogil:
     if source.kind == operand_value:
-        return plan_constant(builder, step, slot, source.value, wide)
+        return _bind_constant(builder, step, slot, source.value, wide)
     if source.kind != operand_sgpr or source.half:
         return False
     if wide and not source.index < sgpr_m0 - 1 and source.index != sgpr_exec:
         return False
-    step.place[slot] = place_sgpr
+    step.base[slot] = base_sgpr
     step.offset[slot] = 4 * source.index
     return True
 
 
 # ---------------------------------------------------------------------------------------------------------------- vector
-cdef bint plan_results(Step *step, const LaneOperation *operation, const uint16_t *destination) noexcept nogil:
+cdef bint _bind_results(Step *step, const LaneOperation *operation, const uint16_t *destination) noexcept nogil:
     cdef uint32_t index
     for index in range(operation.result_count):
         if operation.result_type[index] == type_mask:
@@ -264,59 +265,59 @@ cdef bint plan_results(Step *step, const LaneOperation *operation, const uint16_
         elif destination[index] < 1024:
             return False
         else:
-            step.destination_place = place_vgpr
+            step.destination_base = base_vgpr
             step.destination = ((destination[index] >> 2) - 256) * row_bytes
     return True
 
 
-cdef bint plan_selected(Builder *builder, Step *step, uint8_t kind, const Instruction *instruction, const Change *change) noexcept nogil:
+cdef bint _bind_selected(Builder *builder, Step *step, uint8_t kind, const Instruction *instruction, const Change *change) noexcept nogil:
     """The first source, by DPP."""
     cdef const RowSteps *rows = builder.blocks.kernels.rows
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef bint eight = (instruction.decoded.format & format_dpp8) != 0
-    cdef uint32_t table = selection_row(builder.blocks, &instruction.decoded)
-    cdef Change none = no_change()
+    cdef uint32_t table = _selection_row(builder.blocks, &instruction.decoded)
+    cdef Change none = _no_change()
     cdef Step *made
     if table == 0 or is_wide(kind) or kind == type_mask or instruction.source[0].kind != operand_vgpr:
         return False
-    made = prefix(builder, step, 0, rows.select, place_vgpr, instruction.source[0].index * row_bytes, &none, 0)
-    made.place[1] = made.place[2] = place_pool
+    made = _add_source_step(builder, step, 0, rows.select, base_vgpr, instruction.source[0].index * row_bytes, &none, 0)
+    made.base[1] = made.base[2] = base_pool
     made.offset[1] = table
     made.offset[2] = table + row_bytes
     made.immediate = written_row * row_bytes
     made.change.keep = all_bits if (modifier_dpp8_fetch_inactive(modifiers) if eight else modifier_dpp_fetch_inactive(modifiers)) else 0
     made.change.flip = all_bits if eight or modifier_dpp_bound_ctrl(modifiers) else 0
-    if not is_no_change(change):
-        prefix(builder, step, 0, rows.change, place_pool, step.offset[0], change, 0)
+    if not _is_no_change(change):
+        _add_source_step(builder, step, 0, rows.change, base_pool, step.offset[0], change, 0)
     return True
 
 
-cdef bint plan_mixed(Builder *builder, Step *step, uint32_t slot, const Instruction *instruction) noexcept nogil:
+cdef bint _bind_mixed(Builder *builder, Step *step, uint32_t slot, const Instruction *instruction) noexcept nogil:
     """A source of V_FMA_MIX: a single, or a half of the register that becomes one; neg_hi is abs."""
     cdef const RowSteps *rows = builder.blocks.kernels.rows
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef const Source *source = &instruction.source[slot]
-    cdef Change change = change_of(type_f32, False, (modifier_neg_hi(modifiers) >> slot) & 1, (modifier_neg(modifiers) >> slot) & 1)
+    cdef Change change = _change_of(type_f32, False, (modifier_neg_hi(modifiers) >> slot) & 1, (modifier_neg(modifiers) >> slot) & 1)
     if not (modifier_opsel_hi(modifiers) >> slot) & 1:
-        return plan_source(builder, step, slot, type_f32, source, &change)
+        return _bind_source(builder, step, slot, type_f32, source, &change)
     if source.kind == operand_value:
-        return plan_constant(builder, step, slot,
-                             changed(float_bits(<float>half_to_double(<uint32_t>source.value & 0xffff)), &change), False)
+        return _bind_constant(builder, step, slot,
+                              changed(float_bits(<float>half_to_double(<uint32_t>source.value & 0xffff)), &change), False)
     change.shift = 16 if (modifier_opsel(modifiers) >> slot) & 1 else 0
-    change.mask = 0                                         # not a change of nothing: it is to be widened
-    return plan_row(builder, step, slot, source, &change, rows.widen)
+    change.mask = 0                                         # so that it does not count as no change: it is to be widened
+    return _bind_row(builder, step, slot, source, &change, rows.widen)
 
 
-cdef bint plan_pair(Builder *builder, Step *step, uint32_t slot, uint8_t kind, const Instruction *instruction) noexcept nogil:
+cdef bint _bind_pair(Builder *builder, Step *step, uint32_t slot, uint8_t kind, const Instruction *instruction) noexcept nogil:
     """Two halves, which opsel and opsel_hi choose; in the encodings that have no such fields, those of the register."""
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef const Source *source = &instruction.source[slot]
-    cdef Change change = no_change()
+    cdef Change change = _no_change()
     cdef uint32_t value
     if instruction.decoded.format & format_vop3p:
         change.shift = 16 if (modifier_opsel(modifiers) >> slot) & 1 else 0
         change.mask = 16 if (modifier_opsel_hi(modifiers) >> slot) & 1 else 0
-        if is_float(kind) or kind == type_packed_f:
+        if _is_float(kind) or kind == type_packed_f:
             change.flip = ((0x8000 if (modifier_neg(modifiers) >> slot) & 1 else 0)
                            | (sign_bit if (modifier_neg_hi(modifiers) >> slot) & 1 else 0))
         if source.kind == operand_value:
@@ -324,39 +325,39 @@ cdef bint plan_pair(Builder *builder, Step *step, uint32_t slot, uint8_t kind, c
             if kind == type_packed_f and value >> 16 == 0:
                 value |= value << 16
             value = (((value >> change.shift) & 0xffff) | (((value >> change.mask) & 0xffff) << 16)) ^ change.flip
-            return plan_constant(builder, step, slot, value, False)
+            return _bind_constant(builder, step, slot, value, False)
         if change.shift == 0 and change.mask == 16 and change.flip == 0:
-            change = no_change()
+            change = _no_change()
     elif source.kind == operand_value:
-        return plan_constant(builder, step, slot, source.value, False)
-    return plan_row(builder, step, slot, source, &change, builder.blocks.kernels.rows.arrange)
+        return _bind_constant(builder, step, slot, source.value, False)
+    return _bind_row(builder, step, slot, source, &change, builder.blocks.kernels.rows.arrange)
 
 
-cdef bint plan_vector_source(Builder *builder, Step *step, uint32_t slot, const Instruction *instruction) noexcept nogil:
+cdef bint _bind_vector_source(Builder *builder, Step *step, uint32_t slot, const Instruction *instruction) noexcept nogil:
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef uint32_t format = instruction.decoded.format
     cdef uint8_t kind = step.operation.source_type[slot] & ~type_old
     cdef const Source *source = &instruction.source[slot]
     cdef Change change
     if step.operation.packed or kind == type_packed or kind == type_packed_f:
-        return not format & lane_formats and plan_pair(builder, step, slot, kind, instruction)
+        return not format & lane_formats and _bind_pair(builder, step, slot, kind, instruction)
     if kind == type_mix:
-        return not format & lane_formats and plan_mixed(builder, step, slot, instruction)
-    change = change_of(kind, source.half or (modifier_opsel(modifiers) >> slot) & 1,
-                       not format & format_vop3p and (modifier_abs(modifiers) >> slot) & 1, (modifier_neg(modifiers) >> slot) & 1)
+        return not format & lane_formats and _bind_mixed(builder, step, slot, instruction)
+    change = _change_of(kind, source.half or (modifier_opsel(modifiers) >> slot) & 1,
+                        not format & format_vop3p and (modifier_abs(modifiers) >> slot) & 1, (modifier_neg(modifiers) >> slot) & 1)
     if format & format_sdwa and slot < 2 and not is_wide(kind):
-        choose_part(&change, kind, modifier_sdwa_sel1(modifiers) if slot else modifier_sdwa_sel0(modifiers))
+        _choose_part(&change, kind, modifier_sdwa_sel1(modifiers) if slot else modifier_sdwa_sel0(modifiers))
     if format & (format_dpp8 | format_dpp16) and slot == 0:
-        return plan_selected(builder, step, kind, instruction, &change)
-    return plan_source(builder, step, slot, kind, source, &change)
+        return _bind_selected(builder, step, kind, instruction, &change)
+    return _bind_source(builder, step, slot, kind, source, &change)
 
 
-cdef bint merge_of(const Instruction *instruction, uint8_t kind, Change *change) noexcept nogil:
+cdef bint _merge_of(const Instruction *instruction, uint8_t kind, Change *change) noexcept nogil:
     """How part of a register is written; False: all of it is, or the high half becomes zero."""
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef uint32_t selection = modifier_sdwa_dst_sel(modifiers)
     cdef bint high
-    change[0] = no_change()
+    change[0] = _no_change()
     change.keep = 0
     if instruction.decoded.format & format_sdwa:
         change.shift = 8 * ((selection >> 2) & 3)
@@ -365,7 +366,7 @@ cdef bint merge_of(const Instruction *instruction, uint8_t kind, Change *change)
             change.sign = (change.mask ^ (change.mask >> 1)) if modifier_sdwa_dst_sext(modifiers) else 0
         change.keep = ~(change.mask << change.shift) if selection & 16 else 0
         return True
-    if not is_sixteen(kind):
+    if not _is_sixteen(kind):
         return False
     high = (instruction.decoded.destination[0] >> 1) & 1 or (modifier_opsel(modifiers) >> 3) & 1 or instruction.writes_high_zero == 2
     change.mask = 0xffff
@@ -374,26 +375,26 @@ cdef bint merge_of(const Instruction *instruction, uint8_t kind, Change *change)
     return change.keep != 0
 
 
-cdef void add_post_step(Builder *builder, size_t place, StepFunction function, uint8_t destination_place, uint32_t destination) noexcept nogil:
-    """A step that takes the result of the one at `place`, and its destination, further."""
+cdef void _add_post_step(Builder *builder, size_t position, StepFunction function, uint8_t destination_base, uint32_t destination) noexcept nogil:
+    """Add a post-step for the result of the step at `position`."""
     cdef Step made
-    cdef Step *step = &builder.steps[0][place]
+    cdef Step *step = &builder.steps[0][position]
     memset(&made, 0, sizeof(Step))
     made.function = function
     made.instruction = step.instruction
     made.operation = step.operation
     made.clamp = step.clamp
     made.omod = step.omod
-    made.place[0] = place_pool
+    made.base[0] = base_pool
     made.offset[0] = result_row * row_bytes
-    made.destination_place = destination_place
+    made.destination_base = destination_base
     made.destination = destination
     step.post_steps += 1
     builder.steps.push_back(made)
 
 
-cdef bint add_results(Builder *builder, Step *step, const Instruction *instruction) noexcept nogil:
-    """The operation's step and what follows it."""
+cdef bint _add_results(Builder *builder, Step *step, const Instruction *instruction) noexcept nogil:
+    """Add the operation's step and its post-steps."""
     cdef const LaneOperation *operation = step.operation
     cdef const RowSteps *rows = builder.blocks.kernels.rows
     cdef uint8_t kind = operation.result_type[0]
@@ -402,7 +403,7 @@ cdef bint add_results(Builder *builder, Step *step, const Instruction *instructi
     cdef bint merged = False
     cdef uint32_t index
     cdef uint32_t destination = step.destination
-    cdef size_t place = builder.steps.size()
+    cdef size_t position = builder.steps.size()
     cdef Change change
     for index in range(operation.result_count):
         if selected and (operation.result_type[index] == type_mask or is_wide(operation.result_type[index])):
@@ -410,28 +411,28 @@ cdef bint add_results(Builder *builder, Step *step, const Instruction *instructi
     if kind in (type_f16, type_f64, type_f16x2, type_bf16x2, type_f32x2) and (step.clamp or step.omod):
         return False
     if kind != type_mask and not is_wide(kind) and not operation.packed:
-        merged = merge_of(instruction, kind, &change) or selected
+        merged = _merge_of(instruction, kind, &change) or selected
     if scaled or merged:
-        step.destination_place = place_pool
+        step.destination_base = base_pool
         step.destination = result_row * row_bytes
     builder.steps.push_back(step[0])
     if scaled:
-        add_post_step(builder, place, rows.scale, place_pool if merged else place_vgpr, result_row * row_bytes if merged else destination)
+        _add_post_step(builder, position, rows.scale, base_pool if merged else base_vgpr, result_row * row_bytes if merged else destination)
     if merged:
-        add_post_step(builder, place, rows.merge, place_vgpr, destination)
+        _add_post_step(builder, position, rows.merge, base_vgpr, destination)
         builder.steps.back().change = change
-        builder.steps.back().place[1] = place_pool if selected else place_active
+        builder.steps.back().base[1] = base_pool if selected else base_active
         builder.steps.back().offset[1] = written_row * row_bytes if selected else 0
     if operation.writes_exec and not has_cmpx_without_vcc(builder.blocks.machine.gfx_level):
-        add_post_step(builder, place, step_copy_mask, place_vgpr, 0)
+        _add_post_step(builder, position, step_copy_mask, base_vgpr, 0)
         builder.steps.back().mask_destination = step.mask_destination
-        builder.steps[0][place].mask_destination = sgpr_exec
+        builder.steps[0][position].mask_destination = sgpr_exec
     elif operation.writes_exec:
-        builder.steps[0][place].mask_destination = sgpr_exec
+        builder.steps[0][position].mask_destination = sgpr_exec
     return True
 
 
-cdef bint add_vector(Builder *builder, const Instruction *instruction) noexcept nogil:
+cdef bint _add_vector(Builder *builder, const Instruction *instruction) noexcept nogil:
     cdef const LaneOperation *operation = instruction.operation
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef Step step
@@ -449,12 +450,12 @@ cdef bint add_vector(Builder *builder, const Instruction *instruction) noexcept 
     step.neg = modifier_neg(modifiers)
     step.opsel = modifier_opsel(modifiers)
     for slot in range(operation.source_count):
-        if not plan_vector_source(builder, &step, slot, instruction):
+        if not _bind_vector_source(builder, &step, slot, instruction):
             return False
-    return plan_results(&step, operation, instruction.decoded.destination) and add_results(builder, &step, instruction)
+    return _bind_results(&step, operation, instruction.decoded.destination) and _add_results(builder, &step, instruction)
 
 
-cdef bint add_half_of_dual(Builder *builder, const Instruction *instruction, uint32_t number, bint deferred) noexcept nogil:
+cdef bint _add_half_of_dual(Builder *builder, const Instruction *instruction, uint32_t number, bint deferred) noexcept nogil:
     """One half of VOPD; `deferred`: its result stays in the pool until the other half has read its sources."""
     cdef const LaneOperation *operation = instruction.operation_y if number else instruction.operation
     cdef uint32_t opcode = modifier_vopd_opcode_y(instruction.decoded.modifiers) if number else instruction.decoded.opcode
@@ -467,8 +468,8 @@ cdef bint add_half_of_dual(Builder *builder, const Instruction *instruction, uin
     step.function = builder.blocks.kernels.vector[opcode]
     step.instruction = instruction
     step.operation = operation
-    if step.function == NULL or (operation.result_type[0] == type_f32 and not is_float(operation.source_type[0])):
-        return False                                        # dot products may leave their step, and the other half with it
+    if step.function == NULL or (operation.result_type[0] == type_f32 and not _is_float(operation.source_type[0])):
+        return False                                        # dot products may fall back on the reference engine, which would execute both halves
     for slot in range(operation.source_count):
         memset(&source, 0, sizeof(Source))
         if slot < 2 and not (slot == 1 and operation.source_count == 1):
@@ -482,20 +483,20 @@ cdef bint add_half_of_dual(Builder *builder, const Instruction *instruction, uin
         else:
             source.kind = operand_value
             source.value = instruction.decoded.literal
-        change = change_of(operation.source_type[slot], source.half, False, False)
-        if not plan_source(builder, &step, slot, operation.source_type[slot], &source, &change):
+        change = _change_of(operation.source_type[slot], source.half, False, False)
+        if not _bind_source(builder, &step, slot, operation.source_type[slot], &source, &change):
             return False
-    if not plan_results(&step, operation, &destination):
+    if not _bind_results(&step, operation, &destination):
         return False
     if deferred:
-        step.destination_place = place_pool
+        step.destination_base = base_pool
         step.destination = result_row * row_bytes
     builder.steps.push_back(step)
     return True
 
 
-cdef bint add_dual(Builder *builder, const Instruction *instruction) noexcept nogil:
-    """VOPD: both halves read before either writes."""
+cdef bint _add_dual(Builder *builder, const Instruction *instruction) noexcept nogil:
+    """VOPD: both halves read their sources before either writes."""
     cdef uint32_t slot
     cdef bint deferred = False
     cdef Step copy
@@ -504,28 +505,28 @@ cdef bint add_dual(Builder *builder, const Instruction *instruction) noexcept no
     for slot in range(2):
         deferred = deferred or (instruction.source[2 + slot].kind == operand_vgpr
                                 and instruction.source[2 + slot].index == (instruction.decoded.destination[0] >> 2) - 256)
-    if (not add_half_of_dual(builder, instruction, 0, deferred)
-            or not add_half_of_dual(builder, instruction, 1, False)):
+    if (not _add_half_of_dual(builder, instruction, 0, deferred)
+            or not _add_half_of_dual(builder, instruction, 1, False)):
         return False
     if deferred:
         memset(&copy, 0, sizeof(Step))
         copy.function = builder.blocks.kernels.rows.copy
         copy.instruction = instruction
-        copy.place[0] = place_pool
+        copy.base[0] = base_pool
         copy.offset[0] = result_row * row_bytes
-        copy.destination_place = place_vgpr
+        copy.destination_base = base_vgpr
         copy.destination = ((instruction.decoded.destination[0] >> 2) - 256) * row_bytes
         builder.steps.push_back(copy)
     return True
 
 
 # ---------------------------------------------------------------------------------------------------------------- scalar
-cdef bint add_scalar(Builder *builder, const Instruction *instruction) noexcept nogil:
+cdef bint _add_scalar(Builder *builder, const Instruction *instruction) noexcept nogil:
     cdef const LaneOperation *operation = instruction.operation
     cdef Step step
     cdef uint32_t index
     cdef uint32_t slot = 0
-    cdef uint32_t place = 0
+    cdef uint32_t next_destination = 0
     cdef uint8_t kind
     memset(&step, 0, sizeof(Step))
     step.function = scalar_step_of(instruction.decoded.opcode)
@@ -538,15 +539,15 @@ cdef bint add_scalar(Builder *builder, const Instruction *instruction) noexcept 
         kind = operation.source_type[index] & ~type_old
         if type_scc <= kind <= type_imm:
             continue
-        if not plan_scalar_source(builder, &step, slot, &instruction.source[slot], is_wide(kind)):
+        if not _bind_scalar_source(builder, &step, slot, &instruction.source[slot], is_wide(kind)):
             return False
         slot += 1
     for index in range(operation.result_count):
         kind = operation.result_type[index]
         if type_scc <= kind <= type_imm:
             continue
-        step.destination = instruction.decoded.destination[place] >> 2
-        place += 1
+        step.destination = instruction.decoded.destination[next_destination] >> 2
+        next_destination += 1
         if step.destination >= 128 or step.destination == sgpr_null:
             return False
         if is_wide(kind) and not step.destination < sgpr_m0 - 1 and step.destination != sgpr_exec:
@@ -556,92 +557,92 @@ cdef bint add_scalar(Builder *builder, const Instruction *instruction) noexcept 
 
 
 # ---------------------------------------------------------------------------------------------------------------- memory
-cdef bint plan_register(Step *step, uint32_t slot, uint16_t register_) noexcept nogil:
-    step.place[slot] = place_vgpr
+cdef bint _bind_register(Step *step, uint32_t slot, uint16_t register_) noexcept nogil:
+    step.base[slot] = base_vgpr
     step.offset[slot] = ((register_ >> 2) - 256) * row_bytes
     return register_ >= 1024 and register_ != register_none
 
 
-cdef bint plan_scalar_offset(Builder *builder, Step *step, const Instruction *instruction, uint32_t slot) noexcept nogil:
+cdef bint _bind_scalar_offset(Builder *builder, Step *step, const Instruction *instruction, uint32_t slot) noexcept nogil:
     """The scalar offset of a buffer or scalar access, in source 2 of the step."""
     cdef Source none
     if slot >= instruction.decoded.source_count or instruction.decoded.source[slot] == register_none:
         memset(&none, 0, sizeof(Source))
         none.kind = operand_value
-        return plan_scalar_source(builder, step, 2, &none, False)
-    return plan_scalar_source(builder, step, 2, &instruction.source[slot], False)
+        return _bind_scalar_source(builder, step, 2, &none, False)
+    return _bind_scalar_source(builder, step, 2, &instruction.source[slot], False)
 
 
-cdef bint plan_data(Step *step, const Instruction *instruction, uint16_t data) noexcept nogil:
+cdef bint _bind_data(Step *step, const Instruction *instruction, uint16_t data) noexcept nogil:
     """The registers that are loaded or stored."""
     if step.memory.access == access_store:
-        return plan_register(step, 1, data)
+        return _bind_register(step, 1, data)
     step.destination = ((instruction.decoded.destination[0] >> 2) - 256) * row_bytes
     return instruction.decoded.destination_count > 0 and instruction.decoded.destination[0] >= 1024
 
 
-cdef const Moves *moves_of(const Builder *builder, const Step *step) noexcept nogil:
+cdef const Transfers *_transfers_of(const Builder *builder, const Step *step) noexcept nogil:
     cdef const MemorySteps *memory = builder.blocks.kernels.memory
-    return &memory.dword if step.memory.bytes == 4 and step.memory.dwords == 1 and not step.memory.pair else &memory.any
+    return &memory.dword if step.memory.bytes == 4 and step.memory.dwords == 1 and not step.memory.pair else &memory.general
 
 
-cdef bint plan_flat(Builder *builder, Step *step, const Instruction *instruction) noexcept nogil:
+cdef bint _bind_flat(Builder *builder, Step *step, const Instruction *instruction) noexcept nogil:
     cdef uint16_t saddr = instruction.decoded.source[1] if instruction.decoded.source_count > 1 else <uint16_t>register_none
     cdef uint16_t family = instruction.decoded.format & 0x7f
-    cdef const Moves *moves = moves_of(builder, step)
+    cdef const Transfers *transfers = _transfers_of(builder, step)
     if family == format_scratch or step.memory.add_lane:
         return False
-    if family == format_flat:                                               # may reach LDS or scratch
-        moves = &builder.blocks.kernels.memory.any
-    step.function = moves.global_load if step.memory.access == access_load else moves.global_store
+    if family == format_flat:                                               # may access LDS or scratch
+        transfers = &builder.blocks.kernels.memory.general
+    step.function = transfers.global_load if step.memory.access == access_load else transfers.global_store
     step.wide_address = saddr == register_none or saddr >> 2 == sgpr_null or family == format_flat
     if not step.wide_address:
         step.sgpr = saddr >> 2
         if step.sgpr >= sgpr_m0 - 1:
             return False
-    return plan_register(step, 0, instruction.decoded.source[0]) and plan_data(step, instruction, instruction.decoded.source[2])
+    return _bind_register(step, 0, instruction.decoded.source[0]) and _bind_data(step, instruction, instruction.decoded.source[2])
 
 
-cdef bint plan_buffer(Builder *builder, Step *step, const Instruction *instruction) noexcept nogil:
+cdef bint _bind_buffer(Builder *builder, Step *step, const Instruction *instruction) noexcept nogil:
     cdef uint64_t modifiers = instruction.decoded.modifiers
-    cdef const Moves *moves = moves_of(builder, step)
+    cdef const Transfers *transfers = _transfers_of(builder, step)
     if (instruction.decoded.format & 0x7f != format_mubuf or modifier_idxen(modifiers) or modifier_tfe(modifiers)
             or modifier_lds(modifiers) or modifier_addr64(modifiers)):
         return False
-    step.function = moves.buffer_load if step.memory.access == access_load else moves.buffer_store
+    step.function = transfers.buffer_load if step.memory.access == access_load else transfers.buffer_store
     step.sgpr = instruction.decoded.source[0] >> 2
-    if step.sgpr >= sgpr_m0 - 3 or not plan_scalar_offset(builder, step, instruction, 2):
+    if step.sgpr >= sgpr_m0 - 3 or not _bind_scalar_offset(builder, step, instruction, 2):
         return False
     if not modifier_offen(modifiers):
-        if not plan_constant(builder, step, 0, 0, False):
+        if not _bind_constant(builder, step, 0, 0, False):
             return False
-    elif not plan_register(step, 0, instruction.decoded.source[1]):
+    elif not _bind_register(step, 0, instruction.decoded.source[1]):
         return False
-    return plan_data(step, instruction, instruction.decoded.source[3])
+    return _bind_data(step, instruction, instruction.decoded.source[3])
 
 
-cdef bint plan_lds(Builder *builder, Step *step, const Instruction *instruction) noexcept nogil:
+cdef bint _bind_lds(Builder *builder, Step *step, const Instruction *instruction) noexcept nogil:
     cdef const MemorySteps *memory = builder.blocks.kernels.memory
     cdef uint16_t first = instruction.decoded.source[1]
     cdef uint16_t second = instruction.decoded.source[2] if instruction.decoded.source_count > 2 else first
     cdef bint compares = step.memory.atomic == atomic_cmpswap or step.memory.atomic == atomic_fcmpswap
-    if step.memory.add_lane or step.memory.second or not plan_register(step, 0, instruction.decoded.source[0]):
+    if step.memory.add_lane or step.memory.second or not _bind_register(step, 0, instruction.decoded.source[0]):
         return False
     if step.memory.access == access_load:
-        step.function = moves_of(builder, step).lds_load
-        return plan_data(step, instruction, first)
+        step.function = _transfers_of(builder, step).lds_load
+        return _bind_data(step, instruction, first)
     if step.memory.access == access_store:
-        step.function = memory.lds_store_pair if step.memory.pair else moves_of(builder, step).lds_store
-        return plan_register(step, 1, first) and (not step.memory.pair or plan_register(step, 3, second))
-    if step.memory.pair or (step.memory.returns and not plan_data(step, instruction, first)):
+        step.function = memory.lds_store_pair if step.memory.pair else _transfers_of(builder, step).lds_store
+        return _bind_register(step, 1, first) and (not step.memory.pair or _bind_register(step, 3, second))
+    if step.memory.pair or (step.memory.returns and not _bind_data(step, instruction, first)):
         return False
     step.function = memory.lds_atomic
-    if compares and not has_ds_cmpstore(builder.blocks.machine.gfx_level):  # data registers the other way round
+    if compares and not has_ds_cmpstore(builder.blocks.machine.gfx_level):  # data registers in the opposite order
         first, second = second, first
-    return plan_register(step, 1, first) and plan_register(step, 3, second)
+    return _bind_register(step, 1, first) and _bind_register(step, 3, second)
 
 
-cdef bint add_permutation(Builder *builder, const Instruction *instruction) noexcept nogil:
+cdef bint _add_permutation(Builder *builder, const Instruction *instruction) noexcept nogil:
     """DS_BPERMUTE."""
     cdef bint everywhere = instruction.decoded.opcode == <int>op_ds_bpermute_fi_b32
     cdef Step step
@@ -651,39 +652,39 @@ cdef bint add_permutation(Builder *builder, const Instruction *instruction) noex
     step.function = builder.blocks.kernels.memory.permute
     step.instruction = instruction
     step.immediate = instruction.decoded.immediate
-    step.group_mask = min(<uint32_t>32 if has_half_wave_permutes(builder.blocks.machine.gfx_level) else 64, builder.blocks.machine.wave_size) - 1
+    step.lane_group_mask = min(<uint32_t>32 if has_half_wave_permutes(builder.blocks.machine.gfx_level) else 64, builder.blocks.machine.wave_size) - 1
     step.reads_inactive = everywhere
-    step.destination_place = place_vgpr
+    step.destination_base = base_vgpr
     step.destination = ((instruction.decoded.destination[0] >> 2) - 256) * row_bytes
-    if (not plan_register(&step, 0, instruction.decoded.source[0]) or not plan_register(&step, 1, instruction.decoded.source[1])
+    if (not _bind_register(&step, 0, instruction.decoded.source[0]) or not _bind_register(&step, 1, instruction.decoded.source[1])
             or instruction.decoded.destination_count == 0 or instruction.decoded.destination[0] < 1024):
         return False
     builder.steps.push_back(step)
     return True
 
 
-cdef bint plan_scalar_memory(Builder *builder, Step *step, const Instruction *instruction) noexcept nogil:
+cdef bint _bind_scalar_memory(Builder *builder, Step *step, const Instruction *instruction) noexcept nogil:
     step.function = builder.blocks.kernels.memory.scalar_load
     step.sgpr = instruction.decoded.source[0] >> 2
     step.destination = instruction.decoded.destination[0] >> 2
     return (step.memory.access == access_load and step.memory.bytes == 4
             and step.sgpr < sgpr_m0 - (3 if step.memory.buffered else 1) and step.destination + step.memory.dwords <= sgpr_m0
-            and plan_scalar_offset(builder, step, instruction, 1))
+            and _bind_scalar_offset(builder, step, instruction, 1))
 
 
-cdef inline bint modifier_is_gds(const Instruction *instruction) noexcept nogil:
-    """Whether an instruction reaches the memory that all workgroups share."""
+cdef inline bint _is_gds(const Instruction *instruction) noexcept nogil:
+    """Whether an instruction accesses GDS, which all workgroups share."""
     return instruction.decoded.format & 0x7f == format_ds and modifier_gds(instruction.decoded.modifiers) != 0
 
 
-cdef bint add_memory(Builder *builder, const Instruction *instruction) noexcept nogil:
+cdef bint _add_memory(Builder *builder, const Instruction *instruction) noexcept nogil:
     cdef Step step
-    cdef bint planned = False
+    cdef bint bound = False
     memset(&step, 0, sizeof(Step))
     step.instruction = instruction
     step.memory = memory_operation(instruction.decoded.opcode)
     step.immediate = instruction.decoded.immediate
-    if step.memory.masked or step.memory.scaled or modifier_is_gds(instruction):
+    if step.memory.masked or step.memory.scaled or _is_gds(instruction):
         return False
     if builder.blocks.kernels.memory == NULL or step.memory.half != half_none or step.memory.access not in (
             access_load, access_store, access_atomic):
@@ -691,20 +692,20 @@ cdef bint add_memory(Builder *builder, const Instruction *instruction) noexcept 
     if step.memory.access == access_atomic and instruction.handler != execute_lds:
         return False
     if instruction.handler == execute_flat:
-        planned = plan_flat(builder, &step, instruction)
+        bound = _bind_flat(builder, &step, instruction)
     elif instruction.handler == execute_buffer:
-        planned = plan_buffer(builder, &step, instruction)
+        bound = _bind_buffer(builder, &step, instruction)
     elif instruction.handler == execute_lds:
-        planned = plan_lds(builder, &step, instruction)
+        bound = _bind_lds(builder, &step, instruction)
     elif instruction.handler == execute_smem:
-        planned = plan_scalar_memory(builder, &step, instruction)
-    if planned:
+        bound = _bind_scalar_memory(builder, &step, instruction)
+    if bound:
         builder.steps.push_back(step)
-    return planned
+    return bound
 
 
 # ---------------------------------------------------------------------------------------------------------------- blocks
-cdef bint writes_exec(const Instruction *instruction, uint32_t wave_size) noexcept nogil:
+cdef bint _writes_exec(const Instruction *instruction, uint32_t wave_size) noexcept nogil:
     cdef const LaneOperation *operation = instruction.operation
     cdef uint32_t index, first, dwords
     if operation != NULL:
@@ -723,12 +724,12 @@ cdef bint writes_exec(const Instruction *instruction, uint32_t wave_size) noexce
     return False
 
 
-cdef bint reads_a_clock(uint32_t opcode) noexcept nogil:
+cdef bint _reads_a_clock(uint32_t opcode) noexcept nogil:
     return (opcode == <uint32_t>op_s_memtime or opcode == <uint32_t>op_s_memrealtime or opcode == <uint32_t>op_s_getreg_b32
             or opcode == <uint32_t>op_s_sendmsg_rtn_b32 or opcode == <uint32_t>op_s_sendmsg_rtn_b64)
 
 
-cdef void add_step(Builder *builder, const Instruction *instruction, StepFunction function) noexcept nogil:
+cdef void _add_step(Builder *builder, const Instruction *instruction, StepFunction function) noexcept nogil:
     cdef Step step
     memset(&step, 0, sizeof(Step))
     step.function = function
@@ -738,48 +739,48 @@ cdef void add_step(Builder *builder, const Instruction *instruction, StepFunctio
     builder.steps.push_back(step)
 
 
-cdef bint add_control(Builder *builder, const Instruction *instruction) noexcept nogil:
+cdef bint _add_control(Builder *builder, const Instruction *instruction) noexcept nogil:
     """Program flow and whatever else may change pc or MODE; returns whether the block ends."""
     cdef StepFunction branch = branch_step(instruction.decoded.opcode)
     if instruction.handler == handler_of(op_s_nop):
         return False
     if branch != NULL:
-        add_step(builder, instruction, branch)
+        _add_step(builder, instruction, branch)
     else:
-        add_step(builder, instruction, step_leave_ordered if reads_a_clock(instruction.decoded.opcode) else step_leave)
+        _add_step(builder, instruction, step_leave_ordered if _reads_a_clock(instruction.decoded.opcode) else step_leave)
     return True
 
 
-cdef bint add_instruction(Builder *builder, const Instruction *instruction) noexcept nogil:
-    """The steps of an instruction; returns whether the block ends with it."""
+cdef bint _add_instruction(Builder *builder, const Instruction *instruction) noexcept nogil:
+    """Add the steps of an instruction; returns whether the block ends with it."""
     cdef size_t before = builder.steps.size()
     cdef bint added = False
     cdef bint ordered
-    if instruction.operation == NULL and (format_is_salu(instruction.decoded.format) or reads_a_clock(instruction.decoded.opcode)):
-        return add_control(builder, instruction)
+    if instruction.operation == NULL and (format_is_salu(instruction.decoded.format) or _reads_a_clock(instruction.decoded.opcode)):
+        return _add_control(builder, instruction)
     if waits_for_dispatch(instruction.decoded.opcode):
-        add_step(builder, instruction, step_leave_ordered)
+        _add_step(builder, instruction, step_leave_ordered)
         return True
     if instruction.handler == execute_vector:
-        added = add_vector(builder, instruction)
+        added = _add_vector(builder, instruction)
     elif instruction.handler == execute_dual:
-        added = add_dual(builder, instruction)
+        added = _add_dual(builder, instruction)
     elif instruction.handler == execute_scalar:
-        added = add_scalar(builder, instruction)
+        added = _add_scalar(builder, instruction)
     elif instruction.operation == NULL:
-        added = add_memory(builder, instruction) or add_permutation(builder, instruction)
+        added = _add_memory(builder, instruction) or _add_permutation(builder, instruction)
     if not added:
         builder.steps.resize(before)
-        ordered = modifier_is_gds(instruction) or (memory_operation(instruction.decoded.opcode).access == access_atomic
-                                                   and instruction.handler != execute_lds)
-        add_step(builder, instruction, step_ordered if ordered else step_reference)
-    if writes_exec(instruction, builder.blocks.machine.wave_size):
-        add_step(builder, instruction, step_end)
+        ordered = _is_gds(instruction) or (memory_operation(instruction.decoded.opcode).access == access_atomic
+                                           and instruction.handler != execute_lds)
+        _add_step(builder, instruction, step_ordered if ordered else step_reference)
+    if _writes_exec(instruction, builder.blocks.machine.wave_size):
+        _add_step(builder, instruction, step_end)
         return True
     return False
 
 
-cdef void fill_block(Builder *builder, uint64_t pc) noexcept nogil:
+cdef void _fill_block(Builder *builder, uint64_t pc) noexcept nogil:
     cdef const Instruction *instruction
     cdef bint ended = False
     builder.block.pc = pc
@@ -787,19 +788,19 @@ cdef void fill_block(Builder *builder, uint64_t pc) noexcept nogil:
         instruction = fetch(builder.blocks.code, builder.blocks.machine, pc)
         if instruction == NULL or instruction.decoded.opcode == <int>op_invalid or instruction.handler == NULL:
             break
-        if builder.instructions.size() and reads_a_clock(instruction.decoded.opcode):
-            break                                           # the clock counts instructions: nothing comes before it in its block
+        if builder.instructions.size() and _reads_a_clock(instruction.decoded.opcode):
+            break                                           # the clock counts instructions, so such an instruction is the first of its block
         pc += 4 * <uint64_t>instruction.decoded.dwords
         builder.instructions.push_back(instruction)
-        ended = add_instruction(builder, instruction)
+        ended = _add_instruction(builder, instruction)
         if ended:
             break
     builder.block.end = pc
     if not ended and builder.instructions.size():
-        add_step(builder, builder.instructions.back(), step_end)
+        _add_step(builder, builder.instructions.back(), step_end)
 
 
-cdef Block *make_block(Blocks *blocks, uint64_t pc) noexcept nogil:
+cdef Block *_make_block(Blocks *blocks, uint64_t pc) noexcept nogil:
     cdef Builder builder
     cdef vector[Step] steps
     cdef vector[const Instruction *] instructions
@@ -811,7 +812,7 @@ cdef Block *make_block(Blocks *blocks, uint64_t pc) noexcept nogil:
     builder.block = block
     builder.steps = &steps
     builder.instructions = &instructions
-    fill_block(&builder, pc)
+    _fill_block(&builder, pc)
     block.steps = <Step *>malloc((steps.size() + 1) * sizeof(Step))
     block.instructions = <const Instruction **>malloc((instructions.size() + 1) * sizeof(void *))
     if block.steps != NULL and block.instructions != NULL:
@@ -829,7 +830,7 @@ cdef Block *make_block(Blocks *blocks, uint64_t pc) noexcept nogil:
 cdef Block *block_at(Blocks *blocks, uint64_t pc) noexcept nogil:
     cdef Block **recent = &blocks.recent[(pc >> 2) % recent_blocks]
     if recent[0] == NULL or recent[0].pc != pc:
-        recent[0] = blocks.by_pc[0][pc] if blocks.by_pc.count(pc) else make_block(blocks, pc)
+        recent[0] = blocks.by_pc[0][pc] if blocks.by_pc.count(pc) else _make_block(blocks, pc)
     return recent[0]
 
 
@@ -845,7 +846,7 @@ cdef bint has_own_steps(const Block *block, const Instruction *instruction) noex
 
 
 # -------------------------------------------------------------------------------------------------------------- counters
-cdef void count_instruction(Machine *machine, const Instruction *instruction, uint64_t executions, uint64_t lanes) noexcept nogil:
+cdef void _count_instruction(Machine *machine, const Instruction *instruction, uint64_t executions, uint64_t lanes) noexcept nogil:
     machine.counter[instruction.unit] += executions
     machine.opcode_counter[instruction.decoded.opcode] += executions
     machine.lane_counter[instruction.unit] += lanes
@@ -857,7 +858,7 @@ cdef void count_blocks(Blocks *blocks) noexcept nogil:
     for pair in blocks.by_pc[0]:
         block = pair.second
         for index in range(block.count):
-            count_instruction(blocks.machine, block.instructions[index], block.executions, block.lane_executions)
+            _count_instruction(blocks.machine, block.instructions[index], block.executions, block.lane_executions)
         block.executions = 0
         block.lane_executions = 0
 
@@ -870,6 +871,6 @@ cdef void count_part(Blocks *blocks, Block *block, const Step *last, uint64_t ac
     blocks.machine.executed -= block.count
     for index in range(block.count):
         blocks.machine.executed += 1
-        count_instruction(blocks.machine, block.instructions[index], 1, lanes)
+        _count_instruction(blocks.machine, block.instructions[index], 1, lanes)
         if block.instructions[index] == last.instruction:
             break

@@ -1,14 +1,14 @@
 """The fast engine: blocks of steps over host vectors, workgroups on several threads.
 
-Results are the reference engine's, bit for bit, counters included: waves take the same turns, and what a step cannot do the reference
-engine does. Workgroups are claimed in ascending order; atomics and clocks wait for earlier workgroups (``order.h``), so a program
+Results are the reference engine's, bit for bit, counters included: waves take the same turns, and the reference engine executes what has
+no step. Workgroups are claimed in ascending order; atomics and clocks wait for earlier workgroups (``order.h``), so a program
 without data races gives the same result on any number of threads.
 
-What a dispatch has decoded and made stays for the next one, which uses it if it starts at the same place and memory still holds the same
-words; so do the registers, LDS and scratch of a workgroup where they are as large. Many programs dispatch a kernel thousands of times.
+Decoded code and blocks are kept for the next dispatch, which uses them if it starts at the same address and memory still holds the same
+words; so are the registers, LDS and scratch of a workgroup where their sizes are the same. Many programs dispatch a kernel thousands of times.
 
 Thread safety: an engine runs one dispatch at a time. Each of its threads has its own machine, code, blocks and registers; the
-address space's table is read only meanwhile.
+address space's table is not written meanwhile.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free
@@ -49,13 +49,13 @@ cdef enum:
     mode_keep_out64 = 0x80
     mode_round64 = 0xc
     mode_fp16_overflow = 0x800000
-    changing_modes = 3 | mode_index_registers | mode_skip_vector  # what the steps do not know
+    changing_modes = 3 | mode_index_registers | mode_skip_vector  # modes that steps do not implement
     signal_interval = 1000000         # instructions between looks at the user's interrupts
-    min_work_per_thread = 20000       # instructions that a dispatch has yet to execute for other threads to join in
-    first_look = 2000                 # how many it has executed when it is first asked whether they shall, if the code is new
+    min_work_per_thread = 20000       # instructions left to execute for which other threads are started
+    first_thread_check = 2000                 # instructions executed when that is first decided, if the code is new
     kept_bytes = 0x800000             # most that a thread keeps for the next dispatch
-    interrupted = -1                  # by a signal; its exception is set
-    abandoned = -2                    # because an earlier workgroup went wrong
+    interrupted = -1                  # by a signal, whose exception is set
+    abandoned = -2                    # because an earlier workgroup failed
     no_memory = -3
 
 cdef uint64_t never = 0xffffffffffffffffULL
@@ -67,22 +67,22 @@ def vector_bits():
 
 
 cdef struct Worker:
-    Workspace *space                  # the engine's, or its own
+    Workspace *space                  # the engine's, or `own`
     Workspace own                     # of all but the first thread
     const Launch *launch
     Blocks blocks
-    uint64_t code_generation          # how often the engine's code had been forgotten when code and blocks were made
+    uint64_t code_generation          # `generation` of the engine's code that the blocks were made from
     Core *core
     Memory memory                     # the device's table with a look-up cache of its own
     Wave *first                       # the waves of a workgroup as they start
     uint32_t *first_rows              # the VGPRs that they start with
     uint32_t first_capacity           # how many waves there is memory for
     uint32_t first_slot               # of scratch, whose offset is in their registers
-    Team *team                        # of the first thread: whom it may call; of the others NULL
+    Team *team                        # of the first thread: the others that it may start; else NULL
     Order *order                      # NULL: alone
     uint64_t workgroup                # the number of the workgroup that runs
-    uint64_t checked                  # instructions at the last look at the user's interrupts
-    uint64_t look_at                  # instructions at the next look whether others shall join in
+    uint64_t last_signal_check                  # instructions at that time
+    uint64_t next_thread_check                  # instructions when it is decided again whether to start threads
     int stop
     uint8_t padding[line_pair]        # the next worker's fields are in other cache lines
 
@@ -92,12 +92,12 @@ cdef struct Team:
     Memory *memory                    # the device's
     uint32_t max_threads
     uint32_t running_threads
-    uint64_t usual                    # instructions of a workgroup in the last dispatch of the same code, about; 0: not known
+    uint64_t workgroup_instructions   # average of the last dispatch of the same code; 0: not known
 
 
 # ----------------------------------------------------------------------------------------------------------------- waves
-cdef void enter_block(Core *core, const Wave *wave, uint64_t active) noexcept nogil:
-    """What steps look up instead of EXEC and MODE."""
+cdef void _enter_block(Core *core, const Wave *wave, uint64_t active) noexcept nogil:
+    """Set what steps read instead of EXEC and MODE."""
     cdef uint32_t lane, control
     if active != core.active:
         core.active = active
@@ -118,16 +118,16 @@ cdef void enter_block(Core *core, const Wave *wave, uint64_t active) noexcept no
         set_host_control(control)
 
 
-cdef int run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
-    """Run a wave until it stops or its turn is over, as `run_wave` does, or so many instructions have been executed."""
+cdef int _run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
+    """Run a wave until it stops, its turn is over, or the dispatch has executed `until` instructions."""
     cdef Core *core = worker.core
     cdef Machine *machine = core.machine
     cdef Block *block = NULL
     cdef uint64_t active
     cdef int stop
     core.wave = wave
-    core.base[place_vgpr] = <uint8_t *>wave.vgpr
-    core.base[place_sgpr] = <uint8_t *>wave.sgpr
+    core.base[base_vgpr] = <uint8_t *>wave.vgpr
+    core.base[base_sgpr] = <uint8_t *>wave.sgpr
     while machine.executed < core.slice_end and machine.executed < until:
         if block == NULL:
             block = block_at(&worker.blocks, wave.pc)
@@ -141,7 +141,7 @@ cdef int run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
             block = NULL
             continue
         active = wave_exec(wave)
-        enter_block(core, wave, active)
+        _enter_block(core, wave, active)
         machine.executed += block.count
         block.executions += 1
         block.lane_executions += core.active_count
@@ -162,21 +162,21 @@ cdef int run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
     return stop_running
 
 
-cdef int run_turn(Worker *worker, Wave *wave) noexcept nogil:
+cdef int _run_turn(Worker *worker, Wave *wave) noexcept nogil:
     cdef Core *core = worker.core
     cdef int stop
     core.slice_end = core.machine.executed + slice_instructions
-    stop = run_steps(worker, wave, worker.look_at)
-    if core.machine.executed >= worker.look_at:
-        call_others(worker)
+    stop = _run_steps(worker, wave, worker.next_thread_check)
+    if core.machine.executed >= worker.next_thread_check:
+        _consider_threads(worker)
         if stop == stop_running:
-            stop = run_steps(worker, wave, never)
+            stop = _run_steps(worker, wave, never)
     return stop
 
 
 # ------------------------------------------------------------------------------------------------------------ workgroups
-cdef void start_waves(Worker *worker) noexcept nogil:
-    """As `start_workgroup` does, from a copy of a whole workgroup's waves where it is one."""
+cdef void _start_waves(Worker *worker) noexcept nogil:
+    """As `start_workgroup`; the waves of a whole workgroup are copied from a template."""
     cdef Workspace *space = worker.space
     cdef uint32_t size[3]
     cdef Wave *wave
@@ -198,69 +198,69 @@ cdef void start_waves(Worker *worker) noexcept nogil:
         wave[0] = worker.first[i]
         wave.vgpr = registers
         wave.scratch = scratch
-        put_group(worker.launch, wave.sgpr, space.group)
+        put_workgroup_ids(worker.launch, wave.sgpr, space.group)
         for row in range(<uint32_t>start_rows):
             memcpy(registers + row * max_lanes, worker.first[i].vgpr + row * max_lanes, 4 * row_lanes * worker.core.halves)
         if space.machine.touched_vgprs > start_rows:
             fill_words(registers + start_rows * max_lanes, (space.machine.touched_vgprs - start_rows) * max_lanes, worker.launch.fill)
 
 
-cdef int run_waves(Worker *worker) noexcept nogil:
-    """All waves in turn until they have ended, as `run_workgroup` does."""
+cdef int _run_waves(Worker *worker) noexcept nogil:
+    """All waves in turn until they have ended, as `_run_workgroup` does."""
     cdef Workspace *space = worker.space
     cdef Wave *waves = space.waves
     cdef uint32_t i
-    cdef int stop, why
+    cdef int stop, reason
     while True:
         for i in range(space.count):
             if waves[i].stop == stop_running:
-                if out_of_time(&space.machine):
+                if is_out_of_time(&space.machine):
                     waves[i].stop = stop_before(&space.code, &space.machine, &waves[i], stop_time)
                 else:
-                    waves[i].stop = run_turn(worker, &waves[i])
+                    waves[i].stop = _run_turn(worker, &waves[i])
             if waves[i].stop != stop_running and waves[i].stop != stop_end and not waits(&waves[i]):
                 space.faulty = i
                 return waves[i].stop
         stop = end_round(space)
         if stop != stop_running:
             return stop
-        why = why_to_leave(worker)
-        if why != stop_end:
-            return why
+        reason = _reason_to_leave(worker)
+        if reason != stop_end:
+            return reason
 
 
-cdef int why_to_leave(Worker *worker) noexcept nogil:
-    """stop_end, or why nobody waits for this workgroup any more."""
+cdef int _reason_to_leave(Worker *worker) noexcept nogil:
+    """stop_end, or why this workgroup is abandoned."""
     cdef int found = 0
     if worker.order != NULL and worker.order.first_failed() < worker.workgroup:
         return abandoned
-    if worker.team == NULL or worker.core.machine.executed - worker.checked <= signal_interval:
+    if worker.team == NULL or worker.core.machine.executed - worker.last_signal_check <= signal_interval:
         return stop_end
-    worker.checked = worker.core.machine.executed
+    worker.last_signal_check = worker.core.machine.executed
     with gil:
         found = check_signals()
     return interrupted if found else stop_end
 
 
-cdef int run_group(Worker *worker, uint64_t number, bint begins) noexcept nogil:
+cdef int _run_group(Worker *worker, uint64_t number, bint begins) noexcept nogil:
     cdef int stop
     worker.workgroup = number
     worker.core.group = number
     worker.core.first_executed = worker.core.machine.executed
     if begins:
-        start_waves(worker)
+        _start_waves(worker)
     set_host_control(worker.core.control)
-    stop = run_waves(worker)
+    stop = _run_waves(worker)
     set_host_control(control_default)
     return stop
 
 
-cdef uint64_t groups_of(const Launch *launch) noexcept nogil:
+cdef uint64_t _groups_of(const Launch *launch) noexcept nogil:
     return <uint64_t>launch.groups[0] * launch.groups[1] * launch.groups[2]
 
 
-cdef int run_alone(Worker *worker) noexcept nogil:
-    """Workgroups one after the other, to the end or to that of the one in which other threads have joined in."""
+cdef int _run_alone(Worker *worker) noexcept nogil:
+    """Workgroups one after the other, to the end, or to the end of the one in which other threads were started."""
     cdef Workspace *space = worker.space
     cdef const Launch *launch = worker.launch
     cdef int stop, following
@@ -270,49 +270,49 @@ cdef int run_alone(Worker *worker) noexcept nogil:
             return stop_end
         if following == next_deadlock:
             return deadlock(space)
-        stop = run_group(worker, space.number, following == next_begins)
+        stop = _run_group(worker, space.number, following == next_starts)
         if worker.order != NULL:
             return stop
         if stop == stop_sync:
-            stop = set_aside(space, launch)
+            stop = suspend_workgroup(space, launch)
             if stop != stop_running:
                 return stop
         elif stop != stop_end:
             return stop
-        stop = why_to_leave(worker)
+        stop = _reason_to_leave(worker)
         if stop != stop_end:
             return stop
 
 
-cdef void run_claimed(Worker *worker, uint32_t thread) noexcept nogil:
-    """Workgroups until there is none or one goes wrong."""
+cdef void _run_claimed(Worker *worker, uint32_t thread) noexcept nogil:
+    """Claim and run workgroups until there is none left or one fails."""
     cdef Machine *machine = &worker.space.machine
     cdef uint64_t number
     while worker.stop == stop_end and worker.order.claim(thread, &number, machine.executed - worker.core.first_executed):
         machine.clock_due -= min(machine.clock_due, machine.executed)
         machine.executed = 0
-        worker.checked = 0
+        worker.last_signal_check = 0
         group_of(worker.launch, number, worker.space.group)
-        worker.stop = run_group(worker, number, True)
+        worker.stop = _run_group(worker, number, True)
     if worker.stop != stop_end:
         worker.order.fail(0 if worker.stop == interrupted else worker.workgroup)
 
 
-cdef void work(void *data, unsigned int thread) noexcept nogil:
-    """What a thread does that was called."""
+cdef void _thread_main(void *data, unsigned int thread) noexcept nogil:
+    """The body of a thread."""
     cdef Worker *worker = &(<Worker *>data)[thread]
-    if not open_workspace(worker.space, worker.launch) or not open_worker(worker):
+    if not open_workspace(worker.space, worker.launch) or not _open_worker(worker):
         worker.stop = no_memory
         worker.workgroup = 0
         worker.order.fail(0)
         return
     worker.core.order = worker.order
-    run_claimed(worker, thread)
+    _run_claimed(worker, thread)
 
 
 # ---------------------------------------------------------------------------------------------------------- other threads
-cdef bint open_worker(Worker *worker) noexcept nogil:
-    """Make a thread ready for a dispatch, with what it has from the last one; its workspace is open. False: no memory."""
+cdef bint _open_worker(Worker *worker) noexcept nogil:
+    """Prepare a thread whose workspace is open for a dispatch, with the memory it has from the last one. False: out of memory."""
     cdef Workspace *space = worker.space
     cdef const Launch *launch = worker.launch
     cdef uint32_t i
@@ -331,8 +331,8 @@ cdef bint open_worker(Worker *worker) noexcept nogil:
     memset(worker.core, 0, sizeof(Core))
     worker.core.machine = &space.machine
     worker.core.halves = launch.wave_size // row_lanes
-    worker.core.base[place_pool] = worker.blocks.pool
-    worker.core.base[place_active] = <uint8_t *>worker.core.lane_mask
+    worker.core.base[base_pool] = worker.blocks.pool
+    worker.core.base[base_active] = <uint8_t *>worker.core.lane_mask
     worker.core.control = control_default
     worker.first_slot = space.machine.scratch_slot
     for i in range(launch.waves):
@@ -341,23 +341,23 @@ cdef bint open_worker(Worker *worker) noexcept nogil:
     return True
 
 
-cdef bint renew_blocks(Worker *worker, const Team *team, const Code *code) noexcept nogil:
-    """Blocks of the engine's code: those that the worker has, or none yet. False: no memory."""
-    if worker.blocks.pool != NULL and worker.code_generation == code.forgotten:
+cdef bint _renew_blocks(Worker *worker, const Team *team, const Code *code) noexcept nogil:
+    """Keep the worker's blocks if they are of the engine's current code, else start with none. False: out of memory."""
+    if worker.blocks.pool != NULL and worker.code_generation == code.generation:
         return True
     close_blocks(&worker.blocks)
     if worker.space == &worker.own:
         forget_code(worker.space)
         if not copy_code(&worker.own.code, code):
             return False
-    worker.code_generation = code.forgotten
+    worker.code_generation = code.generation
     if open_blocks(&worker.blocks, team.kernels, &worker.space.code, &worker.space.machine):
         return True
     close_blocks(&worker.blocks)
     return False
 
 
-cdef void close_worker(Worker *worker) noexcept nogil:
+cdef void _close_worker(Worker *worker) noexcept nogil:
     close_blocks(&worker.blocks)
     free(worker.core)
     free(worker.first)
@@ -371,13 +371,13 @@ cdef void close_worker(Worker *worker) noexcept nogil:
     worker.own.machine.opcode_counter = NULL
 
 
-cdef bint join_in(Worker *worker, const Worker *first, const Team *team, uint32_t slot) noexcept nogil:
-    """A thread beside the first: the same machine with counters, registers and LDS of its own."""
+cdef bint _prepare_worker(Worker *worker, const Worker *first, const Team *team, uint32_t slot) noexcept nogil:
+    """Set up a thread beside the first: the same machine with counters, registers and LDS of its own."""
     cdef Machine *machine = &worker.own.machine
     cdef Machine own = machine[0]
     worker.space = &worker.own
     worker.launch = first.launch
-    worker.look_at = never
+    worker.next_thread_check = never
     worker.stop = stop_end
     if own.opcode_counter == NULL:
         own.opcode_counter = <uint64_t *>calloc(<int>op_count, sizeof(uint64_t))
@@ -396,42 +396,42 @@ cdef bint join_in(Worker *worker, const Worker *first, const Team *team, uint32_
     if machine.opcode_counter == NULL:
         return False
     memset(machine.opcode_counter, 0, <int>op_count * sizeof(uint64_t))
-    return renew_blocks(worker, team, &first.space.code)
+    return _renew_blocks(worker, team, &first.space.code)
 
 
-cdef bint is_enough_for_threads(uint64_t executed, uint64_t workgroups) noexcept nogil:
-    """Whether so many workgroups, of so many instructions each, are more than one thread should do."""
+cdef bint _is_enough_for_threads(uint64_t executed, uint64_t workgroups) noexcept nogil:
+    """Whether so many workgroups, of so many instructions each, are worth more than one thread."""
     return <double>executed * workgroups >= min_work_per_thread
 
 
-cdef void call_others(Worker *worker) noexcept nogil:
-    """Other threads join in where much is left, if the other workgroups are like those that have begun."""
+cdef void _consider_threads(Worker *worker) noexcept nogil:
+    """Start other threads if much is left to do, assuming that the remaining workgroups are like those that have started."""
     cdef Workspace *space = worker.space
     cdef uint64_t executed = space.machine.executed
-    cdef uint64_t left = groups_of(worker.launch) - space.begun
-    worker.look_at = never
+    cdef uint64_t left = _groups_of(worker.launch) - space.started
+    worker.next_thread_check = never
     if left == 0 or meets_other_workgroups(&space.code, space.machine.gfx_level):
         return
-    if executed < first_look and not is_all_known(&space.code):
-        worker.look_at = first_look
+    if executed < first_thread_check and not is_all_known(&space.code):
+        worker.next_thread_check = first_thread_check
         return
-    if not is_enough_for_threads(max(executed // space.begun, worker.team.usual), left):
-        worker.look_at = max(<uint64_t>first_look, 2 * executed)
+    if not _is_enough_for_threads(max(executed // space.started, worker.team.workgroup_instructions), left):
+        worker.next_thread_check = max(<uint64_t>first_thread_check, 2 * executed)
         return
-    start_others(worker, <uint32_t>min(<uint64_t>worker.team.max_threads, left + 1))
+    _start_threads(worker, <uint32_t>min(<uint64_t>worker.team.max_threads, left + 1))
 
 
-cdef void start_others(Worker *worker, uint32_t threads) noexcept nogil:
-    """The workgroups that have not begun, by as many threads as can be had."""
+cdef void _start_threads(Worker *worker, uint32_t threads) noexcept nogil:
+    """Run the workgroups that have not started on as many threads as there is memory for."""
     cdef Team *team = worker.team
     cdef Order *order
     cdef uint32_t count = 1
     cdef uint32_t i
-    while count < threads and join_in(&team.workers[count], worker, team, count):
+    while count < threads and _prepare_worker(&team.workers[count], worker, team, count):
         count += 1
     if count == 1:
         return
-    order = Order.open(worker.workgroup, groups_of(worker.launch), count, worker.core.first_executed, worker.space.machine.budget)
+    order = Order.open(worker.workgroup, _groups_of(worker.launch), count, worker.core.first_executed, worker.space.machine.budget)
     if order == NULL:
         return
     worker.space.machine.sync = NULL
@@ -439,11 +439,11 @@ cdef void start_others(Worker *worker, uint32_t threads) noexcept nogil:
     for i in range(count):
         team.workers[i].order = order
     team.running_threads = count
-    order.start(work, team.workers)
+    order.start(_thread_main, team.workers)
 
 
-cdef int run_dispatch(Team *team, Workspace *space, const Launch *launch) noexcept nogil:
-    """Every workgroup; returns stop_end, or why the dispatch stopped: `space` says where."""
+cdef int _run_dispatch(Team *team, Workspace *space, const Launch *launch) noexcept nogil:
+    """Run every workgroup; returns stop_end, or why the dispatch stopped: `space` says where."""
     cdef Worker *first = team.workers
     cdef Order *order
     cdef uint32_t i
@@ -451,17 +451,19 @@ cdef int run_dispatch(Team *team, Workspace *space, const Launch *launch) noexce
     first.launch = launch
     first.team = team
     first.order = NULL
-    first.checked = 0
-    first.look_at = 0 if space.machine.budget >= min_work_per_thread and is_enough_for_threads(team.usual, groups_of(launch)) else first_look
+    first.last_signal_check = 0
+    first.next_thread_check = first_thread_check
+    if space.machine.budget >= min_work_per_thread and _is_enough_for_threads(team.workgroup_instructions, _groups_of(launch)):
+        first.next_thread_check = 0
     if team.max_threads == 1:
-        first.look_at = never
+        first.next_thread_check = never
     team.running_threads = 1
-    if not renew_blocks(first, team, &space.code) or not open_worker(first):
+    if not _renew_blocks(first, team, &space.code) or not _open_worker(first):
         return no_memory
-    first.stop = run_alone(first)
+    first.stop = _run_alone(first)
     order = first.order
     if order != NULL:
-        run_claimed(first, 0)
+        _run_claimed(first, 0)
         order.join()
         del order
     for i in range(team.running_threads):
@@ -470,15 +472,15 @@ cdef int run_dispatch(Team *team, Workspace *space, const Launch *launch) noexce
     for i in range(team.running_threads):
         count_blocks(&team.workers[i].blocks)
         if i:
-            add_counters(&space.machine, &team.workers[i].own.machine)
+            _add_counters(&space.machine, &team.workers[i].own.machine)
     if team.running_threads > 1:
-        space.machine.executed = counted(&space.machine)
-        first.stop = why_stopped(team, space)
-    team.usual = space.machine.executed // max(groups_of(launch), <uint64_t>1)
+        space.machine.executed = _executed_by_units(&space.machine)
+        first.stop = _first_failure(team, space)
+    team.workgroup_instructions = space.machine.executed // max(_groups_of(launch), <uint64_t>1)
     return first.stop
 
 
-cdef void add_counters(Machine *total, const Machine *part) noexcept nogil:
+cdef void _add_counters(Machine *total, const Machine *part) noexcept nogil:
     cdef uint32_t i
     for i in range(<uint32_t>unit_count):
         total.counter[i] += part.counter[i]
@@ -491,8 +493,8 @@ cdef void add_counters(Machine *total, const Machine *part) noexcept nogil:
         total.lds_out_of_bounds += part.lds_out_of_bounds
 
 
-cdef uint64_t counted(const Machine *machine) noexcept nogil:
-    """Instructions, by the counters of the units."""
+cdef uint64_t _executed_by_units(const Machine *machine) noexcept nogil:
+    """Executed instructions, by the counters of the units."""
     cdef uint64_t count = 0
     cdef uint32_t i
     for i in range(<uint32_t>unit_count):
@@ -500,7 +502,7 @@ cdef uint64_t counted(const Machine *machine) noexcept nogil:
     return count
 
 
-cdef void take_fault(Workspace *total, const Workspace *part) noexcept nogil:
+cdef void _copy_fault(Workspace *total, const Workspace *part) noexcept nogil:
     cdef uint32_t i
     if total == part:
         return
@@ -515,8 +517,8 @@ cdef void take_fault(Workspace *total, const Workspace *part) noexcept nogil:
     total.machine.fault_opcode = part.machine.fault_opcode
 
 
-cdef int why_stopped(const Team *team, Workspace *space) noexcept nogil:
-    """What the first workgroup that went wrong says."""
+cdef int _first_failure(const Team *team, Workspace *space) noexcept nogil:
+    """Why the first workgroup that failed stopped, and where, in `space`."""
     cdef const Worker *lowest = NULL
     cdef const Worker *worker
     cdef uint32_t i
@@ -527,7 +529,7 @@ cdef int why_stopped(const Team *team, Workspace *space) noexcept nogil:
         if worker.stop != stop_end and worker.stop != abandoned and (lowest == NULL or worker.workgroup < lowest.workgroup):
             lowest = worker
     if lowest != NULL:
-        take_fault(space, lowest.space)
+        _copy_fault(space, lowest.space)
         return lowest.stop
     return stop_budget if space.machine.executed > space.machine.budget else stop_end
 
@@ -577,7 +579,7 @@ cdef class FastEngine(Engine):
             self.team.kernels.rows = <const RowSteps *><uintptr_t>rows
 
     def own_steps(self, uint64_t entry, uint64_t end, uint32_t wave_size):
-        """Which instructions of machine code this engine executes by itself.
+        """Which instructions of machine code run without the reference engine.
 
         Parameters
         ----------
@@ -589,7 +591,7 @@ cdef class FastEngine(Engine):
         Returns
         -------
         list of (int, bool)
-            Byte offset of each instruction from `entry`, and whether it has steps of its own; what is no instruction is left out.
+            Byte offset of each instruction from `entry`, and whether it has steps of its own; words that are not instructions are left out.
         """
         cdef Blocks blocks
         cdef Block *block
@@ -626,21 +628,21 @@ cdef class FastEngine(Engine):
             self.drop()
         for i in range(1, self.team.running_threads):
             if workspace_bytes(&self.team.workers[i].own) > kept_bytes:
-                close_worker(&self.team.workers[i])
+                _close_worker(&self.team.workers[i])
 
     cdef void drop(self) noexcept:
-        """Keep nothing."""
+        """Free everything that is kept between dispatches."""
         cdef uint32_t i
         close_workspace(&self.work)
         for i in range(self.team.max_threads):
-            close_worker(&self.team.workers[i])
+            _close_worker(&self.team.workers[i])
 
     cdef int prepare_code(self, const Launch *launch) except -1:
         cdef bint same = launch.entry == self.kept_entry and launch.wave_size == self.kept_wave_size
         if same and self.work.code.count and is_unchanged(&self.work.code, &self.space.memory, launch.entry, launch.entry_bytes):
             return 0
         forget_code(&self.work)
-        self.team.usual = 0
+        self.team.workgroup_instructions = 0
         self.kept_entry = launch.entry
         self.kept_wave_size = launch.wave_size
         return Engine.prepare_code(self, launch)
@@ -649,7 +651,7 @@ cdef class FastEngine(Engine):
         cdef WaveSync *sync = self.work.machine.sync
         cdef int stop
         with nogil:
-            stop = run_dispatch(&self.team, &self.work, launch)
+            stop = _run_dispatch(&self.team, &self.work, launch)
         self.work.machine.memory = self.team.memory
         self.work.machine.sync = sync
         if stop == no_memory:

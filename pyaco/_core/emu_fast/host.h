@@ -1,4 +1,4 @@
-// What the compiler does not find by itself in loops over a row of 32 lanes, and the control word of the host's vector unit.
+// Vector code for a row of 32 lanes that the compiler does not find by itself, and the control word of the host's vector unit.
 #pragma once
 #include <cstdint>
 
@@ -12,7 +12,7 @@ static inline unsigned host_control(void) { return 0; }
 static inline void set_host_control(unsigned value) { (void)value; }
 #endif
 
-// A row of 32 lanes, in parts that the compiler keeps in registers: a memcpy of a row that has just been computed goes through memory.
+// A row of 32 lanes, copied in parts that the compiler keeps in registers: memcpy of a row that has just been computed would go through memory.
 #if defined(__AVX512F__)
 typedef uint32_t row_part __attribute__((vector_size(64), aligned(4), may_alias));
 #else
@@ -24,7 +24,7 @@ static inline void copy_row(uint32_t *to, const uint32_t *from) {
         reinterpret_cast<row_part *>(to)[part] = reinterpret_cast<const row_part *>(from)[part];
 }
 
-// How the addresses of 16 lanes lie: side by side as dwords, all in one place, or otherwise. Those that pass 2^32 are not side by side.
+// The pattern of the addresses of 16 lanes: consecutive dwords, all the same, or any other. Those that wrap at 2^32 are not consecutive.
 enum { chunk_any = 0, chunk_sequence = 1, chunk_same = 2 };
 
 static inline int sequence_from(uint32_t first) { return first <= 0xffffffffu - 60 ? chunk_sequence : chunk_any; }
@@ -43,7 +43,7 @@ static inline bool row_has_nan64(const uint64_t *values) {
     return found != 0;
 }
 
-// halves_to_singles: 16 bits of every lane, from bit `shift` on. gather_row: `row` by index; that of all ones reads some lane.
+// halves_to_singles: 16 bits of every lane, from bit `shift` on. gather_row: `row` by index; an index of all ones reads any lane.
 #if defined(__AVX512F__)
 static inline void halves_to_singles(const uint32_t *row, uint32_t shift, float *singles) {
     for (int lane = 0; lane < 32; lane += 16) {
@@ -66,10 +66,10 @@ static inline void gather_row(const uint32_t *row, const uint32_t *index, uint32
     __m512i low[2], high[2];
     __mmask16 upper[2];
     for (int part = 0; part < 2; ++part) {
-        __m512i places = _mm512_loadu_si512(index + 16 * part);
-        upper[part] = _mm512_test_epi32_mask(places, _mm512_set1_epi32(32));
-        low[part] = _mm512_permutex2var_epi32(first, places, second);
-        high[part] = _mm512_permutex2var_epi32(third, places, fourth);
+        __m512i indices = _mm512_loadu_si512(index + 16 * part);
+        upper[part] = _mm512_test_epi32_mask(indices, _mm512_set1_epi32(32));
+        low[part] = _mm512_permutex2var_epi32(first, indices, second);
+        high[part] = _mm512_permutex2var_epi32(third, indices, fourth);
     }
     for (int part = 0; part < 2; ++part)
         _mm512_storeu_si512(values + 16 * part, _mm512_mask_blend_epi32(upper[part], low[part], high[part]));
@@ -77,8 +77,8 @@ static inline void gather_row(const uint32_t *row, const uint32_t *index, uint32
 
 static inline int chunk_kind(const uint32_t *offset) {
     __m512i first = _mm512_set1_epi32((int)offset[0]), all = _mm512_loadu_si512(offset);
-    __m512i places = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60);
-    if (_mm512_cmpneq_epi32_mask(all, _mm512_add_epi32(first, places)) == 0)
+    __m512i indices = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60);
+    if (_mm512_cmpneq_epi32_mask(all, _mm512_add_epi32(first, indices)) == 0)
         return sequence_from(offset[0]);
     return _mm512_cmpneq_epi32_mask(all, first) == 0 ? chunk_same : chunk_any;
 }
@@ -118,9 +118,9 @@ static inline void gather_row(const uint32_t *row, const uint32_t *index, uint32
 static inline int chunk_kind(const uint32_t *offset) {
     __m256i first = _mm256_set1_epi32((int)offset[0]);
     __m256i low = _mm256_loadu_si256((const __m256i *)offset), high = _mm256_loadu_si256((const __m256i *)(offset + 8));
-    __m256i low_places = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28), high_places = _mm256_setr_epi32(32, 36, 40, 44, 48, 52, 56, 60);
-    __m256i differs = _mm256_or_si256(_mm256_xor_si256(low, _mm256_add_epi32(first, low_places)),
-                                      _mm256_xor_si256(high, _mm256_add_epi32(first, high_places)));
+    __m256i low_indices = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28), high_indices = _mm256_setr_epi32(32, 36, 40, 44, 48, 52, 56, 60);
+    __m256i differs = _mm256_or_si256(_mm256_xor_si256(low, _mm256_add_epi32(first, low_indices)),
+                                      _mm256_xor_si256(high, _mm256_add_epi32(first, high_indices)));
     if (_mm256_testz_si256(differs, differs))
         return sequence_from(offset[0]);
     differs = _mm256_or_si256(_mm256_xor_si256(low, first), _mm256_xor_si256(high, first));
@@ -145,18 +145,18 @@ static inline uint32_t row_low_bits(const uint32_t *values) {
     return mask;
 }
 #else
-// What no host runs: without vectors every instruction is done as in the reference engine.
+// Only for the compiler: on hosts without such vectors the reference engine executes every instruction.
 static inline void halves_to_singles(const uint32_t *, uint32_t, float *) {}
 static inline void singles_to_halves(const float *, uint32_t *) {}
 static inline void gather_row(const uint32_t *, const uint32_t *, uint32_t *) {}
 
 static inline int chunk_kind(const uint32_t *offset) {
-    uint32_t apart = 0, moved = 0;
+    uint32_t differs = 0, moved = 0;
     for (uint32_t lane = 0; lane < 16; ++lane) {
-        apart |= offset[lane] ^ (offset[0] + 4 * lane);
+        differs |= offset[lane] ^ (offset[0] + 4 * lane);
         moved |= offset[lane] ^ offset[0];
     }
-    return apart == 0 ? sequence_from(offset[0]) : moved == 0 ? chunk_same : chunk_any;
+    return differs == 0 ? sequence_from(offset[0]) : moved == 0 ? chunk_same : chunk_any;
 }
 
 static inline bool row_has_nan(const uint32_t *values) {

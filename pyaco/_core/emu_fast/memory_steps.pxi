@@ -1,6 +1,6 @@
-# Memory steps. Where all lanes are active and each sixteen of them load dwords side by side or from one place, or store them side by side,
-# these are moved at once; FLAT excepted. Else there is one look-up for the span from the lowest address to the highest. Whatever does not fit
-# goes to the reference engine, before anything is changed.
+# Memory steps. The fast path, for all but FLAT: all lanes are active, and each sixteen of them load dwords that are consecutive or the same, or
+# store consecutive ones; these are moved at once. Otherwise one look-up serves the span from the lowest address to the highest. Whatever does
+# not fit is left to the reference engine, before anything is changed.
 from features cimport has_oob_select
 from pyaco._core.common.bits cimport trailing_zeros64
 from pyaco._core.emu.memory cimport Allocation, Memory, canonical_address, memory_at
@@ -8,7 +8,7 @@ from pyaco._core.common.machine cimport format_flat, register_none
 
 cdef enum:
     chunk = 16                        # lanes that are moved at once
-    chunks = 2                        # in a row
+    chunks = 2                        # of a row
 
 
 cdef struct Span:
@@ -18,7 +18,7 @@ cdef struct Span:
     uint32_t highest
 
 
-cdef inline void fill_span(const Core *core, const uint32_t *row, Span *span) noexcept nogil:
+cdef inline void _fill_span(const Core *core, const uint32_t *row, Span *span) noexcept nogil:
     cdef uint32_t lane, other, number, low, high
     if not core.full:
         other = row[trailing_zeros64(core.active)]
@@ -43,13 +43,13 @@ cdef inline void fill_span(const Core *core, const uint32_t *row, Span *span) no
         span.highest = max(span.highest, high)
 
 
-cdef inline uint32_t *destination_row(const Core *core, const Step *step) noexcept nogil:
-    return <uint32_t *>(core.base[place_vgpr] + step.destination)
+cdef inline uint32_t *_destination_row(const Core *core, const Step *step) noexcept nogil:
+    return <uint32_t *>(core.base[base_vgpr] + step.destination)
 
 
-# What the steps of single dwords become where lanes cannot be moved by sixteen: a function of its own that is called in the step's place, or
-# else every step would save the registers that it needs.
-cdef Moves moves_of_any
+# The slow path of the steps of single dwords, where lanes cannot be moved by sixteen: reached by a tail call, or else every step would
+# save the registers that it needs.
+cdef Transfers general_transfers
 
 
 # ----------------------------------------------------------------------------------------------------------- sixteen lanes
@@ -57,10 +57,10 @@ cdef enum:
     regular = 0x10
 
 
-cdef inline uint32_t regular_lanes(const Core *core, const uint32_t *row, uint64_t first, uint64_t size) noexcept nogil:
-    """`regular` and a bit for each sixteen lanes that lie side by side; 0 unless lanes can be moved by sixteen.
+cdef inline uint32_t _regular_lanes(const Core *core, const uint32_t *row, uint64_t first, uint64_t size) noexcept nogil:
+    """`regular` and a bit for each sixteen lanes whose addresses are consecutive; 0 unless lanes can be moved by sixteen.
 
-    All of them are within `size` bytes, of which a lane's offset of 0 reaches number `first`.
+    All of them are within `size` bytes, where an offset of 0 is number `first`.
     """
     cdef uint32_t found = regular
     cdef const uint32_t *lanes
@@ -81,55 +81,55 @@ cdef inline uint32_t regular_lanes(const Core *core, const uint32_t *row, uint64
     return found
 
 
-cdef inline void load_regular(const Core *core, const Step *step, uint32_t lanes, const uint32_t *row, const uint8_t *host) noexcept nogil:
+cdef inline void _load_regular(const Core *core, const Step *step, uint32_t lanes, const uint32_t *row, const uint8_t *host) noexcept nogil:
     """`row` may be the destination."""
-    cdef uint32_t *destination = destination_row(core, step)
-    cdef uint32_t half, part, place, lane, value
+    cdef uint32_t *destination = _destination_row(core, step)
+    cdef uint32_t half, part, first, lane, value
     for half in range(core.halves):
         for part in range(<uint32_t>chunks):
-            place = row_lanes * half + chunk * part
+            first = row_lanes * half + chunk * part
             if lanes >> (chunks * half + part) & 1:
-                memcpy(destination + place, host + row[place], 4 * chunk)
+                memcpy(destination + first, host + row[first], 4 * chunk)
                 continue
-            value = (<const uint32_t *>(host + row[place]))[0]
+            value = (<const uint32_t *>(host + row[first]))[0]
             for lane in range(<uint32_t>chunk):
-                destination[place + lane] = value
+                destination[first + lane] = value
 
 
-cdef inline bint is_sequence(const Core *core, uint32_t lanes) noexcept nogil:
-    return lanes == (regular | ((1 << (chunks * core.halves)) - 1))
+cdef inline bint _is_sequence(const Core *core, uint32_t lanes) noexcept nogil:
+    return lanes == <uint32_t>(regular | ((1 << (chunks * core.halves)) - 1))
 
 
-cdef inline void store_regular(const Core *core, const uint32_t *row, uint8_t *host, const uint32_t *data) noexcept nogil:
-    """In ascending order, because the last lane wins where they meet."""
-    cdef uint32_t half, part, place
+cdef inline void _store_regular(const Core *core, const uint32_t *row, uint8_t *host, const uint32_t *data) noexcept nogil:
+    """In ascending order, because the last lane wins where addresses overlap."""
+    cdef uint32_t half, part, first
     for half in range(core.halves):
         for part in range(<uint32_t>chunks):
-            place = row_lanes * half + chunk * part
-            memcpy(host + row[place], data + place, 4 * chunk)
+            first = row_lanes * half + chunk * part
+            memcpy(host + row[first], data + first, 4 * chunk)
 
 
-cdef inline const Allocation *last_allocation(const Core *core, const Step *step) noexcept nogil:
-    """Where the step found its memory the last time, or NULL."""
+cdef inline const Allocation *_last_allocation(const Core *core, const Step *step) noexcept nogil:
+    """The allocation that the step accessed last, or NULL."""
     cdef const Memory *memory = core.machine.memory
     return &memory.allocations[step.allocation] if step.allocation < memory.count else NULL
 
 
-cdef inline uint32_t regular_in_memory(const Core *core, const Step *step, const uint32_t *row, uint64_t base, uint8_t **host) noexcept nogil:
-    """`regular_lanes` in the allocation of the last time, and where an offset of 0 lies."""
-    cdef const Allocation *allocation = last_allocation(core, step)
+cdef inline uint32_t _regular_in_memory(const Core *core, const Step *step, const uint32_t *row, uint64_t base, uint8_t **host) noexcept nogil:
+    """`_regular_lanes` in the allocation that was accessed last, and the host address of offset 0."""
+    cdef const Allocation *allocation = _last_allocation(core, step)
     cdef uint64_t first
     if allocation == NULL:
         return 0
     first = canonical_address(base) - allocation.address
     host[0] = allocation.host + first
-    return regular_lanes(core, row, first, allocation.size)
+    return _regular_lanes(core, row, first, allocation.size)
 
 
-cdef inline uint8_t *host_of(const Core *core, const Step *step, uint64_t address, uint64_t bytes) noexcept nogil:
-    """Where bytes of the device lie; NULL when they are not in one allocation."""
+cdef inline uint8_t *_host_of(const Core *core, const Step *step, uint64_t address, uint64_t bytes) noexcept nogil:
+    """The host address of device memory; NULL unless the bytes are in one allocation."""
     cdef Memory *memory = core.machine.memory
-    cdef const Allocation *allocation = last_allocation(core, step)
+    cdef const Allocation *allocation = _last_allocation(core, step)
     cdef uint64_t offset
     cdef uint8_t *host
     if allocation != NULL:
@@ -141,7 +141,7 @@ cdef inline uint8_t *host_of(const Core *core, const Step *step, uint64_t addres
     return host
 
 
-cdef inline void load_chunk(const uint8_t *host, const Span *span, uint32_t number, uint32_t *values) noexcept nogil:
+cdef inline void _load_chunk(const uint8_t *host, const Span *span, uint32_t number, uint32_t *values) noexcept nogil:
     cdef const uint32_t *offset = &span.offset[chunk * number]
     cdef uint32_t lane, value
     if span.kind[number] == chunk_sequence:
@@ -155,7 +155,7 @@ cdef inline void load_chunk(const uint8_t *host, const Span *span, uint32_t numb
             values[lane] = (<const uint32_t *>(host + offset[lane]))[0]
 
 
-cdef inline void load_rows(Core *core, const Step *step, const uint8_t *host, const Span *span, uint32_t *row) noexcept nogil:
+cdef inline void _load_rows(Core *core, const Step *step, const uint8_t *host, const Span *span, uint32_t *row) noexcept nogil:
     """Every element into its registers."""
     cdef uint32_t values[row_lanes]
     cdef uint32_t half, dword, lane, number
@@ -167,12 +167,12 @@ cdef inline void load_rows(Core *core, const Step *step, const uint8_t *host, co
             continue
         for dword in range(step.memory.dwords):
             for number in range(<uint32_t>chunks):
-                load_chunk(host + 4 * dword, span, chunks * half + number, &values[chunk * number])
+                _load_chunk(host + 4 * dword, span, chunks * half + number, &values[chunk * number])
             put_row_at(core, row + dword * (row_bytes // 4) + row_lanes * half, half, values)
 
 
-cdef inline void store_rows(const Core *core, const Step *step, uint8_t *host, const Span *span, const uint32_t *row) noexcept nogil:
-    """Lane after lane, because the last one wins where they meet."""
+cdef inline void _store_rows(const Core *core, const Step *step, uint8_t *host, const Span *span, const uint32_t *row) noexcept nogil:
+    """Lane after lane, because the last one wins where addresses overlap."""
     cdef uint32_t lane, dword
     cdef uint32_t bytes = step.memory.bytes
     for lane in range(row_lanes * core.halves):
@@ -185,18 +185,18 @@ cdef inline void store_rows(const Core *core, const Step *step, uint8_t *host, c
             memcpy(host + span.offset[lane] + 4 * dword, row + lane + dword * (row_bytes // 4), 4)
 
 
-cdef inline uint32_t span_bytes(const Step *step) noexcept nogil:
-    """What one lane reaches."""
+cdef inline uint32_t _span_bytes(const Step *step) noexcept nogil:
+    """Bytes that one lane accesses."""
     return 4 * step.memory.dwords if step.memory.bytes == 4 else step.memory.bytes
 
 
 # --------------------------------------------------------------------------------------------------------- flat, global
-cdef inline bint is_aperture(uint64_t address) noexcept nogil:
+cdef inline bint _is_aperture(uint64_t address) noexcept nogil:
     return address >> 32 == 0x00010000 or address >> 32 == 0x00020000
 
 
-cdef inline bint find_global_base(const Core *core, const Step *step, uint64_t *base) noexcept nogil:
-    """What the lanes' offsets, the low dwords of their addresses, are added to; False: lanes differ in the high dword."""
+cdef inline bint _find_global_base(const Core *core, const Step *step, uint64_t *base) noexcept nogil:
+    """The base that the lanes' offsets, the low dwords of their addresses, are added to; False: lanes differ in the high dword."""
     cdef const uint32_t *high
     cdef uint32_t lane
     cdef uint32_t differs = 0
@@ -212,151 +212,151 @@ cdef inline bint find_global_base(const Core *core, const Step *step, uint64_t *
     return differs == 0
 
 
-cdef inline uint32_t regular_global(const Core *core, const Step *step, uint8_t **host) noexcept nogil:
+cdef inline uint32_t _regular_global(const Core *core, const Step *step, uint8_t **host) noexcept nogil:
     cdef uint64_t base
-    if not core.full or not find_global_base(core, step, &base):
+    if not core.full or not _find_global_base(core, step, &base):
         return 0
-    return regular_in_memory(core, step, source_row(core, step, 0, 0), base, host)
+    return _regular_in_memory(core, step, source_row(core, step, 0, 0), base, host)
 
 
-cdef inline uint8_t *global_host(const Core *core, const Step *step, Span *span) noexcept nogil:
-    """Where offset 0 of the span lies; NULL when the lanes are not in one allocation."""
+cdef inline uint8_t *_global_host(const Core *core, const Step *step, Span *span) noexcept nogil:
+    """The host address of offset 0 of the span; NULL unless all lanes are in one allocation."""
     cdef uint64_t base
     cdef uint8_t *host
-    if not find_global_base(core, step, &base):
+    if not _find_global_base(core, step, &base):
         return NULL
-    fill_span(core, source_row(core, step, 0, 0), span)
-    if step.instruction.decoded.format & 0x7f == format_flat and (is_aperture(base + span.lowest) or is_aperture(base + span.highest)):
+    _fill_span(core, source_row(core, step, 0, 0), span)
+    if step.instruction.decoded.format & 0x7f == format_flat and (_is_aperture(base + span.lowest) or _is_aperture(base + span.highest)):
         return NULL
-    host = host_of(core, step, base + span.lowest, <uint64_t>span.highest - span.lowest + span_bytes(step))
+    host = _host_of(core, step, base + span.lowest, <uint64_t>span.highest - span.lowest + _span_bytes(step))
     return host - span.lowest if host != NULL else NULL
 
 
-cdef int step_global_load_dword(Core *core, const Step *step) noexcept nogil:
+cdef int _step_global_load_dword(Core *core, const Step *step) noexcept nogil:
     cdef uint8_t *host
-    cdef uint32_t lanes = regular_global(core, step, &host)
+    cdef uint32_t lanes = _regular_global(core, step, &host)
     if not lanes:
-        return moves_of_any.global_load(core, step)
-    load_regular(core, step, lanes, source_row(core, step, 0, 0), host)
+        return general_transfers.global_load(core, step)
+    _load_regular(core, step, lanes, source_row(core, step, 0, 0), host)
     return next_step(core, step)
 
 
-cdef int step_global_load(Core *core, const Step *step) noexcept nogil:
+cdef int _step_global_load(Core *core, const Step *step) noexcept nogil:
     cdef Span span
     cdef uint8_t *host
     if core.active:
-        host = global_host(core, step, &span)
+        host = _global_host(core, step, &span)
         if host == NULL:
             return step_reference(core, step)
-        load_rows(core, step, host, &span, destination_row(core, step))
+        _load_rows(core, step, host, &span, _destination_row(core, step))
     return next_step(core, step)
 
 
-cdef int step_global_store_dword(Core *core, const Step *step) noexcept nogil:
+cdef int _step_global_store_dword(Core *core, const Step *step) noexcept nogil:
     cdef uint8_t *host
-    if not is_sequence(core, regular_global(core, step, &host)):
-        return moves_of_any.global_store(core, step)
-    store_regular(core, source_row(core, step, 0, 0), host, source_row(core, step, 1, 0))
+    if not _is_sequence(core, _regular_global(core, step, &host)):
+        return general_transfers.global_store(core, step)
+    _store_regular(core, source_row(core, step, 0, 0), host, source_row(core, step, 1, 0))
     return next_step(core, step)
 
 
-cdef int step_global_store(Core *core, const Step *step) noexcept nogil:
+cdef int _step_global_store(Core *core, const Step *step) noexcept nogil:
     cdef Span span
     cdef uint8_t *host
     if core.active:
-        host = global_host(core, step, &span)
+        host = _global_host(core, step, &span)
         if host == NULL:
             return step_reference(core, step)
-        store_rows(core, step, host, &span, source_row(core, step, 1, 0))
+        _store_rows(core, step, host, &span, source_row(core, step, 1, 0))
     return next_step(core, step)
 
 
 # --------------------------------------------------------------------------------------------------------------- buffers
-cdef inline bint is_raw(const Core *core, const uint32_t *words) noexcept nogil:
+cdef inline bint _is_raw(const Core *core, const uint32_t *words) noexcept nogil:
     """A descriptor without stride, swizzle and lane numbers, whose range is checked by bytes."""
     if words[1] >> 16 or (words[3] >> 23) & 1:
         return False
     return not has_oob_select(core.machine.gfx_level) or (words[3] >> 28) & 3 == 3
 
 
-cdef inline uint64_t buffer_base(const uint32_t *words) noexcept nogil:
+cdef inline uint64_t _buffer_base(const uint32_t *words) noexcept nogil:
     return words[0] | (<uint64_t>(words[1] & 0xffff) << 32)
 
 
-cdef inline uint64_t buffer_offset(const Core *core, const Step *step) noexcept nogil:
+cdef inline uint64_t _buffer_offset(const Core *core, const Step *step) noexcept nogil:
     """What is added to the offset of every lane."""
-    return <uint64_t>step.immediate + (<const uint32_t *>(core.base[step.place[2]] + step.offset[2]))[0]
+    return <uint64_t>step.immediate + (<const uint32_t *>(core.base[step.base[2]] + step.offset[2]))[0]
 
 
-cdef inline uint32_t regular_buffer(const Core *core, const Step *step, uint8_t **host) noexcept nogil:
+cdef inline uint32_t _regular_buffer(const Core *core, const Step *step, uint8_t **host) noexcept nogil:
     cdef const uint32_t *words = &core.wave.sgpr[step.sgpr]
-    cdef const Allocation *allocation = last_allocation(core, step)
-    cdef uint64_t fixed = buffer_offset(core, step)
+    cdef const Allocation *allocation = _last_allocation(core, step)
+    cdef uint64_t fixed = _buffer_offset(core, step)
     cdef uint64_t first
-    if allocation == NULL or not is_raw(core, words) or fixed > words[2]:
+    if allocation == NULL or not _is_raw(core, words) or fixed > words[2]:
         return 0
-    first = canonical_address(buffer_base(words) + fixed) - allocation.address
+    first = canonical_address(_buffer_base(words) + fixed) - allocation.address
     if first > allocation.size:
         return 0
     host[0] = allocation.host + first
-    return regular_lanes(core, source_row(core, step, 0, 0), first, min(allocation.size, first + (words[2] - fixed)))
+    return _regular_lanes(core, source_row(core, step, 0, 0), first, min(allocation.size, first + (words[2] - fixed)))
 
 
-cdef inline uint8_t *buffer_host(const Core *core, const Step *step, Span *span) noexcept nogil:
-    """Where offset 0 of the span lies; NULL unless all lanes are within the descriptor's range."""
+cdef inline uint8_t *_buffer_host(const Core *core, const Step *step, Span *span) noexcept nogil:
+    """The host address of offset 0 of the span; NULL unless all lanes are within the descriptor's range."""
     cdef const uint32_t *words = &core.wave.sgpr[step.sgpr]
-    cdef uint64_t fixed = buffer_offset(core, step)
+    cdef uint64_t fixed = _buffer_offset(core, step)
     cdef uint8_t *host
-    if not is_raw(core, words):
+    if not _is_raw(core, words):
         return NULL
-    fill_span(core, source_row(core, step, 0, 0), span)
-    if fixed + span.highest + span_bytes(step) > words[2]:
+    _fill_span(core, source_row(core, step, 0, 0), span)
+    if fixed + span.highest + _span_bytes(step) > words[2]:
         return NULL
-    host = host_of(core, step, buffer_base(words) + fixed + span.lowest, <uint64_t>span.highest - span.lowest + span_bytes(step))
+    host = _host_of(core, step, _buffer_base(words) + fixed + span.lowest, <uint64_t>span.highest - span.lowest + _span_bytes(step))
     return host - span.lowest if host != NULL else NULL
 
 
-cdef int step_buffer_load_dword(Core *core, const Step *step) noexcept nogil:
+cdef int _step_buffer_load_dword(Core *core, const Step *step) noexcept nogil:
     cdef uint8_t *host
-    cdef uint32_t lanes = regular_buffer(core, step, &host)
+    cdef uint32_t lanes = _regular_buffer(core, step, &host)
     if not lanes:
-        return moves_of_any.buffer_load(core, step)
-    load_regular(core, step, lanes, source_row(core, step, 0, 0), host)
+        return general_transfers.buffer_load(core, step)
+    _load_regular(core, step, lanes, source_row(core, step, 0, 0), host)
     return next_step(core, step)
 
 
-cdef int step_buffer_load(Core *core, const Step *step) noexcept nogil:
+cdef int _step_buffer_load(Core *core, const Step *step) noexcept nogil:
     cdef Span span
     cdef uint8_t *host
     if core.active:
-        host = buffer_host(core, step, &span)
+        host = _buffer_host(core, step, &span)
         if host == NULL:
             return step_reference(core, step)
-        load_rows(core, step, host, &span, destination_row(core, step))
+        _load_rows(core, step, host, &span, _destination_row(core, step))
     return next_step(core, step)
 
 
-cdef int step_buffer_store_dword(Core *core, const Step *step) noexcept nogil:
+cdef int _step_buffer_store_dword(Core *core, const Step *step) noexcept nogil:
     cdef uint8_t *host
-    if not is_sequence(core, regular_buffer(core, step, &host)):
-        return moves_of_any.buffer_store(core, step)
-    store_regular(core, source_row(core, step, 0, 0), host, source_row(core, step, 1, 0))
+    if not _is_sequence(core, _regular_buffer(core, step, &host)):
+        return general_transfers.buffer_store(core, step)
+    _store_regular(core, source_row(core, step, 0, 0), host, source_row(core, step, 1, 0))
     return next_step(core, step)
 
 
-cdef int step_buffer_store(Core *core, const Step *step) noexcept nogil:
+cdef int _step_buffer_store(Core *core, const Step *step) noexcept nogil:
     cdef Span span
     cdef uint8_t *host
     if core.active:
-        host = buffer_host(core, step, &span)
+        host = _buffer_host(core, step, &span)
         if host == NULL:
             return step_reference(core, step)
-        store_rows(core, step, host, &span, source_row(core, step, 1, 0))
+        _store_rows(core, step, host, &span, source_row(core, step, 1, 0))
     return next_step(core, step)
 
 
 # ------------------------------------------------------------------------------------------------------------------- LDS
-cdef inline uint32_t lds_offset(const Step *step, uint32_t number) noexcept nogil:
+cdef inline uint32_t _lds_offset(const Step *step, uint32_t number) noexcept nogil:
     """The constant part of the first or second address."""
     cdef uint32_t scale = step.memory.bytes * step.memory.dwords
     if not step.memory.pair:
@@ -366,66 +366,66 @@ cdef inline uint32_t lds_offset(const Step *step, uint32_t number) noexcept nogi
     return ((step.immediate >> (16 * number)) & (0xff if number else 0xffff)) * scale
 
 
-cdef inline bint fill_lds_span(const Core *core, const Step *step, Span *span) noexcept nogil:
-    cdef uint64_t last = lds_offset(step, 0)
+cdef inline bint _fill_lds_span(const Core *core, const Step *step, Span *span) noexcept nogil:
+    cdef uint64_t last = _lds_offset(step, 0)
     if step.memory.pair:
-        last = max(last, <uint64_t>lds_offset(step, 1))
-    fill_span(core, source_row(core, step, 0, 0), span)
-    return span.highest + last + span_bytes(step) <= core.machine.lds_bytes
+        last = max(last, <uint64_t>_lds_offset(step, 1))
+    _fill_span(core, source_row(core, step, 0, 0), span)
+    return span.highest + last + _span_bytes(step) <= core.machine.lds_bytes
 
 
-cdef inline uint32_t regular_lds(const Core *core, const Step *step, uint8_t **host) noexcept nogil:
+cdef inline uint32_t _regular_lds(const Core *core, const Step *step, uint8_t **host) noexcept nogil:
     cdef uint32_t first = step.immediate & 0xffff
     host[0] = core.machine.lds + first
-    return regular_lanes(core, source_row(core, step, 0, 0), first, core.machine.lds_bytes)
+    return _regular_lanes(core, source_row(core, step, 0, 0), first, core.machine.lds_bytes)
 
 
-cdef int step_lds_load_dword(Core *core, const Step *step) noexcept nogil:
+cdef int _step_lds_load_dword(Core *core, const Step *step) noexcept nogil:
     cdef uint8_t *host
-    cdef uint32_t lanes = regular_lds(core, step, &host)
+    cdef uint32_t lanes = _regular_lds(core, step, &host)
     if not lanes:
-        return moves_of_any.lds_load(core, step)
-    load_regular(core, step, lanes, source_row(core, step, 0, 0), host)
+        return general_transfers.lds_load(core, step)
+    _load_regular(core, step, lanes, source_row(core, step, 0, 0), host)
     return next_step(core, step)
 
 
-cdef int step_lds_load(Core *core, const Step *step) noexcept nogil:
+cdef int _step_lds_load(Core *core, const Step *step) noexcept nogil:
     cdef Span span
     cdef uint32_t number
     if core.active:
-        if not fill_lds_span(core, step, &span):
+        if not _fill_lds_span(core, step, &span):
             return step_reference(core, step)
         for number in range(2 if step.memory.pair else 1):
-            load_rows(core, step, core.machine.lds + lds_offset(step, number), &span,
-                      destination_row(core, step) + number * step.memory.dwords * (row_bytes // 4))
+            _load_rows(core, step, core.machine.lds + _lds_offset(step, number), &span,
+                       _destination_row(core, step) + number * step.memory.dwords * (row_bytes // 4))
     return next_step(core, step)
 
 
-cdef int step_lds_store_dword(Core *core, const Step *step) noexcept nogil:
+cdef int _step_lds_store_dword(Core *core, const Step *step) noexcept nogil:
     cdef uint8_t *host
-    if not is_sequence(core, regular_lds(core, step, &host)):
-        return moves_of_any.lds_store(core, step)
-    store_regular(core, source_row(core, step, 0, 0), host, source_row(core, step, 1, 0))
+    if not _is_sequence(core, _regular_lds(core, step, &host)):
+        return general_transfers.lds_store(core, step)
+    _store_regular(core, source_row(core, step, 0, 0), host, source_row(core, step, 1, 0))
     return next_step(core, step)
 
 
-cdef int step_lds_store(Core *core, const Step *step) noexcept nogil:
+cdef int _step_lds_store(Core *core, const Step *step) noexcept nogil:
     cdef Span span
     if core.active:
-        if not fill_lds_span(core, step, &span):
+        if not _fill_lds_span(core, step, &span):
             return step_reference(core, step)
-        store_rows(core, step, core.machine.lds + lds_offset(step, 0), &span, source_row(core, step, 1, 0))
+        _store_rows(core, step, core.machine.lds + _lds_offset(step, 0), &span, source_row(core, step, 1, 0))
     return next_step(core, step)
 
 
-cdef int step_lds_store_pair(Core *core, const Step *step) noexcept nogil:
+cdef int _step_lds_store_pair(Core *core, const Step *step) noexcept nogil:
     """Both stores of a lane before those of the next."""
     cdef Span span
     cdef const uint32_t *rows[2]
     cdef uint8_t *host
     cdef uint32_t lane, number, dword
     if core.active:
-        if not fill_lds_span(core, step, &span):
+        if not _fill_lds_span(core, step, &span):
             return step_reference(core, step)
         rows[0] = source_row(core, step, 1, 0)
         rows[1] = source_row(core, step, 3, 0)
@@ -433,23 +433,23 @@ cdef int step_lds_store_pair(Core *core, const Step *step) noexcept nogil:
             if not core.lane_mask[lane]:
                 continue
             for number in range(2):
-                host = core.machine.lds + lds_offset(step, number) + span.offset[lane]
+                host = core.machine.lds + _lds_offset(step, number) + span.offset[lane]
                 for dword in range(step.memory.dwords):
                     memcpy(host + 4 * dword, &rows[number][lane + dword * (row_bytes // 4)], 4)
     return next_step(core, step)
 
 
-cdef inline uint64_t datum(const Step *step, const uint32_t *row, uint32_t lane) noexcept nogil:
+cdef inline uint64_t _data_of(const Step *step, const uint32_t *row, uint32_t lane) noexcept nogil:
     return row[lane] | (<uint64_t>row[lane + row_bytes // 4] << 32) if step.memory.bytes == 8 else row[lane]
 
 
-cdef void modify_lds(Core *core, const Step *step, const Span *span) noexcept nogil:
-    """Lane after lane: what one of them leaves the next one finds."""
+cdef void _modify_lds(Core *core, const Step *step, const Span *span) noexcept nogil:
+    """Lane after lane: each one reads what those before it wrote."""
     cdef const MemoryOperation *operation = step.memory
     cdef const uint32_t *first = source_row(core, step, 1, 0)
     cdef const uint32_t *second = source_row(core, step, 3, 0)
-    cdef uint32_t *returned = destination_row(core, step) if operation.returns else NULL
-    cdef uint8_t *host = core.machine.lds + lds_offset(step, 0)
+    cdef uint32_t *returned = _destination_row(core, step) if operation.returns else NULL
+    cdef uint8_t *host = core.machine.lds + _lds_offset(step, 0)
     cdef uint32_t lane
     cdef uint32_t old = 0
     cdef uint32_t fresh
@@ -465,42 +465,42 @@ cdef void modify_lds(Core *core, const Step *step, const Span *span) noexcept no
                 returned[lane] = old
             continue
         memcpy(&old_wide, host + span.offset[lane], 8)
-        fresh_wide = atomic64(operation.atomic, old_wide, datum(step, first, lane), datum(step, second, lane))
+        fresh_wide = atomic64(operation.atomic, old_wide, _data_of(step, first, lane), _data_of(step, second, lane))
         memcpy(host + span.offset[lane], &fresh_wide, 8)
         if returned != NULL:
             returned[lane] = <uint32_t>old_wide
             returned[lane + row_bytes // 4] = <uint32_t>(old_wide >> 32)
 
 
-cdef int step_lds_atomic(Core *core, const Step *step) noexcept nogil:
+cdef int _step_lds_atomic(Core *core, const Step *step) noexcept nogil:
     cdef Span span
     if core.active:
-        if not fill_lds_span(core, step, &span):
+        if not _fill_lds_span(core, step, &span):
             return step_reference(core, step)
         if core.control != control_default:
             set_host_control(control_default)
-        modify_lds(core, step, &span)
+        _modify_lds(core, step, &span)
         if core.control != control_default:
             set_host_control(core.control)
     return next_step(core, step)
 
 
-cdef int step_permute(Core *core, const Step *step) noexcept nogil:
-    """DS_BPERMUTE: lanes of a group read each other's data, of active lanes only unless the instruction reads inactive ones too."""
+cdef int _step_permute(Core *core, const Step *step) noexcept nogil:
+    """DS_BPERMUTE: lanes of a group read each other's data; inactive lanes read as zero unless the instruction reads those too."""
     cdef const uint32_t *address
     cdef uint32_t index[max_lanes]
     cdef uint32_t values[max_lanes]
     cdef uint32_t valid[row_lanes]
-    cdef uint32_t *places
+    cdef uint32_t *indices
     cdef uint32_t *found
-    cdef uint32_t group = step.group_mask
+    cdef uint32_t group = step.lane_group_mask
     cdef uint32_t keep = 0xffffffffU if step.reads_inactive else 0
     cdef uint32_t half, lane
     for half in range(core.halves):
         address = source_row(core, step, 0, half)
-        places = &index[row_lanes * half]
+        indices = &index[row_lanes * half]
         for lane in range(<uint32_t>row_lanes):
-            places[lane] = ((row_lanes * half) & ~group) | (((address[lane] + (step.immediate & 0xffff)) >> 2) & group)
+            indices[lane] = ((row_lanes * half) & ~group) | (((address[lane] + (step.immediate & 0xffff)) >> 2) & group)
     for half in range(core.halves):
         found = &values[row_lanes * half]
         gather_row(source_row(core, step, 1, 0), &index[row_lanes * half], found)
@@ -513,10 +513,10 @@ cdef int step_permute(Core *core, const Step *step) noexcept nogil:
 
 
 # ---------------------------------------------------------------------------------------------------------------- scalar
-cdef int step_scalar_load(Core *core, const Step *step) noexcept nogil:
+cdef int _step_scalar_load(Core *core, const Step *step) noexcept nogil:
     cdef const uint32_t *words = &core.wave.sgpr[step.sgpr]
     cdef uint64_t base = words[0] | (<uint64_t>words[1] << 32)
-    cdef uint64_t offset = <uint64_t><int64_t><int32_t>step.immediate + (<const uint32_t *>(core.base[step.place[2]] + step.offset[2]))[0]
+    cdef uint64_t offset = <uint64_t><int64_t><int32_t>step.immediate + (<const uint32_t *>(core.base[step.base[2]] + step.offset[2]))[0]
     cdef uint64_t bytes = 4 * step.memory.dwords
     cdef uint64_t limit
     cdef uint64_t stride
@@ -529,24 +529,24 @@ cdef int step_scalar_load(Core *core, const Step *step) noexcept nogil:
             limit *= stride
         if offset + bytes > limit or offset > limit:
             return step_reference(core, step)
-    host = host_of(core, step, (base + offset) & ~<uint64_t>3, bytes)
+    host = _host_of(core, step, (base + offset) & ~<uint64_t>3, bytes)
     if host == NULL:
         return step_reference(core, step)
     memcpy(&core.wave.sgpr[step.destination], host, bytes)
     return next_step(core, step)
 
 
-cdef void set_moves(const MemorySteps *table) noexcept nogil:
-    global moves_of_any
-    moves_of_any = table.any
+cdef void _set_general_transfers(const MemorySteps *table) noexcept nogil:
+    global general_transfers
+    general_transfers = table.general
 
 
 cdef void fill_memory_steps(MemorySteps *table) noexcept nogil:
-    table.any = Moves(step_global_load, step_global_store, step_buffer_load, step_buffer_store, step_lds_load, step_lds_store)
-    table.dword = Moves(step_global_load_dword, step_global_store_dword, step_buffer_load_dword, step_buffer_store_dword,
-                        step_lds_load_dword, step_lds_store_dword)
-    set_moves(table)
-    table.lds_store_pair = step_lds_store_pair
-    table.lds_atomic = step_lds_atomic
-    table.permute = step_permute
-    table.scalar_load = step_scalar_load
+    table.general = Transfers(_step_global_load, _step_global_store, _step_buffer_load, _step_buffer_store, _step_lds_load, _step_lds_store)
+    table.dword = Transfers(_step_global_load_dword, _step_global_store_dword, _step_buffer_load_dword, _step_buffer_store_dword,
+                            _step_lds_load_dword, _step_lds_store_dword)
+    _set_general_transfers(table)
+    table.lds_store_pair = _step_lds_store_pair
+    table.lds_atomic = _step_lds_atomic
+    table.permute = _step_permute
+    table.scalar_load = _step_scalar_load

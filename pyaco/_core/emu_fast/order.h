@@ -1,6 +1,6 @@
 // Workgroups on several threads, in an order that programs cannot tell from ascending: they are claimed in ascending order, and an
-// instruction whose result depends on other workgroups (an atomic, a clock) waits until all earlier ones have ended. Neighbours often
-// share cache lines of what they write, so a thread claims runs of them, shorter towards the end, and single ones as soon as one has waited.
+// instruction whose result depends on other workgroups (an atomic, a clock) waits until all earlier ones have ended. Neighbours
+// often write to the same cache lines, so a thread claims runs of them, shorter towards the end, and single ones once any has waited.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -12,14 +12,14 @@
 #include <new>
 #include <vector>
 
-#include "crew.h"
+#include "thread_pool.h"
 
 class Order {
 public:
     // From workgroup `first` on, which thread 0 runs already, after `executed` instructions of those before it, and until `budget`
     // instructions have been executed. NULL: no memory.
     static Order *open(uint64_t first, uint64_t groups, unsigned threads, uint64_t executed, uint64_t budget) {
-        // calloc: pages of workgroups that nobody gets to are never touched
+        // calloc: pages of workgroups that are never reached are not touched
         uint64_t *counts = static_cast<uint64_t *>(std::calloc(groups - first, sizeof(uint64_t)));
         try {
             return counts == nullptr ? nullptr : new Order(first, groups, threads, executed, budget, counts);
@@ -29,34 +29,34 @@ public:
         }
     }
 
-    // The next workgroup of a thread, which has ended its last one after `executed` instructions; false: there is none.
-    // Whoever waits sees a thread's place move only after its counts, and at most late.
+    // Claim the next workgroup for a thread, which has ended its last one after `executed` instructions; false: there is none.
+    // A waiting thread sees the progress of another only after its counts, and possibly late.
     bool claim(unsigned thread, uint64_t *group, uint64_t executed) {
-        Place &place = current[thread];
-        if (place.claimed) {
-            counts[place.group - origin] = executed;
-            place.executed = place.executed + executed;
+        Progress &progress = current[thread];
+        if (progress.claimed) {
+            counts[progress.group - origin] = executed;
+            progress.executed = progress.executed + executed;
         }
-        const bool looks = place.next == place.end || place.next % between_looks == 0;
-        if (looks && is_over_budget()) {
-            place.next = groups;
-            place.end = groups + 1;
-        } else if (place.next == place.end) {
+        const bool checks_budget = progress.next == progress.end || progress.next % budget_interval == 0;
+        if (checks_budget && is_over_budget()) {
+            progress.next = groups;
+            progress.end = groups + 1;
+        } else if (progress.next == progress.end) {
             const uint64_t run = run_length();
-            place.next = next.fetch_add(run);
-            place.end = place.next + run;
+            progress.next = next.fetch_add(run);
+            progress.end = progress.next + run;
         }
-        *group = place.next++;
-        place.claimed = *group < std::min(groups, failed.load());
-        if (!place.claimed)
+        *group = progress.next++;
+        progress.claimed = *group < std::min(groups, failed.load());
+        if (!progress.claimed)
             *group = groups;
-        place.group = *group;
+        progress.group = *group;
         if (waiting)
             announce();
-        return place.claimed;
+        return progress.claimed;
     }
 
-    // A workgroup went wrong: later ones stop where they wait, and none is begun.
+    // A workgroup failed: later ones stop where they wait, and no other is started.
     void fail(uint64_t group) {
         uint64_t before = failed;
         while (group < before && !failed.compare_exchange_weak(before, group)) {
@@ -66,7 +66,7 @@ public:
 
     uint64_t first_failed() const { return failed; }
 
-    // Until all workgroups before `group` have ended; what they have executed. False: one of them failed.
+    // Wait until all workgroups before `group` have ended, and add up what they have executed. False: one of them failed.
     bool wait(uint64_t group, uint64_t *executed) {
         waited = true;
         std::unique_lock<std::mutex> guard(lock);
@@ -81,24 +81,24 @@ public:
         return true;
     }
 
-    // `body(data, thread)` on threads beside the caller's, which is 0; as many as the host lets start.
+    // Run `body(data, thread)` on other threads than the caller's, which is 0; on as many as the host can start.
     void start(void (*body)(void *, unsigned), void *data) {
         for (unsigned thread = 1; thread < current.size(); ++thread) {
-            Crew::Member *member = Crew::hire();
-            if (member == nullptr) {
+            ThreadPool::Thread *other = ThreadPool::acquire();
+            if (other == nullptr) {
                 current[thread].group = groups;
                 continue;
             }
-            others.push_back(member);
-            member->begin(body, data, thread);
+            others.push_back(other);
+            other->begin(body, data, thread);
         }
     }
 
-    // Until the other threads have returned.
+    // Wait until the other threads have returned.
     void join() {
-        for (Crew::Member *other : others) {
+        for (ThreadPool::Thread *other : others) {
             other->finish();
-            Crew::dismiss(other);
+            ThreadPool::release(other);
         }
     }
 
@@ -110,21 +110,21 @@ private:
     Order(uint64_t first, uint64_t groups, unsigned threads, uint64_t executed, uint64_t budget, uint64_t *counts)
         : next(first + 1), groups(groups), failed(groups), counted(first), total(executed), budget(budget), current(threads), origin(first) {
         others.reserve(threads);
-        for (Place &place : current)
-            place.group = first;      // as if it ran the first one, until it claims
+        for (Progress &progress : current)
+            progress.group = first;   // as if it ran the first one, until it claims
         current[0].claimed = true;
         current[0].executed = executed;
         this->counts.reset(counts);
     }
 
-    struct alignas(64) Place {        // a cache line for each thread
-        std::atomic<uint64_t> group;  // that runs; `groups`: none any more
+    struct alignas(64) Progress {     // a cache line for each thread
+        std::atomic<uint64_t> group;  // that runs; `groups`: the thread has finished
         std::atomic<uint64_t> executed{0};  // instructions, of workgroups that have ended
         bool claimed = false;
-        uint64_t next = 0, end = 0;   // a run of workgroups that are its own
+        uint64_t next = 0, end = 0;   // workgroups that it has claimed
     };
 
-    static const uint64_t between_looks = 16;     // at the budget, in workgroups: the counts of all threads are read for it
+    static const uint64_t budget_interval = 16;    // workgroups between checks of the budget, which read the counts of all threads
 
     uint64_t run_length() const {
         const uint64_t left = groups - std::min(groups, next.load());
@@ -133,13 +133,13 @@ private:
 
     bool is_over_budget() const {
         uint64_t sum = 0;
-        for (const Place &place : current)
-            sum += place.executed;
+        for (const Progress &progress : current)
+            sum += progress.executed;
         return sum > budget;
     }
 
     bool all_ended(uint64_t group) const {
-        return std::all_of(current.begin(), current.end(), [&](const Place &place) { return place.group >= group; });
+        return std::all_of(current.begin(), current.end(), [&](const Progress &progress) { return progress.group >= group; });
     }
 
     void announce() {
@@ -155,8 +155,8 @@ private:
     uint64_t counted, total, budget;
     std::atomic<unsigned> waiting{0};
     std::atomic<bool> waited{false};
-    std::vector<Place> current;       // by thread
+    std::vector<Progress> current;    // by thread
     std::unique_ptr<uint64_t[], Free> counts;  // instructions, by workgroup from `origin` on
     uint64_t origin;
-    std::vector<Crew::Member *> others;
+    std::vector<ThreadPool::Thread *> others;
 };

@@ -1,62 +1,62 @@
-# Steps that take sources to rows of the pool and results to registers. Loops are over the lanes of a row that is named before: an index that
-# is a sum of unsigned numbers may wrap, and the compiler makes no vectors of that.
-cdef inline uint32_t *pool_row(const Core *core, const Step *step, uint32_t half) noexcept nogil:
-    return <uint32_t *>(core.base[place_pool] + step.destination) + row_lanes * half
+# Steps that bring sources to rows of the pool and results to registers. Loops index a row by the lane alone: the compiler does not vectorise
+# loops whose index is a sum of unsigned numbers, which may wrap.
+cdef inline uint32_t *_pool_row(const Core *core, const Step *step, uint32_t half) noexcept nogil:
+    return <uint32_t *>(core.base[base_pool] + step.destination) + row_lanes * half
 
 
-cdef int step_broadcast(Core *core, const Step *step) noexcept nogil:
+cdef int _step_broadcast(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t *row
     cdef uint32_t value = changed(core.wave.sgpr[step.offset[0]], &step.change)
     cdef uint32_t half, lane
     for half in range(core.halves):
-        row = pool_row(core, step, half)
+        row = _pool_row(core, step, half)
         for lane in range(<uint32_t>row_lanes):
             row[lane] = value
     return next_step(core, step)
 
 
-cdef int step_change(Core *core, const Step *step) noexcept nogil:
+cdef int _step_change(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t *row
     cdef const uint32_t *source
     cdef Change change = step.change
     cdef uint32_t half, lane
     for half in range(core.halves):
-        row = pool_row(core, step, half)
+        row = _pool_row(core, step, half)
         source = source_row(core, step, 0, half)
         for lane in range(<uint32_t>row_lanes):
             row[lane] = changed(source[lane], &change)
     return next_step(core, step)
 
 
-cdef int step_arrange(Core *core, const Step *step) noexcept nogil:
+cdef int _step_arrange(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t *row
     cdef const uint32_t *source
     cdef Change change = step.change
     cdef uint32_t half, lane
     for half in range(core.halves):
-        row = pool_row(core, step, half)
+        row = _pool_row(core, step, half)
         source = source_row(core, step, 0, half)
         for lane in range(<uint32_t>row_lanes):
             row[lane] = (((source[lane] >> change.shift) & 0xffff) | (((source[lane] >> change.mask) & 0xffff) << 16)) ^ change.flip
     return next_step(core, step)
 
 
-cdef int step_widen(Core *core, const Step *step) noexcept nogil:
+cdef int _step_widen(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t *row
     cdef float singles[row_lanes]
     cdef Change change = step.change
     cdef uint32_t half, lane
     for half in range(core.halves):
-        row = pool_row(core, step, half)
+        row = _pool_row(core, step, half)
         halves_to_singles(source_row(core, step, 0, half), change.shift, singles)
         for lane in range(<uint32_t>row_lanes):
             row[lane] = (float_bits(singles[lane]) & change.keep) ^ change.flip
     return next_step(core, step)
 
 
-cdef int step_select(Core *core, const Step *step) noexcept nogil:
-    """Source 1 is the lane that each lane reads, all ones where there is none, source 2 the lanes that may be written."""
-    cdef uint32_t *row = pool_row(core, step, 0)
+cdef int _step_select(Core *core, const Step *step) noexcept nogil:
+    """DPP. Source 1 is the lane that each lane reads, all ones where there is none, source 2 the lanes that may be written."""
+    cdef uint32_t *row = _pool_row(core, step, 0)
     cdef uint32_t *written
     cdef const uint32_t *source = source_row(core, step, 0, 0)
     cdef const uint32_t *index
@@ -70,7 +70,7 @@ cdef int step_select(Core *core, const Step *step) noexcept nogil:
         index = source_row(core, step, 1, half)
         allowed = source_row(core, step, 2, half)
         active = &core.lane_mask[row_lanes * half]
-        written = <uint32_t *>(core.base[place_pool] + step.immediate) + row_lanes * half
+        written = <uint32_t *>(core.base[base_pool] + step.immediate) + row_lanes * half
         found = &values[row_lanes * half]
         gather_row(core.lane_mask, index, valid)
         gather_row(source, index, found)
@@ -83,22 +83,22 @@ cdef int step_select(Core *core, const Step *step) noexcept nogil:
     return next_step(core, step)
 
 
-cdef int step_copy(Core *core, const Step *step) noexcept nogil:
+cdef int _step_copy(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t half
     for half in range(core.halves):
         put_row(core, step, half, source_row(core, step, 0, half))
     return next_step(core, step)
 
 
-cdef inline uint32_t clamped_single(uint32_t bits, uint32_t kept) noexcept nogil:
-    """From 0 to 1; NaNs are `kept` or 0. In integers, because the host may take a denormal for zero."""
+cdef inline uint32_t _clamped_single(uint32_t bits, uint32_t kept) noexcept nogil:
+    """Clamped to [0, 1]; NaNs are `kept` or 0. With integers, because the host may take a denormal for zero."""
     cdef uint32_t positive = bits if <int32_t>bits > 0 else 0
     cdef uint32_t limited = 0x3f800000 if <int32_t>bits > 0x3f800000 else positive
     return bits & kept if bits & 0x7fffffff > 0x7f800000U else limited
 
 
-cdef int step_scale(Core *core, const Step *step) noexcept nogil:
-    """As `finish_single` of the reference engine ends."""
+cdef int _step_scale(Core *core, const Step *step) noexcept nogil:
+    """Omod and clamp, as in `_scaled_single` of the reference engine."""
     cdef const uint32_t *source
     cdef uint32_t values[row_lanes]
     cdef uint32_t half, lane
@@ -114,13 +114,13 @@ cdef int step_scale(Core *core, const Step *step) noexcept nogil:
                 values[lane] = flushed_source(float_bits(bits_float(values[lane]) * scale), 0)
         if step.clamp:
             for lane in range(<uint32_t>row_lanes):
-                values[lane] = clamped_single(values[lane], kept)
+                values[lane] = _clamped_single(values[lane], kept)
         put_row(core, step, half, values)
     return next_step(core, step)
 
 
-cdef int step_merge(Core *core, const Step *step) noexcept nogil:
-    """Part of a register, in the lanes of source 1."""
+cdef int _step_merge(Core *core, const Step *step) noexcept nogil:
+    """Write part of a register, in the lanes of source 1."""
     cdef uint32_t *row
     cdef const uint32_t *source
     cdef const uint32_t *written
@@ -128,7 +128,7 @@ cdef int step_merge(Core *core, const Step *step) noexcept nogil:
     cdef Change change = step.change
     cdef uint32_t half, lane, value
     for half in range(core.halves):
-        row = <uint32_t *>(core.base[place_vgpr] + step.destination) + row_lanes * half
+        row = <uint32_t *>(core.base[base_vgpr] + step.destination) + row_lanes * half
         source = source_row(core, step, 0, half)
         written = source_row(core, step, 1, half)
         for lane in range(<uint32_t>row_lanes):
@@ -140,11 +140,11 @@ cdef int step_merge(Core *core, const Step *step) noexcept nogil:
 
 
 cdef void fill_row_steps(RowSteps *table) noexcept nogil:
-    table.broadcast = step_broadcast
-    table.change = step_change
-    table.arrange = step_arrange
-    table.widen = step_widen
-    table.select = step_select
-    table.copy = step_copy
-    table.scale = step_scale
-    table.merge = step_merge
+    table.broadcast = _step_broadcast
+    table.change = _step_change
+    table.arrange = _step_arrange
+    table.widen = _step_widen
+    table.select = _step_select
+    table.copy = _step_copy
+    table.scale = _step_scale
+    table.merge = _step_merge

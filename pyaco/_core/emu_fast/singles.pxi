@@ -1,4 +1,4 @@
-# What the table of semantics says in doubles, said in singles or without branches, so that the compiler makes vectors of it.
+# Single-precision or branch-free forms of functions that the table of semantics uses, so that the compiler vectorises their loops.
 cdef extern from "<math.h>" nogil:
     float floorf(float)
     float ceilf(float)

@@ -1,11 +1,11 @@
 """What the fast engine executes: steps, made from decoded instructions, in blocks.
 
 A block is a run of instructions in which neither EXEC nor MODE can change, with one entry and its exits at the end. Each of its
-instructions becomes a few steps; a step's function does its work and then calls the next step's function in its place. Operands are worked
-out when the block is made: a source is a row of 32 (64) dwords at an offset from one of three places, so a lane loop reads a
+instructions becomes a few steps; a step's function ends in a tail call of the next step's function. Operands are resolved when
+the block is made: a source is a row of lanes (32 or 64 dwords) at an offset from one of a few base addresses, so a lane loop reads a
 VGPR, a constant and a broadcast SGPR alike.
 
-Arithmetic in single precision runs with the host's denormals-are-zero set where MODE flushes denormal sources, which is the same thing.
+Arithmetic in single precision runs with the host's denormals-are-zero set where MODE flushes denormal sources, which has the same effect.
 Denormal results are flushed by the step: the host's own flush looks at the result before it is rounded to a denormal, MODE's after.
 
 Thread safety: a core, its blocks and its pool belong to one thread.
@@ -48,14 +48,14 @@ cdef enum:
     control_zeros = 0x40              # MXCSR: denormal sources are zeros
 
 cdef enum:                            # indices into Core.base
-    place_vgpr = 0
-    place_pool = 1                    # constants and scratch rows of the steps
-    place_sgpr = 2
-    place_active = 3                  # all ones in active lanes
+    base_vgpr = 0
+    base_pool = 1                    # constants and scratch rows of the steps
+    base_sgpr = 2
+    base_active = 3                  # all ones in active lanes
 
 ctypedef int (*StepFunction)(Core *core, const Step *step) noexcept nogil
 
-# What a source goes through on its way: ((((value >> shift) & mask) ^ sign) - sign) & keep) ^ flip
+# A modification of a source: ((((value >> shift) & mask) ^ sign) - sign) & keep) ^ flip
 cdef struct Change:
     uint32_t shift
     uint32_t mask
@@ -67,29 +67,29 @@ cdef struct Step:
     StepFunction function
     const Instruction *instruction
     const LaneOperation *operation
-    uint32_t offset[4]                # of the sources: bytes from base[place]
-    uint8_t place[4]                  # place_*
-    uint32_t destination              # bytes from base[place_vgpr], or number of an SGPR
-    uint8_t destination_place
+    uint32_t offset[4]                # of the sources: bytes from Core.base[base]
+    uint8_t base[4]                  # base_*
+    uint32_t destination              # bytes from base[base_vgpr], or number of an SGPR
+    uint8_t destination_base
     uint8_t mask_source               # SGPR of a source that is a lane mask
     uint8_t mask_destination
     uint8_t wide_address              # memory: the address is a pair of registers
     uint32_t immediate                # memory: offset; scalar: the 16 bits, extended
     Change change                     # steps that make a row
-    uint8_t post_steps                # how many of the following steps take its result further
-    uint8_t clamp                     # modifiers that the operation itself looks at
+    uint8_t post_steps                # how many of the following steps process its result
+    uint8_t clamp                     # modifiers that the operation itself reads
     uint8_t neg
     uint8_t opsel
     uint8_t omod
-    uint8_t group_mask                # permutations: the lanes that reach each other, less one
-    uint8_t reads_inactive            # ... whether they read lanes that EXEC has not
+    uint8_t lane_group_mask                # permutations: lanes that can read each other, less one
+    uint8_t reads_inactive            # ... whether they read inactive lanes
     uint16_t sgpr                     # memory: first SGPR of the base or the descriptor, register_none
-    uint32_t allocation               # memory: the allocation found last time
+    uint32_t allocation               # memory: the allocation that it accessed last
     const MemoryOperation *memory
     Block *block
 
-# Loads and stores by what they reach.
-cdef struct Moves:
+# Loads and stores by the memory they access.
+cdef struct Transfers:
     StepFunction global_load
     StepFunction global_store
     StepFunction buffer_load
@@ -98,18 +98,18 @@ cdef struct Moves:
     StepFunction lds_store
 
 cdef struct MemorySteps:
-    Moves any
-    Moves dword                       # of one dword a lane
+    Transfers general
+    Transfers dword                   # of one dword a lane
     StepFunction lds_store_pair
     StepFunction lds_atomic
     StepFunction permute              # DS_BPERMUTE
     StepFunction scalar_load
 
-# Steps that make rows, or take them to registers.
+# Steps that make rows of the pool, or write them to registers.
 cdef struct RowSteps:
     StepFunction broadcast            # an SGPR to a row of the pool
     StepFunction change               # a row, changed, to a row of the pool
-    StepFunction arrange              # halves of a row, chosen (shift and mask: from which bits on) and with new signs (flip)
+    StepFunction arrange              # halves of a row, chosen (first bits: shift and mask) and with signs changed (flip)
     StepFunction widen                # halves of a row to singles
     StepFunction select               # the lanes that DPP reads, and those that it writes
     StepFunction copy                 # a row of the pool to a VGPR
@@ -129,8 +129,8 @@ cdef struct Block:
 
 cdef struct Core:
     uint32_t lane_mask[64]            # all ones in active lanes
-    uint32_t special[128]             # results on their way through `step_specials`: two rows of dwords for each 32 lanes
-    uint8_t *base[4]                  # place_*
+    uint32_t special[128]             # results that `step_specials` completes: two rows of dwords for each 32 lanes
+    uint8_t *base[4]                  # base_*
     Wave *wave
     Machine *machine
     uint64_t active                   # EXEC of this block
@@ -149,36 +149,36 @@ cdef struct Core:
     uint64_t slice_end                # `machine.executed` where the wave's turn is over
     uint64_t first_executed           # and where its workgroup began
     uint64_t group                    # number of the workgroup
-    Block **next_block                # where to note the block that follows, or NULL
+    Block **next_block                # where to remember the following block, or NULL
     const Step *stopped               # the step that stopped the wave
-    Order *order                      # what makes workgroups wait for earlier ones, or NULL
+    Order *order                      # makes workgroups wait for earlier ones; NULL: one thread
 
 # Steps that are the same on every host.
 cdef int step_reference(Core *core, const Step *step) noexcept nogil          # the reference engine's function
-cdef int step_fallback(Core *core, const Step *step) noexcept nogil           # the same, and past the steps that would take the result on
+cdef int step_fallback(Core *core, const Step *step) noexcept nogil           # the same, and skips the steps that would process its result
 cdef int step_ordered(Core *core, const Step *step) noexcept nogil            # the same, after all earlier workgroups
-cdef int step_leave(Core *core, const Step *step) noexcept nogil              # the same, as the last of a block: pc and EXEC may change
+cdef int step_leave(Core *core, const Step *step) noexcept nogil              # the same, at the end of a block: pc and EXEC may change
 cdef int step_leave_ordered(Core *core, const Step *step) noexcept nogil
-cdef int step_end(Core *core, const Step *step) noexcept nogil                # of a block, to the next
+cdef int step_end(Core *core, const Step *step) noexcept nogil                # from one block to the next
 cdef int step_copy_mask(Core *core, const Step *step) noexcept nogil          # the result of a comparison, to another SGPR
 cdef StepFunction branch_step(uint32_t opcode) noexcept nogil                 # NULL: not a direct branch
 # Wait until all earlier workgroups have ended, and set the clock to what they have executed; False: one of them failed.
 cdef bint wait_for_turn(Core *core) noexcept nogil
-# The end of a step some of whose results, those in `core.special`, are left to it: NaNs become those that the hardware gives, denormals are
-# flushed. A bit for each 32 lanes.
+# Completes and writes results that a step has left in `core.special`: NaNs become those that the hardware gives, denormals are flushed. `halves`
+# has a bit for each 32 lanes.
 cdef int step_specials(Core *core, const Step *step, uint32_t halves) noexcept nogil
 
 cdef inline int next_step(Core *core, const Step *step) noexcept nogil:
     return step[1].function(core, step + 1)
 
 cdef inline const uint32_t *source_row(const Core *core, const Step *step, uint32_t slot, uint32_t half) noexcept nogil:
-    return <const uint32_t *>(core.base[step.place[slot]] + step.offset[slot]) + row_lanes * half
+    return <const uint32_t *>(core.base[step.base[slot]] + step.offset[slot]) + row_lanes * half
 
 cdef inline uint32_t source_mask(const Core *core, const Step *step, uint32_t half) noexcept nogil:
     return core.wave.sgpr[step.mask_source + half]
 
 cdef inline void put_row(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
-    put_row_at(core, <uint32_t *>(core.base[step.destination_place] + step.destination) + row_lanes * half, half, values)
+    put_row_at(core, <uint32_t *>(core.base[step.destination_base] + step.destination) + row_lanes * half, half, values)
 
 cdef inline void put_row_at(Core *core, uint32_t *row, uint32_t half, const uint32_t *values) noexcept nogil:
     """Write the active lanes."""
@@ -194,7 +194,7 @@ cdef inline void put_row_at(Core *core, uint32_t *row, uint32_t half, const uint
 
 cdef inline void put_wide(Core *core, const Step *step, uint32_t half, const uint64_t *values) noexcept nogil:
     """Write the active lanes of two registers."""
-    cdef uint32_t *row = <uint32_t *>(core.base[step.destination_place] + step.destination) + row_lanes * half
+    cdef uint32_t *row = <uint32_t *>(core.base[step.destination_base] + step.destination) + row_lanes * half
     cdef uint32_t part[row_lanes]
     cdef uint32_t lane
     for lane in range(<uint32_t>row_lanes):
@@ -204,8 +204,8 @@ cdef inline void put_wide(Core *core, const Step *step, uint32_t half, const uin
         part[lane] = <uint32_t>(values[lane] >> 32)
     put_row_at(core, row + row_bytes // 4, half, part)
 
-# Rows of floats are written, but for those that are left to `step_specials`, for which a bit is returned: they have NaNs, or doubles or pairs
-# are flushed, or a source is a signalling NaN that counts. A step that calls no function, other than as its last act, saves no registers.
+# These write rows of floats, except those that are left to `step_specials`, for which a bit is returned: rows with NaNs, doubles or pairs that
+# are to be flushed, or sources with a signalling NaN in IEEE mode. A step that calls no function except at its end saves no registers.
 cdef inline uint32_t *special_row(Core *core, uint32_t half) noexcept nogil:
     return &core.special[2 * row_lanes * half]
 

@@ -1,4 +1,4 @@
-"""Steps that are no loops over lanes: what falls back on the reference engine, operands on their way, and the ends of blocks."""
+"""Steps that are not loops over lanes: those that fall back on the reference engine, results with special values, and the ends of blocks."""
 from libc.stdint cimport int16_t, int64_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
@@ -6,7 +6,7 @@ from pyaco._core.emu.vector cimport finish
 from pyaco._core.emu.wave cimport *
 
 
-cdef void open_lanes(Lanes *lanes) noexcept nogil:
+cdef void _open_lanes(Lanes *lanes) noexcept nogil:
     lanes.count = row_lanes
     lanes.clamp = 0
     lanes.neg = 0
@@ -15,15 +15,15 @@ cdef void open_lanes(Lanes *lanes) noexcept nogil:
     lanes.rounding = 0
 
 
-cdef void finish_rows(const Core *core, const Step *step, uint32_t half, uint32_t shift, Lanes *lanes) noexcept nogil:
-    """`finish` of what `lanes` names as results, with the step's sources as MODE flushes them; `shift` 16: with their high halves."""
+cdef void _finish_rows(const Core *core, const Step *step, uint32_t half, uint32_t shift, Lanes *lanes) noexcept nogil:
+    """Call `finish` for the results in `lanes`, with the step's sources flushed as MODE says; `shift` 16: with their high halves."""
     cdef uint32_t narrow[4][row_lanes]
     cdef uint64_t wide[4][row_lanes]
     cdef const uint32_t *row
     cdef uint32_t slot, lane
     cdef uint64_t value
     cdef uint8_t kind
-    open_lanes(lanes)
+    _open_lanes(lanes)
     for slot in range(step.operation.source_count):
         kind = step.operation.source_type[slot] & ~type_old
         row = source_row(core, step, slot, half)
@@ -41,33 +41,33 @@ cdef void finish_rows(const Core *core, const Step *step, uint32_t half, uint32_
     finish(core.wave, step.operation, lanes, 0)
 
 
-cdef void put_special_packed(Core *core, const Step *step, uint32_t half) noexcept nogil:
+cdef void _put_special_packed(Core *core, const Step *step, uint32_t half) noexcept nogil:
     cdef uint32_t *low = special_row(core, half)
     cdef uint32_t *high = low + row_lanes
     cdef Lanes lanes
     cdef uint32_t lane
     lanes.result[0] = low
-    finish_rows(core, step, half, 0, &lanes)
+    _finish_rows(core, step, half, 0, &lanes)
     lanes.result[0] = high
-    finish_rows(core, step, half, 16, &lanes)
+    _finish_rows(core, step, half, 16, &lanes)
     for lane in range(<uint32_t>row_lanes):
         low[lane] = (low[lane] & 0xffff) | (high[lane] << 16)
     put_row(core, step, half, low)
 
 
-cdef void put_special_row(Core *core, const Step *step, uint32_t half) noexcept nogil:
+cdef void _put_special_row(Core *core, const Step *step, uint32_t half) noexcept nogil:
     cdef uint32_t *row = special_row(core, half)
     cdef Lanes lanes
     cdef uint32_t lane
     lanes.result[0] = row
     lanes.wide_result[0] = <uint64_t *>row
-    finish_rows(core, step, half, 0, &lanes)
+    _finish_rows(core, step, half, 0, &lanes)
     if step.operation.result_type[0] == type_f64:
         put_wide(core, step, half, <uint64_t *>row)
         return
     if step.operation.result_type[0] == type_f16:
         for lane in range(<uint32_t>row_lanes):
-            row[lane] &= 0xffff                             # a NaN source may have something above it
+            row[lane] &= 0xffff                             # the bits above a NaN source are not its own
     put_row(core, step, half, row)
 
 
@@ -76,9 +76,9 @@ cdef int step_specials(Core *core, const Step *step, uint32_t halves) noexcept n
     for half in range(core.halves):
         if halves >> half & 1:
             if step.operation.packed:
-                put_special_packed(core, step, half)
+                _put_special_packed(core, step, half)
             else:
-                put_special_row(core, step, half)
+                _put_special_row(core, step, half)
     return next_step(core, step)
 
 
@@ -92,8 +92,8 @@ cdef bint wait_for_turn(Core *core) noexcept nogil:
     return True
 
 
-cdef inline int reference(Core *core, const Step *step) noexcept nogil:
-    """Everything that the reference engine does for this instruction."""
+cdef inline int _reference(Core *core, const Step *step) noexcept nogil:
+    """Execute the instruction as the reference engine does."""
     cdef int stop
     if core.control != control_default:
         set_host_control(control_default)
@@ -106,14 +106,14 @@ cdef inline int reference(Core *core, const Step *step) noexcept nogil:
 
 
 cdef int step_reference(Core *core, const Step *step) noexcept nogil:
-    cdef int stop = reference(core, step)
+    cdef int stop = _reference(core, step)
     if stop != stop_running:
         return stop
     return next_step(core, step)
 
 
 cdef int step_fallback(Core *core, const Step *step) noexcept nogil:
-    cdef int stop = reference(core, step)
+    cdef int stop = _reference(core, step)
     if stop != stop_running:
         return stop
     return next_step(core, step + step.post_steps)
@@ -128,7 +128,7 @@ cdef int step_ordered(Core *core, const Step *step) noexcept nogil:
 
 cdef int step_leave(Core *core, const Step *step) noexcept nogil:
     core.wave.pc = step.block.end
-    return reference(core, step)
+    return _reference(core, step)
 
 
 cdef int step_leave_ordered(Core *core, const Step *step) noexcept nogil:
@@ -150,7 +150,7 @@ cdef int step_copy_mask(Core *core, const Step *step) noexcept nogil:
 
 
 # -------------------------------------------------------------------------------------------------------------- branches
-cdef inline int leave_by(Core *core, const Step *step, bint taken) noexcept nogil:
+cdef inline int _leave_by(Core *core, const Step *step, bint taken) noexcept nogil:
     core.wave.pc = step.block.end
     if taken:
         core.wave.pc += <uint64_t>(<int64_t><int16_t>step.immediate * 4)
@@ -158,47 +158,47 @@ cdef inline int leave_by(Core *core, const Step *step, bint taken) noexcept nogi
     return stop_running
 
 
-cdef int step_branch(Core *core, const Step *step) noexcept nogil:
-    return leave_by(core, step, True)
+cdef int _step_branch(Core *core, const Step *step) noexcept nogil:
+    return _leave_by(core, step, True)
 
 
-cdef int step_branch_scc0(Core *core, const Step *step) noexcept nogil:
-    return leave_by(core, step, core.wave.scc == 0)
+cdef int _step_branch_scc0(Core *core, const Step *step) noexcept nogil:
+    return _leave_by(core, step, core.wave.scc == 0)
 
 
-cdef int step_branch_scc1(Core *core, const Step *step) noexcept nogil:
-    return leave_by(core, step, core.wave.scc != 0)
+cdef int _step_branch_scc1(Core *core, const Step *step) noexcept nogil:
+    return _leave_by(core, step, core.wave.scc != 0)
 
 
-cdef int step_branch_vccz(Core *core, const Step *step) noexcept nogil:
-    return leave_by(core, step, wave_mask(core.wave, sgpr_vcc) == 0)
+cdef int _step_branch_vccz(Core *core, const Step *step) noexcept nogil:
+    return _leave_by(core, step, wave_mask(core.wave, sgpr_vcc) == 0)
 
 
-cdef int step_branch_vccnz(Core *core, const Step *step) noexcept nogil:
-    return leave_by(core, step, wave_mask(core.wave, sgpr_vcc) != 0)
+cdef int _step_branch_vccnz(Core *core, const Step *step) noexcept nogil:
+    return _leave_by(core, step, wave_mask(core.wave, sgpr_vcc) != 0)
 
 
-cdef int step_branch_execz(Core *core, const Step *step) noexcept nogil:
-    return leave_by(core, step, wave_exec(core.wave) == 0)
+cdef int _step_branch_execz(Core *core, const Step *step) noexcept nogil:
+    return _leave_by(core, step, wave_exec(core.wave) == 0)
 
 
-cdef int step_branch_execnz(Core *core, const Step *step) noexcept nogil:
-    return leave_by(core, step, wave_exec(core.wave) != 0)
+cdef int _step_branch_execnz(Core *core, const Step *step) noexcept nogil:
+    return _leave_by(core, step, wave_exec(core.wave) != 0)
 
 
 cdef StepFunction branch_step(uint32_t opcode) noexcept nogil:
     if opcode == <uint32_t>op_s_branch:
-        return step_branch
+        return _step_branch
     if opcode == <uint32_t>op_s_cbranch_scc0:
-        return step_branch_scc0
+        return _step_branch_scc0
     if opcode == <uint32_t>op_s_cbranch_scc1:
-        return step_branch_scc1
+        return _step_branch_scc1
     if opcode == <uint32_t>op_s_cbranch_vccz:
-        return step_branch_vccz
+        return _step_branch_vccz
     if opcode == <uint32_t>op_s_cbranch_vccnz:
-        return step_branch_vccnz
+        return _step_branch_vccnz
     if opcode == <uint32_t>op_s_cbranch_execz:
-        return step_branch_execz
+        return _step_branch_execz
     if opcode == <uint32_t>op_s_cbranch_execnz:
-        return step_branch_execnz
+        return _step_branch_execnz
     return NULL

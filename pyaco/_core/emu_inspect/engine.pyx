@@ -1,8 +1,8 @@
-"""The inspecting engine: the reference engine's instructions one at a time, watched.
+"""The inspecting engine: executes one instruction at a time as the reference engine does, with checks before and after.
 
-It gives the reference engine's results and counts, and beside them checks waits and races, counts traffic, keeps a trace, stops at
-breakpoints or after a number of instructions, and may draw the order of workgroups and the turns of waves from a seed. What it costs is
-paid here: the loops of the other engines know nothing of it.
+It gives the reference engine's results and counts, and also checks waits and races, counts traffic, keeps a trace, stops at
+breakpoints or after a number of instructions, and may draw the order of workgroups and the turns of waves from a seed. The other
+engines' loops have no such checks.
 """
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
@@ -22,7 +22,7 @@ from pyaco._core.emu.code cimport *
 from pyaco._core.emu.reference cimport *
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_inspect.hazards cimport Hazards, has_hazards, hazards_account, hazards_check, hazards_clear
-from pyaco._core.emu_inspect.profile cimport Traffic, space_count, traffic_add, way_count
+from pyaco._core.emu_inspect.profile cimport Traffic, space_count, traffic_add, access_kind_count
 from pyaco._core.emu_inspect.races cimport *
 from pyaco._core.emu_inspect.history cimport History, history_clear
 from pyaco._core.emu_inspect.wait_states cimport has_wait_states, history_account, history_check
@@ -35,6 +35,7 @@ cdef enum:
     stop_race = 67
     signal_interval = 100000
     longest_turn = 64                 # of a wave whose turns are drawn
+    leaving_barrier = 1
     leaving_sync = 2
 
 COUNTERS = ("vmcnt", "lgkmcnt", "expcnt", "vscnt", "kmcnt")
@@ -44,7 +45,7 @@ HAZARDS = (
     "VcmpxPermlane", "LdsDirectVALU", "LdsDirectVMEM", "VALUTransUse", "VALUPartialForwarding", "VALUMaskWrite", "WMMA", "VALUReadSGPR",
 )
 SPACES = ("memory", "lds", "scratch", "gds")
-WAYS = ("load", "store", "atomic")
+ACCESS_KINDS = ("load", "store", "atomic")
 TRACE = numpy.dtype([("workgroup", "u4"), ("wave", "u4"), ("pc", "u8"), ("opcode", "u4"), ("scc", "u4"), ("exec", "u8")])
 
 cdef packed struct TraceRow:
@@ -64,10 +65,10 @@ cdef cppclass Schedule:
     uint64_t random
     uint64_t checked
     vector[uint32_t] order            # of workgroups, where it is drawn
-    vector[uint8_t] leaving           # by wave: what others did before the barrier is known from its next instruction on; leaving_sync + resource
+    vector[uint8_t] leaving           # by wave: leaving_barrier, or leaving_sync + resource; it acquires what others did at its next instruction
 
 
-cdef cppclass Aside:                  # of a workgroup that waits for others
+cdef cppclass Suspended:              # records of a workgroup that is suspended
     vector[Flight] flights
     vector[History] histories
     vector[Hazards] hazards
@@ -76,7 +77,7 @@ cdef cppclass Aside:                  # of a workgroup that waits for others
 
 
 cdef class InspectingEngine(Engine):
-    """Runs dispatches under watch.
+    """Runs dispatches with checks.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ cdef class InspectingEngine(Engine):
     gfx_level : int
         Hardware level times ten.
     check_waits, check_races, profile : bool
-        What to do beside running.
+        What to check or count.
     trace_limit : int
         Instructions that the trace holds.
     seed : int, optional
@@ -101,7 +102,7 @@ cdef class InspectingEngine(Engine):
     cdef vector[Flight] flights
     cdef vector[History] histories            # by wave, where the chip has wait states to check
     cdef vector[Hazards] hazards              # by wave, where it has hazards of other kinds
-    cdef unordered_map[uint64_t, Aside] aside
+    cdef unordered_map[uint64_t, Suspended] suspended
     cdef Races races
     cdef Traffic traffic
     cdef uint64_t lanes_by_opcode[<int>op_count]
@@ -122,7 +123,7 @@ cdef class InspectingEngine(Engine):
     def open(self, entry, groups, size, *, wgp_mode=False, private=(0, 0), **launch):
         """As ``Engine.open``; in WGP mode the waves of a workgroup do not share a first-level cache (GFX10 and later).
 
-        `private`: address and size of memory that holds each wave's scratch: no two waves have to do with the same of it.
+        `private`: address and size of memory that holds each wave's scratch, of which no two waves share any.
         """
         cdef uint32_t i, other, kept
         cdef uint64_t total
@@ -149,7 +150,7 @@ cdef class InspectingEngine(Engine):
             for i in range(<uint32_t>total):
                 self.schedule.order[i] = i
             for i in range(<uint32_t>total):
-                other = <uint32_t>(i + draw(&self.schedule) % (total - i))
+                other = <uint32_t>(i + _draw(&self.schedule) % (total - i))
                 kept = self.schedule.order[other]
                 self.schedule.order[other] = self.schedule.order[i]
                 self.schedule.order[i] = kept
@@ -160,7 +161,7 @@ cdef class InspectingEngine(Engine):
         self.flights.clear()
         self.histories.clear()
         self.hazards.clear()
-        self.aside.clear()
+        self.suspended.clear()
         self.schedule.open = False
         self.races.memory.clear()
         self.races.local.clear()
@@ -170,7 +171,7 @@ cdef class InspectingEngine(Engine):
     cdef int execute(self, const Launch *launch) except -1:
         cdef int stop
         with nogil:
-            stop = advance(self, ~(<uint64_t>0))
+            stop = _advance(self, ~(<uint64_t>0))
         return stop
 
     # ------------------------------------------------------------------------------------------------------- debugging
@@ -181,7 +182,7 @@ cdef class InspectingEngine(Engine):
         self.space.enter()
         try:
             with nogil:
-                stop = advance(self, instructions)
+                stop = _advance(self, instructions)
             return self.outcome(stop)
         finally:
             self.space.leave()
@@ -192,11 +193,11 @@ cdef class InspectingEngine(Engine):
         for address in addresses:
             self.breakpoints.insert(<uint64_t>address)
 
-    def place(self):
+    def position(self):
         """Workgroup, wave and pc of the instruction that comes next; None between workgroups."""
         if not self.schedule.open or self.work.waves == NULL:
             return None
-        pick_wave(self)
+        _pick_wave(self)
         if not self.schedule.open:
             return None
         return ((self.work.group[0], self.work.group[1], self.work.group[2]), self.schedule.current,
@@ -261,11 +262,11 @@ cdef class InspectingEngine(Engine):
         }
 
     def _profile(self):
-        cdef uint32_t space, way, opcode
+        cdef uint32_t space, access_kind, opcode
         memory = {
             SPACES[space]: {
-                WAYS[way]: {"accesses": self.traffic.accesses[space][way], "bytes": self.traffic.bytes[space][way]}
-                for way in range(<uint32_t>way_count) if self.traffic.accesses[space][way]
+                ACCESS_KINDS[access_kind]: {"accesses": self.traffic.accesses[space][access_kind], "bytes": self.traffic.bytes[space][access_kind]}
+                for access_kind in range(<uint32_t>access_kind_count) if self.traffic.accesses[space][access_kind]
             } for space in range(<uint32_t>space_count)
         }
         lanes = {}
@@ -274,7 +275,7 @@ cdef class InspectingEngine(Engine):
                 lanes[opcode] = self.lanes_by_opcode[opcode]
         return {
             "memory": {name: counts for name, counts in memory.items() if counts}, "lanes": lanes,
-            "cache_lines": self.traffic.lines, "cache_line_bytes": line_bytes(self), "cache_line_instructions": self.traffic.line_accesses,
+            "cache_lines": self.traffic.lines, "cache_line_bytes": _line_bytes(self), "cache_line_instructions": self.traffic.line_accesses,
             "lds_passes": self.traffic.passes, "lds_conflicts": self.traffic.conflicts,
         }
 
@@ -289,11 +290,11 @@ cdef class InspectingEngine(Engine):
         return rows
 
 
-cdef inline uint32_t line_bytes(InspectingEngine engine) noexcept nogil:
+cdef inline uint32_t _line_bytes(InspectingEngine engine) noexcept nogil:
     return 128 if has_wide_cache_lines(engine.work.machine.gfx_level) else 64
 
 
-cdef inline uint64_t draw(Schedule *schedule) noexcept nogil:
+cdef inline uint64_t _draw(Schedule *schedule) noexcept nogil:
     """A step of Marsaglia's xorshift; its state is never zero."""
     schedule.random ^= schedule.random << 13
     schedule.random ^= schedule.random >> 7
@@ -302,7 +303,7 @@ cdef inline uint64_t draw(Schedule *schedule) noexcept nogil:
 
 
 # ---------------------------------------------------------------------------------------------------------------- schedule
-cdef int open_group(InspectingEngine engine) noexcept nogil:
+cdef int _open_group(InspectingEngine engine) noexcept nogil:
     """The next workgroup; stop_end when there is none, stop_deadlock when all wait."""
     cdef Schedule *schedule = &engine.schedule
     cdef int following = next_workgroup(&engine.work, &engine.launch)
@@ -310,18 +311,18 @@ cdef int open_group(InspectingEngine engine) noexcept nogil:
         return stop_end
     if following == next_deadlock:
         return deadlock(&engine.work)
-    if following == next_begins:
-        begin_group(engine)
+    if following == next_starts:
+        _begin_group(engine)
     else:
-        swap_aside(engine)
-        engine.aside.erase(engine.work.number)
+        _swap_suspended(engine)
+        engine.suspended.erase(engine.work.number)
     schedule.open = True
     schedule.current = engine.work.count - 1                # the first wave comes next
     schedule.left = 0
     return stop_running
 
 
-cdef void begin_group(InspectingEngine engine) noexcept nogil:
+cdef void _begin_group(InspectingEngine engine) noexcept nogil:
     cdef Schedule *schedule = &engine.schedule
     cdef uint64_t number = engine.work.number
     cdef uint32_t i
@@ -339,57 +340,57 @@ cdef void begin_group(InspectingEngine engine) noexcept nogil:
             hazards_clear(&engine.hazards[i])
 
 
-cdef void swap_aside(InspectingEngine engine) noexcept nogil:
-    """What is watched of the workgroup that runs, with what is kept under its number."""
-    cdef Aside *aside = &engine.aside[engine.work.number]
-    engine.flights.swap(aside.flights)
-    engine.histories.swap(aside.histories)
-    engine.hazards.swap(aside.hazards)
-    engine.schedule.leaving.swap(aside.leaving)
-    races_swap_group(&engine.races, &aside.races)
+cdef void _swap_suspended(InspectingEngine engine) noexcept nogil:
+    """Exchange the records of the workgroup that runs with those that are kept under its number."""
+    cdef Suspended *suspended = &engine.suspended[engine.work.number]
+    engine.flights.swap(suspended.flights)
+    engine.histories.swap(suspended.histories)
+    engine.hazards.swap(suspended.hazards)
+    engine.schedule.leaving.swap(suspended.leaving)
+    races_swap_group(&engine.races, &suspended.races)
 
 
-cdef int wait_for_others(InspectingEngine engine) noexcept nogil:
-    """The workgroup is set aside; the next one has records of its own."""
+cdef int _suspend(InspectingEngine engine) noexcept nogil:
+    """Suspend the workgroup; the next one gets records of its own."""
     cdef size_t flights = engine.flights.size()
     cdef size_t histories = engine.histories.size()
     cdef size_t hazards = engine.hazards.size()
     engine.schedule.open = False
-    swap_aside(engine)
+    _swap_suspended(engine)
     engine.flights.resize(flights)
     engine.histories.resize(histories)
     engine.hazards.resize(hazards)
-    return set_aside(&engine.work, &engine.launch)
+    return suspend_workgroup(&engine.work, &engine.launch)
 
 
-cdef int close_round(InspectingEngine engine) noexcept nogil:
-    """No wave can run: they have ended, or wait."""
+cdef int _close_round(InspectingEngine engine) noexcept nogil:
+    """No wave can run: all have ended or wait."""
     cdef Workspace *work = &engine.work
     cdef int stop = end_round(work)
     if stop == stop_end:
         engine.schedule.open = False
         return stop_running
     if stop == stop_sync:
-        return wait_for_others(engine)
+        return _suspend(engine)
     if not has_split_barriers(work.machine.gfx_level):
-        races_complete(&engine.races)                       # of the barrier that they waited at
+        races_complete(&engine.races)                       # the barrier at which they wait
     return stop
 
 
-cdef bint next_in_turn(InspectingEngine engine) noexcept nogil:
-    """The reference engine's order: rounds over the waves, each until it stops or its turn is over."""
+cdef bint _next_in_turn(InspectingEngine engine) noexcept nogil:
+    """Choose the next wave as the reference engine does: rounds over the waves, each until it stops or its turn is over."""
     cdef Schedule *schedule = &engine.schedule
-    cdef uint32_t i, place
+    cdef uint32_t i, index
     for i in range(engine.work.count):
-        place = (schedule.current + 1 + i) % engine.work.count
-        if engine.work.waves[place].stop == stop_running:
-            schedule.current = place
+        index = (schedule.current + 1 + i) % engine.work.count
+        if engine.work.waves[index].stop == stop_running:
+            schedule.current = index
             schedule.left = slice_instructions
             return True
     return False
 
 
-cdef bint next_drawn(InspectingEngine engine) noexcept nogil:
+cdef bint _next_drawn(InspectingEngine engine) noexcept nogil:
     cdef Schedule *schedule = &engine.schedule
     cdef uint32_t i
     cdef uint32_t running = 0
@@ -398,28 +399,28 @@ cdef bint next_drawn(InspectingEngine engine) noexcept nogil:
         running += engine.work.waves[i].stop == stop_running
     if running == 0:
         return False
-    chosen = draw(schedule) % running
+    chosen = _draw(schedule) % running
     for i in range(engine.work.count):
         if engine.work.waves[i].stop == stop_running:
             if chosen == 0:
                 schedule.current = i
                 break
             chosen -= 1
-    schedule.left = 1 + <uint32_t>(draw(schedule) % longest_turn)
+    schedule.left = 1 + <uint32_t>(_draw(schedule) % longest_turn)
     return True
 
 
-cdef int pick_wave(InspectingEngine engine) noexcept nogil:
-    """Leaves the wave that executes next in `current`, or the workgroup closed."""
+cdef int _pick_wave(InspectingEngine engine) noexcept nogil:
+    """Set `current` to the wave that executes next, or close the workgroup."""
     cdef Schedule *schedule = &engine.schedule
     cdef int stop
     while not schedule.left or engine.work.waves[schedule.current].stop != stop_running:
         if schedule.random:
-            if next_drawn(engine):
+            if _next_drawn(engine):
                 continue
-        elif next_in_turn(engine):
+        elif _next_in_turn(engine):
             continue
-        stop = close_round(engine)
+        stop = _close_round(engine)
         if stop != stop_running or not schedule.open:
             return stop
         schedule.current = engine.work.count - 1            # the next round begins with the first wave
@@ -427,17 +428,17 @@ cdef int pick_wave(InspectingEngine engine) noexcept nogil:
     return stop_running
 
 
-cdef int advance(InspectingEngine engine, uint64_t instructions) except -1 nogil:
-    """Run until the end, a stop, or for a number of instructions."""
+cdef int _advance(InspectingEngine engine, uint64_t instructions) except -1 nogil:
+    """Run to the end, to a stop, or for a number of instructions."""
     cdef Schedule *schedule = &engine.schedule
     cdef Wave *wave
     cdef int stop
     while True:
         if not schedule.open:
-            stop = open_group(engine)
+            stop = _open_group(engine)
             if stop != stop_running:
                 return stop
-        stop = pick_wave(engine)
+        stop = _pick_wave(engine)
         if stop != stop_running:
             return stop
         if not schedule.open:
@@ -447,12 +448,12 @@ cdef int advance(InspectingEngine engine, uint64_t instructions) except -1 nogil
         if instructions == 0 or (not schedule.step_over and not engine.breakpoints.empty() and engine.breakpoints.count(wave.pc)):
             engine.work.machine.fault_pc = wave.pc
             return stop_steps if instructions == 0 else stop_breakpoint
-        if out_of_time(&engine.work.machine):
+        if is_out_of_time(&engine.work.machine):
             return stop_before(&engine.work.code, &engine.work.machine, wave, stop_time)
         schedule.step_over = False
         instructions -= 1
         schedule.left -= 1
-        stop = watch(engine, schedule.current, wave)
+        stop = _execute_checked(engine, schedule.current, wave)
         if stop != stop_running:
             wave.stop = stop
             if stop != stop_end and not waits(wave):
@@ -464,8 +465,8 @@ cdef int advance(InspectingEngine engine, uint64_t instructions) except -1 nogil
 
 
 # ------------------------------------------------------------------------------------------------------------ instructions
-cdef bint is_coherent(const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
-    """A load or store that others see at once: what atomic loads and stores are made of."""
+cdef bint _is_coherent(const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
+    """Whether a load or store is visible to other waves at once, as atomic loads and stores are."""
     cdef uint64_t modifiers = instruction.decoded.modifiers
     if instruction.unit != unit_vmem and instruction.unit != unit_flat:
         return False
@@ -474,7 +475,7 @@ cdef bint is_coherent(const Instruction *instruction, uint32_t gfx_level) noexce
     return modifier_cache_glc(modifiers) != 0 or (94 <= gfx_level < 100 and modifier_cache_sc1(modifiers) != 0)
 
 
-cdef bint barriers_done(const Workspace *work) noexcept nogil:
+cdef bint _barriers_done(const Workspace *work) noexcept nogil:
     cdef uint32_t i
     for i in range(work.count):
         if work.waves[i].barrier_signalled:
@@ -482,8 +483,8 @@ cdef bint barriers_done(const Workspace *work) noexcept nogil:
     return True
 
 
-cdef int watch(InspectingEngine engine, uint32_t index, Wave *wave) noexcept nogil:
-    """Execute one instruction between the checks that come before it and those that come after."""
+cdef int _execute_checked(InspectingEngine engine, uint32_t index, Wave *wave) noexcept nogil:
+    """Execute one instruction, with the checks before and after it."""
     cdef Machine *machine = &engine.work.machine
     cdef Flight *flight = &engine.flights[index]
     cdef uint64_t active = wave_exec(wave)
@@ -515,48 +516,48 @@ cdef int watch(InspectingEngine engine, uint32_t index, Wave *wave) noexcept nog
         races_arrive(&engine.races, index, flight)
         signalled = has_split_barriers(machine.gfx_level)
     else:
-        signalled = not barriers_done(&engine.work)
+        signalled = not _barriers_done(&engine.work)
     stop = run_wave(&engine.work.code, machine, wave, 1)
     if opcode == <uint32_t>op_s_barrier or opcode == <uint32_t>op_s_barrier_wait:
-        engine.schedule.leaving[index] = 1
-    elif signalled and barriers_done(&engine.work):         # this signal, or this wave's end, completed it
+        engine.schedule.leaving[index] = leaving_barrier
+    elif signalled and _barriers_done(&engine.work):         # this signal, or the end of this wave, completed it
         races_complete(&engine.races)
     if stop == stop_sync and engine.log.count:              # an ordered count has done nothing yet
-        engine.schedule.leaving[index] = <uint8_t>(leaving_sync + (engine.log.rows[0].address - machine.gds_bytes) // 4)
+        engine.schedule.leaving[index] = <uint8_t>(leaving_sync + (engine.log.entries[0].address - machine.gds_bytes) // 4)
     if stop != stop_running and stop != stop_barrier and stop != stop_sync:
         return stop
     if engine.profile:
         engine.lanes_by_opcode[opcode] += popcount(active)
-    return account(engine, index, wave, instruction, active, stop)
+    return _account(engine, index, wave, instruction, active, stop)
 
 
-cdef void keep_private(InspectingEngine engine) noexcept nogil:
-    """Scratch that lies in memory is scratch."""
-    cdef uint32_t row
-    for row in range(engine.log.count):
-        if engine.log.rows[row].space == space_global and engine.log.rows[row].address - engine.private_first < engine.private_bytes:
-            engine.log.rows[row].space = space_scratch
+cdef void _keep_private(InspectingEngine engine) noexcept nogil:
+    """Count accesses to scratch in device memory as scratch."""
+    cdef uint32_t i
+    for i in range(engine.log.count):
+        if engine.log.entries[i].space == space_global and engine.log.entries[i].address - engine.private_first < engine.private_bytes:
+            engine.log.entries[i].space = space_scratch
 
 
-cdef int account(InspectingEngine engine, uint32_t index, Wave *wave, const Instruction *instruction, uint64_t active,
-                 int stop) noexcept nogil:
-    """What an instruction reached, waited for, or left in flight."""
+cdef int _account(InspectingEngine engine, uint32_t index, Wave *wave, const Instruction *instruction, uint64_t active,
+                  int stop) noexcept nogil:
+    """Account for what an instruction accessed, waited for, or left in flight."""
     cdef Machine *machine = &engine.work.machine
     cdef Flight *flight = &engine.flights[index]
     if engine.log.count:
         if engine.private_bytes:
-            keep_private(engine)
+            _keep_private(engine)
         if engine.check_waits and instruction.unit != unit_vmem and flight_check_lds(flight, &engine.log, &engine.finding):
             return stop_missing_wait
         if (engine.check_races or engine.check_waits) and races_access(
                 &engine.races, index, &engine.log, <int32_t>(instruction.pc - engine.launch.entry), instruction.decoded.opcode,
-                is_coherent(instruction, machine.gfx_level), flight, &engine.race):
+                _is_coherent(instruction, machine.gfx_level), flight, &engine.race):
             if engine.check_waits and engine.race.earlier.late:
                 return stop_race
             if engine.check_races:
                 return stop_race
         if engine.profile:
-            traffic_add(&engine.traffic, &engine.log, line_bytes(engine))
+            traffic_add(&engine.traffic, &engine.log, _line_bytes(engine))
     if not engine.histories.empty():
         history_account(&engine.histories[index], wave, instruction, machine.gfx_level)
     if not engine.hazards.empty():

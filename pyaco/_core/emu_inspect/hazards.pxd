@@ -1,6 +1,6 @@
-"""Hazards of GFX10 to GFX12: what these generations do not interlock, and what the program has to do between.
+"""Hazards of GFX10 to GFX12: what these generations do not interlock, so that programs have to wait.
 
-The names are AMD's, as LLVM and ACO have them. What happened is noted as the wave executes, so a hazard is one of the path that ran:
+The names are AMD's, as LLVM and ACO have them. Events are recorded as the wave executes, so hazards are found on the path that ran:
 
 =======================  ===================  ==========================================================================================
 VMEMtoScalarWrite        GFX10.1              SGPR, or EXEC, that memory instructions read, then written by SALU or SMEM
@@ -21,8 +21,8 @@ WMMA                     GFX11, 12            result of a matrix operation that 
 VALUReadSGPR             GFX12                SGPR that VALU reads, then written, then read by VALU, or by SALU what SALU wrote
 =======================  ===================  ==========================================================================================
 
-What resolves one is taken from all of them: what LLVM 22, Mesa 23.3 and this project's compiler each hold to be enough. Where one of them sees
-no hazard at all there is none here. Sources: AMD "RDNA 3" ISA document, "Manually inserted wait states"; LLVM (GCNHazardRecognizer,
+A hazard counts as resolved where LLVM 22, Mesa 23.3 or this project's compiler takes it as resolved; where one of them sees no hazard at all,
+there is none here. Sources: AMD "RDNA 3" ISA document, "Manually inserted wait states"; LLVM (GCNHazardRecognizer,
 AMDGPUWaitSGPRHazards, SIInsertHardClauses); Mesa (ACO's README, "hardware bugs and hazards").
 """
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -49,7 +49,7 @@ cdef enum:
     rule_wmma = 15
     rule_valu_read_sgpr = 16
 
-cdef struct Mark:                     # who did something; no opcode: nobody
+cdef struct Mark:                     # the last instruction that did something; kind 0: none
     uint64_t pc
     uint16_t opcode
     uint8_t kind
@@ -73,7 +73,7 @@ cdef struct Hazards:                  # of one wave
     Mark image                        # the instruction before, where it is an image access of four words
     Mark spaces[2]                    # LDS and memory: the last access that no branch followed
     Mark before_branch[2]             # ... and that one did
-    Mark touched[256]                 # by VGPR: vector instructions that name it
+    Mark touched[256]                 # by VGPR: the last vector instruction that reads or writes it
     Mark written[256]                 # order: writes of EXEC by then
     int32_t transcendental_order[256]  # transcendentals by then
     Mark memory_use[256]              # kind as in memory_*

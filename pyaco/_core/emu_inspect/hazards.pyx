@@ -32,42 +32,42 @@ cdef enum:
     ordinary_sgprs = sgpr_m0          # those below it
     first_vgpr = 256
     longest_count = 15                # of results that a wait can leave open
-    salu_expiry = 11                  # SALU instructions after which a result has surely arrived
+    salu_expiry = 11                  # SALU instructions after which a result has certainly arrived
     restart = 1 << 30
     all_open = 0xffff                 # immediate of s_waitcnt_depctr that waits for nothing
 
 # ---------------------------------------------------------------------------------------------------------------------- classes
-cdef inline uint16_t base_format(const Instruction *instruction) noexcept nogil:
+cdef inline uint16_t _base_format(const Instruction *instruction) noexcept nogil:
     return instruction.decoded.format & 0x7f
 
 
-cdef inline bint is_valu(const Instruction *instruction) noexcept nogil:
+cdef inline bint _is_valu(const Instruction *instruction) noexcept nogil:
     return format_is_valu(instruction.decoded.format)
 
 
-cdef inline bint is_salu(const Instruction *instruction) noexcept nogil:
-    return not is_valu(instruction) and format_is_salu(instruction.decoded.format) and base_format(instruction) != format_sopp
+cdef inline bint _is_salu(const Instruction *instruction) noexcept nogil:
+    return not _is_valu(instruction) and format_is_salu(instruction.decoded.format) and _base_format(instruction) != format_sopp
 
 
-cdef inline bint is_vector_memory(const Instruction *instruction) noexcept nogil:
-    return not is_valu(instruction) and (format_is_vmem(base_format(instruction)) or format_is_flat_like(base_format(instruction)))
+cdef inline bint _is_vector_memory(const Instruction *instruction) noexcept nogil:
+    return not _is_valu(instruction) and (format_is_vmem(_base_format(instruction)) or format_is_flat_like(_base_format(instruction)))
 
 
-cdef inline bint is_lds(const Instruction *instruction) noexcept nogil:
-    return not is_valu(instruction) and base_format(instruction) == format_ds
+cdef inline bint _is_lds(const Instruction *instruction) noexcept nogil:
+    return not _is_valu(instruction) and _base_format(instruction) == format_ds
 
 
-cdef bint is_call(uint32_t opcode) noexcept nogil:
-    """Or return: compilers look no further."""
+cdef bint _is_call(uint32_t opcode) noexcept nogil:
+    """Whether it is a call or return, across which compilers track nothing."""
     return opcode == <uint32_t>op_s_setpc_b64 or opcode == <uint32_t>op_s_swappc_b64 or opcode == <uint32_t>op_s_call_b64
 
 
-cdef inline uint32_t dependency_wait(const Instruction *instruction) noexcept nogil:
+cdef inline uint32_t _dependency_wait(const Instruction *instruction) noexcept nogil:
     """The counters that an instruction waits for, as the immediate of s_waitcnt_depctr."""
     return instruction.decoded.immediate if instruction.decoded.opcode == <uint16_t>op_s_waitcnt_depctr else <uint32_t>all_open
 
 
-cdef bint names_exec(const uint16_t *registers, uint32_t count) noexcept nogil:
+cdef bint _names_exec(const uint16_t *registers, uint32_t count) noexcept nogil:
     """Whether one of the operands is exec, or a half of it; addresses are in bytes."""
     cdef uint32_t slot
     for slot in range(count):
@@ -76,19 +76,19 @@ cdef bint names_exec(const uint16_t *registers, uint32_t count) noexcept nogil:
     return False
 
 
-cdef inline bint reads_exec(const Instruction *instruction) noexcept nogil:
+cdef inline bint _reads_exec(const Instruction *instruction) noexcept nogil:
     return (opcode_implicit_operands[instruction.decoded.opcode] & implicit_exec != 0
-            or names_exec(instruction.decoded.source, instruction.decoded.source_count))
+            or _names_exec(instruction.decoded.source, instruction.decoded.source_count))
 
 
-cdef inline bint writes_exec(const Instruction *instruction) noexcept nogil:
+cdef inline bint _writes_exec(const Instruction *instruction) noexcept nogil:
     return (opcode_implicit_definitions[instruction.decoded.opcode] & implicit_exec != 0
-            or names_exec(instruction.decoded.destination, instruction.decoded.destination_count))
+            or _names_exec(instruction.decoded.destination, instruction.decoded.destination_count))
 
 
-cdef bint reads_vcc_unasked(const Instruction *instruction) noexcept nogil:
-    """Vector instructions that read vcc although no operand says so."""
-    if not is_valu(instruction):
+cdef bint _reads_vcc_implicitly(const Instruction *instruction) noexcept nogil:
+    """Whether a vector instruction reads vcc without naming it as an operand."""
+    if not _is_valu(instruction):
         return False
     if instruction.decoded.format == format_vopd and (
             opcode_implicit_operands[modifier_vopd_opcode_y(instruction.decoded.modifiers)] & implicit_vcc):
@@ -96,16 +96,16 @@ cdef bint reads_vcc_unasked(const Instruction *instruction) noexcept nogil:
     return opcode_implicit_operands[instruction.decoded.opcode] & implicit_vcc != 0
 
 
-cdef bint writes_sgpr(const Instruction *instruction) noexcept nogil:
+cdef bint _writes_sgpr(const Instruction *instruction) noexcept nogil:
     cdef uint32_t slot
     for slot in range(instruction.decoded.destination_count):
         if instruction.decoded.destination[slot] >> 2 < 128:
             return True
-    return writes_exec(instruction)
+    return _writes_exec(instruction)
 
 
 # ------------------------------------------------------------------------------------------------------------------- reporting
-cdef bint found(Finding *finding, uint8_t hazard, const Mark *mark, uint32_t reg, bint write) noexcept nogil:
+cdef bint _found(Finding *finding, uint8_t hazard, const Mark *mark, uint32_t reg, bint write) noexcept nogil:
     finding.hazard = hazard
     finding.reg = <uint16_t>reg
     finding.counters = 0
@@ -116,7 +116,7 @@ cdef bint found(Finding *finding, uint8_t hazard, const Mark *mark, uint32_t reg
     return True
 
 
-cdef Mark mark_of(const Instruction *instruction, uint8_t kind, int32_t time, int32_t order) noexcept nogil:
+cdef Mark _mark_of(const Instruction *instruction, uint8_t kind, int32_t time, int32_t order) noexcept nogil:
     cdef Mark mark
     mark.pc = instruction.pc
     mark.opcode = instruction.decoded.opcode
@@ -135,7 +135,7 @@ cdef bint has_hazards(uint32_t gfx_level) noexcept nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------------------ GFX10
-cdef bint scalar_write_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
+cdef bint _scalar_write_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
     """VMEMtoScalarWrite; LLVM has none where EXEC is written beside another register, as by s_and_saveexec."""
     cdef uint32_t slot, first, i
     for slot in range(instruction.decoded.destination_count):
@@ -145,11 +145,11 @@ cdef bint scalar_write_check(const Hazards *hazards, const Wave *wave, const Ins
         for i in range(first, min(<uint32_t>128, first + register_count(
                 wave, instruction.decoded.destination[slot], instruction.decoded.destination_bytes[slot]))):
             if hazards.memory_read[i].kind and i != sgpr_null:
-                return found(finding, rule_vmem_to_scalar_write, &hazards.memory_read[i], i, True)
+                return _found(finding, rule_vmem_to_scalar_write, &hazards.memory_read[i], i, True)
     return False
 
 
-cdef bint vector_write_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
+cdef bint _vector_write_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
     """SMEMtoVectorWrite and VcmpxExecWAR."""
     cdef uint32_t slot, first, i
     for slot in range(instruction.decoded.destination_count):
@@ -159,41 +159,41 @@ cdef bint vector_write_check(const Hazards *hazards, const Wave *wave, const Ins
         for i in range(first, min(<uint32_t>128, first + register_count(
                 wave, instruction.decoded.destination[slot], instruction.decoded.destination_bytes[slot]))):
             if hazards.scalar_read[i].kind and i != sgpr_null:
-                return found(finding, rule_smem_to_vector_write, &hazards.scalar_read[i], i, True)
-    if writes_exec(instruction) and hazards.exec_read.kind:
-        return found(finding, rule_vcmpx_exec_war, &hazards.exec_read, sgpr_exec, True)
+                return _found(finding, rule_smem_to_vector_write, &hazards.scalar_read[i], i, True)
+    if _writes_exec(instruction) and hazards.exec_read.kind:
+        return _found(finding, rule_vcmpx_exec_war, &hazards.exec_read, sgpr_exec, True)
     return False
 
 
-cdef bint memory_order_check(const Hazards *hazards, const Instruction *instruction, Finding *finding) noexcept nogil:
+cdef bint _memory_order_check(const Hazards *hazards, const Instruction *instruction, Finding *finding) noexcept nogil:
     """LdsBranchVmemWAR, NSAtoVMEM and NSAClause."""
-    cdef uint16_t format = base_format(instruction)
-    cdef uint32_t other = space_of_memory if is_lds(instruction) else <uint32_t>space_of_lds
-    if (is_lds(instruction) or format != format_flat) and hazards.before_branch[other].kind:
-        return found(finding, rule_lds_branch_vmem_war, &hazards.before_branch[other], register_limit, False)
+    cdef uint16_t format = _base_format(instruction)
+    cdef uint32_t other = space_of_memory if _is_lds(instruction) else <uint32_t>space_of_lds
+    if (_is_lds(instruction) or format != format_flat) and hazards.before_branch[other].kind:
+        return _found(finding, rule_lds_branch_vmem_war, &hazards.before_branch[other], register_limit, False)
     if hazards.image.kind and (format == format_mubuf or format == format_mtbuf) and instruction.decoded.immediate & 6:
-        return found(finding, rule_nsa_to_vmem, &hazards.image, register_limit, False)
+        return _found(finding, rule_nsa_to_vmem, &hazards.image, register_limit, False)
     return False
 
 
-cdef bint gfx10_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
+cdef bint _gfx10_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
     cdef Mark here
-    if is_valu(instruction):
-        return vector_write_check(hazards, wave, instruction, finding)
-    if is_salu(instruction) or base_format(instruction) == format_smem:
-        return scalar_write_check(hazards, wave, instruction, finding)
-    here = mark_of(instruction, 1, 0, 0)
-    if hazards.clause and base_format(instruction) == format_mimg and instruction.decoded.dwords > 2:
-        return found(finding, rule_nsa_clause, &here, register_limit, False)
-    if is_vector_memory(instruction) or is_lds(instruction):
-        return memory_order_check(hazards, instruction, finding)
-    if base_format(instruction) == format_sopp and instruction.decoded.immediate == 0x3f and (
+    if _is_valu(instruction):
+        return _vector_write_check(hazards, wave, instruction, finding)
+    if _is_salu(instruction) or _base_format(instruction) == format_smem:
+        return _scalar_write_check(hazards, wave, instruction, finding)
+    here = _mark_of(instruction, 1, 0, 0)
+    if hazards.clause and _base_format(instruction) == format_mimg and instruction.decoded.dwords > 2:
+        return _found(finding, rule_nsa_clause, &here, register_limit, False)
+    if _is_vector_memory(instruction) or _is_lds(instruction):
+        return _memory_order_check(hazards, instruction, finding)
+    if _base_format(instruction) == format_sopp and instruction.decoded.immediate == 0x3f and (
             isa_hazards(100, instruction.decoded.opcode) & hazard_branch):
-        return found(finding, rule_offset_3f, &here, register_limit, False)
+        return _found(finding, rule_offset_3f, &here, register_limit, False)
     return False
 
 
-cdef void note_reads(Mark *marks, const Wave *wave, const Instruction *instruction, uint8_t kind) noexcept nogil:
+cdef void _note_reads(Mark *marks, const Wave *wave, const Instruction *instruction, uint8_t kind) noexcept nogil:
     """The SGPRs that an instruction reads."""
     cdef uint32_t slot, first, i
     for slot in range(instruction.decoded.source_count):
@@ -201,17 +201,17 @@ cdef void note_reads(Mark *marks, const Wave *wave, const Instruction *instructi
         if first < 128:
             for i in range(first, min(<uint32_t>128, first + register_count(
                     wave, instruction.decoded.source[slot], instruction.decoded.source_bytes[slot]))):
-                marks[i] = mark_of(instruction, kind | marks[i].kind, 0, 0)
+                marks[i] = _mark_of(instruction, kind | marks[i].kind, 0, 0)
 
 
-cdef void forget(Mark *marks, uint32_t count, uint8_t kinds) noexcept nogil:
+cdef void _forget(Mark *marks, uint32_t count, uint8_t kinds) noexcept nogil:
     cdef uint32_t i
     for i in range(count):
         marks[i].kind &= ~kinds
 
 
-cdef uint8_t kinds_waited(const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
-    """Of which memory operations a wait leaves none open."""
+cdef uint8_t _kinds_waited(const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
+    """The kinds of memory operations that a wait completes."""
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef uint32_t value = instruction.decoded.immediate
     cdef uint8_t kinds = 0
@@ -236,63 +236,63 @@ cdef uint8_t kinds_waited(const Wave *wave, const Instruction *instruction, uint
     return kinds
 
 
-cdef uint8_t kinds_of(const Instruction *instruction) noexcept nogil:
-    """What a memory instruction is."""
+cdef uint8_t _kinds_of(const Instruction *instruction) noexcept nogil:
+    """The kinds of a memory instruction: memory_*."""
     cdef uint8_t kinds = 0
-    if is_vector_memory(instruction):
+    if _is_vector_memory(instruction):
         kinds = memory_load if instruction.decoded.destination_count else memory_store
-    if is_lds(instruction) or (not is_valu(instruction) and base_format(instruction) == format_flat):
+    if _is_lds(instruction) or (not _is_valu(instruction) and _base_format(instruction) == format_flat):
         kinds |= memory_lds
     return kinds
 
 
-cdef void note_scalars(Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
+cdef void _note_scalars(Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
     """VMEMtoScalarWrite, SMEMtoVectorWrite, VcmpxExecWAR."""
     cdef uint32_t opcode = instruction.decoded.opcode
-    cdef uint8_t kinds = kinds_of(instruction)
-    cdef uint32_t wait = dependency_wait(instruction)
-    cdef uint8_t waited = kinds_waited(wave, instruction, gfx_level)
+    cdef uint8_t kinds = _kinds_of(instruction)
+    cdef uint32_t wait = _dependency_wait(instruction)
+    cdef uint8_t waited = _kinds_waited(wave, instruction, gfx_level)
     if kinds and instruction.decoded.source_count:
-        note_reads(hazards.memory_read, wave, instruction, kinds)
-        hazards.memory_read[sgpr_exec] = mark_of(instruction, kinds | hazards.memory_read[sgpr_exec].kind, 0, 0)
-        hazards.memory_read[sgpr_exec + 1] = mark_of(instruction, kinds | hazards.memory_read[sgpr_exec + 1].kind, 0, 0)
-    elif is_valu(instruction) or depctr_get(wait, depctr_vm_vsrc) == 0:
-        forget(hazards.memory_read, 128, memory_all)
+        _note_reads(hazards.memory_read, wave, instruction, kinds)
+        hazards.memory_read[sgpr_exec] = _mark_of(instruction, kinds | hazards.memory_read[sgpr_exec].kind, 0, 0)
+        hazards.memory_read[sgpr_exec + 1] = _mark_of(instruction, kinds | hazards.memory_read[sgpr_exec + 1].kind, 0, 0)
+    elif _is_valu(instruction) or depctr_get(wait, depctr_vm_vsrc) == 0:
+        _forget(hazards.memory_read, 128, memory_all)
     elif waited:
-        forget(hazards.memory_read, 128, waited)
-    if base_format(instruction) == format_smem and not is_valu(instruction):
-        note_reads(hazards.scalar_read, wave, instruction, 1)
-    elif waited & memory_lds or (is_salu(instruction) and opcode != <uint32_t>op_s_version and strncmp(opcode_name[opcode], "s_waitcnt", 9) != 0):
-        forget(hazards.scalar_read, 128, 1)
-    if is_salu(instruction) and reads_exec(instruction):
-        hazards.exec_read = mark_of(instruction, 1, 0, 0)
-    elif (is_valu(instruction) and writes_sgpr(instruction)) or depctr_get(wait, depctr_sa_sdst) == 0:
+        _forget(hazards.memory_read, 128, waited)
+    if _base_format(instruction) == format_smem and not _is_valu(instruction):
+        _note_reads(hazards.scalar_read, wave, instruction, 1)
+    elif waited & memory_lds or (_is_salu(instruction) and opcode != <uint32_t>op_s_version and strncmp(opcode_name[opcode], "s_waitcnt", 9) != 0):
+        _forget(hazards.scalar_read, 128, 1)
+    if _is_salu(instruction) and _reads_exec(instruction):
+        hazards.exec_read = _mark_of(instruction, 1, 0, 0)
+    elif (_is_valu(instruction) and _writes_sgpr(instruction)) or depctr_get(wait, depctr_sa_sdst) == 0:
         hazards.exec_read.kind = 0
 
 
-cdef void note_spaces(Hazards *hazards, const Wave *wave, const Instruction *instruction) noexcept nogil:
+cdef void _note_spaces(Hazards *hazards, const Wave *wave, const Instruction *instruction) noexcept nogil:
     """LdsBranchVmemWAR."""
     cdef uint32_t i, space
-    if is_lds(instruction) or is_vector_memory(instruction):
-        space = space_of_lds if is_lds(instruction) else <uint32_t>space_of_memory
-        hazards.spaces[space] = mark_of(instruction, is_lds(instruction) or base_format(instruction) != format_flat, 0, 0)
+    if _is_lds(instruction) or _is_vector_memory(instruction):
+        space = space_of_lds if _is_lds(instruction) else <uint32_t>space_of_memory
+        hazards.spaces[space] = _mark_of(instruction, _is_lds(instruction) or _base_format(instruction) != format_flat, 0, 0)
         hazards.spaces[1 - space].kind = hazards.before_branch[0].kind = hazards.before_branch[1].kind = 0
     elif isa_hazards(100, instruction.decoded.opcode) & hazard_branch:
         for i in range(2):
             if hazards.spaces[i].kind:
                 hazards.before_branch[i] = hazards.spaces[i]
                 hazards.spaces[i].kind = 0
-    elif is_call(instruction.decoded.opcode) or (
+    elif _is_call(instruction.decoded.opcode) or (
             instruction.decoded.opcode == <uint16_t>op_s_waitcnt_vscnt and instruction.decoded.immediate == 0):
         for i in range(2):
             hazards.spaces[i].kind = hazards.before_branch[i].kind = 0
 
 
-cdef void gfx10_account(Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
-    note_scalars(hazards, wave, instruction, gfx_level)
-    note_spaces(hazards, wave, instruction)
-    hazards.image = mark_of(instruction, base_format(instruction) == format_mimg and not is_valu(instruction)
-                            and instruction.decoded.dwords >= 4, 0, 0)
+cdef void _gfx10_account(Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
+    _note_scalars(hazards, wave, instruction, gfx_level)
+    _note_spaces(hazards, wave, instruction)
+    hazards.image = _mark_of(instruction, _base_format(instruction) == format_mimg and not _is_valu(instruction)
+                             and instruction.decoded.dwords >= 4, 0, 0)
     if hazards.clause:
         hazards.clause -= 1
     if instruction.decoded.opcode == <uint16_t>op_s_clause:
@@ -300,35 +300,35 @@ cdef void gfx10_account(Hazards *hazards, const Wave *wave, const Instruction *i
 
 
 # ------------------------------------------------------------------------------------------- GFX10: atomics of floats, and modes
-cdef bint denormal_check(const Hazards *hazards, uint32_t classes, Finding *finding) noexcept nogil:
+cdef bint _denormal_check(const Hazards *hazards, uint32_t classes, Finding *finding) noexcept nogil:
     if not classes & hazard_denorm_mode or not hazards.float_atomic.kind:
         return False
     if hazards.now - hazards.float_atomic.time >= 3:
         return False
-    return found(finding, rule_fp_atomic_to_denorm_mode, &hazards.float_atomic, register_limit, False)
+    return _found(finding, rule_fp_atomic_to_denorm_mode, &hazards.float_atomic, register_limit, False)
 
 
-cdef void note_float_atomic(Hazards *hazards, const Instruction *instruction, uint32_t classes) noexcept nogil:
+cdef void _note_float_atomic(Hazards *hazards, const Instruction *instruction, uint32_t classes) noexcept nogil:
     hazards.now += <int32_t>(instruction.decoded.immediate & 15) + 1 if instruction.decoded.opcode == <int>op_s_nop else 1
     if classes & hazard_float_atomic:
-        hazards.float_atomic = mark_of(instruction, 1, hazards.now, 0)
-    elif is_valu(instruction) or (strncmp(opcode_name[instruction.decoded.opcode], "s_wait", 6) == 0
-                                  and instruction.decoded.opcode != <uint16_t>op_s_waitcnt_depctr):
+        hazards.float_atomic = _mark_of(instruction, 1, hazards.now, 0)
+    elif _is_valu(instruction) or (strncmp(opcode_name[instruction.decoded.opcode], "s_wait", 6) == 0
+                                   and instruction.decoded.opcode != <uint16_t>op_s_waitcnt_depctr):
         hazards.float_atomic.kind = 0
 
 
 # ----------------------------------------------------------------------------------------------------------- v_cmpx, v_permlane
-cdef void note_vcmpx(Hazards *hazards, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
-    if not is_valu(instruction):
+cdef void _note_vcmpx(Hazards *hazards, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
+    if not _is_valu(instruction):
         return
-    if writes_exec(instruction):
-        hazards.vcmpx = mark_of(instruction, 1, 0, 0)
+    if _writes_exec(instruction):
+        hazards.vcmpx = _mark_of(instruction, 1, 0, 0)
     elif gfx_level >= 110 or instruction.decoded.opcode != <uint16_t>op_v_nop:
         hazards.vcmpx.kind = 0
 
 
 # ---------------------------------------------------------------------------------------------------------------- GFX11 and GFX12
-cdef bint direct_load_check(const Hazards *hazards, const Instruction *instruction, uint32_t gfx_level, Finding *finding) noexcept nogil:
+cdef bint _direct_load_check(const Hazards *hazards, const Instruction *instruction, uint32_t gfx_level, Finding *finding) noexcept nogil:
     """LdsDirectVALU and LdsDirectVMEM."""
     cdef uint32_t first = instruction.decoded.destination[0] >> 2
     cdef uint32_t reg = first - first_vgpr
@@ -340,13 +340,13 @@ cdef bint direct_load_check(const Hazards *hazards, const Instruction *instructi
         if hazards.last_transcendental >= hazards.touched[reg].time and since < longest_count:
             since = 0
         if <int32_t>modifier_wait_vdst(instruction.decoded.modifiers) > min(since, <int32_t>longest_count):
-            return found(finding, rule_lds_direct_valu, &hazards.touched[reg], first, True)
+            return _found(finding, rule_lds_direct_valu, &hazards.touched[reg], first, True)
     if hazards.memory_use[reg].kind and not (gfx_level >= 120 and not modifier_wait_vsrc(instruction.decoded.modifiers)):
-        return found(finding, rule_lds_direct_vmem, &hazards.memory_use[reg], first, True)
+        return _found(finding, rule_lds_direct_vmem, &hazards.memory_use[reg], first, True)
     return False
 
 
-cdef const Mark *latest_write(const Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t slot) noexcept nogil:
+cdef const Mark *_latest_write(const Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t slot) noexcept nogil:
     """The vector instruction that last wrote a part of a source."""
     cdef uint32_t first = instruction.decoded.source[slot] >> 2
     cdef uint32_t i
@@ -361,7 +361,7 @@ cdef const Mark *latest_write(const Hazards *hazards, const Wave *wave, const In
     return latest
 
 
-cdef bint partial_forwarding_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
+cdef bint _partial_forwarding_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
     """A source written at most four vector instructions ago, and one before the write of EXEC ahead of that, at most two further."""
     cdef const Mark *late = NULL
     cdef const Mark *early = NULL
@@ -369,22 +369,22 @@ cdef bint partial_forwarding_check(const Hazards *hazards, const Wave *wave, con
     cdef uint32_t slot
     cdef uint32_t reg = first_vgpr
     for slot in range(instruction.decoded.source_count):
-        mark = latest_write(hazards, wave, instruction, slot)
+        mark = _latest_write(hazards, wave, instruction, slot)
         if mark != NULL and (late == NULL or mark.time > late.time):
             late = mark
     if late == NULL or hazards.valu - late.time > 4:
         return False
     for slot in range(instruction.decoded.source_count):
-        mark = latest_write(hazards, wave, instruction, slot)
+        mark = _latest_write(hazards, wave, instruction, slot)
         if mark != NULL and mark.order < late.order and (early == NULL or mark.time > early.time):
             early = mark
             reg = instruction.decoded.source[slot] >> 2
     if early == NULL or late.time - early.time > 3:
         return False
-    return found(finding, rule_valu_partial_forwarding, early, reg, False)
+    return _found(finding, rule_valu_partial_forwarding, early, reg, False)
 
 
-cdef bint transcendental_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
+cdef bint _transcendental_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
     """VALUTransUse: at most five vector instructions between, of them at most one transcendental."""
     cdef uint32_t slot, first, i
     cdef const Mark *mark
@@ -396,11 +396,11 @@ cdef bint transcendental_check(const Hazards *hazards, const Wave *wave, const I
             mark = &hazards.written[(first + i - first_vgpr) & 255]
             if (mark.kind and isa_hazards(110, mark.opcode) & hazard_transcendental and hazards.valu - mark.time <= 5
                     and hazards.transcendentals - hazards.transcendental_order[(first + i - first_vgpr) & 255] <= 1):
-                return found(finding, rule_valu_trans_use, mark, first + i, False)
+                return _found(finding, rule_valu_trans_use, mark, first + i, False)
     return False
 
 
-cdef bint matrix_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
+cdef bint _matrix_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
     cdef uint32_t slot, first, i
     cdef uint32_t sparse = strncmp(opcode_name[instruction.decoded.opcode], "v_swmmac", 8) == 0
     for slot in range(min(<uint32_t>instruction.decoded.source_count, 2 + sparse)):
@@ -409,22 +409,22 @@ cdef bint matrix_check(const Hazards *hazards, const Wave *wave, const Instructi
             continue
         for i in range(register_count(wave, instruction.decoded.source[slot], instruction.decoded.source_bytes[slot])):
             if hazards.product[(first + i - first_vgpr) & 255].kind:
-                return found(finding, rule_wmma, &hazards.product[(first + i - first_vgpr) & 255], first + i, False)
+                return _found(finding, rule_wmma, &hazards.product[(first + i - first_vgpr) & 255], first + i, False)
     return False
 
 
-cdef bint scalar_source_check(const Hazards *hazards, uint32_t number, bint valu, Finding *finding) noexcept nogil:
+cdef bint _scalar_source_check(const Hazards *hazards, uint32_t number, bint valu, Finding *finding) noexcept nogil:
     cdef const Mark *mark = &hazards.rewritten[number]
     if not valu and hazards.lane_mask[number].kind == mask_written:
-        return found(finding, rule_valu_mask_write, &hazards.lane_mask[number], number, False)
+        return _found(finding, rule_valu_mask_write, &hazards.lane_mask[number], number, False)
     if (mark.kind == by_salu and hazards.salu - mark.time < salu_expiry) or (mark.kind == by_valu and valu):
-        return found(finding, rule_valu_read_sgpr, mark, number, False)
+        return _found(finding, rule_valu_read_sgpr, mark, number, False)
     return False
 
 
-cdef bint scalar_sources_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
+cdef bint _scalar_sources_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
     """VALUMaskWrite and VALUReadSGPR."""
-    cdef bint valu = is_valu(instruction)
+    cdef bint valu = _is_valu(instruction)
     cdef uint32_t slot, first, i
     for slot in range(instruction.decoded.source_count):
         first = instruction.decoded.source[slot] >> 2
@@ -432,32 +432,32 @@ cdef bint scalar_sources_check(const Hazards *hazards, const Wave *wave, const I
             continue
         for i in range(first, min(<uint32_t>ordinary_sgprs, first + register_count(
                 wave, instruction.decoded.source[slot], instruction.decoded.source_bytes[slot]))):
-            if scalar_source_check(hazards, i, valu, finding):
+            if _scalar_source_check(hazards, i, valu, finding):
                 return True
-    return reads_vcc_unasked(instruction) and (
-        scalar_source_check(hazards, sgpr_vcc, valu, finding) or scalar_source_check(hazards, sgpr_vcc + 1, valu, finding))
+    return _reads_vcc_implicitly(instruction) and (
+        _scalar_source_check(hazards, sgpr_vcc, valu, finding) or _scalar_source_check(hazards, sgpr_vcc + 1, valu, finding))
 
 
-cdef bint gfx11_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
-                      Finding *finding) noexcept nogil:
-    cdef bint valu = is_valu(instruction)
-    if not valu and base_format(instruction) == format_ldsdir:
-        return direct_load_check(hazards, instruction, gfx_level, finding)
-    if not valu and not is_salu(instruction):
+cdef bint _gfx11_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
+                       Finding *finding) noexcept nogil:
+    cdef bint valu = _is_valu(instruction)
+    if not valu and _base_format(instruction) == format_ldsdir:
+        return _direct_load_check(hazards, instruction, gfx_level, finding)
+    if not valu and not _is_salu(instruction):
         return False
-    if scalar_sources_check(hazards, wave, instruction, finding):
+    if _scalar_sources_check(hazards, wave, instruction, finding):
         return True
     if not valu:
         return False
-    if isa_hazards(gfx_level, instruction.decoded.opcode) & hazard_wave_matrix and matrix_check(hazards, wave, instruction, finding):
+    if isa_hazards(gfx_level, instruction.decoded.opcode) & hazard_wave_matrix and _matrix_check(hazards, wave, instruction, finding):
         return True
-    if gfx_level == 110 and transcendental_check(hazards, wave, instruction, finding):
+    if gfx_level == 110 and _transcendental_check(hazards, wave, instruction, finding):
         return True
-    return gfx_level < 120 and wave.lanes == 64 and partial_forwarding_check(hazards, wave, instruction, finding)
+    return gfx_level < 120 and wave.lanes == 64 and _partial_forwarding_check(hazards, wave, instruction, finding)
 
 
-cdef void note_lane_mask(Hazards *hazards, const Wave *wave, const Instruction *instruction) noexcept nogil:
-    """VALUMaskWrite: reading any SGPR or a literal settles earlier reads of masks."""
+cdef void _note_lane_mask(Hazards *hazards, const Wave *wave, const Instruction *instruction) noexcept nogil:
+    """VALUMaskWrite: reading any SGPR or a literal resolves earlier reads of masks."""
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef uint32_t slot, first, i
     for slot in range(instruction.decoded.source_count):
@@ -472,12 +472,12 @@ cdef void note_lane_mask(Hazards *hazards, const Wave *wave, const Instruction *
     if opcode != <uint32_t>op_v_div_fmas_f32 and opcode != <uint32_t>op_v_div_fmas_f64:
         first = instruction.decoded.source[instruction.decoded.source_count - 1] >> 2
     if first < ordinary_sgprs:
-        hazards.lane_mask[first] = hazards.lane_mask[first + 1] = mark_of(instruction, mask_read, 0, 0)
+        hazards.lane_mask[first] = hazards.lane_mask[first + 1] = _mark_of(instruction, mask_read, 0, 0)
 
 
-cdef void note_sgpr_write(Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
-    """VALUMaskWrite and VALUReadSGPR: who wrote an SGPR that the vector ALU has read."""
-    cdef uint8_t writer = by_valu if is_valu(instruction) else (by_salu if is_salu(instruction) else 0)
+cdef void _note_sgpr_write(Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
+    """VALUMaskWrite and VALUReadSGPR: record writes of an SGPR that the vector ALU has read."""
+    cdef uint8_t writer = by_valu if _is_valu(instruction) else (by_salu if _is_salu(instruction) else 0)
     cdef uint32_t slot, first, i
     for slot in range(instruction.decoded.destination_count):
         first = instruction.decoded.destination[slot] >> 2
@@ -486,17 +486,17 @@ cdef void note_sgpr_write(Hazards *hazards, const Wave *wave, const Instruction 
         for i in range(first, min(<uint32_t>ordinary_sgprs, first + register_count(
                 wave, instruction.decoded.destination[slot], instruction.decoded.destination_bytes[slot]))):
             if gfx_level >= 120:
-                hazards.rewritten[i] = mark_of(instruction, writer if hazards.read_by_valu[i >> 1] else 0, hazards.salu, 0)
-            elif is_salu(instruction) and hazards.lane_mask[i].kind:
-                hazards.lane_mask[i] = mark_of(instruction, mask_written, 0, 0)
+                hazards.rewritten[i] = _mark_of(instruction, writer if hazards.read_by_valu[i >> 1] else 0, hazards.salu, 0)
+            elif _is_salu(instruction) and hazards.lane_mask[i].kind:
+                hazards.lane_mask[i] = _mark_of(instruction, mask_written, 0, 0)
             else:
                 hazards.lane_mask[i].kind = 0
 
 
-cdef void note_sgpr_reads(Hazards *hazards, const Wave *wave, const Instruction *instruction) noexcept nogil:
-    """VALUReadSGPR: what the vector ALU reads is remembered; the scalar ALU, reading any SGPR, waits for all that the vector ALU has written.
+cdef void _note_sgpr_reads(Hazards *hazards, const Wave *wave, const Instruction *instruction) noexcept nogil:
+    """VALUReadSGPR: record what the vector ALU reads; the scalar ALU, reading any SGPR, waits for all that the vector ALU has written.
 
-    LLVM counts on that for SGPRs that the vector ALU may have read, which behind a call are all of them.
+    LLVM relies on that for SGPRs that the vector ALU may have read, which after a call are all of them.
     """
     cdef uint32_t slot, first, i
     cdef bint vcc = False
@@ -507,13 +507,13 @@ cdef void note_sgpr_reads(Hazards *hazards, const Wave *wave, const Instruction 
             continue
         for i in range(first, min(<uint32_t>ordinary_sgprs, first + register_count(
                 wave, instruction.decoded.source[slot], instruction.decoded.source_bytes[slot]))):
-            if is_valu(instruction):
+            if _is_valu(instruction):
                 hazards.read_by_valu[i >> 1] = 1
             elif i >> 1 == sgpr_vcc >> 1:
                 vcc = True
             else:
                 other = True
-    if reads_vcc_unasked(instruction):
+    if _reads_vcc_implicitly(instruction):
         hazards.read_by_valu[sgpr_vcc >> 1] = 1
     if not vcc and not other:
         return
@@ -522,69 +522,69 @@ cdef void note_sgpr_reads(Hazards *hazards, const Wave *wave, const Instruction 
             hazards.rewritten[i].kind = 0
 
 
-cdef void note_vgprs(Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t classes) noexcept nogil:
-    """What a vector instruction names and writes."""
+cdef void _note_vgprs(Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t classes) noexcept nogil:
+    """Record the VGPRs that a vector instruction reads and writes."""
     cdef uint32_t slot, first, i
     hazards.valu += 1
     if classes & hazard_transcendental:
         hazards.transcendentals += 1
         hazards.last_transcendental = hazards.valu
-    forget(hazards.product, 256, 1)
+    _forget(hazards.product, 256, 1)
     for slot in range(instruction.decoded.source_count):
         first = instruction.decoded.source[slot] >> 2
         if first >= first_vgpr:
             for i in range(register_count(wave, instruction.decoded.source[slot], instruction.decoded.source_bytes[slot])):
-                hazards.touched[(first + i - first_vgpr) & 255] = mark_of(instruction, 1, hazards.valu, 0)
+                hazards.touched[(first + i - first_vgpr) & 255] = _mark_of(instruction, 1, hazards.valu, 0)
     for slot in range(instruction.decoded.destination_count):
         first = instruction.decoded.destination[slot] >> 2
         if first < first_vgpr:
             continue
         for i in range(register_count(wave, instruction.decoded.destination[slot], instruction.decoded.destination_bytes[slot])):
-            hazards.touched[(first + i - first_vgpr) & 255] = mark_of(instruction, 1, hazards.valu, 0)
-            hazards.written[(first + i - first_vgpr) & 255] = mark_of(instruction, 1, hazards.valu, hazards.exec_writes)
+            hazards.touched[(first + i - first_vgpr) & 255] = _mark_of(instruction, 1, hazards.valu, 0)
+            hazards.written[(first + i - first_vgpr) & 255] = _mark_of(instruction, 1, hazards.valu, hazards.exec_writes)
             hazards.transcendental_order[(first + i - first_vgpr) & 255] = hazards.transcendentals
             if classes & hazard_wave_matrix:
-                hazards.product[(first + i - first_vgpr) & 255] = mark_of(instruction, 1, hazards.valu, 0)
+                hazards.product[(first + i - first_vgpr) & 255] = _mark_of(instruction, 1, hazards.valu, 0)
 
 
-cdef void note_memory_use(Hazards *hazards, const Wave *wave, const Instruction *instruction, uint8_t kinds) noexcept nogil:
+cdef void _note_memory_use(Hazards *hazards, const Wave *wave, const Instruction *instruction, uint8_t kinds) noexcept nogil:
     cdef uint32_t slot, first, i, reg
     for slot in range(instruction.decoded.source_count):
         first = instruction.decoded.source[slot] >> 2
         if first >= first_vgpr:
             for i in range(register_count(wave, instruction.decoded.source[slot], instruction.decoded.source_bytes[slot])):
                 reg = (first + i - first_vgpr) & 255
-                hazards.memory_use[reg] = mark_of(instruction, kinds | hazards.memory_use[reg].kind, 0, 0)
+                hazards.memory_use[reg] = _mark_of(instruction, kinds | hazards.memory_use[reg].kind, 0, 0)
     for slot in range(instruction.decoded.destination_count):
         first = instruction.decoded.destination[slot] >> 2
         if first >= first_vgpr:
             for i in range(register_count(wave, instruction.decoded.destination[slot], instruction.decoded.destination_bytes[slot])):
                 reg = (first + i - first_vgpr) & 255
-                hazards.memory_use[reg] = mark_of(instruction, kinds | hazards.memory_use[reg].kind, 0, 0)
+                hazards.memory_use[reg] = _mark_of(instruction, kinds | hazards.memory_use[reg].kind, 0, 0)
 
 
-cdef void settle(Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
-    """What an instruction has waited for, told or not."""
-    cdef uint16_t format = base_format(instruction)
-    cdef uint32_t wait = dependency_wait(instruction)
-    cdef bint direct = not is_valu(instruction) and format == format_ldsdir
+cdef void _resolve(Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
+    """Resolve the hazards of everything that an instruction waits for, explicitly or not."""
+    cdef uint16_t format = _base_format(instruction)
+    cdef uint32_t wait = _dependency_wait(instruction)
+    cdef bint direct = not _is_valu(instruction) and format == format_ldsdir
     cdef uint32_t i
-    if (is_vector_memory(instruction) or is_lds(instruction) or (not is_valu(instruction) and format == format_exp)
+    if (_is_vector_memory(instruction) or _is_lds(instruction) or (not _is_valu(instruction) and format == format_exp)
             or depctr_get(wait, depctr_va_vdst) == 0
             or (direct and modifier_wait_vdst(instruction.decoded.modifiers) == 0)):
-        forget(hazards.touched, 256, 1)
-        forget(hazards.written, 256, 1)
-    if (is_valu(instruction) or format == format_exp or depctr_get(wait, depctr_vm_vsrc) == 0
+        _forget(hazards.touched, 256, 1)
+        _forget(hazards.written, 256, 1)
+    if (_is_valu(instruction) or format == format_exp or depctr_get(wait, depctr_vm_vsrc) == 0
             or (direct and gfx_level >= 120 and not modifier_wait_vsrc(instruction.decoded.modifiers))):
-        forget(hazards.memory_use, 256, memory_all)
+        _forget(hazards.memory_use, 256, memory_all)
     else:
-        forget(hazards.memory_use, 256, kinds_waited(wave, instruction, gfx_level))
+        _forget(hazards.memory_use, 256, _kinds_waited(wave, instruction, gfx_level))
     if depctr_get(wait, depctr_sa_sdst) == 0:
-        forget(hazards.lane_mask, 128, mask_read | mask_written)
+        _forget(hazards.lane_mask, 128, mask_read | mask_written)
     if gfx_level < 120:
         return
     # buffer, image and scalar memory accesses wait for all of it
-    direct = not is_valu(instruction) and (format == format_smem or format_is_vmem(format))
+    direct = not _is_valu(instruction) and (format == format_smem or format_is_vmem(format))
     for i in range(<uint32_t>ordinary_sgprs):
         if direct or (hazards.rewritten[i].kind == by_salu and depctr_get(wait, depctr_sa_sdst) == 0) or (hazards.rewritten[i].kind == by_valu and (
                 depctr_get(wait, depctr_va_vcc if i >> 1 == sgpr_vcc >> 1 else <uint32_t>depctr_va_sdst) == 0)):
@@ -594,41 +594,41 @@ cdef void settle(Hazards *hazards, const Wave *wave, const Instruction *instruct
         memset(hazards.read_by_valu, 0, sizeof(hazards.read_by_valu))
 
 
-cdef void gfx11_account(Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
-    cdef uint8_t kinds = kinds_of(instruction)
-    settle(hazards, wave, instruction, gfx_level)
+cdef void _gfx11_account(Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
+    cdef uint8_t kinds = _kinds_of(instruction)
+    _resolve(hazards, wave, instruction, gfx_level)
     if kinds:
-        note_memory_use(hazards, wave, instruction, kinds)
+        _note_memory_use(hazards, wave, instruction, kinds)
         return
-    if is_valu(instruction):
-        note_vgprs(hazards, wave, instruction, isa_hazards(gfx_level, instruction.decoded.opcode))
+    if _is_valu(instruction):
+        _note_vgprs(hazards, wave, instruction, isa_hazards(gfx_level, instruction.decoded.opcode))
         if gfx_level < 120 and wave.lanes == 64:
-            note_lane_mask(hazards, wave, instruction)
-    elif is_salu(instruction):
+            _note_lane_mask(hazards, wave, instruction)
+    elif _is_salu(instruction):
         hazards.salu += 1
-        hazards.exec_writes += writes_exec(instruction)
-    elif base_format(instruction) != format_smem:
+        hazards.exec_writes += _writes_exec(instruction)
+    elif _base_format(instruction) != format_smem:
         return
     if gfx_level >= 120:
-        if is_call(instruction.decoded.opcode):
+        if _is_call(instruction.decoded.opcode):
             return
-        note_sgpr_reads(hazards, wave, instruction)
-    note_sgpr_write(hazards, wave, instruction, gfx_level)
+        _note_sgpr_reads(hazards, wave, instruction)
+    _note_sgpr_write(hazards, wave, instruction, gfx_level)
 
 
 # ----------------------------------------------------------------------------------------------------------------------- all
 cdef bint hazards_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
                         Finding *finding) noexcept nogil:
     cdef uint32_t classes = isa_hazards(gfx_level, instruction.decoded.opcode)
-    if gfx_level < 110 and denormal_check(hazards, classes, finding):
+    if gfx_level < 110 and _denormal_check(hazards, classes, finding):
         return True
     if 100 < gfx_level < 110:
         return False
     if hazards.vcmpx.kind and classes & hazard_permlane:
-        return found(finding, rule_vcmpx_permlane, &hazards.vcmpx, sgpr_exec, False)
+        return _found(finding, rule_vcmpx_permlane, &hazards.vcmpx, sgpr_exec, False)
     if gfx_level == 100:
-        return gfx10_check(hazards, wave, instruction, finding)
-    return gfx11_check(hazards, wave, instruction, gfx_level, finding)
+        return _gfx10_check(hazards, wave, instruction, finding)
+    return _gfx11_check(hazards, wave, instruction, gfx_level, finding)
 
 
 cdef void hazards_account(Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
@@ -636,11 +636,11 @@ cdef void hazards_account(Hazards *hazards, const Wave *wave, const Instruction 
     if max(hazards.now, hazards.valu, hazards.salu) > restart:
         hazards_clear(hazards)
     if gfx_level < 110:
-        note_float_atomic(hazards, instruction, classes)
+        _note_float_atomic(hazards, instruction, classes)
     if 100 < gfx_level < 110:
         return
-    note_vcmpx(hazards, instruction, gfx_level)
+    _note_vcmpx(hazards, instruction, gfx_level)
     if gfx_level == 100:
-        gfx10_account(hazards, wave, instruction, gfx_level)
+        _gfx10_account(hazards, wave, instruction, gfx_level)
     else:
-        gfx11_account(hazards, wave, instruction, gfx_level)
+        _gfx11_account(hazards, wave, instruction, gfx_level)

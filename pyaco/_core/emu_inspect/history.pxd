@@ -1,4 +1,4 @@
-"""When the events were that wait states are counted from: one record for each wave, which ``wait_states`` and ``matrix_states`` read and write."""
+"""Times of the events from which wait states are counted: one record for each wave, used by ``wait_states`` and ``matrix_states``."""
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from pyaco._core.emu.wave cimport Wave
@@ -6,10 +6,10 @@ from pyaco._core.emu_inspect.waits cimport Finding, register_limit
 
 cdef enum:
     hardware_registers = 64
-    long_ago = -1000                  # the time of what never happened
+    long_ago = -1000                  # the time of an event that has not happened
 
 cdef struct Event:
-    int32_t time                      # in wait states, behind the instruction
+    int32_t time                      # in wait states, after the instruction
     uint16_t opcode
     uint8_t partial                   # a vector instruction that writes a part of its register
     uint8_t passes                    # of a matrix operation

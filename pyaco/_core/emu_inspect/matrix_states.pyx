@@ -24,7 +24,7 @@ cdef enum:
 
 
 # ------------------------------------------------------------------------------------------------------------------- classes
-cdef inline uint8_t matrix_unit(uint32_t classes) noexcept nogil:
+cdef inline uint8_t _matrix_unit(uint32_t classes) noexcept nogil:
     if classes & hazard_matrix_double:
         return matrix_double
     if classes & hazard_matrix_single:
@@ -32,7 +32,7 @@ cdef inline uint8_t matrix_unit(uint32_t classes) noexcept nogil:
     return matrix_narrow if classes & hazard_matrix_xdl else matrix_none
 
 
-cdef uint32_t passes_of(const Instruction *instruction, uint32_t classes) noexcept nogil:
+cdef uint32_t _passes_of(const Instruction *instruction, uint32_t classes) noexcept nogil:
     """Eight-bit elements of f8f6f4 take twice the passes of shorter ones."""
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef uint64_t modifiers = instruction.decoded.modifiers
@@ -45,31 +45,31 @@ cdef uint32_t passes_of(const Instruction *instruction, uint32_t classes) noexce
     return passes
 
 
-cdef inline bint reads_lane(uint32_t opcode) noexcept nogil:
+cdef inline bint _reads_lane(uint32_t opcode) noexcept nogil:
     return opcode == <uint32_t>op_v_readlane_b32 or opcode == <uint32_t>op_v_readlane_b32_e64 or opcode == <uint32_t>op_v_readfirstlane_b32
 
 
-cdef bint is_memory(const Instruction *instruction) noexcept nogil:
+cdef bint _is_memory(const Instruction *instruction) noexcept nogil:
     return instruction.unit == unit_vmem or instruction.unit == unit_flat or instruction.unit == unit_lds
 
 
-cdef bint is_row_swap(uint32_t opcode) noexcept nogil:
+cdef bint _is_row_swap(uint32_t opcode) noexcept nogil:
     return opcode == <uint32_t>op_v_permlane16_swap_b32 or opcode == <uint32_t>op_v_permlane32_swap_b32
 
 
-cdef uint32_t sum_slot(const Instruction *instruction) noexcept nogil:
+cdef uint32_t _sum_slot(const Instruction *instruction) noexcept nogil:
     return 3 if strncmp(opcode_name[instruction.decoded.opcode], "v_smf", 5) == 0 else <uint32_t>slot_sum
 
 
 # ------------------------------------------------------------------------------------------------------- numbers of the pairs
-cdef int32_t slower(const Event *product, uint32_t gfx_level, bint longer_only) noexcept nogil:
+cdef int32_t _slower(const Event *product, uint32_t gfx_level, bint longer_only) noexcept nogil:
     """CDNA 4 takes a state more for the results of XDL; of two passes only where XDL reads them as sums."""
     return product.unit == matrix_narrow and gfx_level == cdna4 and not (longer_only and product.passes == 2)
 
 
-cdef int32_t states_to_sum(const Event *product, const Instruction *instruction, uint32_t gfx_level, bint whole) noexcept nogil:
+cdef int32_t _states_to_sum(const Event *product, const Instruction *instruction, uint32_t gfx_level, bint whole) noexcept nogil:
     """Between a matrix operation and one that reads its result as C; `whole`: the very same registers."""
-    cdef uint8_t unit = matrix_unit(isa_hazards(gfx_level, instruction.decoded.opcode))
+    cdef uint8_t unit = _matrix_unit(isa_hazards(gfx_level, instruction.decoded.opcode))
     if gfx_level == cdna1:
         return 0 if whole else 2
     if product.unit == matrix_double:
@@ -84,28 +84,28 @@ cdef int32_t states_to_sum(const Event *product, const Instruction *instruction,
         return product.passes + (unit == matrix_double)
     if product.unit == matrix_single:
         return 0 if unit == matrix_narrow else product.passes
-    return product.passes + 1 + slower(product, gfx_level, unit != matrix_narrow)
+    return product.passes + 1 + _slower(product, gfx_level, unit != matrix_narrow)
 
 
-cdef int32_t states_to_factor(const Event *product, uint32_t gfx_level) noexcept nogil:
+cdef int32_t _states_to_factor(const Event *product, uint32_t gfx_level) noexcept nogil:
     """Between a matrix operation and one that reads its result as A, B or index, or a vector instruction that reads or writes it."""
     if gfx_level == cdna1:
         return 4
     if product.unit == matrix_double:
         return 6 if product.passes == 4 else product.passes + 3
-    return product.passes + (2 if product.unit == matrix_single and gfx_level >= cdna3 else 3) + slower(product, gfx_level, True)
+    return product.passes + (2 if product.unit == matrix_single and gfx_level >= cdna3 else 3) + _slower(product, gfx_level, True)
 
 
-cdef int32_t states_to_memory(const Event *product, uint32_t gfx_level) noexcept nogil:
+cdef int32_t _states_to_memory(const Event *product, uint32_t gfx_level) noexcept nogil:
     """Between a matrix operation and a memory instruction that reads its result."""
     if product.unit == matrix_double:
         return 9 if product.passes == 4 else 18
-    return states_to_factor(product, gfx_level)
+    return _states_to_factor(product, gfx_level)
 
 
 # ---------------------------------------------------------------------------------------------------------------- operands
-cdef bint product_early(const History *history, const Wave *wave, uint16_t address, uint32_t bytes, const Instruction *instruction,
-                        uint32_t gfx_level, bint as_sum, bint write, Finding *finding) noexcept nogil:
+cdef bint _product_early(const History *history, const Wave *wave, uint16_t address, uint32_t bytes, const Instruction *instruction,
+                         uint32_t gfx_level, bint as_sum, bint write, Finding *finding) noexcept nogil:
     """A register that a matrix operation has written and this instruction reads or writes."""
     cdef uint32_t first = address >> 2
     cdef uint32_t count = register_count(wave, address, bytes)
@@ -119,23 +119,23 @@ cdef bint product_early(const History *history, const Wave *wave, uint16_t addre
         if not product.passes or history.now - product.time > 20:
             continue
         if as_sum:
-            states = states_to_sum(product, instruction, gfx_level, product.first == first and product.count == count)
-        elif is_memory(instruction) and not write:
-            states = states_to_memory(product, gfx_level)
-        elif gfx_level == cdna1 and not matrix_unit(isa_hazards(gfx_level, instruction.decoded.opcode)):
+            states = _states_to_sum(product, instruction, gfx_level, product.first == first and product.count == count)
+        elif _is_memory(instruction) and not write:
+            states = _states_to_memory(product, gfx_level)
+        elif gfx_level == cdna1 and not _matrix_unit(isa_hazards(gfx_level, instruction.decoded.opcode)):
             states = product.passes + 2 if not write else product.passes - 1
         elif write and product.unit == matrix_double:
             states = 6 if product.passes == 4 else 11
         else:
-            states = states_to_factor(product, gfx_level)
+            states = _states_to_factor(product, gfx_level)
         if too_early(history, product, states, first + i, write, finding):
             return True
     return False
 
 
-cdef bint written_early(const History *history, const Wave *wave, const Instruction *instruction, uint32_t slot, int32_t states,
-                        Finding *finding) noexcept nogil:
-    """A source that a vector instruction, no matrix operation, has written."""
+cdef bint _written_early(const History *history, const Wave *wave, const Instruction *instruction, uint32_t slot, int32_t states,
+                         Finding *finding) noexcept nogil:
+    """A source that a vector instruction other than a matrix operation has written."""
     cdef uint32_t first = instruction.decoded.source[slot] >> 2
     cdef uint32_t i
     for i in range(register_count(wave, instruction.decoded.source[slot], instruction.decoded.source_bytes[slot])):
@@ -145,20 +145,20 @@ cdef bint written_early(const History *history, const Wave *wave, const Instruct
 
 
 # ---------------------------------------------------------------------------------------------------------------- matrix operations
-cdef bint exec_early(const History *history, Finding *finding) noexcept nogil:
+cdef bint _exec_early(const History *history, Finding *finding) noexcept nogil:
     return (too_early(history, &history.vector_write[sgpr_exec], 4, sgpr_exec, False, finding)
             or too_early(history, &history.vector_write[sgpr_exec + 1], 4, sgpr_exec + 1, False, finding))
 
 
-cdef bint factors_early(const History *history, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
-                        Finding *finding) noexcept nogil:
-    """What a matrix operation reads."""
+cdef bint _factors_early(const History *history, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
+                         Finding *finding) noexcept nogil:
+    """The sources of a matrix operation."""
     cdef uint32_t slot, first, i
     cdef const Event *event
     cdef int32_t states
     for slot in range(instruction.decoded.source_count):
-        if product_early(history, wave, instruction.decoded.source[slot], instruction.decoded.source_bytes[slot], instruction, gfx_level,
-                         slot == sum_slot(instruction), False, finding):
+        if _product_early(history, wave, instruction.decoded.source[slot], instruction.decoded.source_bytes[slot], instruction, gfx_level,
+                          slot == _sum_slot(instruction), False, finding):
             return True
         first = instruction.decoded.source[slot] >> 2
         for i in range(register_count(wave, instruction.decoded.source[slot], instruction.decoded.source_bytes[slot])):
@@ -174,24 +174,24 @@ cdef bint factors_early(const History *history, const Wave *wave, const Instruct
 
 
 # ------------------------------------------------------------------------------------------------ CDNA 1: what moves AGPRs
-cdef bint move_early(const History *history, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
+cdef bint _move_early(const History *history, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
     """v_accvgpr_read and _write."""
     cdef uint32_t source = instruction.decoded.source[0] >> 2
     cdef uint32_t destination = instruction.decoded.destination[0] >> 2
     cdef const Event *reader
     if instruction.decoded.opcode == <uint32_t>op_v_accvgpr_read_b32:
-        return (product_early(history, wave, instruction.decoded.source[0], 4, instruction, cdna1, False, False, finding)
+        return (_product_early(history, wave, instruction.decoded.source[0], 4, instruction, cdna1, False, False, finding)
                 or too_early(history, &history.vector_write[source], 3, source, False, finding))
     reader = &history.matrix_sum[destination]
     if source >= first_vgpr and too_early(history, &history.vector_write[source], 2, source, False, finding):
         return True
-    return (exec_early(history, finding)
-            or product_early(history, wave, instruction.decoded.destination[0], 4, instruction, cdna1, False, True, finding)
+    return (_exec_early(history, finding)
+            or _product_early(history, wave, instruction.decoded.destination[0], 4, instruction, cdna1, False, True, finding)
             or too_early(history, reader, reader.passes - 3, destination, True, finding))
 
 
-cdef bint address_early(const History *history, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
-    """A memory instruction reads what came from an AGPR, or what was written right before such a move."""
+cdef bint _address_early(const History *history, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
+    """A memory instruction reads a register that came from an AGPR, or was written right before such a move."""
     cdef uint32_t slot, first, i
     cdef const Event *event
     for slot in range(instruction.decoded.source_count):
@@ -210,9 +210,9 @@ cdef bint address_early(const History *history, const Wave *wave, const Instruct
 
 
 # ------------------------------------------------------------------------------------------------------ CDNA 2 and later
-cdef bint dot_early(const History *history, const Instruction *instruction, uint32_t slot, uint32_t reg, uint32_t gfx_level, bint write,
-                    Finding *finding) noexcept nogil:
-    """What a dot product has written: as sum of the next of its kind it comes in time."""
+cdef bint _dot_early(const History *history, const Instruction *instruction, uint32_t slot, uint32_t reg, uint32_t gfx_level, bint write,
+                     Finding *finding) noexcept nogil:
+    """A register that a dot product has written; as the sum of the next one of its kind it is never too early."""
     cdef const Event *event = &history.vector_write[reg]
     if event.time + 3 <= history.now or not isa_hazards(gfx_level, event.opcode) & hazard_dot:
         return False
@@ -221,49 +221,49 @@ cdef bint dot_early(const History *history, const Instruction *instruction, uint
     return too_early(history, event, 3, reg, write, finding)
 
 
-cdef bint forwarded_early(const History *history, const Instruction *instruction, uint32_t reg, uint32_t gfx_level,
-                          Finding *finding) noexcept nogil:
+cdef bint _forwarded_early(const History *history, const Instruction *instruction, uint32_t reg, uint32_t gfx_level,
+                           Finding *finding) noexcept nogil:
     """CDNA 3 and 4: a source that the vector ALU wrote an instruction or two ago."""
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef const Event *event = &history.vector_write[reg]
     if reg < first_vgpr:
         return too_early(history, event, 2, reg, False, finding)
-    if is_row_swap(opcode):
+    if _is_row_swap(opcode):
         return too_early(history, event, 2, reg, False, finding)
-    if reads_lane(opcode) or event.partial or (isa_hazards(gfx_level, event.opcode) & ~isa_hazards(gfx_level, opcode) & hazard_transcendental):
+    if _reads_lane(opcode) or event.partial or (isa_hazards(gfx_level, event.opcode) & ~isa_hazards(gfx_level, opcode) & hazard_transcendental):
         return too_early(history, event, 1, reg, False, finding)
     return False
 
 
-cdef bint sources_early(const History *history, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
-                        Finding *finding) noexcept nogil:
+cdef bint _sources_early(const History *history, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
+                         Finding *finding) noexcept nogil:
     cdef uint32_t slot, first, i
     cdef const Event *event
     for slot in range(instruction.decoded.source_count):
-        if product_early(history, wave, instruction.decoded.source[slot], instruction.decoded.source_bytes[slot], instruction, gfx_level,
-                         False, False, finding):
+        if _product_early(history, wave, instruction.decoded.source[slot], instruction.decoded.source_bytes[slot], instruction, gfx_level,
+                          False, False, finding):
             return True
         first = instruction.decoded.source[slot] >> 2
         for i in range(register_count(wave, instruction.decoded.source[slot], instruction.decoded.source_bytes[slot])):
             event = &history.vector_write[first + i]
-            if first >= first_vgpr and dot_early(history, instruction, slot, first + i, gfx_level, False, finding):
+            if first >= first_vgpr and _dot_early(history, instruction, slot, first + i, gfx_level, False, finding):
                 return True
-            if gfx_level >= cdna3 and instruction.unit == unit_valu and forwarded_early(history, instruction, first + i, gfx_level, finding):
+            if gfx_level >= cdna3 and instruction.unit == unit_valu and _forwarded_early(history, instruction, first + i, gfx_level, finding):
                 return True
-            if (gfx_level == cdna2 and first >= first_vgpr and is_memory(instruction) and history.double_product.time > event.time
+            if (gfx_level == cdna2 and first >= first_vgpr and _is_memory(instruction) and history.double_product.time > event.time
                     and too_early(history, event, 2, first + i, False, finding)):
                 return True
     return False
 
 
-cdef bint destinations_early(const History *history, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
-                             Finding *finding) noexcept nogil:
-    """What is still being written, or read as a sum."""
+cdef bint _destinations_early(const History *history, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
+                              Finding *finding) noexcept nogil:
+    """Registers that are still being written, or read as a sum."""
     cdef uint32_t slot, first, i
     cdef const Event *reader
     for slot in range(instruction.decoded.destination_count):
-        if product_early(history, wave, instruction.decoded.destination[slot], instruction.decoded.destination_bytes[slot], instruction,
-                         gfx_level, False, True, finding):
+        if _product_early(history, wave, instruction.decoded.destination[slot], instruction.decoded.destination_bytes[slot], instruction,
+                          gfx_level, False, True, finding):
             return True
         first = instruction.decoded.destination[slot] >> 2
         if first < first_vgpr:
@@ -272,7 +272,7 @@ cdef bint destinations_early(const History *history, const Wave *wave, const Ins
             reader = &history.matrix_sum[first + i]
             if too_early(history, reader, reader.passes - 1, first + i, True, finding):
                 return True
-            if dot_early(history, instruction, slot_sum, first + i, gfx_level, True, finding):
+            if _dot_early(history, instruction, slot_sum, first + i, gfx_level, True, finding):
                 return True
             if (gfx_level >= cdna3 and instruction.unit == unit_valu and history.vector_write[first + i].partial
                     and too_early(history, &history.vector_write[first + i], 1, first + i, True, finding)):
@@ -280,50 +280,50 @@ cdef bint destinations_early(const History *history, const Wave *wave, const Ins
     return False
 
 
-cdef bint later_early(const History *history, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
-                      Finding *finding) noexcept nogil:
-    """CDNA 2 and later: vector and memory instructions that are no matrix operations."""
+cdef bint _later_early(const History *history, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
+                       Finding *finding) noexcept nogil:
+    """CDNA 2 and later: vector and memory instructions other than matrix operations."""
     cdef uint32_t opcode = instruction.decoded.opcode
-    if sources_early(history, wave, instruction, gfx_level, finding):
+    if _sources_early(history, wave, instruction, gfx_level, finding):
         return True
-    if destinations_early(history, wave, instruction, gfx_level, finding):
+    if _destinations_early(history, wave, instruction, gfx_level, finding):
         return True
     if opcode == <uint32_t>op_v_fma_f64 or opcode == <uint32_t>op_v_fmac_f64:
         if too_early(history, &history.double_product, 2, instruction.decoded.destination[0] >> 2, True, finding):
             return True
-    if is_row_swap(opcode) or isa_hazards(gfx_level, opcode) & hazard_lane_access:
-        return exec_early(history, finding)
+    if _is_row_swap(opcode) or isa_hazards(gfx_level, opcode) & hazard_lane_access:
+        return _exec_early(history, finding)
     return False
 
 
 cdef bint matrix_early(const History *history, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
                        Finding *finding) noexcept nogil:
     cdef uint32_t opcode = instruction.decoded.opcode
-    if matrix_unit(isa_hazards(gfx_level, opcode)):
-        return exec_early(history, finding) or factors_early(history, wave, instruction, gfx_level, finding)
-    if instruction.unit != unit_valu and not is_memory(instruction):
+    if _matrix_unit(isa_hazards(gfx_level, opcode)):
+        return _exec_early(history, finding) or _factors_early(history, wave, instruction, gfx_level, finding)
+    if instruction.unit != unit_valu and not _is_memory(instruction):
         return False
     if gfx_level > cdna1:
-        return later_early(history, wave, instruction, gfx_level, finding)
+        return _later_early(history, wave, instruction, gfx_level, finding)
     if opcode == <uint32_t>op_v_accvgpr_read_b32 or opcode == <uint32_t>op_v_accvgpr_write_b32:
-        return move_early(history, wave, instruction, finding)
-    return is_memory(instruction) and address_early(history, wave, instruction, finding)
+        return _move_early(history, wave, instruction, finding)
+    return _is_memory(instruction) and _address_early(history, wave, instruction, finding)
 
 
 # -------------------------------------------------------------------------------------------------------------- accounting
 cdef void matrix_account(History *history, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
                          const Event *event) noexcept nogil:
     cdef uint32_t opcode = instruction.decoded.opcode
-    cdef uint32_t slot = sum_slot(instruction)
+    cdef uint32_t slot = _sum_slot(instruction)
     cdef uint32_t first, i
     cdef uint32_t classes = isa_hazards(gfx_level, opcode)
     cdef Event product = event[0]
     if opcode == <uint32_t>op_v_accvgpr_read_b32 or opcode == <uint32_t>op_v_accvgpr_write_b32:
         history.moved = event[0]
-    product.unit = matrix_unit(classes)
+    product.unit = _matrix_unit(classes)
     if not product.unit:
         return
-    product.passes = <uint8_t>passes_of(instruction, classes)
+    product.passes = <uint8_t>_passes_of(instruction, classes)
     product.first = first = instruction.decoded.destination[0] >> 2
     product.count = register_count(wave, instruction.decoded.destination[0], instruction.decoded.destination_bytes[0])
     for i in range(product.count):

@@ -1,18 +1,18 @@
 """Data races between waves, by vector clocks.
 
-A wave counts epochs: one ends where it lets others know what it did, at a barrier or an atomic. An access is ordered before another
-wave's if that wave knows the epoch, through barriers of the workgroup or through atomics to one address; of two accesses to a byte that
+A wave counts epochs: one ends where the wave releases what it did, at a barrier or an atomic. An access is ordered before another
+wave's if that wave has acquired the epoch, through barriers of the workgroup or through atomics to one address; of two accesses to a byte that
 are not ordered, one that writes makes a race, unless both are atomic. Loads and stores that bypass the caches for others (glc; CDNA 3:
-sc0 or sc1; GFX12: a scope beyond the compute unit) count as atomic: generations write atomic loads and stores so. Before GFX12, but for
-CDNA 3 and 4, stores to memory do not tell: an atomic one may look like any other (LLVM's memory model for AMDGPU; Mesa on GFX11), and one
-with glc may be to a buffer that is never read (Mesa on GFX9 and GFX10). So a store races there with plain accesses only, and lets nobody
-know what its wave did before; an atomic load that meets it learns what its workgroup did.
+sc0 or sc1; GFX12: a scope beyond the compute unit) count as atomic: generations write atomic loads and stores so. Before GFX12, except on
+CDNA 3 and 4, stores to memory do not show whether they are atomic: an atomic one may look like any other (LLVM's memory model for AMDGPU;
+Mesa on GFX11), and one with glc may be to a buffer that is never read (Mesa on GFX9 and GFX10). So there a store races with plain accesses
+only, and does not release; an atomic load that reads from it acquires all that its workgroup did.
 
-An operation still in flight at the end of an epoch belongs to the next one too: others cannot know that it is done. Where such an
+An operation still in flight at the end of an epoch belongs to the next one too: others cannot rely on it. Where such an
 access makes a race, what is missing is a wait. In CU mode and before GFX10 the waves of a workgroup share a first-level cache, which
 keeps their accesses to memory in order, so that barriers need no such wait; LDS always does. What other caches hold is not modelled.
 
-Every byte that is reached has a cell: the last write and up to three reads that nothing has ordered away; of more reads at once the
+Every accessed byte has a cell: the last write and up to three unordered reads; of more reads the
 oldest is forgotten. A cell is for four bytes until a page sees smaller accesses.
 
 Source of the method: C. Flanagan, S. Freund, "FastTrack: efficient and precise dynamic race detection", PLDI 2009.
@@ -28,7 +28,7 @@ cdef enum:
     slot_used = 1
     slot_atomic = 2
     slot_write = 4
-    slot_unmarked_store = 8           # to memory, of a generation whose stores do not tell whether they are atomic
+    slot_unmarked_store = 8           # to memory, on a generation whose stores do not show whether they are atomic
     read_slots = 3
     page_bytes = 1024
 
@@ -48,11 +48,11 @@ cdef cppclass Page:
     bint by_byte
     vector[Cell] cells
 
-cdef cppclass Clock:                  # what a wave knows of others: epochs by wave
+cdef cppclass Clock:                  # the epochs of other waves that a wave has acquired
     vector[uint32_t] own              # of the waves of the workgroup that runs
     unordered_map[uint32_t, uint32_t] others
 
-cdef cppclass Shared:                 # what the atomics to one address have told
+cdef cppclass Shared:                 # what the atomics to one address have released
     uint32_t wave
     uint32_t clock
     unordered_map[uint32_t, uint32_t] known
@@ -60,10 +60,10 @@ cdef cppclass Shared:                 # what the atomics to one address have tol
 cdef cppclass Races:
     uint32_t waves                    # of a workgroup
     uint32_t group
-    bint marks_stores                 # an atomic store has bits that tell
+    bint marks_stores                 # an atomic store can be told by its bits
     bint ordered_cache                # accesses to memory of one workgroup stay in order
     vector[Clock] clocks
-    vector[uint32_t] arriving         # what the waves knew that have reached the barrier
+    vector[uint32_t] arriving         # what the waves at the barrier have released
     vector[uint32_t] arrived          # the barrier that was completed last
     unordered_map[uint64_t, Page] memory
     unordered_map[uint64_t, Page] local
@@ -81,13 +81,13 @@ cdef struct Race:
 
 cdef void races_clear(Races *races, uint32_t waves, bint ordered_cache, uint32_t gfx_level) noexcept nogil
 cdef void races_start_group(Races *races, uint32_t group) noexcept nogil
-# A wave reaches a barrier (or signals), all have, and a wave goes on.
+# A wave reaches a barrier (or signals); all waves have; a wave leaves the barrier.
 cdef void races_arrive(Races *races, uint32_t wave, Flight *flight) noexcept nogil
 cdef void races_complete(Races *races) noexcept nogil
 cdef void races_leave(Races *races, uint32_t wave) noexcept nogil
-# A wave goes on that waited at a dword of GDS, or at what counts as one.
+# A wave goes on that waited at a dword of GDS, or at a resource that counts as one.
 cdef void races_go_on(Races *races, uint32_t wave, uint64_t address) noexcept nogil
-# What a workgroup's waves know of each other, from one place to another.
+# Exchange what belongs to the running workgroup.
 cdef void races_swap_group(Races *races, Races *other) noexcept nogil
 # The accesses of one instruction; True when one of them races.
 cdef bint races_access(Races *races, uint32_t wave, const AccessLog *log, int32_t pc, uint16_t opcode, bint atomic,

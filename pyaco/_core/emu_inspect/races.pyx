@@ -32,12 +32,12 @@ cdef void races_start_group(Races *races, uint32_t group) noexcept nogil:
         races.clocks[wave].others.clear()
 
 
-cdef inline void raise_to(uint32_t *value, uint32_t other) noexcept nogil:
+cdef inline void _raise_to(uint32_t *value, uint32_t other) noexcept nogil:
     if other > value[0]:
         value[0] = other
 
 
-cdef bint knows(const Races *races, uint32_t wave, const Slot *slot) noexcept nogil:
+cdef bint _knows(const Races *races, uint32_t wave, const Slot *slot) noexcept nogil:
     """Whether an access is ordered before what a wave does now."""
     cdef const Clock *clock = &races.clocks[wave]
     cdef unordered_map[uint32_t, uint32_t].const_iterator found
@@ -50,8 +50,8 @@ cdef bint knows(const Races *races, uint32_t wave, const Slot *slot) noexcept no
 cdef void races_arrive(Races *races, uint32_t wave, Flight *flight) noexcept nogil:
     cdef uint32_t other
     for other in range(races.waves):
-        raise_to(&races.arriving[other], races.clocks[wave].own[other])
-    end_epoch(races, wave, flight, True)
+        _raise_to(&races.arriving[other], races.clocks[wave].own[other])
+    _end_epoch(races, wave, flight, True)
 
 
 cdef void races_complete(Races *races) noexcept nogil:
@@ -60,37 +60,37 @@ cdef void races_complete(Races *races) noexcept nogil:
 
 
 cdef void races_leave(Races *races, uint32_t wave) noexcept nogil:
-    """What the others knew of other workgroups passes on too."""
+    """The wave also learns what the others know of other workgroups."""
     cdef uint32_t other
     for other in range(races.waves):
         if races.arrived[other]:
-            raise_to(&races.clocks[wave].own[other], races.arrived[other])
+            _raise_to(&races.clocks[wave].own[other], races.arrived[other])
             if other != wave:
-                learn(&races.clocks[wave].others, &races.clocks[other].others)
+                _learn(&races.clocks[wave].others, &races.clocks[other].others)
 
 
-cdef void learn(unordered_map[uint32_t, uint32_t] *into, unordered_map[uint32_t, uint32_t] *source) noexcept nogil:
+cdef void _learn(unordered_map[uint32_t, uint32_t] *into, unordered_map[uint32_t, uint32_t] *source) noexcept nogil:
     cdef unordered_map[uint32_t, uint32_t].iterator entry = source.begin()
     while entry != source.end():
-        raise_to(&into[0][dereference(entry).first], dereference(entry).second)
+        _raise_to(&into[0][dereference(entry).first], dereference(entry).second)
         preincrement(entry)
 
 
-cdef void acquire(Races *races, uint32_t wave, Shared *shared) noexcept nogil:
-    """A wave learns what others told at an address."""
+cdef void _acquire(Races *races, uint32_t wave, Shared *shared) noexcept nogil:
+    """A wave learns what others released at an address."""
     cdef unordered_map[uint32_t, uint32_t].iterator entry = shared.known.begin()
     cdef uint32_t number
     while entry != shared.known.end():
         number = dereference(entry).first
         if number // races.waves == races.group:
-            raise_to(&races.clocks[wave].own[number % races.waves], dereference(entry).second)
+            _raise_to(&races.clocks[wave].own[number % races.waves], dereference(entry).second)
         else:
-            raise_to(&races.clocks[wave].others[number], dereference(entry).second)
+            _raise_to(&races.clocks[wave].others[number], dereference(entry).second)
         preincrement(entry)
 
 
 cdef void races_go_on(Races *races, uint32_t wave, uint64_t address) noexcept nogil:
-    acquire(races, wave, &races.shared[address | (<uint64_t>1 << 62)])
+    _acquire(races, wave, &races.shared[address | (<uint64_t>1 << 62)])
 
 
 cdef void races_swap_group(Races *races, Races *other) noexcept nogil:
@@ -102,19 +102,19 @@ cdef void races_swap_group(Races *races, Races *other) noexcept nogil:
     races.shared_local.swap(other.shared_local)
 
 
-cdef void release(Races *races, uint32_t wave, Shared *shared) noexcept nogil:
-    """A wave tells at an address what it knows."""
+cdef void _release(Races *races, uint32_t wave, Shared *shared) noexcept nogil:
+    """A wave releases at an address what it knows."""
     cdef uint32_t other
     for other in range(races.waves):
         if races.clocks[wave].own[other]:
-            raise_to(&shared.known[races.group * races.waves + other], races.clocks[wave].own[other])
-    learn(&shared.known, &races.clocks[wave].others)
+            _raise_to(&shared.known[races.group * races.waves + other], races.clocks[wave].own[other])
+    _learn(&shared.known, &races.clocks[wave].others)
     shared.wave = races.group * races.waves + wave
     shared.clock = races.clocks[wave].own[wave]
 
 
-cdef void end_epoch(Races *races, uint32_t wave, Flight *flight, bint barrier) noexcept nogil:
-    """What is still in flight is done in the wave's next epoch, as far as others know."""
+cdef void _end_epoch(Races *races, uint32_t wave, Flight *flight, bint barrier) noexcept nogil:
+    """Operations still in flight count as done in the wave's next epoch."""
     cdef size_t i, k
     cdef Operation *operation
     races.clocks[wave].own[wave] += 1
@@ -122,33 +122,33 @@ cdef void end_epoch(Races *races, uint32_t wave, Flight *flight, bint barrier) n
         operation = &flight.operations[i]
         for k in range(operation.reached.size()):
             if operation.reached[k].space == space_lds or not (barrier and races.ordered_cache):
-                put_off(races, wave, operation, &operation.reached[k])
+                _postpone(races, wave, operation, &operation.reached[k])
 
 
-cdef void put_off(Races *races, uint32_t wave, const Operation *operation, const Access *access) noexcept nogil:
+cdef void _postpone(Races *races, uint32_t wave, const Operation *operation, const Access *access) noexcept nogil:
     cdef uint32_t number = races.group * races.waves + wave
     cdef uint64_t address = access.address
     cdef uint64_t end = access.address + access.bytes
     cdef uint32_t step, i
     cdef Cell *cell
     while address < end:
-        cell = cell_of(races, access.space, address, end, &step)
-        if access.way != way_load:
-            late(&cell.write, number, operation, races.clocks[wave].own[wave])
+        cell = _cell_of(races, access.space, address, end, &step)
+        if access.access_kind != access_kind_load:
+            _late(&cell.write, number, operation, races.clocks[wave].own[wave])
         else:
             for i in range(<uint32_t>read_slots):
-                late(&cell.read[i], number, operation, races.clocks[wave].own[wave])
+                _late(&cell.read[i], number, operation, races.clocks[wave].own[wave])
         address += step
 
 
-cdef void late(Slot *slot, uint32_t number, const Operation *operation, uint32_t clock) noexcept nogil:
+cdef void _late(Slot *slot, uint32_t number, const Operation *operation, uint32_t clock) noexcept nogil:
     if slot.flags and slot.wave == number and slot.opcode == operation.opcode:
         slot.clock = clock
         slot.late = operation.needs
 
 
 # ------------------------------------------------------------------------------------------------------------------- cells
-cdef Cell *cell_of(Races *races, uint8_t space, uint64_t address, uint64_t end, uint32_t *step) noexcept nogil:
+cdef Cell *_cell_of(Races *races, uint8_t space, uint64_t address, uint64_t end, uint32_t *step) noexcept nogil:
     """The cell of the first bytes of a range; `step` is how many of them it is for."""
     cdef unordered_map[uint64_t, Page] *pages = &races.local if space == space_lds else &races.memory
     cdef Page *page = &pages[0][address // page_bytes | (<uint64_t>1 << 62 if space == space_gds else 0)]
@@ -168,37 +168,37 @@ cdef Cell *cell_of(Races *races, uint8_t space, uint64_t address, uint64_t end, 
     return &page.cells[offset if page.by_byte else offset >> 2]
 
 
-cdef inline bint reads_atomically(uint8_t flags) noexcept nogil:
+cdef inline bint _reads_atomically(uint8_t flags) noexcept nogil:
     return flags & slot_atomic and not flags & slot_unmarked_store
 
 
-cdef bint conflicts(const Races *races, uint32_t wave, const Slot *earlier, uint8_t flags) noexcept nogil:
+cdef bint _conflicts(const Races *races, uint32_t wave, const Slot *earlier, uint8_t flags) noexcept nogil:
     """Whether an access with these flags races with an earlier one; a store that may be atomic does not with an atomic."""
-    if not earlier.flags or flags & earlier.flags & slot_atomic or knows(races, wave, earlier):
+    if not earlier.flags or flags & earlier.flags & slot_atomic or _knows(races, wave, earlier):
         return False
-    if reads_atomically(flags) and earlier.flags & slot_unmarked_store:
+    if _reads_atomically(flags) and earlier.flags & slot_unmarked_store:
         return False
-    return not (flags & slot_unmarked_store and reads_atomically(earlier.flags))
+    return not (flags & slot_unmarked_store and _reads_atomically(earlier.flags))
 
 
-cdef void learn_from_store(Races *races, uint32_t wave, const Slot *store) noexcept nogil:
-    """An atomic meets a store that may be one too: what the storing wave's workgroup has done is ordered before what follows. That is more than
-    an acquire tells where the workgroup goes on, so that a race may be missed, but none invented."""
+cdef void _learn_from_store(Races *races, uint32_t wave, const Slot *store) noexcept nogil:
+    """An atomic reads what a store that may be atomic wrote: everything the storing wave's workgroup has done counts as ordered before it. A real
+    acquire orders less, so races may be missed, but none are reported falsely."""
     cdef uint32_t first = store.wave - store.wave % races.waves
     cdef uint32_t other
     if first // races.waves == races.group:
         for other in range(races.waves):
-            raise_to(&races.clocks[wave].own[other], races.clocks[store.wave % races.waves].own[other])
+            _raise_to(&races.clocks[wave].own[other], races.clocks[store.wave % races.waves].own[other])
         return
     for other in range(races.waves):
-        raise_to(&races.clocks[wave].others[first + other], 0xffffffffU)
+        _raise_to(&races.clocks[wave].others[first + other], 0xffffffffU)
 
 
-cdef void remember_read(const Races *races, uint32_t wave, Cell *cell, const Slot *slot) noexcept nogil:
-    """In the place of one that is ordered before it, else in a free one, else in the oldest's."""
+cdef void _remember_read(const Races *races, uint32_t wave, Cell *cell, const Slot *slot) noexcept nogil:
+    """Replace a read that is ordered before this one, else use a free slot, else replace the oldest."""
     cdef uint32_t i
     for i in range(<uint32_t>read_slots):
-        if not cell.read[i].flags or knows(races, wave, &cell.read[i]):
+        if not cell.read[i].flags or _knows(races, wave, &cell.read[i]):
             cell.read[i] = slot[0]
             return
     cell.read[0] = cell.read[1]
@@ -206,82 +206,82 @@ cdef void remember_read(const Races *races, uint32_t wave, Cell *cell, const Slo
     cell.read[2] = slot[0]
 
 
-cdef const Slot *meet(Races *races, uint32_t wave, Cell *cell, const Slot *slot) noexcept nogil:
-    """An access meets those of a cell and is remembered; the access that it races with, or NULL."""
+cdef const Slot *_record_access(Races *races, uint32_t wave, Cell *cell, const Slot *slot) noexcept nogil:
+    """Compare an access with those of a cell, and record it; returns the access that it races with, or NULL."""
     cdef uint32_t i
-    if conflicts(races, wave, &cell.write, slot.flags):
+    if _conflicts(races, wave, &cell.write, slot.flags):
         return &cell.write
-    if reads_atomically(slot.flags) and cell.write.flags & slot_unmarked_store and not knows(races, wave, &cell.write):
-        learn_from_store(races, wave, &cell.write)
+    if _reads_atomically(slot.flags) and cell.write.flags & slot_unmarked_store and not _knows(races, wave, &cell.write):
+        _learn_from_store(races, wave, &cell.write)
     if not slot.flags & slot_write:
-        remember_read(races, wave, cell, slot)
+        _remember_read(races, wave, cell, slot)
         return NULL
     for i in range(<uint32_t>read_slots):
-        if conflicts(races, wave, &cell.read[i], slot.flags):
+        if _conflicts(races, wave, &cell.read[i], slot.flags):
             return &cell.read[i]
-        if cell.read[i].flags and knows(races, wave, &cell.read[i]):
+        if cell.read[i].flags and _knows(races, wave, &cell.read[i]):
             cell.read[i].flags = 0
     cell.write = slot[0]
     return NULL
 
 
-cdef inline bint is_unmarked_store(const Races *races, const Access *access) noexcept nogil:
-    return access.way == way_store and access.space == space_global and not races.marks_stores
+cdef inline bint _is_unmarked_store(const Races *races, const Access *access) noexcept nogil:
+    return access.access_kind == access_kind_store and access.space == space_global and not races.marks_stores
 
 
 cdef bint races_access(Races *races, uint32_t wave, const AccessLog *log, int32_t pc, uint16_t opcode, bint atomic,
                        Flight *flight, Race *race) noexcept nogil:
-    cdef uint32_t row, step
+    cdef uint32_t i, step
     cdef const Access *access
     cdef const Slot *earlier
     cdef Slot slot
     cdef uint64_t address, end
-    cdef bint told = False
+    cdef bint released = False
     cdef bint is_atomic
     slot.wave = races.group * races.waves + wave
     slot.pc = pc
     slot.opcode = opcode
     slot.late = 0
     slot.clock = races.clocks[wave].own[wave]
-    for row in range(log.count):
-        access = &log.rows[row]
+    for i in range(log.count):
+        access = &log.entries[i]
         if access.space == space_scratch:
             continue
-        is_atomic = access.way == way_atomic or atomic
-        slot.flags = slot_used | (slot_atomic if is_atomic else 0) | (slot_write if access.way != way_load else 0)
-        if is_unmarked_store(races, access):
+        is_atomic = access.access_kind == access_kind_atomic or atomic
+        slot.flags = slot_used | (slot_atomic if is_atomic else 0) | (slot_write if access.access_kind != access_kind_load else 0)
+        if _is_unmarked_store(races, access):
             slot.flags |= slot_unmarked_store
         address = access.address
         end = access.address + access.bytes
         while address < end:
-            earlier = meet(races, wave, cell_of(races, access.space, address, end, &step), &slot)
+            earlier = _record_access(races, wave, _cell_of(races, access.space, address, end, &step), &slot)
             if earlier != NULL:
                 race.earlier = earlier[0]
                 race.address = address
                 race.bytes = access.bytes
                 race.space = access.space
                 race.lane = access.lane
-                race.write = access.way != way_load
+                race.write = access.access_kind != access_kind_load
                 race.ended = earlier.wave // races.waves != races.group
                 return True
             address += step
-    for row in range(log.count):
-        access = &log.rows[row]
-        if access.space != space_scratch and (access.way == way_atomic or atomic) and not is_unmarked_store(races, access):
-            told |= synchronize(races, wave, access)
-    if told:
-        end_epoch(races, wave, flight, False)
+    for i in range(log.count):
+        access = &log.entries[i]
+        if access.space != space_scratch and (access.access_kind == access_kind_atomic or atomic) and not _is_unmarked_store(races, access):
+            released |= _synchronize(races, wave, access)
+    if released:
+        _end_epoch(races, wave, flight, False)
     return False
 
 
-cdef bint synchronize(Races *races, uint32_t wave, const Access *access) noexcept nogil:
-    """An atomic orders what its wave did before it ahead of what follows later atomics to the address; True when it told."""
+cdef bint _synchronize(Races *races, uint32_t wave, const Access *access) noexcept nogil:
+    """An atomic orders what its wave did before it ahead of what follows later atomics to the address; True where it released."""
     cdef unordered_map[uint64_t, Shared] *table = &races.shared_local if access.space == space_lds else &races.shared
     cdef Shared *shared = &table[0][access.address & ~<uint64_t>3 | (<uint64_t>1 << 62 if access.space == space_gds else 0)]
     if not shared.known.empty() and shared.wave == races.group * races.waves + wave and shared.clock == races.clocks[wave].own[wave]:
-        return access.way != way_load                       # another lane of the same instruction
-    acquire(races, wave, shared)
-    if access.way == way_load:
+        return access.access_kind != access_kind_load                       # another lane of the same instruction
+    _acquire(races, wave, shared)
+    if access.access_kind == access_kind_load:
         return False
-    release(races, wave, shared)
+    _release(races, wave, shared)
     return True

@@ -1,6 +1,6 @@
-"""Which data GFX8, GFX9 and CDNA do not have yet although no counter tells: the program leaves wait states (instructions, s_nop) between.
+"""Data of GFX8, GFX9 and CDNA that arrives late without a counter: the program has to leave wait states (instructions, s_nop) in between.
 
-What it takes is a table of pairs (AMD "Vega" ISA document, "Manually inserted wait states"; "CDNA 3" ISA document 4.5; LLVM's
+The rules are a table of pairs of instructions (AMD "Vega" ISA document, "Manually inserted wait states"; "CDNA 3" ISA document 4.5; LLVM's
 GCNHazardRecognizer where they differ by chip): the time of the last event of each kind is kept by wave, and an instruction that comes
 too early after one is an error. GFX10 and later interlock these themselves. What matrix operations need is in ``matrix_states``.
 """

@@ -30,8 +30,8 @@ cdef bint has_wait_states(uint32_t gfx_level) noexcept nogil:
 
 
 # ----------------------------------------------------------------------------------------------------------------- checking
-cdef bint reads_early(const History *history, const Wave *wave, const Instruction *instruction, uint32_t slot, int32_t states,
-                      Finding *finding) noexcept nogil:
+cdef bint _reads_early(const History *history, const Wave *wave, const Instruction *instruction, uint32_t slot, int32_t states,
+                       Finding *finding) noexcept nogil:
     """A source that the vector ALU has written."""
     cdef uint32_t first = instruction.decoded.source[slot] >> 2
     cdef uint32_t i
@@ -43,28 +43,28 @@ cdef bint reads_early(const History *history, const Wave *wave, const Instructio
     return False
 
 
-cdef bint pair_early(const History *history, uint32_t first, int32_t states, Finding *finding) noexcept nogil:
+cdef bint _pair_early(const History *history, uint32_t first, int32_t states, Finding *finding) noexcept nogil:
     """VCC or EXEC that the vector ALU has written."""
     return (too_early(history, &history.vector_write[first], states, first, False, finding)
             or too_early(history, &history.vector_write[first + 1], states, first + 1, False, finding))
 
 
-cdef bint vector_early(const History *history, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
-                       Finding *finding) noexcept nogil:
+cdef bint _vector_early(const History *history, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
+                        Finding *finding) noexcept nogil:
     cdef uint32_t classes = isa_hazards(gfx_level, instruction.decoded.opcode)
     cdef uint32_t slot, first, i
     if instruction.decoded.format & format_dpp16:
-        if pair_early(history, sgpr_exec, 5, finding) or reads_early(history, wave, instruction, 0, 2, finding):
+        if _pair_early(history, sgpr_exec, 5, finding) or _reads_early(history, wave, instruction, 0, 2, finding):
             return True
-    if classes & hazard_lane_select and reads_early(history, wave, instruction, 1, 4, finding):
+    if classes & hazard_lane_select and _reads_early(history, wave, instruction, 1, 4, finding):
         return True
-    if classes & hazard_div_fmas and pair_early(history, sgpr_vcc, 4, finding):
+    if classes & hazard_div_fmas and _pair_early(history, sgpr_vcc, 4, finding):
         return True
     for slot in range(instruction.decoded.source_count):
         first = instruction.decoded.source[slot] >> 2
-        if first == source_vccz and pair_early(history, sgpr_vcc, 5, finding):
+        if first == source_vccz and _pair_early(history, sgpr_vcc, 5, finding):
             return True
-        if first == source_execz and pair_early(history, sgpr_exec, 5, finding):
+        if first == source_execz and _pair_early(history, sgpr_exec, 5, finding):
             return True
     for slot in range(instruction.decoded.destination_count):
         first = instruction.decoded.destination[slot] >> 2
@@ -74,20 +74,20 @@ cdef bint vector_early(const History *history, const Wave *wave, const Instructi
     return False
 
 
-cdef bint is_memory(const Instruction *instruction) noexcept nogil:
+cdef bint _is_memory(const Instruction *instruction) noexcept nogil:
     return instruction.unit == unit_vmem or instruction.unit == unit_flat
 
 
-cdef bint memory_early(const History *history, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
+cdef bint _memory_early(const History *history, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
     cdef uint32_t slot
     for slot in range(instruction.decoded.source_count):
-        if instruction.decoded.source[slot] < 512 and reads_early(history, wave, instruction, slot, 5, finding):
+        if instruction.decoded.source[slot] < 512 and _reads_early(history, wave, instruction, slot, 5, finding):
             return True
     return False
 
 
-cdef bint takes_m0_early(const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
-    """What looks at M0 without waiting for the scalar ALU: messages, and from GFX9 on relative moves, lane numbers, loads to LDS."""
+cdef bint _takes_m0_early(const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
+    """Instructions that read M0 without waiting for the scalar ALU: messages, and from GFX9 on relative moves, lane numbers, loads to LDS."""
     cdef uint16_t base = instruction.decoded.format & 0x7f
     if isa_hazards(gfx_level, instruction.decoded.opcode) & hazard_m0_read or (
             base == format_ds and modifier_gds(instruction.decoded.modifiers)):
@@ -101,20 +101,20 @@ cdef bint history_check(const History *history, const Wave *wave, const Instruct
     cdef uint32_t number = instruction.decoded.immediate & 63
     if classes & (hazard_setreg | hazard_getreg):
         return too_early(history, &history.setreg[number], 2, register_limit + 1 + number, classes & hazard_setreg != 0, finding)
-    if takes_m0_early(instruction, gfx_level) and too_early(history, &history.m0_write, 1, sgpr_m0, False, finding):
+    if _takes_m0_early(instruction, gfx_level) and too_early(history, &history.m0_write, 1, sgpr_m0, False, finding):
         return True
-    if instruction.unit == unit_valu or instruction.unit == unit_lds or is_memory(instruction):
+    if instruction.unit == unit_valu or instruction.unit == unit_lds or _is_memory(instruction):
         if too_early(history, &history.skip_mode, 2, register_limit + 1 + hwreg_mode, False, finding):
             return True
-    if instruction.unit == unit_valu and vector_early(history, wave, instruction, gfx_level, finding):
+    if instruction.unit == unit_valu and _vector_early(history, wave, instruction, gfx_level, finding):
         return True
-    if is_memory(instruction) and memory_early(history, wave, instruction, finding):
+    if _is_memory(instruction) and _memory_early(history, wave, instruction, finding):
         return True
     return gfx_level > 90 and matrix_early(history, wave, instruction, gfx_level, finding)
 
 
 # --------------------------------------------------------------------------------------------------------------- accounting
-cdef void note_stored(History *history, const Wave *wave, const Instruction *instruction, const Event *event) noexcept nogil:
+cdef void _note_stored(History *history, const Wave *wave, const Instruction *instruction, const Event *event) noexcept nogil:
     """A store of more than two dwords reads its data late; from a buffer only without an SGPR as offset."""
     cdef uint8_t access = memory_operation(instruction.decoded.opcode).access
     cdef uint32_t slot = 2
@@ -132,9 +132,9 @@ cdef void note_stored(History *history, const Wave *wave, const Instruction *ins
         history.late_read[first + i] = event[0]
 
 
-cdef void note_registers(History *history, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
-                         const Event *event) noexcept nogil:
-    """Who wrote the registers last; what others wrote later is not the vector ALU's any more, and comes in time or is waited for."""
+cdef void _note_registers(History *history, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
+                          const Event *event) noexcept nogil:
+    """Record the last writer of each register. Writes by other units than the vector ALU clear its record: they need no wait states."""
     cdef uint32_t slot, first, i
     for slot in range(instruction.decoded.destination_count):
         first = instruction.decoded.destination[slot] >> 2
@@ -146,7 +146,7 @@ cdef void note_registers(History *history, const Wave *wave, const Instruction *
         history.vector_write[sgpr_exec] = history.vector_write[sgpr_exec + 1] = event[0]
 
 
-cdef void note_scalar(History *history, const Instruction *instruction, const Event *event) noexcept nogil:
+cdef void _note_scalar(History *history, const Instruction *instruction, const Event *event) noexcept nogil:
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef uint32_t field = instruction.decoded.immediate
     cdef uint32_t first = field >> 6 & 31
@@ -158,7 +158,7 @@ cdef void note_scalar(History *history, const Instruction *instruction, const Ev
             history.skip_mode = event[0]
 
 
-cdef bint writes_part(const Instruction *instruction) noexcept nogil:
+cdef bint _writes_part(const Instruction *instruction) noexcept nogil:
     """Whether a vector instruction puts its result elsewhere than into the low bits."""
     cdef uint32_t opcode = instruction.decoded.opcode
     if instruction.decoded.format & format_sdwa:
@@ -179,11 +179,11 @@ cdef void history_account(History *history, const Wave *wave, const Instruction 
     event.opcode = instruction.decoded.opcode
     event.pc = instruction.pc
     event.passes = event.unit = event.first = event.count = 0
-    event.partial = instruction.unit == unit_valu and writes_part(instruction)
-    note_registers(history, wave, instruction, gfx_level, &event)
-    if is_memory(instruction):
-        note_stored(history, wave, instruction, &event)
+    event.partial = instruction.unit == unit_valu and _writes_part(instruction)
+    _note_registers(history, wave, instruction, gfx_level, &event)
+    if _is_memory(instruction):
+        _note_stored(history, wave, instruction, &event)
     elif gfx_level > 90 and instruction.unit == unit_valu:
         matrix_account(history, wave, instruction, gfx_level, &event)
     elif format_is_salu(instruction.decoded.format):
-        note_scalar(history, instruction, &event)
+        _note_scalar(history, instruction, &event)

@@ -1,11 +1,11 @@
-"""Which data a real machine could not have yet: operations in flight, by wave, and the counters that tell when they are done.
+"""Data that is used before it is certain to have arrived: operations in flight, by wave, and the counters that tell when they are done.
 
-Each memory operation is counted where its generation counts it. Operations of one kind finish in order, kinds among each other do not;
+Each memory operation is counted where its generation counts it. Operations of one kind finish in order, those of different kinds do not;
 scalar loads, messages and flat accesses to LDS finish in any order. After a wait for at most n an operation is known to be done when n
 or more of its kind were issued after it, and one that finishes in any order when n is 0. Until then nothing may read or write the
 registers that it writes, in the lanes that it writes; from GFX11 on nothing may write other lanes of them either (Mesa, aco_insert_waitcnt).
 
-What a flat access counts in depends on what it reached: data from memory come with the vector counter, data from LDS with the LDS counter.
+The counter of a flat access depends on what it accessed: the vector counter for memory, the LDS counter for LDS.
 
 Sources: AMD "Vega", "RDNA 2", "RDNA3" and "RDNA4" ISA documents, "Data Dependency Resolution"; LLVM's "User Guide for AMDGPU Backend",
 "Memory Model" by generation, for what a barrier needs.
@@ -34,7 +34,7 @@ cdef enum:
 
 cdef cppclass Operation:              # in flight
     uint64_t pc
-    uint64_t lanes                    # that it works for
+    uint64_t lanes                    # that it reads or writes
     uint32_t serial[5]                # by counter: how many of its kind were issued up to it
     uint8_t kind[5]
     uint8_t needs                     # a bit for each counter that has to fall
@@ -62,7 +62,7 @@ cdef void flight_clear(Flight *flight) noexcept nogil
 # Whether an instruction that is about to execute uses a register of an operation in flight.
 cdef bint flight_check(const Flight *flight, const Wave *wave, const Instruction *instruction, uint64_t active, uint32_t gfx_level,
                        Finding *finding) noexcept nogil
-# LDS that a load from a buffer is about to write: what DS instructions of the same wave must not reach.
+# Whether a DS instruction accesses LDS that a buffer load of the same wave, still in flight, writes.
 cdef bint flight_check_lds(const Flight *flight, const AccessLog *log, Finding *finding) noexcept nogil
 # Account for an instruction that has executed: a wait, or an operation that is in flight from now on.
 cdef void flight_account(Flight *flight, const Wave *wave, const Instruction *instruction, uint64_t active, uint32_t gfx_level,

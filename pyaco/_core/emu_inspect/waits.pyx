@@ -26,7 +26,7 @@ cdef void flight_clear(Flight *flight) noexcept nogil:
     memset(flight.busy, 0, sizeof(flight.busy))
 
 
-cdef void mark_busy(Flight *flight) noexcept nogil:
+cdef void _mark_busy(Flight *flight) noexcept nogil:
     cdef size_t i
     cdef uint32_t part, number, first
     memset(flight.busy, 0, sizeof(flight.busy))
@@ -38,8 +38,8 @@ cdef void mark_busy(Flight *flight) noexcept nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------------ waiting
-cdef void wait_for(Flight *flight, uint32_t counter, uint32_t count) noexcept nogil:
-    """Whatever must be done once a counter has fallen to `count` is in flight no more."""
+cdef void _wait_for(Flight *flight, uint32_t counter, uint32_t count) noexcept nogil:
+    """Remove the operations that are known to be done once a counter has fallen to `count`."""
     cdef size_t i
     cdef size_t kept = 0
     cdef Operation *operation
@@ -58,23 +58,23 @@ cdef void wait_for(Flight *flight, uint32_t counter, uint32_t count) noexcept no
         kept += 1
     if changed:
         flight.operations.resize(kept)
-        mark_busy(flight)
+        _mark_busy(flight)
 
 
-cdef void wait_fields(Flight *flight, uint32_t value, uint32_t gfx_level) noexcept nogil:
+cdef void _wait_fields(Flight *flight, uint32_t value, uint32_t gfx_level) noexcept nogil:
     """S_WAITCNT: a count at its limit waits for nothing that the counter could exceed."""
-    wait_for(flight, counter_vm, waitcnt_get(value, gfx_level, waitcnt_vmcnt))
-    wait_for(flight, counter_lgkm, waitcnt_get(value, gfx_level, waitcnt_lgkmcnt))
-    wait_for(flight, counter_exp, waitcnt_get(value, gfx_level, waitcnt_expcnt))
+    _wait_for(flight, counter_vm, waitcnt_get(value, gfx_level, waitcnt_vmcnt))
+    _wait_for(flight, counter_lgkm, waitcnt_get(value, gfx_level, waitcnt_lgkmcnt))
+    _wait_for(flight, counter_exp, waitcnt_get(value, gfx_level, waitcnt_expcnt))
 
 
-cdef bint wait_instruction(Flight *flight, const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
-    """Whether an instruction is a wait; what it waits for is done then."""
+cdef bint _wait_instruction(Flight *flight, const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
+    """Whether an instruction is a wait, which is accounted for."""
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef uint32_t value = instruction.decoded.immediate
     cdef uint32_t counter
     if opcode == <uint32_t>op_s_waitcnt:
-        wait_fields(flight, value, gfx_level)
+        _wait_fields(flight, value, gfx_level)
     elif (opcode == <uint32_t>op_s_waitcnt_vscnt or opcode == <uint32_t>op_s_waitcnt_vmcnt or opcode == <uint32_t>op_s_waitcnt_expcnt
             or opcode == <uint32_t>op_s_waitcnt_lgkmcnt):
         if instruction.decoded.source_count:                # the sum of a register, usually null, and the immediate
@@ -86,30 +86,30 @@ cdef bint wait_instruction(Flight *flight, const Wave *wave, const Instruction *
             counter = counter_exp
         elif opcode == <uint32_t>op_s_waitcnt_lgkmcnt:
             counter = counter_lgkm
-        wait_for(flight, counter, value & (7 if counter == counter_exp else 63))
+        _wait_for(flight, counter, value & (7 if counter == counter_exp else 63))
     elif opcode == <uint32_t>op_s_wait_loadcnt_dscnt or opcode == <uint32_t>op_s_wait_storecnt_dscnt:
-        wait_for(flight, counter_vm if opcode == <uint32_t>op_s_wait_loadcnt_dscnt else counter_vs, value >> 8 & 63)
-        wait_for(flight, counter_lgkm, value & 63)
+        _wait_for(flight, counter_vm if opcode == <uint32_t>op_s_wait_loadcnt_dscnt else counter_vs, value >> 8 & 63)
+        _wait_for(flight, counter_lgkm, value & 63)
     elif opcode == <uint32_t>op_s_wait_loadcnt:
-        wait_for(flight, counter_vm, value & 63)
+        _wait_for(flight, counter_vm, value & 63)
     elif opcode == <uint32_t>op_s_wait_storecnt:
-        wait_for(flight, counter_vs, value & 63)
+        _wait_for(flight, counter_vs, value & 63)
     elif opcode == <uint32_t>op_s_wait_dscnt:
-        wait_for(flight, counter_lgkm, value & 63)
+        _wait_for(flight, counter_lgkm, value & 63)
     elif opcode == <uint32_t>op_s_wait_kmcnt:
-        wait_for(flight, counter_km, value & 31)
+        _wait_for(flight, counter_km, value & 31)
     elif opcode == <uint32_t>op_s_wait_expcnt:
-        wait_for(flight, counter_exp, value & 7)
+        _wait_for(flight, counter_exp, value & 7)
     elif opcode == <uint32_t>op_s_wait_idle:
         for counter in range(<uint32_t>counter_count):
-            wait_for(flight, counter, 0)
+            _wait_for(flight, counter, 0)
     else:
         return opcode == <uint32_t>op_s_wait_samplecnt or opcode == <uint32_t>op_s_wait_bvhcnt
     return True
 
 
 # ------------------------------------------------------------------------------------------------------------------ issuing
-cdef uint32_t counter_limit(uint32_t counter, uint32_t gfx_level) noexcept nogil:
+cdef uint32_t _counter_limit(uint32_t counter, uint32_t gfx_level) noexcept nogil:
     """Where a counter is full, and the machine waits before it issues more."""
     if counter == counter_exp:
         return waitcnt_limit(gfx_level, waitcnt_expcnt)
@@ -118,7 +118,7 @@ cdef uint32_t counter_limit(uint32_t counter, uint32_t gfx_level) noexcept nogil
     return waitcnt_limit(gfx_level, waitcnt_lgkmcnt if counter == counter_lgkm else <uint32_t>waitcnt_vmcnt)
 
 
-cdef void add_registers(Operation *operation, uint32_t part, uint16_t address, uint32_t bytes) noexcept nogil:
+cdef void _add_registers(Operation *operation, uint32_t part, uint16_t address, uint32_t bytes) noexcept nogil:
     cdef uint32_t first = address >> 2
     cdef uint32_t count
     if address == register_none or first >= register_limit or (128 <= first < 256):
@@ -128,8 +128,8 @@ cdef void add_registers(Operation *operation, uint32_t part, uint16_t address, u
     operation.count[part] = <uint16_t>min(count, (128 if first < 128 else <uint32_t>register_limit) - first)
 
 
-cdef void issue(Flight *flight, Operation *operation, uint32_t counter, uint8_t kind) noexcept nogil:
-    """Count an operation; it has to be waited for there."""
+cdef void _issue(Flight *flight, Operation *operation, uint32_t counter, uint8_t kind) noexcept nogil:
+    """Count an operation, which then has to be waited for with this counter."""
     operation.kind[counter] = kind
     if kind != kind_any:
         flight.issued[kind] += 1
@@ -137,71 +137,71 @@ cdef void issue(Flight *flight, Operation *operation, uint32_t counter, uint8_t 
     operation.needs |= 1 << counter
 
 
-cdef bint is_store(const Instruction *instruction) noexcept nogil:
+cdef bint _is_store(const Instruction *instruction) noexcept nogil:
     return instruction.decoded.destination_count == 0
 
 
-cdef void reached_spaces(const AccessLog *log, bint *memory, bint *lds) noexcept nogil:
+cdef void _reached_spaces(const AccessLog *log, bint *memory, bint *lds) noexcept nogil:
     cdef uint32_t i
     memory[0] = log.count == 0
     lds[0] = False
     for i in range(log.count):
-        if log.rows[i].space == space_lds:
+        if log.entries[i].space == space_lds:
             lds[0] = True
         else:
             memory[0] = True
 
 
-cdef bint issue_vector(Flight *flight, Operation *operation, const Instruction *instruction, uint32_t gfx_level,
-                       const AccessLog *log) noexcept nogil:
+cdef bint _issue_vector(Flight *flight, Operation *operation, const Instruction *instruction, uint32_t gfx_level,
+                        const AccessLog *log) noexcept nogil:
     """Buffers, global, scratch and flat."""
     cdef uint16_t base = instruction.decoded.format & 0x7f
-    cdef bint separate = is_store(instruction) and has_store_counter(gfx_level) and not (
+    cdef bint separate = _is_store(instruction) and has_store_counter(gfx_level) and not (
         modifier_lds(instruction.decoded.modifiers) and (base == format_mubuf or base == format_mtbuf))
     cdef bint memory = True
     cdef bint lds = False
     if memory_operation(instruction.decoded.opcode).access == access_nothing:
-        if gfx_level < 120:                                 # invalidations before GFX12: nobody counts on their place
+        if gfx_level < 120:                                 # invalidations before GFX12: no program relies on counting them
             return False
         separate = instruction.decoded.opcode != <int>op_global_inv
     if base == format_flat:
-        reached_spaces(log, &memory, &lds)
+        _reached_spaces(log, &memory, &lds)
     if memory:
-        issue(flight, operation, counter_vs if separate else counter_vm, kind_store if separate else kind_vmem)
+        _issue(flight, operation, counter_vs if separate else counter_vm, kind_store if separate else kind_vmem)
     if lds:
-        issue(flight, operation, counter_lgkm, kind_any)
+        _issue(flight, operation, counter_lgkm, kind_any)
     return True
 
 
-cdef bint issue_operation(Flight *flight, Operation *operation, const Instruction *instruction, uint32_t gfx_level,
-                          const AccessLog *log) noexcept nogil:
-    """Count an instruction where its generation does; False when it is none that is counted."""
+cdef bint _issue_operation(Flight *flight, Operation *operation, const Instruction *instruction, uint32_t gfx_level,
+                           const AccessLog *log) noexcept nogil:
+    """Count an instruction as its generation does; False: it is not counted."""
     cdef uint16_t base = instruction.decoded.format & 0x7f
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef uint32_t scalar_counter = counter_km if has_split_wait_counters(gfx_level) else counter_lgkm
     if base == format_smem:
         if instruction.decoded.destination_count == 0 and memory_operation(opcode).access == access_nothing:
             return False
-        issue(flight, operation, scalar_counter, kind_any)
+        _issue(flight, operation, scalar_counter, kind_any)
         operation.lanes = <uint64_t>all_lanes
     elif base == format_ds:
         if opcode == <uint32_t>op_ds_nop:
             return False
-        issue(flight, operation, counter_lgkm, kind_gds if modifier_gds(instruction.decoded.modifiers) else kind_lds)
+        _issue(flight, operation, counter_lgkm, kind_gds if modifier_gds(instruction.decoded.modifiers) else kind_lds)
     elif base == format_ldsdir:
-        issue(flight, operation, counter_exp, kind_direct)
+        _issue(flight, operation, counter_exp, kind_direct)
     elif base == format_mubuf or base == format_mtbuf or base == format_mimg or format_flat <= base <= format_scratch:
-        return issue_vector(flight, operation, instruction, gfx_level, log)
+        return _issue_vector(flight, operation, instruction, gfx_level, log)
     elif (opcode == <uint32_t>op_s_sendmsg_rtn_b32 or opcode == <uint32_t>op_s_sendmsg_rtn_b64
             or opcode == <uint32_t>op_s_get_barrier_state):
-        issue(flight, operation, scalar_counter, kind_any)
+        _issue(flight, operation, scalar_counter, kind_any)
         operation.lanes = <uint64_t>all_lanes
     else:
         return False
     return True
 
 
-cdef void lock_sources(Flight *flight, const Operation *gds, const Instruction *instruction) noexcept nogil:
+cdef void _lock_sources(Flight *flight, const Operation *gds, const Instruction *instruction) noexcept nogil:
     """GDS reads its data registers late: until the export counter falls they must not be written."""
     cdef Operation operation
     cdef uint32_t i
@@ -212,9 +212,9 @@ cdef void lock_sources(Flight *flight, const Operation *gds, const Instruction *
     operation.lanes = gds.lanes
     operation.locks = 1
     operation.needs = 0
-    issue(flight, &operation, counter_exp, kind_gds)
+    _issue(flight, &operation, counter_exp, kind_gds)
     for i in range(min(<uint32_t>instruction.decoded.source_count, <uint32_t>4)):
-        add_registers(&operation, i, instruction.decoded.source[i], instruction.decoded.source_bytes[i])
+        _add_registers(&operation, i, instruction.decoded.source[i], instruction.decoded.source_bytes[i])
     flight.operations.push_back(operation)
 
 
@@ -222,7 +222,7 @@ cdef void flight_account(Flight *flight, const Wave *wave, const Instruction *in
                          const AccessLog *log) noexcept nogil:
     cdef Operation operation
     cdef uint32_t i, counter
-    if wait_instruction(flight, wave, instruction, gfx_level):
+    if _wait_instruction(flight, wave, instruction, gfx_level):
         return
     memset(operation.first, 0, sizeof(operation.first))
     memset(operation.count, 0, sizeof(operation.count))
@@ -231,25 +231,25 @@ cdef void flight_account(Flight *flight, const Wave *wave, const Instruction *in
     operation.lanes = active
     operation.locks = 0
     operation.needs = 0
-    if not issue_operation(flight, &operation, instruction, gfx_level, log):
+    if not _issue_operation(flight, &operation, instruction, gfx_level, log):
         return
     for i in range(instruction.decoded.destination_count):
-        add_registers(&operation, i, instruction.decoded.destination[i],
-                      instruction.decoded.destination_bytes[i] if instruction.decoded.destination_bytes[i] else wave.lanes // 8)
+        _add_registers(&operation, i, instruction.decoded.destination[i],
+                       instruction.decoded.destination_bytes[i] if instruction.decoded.destination_bytes[i] else wave.lanes // 8)
     for i in range(log.count):
-        if log.rows[i].space != space_scratch:
-            operation.reached.push_back(log.rows[i])
+        if log.entries[i].space != space_scratch:
+            operation.reached.push_back(log.entries[i])
     flight.operations.push_back(operation)
     if instruction.decoded.format & 0x7f == format_ds and modifier_gds(instruction.decoded.modifiers):
-        lock_sources(flight, &operation, instruction)
+        _lock_sources(flight, &operation, instruction)
     for counter in range(<uint32_t>counter_count):
-        wait_for(flight, counter, counter_limit(counter, gfx_level))
-    mark_busy(flight)
+        _wait_for(flight, counter, _counter_limit(counter, gfx_level))
+    _mark_busy(flight)
 
 
 # ----------------------------------------------------------------------------------------------------------------- checking
-cdef uint64_t lanes_read(const Wave *wave, const Instruction *instruction, uint32_t slot, uint64_t active) noexcept nogil:
-    """The lanes of a VGPR source that an instruction looks at: those of EXEC, but for what crosses lanes."""
+cdef uint64_t _lanes_read(const Wave *wave, const Instruction *instruction, uint32_t slot, uint64_t active) noexcept nogil:
+    """The lanes of a VGPR source that an instruction reads: those of EXEC, unless it reads across lanes."""
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef uint16_t format = instruction.decoded.format
     cdef uint64_t modifiers = instruction.decoded.modifiers
@@ -263,19 +263,19 @@ cdef uint64_t lanes_read(const Wave *wave, const Instruction *instruction, uint3
             lane = read_scalar(wave, instruction.source[1].index)
         return <uint64_t>1 << (lane & (wave.lanes - 1))
     if opcode == <uint32_t>op_v_writelane_b32 or opcode == <uint32_t>op_v_writelane_b32_e64:
-        return 0                                            # its old value stays; that the lane itself is free is seen on the write
+        return 0                                            # its old value is kept; the lane is checked as a result
     if format_is_valu(format):
         if (format & format_dpp16 and modifier_dpp_fetch_inactive(modifiers)) or (
                 format & format_dpp8 and modifier_dpp8_fetch_inactive(modifiers)):
             return <uint64_t>all_lanes
         if opcode == <uint32_t>op_v_permlane64_b32 or (format & format_vop3p and instruction.operation == NULL):
-            return <uint64_t>all_lanes                      # matrix operations do not look at EXEC
+            return <uint64_t>all_lanes                      # matrix operations ignore EXEC
     if opcode == <uint32_t>op_ds_bpermute_fi_b32:
         return <uint64_t>all_lanes
     return active
 
 
-cdef uint64_t lanes_written(const Wave *wave, const Instruction *instruction, uint64_t active) noexcept nogil:
+cdef uint64_t _lanes_written(const Wave *wave, const Instruction *instruction, uint64_t active) noexcept nogil:
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef uint64_t lane
     if opcode == <uint32_t>op_v_writelane_b32 or opcode == <uint32_t>op_v_writelane_b32_e64:
@@ -289,7 +289,7 @@ cdef uint64_t lanes_written(const Wave *wave, const Instruction *instruction, ui
     return active
 
 
-cdef bint any_busy(const Flight *flight, uint32_t first, uint32_t count) noexcept nogil:
+cdef bint _any_busy(const Flight *flight, uint32_t first, uint32_t count) noexcept nogil:
     cdef uint32_t number
     for number in range(first, min(first + count, <uint32_t>register_limit)):
         if flight.busy[number >> 6] >> (number & 63) & 1:
@@ -297,8 +297,8 @@ cdef bint any_busy(const Flight *flight, uint32_t first, uint32_t count) noexcep
     return False
 
 
-cdef bint in_order_behind(const Operation *operation, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
-    """The write of a load arrives behind that of an earlier load of the same kind."""
+cdef bint _in_order_behind(const Operation *operation, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
+    """Whether a load writes its registers after an earlier load of the same kind does."""
     cdef uint16_t base = instruction.decoded.format & 0x7f
     cdef uint8_t kind
     cdef uint32_t counter
@@ -313,8 +313,8 @@ cdef bint in_order_behind(const Operation *operation, const Instruction *instruc
     return operation.needs == 1 << counter and operation.kind[counter] == kind
 
 
-cdef bint clashes(const Flight *flight, uint32_t first, uint32_t count, uint64_t lanes, const Instruction *writer, uint32_t gfx_level,
-                  Finding *finding) noexcept nogil:
+cdef bint _clashes(const Flight *flight, uint32_t first, uint32_t count, uint64_t lanes, const Instruction *writer, uint32_t gfx_level,
+                   Finding *finding) noexcept nogil:
     """Whether registers belong to an operation in flight; `writer` is the instruction where it writes them, else NULL."""
     cdef size_t i
     cdef uint32_t part, number
@@ -329,7 +329,7 @@ cdef bint clashes(const Flight *flight, uint32_t first, uint32_t count, uint64_t
                 continue
             if first >= 256 and not (lanes & operation.lanes) and (writer == NULL or gfx_level < 110):
                 continue                                    # from GFX11 on a load may undo writes to lanes that it does not write
-            if writer != NULL and not operation.locks and in_order_behind(operation, writer, gfx_level):
+            if writer != NULL and not operation.locks and _in_order_behind(operation, writer, gfx_level):
                 continue
             finding.reg = <uint16_t>number
             finding.counters = operation.needs
@@ -341,36 +341,36 @@ cdef bint clashes(const Flight *flight, uint32_t first, uint32_t count, uint64_t
     return False
 
 
-cdef bint uses(const Flight *flight, uint16_t address, uint32_t bytes, uint64_t lanes, int32_t moved, const Instruction *writer,
-               uint32_t gfx_level, Finding *finding) noexcept nogil:
-    """One operand; `moved` is what relative addressing adds to its number."""
+cdef bint _uses(const Flight *flight, uint16_t address, uint32_t bytes, uint64_t lanes, int32_t moved, const Instruction *writer,
+                uint32_t gfx_level, Finding *finding) noexcept nogil:
+    """Check one operand; `moved` is what relative addressing adds to its number."""
     cdef uint32_t first = address >> 2
     cdef uint32_t count
     if address == register_none or 128 <= first < 256 or first >= register_limit:
         return False
     count = max(<uint32_t>1, (bytes + (address & 3) + 3) >> 2)
     first += moved
-    return any_busy(flight, first, count) and clashes(flight, first, count, lanes, writer, gfx_level, finding)
+    return _any_busy(flight, first, count) and _clashes(flight, first, count, lanes, writer, gfx_level, finding)
 
 
-cdef bint uses_implied(const Flight *flight, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
-                       Finding *finding) noexcept nogil:
-    """VCC of branches, EXEC of vector instructions, M0."""
+cdef bint _uses_implied(const Flight *flight, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
+                        Finding *finding) noexcept nogil:
+    """Check implied operands: VCC of branches, EXEC of vector instructions, M0."""
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef bint m0 = (opcode == <uint32_t>op_s_sendmsg or opcode == <uint32_t>op_ds_append or opcode == <uint32_t>op_ds_consume
-                    or opcode == <uint32_t>op_lds_direct_load or moved_by(wave, instruction, False) != 0
+                    or opcode == <uint32_t>op_lds_direct_load or _moved_by(wave, instruction, False) != 0
                     or memory_operation(opcode).add_lane or modifier_gds(instruction.decoded.modifiers)
                     and instruction.decoded.format & 0x7f == format_ds)
     if opcode == <uint32_t>op_s_cbranch_vccz or opcode == <uint32_t>op_s_cbranch_vccnz:
-        return uses(flight, sgpr_vcc * 4, wave.lanes // 8, 0, 0, NULL, gfx_level, finding)
+        return _uses(flight, sgpr_vcc * 4, wave.lanes // 8, 0, 0, NULL, gfx_level, finding)
     if unit_valu <= instruction.unit <= unit_lds and instruction.unit != unit_smem:
-        if uses(flight, sgpr_exec * 4, wave.lanes // 8, 0, 0, NULL, gfx_level, finding):
+        if _uses(flight, sgpr_exec * 4, wave.lanes // 8, 0, 0, NULL, gfx_level, finding):
             return True
-    return m0 and uses(flight, sgpr_m0 * 4, 4, 0, 0, NULL, gfx_level, finding)
+    return m0 and _uses(flight, sgpr_m0 * 4, 4, 0, 0, NULL, gfx_level, finding)
 
 
-cdef int32_t moved_by(const Wave *wave, const Instruction *instruction, bint destination) noexcept nogil:
-    """What M0 adds to the number of a register."""
+cdef int32_t _moved_by(const Wave *wave, const Instruction *instruction, bint destination) noexcept nogil:
+    """What M0 adds to the number of a register in relative addressing."""
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef uint32_t m0 = wave.sgpr[sgpr_m0]
     if opcode == <uint32_t>op_v_movrels_b32 or opcode == <uint32_t>op_s_movrels_b32 or opcode == <uint32_t>op_s_movrels_b64:
@@ -395,27 +395,27 @@ cdef bint flight_check(const Flight *flight, const Wave *wave, const Instruction
         return False
     for i in range(instruction.decoded.source_count):
         bytes = instruction.decoded.source_bytes[i]
-        moved = moved_by(wave, instruction, False) if i == 0 or wave.mode & mode_index_registers else 0
+        moved = _moved_by(wave, instruction, False) if i == 0 or wave.mode & mode_index_registers else 0
         if moved and wave.mode & mode_index_registers and instruction.unit == unit_valu and (
                 instruction.decoded.source[i] < 1024 or not (wave.sgpr[sgpr_m0] >> (12 + min(i, <uint32_t>2)) & 1)):
             moved = 0
-        if uses(flight, instruction.decoded.source[i], bytes if bytes else wave.lanes // 8,
-                lanes_read(wave, instruction, i, active), moved, NULL, gfx_level, finding):
+        if _uses(flight, instruction.decoded.source[i], bytes if bytes else wave.lanes // 8,
+                 _lanes_read(wave, instruction, i, active), moved, NULL, gfx_level, finding):
             return True
-    if uses_implied(flight, wave, instruction, gfx_level, finding):
+    if _uses_implied(flight, wave, instruction, gfx_level, finding):
         return True
-    moved = moved_by(wave, instruction, True)
+    moved = _moved_by(wave, instruction, True)
     for i in range(instruction.decoded.destination_count):
         bytes = instruction.decoded.destination_bytes[i]
-        if uses(flight, instruction.decoded.destination[i], bytes if bytes else wave.lanes // 8,
-                lanes_written(wave, instruction, active), moved, instruction, gfx_level, finding):
+        if _uses(flight, instruction.decoded.destination[i], bytes if bytes else wave.lanes // 8,
+                 _lanes_written(wave, instruction, active), moved, instruction, gfx_level, finding):
             return True
     return False
 
 
 cdef bint flight_check_lds(const Flight *flight, const AccessLog *log, Finding *finding) noexcept nogil:
     cdef size_t i, k
-    cdef uint32_t row
+    cdef uint32_t entry
     cdef const Operation *operation
     cdef const Access *other
     for i in range(flight.operations.size()):
@@ -424,15 +424,15 @@ cdef bint flight_check_lds(const Flight *flight, const AccessLog *log, Finding *
             continue
         for k in range(operation.reached.size()):
             other = &operation.reached[k]
-            if other.space != space_lds or other.way != way_store:
+            if other.space != space_lds or other.access_kind != access_kind_store:
                 continue
-            for row in range(log.count):
-                if (log.rows[row].space == space_lds and log.rows[row].address < other.address + other.bytes
-                        and other.address < log.rows[row].address + log.rows[row].bytes):
+            for entry in range(log.count):
+                if (log.entries[entry].space == space_lds and log.entries[entry].address < other.address + other.bytes
+                        and other.address < log.entries[entry].address + log.entries[entry].bytes):
                     finding.reg = register_limit
                     finding.counters = operation.needs
                     finding.states = finding.hazard = 0
-                    finding.write = log.rows[row].way != way_load
+                    finding.write = log.entries[entry].access_kind != access_kind_load
                     finding.opcode = operation.opcode
                     finding.pc = operation.pc
                     return True

@@ -139,13 +139,13 @@ cdef void _wait_counters(Printer *t, uint32_t value) noexcept nogil:
     cdef uint32_t i
     cdef bint all_of_them = True
     cdef bint first = True
-    for i in range(waitcnt_counters):
+    for i in range(<uint32_t>waitcnt_counters):
         encoded = waitcnt_set(encoded, t.level, i, waitcnt_get(value, t.level, i))
         all_of_them = all_of_them and waitcnt_get(value, t.level, i) == waitcnt_limit(t.level, i)
     if encoded != value:
         put_hex(t, value)
         return
-    for i in range(waitcnt_counters):
+    for i in range(<uint32_t>waitcnt_counters):
         if all_of_them or waitcnt_get(value, t.level, i) != waitcnt_limit(t.level, i):
             if not first:
                 put(t, c' ')

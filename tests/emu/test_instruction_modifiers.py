@@ -23,7 +23,7 @@ import alu_models
 from alu_models import Model
 from exact_floats import SIZES, encode, is_nan
 from machine_code import assemble_each
-from modifiers import Variant, bits_of, is_written, limits, selected_result, source_lane, variants
+from modifiers import BYTE_RESULTS, Variant, bits_of, is_written, limits, selected_result, source_lane, variants
 from test_alu_values import (
     LANES,
     M32,
@@ -67,7 +67,8 @@ def cases(target: str) -> tuple[list[Case], list[bytes], set[tuple[str, str]]]:
     """The variants that LLVM assembles, their code, and what they are without their modifiers' numbers."""
     wave, level = wave_of(target), level_of(target)
     wanted = [(mnemonic, name, model, variant) for mnemonic, name, model in rows_of(target) if not name.startswith("v_dual_")
-              for number, variant in enumerate(variants(name, ROWS[name].format, model.sources, model.results, level)) if is_chosen(name, variant, number)]
+              for number, variant in enumerate(variants(name, ROWS[name].format, model.sources, model.results, level))
+              if is_chosen(name, variant, number)]
     codes: dict[int, bytes] = {}
     for dotted in (True, False) if level >= 110 else (False,):
         left = [number for number in range(len(wanted)) if number not in codes]
@@ -104,6 +105,9 @@ def whole_registers(case: Case, result: int, lane: int, actual: int, target: str
     kind = model.results[0]
     if variant.form == "sdwa":
         return selected_result(variant, old, result)
+    if name in BYTE_RESULTS:
+        shift = 8 * (variant.high >> 2)
+        return old & ~(0xFF << shift) | (result & 0xFF) << shift
     if kind == "f16hi":
         return old & 0xFFFF | (result & 0xFFFF) << 16
     if kind not in ("u16", "f16", "f16bits", "bf16bits", "fp8x2", "bf8x2"):

@@ -1,5 +1,5 @@
-// Threads that wait for work, of the whole process: a thread that is made anew often starts a millisecond late, because the scheduler
-// puts it where its maker runs; one that wakes up goes back to the processor that it had.
+// Idle threads of the whole process: a new thread often starts a millisecond late, because the scheduler puts it on the processor of the
+// thread that made it; one that wakes up goes back to the processor it had.
 #pragma once
 #include <pthread.h>
 #include <signal.h>
@@ -12,13 +12,13 @@
 #include <thread>
 #include <vector>
 
-class Crew {
+class ThreadPool {
 public:
     typedef void (*Body)(void *, unsigned);
 
-    class Member {
+    class Thread {
     public:
-        // `body(data, number)` on this thread.
+        // Run `body(data, number)` on this thread.
         void begin(Body body, void *data, unsigned number) {
             std::lock_guard<std::mutex> guard(lock);
             this->body = body;
@@ -28,28 +28,28 @@ public:
             turn.notify_all();
         }
 
-        // Until it has returned.
+        // Wait until it has returned.
         void finish() {
-            watch(false);
+            spin_until(false);
             std::unique_lock<std::mutex> guard(lock);
             turn.wait(guard, [&] { return !busy; });
         }
 
     private:
-        friend class Crew;
-        static constexpr int patience = 200;  // microseconds
+        friend class ThreadPool;
+        static constexpr int spin_microseconds = 200;
 
-        // What is waited for comes soon as a rule: the end of the others' last workgroups, or the next dispatch. Who sleeps meanwhile runs
+        // The wait is usually short: for the end of the others' last workgroups, or the next dispatch. A thread that sleeps meanwhile runs
         // again 10 to 20 us late, on a processor that has gone to sleep too.
-        void watch(bool wanted) const {
-            const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(patience);
+        void spin_until(bool wanted) const {
+            const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(spin_microseconds);
             while (busy != wanted && std::chrono::steady_clock::now() < end)
                 std::this_thread::yield();
         }
 
-        void live() {
+        void run_loop() {
             while (true) {
-                watch(true);
+                spin_until(true);
                 {
                     std::unique_lock<std::mutex> guard(lock);
                     turn.wait(guard, [&] { return busy.load(); });
@@ -69,63 +69,63 @@ public:
         std::atomic<bool> busy{false};
     };
 
-    // A thread with nothing to do; NULL: the host lets none start.
-    static Member *hire() {
+    // An idle thread; NULL: the host cannot start one.
+    static Thread *acquire() {
         static std::once_flag once;
         std::call_once(once, [] { pthread_atfork(nullptr, nullptr, forget); });
         std::lock_guard<std::mutex> guard(here().lock);
-        std::vector<Member *> &idle = here().idle;
+        std::vector<Thread *> &idle = here().idle;
         try {
             if (idle.empty())
-                idle.push_back(recruit());
+                idle.push_back(spawn());
         } catch (const std::exception &) {
             return nullptr;
         }
-        Member *member = idle.back();
+        Thread *thread = idle.back();
         idle.pop_back();
-        return member;
+        return thread;
     }
 
-    // It has nothing to do again.
-    static void dismiss(Member *member) {
+    // Make a thread idle again.
+    static void release(Thread *thread) {
         std::lock_guard<std::mutex> guard(here().lock);
-        here().idle.push_back(member);
+        here().idle.push_back(thread);
     }
 
 private:
     // Never freed: threads wait in it when the process ends.
-    struct Place {
+    struct IdleThreads {
         std::mutex lock;
-        std::vector<Member *> idle;
+        std::vector<Thread *> idle;
     };
 
-    static Place *&place() {
-        static Place *current = new Place;
+    static IdleThreads *&current() {
+        static IdleThreads *current = new IdleThreads;
         return current;
     }
 
-    static Place &here() { return *place(); }
+    static IdleThreads &here() { return *current(); }
 
     // In the child of a fork, which has none of these threads.
-    static void forget() { place() = new Place; }
+    static void forget() { current() = new IdleThreads; }
 
-    static Member *recruit() {
-        Member *member = new Member;
+    static Thread *spawn() {
+        Thread *thread = new Thread;
         try {
-            std::thread(enter, member).detach();
+            std::thread(enter, thread).detach();
         } catch (...) {
-            delete member;
+            delete thread;
             throw;
         }
-        return member;
+        return thread;
     }
 
-    static void enter(Member *member) {
-        sigset_t others;              // signals of the process are the interpreter's
+    static void enter(Thread *thread) {
+        sigset_t others;              // signals are handled by the interpreter's threads
         sigfillset(&others);
         for (int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP})
             sigdelset(&others, fault);
         pthread_sigmask(SIG_BLOCK, &others, nullptr);
-        member->live();
+        thread->run_loop();
     }
 };
