@@ -106,7 +106,7 @@ def whole_registers(case: Case, result: int, lane: int, actual: int, target: str
     if variant.form == "sdwa":
         return selected_result(variant, old, result)
     if name in BYTE_RESULTS:
-        shift = 8 * (variant.high >> 2)
+        shift = 8 * (variant.high >> 3)                     # the third bit that the text lists is bit 2 of op_sel here
         return old & ~(0xFF << shift) | (result & 0xFF) << shift
     if kind == "f16hi":
         return old & 0xFFFF | (result & 0xFFFF) << 16

@@ -41,7 +41,7 @@ def contents(data: bytes) -> Contents:
         (s.name, s.value, s.size, s.kind, s.binding, s.visibility, names.get(s.section, s.section)) for s in file.symbols if s.name
     }
     relocations: collections.Counter[tuple[str | int | None, ...]] = collections.Counter(
-        (names[r.section], r.place, r.kind, r.symbol.name or names[r.symbol.section], r.addend) for r in file.relocations
+        (names[r.section], r.offset, r.kind, r.symbol.name or names[r.symbol.section], r.addend) for r in file.relocations
         if names[r.section] not in NOT_MADE
     )  # fmt: skip
     return Contents(sections, symbols, relocations)

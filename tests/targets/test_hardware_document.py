@@ -28,7 +28,8 @@ def test_limits(cells: list[str]) -> None:
     narrow = targets.wave_limits(chip, 32) if chip.level >= 100 else None
     assert cells == [
         chip.target, chip.level_name, chip.architecture, str(wide.max_waves_per_simd),
-        both(wide.physical_vgprs, narrow and narrow.physical_vgprs), both(wide.vgpr_allocation_granule, narrow and narrow.vgpr_allocation_granule),
+        both(wide.physical_vgprs, narrow.physical_vgprs if narrow else None),
+        both(wide.vgpr_allocation_granule, narrow.vgpr_allocation_granule if narrow else None),
         str(wide.sgpr_limit), str(wide.lds_limit), str(wide.lds_allocation_granule), f"{wide.scratch_offset_min} to {wide.scratch_offset_max}",
     ]  # fmt: skip
 
