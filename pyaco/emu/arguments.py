@@ -32,11 +32,19 @@ class Shader(Protocol):
     """What ``Device.dispatch`` needs of a compiled shader."""
 
     @property
-    def code(self) -> bytes: ...
+    def code(self) -> bytes:
+        """The machine code."""
+        ...
+
     @property
-    def constant_data(self) -> bytes: ...
+    def constant_data(self) -> bytes:
+        """What follows the code, which is padded to 64 bytes."""
+        ...
+
     @property
-    def abi(self) -> Abi | Mapping[str, Any] | None: ...
+    def abi(self) -> Abi | Mapping[str, Any] | None:
+        """How arguments reach registers, as a record or as the plain data that it stands for."""
+        ...
 
 
 class LowMemory:
