@@ -78,7 +78,7 @@ class Semantics(NamedTuple):
     @property
     def rounds_single(self) -> bool:
         """Whether it rounds a double to its single result, rather than the host as it computes."""
-        return any("single_of(" in statement for statement in self.statements)
+        return any("double_to_single(" in statement for statement in self.statements)
 
     @property
     def group(self) -> str:

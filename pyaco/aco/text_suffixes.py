@@ -6,16 +6,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
-from pyaco._core.ir.vocabulary import Format
+from pyaco._core.ir.vocabulary import Format, GfxLevel
 from pyaco.aco.text_words import (
     ATOMIC_HINTS,
     BRANCHES,
     CACHE_SCOPES,
     DATA_FORMATS,
     DELAYS,
-    DEPCTR,
     DIMENSIONS,
     DPP_FIXED,
     DPP_RANGES,
@@ -40,18 +40,9 @@ from pyaco.aco.text_words import (
 )
 from pyaco.errors import InputError
 from pyaco.isa import names as isa_names
-from pyaco.isa import opcodes
+from pyaco.isa import opcodes, waits
 
 _NAMED = re.compile(r"(\w+)\((\w+)\)\Z")
-
-
-def waitcnt_fields(gfx: int) -> tuple[tuple[str, tuple[tuple[int, int, int], ...]], ...]:
-    """Counters of ``s_waitcnt``: name and its pieces (first bit in the immediate, width, first bit in the count)."""
-    if gfx >= 110:
-        return (("lgkmcnt", ((4, 6, 0),)), ("expcnt", ((0, 3, 0),)), ("vmcnt", ((10, 6, 0),)))
-    lgkm = 6 if gfx >= 100 else 4
-    vm = ((0, 4, 0), (14, 2, 4)) if gfx >= 90 else ((0, 4, 0),)
-    return (("lgkmcnt", ((8, lgkm, 0),)), ("expcnt", ((4, 3, 0),)), ("vmcnt", vm))
 
 
 class InstructionText:
@@ -88,11 +79,7 @@ def set_defaults(item: InstructionText) -> None:
 
 def wait_for_nothing(gfx: int) -> int:
     """The immediate of an ``s_waitcnt`` that waits for nothing."""
-    immediate = 0
-    for _, pieces in waitcnt_fields(gfx):
-        for first, width, _ in pieces:
-            immediate |= ((1 << width) - 1) << first
-    return immediate
+    return sum(counter.put(0, counter.limit) for counter in waits.counters("waitcnt", gfx).values())
 
 
 # ---------------------------------------------------------------------------------------------------------------- printing
@@ -115,23 +102,13 @@ def _cache_text(word: int, gfx: int, atomic: bool) -> list[str]:
     return out + ([CACHE_SCOPES[scope]] if scope else [])
 
 
-def _waitcnt_text(immediate: int, gfx: int) -> list[str]:
-    out = []
-    order = {"expcnt": 0, "lgkmcnt": 1, "vmcnt": 2}
-    for name, pieces in sorted(waitcnt_fields(gfx), key=lambda entry: order[entry[0]]):
-        value = sum(((immediate >> first) & ((1 << width) - 1)) << at for first, width, at in pieces)
-        if value != (1 << sum(width for _, width, _ in pieces)) - 1:
-            out.append(f"{name}({value})")
-    return out
+def _dependency_counters() -> dict[str, waits.Counter]:
+    """Return the counters of ``s_waitcnt_depctr``: all of them, on every level, as ACO prints them."""
+    return waits.counters("depctr", int(GfxLevel.GFX12))
 
 
-def _depctr_text(immediate: int) -> list[str]:
-    out = []
-    for name, first, width in DEPCTR:
-        value = (immediate >> first) & ((1 << width) - 1)
-        if value != (1 << width) - 1:
-            out.append(f"{name}({value})")
-    return out
+def _counters_text(counters: Iterable[tuple[str, waits.Counter]], immediate: int) -> list[str]:
+    return [f"{name}({count})" for name, counter in counters if (count := counter.get(immediate)) != counter.limit]
 
 
 def _delay_text(immediate: int) -> list[str]:
@@ -149,9 +126,9 @@ def _sopp_text(name: str, immediate: int, gfx: int) -> list[str]:
     if name in BRANCHES:
         return [f"block:BB{immediate}"]
     if name == "s_waitcnt":
-        return _waitcnt_text(immediate, gfx)
+        return _counters_text(sorted(waits.counters("waitcnt", gfx).items()), immediate)
     if name == "s_waitcnt_depctr":
-        return _depctr_text(immediate)
+        return _counters_text(_dependency_counters().items(), immediate)
     if name == "s_delay_alu":
         return _delay_text(immediate)
     if name == "s_sendmsg":
@@ -330,27 +307,17 @@ def _parse_selection(text: str) -> int:
     return size | offset << 2 | (16 if match[1] == "s" else 0)
 
 
-def _wait_suffix(item: InstructionText, name: str, value: int, gfx: int) -> None:
-    for counter, pieces in waitcnt_fields(gfx):
-        if counter == name:
-            for first, width, at in pieces:
-                mask = (1 << width) - 1
-                item.immediate = item.immediate & ~(mask << first) | (value >> at & mask) << first
-            return
-    raise InputError(f"no counter: {name!r}")
-
-
 def _call_suffix(item: InstructionText, name: str, value: str, gfx: int) -> None:
     """A suffix of the form name(value)."""
     if item.name == "s_waitcnt":
-        _wait_suffix(item, name, number(value), gfx)
+        counter = waits.counters("waitcnt", gfx).get(name)
+        if counter is None:
+            raise InputError(f"no counter: {name!r}")
+        item.immediate = counter.put(item.immediate, number(value))
         return
-    if item.name == "s_waitcnt_depctr":
-        for field, first, width in DEPCTR:
-            if field == name:
-                mask = (1 << width) - 1
-                item.immediate = item.immediate & ~(mask << first) | (number(value) & mask) << first
-                return
+    if item.name == "s_waitcnt_depctr" and (dependency := _dependency_counters().get(name)):
+        item.immediate = dependency.put(item.immediate, number(value))
+        return
     if name == "sendmsg" and value == "dealloc_vgprs":
         item.immediate = 3
         return

@@ -48,9 +48,6 @@ BRANCHES = ("s_branch", "s_cbranch_scc0", "s_cbranch_scc1", "s_cbranch_vccz", "s
             "s_cbranch_execnz", "s_cbranch_cdbgsys", "s_cbranch_cdbguser", "s_cbranch_cdbgsys_or_user",
             "s_cbranch_cdbgsys_and_user", "s_cbranch_i_fork", "s_cbranch_join", "s_call_b64",
             "s_subvector_loop_begin", "s_subvector_loop_end")  # fmt: skip
-# s_waitcnt_depctr: name, first bit, width; a full field is not printed.
-DEPCTR = (("va_vdst", 12, 4), ("va_sdst", 9, 3), ("va_ssrc", 8, 1), ("hold_cnt", 7, 1), ("vm_vsrc", 2, 3), ("va_vcc", 1, 1),
-          ("sa_sdst", 0, 1))  # fmt: skip
 DELAYS = ("", "valu_dep_1", "valu_dep_2", "valu_dep_3", "valu_dep_4", "trans32_dep_1", "trans32_dep_2", "trans32_dep_3",
           "fma_accum_cycle_1", "salu_cycle_1", "salu_cycle_2", "salu_cycle_3")  # fmt: skip
 MESSAGES = {"save_wave": 4, "stall_wave_gen": 5, "halt_waves": 6, "ordered_ps_done": 7, "early_prim_dealloc": 8,

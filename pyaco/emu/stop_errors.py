@@ -9,7 +9,7 @@ import numpy
 
 from pyaco.emu.errors import BudgetError, EmulationError, MemoryFault, MissingWaitError, RaceError
 from pyaco.errors import UnsupportedError
-from pyaco.isa import opcodes
+from pyaco.isa import names, opcodes
 
 if TYPE_CHECKING:
     from pyaco._core.emu.memory import AddressSpace
@@ -115,7 +115,7 @@ def instruction_text(result: Mapping[str, Any], target: str) -> str:
 
 
 def _register(number: int) -> str:
-    special = {106: "vcc_lo", 107: "vcc_hi", 124: "m0", 126: "exec_lo", 127: "exec_hi"}
+    special = {names.registers(120)[name] & 0xFFFF: name for name in ("vcc_lo", "vcc_hi", "m0", "exec_lo", "exec_hi")}
     if number == _LDS:
         return "lds"
     if number > _LDS:

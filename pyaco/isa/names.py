@@ -87,11 +87,6 @@ DELAYS = ("NO_DEP", "VALU_DEP_1", "VALU_DEP_2", "VALU_DEP_3", "VALU_DEP_4", "TRA
 SKIPS = ("SAME", "NEXT", "SKIP_1", "SKIP_2", "SKIP_3", "SKIP_4")
 
 
-# Counters of s_waitcnt_depctr (s_wait_alu on GFX12): first bit, width. The other bits of the operand are 0x60 in reset.
-DEPENDENCIES = {"hold_cnt": (7, 1), "sa_sdst": (0, 1), "va_vdst": (12, 4), "va_sdst": (9, 3), "va_ssrc": (8, 1),
-                "va_vcc": (1, 1), "vm_vsrc": (2, 3)}  # fmt: skip
-
-
 INDEX_MODES = ("SRC0", "SRC1", "SRC2", "DST")
 
 

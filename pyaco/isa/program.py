@@ -21,10 +21,11 @@ __all__ = ["Instruction", "Label", "Operand", "Program", "a", "exec_", "exec_hi"
            "scc", "v", "vcc", "vcc_hi", "vcc_lo"]  # fmt: skip
 
 #: Registers: ``v[3]`` is one, ``v[4:7]`` are four, the last included as in text.
-s, v, a = RegisterFile("s", 0, 106), RegisterFile("v", 256, 256), RegisterFile("a", 512, 256)
-vcc, vcc_lo, vcc_hi = Operand(address=4 * 106, dwords=2), Operand(address=4 * 106), Operand(address=4 * 107)
-exec_, exec_lo, exec_hi = Operand(address=4 * 126, dwords=2), Operand(address=4 * 126), Operand(address=4 * 127)
-m0, null, scc = Operand(address=4 * 124), Operand(address=4 * 125), Operand(address=4 * 253)
+vcc, vcc_lo, vcc_hi, exec_, exec_lo, exec_hi, m0, null, scc = (
+    Operand(address=4 * (names.registers(120)[name] & 0xFFFF), dwords=names.registers(120)[name] >> 16)
+    for name in ("vcc", "vcc_lo", "vcc_hi", "exec", "exec_lo", "exec_hi", "m0", "null", "scc")
+)
+s, v, a = RegisterFile("s", 0, vcc.address // 4), RegisterFile("v", 256, 256), RegisterFile("a", 512, 256)
 
 
 def lit(value: int | float) -> Operand:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pyaco._core.isa.assemble_text import DIRECTIVES, FACTS
 from pyaco._core.isa.statement import FUNCTIONS, MODIFIERS
-from pyaco.isa import names, opcodes
+from pyaco.isa import names, opcodes, waits
 from pyaco.isa.table import CDNA, VALU_ONE_DWORD
 
 __all__ = ["explicit", "field_bits", "text_facts"]
@@ -171,7 +171,7 @@ def modifiers(level: int) -> dict[str, int]:
 
 def dependencies(level: int) -> dict[str, int]:
     """Counters of s_waitcnt_depctr: first bit, width from bit 8."""
-    known = {name: field for name, field in names.DEPENDENCIES.items() if name != "hold_cnt" or level >= 103}
+    known = {name: counter.bits[0] for name, counter in waits.counters("depctr", level).items()}
     return {f"{prefix}{name}": first | width << 8 for name, (first, width) in known.items() for prefix in ("depctr_", "")}
 
 
@@ -205,7 +205,7 @@ def domains(level: int, chip: str) -> list[dict[str, int] | dict[int, str]]:
         names.dimensions(),
         names.SELECTIONS,
         {"UNUSED_PAD": 0, "UNUSED_SEXT": 1, "UNUSED_PRESERVE": 2},
-        {"vmcnt": 0, "expcnt": 1, "lgkmcnt": 2},
+        {name: number for number, name in enumerate(waits.counters("waitcnt", level))},
         dependencies(level),
         {"p10": 0, "p20": 1, "p0": 2},
         FUNCTIONS,

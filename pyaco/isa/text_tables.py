@@ -51,7 +51,7 @@ def sources() -> bytes:
     folder, _, suffix = kernel.__file__.rpartition("text_tables")
     kernels = [os.stat(f"{folder}{name}{suffix}") for name in ("assemble_text", "statement", "text_tables")]
     parts = [repr([(found.st_mtime_ns, found.st_size) for found in kernels]).encode()]
-    for name in ("names", "opcodes", "processors", "table", "text_facts", "text_tables"):
+    for name in ("names", "opcodes", "processors", "table", "text_facts", "text_tables", "waits"):
         with open(os.path.join(_HERE, f"{name}.py"), "rb", buffering=0) as file:
             parts.append(file.readall())
     return b"".join(parts)

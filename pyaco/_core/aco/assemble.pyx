@@ -20,6 +20,7 @@ from libcpp.vector cimport vector
 from isa_opcodes cimport *
 from isa_tables cimport opcode_name
 from pyaco._core.aco.encode cimport encode_instruction
+from pyaco._core.common.bits cimport align_up
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.program cimport *
 from pyaco._core.isa.decode cimport Decoded
@@ -310,7 +311,7 @@ cdef int finish(Assembler *a) except -1 nogil:
             a.code.push_back(0xbf9f0000U)
     constants = <uint32_t>a.code.size() * 4
     if p.constant_data.table.count:
-        constants = (constants + 63) & ~63U
+        constants = <uint32_t>align_up(constants, 64)
     for k in range(a.addresses.size()):
         if a.addresses[0][k].literal:
             a.code[0][a.addresses[0][k].literal] += constants - a.addresses[0][k].base * 4

@@ -28,25 +28,23 @@ from isa_opcodes cimport (
 )
 from isa_tables cimport hazard_lane_mask_read, hazard_permlane, hazard_transcendental, hazard_wave_matrix, isa_hazards
 from modifiers cimport modifier_set_wait_vdst, modifier_set_wait_vsrc, modifier_wait_vdst
+from wait_tables cimport depctr_sa_sdst, depctr_va_sdst, depctr_va_vcc, depctr_va_vdst, depctr_vm_vsrc, waitcnt_lgkmcnt, waitcnt_vmcnt
 from pyaco._core.aco.build cimport emit_0
 from pyaco._core.aco.queries cimport ends_without_leaving, memory_bvh, memory_sampler, memory_type
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range
 from pyaco._core.common.table cimport RowRange
+from pyaco._core.common.waitcnt cimport depctr_get, depctr_set, waitcnt_get
 from pyaco._core.ir.program cimport (
     BlockId, DefinitionRow, InstructionId, OperandRow, OrderRow, ProgramData, Rewrite, definitions_of, format_ds, format_exp,
     format_flat, format_is_flat_like, format_is_salu, format_is_valu, format_is_vmem, format_ldsdir, format_sopp, format_vopc,
-    gfx11, gfx12, operand_at, operand_is_literal, operands_of, rewrite_emit,
+    gfx11, gfx12, operand_at, operand_is_literal, operands_of, register_exec, register_exec_hi, register_m0, register_vcc, register_vcc_hi,
+    rewrite_emit,
 )
 
 cdef enum:
     long_ago = -32
     all_counters = 0xffff            # immediate of s_waitcnt_depctr that waits for nothing
-    wait_va_vdst = 0x0fff
-    wait_va_sdst = 0xf1ff
-    wait_vm_vsrc = 0xffe3
-    wait_va_vcc = 0xfffd
-    wait_sa_sdst = 0xfffe
-    exec_register = 126
+    m0 = register_m0 >> 2            # registers from here on are not followed
     # kinds of memory operations, each with a wait of its own
     memory_use_load = 1
     memory_use_store = 2
@@ -186,9 +184,18 @@ cdef bint _writes_exec(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef Range r
     for k in range(p.instructions.definition_count[i]):
         r = definition_range(p, p.instructions.definition_first[i] + k)
-        if r.first <= exec_register + 1 and r.end > exec_register:
+        if r.first <= register_exec_hi >> 2 and r.end > register_exec >> 2:
             return True
     return False
+
+
+cdef inline uint32_t _wait_for(uint32_t counter) noexcept nogil:
+    """The immediate of s_waitcnt_depctr that waits until nothing is open of a counter."""
+    return depctr_set(all_counters, counter, 0)
+
+
+cdef inline bint _is_vcc(uint32_t sgpr) noexcept nogil:
+    return sgpr == register_vcc >> 2 or sgpr == register_vcc_hi >> 2
 
 
 cdef uint32_t _va_vdst(const ProgramData *p, InstructionId i) noexcept nogil:
@@ -199,7 +206,7 @@ cdef uint32_t _va_vdst(const ProgramData *p, InstructionId i) noexcept nogil:
     if format == format_ldsdir:
         return modifier_wait_vdst(p.instructions.modifiers[i])
     if p.instructions.opcode[i] == op_s_waitcnt_depctr:
-        return p.instructions.immediate[i] >> 12 & 15
+        return depctr_get(p.instructions.immediate[i], depctr_va_vdst)
     return 15
 
 
@@ -274,13 +281,13 @@ cdef uint32_t _mask_write(const ProgramData *p, const State *s, InstructionId i)
     cdef bint valu = format_is_valu(p.instructions.format[i])
     for k in range(p.instructions.operand_count[i]):
         range_ = operand_range(p, p.instructions.operand_first[i] + k)
-        for r in range(range_.first, min(range_.end, 124)):
+        for r in range(range_.first, min(range_.end, <uint32_t>m0)):
             if s.mask[r] & 2:
-                wait &= wait_sa_sdst
+                wait &= _wait_for(depctr_sa_sdst)
             if s.then_written_by_salu[r] != long_ago and s.salu - s.then_written_by_salu[r] < salu_expiry:
-                wait &= wait_sa_sdst
+                wait &= _wait_for(depctr_sa_sdst)
             if valu and s.then_written_by_valu[r]:
-                wait &= wait_va_vcc if r == 106 or r == 107 else wait_va_sdst
+                wait &= _wait_for(depctr_va_vcc if _is_vcc(r) else depctr_va_sdst)
     return wait
 
 
@@ -322,16 +329,14 @@ cdef void _drain_sa_sdst(State *s) noexcept nogil:
 cdef void _drain(State *s, uint32_t immediate) noexcept nogil:
     """What a wait for dependency counters settles."""
     cdef uint32_t k
-    if immediate >> 12 == 0:
+    if depctr_get(immediate, depctr_va_vdst) == 0:
         _drain_va_vdst(s)
-    if (immediate >> 2 & 7) == 0:
+    if depctr_get(immediate, depctr_vm_vsrc) == 0:
         _drain_memory(s, memory_use_any)
-    if not immediate & 1:
+    if depctr_get(immediate, depctr_sa_sdst) == 0:
         _drain_sa_sdst(s)
     for k in range(128):
-        if (k == 106 or k == 107) and not immediate & 2:
-            s.then_written_by_valu[k] = 0
-        elif k != 106 and k != 107 and (immediate >> 9 & 7) == 0:
+        if depctr_get(immediate, depctr_va_vcc if _is_vcc(k) else depctr_va_sdst) == 0:
             s.then_written_by_valu[k] = 0
 
 
@@ -360,7 +365,7 @@ cdef void _note_scalar_sources(const ProgramData *p, State *s, InstructionId i) 
     if p.gfx_level >= gfx12:
         for k in range(count):
             range_ = operand_range(p, first + k)
-            for r in range(range_.first, min(range_.end, 124)):
+            for r in range(range_.first, min(range_.end, <uint32_t>m0)):
                 s.read_by_valu[r >> 1] = 1
         return
     if p.wave_size != 64:
@@ -375,7 +380,7 @@ cdef void _note_scalar_sources(const ProgramData *p, State *s, InstructionId i) 
     if not _hazards(p, i) & hazard_lane_mask_read or count == 0:
         return
     range_ = operand_range(p, first + count - 1)
-    if range_.end > range_.first and range_.first < 124:
+    if range_.end > range_.first and range_.first < <uint32_t>m0:
         s.mask[range_.first] |= 1
         s.mask[range_.first + 1] |= 1
 
@@ -407,7 +412,7 @@ cdef void _note_valu(const ProgramData *p, State *s, InstructionId i) noexcept n
             for v in range(r.first - 256, r.end - 256):
                 _note_valu_write(s, v, trans)
         elif p.gfx_level >= gfx12:
-            for v in range(r.first, min(r.end, 124)):
+            for v in range(r.first, min(r.end, <uint32_t>m0)):
                 s.then_written_by_valu[v] = s.read_by_valu[v >> 1]
                 s.then_written_by_salu[v] = long_ago
     _note_scalar_sources(p, s, i)
@@ -431,7 +436,7 @@ cdef void _note_salu(const ProgramData *p, State *s, InstructionId i) noexcept n
     definitions = definitions_of(p, i)
     for row in range(definitions.first, definitions.first + definitions.count):
         r = definition_range(p, row)
-        for k in range(r.first, min(r.end, 124)):
+        for k in range(r.first, min(r.end, <uint32_t>m0)):
             if s.mask[k] & 1:
                 s.mask[k] |= 2
             if p.gfx_level >= gfx12:
@@ -467,8 +472,8 @@ cdef void _note_waits(const ProgramData *p, State *s, InstructionId i) noexcept 
     cdef uint32_t value = p.instructions.immediate[i]
     cdef uint8_t bits = 0
     if opcode == op_s_waitcnt and p.gfx_level < gfx12:
-        bits |= memory_use_load if (value >> 10 & 63) == 0 else 0
-        bits |= memory_use_lds if (value >> 4 & 63) == 0 else 0
+        bits |= memory_use_load if waitcnt_get(value, p.gfx_level, waitcnt_vmcnt) == 0 else 0
+        bits |= memory_use_lds if waitcnt_get(value, p.gfx_level, waitcnt_lgkmcnt) == 0 else 0
     elif opcode == op_s_waitcnt_vscnt or opcode == op_s_wait_storecnt:
         bits = memory_use_store if value == 0 else 0
     elif opcode == op_s_wait_loadcnt:
@@ -549,7 +554,7 @@ cdef int _lds_direct(Context *c, State *s, InstructionId i) except -1 nogil:
     if not memory:
         return 0
     if p.gfx_level < gfx12:
-        return _wait(c, s, wait_vm_vsrc)
+        return _wait(c, s, _wait_for(depctr_vm_vsrc))
     if c.rewriting:
         p.instructions.modifiers[i] = modifier_set_wait_vsrc(p.instructions.modifiers[i], 0)
     _drain_memory(s, memory_use_any)
@@ -564,15 +569,15 @@ cdef int _resolve_all(Context *c, State *s) except -1 nogil:
     if s.vcmpx or s.wmma:
         _nop(c, s)
     if s.last_use != long_ago:
-        wait &= wait_va_vdst
+        wait &= _wait_for(depctr_va_vdst)
     for k in range(128):
         if s.mask[k]:
-            wait &= wait_sa_sdst
+            wait &= _wait_for(depctr_sa_sdst)
         if p.gfx_level >= gfx12 and s.read_by_valu[k >> 1]:
-            wait &= wait_sa_sdst & wait_va_sdst & wait_va_vcc
+            wait &= _wait_for(depctr_sa_sdst) & _wait_for(depctr_va_sdst) & _wait_for(depctr_va_vcc)
     for k in range(s.vgprs):
         if s.memory[k]:
-            wait &= wait_vm_vsrc
+            wait &= _wait_for(depctr_vm_vsrc)
     _wait(c, s, wait)
     _clear(c, s)
     return 0
@@ -592,9 +597,9 @@ cdef int _check(Context *c, State *s, InstructionId i) except -1 nogil:
     if valu and ((s.vcmpx and _hazards(p, i) & hazard_permlane) or _wmma_hazard(p, s, i)):
         _nop(c, s)
     if valu and p.gfx_level == gfx11 and _trans_use(p, s, i):
-        wait &= wait_va_vdst
+        wait &= _wait_for(depctr_va_vdst)
     if valu and p.gfx_level < gfx12 and p.wave_size == 64 and _partial_forwarding(p, s, i):
-        wait &= wait_va_vdst
+        wait &= _wait_for(depctr_va_vdst)
     wait &= _mask_write(p, s, i)
     return _wait(c, s, wait)
 

@@ -23,14 +23,16 @@ from isa_opcodes cimport (
     op_s_wait_storecnt_dscnt, op_s_waitcnt, op_s_waitcnt_vscnt,
 )
 from modifiers cimport modifier_gds, modifier_scope, modifier_semantics, modifier_storage
+from wait_tables cimport waitcnt_expcnt, waitcnt_lgkmcnt, waitcnt_vmcnt
 from pyaco._core.aco.build cimport emit_0, emit_any
 from pyaco._core.aco.queries cimport form_clause, format_has_sync, memory_bvh, memory_sampler, memory_type
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range, range_of
 from pyaco._core.common.table cimport RowRange
+from pyaco._core.common.waitcnt cimport waitcnt_get, waitcnt_limit, waitcnt_none, waitcnt_set
 from pyaco._core.ir.program cimport (
     BlockId, DefinitionRow, InstructionId, Operand, OperandRow, Program, ProgramData, Rewrite, block_end_with_regs, class_s1,
     definitions_of, format_ds, format_exp, format_flat, format_is_flat_like, format_is_vmem, format_ldsdir, format_pseudo_barrier,
-    format_smem, gfx10, gfx11, gfx12, gfx9, operand_constant, operand_register, operand_undef, operands_of, register_none,
+    format_smem, gfx10, gfx11, gfx12, operand_constant, operand_register, operand_undef, operands_of, register_none,
     register_null, rewrite_emit, scope_subgroup, scope_workgroup, semantic_acqrel, semantic_acquire, semantic_can_reorder,
     semantic_private, semantic_release,
 )
@@ -422,6 +424,10 @@ cdef void _need_below(Wait *w, uint32_t counter, uint32_t value, uint32_t full) 
         _need(w, counter, <uint8_t>value)
 
 
+cdef void _need_field(Wait *w, uint32_t counter, uint32_t gfx_level, uint32_t field, uint32_t immediate) noexcept nogil:
+    _need_below(w, counter, waitcnt_get(immediate, gfx_level, field), waitcnt_limit(gfx_level, field))
+
+
 cdef bint _parse_wait(const ProgramData *p, InstructionId i, Wait *w) noexcept nogil:
     """Whether an instruction is a wait; its counts go to `w`."""
     cdef uint32_t value = p.instructions.immediate[i]
@@ -436,20 +442,9 @@ cdef bint _parse_wait(const ProgramData *p, InstructionId i, Wait *w) noexcept n
         return True
     if p.instructions.opcode[i] != op_s_waitcnt:
         return False
-    if p.gfx_level >= gfx11:
-        _need_below(w, counter_vm, value >> 10 & 63, 63)
-        _need_below(w, counter_lgkm, value >> 4 & 63, 63)
-        _need_below(w, counter_exp, value & 7, 7)
-        return True
-    _need_below(w, counter_exp, value >> 4 & 7, 7)
-    if p.gfx_level >= gfx10:
-        _need_below(w, counter_lgkm, value >> 8 & 63, 63)
-    else:
-        _need_below(w, counter_lgkm, value >> 8 & 15, 15)
-    if p.gfx_level >= gfx9:
-        _need_below(w, counter_vm, (value & 15) | (value >> 10 & 0x30), 63)
-    else:
-        _need_below(w, counter_vm, value & 15, 15)
+    _need_field(w, counter_vm, p.gfx_level, waitcnt_vmcnt, value)
+    _need_field(w, counter_lgkm, p.gfx_level, waitcnt_lgkmcnt, value)
+    _need_field(w, counter_exp, p.gfx_level, waitcnt_expcnt, value)
     return True
 
 
@@ -478,19 +473,17 @@ cdef int _emit_wait12(Context *c, Wait w) except -1 nogil:
     return 0
 
 
-cdef uint32_t _pack(const ProgramData *p, Wait w) noexcept nogil:
-    """The immediate of s_waitcnt; a full field does not wait."""
-    cdef uint32_t vm = 63 if w.count[counter_vm] == none else w.count[counter_vm]
-    cdef uint32_t lgkm = 63 if w.count[counter_lgkm] == none else w.count[counter_lgkm]
-    cdef uint32_t exports = 7 if w.count[counter_exp] == none else w.count[counter_exp]
-    if p.gfx_level >= gfx11:
-        return vm << 10 | lgkm << 4 | exports
-    if p.gfx_level >= gfx10:
-        return (vm & 0x30) << 10 | lgkm << 8 | exports << 4 | (vm & 15)
-    lgkm = 15 if lgkm > 15 else lgkm
-    if p.gfx_level >= gfx9:
-        return (vm & 0x30) << 10 | lgkm << 8 | exports << 4 | (vm & 15)
-    return lgkm << 8 | exports << 4 | (15 if vm > 15 else vm)
+cdef uint32_t _pack(uint32_t gfx_level, const Wait *w) noexcept nogil:
+    """The immediate of s_waitcnt."""
+    cdef uint32_t immediate = waitcnt_none(gfx_level)
+    immediate = _put_field(immediate, gfx_level, waitcnt_vmcnt, w.count[counter_vm])
+    immediate = _put_field(immediate, gfx_level, waitcnt_lgkmcnt, w.count[counter_lgkm])
+    return _put_field(immediate, gfx_level, waitcnt_expcnt, w.count[counter_exp])
+
+
+cdef uint32_t _put_field(uint32_t immediate, uint32_t gfx_level, uint32_t field, uint32_t count) noexcept nogil:
+    """Counts beyond what the counter can reach do not wait."""
+    return waitcnt_set(immediate, gfx_level, field, min(count, waitcnt_limit(gfx_level, field)))
 
 
 cdef int _emit_wait(Context *c, Wait w) except -1 nogil:
@@ -503,7 +496,7 @@ cdef int _emit_wait(Context *c, Wait w) except -1 nogil:
         c.p.instructions.immediate[i] = w.count[counter_vs]
         w.count[counter_vs] = none
     if not _is_empty(&w):
-        emit_0(&c.rewrite, op_s_waitcnt, _pack(c.p, w))
+        emit_0(&c.rewrite, op_s_waitcnt, _pack(c.p.gfx_level, &w))
     return 0
 
 
@@ -604,8 +597,8 @@ cdef void _limits(Context *c) noexcept nogil:
     """The largest count that a wait can name: one below the full field."""
     cdef uint32_t gfx = c.p.gfx_level
     c.limit[counter_exp] = 6
-    c.limit[counter_lgkm] = 62 if gfx >= gfx10 else 14
-    c.limit[counter_vm] = 62 if gfx >= gfx9 else 14
+    c.limit[counter_lgkm] = waitcnt_limit(gfx, waitcnt_lgkmcnt) - 1
+    c.limit[counter_vm] = waitcnt_limit(gfx, waitcnt_vmcnt) - 1
     c.limit[counter_vs] = 62
     c.limit[counter_sample] = 62
     c.limit[counter_bvh] = 6

@@ -6,7 +6,7 @@ Per block a set is kept as a list of words that are not zero, in ascending order
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from pyaco._core.aco.register_file cimport pyaco_lowest_bit
+from pyaco._core.common.bits cimport trailing_zeros64
 from pyaco._core.ir.program cimport BlockId, ProgramData
 
 cdef enum:
@@ -37,7 +37,7 @@ cdef inline void live_set_clear(LiveSet *s) noexcept nogil:
     for u in range(<uint32_t>s.used.size()):
         words = s.used[u]
         while words:
-            s.bits[u * 64 + <uint32_t>pyaco_lowest_bit(words)] = 0
+            s.bits[u * 64 + trailing_zeros64(words)] = 0
             words &= words - 1
         s.used[u] = 0
 
@@ -63,7 +63,7 @@ cdef inline uint32_t live_next_word(const LiveSet *s, uint32_t word) noexcept no
     words = s.used[u] >> (word & 63) << (word & 63)
     while True:
         while words:
-            word = u * 64 + <uint32_t>pyaco_lowest_bit(words)
+            word = u * 64 + trailing_zeros64(words)
             if s.bits[word]:
                 return word
             words &= words - 1
@@ -84,7 +84,7 @@ cdef inline uint32_t live_next(const LiveSet *s, uint32_t temp) noexcept nogil:
         if word == no_temp:
             return no_temp
         bits = s.bits[word]
-    return word * 64 + <uint32_t>pyaco_lowest_bit(bits)
+    return word * 64 + trailing_zeros64(bits)
 
 cdef inline void live_add_row(LiveSet *s, const ProgramData *p, BlockId block) noexcept nogil:
     """Add the temps that are live at the start of a block."""

@@ -217,7 +217,7 @@ cdef bint operand_fits(const ProgramData *p, InstructionId i, uint32_t k, uint32
     cdef uint16_t format = p.instructions.format[i]
     if address & 3:
         return address % _operand_stride(p, i, k) == 0
-    if address < 106 * 4 or address >= register_vgpr0:
+    if address < register_vcc or address >= register_vgpr0:
         return True
     if format == format_smem:
         if address == register_m0:

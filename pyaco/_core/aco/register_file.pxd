@@ -9,13 +9,7 @@ per register, so that gaps are found with bit operations. A dword shared by sub-
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-cdef extern from *:
-    """
-    static inline int pyaco_lowest_bit(unsigned long long x) { return __builtin_ctzll(x); }
-    static inline int pyaco_bit_count(unsigned long long x) { return __builtin_popcountll(x); }
-    """
-    int pyaco_lowest_bit(uint64_t x) nogil
-    int pyaco_bit_count(uint64_t x) nogil
+from pyaco._core.common.bits cimport align_up, trailing_zeros64
 
 cdef enum:
     file_size = 512
@@ -94,7 +88,7 @@ cdef inline uint32_t bits_next(const uint64_t *words, uint32_t position, uint32_
     while position < limit:
         word = words[position >> 6] >> (position & 63)
         if word:
-            position += <uint32_t>pyaco_lowest_bit(word)
+            position += trailing_zeros64(word)
             return position if position < limit else limit
         position = (position | 63) + 1
     return limit
@@ -109,7 +103,7 @@ cdef inline int bits_best_gap(const uint64_t *free, const uint64_t *busy, uint32
     cdef uint32_t aligned
     while start < high:
         end = bits_next(busy, start, high)
-        aligned = (start + align - 1) & ~(align - 1)
+        aligned = <uint32_t>align_up(start, align)
         if aligned + size <= end and end - start < best_size:
             best = <int>aligned
             best_size = end - start

@@ -7,9 +7,9 @@ from libcpp.vector cimport vector
 
 from pyaco._core.aco.live_set cimport bit_erase, bit_insert, live_test
 from pyaco._core.aco.queries cimport opcode_is_phi
-from pyaco._core.aco.register_file cimport pyaco_lowest_bit
 from pyaco._core.aco.spill_choice cimport load_live_out
 from pyaco._core.aco.spiller cimport *
+from pyaco._core.common.bits cimport align_up, trailing_zeros64
 from pyaco._core.ir.program cimport *
 
 
@@ -29,7 +29,7 @@ cdef void _interfere(Spiller *s, uint32_t temp, const uint64_t *live_rows) noexc
         bits = live_rows[w]
         row[w] |= bits
         while bits:
-            other = w * 64 + <uint32_t>pyaco_lowest_bit(bits)
+            other = w * 64 + trailing_zeros64(bits)
             bits &= bits - 1
             s.interference[<size_t>other * s.row_words + (self >> 6)] |= <uint64_t>1 << (self & 63)
     row[self >> 6] &= ~(<uint64_t>1 << (self & 63))
@@ -98,7 +98,7 @@ cdef bint _slot_free(Spiller *s, TempId temp, uint32_t slot) noexcept nogil:
     for w in range(s.row_words):
         bits = row[w]
         while bits:
-            if s.slot[s.members[w * 64 + <uint32_t>pyaco_lowest_bit(bits)]] == slot:
+            if s.slot[s.members[w * 64 + trailing_zeros64(bits)]] == slot:
                 return False
             bits &= bits - 1
     return True
@@ -166,7 +166,7 @@ cdef void assign_slots(Spiller *s) noexcept nogil:
 cdef int assign_positions(Spiller *s) except -1 nogil:
     """Lanes and scratch offsets. Slots of SGPRs do not cross from one linear VGPR to the next."""
     cdef uint32_t lane = 0
-    cdef uint32_t offset = (s.p.config.scratch_bytes_per_lane + 3) & ~<uint32_t>3
+    cdef uint32_t offset = <uint32_t>align_up(s.p.config.scratch_bytes_per_lane, 4)
     cdef uint32_t slot
     cdef uint32_t wave = s.p.wave_size
     cdef bint scratch = False

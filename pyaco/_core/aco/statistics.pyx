@@ -17,15 +17,17 @@ from isa_opcodes cimport (
     op_v_mov_b16, op_v_mov_b32, op_v_swap_b32,
 )
 from isa_tables cimport latency_branch, latency_waitcnt, opcode_latency
+from wait_tables cimport waitcnt_expcnt, waitcnt_lgkmcnt, waitcnt_vmcnt
 from pyaco._core.aco.cycle_model cimport (
     Cycles, MemoryCycles, cycles_of, is_dual_issue_capable, memory_cycles_of, resource_count,
 )
 from pyaco._core.aco.queries cimport form_clause
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range
+from pyaco._core.common.waitcnt cimport waitcnt_get, waitcnt_limit
 from pyaco._core.ir.program cimport (
     BlockId, InstructionId, Program, ProgramData, block_branch, block_invert, format_ds, format_exp, format_global,
     format_is_salu, format_is_valu, format_is_vmem, format_scratch, format_smem, format_sopp, format_vintrp, format_vopd, gfx10,
-    gfx11, gfx12, gfx9, operand_constant,
+    gfx12, operand_constant,
 )
 
 cdef enum:
@@ -78,14 +80,9 @@ cdef Limits _limits(const ProgramData *p, InstructionId i) noexcept nogil:
         for k in range(queue_count):
             l.count[k] = 0
     elif opcode == op_s_waitcnt and p.gfx_level < gfx12:
-        if p.gfx_level >= gfx11:
-            l.count[queue_vm] = value >> 10 & 63
-            l.count[queue_lgkm] = value >> 4 & 63
-            l.count[queue_export] = value & 7
-        else:
-            l.count[queue_vm] = (value & 15) | (value >> 10 & 0x30 if p.gfx_level >= gfx9 else 0)
-            l.count[queue_lgkm] = value >> 8 & (63 if p.gfx_level >= gfx10 else 15)
-            l.count[queue_export] = value >> 4 & 7
+        l.count[queue_vm] = waitcnt_get(value, p.gfx_level, waitcnt_vmcnt)
+        l.count[queue_lgkm] = waitcnt_get(value, p.gfx_level, waitcnt_lgkmcnt)
+        l.count[queue_export] = waitcnt_get(value, p.gfx_level, waitcnt_expcnt)
     elif opcode == op_s_waitcnt_vscnt or opcode == op_s_wait_storecnt:
         l.count[queue_vs] = value
     elif opcode == op_s_wait_loadcnt:
@@ -101,11 +98,11 @@ cdef Limits _limits(const ProgramData *p, InstructionId i) noexcept nogil:
         # The counters themselves are finite.
         m = memory_cycles_of(p, i)
         if m.vm:
-            l.count[queue_vm] = 62
+            l.count[queue_vm] = waitcnt_limit(p.gfx_level, waitcnt_vmcnt) - 1
         if m.lgkm:
-            l.count[queue_lgkm] = 62 if p.gfx_level >= gfx10 else 14
+            l.count[queue_lgkm] = waitcnt_limit(p.gfx_level, waitcnt_lgkmcnt) - 1
         if m.export_:
-            l.count[queue_export] = 6
+            l.count[queue_export] = waitcnt_limit(p.gfx_level, waitcnt_expcnt) - 1
         if m.vs:
             l.count[queue_vs] = 62
     return l

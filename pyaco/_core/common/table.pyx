@@ -4,8 +4,10 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
+from pyaco._core.common.bits cimport align_up
+
 cdef uint64_t _column_bytes(uint64_t capacity, uint64_t element_size) noexcept nogil:
-    return (capacity * element_size + 63) & ~(<uint64_t>63)
+    return align_up(capacity * element_size, 64)
 
 
 cdef uint64_t _allocation_bytes(const Table *table, uint32_t capacity) noexcept nogil:
@@ -53,7 +55,7 @@ cdef int _allocate(Table *table, uint32_t capacity) except -1 nogil:
     if memory == NULL:
         with gil:
             raise MemoryError(f"a table of {capacity} rows needs {total} bytes")
-    cdef uint8_t *cursor = <uint8_t *>((<uint64_t>memory + 63) & ~(<uint64_t>63))
+    cdef uint8_t *cursor = <uint8_t *>align_up(<uint64_t>memory, 64)
     for column in range(table.column_count):
         if table.count:
             memcpy(cursor, columns[column], <uint64_t>table.count * table.element_sizes[column])

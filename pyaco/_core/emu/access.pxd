@@ -5,8 +5,8 @@ Atomics apply a pure function to the old value: waves run one after the other, s
 from libc.stdint cimport int16_t, int32_t, int64_t, int8_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from pyaco._core.emu.numbers cimport (bits_double, bits_float, double_bits, double_to_half, float_bits, half_to_double,
-                                      max_number, min_number, to_bfloat)
+from pyaco._core.common.floats cimport bits_double, bits_float, double_bits, double_to_half, float_bits, half_to_double, to_bfloat
+from pyaco._core.emu.numbers cimport max_number, min_number
 from pyaco._core.emu.wave cimport Access, AccessLog, Machine, access_limit, stop_memory_fault
 
 cdef enum:

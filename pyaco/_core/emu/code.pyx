@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
+from features cimport has_cleared_high_half
 from isa_opcodes cimport *
 from isa_tables cimport latency_branch, opcode_latency
 from modifiers cimport modifier_opsel, modifier_opsel_hi, modifier_vopd_opcode_y
@@ -17,7 +18,7 @@ from pyaco._core.emu.lds cimport execute_lds, fill_lds
 from pyaco._core.emu.matrix cimport fill_matrix
 from pyaco._core.emu.matrix_blocks cimport fill_matrix_blocks
 from pyaco._core.emu.memory cimport Allocation, Memory, canonical_address, memory_find
-from pyaco._core.emu.numbers cimport double_bits, double_to_half, float_bits
+from pyaco._core.common.floats cimport double_bits, double_to_half, float_bits
 from pyaco._core.emu.scaled cimport fill_scaled
 from pyaco._core.emu.vector cimport execute_dual, execute_scalar, execute_vector
 from pyaco._core.emu.wave cimport *
@@ -205,7 +206,7 @@ cdef void _prepare(Instruction *instruction, uint32_t gfx_level) noexcept nogil:
             kind = instruction.operation.result_type[0]
             if opcode == <uint32_t>op_v_fma_mixhi_f16:
                 instruction.writes_high_zero = 2
-            elif gfx_level < 100 and type_u16 <= kind <= type_r16 and not _keeps_high_half_on_gfx9(opcode):
+            elif has_cleared_high_half(gfx_level) and type_u16 <= kind <= type_r16 and not _keeps_high_half_on_gfx9(opcode):
                 instruction.writes_high_zero = 1
             elif gfx_level < 110 and opcode == <uint32_t>op_v_sat_pk_u8_i16:  # its result has 32 bits there
                 instruction.writes_high_zero = 1

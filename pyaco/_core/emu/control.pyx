@@ -5,10 +5,12 @@ Sources: AMD "RDNA 2", "RDNA3", "RDNA4" and "Vega" ISA documents, chapters "Prog
 """
 from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint64_t
 
+from features cimport has_dx10_clamp_mode, has_split_barriers, has_wide_cycle_counter, has_zero_extended_pc
 from isa_opcodes cimport *
 from modifiers cimport modifier_abs, modifier_clamp, modifier_neg, modifier_omod, modifier_opsel
 from pyaco._core.emu.memory cimport canonical_address
-from pyaco._core.emu.numbers cimport masked_sad_bytes, popcount64
+from pyaco._core.common.bits cimport popcount
+from pyaco._core.emu.numbers cimport masked_sad_bytes
 from pyaco._core.emu.vector cimport read_scalar
 from pyaco._core.emu.wave cimport *
 
@@ -82,7 +84,7 @@ cdef void _complete_barrier(Machine *machine) noexcept nogil:
     for i in range(machine.wave_count):
         if machine.waves[i].stop != stop_end:
             live += 1
-    if machine.gfx_level < 120 or _signals(machine) != live:
+    if not has_split_barriers(machine.gfx_level) or _signals(machine) != live:
         return
     for i in range(machine.wave_count):
         wave = &machine.waves[i]
@@ -246,7 +248,7 @@ cdef int _branch_execnz(Machine *machine, Wave *wave, const Instruction *instruc
 cdef int _get_pc(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """The sign of the 48 bits stands above them until GFX11.5; zeros do on GFX12 (LLVM, hasGetPCZeroExtension)."""
     cdef uint64_t pc = canonical_address(_next_pc(instruction))
-    wave_put64(wave, _destination_of(instruction), pc & 0xffffffffffffULL if machine.gfx_level >= 120 else pc)
+    wave_put64(wave, _destination_of(instruction), pc & 0xffffffffffffULL if has_zero_extended_pc(machine.gfx_level) else pc)
     return stop_running
 
 
@@ -284,7 +286,7 @@ cdef int _fork(Machine *machine, Wave *wave, const Instruction *instruction) noe
         wave.pc = target
     elif passes != 0:
         wave.mode += <uint32_t>1 << mode_fork_depth_shift
-        if popcount64(fails) < popcount64(passes):
+        if popcount(fails) < popcount(passes):
             wave_put64(wave, stack_top, target)
             wave_put64(wave, stack_top + 2, passes)
             wave_put64(wave, sgpr_exec, fails)
@@ -390,7 +392,7 @@ cdef enum:
 
 cdef uint32_t _hardware_register(const Machine *machine, const Wave *wave, uint32_t number) noexcept nogil:
     if number == hwreg_mode:
-        return wave.mode if machine.gfx_level < 120 else wave.mode & ~<uint32_t>mode_dx10_clamp
+        return wave.mode if has_dx10_clamp_mode(machine.gfx_level) else wave.mode & ~<uint32_t>mode_dx10_clamp
     if number == hwreg_status:
         return wave.scc | ((wave_exec(wave) == 0) << 9) | ((wave_mask(wave, sgpr_vcc) == 0) << 10)
     if number == hwreg_flat_scratch_lo:
@@ -398,7 +400,7 @@ cdef uint32_t _hardware_register(const Machine *machine, const Wave *wave, uint3
     if number == hwreg_flat_scratch_hi:
         return <uint32_t>(wave.flat_scratch >> 32)
     if number == hwreg_shader_cycles:
-        return <uint32_t>machine.executed if machine.gfx_level >= 120 else <uint32_t>machine.executed & 0xfffff
+        return <uint32_t>machine.executed if has_wide_cycle_counter(machine.gfx_level) else <uint32_t>machine.executed & 0xfffff
     if number == hwreg_shader_cycles_hi:
         return <uint32_t>(machine.executed >> 32)
     return 0
@@ -487,8 +489,8 @@ cdef int _move_relative_scalar(Machine *machine, Wave *wave, const Instruction *
         high = <uint32_t>(instruction.source[0].value >> 32)
     else:
         low = read_scalar(wave, source) if source < 128 else 0
-        high = read_scalar(wave, source + 1) if source < 127 else 0
-    if destination < 106:
+        high = read_scalar(wave, source + 1) if source + 1 < 128 else 0
+    if destination < sgpr_vcc:
         wave_put(wave, destination, low)
         if wide:
             wave_put(wave, destination + 1, high)

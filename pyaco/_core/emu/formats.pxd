@@ -7,7 +7,9 @@ Sources: AMD "Vega", "RDNA 2" and "RDNA3" ISA documents, tables of buffer format
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from pyaco._core.emu.numbers cimport bits_float, float_bits, half_to_double, double_to_half, nearest_even, ldexp
+from features cimport has_unified_buffer_formats
+from pyaco._core.common.floats cimport bits_float, double_to_half, float_bits, half_to_double
+from pyaco._core.emu.numbers cimport ldexp, nearest_even
 
 cdef enum:
     layout_8 = 1
@@ -63,7 +65,7 @@ cdef inline uint32_t unified_format(uint32_t gfx_level, uint32_t number) noexcep
 cdef inline uint32_t format_of_descriptor(uint32_t gfx_level, uint32_t word3, int instruction_format) noexcept nogil:
     """The format of a typed access: the instruction's (MTBUF), or the descriptor's where it is negative."""
     cdef uint32_t layout, kind
-    if gfx_level >= 100:
+    if has_unified_buffer_formats(gfx_level):
         if instruction_format >= 0:
             return unified_format(gfx_level, <uint32_t>instruction_format)
         return unified_format(gfx_level, (word3 >> 12) & (0x3f if gfx_level >= 110 else 0x7f))

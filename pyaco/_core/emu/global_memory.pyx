@@ -9,11 +9,13 @@ Sources: AMD "RDNA 2" ISA document 7 "Scalar Memory Operations", 8 "Vector Memor
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from features cimport (has_flat_scratch_sgprs, has_hidden_flat_scratch, has_oob_select, has_stride_above_thread_id,
+                       has_unaligned_scratch, has_wide_lds_loads)
 from isa_opcodes cimport op_buffer_load_lds_format_x, op_count
 from modifiers cimport *
 from pyaco._core.emu.access cimport *
 from pyaco._core.emu.formats cimport format_of_descriptor, load_format, store_format, format_bytes
-from pyaco._core.emu.memory cimport memory_at
+from pyaco._core.emu.memory cimport canonical_address, memory_at
 from pyaco._core.emu.vector cimport read_scalar
 from pyaco._core.emu.wave cimport *
 from pyaco._core.common.machine cimport format_flat, format_mtbuf, format_scratch, register_none
@@ -137,9 +139,9 @@ cdef int _atomic_scalar(Machine *machine, Wave *wave, const Instruction *instruc
 # ------------------------------------------------------------------------------------------------ flat, global, scratch
 cdef inline uint64_t _flat_scratch(const Machine *machine, const Wave *wave) noexcept nogil:
     """FLAT_SCRATCH where programs set an address: GFX9, CDNA 1 and 2 in SGPRs, GFX10 hidden. GFX8 has an offset and a size there."""
-    if 90 <= machine.gfx_level < 94:
+    if has_flat_scratch_sgprs(machine.gfx_level):
         return wave.sgpr[sgpr_flat_scratch] | (<uint64_t>wave.sgpr[sgpr_flat_scratch + 1] << 32)
-    return wave.flat_scratch if 100 <= machine.gfx_level < 110 else 0
+    return wave.flat_scratch if has_hidden_flat_scratch(machine.gfx_level) else 0
 
 
 cdef uint8_t *_lane_scratch(Machine *machine, Wave *wave, uint32_t lane, int64_t offset, uint32_t bytes) noexcept nogil:
@@ -173,7 +175,7 @@ cdef bint _move_bytes(Machine *machine, Wave *wave, uint16_t family, uint32_t la
     FeatureUnalignedScratchAccess). False: it is outside memory."""
     cdef uint8_t *hosts[4]
     cdef uint32_t i
-    if machine.gfx_level < 100 or bytes > 4 or _space_of(family, address) != space_scratch:
+    if not has_unaligned_scratch(machine.gfx_level) or bytes > 4 or _space_of(family, address) != space_scratch:
         return False
     for i in range(bytes):
         hosts[i] = _flat_host(machine, wave, family, lane, address + i, 1)
@@ -204,7 +206,7 @@ cdef inline void _note_flat(Machine *machine, uint16_t family, uint8_t access_ki
     cdef uint8_t space
     if machine.log != NULL:
         space = _space_of(family, address)
-        add_access(machine.log, space, access_kind, lane, canonical(address) if space == space_global else address & 0xffffffffU, bytes)
+        add_access(machine.log, space, access_kind, lane, canonical_address(address) if space == space_global else address & 0xffffffffU, bytes)
 
 
 cdef uint64_t _flat_address(const Wave *wave, const Instruction *instruction, uint16_t family, uint32_t lane) noexcept nogil:
@@ -275,7 +277,7 @@ cdef int _transpose_load(Machine *machine, Wave *wave, const Instruction *instru
         host = memory_at(machine.memory, addresses[other], 8 * operation.bytes)
         if host == NULL:
             return stray(machine, other, addresses[other], 8 * operation.bytes, False)
-        note(machine.log, space_global, access_kind_load, other, canonical(addresses[other]), 8 * operation.bytes)
+        note(machine.log, space_global, access_kind_load, other, canonical_address(addresses[other]), 8 * operation.bytes)
         for position in range(8):
             value = 0
             memcpy(&value, host + position * operation.bytes, operation.bytes)
@@ -391,7 +393,7 @@ cdef Resource _read_resource(const Wave *wave, uint16_t register_, uint32_t gfx_
     cdef uint32_t i
     for i in range(4):
         word[i] = read_scalar(wave, (register_ >> 2) + i)
-    r.base = canonical(word[0] | (<uint64_t>(word[1] & 0xffff) << 32))
+    r.base = canonical_address(word[0] | (<uint64_t>(word[1] & 0xffff) << 32))
     r.stride = (word[1] >> 16) & 0x3fff
     r.records = word[2]
     r.word3 = word[3]
@@ -404,19 +406,15 @@ cdef Resource _read_resource(const Wave *wave, uint16_t register_, uint32_t gfx_
             r.swizzle = 2 << (word[1] >> 30)                # 4, 8, 16 bytes
     elif word[1] >> 31:
         r.swizzle = 4 if gfx_level >= 100 else 2 << ((word[3] >> 19) & 3)
-    if r.add_lane and gfx_level < 100:
+    if r.add_lane and has_stride_above_thread_id(gfx_level):
         r.stride |= ((word[3] >> 15) & 0xf) << 14
     return r
-
-
-cdef inline uint64_t canonical(uint64_t address) noexcept nogil:
-    return <uint64_t>(<int64_t>(address << 16) >> 16)
 
 
 cdef bint _out_of_range(const Resource *r, uint32_t gfx_level, bint structured, uint64_t index, uint64_t offset,
                         uint32_t soffset, uint32_t bytes) noexcept nogil:
     """The range check of one element."""
-    if gfx_level < 100:
+    if not has_oob_select(gfx_level):
         if r.stride != 0 and structured:
             return index >= r.records or (r.swizzle != 0 and offset >= r.stride)
         return offset + soffset + bytes > r.records
@@ -578,7 +576,7 @@ cdef bint _may_move_lds(const Machine *machine, const MemoryOperation *operation
         return False
     if b.format:
         return not operation.half and operation.dwords == 1
-    return operation.dwords == 1 or machine.gfx_level == 95
+    return operation.dwords == 1 or has_wide_lds_loads(machine.gfx_level)
 
 
 cdef bint _open_buffer(const Machine *machine, const Wave *wave, const Instruction *instruction, const MemoryOperation *operation,

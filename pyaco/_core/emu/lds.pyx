@@ -8,11 +8,12 @@ does not clamp on GFX9+).
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from features cimport has_ds_cmpstore, has_half_wave_permutes
 from isa_opcodes cimport *
 from modifiers cimport modifier_gds
 from pyaco._core.emu.access cimport *
 from pyaco._core.emu.global_memory cimport memory_operation
-from pyaco._core.emu.numbers cimport popcount64
+from pyaco._core.common.bits cimport popcount
 from pyaco._core.emu.wave cimport *
 
 
@@ -111,7 +112,7 @@ cdef void _atomic_lds(const Window *window, const Machine *machine, Wave *wave, 
     cdef uint64_t other = _data_of(wave, operation, second, lane)
     cdef uint64_t old
     cdef uint32_t dword
-    if compares and machine.gfx_level < 110:
+    if compares and not has_ds_cmpstore(machine.gfx_level):
         one, other = other, one
     old = _modify(window, operation, address, one, other)
     if operation.returns:
@@ -291,7 +292,7 @@ cdef int _execute_permute(Machine *machine, Wave *wave, const Instruction *instr
     cdef const uint32_t *data = _row_of(wave, instruction.decoded.source[1], 0)
     cdef uint32_t offset = instruction.decoded.immediate & 0xffff
     # on GFX10 and later the unit works on 32 lanes at a time
-    cdef uint32_t group = 64 if machine.gfx_level < 100 else 32
+    cdef uint32_t group = 32 if has_half_wave_permutes(machine.gfx_level) else 64
     if group > wave.lanes:
         group = wave.lanes
     for lane in range(wave.lanes):
@@ -321,9 +322,9 @@ cdef int _execute_append(Machine *machine, Wave *wave, const Instruction *instru
     _note_lds(&window, access_kind_atomic, 0, address, 4)
     load_lds(window.host, window.bytes, address, 4, <uint8_t *>&old)
     if instruction.decoded.opcode == <int>op_ds_append:
-        fresh = old + popcount64(exec_mask)
+        fresh = old + popcount(exec_mask)
     else:
-        fresh = old - popcount64(exec_mask)
+        fresh = old - popcount(exec_mask)
     store_lds(window.host, window.bytes, address, 4, <const uint8_t *>&fresh)
     for lane in range(wave.lanes):
         if (exec_mask >> lane) & 1:

@@ -17,10 +17,12 @@ rocjitsu (ROCm/rocm-systems) for wave64.
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
+from features cimport has_spread_wave_matrices
 from isa_opcodes cimport *
 from modifiers cimport (modifier_clamp, modifier_neg, modifier_neg_hi, modifier_opsel)
-from pyaco._core.emu.numbers cimport (bf8_to_float, bits_bfloat, bits_float, double_to_half, float_bits, fp8_to_float,
-                                      half_to_double, round_saturate, saturate_i32, to_bfloat)
+from pyaco._core.common.floats cimport (bits_bfloat, bits_float, double_to_half, float_bits, half_to_double, round_saturate,
+                                        to_bfloat)
+from pyaco._core.emu.numbers cimport bf8_to_float, fp8_to_float, saturate_i32
 from pyaco._core.emu.wave cimport *
 
 cdef enum:                            # of an element
@@ -176,7 +178,7 @@ cdef int _multiply_tiles(Machine *machine, Wave *wave, const Instruction *instru
     tile.wave = wave
     tile.instruction = instruction
     tile.shape = &shapes[instruction.decoded.opcode]
-    tile.spread = machine.gfx_level >= 120
+    tile.spread = has_spread_wave_matrices(machine.gfx_level)
     if instruction.source[0].kind != operand_vgpr or instruction.source[1].kind != operand_vgpr:
         return stop_unsupported
     if tile.shape.sparse and instruction.source[2].kind != operand_vgpr:

@@ -22,10 +22,11 @@ on AMD CDNA 3 and CDNA 4 Architecture" (ROCm blogs) for F8F6F4; LLVM, VOP3PInstr
 from libc.math cimport fma
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
+from features cimport has_fnuz_floats, has_negated_double_matrices
 from isa_opcodes cimport op_count
 from modifiers cimport modifier_abid, modifier_blgp, modifier_cbsz, modifier_opsel, modifier_opsel_hi
-from pyaco._core.emu.numbers cimport (bf8_to_float, bits_bfloat, bits_double, bits_float, double_bits, float_bits, fp8_to_float,
-                                      half_to_double, small_fnuz)
+from pyaco._core.common.floats cimport bits_bfloat, bits_double, bits_float, double_bits, float_bits, half_to_double
+from pyaco._core.emu.numbers cimport bf8_to_float, fp8_to_float, small_fnuz
 from pyaco._core.emu.scaled cimport exponent_value, number_bf6, number_bf8, number_fp4, number_fp6, number_fp8, number_value, number_width
 from pyaco._core.emu.vector cimport read_scalar
 from pyaco._core.emu.wave cimport *
@@ -243,8 +244,10 @@ cdef int _multiply_blocks(Machine *machine, Wave *wave, const Instruction *instr
     cdef const Shape *shape = &shapes[instruction.decoded.opcode]
     cdef double left[most_elements]
     cdef double right[most_elements]
-    cdef uint32_t small = small_fnuz if machine.gfx_level == 94 else 0
-    cdef uint32_t negate = modifier_blgp(instruction.decoded.modifiers) if shape.sum == kind_f64 and machine.gfx_level >= 94 else 0
+    cdef uint32_t small = small_fnuz if has_fnuz_floats(machine.gfx_level) else 0
+    cdef uint32_t negate = 0
+    if shape.sum == kind_f64 and has_negated_double_matrices(machine.gfx_level):
+        negate = modifier_blgp(instruction.decoded.modifiers)
     if instruction.source[0].kind != operand_vgpr or instruction.source[1].kind != operand_vgpr:
         return stop_unsupported
     _load_left(wave, instruction, shape, small, left)

@@ -5,7 +5,10 @@ rounding at the end is the correctly rounded result; ``fma_odd`` rounds to odd s
 """
 from libc.math cimport INFINITY, NAN, ceil, copysign, fabs, floor, fma, frexp, isinf, ldexp, rint, sqrt, trunc
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+
+from pyaco._core.common.bits cimport (leading_zeros32, leading_zeros64, popcount, sign_extended, trailing_zeros32,
+                                      trailing_zeros64)
+from pyaco._core.common.floats cimport *
 
 cdef extern from "<math.h>" nogil:
     float fmaf(float, float, float)
@@ -13,115 +16,11 @@ cdef extern from "<math.h>" nogil:
     double scalbn(double, int)
     bint signbit(double)
 
-cdef extern from * nogil:
-    int __builtin_popcountll(unsigned long long)
-    int __builtin_clz(unsigned int)
-    int __builtin_clzll(unsigned long long)
-    int __builtin_ctz(unsigned int)
-    int __builtin_ctzll(unsigned long long)
-
-cdef enum:                            # MODE's rounding fields
-    round_nearest = 0
-    round_up = 1
-    round_down = 2
-    round_zero = 3
-    round_saturate = 4                # added: a half that overflows is the largest finite one (FP16_OVFL)
-
 cdef enum:                            # variants of 8-bit floats
     small_fnuz = 1                    # as CDNA 3 has them
     small_saturates = 2               # FP16_OVFL
 
-# ------------------------------------------------------------------------------------------------------ bits of floats
-cdef inline uint32_t float_bits(float value) noexcept nogil:
-    cdef uint32_t bits
-    memcpy(&bits, &value, 4)
-    return bits
-
-cdef inline float bits_float(uint32_t bits) noexcept nogil:
-    cdef float value
-    memcpy(&value, &bits, 4)
-    return value
-
-cdef inline uint64_t double_bits(double value) noexcept nogil:
-    cdef uint64_t bits
-    memcpy(&bits, &value, 8)
-    return bits
-
-cdef inline double bits_double(uint64_t bits) noexcept nogil:
-    cdef double value
-    memcpy(&value, &bits, 8)
-    return value
-
-cdef inline double half_to_double(uint32_t bits) noexcept nogil:
-    """The value of a half; a NaN keeps its payload in the top of the double's."""
-    cdef uint64_t sign = <uint64_t>(bits & 0x8000) << 48
-    cdef uint32_t exponent = (bits >> 10) & 0x1f
-    cdef uint64_t fraction = bits & 0x3ff
-    cdef int shift
-    if exponent == 31:
-        return bits_double(sign | (<uint64_t>0x7ff << 52) | (fraction << 42))
-    if exponent != 0:
-        return bits_double(sign | (<uint64_t>(exponent + 1008) << 52) | (fraction << 42))
-    if fraction == 0:
-        return bits_double(sign)
-    shift = __builtin_clz(<uint32_t>fraction) - 21          # brings the leading one to bit 10
-    return bits_double(sign | (<uint64_t>(1009 - shift) << 52) | (((fraction << shift) & 0x3ff) << 42))
-
-cdef inline uint32_t double_to_half(double value, uint32_t rounding) noexcept nogil:
-    """Round once to a half. A NaN keeps the top of its payload and becomes quiet."""
-    cdef uint64_t bits = double_bits(value)
-    cdef uint32_t sign = <uint32_t>(bits >> 48) & 0x8000
-    cdef int exponent = <int>((bits >> 52) & 0x7ff) - 1023
-    cdef uint64_t fraction = bits & 0xfffffffffffffULL
-    cdef uint64_t rest, half
-    cdef uint32_t result
-    cdef int shift = 42
-    cdef bint away
-    if exponent == 1024:
-        return sign | 0x7c00 | ((0x200 | <uint32_t>(fraction >> 42)) if fraction else 0)
-    if exponent == -1023:
-        if fraction == 0:
-            return sign
-        exponent = -1022
-    else:
-        fraction |= <uint64_t>1 << 52
-    if exponent < -14:
-        shift += -14 - exponent
-        exponent = -15
-        if shift > 62:
-            shift = 62
-    result = <uint32_t>(fraction >> shift)
-    rest = fraction & ((<uint64_t>1 << shift) - 1)
-    half = <uint64_t>1 << (shift - 1)
-    if rounding & 3 == round_nearest:
-        away = rest > half or (rest == half and (result & 1))
-    elif rounding & 3 == round_up:
-        away = rest != 0 and sign == 0
-    elif rounding & 3 == round_down:
-        away = rest != 0 and sign != 0
-    else:
-        away = False
-    if exponent == -15:
-        result += away                                      # may carry into the smallest normal
-    else:
-        result = (<uint32_t>(exponent + 14) << 10) + result + away
-    if result >= 0x7c00:                                    # overflow: infinity, or the largest finite towards zero and if saturated
-        if rounding == round_nearest or (rounding == round_up and sign == 0) or (rounding == round_down and sign != 0):
-            result = 0x7c00
-        else:
-            result = 0x7bff
-    return sign | result
-
-cdef inline float bits_bfloat(uint32_t bits) noexcept nogil:
-    return bits_float(bits << 16)
-
-cdef inline uint32_t to_bfloat(float value) noexcept nogil:
-    """Round to the nearest bfloat, ties to even; NaNs become quiet."""
-    cdef uint32_t bits = float_bits(value)
-    if (bits & 0x7fffffff) > 0x7f800000:
-        return (bits >> 16) | 0x40
-    return (bits + 0x7fff + ((bits >> 16) & 1)) >> 16
-
+# ------------------------------------------------------------------------------------------------------- small floats
 cdef inline float round_bfloat(float value) noexcept nogil:
     return bits_bfloat(to_bfloat(value))
 
@@ -219,21 +118,6 @@ cdef inline float dot4_fp8(uint32_t a, uint32_t b, float c, bint a_bf8, bint b_b
     for i in range(4):
         c = c + product_fp8(a >> (8 * i), b >> (8 * i), a_bf8, b_bf8)
     return c
-
-cdef inline double round_half(double value) noexcept nogil:
-    return half_to_double(double_to_half(value, round_nearest))
-
-cdef inline float single_of(double value, uint32_t rounding) noexcept nogil:
-    """Round once, in the mode `rounding`, while the host rounds to nearest."""
-    cdef float nearest = <float>value
-    cdef bint away = (rounding == round_up and value > 0) or (rounding == round_down and value < 0)
-    if rounding == round_nearest:
-        return nearest
-    if away and fabs(nearest) < fabs(value):
-        return bits_float(float_bits(nearest) + 1)
-    if not away and fabs(nearest) > fabs(value):
-        return bits_float(float_bits(nearest) - 1)
-    return nearest
 
 cdef inline double half_sum(double a, double b, uint32_t rounding) noexcept nogil:
     """The sum of two halves: exact in double, but for the sign of a zero, which depends on the rounding mode."""
@@ -582,20 +466,18 @@ cdef inline float cube_major(float x, float y, float z) noexcept nogil:
     return x
 
 # -------------------------------------------------------------------------------------------------------------- integers
-cdef inline uint32_t popcount64(uint64_t value) noexcept nogil:
-    return <uint32_t>__builtin_popcountll(value)
-
+# Where an instruction counts zeros, a source without ones gives -1.
 cdef inline uint32_t leading32(uint32_t value) noexcept nogil:
-    return <uint32_t>__builtin_clz(value) if value else 0xffffffffU
+    return leading_zeros32(value) if value else 0xffffffffU
 
 cdef inline uint32_t leading64(uint64_t value) noexcept nogil:
-    return <uint32_t>__builtin_clzll(value) if value else 0xffffffffU
+    return leading_zeros64(value) if value else 0xffffffffU
 
 cdef inline uint32_t first_one32(uint32_t value) noexcept nogil:
-    return <uint32_t>__builtin_ctz(value) if value else 0xffffffffU
+    return trailing_zeros32(value) if value else 0xffffffffU
 
 cdef inline uint32_t first_one64(uint64_t value) noexcept nogil:
-    return <uint32_t>__builtin_ctzll(value) if value else 0xffffffffU
+    return trailing_zeros64(value) if value else 0xffffffffU
 
 cdef inline uint32_t reverse32(uint32_t v) noexcept nogil:
     v = ((v >> 1) & 0x55555555) | ((v & 0x55555555) << 1)
@@ -637,7 +519,7 @@ cdef inline int64_t extract_signed(int64_t value, uint32_t offset, uint32_t widt
     value >>= offset
     if width >= size:
         return value
-    return <int64_t>(<uint64_t>value << (64 - width)) >> (64 - width)
+    return sign_extended(<uint64_t>value, width)
 
 # Fields of less than 32 bits, without branches.
 cdef inline uint32_t short_field(uint32_t value, uint32_t offset, uint32_t width) noexcept nogil:

@@ -12,11 +12,12 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
+from features cimport has_large_gds, has_split_barriers, has_vgpr_index_mode
 from isa_opcodes cimport op_count, op_invalid
 from pyaco._core.emu.code cimport *
 from pyaco._core.emu.control cimport execute_indexed
 from pyaco._core.emu.memory cimport AddressSpace, canonical_address, memory_at
-from pyaco._core.emu.numbers cimport popcount64
+from pyaco._core.common.bits cimport popcount
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu.wave_sync cimport clear_waiting
 from pyaco._core.common.machine cimport register_none
@@ -95,9 +96,9 @@ cdef int run_wave(Code *code, Machine *machine, Wave *wave, uint32_t turns) noex
         machine.counter[instruction.unit] += 1
         machine.opcode_counter[instruction.decoded.opcode] += 1
         active = wave_exec(wave)
-        machine.lane_counter[instruction.unit] += popcount64(active)
+        machine.lane_counter[instruction.unit] += popcount(active)
         wave.pc += 4 * <uint64_t>instruction.decoded.dwords
-        if wave.mode & (mode_index_registers | mode_skip_vector) and machine.gfx_level < 100:
+        if wave.mode & (mode_index_registers | mode_skip_vector) and has_vgpr_index_mode(machine.gfx_level):
             stop = _run_in_mode(machine, wave, instruction)
         else:
             stop = instruction.handler(machine, wave, instruction)
@@ -273,7 +274,7 @@ cdef int _release_barrier(Workspace *space) noexcept nogil:
     cdef uint32_t i
     for i in range(space.count):
         if space.waves[i].stop == stop_barrier:
-            if space.machine.gfx_level >= 120:
+            if has_split_barriers(space.machine.gfx_level):
                 return _report_deadlock(space, i)
             space.waves[i].stop = stop_running
     return stop_running
@@ -512,7 +513,7 @@ cdef class Engine:
         self.work.machine.memory = &space.memory
         self.work.machine.gfx_level = gfx_level
         self.work.machine.opcode_counter = <uint64_t *>calloc(<int>op_count, sizeof(uint64_t))
-        self.work.machine.gds_bytes = 65536 if gfx_level < 110 else 4096
+        self.work.machine.gds_bytes = 65536 if has_large_gds(gfx_level) else 4096
         self.work.machine.gds = <uint8_t *>calloc(self.work.machine.gds_bytes, 1)
         self.work.machine.sync = <WaveSync *>calloc(1, sizeof(WaveSync))
         if self.work.machine.opcode_counter == NULL or self.work.machine.gds == NULL or self.work.machine.sync == NULL:

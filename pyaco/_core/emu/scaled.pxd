@@ -1,6 +1,7 @@
 from libc.stdint cimport uint32_t
 
-from pyaco._core.emu.numbers cimport bits_float, bits_bfloat, fp8_to_float, bf8_to_float, half_to_double, small_magnitude
+from pyaco._core.common.floats cimport bits_bfloat, bits_float, half_to_double
+from pyaco._core.emu.numbers cimport bf8_to_float, fp8_to_float, small_magnitude
 from pyaco._core.emu.wave cimport Handler
 
 cdef void fill_scaled(Handler *table) noexcept nogil

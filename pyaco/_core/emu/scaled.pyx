@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t  # no-cython-lint:
 
 from isa_opcodes cimport op_count
 from modifiers cimport modifier_abs, modifier_neg, modifier_opsel
-from pyaco._core.emu.numbers cimport bits_float, double_to_half, float_bits, round_nearest, to_bfloat
+from pyaco._core.common.floats cimport bits_float, double_to_half, float_bits, round_nearest, to_bfloat
 from pyaco._core.emu.vector cimport read_scalar
 from pyaco._core.emu.wave cimport *
 

@@ -2,12 +2,12 @@
 
 They have no branches, so a loop over lanes becomes vectors, and call no library, so every host gets the same bits. Series as any book has
 them, cut where the next term is below a double's last bit; `tests/emu/test_transcendental.py` compares them with exact arithmetic. The host
-rounds to nearest here; `single_of` then rounds as MODE says.
+rounds to nearest here; `double_to_single` then rounds as MODE says.
 """
 from libc.math cimport INFINITY, NAN, rint
 from libc.stdint cimport uint64_t
 
-from pyaco._core.emu.numbers cimport bits_double, double_bits
+from pyaco._core.common.floats cimport bits_double, double_bits
 
 cdef enum:
     double_fraction = 52              # bits

@@ -8,12 +8,14 @@ Sources: AMD "RDNA 2" and "RDNA3" ISA documents, chapter "Vector ALU Operations"
 from libc.stdint cimport int8_t, int16_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from features cimport has_cmpx_without_vcc, has_fnuz_floats
 from modifiers cimport *
+from pyaco._core.common.floats cimport (bits_double, bits_float, double_bits, double_to_half, float_bits, half_to_double,
+                                        round_saturate)
 from pyaco._core.emu.lane_selection cimport dpp_select, quad_select
-from pyaco._core.emu.numbers cimport (bits_double, bits_float, double_bits, float_bits, flush32, half_to_double,
-                                      double_to_half, round_saturate, small_fnuz, small_saturates)
+from pyaco._core.emu.numbers cimport flush32, small_fnuz, small_saturates
 from pyaco._core.emu.wave cimport *
-from pyaco._core.common.machine cimport format_dpp8, format_dpp16, format_sdwa, format_vinterp_inreg, format_vop3p
+from pyaco._core.common.machine cimport format_dpp8, format_dpp16, format_sdwa, format_vinterp_inreg, format_vop3p, register_scc
 
 cdef extern from "<fenv.h>" nogil:
     int fesetround(int)
@@ -34,7 +36,7 @@ cdef uint32_t read_scalar(const Wave *wave, uint32_t index) noexcept nogil:
         return wave_mask(wave, sgpr_vcc) == 0
     if index == 252:
         return wave_exec(wave) == 0
-    if index == 253:
+    if index == register_scc >> 2:
         return wave.scc
     return 0
 
@@ -473,7 +475,7 @@ cdef void _write_mask(Machine *machine, Wave *wave, const Instruction *instructi
     mask &= written
     if instruction.operation.writes_exec:
         wave_put_mask(wave, sgpr_exec, mask)
-        if machine.gfx_level >= 100:
+        if has_cmpx_without_vcc(machine.gfx_level):
             return
     wave_put_mask(wave, destination >> 2, mask)
 
@@ -683,7 +685,7 @@ cdef int execute_vector(Machine *machine, Wave *wave, const Instruction *instruc
         selected = selection
     elif interpolates:
         selected = selection
-    lanes.small = small_fnuz if machine.gfx_level == 94 else 0
+    lanes.small = small_fnuz if has_fnuz_floats(machine.gfx_level) else 0
     lanes.count = wave.lanes
     lanes.clamp = modifier_clamp(modifiers)
     lanes.neg = modifier_neg(modifiers)

@@ -4,6 +4,8 @@ Nothing here allocates. A ``Machine`` runs one dispatch at a time on one thread.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from features cimport has_dx10_clamp_mode
+from pyaco._core.common.machine cimport register_exec, register_m0, register_null, register_vcc
 from pyaco._core.emu.memory cimport Memory
 from pyaco._core.isa.decode cimport Decoded
 
@@ -12,13 +14,13 @@ cdef enum:
     vgpr_rows = 512 + 36              # CDNA's AGPRs follow v255; an instruction may name registers past them, which are storage without meaning
     sgpr_words = 160
 
-cdef enum:                            # indices into Wave.sgpr, in ACO's numbering
+cdef enum:                            # indices into Wave.sgpr
     sgpr_flat_scratch = 102           # GFX9; from GFX10 on it is hidden, see Wave.flat_scratch
-    sgpr_vcc = 106
-    sgpr_ttmp0 = 108
-    sgpr_m0 = 124
-    sgpr_null = 125
-    sgpr_exec = 126
+    sgpr_vcc = register_vcc >> 2
+    sgpr_ttmp0 = sgpr_vcc + 2
+    sgpr_m0 = register_m0 >> 2
+    sgpr_null = register_null >> 2
+    sgpr_exec = register_exec >> 2
 
 # Types of sources and results in the table of semantics.
 cdef enum:
@@ -121,7 +123,7 @@ cdef enum:                            # bits of MODE until GFX11.5; on GFX12 NaN
 
 cdef inline uint32_t mode_of(uint32_t gfx_level, uint32_t bits) noexcept nogil:
     """MODE as a generation's waves have it."""
-    return bits if gfx_level < 120 else (bits | mode_dx10_clamp) & ~<uint32_t>mode_ieee
+    return bits if has_dx10_clamp_mode(gfx_level) else (bits | mode_dx10_clamp) & ~<uint32_t>mode_ieee
 
 cdef enum:                            # GFX8, GFX9: bits of MODE
     mode_index_registers = 0x08000000  # s_set_gpr_idx_on; index in m0 bits 0-7, which operands in bits 12-15

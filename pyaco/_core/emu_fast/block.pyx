@@ -11,12 +11,14 @@ from libc.string cimport memset
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
+from features cimport has_cmpx_without_vcc, has_ds_cmpstore, has_half_wave_permutes
 from isa_opcodes cimport *
 from modifiers cimport *
 from pyaco._core.emu.access cimport access_atomic, access_load, atomic_cmpswap, atomic_fcmpswap, access_store, half_none
 from pyaco._core.emu.global_memory cimport execute_buffer, execute_flat, execute_smem, memory_operation
 from pyaco._core.emu.lds cimport execute_lds
-from pyaco._core.emu.numbers cimport float_bits, half_to_double, popcount64
+from pyaco._core.common.bits cimport popcount
+from pyaco._core.common.floats cimport float_bits, half_to_double
 from pyaco._core.emu.code cimport fetch, handler_of
 from pyaco._core.emu.reference cimport aligned_bytes, aligned_zeros
 from pyaco._core.emu.lane_selection cimport dpp_source_lane
@@ -234,7 +236,7 @@ cdef bint _bind_source(Builder *builder, Step *step, uint32_t slot, uint8_t kind
     """Resolve a source of a vector step; False where steps cannot read it."""
     if kind & ~type_old == type_mask:
         step.mask_source = <uint8_t>source.index
-        return source.kind == operand_sgpr and source.index < 127
+        return source.kind == operand_sgpr and source.index + 1 < 128
     if is_wide(kind):
         return _bind_wide(builder, step, slot, source, change)
     if source.kind == operand_value:
@@ -421,7 +423,7 @@ cdef bint _add_results(Builder *builder, Step *step, const Instruction *instruct
         builder.steps.back().change = change
         builder.steps.back().base[1] = base_pool if selected else base_active
         builder.steps.back().offset[1] = written_row * row_bytes if selected else 0
-    if operation.writes_exec and builder.blocks.machine.gfx_level < 100:
+    if operation.writes_exec and not has_cmpx_without_vcc(builder.blocks.machine.gfx_level):
         _add_post_step(builder, position, step_copy_mask, base_vgpr, 0)
         builder.steps.back().mask_destination = step.mask_destination
         builder.steps[0][position].mask_destination = sgpr_exec
@@ -635,7 +637,7 @@ cdef bint _bind_lds(Builder *builder, Step *step, const Instruction *instruction
     if step.memory.pair or (step.memory.returns and not _bind_data(step, instruction, first)):
         return False
     step.function = memory.lds_atomic
-    if compares and builder.blocks.machine.gfx_level < 110:                 # data registers in the opposite order
+    if compares and not has_ds_cmpstore(builder.blocks.machine.gfx_level):  # data registers in the opposite order
         first, second = second, first
     return _bind_register(step, 1, first) and _bind_register(step, 3, second)
 
@@ -650,7 +652,7 @@ cdef bint _add_permutation(Builder *builder, const Instruction *instruction) noe
     step.function = builder.blocks.kernels.memory.permute
     step.instruction = instruction
     step.immediate = instruction.decoded.immediate
-    step.lane_group_mask = min(<uint32_t>64 if builder.blocks.machine.gfx_level < 100 else 32, builder.blocks.machine.wave_size) - 1
+    step.lane_group_mask = min(<uint32_t>32 if has_half_wave_permutes(builder.blocks.machine.gfx_level) else 64, builder.blocks.machine.wave_size) - 1
     step.reads_inactive = everywhere
     step.destination_base = base_vgpr
     step.destination = ((instruction.decoded.destination[0] >> 2) - 256) * row_bytes
@@ -863,7 +865,7 @@ cdef void count_blocks(Blocks *blocks) noexcept nogil:
 
 cdef void count_part(Blocks *blocks, Block *block, const Step *last, uint64_t active) noexcept nogil:
     cdef uint32_t index
-    cdef uint32_t lanes = popcount64(active)
+    cdef uint32_t lanes = popcount(active)
     block.executions -= 1
     block.lane_executions -= lanes
     blocks.machine.executed -= block.count

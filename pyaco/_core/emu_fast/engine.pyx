@@ -16,7 +16,7 @@ from libc.string cimport memcpy, memset
 
 from isa_opcodes cimport op_count
 from pyaco._core.emu.memory cimport AddressSpace, Memory
-from pyaco._core.emu.numbers cimport popcount64
+from pyaco._core.common.bits cimport popcount
 from pyaco._core.emu.code cimport *
 from pyaco._core.emu.reference cimport *
 from pyaco._core.emu.wave cimport *
@@ -102,7 +102,7 @@ cdef void _enter_block(Core *core, const Wave *wave, uint64_t active) noexcept n
     if active != core.active:
         core.active = active
         core.full = active == (0xffffffffU if core.halves == 1 else ~(<uint64_t>0))
-        core.active_count = popcount64(active)
+        core.active_count = popcount(active)
         for lane in range(<uint32_t>max_lanes):
             core.lane_mask[lane] = -(<uint32_t>(active >> lane) & 1)
     core.flush_out32 = (wave.mode & mode_keep_out32) == 0

@@ -1,6 +1,8 @@
 # Memory steps. The fast path, for all but FLAT: all lanes are active, and each sixteen of them load dwords that are consecutive or the same, or
 # store consecutive ones; these are moved at once. Otherwise one look-up serves the span from the lowest address to the highest. Whatever does
 # not fit is left to the reference engine, before anything is changed.
+from features cimport has_oob_select
+from pyaco._core.common.bits cimport trailing_zeros64
 from pyaco._core.emu.memory cimport Allocation, Memory, canonical_address, memory_at
 from pyaco._core.common.machine cimport format_flat, register_none
 
@@ -19,7 +21,7 @@ cdef struct Span:
 cdef inline void _fill_span(const Core *core, const uint32_t *row, Span *span) noexcept nogil:
     cdef uint32_t lane, other, number, low, high
     if not core.full:
-        other = row[__builtin_ctzll(core.active)]
+        other = row[trailing_zeros64(core.active)]
         for lane in range(<uint32_t>max_lanes):
             span.offset[lane] = row[lane] if core.lane_mask[lane] else other
     else:
@@ -200,7 +202,7 @@ cdef inline bint _find_global_base(const Core *core, const Step *step, uint64_t 
     cdef uint32_t differs = 0
     if step.wide_address:
         high = source_row(core, step, 0, 0) + row_bytes // 4
-        base[0] = high[__builtin_ctzll(core.active)]
+        base[0] = high[trailing_zeros64(core.active)]
         for lane in range(row_lanes * core.halves):
             differs |= (high[lane] ^ <uint32_t>base[0]) & core.lane_mask[lane]
         base[0] <<= 32
@@ -274,7 +276,7 @@ cdef inline bint _is_raw(const Core *core, const uint32_t *words) noexcept nogil
     """A descriptor without stride, swizzle and lane numbers, whose range is checked by bytes."""
     if words[1] >> 16 or (words[3] >> 23) & 1:
         return False
-    return core.machine.gfx_level < 100 or (words[3] >> 28) & 3 == 3
+    return not has_oob_select(core.machine.gfx_level) or (words[3] >> 28) & 3 == 3
 
 
 cdef inline uint64_t _buffer_base(const uint32_t *words) noexcept nogil:

@@ -54,13 +54,6 @@ cdef inline float median_single(float a, float b, float c) noexcept nogil:
     return without_nan if c == c else least
 
 
-cdef inline float half_to_single(uint32_t bits) noexcept nogil:
-    """The value of a half, denormals of singles being kept by the host; a NaN is one."""
-    cdef float scaled = bits_float((bits & 0x7fff) << 13) * bits_float(0x77800000)      # 2 ** 112, between the biases
-    cdef uint32_t special = 0x7f800000 if (bits & 0x7c00) == 0x7c00 else 0
-    return bits_float(float_bits(scaled) | special | ((bits & 0x8000) << 16))
-
-
 cdef inline float fma_odd_single(float a, float b, float c) noexcept nogil:
     """a * b + c of halves, rounded to odd in single precision, for one correct rounding to half after it (Boldo, Melquiond 2008)."""
     cdef float product = a * b                              # exact: 22 bits

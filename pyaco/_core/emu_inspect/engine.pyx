@@ -13,10 +13,11 @@ from libcpp.vector cimport vector
 
 import numpy
 
+from features cimport has_split_barriers, has_split_wait_counters, has_wgp_mode, has_wide_cache_lines
 from isa_opcodes cimport *
 from modifiers cimport modifier_cache_glc, modifier_cache_sc1, modifier_cache_scope
 from pyaco._core.emu.memory cimport AddressSpace
-from pyaco._core.emu.numbers cimport popcount64
+from pyaco._core.common.bits cimport popcount
 from pyaco._core.emu.code cimport *
 from pyaco._core.emu.reference cimport *
 from pyaco._core.emu.wave cimport *
@@ -127,7 +128,7 @@ cdef class InspectingEngine(Engine):
         cdef uint32_t i, other, kept
         cdef uint64_t total
         Engine.open(self, entry, groups, size, **launch)
-        self.ordered_cache = not (wgp_mode and self.work.machine.gfx_level >= 100)
+        self.ordered_cache = not (wgp_mode and has_wgp_mode(self.work.machine.gfx_level))
         self.private_first, self.private_bytes = private
         self.work.machine.log = &self.log
         self.log.count = 0
@@ -247,7 +248,7 @@ cdef class InspectingEngine(Engine):
         return result
 
     def _missing(self, uint32_t counters):
-        names = COUNTERS_GFX12 if self.work.machine.gfx_level >= 120 else COUNTERS
+        names = COUNTERS_GFX12 if has_split_wait_counters(self.work.machine.gfx_level) else COUNTERS
         return {"counters": [name for number, name in enumerate(names) if counters >> number & 1]}
 
     def _race(self):
@@ -290,7 +291,7 @@ cdef class InspectingEngine(Engine):
 
 
 cdef inline uint32_t _line_bytes(InspectingEngine engine) noexcept nogil:
-    return 128 if engine.work.machine.gfx_level >= 100 else 64
+    return 128 if has_wide_cache_lines(engine.work.machine.gfx_level) else 64
 
 
 cdef inline uint64_t _draw(Schedule *schedule) noexcept nogil:
@@ -371,7 +372,7 @@ cdef int _close_round(InspectingEngine engine) noexcept nogil:
         return stop_running
     if stop == stop_sync:
         return _suspend(engine)
-    if work.machine.gfx_level < 120:
+    if not has_split_barriers(work.machine.gfx_level):
         races_complete(&engine.races)                       # the barrier at which they wait
     return stop
 
@@ -513,7 +514,7 @@ cdef int _execute_checked(InspectingEngine engine, uint32_t index, Wave *wave) n
     engine.log.count = 0
     if opcode == <uint32_t>op_s_barrier or opcode == <uint32_t>op_s_barrier_signal or opcode == <uint32_t>op_s_barrier_signal_isfirst:
         races_arrive(&engine.races, index, flight)
-        signalled = machine.gfx_level >= 120
+        signalled = has_split_barriers(machine.gfx_level)
     else:
         signalled = not _barriers_done(&engine.work)
     stop = run_wave(&engine.work.code, machine, wave, 1)
@@ -526,7 +527,7 @@ cdef int _execute_checked(InspectingEngine engine, uint32_t index, Wave *wave) n
     if stop != stop_running and stop != stop_barrier and stop != stop_sync:
         return stop
     if engine.profile:
-        engine.lanes_by_opcode[opcode] += popcount64(active)
+        engine.lanes_by_opcode[opcode] += popcount(active)
     return _account(engine, index, wave, instruction, active, stop)
 
 

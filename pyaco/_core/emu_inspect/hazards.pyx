@@ -8,6 +8,8 @@ from isa_tables cimport (
     implicit_exec, implicit_vcc, isa_hazards, opcode_implicit_definitions, opcode_implicit_operands, opcode_name,
 )
 from modifiers cimport modifier_vopd_opcode_y, modifier_wait_vdst, modifier_wait_vsrc
+from wait_tables cimport depctr_sa_sdst, depctr_va_sdst, depctr_va_vcc, depctr_va_vdst, depctr_vm_vsrc, waitcnt_lgkmcnt, waitcnt_vmcnt
+from pyaco._core.common.waitcnt cimport depctr_get, waitcnt_get
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_inspect.history cimport register_count
 from pyaco._core.emu_inspect.waits cimport Finding, register_limit
@@ -27,7 +29,7 @@ cdef enum:
     mask_written = 2
     by_valu = 1
     by_salu = 2
-    ordinary_sgprs = 124              # below m0
+    ordinary_sgprs = sgpr_m0          # those below it
     first_vgpr = 256
     longest_count = 15                # of results that a wait can leave open
     salu_expiry = 11                  # SALU instructions after which a result has certainly arrived
@@ -216,9 +218,9 @@ cdef uint8_t _kinds_waited(const Wave *wave, const Instruction *instruction, uin
     if opcode == <uint32_t>op_s_waitcnt and gfx_level < 120:
         if value == 0:
             return memory_all
-        if (value >> 10 & 63 if gfx_level >= 110 else (value & 15) | (value >> 10 & 0x30)) == 0:
+        if waitcnt_get(value, gfx_level, waitcnt_vmcnt) == 0:
             kinds |= memory_load
-        if value >> (4 if gfx_level >= 110 else 8) & 63 == 0:
+        if waitcnt_get(value, gfx_level, waitcnt_lgkmcnt) == 0:
             kinds |= memory_lds
     elif value & 63 == 0:
         if opcode == <uint32_t>op_s_waitcnt_vscnt or opcode == <uint32_t>op_s_wait_storecnt:
@@ -254,7 +256,7 @@ cdef void _note_scalars(Hazards *hazards, const Wave *wave, const Instruction *i
         _note_reads(hazards.memory_read, wave, instruction, kinds)
         hazards.memory_read[sgpr_exec] = _mark_of(instruction, kinds | hazards.memory_read[sgpr_exec].kind, 0, 0)
         hazards.memory_read[sgpr_exec + 1] = _mark_of(instruction, kinds | hazards.memory_read[sgpr_exec + 1].kind, 0, 0)
-    elif _is_valu(instruction) or wait >> 2 & 7 == 0:
+    elif _is_valu(instruction) or depctr_get(wait, depctr_vm_vsrc) == 0:
         _forget(hazards.memory_read, 128, memory_all)
     elif waited:
         _forget(hazards.memory_read, 128, waited)
@@ -264,7 +266,7 @@ cdef void _note_scalars(Hazards *hazards, const Wave *wave, const Instruction *i
         _forget(hazards.scalar_read, 128, 1)
     if _is_salu(instruction) and _reads_exec(instruction):
         hazards.exec_read = _mark_of(instruction, 1, 0, 0)
-    elif (_is_valu(instruction) and _writes_sgpr(instruction)) or not wait & 1:
+    elif (_is_valu(instruction) and _writes_sgpr(instruction)) or depctr_get(wait, depctr_sa_sdst) == 0:
         hazards.exec_read.kind = 0
 
 
@@ -567,24 +569,25 @@ cdef void _resolve(Hazards *hazards, const Wave *wave, const Instruction *instru
     cdef uint32_t wait = _dependency_wait(instruction)
     cdef bint direct = not _is_valu(instruction) and format == format_ldsdir
     cdef uint32_t i
-    if (_is_vector_memory(instruction) or _is_lds(instruction) or (not _is_valu(instruction) and format == format_exp) or wait >> 12 == 0
+    if (_is_vector_memory(instruction) or _is_lds(instruction) or (not _is_valu(instruction) and format == format_exp)
+            or depctr_get(wait, depctr_va_vdst) == 0
             or (direct and modifier_wait_vdst(instruction.decoded.modifiers) == 0)):
         _forget(hazards.touched, 256, 1)
         _forget(hazards.written, 256, 1)
-    if (_is_valu(instruction) or format == format_exp or wait >> 2 & 7 == 0
+    if (_is_valu(instruction) or format == format_exp or depctr_get(wait, depctr_vm_vsrc) == 0
             or (direct and gfx_level >= 120 and not modifier_wait_vsrc(instruction.decoded.modifiers))):
         _forget(hazards.memory_use, 256, memory_all)
     else:
         _forget(hazards.memory_use, 256, _kinds_waited(wave, instruction, gfx_level))
-    if not wait & 1:
+    if depctr_get(wait, depctr_sa_sdst) == 0:
         _forget(hazards.lane_mask, 128, mask_read | mask_written)
     if gfx_level < 120:
         return
     # buffer, image and scalar memory accesses wait for all of it
     direct = not _is_valu(instruction) and (format == format_smem or format_is_vmem(format))
     for i in range(<uint32_t>ordinary_sgprs):
-        if direct or (hazards.rewritten[i].kind == by_salu and not wait & 1) or (hazards.rewritten[i].kind == by_valu and (
-                not wait & 2 if i >> 1 == sgpr_vcc >> 1 else wait >> 9 & 7 == 0)):
+        if direct or (hazards.rewritten[i].kind == by_salu and depctr_get(wait, depctr_sa_sdst) == 0) or (hazards.rewritten[i].kind == by_valu and (
+                depctr_get(wait, depctr_va_vcc if i >> 1 == sgpr_vcc >> 1 else <uint32_t>depctr_va_sdst) == 0)):
             hazards.rewritten[i].kind = 0
     hazards.nops = hazards.nops + 1 if instruction.decoded.opcode == <uint16_t>op_ds_nop else 0
     if hazards.nops >= wave.lanes // 8:

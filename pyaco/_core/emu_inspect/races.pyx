@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
+from features cimport has_memory_scopes
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_inspect.waits cimport Flight, Operation
 
@@ -12,7 +13,7 @@ from pyaco._core.emu_inspect.waits cimport Flight, Operation
 cdef void races_clear(Races *races, uint32_t waves, bint ordered_cache, uint32_t gfx_level) noexcept nogil:
     races.waves = waves
     races.ordered_cache = ordered_cache
-    races.marks_stores = gfx_level >= 120 or 94 <= gfx_level < 100
+    races.marks_stores = has_memory_scopes(gfx_level)
     races.memory.clear()
     races.shared.clear()
 

@@ -2,8 +2,11 @@
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
+from features cimport has_split_wait_counters, has_store_counter
 from isa_opcodes cimport *
 from modifiers cimport modifier_dpp8_fetch_inactive, modifier_dpp_fetch_inactive, modifier_gds, modifier_lds
+from wait_tables cimport waitcnt_expcnt, waitcnt_lgkmcnt, waitcnt_vmcnt
+from pyaco._core.common.waitcnt cimport waitcnt_get, waitcnt_limit
 from pyaco._core.emu.access cimport access_nothing
 from pyaco._core.emu.global_memory cimport memory_operation
 from pyaco._core.emu.vector cimport read_scalar
@@ -59,15 +62,10 @@ cdef void _wait_for(Flight *flight, uint32_t counter, uint32_t count) noexcept n
 
 
 cdef void _wait_fields(Flight *flight, uint32_t value, uint32_t gfx_level) noexcept nogil:
-    """S_WAITCNT: a field of ones waits for nothing that the counter could exceed."""
-    if gfx_level >= 110:
-        _wait_for(flight, counter_vm, value >> 10 & 63)
-        _wait_for(flight, counter_lgkm, value >> 4 & 63)
-        _wait_for(flight, counter_exp, value & 7)
-        return
-    _wait_for(flight, counter_vm, (value & 15) | (value >> 10 & 0x30))
-    _wait_for(flight, counter_lgkm, value >> 8 & (63 if gfx_level >= 100 else 15))
-    _wait_for(flight, counter_exp, value >> 4 & 7)
+    """S_WAITCNT: a count at its limit waits for nothing that the counter could exceed."""
+    _wait_for(flight, counter_vm, waitcnt_get(value, gfx_level, waitcnt_vmcnt))
+    _wait_for(flight, counter_lgkm, waitcnt_get(value, gfx_level, waitcnt_lgkmcnt))
+    _wait_for(flight, counter_exp, waitcnt_get(value, gfx_level, waitcnt_expcnt))
 
 
 cdef bint _wait_instruction(Flight *flight, const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
@@ -114,10 +112,10 @@ cdef bint _wait_instruction(Flight *flight, const Wave *wave, const Instruction 
 cdef uint32_t _counter_limit(uint32_t counter, uint32_t gfx_level) noexcept nogil:
     """Where a counter is full, and the machine waits before it issues more."""
     if counter == counter_exp:
-        return 7
+        return waitcnt_limit(gfx_level, waitcnt_expcnt)
     if counter == counter_km:
         return 31
-    return 15 if counter == counter_lgkm and gfx_level < 100 else 63
+    return waitcnt_limit(gfx_level, waitcnt_lgkmcnt if counter == counter_lgkm else <uint32_t>waitcnt_vmcnt)
 
 
 cdef void _add_registers(Operation *operation, uint32_t part, uint16_t address, uint32_t bytes) noexcept nogil:
@@ -158,7 +156,7 @@ cdef bint _issue_vector(Flight *flight, Operation *operation, const Instruction 
                         const AccessLog *log) noexcept nogil:
     """Buffers, global, scratch and flat."""
     cdef uint16_t base = instruction.decoded.format & 0x7f
-    cdef bint separate = _is_store(instruction) and gfx_level >= 100 and not (
+    cdef bint separate = _is_store(instruction) and has_store_counter(gfx_level) and not (
         modifier_lds(instruction.decoded.modifiers) and (base == format_mubuf or base == format_mtbuf))
     cdef bint memory = True
     cdef bint lds = False
@@ -180,7 +178,7 @@ cdef bint _issue_operation(Flight *flight, Operation *operation, const Instructi
     """Count an instruction as its generation does; False: it is not counted."""
     cdef uint16_t base = instruction.decoded.format & 0x7f
     cdef uint32_t opcode = instruction.decoded.opcode
-    cdef uint32_t scalar_counter = counter_km if gfx_level >= 120 else counter_lgkm
+    cdef uint32_t scalar_counter = counter_km if has_split_wait_counters(gfx_level) else counter_lgkm
     if base == format_smem:
         if instruction.decoded.destination_count == 0 and memory_operation(opcode).access == access_nothing:
             return False

@@ -23,8 +23,11 @@ from isa_tables cimport (image_flag_bvh, image_flag_gather, image_flag_sampler, 
                          opcode_mask_class, opcode_max_definitions, opcode_max_operands, opcode_number_y,
                          opcode_operand_classes, opcode_operand_count)
 from modifiers cimport *
+from wait_tables cimport depctr_none
+from pyaco._core.common.floats cimport float_bits, float_to_bits, half_overflows, single_overflows, to_bfloat
 from pyaco._core.common.machine cimport *
-from pyaco._core.isa.decode cimport decoded_source_limit, image_address_dwords
+from pyaco._core.common.waitcnt cimport depctr_get, depctr_set, waitcnt_limit, waitcnt_none, waitcnt_set
+from pyaco._core.isa.decode cimport decoded_source_limit, exchanged_code, image_address_dwords
 from pyaco._core.isa.encode cimport encode, encode_bad_bus, encode_error, form_error, form_has_clamp, form_has_omod, scalar_reads_fit
 from pyaco._core.isa.text_tables cimport *
 from pyaco._core.isa.statement cimport *

@@ -1,8 +1,9 @@
 """One instruction in the vocabulary of ACO IR, decoded from machine code or about to be encoded.
 
 Registers are byte addresses as in ``common/machine.pxd``: SGPR n at 4n, VGPR n at 4(256 + n), + 2 for the high half of a 16-bit
-operand, constants as their source code * 4 (128..208 integers, 240..248 floats, 255 a literal). ``m0`` is always 124 * 4
-and ``null`` 125 * 4, whatever the generation. An operand that the instruction does not use ("off") is ``register_none``.
+operand, constants as their source code * 4 (128..208 integers, 240..248 floats, 255 a literal). ``m0`` and
+``null`` are always ``register_m0`` and ``register_null``, whatever the generation. An operand that the instruction does not use
+("off") is ``register_none``.
 
 Order of the sources:
 
@@ -25,6 +26,15 @@ scalar one is also the literal, in dwords), DS offset0 in bits
 0-15 and offset1 in bits 16-23.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+
+from pyaco._core.common.machine cimport gfx11, register_m0, register_null
+
+cdef inline uint32_t exchanged_code(uint32_t level, uint32_t code) noexcept nogil:
+    """The operand code in the words of a level for the number of a register, or back: GFX11 exchanged the codes of m0 and null."""
+    return code ^ 1 if level >= gfx11 and (code == register_m0 >> 2 or code == register_null >> 2) else code
+
+cdef enum:
+    no_address_code = 0x7f            # of a scalar address, where there is none: before GFX10, and of scratch without any address on GFX10
 
 cdef enum:
     decoded_source_limit = 18

@@ -16,6 +16,7 @@ from isa_tables cimport (image_flag_atomic, image_flag_bias, image_flag_bvh, ima
                          opcode_mask_class, opcode_max_definitions, opcode_max_operands, opcode_operand_classes,
                          opcode_operand_count)
 from modifiers cimport *
+from pyaco._core.common.bits cimport sign_extended
 from pyaco._core.common.machine cimport *
 
 
@@ -38,16 +39,9 @@ cdef inline bint plain_layout(const Reader *r) noexcept nogil:
     return r.level < gfx8 or r.level >= gfx10
 
 
-cdef inline uint32_t sign_extended(uint32_t value, uint32_t width) noexcept nogil:
-    cdef uint32_t top = 1U << (width - 1)
-    return (value ^ top) - top
-
-
 cdef inline uint16_t address_of(const Reader *r, uint32_t code) noexcept nogil:
-    """Byte address of a 7- to 9-bit operand code; GFX11 exchanged the codes of m0 and null."""
-    if r.level >= gfx11 and (code == 124 or code == 125):
-        code ^= 1
-    return <uint16_t>(code * 4)
+    """Byte address of a 7- to 9-bit operand code."""
+    return <uint16_t>(exchanged_code(r.level, code) * 4)
 
 
 cdef inline uint16_t vgpr(uint32_t number) noexcept nogil:

@@ -228,7 +228,7 @@ cdef inline bint _scratch_has_vaddr(const Reader *r, uint32_t saddr_code) noexce
         return bits(r.words[0], 13, 1)
     if r.level >= gfx11:
         return bits(r.words[1], 17 if r.level >= gfx12 else 23, 1)
-    return saddr_code == (0x7f if r.level < gfx10 else 0x7d)
+    return saddr_code == (no_address_code if r.level < gfx10 else <uint32_t>register_null >> 2)
 
 
 cdef bint _begin_flat(Reader *r, uint32_t *segment) noexcept nogil:

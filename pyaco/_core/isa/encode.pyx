@@ -14,7 +14,7 @@ from isa_tables cimport (image_flag_atomic, image_flag_bvh, image_flag_gather, i
                          opcode_number_y, opcode_operand_count)
 from modifiers cimport *
 from pyaco._core.common.machine cimport *
-from pyaco._core.isa.decode cimport image_address_dwords, synchronises_globally
+from pyaco._core.isa.decode cimport exchanged_code, image_address_dwords, no_address_code, synchronises_globally
 
 cdef enum:
     valu_one_dword = format_vop1 | format_vop2 | format_vopc
@@ -43,14 +43,12 @@ cdef inline bint plain_layout(const Writer *w) noexcept nogil:
 
 
 cdef inline uint32_t code_of(Writer *w, uint16_t address, uint32_t width) noexcept nogil:
-    """The operand code of a byte address in a field of `width` bits; GFX11 exchanged the codes of m0 and null."""
+    """The operand code of a byte address in a field of `width` bits."""
     cdef uint32_t code = address >> 2
     if code >= 1U << width:
         fail(w, encode_bad_operand)
         return 0
-    if w.level >= gfx11 and (code == 124 or code == 125):
-        code ^= 1
-    return code
+    return exchanged_code(w.level, code)
 
 
 cdef inline uint32_t scalar_code(Writer *w, uint16_t address) noexcept nogil:
@@ -285,7 +283,7 @@ cdef bint scalar_reads_fit(const Decoded *instruction, uint32_t gfx_level) noexc
                 count = 0
     for i in range(d.source_count):
         k = d.source[i] >> 2
-        if k >= 256 or 128 <= k <= 208 or 240 <= k <= 248 or k == 125 or k == 254:
+        if k >= 256 or 128 <= k <= 208 or 240 <= k <= 248 or k == register_null >> 2 or k == 254:
             continue
         special = 208 < k < 255
         seen = False
@@ -524,7 +522,7 @@ cdef bint _sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
             # a vector register where one belongs
             continue
         if kind == opcode_mask_class and 128 * 4 <= address != register_none and not 235 * 4 <= address < 240 * 4 \
-                and not 251 * 4 <= address <= 253 * 4:
+                and not 251 * 4 <= address <= register_scc:
             # lane masks are registers
             return False
         if not class_is_vgpr(kind) and d.source[i] != register_none and address >= register_vgpr0:
@@ -593,10 +591,10 @@ cdef bint _registers_exist(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     if gfx_level >= gfx7:
         return True
     for i in range(d.source_count):
-        if 104 * 4 <= d.source[i] < 106 * 4:
+        if 104 * 4 <= d.source[i] < register_vcc:
             return False
     for i in range(d.destination_count):
-        if 104 * 4 <= d.destination[i] < 106 * 4:
+        if 104 * 4 <= d.destination[i] < register_vcc:
             return False
     return True
 
@@ -638,7 +636,7 @@ cdef const char *_dual_error(const Decoded *d, uint32_t gfx_level) noexcept nogi
         return b"the addends of both halves must lie in different VGPR banks (number modulo 2)"
     for i in range(0, 4, 2):
         code = d.source[i] >> 2
-        if ((code < 128 and code != 125) or 208 < code < 240 or 248 < code < 255) and not (i == 2 and d.source[0] == d.source[2]):
+        if ((code < 128 and code != register_null >> 2) or 208 < code < 240 or 248 < code < 255) and not (i == 2 and d.source[0] == d.source[2]):
             scalars += 1
     if d.opcode == op_v_dual_cndmask_b32 or second == op_v_dual_cndmask_b32:
         scalars += 1

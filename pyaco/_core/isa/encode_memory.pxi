@@ -173,11 +173,9 @@ cdef inline bint _has_vaddr_bit(const Writer *w) noexcept nogil:
 
 cdef uint32_t _no_saddr(const Writer *w, uint32_t segment, bint has_vaddr) noexcept nogil:
     """What stands for no scalar address."""
-    if w.level >= gfx11:
-        return 0x7c
     if w.level >= gfx10:
-        return 0x7d if segment != 1 or has_vaddr else 0x7f
-    return 0 if segment == 0 else 0x7f
+        return no_address_code if w.level < gfx11 and segment == 1 and not has_vaddr else exchanged_code(w.level, register_null >> 2)
+    return 0 if segment == 0 else <uint32_t>no_address_code
 
 
 cdef void _encode_flat_12(Writer *w, const FlatAccess *f, uint32_t number) noexcept nogil:

@@ -13,8 +13,10 @@ from isa_tables cimport (can_use_input_modifiers, image_flag_bvh, image_flag_bia
                          opcode_flag_opsel, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags, opcode_format, opcode_implicit_definitions,
                          opcode_operand_count)
 from modifiers cimport *
+from wait_tables cimport depctr_none, waitcnt_counters
 from pyaco._core.common.machine cimport *
-from pyaco._core.isa.decode cimport Decoded
+from pyaco._core.common.waitcnt cimport depctr_get, depctr_mask, waitcnt_get, waitcnt_limit, waitcnt_set
+from pyaco._core.isa.decode cimport Decoded, exchanged_code
 from pyaco._core.isa.encode cimport form_error, scalar_reads_fit
 from pyaco._core.isa.text_facts cimport *
 from pyaco._core.isa.text_tables cimport *

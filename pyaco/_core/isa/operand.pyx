@@ -2,6 +2,10 @@
 from cpython.long cimport PyLong_Check
 from cpython.float cimport PyFloat_Check
 
+from pyaco._core.common.machine cimport (
+    register_exec, register_exec_hi, register_m0, register_null, register_scc, register_vcc, register_vcc_hi,
+)
+
 from pyaco.errors import InputError
 
 
@@ -117,8 +121,9 @@ cdef class Operand:
         return f"-{text}" if self.negative else text
 
 
-_NAMES = {(106, 2): "vcc", (106, 1): "vcc_lo", (107, 1): "vcc_hi", (124, 1): "m0", (125, 1): "null", (126, 2): "exec",
-          (126, 1): "exec_lo", (127, 1): "exec_hi", (253, 1): "scc"}
+_NAMES = {(register_vcc >> 2, 2): "vcc", (register_vcc >> 2, 1): "vcc_lo", (register_vcc_hi >> 2, 1): "vcc_hi",
+          (register_m0 >> 2, 1): "m0", (register_null >> 2, 1): "null", (register_exec >> 2, 2): "exec",
+          (register_exec >> 2, 1): "exec_lo", (register_exec_hi >> 2, 1): "exec_hi", (register_scc >> 2, 1): "scc"}
 
 
 def _restore(value, kind, address, dwords, half, literal, negative, magnitude, sign_extended):

@@ -6,7 +6,7 @@ cdef enum:
 
 cdef inline uint32_t _scalar_limit(const Cursor *c) noexcept nogil:
     """SGPRs that have a name of their own."""
-    return 106 if c.level >= 100 else 102 if c.level >= 80 else 104
+    return register_vcc >> 2 if c.level >= 100 else 102 if c.level >= 80 else 104
 
 
 cdef void _set_register(Cursor *c, Operand *o, char kind, uint32_t number, uint32_t count) noexcept nogil:

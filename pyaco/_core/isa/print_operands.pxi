@@ -112,29 +112,29 @@ cdef inline bint _is_aligned(uint32_t number, uint32_t dwords) noexcept nogil:
 
 
 cdef void _scalar_register(Printer *t, uint32_t code, uint32_t dwords) noexcept nogil:
-    cdef uint32_t sgprs = 106 if t.level >= gfx10 else 102 if t.level >= gfx8 else 104
+    cdef uint32_t sgprs = register_vcc >> 2 if t.level >= gfx10 else 102 if t.level >= gfx8 else 104
     if code + dwords <= sgprs:
         if not _is_aligned(code, dwords):
             t.has_no_syntax = True
         _put_range(t, b"s", code, dwords)
     elif code >= 128:
         _special(t, code)
-    elif code == 126 and dwords == 2:
+    elif code == register_exec >> 2 and dwords == 2:
         put_text(t, b"exec")
-    elif code == 125 and t.level >= gfx10:
+    elif code == register_null >> 2 and t.level >= gfx10:
         put_text(t, b"null")
-    elif code == 106 and dwords == 2:
+    elif code == register_vcc >> 2 and dwords == 2:
         put_text(t, b"vcc")
-    elif t.level < gfx10 and code < 106 and code >= sgprs:
+    elif t.level < gfx10 and code < register_vcc >> 2 and code >= sgprs:
         if t.level < gfx8 or code < 104:
             _named_pair(t, b"flat_scratch", code & 1, dwords)
         else:
             _named_pair(t, b"xnack_mask", code & 1, dwords)
     elif t.level < gfx9 and 108 <= code < 112:
         _named_pair(t, b"tba" if code < 110 else b"tma", code & 1, dwords)
-    elif 108 <= code < 124:
+    elif 108 <= code < register_m0 >> 2:
         _trap_register(t, code, dwords)
-    elif dwords == 1 or (code == 125 and dwords == 2 and t.wide_null):
+    elif dwords == 1 or (code == register_null >> 2 and dwords == 2 and t.wide_null):
         put_name(t, domain_register_text, code)
     else:
         t.has_no_syntax = True
@@ -142,7 +142,7 @@ cdef void _scalar_register(Printer *t, uint32_t code, uint32_t dwords) noexcept 
 
 cdef void _trap_register(Printer *t, uint32_t code, uint32_t dwords) noexcept nogil:
     cdef uint32_t first = 108 if t.level >= gfx9 else 112
-    if code + dwords > 124 or not _is_aligned(code, dwords) or dwords == 3:
+    if code + dwords > register_m0 >> 2 or not _is_aligned(code, dwords) or dwords == 3:
         # there are no triples of them
         t.has_no_syntax = True
     _put_range(t, b"ttmp", code - first, dwords)
@@ -151,7 +151,7 @@ cdef void _trap_register(Printer *t, uint32_t code, uint32_t dwords) noexcept no
 cdef void _special(Printer *t, uint32_t code) noexcept nogil:
     """Source codes that are neither SGPRs nor constants."""
     if (235 <= code <= 238 and t.level >= gfx9) or (code == 239 and gfx9 <= t.level < gfx11) \
-            or ((code == 251 or code == 252) and t.level < gfx11) or code == 253:
+            or ((code == 251 or code == 252) and t.level < gfx11) or code == register_scc >> 2:
         put_name(t, domain_register_text, code)
     else:
         t.has_no_syntax = True

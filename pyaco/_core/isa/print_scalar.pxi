@@ -139,19 +139,19 @@ cdef void _wait_counters(Printer *t, uint32_t value) noexcept nogil:
     cdef uint32_t i
     cdef bint all_of_them = True
     cdef bint first = True
-    for i in range(3):
-        encoded = set_wait(encoded, t.level, i, get_wait(value, t.level, i))
-        all_of_them = all_of_them and get_wait(value, t.level, i) == wait_limit(t.level, i)
+    for i in range(<uint32_t>waitcnt_counters):
+        encoded = waitcnt_set(encoded, t.level, i, waitcnt_get(value, t.level, i))
+        all_of_them = all_of_them and waitcnt_get(value, t.level, i) == waitcnt_limit(t.level, i)
     if encoded != value:
         put_hex(t, value)
         return
-    for i in range(3):
-        if all_of_them or get_wait(value, t.level, i) != wait_limit(t.level, i):
+    for i in range(<uint32_t>waitcnt_counters):
+        if all_of_them or waitcnt_get(value, t.level, i) != waitcnt_limit(t.level, i):
             if not first:
                 put(t, c' ')
             put_name(t, domain_wait, i)
             put(t, c'(')
-            put_number(t, get_wait(value, t.level, i))
+            put_number(t, waitcnt_get(value, t.level, i))
             put(t, c')')
             first = False
 
@@ -168,23 +168,22 @@ cdef void list_dependencies(Printer *t) noexcept nogil:
 
 cdef void _dependency_counters(Printer *t, uint32_t value) noexcept nogil:
     """The operand of s_waitcnt_depctr: counters by their first bit and width."""
-    cdef uint32_t i, shift, mask
+    cdef uint32_t i, mask
     cdef uint32_t rest = value
     cdef bint first = True
     cdef char *begin = t.p
     for i in range(t.dependency_count):
-        shift = t.dependencies[i] & 15
-        mask = (1U << (t.dependencies[i] >> 8)) - 1
-        rest |= mask << shift
-        if value >> shift & mask != mask:
+        mask = depctr_mask(t.dependencies[i])
+        rest |= mask
+        if value & mask != mask:
             if not first:
                 put(t, c' ')
             put_name(t, domain_dependency, t.dependencies[i])
             put(t, c'(')
-            put_number(t, value >> shift & mask)
+            put_number(t, depctr_get(value, t.dependencies[i]))
             put(t, c')')
             first = False
-    if rest != no_dependency(t.level) or first:
+    if rest != depctr_none(t.level) or first:
         t.p = begin
         put_hex(t, value)
 
@@ -317,8 +316,7 @@ cdef void _prefetch(Printer *t, const Decoded *d, int32_t offset) noexcept nogil
 
 cdef inline uint32_t _field_of(const Printer *t, uint16_t address) noexcept nogil:
     """The code of a field that is a number although it reads like a register."""
-    cdef uint32_t code = address >> 2
-    return code ^ 1 if t.level >= gfx11 and (code == 124 or code == 125) else code
+    return exchanged_code(t.level, address >> 2)
 
 
 cdef void cache_policy(Printer *t, const Decoded *d) noexcept nogil:

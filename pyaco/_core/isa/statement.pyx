@@ -7,6 +7,7 @@ from libc.stdio cimport snprintf
 from libc.stdlib cimport strtod
 from libc.string cimport memcmp
 
+from pyaco._core.common.machine cimport register_vcc
 from pyaco._core.isa.text_tables cimport (domain_dimension, domain_function, domain_lane_control, domain_modifier, domain_register,
                                           domain_scope, domain_selection, domain_unused, find_name)
 

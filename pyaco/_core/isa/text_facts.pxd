@@ -71,47 +71,6 @@ cdef enum:
     directive_kernel
     directive_declaration             # of a symbol, or of the target: kept for whoever writes an object file
 
-cdef inline uint32_t no_dependency(uint32_t level) noexcept nogil:
-    """s_waitcnt_depctr with all counters at their maximum, and the bits that belong to none; GFX10 has no hold_cnt in bit 7."""
-    return 0xff9f if level >= 103 else 0xff1f
-
-
-cdef inline uint32_t wait_field(uint32_t level, uint32_t index) noexcept nogil:
-    """First bit | width << 8 of vmcnt, expcnt and lgkmcnt in s_waitcnt, in this order."""
-    if level >= 110:
-        return 10 | 6 << 8 if index == 0 else 0 | 3 << 8 if index == 1 else 4 | 6 << 8
-    return 0 | 4 << 8 if index == 0 else 4 | 3 << 8 if index == 1 else 8 | (6 if level >= 100 else 4) << 8
-
-
-cdef inline bint has_high_part(uint32_t level, uint32_t index) noexcept nogil:
-    """vmcnt of GFX9 to GFX10.3 goes on in bits 14 and 15."""
-    return index == 0 and 90 <= level < 110
-
-
-cdef inline uint32_t wait_limit(uint32_t level, uint32_t index) noexcept nogil:
-    return (1U << ((wait_field(level, index) >> 8) + (2 if has_high_part(level, index) else 0))) - 1
-
-
-cdef inline uint32_t set_wait(uint32_t value, uint32_t level, uint32_t index, uint32_t count) noexcept nogil:
-    cdef uint32_t first = wait_field(level, index) & 0xff
-    cdef uint32_t mask = (1U << (wait_field(level, index) >> 8)) - 1
-    value = value & ~(mask << first) | (count & mask) << first
-    if has_high_part(level, index):
-        value = value & 0x3fff | (count >> 4 & 3) << 14
-    return value
-
-
-cdef inline uint32_t get_wait(uint32_t value, uint32_t level, uint32_t index) noexcept nogil:
-    cdef uint32_t field = wait_field(level, index)
-    cdef uint32_t count = value >> (field & 0xff) & ((1U << (field >> 8)) - 1)
-    return count | (value >> 14 & 3) << 4 if has_high_part(level, index) else count
-
-
-cdef inline uint32_t wait_none(uint32_t level) noexcept nogil:
-    """All counters at their maximum: no wait."""
-    return set_wait(set_wait(set_wait(0, level, 0, 63), level, 1, 7), level, 2, 63)
-
-
 cdef inline uint32_t unpacked_dwords(uint32_t opcode) noexcept nogil:
     """Registers of a buffer access with 16-bit channels where each takes one."""
     if opcode == op_buffer_load_format_d16_x or opcode == op_buffer_store_format_d16_x \

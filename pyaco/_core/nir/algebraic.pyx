@@ -7,7 +7,6 @@ A rule is matched top down against the tree under an instruction, trying both or
 (value, component) pairs.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy
 
 from algebraic_tables cimport (
     condition_low_mask, condition_narrows, condition_none, condition_power_of_two, condition_reciprocal_is_exact,
@@ -18,13 +17,14 @@ from nir_opcodes cimport (
     alu_input_count, alu_input_types_flat, alu_max_inputs, alu_mov, alu_output_type, alu_properties, alu_property_commutative,
 )
 
+from pyaco._core.common.bits cimport low_bits
+from pyaco._core.common.floats cimport bits_double, float_to_bits
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ShaderRewrite, block_walk_next, nir_alu, nir_constant, nir_exact, nir_instruction_new,
     nir_load_const, node_first_block, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
     shader_rewrite_end, source_set, source_swizzle, source_value, swizzle_component,
 )
-from pyaco._core.nir.evaluate cimport double_to_half
 
 cdef enum:
     node_opcode = 0
@@ -43,19 +43,9 @@ cdef struct Match:
 
 
 cdef uint64_t _pattern_constant(uint32_t node, int bits) noexcept nogil:
-    cdef double value
-    cdef float single
-    cdef uint32_t low
     if pattern_kind[node] == node_integer:
-        return pattern_value[node] if bits == 64 else pattern_value[node] & ((<uint64_t>1 << bits) - 1)
-    if bits == 64:
-        return pattern_value[node]
-    memcpy(&value, &pattern_value[node], 8)
-    if bits == 16:
-        return double_to_half(value, False)
-    single = <float>value
-    memcpy(&low, &single, 4)
-    return low
+        return low_bits(pattern_value[node], bits)
+    return float_to_bits(bits_double(pattern_value[node]), bits)
 
 
 cdef bint _match(const ShaderData *s, Match *m, uint32_t node, uint32_t value, uint32_t component) noexcept nogil:

@@ -6,6 +6,3 @@ from libc.stdint cimport uint64_t
 # Returns False for opcodes whose value is not defined by their operands alone (derivatives) or not worth folding.
 cdef bint evaluate_alu(int opcode, int bit_size, int result_bits, int components, const uint64_t *const *operands,
                        uint64_t *result) noexcept nogil
-
-cdef double half_to_double(uint64_t bits) noexcept nogil
-cdef uint64_t double_to_half(double value, bint toward_zero) noexcept nogil

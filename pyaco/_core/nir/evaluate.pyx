@@ -7,13 +7,16 @@ the operations of lower_alu.txt do that replace them. Integers wrap. Meanings fo
 instructions do.
 """
 from libc.math cimport (
-    INFINITY, NAN, ceil, copysign, cos, exp2, fabs, floor, fma, fmax, fmin, frexp, isnan, ldexp, log2, nearbyint, pow, sin,
+    INFINITY, ceil, copysign, cos, exp2, fabs, floor, fma, fmax, fmin, frexp, isnan, ldexp, log2, nearbyint, pow, sin,
     sqrt, trunc,
 )
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.string cimport memcpy
 
 from nir_opcodes cimport *
+from pyaco._core.common.bits cimport leading_zeros64, low_mask, lowest_bit, popcount, sign_extended
+from pyaco._core.common.floats cimport (
+    double_to_half, float_bits, float_from_bits, float_to_bits, half_to_double, quantized_to_half, round_nearest, round_zero,
+)
 
 cdef extern from "<math.h>" nogil:
     float fmaf(float a, float b, float c)
@@ -23,80 +26,6 @@ cdef enum:
     base_uint = 2
     base_float = 3
     base_bool = 4
-
-
-cdef inline uint64_t _mask(int bits) noexcept nogil:
-    return 0xffffffffffffffffULL if bits >= 64 else (<uint64_t>1 << bits) - 1
-
-
-cdef inline int64_t _signed(uint64_t value, int bits) noexcept nogil:
-    return <int64_t>(value << (64 - bits)) >> (64 - bits)
-
-
-cdef double half_to_double(uint64_t bits) noexcept nogil:
-    cdef int exponent = <int>(bits >> 10) & 31
-    cdef double magnitude
-    if exponent == 31:
-        magnitude = NAN if bits & 0x3ff else INFINITY
-    elif exponent:
-        magnitude = ldexp(<double>((bits & 0x3ff) | 0x400), exponent - 25)
-    else:
-        magnitude = ldexp(<double>(bits & 0x3ff), -24)
-    return -magnitude if bits & 0x8000 else magnitude
-
-
-cdef uint64_t double_to_half(double value, bint toward_zero) noexcept nogil:
-    cdef uint64_t sign
-    cdef int exponent
-    cdef double scaled
-    cdef uint64_t bits
-    memcpy(&bits, &value, 8)
-    sign = (bits >> 48) & 0x8000
-    value = fabs(value)
-    if isnan(value):
-        return sign | 0x7e00
-    if value == 0:
-        return sign
-    if value >= 65536.0 and value != INFINITY:
-        return sign | (0x7bff if toward_zero else 0x7c00)
-    if value == INFINITY:
-        return sign | 0x7c00
-    frexp(value, &exponent)
-    exponent -= 1
-    if exponent < -14:
-        exponent = -14
-    scaled = ldexp(value, 10 - exponent)
-    scaled = floor(scaled) if toward_zero else nearbyint(scaled)
-    # The implicit bit of a normal adds one to the exponent field; a round up to 2048 carries into it.
-    return sign | ((<uint64_t>(exponent + 14) << 10) + <uint64_t>scaled)
-
-
-cdef inline double _float_from(uint64_t bits, int size) noexcept nogil:
-    cdef float single
-    cdef double value
-    cdef uint32_t low
-    if size == 16:
-        return half_to_double(bits)
-    if size == 32:
-        low = <uint32_t>bits
-        memcpy(&single, &low, 4)
-        return single
-    memcpy(&value, &bits, 8)
-    return value
-
-
-cdef inline uint64_t _float_to(double value, int size) noexcept nogil:
-    cdef float single
-    cdef uint32_t low
-    cdef uint64_t bits
-    if size == 16:
-        return double_to_half(value, False)
-    if size == 32:
-        single = <float>value
-        memcpy(&low, &single, 4)
-        return low
-    memcpy(&bits, &value, 8)
-    return bits
 
 
 cdef inline double _sign(double a) noexcept nogil:
@@ -153,7 +82,7 @@ cdef bint _float_unary(int opcode, double a, double *r) noexcept nogil:
 
 
 cdef inline double _rounded(double value, int size) noexcept nogil:
-    return _float_from(_float_to(value, size), size)
+    return float_from_bits(float_to_bits(value, size), size)
 
 
 cdef bint _float_binary(int opcode, int bits, double a, double b, double *r) noexcept nogil:
@@ -231,20 +160,9 @@ cdef int _float_compare(int opcode, double a, double b) noexcept nogil:
     return -1
 
 
-cdef int _count_bits(uint64_t a) noexcept nogil:
-    cdef int count = 0
-    while a:
-        a &= a - 1
-        count += 1
-    return count
-
-
 cdef int _highest_bit(uint64_t a) noexcept nogil:
-    cdef int bit = -1
-    while a:
-        a >>= 1
-        bit += 1
-    return bit
+    """The number of the highest one; -1 of 0."""
+    return 63 - <int>leading_zeros64(a) if a else -1
 
 
 cdef uint64_t _reverse(uint64_t a, int bits) noexcept nogil:
@@ -256,7 +174,7 @@ cdef uint64_t _reverse(uint64_t a, int bits) noexcept nogil:
 
 
 cdef bint _integer_unary(int opcode, int bits, uint64_t a, uint64_t *r) noexcept nogil:
-    cdef int64_t s = _signed(a, bits)
+    cdef int64_t s = sign_extended(a, bits)
     cdef int high
     if opcode == alu_mov:
         r[0] = a
@@ -271,19 +189,19 @@ cdef bint _integer_unary(int opcode, int bits, uint64_t a, uint64_t *r) noexcept
     elif opcode == alu_bitfield_reverse:
         r[0] = _reverse(a, bits)
     elif opcode == alu_bit_count:
-        r[0] = _count_bits(a)
+        r[0] = popcount(a)
     elif opcode == alu_ufind_msb:
         r[0] = <uint64_t><int64_t>_highest_bit(a)
     elif opcode == alu_ufind_msb_rev:
         high = _highest_bit(a)
         r[0] = <uint64_t><int64_t>(-1 if high < 0 else bits - 1 - high)
     elif opcode == alu_ifind_msb:
-        r[0] = <uint64_t><int64_t>_highest_bit(~a & _mask(bits) if s < 0 else a)
+        r[0] = <uint64_t><int64_t>_highest_bit(~a & low_mask(bits) if s < 0 else a)
     elif opcode == alu_ifind_msb_rev:
-        high = _highest_bit(~a & _mask(bits) if s < 0 else a)
+        high = _highest_bit(~a & low_mask(bits) if s < 0 else a)
         r[0] = <uint64_t><int64_t>(-1 if high < 0 else bits - 1 - high)
     elif opcode == alu_find_lsb:
-        r[0] = <uint64_t><int64_t>_highest_bit(a & (0 - a))
+        r[0] = <uint64_t><int64_t>_highest_bit(lowest_bit(a))
     elif opcode == alu_uclz:
         r[0] = bits - 1 - _highest_bit(a)
     else:
@@ -292,7 +210,7 @@ cdef bint _integer_unary(int opcode, int bits, uint64_t a, uint64_t *r) noexcept
 
 
 cdef uint64_t _clamp_signed(int64_t value, int64_t overflow_sign, bint overflow, int bits) noexcept nogil:
-    cdef int64_t high = <int64_t>(_mask(bits) >> 1)
+    cdef int64_t high = <int64_t>(low_mask(bits) >> 1)
     if overflow:
         return <uint64_t>(-high - 1 if overflow_sign < 0 else high)
     if value > high:
@@ -313,8 +231,8 @@ cdef uint64_t _multiply_high(uint64_t a, uint64_t b) noexcept nogil:
 
 
 cdef bint _division(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) noexcept nogil:
-    cdef int64_t x = _signed(a, bits)
-    cdef int64_t y = _signed(b, bits)
+    cdef int64_t x = sign_extended(a, bits)
+    cdef int64_t y = sign_extended(b, bits)
     cdef int64_t remainder
     if opcode == alu_udiv:
         r[0] = a // b if b else 0
@@ -335,13 +253,13 @@ cdef bint _division(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) n
 
 
 cdef bint _saturating(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) noexcept nogil:
-    cdef int64_t x = _signed(a, bits)
-    cdef int64_t y = _signed(b, bits)
+    cdef int64_t x = sign_extended(a, bits)
+    cdef int64_t y = sign_extended(b, bits)
     cdef uint64_t total
     cdef int64_t signed_total
     if opcode == alu_uadd_sat:
-        total = (a + b) & _mask(bits)
-        r[0] = _mask(bits) if total < a else total
+        total = (a + b) & low_mask(bits)
+        r[0] = low_mask(bits) if total < a else total
     elif opcode == alu_usub_sat:
         r[0] = a - b if a > b else 0
     elif opcode == alu_iadd_sat:
@@ -355,8 +273,8 @@ cdef bint _saturating(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r)
 
 cdef bint _arithmetic(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) noexcept nogil:
     """Sums, bounds, carries, distances and means."""
-    cdef int64_t x = _signed(a, bits)
-    cdef int64_t y = _signed(b, bits)
+    cdef int64_t x = sign_extended(a, bits)
+    cdef int64_t y = sign_extended(b, bits)
     if opcode == alu_iadd:
         r[0] = a + b
     elif opcode == alu_isub:
@@ -372,7 +290,7 @@ cdef bint _arithmetic(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r)
     elif opcode == alu_umax:
         r[0] = a if a > b else b
     elif opcode == alu_uadd_carry:
-        r[0] = ((a + b) & _mask(bits)) < a
+        r[0] = ((a + b) & low_mask(bits)) < a
     elif opcode == alu_usub_borrow:
         r[0] = a < b
     elif opcode == alu_uabs_usub:
@@ -404,7 +322,7 @@ cdef bint _bitwise(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) no
     elif opcode == alu_ishl:
         r[0] = a << shift
     elif opcode == alu_ishr:
-        r[0] = <uint64_t>(_signed(a, bits) >> shift)
+        r[0] = <uint64_t>(sign_extended(a, bits) >> shift)
     elif opcode == alu_ushr:
         r[0] = a >> shift
     elif opcode == alu_urol or opcode == alu_uror:
@@ -416,11 +334,11 @@ cdef bint _bitwise(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) no
     elif opcode == alu_extract_u8:
         r[0] = (a >> (8 * b)) & 0xff
     elif opcode == alu_extract_i8:
-        r[0] = <uint64_t>_signed((a >> (8 * b)) & 0xff, 8)
+        r[0] = <uint64_t>sign_extended((a >> (8 * b)) & 0xff, 8)
     elif opcode == alu_extract_u16:
         r[0] = (a >> (16 * b)) & 0xffff
     elif opcode == alu_extract_i16:
-        r[0] = <uint64_t>_signed((a >> (16 * b)) & 0xffff, 16)
+        r[0] = <uint64_t>sign_extended((a >> (16 * b)) & 0xffff, 16)
     elif opcode == alu_insert_u8:
         r[0] = (a & 0xff) << (8 * b)
     elif opcode == alu_insert_u16:
@@ -432,8 +350,8 @@ cdef bint _bitwise(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) no
 
 cdef bint _product(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) noexcept nogil:
     """Products of other widths than their operands, and high halves."""
-    cdef int64_t x = _signed(a, bits)
-    cdef int64_t y = _signed(b, bits)
+    cdef int64_t x = sign_extended(a, bits)
+    cdef int64_t y = sign_extended(b, bits)
     cdef uint64_t high
     if opcode == alu_umul_high:
         high = _multiply_high(a, b)
@@ -448,11 +366,11 @@ cdef bint _product(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) no
     elif opcode == alu_umul24 or opcode == alu_umul24_relaxed:
         r[0] = (a & 0xffffff) * (b & 0xffffff)
     elif opcode == alu_imul24 or opcode == alu_imul24_relaxed:
-        r[0] = <uint64_t>(_signed(a & 0xffffff, 24) * _signed(b & 0xffffff, 24))
+        r[0] = <uint64_t>(sign_extended(a & 0xffffff, 24) * sign_extended(b & 0xffffff, 24))
     elif opcode == alu_umul_16x16:
         r[0] = (a & 0xffff) * (b & 0xffff)
     elif opcode == alu_imul_16x16:
-        r[0] = <uint64_t>(_signed(a & 0xffff, 16) * _signed(b & 0xffff, 16))
+        r[0] = <uint64_t>(sign_extended(a & 0xffff, 16) * sign_extended(b & 0xffff, 16))
     elif opcode == alu_imul_2x32_64:
         r[0] = <uint64_t>(x * y)
     elif opcode == alu_umul_2x32_64:
@@ -476,9 +394,9 @@ cdef int _integer_compare(int opcode, int bits, uint64_t a, uint64_t b) noexcept
     if opcode == alu_ine:
         return a != b
     if opcode == alu_ilt:
-        return _signed(a, bits) < _signed(b, bits)
+        return sign_extended(a, bits) < sign_extended(b, bits)
     if opcode == alu_ige:
-        return _signed(a, bits) >= _signed(b, bits)
+        return sign_extended(a, bits) >= sign_extended(b, bits)
     if opcode == alu_ult:
         return a < b
     if opcode == alu_uge:
@@ -498,9 +416,9 @@ cdef uint64_t _field(uint64_t a, uint64_t offset, uint64_t width, bint is_signed
     a >>= offset
     if offset + width >= <uint64_t>bits:
         # The hardware's bfe shifts the whole dword when the field reaches its end.
-        return <uint64_t>_signed(a, <int>(bits - offset)) if is_signed else a
+        return <uint64_t>sign_extended(a, <int>(bits - offset)) if is_signed else a
     a &= (<uint64_t>1 << width) - 1
-    return <uint64_t>_signed(a, <int>width) if is_signed else a
+    return <uint64_t>sign_extended(a, <int>width) if is_signed else a
 
 
 cdef uint64_t _bytes_from(uint64_t high, uint64_t low, uint64_t selector) noexcept nogil:
@@ -520,9 +438,9 @@ cdef uint64_t _bytes_from(uint64_t high, uint64_t low, uint64_t selector) noexce
 
 
 cdef bint _integer_ternary(int opcode, int bits, uint64_t a, uint64_t b, uint64_t c, uint64_t *r) noexcept nogil:
-    cdef int64_t x = _signed(a, bits)
-    cdef int64_t y = _signed(b, bits)
-    cdef int64_t z = _signed(c, bits)
+    cdef int64_t x = sign_extended(a, bits)
+    cdef int64_t y = sign_extended(b, bits)
+    cdef int64_t z = sign_extended(c, bits)
     if opcode == alu_iadd3:
         r[0] = a + b + c
     elif opcode == alu_umad24:
@@ -542,7 +460,7 @@ cdef bint _integer_ternary(int opcode, int bits, uint64_t a, uint64_t b, uint64_
     elif opcode == alu_bitfield_select:
         r[0] = (a & b) | (~a & c)
     elif opcode == alu_bfi:
-        r[0] = (((b << _highest_bit(a & (0 - a))) & a) | (c & ~a)) if a else c
+        r[0] = (((b << _highest_bit(lowest_bit(a))) & a) | (c & ~a)) if a else c
     elif opcode == alu_ubfe or opcode == alu_ibfe:
         r[0] = _field(a, b, c, opcode == alu_ibfe, 32)
     elif opcode == alu_ubitfield_extract or opcode == alu_ibitfield_extract:
@@ -565,14 +483,14 @@ cdef int64_t _dot(uint64_t a, uint64_t b, int lanes, bint signed_a, bint signed_
     cdef uint64_t y
     cdef int i
     for i in range(lanes):
-        x = (a >> (i * width)) & _mask(width)
-        y = (b >> (i * width)) & _mask(width)
-        total += (_signed(x, width) if signed_a else <int64_t>x) * (_signed(y, width) if signed_b else <int64_t>y)
+        x = (a >> (i * width)) & low_mask(width)
+        y = (b >> (i * width)) & low_mask(width)
+        total += (sign_extended(x, width) if signed_a else <int64_t>x) * (sign_extended(y, width) if signed_b else <int64_t>y)
     return total
 
 
 cdef bint _dot_product(int opcode, uint64_t a, uint64_t b, uint64_t c, uint64_t *r) noexcept nogil:
-    cdef int64_t accumulator = _signed(c, 32)
+    cdef int64_t accumulator = sign_extended(c, 32)
     cdef int64_t total
     if opcode == alu_sdot_4x8_iadd or opcode == alu_sdot_4x8_iadd_sat:
         total = _dot(a, b, 4, True, True) + accumulator
@@ -600,22 +518,18 @@ cdef uint64_t _float_to_integer(double a, int bits, bint is_signed) noexcept nog
     if isnan(a):
         return 0
     if a >= limit:
-        return _mask(bits) >> 1 if is_signed else _mask(bits)
+        return low_mask(bits) >> 1 if is_signed else low_mask(bits)
     if is_signed:
         return <uint64_t>1 << (bits - 1) if a < -limit else <uint64_t><int64_t>a
     return 0 if a <= 0 else <uint64_t>a
 
 
 cdef uint64_t _integer_to_float(uint64_t a, int from_bits, bint is_signed, int bits) noexcept nogil:
-    cdef float single
-    cdef uint32_t low
-    cdef int64_t s = _signed(a, from_bits)
+    cdef int64_t s = sign_extended(a, from_bits)
     if bits == 32:
         # Straight to float: through double, 64-bit integers would round twice.
-        single = <float>s if is_signed else <float>a
-        memcpy(&low, &single, 4)
-        return low
-    return _float_to(<double>s if is_signed else <double>a, bits)
+        return float_bits(<float>s if is_signed else <float>a)
+    return float_to_bits(<double>s if is_signed else <double>a, bits)
 
 
 cdef bint _conversion(int opcode, int from_bits, int to_bits, uint64_t a, uint64_t *r) noexcept nogil:
@@ -623,19 +537,19 @@ cdef bint _conversion(int opcode, int from_bits, int to_bits, uint64_t a, uint64
     cdef int to_base = alu_output_type[opcode] >> 8
     if from_base == base_float and to_base == base_float:
         if opcode == alu_f2f16_rtz:
-            r[0] = double_to_half(_float_from(a, from_bits), True)
+            r[0] = double_to_half(float_from_bits(a, from_bits), round_zero)
         else:
-            r[0] = _float_to(_float_from(a, from_bits), to_bits)
+            r[0] = float_to_bits(float_from_bits(a, from_bits), to_bits)
     elif from_base == base_float:
-        r[0] = _float_to_integer(_float_from(a, from_bits), to_bits, to_base == base_int)
+        r[0] = _float_to_integer(float_from_bits(a, from_bits), to_bits, to_base == base_int)
     elif to_base == base_float:
         r[0] = _integer_to_float(a, from_bits, from_base == base_int, to_bits)
     elif to_base == base_bool:
-        r[0] = (a != 0) if to_bits == 1 else (_mask(to_bits) if a else 0)
+        r[0] = (a != 0) if to_bits == 1 else (low_mask(to_bits) if a else 0)
     elif from_base == base_bool:
         r[0] = a != 0
     else:
-        r[0] = <uint64_t>_signed(a, from_bits) if from_base == base_int else a
+        r[0] = <uint64_t>sign_extended(a, from_bits) if from_base == base_int else a
     return True
 
 
@@ -652,7 +566,7 @@ cdef bint _normalized(int opcode, int bits, const uint64_t *a, uint64_t *r) noex
     cdef bint bytes_of = opcode == alu_pack_snorm_4x8 or opcode == alu_pack_unorm_4x8 or opcode == alu_unpack_snorm_4x8 \
         or opcode == alu_unpack_unorm_4x8
     cdef int width = 8 if bytes_of else 16
-    cdef double one = <double>(_mask(width) >> is_signed)
+    cdef double one = <double>(low_mask(width) >> is_signed)
     cdef uint64_t field
     cdef uint64_t total = 0
     cdef int i
@@ -660,11 +574,11 @@ cdef bint _normalized(int opcode, int bits, const uint64_t *a, uint64_t *r) noex
         return False
     for i in range(32 // width):
         if packs:
-            total |= (<uint64_t><int64_t>nearbyint(_limit(_float_from(a[i], bits), -1 if is_signed else 0, 1) * one)
-                      & _mask(width)) << (width * i)
+            total |= (<uint64_t><int64_t>nearbyint(_limit(float_from_bits(a[i], bits), -1 if is_signed else 0, 1) * one)
+                      & low_mask(width)) << (width * i)
         else:
-            field = (a[0] >> (width * i)) & _mask(width)
-            r[i] = _float_to(_limit((<double>_signed(field, width) if is_signed else <double>field) / one, -1, 1), 32)
+            field = (a[0] >> (width * i)) & low_mask(width)
+            r[i] = float_to_bits(_limit((<double>sign_extended(field, width) if is_signed else <double>field) / one, -1, 1), 32)
     if packs:
         r[0] = total
     return True
@@ -676,10 +590,10 @@ cdef bint _pack(int opcode, const uint64_t *const *o, uint64_t *r) noexcept nogi
     cdef uint64_t total = 0
     cdef const uint64_t *a = o[0]
     if opcode == alu_pack_half_2x16:
-        r[0] = double_to_half(_float_from(a[0], 32), False) | (double_to_half(_float_from(a[1], 32), False) << 16)
+        r[0] = double_to_half(float_from_bits(a[0], 32), round_nearest) | (double_to_half(float_from_bits(a[1], 32), round_nearest) << 16)
     elif opcode == alu_unpack_half_2x16:
-        r[0] = _float_to(half_to_double(a[0] & 0xffff), 32)
-        r[1] = _float_to(half_to_double(a[0] >> 16), 32)
+        r[0] = float_to_bits(half_to_double(<uint32_t>a[0] & 0xffff), 32)
+        r[1] = float_to_bits(half_to_double(<uint32_t>(a[0] >> 16)), 32)
     elif opcode == alu_pack_32_2x16:
         r[0] = a[0] | (a[1] << 16)
     elif opcode == alu_pack_32_4x8:
@@ -701,7 +615,7 @@ cdef bint _pack(int opcode, const uint64_t *const *o, uint64_t *r) noexcept nogi
         r[0] = min(a[0], <uint64_t>0xffff) | (min(a[1], <uint64_t>0xffff) << 16)
     elif opcode == alu_pack_sint_2x16:
         for i in range(2):
-            total |= (<uint64_t>max(min(_signed(a[i], 32), <int64_t>32767), <int64_t>-32768) & 0xffff) << (16 * i)
+            total |= (<uint64_t>max(min(sign_extended(a[i], 32), <int64_t>32767), <int64_t>-32768) & 0xffff) << (16 * i)
         r[0] = total
     else:
         return False
@@ -710,10 +624,10 @@ cdef bint _pack(int opcode, const uint64_t *const *o, uint64_t *r) noexcept nogi
 
 cdef bint _half_pair(int opcode, const uint64_t *const *o, uint64_t *r) noexcept nogil:
     """Two floats as halves, to even or to zero."""
-    cdef bint toward_zero = opcode == alu_pack_half_2x16_rtz_split
-    if opcode != alu_pack_half_2x16_split and not toward_zero:
+    cdef uint32_t rounding = round_nearest if opcode == alu_pack_half_2x16_split else <uint32_t>round_zero
+    if opcode != alu_pack_half_2x16_split and opcode != alu_pack_half_2x16_rtz_split:
         return False
-    r[0] = double_to_half(_float_from(o[0][0], 32), toward_zero) | double_to_half(_float_from(o[1][0], 32), toward_zero) << 16
+    r[0] = double_to_half(float_from_bits(o[0][0], 32), rounding) | double_to_half(float_from_bits(o[1][0], 32), rounding) << 16
     return True
 
 
@@ -723,9 +637,9 @@ cdef bint _split_pack(int opcode, uint64_t a, uint64_t b, uint64_t *r) noexcept 
     elif opcode == alu_pack_64_2x32_split:
         r[0] = a | (b << 32)
     elif opcode == alu_unpack_half_2x16_split_x:
-        r[0] = _float_to(half_to_double(a & 0xffff), 32)
+        r[0] = float_to_bits(half_to_double(<uint32_t>a & 0xffff), 32)
     elif opcode == alu_unpack_half_2x16_split_y:
-        r[0] = _float_to(half_to_double((a >> 16) & 0xffff), 32)
+        r[0] = float_to_bits(half_to_double(<uint32_t>(a >> 16) & 0xffff), 32)
     elif opcode == alu_unpack_32_2x16_split_x:
         r[0] = a & 0xffff
     elif opcode == alu_unpack_32_2x16_split_y:
@@ -741,17 +655,15 @@ cdef bint _split_pack(int opcode, uint64_t a, uint64_t b, uint64_t *r) noexcept 
 
 cdef bint _float_odd(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) noexcept nogil:
     """Float opcodes with an operand or result that is not a float of the same size."""
-    cdef double value = _float_from(a, bits)
+    cdef double value = float_from_bits(a, bits)
     cdef int exponent
     if opcode == alu_ldexp:
-        r[0] = _float_to(ldexp(value, <int><int32_t>b), bits)
+        r[0] = float_to_bits(ldexp(value, <int><int32_t>b), bits)
     elif opcode == alu_frexp_exp:
         frexp(value, &exponent)
         r[0] = <uint64_t><int64_t>(exponent if value != 0 and fabs(value) != INFINITY and not isnan(value) else 0)
     elif opcode == alu_fquantize2f16:
-        if fabs(value) < ldexp(1.0, -14):
-            value = copysign(0.0, value)
-        r[0] = _float_to(half_to_double(double_to_half(value, False)), bits)
+        r[0] = float_to_bits(quantized_to_half(value), bits)
     else:
         return False
     return True
@@ -769,7 +681,7 @@ cdef bint _component(int opcode, int bits, int result_bits, const uint64_t *v, i
         r[0] = v[1] if v[0] else v[2]
         return True
     if opcode == alu_bitfield_insert:
-        field = _mask(<int>min(v[3], <uint64_t>bits))
+        field = low_mask(<int>min(v[3], <uint64_t>bits))
         truth = <int>(v[2] & <uint64_t>(bits - 1))
         r[0] = (v[0] & ~(field << truth)) | ((v[1] & field) << truth)
         return True
@@ -782,19 +694,19 @@ cdef bint _component(int opcode, int bits, int result_bits, const uint64_t *v, i
         if _float_odd(opcode, bits, v[0], v[1] if count > 1 else 0, r):
             return True
         if count == 1:
-            if not _float_unary(opcode, _float_from(v[0], bits), &value):
+            if not _float_unary(opcode, float_from_bits(v[0], bits), &value):
                 return False
         elif count == 2:
-            truth = _float_compare(opcode, _float_from(v[0], bits), _float_from(v[1], bits))
+            truth = _float_compare(opcode, float_from_bits(v[0], bits), float_from_bits(v[1], bits))
             if truth >= 0:
                 r[0] = truth
                 return True
-            if not _float_binary(opcode, bits, _float_from(v[0], bits), _float_from(v[1], bits), &value):
+            if not _float_binary(opcode, bits, float_from_bits(v[0], bits), float_from_bits(v[1], bits), &value):
                 return False
-        elif not _float_ternary(opcode, bits, _float_from(v[0], bits), _float_from(v[1], bits), _float_from(v[2], bits),
+        elif not _float_ternary(opcode, bits, float_from_bits(v[0], bits), float_from_bits(v[1], bits), float_from_bits(v[2], bits),
                                 &value):
             return False
-        r[0] = _float_to(value, bits)
+        r[0] = float_to_bits(value, bits)
         return True
     if count == 1:
         return _integer_unary(opcode, bits, v[0], r)
@@ -822,13 +734,13 @@ cdef bint _horizontal(int opcode, int bits, const uint64_t *const *o, uint64_t *
     if alu_output_type[opcode] >> 8 == base_float:
         # Halves are multiplied and added as 32-bit floats, and the sum alone is rounded to a half. NIR adds from the last on.
         for i in range(size - 1, -1, -1):
-            product = _rounded(_float_from(o[0][i], bits) * _float_from(o[1][i], bits), max(bits, 32))
+            product = _rounded(float_from_bits(o[0][i], bits) * float_from_bits(o[1][i], bits), max(bits, 32))
             total = product if i == size - 1 else _rounded(product + total, max(bits, 32))
-        r[0] = _float_to(total, bits)
+        r[0] = float_to_bits(total, bits)
         return True
     for i in range(size):
         if is_float:
-            equal = equal and _float_from(o[0][i], bits) == _float_from(o[1][i], bits)
+            equal = equal and float_from_bits(o[0][i], bits) == float_from_bits(o[1][i], bits)
         else:
             equal = equal and o[0][i] == o[1][i]
     if (opcode == alu_bany_inequal2 or opcode == alu_bany_inequal3 or opcode == alu_bany_inequal4
@@ -860,7 +772,7 @@ cdef bint evaluate_alu(int opcode, int bit_size, int result_bits, int components
             values[i] = operands[i][component]
         if not _component(opcode, bit_size, result_bits, values, count, &result[component]):
             return False
-        result[component] &= _mask(result_bits)
+        result[component] &= low_mask(result_bits)
     return True
 
 

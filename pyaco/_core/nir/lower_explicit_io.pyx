@@ -33,6 +33,7 @@ from nir_opcodes cimport (
     intrinsic_store_global_amd, intrinsic_store_scratch, intrinsic_store_shared, intrinsic_store_ssbo,
     intrinsic_vulkan_resource_index,
 )
+from pyaco._core.common.bits cimport align_up, lowest_bit, sign_extended
 from pyaco._core.ir.emitter cimport (
     alu1, alu2, alu2_constant, component, constant, intrinsic0, intrinsic1, intrinsic2, intrinsic3, intrinsic4, vector_of,
 )
@@ -96,7 +97,7 @@ cdef uint32_t _without_constant(const ShaderData *s, uint32_t index, int64_t *nu
             other = source_value(s, index, side)
             if value_is_constant(s, other) and s.instructions.components[source_value(s, index, 1 - side)] == 1:
                 place = swizzle_component(source_swizzle(s, index, side), 0)
-                number[0] += <int64_t>(constant_bits(s, other, place) << (64 - bits)) >> (64 - bits)
+                number[0] += sign_extended(constant_bits(s, other, place), bits)
                 index = source_value(s, index, 1 - side)
                 found = True
                 break
@@ -109,9 +110,9 @@ cdef int _step(Lowering *b, Address *a, uint32_t index, uint32_t stride) except 
     cdef int width = 64 if a.mode == mode_global else 32
     cdef int bits = s.instructions.bit_size[index]
     cdef int64_t number = 0
-    cdef uint32_t lowest = stride & (~stride + 1)
+    cdef uint32_t lowest = <uint32_t>lowest_bit(stride)
     if value_is_constant(s, index):
-        number = <int64_t>(constant_bits(s, index, 0) << (64 - bits)) >> (64 - bits)
+        number = sign_extended(constant_bits(s, index, 0), bits)
         _aligned(a, number * stride)
         return 0
     # In the address's own width x + c can be taken apart: it wraps around in the same way.
@@ -315,7 +316,7 @@ cdef Address _accessed(const ShaderData *s, const Address *pointer, uint32_t ins
     """The address of an access, with the alignment that the access states or implies; `value` is what it loads or stores."""
     cdef Address a = pointer[0]
     cdef uint32_t stated = intrinsic_index(s, instruction, index_align_mul)
-    cdef uint32_t known = a.align_offset & (~a.align_offset + 1) if a.align_offset else a.align_mul
+    cdef uint32_t known = <uint32_t>lowest_bit(a.align_offset) if a.align_offset else a.align_mul
     if stated == 0 and a.mode == mode_global:
         stated = s.instructions.bit_size[value] // 8 if s.instructions.bit_size[value] > 1 else 4
     if stated and (a.mode == mode_global or stated > known):
@@ -608,10 +609,10 @@ cdef uint32_t _place(ShaderData *s, uint32_t modes, uint32_t start) noexcept nog
         size = type_bytes(s, s.variables.type[variable])
         alignment = 16 if size >= 16 else type_align(s, s.variables.type[variable])
         alignment = 4 if alignment < 4 else alignment
-        start = (start + alignment - 1) & ~(alignment - 1)
+        start = <uint32_t>align_up(start, alignment)
         s.variables.location[variable] = start
         start += size
-    return (start + 3) & ~<uint32_t>3
+    return <uint32_t>align_up(start, 4)
 
 
 cdef void _find_values(ShaderData *s, Context *c) noexcept nogil:

@@ -15,6 +15,7 @@ from nir_opcodes cimport (
     alu_bcsel, alu_f2u32, alu_fmul, alu_frcp, alu_iadd, alu_iand, alu_idiv, alu_ilt, alu_imod, alu_imul, alu_imul_high, alu_ine,
     alu_ineg, alu_irem, alu_ishr, alu_isub, alu_ixor, alu_u2f32, alu_udiv, alu_uge, alu_umod, alu_umul_high, alu_ushr,
 )
+from pyaco._core.common.bits cimport sign_extended
 from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_source, constant
 from pyaco._core.ir.shader cimport Shader, ShaderData, nir_alu
 from pyaco._core.nir.lowering cimport Lowering, constant_source, lower_keep, lowering_run
@@ -69,10 +70,6 @@ cdef uint32_t _udiv_constant(Lowering *b, uint32_t n, uint64_t d, int bits) exce
     return alu2_constant(b, alu_ushr, high, length - 1) if length > 1 else high
 
 
-cdef int64_t _signed(uint64_t bits, int size) noexcept nogil:
-    return <int64_t>(bits << (64 - size)) >> (64 - size)
-
-
 cdef uint32_t _idiv_power(Lowering *b, uint32_t n, int shift, int bits) except? 0xffffffffU nogil:
     """n / 2**shift, rounded to zero: add 2**shift - 1 to negative dividends."""
     cdef uint32_t bias
@@ -116,7 +113,7 @@ cdef uint32_t _modulo_sign(Lowering *b, uint32_t remainder, uint32_t divisor) ex
 
 cdef uint32_t _by_constant(Lowering *b, int opcode, uint32_t n, uint64_t d, int bits) except? 0xffffffffU nogil:
     cdef uint32_t quotient, remainder, divisor
-    cdef int64_t number = _signed(d, bits)
+    cdef int64_t number = sign_extended(d, bits)
     if d == 0:
         return constant(b, 0, bits)               # undefined in SPIR-V; Mesa's constant folding has zero, too
     if opcode == alu_umod and d & (d - 1) == 0:

@@ -10,6 +10,7 @@ Thread safety: that of the shader.
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from pyaco._core.common.floats cimport float_to_bits
 from pyaco._core.ir.emitter cimport Emitter, constant
 from pyaco._core.ir.shader cimport NodeId, ShaderData, ShaderRewrite, ValueId
 
@@ -46,11 +47,8 @@ cdef inline ValueId lowered(const Lowering *b, ValueId value) noexcept nogil:
         return b.replacement[value]
     return value
 
-# Bits of a number as a float of 16, 32 or 64 bits, rounded to the nearest.
-cdef uint64_t float_bits(double value, int bit_size) noexcept nogil
-
 cdef inline ValueId constant_float(Emitter *e, double value, int bit_size) except 0 nogil:
-    return constant(e, float_bits(value, bit_size), bit_size)
+    return constant(e, float_to_bits(value, bit_size), bit_size)
 
 # Whether a source is a constant; its bits.
 cdef bint constant_source(const ShaderData *s, ValueId instruction, int source, uint64_t *bits) noexcept nogil

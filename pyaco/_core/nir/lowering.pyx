@@ -1,6 +1,5 @@
 """The frame of lowering passes. The contract is in ``lowering.pxd``."""
 from libc.stdint cimport uint32_t, uint64_t
-from libc.string cimport memcpy
 
 from pyaco._core.ir.emitter cimport Emitter
 from pyaco._core.ir.shader cimport (
@@ -8,7 +7,6 @@ from pyaco._core.ir.shader cimport (
     node_if, node_insert_after, node_loop, node_new, node_walk_next, shader_rewrite_begin, shader_rewrite_block,
     shader_rewrite_emit, shader_rewrite_end, source_swizzle, source_value, swizzle_component,
 )
-from pyaco._core.nir.evaluate cimport double_to_half
 
 
 # ----------------------------------------------------------------------------------------------------------------- walk
@@ -111,18 +109,6 @@ cdef int lowering_run_from(ShaderData *s, prologue_function prologue, lower_func
 
 
 # ------------------------------------------------------------------------------------------------------------- constants
-cdef uint64_t float_bits(double value, int bit_size) noexcept nogil:
-    cdef uint64_t bits = 0
-    cdef float single = <float>value
-    if bit_size == 64:
-        memcpy(&bits, &value, 8)
-    elif bit_size == 32:
-        memcpy(&bits, &single, 4)
-    else:
-        bits = double_to_half(value, False)
-    return bits
-
-
 cdef bint constant_source(const ShaderData *s, ValueId instruction, int source, uint64_t *bits) noexcept nogil:
     cdef ValueId value = source_value(s, instruction, source)
     if s.instructions.kind[value] != nir_load_const:

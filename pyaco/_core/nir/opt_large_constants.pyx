@@ -11,6 +11,7 @@ from libc.string cimport memcmp, memcpy
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport index_write_mask, intrinsic_load_deref, intrinsic_store_deref
+from pyaco._core.common.bits cimport align_up
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, constant_bits, deref_array, deref_struct, deref_var, intrinsic_index, mode_constant,
@@ -188,7 +189,7 @@ cdef uint32_t _place_data(ShaderData *s, const vector[uint8_t] *data) except? 0x
         if memcmp(s.constant_data.byte + at, data.data(), size) == 0:
             return at
         at += 16
-    at = (end + 15) & ~<uint32_t>15
+    at = <uint32_t>align_up(end, 16)
     table_append_many(&s.constant_data.table, at + size - end)
     memcpy(s.constant_data.byte + at, data.data(), size)
     return at

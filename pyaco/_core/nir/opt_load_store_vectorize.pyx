@@ -18,6 +18,7 @@ from nir_opcodes cimport (
     intrinsic_load_constant, intrinsic_load_shared, intrinsic_load_smem_amd, intrinsic_load_ssbo, intrinsic_load_ubo,
     intrinsic_store_shared, intrinsic_store_ssbo,
 )
+from pyaco._core.common.bits cimport lowest_bit
 from pyaco._core.ir.emitter cimport alu2_constant, component, constant, intrinsic1, intrinsic2, intrinsic3, swizzled, vector_of
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, access_can_reorder, access_volatile, block_walk_next, constant_bits, intrinsic_index, intrinsic_set_index,
@@ -178,7 +179,7 @@ cdef uint32_t _known_alignment(const ShaderData *s, uint32_t instruction) noexce
     cdef uint32_t offset = intrinsic_index(s, instruction, index_align_offset)
     if multiple == 0:
         return 1
-    return offset & (~offset + 1) if offset else multiple
+    return <uint32_t>lowest_bit(offset) if offset else multiple
 
 
 cdef bint _fits(const ShaderData *s, uint32_t first, uint32_t components, uint32_t bits) noexcept nogil:

@@ -1,6 +1,7 @@
 """Facts about types. The contract is in ``types.pxd``."""
 from libc.stdint cimport uint32_t, uint64_t
 
+from pyaco._core.common.bits cimport align_up
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, type_array, type_matrix, type_pointer, type_struct, type_void,
 )
@@ -46,10 +47,6 @@ cdef uint32_t component_bytes(const ShaderData *s, uint32_t type) noexcept nogil
     return 4 if s.types.bit_size[type] == 1 else s.types.bit_size[type] // 8
 
 
-cdef uint32_t _align_up(uint32_t value, uint32_t alignment) noexcept nogil:
-    return (value + alignment - 1) // alignment * alignment
-
-
 cdef uint32_t type_align(const ShaderData *s, uint32_t type) noexcept nogil:
     cdef int base = s.types.base[type]
     cdef uint32_t best = 1
@@ -68,7 +65,7 @@ cdef uint32_t type_align(const ShaderData *s, uint32_t type) noexcept nogil:
 cdef uint32_t type_stride(const ShaderData *s, uint32_t type) noexcept nogil:
     if s.types.stride[type]:
         return s.types.stride[type]
-    return _align_up(type_bytes(s, s.types.element[type]), type_align(s, s.types.element[type]))
+    return <uint32_t>align_up(type_bytes(s, s.types.element[type]), type_align(s, s.types.element[type]))
 
 
 cdef uint32_t member_offset(const ShaderData *s, uint32_t type, uint32_t member) noexcept nogil:
@@ -78,8 +75,8 @@ cdef uint32_t member_offset(const ShaderData *s, uint32_t type, uint32_t member)
     if s.members.offset[first + member] != 0xffffffffU:
         return s.members.offset[first + member]
     for i in range(member):
-        offset = _align_up(offset, type_align(s, s.members.type[first + i])) + type_bytes(s, s.members.type[first + i])
-    return _align_up(offset, type_align(s, s.members.type[first + member]))
+        offset = <uint32_t>align_up(offset, type_align(s, s.members.type[first + i])) + type_bytes(s, s.members.type[first + i])
+    return <uint32_t>align_up(offset, type_align(s, s.members.type[first + member]))
 
 
 cdef uint32_t type_bytes(const ShaderData *s, uint32_t type) noexcept nogil:
@@ -91,7 +88,7 @@ cdef uint32_t type_bytes(const ShaderData *s, uint32_t type) noexcept nogil:
             last = s.types.member_first[type] + i
             end = member_offset(s, type, i) + type_bytes(s, s.members.type[last])
             best = end if end > best else best
-        return _align_up(best, type_align(s, type))
+        return <uint32_t>align_up(best, type_align(s, type))
     if base == type_matrix and s.types.row_major[type] and s.types.stride[type]:
         return s.types.stride[type] * s.types.components[s.types.element[type]]
     if base == type_array or base == type_matrix:

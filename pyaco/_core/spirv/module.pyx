@@ -10,6 +10,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memset, strcmp, strncmp
 
 from spirv_tables cimport *
+from pyaco._core.common.bits cimport lowest_bit
 from pyaco._core.ir.shader cimport Shader
 
 from pyaco.errors import InputError, UnsupportedError
@@ -149,10 +150,6 @@ cdef uint32_t _string_words(Reader r, uint32_t word, uint32_t available) noexcep
     return 0
 
 
-cdef uint32_t _lowest_bit(uint32_t mask) noexcept nogil:
-    return mask & (~mask + 1)
-
-
 cdef int _memory_operands(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     """Words of the memory operands at `word` (section 3.26), their ids checked."""
     cdef uint32_t mask = r.words[word]
@@ -164,7 +161,7 @@ cdef int _memory_operands(Reader r, uint32_t word, uint32_t end) except -1 nogil
     if mask & 16:
         cursor += 1
     if mask & ~<uint32_t>0x3f:
-        unsupported_enumerant(r, word, "the memory operand ", spirv_kind_MemoryAccess, _lowest_bit(mask & ~<uint32_t>0x3f))
+        unsupported_enumerant(r, word, "the memory operand ", spirv_kind_MemoryAccess, <uint32_t>lowest_bit(mask & ~<uint32_t>0x3f))
     if cursor > end:
         fail(r, word, "memory operands 0x%u do not fit the instruction", mask)
     return cursor - word

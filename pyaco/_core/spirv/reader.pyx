@@ -6,6 +6,7 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from spirv_tables cimport *
+from pyaco._core.common.bits cimport align_up
 from pyaco._core.ir.shader cimport *
 from pyaco._core.spirv.control_flow cimport read_entry
 from pyaco._core.spirv.emission cimport lists_begin
@@ -199,7 +200,7 @@ cdef int _report(Reader r, str entry, str stage) except -1:
             size = end if end > size else size
     if size > 0x10000:
         raise InputError(f"push constants of {size} bytes")
-    r.s.info.push_constant_bytes = <uint32_t>((size + 3) & ~<uint64_t>3)
+    r.s.info.push_constant_bytes = <uint32_t>align_up(size, 4)
     r.shader.metadata.update(
         entry=entry, stage=stage, source_sha1=hashlib.sha1(r.owner).hexdigest(),
         workgroup_size=list(r.s.info.workgroup_size), descriptor_sets=sets,

@@ -8,6 +8,8 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from spirv_tables cimport *
+from pyaco._core.common.bits cimport low_bits, sign_extended
+from pyaco._core.common.floats cimport float_from_bits, float_to_bits, quantized_to_half
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.shader cimport *
 from pyaco._core.spirv.module cimport *
@@ -403,16 +405,6 @@ cdef uint32_t _add_constant(Reader r, uint32_t type, int kind, uint64_t bits) ex
     return <uint32_t>(r.constants.size() - 1)
 
 
-cdef uint64_t _mask(uint64_t bits, uint32_t width) noexcept nogil:
-    return bits if width >= 64 else bits & ((<uint64_t>1 << width) - 1)
-
-
-cdef int64_t _signed(uint64_t bits, uint32_t width) noexcept nogil:
-    if width == 64:
-        return <int64_t>bits
-    return <int64_t>(bits << (64 - width)) >> (64 - width)
-
-
 cdef uint32_t constant_child(Reader r, uint32_t constant, uint32_t index) except 0xffffffffU nogil:
     cdef uint32_t kind = r.constants[constant].kind
     cdef uint32_t type = element_type(r, r.constants[constant].type, index)
@@ -483,7 +475,7 @@ cdef uint32_t _literal(Reader r, uint32_t word, uint32_t end, uint32_t type) exc
     bits = r.words[word + 3]
     if width == 64:
         bits |= <uint64_t>r.words[word + 4] << 32
-    bits = _mask(bits, width)
+    bits = low_bits(bits, width)
     if opcode_at(r, word) == OpSpecConstant:
         bits = _specialized(r, r.words[word + 2], type, bits)
     return _add_constant(r, type, constant_scalar, bits)
@@ -545,24 +537,10 @@ cdef int _constant(Reader r, uint32_t word, uint32_t end) except -1 nogil:
 
 
 # ------------------------------------------------------------------------------------------- specialization constant ops
-cdef uint64_t _convert_float(Reader r, uint64_t bits, uint32_t from_width, uint32_t to_width, bint quantize) except? \
-        0xfffffffffffffffeULL nogil:
-    with gil:
-        import numpy
-        dtype = {16: "<f2", 32: "<f4", 64: "<f8"}
-        with numpy.errstate(all="ignore"):
-            value = numpy.frombuffer(int(bits).to_bytes(8, "little"), dtype[from_width], 1)
-            if quantize:
-                half = value.astype("<f2")
-                half[abs(half) < 2.0 ** -14] *= 0
-                value = half
-            return int.from_bytes(value.astype(dtype[to_width]).tobytes(), "little")
-
-
 cdef uint64_t _divide(uint32_t opcode, uint64_t a, uint64_t b, uint32_t width) noexcept nogil:
     """Integer division and remainders; division by zero is undefined and gives zero here."""
-    cdef int64_t x = _signed(a, width)
-    cdef int64_t y = _signed(b, width)
+    cdef int64_t x = sign_extended(a, width)
+    cdef int64_t y = sign_extended(b, width)
     cdef int64_t rest
     if b == 0:
         return 0
@@ -581,8 +559,8 @@ cdef uint64_t _divide(uint32_t opcode, uint64_t a, uint64_t b, uint32_t width) n
 
 
 cdef uint64_t _compare(uint32_t opcode, uint64_t a, uint64_t b, uint32_t width) noexcept nogil:
-    cdef int64_t x = _signed(a, width)
-    cdef int64_t y = _signed(b, width)
+    cdef int64_t x = sign_extended(a, width)
+    cdef int64_t y = sign_extended(b, width)
     if opcode == OpIEqual or opcode == OpLogicalEqual:
         return a == b
     if opcode == OpINotEqual or opcode == OpLogicalNotEqual:
@@ -608,13 +586,13 @@ cdef uint64_t _evaluate(Reader r, uint32_t opcode, uint64_t a, uint64_t b, uint3
         0xfffffffffffffffeULL nogil:
     """One component of an OpSpecConstantOp; `from_width` is the width of the first operand."""
     if opcode == OpSConvert:
-        return <uint64_t>_signed(a, from_width)
+        return <uint64_t>sign_extended(a, from_width)
     if opcode == OpUConvert or opcode == OpBitcast:
         return a
     if opcode == OpFConvert:
-        return _convert_float(r, a, from_width, width, False)
+        return float_to_bits(float_from_bits(a, from_width), width)
     if opcode == OpQuantizeToF16:
-        return _convert_float(r, a, from_width, width, True)
+        return float_to_bits(quantized_to_half(float_from_bits(a, from_width)), width)
     if opcode == OpSNegate:
         return <uint64_t>0 - a
     if opcode == OpNot:
@@ -632,7 +610,7 @@ cdef uint64_t _evaluate(Reader r, uint32_t opcode, uint64_t a, uint64_t b, uint3
     if opcode == OpShiftRightLogical:
         return a >> b if b < width else 0
     if opcode == OpShiftRightArithmetic:
-        return <uint64_t>(_signed(a, width) >> (b if b < width else 63))
+        return <uint64_t>(sign_extended(a, width) >> (b if b < width else 63))
     if opcode == OpShiftLeftLogical:
         return a << b if b < width else 0
     if opcode == OpBitwiseOr or opcode == OpLogicalOr:
@@ -661,10 +639,10 @@ cdef uint32_t _from_components(Reader r, uint32_t type, const uint64_t *bits) ex
     cdef uint32_t row
     cdef uint32_t i
     if count == 1:
-        return _add_constant(r, type, constant_scalar, _mask(bits[0], r.s.types.bit_size[type]))
+        return _add_constant(r, type, constant_scalar, low_bits(bits[0], r.s.types.bit_size[type]))
     for i in range(count):
         children[i] = _add_constant(r, r.s.types.element[type], constant_scalar,
-                                    _mask(bits[i], r.s.types.bit_size[type]))
+                                    low_bits(bits[i], r.s.types.bit_size[type]))
     row = _add_constant(r, type, constant_composite, 0)
     r.constants[row].first = <uint32_t>r.constant_children.size()
     r.constants[row].count = count

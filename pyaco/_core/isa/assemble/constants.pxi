@@ -1,30 +1,4 @@
 # Constants of the text assembler: numbers to inline codes and literals.
-cdef extern from *:
-    """
-    #include <string.h>
-    #include <math.h>
-    static inline uint32_t pyaco_float_bits(double value) { float f = (float)value; uint32_t b; memcpy(&b, &f, 4); return b; }
-    static inline uint64_t pyaco_double_bits(double value) { uint64_t b; memcpy(&b, &value, 8); return b; }
-    static inline int pyaco_float_overflows(double value) { return isfinite(value) && !isfinite((float)value); }
-    /* binary64 to binary16, round to nearest even; 0xffffffff on overflow */
-    static inline uint32_t pyaco_half_bits(double value) {
-      uint64_t b = pyaco_double_bits(value);
-      uint32_t sign = (uint32_t)(b >> 48) & 0x8000;
-      double scaled = fabs(value), step;
-      int exponent;
-      if (scaled == 0) return sign;
-      frexp(scaled, &exponent);
-      step = ldexp(1.0, (exponent < -13 ? -13 : exponent) - 11);
-      scaled = nearbyint(scaled / step);
-      if (scaled * step >= 65520) return 0xffffffff;
-      return sign + (uint32_t)((exponent < -13 ? 0 : exponent + 13) * 1024) + (uint32_t)scaled;
-    }
-    """
-    uint32_t float_bits "pyaco_float_bits"(double) noexcept nogil
-    uint64_t double_bits "pyaco_double_bits"(double) noexcept nogil
-    uint32_t half_bits "pyaco_half_bits"(double) noexcept nogil
-    bint float_overflows "pyaco_float_overflows"(double) noexcept nogil
-
 
 cdef uint32_t _inline_code(uint64_t pattern, uint32_t bits, bint has_inverse_pi) noexcept nogil:
     """Operand code of an inline floating-point constant, 0 if the bit pattern is none."""
@@ -51,21 +25,14 @@ cdef uint32_t _inline_code(uint64_t pattern, uint32_t bits, bint has_inverse_pi)
 
 
 cdef uint64_t _float_pattern(Job *j, const Operand *o, uint32_t bits) noexcept nogil:
-    """Bits of a floating-point number; bfloat16 is the upper half of binary32, rounded to even."""
-    cdef uint32_t half
+    """Bits of a floating-point number."""
     if bits == 16 and j.facts[j.d.opcode] & fact_bfloat:
-        half = float_bits(o.number)
-        return (half + 0x7fff + (half >> 16 & 1)) >> 16
-    if bits == 64:
-        return double_bits(o.number)
-    if bits == 32:
-        if float_overflows(o.number):
-            fail(&j.c, o.begin, b"% is beyond 32-bit floating point", o.begin, o.end)
-        return float_bits(o.number)
-    half = half_bits(o.number)
-    if half == 0xffffffffU:
+        return to_bfloat(<float>o.number)
+    if bits == 32 and single_overflows(o.number):
+        fail(&j.c, o.begin, b"% is beyond 32-bit floating point", o.begin, o.end)
+    elif bits == 16 and half_overflows(o.number):
         fail(&j.c, o.begin, b"% is beyond 16-bit floating point", o.begin, o.end)
-    return half & 0xffff
+    return float_to_bits(o.number, bits)
 
 
 cdef uint16_t _put_literal(Job *j, const Operand *o, uint32_t value) noexcept nogil:
@@ -138,13 +105,13 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
     cdef bint has_inverse_pi = j.c.level >= gfx8
     if o.kind == operand_symbol:
         return _put_later(j, o, 32 if j.facts[j.d.opcode] & fact_mixes else whole)
-    if o.kind == operand_float and bits == 16 and not floating and half_bits(o.number) == 0xffffffffU:
+    if o.kind == operand_float and bits == 16 and not floating and half_overflows(o.number):
         return _put_literal(j, o, <uint32_t>_float_pattern(j, o, 32))
     if o.kind == operand_float:
         pattern = _float_pattern(j, o, bits)
         if pattern == 0 and o.number != 0:
             fail(&j.c, o.begin, b"% is too small for a number of this size", o.begin, o.end)
-        if _width_of_pattern(j, bits) != bits and float_bits(o.number) == 0x3e22f983:
+        if _width_of_pattern(j, bits) != bits and float_bits(<float>o.number) == 0x3e22f983:
             # as a bfloat16 constant it is truncated, not rounded
             pattern = 0x3e22
         code = 128 if pattern == 0 else _inline_code(_widened(j, pattern, bits), _width_of_pattern(j, bits), has_inverse_pi)

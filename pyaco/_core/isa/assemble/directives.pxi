@@ -115,7 +115,7 @@ cdef void _floats(Assembler self, bint is_double) noexcept nogil:
             fail_plain(c, c.p, b"a floating-point number is expected")
             return
         c.p = end
-        self.put(<int64_t>double_bits(value) if is_double else <int64_t>float_bits(value), 8 if is_double else 4)
+        self.put(<int64_t>float_to_bits(value, 64 if is_double else 32), 8 if is_double else 4)
         if not accept(c, c','):
             return
 

@@ -21,9 +21,7 @@ cdef void smem(Job *j) noexcept nogil:
         if j.s.count != 2 and not expect_count(j, 3):
             return
         if op == op_s_atc_probe or op == op_s_atc_probe_buffer:
-            data = plain_number(j, o, 0, 127) * 4
-            if j.c.level >= gfx11 and (data == 124 * 4 or data == 125 * 4):
-                data ^= 4
+            data = exchanged_code(j.c.level, plain_number(j, o, 0, 127)) * 4
         elif definitions:
             add_destination(j, register_of(j, o, class_dwords_of(j, definition_class(j, 0))))
         else:

@@ -114,9 +114,9 @@ cdef void call_list(Job *j) noexcept nogil:
     cdef int32_t field
     cdef uint32_t op = j.d.opcode
     if op == op_s_waitcnt:
-        value = wait_none(c.level)
+        value = waitcnt_none(c.level)
     elif op == op_s_waitcnt_depctr:
-        value = no_dependency(c.level)
+        value = depctr_none(c.level)
     while not at_line_end(c) and not c.failed:
         name = c.p
         end = word_end(name)
@@ -154,29 +154,29 @@ cdef uint32_t _wait_counter(Job *j, const char *name, const char *end, uint32_t 
         fail(&j.c, name, b"no counter %", name, end)
         return value
     count = number_expression(&j.c)
-    limit = wait_limit(j.c.level, <uint32_t>index)
+    limit = waitcnt_limit(j.c.level, <uint32_t>index)
     if saturates and count > limit:
         count = limit
     if not 0 <= count <= limit:
         fail_range(&j.c, begin, begin, j.c.p, 0, limit)
         return value
-    return set_wait(value, j.c.level, <uint32_t>index, <uint32_t>count)
+    return waitcnt_set(value, j.c.level, <uint32_t>index, <uint32_t>count)
 
 
 cdef uint32_t _dependency(Job *j, const char *name, const char *end, uint32_t value) noexcept nogil:
-    cdef int32_t field = find_name(j.c.names, domain_dependency, name, <uint32_t>(end - name))
+    cdef int32_t counter = find_name(j.c.names, domain_dependency, name, <uint32_t>(end - name))
     cdef const char *begin = j.c.p
     cdef int64_t count
     cdef uint32_t limit
-    if field < 0:
+    if counter < 0:
         fail(&j.c, name, b"no counter %", name, end)
         return value
     count = number_expression(&j.c)
-    limit = (1U << (field >> 8)) - 1
+    limit = depctr_get(0xffffffffU, <uint32_t>counter)
     if not 0 <= count <= limit:
         fail_range(&j.c, begin, begin, j.c.p, 0, limit)
         return value
-    return value & ~(limit << (field & 0xff)) | <uint32_t>count << (field & 0xff)
+    return depctr_set(value, <uint32_t>counter, <uint32_t>count)
 
 
 cdef uint32_t _delay_part(Job *j, const char *name, const char *end, uint32_t value) noexcept nogil:
