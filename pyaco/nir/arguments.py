@@ -3,7 +3,7 @@
 Needs what ``_core/nir/declare_arguments`` needs. Guarantees: ``shader.arguments`` and ``shader.metadata["abi"]`` as
 docs/architecture.md describes them. Descriptor sets follow ``metadata["pipeline_layout"]`` (a ``PipelineLayout``) where it is given, else
 the shader's own bindings (types "ubo", "ssbo"), or those that ``metadata["descriptor_layout"]`` gives as ``{set: {binding: (type,
-count)}}``. ``assign_user_data`` decides which push constants stand in registers, and whether sets are reached through a table.
+count)}}``. ``assign_user_data`` decides which push constants are in registers, and whether sets are reached through a table.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ __all__ = ["own_layout", "run"]
 Sets = Mapping[int, Mapping[int, tuple[str, int]]]
 
 _TYPES = {"ubo": DescriptorType.UNIFORM_BUFFER, "ssbo": DescriptorType.STORAGE_BUFFER}
-# What may stand behind a shader's buffer.
-_BEHIND = {
+# Descriptors that a shader's buffer may have.
+_ALLOWED = {
     "ubo": (DescriptorType.UNIFORM_BUFFER, DescriptorType.UNIFORM_BUFFER_DYNAMIC, DescriptorType.INLINE_UNIFORM_BLOCK),
     "ssbo": (DescriptorType.STORAGE_BUFFER, DescriptorType.STORAGE_BUFFER_DYNAMIC),
 }
@@ -82,19 +82,19 @@ def own_layout(sets: Sets, push_bytes: int = 0) -> PipelineLayout:
 
 
 def _check_layout(shader: Shader, layout: PipelineLayout) -> None:
-    """Complain about resources that a pipeline's layout lacks, or has as something that no buffer is."""
+    """Raise InputError for buffers that a pipeline's layout lacks, or has as descriptors that are no buffers."""
     for number, binding, uniform, _ in declare_arguments.resources(shader):
         kind = "ubo" if uniform else "ssbo"
         if number not in layout.sets or binding not in layout.sets[number].bindings:
             raise InputError(f"the pipeline layout has no binding {binding} in descriptor set {number}, which the shader uses")
         held = layout.sets[number].bindings[binding].binding
         mutable = held.type == DescriptorType.MUTABLE
-        if not set(held.mutable if mutable else (held.type,)) & set(_BEHIND[kind]):
+        if not set(held.mutable if mutable else (held.type,)) & set(_ALLOWED[kind]):
             raise InputError(f"binding {binding} of descriptor set {number} is a {held.type.value}, and the shader reads a {kind}")
 
 
 def _described(layout: PipelineLayout, number: int) -> dict[str, Any]:
-    """One set of a pipeline's layout as the ABI names it."""
+    """One set of a pipeline's layout as the ABI has it."""
     bindings = {}
     for binding, placed in layout.sets[number].bindings.items():
         dynamic = is_dynamic(placed.binding.type)
@@ -113,9 +113,9 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:
     Raises
     ------
     InputError
-        A wave size that is none, or a pipeline layout that lacks what the shader uses.
+        A wave size that is not 32 or 64, or a pipeline layout that lacks what the shader uses.
     UnsupportedError
-        Bindings that no layout holds.
+        Bindings that no layout can hold.
     """
     uses = declare_arguments.uses(shader)
     layout = shader.metadata.get("pipeline_layout")
@@ -136,6 +136,6 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:
     if dynamic:
         abi["dynamic_buffers"] = {"offset": layout.push_constant_size, "count": layout.dynamic_count}
     shader.metadata["abi"] = abi
-    # The descriptor of an inline uniform block at the start of the 32-bit region, to be moved by the block's address.
+    # The descriptor of an inline uniform block at the start of the 32-bit region; the block's address is added to it.
     shader.metadata["inline_block_descriptor"] = raw_buffer(int(shader.info["address32_hi"]) << 32, 0, int(shader.info["gfx_level"]))
     return True

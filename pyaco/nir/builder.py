@@ -1,4 +1,4 @@
-"""Writing NIR by hand in Python, for tests, examples and text input.
+"""Builds NIR in Python, for tests and examples.
 
 >>> b = Builder(wave_size=64, workgroup_size=(64, 1, 1))
 >>> x = b.load_local_invocation_index()
@@ -59,7 +59,7 @@ class Builder:
 
     # --------------------------------------------------------------------------------------------- instructions
     def emit(self, instruction: int) -> int:
-        """Append an instruction that exists to the current block."""
+        """Append an existing instruction to the current block."""
         self.lists[self.block].append(instruction)
         return instruction
 
@@ -121,7 +121,7 @@ class Builder:
         component : int
             Which component a gather takes of each texel.
         texture_index, sampler_index : int
-            Which texture and sampler, where no source says it.
+            Which texture and sampler, where no source names them.
         offsets : sequence of pairs
             x and y of the four texels of a gather.
         **sources : int

@@ -1,10 +1,10 @@
-"""A NIR interpreter: the judge of NIR passes.
+"""A NIR interpreter: the reference that NIR passes are tested against.
 
-Executes a shader as it stands after the reader (derefs) or after any pass, for whole workgroups. All lanes of a workgroup
-run in lockstep under a mask, so barriers need no work; a structured list of nodes is run once for all its lanes. Values
+Executes a shader as it is after the reader (derefs) or after any pass, for whole workgroups. All lanes of a workgroup
+run in lockstep under a mask, so barriers do nothing; a structured list of nodes is run once for all its lanes. Values
 are NumPy arrays of shape (components, lanes). Written for obvious correctness, not for speed.
 
-Memory: buffers, descriptor sets and push constants stand in one 64-bit address space with bounds. Accesses of buffers
+Memory: buffers, descriptor sets and push constants are in one 64-bit address space with bounds. Accesses of buffers
 past their end read zero and write nothing, as the hardware's range check does; any other stray access raises
 ``InputError``.
 """
@@ -212,8 +212,8 @@ class Interpreter(Memory, Subgroups):
         widths = build.ALU_INPUT_SIZES[name]
         for operand, (source, swizzle) in enumerate(zip(self._sources(instruction), self._swizzles(instruction), strict=True)):
             width = widths[operand] or components
-            rows = [swizzle >> (4 * i) & 15 for i in range(width)]
-            operands.append(self.values[source][rows])
+            picked = [swizzle >> (4 * i) & 15 for i in range(width)]
+            operands.append(self.values[source][picked])
         return interpreter_alu.evaluate(name, operands)
 
     # ------------------------------------------------------------------------------------------ intrinsics: the rest

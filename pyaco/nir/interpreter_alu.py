@@ -1,7 +1,7 @@
 """NIR's ALU opcodes on NumPy arrays, for the interpreter.
 
 Written from the descriptions of the opcodes (Mesa's docs/nir/alu.rst, SPIR-V and GLSL.std.450 for those that follow them),
-independently of constant folding, so that each can judge the other. Operands are arrays of shape (components, lanes) of
+independently of constant folding, so that each can be tested against the other. Operands are arrays of shape (components, lanes) of
 unsigned integers or booleans.
 """
 
@@ -263,7 +263,7 @@ def _insert(base: Array, insert: Array, offset: Array, width: Array) -> Array:
     return ((base.astype(np.uint64) & ~mask) | value).astype(np.uint32)
 
 
-def _pick(bits: int, is_signed: bool) -> Callable[[Array, Array], Array]:
+def _extract_part(bits: int, is_signed: bool) -> Callable[[Array, Array], Array]:
     def run(x: Array, index: Array) -> Array:
         shifted = x >> (index * index.dtype.type(bits)).astype(x.dtype)
         part = shifted.astype(UINT[bits])
@@ -272,7 +272,7 @@ def _pick(bits: int, is_signed: bool) -> Callable[[Array, Array], Array]:
     return run
 
 
-def _place(bits: int) -> Callable[[Array, Array], Array]:
+def _insert_part(bits: int) -> Callable[[Array, Array], Array]:
     mask = (1 << bits) - 1
     return lambda x, index: (x & x.dtype.type(mask)) << (index * index.dtype.type(bits)).astype(x.dtype)
 
@@ -408,7 +408,7 @@ def _shfr(x: Array, y: Array, z: Array) -> Array:
     return (pair >> (z & np.uint32(31)).astype(np.uint64)).astype(np.uint32)
 
 
-def _same(x: Array) -> Array:
+def _unchanged(x: Array) -> Array:
     return x
 
 
@@ -417,8 +417,8 @@ _fsub = _float2(lambda a, b: a - b)
 _fmul = _float2(lambda a, b: a * b)
 _feq = _compare(floating, lambda a, b: a == b)
 _fneu = _compare(floating, lambda a, b: a != b)
-_ieq = _compare(_same, lambda a, b: a == b)
-_ine = _compare(_same, lambda a, b: a != b)
+_ieq = _compare(_unchanged, lambda a, b: a == b)
+_ine = _compare(_unchanged, lambda a, b: a != b)
 
 
 def _ordered(x: Array, y: Array) -> Array:
@@ -426,7 +426,7 @@ def _ordered(x: Array, y: Array) -> Array:
 
 
 OPERATIONS: dict[str, Callable[..., Array]] = {
-    "mov": _same,
+    "mov": _unchanged,
     "fadd": _fadd,
     "fsub": _fsub,
     "fmul": _fmul,
@@ -462,7 +462,7 @@ OPERATIONS: dict[str, Callable[..., Array]] = {
     "ftrunc": _float1(np.trunc),
     "fround_even": _float1(np.rint),
     "ffract": _float1(lambda a: a - np.floor(a)),
-    "fcanonicalize": _same,
+    "fcanonicalize": _unchanged,
     "fquantize2f16": _quantise,
     "ldexp": _ldexp,
     "frexp_sig": _float1(_frexp_sig),
@@ -481,8 +481,8 @@ OPERATIONS: dict[str, Callable[..., Array]] = {
     "ine": _ine,
     "ilt": _compare(signed, lambda a, b: a < b),
     "ige": _compare(signed, lambda a, b: a >= b),
-    "ult": _compare(_same, lambda a, b: a < b),
-    "uge": _compare(_same, lambda a, b: a >= b),
+    "ult": _compare(_unchanged, lambda a, b: a < b),
+    "uge": _compare(_unchanged, lambda a, b: a >= b),
     "bitnz": lambda x, y: (x >> _count(y, x)) & x.dtype.type(1) != 0,
     "bitz": lambda x, y: (x >> _count(y, x)) & x.dtype.type(1) == 0,
     "iadd": lambda x, y: x ^ y if x.dtype == np.bool_ else x + y,
@@ -510,7 +510,7 @@ OPERATIONS: dict[str, Callable[..., Array]] = {
     "umin3": lambda x, y, z: np.minimum(np.minimum(x, y), z),
     "umax3": lambda x, y, z: np.maximum(np.maximum(x, y), z),
     "imed3": _median(signed),
-    "umed3": _median(_same),
+    "umed3": _median(_unchanged),
     # Division by zero: 0, as constant folding has it. What lower_idiv and lower_int64 compute there is another value: undefined in SPIR-V.
     "udiv": lambda x, y: np.where(y == 0, x.dtype.type(0), x // np.maximum(y, x.dtype.type(1))).astype(x.dtype),
     "umod": lambda x, y: np.where(y == 0, x.dtype.type(0), x % np.maximum(y, x.dtype.type(1))).astype(x.dtype),
@@ -518,7 +518,7 @@ OPERATIONS: dict[str, Callable[..., Array]] = {
     "irem": lambda x, y: _remainder(x, y, False),
     "imod": lambda x, y: _remainder(x, y, True),
     "imul_high": lambda x, y: _high(x, y, signed),
-    "umul_high": lambda x, y: _high(x, y, _same),
+    "umul_high": lambda x, y: _high(x, y, _unchanged),
     "imul_2x32_64": lambda x, y: raw(signed(x).astype(np.int64) * signed(y).astype(np.int64)),
     "umul_2x32_64": lambda x, y: x.astype(np.uint64) * y.astype(np.uint64),
     "imul24": lambda x, y: raw((signed(x << np.uint32(8)) >> 8) * (signed(y << np.uint32(8)) >> 8)),
@@ -560,12 +560,12 @@ OPERATIONS: dict[str, Callable[..., Array]] = {
     "uclz": lambda x: raw(np.int32(31) - _msb(x)),
     "alignbyte_amd": lambda x, y, z: _shfr(x, y, (z & np.uint32(3)) * np.uint32(8)),
     "shfr": _shfr,
-    "extract_u8": _pick(8, False),
-    "extract_i8": _pick(8, True),
-    "extract_u16": _pick(16, False),
-    "extract_i16": _pick(16, True),
-    "insert_u8": _place(8),
-    "insert_u16": _place(16),
+    "extract_u8": _extract_part(8, False),
+    "extract_i8": _extract_part(8, True),
+    "extract_u16": _extract_part(16, False),
+    "extract_i16": _extract_part(16, True),
+    "insert_u8": _insert_part(8),
+    "insert_u16": _insert_part(16),
     "pack_32_2x16": _pack_vector,
     "pack_32_4x8": _pack_vector,
     "pack_64_2x32": _pack_vector,
@@ -615,7 +615,7 @@ for _bits in (8, 16, 32, 64):
 for _bits in (16, 32, 64):
     OPERATIONS[f"b2f{_bits}"] = lambda x, bits=_bits: raw(x.astype(FLOAT[bits]))
     OPERATIONS[f"i2f{_bits}"] = _to_float(_bits, signed)
-    OPERATIONS[f"u2f{_bits}"] = _to_float(_bits, _same)
+    OPERATIONS[f"u2f{_bits}"] = _to_float(_bits, _unchanged)
 for _name in ("u2u1", "i2i1"):
     OPERATIONS[_name] = lambda x: unsigned(x, 1)
 for _name in ("f2i1", "f2u1"):

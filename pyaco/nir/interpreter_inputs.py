@@ -44,20 +44,20 @@ class Inputs(InterpreterState):
             return np.asarray((x | y << np.uint32(10) | z << np.uint32(20))[None])
         return self.local_id[: self.components[i]].copy()
 
-    def _same(self, values: Sequence[int]) -> Array:
+    def _in_all_lanes(self, values: Sequence[int]) -> Array:
         return np.repeat(np.array(values, np.uint32)[:, None], self.padded, 1)
 
     def _do_load_workgroup_id(self, i: int, mask: Any) -> Array:
-        return self._same(self.group)
+        return self._in_all_lanes(self.group)
 
     def _do_load_base_workgroup_id(self, i: int, mask: Any) -> Array:
-        return self._same((0, 0, 0))
+        return self._in_all_lanes((0, 0, 0))
 
     def _do_load_num_workgroups(self, i: int, mask: Any) -> Array:
-        return self._same(self.groups)
+        return self._in_all_lanes(self.groups)
 
     def _do_load_workgroup_size(self, i: int, mask: Any) -> Array:
-        return self._same(self.size)
+        return self._in_all_lanes(self.size)
 
     def _do_load_local_invocation_id(self, i: int, mask: Any) -> Array:
         return self.local_id.copy()
@@ -66,16 +66,16 @@ class Inputs(InterpreterState):
         return self.index[None].copy()
 
     def _do_load_global_invocation_id(self, i: int, mask: Any) -> Array:
-        return self._same(self.group) * self._same(self.size) + self.local_id
+        return self._in_all_lanes(self.group) * self._in_all_lanes(self.size) + self.local_id
 
     def _do_load_subgroup_id(self, i: int, mask: Any) -> Array:
         return (self.index // np.uint32(self.wave))[None]
 
     def _do_load_num_subgroups(self, i: int, mask: Any) -> Array:
-        return self._same([self.padded // self.wave])
+        return self._in_all_lanes([self.padded // self.wave])
 
     def _do_load_subgroup_size(self, i: int, mask: Any) -> Array:
-        return self._same([self.wave])
+        return self._in_all_lanes([self.wave])
 
     def _do_load_subgroup_invocation(self, i: int, mask: Any) -> Array:
         return self.lane[None].copy()

@@ -105,9 +105,9 @@ class Memory(Inputs):
             return self._system_value(pointer, components)
         stored = 32 if bits == 1 else bits
         stride = self._component_stride(deref)
-        rows = [self._load_mode(mode, self._shifted(pointer, i * stride), 1, stored, mask)[0]
-                for i in range(components)]
-        value = np.stack(rows)
+        loaded = [self._load_mode(mode, self._shifted(pointer, i * stride), 1, stored, mask)[0]
+                  for i in range(components)]
+        value = np.stack(loaded)
         return value != 0 if bits == 1 else value
 
     def _shifted(self, pointer: Array, step: int) -> Array:
@@ -128,7 +128,7 @@ class Memory(Inputs):
 
     def _load_mode(self, mode: int, pointer: Array, components: int, bits: int, mask: Array) -> Array:
         if mode & LOCAL:
-            return self._read_rows(self.local, pointer[0].astype(np.int64), components, bits, mask)
+            return self._read_local(self.local, pointer[0].astype(np.int64), components, bits, mask)
         if mode & VariableMode.SHARED:
             return self._read(self.shared, pointer[0].astype(np.int64), components, bits, mask)
         if mode & VariableMode.PUSH_CONSTANT:
@@ -149,7 +149,7 @@ class Memory(Inputs):
         out[lanes] = memory[offset[lanes][:, None] + np.arange(size)]
         return out.view(UINT[bits]).T.copy()
 
-    def _read_rows(self, memory: Array, offset: Array, components: int, bits: int, mask: Array) -> Array:
+    def _read_local(self, memory: Array, offset: Array, components: int, bits: int, mask: Array) -> Array:
         size = components * bits // 8
         out = np.zeros((self.padded, size), np.uint8)
         lanes = np.flatnonzero(mask)
@@ -174,7 +174,7 @@ class Memory(Inputs):
             raise InputError(f"no buffer is bound to set {number >> 16}, binding {number & 0xFFFF}, element {element}")
         return entries[element][1], entries[element][0]
 
-    def _by_buffer(self, base: Array, mask: Array) -> list[tuple[Array, Array]]:
+    def _lanes_by_buffer(self, base: Array, mask: Array) -> list[tuple[Array, Array]]:
         """Pairs of a buffer and the lanes that name it."""
         lanes = np.flatnonzero(mask)
         words = 3 if len(base) == 4 else 2
@@ -186,17 +186,17 @@ class Memory(Inputs):
     def _load_buffer(self, base: Array, offset: Array, components: int, bits: int, mask: Array) -> Array:
         size = bits // 8
         out = np.zeros((components, self.padded), UINT[bits])
-        for data, lanes in self._by_buffer(base, mask):
+        for data, lanes in self._lanes_by_buffer(base, mask):
             for i in range(components):
                 at = offset[lanes].astype(np.int64) + i * size
                 inside = at + size <= len(data)
-                rows = data[at[inside][:, None] + np.arange(size)]
-                out[i, lanes[inside]] = rows.view(UINT[bits])[:, 0] if len(rows) else 0
+                loaded = data[at[inside][:, None] + np.arange(size)]
+                out[i, lanes[inside]] = loaded.view(UINT[bits])[:, 0] if len(loaded) else 0
         return out
 
     def _store_buffer(self, value: Array, base: Array, offset: Array, write_mask: int, mask: Array) -> None:
         size = value.dtype.itemsize
-        for data, lanes in self._by_buffer(base, mask):
+        for data, lanes in self._lanes_by_buffer(base, mask):
             for i in range(len(value)):
                 if not write_mask >> i & 1:
                     continue
@@ -239,8 +239,8 @@ class Memory(Inputs):
                 at = offset[lanes].astype(np.int64) + i * size
                 if len(at) and (at + size > self.local_bytes).any():
                     raise InputError("a store past the end of scratch")
-                rows = value[i, lanes].copy().view(np.uint8).reshape(len(lanes), size)
-                self.local[lanes[:, None], at[:, None] + np.arange(size)] = rows
+                stored = value[i, lanes].copy().view(np.uint8).reshape(len(lanes), size)
+                self.local[lanes[:, None], at[:, None] + np.arange(size)] = stored
 
     def _store_through(self, deref: int, pointer: Array, value: Array, write_mask: int, mask: Array) -> None:
         mode = self.mode[deref]
@@ -314,11 +314,11 @@ class Memory(Inputs):
         for column in range(columns):
             for component in range(max(1, self.types["components"][vector])):
                 value = self._load_mode(self.mode[origin], self._shifted(
-                    at, self._place_in(at_type, column, component)), 1, stored, mask)
-                where = self._shifted(to, self._place_in(to_type, column, component))
+                    at, self._component_offset(at_type, column, component)), 1, stored, mask)
+                where = self._shifted(to, self._component_offset(to_type, column, component))
                 self._store_mode(self.mode[target], where, value, mask)
 
-    def _place_in(self, type: int, column: int, component: int) -> int:
+    def _component_offset(self, type: int, column: int, component: int) -> int:
         if self.types["base"][type] != BaseType.MATRIX:
             bits = self.types["bit_size"][type]
             return component * (4 if bits == 1 else bits // 8)
@@ -402,7 +402,7 @@ class Memory(Inputs):
 
     def _do_get_ssbo_size(self, i: int, mask: Array, base: Array) -> Array:
         value = np.zeros((1, self.padded), np.uint32)
-        for data, lanes in self._by_buffer(base, mask):
+        for data, lanes in self._lanes_by_buffer(base, mask):
             value[0, lanes] = len(data)
         return value
 
@@ -420,34 +420,34 @@ class Memory(Inputs):
 
     _do_ssbo_atomic_swap = _do_ssbo_atomic
 
-    def _based(self, i: int, offset: Array) -> Array:
+    def _with_base(self, i: int, offset: Array) -> Array:
         return np.asarray(offset[0].astype(np.int64) + self._index(i, "base"))
 
     def _do_load_push_constant(self, i: int, mask: Array, offset: Array) -> Array:
-        return self._read(self.push, self._based(i, offset), self.components[i], self.bit_size[i], mask)
+        return self._read(self.push, self._with_base(i, offset), self.components[i], self.bit_size[i], mask)
 
     def _do_load_shared(self, i: int, mask: Array, offset: Array) -> Array:
-        at = (self._based(i, offset) & 0xFFFFFFFF).astype(np.int64)
+        at = (self._with_base(i, offset) & 0xFFFFFFFF).astype(np.int64)
         return self._read(self.shared, at, self.components[i], self.bit_size[i], mask)
 
     def _do_store_shared(self, i: int, mask: Array, value: Array, offset: Array) -> None:
-        at = self._based(i, offset) & 0xFFFFFFFF
+        at = self._with_base(i, offset) & 0xFFFFFFFF
         self._store_shared(value, at, self._index(i, "write_mask"), mask)
 
     def _do_shared_atomic(self, i: int, mask: Array, offset: Array, value: Array,
                           second: Array | None = None) -> Array:
-        return self._shared_atomic(i, mask, self._based(i, offset) & 0xFFFFFFFF, value, second)
+        return self._shared_atomic(i, mask, self._with_base(i, offset) & 0xFFFFFFFF, value, second)
 
     _do_shared_atomic_swap = _do_shared_atomic
 
     def _do_load_scratch(self, i: int, mask: Array, offset: Array) -> Array:
-        return self._read_rows(self.local, offset[0].astype(np.int64), self.components[i], self.bit_size[i], mask)
+        return self._read_local(self.local, offset[0].astype(np.int64), self.components[i], self.bit_size[i], mask)
 
     def _do_store_scratch(self, i: int, mask: Array, value: Array, offset: Array) -> None:
         self._store_local(value, offset[0], self._index(i, "write_mask"), mask)
 
     def _do_load_constant(self, i: int, mask: Array, offset: Array) -> Array:
-        return self._read(self.constant_data, self._based(i, offset), self.components[i], self.bit_size[i], mask)
+        return self._read(self.constant_data, self._with_base(i, offset), self.components[i], self.bit_size[i], mask)
 
     def _address(self, i: int, base: Array, offset: Array) -> Array:
         constant = np.uint64(self._index(i, "base") & 0xFFFFFFFFFFFFFFFF)

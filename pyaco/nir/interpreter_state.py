@@ -1,4 +1,4 @@
-"""What a run of the NIR interpreter knows: the shader's tables, memory, buffers, the lanes of a workgroup."""
+"""The state of the NIR interpreter: the shader's tables, memory, buffers, the lanes of a workgroup."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Buffers = Mapping[tuple[int, int], Any]
 
 UINT = interpreter_alu.UINT
 INTRINSIC_NAMES = {number: name for name, number in build.INTRINSICS.items()}
-#: Modes of what each lane has for itself, and of buffers behind descriptors.
+#: Modes of memory that each lane has for itself, and of buffers with descriptors.
 LOCAL = VariableMode.FUNCTION_TEMP | VariableMode.SHADER_TEMP
 BUFFER = VariableMode.UBO | VariableMode.SSBO
 HEAP = 0x1_0000_0000
@@ -45,12 +45,12 @@ class AddressSpace:
     def find(self, address: int, size: int) -> tuple[Array, int]:
         position = bisect.bisect(self.bases, address) - 1
         if position < 0 or address + size > self.bases[position] + len(self.regions[position]):
-            raise InputError(f"access of {size} bytes at address {address:#x}, where nothing is")
+            raise InputError(f"an access of {size} bytes at address {address:#x}, where no memory is mapped")
         return self.regions[position], address - self.bases[position]
 
 
 class InterpreterState:
-    """Tables, memory and lanes, and what every instruction needs of them."""
+    """Tables, memory and lanes, and the functions that all instructions need."""
 
     source_value: list[int]
     source_swizzle: list[int]
@@ -93,8 +93,8 @@ class InterpreterState:
         self.memory = AddressSpace()
         self.push = np.frombuffer(bytes(push).ljust(256, b"\0") + bytes(64), np.uint8).copy()
         self.memory.add(self.high | PUSH_ADDRESS, self.push)
-        self._place_buffers(buffers)
-        self._place_variables()
+        self._lay_out_buffers(buffers)
+        self._lay_out_variables()
 
     # --------------------------------------------------------------------------------------------------------- set-up
     def _read_tables(self) -> None:
@@ -115,7 +115,7 @@ class InterpreterState:
                           for column in ("mode", "type", "set", "binding", "builtin", "initializer", "flags")}
         self.constant_data = s.constant_data.byte.copy() if len(s.constant_data) else np.zeros(0, np.uint8)
 
-    def _place_buffers(self, buffers: Buffers) -> None:
+    def _lay_out_buffers(self, buffers: Buffers) -> None:
         """Give every buffer an address, and write descriptor sets by the layout of the ABI, if it is known."""
         self.buffers: dict[tuple[int, int], list[tuple[int, Array]]] = {}
         address = HEAP
@@ -145,8 +145,8 @@ class InterpreterState:
         table = np.array([self.set_addresses.get(number, 0) for number in range(max(layouts, default=0) + 1)], np.uint32)
         self.memory.add(self.high | TABLE_ADDRESS, table.view(np.uint8))
 
-    def _place_variables(self) -> None:
-        """Lay out local and shared variables behind what explicit I/O has laid out already."""
+    def _lay_out_variables(self) -> None:
+        """Lay out local and shared variables after those that lower_explicit_io has laid out."""
         self.locations: dict[int, int] = {}
         local = self.shader.info["scratch_bytes"]
         shared = self.shader.info["shared_bytes"]
@@ -179,7 +179,7 @@ class InterpreterState:
         return self.indices[self.data[instruction] + names.index(name)] if name in names else default
 
     def _require_uniform(self, i: int, mask: Array, value: Array) -> None:
-        for row in value.reshape(len(value), -1, self.wave):
-            for lanes, active in zip(row, mask.reshape(-1, self.wave), strict=True):
+        for component in value.reshape(len(value), -1, self.wave):
+            for lanes, active in zip(component, mask.reshape(-1, self.wave), strict=True):
                 if active.any() and (lanes[active] != lanes[active][0]).any():
                     raise InputError(f"%{i}: a value that must be uniform differs between lanes")

@@ -25,8 +25,8 @@ class Subgroups(InterpreterState):
         """An integer per lane, spread over the components of a result."""
         bits = self.bit_size[i]
         word = (1 << bits) - 1
-        rows = [[int(v) >> (bits * c) & word for v in per_lane] for c in range(self.components[i])]
-        return np.array(rows, dtype=object).astype(UINT[bits])
+        words = [[int(v) >> (bits * c) & word for v in per_lane] for c in range(self.components[i])]
+        return np.array(words, dtype=object).astype(UINT[bits])
 
     def _do_ballot(self, i: int, mask: Array, value: Array) -> Array:
         out = np.zeros(self.padded, object)

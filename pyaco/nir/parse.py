@@ -74,7 +74,7 @@ class _Line:
 
 @dataclass
 class _Frame:
-    """A list of nodes being read: the node it belongs to, and what stands last in it."""
+    """A list of nodes being read: the node that it belongs to, which of its lists, and its last node so far."""
 
     node: int
     which: int
@@ -275,7 +275,7 @@ class _Parser:
         else:
             node = build.node(self.shader, "block", frame.last)
         if number in self.blocks:
-            raise self.fail(f"block b{number} stands twice")
+            raise self.fail(f"block b{number} is defined twice")
         frame.last = self.blocks[number] = node
         self.block_order.append(node)
 
@@ -326,18 +326,18 @@ class _Parser:
         if match[3]:
             entry.bits, entry.components, entry.id = int(match[1]), int(match[2] or 1), int(match[3])
             if entry.id == 0 or entry.id > 4_000_000:
-                raise self.fail(f"%{entry.id} is no value")
+                raise self.fail(f"%{entry.id} is out of range: ids are 1 to 4000000")
         entry.flags = NirFlag.DIVERGENT if line.startswith("div ") else 0
         self.instructions.append(entry)
 
     # ---------------------------------------------------------------------------------------------------- instructions
-    def place_instructions(self) -> None:
+    def make_instructions(self) -> None:
         """Make the rows in order of their ids; those without a result fill gaps."""
         by_id: dict[int, _Line] = {}
-        nameless = []
+        without_result = []
         for entry in self.instructions:
             if not entry.id:
-                nameless.append(entry)
+                without_result.append(entry)
             elif entry.id in by_id:
                 raise self.fail(f"%{entry.id} is defined twice", entry.number)
             else:
@@ -346,7 +346,7 @@ class _Parser:
         last = max(by_id, default=0)
         rows: dict[int, list[int]] = {node: [] for node in self.block_order}
         made: dict[int, int] = {}
-        waiting = iter(nameless)
+        waiting = iter(without_result)
         for id in range(1, last + 1):
             filler = by_id.get(id) or next(waiting, None)
             if filler is None:
@@ -559,7 +559,7 @@ class _Parser:
             self.at += 1
         if not finished:
             raise self.fail("the function does not end" if self.frames else "there is no function")
-        self.place_instructions()
+        self.make_instructions()
         while self.pointers:
             row, pointee, self.at = self.pointers.pop()
             element = self.type(pointee)

@@ -1,4 +1,4 @@
-"""The NIR passes for callers: run them all on a shader, put passes of one's own between them."""
+"""Runs the NIR passes on a shader, and passes of the caller between them."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ unregister_pass = _users.unregister_pass
 registered = _users.registered
 pass_names = _users.pass_names
 
-#: What a run has to know of NIR.
+#: What the pass manager has to know of NIR.
 NIR = IntermediateRepresentation("nir", _text, _validate, _users)
 
 
 def mark_lowered(shader: Shader) -> None:
     """Note that the passes run on this shader, and refuse to do so twice."""
     if shader.metadata.get("lowered"):
-        raise InputError("the passes have run on this shader: it is lowered in place, and is read anew for another compilation")
+        raise InputError("the passes have run on this shader: it is lowered in place, and must be read again for another compilation")
     shader.metadata["lowered"] = True
 
 

@@ -2,8 +2,8 @@
 
 What Mesa leaves out of its text and a reader needs is added in the same style: ``decl_struct`` lines give the members of
 structs with their offsets, types carry their layout in parentheses (``float[](stride=4)``), ``decl_argument`` lines list the
-arguments of the ABI. Names of variables and structs are made unique with ``@`` and their row. Everything behind ``//``,
-and the parenthesised values behind operands that are constants, is comment.
+arguments of the ABI. Names of variables and structs are made unique with ``@`` and their row. Everything after ``//``,
+and the parenthesised values after operands that are constants, is comment.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ class _Printer:
         return separator.join(name for bit, name in enumerate(names) if value >> bit & 1) or "none"
 
     def constant_text(self, row: int, picked: list[int] | None, is_float: bool) -> str:
-        """The comment behind an operand that is a constant."""
+        """The comment after an operand that is a constant."""
         c = self.c
         if c.instructions_kind[row] != NirKind.LOAD_CONST:
             return ""
@@ -356,13 +356,13 @@ class _Printer:
 
     def tex(self, row: int) -> str:
         c = self.c
-        place = c.instructions_data[row]
+        texture = c.instructions_data[row]
         first = c.instructions_source_first[row]
         sources = [(c.sources_swizzle[i], self.source(i)) for i in range(first, first + c.instructions_source_count[row])]
-        facts = {name: getattr(c, f"textures_{name}")[place]
+        facts = {name: getattr(c, f"textures_{name}")[texture]
                  for name in ("base", "dim", "image_flags", "flags", "component", "texture_index", "sampler_index")}
         return texture_text(Texture(TEX_NAMES[c.instructions_opcode[row]], bits=c.instructions_bit_size[row], sources=sources,
-                                    offsets=unpacked_offsets(c.textures_offsets[place]), **facts))
+                                    offsets=unpacked_offsets(c.textures_offsets[texture]), **facts))
 
     def load_const(self, row: int) -> str:
         c = self.c

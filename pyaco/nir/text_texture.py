@@ -30,7 +30,7 @@ KINDS: dict[int, str] = {BaseType.TEXTURE: "texture", BaseType.SAMPLED_IMAGE: "s
 BASES: dict[int, str] = {BaseType.INT: "int", BaseType.UINT: "uint", BaseType.FLOAT: "float", BaseType.BOOL: "bool"}
 TEX_NAMES = {number: name for name, number in build.TEX.items()}
 TEX_SOURCES = {number: name for name, number in build.TEX_SOURCES.items()}
-#: Words that stand alone behind the sources.
+#: Words that stand alone after the sources.
 WORDS = {flag.text: int(flag) for flag in TextureFlag.members() if flag != TextureFlag.SHADOW_SCALAR}
 _NUMBERS = {"gather_component": "component", "texture": "texture_index", "sampler": "sampler_index"}
 
@@ -71,12 +71,12 @@ class Texture:
 
 def unpacked_offsets(packed: int) -> list[tuple[int, int]]:
     """The four offsets of a gather, from the column; none of them when all are zero."""
-    values = [(packed >> 8 * place & 255 ^ 128) - 128 for place in range(8)]
+    values = [(packed >> 8 * position & 255 ^ 128) - 128 for position in range(8)]
     return list(zip(values[::2], values[1::2], strict=True)) if packed else []
 
 
 def texture_text(texture: Texture) -> str:
-    """Text of a texture instruction behind its result."""
+    """Text of a texture instruction after its result."""
     names = [TEX_SOURCES[kind] for kind, _ in texture.sources]
     parts = [f"{text} ({name})" for name, (_, text) in zip(names, texture.sources, strict=True)]
     if texture.flags & TextureFlag.IMPLICIT_LOD:

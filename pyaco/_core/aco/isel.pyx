@@ -41,27 +41,14 @@ from pyaco._core.ir.program cimport (
     fp_preserve_signed_zero_inf_nan16_64, fp_preserve_signed_zero_inf_nan32, fp_round16_64_shift, fp_round32_shift,
 )
 from pyaco._core.ir.shader cimport (
-    NodeId, Shader, ShaderData, ValueId, argument_scratch_address, argument_scratch_wave_offset, constant_bits, jump_break,
-    jump_continue, nir_alu, nir_intrinsic, nir_jump, nir_load_const, nir_phi, nir_tex, nir_undef, node_block, node_if, node_loop,
-    source_swizzle, source_value, stage_compute, stage_kernel, value_is_constant,
+    NodeId, Shader, ShaderData, ValueId, argument_scratch_address, argument_scratch_wave_offset, constant_bits, flush_denorms16,
+    flush_denorms32, flush_denorms64, jump_break, jump_continue, nir_alu, nir_intrinsic, nir_jump, nir_load_const, nir_phi, nir_tex,
+    nir_undef, node_block, node_if, node_loop, preserve_denorms32, preserve_special16, preserve_special32, preserve_special64,
+    round_even16, round_even32, round_even64, round_zero16, round_zero32, round_zero64, source_swizzle, source_value, stage_compute,
+    stage_kernel, value_is_constant,
 )
 
 from pyaco.errors import InputError, UnsupportedError
-
-cdef enum:                        # what a shader asks of floats (`float_controls`), by bit size
-    preserve_denorms32 = 2
-    flush_denorms16 = 8
-    flush_denorms32 = 0x10
-    flush_denorms64 = 0x20
-    preserve_special16 = 0x40     # signed zeros, infinities, NaN
-    preserve_special32 = 0x80
-    preserve_special64 = 0x100
-    round_even16 = 0x200
-    round_even32 = 0x400
-    round_even64 = 0x800
-    round_zero16 = 0x1000
-    round_zero32 = 0x2000
-    round_zero64 = 0x4000
 
 
 # ---------------------------------------------------------------------------------------------------------------- blocks

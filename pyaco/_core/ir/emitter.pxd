@@ -1,9 +1,9 @@
-"""Making NIR instructions where they belong: one way for the SPIR-V reader and for passes, inline here.
+"""Makes NIR instructions and puts them into blocks: for the SPIR-V reader and for passes.
 
-The constructors of ``shader.pxd`` (``nir_alu_n``, ``nir_constant`` ...) append an instruction to a shader's tables; it stands in no block yet.
-An ``Emitter`` also knows where it goes: ``nir/lowering.pxd`` derives one that writes blocks anew, ``spirv/module.pxd`` one that appends to
-lists. Every function here makes an instruction, has the emitter place it, and returns its value. ``nir/build.pyx`` is Python's door to the
-constructors.
+The constructors of ``shader.pxd`` (``nir_alu_n``, ``nir_constant`` ...) append an instruction to a shader's tables; it is in no block yet.
+An ``Emitter`` also knows where to put it: ``nir/lowering.pxd`` derives one that rewrites blocks, ``spirv/module.pxd`` one that appends to
+lists. Every function here makes an instruction, has the emitter place it, and returns its value. ``nir/build.pyx`` offers the
+constructors to Python.
 """
 from libc.stdint cimport uint32_t, uint64_t
 
@@ -17,7 +17,7 @@ from pyaco._core.ir.shader cimport (
 cdef cppclass Emitter
 
 # Puts a new instruction at the current position; `early`: it needs nothing of its block (constants, undefined values) and may
-# stand anywhere before.
+# be placed anywhere before it.
 ctypedef int (*place_function)(Emitter *e, ValueId instruction, bint early) except -1 nogil
 
 cdef cppclass Emitter:

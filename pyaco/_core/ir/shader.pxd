@@ -5,7 +5,7 @@ result, so *an instruction's id is the id of its SSA value*; id 0 means "none". 
 those of Mesa's NIR (``docs/nir``); booleans have bit size 1 and are 0 or 1 in constants.
 
 Control flow is a tree of nodes (block, if, loop) linked as siblings. As in Mesa: every list begins and ends with a
-block, ifs and loops stand between blocks, a jump is the last instruction of its block, phis are the first. Loops have no
+block, there is a block between any two ifs or loops, a jump is the last instruction of its block, phis are the first. Loops have no
 continue construct (the reader lowers it): a loop's list runs again from its first block until a break.
 
 A pass reads a block's order and writes a new one (``ShaderRewrite``), or edits sources in place. Thread safety: a
@@ -16,12 +16,14 @@ that begins with a quoted word says how NIR text writes it; without one, text ha
 """
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from nir_opcodes cimport alu_vec2, alu_vec3, alu_vec4, alu_vec5, alu_vec8, alu_vec16
 from pyaco._core.common.table cimport RowRange, Table
 from pyaco._core.ir.program cimport Bytes, Order, OrderRow
 
 # ---------------------------------------------------------------------------------------------------------- index spaces
 ctypedef uint32_t ValueId         # row in NirInstructions: an instruction and its SSA value; 0 is none
 ctypedef uint32_t NodeId          # row in Nodes; 0 is none, 1 the function
+ctypedef uint32_t BlockNumber     # position of a block in program order (Nodes.index); 0xffffffffU none
 ctypedef uint32_t TypeId          # row in Types; 0 is void
 ctypedef uint32_t VariableId      # row in Variables
 ctypedef uint32_t SourceRow       # row in Sources; an instruction's sources are neighbours
@@ -69,7 +71,7 @@ cdef enum:                        # Deref: opcodes of derefs; `type` is the type
     deref_struct = 4              # sources: parent; data: member
     deref_cast = 5                # sources: value; data: pointer stride in bytes
 
-cdef enum:                        # VariableMode: bits, what memory a variable or pointer is of
+cdef enum:                        # VariableMode: bits, which memory a variable is in or a pointer points to
     mode_function_temp = 1
     mode_shader_temp = 2          # Private
     mode_shared = 4
@@ -92,7 +94,7 @@ cdef enum:                        # Interpolation: of inputs of fragment shaders
     interpolation_smooth = 1      # "INTERP_MODE_SMOOTH"; perspective correct
     interpolation_flat = 2        # "INTERP_MODE_FLAT"
     interpolation_noperspective = 3       # "INTERP_MODE_NOPERSPECTIVE"; linear in screen space
-    interpolation_explicit = 4    # "INTERP_MODE_EXPLICIT"; the shader gets the vertices' values
+    interpolation_explicit = 4    # "INTERP_MODE_EXPLICIT"; the shader reads the values at the vertices
 
 cdef enum:                        # VariableFlag: bits
     variable_alive = 1
@@ -216,7 +218,7 @@ cdef struct NirInstructions:
     uint32_t *data
     TypeId *type                  # derefs: type pointed to
     uint32_t *mode                # derefs: variable mode
-    NodeId *block                 # the block it stands in; kept by ShaderRewrite
+    NodeId *block                 # the block that it is in; kept by ShaderRewrite
 
 cdef struct Sources:
     Table table
@@ -257,7 +259,7 @@ cdef struct Nodes:
     uint32_t *order_count
     OrderRow *next_order_first    # the same in the order being written
     uint32_t *next_order_count
-    uint32_t *index               # block: position in program order, set by nodes_index
+    BlockNumber *index            # block: set by nodes_index
     int32_t *immediate_dominator  # block: node, set by dominance
     uint8_t *divergent            # if, loop: set by divergence analysis (loop: some lanes may leave earlier)
 
@@ -294,7 +296,7 @@ cdef struct Variables:
     uint32_t *flags               # variable_*
     uint8_t *interpolation
     uint8_t *component            # inputs, outputs: first component in the slot
-    uint32_t *driver_location     # inputs, outputs: where the driver has put them
+    uint32_t *driver_location     # inputs, outputs: the slot that the driver chose
 
 # Arguments that reach registers (the ABI); filled by the pass that declares them, read by instruction selection.
 cdef enum:                        # ArgumentKind
@@ -315,6 +317,23 @@ cdef struct Arguments:
     uint32_t *count               # dwords
     uint8_t *is_vgpr
 
+cdef enum:                        # bits of float_controls: what SPIR-V's float controls ask for, by bit size
+    preserve_denorms16 = 1
+    preserve_denorms32 = 2
+    preserve_denorms64 = 4
+    flush_denorms16 = 8
+    flush_denorms32 = 0x10
+    flush_denorms64 = 0x20
+    preserve_special16 = 0x40     # signed zeros, infinities, NaN
+    preserve_special32 = 0x80
+    preserve_special64 = 0x100
+    round_even16 = 0x200
+    round_even32 = 0x400
+    round_even64 = 0x800
+    round_zero16 = 0x1000
+    round_zero32 = 0x2000
+    round_zero64 = 0x4000
+
 cdef struct ShaderInfo:
     uint32_t stage                # stage_*
     uint32_t gfx_level
@@ -325,8 +344,7 @@ cdef struct ShaderInfo:
     uint32_t push_constant_bytes
     uint32_t address32_hi
     uint32_t uses_subgroups       # full subgroups needed
-    uint32_t float_controls       # bit set: preserve 16/32/64 =1,2,4; flush =8,16,32; preserve signed zero inf nan
-                                  # =64,128,256; round to even =512,1024,2048; round to zero =4096,8192,16384
+    uint32_t float_controls       # bits: preserve_denorms16 ...
     uint32_t divergence_valid
 
 cdef struct ShaderData:
@@ -346,7 +364,7 @@ cdef struct ShaderData:
     Textures textures
 
 # ------------------------------------------------------------------------------------------------------------- building
-# Constructors: the instruction is in the tables, and in no block; ``emitter.pxd`` places it as well.
+# Constructors: the instruction is in the tables but in no block yet; ``emitter.pxd`` also places it.
 cdef ValueId nir_instruction_new(ShaderData *s, int kind, int opcode, int components, int bit_size,
                                  uint32_t source_count) except 0 nogil
 cdef ValueId nir_constant(ShaderData *s, uint64_t value, int bit_size) except 0 nogil
@@ -359,6 +377,10 @@ cdef ValueId nir_swizzle(ShaderData *s, ValueId value, uint64_t swizzle, int com
 cdef ValueId nir_component(ShaderData *s, ValueId value, int component) except 0 nogil
 # Several scalars as a vector; counts without a vecN opcode raise UnsupportedError.
 cdef ValueId nir_vector(ShaderData *s, const ValueId *values, uint32_t count) except 0 nogil
+# Whether an ALU opcode makes a vector of scalars.
+cdef inline bint alu_is_vector(int opcode) noexcept nogil:
+    return opcode in (alu_vec2, alu_vec3, alu_vec4, alu_vec5, alu_vec8, alu_vec16)
+
 cdef ValueId nir_intrinsic_new(ShaderData *s, int intrinsic, int components, int bit_size,
                                const ValueId *values) except 0 nogil
 cdef ValueId nir_undefined(ShaderData *s, int components, int bit_size) except 0 nogil
@@ -373,7 +395,7 @@ cdef ValueId nir_tex_new(ShaderData *s, int opcode, int components, int bit_size
 cdef enum:
     identity_swizzle = 0xfedcba9876543210ULL
 
-# Where an instruction's sources stand.
+# The rows of an instruction's sources.
 cdef inline RowRange sources_of(const ShaderData *s, ValueId instruction) noexcept nogil:
     return RowRange(s.instructions.source_first[instruction], s.instructions.source_count[instruction])
 
@@ -406,9 +428,9 @@ cdef inline uint64_t constant_bits(const ShaderData *s, ValueId value, uint32_t 
     return s.constants.value[s.instructions.data[value] + component]
 
 # ----------------------------------------------------------------------------------------------------------- control flow
-# A new unlinked node; ifs and loops are born with one empty block in each list.
+# A new unlinked node; a new if or loop has one empty block in each list.
 cdef NodeId node_new(ShaderData *s, int kind) except 0 nogil
-# Link `node` after `after` (a sibling); unlink it; the list it stands in is found through its parent.
+# Link `node` after its sibling `after`; unlink a node from its list.
 cdef void node_insert_after(ShaderData *s, NodeId node, NodeId after) noexcept nogil
 cdef void node_remove(ShaderData *s, NodeId node) noexcept nogil
 # Next node of a depth-first walk over all nodes of the function; 0 at the end.

@@ -349,7 +349,7 @@ cdef int shader_rewrite_end(ShaderRewrite *rewrite) except -1 nogil:
 
 
 cdef TypeId type_new(ShaderData *s, int base, int bit_size, int components) except? 0xffffffffU nogil:
-    cdef uint32_t row = table_append(&s.types.table)
+    cdef TypeId row = table_append(&s.types.table)
     s.types.base[row] = <uint8_t>base
     s.types.bit_size[row] = <uint8_t>bit_size
     s.types.components[row] = <uint8_t>components
@@ -357,7 +357,7 @@ cdef TypeId type_new(ShaderData *s, int base, int bit_size, int components) exce
 
 
 cdef VariableId variable_new(ShaderData *s, int mode, TypeId type) except? 0xffffffffU nogil:
-    cdef uint32_t row = table_append(&s.variables.table)
+    cdef VariableId row = table_append(&s.variables.table)
     s.variables.mode[row] = mode
     s.variables.type[row] = type
     s.variables.flags[row] = variable_alive

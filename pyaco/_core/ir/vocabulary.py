@@ -337,7 +337,7 @@ class Deref(Words):
 
 
 class VariableMode(Words):
-    """VariableMode: bits, what memory a variable or pointer is of."""
+    """VariableMode: bits, which memory a variable is in or a pointer points to."""
 
     FUNCTION_TEMP = Word(1, "function_temp")
     SHADER_TEMP = Word(2, "shader_temp")  # Private
@@ -364,7 +364,7 @@ class Interpolation(Words):
     SMOOTH = Word(1, "INTERP_MODE_SMOOTH")  # perspective correct
     FLAT = Word(2, "INTERP_MODE_FLAT")
     NOPERSPECTIVE = Word(3, "INTERP_MODE_NOPERSPECTIVE")  # linear in screen space
-    EXPLICIT = Word(4, "INTERP_MODE_EXPLICIT")  # the shader gets the vertices' values
+    EXPLICIT = Word(4, "INTERP_MODE_EXPLICIT")  # the shader reads the values at the vertices
 
 
 class VariableFlag(Words):

@@ -1,10 +1,10 @@
 """Algebraic simplification: rewrites scalar ALU trees by the rules of ``pyaco/nir/data/algebraic.txt``.
 
-Needs: scalar ALU (vector instructions are left alone). Guarantees: valid NIR; the root keeps its id, new instructions stand
+Needs: scalar ALU (vector instructions are left alone). Guarantees: valid NIR; the root keeps its id, new instructions come
 before it. Run to a fixed point with constant folding, copy propagation and dead code elimination between.
 
-A rule is matched top down against the tree under an instruction, trying both orders of commutative operands; letters bind
-(value, component) pairs.
+A rule is matched top down against the expression tree of an instruction, trying both orders of commutative operands; letters
+bind (value, component) pairs.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
@@ -21,8 +21,8 @@ from pyaco._core.common.bits cimport low_bits
 from pyaco._core.common.floats cimport bits_double, float_to_bits
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, ShaderRewrite, block_walk_next, nir_alu, nir_constant, nir_exact, nir_instruction_new,
-    nir_load_const, node_first_block, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
+    NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, block_walk_next, nir_alu, nir_constant, nir_exact,
+    nir_instruction_new, nir_load_const, node_first_block, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
     shader_rewrite_end, source_set, source_swizzle, source_value, swizzle_component,
 )
 
@@ -31,14 +31,16 @@ cdef enum:
     node_variable = 1
     node_integer = 2
     node_float = 3
+    flag_inexact = 1              # of a pattern node: no exact instruction matches
+    flag_constant = 2             # only a constant matches
     max_letters = 8               # rules name their letters from a on
     max_rewrites = 16             # of one root in one visit; rules that feed each other end here
 
 cdef struct Match:
-    uint32_t[8] value             # 0: unbound
+    ValueId[8] value              # 0: unbound
     uint8_t[8] component
-    uint32_t swaps                # bit n: the n-th commutative node met is matched with its operands exchanged
-    uint32_t commutative          # commutative nodes met so far
+    uint32_t swaps                # bit n: the n-th commutative node reached is matched with its operands exchanged
+    uint32_t commutative          # commutative nodes reached so far
     bint exact                    # a matched instruction is exact
 
 
@@ -48,13 +50,13 @@ cdef uint64_t _pattern_constant(uint32_t node, int bits) noexcept nogil:
     return float_to_bits(bits_double(pattern_value[node]), bits)
 
 
-cdef bint _match(const ShaderData *s, Match *m, uint32_t node, uint32_t value, uint32_t component) noexcept nogil:
+cdef bint _match(const ShaderData *s, Match *m, uint32_t node, ValueId value, uint32_t component) noexcept nogil:
     cdef uint32_t letter
     cdef bint is_constant = s.instructions.kind[value] == nir_load_const
     if pattern_bits[node] and s.instructions.bit_size[value] != pattern_bits[node]:
         return False
     if pattern_kind[node] == node_variable:
-        if pattern_flags[node] & 2 and not is_constant:
+        if pattern_flags[node] & flag_constant and not is_constant:
             return False
         letter = <uint32_t>pattern_value[node]
         if m.value[letter]:
@@ -70,7 +72,7 @@ cdef bint _match(const ShaderData *s, Match *m, uint32_t node, uint32_t value, u
     return _match_instruction(s, m, node, value)
 
 
-cdef bint _match_instruction(const ShaderData *s, Match *m, uint32_t node, uint32_t value) noexcept nogil:
+cdef bint _match_instruction(const ShaderData *s, Match *m, uint32_t node, ValueId value) noexcept nogil:
     cdef int opcode = pattern_opcode[node]
     cdef uint32_t i
     cdef uint32_t source
@@ -79,7 +81,7 @@ cdef bint _match_instruction(const ShaderData *s, Match *m, uint32_t node, uint3
             or s.instructions.components[value] != 1):
         return False
     if s.instructions.flags[value] & nir_exact:
-        if pattern_flags[node] & 1:
+        if pattern_flags[node] & flag_inexact:
             return False
         m.exact = True
     if alu_properties[opcode] & alu_property_commutative:
@@ -111,7 +113,7 @@ cdef bint _reciprocal_is_exact(uint64_t bits, int size) noexcept nogil:
     return bits & 0xfffffffffffffULL == 0 and 0 < exponent < 2045
 
 
-cdef bint _condition_holds(const ShaderData *s, const Match *m, int rule, uint32_t root) noexcept nogil:
+cdef bint _condition_holds(const ShaderData *s, const Match *m, int rule, ValueId root) noexcept nogil:
     cdef int condition = rule_condition[rule]
     cdef uint32_t letter = rule_letters[rule * 2]
     cdef uint64_t a
@@ -136,7 +138,7 @@ cdef bint _condition_holds(const ShaderData *s, const Match *m, int rule, uint32
 
 
 cdef int _unsized_bits(const ShaderData *s, const Match *m, uint32_t node, int expected) noexcept nogil:
-    """Bit size of the unsized operands of a replacement node, as far as its letters tell; else that of its result."""
+    """Bit size of the unsized operands of a replacement node where its letters determine it; else that of its result."""
     cdef int opcode = pattern_opcode[node]
     cdef uint32_t child
     cdef int bits
@@ -160,7 +162,7 @@ cdef int _unsized_bits(const ShaderData *s, const Match *m, uint32_t node, int e
 
 cdef uint64_t _build(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint32_t node, int expected) except 0 nogil:
     """Emit a replacement tree below the root; returns value | component << 32."""
-    cdef uint32_t value
+    cdef ValueId value
     cdef uint32_t letter
     if pattern_kind[node] == node_variable:
         letter = <uint32_t>pattern_value[node]
@@ -174,7 +176,7 @@ cdef uint64_t _build(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint
     return value
 
 
-cdef int _fill(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint32_t node, uint32_t target,
+cdef int _fill(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint32_t node, ValueId target,
                int expected) except -1 nogil:
     """Make `target` the instruction of a replacement's opcode node; its operands are emitted before it."""
     cdef int opcode = pattern_opcode[node]
@@ -196,13 +198,13 @@ cdef int _fill(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint32_t n
     return 0
 
 
-cdef int _replace(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint32_t node, uint32_t root) except -1 nogil:
+cdef int _replace(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint32_t node, ValueId root) except -1 nogil:
     """Turn the root into the replacement, in place."""
     cdef uint32_t count = 1
     cdef uint32_t first
     cdef uint32_t letter
     cdef int bits = s.instructions.bit_size[root]
-    # The root's own promises about wrapping need not hold for what replaces it.
+    # The root's flags about wrapping need not hold for its replacement.
     s.instructions.flags[root] &= <uint16_t>nir_exact
     if pattern_kind[node] == node_integer or pattern_kind[node] == node_float:
         first = table_append_many(&s.constants.table, 1)
@@ -214,7 +216,7 @@ cdef int _replace(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint32_
         return 0
     if pattern_kind[node] == node_opcode:
         count = alu_input_count[pattern_opcode[node]]
-    # The operands may outnumber the root's: take new rows (the old ones are garbage until the compile ends).
+    # The operands may outnumber the root's: take new rows (the old ones stay unused).
     first = table_append_many(&s.sources.table, count)
     s.instructions.source_first[root] = first
     s.instructions.source_count[root] = <uint16_t>count
@@ -227,20 +229,20 @@ cdef int _replace(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint32_
     return 0
 
 
-cdef inline bint _operand_may_match(const ShaderData *s, uint32_t child, uint32_t value) noexcept nogil:
-    """Whether the top of an operand's pattern fits: what rejects most rules before anything is bound."""
+cdef inline bint _operand_may_match(const ShaderData *s, uint32_t child, ValueId value) noexcept nogil:
+    """Whether the root of an operand's pattern fits: a quick test that rejects most rules before anything is bound."""
     if pattern_kind[child] == node_opcode:
         return s.instructions.kind[value] == nir_alu and s.instructions.opcode[value] == pattern_opcode[child]
-    if pattern_kind[child] == node_variable and not pattern_flags[child] & 2:
+    if pattern_kind[child] == node_variable and not pattern_flags[child] & flag_constant:
         return True
     return s.instructions.kind[value] == nir_load_const
 
 
-cdef bint _may_match(const ShaderData *s, int rule, uint32_t root) noexcept nogil:
+cdef bint _may_match(const ShaderData *s, int rule, ValueId root) noexcept nogil:
     cdef uint32_t node = rule_pattern[rule]
     cdef int opcode = pattern_opcode[node]
-    cdef uint32_t first = s.instructions.source_first[root]
-    cdef const uint32_t *values = &s.sources.value[first]
+    cdef SourceRow first = s.instructions.source_first[root]
+    cdef const ValueId *values = &s.sources.value[first]
     cdef bint commutes = alu_properties[opcode] & alu_property_commutative
     cdef uint32_t child
     cdef uint32_t i
@@ -252,10 +254,10 @@ cdef bint _may_match(const ShaderData *s, int rule, uint32_t root) noexcept nogi
     return True
 
 
-cdef bint _try_rule(ShaderData *s, ShaderRewrite *rewrite, int rule, uint32_t root) except -1 nogil:
+cdef bint _try_rule(ShaderData *s, ShaderRewrite *rewrite, int rule, ValueId root) except -1 nogil:
     cdef Match m
     cdef uint32_t swaps = 0
-    cdef uint32_t met = 0         # commutative nodes that any attempt got to: their orders are all worth trying
+    cdef uint32_t most_commutative = 0         # nodes that an attempt reached; all their orders are tried
     cdef uint32_t i
     while True:
         for i in range(<uint32_t>max_letters):
@@ -267,14 +269,14 @@ cdef bint _try_rule(ShaderData *s, ShaderRewrite *rewrite, int rule, uint32_t ro
             if pattern_bits[rule_pattern[rule]] in (0, s.instructions.bit_size[root]):
                 _replace(s, rewrite, &m, rule_replacement[rule], root)
                 return True
-        if m.commutative > met:
-            met = m.commutative
+        if m.commutative > most_commutative:
+            most_commutative = m.commutative
         swaps += 1
-        if swaps >> met:
+        if swaps >> most_commutative:
             return False
 
 
-cdef bint _simplify(ShaderData *s, ShaderRewrite *rewrite, int group, uint32_t root) except -1 nogil:
+cdef bint _simplify(ShaderData *s, ShaderRewrite *rewrite, int group, ValueId root) except -1 nogil:
     cdef bint progress = False
     cdef bint again = True
     cdef int rewrites = 0
@@ -295,9 +297,9 @@ cdef bint _simplify(ShaderData *s, ShaderRewrite *rewrite, int group, uint32_t r
 cdef bint algebraic_run(ShaderData *s, int group) except -1 nogil:
     cdef ShaderRewrite rewrite
     cdef bint progress = False
-    cdef uint32_t block = node_first_block(s)
-    cdef uint32_t row
-    cdef uint32_t instruction
+    cdef NodeId block = node_first_block(s)
+    cdef OrderRow row
+    cdef ValueId instruction
     shader_rewrite_begin(&rewrite, s)
     while block:
         shader_rewrite_block(&rewrite, block)
@@ -316,5 +318,5 @@ def run(Shader shader not None, options=None):
     cdef bint late = (options or {}).get("late", False)
     cdef bint progress
     with nogil:
-        progress = algebraic_run(&shader.data, 1 if late else 0)
+        progress = algebraic_run(&shader.data, rules_late if late else rules_main)
     return progress

@@ -1,13 +1,13 @@
 """Dominators of structured NIR, from the control-flow tree alone. The data sheet is ``block_dominance.pxd``.
 
-One walk in program order carries the block that dominates what comes next ("flow"): an if joins the flows of its two
+One walk in program order keeps the block that dominates what comes next (`flow`): an if joins the flows of its two
 lists at their nearest common dominator, the block after a loop joins its breaks. With structured control flow this needs
 no iteration (compare Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", whose intersection is used).
 """
 from libc.stdint cimport int32_t, uint32_t
 from libcpp.vector cimport vector
 
-from pyaco._core.ir.shader cimport ShaderData, node_if, node_loop
+from pyaco._core.ir.shader cimport BlockNumber, NodeId, ShaderData, node_if, node_loop
 
 cdef enum:
     unreachable = -2
@@ -27,12 +27,12 @@ cdef int32_t _join(Dominance d, int32_t a, int32_t b) noexcept nogil:
 
 
 cdef int _number(Dominance d) except -1 nogil:
-    """Preorder intervals of the dominator tree."""
+    """Number the dominator tree in preorder; a subtree is an interval of numbers."""
     cdef int32_t count = <int32_t>d.blocks.size()
-    cdef vector[uint32_t] slot
+    cdef vector[uint32_t] next_number
     cdef int32_t i
-    cdef uint32_t free_slot = 0
-    slot.resize(count)
+    cdef uint32_t next_root = 0
+    next_number.resize(count)
     d.enter.assign(count, 0)
     d.size.assign(count, 1)
     for i in range(count - 1, 0, -1):
@@ -40,23 +40,23 @@ cdef int _number(Dominance d) except -1 nogil:
             d.size[d.idom[i]] += d.size[i]
     for i in range(count):
         if d.idom[i] >= 0:
-            d.enter[i] = slot[d.idom[i]]
-            slot[d.idom[i]] += d.size[i]
+            d.enter[i] = next_number[d.idom[i]]
+            next_number[d.idom[i]] += d.size[i]
         else:
-            d.enter[i] = free_slot
-            free_slot += d.size[i]
-        slot[i] = d.enter[i] + 1
+            d.enter[i] = next_root
+            next_root += d.size[i]
+        next_number[i] = d.enter[i] + 1
     return 0
 
 
 cdef int dominance_compute(Dominance d, const ShaderData *s) except -1 nogil:
     cdef vector[int32_t] saved         # by node: flow before an if; joined breaks of a loop
     cdef vector[int32_t] then_flow
-    cdef vector[uint32_t] loops
-    cdef uint32_t node = s.nodes.first0[1]
-    cdef uint32_t parent
+    cdef vector[NodeId] loops
+    cdef NodeId node = s.nodes.first0[1]
+    cdef NodeId parent
     cdef int32_t flow = -1
-    cdef int32_t place
+    cdef int32_t position
     saved.assign(s.nodes.table.count, unreachable)
     then_flow.assign(s.nodes.table.count, unreachable)
     d.position.assign(s.nodes.table.count, 0)
@@ -71,17 +71,17 @@ cdef int dominance_compute(Dominance d, const ShaderData *s) except -1 nogil:
             loops.push_back(node)
             node = s.nodes.first0[node]
             continue
-        place = <int32_t>d.blocks.size()
-        d.position[node] = place
+        position = <int32_t>d.blocks.size()
+        d.position[node] = position
         d.blocks.push_back(node)
         d.idom.push_back(flow)
         if flow != unreachable:
-            flow = place
+            flow = position
         if d.ending[node] != falls_through:
             if d.ending[node] == ends_with_break and loops.size():
                 saved[loops.back()] = _join(d, saved[loops.back()], flow)
             flow = unreachable
-        # Leave every list that ends here.
+        # Leave all lists whose last node this is.
         while s.nodes.next[node] == 0:
             parent = s.nodes.parent[node]
             if s.nodes.kind[parent] == node_if and s.nodes.last0[parent] == node:
@@ -104,9 +104,9 @@ cdef int dominance_compute(Dominance d, const ShaderData *s) except -1 nogil:
     return 0
 
 
-cdef bint dominates(Dominance d, uint32_t a, uint32_t b) noexcept nogil:
-    cdef uint32_t x = d.position[a]
-    cdef uint32_t y = d.position[b]
+cdef bint dominates(Dominance d, NodeId a, NodeId b) noexcept nogil:
+    cdef BlockNumber x = d.position[a]
+    cdef BlockNumber y = d.position[b]
     if d.idom[y] == unreachable:
         return True
     if d.idom[x] == unreachable:

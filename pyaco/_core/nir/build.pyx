@@ -1,4 +1,4 @@
-"""Building of NIR from Python, one call per instruction: for tests, examples and text input, not for the compile path."""
+"""Builds NIR from Python, one call per instruction: for tests, examples and text input, not for compilation."""
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -11,14 +11,14 @@ from nir_opcodes cimport (
 )
 from pyaco._core.common.table cimport table_append_many, table_append
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderRewrite, intrinsic_has_index, intrinsic_set_index, nir_alu_n, nir_constant_vector, nir_deref_new, nir_instruction_new,
-    nir_intrinsic_new, nir_jump, nir_phi_new, nir_undefined, node_block, node_if, node_insert_after, node_loop, node_new, phi_set,
-    shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_set, type_new, type_struct,
-    variable_alive, variable_new,
+    MemberRow, NodeId, Shader, ShaderRewrite, SourceRow, TypeId, ValueId, VariableId, intrinsic_has_index, intrinsic_set_index, nir_alu_n,
+    nir_constant_vector, nir_deref_new, nir_instruction_new, nir_intrinsic_new, nir_jump, nir_phi_new, nir_undefined, node_block, node_if,
+    node_insert_after, node_loop, node_new, phi_set, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end,
+    source_set, type_new, type_struct, variable_alive, variable_new,
 )
 
 
-# Functions, as Cython 3 releases None once too often for each comprehension within a comprehension of a module.
+# These are functions because Cython 3 releases None once too often for each comprehension nested in another one at module level.
 def _input_sizes(int opcode):
     return [alu_input_sizes_flat[opcode * alu_max_inputs + k] for k in range(alu_input_count[opcode])]
 
@@ -61,7 +61,7 @@ IMAGE_DIMS = {image_dim_names[i].decode(): (i, image_coordinates[i], image_sizes
               for i in range(image_dim_count)}
 
 
-cdef int _check(Shader shader, uint32_t value) except -1:
+cdef int _check(Shader shader, ValueId value) except -1:
     if value == 0 or value >= shader.data.instructions.table.count:
         raise ValueError(f"no NIR value {value}")
     return 0
@@ -69,8 +69,8 @@ cdef int _check(Shader shader, uint32_t value) except -1:
 
 def alu(Shader shader not None, int opcode, values, swizzles=None, int components=0, int bit_size=0):
     """A new ALU instruction; `swizzles` gives a list of component numbers per operand (or None for identity)."""
-    cdef vector[uint32_t] sources = values
-    cdef uint32_t row, value
+    cdef vector[ValueId] sources = values
+    cdef ValueId row, value
     cdef uint64_t packed
     if not 0 <= opcode < alu_count or alu_input_count[opcode] != sources.size():
         raise ValueError(f"ALU opcode {opcode} does not take {sources.size()} operands")
@@ -104,8 +104,8 @@ def undefined(Shader shader not None, int components, int bit_size):
 
 def intrinsic(Shader shader not None, int opcode, values, int components=0, int bit_size=0, indices=None):
     """A new intrinsic; `indices` maps index numbers to values."""
-    cdef vector[uint32_t] sources = values
-    cdef uint32_t row, value
+    cdef vector[ValueId] sources = values
+    cdef ValueId row, value
     if not 0 <= opcode < intrinsic_count or intrinsic_source_count[opcode] != sources.size():
         raise ValueError(f"intrinsic {opcode} does not take {sources.size()} sources")
     for value in sources:
@@ -120,13 +120,13 @@ def intrinsic(Shader shader not None, int opcode, values, int components=0, int 
 
 def phi(Shader shader not None, values, predecessors, int components, int bit_size):
     """A phi; operands may be set later with :func:`set_source`."""
-    cdef uint32_t row = nir_phi_new(&shader.data, components, bit_size, <uint32_t>len(values))
+    cdef ValueId row = nir_phi_new(&shader.data, components, bit_size, <uint32_t>len(values))
     for operand, (value, block) in enumerate(zip(values, predecessors, strict=True)):
         phi_set(&shader.data, row, <uint32_t><int>operand, value, block)
     return row
 
 
-def set_source(Shader shader not None, uint32_t instruction, uint32_t source, uint32_t value):
+def set_source(Shader shader not None, ValueId instruction, uint32_t source, ValueId value):
     """Change one source."""
     _check(shader, instruction)
     if source >= shader.data.instructions.source_count[instruction]:
@@ -134,15 +134,15 @@ def set_source(Shader shader not None, uint32_t instruction, uint32_t source, ui
     source_set(&shader.data, instruction, source, value)
 
 
-def set_flags(Shader shader not None, uint32_t instruction, uint32_t flags):
+def set_flags(Shader shader not None, ValueId instruction, uint32_t flags):
     """Set the flags of an instruction."""
     _check(shader, instruction)
     shader.data.instructions.flags[instruction] = flags
 
 
-def deref(Shader shader not None, int opcode, values, uint32_t type, uint32_t mode, uint32_t data, int components, int bit_size):
+def deref(Shader shader not None, int opcode, values, TypeId type, uint32_t mode, uint32_t data, int components, int bit_size):
     """A deref instruction."""
-    cdef uint32_t row = nir_deref_new(&shader.data, opcode, components, bit_size, <uint32_t>len(values), mode, type, data)
+    cdef ValueId row = nir_deref_new(&shader.data, opcode, components, bit_size, <uint32_t>len(values), mode, type, data)
     for operand, value in enumerate(values):
         source_set(&shader.data, row, <uint32_t><int>operand, value)
     return row
@@ -153,19 +153,19 @@ def jump(Shader shader not None, int kind):
     return nir_instruction_new(&shader.data, nir_jump, kind, 0, 0, 0)
 
 
-def node(Shader shader not None, str kind, uint32_t after, uint32_t condition=0):
+def node(Shader shader not None, str kind, NodeId after, ValueId condition=0):
     """A new if, loop or block after the node `after`."""
-    cdef uint32_t row = node_new(&shader.data, {"if": node_if, "loop": node_loop, "block": node_block}[kind])
+    cdef NodeId row = node_new(&shader.data, {"if": node_if, "loop": node_loop, "block": node_block}[kind])
     node_insert_after(&shader.data, row, after)
     shader.data.nodes.condition[row] = condition
     return row
 
 
-def type_of(Shader shader not None, int base, int bit_size=0, int components=0, uint32_t element=0, uint32_t length=0,
+def type_of(Shader shader not None, int base, int bit_size=0, int components=0, TypeId element=0, uint32_t length=0,
             uint32_t stride=0, bint row_major=False, members=(), int image_dim=0, int image_flags=0):
     """A new type; `members` are (type, offset) pairs of a struct (offset None: none yet)."""
-    cdef uint32_t row = type_new(&shader.data, base, bit_size, components)
-    cdef uint32_t first, member
+    cdef TypeId row = type_new(&shader.data, base, bit_size, components)
+    cdef MemberRow first, member
     shader.data.types.element[row] = element
     shader.data.types.length[row] = length
     shader.data.types.stride[row] = stride
@@ -183,9 +183,9 @@ def type_of(Shader shader not None, int base, int bit_size=0, int components=0, 
     return row
 
 
-def variable(Shader shader not None, uint32_t mode, uint32_t type, initializer=None, **facts):
+def variable(Shader shader not None, uint32_t mode, TypeId type, initializer=None, **facts):
     """A new variable; `initializer` lists the bits of its components depth first."""
-    cdef uint32_t row = variable_new(&shader.data, mode, type)
+    cdef VariableId row = variable_new(&shader.data, mode, type)
     cdef uint32_t first, i
     cdef vector[uint64_t] bits
     if initializer is not None:
@@ -238,13 +238,13 @@ def write_blocks(Shader shader not None, lists):
 
 
 def raw(Shader shader not None, int kind, int opcode, int components, int bit_size, values=(), swizzles=(), uint32_t data=0,
-        uint32_t type=0, uint32_t mode=0, uint32_t flags=0, indices=None, constants=None):
+        TypeId type=0, uint32_t mode=0, uint32_t flags=0, indices=None, constants=None):
     """An instruction from its columns, unchecked: for the text reader, which names values before they exist.
 
     `indices` are an intrinsic's indices in order, `constants` the bits of a load_const.
     """
-    cdef uint32_t row = nir_instruction_new(&shader.data, kind, opcode, components, bit_size, <uint32_t>len(values))
-    cdef uint32_t first = shader.data.instructions.source_first[row]
+    cdef ValueId row = nir_instruction_new(&shader.data, kind, opcode, components, bit_size, <uint32_t>len(values))
+    cdef SourceRow first = shader.data.instructions.source_first[row]
     for number, value in enumerate(values):
         shader.data.sources.value[first + <uint32_t><int>number] = value
     for number, swizzle in enumerate(swizzles):
@@ -282,7 +282,7 @@ def append_constant_data(Shader shader not None, bytes data):
         shader.data.constant_data.byte[first + <uint32_t><int>number] = byte
 
 
-def set_member_access(Shader shader not None, uint32_t type, uint32_t member, uint32_t access):
+def set_member_access(Shader shader not None, TypeId type, uint32_t member, uint32_t access):
     """Set the access flags of a struct member."""
     if type >= shader.data.types.table.count or member >= shader.data.types.member_count[type]:
         raise ValueError("no such member")

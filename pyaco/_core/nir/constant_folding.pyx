@@ -2,7 +2,7 @@
 
 Needs: nothing. Guarantees: valid NIR; ids do not change; the folded operands may be dead. Selections (bcsel) with a
 constant condition and branches stay for ``algebraic`` and ``dead_control_flow``.
-Source of meanings: ``evaluate.pyx``.
+The values of opcodes are those of ``evaluate.pyx``.
 """
 from libc.stdint cimport uint32_t, uint64_t
 
@@ -10,13 +10,13 @@ from nir_opcodes cimport alu_input_count, alu_input_sizes_flat, alu_input_types_
 
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, block_walk_next, nir_alu, nir_load_const, node_first_block, source_swizzle, source_value,
-    swizzle_component,
+    NodeId, OrderRow, Shader, ShaderData, ValueId, block_walk_next, nir_alu, nir_load_const, node_first_block, source_swizzle,
+    source_value, swizzle_component,
 )
 from pyaco._core.nir.evaluate cimport evaluate_alu
 
 
-cdef bint _operands_are_constant(ShaderData *s, uint32_t instruction) noexcept nogil:
+cdef bint _operands_are_constant(ShaderData *s, ValueId instruction) noexcept nogil:
     cdef uint32_t i
     for i in range(s.instructions.source_count[instruction]):
         if s.instructions.kind[source_value(s, instruction, i)] != nir_load_const:
@@ -24,14 +24,14 @@ cdef bint _operands_are_constant(ShaderData *s, uint32_t instruction) noexcept n
     return True
 
 
-cdef bint _fold(ShaderData *s, uint32_t instruction) except -1 nogil:
+cdef bint _fold(ShaderData *s, ValueId instruction) except -1 nogil:
     cdef int opcode = s.instructions.opcode[instruction]
     cdef int components = s.instructions.components[instruction]
-    cdef int bit_size = 0
+    cdef int bit_size = s.instructions.bit_size[source_value(s, instruction, 0)]
     cdef uint64_t[16][16] storage
     cdef (const uint64_t *)[16] operands
     cdef uint64_t[16] result
-    cdef uint32_t value
+    cdef ValueId value
     cdef uint32_t first
     cdef int size
     cdef int i
@@ -39,13 +39,11 @@ cdef bint _fold(ShaderData *s, uint32_t instruction) except -1 nogil:
     for i in range(alu_input_count[opcode]):
         value = source_value(s, instruction, i)
         size = alu_input_sizes_flat[opcode * alu_max_inputs + i]
-        if alu_input_types_flat[opcode * alu_max_inputs + i] & 0xff == 0 or bit_size == 0:
-            bit_size = s.instructions.bit_size[value]
         for j in range(size if size else components):
             storage[i][j] = s.constants.value[s.instructions.data[value]
                                               + swizzle_component(source_swizzle(s, instruction, i), j)]
         operands[i] = storage[i]
-    # The unsized operands decide the bit size; the loop above lets the last of them win over sized ones.
+    # The first unsized operand decides the bit size; without one it is that of the first operand.
     for i in range(alu_input_count[opcode]):
         if alu_input_types_flat[opcode * alu_max_inputs + i] & 0xff == 0:
             bit_size = s.instructions.bit_size[source_value(s, instruction, i)]
@@ -64,9 +62,9 @@ cdef bint _fold(ShaderData *s, uint32_t instruction) except -1 nogil:
 
 cdef bint constant_folding_run(ShaderData *s) except -1 nogil:
     cdef bint progress = False
-    cdef uint32_t block = node_first_block(s)
-    cdef uint32_t row
-    cdef uint32_t instruction
+    cdef NodeId block = node_first_block(s)
+    cdef OrderRow row
+    cdef ValueId instruction
     while block:
         for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
             instruction = s.order.instruction[row]

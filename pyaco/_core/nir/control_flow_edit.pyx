@@ -5,13 +5,13 @@ from libcpp.vector cimport vector
 from nir_opcodes cimport alu_mov
 
 from pyaco._core.ir.shader cimport (
-    ShaderData, ShaderRewrite, block_walk_next, identity_swizzle, nir_alu, nir_jump, nir_phi, nir_undef, node_first_block, node_new,
-    node_remove, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end,
+    NodeId, ShaderData, ShaderRewrite, SourceRow, ValueId, block_walk_next, identity_swizzle, nir_alu, nir_jump, nir_phi, nir_undef,
+    node_first_block, node_new, node_remove, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end,
 )
 
 
 cdef int edit_begin(ControlFlowEdit *edit, ShaderData *shader) except -1 nogil:
-    cdef uint32_t node
+    cdef NodeId node
     cdef uint32_t row
     edit.shader = shader
     edit.contents.resize(shader.nodes.table.count)
@@ -21,21 +21,21 @@ cdef int edit_begin(ControlFlowEdit *edit, ShaderData *shader) except -1 nogil:
     return 0
 
 
-cdef uint32_t edit_node_new(ControlFlowEdit *edit, int kind) except 0 nogil:
-    cdef uint32_t node = node_new(edit.shader, kind)
+cdef NodeId edit_node_new(ControlFlowEdit *edit, int kind) except 0 nogil:
+    cdef NodeId node = node_new(edit.shader, kind)
     edit.contents.resize(edit.shader.nodes.table.count)
     return node
 
 
-cdef uint32_t edit_jump_of(const ControlFlowEdit *edit, uint32_t block) noexcept nogil:
-    cdef uint32_t last
+cdef ValueId edit_jump_of(const ControlFlowEdit *edit, NodeId block) noexcept nogil:
+    cdef ValueId last
     if edit.contents[block].empty():
         return 0
     last = edit.contents[block].back()
     return last if edit.shader.instructions.kind[last] == nir_jump else 0
 
 
-cdef int edit_merge_forward(ControlFlowEdit *edit, uint32_t block, uint32_t following) except -1 nogil:
+cdef int edit_merge_forward(ControlFlowEdit *edit, NodeId block, NodeId following) except -1 nogil:
     edit.contents[following].insert(edit.contents[following].begin(), edit.contents[block].begin(),
                                     edit.contents[block].end())
     edit.contents[block].clear()
@@ -43,17 +43,17 @@ cdef int edit_merge_forward(ControlFlowEdit *edit, uint32_t block, uint32_t foll
     return 0
 
 
-cdef void edit_cut_after(ControlFlowEdit *edit, uint32_t node) noexcept nogil:
+cdef void edit_cut_after(ControlFlowEdit *edit, NodeId node) noexcept nogil:
     while edit.shader.nodes.next[node]:
         node_remove(edit.shader, edit.shader.nodes.next[node])
 
 
-cdef int edit_resolve_phis(ControlFlowEdit *edit, uint32_t block, uint32_t predecessor) except -1 nogil:
+cdef int edit_resolve_phis(ControlFlowEdit *edit, NodeId block, NodeId predecessor) except -1 nogil:
     cdef ShaderData *s = edit.shader
-    cdef uint32_t first
+    cdef SourceRow first
     cdef uint32_t i
     cdef uint32_t source
-    cdef uint32_t phi
+    cdef ValueId phi
     for i in range(<uint32_t>edit.contents[block].size()):
         phi = edit.contents[block][i]
         if s.instructions.kind[phi] != nir_phi:
@@ -68,8 +68,8 @@ cdef int edit_resolve_phis(ControlFlowEdit *edit, uint32_t block, uint32_t prede
     return 0
 
 
-cdef void _become_mov(ShaderData *s, uint32_t phi, uint32_t value) noexcept nogil:
-    cdef uint32_t first = s.instructions.source_first[phi]
+cdef void _become_mov(ShaderData *s, ValueId phi, ValueId value) noexcept nogil:
+    cdef SourceRow first = s.instructions.source_first[phi]
     s.instructions.kind[phi] = nir_alu
     s.instructions.opcode[phi] = alu_mov
     s.instructions.source_count[phi] = 1
@@ -77,33 +77,33 @@ cdef void _become_mov(ShaderData *s, uint32_t phi, uint32_t value) noexcept nogi
     s.sources.swizzle[first] = identity_swizzle
 
 
-cdef void _become_undefined(ShaderData *s, uint32_t phi) noexcept nogil:
+cdef void _become_undefined(ShaderData *s, ValueId phi) noexcept nogil:
     s.instructions.kind[phi] = nir_undef
     s.instructions.opcode[phi] = 0
     s.instructions.source_count[phi] = 0
 
 
-cdef int edit_splice(ControlFlowEdit *edit, uint32_t node, uint32_t list_first) except -1 nogil:
+cdef int edit_splice(ControlFlowEdit *edit, NodeId node, NodeId list_first) except -1 nogil:
     cdef ShaderData *s = edit.shader
-    cdef uint32_t before = s.nodes.previous[node]
-    cdef uint32_t after = s.nodes.next[node]
-    cdef uint32_t last = list_first
-    cdef uint32_t member
-    cdef uint32_t following
+    cdef NodeId before = s.nodes.previous[node]
+    cdef NodeId after = s.nodes.next[node]
+    cdef NodeId last = list_first
+    cdef NodeId member
+    cdef NodeId following
     while s.nodes.next[last]:
         last = s.nodes.next[last]
     if edit_jump_of(edit, last):
-        # Nothing behind the jump is reached: its block ends the parent's list.
+        # Nothing after the jump is reached: its block ends the parent's list.
         edit_cut_after(edit, node)
         after = 0
     else:
         edit_resolve_phis(edit, after, last)
-    # Move the members out, one by one, to where the node stands.
+    # Move the members out, one by one, to before the node.
     member = list_first
     while member:
         following = s.nodes.next[member]
-        node_remove_keep_parent(s, member)
-        node_insert_before(s, member, node)
+        _unlink_siblings(s, member)
+        _insert_before(s, member, node)
         member = following
     node_remove(s, node)
     if after:
@@ -114,12 +114,12 @@ cdef int edit_splice(ControlFlowEdit *edit, uint32_t node, uint32_t list_first) 
     return 0
 
 
-cdef void node_remove_keep_parent(ShaderData *s, uint32_t node) noexcept nogil:
+cdef void _unlink_siblings(ShaderData *s, NodeId node) noexcept nogil:
     s.nodes.previous[node] = s.nodes.next[node] = 0
 
 
-cdef void node_insert_before(ShaderData *s, uint32_t node, uint32_t before) noexcept nogil:
-    cdef uint32_t previous = s.nodes.previous[before]
+cdef void _insert_before(ShaderData *s, NodeId node, NodeId before) noexcept nogil:
+    cdef NodeId previous = s.nodes.previous[before]
     s.nodes.parent[node] = s.nodes.parent[before]
     s.nodes.previous[node] = previous
     s.nodes.next[node] = before
@@ -128,12 +128,12 @@ cdef void node_insert_before(ShaderData *s, uint32_t node, uint32_t before) noex
     s.nodes.next[previous] = node
 
 
-cdef int _repair_phi(ShaderData *s, uint32_t phi, const vector[uint8_t] &alive) except -1 nogil:
-    cdef uint32_t first = s.instructions.source_first[phi]
+cdef int _repair_phi(ShaderData *s, ValueId phi, const vector[uint8_t] &reachable) except -1 nogil:
+    cdef SourceRow first = s.instructions.source_first[phi]
     cdef uint32_t kept = 0
     cdef uint32_t source
     for source in range(s.instructions.source_count[phi]):
-        if alive[<uint32_t>s.sources.swizzle[first + source]]:
+        if reachable[<uint32_t>s.sources.swizzle[first + source]]:
             s.sources.value[first + kept] = s.sources.value[first + source]
             s.sources.swizzle[first + kept] = s.sources.swizzle[first + source]
             kept += 1
@@ -147,15 +147,15 @@ cdef int _repair_phi(ShaderData *s, uint32_t phi, const vector[uint8_t] &alive) 
 
 cdef int edit_end(ControlFlowEdit *edit) except -1 nogil:
     cdef ShaderData *s = edit.shader
-    cdef vector[uint8_t] alive
+    cdef vector[uint8_t] reachable
     cdef ShaderRewrite rewrite
-    cdef uint32_t block = node_first_block(s)
+    cdef NodeId block = node_first_block(s)
     cdef uint32_t i
-    cdef uint32_t instruction
+    cdef ValueId instruction
     cdef int sweep
-    alive.resize(s.nodes.table.count)
+    reachable.resize(s.nodes.table.count)
     while block:
-        alive[block] = 1
+        reachable[block] = 1
         block = block_walk_next(s, block)
     shader_rewrite_begin(&rewrite, s)
     block = node_first_block(s)
@@ -163,8 +163,7 @@ cdef int edit_end(ControlFlowEdit *edit) except -1 nogil:
         shader_rewrite_block(&rewrite, block)
         for i in range(<uint32_t>edit.contents[block].size()):
             if s.instructions.kind[edit.contents[block][i]] == nir_phi:
-                _repair_phi(s, edit.contents[block][i], alive)
-        # Phis first, then the rest.
+                _repair_phi(s, edit.contents[block][i], reachable)
         for sweep in range(2):
             for i in range(<uint32_t>edit.contents[block].size()):
                 instruction = edit.contents[block][i]

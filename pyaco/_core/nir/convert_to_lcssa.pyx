@@ -1,6 +1,6 @@
-"""Loop-closed SSA: a value defined in a loop is used outside it only through a phi in the block behind the loop.
+"""Loop-closed SSA: a value defined in a loop is used outside it only through a phi in the block after the loop.
 
-Constants and undefined values get a copy behind the loop instead. Guarantees: for every use, the loop that defines the
+Constants and undefined values get a copy after the loop instead. Guarantees: for every use, the loop that defines the
 value contains the use. As Mesa's nir_convert_to_lcssa; the form is due to Zadeck, see "Loop-closed SSA form" in the GCC
 internals manual.
 """
@@ -9,35 +9,39 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, ShaderRewrite, nir_instruction_new, nir_load_const, nir_phi, nir_phi_new, nir_undef, node_if,
-    node_walk_next, phi_set, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_swizzle,
+    BlockNumber, NodeId, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, nir_instruction_new, nir_load_const, nir_phi, nir_phi_new,
+    nir_undef, node_if, node_walk_next, phi_set, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end,
+    source_swizzle,
 )
 from pyaco._core.nir.dominance cimport Cfg, cfg_build, node_loop_around
 
 cdef struct Context:
     ShaderData *s
     Cfg cfg
-    vector[uint32_t] loop_of                        # by node: the loop around it, 0 none
-    unordered_map[uint64_t, uint32_t] closed        # value << 32 | loop -> the value behind the loop
-    vector[vector[uint32_t]] phis                   # by block number: to be put first
-    vector[vector[uint32_t]] copies                 # by block number: after the phis
+    vector[NodeId] loop_of                         # by node: the loop around it, 0 none
+    unordered_map[uint64_t, ValueId] closed        # value << 32 | loop -> its phi or copy after the loop
+    vector[vector[ValueId]] phis                   # by block number: new phis, for the start of the block
+    vector[vector[ValueId]] copies                 # by block number: for after its phis
 
 
-cdef uint32_t _loop_of_value(const Context *c, uint32_t value) noexcept nogil:
+cdef NodeId _loop_of_value(const Context *c, ValueId value) noexcept nogil:
     return c.loop_of[c.s.instructions.block[value]]
 
 
-cdef bint _contains(const Context *c, uint32_t outer, uint32_t inner) noexcept nogil:
+cdef bint _contains(const Context *c, NodeId outer, NodeId inner) noexcept nogil:
     while inner and inner != outer:
         inner = c.loop_of[inner]
     return inner == outer
 
 
-cdef uint32_t _close(Context *c, uint32_t value, uint32_t loop) except 0 nogil:
-    """The value as seen right behind a loop."""
+cdef ValueId _close_at(Context *c, ValueId value, NodeId loop) except 0 nogil:
+    """The phi or copy that replaces a value after a loop."""
     cdef ShaderData *s = c.s
     cdef uint64_t key = <uint64_t>value << 32 | loop
-    cdef uint32_t exit, number, first, count, i, row
+    cdef NodeId exit
+    cdef BlockNumber number
+    cdef uint32_t first, count, i
+    cdef ValueId row
     if c.closed.count(key):
         return c.closed[key]
     exit = s.nodes.next[loop]
@@ -59,22 +63,24 @@ cdef uint32_t _close(Context *c, uint32_t value, uint32_t loop) except 0 nogil:
     return row
 
 
-cdef uint32_t _seen_from(Context *c, uint32_t value, uint32_t loop) except? 0xffffffffU nogil:
-    """The value to use inside `loop` (0: outside all)."""
-    cdef uint32_t own = _loop_of_value(c, value)
-    while own and not _contains(c, own, loop):
-        value = _close(c, value, own)
-        own = c.loop_of[own]
+cdef ValueId _value_in(Context *c, ValueId value, NodeId loop) except? 0xffffffffU nogil:
+    """What uses of a value in `loop` (0: outside all loops) must refer to."""
+    cdef NodeId defined_in = _loop_of_value(c, value)
+    while defined_in and not _contains(c, defined_in, loop):
+        value = _close_at(c, value, defined_in)
+        defined_in = c.loop_of[defined_in]
     return value
 
 
-cdef int _visit(Context *c, uint32_t instruction, uint32_t block) except -1 nogil:
+cdef int _close_uses(Context *c, ValueId instruction, NodeId block) except -1 nogil:
     cdef ShaderData *s = c.s
-    cdef uint32_t row = s.instructions.source_first[instruction]
-    cdef uint32_t k, place, value
+    cdef SourceRow row = s.instructions.source_first[instruction]
+    cdef uint32_t k
+    cdef NodeId used_in
+    cdef ValueId value
     for k in range(s.instructions.source_count[instruction]):
-        place = <uint32_t>source_swizzle(s, instruction, k) if s.instructions.kind[instruction] == nir_phi else block
-        value = _seen_from(c, s.sources.value[row + k], c.loop_of[place])
+        used_in = <uint32_t>source_swizzle(s, instruction, k) if s.instructions.kind[instruction] == nir_phi else block
+        value = _value_in(c, s.sources.value[row + k], c.loop_of[used_in])
         s.sources.value[row + k] = value
     return 0
 
@@ -82,8 +88,11 @@ cdef int _visit(Context *c, uint32_t instruction, uint32_t block) except -1 nogi
 cdef bint convert_to_lcssa_run(ShaderData *s) except -1 nogil:
     cdef Context c
     cdef ShaderRewrite rewrite
-    cdef uint32_t node = 1
-    cdef uint32_t number, block, i, n, instruction
+    cdef NodeId node = 1
+    cdef BlockNumber number
+    cdef NodeId block
+    cdef uint32_t i, n
+    cdef ValueId instruction, condition
     cdef size_t k
     c.s = s
     cfg_build(&c.cfg, s)
@@ -96,12 +105,12 @@ cdef bint convert_to_lcssa_run(ShaderData *s) except -1 nogil:
     for number in range(c.cfg.blocks.size()):
         block = c.cfg.blocks[number]
         for i in range(s.nodes.order_count[block]):
-            _visit(&c, s.order.instruction[s.nodes.order_first[block] + i], block)
+            _close_uses(&c, s.order.instruction[s.nodes.order_first[block] + i], block)
     node = 1
     while node:
         if s.nodes.kind[node] == node_if:
-            n = _seen_from(&c, s.nodes.condition[node], c.loop_of[node])
-            s.nodes.condition[node] = n
+            condition = _value_in(&c, s.nodes.condition[node], c.loop_of[node])
+            s.nodes.condition[node] = condition
         node = node_walk_next(s, node)
     if c.closed.empty():
         return False
@@ -127,7 +136,7 @@ cdef bint convert_to_lcssa_run(ShaderData *s) except -1 nogil:
 
 
 def run(Shader shader not None, options=None):
-    """Close loops."""
+    """Convert to loop-closed SSA; True when a phi or copy was inserted."""
     cdef bint progress
     with nogil:
         progress = convert_to_lcssa_run(&shader.data)

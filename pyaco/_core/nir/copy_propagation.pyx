@@ -1,32 +1,26 @@
-"""Copy propagation: users of a `mov` or of a `vecN` read its operands instead, as far as swizzles can say so.
+"""Copy propagation: users of a `mov` or of a `vecN` read its operands instead, where a swizzle can express it.
 
 Needs: nothing. Guarantees: valid NIR; the copies may be dead afterwards (``dce``). ALU users compose swizzles; other users
-are rewritten only when the copy is the whole value unchanged.
+are rewritten only when the copy is the whole value in its own order.
 """
 from libc.stdint cimport uint32_t, uint64_t
 
-from nir_opcodes cimport (
-    alu_input_sizes_flat, alu_max_inputs, alu_mov, alu_vec2, alu_vec3, alu_vec4, alu_vec5, alu_vec8, alu_vec16,
-)
+from nir_opcodes cimport alu_input_sizes_flat, alu_max_inputs, alu_mov
 
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, nir_alu, node_if, node_walk_next, source_swizzle, source_value, swizzle_component,
+    NodeId, OrderRow, Shader, ShaderData, SourceRow, ValueId, alu_is_vector, nir_alu, node_if, node_walk_next, source_swizzle, source_value,
+    swizzle_component,
 )
 
 
-cdef inline bint _is_vector(int opcode) noexcept nogil:
-    return (opcode == alu_vec2 or opcode == alu_vec3 or opcode == alu_vec4 or opcode == alu_vec5 or opcode == alu_vec8
-            or opcode == alu_vec16)
-
-
-cdef inline bint _is_copy(const ShaderData *s, uint32_t value) noexcept nogil:
+cdef inline bint _is_copy(const ShaderData *s, ValueId value) noexcept nogil:
     return s.instructions.kind[value] == nir_alu and (
-        s.instructions.opcode[value] == alu_mov or _is_vector(s.instructions.opcode[value]))
+        s.instructions.opcode[value] == alu_mov or alu_is_vector(s.instructions.opcode[value]))
 
 
-cdef uint32_t _whole(const ShaderData *s, uint32_t value) noexcept nogil:
-    """What `value` is an unchanged copy of; itself when it is none."""
-    cdef uint32_t origin
+cdef ValueId _copied_value(const ShaderData *s, ValueId value) noexcept nogil:
+    """The value that `value` is an unchanged copy of; `value` itself if it is no copy."""
+    cdef ValueId origin
     cdef uint32_t component
     cdef uint32_t components
     while _is_copy(s, value):
@@ -45,13 +39,13 @@ cdef uint32_t _whole(const ShaderData *s, uint32_t value) noexcept nogil:
     return value
 
 
-cdef bint _alu_source(ShaderData *s, uint32_t instruction, uint32_t source) noexcept nogil:
-    """Look through copies under one ALU operand; False when nothing changed."""
-    cdef uint32_t row = s.instructions.source_first[instruction] + source
+cdef bint _propagate_to_alu(ShaderData *s, ValueId instruction, uint32_t source) noexcept nogil:
+    """Make one ALU operand read what its copies were made from; False when nothing changed."""
+    cdef SourceRow row = s.instructions.source_first[instruction] + source
     cdef uint32_t size = alu_input_sizes_flat[<int>s.instructions.opcode[instruction] * alu_max_inputs + source]
     cdef bint progress = False
-    cdef uint32_t value
-    cdef uint32_t origin
+    cdef ValueId value
+    cdef ValueId origin
     cdef uint32_t component
     cdef uint32_t picked
     cdef uint64_t swizzle
@@ -79,21 +73,21 @@ cdef bint _alu_source(ShaderData *s, uint32_t instruction, uint32_t source) noex
         progress = True
 
 
-cdef bint _block(ShaderData *s, uint32_t block) noexcept nogil:
+cdef bint _block(ShaderData *s, NodeId block) noexcept nogil:
     cdef bint progress = False
-    cdef uint32_t row
-    cdef uint32_t instruction
+    cdef OrderRow row
+    cdef ValueId instruction
     cdef uint32_t source
-    cdef uint32_t value
-    cdef uint32_t first
+    cdef ValueId value
+    cdef SourceRow first
     for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
         instruction = s.order.instruction[row]
         first = s.instructions.source_first[instruction]
         for source in range(s.instructions.source_count[instruction]):
             if s.instructions.kind[instruction] == nir_alu:
-                progress |= _alu_source(s, instruction, source)
+                progress |= _propagate_to_alu(s, instruction, source)
             else:
-                value = _whole(s, s.sources.value[first + source])
+                value = _copied_value(s, s.sources.value[first + source])
                 if value != s.sources.value[first + source]:
                     s.sources.value[first + source] = value
                     progress = True
@@ -102,11 +96,11 @@ cdef bint _block(ShaderData *s, uint32_t block) noexcept nogil:
 
 cdef bint copy_propagation_run(ShaderData *s) noexcept nogil:
     cdef bint progress = False
-    cdef uint32_t node = 1
-    cdef uint32_t value
+    cdef NodeId node = 1
+    cdef ValueId value
     while node:
         if s.nodes.kind[node] == node_if:
-            value = _whole(s, s.nodes.condition[node])
+            value = _copied_value(s, s.nodes.condition[node])
             progress |= value != s.nodes.condition[node]
             s.nodes.condition[node] = value
         elif s.nodes.order_count[node]:

@@ -1,6 +1,6 @@
 """Common subexpression elimination over the tree of control flow.
 
-An expression is replaced by an equal one that stands earlier in the same list or in a list around it: in structured control
+An expression is replaced by an equal one that comes earlier in the same list or in a list around it: in structured control
 flow those are the values that dominate it. One walk with a scoped hash table; leaving a list undoes its entries.
 Needs: nothing. Guarantees: valid NIR; replaced instructions are gone. Convergent operations stay.
 """
@@ -13,18 +13,18 @@ from nir_opcodes cimport (
 )
 
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, ShaderRewrite, nir_alu, nir_deref, nir_exact, nir_intrinsic, nir_load_const, nir_no_signed_wrap,
-    nir_no_unsigned_wrap, nir_phi, node_block, node_if,
-    shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_swizzle,
+    NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, nir_alu, nir_deref, nir_exact, nir_intrinsic, nir_load_const,
+    nir_no_signed_wrap, nir_no_unsigned_wrap, nir_phi, node_block, node_if, shader_rewrite_begin, shader_rewrite_block,
+    shader_rewrite_emit, shader_rewrite_end, source_swizzle,
 )
 
 cdef enum:
     wrap_flags = nir_no_signed_wrap | nir_no_unsigned_wrap
-    pure = intrinsic_flag_can_eliminate | intrinsic_flag_can_reorder    # an intrinsic with both gives the same everywhere ...
+    pure = intrinsic_flag_can_eliminate | intrinsic_flag_can_reorder    # an intrinsic with both has the same value anywhere ...
     pure_mask = pure | intrinsic_flag_convergent                        # ... unless other lanes take part
 
 cdef struct Scope:
-    vector[uint32_t] slots        # hash table of instruction ids, linear probing
+    vector[ValueId] slots         # hash table of instruction ids, linear probing
     vector[uint32_t] log          # filled slots, in order
     uint32_t mask
 
@@ -34,14 +34,14 @@ cdef inline uint64_t _mix(uint64_t hash, uint64_t word) noexcept nogil:
     return hash ^ (hash >> 29)
 
 
-cdef bint _eligible(const ShaderData *s, uint32_t instruction) noexcept nogil:
+cdef bint _eligible(const ShaderData *s, ValueId instruction) noexcept nogil:
     cdef uint8_t kind = s.instructions.kind[instruction]
     if kind == nir_intrinsic:
         return intrinsic_flags[s.instructions.opcode[instruction]] & pure_mask == pure
     return kind == nir_alu or kind == nir_load_const or kind == nir_deref
 
 
-cdef uint32_t _swizzle_size(const ShaderData *s, uint32_t instruction, uint32_t source) noexcept nogil:
+cdef uint32_t _swizzle_size(const ShaderData *s, ValueId instruction, uint32_t source) noexcept nogil:
     cdef uint32_t size
     if s.instructions.kind[instruction] != nir_alu:
         return 0
@@ -49,7 +49,7 @@ cdef uint32_t _swizzle_size(const ShaderData *s, uint32_t instruction, uint32_t 
     return size if size else s.instructions.components[instruction]
 
 
-cdef uint64_t _swizzle_bits(const ShaderData *s, uint32_t instruction, uint32_t source) noexcept nogil:
+cdef uint64_t _swizzle_bits(const ShaderData *s, ValueId instruction, uint32_t source) noexcept nogil:
     cdef uint32_t size = _swizzle_size(s, instruction, source)
     cdef uint64_t swizzle
     if size == 0:
@@ -58,7 +58,7 @@ cdef uint64_t _swizzle_bits(const ShaderData *s, uint32_t instruction, uint32_t 
     return swizzle if size >= 16 else swizzle & ((<uint64_t>1 << (4 * size)) - 1)
 
 
-cdef uint64_t _hash(const ShaderData *s, uint32_t instruction) noexcept nogil:
+cdef uint64_t _hash(const ShaderData *s, ValueId instruction) noexcept nogil:
     cdef uint64_t hash = s.instructions.kind[instruction]
     cdef uint32_t i
     hash = _mix(hash, s.instructions.opcode[instruction] | (<uint64_t>s.instructions.components[instruction] << 16)
@@ -77,7 +77,7 @@ cdef uint64_t _hash(const ShaderData *s, uint32_t instruction) noexcept nogil:
     return hash
 
 
-cdef bint _equal(const ShaderData *s, uint32_t a, uint32_t b) noexcept nogil:
+cdef bint _equal(const ShaderData *s, ValueId a, ValueId b) noexcept nogil:
     cdef uint32_t i
     if (s.instructions.kind[a] != s.instructions.kind[b] or s.instructions.opcode[a] != s.instructions.opcode[b]
             or s.instructions.components[a] != s.instructions.components[b]
@@ -102,8 +102,8 @@ cdef bint _equal(const ShaderData *s, uint32_t a, uint32_t b) noexcept nogil:
     return True
 
 
-cdef uint32_t _find_or_insert(const ShaderData *s, Scope *scope, uint32_t instruction) noexcept nogil:
-    """An equal instruction in scope, or `instruction` itself, now entered."""
+cdef ValueId _find_or_insert(const ShaderData *s, Scope *scope, ValueId instruction) noexcept nogil:
+    """An equal instruction in scope, or else `instruction` itself, which is added to the table."""
     cdef uint32_t slot = <uint32_t>_hash(s, instruction) & scope.mask
     while scope.slots[slot]:
         if _equal(s, scope.slots[slot], instruction):
@@ -114,35 +114,39 @@ cdef uint32_t _find_or_insert(const ShaderData *s, Scope *scope, uint32_t instru
     return instruction
 
 
-cdef bint _block(ShaderData *s, Scope *scope, ShaderRewrite *rewrite, vector[uint32_t] &replaced,
-                 uint32_t block) except -1 nogil:
+cdef void _rename_sources(ShaderData *s, const vector[ValueId] &replaced, ValueId instruction) noexcept nogil:
+    cdef SourceRow row
+    for row in range(s.instructions.source_first[instruction],
+                     s.instructions.source_first[instruction] + s.instructions.source_count[instruction]):
+        if replaced[s.sources.value[row]]:
+            s.sources.value[row] = replaced[s.sources.value[row]]
+
+
+cdef bint _block(ShaderData *s, Scope *scope, ShaderRewrite *rewrite, vector[ValueId] &replaced,
+                 NodeId block) except -1 nogil:
     cdef bint progress = False
-    cdef uint32_t row
-    cdef uint32_t i
-    cdef uint32_t instruction
-    cdef uint32_t twin
+    cdef OrderRow row
+    cdef ValueId instruction
+    cdef ValueId earlier
     shader_rewrite_block(rewrite, block)
     for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
         instruction = s.order.instruction[row]
-        for i in range(s.instructions.source_first[instruction],
-                       s.instructions.source_first[instruction] + s.instructions.source_count[instruction]):
-            if replaced[s.sources.value[i]]:
-                s.sources.value[i] = replaced[s.sources.value[i]]
+        _rename_sources(s, replaced, instruction)
         if _eligible(s, instruction):
-            twin = _find_or_insert(s, scope, instruction)
-            if twin != instruction:
-                replaced[instruction] = twin
-                s.instructions.flags[twin] |= s.instructions.flags[instruction] & nir_exact
-                # Wrapping promises hold for the merged value only when both made them.
-                s.instructions.flags[twin] &= s.instructions.flags[instruction] | <unsigned short>(~wrap_flags & 0xffff)
+            earlier = _find_or_insert(s, scope, instruction)
+            if earlier != instruction:
+                replaced[instruction] = earlier
+                s.instructions.flags[earlier] |= s.instructions.flags[instruction] & nir_exact
+                # The merged value has a no-wrap flag only if both instructions had it.
+                s.instructions.flags[earlier] &= s.instructions.flags[instruction] | <unsigned short>(~wrap_flags & 0xffff)
                 progress = True
                 continue
         shader_rewrite_emit(rewrite, instruction)
     return progress
 
 
-cdef bint _list(ShaderData *s, Scope *scope, ShaderRewrite *rewrite, vector[uint32_t] &replaced,
-                uint32_t node) except -1 nogil:
+cdef bint _list(ShaderData *s, Scope *scope, ShaderRewrite *rewrite, vector[ValueId] &replaced,
+                NodeId node) except -1 nogil:
     """Process the siblings from `node` on, in a scope of their own."""
     cdef size_t mark = scope.log.size()
     cdef bint progress = False
@@ -162,23 +166,19 @@ cdef bint _list(ShaderData *s, Scope *scope, ShaderRewrite *rewrite, vector[uint
     return progress
 
 
-cdef void _rename_phis(ShaderData *s, const vector[uint32_t] &replaced) noexcept nogil:
+cdef void _rename_phis(ShaderData *s, const vector[ValueId] &replaced) noexcept nogil:
     """Loop-header phis are visited before the values of their back edges."""
-    cdef uint32_t row
-    cdef uint32_t i
-    cdef uint32_t instruction
+    cdef OrderRow row
+    cdef ValueId instruction
     for row in range(s.order.table.count):
         instruction = s.order.instruction[row]
         if s.instructions.kind[instruction] == nir_phi:
-            for i in range(s.instructions.source_first[instruction],
-                           s.instructions.source_first[instruction] + s.instructions.source_count[instruction]):
-                if replaced[s.sources.value[i]]:
-                    s.sources.value[i] = replaced[s.sources.value[i]]
+            _rename_sources(s, replaced, instruction)
 
 
 cdef bint cse_run(ShaderData *s) except -1 nogil:
     cdef Scope scope
-    cdef vector[uint32_t] replaced
+    cdef vector[ValueId] replaced
     cdef ShaderRewrite rewrite
     cdef uint32_t size = 64
     cdef bint progress

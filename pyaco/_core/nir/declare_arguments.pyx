@@ -1,8 +1,8 @@
-"""What a compute shader needs of its arguments, and the registers in which it gets them.
+"""Which arguments a compute shader needs, and the registers that they are in when it starts.
 
 Needs: system values as ``load_*`` intrinsics (``lower_system_values`` stage "inputs"), explicit I/O, dead code gone. Guarantees:
-``declare`` fills ``shader.arguments``. Which descriptor sets there are, and what of the push constants stands in registers, is
-decided by ``pyaco/nir/arguments.py``, which calls these functions.
+``declare`` fills ``shader.arguments``. Which descriptor sets there are, and which push constants are in registers, is decided
+by ``pyaco/nir/arguments.py``, which calls these functions.
 
 Sources: AMD RDNA2 ISA, section 3.12 and LLVM's AMDGPU usage, "Initial kernel execution state" (order of user SGPRs,
 workgroup ids, packed local ids on GFX11, ttmp registers on GFX12).
@@ -18,10 +18,11 @@ from nir_opcodes cimport (
 from pyaco._core.common.table cimport table_append
 from pyaco._core.ir.program cimport gfx11, gfx12
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, argument_descriptor_set, argument_inline_push_constant, argument_local_ids, argument_num_workgroups,
-    argument_push_constants, argument_scratch_address, argument_scratch_wave_offset, argument_workgroup_id, constant_bits,
-    descriptor_ubo, intrinsic_index, mode_push_constant, mode_ssbo, mode_ubo, nir_alu, nir_intrinsic, source_swizzle, source_value,
-    swizzle_component, type_array, value_is_constant,
+    Shader, ShaderData, TypeId, ValueId, VariableId, argument_descriptor_set, argument_inline_push_constant, argument_local_ids,
+    argument_num_workgroups, argument_push_constants, argument_scratch_address, argument_scratch_wave_offset, argument_workgroup_id,
+    constant_bits, descriptor_ubo, flush_denorms16, flush_denorms64, intrinsic_index, mode_push_constant, mode_ssbo, mode_ubo, nir_alu,
+    nir_intrinsic, preserve_denorms16, preserve_denorms32, preserve_denorms64, round_zero16, round_zero32, round_zero64, source_swizzle,
+    source_value, swizzle_component, type_array, value_is_constant,
 )
 from pyaco._core.nir.types cimport type_bytes
 from nir_opcodes cimport alu_input_sizes_flat, alu_max_inputs
@@ -46,7 +47,7 @@ cdef struct Uses:
     vector[uint32_t] sets
 
 
-cdef uint32_t _used_by(const ShaderData *s, uint32_t user, uint32_t source) noexcept nogil:
+cdef uint32_t _components_read(const ShaderData *s, ValueId user, uint32_t source) noexcept nogil:
     """Components (of the first three) that one source reads."""
     cdef uint32_t mask = 0
     cdef uint32_t i, width
@@ -60,7 +61,7 @@ cdef uint32_t _used_by(const ShaderData *s, uint32_t user, uint32_t source) noex
     return mask
 
 
-cdef void _note_use(const ShaderData *s, Uses *uses, uint32_t value, uint32_t mask) noexcept nogil:
+cdef void _note_use(const ShaderData *s, Uses *uses, ValueId value, uint32_t mask) noexcept nogil:
     cdef int opcode = s.instructions.opcode[value]
     if s.instructions.kind[value] != nir_intrinsic:
         return
@@ -70,8 +71,8 @@ cdef void _note_use(const ShaderData *s, Uses *uses, uint32_t value, uint32_t ma
         uses.local_id |= mask
 
 
-cdef void _note_push_constant(const ShaderData *s, Uses *uses, uint32_t load) noexcept nogil:
-    cdef uint32_t offset = source_value(s, load, 0)
+cdef void _note_push_constants(const ShaderData *s, Uses *uses, ValueId load) noexcept nogil:
+    cdef ValueId offset = source_value(s, load, 0)
     cdef uint32_t count = s.instructions.components[load] * s.instructions.bit_size[load] // 32
     cdef uint64_t start
     uses.push_constants = True
@@ -84,7 +85,8 @@ cdef void _note_push_constant(const ShaderData *s, Uses *uses, uint32_t load) no
 
 
 cdef void _collect(const ShaderData *s, Uses *uses) noexcept nogil:
-    cdef uint32_t i, k, instruction
+    cdef uint32_t i, k
+    cdef ValueId instruction
     cdef int opcode
     uses.workgroup_id = uses.local_id = 0
     uses.local_index = uses.num_workgroups = uses.push_constants = uses.other_push_uses = False
@@ -92,7 +94,7 @@ cdef void _collect(const ShaderData *s, Uses *uses) noexcept nogil:
     for i in range(s.order.table.count):
         instruction = s.order.instruction[i]
         for k in range(s.instructions.source_count[instruction]):
-            _note_use(s, uses, source_value(s, instruction, k), _used_by(s, instruction, k))
+            _note_use(s, uses, source_value(s, instruction, k), _components_read(s, instruction, k))
         if s.instructions.kind[instruction] != nir_intrinsic:
             continue
         opcode = s.instructions.opcode[instruction]
@@ -101,7 +103,7 @@ cdef void _collect(const ShaderData *s, Uses *uses) noexcept nogil:
         elif opcode == intrinsic_load_num_workgroups:
             uses.num_workgroups = True
         elif opcode == intrinsic_load_push_constant:
-            _note_push_constant(s, uses, instruction)
+            _note_push_constants(s, uses, instruction)
         elif opcode == intrinsic_vulkan_resource_index:
             uses.sets.push_back(<uint32_t>intrinsic_index(s, instruction, index_desc_set))
     if uses.local_index:
@@ -120,7 +122,8 @@ cdef uint32_t _declare(ShaderData *s, uint32_t kind, uint32_t detail, uint32_t f
 
 
 cdef uint32_t _push_constant_bytes(const ShaderData *s) noexcept:
-    cdef uint32_t variable, size
+    cdef VariableId variable
+    cdef uint32_t size
     cdef uint32_t best = s.info.push_constant_bytes
     for variable in range(s.variables.table.count):
         if s.variables.mode[variable] == mode_push_constant:
@@ -136,19 +139,19 @@ cdef int _float_mode(const ShaderData *s) noexcept:
     """
     cdef uint32_t controls = s.info.float_controls
     cdef int mode = 0xc0
-    if controls & 2:
+    if controls & preserve_denorms32:
         mode |= 0x30
-    if controls & (8 | 32) and not controls & (1 | 4):
+    if controls & (flush_denorms16 | flush_denorms64) and not controls & (preserve_denorms16 | preserve_denorms64):
         mode &= ~0xc0
-    if controls & 8192:
+    if controls & round_zero32:
         mode |= 3
-    if controls & (4096 | 16384):
+    if controls & (round_zero16 | round_zero64):
         mode |= 0xc
     return mode
 
 
-cdef class _Registers:
-    """Scalar registers, handed out one after another; `taken` lists those that whoever launches fills."""
+cdef class _ScalarRegisters:
+    """Hands out SGPRs in order; `taken` lists the user SGPRs, which are filled at launch."""
     cdef ShaderData *s
     cdef uint32_t next
     cdef list taken
@@ -159,8 +162,8 @@ cdef class _Registers:
         self.next += count
 
 
-cdef int _workgroup_ids(_Registers registers, uint32_t mask) except -1:
-    """Behind the user SGPRs; on GFX12 in the trap handler's registers."""
+cdef int _workgroup_ids(_ScalarRegisters registers, uint32_t mask) except -1:
+    """After the user SGPRs; on GFX12 in the trap handler's registers."""
     cdef ShaderData *s = registers.s
     cdef uint32_t i
     for i in range(3):
@@ -190,17 +193,17 @@ cdef uint32_t _local_ids(ShaderData *s, uint32_t mask) except? 0xffffffffU:
 
 
 cdef bint _needs_scratch(const ShaderData *s) noexcept:
-    """GFX9 and GFX10: register allocation may still come to need scratch for spilling."""
+    """GFX9 and GFX10: register allocation may still need scratch for spilling."""
     return s.info.gfx_level < gfx11
 
 
 def uses(Shader shader not None):
-    """What the shader needs of its arguments, as numbers: ``sets``, ``push_dwords`` read at constant places, ``other_push_uses``,
+    """What the shader needs, as numbers: ``sets``, ``push_dwords`` read at constant offsets, ``other_push_uses``,
     ``num_workgroups``, ``push_constant_bytes``, ``other_user_sgprs``."""
     cdef ShaderData *s = &shader.data
     cdef Uses found
     if s.info.wave_size not in (32, 64):
-        raise InputError(f"wave size {s.info.wave_size}")
+        raise InputError(f"a wave size of {s.info.wave_size}: waves have 32 or 64 lanes")
     _collect(s, &found)
     s.info.push_constant_bytes = _push_constant_bytes(s)
     return {
@@ -216,7 +219,9 @@ def uses(Shader shader not None):
 def buffer_variables(Shader shader not None):
     """Set, binding, whether it is a uniform buffer, and elements of every buffer variable."""
     cdef ShaderData *s = &shader.data
-    cdef uint32_t variable, type, count
+    cdef VariableId variable
+    cdef TypeId type
+    cdef uint32_t count
     found = []
     for variable in range(s.variables.table.count):
         if not s.variables.mode[variable] & (mode_ubo | mode_ssbo):
@@ -231,9 +236,10 @@ def buffer_variables(Shader shader not None):
 
 
 def resources(Shader shader not None):
-    """Set, binding, whether it is a uniform buffer, and the element of every descriptor that an instruction names; -1: at run time."""
+    """Set, binding, whether it is a uniform buffer, and array element of every descriptor that an instruction uses; -1: known at run time."""
     cdef ShaderData *s = &shader.data
-    cdef uint32_t i, instruction, index
+    cdef uint32_t i
+    cdef ValueId instruction, index
     found = []
     for i in range(s.order.table.count):
         instruction = s.order.instruction[i]
@@ -249,10 +255,10 @@ def resources(Shader shader not None):
 
 
 def declare(Shader shader not None, list sets, bint through_table, bint push_pointer, list inline_dwords):
-    """Fill ``shader.arguments``; returns what whoever launches must know of registers and modes."""
+    """Fill ``shader.arguments``; returns what a launch must know of registers and modes."""
     cdef ShaderData *s = &shader.data
     cdef Uses found
-    cdef _Registers registers = _Registers()
+    cdef _ScalarRegisters registers = _ScalarRegisters()
     cdef uint32_t user_count
     cdef uint32_t dimensions
     cdef bint scratch = _needs_scratch(s)

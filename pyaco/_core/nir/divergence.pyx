@@ -5,7 +5,7 @@ Guarantees: flag ``nir_divergent`` on every such value; ``Nodes.divergent`` of a
 a loop that some lanes may leave earlier than others; ``info.divergence_valid``.
 
 Flags only ever go from uniform to divergent, and the walk over the node tree is repeated until nothing changes. A phi
-behind an if is divergent when the condition is and its operands differ; one behind a loop when lanes leave in different
+after an if is divergent when the condition is and its operands differ; one after a loop when lanes leave in different
 iterations; one at a loop's head when lanes may come from different continues. After a continue that only some lanes
 take, the rest of the loop's body runs for some of them only, so a later break is divergent too. The rules are those of
 Mesa's nir_divergence_analysis; see also Karrenberg and Hack, "Whole-Function Vectorization", 2011.
@@ -21,12 +21,12 @@ from nir_opcodes cimport (
     intrinsic_ssbo_atomic_swap,
 )
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, intrinsic_index, jump_break, jump_continue, mode_function_temp, mode_shader_temp, nir_divergent,
+    NodeId, Shader, ShaderData, ValueId, intrinsic_index, jump_break, jump_continue, mode_function_temp, mode_shader_temp, nir_divergent,
     nir_intrinsic, nir_jump, nir_phi, nir_undef, node_block, node_if, node_loop, source_swizzle, source_value,
 )
 
 cdef struct State:
-    bint some_lanes                # only some of the lanes that entered the loop's iteration run here
+    bint some_lanes                # only some of the lanes that began this iteration of the loop run here
     bint divergent_break
     bint divergent_continue
 
@@ -37,21 +37,22 @@ cdef struct Context:
     vector[uint8_t] loop_continue
 
 
-cdef bint _divergent(const ShaderData *s, uint32_t value) noexcept nogil:
+cdef bint _is_divergent(const ShaderData *s, ValueId value) noexcept nogil:
     return (s.instructions.flags[value] & nir_divergent) != 0
 
 
-cdef bint _any_source(const ShaderData *s, uint32_t instruction) noexcept nogil:
+cdef bint _any_source_diverges(const ShaderData *s, ValueId instruction) noexcept nogil:
     cdef uint32_t k
     for k in range(s.instructions.source_count[instruction]):
-        if _divergent(s, source_value(s, instruction, k)):
+        if _is_divergent(s, source_value(s, instruction, k)):
             return True
     return False
 
 
-cdef bint _of_intrinsic(const ShaderData *s, uint32_t instruction) noexcept nogil:
+cdef bint _intrinsic_diverges(const ShaderData *s, ValueId instruction) noexcept nogil:
     cdef int opcode = s.instructions.opcode[instruction]
-    cdef uint32_t cluster, deref
+    cdef uint32_t cluster
+    cdef ValueId deref
     if intrinsic_flags[opcode] & intrinsic_flag_divergent:
         return True
     if intrinsic_flags[opcode] & intrinsic_flag_uniform:
@@ -68,13 +69,14 @@ cdef bint _of_intrinsic(const ShaderData *s, uint32_t instruction) noexcept nogi
         deref = source_value(s, instruction, 0)
         if s.instructions.mode[deref] & (mode_function_temp | mode_shader_temp):
             return True
-    return _any_source(s, instruction)
+    return _any_source_diverges(s, instruction)
 
 
-cdef bint _operands_differ(const ShaderData *s, uint32_t phi) noexcept nogil:
+cdef bint _operands_differ(const ShaderData *s, ValueId phi) noexcept nogil:
     """Whether a phi has two different operands that are defined."""
-    cdef uint32_t k, value
-    cdef uint32_t first = 0
+    cdef uint32_t k
+    cdef ValueId value
+    cdef ValueId first = 0
     for k in range(s.instructions.source_count[phi]):
         value = source_value(s, phi, k)
         if s.instructions.kind[value] == nir_undef:
@@ -85,16 +87,17 @@ cdef bint _operands_differ(const ShaderData *s, uint32_t phi) noexcept nogil:
     return False
 
 
-cdef bint _inside(const ShaderData *s, uint32_t node, uint32_t loop) noexcept nogil:
+cdef bint _inside(const ShaderData *s, NodeId node, NodeId loop) noexcept nogil:
     while node and node != loop:
         node = s.nodes.parent[node]
     return node == loop
 
 
-cdef bint _of_exit_phi(const Context *c, uint32_t phi, uint32_t loop) noexcept nogil:
+cdef bint _exit_phi_diverges(const Context *c, ValueId phi, NodeId loop) noexcept nogil:
     cdef const ShaderData *s = c.s
-    cdef uint32_t k, value
-    if _any_source(s, phi):
+    cdef uint32_t k
+    cdef ValueId value
+    if _any_source_diverges(s, phi):
         return True
     if not c.loop_break[loop]:
         return False
@@ -102,18 +105,19 @@ cdef bint _of_exit_phi(const Context *c, uint32_t phi, uint32_t loop) noexcept n
         return True
     for k in range(s.instructions.source_count[phi]):
         value = source_value(s, phi, k)
-        # An undefined operand counts here: the lanes leave one after another, and a scalar register would hold what the
-        # last of them brings.
+        # An undefined operand counts here: the lanes leave one after another, and a scalar register would hold the value
+        # of the last to leave.
         if s.instructions.kind[value] == nir_undef or _inside(s, s.instructions.block[value], loop):
             return True
     return False
 
 
-cdef bint _of_header_phi(const Context *c, uint32_t phi, uint32_t loop) noexcept nogil:
+cdef bint _header_phi_diverges(const Context *c, ValueId phi, NodeId loop) noexcept nogil:
     cdef const ShaderData *s = c.s
-    cdef uint32_t k, value
-    cdef uint32_t first = 0
-    if _any_source(s, phi):
+    cdef uint32_t k
+    cdef ValueId value
+    cdef ValueId first = 0
+    if _any_source_diverges(s, phi):
         return True
     if not c.loop_continue[loop]:
         return False
@@ -127,24 +131,25 @@ cdef bint _of_header_phi(const Context *c, uint32_t phi, uint32_t loop) noexcept
     return False
 
 
-cdef bint _of_phi(const Context *c, uint32_t phi, uint32_t block) noexcept nogil:
+cdef bint _phi_diverges(const Context *c, ValueId phi, NodeId block) noexcept nogil:
     cdef const ShaderData *s = c.s
-    cdef uint32_t before = s.nodes.previous[block]
-    cdef uint32_t parent = s.nodes.parent[block]
+    cdef NodeId before = s.nodes.previous[block]
+    cdef NodeId parent = s.nodes.parent[block]
     if before and s.nodes.kind[before] == node_if:
-        if _any_source(s, phi):
+        if _any_source_diverges(s, phi):
             return True
-        return _divergent(s, s.nodes.condition[before]) and _operands_differ(s, phi)
+        return _is_divergent(s, s.nodes.condition[before]) and _operands_differ(s, phi)
     if before and s.nodes.kind[before] == node_loop:
-        return _of_exit_phi(c, phi, before)
+        return _exit_phi_diverges(c, phi, before)
     if not before and s.nodes.kind[parent] == node_loop:
-        return _of_header_phi(c, phi, parent)
-    return _any_source(s, phi)
+        return _header_phi_diverges(c, phi, parent)
+    return _any_source_diverges(s, phi)
 
 
-cdef void _visit_block(Context *c, uint32_t block, State *state) noexcept nogil:
+cdef void _visit_block(Context *c, NodeId block, State *state) noexcept nogil:
     cdef ShaderData *s = c.s
-    cdef uint32_t i, instruction
+    cdef uint32_t i
+    cdef ValueId instruction
     cdef int kind
     cdef bint result
     for i in range(s.nodes.order_count[block]):
@@ -159,19 +164,19 @@ cdef void _visit_block(Context *c, uint32_t block, State *state) noexcept nogil:
         if s.instructions.flags[instruction] & nir_divergent:
             continue
         if kind == nir_phi:
-            result = _of_phi(c, instruction, block)
+            result = _phi_diverges(c, instruction, block)
         elif kind == nir_intrinsic:
-            result = s.instructions.components[instruction] != 0 and _of_intrinsic(s, instruction)
+            result = s.instructions.components[instruction] != 0 and _intrinsic_diverges(s, instruction)
         else:
-            result = _any_source(s, instruction)
+            result = _any_source_diverges(s, instruction)
         if result:
             s.instructions.flags[instruction] |= nir_divergent
             c.changed = True
 
 
-cdef void _visit_if(Context *c, uint32_t node, State *state) noexcept nogil:
+cdef void _visit_if(Context *c, NodeId node, State *state) noexcept nogil:
     cdef State branch = state[0]
-    cdef bint divergent = _divergent(c.s, c.s.nodes.condition[node])
+    cdef bint divergent = _is_divergent(c.s, c.s.nodes.condition[node])
     c.s.nodes.divergent[node] = divergent
     branch.some_lanes |= divergent
     _visit_list(c, c.s.nodes.first0[node], &branch)
@@ -183,7 +188,7 @@ cdef void _visit_if(Context *c, uint32_t node, State *state) noexcept nogil:
         state.some_lanes = True
 
 
-cdef void _visit_loop(Context *c, uint32_t node) noexcept nogil:
+cdef void _visit_loop(Context *c, NodeId node) noexcept nogil:
     cdef State state
     state.some_lanes = False
     state.divergent_break = state.divergent_continue = False
@@ -195,7 +200,7 @@ cdef void _visit_loop(Context *c, uint32_t node) noexcept nogil:
     c.s.nodes.divergent[node] = c.loop_break[node]
 
 
-cdef void _visit_list(Context *c, uint32_t node, State *state) noexcept nogil:
+cdef void _visit_list(Context *c, NodeId node, State *state) noexcept nogil:
     while node:
         if c.s.nodes.kind[node] == node_block:
             _visit_block(c, node, state)

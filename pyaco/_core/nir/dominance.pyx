@@ -8,34 +8,34 @@ from libc.stdint cimport int32_t, uint32_t
 from libcpp.vector cimport vector
 
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, block_walk_next, jump_break, jump_continue, nir_jump, node_first_block, node_function, node_if,
-    node_loop, nodes_index,
+    BlockNumber, NodeId, Shader, ShaderData, ValueId, block_walk_next, jump_break, jump_continue, nir_jump, node_first_block,
+    node_function, node_if, node_loop, nodes_index,
 )
 
 
-cdef uint32_t node_loop_around(const ShaderData *s, uint32_t node) noexcept nogil:
+cdef NodeId node_loop_around(const ShaderData *s, NodeId node) noexcept nogil:
     node = s.nodes.parent[node]
     while node and s.nodes.kind[node] != node_loop:
         node = s.nodes.parent[node]
     return node
 
 
-cdef uint32_t _last_instruction(const ShaderData *s, uint32_t block) noexcept nogil:
+cdef ValueId _last_instruction(const ShaderData *s, NodeId block) noexcept nogil:
     if s.nodes.order_count[block] == 0:
         return 0
     return s.order.instruction[s.nodes.order_first[block] + s.nodes.order_count[block] - 1]
 
 
-cdef bint block_ends_in_jump(const ShaderData *s, uint32_t block) noexcept nogil:
+cdef bint block_ends_in_jump(const ShaderData *s, NodeId block) noexcept nogil:
     return s.instructions.kind[_last_instruction(s, block)] == nir_jump
 
 
-cdef int _successors(const ShaderData *s, uint32_t block, uint32_t *out) noexcept nogil:
+cdef int _successors(const ShaderData *s, NodeId block, NodeId *out) noexcept nogil:
     """Fill the successor block nodes; returns their count."""
-    cdef uint32_t last = _last_instruction(s, block)
-    cdef uint32_t following = s.nodes.next[block]
-    cdef uint32_t parent = s.nodes.parent[block]
-    cdef uint32_t loop
+    cdef ValueId last = _last_instruction(s, block)
+    cdef NodeId following = s.nodes.next[block]
+    cdef NodeId parent = s.nodes.parent[block]
+    cdef NodeId loop
     if s.instructions.kind[last] == nir_jump:
         if s.instructions.opcode[last] == jump_break or s.instructions.opcode[last] == jump_continue:
             loop = node_loop_around(s, block)
@@ -58,9 +58,9 @@ cdef int _successors(const ShaderData *s, uint32_t block, uint32_t *out) noexcep
 
 cdef int cfg_build(Cfg *cfg, ShaderData *s) except -1 nogil:
     cdef uint32_t count = nodes_index(s)
-    cdef uint32_t block = node_first_block(s)
-    cdef uint32_t[2] out
-    cdef uint32_t i, target
+    cdef NodeId block = node_first_block(s)
+    cdef NodeId[2] out
+    cdef BlockNumber i, target
     cdef int found, k
     cdef vector[uint32_t] fill
     cfg.blocks.assign(count, 0)
@@ -90,7 +90,8 @@ cdef int cfg_build(Cfg *cfg, ShaderData *s) except -1 nogil:
 
 cdef int cfg_dominance(Cfg *cfg, ShaderData *s) except -1 nogil:
     cdef uint32_t count = <uint32_t>cfg.blocks.size()
-    cdef uint32_t i, row
+    cdef BlockNumber i
+    cdef uint32_t row
     cdef int32_t best, other, a, c
     cdef vector[bint] reached
     reached.assign(count, False)
@@ -121,8 +122,9 @@ cdef int cfg_dominance(Cfg *cfg, ShaderData *s) except -1 nogil:
 
 cdef int cfg_frontiers(Cfg *cfg) except -1 nogil:
     cdef uint32_t count = <uint32_t>cfg.blocks.size()
-    cdef vector[vector[uint32_t]] sets
-    cdef uint32_t i, row
+    cdef vector[vector[BlockNumber]] sets
+    cdef BlockNumber i
+    cdef uint32_t row
     cdef int32_t runner
     sets.resize(count)
     for i in range(count):
@@ -144,7 +146,7 @@ cdef int cfg_frontiers(Cfg *cfg) except -1 nogil:
     return 0
 
 
-cdef bint cfg_dominates(const Cfg *cfg, uint32_t above, uint32_t below) noexcept nogil:
+cdef bint cfg_dominates(const Cfg *cfg, BlockNumber above, BlockNumber below) noexcept nogil:
     cdef int32_t runner = <int32_t>below
     while runner > <int32_t>above:
         runner = cfg.immediate_dominator[runner]
@@ -163,7 +165,7 @@ def run(Shader shader not None, options=None):
 def control_flow_graph(Shader shader not None):
     """The graph as Python lists: ``(blocks, successors, predecessors, immediate dominators)``, blocks as nodes."""
     cdef Cfg cfg
-    cdef uint32_t i
+    cdef BlockNumber i
     cfg_build(&cfg, &shader.data)
     cfg_dominance(&cfg, &shader.data)
     blocks = list(cfg.blocks)

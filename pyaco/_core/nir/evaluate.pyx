@@ -1,9 +1,9 @@
 """The value of NIR ALU opcodes on constants: what constant folding and tests use.
 
 Floats are computed in double and rounded once to the result's size, which is correct rounding for every basic operation
-on 16 and 32 bits; 32-bit fused multiply-add goes through fmaf. Opcodes that stand for several operations round after each, as
-the operations of lower_alu.txt do that replace them. Integers wrap. Meanings follow Mesa's NIR documentation
-(docs/nir/alu.rst) and the constant expressions of its opcodes; conversions of floats to integers saturate, as AMD's
+on 16 and 32 bits; 32-bit fused multiply-add goes through fmaf. Opcodes that lower_alu.txt
+replaces by several operations are rounded after each of them. Integers wrap. Opcodes mean what Mesa's NIR documentation
+(docs/nir/alu.rst) and the constant expressions of its opcodes say; conversions of floats to integers saturate, as AMD's
 instructions do.
 """
 from libc.math cimport (
@@ -17,6 +17,7 @@ from pyaco._core.common.bits cimport leading_zeros64, low_mask, lowest_bit, popc
 from pyaco._core.common.floats cimport (
     double_to_half, float_bits, float_from_bits, float_to_bits, half_to_double, quantized_to_half, round_nearest, round_zero,
 )
+from pyaco._core.ir.shader cimport alu_is_vector
 
 cdef extern from "<math.h>" nogil:
     float fmaf(float a, float b, float c)
@@ -161,7 +162,7 @@ cdef int _float_compare(int opcode, double a, double b) noexcept nogil:
 
 
 cdef int _highest_bit(uint64_t a) noexcept nogil:
-    """The number of the highest one; -1 of 0."""
+    """Position of the highest bit that is set; -1 if none is."""
     return 63 - <int>leading_zeros64(a) if a else -1
 
 
@@ -272,7 +273,7 @@ cdef bint _saturating(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r)
 
 
 cdef bint _arithmetic(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) noexcept nogil:
-    """Sums, bounds, carries, distances and means."""
+    """Sums, minima and maxima, carries, absolute differences and averages."""
     cdef int64_t x = sign_extended(a, bits)
     cdef int64_t y = sign_extended(b, bits)
     if opcode == alu_iadd:
@@ -311,7 +312,7 @@ cdef bint _arithmetic(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r)
 
 
 cdef bint _bitwise(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) noexcept nogil:
-    """Logic, shifts, and pieces taken out and put in."""
+    """Logic, shifts, extraction and insertion of bytes and words."""
     cdef int shift = <int>(b & <uint64_t>(bits - 1))
     if opcode == alu_iand:
         r[0] = a & b
@@ -349,7 +350,7 @@ cdef bint _bitwise(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) no
 
 
 cdef bint _product(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) noexcept nogil:
-    """Products of other widths than their operands, and high halves."""
+    """Products wider or narrower than their operands, and high halves of products."""
     cdef int64_t x = sign_extended(a, bits)
     cdef int64_t y = sign_extended(b, bits)
     cdef uint64_t high
@@ -408,7 +409,7 @@ cdef int _integer_compare(int opcode, int bits, uint64_t a, uint64_t b) noexcept
     return -1
 
 
-cdef uint64_t _field(uint64_t a, uint64_t offset, uint64_t width, bint is_signed, int bits) noexcept nogil:
+cdef uint64_t _extract_field(uint64_t a, uint64_t offset, uint64_t width, bint is_signed, int bits) noexcept nogil:
     offset &= <uint64_t>(bits - 1)
     width &= <uint64_t>(bits - 1)
     if width == 0:
@@ -421,7 +422,7 @@ cdef uint64_t _field(uint64_t a, uint64_t offset, uint64_t width, bint is_signed
     return <uint64_t>sign_extended(a, <int>width) if is_signed else a
 
 
-cdef uint64_t _bytes_from(uint64_t high, uint64_t low, uint64_t selector) noexcept nogil:
+cdef uint64_t _byte_permute(uint64_t high, uint64_t low, uint64_t selector) noexcept nogil:
     cdef uint64_t both = (high << 32) | low
     cdef uint64_t r = 0
     cdef uint64_t choice
@@ -462,15 +463,15 @@ cdef bint _integer_ternary(int opcode, int bits, uint64_t a, uint64_t b, uint64_
     elif opcode == alu_bfi:
         r[0] = (((b << _highest_bit(lowest_bit(a))) & a) | (c & ~a)) if a else c
     elif opcode == alu_ubfe or opcode == alu_ibfe:
-        r[0] = _field(a, b, c, opcode == alu_ibfe, 32)
+        r[0] = _extract_field(a, b, c, opcode == alu_ibfe, 32)
     elif opcode == alu_ubitfield_extract or opcode == alu_ibitfield_extract:
-        r[0] = a if c >= <uint64_t>bits else _field(a, b, c, opcode == alu_ibitfield_extract, bits)
+        r[0] = a if c >= <uint64_t>bits else _extract_field(a, b, c, opcode == alu_ibitfield_extract, bits)
     elif opcode == alu_shfr:
         r[0] = ((a << 32) | b) >> (c & 31)
     elif opcode == alu_alignbyte_amd:
         r[0] = ((a << 32) | b) >> (8 * (c & 3))
     elif opcode == alu_byte_perm_amd:
-        r[0] = _bytes_from(a, b, c)
+        r[0] = _byte_permute(a, b, c)
     else:
         return False
     return True
@@ -553,19 +554,19 @@ cdef bint _conversion(int opcode, int from_bits, int to_bits, uint64_t a, uint64
     return True
 
 
-cdef inline double _limit(double a, double low, double high) noexcept nogil:
+cdef inline double _clamped(double a, double low, double high) noexcept nogil:
     return low if isnan(a) or a < low else (high if a > high else a)
 
 
 cdef bint _normalized(int opcode, int bits, const uint64_t *a, uint64_t *r) noexcept nogil:
-    """Floats to and from fixed point of 8 or 16 bits that means -1 to 1, or 0 to 1."""
+    """Floats to and from normalized integers of 8 or 16 bits: -1 to 1 if signed, 0 to 1 if unsigned."""
     cdef bint packs = opcode == alu_pack_snorm_2x16 or opcode == alu_pack_unorm_2x16 or opcode == alu_pack_snorm_4x8 \
         or opcode == alu_pack_unorm_4x8
     cdef bint is_signed = opcode == alu_pack_snorm_2x16 or opcode == alu_pack_snorm_4x8 or opcode == alu_unpack_snorm_2x16 \
         or opcode == alu_unpack_snorm_4x8
-    cdef bint bytes_of = opcode == alu_pack_snorm_4x8 or opcode == alu_pack_unorm_4x8 or opcode == alu_unpack_snorm_4x8 \
+    cdef bint is_4x8 = opcode == alu_pack_snorm_4x8 or opcode == alu_pack_unorm_4x8 or opcode == alu_unpack_snorm_4x8 \
         or opcode == alu_unpack_unorm_4x8
-    cdef int width = 8 if bytes_of else 16
+    cdef int width = 8 if is_4x8 else 16
     cdef double one = <double>(low_mask(width) >> is_signed)
     cdef uint64_t field
     cdef uint64_t total = 0
@@ -574,11 +575,11 @@ cdef bint _normalized(int opcode, int bits, const uint64_t *a, uint64_t *r) noex
         return False
     for i in range(32 // width):
         if packs:
-            total |= (<uint64_t><int64_t>nearbyint(_limit(float_from_bits(a[i], bits), -1 if is_signed else 0, 1) * one)
+            total |= (<uint64_t><int64_t>nearbyint(_clamped(float_from_bits(a[i], bits), -1 if is_signed else 0, 1) * one)
                       & low_mask(width)) << (width * i)
         else:
             field = (a[0] >> (width * i)) & low_mask(width)
-            r[i] = float_to_bits(_limit((<double>sign_extended(field, width) if is_signed else <double>field) / one, -1, 1), 32)
+            r[i] = float_to_bits(_clamped((<double>sign_extended(field, width) if is_signed else <double>field) / one, -1, 1), 32)
     if packs:
         r[0] = total
     return True
@@ -622,8 +623,8 @@ cdef bint _pack(int opcode, const uint64_t *const *o, uint64_t *r) noexcept nogi
     return True
 
 
-cdef bint _half_pair(int opcode, const uint64_t *const *o, uint64_t *r) noexcept nogil:
-    """Two floats as halves, to even or to zero."""
+cdef bint _pack_halves(int opcode, const uint64_t *const *o, uint64_t *r) noexcept nogil:
+    """Two floats as halves, rounded to nearest even or toward zero."""
     cdef uint32_t rounding = round_nearest if opcode == alu_pack_half_2x16_split else <uint32_t>round_zero
     if opcode != alu_pack_half_2x16_split and opcode != alu_pack_half_2x16_rtz_split:
         return False
@@ -653,7 +654,7 @@ cdef bint _split_pack(int opcode, uint64_t a, uint64_t b, uint64_t *r) noexcept 
     return True
 
 
-cdef bint _float_odd(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) noexcept nogil:
+cdef bint _float_mixed(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) noexcept nogil:
     """Float opcodes with an operand or result that is not a float of the same size."""
     cdef double value = float_from_bits(a, bits)
     cdef int exponent
@@ -673,6 +674,7 @@ cdef bint _component(int opcode, int bits, int result_bits, const uint64_t *v, i
     """One component of a per-component opcode."""
     cdef int base = alu_input_types_flat[opcode * alu_max_inputs] >> 8
     cdef int truth
+    cdef int shift
     cdef uint64_t field
     cdef double value
     if alu_properties[opcode] & alu_property_conversion:
@@ -682,8 +684,8 @@ cdef bint _component(int opcode, int bits, int result_bits, const uint64_t *v, i
         return True
     if opcode == alu_bitfield_insert:
         field = low_mask(<int>min(v[3], <uint64_t>bits))
-        truth = <int>(v[2] & <uint64_t>(bits - 1))
-        r[0] = (v[0] & ~(field << truth)) | ((v[1] & field) << truth)
+        shift = <int>(v[2] & <uint64_t>(bits - 1))
+        r[0] = (v[0] & ~(field << shift)) | ((v[1] & field) << shift)
         return True
     if opcode == alu_pack_32_4x8_split:
         r[0] = v[0] | (v[1] << 8) | (v[2] << 16) | (v[3] << 24)
@@ -691,7 +693,7 @@ cdef bint _component(int opcode, int bits, int result_bits, const uint64_t *v, i
     if _split_pack(opcode, v[0], v[1] if count > 1 else 0, r):
         return True
     if base == base_float:
-        if _float_odd(opcode, bits, v[0], v[1] if count > 1 else 0, r):
+        if _float_mixed(opcode, bits, v[0], v[1] if count > 1 else 0, r):
             return True
         if count == 1:
             if not _float_unary(opcode, float_from_bits(v[0], bits), &value):
@@ -759,14 +761,13 @@ cdef bint evaluate_alu(int opcode, int bit_size, int result_bits, int components
     cdef uint64_t[16] values
     cdef int i
     cdef int component
-    if opcode == alu_vec2 or opcode == alu_vec3 or opcode == alu_vec4 or opcode == alu_vec5 or opcode == alu_vec8 \
-            or opcode == alu_vec16:
+    if alu_is_vector(opcode):
         for i in range(count):
             result[i] = operands[i][0]
         return True
     if alu_output_size[opcode]:
         return (_pack(opcode, operands, result) or _normalized(opcode, bit_size, operands[0], result)
-                or _half_pair(opcode, operands, result) or _horizontal(opcode, bit_size, operands, result))
+                or _pack_halves(opcode, operands, result) or _horizontal(opcode, bit_size, operands, result))
     for component in range(components):
         for i in range(count):
             values[i] = operands[i][component]

@@ -1,10 +1,10 @@
 """Loop unrolling of known trip counts.
 
-A loop is unrolled completely when its exit is one break, in an if that stands directly in the loop's list, whose condition
+A loop is unrolled completely when its only exit is a break in an if directly in the loop's list, whose condition
 compares an induction variable (a header phi that starts at a constant and grows by a constant) with a constant, and when
 the copies stay small. The trip count is found by running the counter, so every comparison and wrap-around is exact.
 
-Needs: constants folded. Guarantees: valid NIR; values of the loop that are used behind it are those of the last trip.
+Needs: constants folded. Guarantees: valid NIR; values of the loop that are used after it are those of the last trip.
 The limits are those of Mesa's ``nir_opt_loop_unroll`` as RADV sets them: 32 trips, 26 instructions per trip on average.
 """
 from libc.stdint cimport uint32_t, uint64_t
@@ -16,8 +16,8 @@ from nir_opcodes cimport (
 
 from pyaco._core.common.table cimport table_append, table_append_many
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, jump_break, nir_alu, nir_intrinsic, nir_load_const, nir_phi, node_block, node_if, node_insert_after,
-    node_loop, node_remove, source_swizzle, source_value, swizzle_component,
+    NodeId, Shader, ShaderData, SourceRow, ValueId, jump_break, nir_alu, nir_intrinsic, nir_load_const, nir_phi, node_block, node_if,
+    node_insert_after, node_loop, node_remove, source_swizzle, source_value, swizzle_component,
 )
 from pyaco._core.nir.control_flow_edit cimport (
     ControlFlowEdit, edit_begin, edit_end, edit_jump_of, edit_merge_forward, edit_node_new, edit_resolve_phis,
@@ -29,24 +29,24 @@ cdef enum:
     max_cost = 832                # max_trips * 26
 
 cdef struct Exit:
-    uint32_t node                 # the if that holds the break
+    NodeId node                   # the if that holds the break
     bint break_in_then
     uint32_t trips                # how often the body before the if runs without leaving
 
 cdef struct Copy:
     ControlFlowEdit *edit
-    vector[uint32_t] value        # by instruction: its copy of this trip, 0 itself
-    vector[uint32_t] block        # by node: its copy
+    vector[ValueId] value         # by instruction: its copy of this trip, 0 none
+    vector[NodeId] block          # by node: its copy of this trip, 0 none
 
 
 # ----------------------------------------------------------------------------------------------------------------- analysis
-cdef uint32_t _count_breaks_and_cost(const ControlFlowEdit *edit, uint32_t node, uint32_t *cost, bint *inner_continue,
+cdef uint32_t _count_breaks_and_cost(const ControlFlowEdit *edit, NodeId node, uint32_t *cost, bint *inner_continue,
                                      bint nested) noexcept nogil:
     """Breaks of this loop in the list from `node` on; the cost of all instructions; whether it has a continue."""
     cdef ShaderData *s = edit.shader
     cdef uint32_t breaks = 0
     cdef uint32_t i
-    cdef uint32_t jump
+    cdef ValueId jump
     while node:
         if s.nodes.kind[node] == node_block:
             jump = edit_jump_of(edit, node)
@@ -67,13 +67,13 @@ cdef uint32_t _count_breaks_and_cost(const ControlFlowEdit *edit, uint32_t node,
     return breaks
 
 
-cdef bint _is_lone_break(const ControlFlowEdit *edit, uint32_t first) noexcept nogil:
-    cdef uint32_t jump = edit_jump_of(edit, first)
+cdef bint _is_lone_break(const ControlFlowEdit *edit, NodeId first) noexcept nogil:
+    cdef ValueId jump = edit_jump_of(edit, first)
     return (jump and edit.shader.nodes.next[first] == 0
             and edit.shader.instructions.opcode[jump] == jump_break)
 
 
-cdef bint _constant_of(const ShaderData *s, uint32_t value, uint64_t swizzle, uint64_t *bits) noexcept nogil:
+cdef bint _constant_of(const ShaderData *s, ValueId value, uint64_t swizzle, uint64_t *bits) noexcept nogil:
     if s.instructions.kind[value] != nir_load_const:
         return False
     bits[0] = s.constants.value[s.instructions.data[value] + swizzle_component(swizzle, 0)]
@@ -81,19 +81,19 @@ cdef bint _constant_of(const ShaderData *s, uint32_t value, uint64_t swizzle, ui
 
 
 cdef struct Counter:
-    uint32_t phi
-    uint32_t update               # the iadd that feeds it back
+    ValueId phi
+    ValueId update                # the iadd that feeds it back
     uint64_t start
     uint64_t step
     int bits
 
 
-cdef bint _counter(const ControlFlowEdit *edit, uint32_t loop, uint32_t value, Counter *counter) noexcept nogil:
+cdef bint _counter(const ControlFlowEdit *edit, NodeId loop, ValueId value, Counter *counter) noexcept nogil:
     """Whether `value` is an induction variable or its update."""
     cdef ShaderData *s = edit.shader
-    cdef uint32_t before = s.nodes.previous[loop]
-    cdef uint32_t phi = value
-    cdef uint32_t first
+    cdef NodeId before = s.nodes.previous[loop]
+    cdef ValueId phi = value
+    cdef SourceRow first
     cdef uint32_t i
     if (s.instructions.kind[value] == nir_alu and s.instructions.opcode[value] == alu_iadd
             and s.instructions.components[value] == 1):
@@ -127,7 +127,7 @@ cdef bint _counter(const ControlFlowEdit *edit, uint32_t loop, uint32_t value, C
     return False
 
 
-cdef int _trips(const ControlFlowEdit *edit, uint32_t loop, uint32_t condition, bint leaves_when) noexcept nogil:
+cdef int _trips(const ControlFlowEdit *edit, NodeId loop, ValueId condition, bint leaves_when) noexcept nogil:
     """Run the counter until the condition equals `leaves_when`; -1 when it is not countable or runs too long."""
     cdef ShaderData *s = edit.shader
     cdef Counter counter
@@ -171,11 +171,11 @@ cdef int _trips(const ControlFlowEdit *edit, uint32_t loop, uint32_t condition, 
     return -1
 
 
-cdef bint _find_exit(const ControlFlowEdit *edit, uint32_t loop, Exit *found) noexcept nogil:
+cdef bint _find_exit(const ControlFlowEdit *edit, NodeId loop, Exit *found) noexcept nogil:
     cdef ShaderData *s = edit.shader
     cdef uint32_t cost = 0
     cdef bint has_continue = False
-    cdef uint32_t node = s.nodes.first0[loop]
+    cdef NodeId node = s.nodes.first0[loop]
     cdef int trips
     found.node = 0
     found.trips = 0
@@ -197,12 +197,12 @@ cdef bint _find_exit(const ControlFlowEdit *edit, uint32_t loop, Exit *found) no
 
 
 # ------------------------------------------------------------------------------------------------------------------ copying
-cdef uint32_t _copy_instruction(Copy *copy, uint32_t instruction) except 0 nogil:
+cdef ValueId _copy_instruction(Copy *copy, ValueId instruction) except 0 nogil:
     """A copy whose sources still name the original values."""
     cdef ShaderData *s = copy.edit.shader
     cdef uint32_t count = s.instructions.source_count[instruction]
-    cdef uint32_t row = table_append(&s.instructions.table)
-    cdef uint32_t sources = table_append_many(&s.sources.table, count)
+    cdef ValueId row = table_append(&s.instructions.table)
+    cdef SourceRow sources = table_append_many(&s.sources.table, count)
     cdef uint32_t indices
     cdef uint32_t i
     s.instructions.kind[row] = s.instructions.kind[instruction]
@@ -229,23 +229,23 @@ cdef uint32_t _copy_instruction(Copy *copy, uint32_t instruction) except 0 nogil
     return row
 
 
-cdef int _copy_block(Copy *copy, uint32_t original, uint32_t target) except -1 nogil:
+cdef int _copy_block(Copy *copy, NodeId original, NodeId target) except -1 nogil:
     cdef uint32_t i
-    cdef uint32_t instruction
-    cdef uint32_t twin
+    cdef ValueId instruction
+    cdef ValueId duplicate
     copy.block[original] = target
     for i in range(<uint32_t>copy.edit.contents[original].size()):
         instruction = copy.edit.contents[original][i]
-        twin = _copy_instruction(copy, instruction)
-        copy.value[instruction] = twin
-        copy.edit.contents[target].push_back(twin)
+        duplicate = _copy_instruction(copy, instruction)
+        copy.value[instruction] = duplicate
+        copy.edit.contents[target].push_back(duplicate)
     return 0
 
 
-cdef uint32_t _copy_node(Copy *copy, uint32_t original) except 0 nogil:
+cdef NodeId _copy_node(Copy *copy, NodeId original) except 0 nogil:
     """A copy of a node with all that is in it, unlinked."""
     cdef ShaderData *s = copy.edit.shader
-    cdef uint32_t target = edit_node_new(copy.edit, s.nodes.kind[original])
+    cdef NodeId target = edit_node_new(copy.edit, s.nodes.kind[original])
     if s.nodes.kind[original] == node_block:
         _copy_block(copy, original, target)
         return target
@@ -256,31 +256,31 @@ cdef uint32_t _copy_node(Copy *copy, uint32_t original) except 0 nogil:
     return target
 
 
-cdef int _copy_list(Copy *copy, uint32_t original, uint32_t target_block) except -1 nogil:
-    """Copy siblings from a block on; the first goes into an existing empty block."""
+cdef NodeId _copy_list(Copy *copy, NodeId original, NodeId block) except 0 nogil:
+    """Copy the siblings from a block on: the first is appended to an existing block, the others follow it. Returns the last one's copy."""
     cdef ShaderData *s = copy.edit.shader
-    cdef uint32_t after = target_block
-    cdef uint32_t node
-    _copy_block(copy, original, target_block)
+    cdef NodeId tail = block
+    cdef NodeId node
+    _copy_block(copy, original, block)
     original = s.nodes.next[original]
     while original:
         node = _copy_node(copy, original)
-        node_insert_after(s, node, after)
-        after = node
+        node_insert_after(s, node, tail)
+        tail = node
         original = s.nodes.next[original]
-    return 0
+    return tail
 
 
-cdef inline uint32_t _renamed(const Copy *copy, uint32_t value) noexcept nogil:
+cdef inline ValueId _renamed(const Copy *copy, ValueId value) noexcept nogil:
     return copy.value[value] if value < copy.value.size() and copy.value[value] else value
 
 
-cdef int _rename_list(Copy *copy, uint32_t node) noexcept nogil:
+cdef int _rename_list(Copy *copy, NodeId node) noexcept nogil:
     """Point the sources in copied siblings to the copies of this trip."""
     cdef ShaderData *s = copy.edit.shader
     cdef uint32_t i
-    cdef uint32_t row
-    cdef uint32_t instruction
+    cdef SourceRow row
+    cdef ValueId instruction
     while node:
         if s.nodes.kind[node] == node_block:
             for i in range(<uint32_t>copy.edit.contents[node].size()):
@@ -301,19 +301,19 @@ cdef int _rename_list(Copy *copy, uint32_t node) noexcept nogil:
 
 
 # ---------------------------------------------------------------------------------------------------------------- unrolling
-cdef int _unroll(ControlFlowEdit *edit, uint32_t loop, const Exit *found) except -1 nogil:
-    """Lay `trips` copies of the body and one of its part before the exit in front of the loop, and remove the loop."""
+cdef int _unroll(ControlFlowEdit *edit, NodeId loop, const Exit *found) except -1 nogil:
+    """Insert `trips` copies of the body, and one of its part before the exit, before the loop; remove the loop."""
     cdef ShaderData *s = edit.shader
     cdef Copy copy
-    cdef vector[uint32_t] phis
-    cdef uint32_t header = s.nodes.first0[loop]
-    cdef uint32_t latch = s.nodes.last0[loop]
-    cdef uint32_t entry = s.nodes.previous[loop]
-    cdef uint32_t after = s.nodes.next[loop]
-    cdef uint32_t breaking = s.nodes.first0[found.node] if found.break_in_then else s.nodes.first1[found.node]
+    cdef vector[ValueId] phis
+    cdef NodeId header = s.nodes.first0[loop]
+    cdef NodeId latch = s.nodes.last0[loop]
+    cdef NodeId entry = s.nodes.previous[loop]
+    cdef NodeId after = s.nodes.next[loop]
+    cdef NodeId breaking = s.nodes.first0[found.node] if found.break_in_then else s.nodes.first1[found.node]
     cdef uint32_t trip
     cdef uint32_t i
-    cdef uint32_t tail = entry
+    cdef NodeId tail = entry
     copy.edit = edit
     for i in range(<uint32_t>edit.contents[header].size()):
         if s.instructions.kind[edit.contents[header][i]] != nir_phi:
@@ -321,17 +321,17 @@ cdef int _unroll(ControlFlowEdit *edit, uint32_t loop, const Exit *found) except
         phis.push_back(edit.contents[header][i])
     for trip in range(found.trips + 1):
         tail = _unroll_trip(edit, loop, found, &copy, phis, header, latch, entry, trip)
-    # What is used behind the loop are the values of the last, partial trip.
+    # Uses after the loop take the values of the last, partial trip.
     edit_resolve_phis(edit, after, breaking)
     _rename_outside(edit, &copy)
     node_remove(s, loop)
-    # The last copy's tail and the block behind the loop are neighbours now.
+    # The last copy's tail and the block after the loop are neighbours now.
     edit_merge_forward(edit, tail, after)
     return 0
 
 
-cdef uint32_t _phi_source(const ShaderData *s, uint32_t phi, uint64_t predecessor) noexcept nogil:
-    cdef uint32_t first = s.instructions.source_first[phi]
+cdef ValueId _phi_source(const ShaderData *s, ValueId phi, uint64_t predecessor) noexcept nogil:
+    cdef SourceRow first = s.instructions.source_first[phi]
     cdef uint32_t i
     for i in range(s.instructions.source_count[phi]):
         if s.sources.swizzle[first + i] == predecessor:
@@ -339,16 +339,17 @@ cdef uint32_t _phi_source(const ShaderData *s, uint32_t phi, uint64_t predecesso
     return 0
 
 
-cdef uint32_t _unroll_trip(ControlFlowEdit *edit, uint32_t loop, const Exit *found, Copy *copy,
-                           const vector[uint32_t] &phis, uint32_t header, uint32_t latch, uint32_t entry,
-                           uint32_t trip) except 0 nogil:
-    """Lay one copy in front of the loop; returns its last block, which stands right before the loop."""
+cdef NodeId _unroll_trip(ControlFlowEdit *edit, NodeId loop, const Exit *found, Copy *copy,
+                         const vector[ValueId] &phis, NodeId header, NodeId latch, NodeId entry,
+                         uint32_t trip) except 0 nogil:
+    """Insert one copy before the loop; returns its last block, the one right before the loop."""
     cdef ShaderData *s = edit.shader
-    cdef vector[uint32_t] carried
-    cdef uint32_t tail = s.nodes.previous[loop]
-    cdef uint32_t start = tail
-    cdef uint32_t node
-    cdef uint32_t twin
+    cdef vector[ValueId] carried
+    cdef NodeId tail = s.nodes.previous[loop]
+    cdef NodeId start = tail
+    cdef NodeId node
+    cdef NodeId node_copy
+    cdef ValueId duplicate
     cdef uint32_t i
     cdef size_t mark = edit.contents[tail].size()
     # Header phis are the loop's initial values first, then what the previous trip computed.
@@ -361,74 +362,60 @@ cdef uint32_t _unroll_trip(ControlFlowEdit *edit, uint32_t loop, const Exit *fou
     copy.block.assign(s.nodes.table.count, 0)
     for i in range(<uint32_t>phis.size()):
         copy.value[phis[i]] = carried[i]
-    # The list's first block goes on in the block that stands before the loop.
+    # The body's first block is appended to the block before the loop.
     copy.block[header] = tail
     for i in range(<uint32_t>phis.size(), <uint32_t>edit.contents[header].size()):
-        twin = _copy_instruction(copy, edit.contents[header][i])
-        copy.value[edit.contents[header][i]] = twin
-        edit.contents[tail].push_back(twin)
+        duplicate = _copy_instruction(copy, edit.contents[header][i])
+        copy.value[edit.contents[header][i]] = duplicate
+        edit.contents[tail].push_back(duplicate)
     node = s.nodes.next[header]
     while node:
         if node == found.node:
             if trip == found.trips:
-                # The partial trip leaves here, after what stands before the break.
+                # The partial trip ends here, with what comes before the break.
                 _copy_block(copy, s.nodes.first0[node] if found.break_in_then else s.nodes.first1[node], tail)
                 edit.contents[tail].pop_back()
                 break
-            # The exit is not taken: what its other list computes goes on in the tail.
-            tail = _copy_taken_list(copy, s.nodes.first1[node] if found.break_in_then else s.nodes.first0[node], tail)
+            # The exit is not taken: its other list is appended to the tail.
+            tail = _copy_list(copy, s.nodes.first1[node] if found.break_in_then else s.nodes.first0[node], tail)
             node = s.nodes.next[node]
-            # The block behind the if: its phis, if any, have the other list's value.
-            tail = _copy_behind_exit(copy, node, found, tail)
+            # Phis of the block after the if have the other list's value.
+            tail = _copy_after_exit(copy, node, found, tail)
         else:
-            twin = _copy_node(copy, node)
-            node_insert_after(s, twin, tail)
-            tail = twin
+            node_copy = _copy_node(copy, node)
+            node_insert_after(s, node_copy, tail)
+            tail = node_copy
         node = s.nodes.next[node]
     _rename_from(copy, start, mark, loop)
     return tail
 
 
-cdef uint32_t _copy_taken_list(Copy *copy, uint32_t first, uint32_t tail) except 0 nogil:
-    """Append a list's copy to the tail block; returns the new tail."""
+cdef NodeId _copy_after_exit(Copy *copy, NodeId block, const Exit *found, NodeId tail) except 0 nogil:
+    """Append the block after the exit's if; its phis become the value from the list that does not leave."""
     cdef ShaderData *s = copy.edit.shader
-    cdef uint32_t twin
-    _copy_block(copy, first, tail)
-    first = s.nodes.next[first]
-    while first:
-        twin = _copy_node(copy, first)
-        node_insert_after(s, twin, tail)
-        tail = twin
-        first = s.nodes.next[first]
-    return tail
-
-
-cdef uint32_t _copy_behind_exit(Copy *copy, uint32_t block, const Exit *found, uint32_t tail) except 0 nogil:
-    """Append the block behind the exit's if; its phis become the value from the list that did not leave."""
-    cdef ShaderData *s = copy.edit.shader
-    cdef uint32_t stays = s.nodes.last1[found.node] if found.break_in_then else s.nodes.last0[found.node]
+    cdef NodeId stays = s.nodes.last1[found.node] if found.break_in_then else s.nodes.last0[found.node]
     cdef uint32_t i
-    cdef uint32_t instruction
-    cdef uint32_t twin
+    cdef ValueId instruction
+    cdef ValueId duplicate
     copy.block[block] = tail
     for i in range(<uint32_t>copy.edit.contents[block].size()):
         instruction = copy.edit.contents[block][i]
         if s.instructions.kind[instruction] == nir_phi:
             copy.value[instruction] = _renamed(copy, _phi_source(s, instruction, stays))
             continue
-        twin = _copy_instruction(copy, instruction)
-        copy.value[instruction] = twin
-        copy.edit.contents[tail].push_back(twin)
+        duplicate = _copy_instruction(copy, instruction)
+        copy.value[instruction] = duplicate
+        copy.edit.contents[tail].push_back(duplicate)
     return tail
 
 
-cdef int _rename_from(Copy *copy, uint32_t start, size_t mark, uint32_t loop) noexcept nogil:
-    """Rename the sources of all that this trip laid down: from row `mark` of block `start` up to the loop."""
+cdef int _rename_from(Copy *copy, NodeId start, size_t mark, NodeId loop) noexcept nogil:
+    """Rename the sources of what this trip inserted: from position `mark` of block `start` up to the loop."""
     cdef ShaderData *s = copy.edit.shader
-    cdef uint32_t following = s.nodes.next[start]
-    cdef uint32_t before_loop = s.nodes.previous[loop]
-    cdef uint32_t row
-    cdef uint32_t instruction
+    cdef NodeId following = s.nodes.next[start]
+    cdef NodeId before_loop = s.nodes.previous[loop]
+    cdef SourceRow row
+    cdef ValueId instruction
     cdef size_t i = mark
     while i < copy.edit.contents[start].size():
         instruction = copy.edit.contents[start][i]
@@ -444,21 +431,20 @@ cdef int _rename_from(Copy *copy, uint32_t start, size_t mark, uint32_t loop) no
 
 
 cdef int _rename_outside(ControlFlowEdit *edit, Copy *copy) noexcept nogil:
-    """Every use behind the loop of a value of the loop: rename it to the last trip's copy."""
-    # Uses inside the loop go with it; uses before it do not exist. Renaming everything is therefore right, and the
-    # caller runs it once per unrolled loop.
+    """Make every use of a value of the loop after it refer to the last trip's copy."""
+    # Uses inside the loop are removed with it, and there are none before it: so all uses in the shader are renamed.
     _rename_list(copy, edit.shader.nodes.first0[1])
     return 0
 
 
-cdef bint _list(ControlFlowEdit *edit, uint32_t node) except -1 nogil:
+cdef bint _unroll_in_list(ControlFlowEdit *edit, NodeId node) except -1 nogil:
     cdef ShaderData *s = edit.shader
     cdef Exit found
     while node:
         if s.nodes.kind[node] != node_block:
-            if _list(edit, s.nodes.first0[node]):
+            if _unroll_in_list(edit, s.nodes.first0[node]):
                 return True
-            if s.nodes.kind[node] == node_if and _list(edit, s.nodes.first1[node]):
+            if s.nodes.kind[node] == node_if and _unroll_in_list(edit, s.nodes.first1[node]):
                 return True
             if s.nodes.kind[node] == node_loop and _find_exit(edit, node, &found):
                 _unroll(edit, node, &found)
@@ -471,7 +457,7 @@ cdef bint loop_unroll_run(ShaderData *s) except -1 nogil:
     cdef ControlFlowEdit edit
     cdef bint progress
     edit_begin(&edit, s)
-    progress = _list(&edit, s.nodes.first0[1])
+    progress = _unroll_in_list(&edit, s.nodes.first0[1])
     if progress:
         edit_end(&edit)
     return progress

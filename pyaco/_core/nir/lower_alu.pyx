@@ -1,4 +1,4 @@
-"""ALU opcodes without a form at instruction selection, in terms of those that have one.
+"""Lowers ALU opcodes that instruction selection does not have to those that it has.
 
 Two parts: vector packing and unpacking, here, and the rules of ``pyaco/nir/data/lower_alu.txt``. Needs: scalar ALU
 (``lower_alu_to_scalar``). Guarantees: none of the left-hand sides of the table and no pack or unpack of normalised or
@@ -7,7 +7,7 @@ half-float vectors is left. Dot products of bytes and halves stay where the chip
 Sources: GLSL specification, section 8.4 "Floating-Point Pack and Unpack Functions"; LLVM's AMDGPU feature list for the
 dot-product instructions of each generation.
 """
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint64_t
 
 from nir_opcodes cimport (
     alu_extract_i16, alu_extract_i8, alu_extract_u16, alu_extract_u8, alu_f2i32, alu_f2u32, alu_fmax, alu_fmin,
@@ -22,7 +22,7 @@ from nir_opcodes cimport (
 )
 from pyaco._core.ir.program cimport gfx10_3, gfx11
 from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu_source, vector_of
-from pyaco._core.ir.shader cimport Shader, ShaderData, nir_alu
+from pyaco._core.ir.shader cimport Shader, ShaderData, ValueId, nir_alu
 from pyaco._core.nir.algebraic cimport (
     algebraic_run, rules_lower, rules_lower_dot_2x16, rules_lower_dot_4x8, rules_lower_sudot,
 )
@@ -32,7 +32,7 @@ cdef enum:
     maximum_sweeps = 16
 
 
-cdef uint32_t _normalise(Lowering *b, uint32_t x, int bits, bint is_signed) except? 0xffffffffU nogil:
+cdef ValueId _normalise(Lowering *b, ValueId x, int bits, bint is_signed) except? 0xffffffffU nogil:
     """A float as a normalised integer in the low bits of a word."""
     cdef double scale = <double>((1 << (bits - 1)) - 1) if is_signed else <double>((1 << bits) - 1)
     if is_signed:
@@ -45,9 +45,9 @@ cdef uint32_t _normalise(Lowering *b, uint32_t x, int bits, bint is_signed) exce
     return alu2_constant(b, alu_iand, alu1(b, alu_f2i32, x), (<uint64_t>1 << bits) - 1)
 
 
-cdef uint32_t _pack_normalised(Lowering *b, uint32_t instruction, int bits, bint is_signed) except? 0xffffffffU nogil:
-    cdef uint32_t total = 0
-    cdef uint32_t part
+cdef ValueId _pack_normalised(Lowering *b, ValueId instruction, int bits, bint is_signed) except? 0xffffffffU nogil:
+    cdef ValueId total = 0
+    cdef ValueId part
     cdef int i
     for i in range(32 // bits):
         part = _normalise(b, alu_source(b, instruction, 0, i), bits, is_signed)
@@ -57,13 +57,13 @@ cdef uint32_t _pack_normalised(Lowering *b, uint32_t instruction, int bits, bint
     return total
 
 
-cdef uint32_t _unpack_normalised(Lowering *b, uint32_t instruction, int bits,
-                                 bint is_signed) except? 0xffffffffU nogil:
+cdef ValueId _unpack_normalised(Lowering *b, ValueId instruction, int bits,
+                                bint is_signed) except? 0xffffffffU nogil:
     cdef double scale = <double>((1 << (bits - 1)) - 1) if is_signed else <double>((1 << bits) - 1)
     cdef int extract
-    cdef uint32_t word = alu_source(b, instruction, 0, 0)
-    cdef uint32_t[4] parts
-    cdef uint32_t part
+    cdef ValueId word = alu_source(b, instruction, 0, 0)
+    cdef ValueId[4] parts
+    cdef ValueId part
     cdef int i
     if is_signed:
         extract = alu_extract_i8 if bits == 8 else alu_extract_i16
@@ -79,9 +79,9 @@ cdef uint32_t _unpack_normalised(Lowering *b, uint32_t instruction, int bits,
     return vector_of(b, parts, 32 // bits)
 
 
-cdef uint32_t _pack_clamped(Lowering *b, uint32_t instruction, bint is_signed) except? 0xffffffffU nogil:
+cdef ValueId _pack_clamped(Lowering *b, ValueId instruction, bint is_signed) except? 0xffffffffU nogil:
     """Two integers clamped to 16 bits."""
-    cdef uint32_t[2] parts
+    cdef ValueId[2] parts
     cdef int i
     for i in range(2):
         parts[i] = alu_source(b, instruction, 0, i)
@@ -93,25 +93,25 @@ cdef uint32_t _pack_clamped(Lowering *b, uint32_t instruction, bint is_signed) e
     return alu2(b, alu_ior, parts[0], alu2_constant(b, alu_ishl, parts[1], 16))
 
 
-cdef uint32_t _halves(Lowering *b, uint32_t instruction, int low, int high) except? 0xffffffffU nogil:
+cdef ValueId _halves(Lowering *b, ValueId instruction, int low, int high) except? 0xffffffffU nogil:
     """Both halves of a scalar as a vector."""
-    cdef uint32_t[2] parts
-    cdef uint32_t value = alu_source(b, instruction, 0, 0)
+    cdef ValueId[2] parts
+    cdef ValueId value = alu_source(b, instruction, 0, 0)
     parts[0] = alu1(b, low, value)
     parts[1] = alu1(b, high, value)
     return vector_of(b, parts, 2)
 
 
-cdef uint32_t _pair(Lowering *b, uint32_t instruction, int opcode) except? 0xffffffffU nogil:
+cdef ValueId _pair(Lowering *b, ValueId instruction, int opcode) except? 0xffffffffU nogil:
     """Both components of a vector, packed by a split opcode."""
     return alu2(b, opcode, alu_source(b, instruction, 0, 0), alu_source(b, instruction, 0, 1))
 
 
-cdef uint32_t _quarters(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+cdef ValueId _quarters(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     """unpack_64_4x16."""
-    cdef uint32_t value = alu_source(b, instruction, 0, 0)
-    cdef uint32_t[2] words
-    cdef uint32_t[4] parts
+    cdef ValueId value = alu_source(b, instruction, 0, 0)
+    cdef ValueId[2] words
+    cdef ValueId[4] parts
     cdef int i
     words[0] = alu1(b, alu_unpack_64_2x32_split_x, value)
     words[1] = alu1(b, alu_unpack_64_2x32_split_y, value)
@@ -121,9 +121,9 @@ cdef uint32_t _quarters(Lowering *b, uint32_t instruction) except? 0xffffffffU n
     return vector_of(b, parts, 4)
 
 
-cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef int opcode = b.s.instructions.opcode[instruction]
-    cdef uint32_t low, high
+    cdef ValueId low, high
     if b.s.instructions.kind[instruction] != nir_alu:
         return lower_keep
     if opcode == alu_pack_32_2x16:
@@ -158,7 +158,7 @@ cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogi
 
 
 cdef bint _rules(ShaderData *s, int group) except -1 nogil:
-    """Apply a group of rules until none matches; what a replacement contains may match again."""
+    """Apply a group of rules until none matches: a rule may match the replacement of another."""
     cdef bint progress = False
     for _ in range(maximum_sweeps):
         if not algebraic_run(s, group):

@@ -15,25 +15,20 @@ from nir_opcodes cimport (
     alu_bany_fnequal3, alu_bany_fnequal4, alu_bany_fnequal8, alu_bany_inequal16, alu_bany_inequal2,
     alu_bany_inequal3, alu_bany_inequal4, alu_bany_inequal8, alu_fadd, alu_fdot16, alu_fdot2, alu_fdot3, alu_fdot4,
     alu_fdot8, alu_feq, alu_ffma, alu_fmul, alu_fneu, alu_iand, alu_ieq, alu_ine, alu_input_count,
-    alu_input_sizes_flat, alu_ior, alu_max_inputs, alu_mov, alu_output_size, alu_vec2, alu_vec3, alu_vec4, alu_vec5,
-    alu_vec8, alu_vec16,
+    alu_input_sizes_flat, alu_ior, alu_max_inputs, alu_mov, alu_output_size,
 )
 from pyaco._core.ir.emitter cimport alu2, alu3, alu_source, constant, emit, vector_of
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, ShaderRewrite, block_walk_next, constant_bits, nir_alu, nir_component, nir_constant, nir_exact,
-    nir_instruction_new, nir_jump, nir_load_const, nir_phi, nir_phi_new, nir_vector, node_first_block, phi_set,
+    NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, ValueId, alu_is_vector, block_walk_next, constant_bits, nir_alu, nir_component, nir_constant,
+    nir_exact, nir_instruction_new, nir_jump, nir_load_const, nir_phi, nir_phi_new, nir_vector, node_first_block, phi_set,
     shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_set, source_swizzle, source_value,
     swizzle_component,
 )
 from pyaco._core.nir.lowering cimport Lowering, lower_keep, lowering_run
 
 
-cdef bint _is_vector_opcode(int opcode) noexcept nogil:
-    return opcode in (alu_vec2, alu_vec3, alu_vec4, alu_vec5, alu_vec8, alu_vec16)
-
-
 cdef bint _horizontal(int opcode, int *each, int *join) noexcept nogil:
-    """The operation per component and the one that joins the results of a horizontal opcode."""
+    """The operation on each component, and the one that combines the results, of a horizontal opcode."""
     if opcode in (alu_fdot2, alu_fdot3, alu_fdot4, alu_fdot8, alu_fdot16):
         each[0], join[0] = alu_fmul, alu_fadd
     elif opcode in (alu_ball_fequal2, alu_ball_fequal3, alu_ball_fequal4, alu_ball_fequal8, alu_ball_fequal16):
@@ -49,13 +44,13 @@ cdef bint _horizontal(int opcode, int *each, int *join) noexcept nogil:
     return True
 
 
-cdef uint32_t _reduce(Lowering *b, uint32_t instruction, int each, int join) except? 0xffffffffU nogil:
+cdef ValueId _reduce(Lowering *b, ValueId instruction, int each, int join) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef int opcode = s.instructions.opcode[instruction]
     cdef int width = alu_input_sizes_flat[opcode * alu_max_inputs]
     cdef uint32_t flags = s.instructions.flags[instruction] & nir_exact
-    cdef uint32_t result = 0
-    cdef uint32_t left, right, term
+    cdef ValueId result = 0
+    cdef ValueId left, right, term
     cdef int i
     for i in range(width):
         left = alu_source(b, instruction, 0, i)
@@ -70,14 +65,14 @@ cdef uint32_t _reduce(Lowering *b, uint32_t instruction, int each, int join) exc
     return result
 
 
-cdef uint32_t _split(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+cdef ValueId _split(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     """One scalar instruction per component and a vector of them."""
     cdef ShaderData *s = b.s
     cdef int opcode = s.instructions.opcode[instruction]
     cdef int components = s.instructions.components[instruction]
     cdef int sources = alu_input_count[opcode]
-    cdef uint32_t[16] values
-    cdef uint32_t row
+    cdef ValueId[16] values
+    cdef ValueId row
     cdef int i, k
     for i in range(components):
         row = nir_instruction_new(s, nir_alu, opcode, 1, s.instructions.bit_size[instruction], sources)
@@ -90,17 +85,18 @@ cdef uint32_t _split(Lowering *b, uint32_t instruction) except? 0xffffffffU nogi
     return vector_of(b, values, components)
 
 
-cdef int _scalar_constants(Lowering *b, uint32_t instruction) except -1 nogil:
+cdef int _scalar_constants(Lowering *b, ValueId instruction) except -1 nogil:
     """Replace sources that name a component of a vector constant by scalar constants."""
     cdef ShaderData *s = b.s
     cdef int opcode = s.instructions.opcode[instruction]
-    cdef uint32_t k, value
+    cdef uint32_t k
+    cdef ValueId value
     cdef uint64_t bits
     for k in range(s.instructions.source_count[instruction]):
         value = source_value(s, instruction, k)
         if s.instructions.kind[value] != nir_load_const or s.instructions.components[value] == 1:
             continue
-        if s.instructions.components[instruction] != 1 and not _is_vector_opcode(opcode):
+        if s.instructions.components[instruction] != 1 and not alu_is_vector(opcode):
             continue
         if alu_input_sizes_flat[opcode * alu_max_inputs + k] > 1:
             continue
@@ -112,7 +108,7 @@ cdef int _scalar_constants(Lowering *b, uint32_t instruction) except -1 nogil:
     return 0
 
 
-cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef int opcode = s.instructions.opcode[instruction]
     cdef int each = 0
@@ -128,9 +124,10 @@ cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogi
 
 
 # ------------------------------------------------------------------------------------------------------------------ phis
-cdef int _append_components(ShaderData *s, vector[uint32_t] &tail, uint32_t value, uint32_t *parts) except -1 nogil:
+cdef int _append_components(ShaderData *s, vector[ValueId] &tail, ValueId value, ValueId *parts) except -1 nogil:
     """Components of `value` as scalars, made at the end of a block."""
-    cdef uint32_t i, row
+    cdef uint32_t i
+    cdef ValueId row
     for i in range(s.instructions.components[value]):
         if s.instructions.kind[value] == nir_load_const:
             row = nir_constant(s, constant_bits(s, value, i), s.instructions.bit_size[value])
@@ -141,28 +138,30 @@ cdef int _append_components(ShaderData *s, vector[uint32_t] &tail, uint32_t valu
     return 0
 
 
-cdef int _become_vector(ShaderData *s, uint32_t phi, vector[uint32_t] &values) except -1 nogil:
+cdef int _become_vector(ShaderData *s, ValueId phi, vector[ValueId] &values) except -1 nogil:
     """Turn a phi into the vecN of the scalar phis."""
-    cdef uint32_t made = nir_vector(s, values.data(), <uint32_t>values.size())
+    cdef ValueId vector_value = nir_vector(s, values.data(), <uint32_t>values.size())
     s.instructions.kind[phi] = nir_alu
-    s.instructions.opcode[phi] = s.instructions.opcode[made]
-    s.instructions.source_first[phi] = s.instructions.source_first[made]
-    s.instructions.source_count[phi] = s.instructions.source_count[made]
+    s.instructions.opcode[phi] = s.instructions.opcode[vector_value]
+    s.instructions.source_first[phi] = s.instructions.source_first[vector_value]
+    s.instructions.source_count[phi] = s.instructions.source_count[vector_value]
     return 0
 
 
 cdef struct SplitPhis:
-    vector[vector[uint32_t]] tails            # by block node: instructions before its jump
-    vector[vector[uint32_t]] scalars          # of the phis that split
+    vector[vector[ValueId]] tails             # by block node: instructions to insert before its jump
+    vector[vector[ValueId]] scalars           # of each phi that is split
     vector[uint32_t] row                      # by instruction: row + 1 in scalars
 
 
-cdef int _split_phi(ShaderData *s, SplitPhis *split, uint32_t phi) except -1 nogil:
+cdef int _split_phi(ShaderData *s, SplitPhis *split, ValueId phi) except -1 nogil:
     """A scalar phi for each component, not yet placed, and their operands at the ends of the predecessors."""
-    cdef vector[uint32_t] values
+    cdef vector[ValueId] values
     cdef uint32_t components = s.instructions.components[phi]
-    cdef uint32_t k, n, row, predecessor
-    cdef uint32_t[16] parts
+    cdef uint32_t k, n
+    cdef ValueId row
+    cdef NodeId predecessor
+    cdef ValueId[16] parts
     for _ in range(components):
         row = nir_phi_new(s, 1, s.instructions.bit_size[phi], s.instructions.source_count[phi])
         values.push_back(row)
@@ -176,15 +175,16 @@ cdef int _split_phi(ShaderData *s, SplitPhis *split, uint32_t phi) except -1 nog
     return 0
 
 
-cdef int _write_block(ShaderRewrite *rewrite, SplitPhis *split, uint32_t block) except -1 nogil:
-    """A block anew: phis, the vectors of split ones, the rest, the tail, the jump. A vector takes the id of the old phi, so that
+cdef int _write_block(ShaderRewrite *rewrite, SplitPhis *split, NodeId block) except -1 nogil:
+    """Write a block: phis, the vectors of split ones, the rest, the tail, the jump. A vector takes the id of the old phi, so that
     no use changes."""
     cdef ShaderData *s = rewrite.shader
-    cdef uint32_t first = s.nodes.order_first[block]
+    cdef OrderRow first = s.nodes.order_first[block]
     cdef uint32_t count = s.nodes.order_count[block]
     cdef uint32_t phis = 0
     cdef uint32_t last = count
-    cdef uint32_t i, k, instruction
+    cdef uint32_t i, k
+    cdef ValueId instruction
     while phis < count and s.instructions.kind[s.order.instruction[first + phis]] == nir_phi:
         instruction = s.order.instruction[first + phis]
         if split.row[instruction]:
@@ -209,10 +209,12 @@ cdef int _write_block(ShaderRewrite *rewrite, SplitPhis *split, uint32_t block) 
     return 0
 
 
-cdef bint phis_to_scalar_run(ShaderData *s) except -1 nogil:
+cdef bint _phis_to_scalar(ShaderData *s) except -1 nogil:
     cdef SplitPhis split
     cdef ShaderRewrite rewrite
-    cdef uint32_t block, i, instruction
+    cdef NodeId block
+    cdef uint32_t i
+    cdef ValueId instruction
     split.row.assign(s.instructions.table.count, 0)
     split.tails.resize(s.nodes.table.count)
     block = node_first_block(s)
@@ -240,6 +242,6 @@ def run(Shader shader not None, options=None):
     """Make ALU operations and phis scalar."""
     cdef bint progress
     with nogil:
-        progress = phis_to_scalar_run(&shader.data)
+        progress = _phis_to_scalar(&shader.data)
         progress |= lowering_run(&shader.data, _lower, NULL)
     return progress

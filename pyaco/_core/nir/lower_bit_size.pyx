@@ -1,4 +1,4 @@
-"""8- and 16-bit integer operations without a hardware form, widened to 32 bits.
+"""Widens 8- and 16-bit integer operations that the hardware does not have to 32 bits.
 
 Needs: scalar ALU, divergence (the vector unit has 16-bit arithmetic, the scalar unit has none). Guarantees: no 8-bit
 arithmetic, comparison or shift is left (logic, selection, conversion and packing stay); 16-bit minimum, maximum,
@@ -8,7 +8,7 @@ high product, bit count, search or reversal is left.
 Sources: AMD RDNA2 ISA document (VOP2 and VOP3 have *_U16 and *_I16, SOP2 has none); the choice follows RADV's callback for
 nir_lower_bit_size.
 """
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint64_t
 
 from nir_opcodes cimport (
     alu_bit_count, alu_bitfield_reverse, alu_bitfield_select, alu_bitnz, alu_bitz, alu_find_lsb, alu_i2i32, alu_iabs,
@@ -19,7 +19,7 @@ from nir_opcodes cimport (
     alu_urhadd, alu_urol, alu_uror, alu_ushr, alu_usub_borrow, alu_usub_sat, alu_ior,
 )
 from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_source, constant
-from pyaco._core.ir.shader cimport Shader, ShaderData, nir_alu, nir_divergent, source_value
+from pyaco._core.ir.shader cimport Shader, ShaderData, ValueId, nir_alu, nir_divergent, source_value
 from pyaco._core.nir.lowering cimport Lowering, constant_source, lower_keep, lowering_run
 
 
@@ -62,12 +62,12 @@ cdef int _operand_rule(int opcode, int bits, bint divergent) noexcept nogil:
     return keep
 
 
-cdef uint32_t _extended(Lowering *b, uint32_t instruction, int source, int rule) except? 0xffffffffU nogil:
-    cdef uint32_t value = alu_source(b, instruction, source, 0)
+cdef ValueId _extended(Lowering *b, ValueId instruction, int source, int rule) except? 0xffffffffU nogil:
+    cdef ValueId value = alu_source(b, instruction, source, 0)
     return alu1(b, alu_i2i32 if rule == sign_extend else alu_u2u32, value)
 
 
-cdef uint32_t _count(Lowering *b, uint32_t instruction, int bits) except? 0xffffffffU nogil:
+cdef ValueId _count(Lowering *b, ValueId instruction, int bits) except? 0xffffffffU nogil:
     """A shift count, taken modulo the small width."""
     cdef uint64_t number = 0
     if constant_source(b.s, instruction, 1, &number):
@@ -75,23 +75,23 @@ cdef uint32_t _count(Lowering *b, uint32_t instruction, int bits) except? 0xffff
     return alu2_constant(b, alu_iand, alu_source(b, instruction, 1, 0), bits - 1)
 
 
-cdef uint32_t _clamped(Lowering *b, uint32_t value, int bits, bint is_signed) except? 0xffffffffU nogil:
+cdef ValueId _clamped(Lowering *b, ValueId value, int bits, bint is_signed) except? 0xffffffffU nogil:
     cdef uint64_t top = (<uint64_t>1 << (bits - 1)) - 1 if is_signed else (<uint64_t>1 << bits) - 1
     value = alu2_constant(b, alu_imin, value, top)
     return alu2_constant(b, alu_imax, value, (~top & 0xffffffffU) if is_signed else 0)
 
 
-cdef uint32_t _rotated(Lowering *b, uint32_t instruction, uint32_t x, int bits, bint left) except? 0xffffffffU nogil:
-    cdef uint32_t count = _count(b, instruction, bits)
-    cdef uint32_t other = alu2_constant(b, alu_iand, alu1(b, alu_ineg, count), bits - 1)
+cdef ValueId _rotated(Lowering *b, ValueId instruction, ValueId x, int bits, bint left) except? 0xffffffffU nogil:
+    cdef ValueId count = _count(b, instruction, bits)
+    cdef ValueId other = alu2_constant(b, alu_iand, alu1(b, alu_ineg, count), bits - 1)
     return alu2(b, alu_ior, alu2(b, alu_ishl, x, count if left else other),
                 alu2(b, alu_ushr, x, other if left else count))
 
 
-cdef uint32_t _widened(Lowering *b, uint32_t instruction, int opcode, int bits, int rule) except? 0xffffffffU nogil:
+cdef ValueId _widened(Lowering *b, ValueId instruction, int opcode, int bits, int rule) except? 0xffffffffU nogil:
     """The operation in 32 bits; its low bits are the result."""
-    cdef uint32_t x = _extended(b, instruction, 0, rule)
-    cdef uint32_t y
+    cdef ValueId x = _extended(b, instruction, 0, rule)
+    cdef ValueId y
     if opcode == alu_bitfield_reverse:
         return alu2_constant(b, alu_ushr, alu1(b, alu_bitfield_reverse, x), 32 - bits)
     if opcode in (alu_iabs, alu_isign, alu_ineg):
@@ -114,13 +114,13 @@ cdef uint32_t _widened(Lowering *b, uint32_t instruction, int opcode, int bits, 
     return alu2(b, opcode, x, y)
 
 
-cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef int opcode = s.instructions.opcode[instruction]
     cdef int bits = s.instructions.bit_size[instruction]
     cdef bint divergent = (s.instructions.flags[instruction] & nir_divergent) != 0
     cdef int rule
-    cdef uint32_t x
+    cdef ValueId x
     if s.instructions.kind[instruction] != nir_alu or s.instructions.components[instruction] != 1:
         return lower_keep
     if bits == 8 or bits == 16:

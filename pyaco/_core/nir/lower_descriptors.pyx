@@ -23,7 +23,7 @@ from pyaco._core.ir.emitter cimport (
     alu1, alu2, alu2_constant, component, constant, emit, intrinsic0, intrinsic1, intrinsic2, jump, vector_of,
 )
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, access_can_reorder, access_non_uniform, argument_descriptor_set, argument_inline_push_constant,
+    NodeId, Shader, ShaderData, ValueId, access_can_reorder, access_non_uniform, argument_descriptor_set, argument_inline_push_constant,
     argument_push_constants, constant_bits, intrinsic_index, intrinsic_set_index, jump_break, nir_alu, nir_divergent, nir_intrinsic,
     source_set, source_value, value_is_constant,
 )
@@ -35,17 +35,17 @@ from pyaco._core.nir.lowering cimport (
 from pyaco.errors import InputError
 
 cdef enum:
-    in_set, behind_push_constants, inline_block
-    table_of_sets = 0x7fffffff     # detail of the argument that points to a table of sets
+    in_set, after_push_constants, inline_block     # where a binding's descriptors are
+    table_of_sets = 0x7fffffff                     # detail of the argument that points to a table of sets
 
 cdef struct Binding:
     uint32_t offset
     uint32_t stride
-    uint32_t place                 # in_set ...
+    uint32_t location              # in_set ...
 
 cdef struct Context:
     unordered_map[uint64_t, Binding] bindings     # set << 32 | binding
-    unordered_map[uint32_t, uint32_t] blocks      # by pointer into an inline uniform block: bytes of the block
+    unordered_map[ValueId, uint32_t] blocks       # by pointer into an inline uniform block: bytes of the block
     uint32_t block_words[4]                       # descriptor of a block at the start of the 32-bit region
 
 
@@ -58,23 +58,23 @@ cdef int64_t _argument_row(const ShaderData *s, uint32_t kind, uint32_t detail) 
     return -1
 
 
-cdef uint32_t _argument(Lowering *b, uint32_t kind, uint32_t detail) except? 0xffffffffU nogil:
+cdef ValueId _argument(Lowering *b, uint32_t kind, uint32_t detail) except? 0xffffffffU nogil:
     """Load a one-dword argument."""
     cdef int64_t row = _argument_row(b.s, kind, detail)
-    cdef uint32_t value
+    cdef ValueId value
     if row < 0:
         with gil:
-            raise InputError(f"argument {kind}:{detail} was not declared")
+            raise InputError(f"the shader has no argument of kind {kind} and detail {detail}: declare_arguments did not run on it as it is now")
     value = intrinsic0(b, intrinsic_load_scalar_arg_amd, 1, 32)
     intrinsic_set_index(b.s, value, index_base, <int>row)
     return value
 
 
-cdef uint32_t _word(Lowering *b, uint32_t value, int index) except? 0xffffffffU nogil:
+cdef ValueId _word(Lowering *b, ValueId value, int index) except? 0xffffffffU nogil:
     """A component; looks through the vector that this pass just made."""
     cdef ShaderData *s = b.s
     cdef int opcode = s.instructions.opcode[value]
-    cdef uint32_t source
+    cdef ValueId source
     if s.instructions.kind[value] == nir_alu and opcode in (alu_vec2, alu_vec3, alu_vec4):
         source = source_value(s, value, index)
         if s.instructions.components[source] == 1:
@@ -82,14 +82,14 @@ cdef uint32_t _word(Lowering *b, uint32_t value, int index) except? 0xffffffffU 
     return component(b, value, index)
 
 
-cdef uint32_t _address(Lowering *b, uint32_t low) except? 0xffffffffU nogil:
+cdef ValueId _address(Lowering *b, ValueId low) except? 0xffffffffU nogil:
     return alu2(b, alu_pack_64_2x32_split, low, constant(b, b.s.info.address32_hi, 32))
 
 
 # ------------------------------------------------------------------------------------------------------------- resources
-cdef uint32_t _set_address(Lowering *b, uint32_t number) except? 0xffffffffU nogil:
+cdef ValueId _set_address(Lowering *b, uint32_t number) except? 0xffffffffU nogil:
     """Low half of a set's address: an argument, or an entry of the table of sets."""
-    cdef uint32_t value
+    cdef ValueId value
     if _argument_row(b.s, argument_descriptor_set, table_of_sets) < 0:
         return _argument(b, argument_descriptor_set, number)
     value = intrinsic2(b, intrinsic_load_smem_amd, 1, 32, _address(b, _argument(b, argument_descriptor_set, table_of_sets)),
@@ -98,20 +98,20 @@ cdef uint32_t _set_address(Lowering *b, uint32_t number) except? 0xffffffffU nog
     return value
 
 
-cdef uint32_t _resource_index(Lowering *b, Context *c, uint32_t instruction) except? 0xffffffffU nogil:
+cdef ValueId _resource_index(Lowering *b, Context *c, ValueId instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef uint32_t set_number = intrinsic_index(s, instruction, index_desc_set)
     cdef uint32_t number = intrinsic_index(s, instruction, index_binding)
-    cdef uint32_t index = source_value(s, instruction, 0)
+    cdef ValueId index = source_value(s, instruction, 0)
     cdef uint64_t key = <uint64_t>set_number << 32 | number
     cdef Binding binding
-    cdef uint32_t result
-    cdef uint32_t[3] words
+    cdef ValueId result
+    cdef ValueId[3] words
     if not c.bindings.count(key):
         with gil:
-            raise InputError(f"set {set_number} has no binding {number}")
+            raise InputError(f"descriptor set {set_number} has no binding {number}")
     binding = c.bindings[key]
-    if binding.place == behind_push_constants:
+    if binding.location == after_push_constants:
         words[0] = _argument(b, argument_push_constants, 0)
     else:
         words[0] = _set_address(b, set_number)
@@ -121,24 +121,24 @@ cdef uint32_t _resource_index(Lowering *b, Context *c, uint32_t instruction) exc
         words[1] = alu2_constant(b, alu_iadd, alu2_constant(b, alu_imul, index, binding.stride), binding.offset)
     words[2] = constant(b, binding.stride, 32)
     result = vector_of(b, words, 3)
-    if binding.place == inline_block:
+    if binding.location == inline_block:
         c.blocks[result] = binding.stride
     return result
 
 
-cdef uint32_t _reindex(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
-    cdef uint32_t base = source_value(b.s, instruction, 0)
-    cdef uint32_t[3] words
+cdef ValueId _reindex(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
+    cdef ValueId base = source_value(b.s, instruction, 0)
+    cdef ValueId[3] words
     words[0] = _word(b, base, 0)
     words[2] = _word(b, base, 2)
     words[1] = alu2(b, alu_iadd, _word(b, base, 1), alu2(b, alu_imul, source_value(b.s, instruction, 1), words[2]))
     return vector_of(b, words, 3)
 
 
-cdef uint32_t _pointer(Lowering *b, Context *c, uint32_t instruction) except? 0xffffffffU nogil:
-    cdef uint32_t base = source_value(b.s, instruction, 0)
-    cdef uint32_t result
-    cdef uint32_t[3] words
+cdef ValueId _pointer(Lowering *b, Context *c, ValueId instruction) except? 0xffffffffU nogil:
+    cdef ValueId base = source_value(b.s, instruction, 0)
+    cdef ValueId result
+    cdef ValueId[3] words
     words[0] = _word(b, base, 0)
     words[1] = _word(b, base, 1)
     words[2] = constant(b, 0, 32)
@@ -148,28 +148,28 @@ cdef uint32_t _pointer(Lowering *b, Context *c, uint32_t instruction) except? 0x
     return result
 
 
-cdef bint _is_set_argument(const ShaderData *s, uint32_t value) noexcept nogil:
+cdef bint _is_set_argument(const ShaderData *s, ValueId value) noexcept nogil:
     """An argument, or an entry of the table of sets."""
     return s.instructions.kind[value] == nir_intrinsic and \
         s.instructions.opcode[value] in (intrinsic_load_scalar_arg_amd, intrinsic_load_smem_amd)
 
 
-cdef uint32_t _uniform(Lowering *b, uint32_t value) except? 0xffffffffU nogil:
-    """A value that Vulkan promises to be uniform, as one that we know to be."""
+cdef ValueId _uniform(Lowering *b, ValueId value) except? 0xffffffffU nogil:
+    """A value that Vulkan guarantees to be uniform: read from the first lane, unless it is known to be uniform."""
     if value_is_constant(b.s, value) or _is_set_argument(b.s, value):
         return value
     return intrinsic1(b, intrinsic_read_first_invocation, 1, 32, value)
 
 
-cdef uint32_t _descriptor(Lowering *b, uint32_t set_address, uint32_t offset) except? 0xffffffffU nogil:
-    cdef uint32_t value = intrinsic2(b, intrinsic_load_smem_amd, 4, 32, _address(b, set_address), offset)
+cdef ValueId _descriptor(Lowering *b, ValueId set_address, ValueId offset) except? 0xffffffffU nogil:
+    cdef ValueId value = intrinsic2(b, intrinsic_load_smem_amd, 4, 32, _address(b, set_address), offset)
     intrinsic_set_index(b.s, value, index_align_mul, 16)
     return value
 
 
-cdef uint32_t _block_descriptor(Lowering *b, Context *c, uint32_t base) except? 0xffffffffU nogil:
+cdef ValueId _block_descriptor(Lowering *b, Context *c, ValueId base) except? 0xffffffffU nogil:
     """The descriptor of an inline uniform block, which lies in the set itself."""
-    cdef uint32_t[4] words
+    cdef ValueId[4] words
     words[0] = alu2(b, alu_iadd, _uniform(b, _word(b, base, 0)), _word(b, base, 1))
     words[1] = constant(b, c.block_words[1], 32)
     words[2] = constant(b, c.blocks[base], 32)
@@ -177,7 +177,7 @@ cdef uint32_t _block_descriptor(Lowering *b, Context *c, uint32_t base) except? 
     return vector_of(b, words, 4)
 
 
-cdef int _resource_source(const ShaderData *s, uint32_t instruction) noexcept nogil:
+cdef int _resource_source(const ShaderData *s, ValueId instruction) noexcept nogil:
     """Which source of an intrinsic names a buffer, -1 none."""
     cdef int opcode = s.instructions.opcode[instruction]
     if opcode in (intrinsic_load_ubo, intrinsic_load_ssbo, intrinsic_ssbo_atomic, intrinsic_ssbo_atomic_swap,
@@ -186,7 +186,7 @@ cdef int _resource_source(const ShaderData *s, uint32_t instruction) noexcept no
     return 1 if opcode == intrinsic_store_ssbo else -1
 
 
-cdef uint32_t _access(Lowering *b, uint32_t instruction, int source, uint32_t descriptor) except? 0xffffffffU nogil:
+cdef ValueId _access(Lowering *b, ValueId instruction, int source, ValueId descriptor) except? 0xffffffffU nogil:
     """Emit the access with its descriptor; returns the value (lower_keep: the instruction itself)."""
     cdef ShaderData *s = b.s
     if s.instructions.opcode[instruction] == intrinsic_get_ssbo_size:
@@ -196,13 +196,13 @@ cdef uint32_t _access(Lowering *b, uint32_t instruction, int source, uint32_t de
     return instruction
 
 
-cdef uint32_t _waterfall(Lowering *b, uint32_t instruction, int source, uint32_t set_address,
-                         uint32_t offset) except? 0xffffffffU nogil:
-    """Serve one descriptor at a time: loop { first = offset of the first lane; if mine is that: access, break }."""
-    cdef uint32_t loop = lower_loop_begin(b)
-    cdef uint32_t first = intrinsic1(b, intrinsic_read_first_invocation, 1, 32, offset)
-    cdef uint32_t branch = lower_if_begin(b, alu2(b, alu_ieq, first, offset))
-    cdef uint32_t result = _access(b, instruction, source, _descriptor(b, _uniform(b, set_address), first))
+cdef ValueId _waterfall(Lowering *b, ValueId instruction, int source, ValueId set_address,
+                        ValueId offset) except? 0xffffffffU nogil:
+    """Serve one descriptor at a time: loop { first = offset of the first lane; if (offset == first) { access; break } }."""
+    cdef NodeId loop = lower_loop_begin(b)
+    cdef ValueId first = intrinsic1(b, intrinsic_read_first_invocation, 1, 32, offset)
+    cdef NodeId branch = lower_if_begin(b, alu2(b, alu_ieq, first, offset))
+    cdef ValueId result = _access(b, instruction, source, _descriptor(b, _uniform(b, set_address), first))
     jump(b, jump_break)
     lower_if_else(b, branch)
     lower_if_end(b, branch)
@@ -210,13 +210,13 @@ cdef uint32_t _waterfall(Lowering *b, uint32_t instruction, int source, uint32_t
     return result
 
 
-cdef uint32_t _buffer_access(Lowering *b, Context *c, uint32_t instruction, int source) except? 0xffffffffU nogil:
+cdef ValueId _buffer_access(Lowering *b, Context *c, ValueId instruction, int source) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
-    cdef uint32_t base = source_value(s, instruction, source)
-    cdef uint32_t set_address = _word(b, base, 0)
-    cdef uint32_t offset = _word(b, base, 1)
+    cdef ValueId base = source_value(s, instruction, source)
+    cdef ValueId set_address = _word(b, base, 0)
+    cdef ValueId offset = _word(b, base, 1)
     cdef uint32_t access = intrinsic_index(s, instruction, index_access)
-    cdef uint32_t result
+    cdef ValueId result
     b.progress = True
     if c.blocks.count(base):
         result = _access(b, instruction, source, _block_descriptor(b, c, base))
@@ -224,33 +224,34 @@ cdef uint32_t _buffer_access(Lowering *b, Context *c, uint32_t instruction, int 
         result = _waterfall(b, instruction, source, set_address, offset)
     else:
         result = _access(b, instruction, source, _descriptor(b, _uniform(b, set_address), _uniform(b, offset)))
-    # The instruction itself has been emitted already.
+    # The instruction itself has been emitted.
     return <uint32_t>lower_remove if result == instruction else result
 
 
 # -------------------------------------------------------------------------------------------------------- push constants
-cdef uint32_t _narrow_push_constants(Lowering *b, uint32_t words, uint32_t instruction,
-                                     uint32_t byte) except? 0xffffffffU nogil:
-    """Pick 8- or 16-bit components out of dwords; `byte` is where they begin in the first."""
+cdef ValueId _narrow_push_constants(Lowering *b, ValueId words, ValueId instruction,
+                                    uint32_t byte) except? 0xffffffffU nogil:
+    """Extract 8- or 16-bit components from dwords, starting at `byte` of the first."""
     cdef ShaderData *s = b.s
     cdef int bits = s.instructions.bit_size[instruction]
-    cdef uint32_t[4] parts
-    cdef uint32_t place, word
+    cdef ValueId[4] parts
+    cdef uint32_t at
+    cdef ValueId word
     cdef int i
     for i in range(s.instructions.components[instruction]):
-        place = byte + i * bits // 8
-        word = component(b, words, place // 4)
-        if place % 4:
-            word = alu2_constant(b, alu_ushr, word, 8 * (place % 4))
+        at = byte + i * bits // 8
+        word = component(b, words, at // 4)
+        if at % 4:
+            word = alu2_constant(b, alu_ushr, word, 8 * (at % 4))
         parts[i] = alu1(b, alu_u2u8 if bits == 8 else alu_u2u16, word)
     return vector_of(b, parts, s.instructions.components[instruction])
 
 
-cdef uint32_t _inline_push_constants(Lowering *b, uint32_t instruction, uint32_t start) except? 0xffffffffU nogil:
-    """Push constants that stand in registers, from byte `start` on; `lower_keep` where one of them does not."""
+cdef ValueId _inline_push_constants(Lowering *b, ValueId instruction, uint32_t start) except? 0xffffffffU nogil:
+    """Push constants that are in registers, from byte `start` on; `lower_keep` where one of them is not."""
     cdef ShaderData *s = b.s
     cdef uint32_t dwords_each = s.instructions.bit_size[instruction] // 32
-    cdef uint32_t[16] words
+    cdef ValueId[16] words
     cdef uint32_t i, first
     for i in range(s.instructions.components[instruction] * dwords_each):
         if _argument_row(s, argument_inline_push_constant, start // 4 + i) < 0:
@@ -263,13 +264,14 @@ cdef uint32_t _inline_push_constants(Lowering *b, uint32_t instruction, uint32_t
     return vector_of(b, words, s.instructions.components[instruction])
 
 
-cdef uint32_t _push_constant(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+cdef ValueId _push_constant(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
-    cdef uint32_t offset = source_value(s, instruction, 0)
+    cdef ValueId offset = source_value(s, instruction, 0)
     cdef uint32_t base = intrinsic_index(s, instruction, index_base)
     cdef int bits = s.instructions.bit_size[instruction]
     cdef int components = s.instructions.components[instruction]
-    cdef uint32_t address, value, start, words
+    cdef ValueId address, value
+    cdef uint32_t start, words
     if value_is_constant(s, offset) and bits >= 32 and (base + <uint32_t>constant_bits(s, offset, 0)) % 4 == 0:
         value = _inline_push_constants(b, instruction, base + <uint32_t>constant_bits(s, offset, 0))
         if value != <uint32_t>lower_keep:
@@ -299,7 +301,7 @@ cdef uint32_t _push_constant(Lowering *b, uint32_t instruction) except? 0xffffff
     return value
 
 
-cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef Context *c = <Context *>b.context
     cdef int opcode = s.instructions.opcode[instruction]
@@ -332,11 +334,11 @@ def run(Shader shader not None, options=None):
         for number, facts in layout["bindings"].items():
             binding.offset = facts["offset"]
             binding.stride = facts["stride"]
-            binding.place = in_set
+            binding.location = in_set
             if facts["type"] == "inline_uniform_block":
-                binding.place = inline_block
+                binding.location = inline_block
             elif facts["type"].endswith("_dynamic"):
-                binding.place = behind_push_constants
+                binding.location = after_push_constants
             c.bindings[<uint64_t><uint32_t>set_number << 32 | <uint32_t>number] = binding
     with nogil:
         progress = lowering_run(&shader.data, _lower, &c)

@@ -38,11 +38,11 @@ from pyaco._core.ir.emitter cimport (
     alu1, alu2, alu2_constant, component, constant, intrinsic0, intrinsic1, intrinsic2, intrinsic3, intrinsic4, vector_of,
 )
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, constant_bits, deref_array, deref_cast, deref_ptr_as_array, deref_struct, deref_var, descriptor_ssbo,
-    descriptor_ubo, intrinsic_index, intrinsic_set_index, mode_constant, mode_function_temp, mode_global, mode_push_constant,
-    mode_shader_temp, mode_shared, mode_ssbo, mode_ubo, nir_deref, nir_intrinsic, nir_scope_workgroup, nir_semantic_acquire,
-    nir_semantic_release, nir_alu, source_swizzle, source_value, swizzle_component, type_array, type_matrix, type_struct,
-    value_is_constant,
+    NodeId, Shader, ShaderData, TypeId, ValueId, VariableId, constant_bits, deref_array, deref_cast, deref_ptr_as_array, deref_struct,
+    deref_var, descriptor_ssbo, descriptor_ubo, intrinsic_index, intrinsic_set_index, mode_constant, mode_function_temp, mode_global,
+    mode_push_constant, mode_shader_temp, mode_shared, mode_ssbo, mode_ubo, nir_alu, nir_deref, nir_intrinsic, nir_scope_workgroup,
+    nir_semantic_acquire, nir_semantic_release, source_swizzle, source_value, swizzle_component, type_array, type_matrix, type_struct,
+    value_is_constant, variable_alive,
 )
 from pyaco._core.nir.lowering cimport (
     Lowering, lower_if_begin, lower_if_else, lower_if_end, lower_keep, lower_remove, lowering_run_from,
@@ -60,16 +60,16 @@ cdef enum:
     vector_limit = 4               # components of one access
 
 cdef struct Address:
-    uint32_t mode                  # 0: not one of ours
-    uint32_t base                  # buffer: value whose first two words name the descriptor; global: 64-bit address
-    uint32_t offset                # value: run-time offset (64 bits wide for global), 0 none
+    uint32_t mode                  # 0: not lowered by this pass
+    ValueId base                   # buffer: value whose first two words name the descriptor; global: 64-bit address
+    ValueId offset                 # value: run-time offset (64 bits wide for global), 0 none
     int64_t fixed                  # constant offset
-    int64_t moved                  # constants that were added to run-time indices: belongs to `offset`, which alone may wrap
+    int64_t index_constants        # constants taken out of run-time indices: only `offset` with them added wraps as the index does
     uint32_t align_mul
     uint32_t align_offset
     uint32_t component_stride      # of the vector pointed to, 0: packed (columns of row-major matrices are not)
     uint32_t row_stride            # deref of a row-major matrix: its stride, else 0
-    uint32_t pending               # buffer variable + 1 whose descriptor array still wants an index
+    uint32_t pending               # buffer variable + 1 whose descriptor array still needs an index
 
 cdef struct Context:
     uint32_t modes
@@ -78,15 +78,16 @@ cdef struct Context:
 
 
 # --------------------------------------------------------------------------------------------------------------- addresses
-cdef void _aligned(Address *a, int64_t bytes) noexcept nogil:
-    """Account for a constant step."""
+cdef void _add_constant(Address *a, int64_t bytes) noexcept nogil:
+    """Add a constant offset in bytes."""
     a.fixed += bytes
     a.align_offset = <uint32_t>(<uint64_t>(a.align_offset + bytes) % a.align_mul)
 
 
-cdef uint32_t _without_constant(const ShaderData *s, uint32_t index, int64_t *number) noexcept nogil:
+cdef ValueId _without_constant(const ShaderData *s, ValueId index, int64_t *number) noexcept nogil:
     """The value x of an index x + constant; the constant is added to `number`."""
-    cdef uint32_t side, other, place
+    cdef uint32_t side, picked
+    cdef ValueId other
     cdef bint found = True
     cdef int bits = s.instructions.bit_size[index]
     while found:
@@ -96,15 +97,15 @@ cdef uint32_t _without_constant(const ShaderData *s, uint32_t index, int64_t *nu
         for side in range(2):
             other = source_value(s, index, side)
             if value_is_constant(s, other) and s.instructions.components[source_value(s, index, 1 - side)] == 1:
-                place = swizzle_component(source_swizzle(s, index, side), 0)
-                number[0] += sign_extended(constant_bits(s, other, place), bits)
+                picked = swizzle_component(source_swizzle(s, index, side), 0)
+                number[0] += sign_extended(constant_bits(s, other, picked), bits)
                 index = source_value(s, index, 1 - side)
                 found = True
                 break
     return index
 
 
-cdef int _step(Lowering *b, Address *a, uint32_t index, uint32_t stride) except -1 nogil:
+cdef int _step(Lowering *b, Address *a, ValueId index, uint32_t stride) except -1 nogil:
     """Add index * stride."""
     cdef ShaderData *s = b.s
     cdef int width = 64 if a.mode == mode_global else 32
@@ -113,12 +114,12 @@ cdef int _step(Lowering *b, Address *a, uint32_t index, uint32_t stride) except 
     cdef uint32_t lowest = <uint32_t>lowest_bit(stride)
     if value_is_constant(s, index):
         number = sign_extended(constant_bits(s, index, 0), bits)
-        _aligned(a, number * stride)
+        _add_constant(a, number * stride)
         return 0
-    # In the address's own width x + c can be taken apart: it wraps around in the same way.
+    # An index as wide as the address wraps in the same way, so x + c can be split.
     if bits == width:
         index = _without_constant(s, index, &number)
-        a.moved += number * stride
+        a.index_constants += number * stride
         a.align_offset = <uint32_t>(<uint64_t>(a.align_offset + number * stride) % a.align_mul)
     else:
         index = alu1(b, alu_i2i64 if width == 64 else alu_i2i32, index)
@@ -131,7 +132,7 @@ cdef int _step(Lowering *b, Address *a, uint32_t index, uint32_t stride) except 
     return 0
 
 
-cdef uint32_t _scalar_align(const ShaderData *s, uint32_t type) noexcept nogil:
+cdef uint32_t _scalar_align(const ShaderData *s, TypeId type) noexcept nogil:
     cdef uint32_t best = 1
     cdef uint32_t i, part
     if s.types.base[type] == type_struct:
@@ -145,11 +146,11 @@ cdef uint32_t _scalar_align(const ShaderData *s, uint32_t type) noexcept nogil:
     return part if part else 1
 
 
-cdef int _resource(Lowering *b, Address *a, uint32_t variable, uint32_t index) except -1 nogil:
+cdef int _resource(Lowering *b, Address *a, VariableId variable, ValueId index) except -1 nogil:
     """Point an address at the start of a buffer variable (element `index` of a descriptor array)."""
     cdef ShaderData *s = b.s
     cdef int kind = descriptor_ubo if a.mode == mode_ubo else descriptor_ssbo
-    cdef uint32_t value = intrinsic1(b, intrinsic_vulkan_resource_index, 3, 32, index)
+    cdef ValueId value = intrinsic1(b, intrinsic_vulkan_resource_index, 3, 32, index)
     intrinsic_set_index(s, value, index_desc_set, s.variables.set[variable])
     intrinsic_set_index(s, value, index_binding, s.variables.binding[variable])
     intrinsic_set_index(s, value, index_desc_type, kind)
@@ -159,9 +160,9 @@ cdef int _resource(Lowering *b, Address *a, uint32_t variable, uint32_t index) e
     return 0
 
 
-cdef int _start_variable(Lowering *b, Address *a, uint32_t deref) except -1 nogil:
+cdef int _start_variable(Lowering *b, Address *a, ValueId deref) except -1 nogil:
     cdef ShaderData *s = b.s
-    cdef uint32_t variable = s.instructions.data[deref]
+    cdef VariableId variable = s.instructions.data[deref]
     a.align_mul = wide_alignment if a.mode & (mode_push_constant | mode_constant) else largest_alignment
     if a.mode & mode_buffer:
         if s.types.base[s.variables.type[variable]] == type_array:
@@ -169,17 +170,17 @@ cdef int _start_variable(Lowering *b, Address *a, uint32_t deref) except -1 nogi
         else:
             _resource(b, a, variable, constant(b, 0, 32))
     elif a.mode & (mode_shared | mode_scratch | mode_constant):
-        _aligned(a, s.variables.location[variable])
+        _add_constant(a, s.variables.location[variable])
     elif a.mode == mode_global:
         with gil:
             raise UnsupportedError("a variable in the PhysicalStorageBuffer storage class")
     return 0
 
 
-cdef int _start_cast(Lowering *b, Address *a, uint32_t deref) except -1 nogil:
+cdef int _start_cast(Lowering *b, Address *a, ValueId deref) except -1 nogil:
     """An address from a pointer value."""
     cdef ShaderData *s = b.s
-    cdef uint32_t value = source_value(s, deref, 0)
+    cdef ValueId value = source_value(s, deref, 0)
     a.align_mul = _scalar_align(s, s.instructions.type[deref])
     if a.mode & mode_buffer:
         a.base = value
@@ -199,9 +200,9 @@ cdef int _start_cast(Lowering *b, Address *a, uint32_t deref) except -1 nogil:
     return 0
 
 
-cdef uint32_t _pointer_stride(const ShaderData *s, uint32_t deref) noexcept nogil:
+cdef uint32_t _pointer_stride(const ShaderData *s, ValueId deref) noexcept nogil:
     """Byte stride of pointer arithmetic on this deref."""
-    cdef uint32_t parent
+    cdef TypeId parent
     if s.instructions.opcode[deref] == deref_cast and s.instructions.data[deref]:
         return s.instructions.data[deref]
     if s.instructions.opcode[deref] == deref_ptr_as_array:
@@ -213,7 +214,7 @@ cdef uint32_t _pointer_stride(const ShaderData *s, uint32_t deref) noexcept nogi
     return type_bytes(s, s.instructions.type[deref])
 
 
-cdef int _index_array(Lowering *b, Address *a, uint32_t type, uint32_t index) except -1 nogil:
+cdef int _index_array(Lowering *b, Address *a, TypeId type, ValueId index) except -1 nogil:
     """Step into an array, a matrix column or a vector component."""
     cdef ShaderData *s = b.s
     cdef int base = s.types.base[type]
@@ -229,15 +230,15 @@ cdef int _index_array(Lowering *b, Address *a, uint32_t type, uint32_t index) ex
     return _step(b, a, index, a.component_stride if a.component_stride else component_bytes(s, type))
 
 
-cdef int _trace(Lowering *b, Context *c, uint32_t deref) except -1 nogil:
+cdef int _find_address(Lowering *b, Context *c, ValueId deref) except -1 nogil:
     """Compute the address of a deref."""
     cdef ShaderData *s = b.s
     cdef int opcode = s.instructions.opcode[deref]
-    cdef uint32_t parent = source_value(s, deref, 0) if opcode != deref_var else 0
+    cdef ValueId parent = source_value(s, deref, 0) if opcode != deref_var else 0
     cdef bint from_deref = opcode != deref_var and parent < c.addresses.size() and c.addresses[parent].mode != 0
     cdef Address a
     a.mode = a.base = a.offset = 0
-    a.fixed = a.moved = 0
+    a.fixed = a.index_constants = 0
     a.align_mul = 1
     a.align_offset = a.component_stride = a.row_stride = a.pending = 0
     if from_deref:
@@ -256,7 +257,7 @@ cdef int _trace(Lowering *b, Context *c, uint32_t deref) except -1 nogil:
         if a.pending:
             with gil:
                 raise UnsupportedError("an array of buffers used without an index")
-        _aligned(&a, member_offset(s, s.instructions.type[parent], s.instructions.data[deref]))
+        _add_constant(&a, member_offset(s, s.instructions.type[parent], s.instructions.data[deref]))
     elif opcode == deref_array:
         _index_array(b, &a, s.instructions.type[parent], source_value(s, deref, 1))
     elif opcode == deref_ptr_as_array:
@@ -268,9 +269,9 @@ cdef int _trace(Lowering *b, Context *c, uint32_t deref) except -1 nogil:
     return 0
 
 
-cdef uint32_t _offset_value(Lowering *b, const Address *a, int64_t extra) except? 0xffffffffU nogil:
+cdef ValueId _offset_value(Lowering *b, const Address *a, int64_t extra) except? 0xffffffffU nogil:
     """The byte offset as a value; `extra` bytes are added."""
-    cdef int64_t fixed = a.fixed + a.moved + extra
+    cdef int64_t fixed = a.fixed + a.index_constants + extra
     if not a.offset:
         return constant(b, <uint64_t>fixed, 32)
     if fixed == 0:
@@ -278,10 +279,10 @@ cdef uint32_t _offset_value(Lowering *b, const Address *a, int64_t extra) except
     return alu2_constant(b, alu_iadd, a.offset, <uint64_t>fixed)
 
 
-cdef uint32_t _materialise(Lowering *b, const Address *a) except? 0xffffffffU nogil:
+cdef ValueId _materialise(Lowering *b, const Address *a) except? 0xffffffffU nogil:
     """The pointer as a value."""
-    cdef uint32_t[3] words
-    cdef uint32_t value
+    cdef ValueId[3] words
+    cdef ValueId value
     if a.mode & mode_buffer:
         words[0] = component(b, a.base, 0)
         words[1] = component(b, a.base, 1)
@@ -289,15 +290,15 @@ cdef uint32_t _materialise(Lowering *b, const Address *a) except? 0xffffffffU no
         return vector_of(b, words, 3)
     if a.mode == mode_global:
         value = alu2(b, alu_iadd, a.base, a.offset) if a.offset else a.base
-        return alu2_constant(b, alu_iadd, value, <uint64_t>(a.fixed + a.moved)) if a.fixed + a.moved else value
+        return alu2_constant(b, alu_iadd, value, <uint64_t>(a.fixed + a.index_constants)) if a.fixed + a.index_constants else value
     return _offset_value(b, a, 0)
 
 
-cdef uint32_t _as_value(Lowering *b, Context *c, uint32_t deref) except? 0xffffffffU nogil:
+cdef ValueId _as_value(Lowering *b, Context *c, ValueId deref) except? 0xffffffffU nogil:
     """Materialise a deref; later derefs and accesses, renamed to the value, find its address under the value's id."""
     cdef Address a = c.addresses[deref]
     cdef Address none
-    cdef uint32_t value = _materialise(b, &a)
+    cdef ValueId value = _materialise(b, &a)
     none.mode = 0
     if value >= c.addresses.size():
         c.addresses.resize(value + 1, none)
@@ -306,13 +307,13 @@ cdef uint32_t _as_value(Lowering *b, Context *c, uint32_t deref) except? 0xfffff
 
 
 # ---------------------------------------------------------------------------------------------------------------- accesses
-cdef void _set_alignment(ShaderData *s, uint32_t instruction, const Address *a, int64_t extra) noexcept nogil:
+cdef void _set_alignment(ShaderData *s, ValueId instruction, const Address *a, int64_t extra) noexcept nogil:
     intrinsic_set_index(s, instruction, index_align_mul, a.align_mul)
     intrinsic_set_index(s, instruction, index_align_offset,
                         <int>(<uint64_t>(a.align_offset + extra) % a.align_mul))
 
 
-cdef Address _accessed(const ShaderData *s, const Address *pointer, uint32_t instruction, uint32_t value) noexcept nogil:
+cdef Address _accessed(const ShaderData *s, const Address *pointer, ValueId instruction, ValueId value) noexcept nogil:
     """The address of an access, with the alignment that the access states or implies; `value` is what it loads or stores."""
     cdef Address a = pointer[0]
     cdef uint32_t stated = intrinsic_index(s, instruction, index_align_mul)
@@ -325,9 +326,9 @@ cdef Address _accessed(const ShaderData *s, const Address *pointer, uint32_t ins
     return a
 
 
-cdef uint32_t _global_base(Lowering *b, const Address *a, int64_t fixed, int *base) except? 0xffffffffU nogil:
+cdef ValueId _global_base(Lowering *b, const Address *a, int64_t fixed, int *base) except? 0xffffffffU nogil:
     """The 64-bit address of a global access; the constant part goes to the index `base` where it fits."""
-    cdef uint32_t value = alu2(b, alu_iadd, a.base, a.offset) if a.offset else a.base
+    cdef ValueId value = alu2(b, alu_iadd, a.base, a.offset) if a.offset else a.base
     base[0] = 0
     if 0 <= fixed < 0x7fffffff:
         base[0] = <int>fixed
@@ -335,12 +336,12 @@ cdef uint32_t _global_base(Lowering *b, const Address *a, int64_t fixed, int *ba
     return alu2_constant(b, alu_iadd, value, <uint64_t>fixed)
 
 
-cdef uint32_t _shared_offset(Lowering *b, const Address *a, int64_t extra, int *base) except? 0xffffffffU nogil:
+cdef ValueId _shared_offset(Lowering *b, const Address *a, int64_t extra, int *base) except? 0xffffffffU nogil:
     """Run-time offset of shared and constant memory; the constant part goes to the index `base`."""
     cdef int64_t fixed = a.fixed + extra
     if a.offset and 0 <= fixed < 0x7fffffff:
         base[0] = <int>fixed
-        return alu2_constant(b, alu_iadd, a.offset, <uint64_t>a.moved) if a.moved else a.offset
+        return alu2_constant(b, alu_iadd, a.offset, <uint64_t>a.index_constants) if a.index_constants else a.offset
     if not a.offset and 0 <= fixed < 0x7fffffff:
         base[0] = <int>fixed
         return constant(b, 0, 32)
@@ -348,19 +349,19 @@ cdef uint32_t _shared_offset(Lowering *b, const Address *a, int64_t extra, int *
     return _offset_value(b, a, extra)
 
 
-cdef uint32_t _load_part(Lowering *b, const Address *a, int64_t extra, int components, int bit_size,
-                         int access) except? 0xffffffffU nogil:
+cdef ValueId _load_part(Lowering *b, const Address *a, int64_t extra, int components, int bit_size,
+                        int access) except? 0xffffffffU nogil:
     """One load of up to four components, `extra` bytes after the address."""
     cdef ShaderData *s = b.s
     cdef int base = 0
-    cdef uint32_t value
+    cdef ValueId value
     if a.mode & mode_buffer:
         value = intrinsic2(b, intrinsic_load_ubo if a.mode == mode_ubo else intrinsic_load_ssbo, components, bit_size,
                            a.base, _offset_value(b, a, extra))
         if a.mode == mode_ubo:
             intrinsic_set_index(s, value, index_range, -1)
     elif a.mode == mode_global:
-        value = _global_base(b, a, a.fixed + a.moved + extra, &base)
+        value = _global_base(b, a, a.fixed + a.index_constants + extra, &base)
         value = intrinsic2(b, intrinsic_load_global_amd, components, bit_size, value, constant(b, 0, 32))
     elif a.mode & mode_push_constant:
         value = _shared_offset(b, a, extra, &base)
@@ -381,15 +382,15 @@ cdef uint32_t _load_part(Lowering *b, const Address *a, int64_t extra, int compo
     return value
 
 
-cdef int _store_part(Lowering *b, const Address *a, int64_t extra, uint32_t value, uint32_t mask,
+cdef int _store_part(Lowering *b, const Address *a, int64_t extra, ValueId value, uint32_t mask,
                      int access) except -1 nogil:
     cdef ShaderData *s = b.s
     cdef int base = 0
-    cdef uint32_t store, address
+    cdef ValueId store, address
     if a.mode == mode_ssbo:
         store = intrinsic3(b, intrinsic_store_ssbo, 0, 0, value, a.base, _offset_value(b, a, extra))
     elif a.mode == mode_global:
-        address = _global_base(b, a, a.fixed + a.moved + extra, &base)
+        address = _global_base(b, a, a.fixed + a.index_constants + extra, &base)
         store = intrinsic3(b, intrinsic_store_global_amd, 0, 0, value, address, constant(b, 0, 32))
     elif a.mode == mode_shared:
         address = _shared_offset(b, a, extra, &base)
@@ -406,7 +407,7 @@ cdef int _store_part(Lowering *b, const Address *a, int64_t extra, uint32_t valu
     return 0
 
 
-cdef uint32_t _load(Lowering *b, const Address *pointer, uint32_t load) except? 0xffffffffU nogil:
+cdef ValueId _load(Lowering *b, const Address *pointer, ValueId load) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef Address accessed = _accessed(s, pointer, load, load)
     cdef const Address *a = &accessed
@@ -416,8 +417,8 @@ cdef uint32_t _load(Lowering *b, const Address *pointer, uint32_t load) except? 
     cdef int stored_bits = 32 if bit_size == 1 else bit_size
     cdef int group = 1 if a.component_stride else vector_limit
     cdef int64_t stride = a.component_stride if a.component_stride else stored_bits // 8
-    cdef uint32_t[16] values
-    cdef uint32_t part = 0
+    cdef ValueId[16] values
+    cdef ValueId part = 0
     cdef int i, k, count
     i = 0
     while i < components:
@@ -433,16 +434,16 @@ cdef uint32_t _load(Lowering *b, const Address *pointer, uint32_t load) except? 
     return vector_of(b, values, components)
 
 
-cdef int _store(Lowering *b, const Address *pointer, uint32_t store) except -1 nogil:
+cdef int _store(Lowering *b, const Address *pointer, ValueId store) except -1 nogil:
     cdef ShaderData *s = b.s
-    cdef uint32_t value = source_value(s, store, 1)
+    cdef ValueId value = source_value(s, store, 1)
     cdef Address accessed = _accessed(s, pointer, store, value)
     cdef const Address *a = &accessed
     cdef int components = s.instructions.components[value]
     cdef uint32_t mask = intrinsic_index(s, store, index_write_mask) & ((1 << components) - 1)
     cdef int access = intrinsic_index(s, store, index_access)
     cdef int group = 1 if a.component_stride else vector_limit
-    cdef uint32_t[16] parts
+    cdef ValueId[16] parts
     cdef int64_t stride
     cdef int i, k, count
     if s.instructions.bit_size[value] == 1:
@@ -461,14 +462,14 @@ cdef int _store(Lowering *b, const Address *pointer, uint32_t store) except -1 n
     return 0
 
 
-cdef uint32_t _atomic(Lowering *b, const Address *a, uint32_t atomic) except? 0xffffffffU nogil:
+cdef ValueId _atomic(Lowering *b, const Address *a, ValueId atomic) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef bint swap = s.instructions.opcode[atomic] == intrinsic_deref_atomic_swap
     cdef int bits = s.instructions.bit_size[atomic]
-    cdef uint32_t first = source_value(s, atomic, 1)
-    cdef uint32_t second = source_value(s, atomic, 2) if swap else 0
+    cdef ValueId first = source_value(s, atomic, 1)
+    cdef ValueId second = source_value(s, atomic, 2) if swap else 0
     cdef int base = 0
-    cdef uint32_t value, address
+    cdef ValueId value, address
     if a.mode == mode_ssbo:
         address = _offset_value(b, a, 0)
         value = intrinsic4(b, intrinsic_ssbo_atomic_swap if swap else intrinsic_ssbo_atomic, 1, bits, a.base, address,
@@ -478,7 +479,7 @@ cdef uint32_t _atomic(Lowering *b, const Address *a, uint32_t atomic) except? 0x
         value = intrinsic3(b, intrinsic_shared_atomic_swap if swap else intrinsic_shared_atomic, 1, bits, address,
                            first, second)
     elif a.mode == mode_global:
-        address = _global_base(b, a, a.fixed + a.moved, &base)
+        address = _global_base(b, a, a.fixed + a.index_constants, &base)
         value = constant(b, 0, 32)
         if swap:
             value = intrinsic4(b, intrinsic_global_atomic_swap_amd, 1, bits, address, first, second, value)
@@ -493,14 +494,15 @@ cdef uint32_t _atomic(Lowering *b, const Address *a, uint32_t atomic) except? 0x
     return value
 
 
-cdef uint32_t _array_length(Lowering *b, const Address *a, uint32_t instruction) except? 0xffffffffU nogil:
+cdef ValueId _array_length(Lowering *b, const Address *a, ValueId instruction) except? 0xffffffffU nogil:
     """Elements of the runtime-sized array that a deref points to (or that ends the struct it points to)."""
     cdef ShaderData *s = b.s
-    cdef uint32_t type = s.instructions.type[source_value(s, instruction, 0)]
+    cdef TypeId type = s.instructions.type[source_value(s, instruction, 0)]
     cdef Address array = a[0]
-    cdef uint32_t size, stride
+    cdef ValueId size
+    cdef uint32_t stride
     if s.types.base[type] == type_struct and s.types.member_count[type]:
-        _aligned(&array, member_offset(s, type, s.types.member_count[type] - 1))
+        _add_constant(&array, member_offset(s, type, s.types.member_count[type] - 1))
         type = s.members.type[s.types.member_first[type] + s.types.member_count[type] - 1]
     if a.mode != mode_ssbo or s.types.base[type] != type_array:
         with gil:
@@ -513,15 +515,15 @@ cdef uint32_t _array_length(Lowering *b, const Address *a, uint32_t instruction)
     return alu2_constant(b, alu_udiv, size, stride) if stride != 1 else size
 
 
-cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef Context *c = <Context *>b.context
     cdef int opcode = s.instructions.opcode[instruction]
-    cdef uint32_t deref
+    cdef ValueId deref
     if s.instructions.kind[instruction] == nir_deref:
         if not s.instructions.mode[instruction] & c.modes:
             return lower_keep
-        _trace(b, c, instruction)
+        _find_address(b, c, instruction)
         if c.as_value[instruction]:
             return _as_value(b, c, instruction)
         return <uint32_t>lower_remove
@@ -544,7 +546,7 @@ cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogi
 
 
 # ------------------------------------------------------------------------------------------------------ zeroed workgroup memory
-cdef int _require_zero(const ShaderData *s, uint32_t variable) except -1 nogil:
+cdef int _require_zero(const ShaderData *s, VariableId variable) except -1 nogil:
     cdef uint32_t i
     for i in range(type_slots(s, s.variables.type[variable])):
         if s.constants.value[s.variables.initializer[variable] - 1 + i]:
@@ -553,14 +555,14 @@ cdef int _require_zero(const ShaderData *s, uint32_t variable) except -1 nogil:
     return 0
 
 
-cdef int _zero_range(Lowering *b, uint32_t lane, uint32_t first, uint32_t bytes) except -1 nogil:
+cdef int _zero_range(Lowering *b, ValueId lane, uint32_t first, uint32_t bytes) except -1 nogil:
     """Invocation i stores zero to the dwords i, i + n, i + 2n ... of a range."""
     cdef ShaderData *s = b.s
     cdef uint32_t invocations = s.info.workgroup_size[0] * s.info.workgroup_size[1] * s.info.workgroup_size[2]
     cdef uint32_t dwords = (bytes + 3) // 4
     cdef uint32_t step = 0
-    cdef uint32_t branch = 0
-    cdef uint32_t address, store
+    cdef NodeId branch = 0
+    cdef ValueId address, store
     while step < dwords:
         if dwords - step < invocations:
             branch = lower_if_begin(b, alu2_constant(b, alu_ult, lane, dwords - step))
@@ -578,10 +580,11 @@ cdef int _zero_range(Lowering *b, uint32_t lane, uint32_t first, uint32_t bytes)
 
 cdef int _zero_shared(Lowering *b) except -1 nogil:
     cdef ShaderData *s = b.s
-    cdef uint32_t variable, barrier
-    cdef uint32_t lane = 0
+    cdef VariableId variable
+    cdef ValueId barrier
+    cdef ValueId lane = 0
     for variable in range(s.variables.table.count):
-        if not s.variables.flags[variable] & 1 or s.variables.mode[variable] != mode_shared:
+        if not s.variables.flags[variable] & variable_alive or s.variables.mode[variable] != mode_shared:
             continue
         if s.variables.initializer[variable] == 0:
             continue
@@ -600,11 +603,12 @@ cdef int _zero_shared(Lowering *b) except -1 nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------------ layout
-cdef uint32_t _place(ShaderData *s, uint32_t modes, uint32_t start) noexcept nogil:
+cdef uint32_t _lay_out(ShaderData *s, uint32_t modes, uint32_t start) noexcept nogil:
     """Assign byte offsets to the variables of some modes; returns the end."""
-    cdef uint32_t variable, alignment, size
+    cdef VariableId variable
+    cdef uint32_t alignment, size
     for variable in range(s.variables.table.count):
-        if not s.variables.flags[variable] & 1 or not s.variables.mode[variable] & modes:
+        if not s.variables.flags[variable] & variable_alive or not s.variables.mode[variable] & modes:
             continue
         size = type_bytes(s, s.variables.type[variable])
         alignment = 16 if size >= 16 else type_align(s, s.variables.type[variable])
@@ -617,9 +621,11 @@ cdef uint32_t _place(ShaderData *s, uint32_t modes, uint32_t start) noexcept nog
 
 cdef void _find_values(ShaderData *s, Context *c) noexcept nogil:
     """Mark derefs that are used as values; variables that no deref names are dead."""
-    cdef uint32_t i, k, instruction, value, variable
+    cdef uint32_t i, k
+    cdef ValueId instruction, value
+    cdef VariableId variable
     cdef vector[uint8_t] named
-    cdef bint plain
+    cdef bint is_address
     c.as_value.assign(s.instructions.table.count, 0)
     named.assign(s.variables.table.count, 0)
     for i in range(s.order.table.count):
@@ -630,20 +636,19 @@ cdef void _find_values(ShaderData *s, Context *c) noexcept nogil:
             value = source_value(s, instruction, k)
             if s.instructions.kind[value] != nir_deref:
                 continue
-            plain = k == 0 and (s.instructions.kind[instruction] == nir_deref
-                                or s.instructions.kind[instruction] == nir_intrinsic)
-            if not plain:
+            is_address = k == 0 and s.instructions.kind[instruction] in (nir_deref, nir_intrinsic)
+            if not is_address:
                 c.as_value[value] = 1
     for variable in range(s.variables.table.count):
         if not named[variable] and s.variables.mode[variable] & (mode_shared | mode_scratch):
-            s.variables.flags[variable] &= 0xfffffffeU
+            s.variables.flags[variable] &= ~<uint32_t>variable_alive
 
 
-cdef void _retire(ShaderData *s, uint32_t modes) noexcept nogil:
-    cdef uint32_t variable
+cdef void _mark_dead(ShaderData *s, uint32_t modes) noexcept nogil:
+    cdef VariableId variable
     for variable in range(s.variables.table.count):
         if s.variables.mode[variable] & modes:
-            s.variables.flags[variable] &= 0xfffffffeU
+            s.variables.flags[variable] &= ~<uint32_t>variable_alive
 
 
 cdef bint lower_explicit_io_run(ShaderData *s) except -1 nogil:
@@ -654,10 +659,10 @@ cdef bint lower_explicit_io_run(ShaderData *s) except -1 nogil:
     c.modes = mode_memory
     _find_values(s, &c)
     c.addresses.assign(s.instructions.table.count, none)
-    s.info.shared_bytes = _place(s, mode_shared, s.info.shared_bytes)
-    s.info.scratch_bytes = _place(s, mode_scratch, s.info.scratch_bytes)
+    s.info.shared_bytes = _lay_out(s, mode_shared, s.info.shared_bytes)
+    s.info.scratch_bytes = _lay_out(s, mode_scratch, s.info.scratch_bytes)
     progress = lowering_run_from(s, _zero_shared, _lower, &c)
-    _retire(s, mode_memory)
+    _mark_dead(s, mode_memory)
     return progress
 
 

@@ -9,16 +9,16 @@ in floating point, improved once by Newton's method in 32-bit fixed point, and t
 LLVM's AMDGPU code generator (AMDGPUCodeGenPrepare, expandDivRem32). Dividing by zero gives what these steps
 give, where constant folding has 0: SPIR-V leaves it undefined.
 """
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from nir_opcodes cimport (
-    alu_bcsel, alu_f2u32, alu_fmul, alu_frcp, alu_iadd, alu_iand, alu_idiv, alu_ilt, alu_imod, alu_imul, alu_imul_high, alu_ine,
-    alu_ineg, alu_irem, alu_ishr, alu_isub, alu_ixor, alu_u2f32, alu_udiv, alu_uge, alu_umod, alu_umul_high, alu_ushr,
+    alu_bcsel, alu_f2u32, alu_fmul, alu_frcp, alu_iadd, alu_iand, alu_idiv, alu_imod, alu_imul, alu_imul_high, alu_ineg, alu_irem,
+    alu_ishr, alu_isub, alu_ixor, alu_u2f32, alu_udiv, alu_uge, alu_umod, alu_umul_high, alu_ushr,
 )
 from pyaco._core.common.bits cimport sign_extended
 from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_source, constant
-from pyaco._core.ir.shader cimport Shader, ShaderData, nir_alu
-from pyaco._core.nir.lowering cimport Lowering, constant_source, lower_keep, lowering_run
+from pyaco._core.ir.shader cimport Shader, ShaderData, ValueId, nir_alu
+from pyaco._core.nir.lowering cimport Lowering, constant_source, lower_keep, lowering_run, modulo_of_remainder
 
 cdef extern from *:
     """
@@ -37,17 +37,17 @@ cdef int _ceil_log2(uint64_t d) noexcept nogil:
     return n
 
 
-cdef uint32_t _divide_by_power(Lowering *b, uint32_t n, uint64_t d) except? 0xffffffffU nogil:
+cdef ValueId _divide_by_power(Lowering *b, ValueId n, uint64_t d) except? 0xffffffffU nogil:
     return alu2_constant(b, alu_ushr, n, _ceil_log2(d)) if d != 1 else n
 
 
-cdef uint32_t _udiv_constant(Lowering *b, uint32_t n, uint64_t d, int bits) except? 0xffffffffU nogil:
+cdef ValueId _udiv_constant(Lowering *b, ValueId n, uint64_t d, int bits) except? 0xffffffffU nogil:
     """n / d for unsigned n: high half of n * multiplier, shifted; with one more addition where the multiplier has N+1 bits."""
     cdef int before = 0
     cdef int after
     cdef int length
     cdef uint128_t power, multiplier
-    cdef uint32_t high, rest
+    cdef ValueId high, rest
     if d & (d - 1) == 0:
         return _divide_by_power(b, n, d)
     while not (d >> before) & 1:
@@ -70,20 +70,20 @@ cdef uint32_t _udiv_constant(Lowering *b, uint32_t n, uint64_t d, int bits) exce
     return alu2_constant(b, alu_ushr, high, length - 1) if length > 1 else high
 
 
-cdef uint32_t _idiv_power(Lowering *b, uint32_t n, int shift, int bits) except? 0xffffffffU nogil:
+cdef ValueId _idiv_power(Lowering *b, ValueId n, int shift, int bits) except? 0xffffffffU nogil:
     """n / 2**shift, rounded to zero: add 2**shift - 1 to negative dividends."""
-    cdef uint32_t bias
+    cdef ValueId bias
     if shift == 0:
         return n
     bias = alu2_constant(b, alu_ushr, alu2_constant(b, alu_ishr, n, bits - 1), bits - shift)
     return alu2_constant(b, alu_ishr, alu2(b, alu_iadd, n, bias), shift)
 
 
-cdef uint32_t _idiv_constant(Lowering *b, uint32_t n, int64_t d, int bits) except? 0xffffffffU nogil:
+cdef ValueId _idiv_constant(Lowering *b, ValueId n, int64_t d, int bits) except? 0xffffffffU nogil:
     """n / d for signed n, rounded to zero; negative divisors negate."""
     cdef uint64_t magnitude = <uint64_t>d if d > 0 else (<uint64_t>0 - <uint64_t>d)
     cdef uint128_t power, multiplier
-    cdef uint32_t quotient
+    cdef ValueId quotient
     cdef int shift = _ceil_log2(magnitude)
     cdef int after
     if bits < 64:
@@ -104,15 +104,8 @@ cdef uint32_t _idiv_constant(Lowering *b, uint32_t n, int64_t d, int bits) excep
     return alu1(b, alu_ineg, quotient) if d < 0 else quotient
 
 
-cdef uint32_t _modulo_sign(Lowering *b, uint32_t remainder, uint32_t divisor) except? 0xffffffffU nogil:
-    """imod from irem: the remainder takes the divisor's sign."""
-    cdef uint32_t differ = alu2_constant(b, alu_ilt, alu2(b, alu_ixor, remainder, divisor), 0)
-    cdef uint32_t wanted = alu2(b, alu_iand, differ, alu2_constant(b, alu_ine, remainder, 0))
-    return alu3(b, alu_bcsel, wanted, alu2(b, alu_iadd, remainder, divisor), remainder)
-
-
-cdef uint32_t _by_constant(Lowering *b, int opcode, uint32_t n, uint64_t d, int bits) except? 0xffffffffU nogil:
-    cdef uint32_t quotient, remainder, divisor
+cdef ValueId _by_constant(Lowering *b, int opcode, ValueId n, uint64_t d, int bits) except? 0xffffffffU nogil:
+    cdef ValueId quotient, remainder, divisor
     cdef int64_t number = sign_extended(d, bits)
     if d == 0:
         return constant(b, 0, bits)               # undefined in SPIR-V; Mesa's constant folding has zero, too
@@ -128,13 +121,13 @@ cdef uint32_t _by_constant(Lowering *b, int opcode, uint32_t n, uint64_t d, int 
         return quotient
     divisor = constant(b, d, bits)
     remainder = alu2(b, alu_isub, n, alu2(b, alu_imul, quotient, divisor))
-    return _modulo_sign(b, remainder, divisor) if opcode == alu_imod else remainder
+    return modulo_of_remainder(b, remainder, divisor) if opcode == alu_imod else remainder
 
 
 # ---------------------------------------------------------------------------------------------------- general divisors
-cdef uint32_t _unsigned(Lowering *b, uint32_t n, uint32_t d, bint want_remainder) except? 0xffffffffU nogil:
+cdef ValueId _unsigned(Lowering *b, ValueId n, ValueId d, bint want_remainder) except? 0xffffffffU nogil:
     """Quotient or remainder of 32-bit unsigned division."""
-    cdef uint32_t scale, reciprocal, error, quotient, remainder, enough
+    cdef ValueId scale, reciprocal, error, quotient, remainder, enough
     cdef int step
     # 2**32 / d, a little too small: the scale is the largest float below 2**32 less one step.
     scale = constant(b, 0x4f7ffffe, 32)
@@ -153,13 +146,13 @@ cdef uint32_t _unsigned(Lowering *b, uint32_t n, uint32_t d, bint want_remainder
     return remainder if want_remainder else quotient
 
 
-cdef uint32_t _magnitude(Lowering *b, uint32_t value, uint32_t sign) except? 0xffffffffU nogil:
+cdef ValueId _magnitude(Lowering *b, ValueId value, ValueId sign) except? 0xffffffffU nogil:
     """(value + sign) ^ sign: the absolute value for the value's own sign, or undoes it."""
     return alu2(b, alu_ixor, alu2(b, alu_iadd, value, sign), sign)
 
 
-cdef uint32_t _general(Lowering *b, int opcode, uint32_t n, uint32_t d) except? 0xffffffffU nogil:
-    cdef uint32_t n_sign, d_sign, result
+cdef ValueId _general(Lowering *b, int opcode, ValueId n, ValueId d) except? 0xffffffffU nogil:
+    cdef ValueId n_sign, d_sign, result
     if opcode == alu_udiv or opcode == alu_umod:
         return _unsigned(b, n, d, opcode == alu_umod)
     n_sign = alu2_constant(b, alu_ishr, n, 31)
@@ -168,10 +161,10 @@ cdef uint32_t _general(Lowering *b, int opcode, uint32_t n, uint32_t d) except? 
     if opcode == alu_idiv:
         n_sign = alu2(b, alu_ixor, n_sign, d_sign)
     result = alu2(b, alu_isub, alu2(b, alu_ixor, result, n_sign), n_sign)
-    return _modulo_sign(b, result, d) if opcode == alu_imod else result
+    return modulo_of_remainder(b, result, d) if opcode == alu_imod else result
 
 
-cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef int opcode = s.instructions.opcode[instruction]
     cdef int bits = s.instructions.bit_size[instruction]

@@ -1,4 +1,4 @@
-"""Subgroup operations, in terms of those that instruction selection has.
+"""Lowers subgroup operations to those that instruction selection has.
 
 Needs: nothing. Guarantees: the operations listed in docs/nir.md ("Subgroup operations") and ``shuffle_xor`` by a
 constant are left, on scalars; ballots are one integer as wide as the wave; only votes, ballots and reductions take
@@ -10,31 +10,27 @@ from libc.stdint cimport uint32_t
 
 from nir_opcodes cimport (
     alu_b2i32, alu_bit_count, alu_feq, alu_find_lsb, alu_iadd, alu_iand, alu_ieq, alu_ine, alu_ior, alu_isub, alu_ixor,
-    alu_pack_64_2x32_split, alu_u2u32, alu_u2u64, alu_ufind_msb, alu_unpack_64_2x32_split_x, alu_unpack_64_2x32_split_y,
-    alu_ushr, index_cluster_size, index_reduction_op, intrinsic_ballot, intrinsic_ballot_bit_count_exclusive,
-    intrinsic_ballot_bit_count_inclusive, intrinsic_ballot_bit_count_reduce, intrinsic_ballot_bitfield_extract,
-    intrinsic_ballot_find_lsb, intrinsic_ballot_find_msb, intrinsic_exclusive_scan, intrinsic_inclusive_scan,
-    intrinsic_inverse_ballot, intrinsic_masked_swizzle_amd, intrinsic_mbcnt_amd, intrinsic_quad_broadcast,
-    intrinsic_quad_swap_diagonal, intrinsic_quad_swap_horizontal, intrinsic_quad_swap_vertical,
+    alu_pack_64_2x32_split, alu_u2u32, alu_u2u64, alu_ufind_msb, alu_unpack_64_2x32_split_x, alu_ushr, index_cluster_size,
+    index_reduction_op, intrinsic_ballot, intrinsic_ballot_bit_count_exclusive, intrinsic_ballot_bit_count_inclusive,
+    intrinsic_ballot_bit_count_reduce, intrinsic_ballot_bitfield_extract, intrinsic_ballot_find_lsb, intrinsic_ballot_find_msb,
+    intrinsic_exclusive_scan, intrinsic_inclusive_scan, intrinsic_inverse_ballot, intrinsic_masked_swizzle_amd, intrinsic_mbcnt_amd,
+    intrinsic_quad_broadcast, intrinsic_quad_swap_diagonal, intrinsic_quad_swap_horizontal, intrinsic_quad_swap_vertical,
     intrinsic_read_first_invocation, intrinsic_read_invocation, intrinsic_reduce, intrinsic_rotate, intrinsic_shuffle,
-    intrinsic_shuffle_down, intrinsic_shuffle_up, intrinsic_shuffle_xor, intrinsic_source_count, intrinsic_vote_all,
-    intrinsic_vote_feq, intrinsic_vote_ieq,
+    intrinsic_shuffle_down, intrinsic_shuffle_up, intrinsic_shuffle_xor, intrinsic_source_count, intrinsic_vote_all, intrinsic_vote_feq,
+    intrinsic_vote_ieq,
 )
 from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, component, constant, intrinsic1, intrinsic2, vector_of
-from pyaco._core.ir.shader cimport Shader, ShaderData, intrinsic_index, intrinsic_set_index, nir_intrinsic, source_value, value_is_constant
-from pyaco._core.nir.lowering cimport Lowering, lower_keep, lowering_run
+from pyaco._core.ir.shader cimport (
+    Shader, ShaderData, ValueId, intrinsic_index, intrinsic_set_index, nir_intrinsic, source_value, value_is_constant,
+)
+from pyaco._core.nir.lowering cimport Lowering, lane_mask_words, lower_keep, lowering_run, subgroup_invocation
 
 
-cdef uint32_t _lane(Lowering *b) except? 0xffffffffU nogil:
-    return intrinsic2(b, intrinsic_mbcnt_amd, 1, 32, constant(b, 0xffffffffffffffffULL, b.s.info.wave_size),
-                      constant(b, 0, 32))
-
-
-cdef uint32_t _mask(Lowering *b, uint32_t value) except? 0xffffffffU nogil:
+cdef ValueId _mask(Lowering *b, ValueId value) except? 0xffffffffU nogil:
     """A ballot of any shape as an integer of the wave's width."""
     cdef uint32_t wave = b.s.info.wave_size
     cdef uint32_t bits = b.s.instructions.bit_size[value]
-    cdef uint32_t first = component(b, value, 0)
+    cdef ValueId first = component(b, value, 0)
     if bits == wave:
         return first
     if bits == 64:
@@ -44,35 +40,21 @@ cdef uint32_t _mask(Lowering *b, uint32_t value) except? 0xffffffffU nogil:
     return alu2(b, alu_pack_64_2x32_split, first, component(b, value, 1))
 
 
-cdef uint32_t _ballot(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
-    """A ballot as wide as the wave, spread over the components asked for."""
+cdef ValueId _ballot(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
+    """A ballot as wide as the wave, then as the components of the result."""
     cdef ShaderData *s = b.s
     cdef uint32_t wave = s.info.wave_size
     cdef uint32_t bits = s.instructions.bit_size[instruction]
     cdef uint32_t count = s.instructions.components[instruction]
-    cdef uint32_t[4] words
-    cdef uint32_t mask, i
     if count == 1 and bits == wave:
         return lower_keep
-    mask = intrinsic1(b, intrinsic_ballot, 1, wave, source_value(s, instruction, 0))
-    if bits == wave:
-        words[0] = mask
-    elif bits == 64:
-        words[0] = alu1(b, alu_u2u64, mask)
-    else:
-        words[0] = alu1(b, alu_unpack_64_2x32_split_x, mask)
-    for i in range(1, count):
-        if i == 1 and bits == 32 and wave == 64:
-            words[1] = alu1(b, alu_unpack_64_2x32_split_y, mask)
-        else:
-            words[i] = constant(b, 0, bits)
-    return vector_of(b, words, count)
+    return lane_mask_words(b, intrinsic1(b, intrinsic_ballot, 1, wave, source_value(s, instruction, 0)), count, bits)
 
 
-cdef uint32_t _of_ballot(Lowering *b, uint32_t instruction, int opcode) except? 0xffffffffU nogil:
+cdef ValueId _ballot_operation(Lowering *b, ValueId instruction, int opcode) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
-    cdef uint32_t value = source_value(s, instruction, 0)
-    cdef uint32_t mask, own
+    cdef ValueId value = source_value(s, instruction, 0)
+    cdef ValueId mask, own
     if opcode == intrinsic_inverse_ballot and s.instructions.components[value] == 1 and \
             s.instructions.bit_size[value] == s.info.wave_size:
         return lower_keep
@@ -94,12 +76,12 @@ cdef uint32_t _of_ballot(Lowering *b, uint32_t instruction, int opcode) except? 
     return intrinsic2(b, intrinsic_mbcnt_amd, 1, 32, mask, own)
 
 
-cdef uint32_t _vote_equal(Lowering *b, uint32_t instruction, int compare) except? 0xffffffffU nogil:
-    """All lanes have what the first one has."""
+cdef ValueId _vote_equal(Lowering *b, ValueId instruction, int compare) except? 0xffffffffU nogil:
+    """Whether all lanes have the value of the first one."""
     cdef ShaderData *s = b.s
-    cdef uint32_t value = source_value(s, instruction, 0)
-    cdef uint32_t same = 0
-    cdef uint32_t part, first
+    cdef ValueId value = source_value(s, instruction, 0)
+    cdef ValueId same = 0
+    cdef ValueId part, first
     cdef int i
     for i in range(s.instructions.components[value]):
         part = component(b, value, i)
@@ -112,49 +94,49 @@ cdef uint32_t _vote_equal(Lowering *b, uint32_t instruction, int compare) except
 
 
 # -------------------------------------------------------------------------------------------------------- moving between lanes
-cdef bint _moves(int opcode) noexcept nogil:
+cdef bint _is_lane_move(int opcode) noexcept nogil:
     return opcode in (intrinsic_shuffle, intrinsic_shuffle_xor, intrinsic_shuffle_up, intrinsic_shuffle_down,
                       intrinsic_rotate, intrinsic_read_invocation, intrinsic_read_first_invocation,
                       intrinsic_quad_broadcast, intrinsic_quad_swap_horizontal, intrinsic_quad_swap_vertical,
                       intrinsic_quad_swap_diagonal, intrinsic_masked_swizzle_amd)
 
 
-cdef uint32_t _like(Lowering *b, uint32_t instruction, uint32_t value) except? 0xffffffffU nogil:
+cdef ValueId _same_operation(Lowering *b, ValueId instruction, ValueId value) except? 0xffffffffU nogil:
     """The same operation on another scalar."""
     cdef ShaderData *s = b.s
     cdef int opcode = s.instructions.opcode[instruction]
-    cdef uint32_t other = source_value(s, instruction, 1) if intrinsic_source_count[opcode] > 1 else 0
-    cdef uint32_t row = intrinsic2(b, opcode, 1, s.instructions.bit_size[value], value, other)
+    cdef ValueId other = source_value(s, instruction, 1) if intrinsic_source_count[opcode] > 1 else 0
+    cdef ValueId row = intrinsic2(b, opcode, 1, s.instructions.bit_size[value], value, other)
     intrinsic_set_index(s, row, index_cluster_size, intrinsic_index(s, instruction, index_cluster_size))
     intrinsic_set_index(s, row, index_reduction_op, intrinsic_index(s, instruction, index_reduction_op))
     return row
 
 
-cdef uint32_t _each_component(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+cdef ValueId _each_component(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
-    cdef uint32_t value = source_value(s, instruction, 0)
+    cdef ValueId value = source_value(s, instruction, 0)
     cdef uint32_t count = s.instructions.components[value]
-    cdef uint32_t[16] parts
+    cdef ValueId[16] parts
     cdef uint32_t i
     for i in range(count):
-        parts[i] = _like(b, instruction, component(b, value, i))
+        parts[i] = _same_operation(b, instruction, component(b, value, i))
     return vector_of(b, parts, count)
 
 
-cdef uint32_t _shuffled(Lowering *b, uint32_t instruction, uint32_t lane) except? 0xffffffffU nogil:
+cdef ValueId _shuffled(Lowering *b, ValueId instruction, ValueId lane) except? 0xffffffffU nogil:
     return intrinsic2(b, intrinsic_shuffle, 1, b.s.instructions.bit_size[instruction],
                       source_value(b.s, instruction, 0), lane)
 
 
-cdef uint32_t _index32(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
-    cdef uint32_t index = source_value(b.s, instruction, 1)
+cdef ValueId _index32(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
+    cdef ValueId index = source_value(b.s, instruction, 1)
     return index if b.s.instructions.bit_size[index] == 32 else alu1(b, alu_u2u32, index)
 
 
-cdef uint32_t _rotated(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+cdef ValueId _rotated(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef uint32_t cluster = intrinsic_index(b.s, instruction, index_cluster_size)
-    cdef uint32_t lane = _lane(b)
-    cdef uint32_t moved = alu2(b, alu_iadd, lane, _index32(b, instruction))
+    cdef ValueId lane = subgroup_invocation(b)
+    cdef ValueId moved = alu2(b, alu_iadd, lane, _index32(b, instruction))
     if cluster == 0 or cluster > b.s.info.wave_size:
         cluster = b.s.info.wave_size
     moved = alu2_constant(b, alu_iand, moved, cluster - 1)
@@ -163,13 +145,13 @@ cdef uint32_t _rotated(Lowering *b, uint32_t instruction) except? 0xffffffffU no
     return _shuffled(b, instruction, moved)
 
 
-cdef uint32_t _move(Lowering *b, uint32_t instruction, int opcode) except? 0xffffffffU nogil:
+cdef ValueId _move(Lowering *b, ValueId instruction, int opcode) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
-    cdef uint32_t index
+    cdef ValueId index
     if opcode == intrinsic_shuffle_up:
-        return _shuffled(b, instruction, alu2(b, alu_isub, _lane(b), _index32(b, instruction)))
+        return _shuffled(b, instruction, alu2(b, alu_isub, subgroup_invocation(b), _index32(b, instruction)))
     if opcode == intrinsic_shuffle_down:
-        return _shuffled(b, instruction, alu2(b, alu_iadd, _lane(b), _index32(b, instruction)))
+        return _shuffled(b, instruction, alu2(b, alu_iadd, subgroup_invocation(b), _index32(b, instruction)))
     if opcode == intrinsic_rotate:
         return _rotated(b, instruction)
     if opcode not in (intrinsic_shuffle_xor, intrinsic_quad_broadcast, intrinsic_read_invocation):
@@ -178,10 +160,10 @@ cdef uint32_t _move(Lowering *b, uint32_t instruction, int opcode) except? 0xfff
     if value_is_constant(s, index):
         return lower_keep
     if opcode == intrinsic_shuffle_xor:
-        return _shuffled(b, instruction, alu2(b, alu_ixor, _lane(b), _index32(b, instruction)))
+        return _shuffled(b, instruction, alu2(b, alu_ixor, subgroup_invocation(b), _index32(b, instruction)))
     if opcode == intrinsic_quad_broadcast:
         index = alu2_constant(b, alu_iand, _index32(b, instruction), 3)
-        return _shuffled(b, instruction, alu2(b, alu_ior, alu2_constant(b, alu_iand, _lane(b), 0xfffffffcU), index))
+        return _shuffled(b, instruction, alu2(b, alu_ior, alu2_constant(b, alu_iand, subgroup_invocation(b), 0xfffffffcU), index))
     if s.instructions.kind[index] == nir_intrinsic and \
             s.instructions.opcode[index] == intrinsic_read_first_invocation:
         return lower_keep
@@ -190,7 +172,7 @@ cdef uint32_t _move(Lowering *b, uint32_t instruction, int opcode) except? 0xfff
                       source_value(s, instruction, 0), index)
 
 
-cdef uint32_t _reduction(Lowering *b, uint32_t instruction, int opcode) except? 0xffffffffU nogil:
+cdef ValueId _reduction(Lowering *b, ValueId instruction, int opcode) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef uint32_t cluster
     if s.instructions.components[instruction] > 1:
@@ -205,10 +187,10 @@ cdef uint32_t _reduction(Lowering *b, uint32_t instruction, int opcode) except? 
     return lower_keep
 
 
-cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef int opcode = s.instructions.opcode[instruction]
-    cdef uint32_t value
+    cdef ValueId value
     if s.instructions.kind[instruction] != nir_intrinsic:
         return lower_keep
     if opcode == intrinsic_ballot:
@@ -216,24 +198,24 @@ cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogi
     if opcode in (intrinsic_inverse_ballot, intrinsic_ballot_bitfield_extract, intrinsic_ballot_bit_count_reduce,
                   intrinsic_ballot_bit_count_inclusive, intrinsic_ballot_bit_count_exclusive,
                   intrinsic_ballot_find_lsb, intrinsic_ballot_find_msb):
-        return _of_ballot(b, instruction, opcode)
+        return _ballot_operation(b, instruction, opcode)
     if opcode == intrinsic_vote_ieq or opcode == intrinsic_vote_feq:
         return _vote_equal(b, instruction, alu_ieq if opcode == intrinsic_vote_ieq else alu_feq)
     if opcode in (intrinsic_reduce, intrinsic_inclusive_scan, intrinsic_exclusive_scan):
         return _reduction(b, instruction, opcode)
-    if not _moves(opcode):
+    if not _is_lane_move(opcode):
         return lower_keep
     if s.instructions.components[instruction] > 1:
         return _each_component(b, instruction)
     if s.instructions.bit_size[instruction] == 1:
-        value = _like(b, instruction, alu1(b, alu_b2i32, source_value(s, instruction, 0)))
+        value = _same_operation(b, instruction, alu1(b, alu_b2i32, source_value(s, instruction, 0)))
         return alu2_constant(b, alu_ine, value, 0)
     return _move(b, instruction, opcode)
 
 
 cdef bint lower_subgroups_run(ShaderData *s) except -1 nogil:
     cdef bint progress = False
-    # A part that one sweep splits off is lowered by the next; three levels exist (vector, boolean, kind of move).
+    # What one sweep makes is lowered by the next: vectors become scalars, then booleans integers, then moves shuffles.
     while lowering_run(s, _lower, NULL):
         progress = True
     return progress

@@ -1,4 +1,4 @@
-"""Built-in inputs and the position of an invocation become the few values that the hardware gives.
+"""Lowers built-in inputs, such as the ids of an invocation, to the few values that the hardware provides.
 
 Two entries. ``run`` with option ``stage`` "inputs" turns loads of system-value variables into ``load_*`` intrinsics (as
 Mesa's nir_lower_system_values). The second, "arguments" (default), runs after the ABI is declared by ``lower_descriptors``
@@ -15,24 +15,23 @@ Sources: AMD RDNA2 and RDNA3 ISA documents, "Initial wave state"; Vulkan specifi
 from libc.stdint cimport uint32_t
 
 from nir_opcodes cimport (
-    alu_bcsel, alu_iadd, alu_iand, alu_imul, alu_inot, alu_ishl, alu_u2u64, alu_ubfe, alu_uge, alu_unpack_64_2x32_split_x,
-    alu_unpack_64_2x32_split_y, alu_ushr, index_base, intrinsic_load_base_workgroup_id, intrinsic_load_deref,
-    intrinsic_load_global_invocation_id, intrinsic_load_global_invocation_index, intrinsic_load_local_invocation_id,
-    intrinsic_load_local_invocation_index, intrinsic_load_num_subgroups, intrinsic_load_num_workgroups, intrinsic_load_scalar_arg_amd,
-    intrinsic_load_subgroup_eq_mask, intrinsic_load_subgroup_ge_mask, intrinsic_load_subgroup_gt_mask, intrinsic_load_subgroup_id,
-    intrinsic_load_subgroup_invocation, intrinsic_load_subgroup_le_mask, intrinsic_load_subgroup_lt_mask,
-    intrinsic_load_subgroup_size, intrinsic_load_vector_arg_amd, intrinsic_load_workgroup_id, intrinsic_load_workgroup_size,
-    intrinsic_mbcnt_amd, intrinsic_read_first_invocation,
+    alu_bcsel, alu_iadd, alu_iand, alu_imul, alu_inot, alu_ishl, alu_ubfe, alu_uge, alu_ushr, index_base,
+    intrinsic_load_base_workgroup_id, intrinsic_load_deref, intrinsic_load_global_invocation_id, intrinsic_load_global_invocation_index,
+    intrinsic_load_local_invocation_id, intrinsic_load_local_invocation_index, intrinsic_load_num_subgroups,
+    intrinsic_load_num_workgroups, intrinsic_load_scalar_arg_amd, intrinsic_load_subgroup_eq_mask, intrinsic_load_subgroup_ge_mask,
+    intrinsic_load_subgroup_gt_mask, intrinsic_load_subgroup_id, intrinsic_load_subgroup_invocation, intrinsic_load_subgroup_le_mask,
+    intrinsic_load_subgroup_lt_mask, intrinsic_load_subgroup_size, intrinsic_load_vector_arg_amd, intrinsic_load_workgroup_id,
+    intrinsic_load_workgroup_size, intrinsic_read_first_invocation,
 )
 from pyaco._core.ir.program cimport gfx12
 from pyaco._core.ir.emitter cimport (
-    alu1, alu2, alu2_constant, alu3, component, constant, intrinsic0, intrinsic1, intrinsic2, vector_of,
+    alu1, alu2, alu2_constant, alu3, component, constant, intrinsic0, intrinsic1, vector_of,
 )
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, argument_local_ids, argument_num_workgroups, argument_workgroup_id, deref_array, deref_var,
+    Shader, ShaderData, ValueId, argument_local_ids, argument_num_workgroups, argument_workgroup_id, deref_array, deref_var,
     intrinsic_set_index, mode_system_value, nir_deref, nir_intrinsic, source_value,
 )
-from pyaco._core.nir.lowering cimport Lowering, lower_keep, lowering_run, lowering_run_from
+from pyaco._core.nir.lowering cimport Lowering, lane_mask_words, lower_keep, lowering_run, lowering_run_from, subgroup_invocation
 
 from pyaco.errors import UnsupportedError
 
@@ -64,11 +63,12 @@ built_ins[15] = BuiltIn(34, intrinsic_load_global_invocation_index, 1)
 
 
 # ---------------------------------------------------------------------------------------------------------------- inputs
-cdef uint32_t _load_input(Lowering *b, uint32_t load) except? 0xffffffffU nogil:
+cdef ValueId _load_input(Lowering *b, ValueId load) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
-    cdef uint32_t deref = source_value(s, load, 0)
-    cdef uint32_t index = 0
-    cdef uint32_t number, value, picked
+    cdef ValueId deref = source_value(s, load, 0)
+    cdef ValueId index = 0
+    cdef uint32_t number
+    cdef ValueId value, picked
     cdef int i, k
     if s.instructions.kind[deref] != nir_deref or s.instructions.mode[deref] != mode_system_value:
         return lower_keep
@@ -93,7 +93,7 @@ cdef uint32_t _load_input(Lowering *b, uint32_t load) except? 0xffffffffU nogil:
         raise UnsupportedError(f"SPIR-V BuiltIn {number}")
 
 
-cdef uint32_t _lower_input(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+cdef ValueId _lower_input(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     if s.instructions.kind[instruction] == nir_intrinsic and s.instructions.opcode[instruction] == intrinsic_load_deref:
         return _load_input(b, instruction)
@@ -102,8 +102,8 @@ cdef uint32_t _lower_input(Lowering *b, uint32_t instruction) except? 0xffffffff
 
 # ------------------------------------------------------------------------------------------------------------- arguments
 cdef struct Context:
-    uint32_t[3] local_id           # values, made in the first block
-    uint32_t local_index
+    ValueId[3] local_id            # values, made in the first block
+    ValueId local_index
     bint wants_id
     bint wants_index
 
@@ -120,10 +120,10 @@ cdef uint32_t _argument(const ShaderData *s, uint32_t kind, uint32_t detail) noe
     return 0xffffffffU
 
 
-cdef uint32_t _load_argument(Lowering *b, uint32_t kind, uint32_t detail, int opcode,
-                             int components) except? 0xffffffffU nogil:
+cdef ValueId _load_argument(Lowering *b, uint32_t kind, uint32_t detail, int opcode,
+                            int components) except? 0xffffffffU nogil:
     cdef uint32_t row = _argument(b.s, kind, detail)
-    cdef uint32_t value
+    cdef ValueId value
     if row == 0xffffffffU:
         return constant(b, 0, 32) if components == 1 else 0
     value = intrinsic0(b, opcode, components, 32)
@@ -132,11 +132,11 @@ cdef uint32_t _load_argument(Lowering *b, uint32_t kind, uint32_t detail, int op
 
 
 cdef int _local_ids(Lowering *b) except -1 nogil:
-    """The local ids, once at the start of the function: v0 need not live on."""
+    """Compute the local ids once, at the start of the function, so that v0 need not stay live."""
     cdef ShaderData *s = b.s
     cdef Context *c = <Context *>b.context
     cdef uint32_t row = _argument(s, argument_local_ids, 0)
-    cdef uint32_t packed
+    cdef ValueId packed
     cdef int i
     if not c.wants_id and not c.wants_index:
         return 0
@@ -160,22 +160,22 @@ cdef int _local_ids(Lowering *b) except -1 nogil:
     return 0
 
 
-cdef uint32_t _packed_id(Lowering *b, uint32_t packed, int dimension) except? 0xffffffffU nogil:
-    """Ten bits each; the other ids are zero when their size is one."""
+cdef ValueId _packed_id(Lowering *b, ValueId packed, int dimension) except? 0xffffffffU nogil:
+    """One of the ids that v0 packs, ten bits each; x is all of v0 if the other dimensions have size one."""
     cdef ShaderData *s = b.s
-    cdef bint alone = True
+    cdef bint only_dimension = True
     cdef int i
     for i in range(3):
         if i != dimension and s.info.workgroup_size[i] != 1:
-            alone = False
-    if dimension == 0 and alone:
+            only_dimension = False
+    if dimension == 0 and only_dimension:
         return packed
     return alu3(b, alu_ubfe, packed, constant(b, 10 * dimension, 32), constant(b, 10, 32))
 
 
-cdef uint32_t _index_of(Lowering *b, const Context *c) except? 0xffffffffU nogil:
+cdef ValueId _index_of(Lowering *b, const Context *c) except? 0xffffffffU nogil:
     cdef const uint32_t *size = b.s.info.workgroup_size
-    cdef uint32_t index = 0
+    cdef ValueId index = 0
     if size[2] > 1:
         index = alu2_constant(b, alu_imul, c.local_id[2], size[1])
     if size[1] > 1 or size[2] > 1:
@@ -185,9 +185,9 @@ cdef uint32_t _index_of(Lowering *b, const Context *c) except? 0xffffffffU nogil
     return c.local_id[0]
 
 
-cdef uint32_t _group(Lowering *b, int dimension) except? 0xffffffffU nogil:
+cdef ValueId _workgroup_id_component(Lowering *b, int dimension) except? 0xffffffffU nogil:
     """One workgroup id; GFX12 packs y and z."""
-    cdef uint32_t value = _load_argument(b, argument_workgroup_id, dimension, intrinsic_load_scalar_arg_amd, 1)
+    cdef ValueId value = _load_argument(b, argument_workgroup_id, dimension, intrinsic_load_scalar_arg_amd, 1)
     if b.s.info.gfx_level < gfx12 or dimension == 0 or \
             _argument(b.s, argument_workgroup_id, dimension) == 0xffffffffU:
         return value
@@ -196,39 +196,32 @@ cdef uint32_t _group(Lowering *b, int dimension) except? 0xffffffffU nogil:
     return alu2_constant(b, alu_ushr, value, 16)
 
 
-cdef uint32_t _workgroup_id(Lowering *b) except? 0xffffffffU nogil:
-    cdef uint32_t[3] ids
+cdef ValueId _workgroup_id(Lowering *b) except? 0xffffffffU nogil:
+    cdef ValueId[3] ids
     cdef int i
     for i in range(3):
-        ids[i] = _group(b, i)
+        ids[i] = _workgroup_id_component(b, i)
     return vector_of(b, ids, 3)
 
 
-cdef uint32_t _global_id(Lowering *b, Context *c) except? 0xffffffffU nogil:
-    cdef uint32_t[3] ids
+cdef ValueId _global_id(Lowering *b, Context *c) except? 0xffffffffU nogil:
+    cdef ValueId[3] ids
     cdef int i
     for i in range(3):
-        ids[i] = alu2_constant(b, alu_imul, _group(b, i), b.s.info.workgroup_size[i])
+        ids[i] = alu2_constant(b, alu_imul, _workgroup_id_component(b, i), b.s.info.workgroup_size[i])
         ids[i] = alu2(b, alu_iadd, ids[i], c.local_id[i])
     return vector_of(b, ids, 3)
 
 
-cdef uint32_t _invocation(Lowering *b) except? 0xffffffffU nogil:
-    return intrinsic2(b, intrinsic_mbcnt_amd, 1, 32, constant(b, 0xffffffffffffffffULL, b.s.info.wave_size),
-                      constant(b, 0, 32))
-
-
-cdef uint32_t _subgroup_mask(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
-    """The masks of lanes before, at and after this one, cut to the wave."""
+cdef ValueId _subgroup_mask(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
+    """The mask of the lanes before, at or after this one, as wide as the wave."""
     cdef ShaderData *s = b.s
     cdef int opcode = s.instructions.opcode[instruction]
-    cdef int components = s.instructions.components[instruction]
     cdef int wave = s.info.wave_size
-    cdef int bit_size = s.instructions.bit_size[instruction]
-    cdef uint32_t lane = _invocation(b)
-    cdef uint32_t one = constant(b, 1, wave)
-    cdef uint32_t ones = constant(b, 0xffffffffffffffffULL, wave)
-    cdef uint32_t mask
+    cdef ValueId lane = subgroup_invocation(b)
+    cdef ValueId one = constant(b, 1, wave)
+    cdef ValueId ones = constant(b, 0xffffffffffffffffULL, wave)
+    cdef ValueId mask
     if opcode == intrinsic_load_subgroup_eq_mask:
         mask = alu2(b, alu_ishl, one, lane)
     elif opcode == intrinsic_load_subgroup_ge_mask:
@@ -239,36 +232,15 @@ cdef uint32_t _subgroup_mask(Lowering *b, uint32_t instruction) except? 0xffffff
         mask = alu1(b, alu_inot, alu2(b, alu_ishl, constant(b, 0xfffffffffffffffeULL, wave), lane))
     else:
         mask = alu1(b, alu_inot, alu2(b, alu_ishl, ones, lane))
-    return _spread(b, mask, wave, components, bit_size)
+    return lane_mask_words(b, mask, s.instructions.components[instruction], s.instructions.bit_size[instruction])
 
 
-cdef uint32_t _spread(Lowering *b, uint32_t mask, int wave, int components, int bit_size) except? 0xffffffffU nogil:
-    """A lane mask as a vector of words, zero beyond the wave."""
-    cdef uint32_t[4] words
-    cdef int i
-    if components == 1 and bit_size == wave:
-        return mask
-    if components == 1 and bit_size == 64:
-        return alu1(b, alu_u2u64, mask)
-    for i in range(4):
-        words[i] = 0
-    if wave == 64 and bit_size == 32:
-        words[0] = alu1(b, alu_unpack_64_2x32_split_x, mask)
-        words[1] = alu1(b, alu_unpack_64_2x32_split_y, mask)
-    else:
-        words[0] = mask if wave == bit_size else alu1(b, alu_u2u64, mask)
-    for i in range(components):
-        if words[i] == 0:
-            words[i] = constant(b, 0, bit_size)
-    return vector_of(b, words, components)
-
-
-cdef uint32_t _lower_argument(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+cdef ValueId _lower_argument(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef Context *c = <Context *>b.context
     cdef int opcode = s.instructions.opcode[instruction]
     cdef const uint32_t *size = s.info.workgroup_size
-    cdef uint32_t[3] values
+    cdef ValueId[3] values
     cdef uint32_t total = size[0] * size[1] * size[2]
     cdef uint32_t wave = s.info.wave_size
     cdef uint32_t shift = 5 if wave == 32 else 6
@@ -299,15 +271,16 @@ cdef uint32_t _lower_argument(Lowering *b, uint32_t instruction) except? 0xfffff
     if opcode == intrinsic_load_subgroup_size:
         return constant(b, wave, 32)
     if opcode == intrinsic_load_subgroup_invocation:
-        return _invocation(b)
+        return subgroup_invocation(b)
     if opcode in (intrinsic_load_subgroup_eq_mask, intrinsic_load_subgroup_ge_mask, intrinsic_load_subgroup_gt_mask,
                   intrinsic_load_subgroup_le_mask, intrinsic_load_subgroup_lt_mask):
         return _subgroup_mask(b, instruction)
     return lower_keep
 
 
-cdef void _wanted(const ShaderData *s, Context *c) noexcept nogil:
-    cdef uint32_t i, instruction
+cdef void _find_uses(const ShaderData *s, Context *c) noexcept nogil:
+    cdef uint32_t i
+    cdef ValueId instruction
     cdef int opcode
     for i in range(s.order.table.count):
         instruction = s.order.instruction[i]
@@ -330,6 +303,6 @@ def run(Shader shader not None, options=None):
             progress = lowering_run(&shader.data, _lower_input, NULL)
         else:
             c.wants_id = c.wants_index = False
-            _wanted(&shader.data, &c)
+            _find_uses(&shader.data, &c)
             progress = lowering_run_from(&shader.data, _local_ids, _lower_argument, &c)
     return progress

@@ -1,7 +1,7 @@
 """Copies of whole variables, structs, arrays and matrices become loads and stores; initial values become stores.
 
-Guarantees: no copy_deref is left; no live function_temp or shader_temp variable has an initializer (their stores stand
-at the start of the function, a function's own variables get theirs from the reader when it inlines the function).
+Guarantees: no copy_deref is left; no live function_temp or shader_temp variable has an initializer (their stores are
+at the start of the function; a function's own variables get theirs from the reader when it inlines the function).
 """
 from libc.stdint cimport uint32_t, uint64_t
 
@@ -11,9 +11,9 @@ from nir_opcodes cimport (
 )
 from pyaco._core.ir.emitter cimport constant, constant_vector, emit, intrinsic1, intrinsic2
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, TypeId, ValueId, deref_array, deref_struct, deref_var, intrinsic_index, intrinsic_set_index,
-    mode_function_temp, mode_shader_temp, nir_deref_new, nir_intrinsic, source_set, source_value, type_array, type_matrix,
-    type_pointer, type_struct, variable_alive,
+    Shader, ShaderData, TypeId, ValueId, VariableId, deref_array, deref_struct, deref_var, intrinsic_index, intrinsic_set_index,
+    mode_function_temp, mode_shader_temp, nir_deref_new, nir_intrinsic, source_set, source_value, type_array, type_matrix, type_pointer,
+    type_struct, variable_alive,
 )
 from pyaco._core.nir.lowering cimport Lowering, lower_keep, lower_remove, lowering_run_from
 from pyaco._core.nir.types cimport type_slots
@@ -24,7 +24,7 @@ cdef enum:
     copy_limit = 1 << 16           # components of one copy
 
 
-cdef uint32_t _child(Lowering *b, uint32_t parent, int opcode, uint32_t number) except 0 nogil:
+cdef ValueId _child(Lowering *b, ValueId parent, int opcode, uint32_t number) except 0 nogil:
     """The deref of a struct member or array element."""
     cdef ShaderData *s = b.s
     cdef TypeId type = s.instructions.type[parent]
@@ -42,7 +42,7 @@ cdef uint32_t _child(Lowering *b, uint32_t parent, int opcode, uint32_t number) 
     return emit(b, row)
 
 
-cdef int _children(const ShaderData *s, uint32_t type, int *opcode) noexcept nogil:
+cdef int _children(const ShaderData *s, TypeId type, int *opcode) noexcept nogil:
     """How many parts a type has, 0 for scalars and vectors."""
     if s.types.base[type] == type_struct:
         opcode[0] = deref_struct
@@ -53,18 +53,19 @@ cdef int _children(const ShaderData *s, uint32_t type, int *opcode) noexcept nog
     return 0
 
 
-cdef int _bits(const ShaderData *s, uint32_t type) noexcept nogil:
+cdef int _bits(const ShaderData *s, TypeId type) noexcept nogil:
     """Bit size of a scalar, vector or physical pointer."""
     return 64 if s.types.base[type] == type_pointer else s.types.bit_size[type]
 
 
-cdef int _copy(Lowering *b, uint32_t target, uint32_t origin, uint32_t copy) except -1 nogil:
+cdef int _copy(Lowering *b, ValueId target, ValueId origin, ValueId copy) except -1 nogil:
     cdef ShaderData *s = b.s
-    cdef uint32_t type = s.instructions.type[origin]
+    cdef TypeId type = s.instructions.type[origin]
     cdef int opcode = 0
     cdef int parts = _children(s, type, &opcode)
     cdef int i
-    cdef uint32_t value, store, components
+    cdef ValueId value, store
+    cdef uint32_t components
     if parts:
         for i in range(parts):
             _copy(b, _child(b, target, opcode, i), _child(b, origin, opcode, i), copy)
@@ -80,9 +81,10 @@ cdef int _copy(Lowering *b, uint32_t target, uint32_t origin, uint32_t copy) exc
     return 0
 
 
-cdef uint32_t _lower_copy(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+cdef ValueId _lower_copy(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
-    cdef uint32_t origin, slots
+    cdef ValueId origin
+    cdef uint32_t slots
     if s.instructions.kind[instruction] != nir_intrinsic or s.instructions.opcode[instruction] != intrinsic_copy_deref:
         return lower_keep
     origin = source_value(s, instruction, 1)
@@ -95,14 +97,14 @@ cdef uint32_t _lower_copy(Lowering *b, uint32_t instruction) except? 0xffffffffU
 
 
 # --------------------------------------------------------------------------------------------------------- initial values
-cdef uint32_t _initialise(Lowering *b, uint32_t deref, uint32_t row) except 0xffffffffU nogil:
+cdef uint32_t _initialise(Lowering *b, ValueId deref, uint32_t row) except 0xffffffffU nogil:
     """Store the constants that begin at `row` to what a deref points to; returns the row after them."""
     cdef ShaderData *s = b.s
-    cdef uint32_t type = s.instructions.type[deref]
+    cdef TypeId type = s.instructions.type[deref]
     cdef int opcode = 0
     cdef int parts = _children(s, type, &opcode)
     cdef int components, i
-    cdef uint32_t value, store
+    cdef ValueId value, store
     cdef uint64_t[16] bits
     if parts or s.types.base[type] == type_struct:
         for i in range(parts):
@@ -119,7 +121,8 @@ cdef uint32_t _initialise(Lowering *b, uint32_t deref, uint32_t row) except 0xff
 
 cdef int _initialise_variables(Lowering *b) except -1 nogil:
     cdef ShaderData *s = b.s
-    cdef uint32_t variable, deref
+    cdef VariableId variable
+    cdef ValueId deref
     for variable in range(s.variables.table.count):
         if not s.variables.flags[variable] & variable_alive or s.variables.initializer[variable] == 0:
             continue

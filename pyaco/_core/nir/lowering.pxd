@@ -1,13 +1,13 @@
-"""The frame of a lowering pass: one walk over the blocks that replaces instructions by others.
+"""What lowering passes share: one walk over the blocks that replaces instructions by others.
 
-A pass gives a function that is called for every instruction, its sources already renamed. It emits new instructions in
-front of it, with the functions of ``ir/emitter.pxd``, and returns ``lower_keep`` (0: the instruction stays), ``lower_remove``,
+A pass gives a function that is called for every instruction, whose sources are renamed already. It emits new instructions
+before it, with the functions of ``ir/emitter.pxd``, and returns ``lower_keep`` (0: the instruction stays), ``lower_remove``,
 or the value that replaces the result of the instruction. It may also split the block: ``lower_if_begin`` ... ``lower_if_end``,
 ``lower_loop_begin`` ... ``lower_loop_end``; phis of later blocks are re-pointed to the new tail of a split block.
 
 Thread safety: that of the shader.
 """
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from pyaco._core.common.floats cimport float_to_bits
@@ -21,13 +21,13 @@ cdef enum:
 
 cdef cppclass Lowering(Emitter):
     ShaderRewrite rewrite
-    vector[ValueId] replacement    # by value: the value that stands for it now, 0 itself
-    vector[NodeId] tail            # by block node: the block that ends it now, 0 itself
+    vector[ValueId] replacement    # by value: the value that replaces it, 0 none
+    vector[NodeId] tail            # by block node: the last block that it was split into, 0 not split
     NodeId block                   # block being written
     bint progress
     void *context                  # of the pass
 
-ctypedef uint32_t (*lower_function)(Lowering *b, ValueId instruction) except? 0xffffffffU nogil
+ctypedef ValueId (*lower_function)(Lowering *b, ValueId instruction) except? 0xffffffffU nogil
 
 ctypedef int (*prologue_function)(Lowering *b) except -1 nogil
 
@@ -50,11 +50,19 @@ cdef inline ValueId lowered(const Lowering *b, ValueId value) noexcept nogil:
 cdef inline ValueId constant_float(Emitter *e, double value, int bit_size) except 0 nogil:
     return constant(e, float_to_bits(value, bit_size), bit_size)
 
+# ------------------------------------------------------------------------------------------- what several passes make
+# The lane of a wave that an invocation runs in.
+cdef ValueId subgroup_invocation(Lowering *b) except? 0xffffffffU nogil
+# A mask of lanes, as wide as the wave, as a vector of integers; zero beyond the wave.
+cdef ValueId lane_mask_words(Lowering *b, ValueId mask, uint32_t components, uint32_t bit_size) except? 0xffffffffU nogil
+# imod from irem: the remainder takes the divisor's sign.
+cdef ValueId modulo_of_remainder(Lowering *b, ValueId remainder, ValueId divisor) except? 0xffffffffU nogil
+
 # Whether a source is a constant; its bits.
 cdef bint constant_source(const ShaderData *s, ValueId instruction, int source, uint64_t *bits) noexcept nogil
 
 # --------------------------------------------------------------------------------------------------------- control flow
-# The block being written ends here; what is emitted next stands in the then-list of a new if.
+# The block being written ends here; what is emitted next is in the then-list of a new if.
 cdef NodeId lower_if_begin(Lowering *b, ValueId condition) except? 0xffffffffU nogil
 cdef int lower_if_else(Lowering *b, NodeId node) except -1 nogil
 cdef int lower_if_end(Lowering *b, NodeId node) except -1 nogil

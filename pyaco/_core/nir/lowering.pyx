@@ -1,10 +1,14 @@
-"""The frame of lowering passes. The contract is in ``lowering.pxd``."""
+"""What lowering passes share. The contract is in ``lowering.pxd``."""
 from libc.stdint cimport uint32_t, uint64_t
 
-from pyaco._core.ir.emitter cimport Emitter
+from nir_opcodes cimport (
+    alu_bcsel, alu_iadd, alu_iand, alu_ilt, alu_ine, alu_ixor, alu_u2u64, alu_unpack_64_2x32_split_x, alu_unpack_64_2x32_split_y,
+    intrinsic_mbcnt_amd,
+)
+from pyaco._core.ir.emitter cimport Emitter, alu1, alu2, alu2_constant, alu3, constant, intrinsic2, vector_of
 from pyaco._core.ir.shader cimport (
-    NodeId, ShaderData, ValueId, block_walk_next, constant_bits, nir_alu, nir_load_const, nir_phi, node_block, node_first_block,
-    node_if, node_insert_after, node_loop, node_new, node_walk_next, shader_rewrite_begin, shader_rewrite_block,
+    NodeId, ShaderData, SourceRow, ValueId, block_walk_next, constant_bits, nir_alu, nir_load_const, nir_phi, node_block,
+    node_first_block, node_if, node_insert_after, node_loop, node_new, node_walk_next, shader_rewrite_begin, shader_rewrite_block,
     shader_rewrite_emit, shader_rewrite_end, source_swizzle, source_value, swizzle_component,
 )
 
@@ -27,8 +31,8 @@ cdef int lowering_begin(Lowering *b, ShaderData *s) except -1 nogil:
 
 cdef int lowering_rename_sources(Lowering *b, ValueId instruction) noexcept nogil:
     cdef ShaderData *s = b.s
-    cdef uint32_t row = s.instructions.source_first[instruction]
-    cdef uint32_t end = row + s.instructions.source_count[instruction]
+    cdef SourceRow row = s.instructions.source_first[instruction]
+    cdef SourceRow end = row + s.instructions.source_count[instruction]
     while row < end:
         s.sources.value[row] = lowered(b, s.sources.value[row])
         row += 1
@@ -37,7 +41,8 @@ cdef int lowering_rename_sources(Lowering *b, ValueId instruction) noexcept nogi
 
 cdef void _rename_phis(Lowering *b, NodeId block) noexcept nogil:
     cdef ShaderData *s = b.s
-    cdef uint32_t i, row, end
+    cdef uint32_t i
+    cdef SourceRow row, end
     cdef ValueId instruction
     cdef NodeId predecessor
     for i in range(s.nodes.order_count[block]):
@@ -49,7 +54,7 @@ cdef void _rename_phis(Lowering *b, NodeId block) noexcept nogil:
         while row < end:
             s.sources.value[row] = lowered(b, s.sources.value[row])
             predecessor = <uint32_t>s.sources.swizzle[row]
-            # Phis made by the pass name the blocks as they are now.
+            # Phis made by the pass refer to the new blocks already.
             if instruction < b.replacement.size() and predecessor < b.tail.size() and b.tail[predecessor]:
                 s.sources.swizzle[row] = b.tail[predecessor]
             row += 1
@@ -77,7 +82,8 @@ cdef int lowering_run_from(ShaderData *s, prologue_function prologue, lower_func
     cdef Lowering b
     cdef vector[NodeId] blocks
     cdef NodeId block = node_first_block(s)
-    cdef uint32_t i, result
+    cdef uint32_t i
+    cdef ValueId result
     cdef ValueId instruction
     cdef size_t n
     while block:
@@ -106,6 +112,35 @@ cdef int lowering_run_from(ShaderData *s, prologue_function prologue, lower_func
             b.tail[block] = b.block
     lowering_end(&b)
     return b.progress
+
+
+# ------------------------------------------------------------------------------------------- what several passes make
+cdef ValueId subgroup_invocation(Lowering *b) except? 0xffffffffU nogil:
+    return intrinsic2(b, intrinsic_mbcnt_amd, 1, 32, constant(b, 0xffffffffffffffffULL, b.s.info.wave_size), constant(b, 0, 32))
+
+
+cdef ValueId lane_mask_words(Lowering *b, ValueId mask, uint32_t components, uint32_t bit_size) except? 0xffffffffU nogil:
+    cdef uint32_t wave = b.s.info.wave_size
+    cdef ValueId[4] words
+    cdef uint32_t i
+    if bit_size == wave:
+        words[0] = mask
+    elif bit_size == 64:
+        words[0] = alu1(b, alu_u2u64, mask)
+    else:
+        words[0] = alu1(b, alu_unpack_64_2x32_split_x, mask)
+    for i in range(1, components):
+        if i == 1 and bit_size == 32 and wave == 64:
+            words[1] = alu1(b, alu_unpack_64_2x32_split_y, mask)
+        else:
+            words[i] = constant(b, 0, bit_size)
+    return vector_of(b, words, components)
+
+
+cdef ValueId modulo_of_remainder(Lowering *b, ValueId remainder, ValueId divisor) except? 0xffffffffU nogil:
+    cdef ValueId differ = alu2_constant(b, alu_ilt, alu2(b, alu_ixor, remainder, divisor), 0)
+    cdef ValueId wanted = alu2(b, alu_iand, differ, alu2_constant(b, alu_ine, remainder, 0))
+    return alu3(b, alu_bcsel, wanted, alu2(b, alu_iadd, remainder, divisor), remainder)
 
 
 # ------------------------------------------------------------------------------------------------------------- constants

@@ -1,4 +1,4 @@
-"""What memory accesses may be reordered.
+"""Finds memory accesses that may be reordered.
 
 Guarantees: a load of a buffer or of global memory has ``access_can_reorder`` when no instruction of the shader can write
 what it reads: nothing is written through pointers of its kind, or its memory is declared both read-only and restrict.
@@ -13,7 +13,7 @@ from nir_opcodes cimport (
     intrinsic_store_global_amd, intrinsic_store_ssbo,
 )
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, access_can_reorder, access_non_writeable, access_restrict, access_volatile, intrinsic_index,
+    Shader, ShaderData, ValueId, access_can_reorder, access_non_writeable, access_restrict, access_volatile, intrinsic_index,
     intrinsic_set_index, nir_intrinsic,
 )
 
@@ -25,7 +25,8 @@ cdef bint _writes(int opcode) noexcept nogil:
 
 
 cdef bint opt_access_run(ShaderData *s) noexcept nogil:
-    cdef uint32_t i, instruction, access
+    cdef uint32_t i, access
+    cdef ValueId instruction
     cdef int opcode
     cdef bint written = False
     cdef bint progress = False

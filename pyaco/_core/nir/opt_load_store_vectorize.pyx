@@ -1,10 +1,9 @@
 """Neighbouring loads, and neighbouring stores, of one block become one wider access.
 
 Accesses join when they have the same opcode, resource, run-time offset, element size and access flags, and their constant
-offsets follow one another without a gap. A joined load stands where the first of its parts stood, a joined store where the
-last did; nothing that could see the difference (a write or barrier for loads, any memory access or barrier for stores)
-stands between. Widths: four components, eight for ``load_smem_amd``; shared memory only where the alignment is known to
-allow one instruction.
+offsets follow one another without a gap. A joined load replaces the first of its parts, a joined store the last of them;
+nothing that could observe the difference (a write or barrier for loads, any memory access or barrier for stores) is in between.
+Widths: four components, eight for ``load_smem_amd``; shared memory only where the alignment is known to allow one instruction.
 
 As Mesa's nir_opt_load_store_vectorize in effect. Needs: offsets folded to ``iadd(value, constant)`` by the algebraic rules.
 """
@@ -21,24 +20,24 @@ from nir_opcodes cimport (
 from pyaco._core.common.bits cimport lowest_bit
 from pyaco._core.ir.emitter cimport alu2_constant, component, constant, intrinsic1, intrinsic2, intrinsic3, swizzled, vector_of
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, access_can_reorder, access_volatile, block_walk_next, constant_bits, intrinsic_index, intrinsic_set_index,
-    nir_alu, nir_intrinsic, node_first_block, source_swizzle, source_value, swizzle_component, value_is_constant,
+    NodeId, Shader, ShaderData, ValueId, access_can_reorder, access_volatile, block_walk_next, constant_bits, intrinsic_index,
+    intrinsic_set_index, nir_alu, nir_intrinsic, node_first_block, source_swizzle, source_value, swizzle_component, value_is_constant,
 )
 from pyaco._core.nir.lowering cimport Lowering, lower_keep, lower_remove, lowered, lowering_run
 
 cdef struct Access:
     uint64_t key_opcode            # opcode << 32 | element bits << 24 | access flags
-    uint64_t key_place             # resource << 32 | run-time offset
+    uint64_t key_address           # resource << 32 | run-time offset
     uint32_t epoch                 # accesses of different epochs must not join
     int64_t offset                 # constant part
-    uint32_t instruction
+    ValueId instruction
     uint32_t position              # in the block
     uint32_t components
 
 cdef struct Group:
     uint32_t first                 # rows in Context.members
     uint32_t count
-    uint32_t anchor                # instruction that the joined access replaces in place
+    ValueId anchor                 # the part that the joined access replaces; the others are removed
 
 cdef struct Context:
     ShaderData *s
@@ -48,11 +47,11 @@ cdef struct Context:
     vector[uint32_t] group_of      # by instruction: row + 1
 
 
-cdef bint _before(const Access &a, const Access &b) noexcept nogil:
+cdef bint _comes_before(const Access &a, const Access &b) noexcept nogil:
     if a.key_opcode != b.key_opcode:
         return a.key_opcode < b.key_opcode
-    if a.key_place != b.key_place:
-        return a.key_place < b.key_place
+    if a.key_address != b.key_address:
+        return a.key_address < b.key_address
     if a.epoch != b.epoch:
         return a.epoch < b.epoch
     if a.offset != b.offset:
@@ -82,9 +81,10 @@ cdef int _offset_source(int opcode) noexcept nogil:
     return 0 if opcode in (intrinsic_load_shared, intrinsic_load_constant) else 1
 
 
-cdef uint32_t _split_offset(const ShaderData *s, uint32_t value, int64_t *fixed) noexcept nogil:
+cdef ValueId _split_offset(const ShaderData *s, ValueId value, int64_t *fixed) noexcept nogil:
     """The run-time part of an offset (0 none); its constant part is added to `fixed`."""
-    cdef uint32_t side, other
+    cdef uint32_t side
+    cdef ValueId other
     if value_is_constant(s, value):
         fixed[0] += <int64_t>constant_bits(s, value, 0)
         return 0
@@ -98,49 +98,50 @@ cdef uint32_t _split_offset(const ShaderData *s, uint32_t value, int64_t *fixed)
     return value
 
 
-cdef bint _wants_order(const ShaderData *s, uint32_t instruction) noexcept nogil:
-    """Whether other accesses may see this one's place."""
+cdef bint _is_ordered(const ShaderData *s, ValueId instruction) noexcept nogil:
+    """Whether the access must keep its order among others."""
     cdef int opcode = s.instructions.opcode[instruction]
     return not (intrinsic_flags[opcode] & intrinsic_flag_can_reorder or intrinsic_index(s, instruction, index_access) & access_can_reorder)
 
 
-cdef uint64_t _place(const ShaderData *s, uint32_t instruction) noexcept nogil:
+cdef uint64_t _address_key(const ShaderData *s, ValueId instruction) noexcept nogil:
     """Resource and run-time offset of an access, as one key."""
     cdef int opcode = s.instructions.opcode[instruction]
     cdef int resource = _resource_source(opcode)
     cdef int64_t fixed = 0
-    cdef uint32_t run_time = _split_offset(s, source_value(s, instruction, _offset_source(opcode)), &fixed)
+    cdef ValueId run_time = _split_offset(s, source_value(s, instruction, _offset_source(opcode)), &fixed)
     return <uint64_t>(source_value(s, instruction, resource) if resource >= 0 else 0) << 32 | run_time
 
 
-cdef bint _full_mask(const ShaderData *s, uint32_t store) noexcept nogil:
+cdef bint _full_mask(const ShaderData *s, ValueId store) noexcept nogil:
     cdef uint32_t components = s.instructions.components[source_value(s, store, 0)]
     return <uint32_t>intrinsic_index(s, store, index_write_mask) == (<uint32_t>1 << components) - 1
 
 
-cdef void _note(Context *c, uint32_t instruction, uint32_t position, uint32_t epoch) noexcept nogil:
+cdef void _add_access(Context *c, ValueId instruction, uint32_t position, uint32_t epoch) noexcept nogil:
     cdef ShaderData *s = c.s
     cdef int opcode = s.instructions.opcode[instruction]
     cdef uint32_t access = intrinsic_index(s, instruction, index_access)
-    cdef uint32_t value = instruction if _is_load(opcode) else source_value(s, instruction, 0)
+    cdef ValueId value = instruction if _is_load(opcode) else source_value(s, instruction, 0)
     cdef Access a
     if access & access_volatile or s.instructions.bit_size[value] < 8 or s.instructions.components[value] > 4:
         return
     a.offset = intrinsic_index(s, instruction, index_base)
     _split_offset(s, source_value(s, instruction, _offset_source(opcode)), &a.offset)
     a.key_opcode = <uint64_t>opcode << 32 | <uint64_t>s.instructions.bit_size[value] << 24 | access
-    a.key_place = _place(s, instruction)
-    a.epoch = epoch if _wants_order(s, instruction) else 0
+    a.key_address = _address_key(s, instruction)
+    a.epoch = epoch if _is_ordered(s, instruction) else 0
     a.instruction = instruction
     a.position = position
     a.components = s.instructions.components[value]
     c.accesses.push_back(a)
 
 
-cdef void _collect(Context *c, uint32_t block) noexcept nogil:
-    """Loads are cut apart by writes and barriers, stores by any ordered access and barrier."""
+cdef void _collect(Context *c, NodeId block) noexcept nogil:
+    """Collect accesses. Writes and barriers begin a new epoch for loads, any ordered access or barrier for stores."""
     cdef ShaderData *s = c.s
-    cdef uint32_t i, instruction
+    cdef uint32_t i
+    cdef ValueId instruction
     cdef uint32_t write_epoch = 1
     cdef uint32_t any_epoch = 1
     cdef int opcode, flags
@@ -152,29 +153,29 @@ cdef void _collect(Context *c, uint32_t block) noexcept nogil:
         opcode = s.instructions.opcode[instruction]
         flags = intrinsic_flags[opcode]
         if _is_load(opcode):
-            if _wants_order(s, instruction):
+            if _is_ordered(s, instruction):
                 any_epoch += 1
-            _note(c, instruction, i, write_epoch)
+            _add_access(c, instruction, i, write_epoch)
         elif _is_store(opcode):
             write_epoch += 1
-            # Stores to different places may meet in memory.
+            # Stores with different keys may overlap in memory.
             if not (c.accesses.size() and _is_store(s.instructions.opcode[c.accesses.back().instruction])
-                    and _place(s, instruction) == c.accesses.back().key_place):
+                    and _address_key(s, instruction) == c.accesses.back().key_address):
                 any_epoch += 1
             if _full_mask(s, instruction):
-                _note(c, instruction, i, any_epoch)
+                _add_access(c, instruction, i, any_epoch)
             else:
                 any_epoch += 1
         elif not flags & intrinsic_flag_can_reorder and (
                 not flags & intrinsic_flag_can_eliminate or flags & intrinsic_flag_convergent or opcode == intrinsic_barrier):
-            # Writes, atomics and barriers; also operations across lanes, which cost nothing to respect.
+            # Writes, atomics and barriers; also operations across lanes, for simplicity.
             write_epoch += 1
             any_epoch += 1
         elif not flags & intrinsic_flag_can_reorder:
             any_epoch += 1
 
 
-cdef uint32_t _known_alignment(const ShaderData *s, uint32_t instruction) noexcept nogil:
+cdef uint32_t _known_alignment(const ShaderData *s, ValueId instruction) noexcept nogil:
     cdef uint32_t multiple = intrinsic_index(s, instruction, index_align_mul)
     cdef uint32_t offset = intrinsic_index(s, instruction, index_align_offset)
     if multiple == 0:
@@ -182,7 +183,7 @@ cdef uint32_t _known_alignment(const ShaderData *s, uint32_t instruction) noexce
     return <uint32_t>lowest_bit(offset) if offset else multiple
 
 
-cdef bint _fits(const ShaderData *s, uint32_t first, uint32_t components, uint32_t bits) noexcept nogil:
+cdef bint _fits(const ShaderData *s, ValueId first, uint32_t components, uint32_t bits) noexcept nogil:
     """Whether the memory instructions have a form for that many components from this access on."""
     cdef int opcode = s.instructions.opcode[first]
     cdef uint32_t bytes = components * bits // 8
@@ -216,16 +217,16 @@ cdef void _join(Context *c, uint32_t first, uint32_t end) noexcept nogil:
         c.group_of[c.accesses[i].instruction] = <uint32_t>c.groups.size()
 
 
-cdef bint _same_place(const Access *a, const Access *b) noexcept nogil:
-    return a.key_opcode == b.key_opcode and a.key_place == b.key_place and a.epoch == b.epoch
+cdef bint _same_keys(const Access *a, const Access *b) noexcept nogil:
+    return a.key_opcode == b.key_opcode and a.key_address == b.key_address and a.epoch == b.epoch
 
 
 cdef uint32_t _after_overlap(Context *c, uint32_t first) noexcept nogil:
-    """Stores to one place that overlap keep their order: the row after them all; `first` when none do."""
+    """Stores with the same keys that overlap must keep their order: the row after all of them; `first` if none overlap."""
     cdef uint32_t i = first + 1
     cdef uint32_t bits = (c.accesses[first].key_opcode >> 24) & 0xff
     cdef bint overlap = False
-    while i < c.accesses.size() and _same_place(&c.accesses[first], &c.accesses[i]):
+    while i < c.accesses.size() and _same_keys(&c.accesses[first], &c.accesses[i]):
         if c.accesses[i].offset < c.accesses[i - 1].offset + c.accesses[i - 1].components * bits // 8:
             overlap = True
         i += 1
@@ -233,7 +234,7 @@ cdef uint32_t _after_overlap(Context *c, uint32_t first) noexcept nogil:
 
 
 cdef void _find_groups(Context *c) noexcept nogil:
-    """Cut every run of neighbours into the widest pieces that fit, from its start."""
+    """Split every run of adjacent accesses into the widest groups that fit, from its start."""
     cdef ShaderData *s = c.s
     cdef uint32_t count = <uint32_t>c.accesses.size()
     cdef uint32_t i = 0
@@ -241,7 +242,7 @@ cdef void _find_groups(Context *c) noexcept nogil:
     cdef int64_t next_offset
     while i < count:
         if _is_store(s.instructions.opcode[c.accesses[i].instruction]) and \
-                (i == 0 or not _same_place(&c.accesses[i - 1], &c.accesses[i])):
+                (i == 0 or not _same_keys(&c.accesses[i - 1], &c.accesses[i])):
             end = _after_overlap(c, i)
             if end != i:
                 i = end
@@ -251,7 +252,7 @@ cdef void _find_groups(Context *c) noexcept nogil:
         next_offset = c.accesses[i].offset + components * bits // 8
         best = end = i + 1
         while end < count and components < 8:
-            if not _same_place(&c.accesses[end], &c.accesses[i]) or c.accesses[end].offset != next_offset:
+            if not _same_keys(&c.accesses[end], &c.accesses[i]) or c.accesses[end].offset != next_offset:
                 break
             components += c.accesses[end].components
             next_offset += c.accesses[end].components * bits // 8
@@ -264,21 +265,21 @@ cdef void _find_groups(Context *c) noexcept nogil:
 
 
 # --------------------------------------------------------------------------------------------------------------- rewrite
-cdef uint32_t _offset_of(Lowering *b, const Access *a) except? 0xffffffffU nogil:
-    """The offset of the lowest part; every value in it stands before the earliest part."""
-    cdef uint32_t run_time = lowered(b, a.key_place & 0xffffffffU)
+cdef ValueId _offset_of(Lowering *b, const Access *a) except? 0xffffffffU nogil:
+    """The offset of the lowest part; its values are defined before the earliest part."""
+    cdef ValueId run_time = lowered(b, a.key_address & 0xffffffffU)
     cdef int64_t fixed = a.offset - intrinsic_index(b.s, a.instruction, index_base)
     if not run_time:
         return constant(b, <uint64_t>fixed, 32)
     return alu2_constant(b, alu_iadd, run_time, <uint64_t>fixed) if fixed else run_time
 
 
-cdef uint32_t _joined_load(Lowering *b, const Access *a, uint32_t components) except? 0xffffffffU nogil:
+cdef ValueId _joined_load(Lowering *b, const Access *a, uint32_t components) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef int opcode = s.instructions.opcode[a.instruction]
     cdef int bits = s.instructions.bit_size[a.instruction]
-    cdef uint32_t offset = _offset_of(b, a)
-    cdef uint32_t row
+    cdef ValueId offset = _offset_of(b, a)
+    cdef ValueId row
     if _resource_source(opcode) >= 0:
         row = intrinsic2(b, opcode, components, bits, lowered(b, source_value(s, a.instruction, 0)), offset)
     else:
@@ -287,14 +288,14 @@ cdef uint32_t _joined_load(Lowering *b, const Access *a, uint32_t components) ex
     return row
 
 
-cdef void _copy_indices(ShaderData *s, uint32_t target, uint32_t origin) noexcept nogil:
+cdef void _copy_indices(ShaderData *s, ValueId target, ValueId origin) noexcept nogil:
     cdef uint32_t i
     for i in range(intrinsic_index_count[<int>s.instructions.opcode[origin]]):
         s.indices.value[s.instructions.data[target] + i] = s.indices.value[s.instructions.data[origin] + i]
 
 
-cdef uint32_t _slice(Lowering *b, uint32_t value, uint32_t first, uint32_t count) except? 0xffffffffU nogil:
-    """Some neighbouring components."""
+cdef ValueId _slice(Lowering *b, ValueId value, uint32_t first, uint32_t count) except? 0xffffffffU nogil:
+    """Some adjacent components."""
     cdef uint64_t swizzle = 0
     cdef uint32_t i
     for i in range(count):
@@ -302,11 +303,12 @@ cdef uint32_t _slice(Lowering *b, uint32_t value, uint32_t first, uint32_t count
     return swizzled(b, value, swizzle, count)
 
 
-cdef uint32_t _lower_load(Lowering *b, Context *c, uint32_t instruction, const Group *group) except? 0xffffffffU nogil:
+cdef ValueId _lower_load(Lowering *b, Context *c, ValueId instruction, const Group *group) except? 0xffffffffU nogil:
     """At the earliest part: load all, and slices for all parts."""
     cdef uint32_t components = 0
-    cdef uint32_t result = 0
-    cdef uint32_t value, part, i
+    cdef ValueId result = 0
+    cdef ValueId value, part
+    cdef uint32_t i
     for i in range(group.count):
         components += c.members[group.first + i].components
     value = _joined_load(b, &c.members[group.first], components)
@@ -322,13 +324,14 @@ cdef uint32_t _lower_load(Lowering *b, Context *c, uint32_t instruction, const G
 
 
 cdef int _lower_store(Lowering *b, Context *c, const Group *group) except -1 nogil:
-    """At the latest part: store all; the values of the others were named before."""
+    """At the latest part: store all; the values of the others are defined already."""
     cdef ShaderData *s = b.s
     cdef const Access *lowest = &c.members[group.first]
     cdef int opcode = s.instructions.opcode[lowest.instruction]
-    cdef uint32_t[8] values
+    cdef ValueId[8] values
     cdef uint32_t count = 0
-    cdef uint32_t i, k, value, offset, row
+    cdef uint32_t i, k
+    cdef ValueId value, offset, row
     for i in range(group.count):
         value = source_value(s, c.members[group.first + i].instruction, 0)
         for k in range(c.members[group.first + i].components):
@@ -345,7 +348,7 @@ cdef int _lower_store(Lowering *b, Context *c, const Group *group) except -1 nog
     return 0
 
 
-cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef Context *c = <Context *>b.context
     cdef Group group
     if instruction >= c.group_of.size() or c.group_of[instruction] == 0:
@@ -362,12 +365,12 @@ cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogi
 
 cdef bint opt_load_store_vectorize_run(ShaderData *s) except -1 nogil:
     cdef Context c
-    cdef uint32_t block = node_first_block(s)
+    cdef NodeId block = node_first_block(s)
     c.s = s
     c.group_of.assign(s.instructions.table.count, 0)
     while block:
         _collect(&c, block)
-        sort(c.accesses.begin(), c.accesses.end(), &_before)
+        sort(c.accesses.begin(), c.accesses.end(), &_comes_before)
         _find_groups(&c)
         block = block_walk_next(s, block)
     if c.groups.empty():

@@ -1,7 +1,7 @@
 """Peephole select: a small if that only computes becomes selections.
 
 An if whose two lists are single blocks of at most `limit` cheap, effect-free instructions is flattened: the instructions
-move before it and the phis behind it become `bcsel`. Needs: nothing. Guarantees: valid NIR.
+move before it and the phis after it become `bcsel`. Needs: nothing. Guarantees: valid NIR.
 Source: the transformation of Mesa's ``nir_opt_peephole_select``; the limit of 8 is RADV's.
 """
 from libc.stdint cimport uint32_t
@@ -9,41 +9,43 @@ from libc.stdint cimport uint32_t
 from nir_opcodes cimport alu_bcsel
 
 from pyaco._core.common.table cimport table_append_many
-from pyaco._core.ir.shader cimport Shader, ShaderData, identity_swizzle, nir_alu, nir_load_const, nir_phi, nir_undef, node_block, node_if
+from pyaco._core.ir.shader cimport (
+    NodeId, Shader, ShaderData, SourceRow, ValueId, identity_swizzle, nir_alu, nir_load_const, nir_phi, nir_undef, node_block, node_if,
+)
 from pyaco._core.nir.control_flow_edit cimport (
     ControlFlowEdit, edit_begin, edit_end, edit_splice,
 )
 
 
-cdef bint _movable(const ShaderData *s, uint32_t instruction) noexcept nogil:
+cdef bint _is_movable(const ShaderData *s, ValueId instruction) noexcept nogil:
     cdef int kind = s.instructions.kind[instruction]
     return kind == nir_alu or kind == nir_load_const or kind == nir_undef
 
 
-cdef bint _flattens(const ControlFlowEdit *edit, uint32_t block, uint32_t limit) noexcept nogil:
+cdef bint _can_flatten(const ControlFlowEdit *edit, NodeId block, uint32_t limit) noexcept nogil:
     cdef uint32_t cost = 0
     cdef uint32_t i
-    cdef uint32_t instruction
+    cdef ValueId instruction
     if edit.shader.nodes.next[block]:
         return False
     for i in range(<uint32_t>edit.contents[block].size()):
         instruction = edit.contents[block][i]
-        if not _movable(edit.shader, instruction):
+        if not _is_movable(edit.shader, instruction):
             return False
         if edit.shader.instructions.kind[instruction] == nir_alu:
             cost += 1
     return cost <= limit
 
 
-cdef int _select(ControlFlowEdit *edit, uint32_t node) except -1 nogil:
-    """Turn the phis behind the if into selections, in place."""
+cdef int _phis_to_selections(ControlFlowEdit *edit, NodeId node) except -1 nogil:
+    """Turn the phis after the if into selections, in place."""
     cdef ShaderData *s = edit.shader
-    cdef uint32_t after = s.nodes.next[node]
-    cdef uint32_t then_block = s.nodes.first0[node]
-    cdef uint32_t first
+    cdef NodeId after = s.nodes.next[node]
+    cdef NodeId then_block = s.nodes.first0[node]
+    cdef SourceRow first
     cdef uint32_t i
-    cdef uint32_t phi
-    cdef uint32_t old
+    cdef ValueId phi
+    cdef SourceRow old
     cdef uint32_t which
     for i in range(<uint32_t>edit.contents[after].size()):
         phi = edit.contents[after][i]
@@ -64,13 +66,13 @@ cdef int _select(ControlFlowEdit *edit, uint32_t node) except -1 nogil:
     return 0
 
 
-cdef bint _try_if(ControlFlowEdit *edit, uint32_t node, uint32_t limit) except -1 nogil:
+cdef bint _try_flatten(ControlFlowEdit *edit, NodeId node, uint32_t limit) except -1 nogil:
     cdef ShaderData *s = edit.shader
-    cdef uint32_t then_block = s.nodes.first0[node]
-    cdef uint32_t else_block = s.nodes.first1[node]
-    if not _flattens(edit, then_block, limit) or not _flattens(edit, else_block, limit):
+    cdef NodeId then_block = s.nodes.first0[node]
+    cdef NodeId else_block = s.nodes.first1[node]
+    if not _can_flatten(edit, then_block, limit) or not _can_flatten(edit, else_block, limit):
         return False
-    _select(edit, node)
+    _phis_to_selections(edit, node)
     edit.contents[then_block].insert(edit.contents[then_block].end(), edit.contents[else_block].begin(),
                                      edit.contents[else_block].end())
     edit.contents[else_block].clear()
@@ -78,19 +80,19 @@ cdef bint _try_if(ControlFlowEdit *edit, uint32_t node, uint32_t limit) except -
     return True
 
 
-cdef bint _list(ControlFlowEdit *edit, uint32_t node, uint32_t limit) except -1 nogil:
+cdef bint _flatten_in_list(ControlFlowEdit *edit, NodeId node, uint32_t limit) except -1 nogil:
     cdef ShaderData *s = edit.shader
     cdef bint progress = False
-    cdef uint32_t following
+    cdef NodeId following
     while node:
         following = s.nodes.next[node]
         if s.nodes.kind[node] != node_block:
             if s.nodes.kind[node] == node_if:
-                progress |= _list(edit, s.nodes.first1[node], limit)
-            progress |= _list(edit, s.nodes.first0[node], limit)
-            # A splice keeps the block behind the if, so `following` stays linked.
+                progress |= _flatten_in_list(edit, s.nodes.first1[node], limit)
+            progress |= _flatten_in_list(edit, s.nodes.first0[node], limit)
+            # A splice keeps the block after the if, so `following` stays linked.
             if s.nodes.kind[node] == node_if:
-                progress |= _try_if(edit, node, limit)
+                progress |= _try_flatten(edit, node, limit)
         node = following
     return progress
 
@@ -99,7 +101,7 @@ cdef bint peephole_select_run(ShaderData *s, uint32_t limit) except -1 nogil:
     cdef ControlFlowEdit edit
     cdef bint progress
     edit_begin(&edit, s)
-    progress = _list(&edit, s.nodes.first0[1], limit)
+    progress = _flatten_in_list(&edit, s.nodes.first0[1], limit)
     if progress:
         edit_end(&edit)
     return progress

@@ -2,16 +2,14 @@
 from libc.stdint cimport uint32_t, uint64_t
 
 from pyaco._core.common.bits cimport align_up
-from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, type_array, type_matrix, type_pointer, type_struct, type_void,
-)
+from pyaco._core.ir.shader cimport Shader, ShaderData, TypeId, type_array, type_matrix, type_pointer, type_struct, type_void
 
 cdef enum:
     too_many = 0xffffffff
     slot_limit = 1 << 24
 
 
-cdef uint32_t type_slots(const ShaderData *s, uint32_t type) noexcept nogil:
+cdef uint32_t type_slots(const ShaderData *s, TypeId type) noexcept nogil:
     cdef int base = s.types.base[type]
     cdef uint64_t total = 0
     cdef uint32_t i, part
@@ -33,7 +31,7 @@ cdef uint32_t type_slots(const ShaderData *s, uint32_t type) noexcept nogil:
     return <uint32_t>total if total <= slot_limit else <uint32_t>too_many
 
 
-cdef uint32_t member_slots(const ShaderData *s, uint32_t type, uint32_t member) noexcept nogil:
+cdef uint32_t member_slots(const ShaderData *s, TypeId type, uint32_t member) noexcept nogil:
     cdef uint32_t total = 0
     cdef uint32_t i
     for i in range(member):
@@ -41,13 +39,13 @@ cdef uint32_t member_slots(const ShaderData *s, uint32_t type, uint32_t member) 
     return total
 
 
-cdef uint32_t component_bytes(const ShaderData *s, uint32_t type) noexcept nogil:
+cdef uint32_t component_bytes(const ShaderData *s, TypeId type) noexcept nogil:
     if s.types.base[type] == type_pointer:
         return 8
     return 4 if s.types.bit_size[type] == 1 else s.types.bit_size[type] // 8
 
 
-cdef uint32_t type_align(const ShaderData *s, uint32_t type) noexcept nogil:
+cdef uint32_t type_align(const ShaderData *s, TypeId type) noexcept nogil:
     cdef int base = s.types.base[type]
     cdef uint32_t best = 1
     cdef uint32_t i, part
@@ -62,13 +60,13 @@ cdef uint32_t type_align(const ShaderData *s, uint32_t type) noexcept nogil:
     return component_bytes(s, type) * (4 if part > 2 else 2 if part == 2 else 1)
 
 
-cdef uint32_t type_stride(const ShaderData *s, uint32_t type) noexcept nogil:
+cdef uint32_t type_stride(const ShaderData *s, TypeId type) noexcept nogil:
     if s.types.stride[type]:
         return s.types.stride[type]
     return <uint32_t>align_up(type_bytes(s, s.types.element[type]), type_align(s, s.types.element[type]))
 
 
-cdef uint32_t member_offset(const ShaderData *s, uint32_t type, uint32_t member) noexcept nogil:
+cdef uint32_t member_offset(const ShaderData *s, TypeId type, uint32_t member) noexcept nogil:
     cdef uint32_t first = s.types.member_first[type]
     cdef uint32_t offset = 0
     cdef uint32_t i
@@ -79,7 +77,7 @@ cdef uint32_t member_offset(const ShaderData *s, uint32_t type, uint32_t member)
     return <uint32_t>align_up(offset, type_align(s, s.members.type[first + member]))
 
 
-cdef uint32_t type_bytes(const ShaderData *s, uint32_t type) noexcept nogil:
+cdef uint32_t type_bytes(const ShaderData *s, TypeId type) noexcept nogil:
     cdef int base = s.types.base[type]
     cdef uint32_t last, end, i, best
     if base == type_struct:
@@ -99,21 +97,21 @@ cdef uint32_t type_bytes(const ShaderData *s, uint32_t type) noexcept nogil:
     return component_bytes(s, type) * last
 
 
-def layout(Shader shader not None, uint32_t type):
+def layout(Shader shader not None, TypeId type):
     """``(bytes, alignment)`` of a type in memory."""
     return type_bytes(&shader.data, type), type_align(&shader.data, type)
 
 
-def offset_of_member(Shader shader not None, uint32_t type, uint32_t member):
+def offset_of_member(Shader shader not None, TypeId type, uint32_t member):
     """Byte offset of a struct member."""
     return member_offset(&shader.data, type, member)
 
 
-def stride_of(Shader shader not None, uint32_t type):
+def stride_of(Shader shader not None, TypeId type):
     """Byte stride of an array or matrix."""
     return type_stride(&shader.data, type)
 
 
-def slots(Shader shader not None, uint32_t type):
+def slots(Shader shader not None, TypeId type):
     """Scalar components of a type."""
     return type_slots(&shader.data, type)

@@ -1,7 +1,7 @@
-"""NIR validator. Says what is wrong with a shader, or nothing.
+"""NIR validator: raises an error that says what is wrong with a shader.
 
-Checked: the node tree (links, blocks around every if and loop), that every instruction in an order stands there once
-and knows its block, operand counts, component counts and bit sizes against the opcode tables, swizzles, constants
+Checked: the node tree (links, blocks around every if and loop), that every instruction is in one order only, once,
+and has its block recorded, operand counts, component counts and bit sizes against the opcode tables, swizzles, constants
 within their size, phis (first in the block, one source per predecessor, sources that reach it), jumps (last in the
 block, inside a loop), texture instructions (``validate_texture``), modes of variables, typing of derefs and of the
 accesses through them, write masks, conditions of ifs, and that definitions dominate uses. Not checked: meanings of
@@ -13,7 +13,7 @@ from libcpp.vector cimport vector
 from nir_opcodes cimport *
 from pyaco._core.ir.shader cimport *
 from pyaco._core.nir.block_dominance cimport Dominance, dominance_compute, dominates, ends_with_break, ends_with_continue, falls_through
-from pyaco._core.nir.dominance cimport Cfg, cfg_build
+from pyaco._core.nir.dominance cimport Cfg, cfg_build, node_loop_around
 from pyaco._core.nir.validate_texture cimport texture_fault
 
 
@@ -21,11 +21,11 @@ class ValidationError(AssertionError):
     """A pass left NIR that breaks a rule: a bug of pyaco, not of the input."""
 
 
-cdef int _wrong(Shader shader, uint32_t instruction, str text) except -1:
+cdef int _raise(Shader shader, ValueId instruction, str text) except -1:
     raise ValidationError(f"NIR validation: {_describe(shader, instruction)}{text}")
 
 
-cdef str _describe(Shader shader, uint32_t row):
+cdef str _describe(Shader shader, ValueId row):
     cdef ShaderData *s = &shader.data
     cdef int kind
     if row == 0 or row >= s.instructions.table.count:
@@ -43,22 +43,22 @@ cdef str _describe(Shader shader, uint32_t row):
     return f"%{row} = {name} {sources} in block node {s.instructions.block[row]}: "
 
 
-cdef int _fail(Shader shader, uint32_t instruction, const char *text) except -1 nogil:
+cdef int _fail(Shader shader, ValueId instruction, const char *text) except -1 nogil:
     with gil:
-        _wrong(shader, instruction, text.decode())
+        _raise(shader, instruction, text.decode())
 
 
 # ------------------------------------------------------------------------------------------------------------- the tree
-cdef int _list(Shader shader, uint32_t parent, uint32_t first, uint32_t last, vector[uint32_t] &seen) except -1 nogil:
-    """One list of siblings: links agree, blocks stand at both ends and around every if and loop."""
+cdef int _list(Shader shader, NodeId parent, NodeId first, NodeId last, vector[uint32_t] &seen, vector[NodeId] &inner) except -1 nogil:
+    """One list of siblings: links agree, there are blocks at both ends and around every if and loop. Appends ifs and loops to `inner`."""
     cdef ShaderData *s = &shader.data
-    cdef uint32_t node = first
-    cdef uint32_t before = 0
+    cdef NodeId node = first
+    cdef NodeId before = 0
     while True:
         if node == 0 or node >= s.nodes.table.count:
             return _fail(shader, 0, "a node list that ends before its last node")
         if seen[node]:
-            return _fail(shader, 0, "a node that stands in two places")
+            return _fail(shader, 0, "a node that is in two lists")
         seen[node] = 1
         if s.nodes.parent[node] != parent or s.nodes.previous[node] != before:
             return _fail(shader, 0, "a node whose links disagree with its neighbours'")
@@ -66,6 +66,8 @@ cdef int _list(Shader shader, uint32_t parent, uint32_t first, uint32_t last, ve
             return _fail(shader, 0, "two neighbouring blocks, or an if or loop without a block between")
         if s.nodes.kind[node] != node_block and s.nodes.kind[node] != node_if and s.nodes.kind[node] != node_loop:
             return _fail(shader, 0, "a node of unknown kind")
+        if s.nodes.kind[node] != node_block:
+            inner.push_back(node)
         if node == last:
             break
         before = node
@@ -78,38 +80,27 @@ cdef int _list(Shader shader, uint32_t parent, uint32_t first, uint32_t last, ve
 cdef int _tree(Shader shader) except -1 nogil:
     cdef ShaderData *s = &shader.data
     cdef vector[uint32_t] seen
-    cdef vector[uint32_t] stack
-    cdef uint32_t node
-    cdef uint32_t child
+    cdef vector[NodeId] stack
+    cdef NodeId node
     seen.resize(s.nodes.table.count)
     stack.push_back(1)
     while stack.size():
         node = stack.back()
         stack.pop_back()
-        _list(shader, node, s.nodes.first0[node], s.nodes.last0[node], seen)
-        child = s.nodes.first0[node]
-        while child:
-            if s.nodes.kind[child] != node_block:
-                stack.push_back(child)
-            child = s.nodes.next[child]
+        _list(shader, node, s.nodes.first0[node], s.nodes.last0[node], seen, stack)
         if s.nodes.kind[node] == node_if:
-            _list(shader, node, s.nodes.first1[node], s.nodes.last1[node], seen)
-            child = s.nodes.first1[node]
-            while child:
-                if s.nodes.kind[child] != node_block:
-                    stack.push_back(child)
-                child = s.nodes.next[child]
+            _list(shader, node, s.nodes.first1[node], s.nodes.last1[node], seen, stack)
     return 0
 
 
 # --------------------------------------------------------------------------------------------------------- instructions
-cdef int _place(Shader shader, vector[uint32_t] &position) except -1 nogil:
-    """Every instruction in an order: valid, once, in the block that it names. Fills position (1 + place in program)."""
+cdef int _check_order(Shader shader, vector[uint32_t] &position) except -1 nogil:
+    """Every instruction in an order: valid, once, in the block that it names. Fills `position`, counted from 1 in program order."""
     cdef ShaderData *s = &shader.data
-    cdef uint32_t block = node_first_block(s)
+    cdef NodeId block = node_first_block(s)
     cdef uint32_t count = 0
     cdef uint32_t i
-    cdef uint32_t row
+    cdef ValueId row
     position.resize(s.instructions.table.count)
     while block:
         if <uint64_t>s.nodes.order_first[block] + s.nodes.order_count[block] > s.order.table.count:
@@ -119,9 +110,9 @@ cdef int _place(Shader shader, vector[uint32_t] &position) except -1 nogil:
             if row == 0 or row >= s.instructions.table.count:
                 return _fail(shader, 0, "an order with an instruction that does not exist")
             if position[row]:
-                return _fail(shader, row, "stands in two places")
+                return _fail(shader, row, "is in two orders, or in one twice")
             if s.instructions.block[row] != block:
-                return _fail(shader, row, "does not know its block")
+                return _fail(shader, row, "has another block recorded than the one that it is in")
             if s.instructions.source_count[row] and <uint64_t>s.instructions.source_first[row] + \
                     s.instructions.source_count[row] > s.sources.table.count:
                 return _fail(shader, row, "has sources outside their table")
@@ -135,7 +126,7 @@ cdef bint _valid_bits(uint32_t bits) noexcept nogil:
     return bits == 1 or bits == 8 or bits == 16 or bits == 32 or bits == 64
 
 
-cdef int _result(Shader shader, uint32_t row) except -1 nogil:
+cdef int _result(Shader shader, ValueId row) except -1 nogil:
     cdef ShaderData *s = &shader.data
     cdef uint32_t components = s.instructions.components[row]
     if components == 0:
@@ -145,14 +136,14 @@ cdef int _result(Shader shader, uint32_t row) except -1 nogil:
     return 0
 
 
-cdef int _alu(Shader shader, uint32_t row) except -1 nogil:
+cdef int _alu(Shader shader, ValueId row) except -1 nogil:
     cdef ShaderData *s = &shader.data
     cdef uint32_t opcode = s.instructions.opcode[row]
     cdef uint32_t components = s.instructions.components[row]
     cdef uint32_t bits = 0
     cdef uint32_t wanted
     cdef uint32_t width
-    cdef uint32_t value
+    cdef ValueId value
     cdef uint32_t i
     cdef uint32_t k
     if opcode >= alu_count or s.instructions.source_count[row] != alu_input_count[opcode]:
@@ -184,12 +175,12 @@ cdef int _alu(Shader shader, uint32_t row) except -1 nogil:
     return 0
 
 
-cdef bint _is_deref(const ShaderData *s, uint32_t value) noexcept nogil:
+cdef bint _is_deref(const ShaderData *s, ValueId value) noexcept nogil:
     return s.instructions.kind[value] == nir_deref
 
 
-cdef bint _same_type(const ShaderData *s, uint32_t a, uint32_t b) noexcept nogil:
-    """Whether two type rows can stand for one another in a deref chain."""
+cdef bint _same_type(const ShaderData *s, TypeId a, TypeId b) noexcept nogil:
+    """Whether two types are interchangeable in a deref chain."""
     if a == b:
         return True
     return (s.types.base[a] == s.types.base[b] and s.types.bit_size[a] == s.types.bit_size[b]
@@ -198,15 +189,15 @@ cdef bint _same_type(const ShaderData *s, uint32_t a, uint32_t b) noexcept nogil
             and s.types.image_flags[a] == s.types.image_flags[b])
 
 
-cdef int _deref(Shader shader, uint32_t row) except -1 nogil:
+cdef int _deref(Shader shader, ValueId row) except -1 nogil:
     cdef ShaderData *s = &shader.data
     cdef uint32_t opcode = s.instructions.opcode[row]
-    cdef uint32_t type = s.instructions.type[row]
+    cdef TypeId type = s.instructions.type[row]
     cdef uint32_t mode = s.instructions.mode[row]
     cdef uint32_t sources = s.instructions.source_count[row]
-    cdef uint32_t parent
-    cdef uint32_t parent_type
-    cdef uint32_t element
+    cdef ValueId parent
+    cdef TypeId parent_type
+    cdef TypeId element
     if type >= s.types.table.count or mode == 0 or mode & (mode - 1) or s.instructions.components[row] == 0:
         return _fail(shader, row, "has no type, no single mode or no result")
     if opcode == deref_var:
@@ -254,10 +245,10 @@ cdef int _deref(Shader shader, uint32_t row) except -1 nogil:
     return 0
 
 
-cdef int _leaf(Shader shader, uint32_t row, uint32_t deref, uint32_t components, uint32_t bits) except -1 nogil:
+cdef int _deref_access(Shader shader, ValueId row, ValueId deref, uint32_t components, uint32_t bits) except -1 nogil:
     """An access through `deref` of a value of that shape."""
     cdef ShaderData *s = &shader.data
-    cdef uint32_t type
+    cdef TypeId type
     if not _is_deref(s, deref):
         return _fail(shader, row, "accesses something that is no deref")
     type = s.instructions.type[deref]
@@ -269,10 +260,10 @@ cdef int _leaf(Shader shader, uint32_t row, uint32_t deref, uint32_t components,
     return 0
 
 
-cdef int _intrinsic(Shader shader, uint32_t row) except -1 nogil:
+cdef int _intrinsic(Shader shader, ValueId row) except -1 nogil:
     cdef ShaderData *s = &shader.data
     cdef uint32_t opcode = s.instructions.opcode[row]
-    cdef uint32_t value
+    cdef ValueId value
     cdef uint32_t wanted
     cdef uint32_t mask
     cdef uint32_t i
@@ -301,19 +292,19 @@ cdef int _intrinsic(Shader shader, uint32_t row) except -1 nogil:
         if mask == 0 or mask >> s.instructions.components[value]:
             return _fail(shader, row, "has a write mask that does not fit its value")
     if opcode == intrinsic_load_deref:
-        _leaf(shader, row, source_value(s, row, 0), s.instructions.components[row], s.instructions.bit_size[row])
+        _deref_access(shader, row, source_value(s, row, 0), s.instructions.components[row], s.instructions.bit_size[row])
     elif opcode == intrinsic_store_deref:
         value = source_value(s, row, 1)
-        _leaf(shader, row, source_value(s, row, 0), s.instructions.components[value], s.instructions.bit_size[value])
+        _deref_access(shader, row, source_value(s, row, 0), s.instructions.components[value], s.instructions.bit_size[value])
     elif opcode == intrinsic_deref_atomic or opcode == intrinsic_deref_atomic_swap:
         for i in range(1, s.instructions.source_count[row]):
             if s.instructions.bit_size[source_value(s, row, i)] != s.instructions.bit_size[row]:
                 return _fail(shader, row, "has data of another bit size than its result")
-        _leaf(shader, row, source_value(s, row, 0), 1, s.instructions.bit_size[row])
+        _deref_access(shader, row, source_value(s, row, 0), 1, s.instructions.bit_size[row])
     return 0
 
 
-cdef int _constant(Shader shader, uint32_t row) except -1 nogil:
+cdef int _constant(Shader shader, ValueId row) except -1 nogil:
     cdef ShaderData *s = &shader.data
     cdef uint32_t i
     cdef uint32_t bits = s.instructions.bit_size[row]
@@ -325,12 +316,12 @@ cdef int _constant(Shader shader, uint32_t row) except -1 nogil:
     return 0
 
 
-cdef int _phi(Shader shader, uint32_t row, const Cfg *cfg, uint32_t place, Dominance d) except -1 nogil:
+cdef int _phi(Shader shader, ValueId row, const Cfg *cfg, BlockNumber number, Dominance d) except -1 nogil:
     cdef ShaderData *s = &shader.data
-    cdef uint32_t first = cfg.predecessor_first[place]
-    cdef uint32_t count = cfg.predecessor_first[place + 1] - first
-    cdef uint32_t source
-    cdef uint32_t block
+    cdef uint32_t first = cfg.predecessor_first[number]
+    cdef uint32_t count = cfg.predecessor_first[number + 1] - first
+    cdef ValueId source
+    cdef NodeId block
     cdef uint32_t i
     cdef uint32_t k
     if s.instructions.source_count[row] != count:
@@ -354,15 +345,15 @@ cdef int _phi(Shader shader, uint32_t row, const Cfg *cfg, uint32_t place, Domin
     return 0
 
 
-cdef int _uses(Shader shader, uint32_t row, const vector[uint32_t] &position, Dominance d) except -1 nogil:
-    """Sources are values that stand before this instruction on every way to it."""
+cdef int _uses(Shader shader, ValueId row, const vector[uint32_t] &position, Dominance d) except -1 nogil:
+    """Sources are values that are defined before this instruction on every path to it."""
     cdef ShaderData *s = &shader.data
-    cdef uint32_t value
+    cdef ValueId value
     cdef uint32_t i
     for i in range(s.instructions.source_count[row]):
         value = source_value(s, row, i)
         if value == 0 or value >= s.instructions.table.count or position[value] == 0:
-            return _fail(shader, row, "uses a value that stands nowhere")
+            return _fail(shader, row, "uses a value that is in no block")
         if s.instructions.components[value] == 0:
             return _fail(shader, row, "uses an instruction without a result")
         if s.instructions.kind[row] == nir_phi:
@@ -375,7 +366,7 @@ cdef int _uses(Shader shader, uint32_t row, const vector[uint32_t] &position, Do
     return 0
 
 
-cdef int _instruction(Shader shader, uint32_t row, bint last, bint *phis_over, uint32_t place, const Cfg *cfg,
+cdef int _instruction(Shader shader, ValueId row, bint last, bint *phis_over, BlockNumber number, const Cfg *cfg,
                       Dominance d) except -1 nogil:
     cdef ShaderData *s = &shader.data
     cdef uint8_t kind = s.instructions.kind[row]
@@ -383,8 +374,8 @@ cdef int _instruction(Shader shader, uint32_t row, bint last, bint *phis_over, u
     _result(shader, row)
     if kind == nir_phi:
         if phis_over[0]:
-            return _fail(shader, row, "stands behind an instruction that is no phi")
-        return _phi(shader, row, cfg, place, d)
+            return _fail(shader, row, "follows an instruction that is not a phi")
+        return _phi(shader, row, cfg, number, d)
     phis_over[0] = True
     if kind == nir_alu:
         return _alu(shader, row)
@@ -409,21 +400,17 @@ cdef int _instruction(Shader shader, uint32_t row, bint last, bint *phis_over, u
 
 
 cdef int _note_endings(Shader shader, Dominance d) except -1 nogil:
-    """How each block ends, for the dominators; jumps stand in loops."""
+    """How each block ends, for the dominators; jumps are in loops."""
     cdef ShaderData *s = &shader.data
-    cdef uint32_t block = node_first_block(s)
-    cdef uint32_t node
-    cdef uint32_t row
+    cdef NodeId block = node_first_block(s)
+    cdef ValueId row
     d.ending.assign(s.nodes.table.count, falls_through)
     while block:
         if s.nodes.order_count[block]:
             row = s.order.instruction[s.nodes.order_first[block] + s.nodes.order_count[block] - 1]
             if s.instructions.kind[row] == nir_jump:
                 d.ending[block] = ends_with_break if s.instructions.opcode[row] == jump_break else ends_with_continue
-                node = s.nodes.parent[block]
-                while node and s.nodes.kind[node] != node_loop:
-                    node = s.nodes.parent[node]
-                if node == 0:
+                if node_loop_around(s, block) == 0:
                     return _fail(shader, row, "is a jump outside loops")
         block = block_walk_next(s, block)
     return 0
@@ -431,13 +418,13 @@ cdef int _note_endings(Shader shader, Dominance d) except -1 nogil:
 
 cdef int _conditions(Shader shader, const vector[uint32_t] &position, Dominance d) except -1 nogil:
     cdef ShaderData *s = &shader.data
-    cdef uint32_t node = s.nodes.first0[1]
-    cdef uint32_t value
+    cdef NodeId node = s.nodes.first0[1]
+    cdef ValueId value
     while node:
         if s.nodes.kind[node] == node_if:
             value = s.nodes.condition[node]
             if value == 0 or value >= s.instructions.table.count or position[value] == 0:
-                return _fail(shader, value, "is the condition of an if and stands nowhere")
+                return _fail(shader, value, "is the condition of an if and is in no block")
             if s.instructions.components[value] != 1 or s.instructions.bit_size[value] != 1:
                 return _fail(shader, value, "is the condition of an if and not boolean")
             if not dominates(d, s.instructions.block[value], s.nodes.previous[node]):
@@ -447,13 +434,14 @@ cdef int _conditions(Shader shader, const vector[uint32_t] &position, Dominance 
 
 
 cdef int _variables(Shader shader) except -1 nogil:
-    """Every variable is of one mode, and is interpolated in a way that there is."""
+    """Every variable has one mode, a type and a known interpolation."""
     cdef const ShaderData *s = &shader.data
-    cdef uint32_t row, mode
+    cdef VariableId row
+    cdef uint32_t mode
     for row in range(s.variables.table.count):
         mode = s.variables.mode[row]
         if mode == 0 or mode & (mode - 1) or mode > mode_ray_hit_attribute:
-            return _fail(shader, 0, "a variable that is not of one mode")
+            return _fail(shader, 0, "a variable that does not have exactly one mode")
         if s.variables.type[row] >= s.types.table.count:
             return _fail(shader, 0, "a variable of a type that does not exist")
         if s.variables.interpolation[row] > interpolation_explicit:
@@ -461,28 +449,28 @@ cdef int _variables(Shader shader) except -1 nogil:
     return 0
 
 
-cdef int validate(Shader shader, Dominance d) except -1 nogil:
+cdef int _validate(Shader shader, Dominance d) except -1 nogil:
     cdef ShaderData *s = &shader.data
     cdef vector[uint32_t] position
     cdef Cfg cfg
     cdef bint phis_over
-    cdef uint32_t place
-    cdef uint32_t block
-    cdef uint32_t row
+    cdef BlockNumber number
+    cdef NodeId block
+    cdef ValueId row
     cdef uint32_t i
     _variables(shader)
     _tree(shader)
-    _place(shader, position)
+    _check_order(shader, position)
     _note_endings(shader, d)
     dominance_compute(d, s)
     cfg_build(&cfg, s)
-    for place in range(<uint32_t>cfg.blocks.size()):
-        block = cfg.blocks[place]
+    for number in range(<uint32_t>cfg.blocks.size()):
+        block = cfg.blocks[number]
         phis_over = False
         for i in range(s.nodes.order_count[block]):
             row = s.order.instruction[s.nodes.order_first[block] + i]
             _uses(shader, row, position, d)
-            _instruction(shader, row, i + 1 == s.nodes.order_count[block], &phis_over, place, &cfg, d)
+            _instruction(shader, row, i + 1 == s.nodes.order_count[block], &phis_over, number, &cfg, d)
     return _conditions(shader, position, d)
 
 
@@ -496,5 +484,5 @@ def run(Shader shader not None):
     """
     cdef Dominance dominance = Dominance()
     with nogil:
-        validate(shader, dominance)
+        _validate(shader, dominance)
     return False

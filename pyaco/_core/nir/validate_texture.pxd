@@ -1,7 +1,6 @@
 """What is wrong with a texture instruction; see ``validate_texture.pyx``."""
-from libc.stdint cimport uint32_t
 
-from pyaco._core.ir.shader cimport ShaderData
+from pyaco._core.ir.shader cimport ShaderData, ValueId
 
-# The reason why a texture instruction breaks a rule of NIR, to go on after its name; NULL when it breaks none.
-cdef const char *texture_fault(const ShaderData *s, uint32_t row) noexcept nogil
+# Which rule of NIR a texture instruction breaks, as the end of a sentence that begins with the instruction; NULL when it breaks none.
+cdef const char *texture_fault(const ShaderData *s, ValueId row) noexcept nogil

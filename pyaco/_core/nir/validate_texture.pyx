@@ -1,6 +1,6 @@
 """Rules of texture instructions, for the validator. What each opcode and source takes is in ``nir/data/texture.txt``.
 
-Checked: that dimensions can be arrays or compare with a reference; that every source is one that the opcode takes, stands there once and
+Checked: that dimensions can be arrays or compare with a reference; that every source is one that the opcode takes, occurs once and
 has the components that the dimensions ask for; that no needed source is missing; that texture and sampler are named in one way; what only
 gathers have; components and bit size of the result. Source: ``nir_validate.c`` and the comments of ``nir_tex_src_type`` in Mesa.
 """
@@ -31,11 +31,12 @@ cdef uint32_t _source_components(uint32_t kind, uint32_t opcode, uint32_t dim, b
     return 0 if shape == tex_shape_deref else shape
 
 
-cdef const char *_sources_fault(const ShaderData *s, uint32_t row, uint32_t opcode, uint32_t texture, uint32_t *given) noexcept nogil:
+cdef const char *_sources_fault(const ShaderData *s, ValueId row, uint32_t opcode, uint32_t texture, uint32_t *given) noexcept nogil:
     """Each source by itself; `given` gets their bits."""
     cdef RowRange sources = sources_of(s, row)
     cdef bint layered = (s.textures.image_flags[texture] & image_is_array) != 0
-    cdef uint32_t i, kind, value, wanted
+    cdef uint32_t i, kind, wanted
+    cdef ValueId value
     given[0] = 0
     for i in range(sources.first, sources.first + sources.count):
         value = s.sources.value[i]
@@ -88,7 +89,7 @@ cdef uint32_t _result_components(const ShaderData *s, uint32_t opcode, uint32_t 
     return components + ((flags & texture_is_sparse) != 0)
 
 
-cdef const char *_result_fault(const ShaderData *s, uint32_t row, uint32_t opcode, uint32_t texture) noexcept nogil:
+cdef const char *_result_fault(const ShaderData *s, ValueId row, uint32_t opcode, uint32_t texture) noexcept nogil:
     cdef uint32_t base = s.textures.base[texture]
     cdef uint32_t bits = s.instructions.bit_size[row]
     if s.instructions.components[row] != _result_components(s, opcode, texture):
@@ -124,7 +125,7 @@ cdef const char *_flags_fault(const ShaderData *s, uint32_t opcode, uint32_t tex
     return NULL
 
 
-cdef const char *texture_fault(const ShaderData *s, uint32_t row) noexcept nogil:
+cdef const char *texture_fault(const ShaderData *s, ValueId row) noexcept nogil:
     cdef uint32_t opcode = s.instructions.opcode[row]
     cdef uint32_t texture = s.instructions.data[row]
     cdef uint32_t given

@@ -1,6 +1,6 @@
 """Function-local variables become SSA values, one per scalar component.
 
-Needs: ``split_var_copies`` before it (a variable that is still copied as a whole stays in memory).
+Needs: ``lower_var_copies`` before it (a variable that is still copied as a whole stays in memory).
 Guarantees: every component of a function_temp or shader_temp variable that is only reached through constant indices is
 a value; an array reached by an index known at run time is promoted too when it has at most ``indirect_limit`` elements
 (loads become trees of selections, stores one selection per element), else that array stays a variable. Components of a
@@ -8,7 +8,7 @@ vector picked at run time are always selected. Uninitialised components are unde
 
 Algorithm: phis are allowed at the iterated dominance frontier of a component's stores (Cytron et al., "Efficiently
 computing static single assignment form", 1991) but made only when a read reaches one, which prunes them. Reads walk up
-the dominator tree, and every answer is remembered at the block that asked.
+the dominator tree, and every answer is cached for all blocks on the way.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.unordered_map cimport unordered_map
@@ -19,9 +19,10 @@ from nir_opcodes cimport (
 )
 from pyaco._core.ir.emitter cimport alu2, alu2_constant, alu3, component, vector_of
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, ShaderRewrite, constant_bits, deref_array, deref_struct, deref_var, intrinsic_index, mode_function_temp,
-    mode_shader_temp, nir_deref, nir_intrinsic, nir_phi_new, nir_undefined, shader_rewrite_begin, shader_rewrite_block,
-    shader_rewrite_emit, shader_rewrite_end, source_value, type_array, type_matrix, value_is_constant,
+    BlockNumber, NodeId, Shader, ShaderData, ShaderRewrite, TypeId, ValueId, VariableId, constant_bits, deref_array, deref_struct,
+    deref_var, intrinsic_index, mode_function_temp, mode_shader_temp, nir_deref, nir_intrinsic, nir_phi_new, nir_undefined,
+    shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_value, type_array, type_matrix,
+    value_is_constant, variable_alive,
 )
 from pyaco._core.nir.dominance cimport Cfg, cfg_build, cfg_dominance, cfg_frontiers
 from pyaco._core.nir.lowering cimport Lowering, lower_keep, lower_remove, lowered, lowering_run
@@ -33,49 +34,50 @@ cdef enum:
     variable_slot_limit = 1 << 16
 
 cdef struct Dimension:
-    uint32_t index                 # value
+    ValueId index
     uint32_t stride                # slots
     uint32_t length                # elements
 
 cdef struct Path:                  # of a deref
-    uint32_t variable
+    VariableId variable
     uint32_t slot
     uint32_t dimension_first       # rows in Context.dimensions, outermost first
     uint32_t dimension_count
-    bint outside                   # a constant index past the end
+    bint out_of_bounds             # a constant index past the end
 
 cdef struct Context:
     ShaderData *s
     Cfg *cfg
     uint32_t indirect_limit
     uint32_t slot_count
-    vector[uint32_t] slot_base             # by variable
-    vector[uint8_t] kept                   # by slot: stays in memory
-    vector[uint8_t] whole                  # by variable: every slot is promoted
-    vector[Path] paths                     # by instruction
+    vector[uint32_t] slot_base                    # by variable
+    vector[uint8_t] kept                          # by slot: stays in memory
+    vector[uint8_t] whole                         # by variable: every slot is promoted
+    vector[Path] paths                            # by instruction
     vector[Dimension] dimensions
-    unordered_map[uint64_t, uint32_t] definitions   # slot << 32 | block number -> value at its end (or phi_allowed)
-    vector[uint32_t] phis
+    unordered_map[uint64_t, ValueId] definitions  # slot << 32 | block number -> value at its end (or phi_allowed)
+    vector[ValueId] phis
     vector[uint32_t] phi_slots
-    vector[uint32_t] phi_blocks            # block numbers
-    vector[uint32_t] undefs
-    unordered_map[uint32_t, uint32_t] undef_of_slot
+    vector[BlockNumber] phi_blocks
+    vector[ValueId] undefs
+    unordered_map[uint32_t, ValueId] undef_of_slot
 
 
 # ------------------------------------------------------------------------------------------------------------- analysis
-cdef bint _is_local(const ShaderData *s, uint32_t instruction) noexcept nogil:
+cdef bint _is_local(const ShaderData *s, ValueId instruction) noexcept nogil:
     return s.instructions.kind[instruction] == nir_deref and (
         s.instructions.mode[instruction] & (mode_function_temp | mode_shader_temp)) != 0
 
 
 cdef void _number_slots(Context *c) noexcept nogil:
     cdef ShaderData *s = c.s
-    cdef uint32_t variable, count
+    cdef VariableId variable
+    cdef uint32_t count
     c.slot_base.assign(s.variables.table.count, <uint32_t>no_variable)
     c.whole.assign(s.variables.table.count, 0)
     c.slot_count = 0
     for variable in range(s.variables.table.count):
-        if not s.variables.flags[variable] & 1:
+        if not s.variables.flags[variable] & variable_alive:
             continue
         if not s.variables.mode[variable] & (mode_function_temp | mode_shader_temp):
             continue
@@ -92,15 +94,15 @@ cdef void _keep(Context *c, uint32_t first, uint32_t count) noexcept nogil:
         c.kept[i] = 1
 
 
-cdef void _keep_variable(Context *c, uint32_t variable) noexcept nogil:
+cdef void _keep_variable(Context *c, VariableId variable) noexcept nogil:
     if variable != <uint32_t>no_variable and c.slot_base[variable] != <uint32_t>no_variable:
         _keep(c, c.slot_base[variable], type_slots(c.s, c.s.variables.type[variable]))
 
 
-cdef void _trace_array(Context *c, uint32_t deref, uint32_t parent_type, Path *path) noexcept nogil:
+cdef void _extend_path(Context *c, ValueId deref, TypeId parent_type, Path *path) noexcept nogil:
     """Extend a path by one array (matrix, vector) index."""
     cdef ShaderData *s = c.s
-    cdef uint32_t index = source_value(s, deref, 1)
+    cdef ValueId index = source_value(s, deref, 1)
     cdef bint is_vector = s.types.base[parent_type] != type_array and s.types.base[parent_type] != type_matrix
     cdef uint32_t length = s.types.components[parent_type] if is_vector else s.types.length[parent_type]
     cdef uint32_t stride = 1 if is_vector else type_slots(s, s.types.element[parent_type])
@@ -109,7 +111,7 @@ cdef void _trace_array(Context *c, uint32_t deref, uint32_t parent_type, Path *p
     cdef Dimension dimension
     if value_is_constant(s, index):
         if constant_bits(s, index, 0) >= length:
-            path.outside = True
+            path.out_of_bounds = True
         else:
             path.slot += <uint32_t>constant_bits(s, index, 0) * stride
         return
@@ -135,14 +137,15 @@ cdef void _trace_array(Context *c, uint32_t deref, uint32_t parent_type, Path *p
     path.dimension_count += 1
 
 
-cdef void _trace(Context *c, uint32_t deref) noexcept nogil:
+cdef void _find_path(Context *c, ValueId deref) noexcept nogil:
     """Compute the path of a deref from that of its parent."""
     cdef ShaderData *s = c.s
     cdef Path path
-    cdef uint32_t parent, parent_type
+    cdef ValueId parent
+    cdef TypeId parent_type
     path.variable = <uint32_t>no_variable
     path.slot = path.dimension_first = path.dimension_count = 0
-    path.outside = False
+    path.out_of_bounds = False
     if s.instructions.opcode[deref] == deref_var:
         if c.slot_base[s.instructions.data[deref]] != <uint32_t>no_variable:
             path.variable = s.instructions.data[deref]
@@ -156,11 +159,11 @@ cdef void _trace(Context *c, uint32_t deref) noexcept nogil:
             if s.instructions.opcode[deref] == deref_struct:
                 path.slot += member_slots(s, parent_type, s.instructions.data[deref])
             else:
-                _trace_array(c, deref, parent_type, &path)
+                _extend_path(c, deref, parent_type, &path)
     c.paths[deref] = path
 
 
-cdef bint _use_is_plain(const ShaderData *s, uint32_t user, uint32_t source) noexcept nogil:
+cdef bint _use_is_plain(const ShaderData *s, ValueId user, uint32_t source) noexcept nogil:
     """Whether a deref used as this source is only dereferenced further, loaded or stored to."""
     if source != 0:
         return False
@@ -172,11 +175,15 @@ cdef bint _use_is_plain(const ShaderData *s, uint32_t user, uint32_t source) noe
 
 cdef void _analyse(Context *c) noexcept nogil:
     cdef ShaderData *s = c.s
-    cdef uint32_t number, block, i, k, instruction, value, variable
+    cdef BlockNumber number
+    cdef NodeId block
+    cdef uint32_t i, k
+    cdef ValueId instruction, value
+    cdef VariableId variable
     cdef Path none
     none.variable = <uint32_t>no_variable
     none.slot = none.dimension_first = none.dimension_count = 0
-    none.outside = False
+    none.out_of_bounds = False
     _number_slots(c)
     c.paths.assign(s.instructions.table.count, none)
     for number in range(c.cfg.blocks.size()):
@@ -184,7 +191,7 @@ cdef void _analyse(Context *c) noexcept nogil:
         for i in range(s.nodes.order_count[block]):
             instruction = s.order.instruction[s.nodes.order_first[block] + i]
             if _is_local(s, instruction):
-                _trace(c, instruction)
+                _find_path(c, instruction)
             for k in range(s.instructions.source_count[instruction]):
                 value = source_value(s, instruction, k)
                 if s.instructions.kind[value] == nir_deref and not _use_is_plain(s, instruction, k):
@@ -198,11 +205,11 @@ cdef void _analyse(Context *c) noexcept nogil:
                 c.whole[variable] = 0
 
 
-cdef bint _promoted(const Context *c, uint32_t deref) noexcept nogil:
+cdef bint _promoted(const Context *c, ValueId deref) noexcept nogil:
     """Whether what this deref points to has become values."""
     if c.paths[deref].variable == <uint32_t>no_variable:
         return False
-    return c.paths[deref].outside or not c.kept[c.paths[deref].slot]
+    return c.paths[deref].out_of_bounds or not c.kept[c.paths[deref].slot]
 
 
 # ------------------------------------------------------------------------------------------------------------------ phis
@@ -226,11 +233,12 @@ cdef uint32_t _combination_slot(const Context *c, const Path *path, uint32_t com
     return slot
 
 
-cdef void _place(Context *c, vector[vector[uint32_t]] &stores) noexcept nogil:
+cdef void _allow_phis(Context *c, vector[vector[BlockNumber]] &stores) noexcept nogil:
     """Mark the iterated dominance frontier of every slot's stores."""
     cdef vector[uint32_t] stamp
-    cdef vector[uint32_t] work
-    cdef uint32_t slot, block, row, k, target
+    cdef vector[BlockNumber] work
+    cdef uint32_t slot, row, k
+    cdef BlockNumber block, target
     stamp.assign(c.cfg.blocks.size(), 0)
     for slot in range(c.slot_count):
         work.clear()
@@ -248,9 +256,12 @@ cdef void _place(Context *c, vector[vector[uint32_t]] &stores) noexcept nogil:
                 work.push_back(target)
 
 
-cdef void _collect_stores(Context *c, vector[vector[uint32_t]] &stores) noexcept nogil:
+cdef void _collect_stores(Context *c, vector[vector[BlockNumber]] &stores) noexcept nogil:
     cdef ShaderData *s = c.s
-    cdef uint32_t number, block, i, instruction, deref, k, n, slot, mask
+    cdef BlockNumber number
+    cdef NodeId block
+    cdef uint32_t i, k, n, slot, mask
+    cdef ValueId instruction, deref
     stores.resize(c.slot_count)
     for number in range(c.cfg.blocks.size()):
         block = c.cfg.blocks[number]
@@ -260,7 +271,7 @@ cdef void _collect_stores(Context *c, vector[vector[uint32_t]] &stores) noexcept
                     s.instructions.opcode[instruction] != intrinsic_store_deref:
                 continue
             deref = source_value(s, instruction, 0)
-            if not _promoted(c, deref) or c.paths[deref].outside:
+            if not _promoted(c, deref) or c.paths[deref].out_of_bounds:
                 continue
             mask = intrinsic_index(s, instruction, index_write_mask)
             for n in range(_combinations(c, &c.paths[deref])):
@@ -270,8 +281,8 @@ cdef void _collect_stores(Context *c, vector[vector[uint32_t]] &stores) noexcept
                         stores[slot + k].push_back(number)
 
 
-cdef uint32_t _undef(Context *c, uint32_t slot, int bit_size) except 0 nogil:
-    cdef uint32_t value
+cdef ValueId _undef(Context *c, uint32_t slot, int bit_size) except 0 nogil:
+    cdef ValueId value
     if c.undef_of_slot.count(slot):
         return c.undef_of_slot[slot]
     value = nir_undefined(c.s, 1, bit_size)
@@ -280,11 +291,11 @@ cdef uint32_t _undef(Context *c, uint32_t slot, int bit_size) except 0 nogil:
     return value
 
 
-cdef uint32_t _read(Context *c, uint32_t slot, uint32_t block, int bit_size) except 0 nogil:
+cdef ValueId _read(Context *c, uint32_t slot, BlockNumber block, int bit_size) except 0 nogil:
     """The value of a slot here (while `block` is being written) or at its end (afterwards)."""
     cdef uint64_t high = <uint64_t>slot << 32
-    cdef uint32_t value = 0
-    cdef uint32_t number = block
+    cdef ValueId value = 0
+    cdef BlockNumber number = block
     cdef uint32_t count
     while True:
         if c.definitions.count(high | number):
@@ -301,7 +312,7 @@ cdef uint32_t _read(Context *c, uint32_t slot, uint32_t block, int bit_size) exc
         c.phi_slots.push_back(slot)
         c.phi_blocks.push_back(number)
         c.definitions[high | number] = value
-    # Every block on the way has the same value at its end: remembering it keeps all walks together near-linear.
+    # Every block on the way has the same value at its end: caching it makes all walks together near-linear.
     while block != number:
         c.definitions[high | block] = value
         if c.cfg.immediate_dominator[block] < 0:
@@ -311,10 +322,12 @@ cdef uint32_t _read(Context *c, uint32_t slot, uint32_t block, int bit_size) exc
 
 
 cdef int _fill_phis(Context *c) except -1 nogil:
-    """Give every phi its operands; reading them may ask for further phis."""
+    """Give every phi its operands; reading them may make further phis."""
     cdef ShaderData *s = c.s
     cdef size_t n = 0
-    cdef uint32_t first, row, phi, value, predecessor
+    cdef uint32_t first, row
+    cdef ValueId phi, value
+    cdef BlockNumber predecessor
     while n < c.phis.size():
         phi = c.phis[n]
         first = c.cfg.predecessor_first[c.phi_blocks[n]]
@@ -328,9 +341,10 @@ cdef int _fill_phis(Context *c) except -1 nogil:
 
 
 # --------------------------------------------------------------------------------------------------------------- rewrite
-cdef uint32_t _select(Lowering *b, uint32_t index, uint32_t *values, uint32_t low, uint32_t high) except 0 nogil:
+cdef ValueId _select(Lowering *b, ValueId index, ValueId *values, uint32_t low, uint32_t high) except 0 nogil:
     """values[index] as a balanced tree of selections."""
-    cdef uint32_t middle, left, right
+    cdef uint32_t middle
+    cdef ValueId left, right
     if high - low == 1:
         return values[low]
     middle = (low + high) // 2
@@ -341,10 +355,10 @@ cdef uint32_t _select(Lowering *b, uint32_t index, uint32_t *values, uint32_t lo
     return alu3(b, alu_bcsel, alu2_constant(b, alu_ult, index, middle), left, right)
 
 
-cdef uint32_t _load_slot(Lowering *b, Context *c, const Path *path, uint32_t offset, int bit_size) except 0 nogil:
-    cdef vector[uint32_t] values
+cdef ValueId _load_slot(Lowering *b, Context *c, const Path *path, uint32_t offset, int bit_size) except 0 nogil:
+    cdef vector[ValueId] values
     cdef uint32_t n, d, length, kept
-    cdef uint32_t block = c.s.nodes.index[b.block]
+    cdef BlockNumber block = c.s.nodes.index[b.block]
     for n in range(_combinations(c, path)):
         values.push_back(_read(c, _combination_slot(c, path, n) + offset, block, bit_size))
     for d in range(path.dimension_count):
@@ -357,25 +371,26 @@ cdef uint32_t _load_slot(Lowering *b, Context *c, const Path *path, uint32_t off
     return values[0]
 
 
-cdef uint32_t _load(Lowering *b, Context *c, uint32_t load) except? 0xffffffffU nogil:
+cdef ValueId _load(Lowering *b, Context *c, ValueId load) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef Path path = c.paths[source_value(s, load, 0)]
     cdef int components = s.instructions.components[load]
     cdef int bit_size = s.instructions.bit_size[load]
-    cdef uint32_t[16] values
+    cdef ValueId[16] values
     cdef int i
     for i in range(components):
-        if path.outside:
+        if path.out_of_bounds:
             values[i] = _undef(c, 0xffffff00U + bit_size, bit_size)
         else:
             values[i] = _load_slot(b, c, &path, i, bit_size)
     return vector_of(b, values, components)
 
 
-cdef uint32_t _chosen(Lowering *b, Context *c, const Path *path, uint32_t combination) except? 0xffffffffU nogil:
+cdef ValueId _combination_condition(Lowering *b, Context *c, const Path *path, uint32_t combination) except? 0xffffffffU nogil:
     """The condition that the dynamic indices make this combination."""
-    cdef uint32_t condition = 0
-    cdef uint32_t d, term
+    cdef ValueId condition = 0
+    cdef uint32_t d
+    cdef ValueId term
     cdef Dimension dimension
     for d in range(path.dimension_count):
         dimension = c.dimensions[path.dimension_first + path.dimension_count - 1 - d]
@@ -385,25 +400,26 @@ cdef uint32_t _chosen(Lowering *b, Context *c, const Path *path, uint32_t combin
     return condition
 
 
-cdef int _store(Lowering *b, Context *c, uint32_t store) except -1 nogil:
+cdef int _store(Lowering *b, Context *c, ValueId store) except -1 nogil:
     cdef ShaderData *s = b.s
     cdef Path path = c.paths[source_value(s, store, 0)]
-    cdef uint32_t value = source_value(s, store, 1)
+    cdef ValueId value = source_value(s, store, 1)
     cdef uint32_t mask = intrinsic_index(s, store, index_write_mask)
-    cdef uint32_t block = s.nodes.index[b.block]
+    cdef BlockNumber block = s.nodes.index[b.block]
     cdef int components = s.instructions.components[value]
     cdef int bit_size = s.instructions.bit_size[value]
-    cdef uint32_t[16] parts
-    cdef uint32_t n, slot, condition, old, new
+    cdef ValueId[16] parts
+    cdef uint32_t n, slot
+    cdef ValueId condition, old, new
     cdef int i
-    if path.outside:
+    if path.out_of_bounds:
         return 0
     for i in range(components):
         if mask >> i & 1:
             parts[i] = component(b, value, i)
     for n in range(_combinations(c, &path)):
         slot = _combination_slot(c, &path, n)
-        condition = _chosen(b, c, &path, n)
+        condition = _combination_condition(b, c, &path, n)
         for i in range(components):
             if not mask >> i & 1:
                 continue
@@ -415,11 +431,11 @@ cdef int _store(Lowering *b, Context *c, uint32_t store) except -1 nogil:
     return 0
 
 
-cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogil:
+cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef Context *c = <Context *>b.context
     cdef int opcode = s.instructions.opcode[instruction]
-    cdef uint32_t deref
+    cdef ValueId deref
     if s.instructions.kind[instruction] == nir_deref:
         if c.paths[instruction].variable != <uint32_t>no_variable and c.whole[c.paths[instruction].variable]:
             return <uint32_t>lower_remove
@@ -437,12 +453,14 @@ cdef uint32_t _lower(Lowering *b, uint32_t instruction) except? 0xffffffffU nogi
     return <uint32_t>lower_remove
 
 
-cdef int _prepend(Context *c) except -1 nogil:
-    """Put the new phis and undefs where they belong."""
+cdef int _insert_heads(Context *c) except -1 nogil:
+    """Insert the new phis at the starts of their blocks, undefined values at the start of the first."""
     cdef ShaderData *s = c.s
     cdef ShaderRewrite rewrite
-    cdef vector[vector[uint32_t]] heads
-    cdef uint32_t number, block, i
+    cdef vector[vector[ValueId]] heads
+    cdef BlockNumber number
+    cdef NodeId block
+    cdef uint32_t i
     cdef size_t n
     heads.resize(c.cfg.blocks.size())
     for n in range(c.phis.size()):
@@ -463,8 +481,8 @@ cdef int _prepend(Context *c) except -1 nogil:
 cdef bint vars_to_ssa_run(ShaderData *s, uint32_t indirect_limit) except -1 nogil:
     cdef Context c
     cdef Cfg cfg
-    cdef vector[vector[uint32_t]] stores
-    cdef uint32_t variable
+    cdef vector[vector[BlockNumber]] stores
+    cdef VariableId variable
     cdef bint progress
     cfg_build(&cfg, s)
     cfg_dominance(&cfg, s)
@@ -476,14 +494,14 @@ cdef bint vars_to_ssa_run(ShaderData *s, uint32_t indirect_limit) except -1 nogi
     if c.slot_count == 0:
         return False
     _collect_stores(&c, stores)
-    _place(&c, stores)
+    _allow_phis(&c, stores)
     progress = lowering_run(s, _lower, &c)
     _fill_phis(&c)
     if not c.phis.empty() or not c.undefs.empty():
-        _prepend(&c)
+        _insert_heads(&c)
     for variable in range(s.variables.table.count):
         if c.slot_base[variable] != <uint32_t>no_variable and c.whole[variable]:
-            s.variables.flags[variable] &= 0xfffffffeU
+            s.variables.flags[variable] &= ~<uint32_t>variable_alive
             progress = True
     return progress
 

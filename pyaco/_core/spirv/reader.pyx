@@ -80,15 +80,15 @@ cdef int _execution_mode(Reader r, uint32_t word) except -1:
         for i in range(3):
             r.s.info.workgroup_size[i] = _id_constant(r, word, word + 3 + i, end)
     elif mode == ExecutionMode_DenormPreserve:
-        _float_control(r, word, end, 1)
+        _float_control(r, word, end, preserve_denorms16)
     elif mode == ExecutionMode_DenormFlushToZero:
-        _float_control(r, word, end, 8)
+        _float_control(r, word, end, flush_denorms16)
     elif mode == ExecutionMode_SignedZeroInfNanPreserve:
-        _float_control(r, word, end, 64)
+        _float_control(r, word, end, preserve_special16)
     elif mode == ExecutionMode_RoundingModeRTE:
-        _float_control(r, word, end, 512)
+        _float_control(r, word, end, round_even16)
     elif mode == ExecutionMode_RoundingModeRTZ:
-        _float_control(r, word, end, 4096)
+        _float_control(r, word, end, round_zero16)
     return 0
 
 
