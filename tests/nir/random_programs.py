@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import numpy as np
-from nir_judge import buffer
+from opcode_shaders import buffer
 
 from pyaco._core.ir.shader import Shader
 from pyaco.nir import interpreter
@@ -43,8 +43,8 @@ class Program:
         b.store(b.deref_var(self.vector), b.vec(lane, data, uniform))
         self.statements(6)
         out = buffer(b, 1, 32)
-        for place, value in enumerate([*(self.read_scalar(i) for i in range(4)), *self.read_rest()]):
-            at = b.iadd(b.imul(lane, b.imm(8)), b.imm(place))
+        for slot, value in enumerate([*(self.read_scalar(i) for i in range(4)), *self.read_rest()]):
+            at = b.iadd(b.imul(lane, b.imm(8)), b.imm(slot))
             b.store(b.deref_array(out, at), value)
         return b.finish()
 

@@ -1,10 +1,10 @@
-"""Neighbouring accesses join, and nothing that can see the difference is crossed."""
+"""Adjacent accesses are joined, and none is moved across what could observe it."""
 
 import random
 
 import numpy as np
 import pytest
-from nir_judge import buffer
+from opcode_shaders import buffer
 
 from pyaco._core.nir import build, opt_load_store_vectorize, validate
 from pyaco.nir import interpreter, passes
@@ -19,18 +19,18 @@ def random_accesses(seed):
     b = Builder(workgroup_size=(LANES, 1, 1), wave_size=32)
     lane = b.load_local_invocation_index()
     shared = b.variable("shared", b.array(b.scalar(), 8 * LANES))
-    places = [buffer(b, 0, 32), buffer(b, 1, 32), b.deref_var(shared)]
+    arrays = [buffer(b, 0, 32), buffer(b, 1, 32), b.deref_var(shared)]
     base = b.imul(lane, b.imm(8))
     for i in range(8):
-        b.store(b.deref_array(places[2], b.iadd(base, b.imm(i))), b.iadd(lane, b.imm(i)))
+        b.store(b.deref_array(arrays[2], b.iadd(base, b.imm(i))), b.iadd(lane, b.imm(i)))
     values = [lane, base]
     for _ in range(40):
-        place = b.deref_array(choose.choice(places), b.iadd(base, b.imm(choose.randrange(8))))
+        element = b.deref_array(choose.choice(arrays), b.iadd(base, b.imm(choose.randrange(8))))
         action = choose.random()
         if action < 0.5:
-            values.append(b.load(place))
+            values.append(b.load(element))
         elif action < 0.95:
-            b.store(place, choose.choice(values[-6:]))
+            b.store(element, choose.choice(values[-6:]))
         else:
             b.barrier(execution_scope=4, memory_scope=4, memory_semantics=3, memory_modes=0x14)
     total = values[0]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from nir_judge import UINT, compare, interesting, opcode_body
+from opcode_shaders import UINT, compare, interesting, opcode_body
 
 from pyaco._core.nir import divergence, lower_alu, lower_bit_size, lower_doubles, lower_int64
 

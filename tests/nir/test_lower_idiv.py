@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from nir_judge import compare, interesting, opcode_body
+from opcode_shaders import compare, interesting, opcode_body
 
 from pyaco._core.nir import lower_idiv
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from nir_judge import buffer
+from opcode_shaders import buffer
 
 from pyaco._core.nir import build, lower_explicit_io, lower_system_values, validate
 from pyaco.errors import UnsupportedError
@@ -92,7 +92,7 @@ def test_descriptor_that_differs_between_lanes():
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
 @pytest.mark.parametrize("dynamic", [None, "uniform", "divergent"])
 def test_push_constants(bits, dynamic):
-    """Any size at constant, uniform and divergent places."""
+    """Any size at constant, uniform and divergent offsets."""
     def make(b):
         type = b.struct((b.scalar(), 0), (b.array(b.vector(2, "uint", bits), 4, bits // 4), 8))
         variable = b.variable("push_constant", type)
@@ -218,9 +218,9 @@ def test_system_values(name, level, wave, size):
         for dimension, count in ((1, 2), (2, 6)):
             flat = b.iadd(flat, b.imul(b.component(group, dimension), b.imm(count)))
         value = getattr(b, name)()
-        place = b.iadd(b.imul(flat, b.imm(invocations)), lane)
+        row = b.iadd(b.imul(flat, b.imm(invocations)), lane)
         for i in range(b.components(value)):
-            at = b.iadd(b.imul(place, b.imm(3)), b.imm(i))
+            at = b.iadd(b.imul(row, b.imm(3)), b.imm(i))
             b.store(b.deref_array(buffer(b, 0, 32), at), b.component(value, i))
 
     _, before, after = both(make, (2, 3, 2), lambda: {(0, 0): np.zeros(12 * invocations * 3, np.uint32)}, wave=wave,

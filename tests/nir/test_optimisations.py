@@ -60,8 +60,8 @@ class Writer:
         descriptor = b.intrinsic("load_vulkan_descriptor", index, components=3, bit_size=32, desc_type=7)
         buffer = b.deref_cast(descriptor, array, "ssbo")
         for number, variable in enumerate(self.variables):
-            place = b.iadd(b.imul(lane, b.imm(4)), b.imm(number))
-            b.store(b.deref_array(buffer, place), b.load(b.deref_var(variable)))
+            index = b.iadd(b.imul(lane, b.imm(4)), b.imm(number))
+            b.store(b.deref_array(buffer, index), b.load(b.deref_var(variable)))
         return b.finish()
 
     def value(self, depth: int = 2) -> int:

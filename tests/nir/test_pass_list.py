@@ -1,4 +1,4 @@
-"""The list of passes on real shaders, judged by the interpreter: meaning, divergence, validity, and text."""
+"""The list of passes on real shaders, compared in the interpreter: meaning, divergence, validity, and text."""
 
 import re
 

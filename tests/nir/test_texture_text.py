@@ -1,4 +1,4 @@
-"""Texture instructions, types of images, variables of all modes and stages: what the builder makes is valid and survives text.
+"""Texture instructions, types of images, variables of all modes and stages: what the builder makes is valid, and printing and parsing keep it.
 
 Generated from ``nir/data/texture.txt``: every opcode with every source that it takes, in all dimensions.
 """
@@ -251,9 +251,9 @@ def test_variables_of_every_mode(mode: Word) -> None:
     b = Builder(103)
     flags = [flag for flag in VariableFlag.members() if flag != VariableFlag.ALIVE]
     sets = [0, *flags, sum(flags)]
-    for place, (interpolation, qualifiers) in enumerate(itertools.product(Interpolation.members(), sets)):
-        b.variable(mode.name.lower(), b.vector(4, "float"), interpolation=interpolation, flags=qualifiers, location=place, component=place % 4,
-                   driver_location=2 * place)
+    for location, (interpolation, qualifiers) in enumerate(itertools.product(Interpolation.members(), sets)):
+        b.variable(mode.name.lower(), b.vector(4, "float"), interpolation=interpolation, flags=qualifiers, location=location, component=location % 4,
+                   driver_location=2 * location)
     shader = b.finish()
     text = survives_text(shader)
     assert text.count(f" {mode.text} INTERP_MODE_") == len(Interpolation.members()) * len(sets)

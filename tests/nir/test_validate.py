@@ -11,7 +11,7 @@ from pyaco._core.nir import build, validate
 from pyaco.nir.builder import Builder, Swizzled
 
 
-def sound() -> tuple[Builder, dict[str, int]]:
+def valid_shader() -> tuple[Builder, dict[str, int]]:
     """A loop around an if, with memory, a phi and a break; the names of its values."""
     b = Builder()
     v: dict[str, int] = {}
@@ -34,7 +34,7 @@ def sound() -> tuple[Builder, dict[str, int]]:
 
 
 def test_sound_shader_passes() -> None:
-    b, _ = sound()
+    b, _ = valid_shader()
     assert validate.run(b.finish()) is False
 
 
@@ -76,7 +76,7 @@ def set_column(table: str, column: str, row: int, value: int) -> Callable[[Shade
     ],
 )
 def test_what_is_broken_is_found(what: str, message: str) -> None:
-    b, v = sound()
+    b, v = valid_shader()
     shader = b.finish()
     first = shader.instructions.source_first[v["inside"]]
     node = int(shader.nodes.parent[v["then_block"]])
