@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-CODES = {"swap": 1, "not": 2, "exact": 4}
+#: Words of ``alu.txt`` behind the NIR opcode, as bits.
+ALU_FLAGS = {"swap": 1, "not": 2, "exact": 4}
 #: Kinds of enumerants whose names are needed, for messages.
 NAMED = ("AddressingModel", "BuiltIn", "Capability", "ExecutionModel", "MemoryAccess", "Scope", "StorageClass")
 
@@ -40,6 +41,7 @@ def generate(source: Path) -> dict[str, str]:
     constants += [f"{name} = {value}" for name, value, kind, _ in enumerants if kind != "Capability"]
     constants += [f"Glsl_{name} = {value}" for value, name, _ in glsl]
     constants += [f"spirv_kind_{kind} = {value}" for value, kind in enumerate(NAMED)]
+    constants += [f"spirv_alu_{name} = {bit}" for name, bit in ALU_FLAGS.items()]
     header = [
         "#pragma once",
         "#include <stdint.h>",
@@ -50,7 +52,7 @@ def generate(source: Path) -> dict[str, str]:
         sequence("char *const", "spirv_shapes", size, {v: f'"{s}"' for v, _, s in opcodes}, "0"),
         sequence("int16_t", "spirv_alu", size, {number[row[0]]: f"alu_{row[1]}" for row in alu}, -1),
         sequence("uint8_t", "spirv_alu_flags", size,
-                 {number[row[0]]: sum(CODES[word] for word in row[2:]) for row in alu}, 0),
+                 {number[row[0]]: sum(ALU_FLAGS[word] for word in row[2:]) for row in alu}, 0),
         sequence("char *const", "glsl_names", glsl_size, {v: f'"{n}"' for v, n, _ in glsl}, "0"),
         sequence("int16_t", "glsl_alu", glsl_size, {v: f"alu_{rest[0]}" for v, _, rest in glsl if rest}, -1),
         sequence("uint8_t", "spirv_named_kinds", len(named), dict(enumerate(kind for kind, _, _ in named)), 0),
@@ -69,7 +71,7 @@ def generate(source: Path) -> dict[str, str]:
         "    const char *const *spirv_names       # NULL: no such opcode",
         "    const char *const *spirv_shapes      # letters of opcodes.txt",
         "    const int16_t *spirv_alu             # NIR ALU opcode, -1 none",
-        "    const uint8_t *spirv_alu_flags       # 1 operands swapped, 2 result negated, 4 exact",
+        "    const uint8_t *spirv_alu_flags       # spirv_alu_*: operands swapped, result negated, exact",
         "    const char *const *glsl_names",
         "    const int16_t *glsl_alu",
         "    const uint8_t *spirv_named_kinds     # enumerants that messages name: spirv_kind_*, value and name, a row each",
