@@ -14,7 +14,7 @@ from pyaco._core.isa.statement import FUNCTIONS, MODIFIERS
 from pyaco.isa import names, opcodes, waits
 from pyaco.isa.table import CDNA
 
-__all__ = ["explicit", "field_bits", "text_facts"]
+__all__ = ["explicit", "field_bits", "mnemonics", "text_facts"]
 
 BRANCHES = frozenset(
     ("s_branch", "s_cbranch_scc0", "s_cbranch_scc1", "s_cbranch_vccz", "s_cbranch_vccnz", "s_cbranch_execz", "s_cbranch_execnz",
@@ -120,7 +120,7 @@ def _is_absent(row: opcodes.Row, generation: str, chip: str) -> bool:
     return generation in row.chips and not row.on_chip(generation, chip)
 
 
-def _mnemonics(level: int, chip: str) -> dict[str, int]:
+def mnemonics(level: int, chip: str) -> dict[str, int]:
     """Opcodes of a gfx level by the names that text may use: LLVM's spellings, then aliases."""
     generation = opcodes.generation_of(level)
     found: dict[str, int] = {}
@@ -187,7 +187,7 @@ def _hardware_registers(level: int) -> dict[str, int]:
 def _domains(level: int, chip: str) -> list[dict[str, int] | dict[int, str]]:
     """Names by domain, in the order of ``text_tables.pxd``."""
     return [
-        _mnemonics(level, chip),
+        mnemonics(level, chip),
         names.registers(level),
         _modifiers(level),
         {text: number for number, text in names.messages(level).items()},

@@ -194,6 +194,16 @@ def test_alignments_that_are_none(alignment: int) -> None:
         spirv.read(m.words())
 
 
+@pytest.mark.parametrize("mask", [2, 8, 16, 2 | 8 | 16 | 32])
+def test_memory_operands_that_are_missing(mask: int) -> None:
+    """The message has the mask as it is in the module, and the instruction whose mask it is."""
+    m = Module((1, 1, 1))
+    block = m.variable("StorageBuffer", m.struct((m.uint(), 0)), 0)
+    m.op("Load", m.uint(), m.access_chain("StorageBuffer", m.uint(), block, m.constant(0)), mask)
+    with pytest.raises(pyaco.InputError, match=f"mask of memory operands, {mask}, asks for more words than the instruction has \\(OpLoad\\)"):
+        spirv.read(m.words())
+
+
 def test_constant_offsets_are_known_to_the_byte() -> None:
     """As NIR prints it: nothing run-time is in the offset."""
     m = Module((1, 1, 1))

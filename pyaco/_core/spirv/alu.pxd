@@ -12,7 +12,6 @@ cdef ValueId checked_alu(Reader r, int opcode, const ValueId *values, uint32_t c
 # Makes a NIR value the value of the instruction's result id; raises an error unless it has the result type.
 cdef int set_checked(Reader r, uint32_t word, ValueId value) except -1 nogil
 cdef TypeId require_vector_type(Reader r, SpirvId id) except 0xffffffffU nogil
-cdef AnyValue select_value(Reader r, TypeId type, ValueId condition, AnyValue a, AnyValue b) except? 0xffffffffU nogil
 cdef ValueId dot(Reader r, ValueId a, ValueId b) except 0 nogil
 cdef ValueId bitcast(Reader r, ValueId value, uint32_t components, uint32_t bit_size) except 0 nogil
 cdef ValueId replicate(Reader r, ValueId scalar, uint32_t count) except 0 nogil

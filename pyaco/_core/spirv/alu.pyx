@@ -585,7 +585,7 @@ cdef int _integer_dot(Reader r, uint32_t word, uint32_t end, uint32_t opcode) ex
 
 
 # ------------------------------------------------------------------------------------------------------------- selection
-cdef AnyValue select_value(Reader r, TypeId type, ValueId condition, AnyValue a, AnyValue b) except? \
+cdef AnyValue _select_value(Reader r, TypeId type, ValueId condition, AnyValue a, AnyValue b) except? \
         0xffffffffU nogil:
     cdef TreeId tree
     cdef uint32_t count
@@ -602,7 +602,7 @@ cdef AnyValue select_value(Reader r, TypeId type, ValueId condition, AnyValue a,
     count = element_count(r, type)
     tree = tree_new(r, count)
     for i in range(count):
-        child = select_value(r, element_type(r, type, i), condition, r.trees[a + i], r.trees[b + i])
+        child = _select_value(r, element_type(r, type, i), condition, r.trees[a + i], r.trees[b + i])
         r.trees[tree + i] = child
     return tree
 
@@ -621,7 +621,7 @@ cdef int _select(Reader r, uint32_t word) except -1 nogil:
         fail(r, word, "a condition that is not boolean or has another number of components")
     a = value_of(r, r.words[word + 4])
     b = value_of(r, r.words[word + 5])
-    return set_value(r, r.words[word + 2], type, select_value(r, type, condition, a, b))
+    return set_value(r, r.words[word + 2], type, _select_value(r, type, condition, a, b))
 
 
 cdef int _pointer_compare(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:

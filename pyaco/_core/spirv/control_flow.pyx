@@ -62,7 +62,7 @@ cdef void _close_label(Reader r, LabelId label) noexcept nogil:
         r.blocks[r.labels[label].block].label = r.labels[label].previous
 
 
-cdef BlockId _block_row(Reader r, SpirvId id) except 0xffffffffU nogil:
+cdef BlockId _block_of(Reader r, SpirvId id) except 0xffffffffU nogil:
     if id >= r.bound or r.kind[id] != kind_label:
         fail(r, r.word, "id %u is not a block", id)
     if r.blocks[r.payload[id]].function != r.call.function:
@@ -341,7 +341,7 @@ cdef int _region(Reader r, BlockId block, bint inside_header) except -1 nogil:
         word = r.word
         opcode = opcode_at(r, word)
         if opcode == OpBranch:
-            target = _block_row(r, r.words[word + 1])
+            target = _block_of(r, r.words[word + 1])
             _store_phis(r, block, target)
             block = target
         elif opcode == OpBranchConditional or opcode == OpSwitch:
@@ -384,11 +384,11 @@ cdef uint32_t _merge_of(Reader r, BlockId block, uint32_t word) except 0xfffffff
     cdef BlockId a
     cdef BlockId b
     if merge and opcode_at(r, merge) == OpSelectionMerge:
-        return _block_row(r, r.words[merge + 1]) + 1
+        return _block_of(r, r.words[merge + 1]) + 1
     if opcode_at(r, word) != OpBranchConditional:
         return 0
-    a = _block_row(r, r.words[word + 2])
-    b = _block_row(r, r.words[word + 3])
+    a = _block_of(r, r.words[word + 2])
+    b = _block_of(r, r.words[word + 3])
     if a != b and (r.blocks[a].label != 0) != (r.blocks[b].label != 0):
         return (b if r.blocks[a].label else a) + 1
     return a + 1 if a == b else 0
@@ -419,8 +419,8 @@ cdef uint32_t _selection(Reader r, BlockId block, uint32_t word) except 0xffffff
 
 cdef NodeId _conditional(Reader r, BlockId block, uint32_t word) except 0 nogil:
     cdef ValueId condition = ssa(r, r.words[word + 1])
-    cdef BlockId then_block = _block_row(r, r.words[word + 2])
-    cdef BlockId else_block = _block_row(r, r.words[word + 3])
+    cdef BlockId then_block = _block_of(r, r.words[word + 2])
+    cdef BlockId else_block = _block_of(r, r.words[word + 3])
     cdef NodeId after
     cdef NodeId node
     if bits_of(r, condition) != 1 or components_of(r, condition) != 1:
@@ -484,8 +484,8 @@ cdef uint32_t _drop_exits_to(Reader r, uint32_t first, LabelId label) noexcept n
 cdef uint32_t _loop(Reader r, BlockId header) except 0xffffffffU nogil:
     """Read a loop; returns its merge block + 1 when control reaches that, else 0."""
     cdef uint32_t merge_word = r.blocks[header].merge
-    cdef BlockId merge = _block_row(r, r.words[merge_word + 1])
-    cdef BlockId target = _block_row(r, r.words[merge_word + 2])
+    cdef BlockId merge = _block_of(r, r.words[merge_word + 1])
+    cdef BlockId target = _block_of(r, r.words[merge_word + 2])
     cdef uint32_t first = <uint32_t>r.exits.size()
     cdef NodeId outer_loop = r.current_loop
     cdef uint32_t outer_breaks = r.loop_breaks
@@ -552,7 +552,7 @@ cdef int _read_cases(Reader r, uint32_t word, vector[Case] &cases) except -1 nog
     cdef Case case
     if components_of(r, selector) != 1 or width < 8 or (end - word - 3) % step:
         fail(r, word, "a selector that is not an integer, or a case without a target")
-    case.target = _block_row(r, r.words[word + 2])
+    case.target = _block_of(r, r.words[word + 2])
     case.matches = 0
     case.is_default = 1
     case.falls_into = 0
@@ -564,7 +564,7 @@ cdef int _read_cases(Reader r, uint32_t word, vector[Case] &cases) except -1 nog
         literal = r.words[cursor]
         if width == 64:
             literal |= <uint64_t>r.words[cursor + 1] << 32
-        target = _block_row(r, r.words[cursor + step - 1])
+        target = _block_of(r, r.words[cursor + step - 1])
         equal = alu2(&r.nir, alu_ieq, selector, integer(r, literal, width))
         row = r.case_of_block[target] if r.case_serial[target] == r.switch_serial else 0
         if cases[0].target == target:
@@ -587,7 +587,7 @@ cdef int _read_cases(Reader r, uint32_t word, vector[Case] &cases) except -1 nog
 
 cdef int _visit_successor(Reader r, vector[BlockId] &stack, vector[Case] &cases, uint32_t from_case, SpirvId id,
                           uint32_t switch_serial) except -1 nogil:
-    cdef BlockId block = _block_row(r, id)
+    cdef BlockId block = _block_of(r, id)
     cdef uint32_t row
     if r.case_serial[block] == switch_serial and r.case_of_block[block]:
         row = r.case_of_block[block] - 1
@@ -736,7 +736,7 @@ cdef NodeId _switch(Reader r, BlockId block, uint32_t word) except 0 nogil:
 
 # ------------------------------------------------------------------------------------------------------------- functions
 cdef int _bind_parameters(Reader r, FunctionId function, uint32_t word, uint32_t end) except -1 nogil:
-    cdef FunctionRow row = r.functions[function]
+    cdef Function row = r.functions[function]
     cdef uint32_t i
     cdef SpirvId argument
     cdef SpirvId parameter

@@ -53,6 +53,10 @@ cdef ValueId _constant_like(Reader r, ValueId like, double value) except 0 nogil
     return replicate(r, constant_float(&r.nir, value, bits_of(r, like)), components_of(r, like))
 
 
+cdef ValueId _integer_like(Reader r, ValueId like, uint64_t value) except 0 nogil:
+    return replicate(r, integer(r, value, bits_of(r, like)), components_of(r, like))
+
+
 cdef ValueId _exp(Reader r, ValueId x) except 0 nogil:
     return alu1(&r.nir, alu_fexp2, _scale(r, x, M_LOG2E))
 
@@ -268,18 +272,9 @@ cdef int _require_same_floats(Reader r, const ValueId *values, uint32_t count) e
 cdef ValueId _exponent_in_32_bits(Reader r, ValueId value) except 0 nogil:
     """An exponent as a 32-bit integer, which is enough for every float."""
     if bits_of(r, value) == 64:
-        value = alu2(&r.nir, alu_imax, value, _repeated_integer(r, <uint64_t>-0x10000, value))
-        value = alu2(&r.nir, alu_imin, value, _repeated_integer(r, 0x10000, value))
+        value = alu2(&r.nir, alu_imax, value, _integer_like(r, value, <uint64_t>-0x10000))
+        value = alu2(&r.nir, alu_imin, value, _integer_like(r, value, 0x10000))
     return resize_integer(r, value, 32, True)
-
-
-cdef ValueId _repeated_integer(Reader r, uint64_t number, ValueId value) except 0 nogil:
-    """A constant of the shape of `value`."""
-    cdef ValueId[16] values
-    cdef uint32_t i
-    for i in range(components_of(r, value)):
-        values[i] = integer(r, number, bits_of(r, value))
-    return vector_of(&r.nir, values, components_of(r, value))
 
 
 # -------------------------------------------------------------------------------------------------------------- matrices

@@ -274,25 +274,16 @@ cdef ValueId _atomic_deref(Reader r, SpirvId pointer) except 0 nogil:
     return deref
 
 
-cdef ValueId _emit_atomic(Reader r, ValueId deref, int op, ValueId data) except 0 nogil:
-    cdef ValueId[2] sources
-    cdef ValueId row
-    sources[0] = deref
-    sources[1] = data
-    row = intrinsic_n(&r.nir, intrinsic_deref_atomic, 1, bits_of(r, data), sources)
-    intrinsic_set_index(r.s, row, index_atomic_op, op)
-    intrinsic_set_index(r.s, row, index_access, access_coherent | r.deref_access[deref])
-    return row
-
-
-cdef ValueId _emit_swap(Reader r, ValueId deref, ValueId compare, ValueId data) except 0 nogil:
+cdef ValueId _emit_atomic(Reader r, ValueId deref, int op, ValueId compare, ValueId data) except 0 nogil:
+    """A NIR atomic; `compare` is what a compare-and-exchange expects in memory, 0 for other operations."""
+    cdef int opcode = intrinsic_deref_atomic_swap if compare else intrinsic_deref_atomic
     cdef ValueId[3] sources
     cdef ValueId row
     sources[0] = deref
-    sources[1] = compare
+    sources[1] = compare if compare else data
     sources[2] = data
-    row = intrinsic_n(&r.nir, intrinsic_deref_atomic_swap, 1, bits_of(r, data), sources)
-    intrinsic_set_index(r.s, row, index_atomic_op, atomic_cmpxchg)
+    row = intrinsic_n(&r.nir, opcode, 1, bits_of(r, data), sources)
+    intrinsic_set_index(r.s, row, index_atomic_op, op)
     intrinsic_set_index(r.s, row, index_access, access_coherent | r.deref_access[deref])
     return row
 
@@ -318,7 +309,7 @@ cdef ValueId _atomic_access(Reader r, uint32_t word, uint32_t opcode, ValueId de
         data = ssa(r, r.words[cursor + 4])
         _check_operand(r, type, data)
         _check_operand(r, type, ssa(r, r.words[cursor + 5]))
-        return _emit_swap(r, deref, ssa(r, r.words[cursor + 5]), data)
+        return _emit_atomic(r, deref, op, ssa(r, r.words[cursor + 5]), data)
     if opcode == OpAtomicIIncrement:
         data = integer(r, 1, bits)
     elif opcode == OpAtomicIDecrement:
@@ -328,7 +319,7 @@ cdef ValueId _atomic_access(Reader r, uint32_t word, uint32_t opcode, ValueId de
         _check_operand(r, type, data)
         if opcode == OpAtomicISub:
             data = alu1(&r.nir, alu_ineg, data)
-    return _emit_atomic(r, deref, op, data)
+    return _emit_atomic(r, deref, op, 0, data)
 
 
 cdef int _atomic(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
@@ -342,15 +333,13 @@ cdef int _atomic(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
     cdef bint ordered = semantics != 0 and modes != 0 and scope > nir_scope_invocation
     if ordered and semantics & nir_semantic_release:
         _barrier(r, nir_scope_none, scope, nir_semantic_release, modes)
-    if opcode == OpAtomicFlagTestAndSet:
-        value = _emit_swap(r, deref, integer(r, 0, 32), integer(r, 1, 32)) if \
-            r.s.types.bit_size[r.s.instructions.type[deref]] == 32 else 0
-        if value == 0:
-            fail(r, word, "a flag that is not a 32-bit integer")
-        value = alu2(&r.nir, alu_ine, value, integer(r, 0, 32))
-    elif opcode == OpAtomicFlagClear:
+    if opcode == OpAtomicFlagTestAndSet or opcode == OpAtomicFlagClear:
         if r.s.types.bit_size[r.s.instructions.type[deref]] != 32:
             fail(r, word, "a flag that is not a 32-bit integer")
+    if opcode == OpAtomicFlagTestAndSet:
+        value = _emit_atomic(r, deref, atomic_cmpxchg, integer(r, 0, 32), integer(r, 1, 32))
+        value = alu2(&r.nir, alu_ine, value, integer(r, 0, 32))
+    elif opcode == OpAtomicFlagClear:
         store_value(r, deref, r.s.instructions.type[deref], integer(r, 0, 32), access_coherent)
         value = 0
     else:

@@ -31,16 +31,16 @@ cdef enum:                        # what an id is (Reader.kind); payload in brac
     kind_constant = 2             # [ConstantId]
     kind_ssa = 3                  # [ValueId: scalar, vector or pointer]
     kind_tree = 4                 # [TreeId: an array, matrix or struct]
-    kind_buffer = 6               # [row of Reader.buffer_pointers: a descriptor not yet chosen]
-    kind_builtin = 7              # [BuiltIn | (component + 1) << 16]
-    kind_function = 8             # [FunctionId]
-    kind_label = 9                # [BlockId]
-    kind_instruction_set = 10     # [instruction_set_*]
-    kind_string = 11
-    kind_group = 12               # decoration group
-    kind_variable = 13            # module-scope variable that no function has named yet
-    kind_void = 14                # result of a call of a void function
-    kind_opaque = 15              # variable of an opaque type; using it is an error
+    kind_buffer = 5               # [row of Reader.buffer_pointers: a descriptor not yet chosen]
+    kind_builtin = 6              # [BuiltIn | (component + 1) << 16]
+    kind_function = 7             # [FunctionId]
+    kind_label = 8                # [BlockId]
+    kind_instruction_set = 9      # [instruction_set_*]
+    kind_string = 10
+    kind_group = 11               # decoration group
+    kind_variable = 12            # module-scope variable that no function has named yet
+    kind_void = 13                # result of a call of a void function
+    kind_opaque = 14              # variable of an opaque type; using it is an error
 
 cdef enum:
     instruction_set_other = 0     # an error where it is used
@@ -62,7 +62,6 @@ cdef enum:
 
 cdef struct Decoration:
     uint32_t word                 # of the decoration number
-    uint32_t operands             # words after the decoration number
     uint32_t member               # no_member: of the id itself
     SpirvId group                 # a decoration group whose decorations apply, else 0
     uint32_t next                 # row + 1 of the id's next decoration
@@ -74,12 +73,11 @@ cdef struct TypeFacts:            # parallel to the shader's Types
     uint32_t block_decoration     # structs: decorated_*, else 0
     uint64_t leaves               # scalars and vectors in it, at most unbounded_leaves
 
-cdef struct ConstantRow:
+cdef struct Constant:
     TypeId type
     uint32_t kind                 # constant_*
     uint64_t bits                 # scalar
-    uint32_t first                # composite: rows of Reader.constant_children
-    uint32_t count
+    uint32_t first                # composite: the row in Reader.constant_children of its first element
     uint32_t built_value          # AnyValue + 1, 0 until the constant is first used
 
 cdef enum:
@@ -94,10 +92,9 @@ cdef struct BufferPointer:
     ValueId index                 # of the descriptor, flattened; 0 stands for index zero
     uint32_t access               # access_*
 
-cdef struct FunctionRow:
+cdef struct Function:
     SpirvId id
     uint32_t word                 # of OpFunction
-    SpirvId type                  # OpTypeFunction
     BlockId first_block
     uint32_t block_count
     uint32_t first_parameter      # rows of Reader.parameters
@@ -105,7 +102,7 @@ cdef struct FunctionRow:
     uint32_t return_values        # OpReturnValue instructions in it
     uint32_t active               # being inlined now
 
-cdef struct BlockRow:
+cdef struct Block:
     SpirvId id
     uint32_t word                 # first instruction after OpLabel
     uint32_t terminator           # word of the terminator
@@ -115,7 +112,7 @@ cdef struct BlockRow:
     uint32_t visited              # serial of the inlined call that read it
     uint32_t has_phi
 
-cdef struct EntryRow:
+cdef struct EntryPoint:
     uint32_t word
     uint32_t model
     SpirvId function
@@ -175,14 +172,14 @@ cdef class Reader:
     # rows
     cdef vector[Decoration] decoration_rows
     cdef vector[TypeFacts] types
-    cdef vector[ConstantRow] constants
+    cdef vector[Constant] constants
     cdef vector[ConstantId] constant_children
     cdef vector[AnyValue] trees             # elements of composites; those of one composite are neighbours
     cdef vector[BufferPointer] buffer_pointers
-    cdef vector[FunctionRow] functions
+    cdef vector[Function] functions
     cdef vector[SpirvId] parameters
-    cdef vector[BlockRow] blocks
-    cdef vector[EntryRow] entries
+    cdef vector[Block] blocks
+    cdef vector[EntryPoint] entries
     cdef vector[uint32_t] execution_modes   # words
     cdef vector[uint32_t] names             # words of OpName and OpMemberName
     cdef vector[SpirvId] module_variables
@@ -215,16 +212,14 @@ cdef class Reader:
     cdef TypeId uint_type                   # types that the reader itself needs
     cdef TypeId uint3_type
     cdef TypeId bool_type
-    cdef object specialization              # SpecId -> bits as int, or None
-    cdef object specialization_used
-    cdef dict bindings                      # (set, binding) -> (type, count)
+    cdef object specialization              # values that the user gives, by SpecId, or None
+    cdef set specialization_used            # SpecIds of the module that it has
+    cdef dict bindings                      # type and count by (set, binding)
 
 # Raises InputError with the word; `text` may have one %u, for `value`.
 cdef int fail(Reader r, uint32_t word, const char *text, uint32_t value=*) except -1 nogil
 cdef int unsupported(Reader r, uint32_t word, const char *text, const char *detail=*) except -1 nogil
-# Name of an enumerant of a kind (spirv_kind_*); NULL when no enumerant has that value.
-cdef const char *enumerant_name(int kind, uint32_t value) noexcept nogil
-# Refuses a known enumerant by its name, and any other as malformed.
+# Raises UnsupportedError with the name of an enumerant of a kind (spirv_kind_*), or InputError where no enumerant has that value.
 cdef int unsupported_enumerant(Reader r, uint32_t word, const char *text, int kind, uint32_t value) except -1 nogil
 cdef inline uint32_t opcode_at(Reader r, uint32_t word) noexcept nogil:
     return r.words[word] & 0xffff
@@ -233,7 +228,7 @@ cdef inline uint32_t length_at(Reader r, uint32_t word) noexcept nogil:
     return r.words[word] >> 16
 
 # The result type of the instruction that defines `id`; 0 when it has none.
-cdef SpirvId type_id_of(Reader r, SpirvId id) noexcept nogil
+cdef SpirvId result_type_of(Reader r, SpirvId id) noexcept nogil
 # The NIR type of an id; an error when the id is not a type.
 cdef TypeId type_of_id(Reader r, SpirvId id) except 0xffffffffU nogil
 # Word of the first operand of a decoration of `id` (or of its member), 0 when `id` does not have the decoration. For a decoration without

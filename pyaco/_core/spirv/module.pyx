@@ -20,7 +20,7 @@ cdef enum:
                              | MemoryAccess_MakePointerVisible | MemoryAccess_NonPrivatePointer)
 
 
-cdef int fail(Reader r, uint32_t word, const char *text, ValueId value=0) except -1 nogil:
+cdef int fail(Reader r, uint32_t word, const char *text, uint32_t value=0) except -1 nogil:
     with gil:
         message = text.decode("utf-8", "replace")
         if "%u" in message:
@@ -34,7 +34,8 @@ cdef int unsupported(Reader r, uint32_t word, const char *text, const char *deta
         raise UnsupportedError(f"SPIR-V word {word}: {words}{_instruction_suffix(r, word)}")
 
 
-cdef const char *enumerant_name(int kind, ValueId value) noexcept nogil:
+cdef const char *_enumerant_name(int kind, uint32_t value) noexcept nogil:
+    """The name of an enumerant of a kind (spirv_kind_*); NULL where none has that value."""
     cdef int i
     for i in range(spirv_named_count):
         if spirv_named_kinds[i] == kind and spirv_named_values[i] == value:
@@ -42,8 +43,8 @@ cdef const char *enumerant_name(int kind, ValueId value) noexcept nogil:
     return NULL
 
 
-cdef int unsupported_enumerant(Reader r, uint32_t word, const char *text, int kind, ValueId value) except -1 nogil:
-    cdef const char *name = enumerant_name(kind, value)
+cdef int unsupported_enumerant(Reader r, uint32_t word, const char *text, int kind, uint32_t value) except -1 nogil:
+    cdef const char *name = _enumerant_name(kind, value)
     if name == NULL:
         return fail(r, word, "unknown enumerant %u", value)
     return unsupported(r, word, text, name)
@@ -105,7 +106,7 @@ cdef class Reader:
         free(self.deref_of)
 
 
-cdef SpirvId type_id_of(Reader r, SpirvId id) noexcept nogil:
+cdef SpirvId result_type_of(Reader r, SpirvId id) noexcept nogil:
     cdef uint32_t word = r.offset[id]
     if word == 0 or spirv_shapes[r.words[word] & 0xffff][0] != c'T':
         return 0
@@ -154,9 +155,9 @@ cdef uint32_t _string_words(Reader r, uint32_t word, uint32_t available) noexcep
     return 0
 
 
-cdef int _memory_operands(Reader r, uint32_t word, uint32_t end) except -1 nogil:
-    """How many words the memory operands at `word` take (section 3.26)."""
-    cdef uint32_t mask = r.words[word]
+cdef int _memory_operand_words(Reader r, uint32_t word, uint32_t cursor, uint32_t end) except -1 nogil:
+    """How many words the memory operands at `cursor` take (section 3.26)."""
+    cdef uint32_t mask = r.words[cursor]
     cdef uint32_t length = 1
     if mask & MemoryAccess_Aligned:
         length += 1
@@ -167,7 +168,7 @@ cdef int _memory_operands(Reader r, uint32_t word, uint32_t end) except -1 nogil
     if mask & ~<uint32_t>known_memory_operands:
         unsupported_enumerant(r, word, "the memory operand ", spirv_kind_MemoryAccess,
                               <uint32_t>lowest_bit(mask & ~<uint32_t>known_memory_operands))
-    if length > end - word:
+    if length > end - cursor:
         fail(r, word, "the mask of memory operands, %u, asks for more words than the instruction has", mask)
     return length
 
@@ -210,7 +211,7 @@ cdef int _check_shape(Reader r, uint32_t word, uint32_t end) except -1 nogil:
                 fail(r, word, "a literal string without an end")
             cursor += count
         elif letter == c'M':
-            cursor += _memory_operands(r, cursor, end)
+            cursor += _memory_operand_words(r, word, cursor, end)
         elif letter == c'P' or letter == c'Q' or letter == c'U':
             if letter == c'P' and opcode == OpSwitch:
                 cursor = end              # the width of its literals depends on the selector: checked where it is read
@@ -233,10 +234,9 @@ cdef int _check_shape(Reader r, uint32_t word, uint32_t end) except -1 nogil:
 
 
 # ---------------------------------------------------------------------------------------------------------- declarations
-cdef int _decorate(Reader r, SpirvId target, uint32_t member, uint32_t word, uint32_t operands, SpirvId group) except -1 nogil:
+cdef int _decorate(Reader r, SpirvId target, uint32_t member, uint32_t word, SpirvId group) except -1 nogil:
     cdef Decoration row
     row.word = word
-    row.operands = operands
     row.member = member
     row.group = group
     row.next = r.decorations[target]
@@ -265,23 +265,23 @@ cdef int _annotation(Reader r, uint32_t word, uint32_t end) except -1 nogil:
         if end - word < 3:
             fail(r, word, "too few operands")
         _check_decoration(r, word, word + 2, end)
-        _decorate(r, r.words[word + 1], no_member, word + 2, end - word - 3, 0)
+        _decorate(r, r.words[word + 1], no_member, word + 2, 0)
     elif opcode == OpMemberDecorate or opcode == OpMemberDecorateString:
         if end - word < 4:
             fail(r, word, "too few operands")
         _check_decoration(r, word, word + 3, end)
-        _decorate(r, r.words[word + 1], r.words[word + 2], word + 3, end - word - 4, 0)
+        _decorate(r, r.words[word + 1], r.words[word + 2], word + 3, 0)
     elif opcode == OpGroupDecorate:
         for i in range(word + 2, end):
-            _decorate(r, r.words[i], no_member, word, 0, r.words[word + 1])
+            _decorate(r, r.words[i], no_member, word, r.words[word + 1])
     elif opcode == OpGroupMemberDecorate:
         for i in range(word + 2, end - 1, 2):
-            _decorate(r, r.words[i], r.words[i + 1], word, 0, r.words[word + 1])
+            _decorate(r, r.words[i], r.words[i + 1], word, r.words[word + 1])
     return 0
 
 
 cdef int _entry_point(Reader r, uint32_t word, uint32_t end) except -1 nogil:
-    cdef EntryRow row
+    cdef EntryPoint row
     row.word = word
     row.model = r.words[word + 1]
     row.function = r.words[word + 2]
@@ -315,13 +315,12 @@ cdef struct Scan:                 # what the instruction being scanned is in
 
 
 cdef int _begin_function(Reader r, Scan *scan, uint32_t word) except -1 nogil:
-    cdef FunctionRow row
+    cdef Function row
     if scan.function:
         fail(r, word, "a function inside a function")
     memset(&row, 0, sizeof(row))
     row.id = r.words[word + 2]
     row.word = word
-    row.type = r.words[word + 4]
     row.first_block = <uint32_t>r.blocks.size()
     row.first_parameter = <uint32_t>r.parameters.size()
     r.functions.push_back(row)
@@ -332,7 +331,7 @@ cdef int _begin_function(Reader r, Scan *scan, uint32_t word) except -1 nogil:
 
 
 cdef int _begin_block(Reader r, Scan *scan, uint32_t word) except -1 nogil:
-    cdef BlockRow row
+    cdef Block row
     if scan.block:
         fail(r, word, "the previous block has no terminator")
     memset(&row, 0, sizeof(row))
@@ -402,7 +401,7 @@ cdef int _module_instruction(Reader r, uint32_t word, uint32_t end) except -1 no
             fail(r, word, "too few operands")
         r.execution_modes.push_back(word)
     elif opcode == OpCapability:
-        if enumerant_name(spirv_kind_Capability, r.words[word + 1]) == NULL:
+        if _enumerant_name(spirv_kind_Capability, r.words[word + 1]) == NULL:
             fail(r, word, "unknown capability %u", r.words[word + 1])
     elif opcode == OpString:
         r.kind[r.words[word + 1]] = kind_string

@@ -47,8 +47,8 @@ cdef ValueId _mask_operand(Reader r, SpirvId id) except 0 nogil:
     return value
 
 
-cdef ValueId _each_component(Reader r, int opcode, ValueId value, ValueId index) except 0 nogil:
-    """An intrinsic on each component of a value; it has a second source, `index`, unless that is 0."""
+cdef ValueId _each_component(Reader r, int opcode, ValueId value, ValueId index, int op=0, int cluster=0) except 0 nogil:
+    """An intrinsic on each component of a value; of `index`, `op` and `cluster` it takes those that it has."""
     cdef ValueId[16] parts
     cdef ValueId[2] sources
     cdef uint32_t i
@@ -56,6 +56,9 @@ cdef ValueId _each_component(Reader r, int opcode, ValueId value, ValueId index)
     for i in range(components_of(r, value)):
         sources[0] = component(&r.nir, value, i)
         parts[i] = intrinsic_n(&r.nir, opcode, 1, bits_of(r, value), sources)
+        intrinsic_set_index(r.s, parts[i], index_reduction_op, op)
+        intrinsic_set_index(r.s, parts[i], index_execution_scope, nir_scope_subgroup)
+        intrinsic_set_index(r.s, parts[i], index_cluster_size, cluster)
     return vector_of(&r.nir, parts, components_of(r, value))
 
 
@@ -160,54 +163,13 @@ cdef uint32_t _cluster_size(Reader r, SpirvId id) except? 0xffffffffU nogil:
 
 cdef int _rotate(Reader r, uint32_t word, uint32_t end, ValueId value, ValueId delta) except -1 nogil:
     cdef uint32_t cluster = _cluster_size(r, r.words[word + 6]) if end - word > 6 else 0
-    cdef ValueId[16] parts
-    cdef ValueId[2] sources
-    cdef uint32_t i
-    sources[1] = delta
-    for i in range(components_of(r, value)):
-        sources[0] = component(&r.nir, value, i)
-        parts[i] = intrinsic_n(&r.nir, intrinsic_rotate, 1, bits_of(r, value), sources)
-        intrinsic_set_index(r.s, parts[i], index_execution_scope, nir_scope_subgroup)
-        intrinsic_set_index(r.s, parts[i], index_cluster_size, cluster)
-    return set_checked(r, word, vector_of(&r.nir, parts, components_of(r, value)))
-
-
-cdef int _reduction_op(uint32_t opcode) noexcept nogil:
-    if opcode == OpGroupNonUniformIAdd or opcode == OpGroupIAdd or opcode == OpGroupIAddNonUniformAMD:
-        return alu_iadd
-    if opcode == OpGroupNonUniformFAdd or opcode == OpGroupFAdd or opcode == OpGroupFAddNonUniformAMD:
-        return alu_fadd
-    if opcode == OpGroupNonUniformIMul:
-        return alu_imul
-    if opcode == OpGroupNonUniformFMul:
-        return alu_fmul
-    if opcode == OpGroupNonUniformSMin or opcode == OpGroupSMin or opcode == OpGroupSMinNonUniformAMD:
-        return alu_imin
-    if opcode == OpGroupNonUniformUMin or opcode == OpGroupUMin or opcode == OpGroupUMinNonUniformAMD:
-        return alu_umin
-    if opcode == OpGroupNonUniformFMin or opcode == OpGroupFMin or opcode == OpGroupFMinNonUniformAMD:
-        return alu_fmin
-    if opcode == OpGroupNonUniformSMax or opcode == OpGroupSMax or opcode == OpGroupSMaxNonUniformAMD:
-        return alu_imax
-    if opcode == OpGroupNonUniformUMax or opcode == OpGroupUMax or opcode == OpGroupUMaxNonUniformAMD:
-        return alu_umax
-    if opcode == OpGroupNonUniformFMax or opcode == OpGroupFMax or opcode == OpGroupFMaxNonUniformAMD:
-        return alu_fmax
-    if opcode == OpGroupNonUniformBitwiseAnd or opcode == OpGroupNonUniformLogicalAnd:
-        return alu_iand
-    if opcode == OpGroupNonUniformBitwiseOr or opcode == OpGroupNonUniformLogicalOr:
-        return alu_ior
-    if opcode == OpGroupNonUniformBitwiseXor or opcode == OpGroupNonUniformLogicalXor:
-        return alu_ixor
-    return -1
+    return set_checked(r, word, _each_component(r, intrinsic_rotate, value, delta, 0, cluster))
 
 
 cdef int _reduction(Reader r, uint32_t word, uint32_t end, int op) except -1 nogil:
     cdef uint32_t operation = r.words[word + 4]
     cdef ValueId value = _number_operand(r, r.words[word + 5])
     cdef uint32_t cluster = 0
-    cdef ValueId[16] parts
-    cdef uint32_t i
     cdef int kind = intrinsic_reduce
     cdef bint is_float = op == alu_fadd or op == alu_fmul or op == alu_fmin or op == alu_fmax
     if (r.s.types.base[require_vector_type(r, r.words[word + 1])] == type_float) != is_float:
@@ -224,12 +186,7 @@ cdef int _reduction(Reader r, uint32_t word, uint32_t end, int op) except -1 nog
         cluster = _cluster_size(r, r.words[word + 6])
     elif operation != GroupOperation_Reduce:
         unsupported(r, word, "partitioned group operations")
-    for i in range(components_of(r, value)):
-        parts[i] = component(&r.nir, value, i)
-        parts[i] = intrinsic_n(&r.nir, kind, 1, bits_of(r, value), &parts[i])
-        intrinsic_set_index(r.s, parts[i], index_reduction_op, op)
-        intrinsic_set_index(r.s, parts[i], index_cluster_size, cluster)
-    return set_checked(r, word, vector_of(&r.nir, parts, components_of(r, value)))
+    return set_checked(r, word, _each_component(r, kind, value, 0, op, cluster))
 
 
 cdef int subgroup_instruction(Reader r, uint32_t word, uint32_t end, uint32_t opcode) except -1 nogil:
@@ -243,7 +200,7 @@ cdef int subgroup_instruction(Reader r, uint32_t word, uint32_t end, uint32_t op
         else:
             _vote(r, word, opcode, r.words[word + 3])
         return 1
-    op = _reduction_op(opcode)
+    op = spirv_group_alu[opcode]
     if op < 0 and not (OpGroupNonUniformElect <= opcode <= OpGroupNonUniformQuadSwap
                        or OpGroupAll <= opcode <= OpGroupBroadcast or opcode == OpGroupNonUniformRotateKHR):
         return 0

@@ -32,7 +32,7 @@ cdef TypeId add_type(Reader r, int base, int bit_size, int components) except 0x
     return row
 
 
-cdef TypeId add_array_type(Reader r, TypeId element, uint32_t length) except 0xffffffffU nogil:
+cdef TypeId _add_array_type(Reader r, TypeId element, uint32_t length) except 0xffffffffU nogil:
     cdef TypeId row = add_type(r, type_array, 0, 0)
     cdef uint64_t leaves = unbounded_leaves if length == 0 else r.types[element].leaves * length
     r.s.types.element[row] = element
@@ -104,7 +104,7 @@ cdef TypeId _array(Reader r, uint32_t word, uint32_t opcode) except 0xffffffffU 
         length = integer_constant(r, r.words[word + 3])
         if length == 0 or length >= 0x7fffffff:
             fail(r, word, "an array length outside 1 to 2**31 - 2")
-    row = add_array_type(r, element, <uint32_t>length)
+    row = _add_array_type(r, element, <uint32_t>length)
     stride = decoration_of(r, r.words[word + 1], no_member, Decoration_ArrayStride)
     if stride:
         r.s.types.stride[row] = r.words[stride]
@@ -120,7 +120,7 @@ cdef TypeId _with_matrix_layout(Reader r, TypeId type, uint32_t stride, bint row
         inner = _with_matrix_layout(r, r.s.types.element[type], stride, row_major)
         if inner == r.s.types.element[type]:
             return type
-        row = add_array_type(r, inner, r.s.types.length[type])
+        row = _add_array_type(r, inner, r.s.types.length[type])
         r.s.types.stride[row] = r.s.types.stride[type]
         return row
     if r.s.types.base[type] != type_matrix:
@@ -277,12 +277,6 @@ cdef bint is_composite(Reader r, TypeId type) noexcept nogil:
     return base == type_struct or base == type_array or base == type_matrix
 
 
-cdef TypeId scalar_type(Reader r, TypeId vector) except 0xffffffffU nogil:
-    if r.s.types.components[vector] <= 1:
-        return vector
-    return r.s.types.element[vector]
-
-
 cdef uint32_t element_count(Reader r, TypeId type) noexcept nogil:
     cdef uint8_t base = r.s.types.base[type]
     if base == type_struct:
@@ -393,7 +387,7 @@ cdef int _refuse_opaque(Reader r, TypeId type) except -1 nogil:
 
 # ------------------------------------------------------------------------------------------------------------- constants
 cdef ConstantId add_constant(Reader r, TypeId type, int kind, uint64_t bits) except 0xffffffffU nogil:
-    cdef ConstantRow row
+    cdef Constant row
     memset(&row, 0, sizeof(row))
     row.type = type
     row.kind = kind
@@ -495,7 +489,6 @@ cdef ConstantId _composite(Reader r, uint32_t word, uint32_t end, TypeId type) e
         r.constant_children.push_back(child)
     row = add_constant(r, type, constant_composite, 0)
     r.constants[row].first = first
-    r.constants[row].count = count
     return row
 
 
@@ -642,7 +635,6 @@ cdef ConstantId _from_components(Reader r, TypeId type, const uint64_t *bits) ex
                                    low_bits(bits[i], r.s.types.bit_size[type]))
     row = add_constant(r, type, constant_composite, 0)
     r.constants[row].first = <uint32_t>r.constant_children.size()
-    r.constants[row].count = count
     for i in range(count):
         r.constant_children.push_back(children[i])
     return row
@@ -744,7 +736,6 @@ cdef ConstantId _insert(Reader r, ConstantId object_constant, ConstantId into, u
     r.constant_children.insert(r.constant_children.end(), r.scratch.begin(), r.scratch.end())
     row = add_constant(r, type, constant_composite, 0)
     r.constants[row].first = first
-    r.constants[row].count = count
     return row
 
 

@@ -20,19 +20,15 @@ cdef ValueId index_value(Reader r, SpirvId id) except 0 nogil
 cdef int set_value(Reader r, SpirvId id, TypeId type, AnyValue value) except -1 nogil
 # The type of an id's value (of a variable: the pointer type).
 cdef TypeId value_type(Reader r, SpirvId id) except 0xffffffffU nogil
-cdef AnyValue constant_value(Reader r, ConstantId constant) except? 0xffffffffU nogil
 # A composite value of `count` elements, to be written to Reader.trees from the result on.
 cdef TreeId tree_new(Reader r, uint32_t count) except? 0xffffffffU nogil
 cdef AnyValue undefined_value(Reader r, TypeId type) except? 0xffffffffU nogil
 cdef AnyValue null_value(Reader r, TypeId type) except? 0xffffffffU nogil
 
-# Pointers
-cdef uint32_t mode_of_class(Reader r, uint32_t storage_class, TypeId pointee) except 0 nogil
-cdef int pointer_shape(uint32_t mode, int *components, int *bit_size) noexcept nogil
+# ------------------------------------------------------------------------------------------------------------ pointers
 # The type of a variable that holds values of `type`: integers for pointers other than physical ones, which variables of NIR cannot hold.
 cdef TypeId stored_type(Reader r, TypeId type) except 0xffffffffU nogil
 cdef ValueId local_variable(Reader r, TypeId type) except 0 nogil   # its deref, in the prologue
-cdef ValueId deref_cast_of(Reader r, ValueId value, uint32_t mode, TypeId type, uint32_t stride) except 0 nogil
 cdef ValueId deref_element(Reader r, ValueId deref, uint32_t index) except 0 nogil
 cdef ValueId deref_indexed(Reader r, ValueId deref, ValueId position) except 0 nogil
 cdef int module_variable(Reader r, SpirvId id) except -1 nogil

@@ -25,11 +25,11 @@ cdef TreeId tree_new(Reader r, uint32_t count) except? 0xffffffffU nogil:
 
 
 cdef AnyValue undefined_value(Reader r, TypeId type) except? 0xffffffffU nogil:
-    return constant_value(r, add_constant(r, type, constant_undef, 0))
+    return _constant_value(r, add_constant(r, type, constant_undef, 0))
 
 
 cdef AnyValue null_value(Reader r, TypeId type) except? 0xffffffffU nogil:
-    return constant_value(r, add_constant(r, type, constant_null, 0))
+    return _constant_value(r, add_constant(r, type, constant_null, 0))
 
 
 cdef ValueId _leaf_constant(Reader r, ConstantId constant) except 0 nogil:
@@ -40,7 +40,7 @@ cdef ValueId _leaf_constant(Reader r, ConstantId constant) except 0 nogil:
     cdef uint64_t[16] bits
     cdef int i
     if r.s.types.base[type] == type_pointer:
-        pointer_shape(mode_of_class(r, r.types[type].storage_class, r.s.types.element[type]), &components, &bit_size)
+        _pointer_shape(_mode_of_class(r, r.types[type].storage_class, r.s.types.element[type]), &components, &bit_size)
     if r.constants[constant].kind == constant_undef:
         return undefined(&r.nir, components, bit_size)
     for i in range(components):
@@ -48,7 +48,7 @@ cdef ValueId _leaf_constant(Reader r, ConstantId constant) except 0 nogil:
     return constant_vector(&r.nir, bits, components, bit_size)
 
 
-cdef AnyValue constant_value(Reader r, ConstantId constant) except? 0xffffffffU nogil:
+cdef AnyValue _constant_value(Reader r, ConstantId constant) except? 0xffffffffU nogil:
     cdef TypeId type = r.constants[constant].type
     cdef uint32_t count
     cdef AnyValue value
@@ -63,14 +63,14 @@ cdef AnyValue constant_value(Reader r, ConstantId constant) except? 0xffffffffU 
         count = element_count(r, type)
         value = tree_new(r, count)
         for i in range(count):
-            element = constant_value(r, constant_child(r, constant, i))
+            element = _constant_value(r, constant_child(r, constant, i))
             r.trees[value + i] = element
     r.constants[constant].built_value = value + 1
     return value
 
 
 cdef TypeId value_type(Reader r, SpirvId id) except 0xffffffffU nogil:
-    cdef SpirvId type = type_id_of(r, id)
+    cdef SpirvId type = result_type_of(r, id)
     if type == 0:
         fail(r, r.word, "id %u has no type", id)
     return type_of_id(r, type)
@@ -81,7 +81,7 @@ cdef AnyValue value_of(Reader r, SpirvId id) except? 0xffffffffU nogil:
     if kind == kind_ssa or kind == kind_tree:
         return r.payload[id]
     if kind == kind_constant:
-        return constant_value(r, r.payload[id])
+        return _constant_value(r, r.payload[id])
     if kind == kind_variable or kind == kind_buffer or kind == kind_builtin:
         return pointer_of(r, id)
     if kind == kind_none:
@@ -118,7 +118,7 @@ cdef int set_value(Reader r, SpirvId id, TypeId type, AnyValue value) except -1 
 
 
 # --------------------------------------------------------------------------------------------------------------- derefs
-cdef uint32_t mode_of_class(Reader r, uint32_t storage_class, TypeId pointee) except 0 nogil:
+cdef uint32_t _mode_of_class(Reader r, uint32_t storage_class, TypeId pointee) except 0 nogil:
     if storage_class == StorageClass_Function:
         return mode_function_temp
     if storage_class == StorageClass_StorageBuffer:
@@ -147,7 +147,7 @@ cdef bint _is_buffer_block(Reader r, TypeId type) noexcept nogil:
     return r.types[type].block_decoration == decorated_buffer_block
 
 
-cdef int pointer_shape(uint32_t mode, int *components, int *bit_size) noexcept nogil:
+cdef int _pointer_shape(uint32_t mode, int *components, int *bit_size) noexcept nogil:
     components[0] = 3 if mode & (mode_ubo | mode_ssbo) else 1
     bit_size[0] = 64 if mode == mode_global else 32
     return 0
@@ -157,7 +157,7 @@ cdef ValueId _deref(Reader r, int opcode, uint32_t mode, TypeId type, uint32_t s
     cdef int components
     cdef int bit_size
     cdef ValueId row
-    pointer_shape(mode, &components, &bit_size)
+    _pointer_shape(mode, &components, &bit_size)
     row = nir_deref_new(r.s, opcode, components, bit_size, sources, mode, type, 0)
     if row >= r.deref_access.size():
         r.deref_access.resize(2 * row + 256)
@@ -177,7 +177,7 @@ cdef TypeId stored_type(Reader r, TypeId type) except 0xffffffffU nogil:
     cdef int bit_size
     if r.s.types.base[type] != type_pointer or r.types[type].storage_class == StorageClass_PhysicalStorageBuffer:
         return type
-    pointer_shape(mode_of_class(r, r.types[type].storage_class, r.s.types.element[type]), &components, &bit_size)
+    _pointer_shape(_mode_of_class(r, r.types[type].storage_class, r.s.types.element[type]), &components, &bit_size)
     if components == 1:
         return r.uint_type
     return r.uint3_type
@@ -188,7 +188,7 @@ cdef ValueId local_variable(Reader r, TypeId type) except 0 nogil:
     return _variable_deref(r, mode_function_temp, stored)
 
 
-cdef ValueId deref_cast_of(Reader r, ValueId value, uint32_t mode, TypeId type, uint32_t stride) except 0 nogil:
+cdef ValueId _deref_cast_of(Reader r, ValueId value, uint32_t mode, TypeId type, uint32_t stride) except 0 nogil:
     cdef ValueId row = _deref(r, deref_cast, mode, type, 1)
     if (r.s.instructions.components[row] != r.s.instructions.components[value]
             or r.s.instructions.bit_size[row] != r.s.instructions.bit_size[value]):
@@ -263,7 +263,7 @@ cdef int _buffer_variable(Reader r, SpirvId id, TypeId type) except -1 nogil:
     r.buffer_pointers.push_back(row)
     r.kind[id] = kind_buffer
     r.payload[id] = <uint32_t>(r.buffer_pointers.size() - 1)
-    descriptor = mode_of_class(r, r.words[r.offset[id] + 3], type)
+    descriptor = _mode_of_class(r, r.words[r.offset[id] + 3], type)
     with gil:
         key = (r.words[set_word] if set_word else 0, r.words[binding_word] if binding_word else 0)
         r.bindings[key] = ("ssbo" if descriptor == mode_ssbo else "ubo", count)
@@ -342,7 +342,7 @@ cdef int _aliased_block(Reader r, SpirvId id, TypeId type) except -1 nogil:
         return _plain_variable(r, id, mode_shared, type)
     if r.kind[owner] == kind_variable:
         module_variable(r, owner)
-    value = deref_cast_of(r, r.payload[owner], mode_shared, type, 0)
+    value = _deref_cast_of(r, r.payload[owner], mode_shared, type, 0)
     r.deref_access[value] = <uint8_t>_variable_access(r, id)
     r.kind[id] = kind_ssa
     r.payload[id] = emit_early(&r.nir, value)
@@ -373,7 +373,7 @@ cdef int module_variable(Reader r, SpirvId id) except -1 nogil:
         unsupported(r, word, "images and samplers")
     if storage == StorageClass_Workgroup and r.types[type].block_decoration:
         return _aliased_block(r, id, type)
-    return _plain_variable(r, id, mode_of_class(r, storage, type), type)
+    return _plain_variable(r, id, _mode_of_class(r, storage, type), type)
 
 
 cdef int function_variable(Reader r, uint32_t word, uint32_t end) except -1 nogil:
@@ -399,60 +399,33 @@ cdef int function_variable(Reader r, uint32_t word, uint32_t end) except -1 nogi
 
 
 # ------------------------------------------------------------------------------------------------------------- builtins
-cdef int _builtin_intrinsic(uint32_t builtin, int *components) noexcept nogil:
-    """The intrinsic of a compute built-in, -1 for none."""
-    components[0] = 1
-    if builtin == BuiltIn_LocalInvocationIndex:
-        return intrinsic_load_local_invocation_index
-    if builtin == BuiltIn_SubgroupSize:
-        return intrinsic_load_subgroup_size
-    if builtin == BuiltIn_NumSubgroups:
-        return intrinsic_load_num_subgroups
-    if builtin == BuiltIn_SubgroupId:
-        return intrinsic_load_subgroup_id
-    if builtin == BuiltIn_SubgroupLocalInvocationId:
-        return intrinsic_load_subgroup_invocation
-    components[0] = 3
-    if builtin == BuiltIn_NumWorkgroups:
-        return intrinsic_load_num_workgroups
-    if builtin == BuiltIn_WorkgroupSize:
-        return intrinsic_load_workgroup_size
-    if builtin == BuiltIn_WorkgroupId:
-        return intrinsic_load_workgroup_id
-    if builtin == BuiltIn_LocalInvocationId:
-        return intrinsic_load_local_invocation_id
-    if builtin == BuiltIn_GlobalInvocationId:
-        return intrinsic_load_global_invocation_id
-    components[0] = 4
-    if builtin == BuiltIn_SubgroupEqMask:
-        return intrinsic_load_subgroup_eq_mask
-    if builtin == BuiltIn_SubgroupGeMask:
-        return intrinsic_load_subgroup_ge_mask
-    if builtin == BuiltIn_SubgroupGtMask:
-        return intrinsic_load_subgroup_gt_mask
-    if builtin == BuiltIn_SubgroupLeMask:
-        return intrinsic_load_subgroup_le_mask
-    if builtin == BuiltIn_SubgroupLtMask:
-        return intrinsic_load_subgroup_lt_mask
+cdef int _builtin_row(uint32_t builtin) noexcept nogil:
+    """The row of a built-in in spirv_builtins, -1 for those that compute shaders do not have."""
+    cdef int i
+    for i in range(spirv_builtin_count):
+        if spirv_builtins[i] == builtin:
+            return i
     return -1
 
 
 cdef ValueId load_builtin(Reader r, uint32_t payload, TypeId type) except 0 nogil:
     cdef uint32_t builtin = payload & 0xffff
     cdef uint32_t selected = payload >> 16     # component + 1, 0: all
+    cdef int row = _builtin_row(builtin)
     cdef int components = 1
-    cdef int opcode = _builtin_intrinsic(builtin, &components)
     cdef uint32_t i
     cdef ValueId value = 0
-    if builtin == BuiltIn_DeviceIndex:
+    if row >= 0:
+        components = spirv_builtin_components[row]
+    elif builtin == BuiltIn_DeviceIndex:
         value = integer(r, 0, 32)
-    elif opcode < 0:
+    else:
         unsupported_enumerant(r, r.word, "the built-in ", spirv_kind_BuiltIn, builtin)
     for i in range(r.builtin_values.size()):
         if r.builtin_values[i].builtin == builtin:
             value = r.builtin_values[i].value
     if value == 0:
-        value = emit_early(&r.nir, nir_intrinsic_new(r.s, opcode, components, 32, NULL))
+        value = emit_early(&r.nir, nir_intrinsic_new(r.s, spirv_builtin_intrinsics[row], components, 32, NULL))
         r.builtin_values.push_back(BuiltinValue(builtin, value))
     if selected:
         if selected > <uint32_t>components:
@@ -487,7 +460,7 @@ cdef ValueId _buffer_deref(Reader r, uint32_t buffer_pointer) except 0 nogil:
         fail(r, r.word, "an array of buffers used as one buffer")
     if pointer.index == 0 and r.deref_of[id]:
         return r.deref_of[id]
-    mode = mode_of_class(r, r.words[r.offset[id] + 3], pointer.type)
+    mode = _mode_of_class(r, r.words[r.offset[id] + 3], pointer.type)
     descriptor = descriptor_ssbo if mode == mode_ssbo else descriptor_ubo
     if pointer.index == 0:
         r.nir.block = 0
@@ -498,7 +471,7 @@ cdef ValueId _buffer_deref(Reader r, uint32_t buffer_pointer) except 0 nogil:
     intrinsic_set_index(r.s, value, index_desc_type, descriptor)
     value = intrinsic_n(&r.nir, intrinsic_load_vulkan_descriptor, 3, 32, &value)
     intrinsic_set_index(r.s, value, index_desc_type, descriptor)
-    value = deref_cast_of(r, value, mode, pointer.type, 0)
+    value = _deref_cast_of(r, value, mode, pointer.type, 0)
     r.deref_access[value] = <uint8_t>pointer.access
     emit(&r.nir, value)
     if pointer.index == 0:
@@ -533,14 +506,14 @@ cdef ValueId pointer_of(Reader r, SpirvId id) except 0 nogil:
     if r.kind[id] != kind_ssa and r.kind[id] != kind_constant:
         return value_of(r, id)                 # raises
     value = value_of(r, id)
-    mode = mode_of_class(r, r.types[pointer].storage_class, type)
+    mode = _mode_of_class(r, r.types[pointer].storage_class, type)
     if mode == mode_ubo and r.s.instructions.kind[value] == nir_deref and r.s.instructions.mode[value] == mode_ssbo:
         mode = mode_ssbo                       # inside a BufferBlock, of storage class Uniform
     if r.s.instructions.kind[value] == nir_deref and r.s.instructions.mode[value] == mode and \
             (r.s.instructions.type[value] == type or _is_stored_as(r, r.s.instructions.type[value], type)):
         return value
     stride = decoration_of(r, r.types[pointer].id, no_member, Decoration_ArrayStride)
-    value = deref_cast_of(r, value, mode, type, r.words[stride] if stride else 0)
+    value = _deref_cast_of(r, value, mode, type, r.words[stride] if stride else 0)
     return emit(&r.nir, value)
 
 
@@ -609,7 +582,7 @@ cdef ValueId _pointer_step(Reader r, SpirvId base, ValueId deref, SpirvId index_
             unsupported(r, r.word, "pointer arithmetic without ArrayStride, other than on an array's elements")
         fail(r, r.word, "a pointer type without ArrayStride")
     if r.s.instructions.opcode[deref] != deref_cast or r.s.instructions.data[deref] != r.words[stride]:
-        parent = deref_cast_of(r, deref, mode, type, r.words[stride])
+        parent = _deref_cast_of(r, deref, mode, type, r.words[stride])
         r.deref_access[parent] = r.deref_access[deref]
         emit(&r.nir, parent)
     row = _deref(r, deref_ptr_as_array, mode, type, 2)
@@ -698,7 +671,7 @@ cdef int leaf_shape(Reader r, TypeId type, int *components, int *bit_size) excep
     components[0] = r.s.types.components[type]
     bit_size[0] = r.s.types.bit_size[type]
     if r.s.types.base[type] == type_pointer:
-        pointer_shape(mode_of_class(r, r.types[type].storage_class, r.s.types.element[type]), components, bit_size)
+        _pointer_shape(_mode_of_class(r, r.types[type].storage_class, r.s.types.element[type]), components, bit_size)
     return 0
 
 
