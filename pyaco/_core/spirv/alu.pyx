@@ -53,14 +53,33 @@ cdef ValueId checked_alu(Reader r, int opcode, const ValueId *values, uint32_t c
     return alu_n(&r.nir, opcode, values, count)
 
 
+cdef bint has_shape(Reader r, ValueId value, TypeId type) noexcept nogil:
+    return (is_vector_or_scalar(r, type) and r.s.types.components[type] == components_of(r, value)
+            and r.s.types.bit_size[type] == bits_of(r, value))
+
+
 cdef int set_checked(Reader r, uint32_t word, ValueId value) except -1 nogil:
     cdef TypeId type = type_of_id(r, r.words[word + 1])
-    if (not is_vector_or_scalar(r, type) or r.s.types.components[type] != components_of(r, value)
-            or r.s.types.bit_size[type] != bits_of(r, value)):
+    if not has_shape(r, value, type):
         if not (r.s.types.base[type] == type_pointer and bits_of(r, value) == 64 and components_of(r, value) == 1
                 and r.types[type].storage_class == StorageClass_PhysicalStorageBuffer):
             fail(r, word, "the operands do not match the result type")
     return set_value(r, r.words[word + 2], type, value)
+
+
+cdef int set_pair(Reader r, uint32_t word, ValueId first, ValueId second) except -1 nogil:
+    cdef TypeId type = type_of_id(r, r.words[word + 1])
+    cdef TreeId tree
+    if r.s.types.base[type] != type_struct or r.s.types.member_count[type] != 2:
+        fail(r, word, "the result is not a struct of two members")
+    if not has_shape(r, first, element_type(r, type, 0)):
+        fail(r, word, "member %u of the result has the wrong type", 0)
+    if not has_shape(r, second, element_type(r, type, 1)):
+        fail(r, word, "member %u of the result has the wrong type", 1)
+    tree = tree_new(r, 2)
+    r.trees[tree] = first
+    r.trees[tree + 1] = second
+    return set_value(r, r.words[word + 2], type, tree)
 
 
 cdef TypeId require_vector_type(Reader r, SpirvId id) except 0xffffffffU nogil:
@@ -473,15 +492,13 @@ cdef int _matrix_instruction(Reader r, uint32_t word, uint32_t opcode) except -1
 # ------------------------------------------------------------------------------------------- two results, bit fields
 cdef int _two_results(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
     """Carry, borrow and wide multiplication, whose result is a struct of two."""
-    cdef TypeId type = type_of_id(r, r.words[word + 1])
     cdef ValueId[2] values
     cdef ValueId first
     cdef ValueId second
-    cdef TreeId tree
     values[0] = ssa(r, r.words[word + 3])
     values[1] = ssa(r, r.words[word + 4])
-    if r.s.types.base[type] != type_struct or r.s.types.member_count[type] != 2 or bits_of(r, values[0]) < 8:
-        fail(r, word, "the result is not a struct of two integers")
+    if bits_of(r, values[0]) < 8:
+        fail(r, word, "operands that are not integers")
     if opcode == OpIAddCarry:
         first = checked_alu(r, alu_iadd, values, 2)
         second = checked_alu(r, alu_uadd_carry, values, 2)
@@ -491,20 +508,7 @@ cdef int _two_results(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
     else:
         first = checked_alu(r, alu_imul, values, 2)
         second = checked_alu(r, alu_umul_high if opcode == OpUMulExtended else alu_imul_high, values, 2)
-    _check_member(r, type, 0, first)
-    _check_member(r, type, 1, second)
-    tree = tree_new(r, 2)
-    r.trees[tree] = first
-    r.trees[tree + 1] = second
-    return set_value(r, r.words[word + 2], type, tree)
-
-
-cdef int _check_member(Reader r, TypeId type, uint32_t index, ValueId value) except -1 nogil:
-    cdef TypeId member = element_type(r, type, index)
-    if (not is_vector_or_scalar(r, member) or r.s.types.components[member] != components_of(r, value)
-            or r.s.types.bit_size[member] != bits_of(r, value)):
-        fail(r, r.word, "member %u of the result has the wrong type", index)
-    return 0
+    return set_pair(r, word, first, second)
 
 
 cdef int _bit_field(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:

@@ -13,7 +13,7 @@ from spirv_tables cimport *
 from pyaco._core.ir.emitter cimport *
 from pyaco._core.ir.shader cimport *
 from pyaco._core.nir.lowering cimport constant_float
-from pyaco._core.spirv.alu cimport checked_alu, dot, replicate, set_checked
+from pyaco._core.spirv.alu cimport checked_alu, dot, has_shape, replicate, set_checked, set_pair
 from pyaco._core.spirv.emission cimport *
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.types cimport *
@@ -350,7 +350,6 @@ cdef int _two_results(Reader r, uint32_t word, uint32_t opcode, ValueId x) excep
     cdef TypeId second_type
     cdef ValueId first
     cdef ValueId second
-    cdef TreeId tree
     if bits_of(r, x) < 16:
         fail(r, word, "an operand that is not a float")
     if is_struct:
@@ -368,20 +367,12 @@ cdef int _two_results(Reader r, uint32_t word, uint32_t opcode, ValueId x) excep
         second = alu1(&r.nir, alu_frexp_exp, x)
         if r.s.types.base[second_type] == type_int or r.s.types.base[second_type] == type_uint:
             second = resize_integer(r, second, r.s.types.bit_size[second_type], True)
-    if (not is_vector_or_scalar(r, second_type) or r.s.types.components[second_type] != components_of(r, second)
-            or r.s.types.bit_size[second_type] != bits_of(r, second)):
+    if is_struct:
+        return set_pair(r, word, first, second)
+    if not has_shape(r, second, second_type):
         fail(r, word, "the type of the second result is wrong")
-    if not is_struct:
-        store_value(r, pointer_of(r, r.words[word + 6]), second_type, second, 0)
-        return set_checked(r, word, first)
-    second_type = element_type(r, type, 0)
-    if not is_vector_or_scalar(r, second_type) or r.s.types.components[second_type] != components_of(r, first) or \
-            r.s.types.bit_size[second_type] != bits_of(r, first):
-        fail(r, word, "the type of the first result is wrong")
-    tree = tree_new(r, 2)
-    r.trees[tree] = first
-    r.trees[tree + 1] = second
-    return set_value(r, r.words[word + 2], type, tree)
+    store_value(r, pointer_of(r, r.words[word + 6]), second_type, second, 0)
+    return set_checked(r, word, first)
 
 
 # --------------------------------------------------------------------------------------------------------------- dispatch

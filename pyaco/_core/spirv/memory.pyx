@@ -266,7 +266,7 @@ cdef ValueId _atomic_deref(Reader r, SpirvId pointer) except 0 nogil:
     cdef TypeId type = r.s.instructions.type[deref]
     cdef uint32_t mode = r.s.instructions.mode[deref]
     if not is_vector_or_scalar(r, type) or r.s.types.components[type] != 1 or r.s.types.bit_size[type] < 16:
-        fail(r, r.word, "an atomic on memory that is not a number")
+        fail(r, r.word, "an atomic on memory whose type is not a number")
     if not mode & (mode_ssbo | mode_shared | mode_global):
         if mode & (mode_function_temp | mode_shader_temp):
             unsupported(r, r.word, "atomics on Function and Private variables")

@@ -773,7 +773,7 @@ cdef ConstantId _spec_constant_op(Reader r, uint32_t word, uint32_t end, TypeId 
     elif _is_evaluated(opcode):
         row = _componentwise(r, opcode, first, end, type)
     else:
-        unsupported(r, word, "in OpSpecConstantOp, ", spirv_names[opcode])
+        unsupported(r, word, "the specialization constant operation ", spirv_names[opcode])
         return 0
     if not same_shape(r, r.constants[row].type, type):
         fail(r, word, "the operation gives a value of the wrong type")
