@@ -379,7 +379,7 @@ cdef int _enter_nested(Reader r) except -1 nogil:
 
 
 cdef uint32_t _merge_of(Reader r, BlockId block, uint32_t word) except 0xffffffffU nogil:
-    """The block where a selection ends, + 1: its merge block, or without one the only target that is no label. 0: none."""
+    """The block where a selection ends, + 1: its merge block, or without one the only target that is not a label. 0: none."""
     cdef uint32_t merge = r.blocks[block].merge
     cdef BlockId a
     cdef BlockId b
