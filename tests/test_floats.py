@@ -127,7 +127,7 @@ def specialized(operation: str, values: np.ndarray) -> np.ndarray:
         m.emit(m.globals, "SpecConstantOp", result, converted, OPCODES[operation], constant)
         stored = m.op("Bitcast", m.uint(bits), converted)
         wide = m.op("UConvert", m.uint(), stored) if bits == 16 else stored
-        m.store(m.place("StorageBuffer", m.uint(), block, m.constant(0), m.constant(index)), wide)
+        m.store(m.access_chain("StorageBuffer", m.uint(), block, m.constant(0), m.constant(index)), wide)
     memory = np.zeros(len(values), np.uint32)
     buffers = {(0, 0): memory}
     interpreter.run(spirv.read(m.words()), (1, 1, 1), buffers)

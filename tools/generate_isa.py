@@ -13,18 +13,18 @@ from pathlib import Path
 from types import ModuleType
 
 
-def load_reader(source: Path) -> ModuleType:
-    """Import ``pyaco/isa/table.py`` without the package, which is not built yet."""
-    specification = importlib.util.spec_from_file_location("pyaco_isa_table", source / "pyaco/isa/table.py")
+def load(path: Path) -> ModuleType:
+    """Import a module of the package without the package, which is not built yet."""
+    specification = importlib.util.spec_from_file_location(f"pyaco_{path.stem}", path)
     if specification is None or specification.loader is None:
-        raise RuntimeError("pyaco/isa/table.py is missing")
+        raise RuntimeError(f"{path} is missing")
     module = importlib.util.module_from_spec(specification)
-    sys.modules["pyaco_isa_table"] = module
+    sys.modules[specification.name] = module
     specification.loader.exec_module(module)
     return module
 
 
-# Register classes as in program.pxd; a lane mask has no size of its own.
+# Register classes as in machine.pxd; a lane mask has no size of its own.
 MASK_CLASS = 0xFF
 MAX_DEFINITIONS = 2
 MAX_OPERANDS = 6
@@ -48,7 +48,7 @@ def register_class(token: str) -> int:
     if token in ("imm", "lit"):
         return 1
     size = int(token[1:])
-    # program.pxd keeps the size in five bits: 32 dwords (block loads) wrap to 0
+    # machine.pxd keeps the size in five bits: 32 dwords (block loads) wrap to 0
     return size if token[0] == "s" else 0x20 | (size & 0x1F)
 
 
@@ -140,7 +140,7 @@ def flag_bits(names, flags) -> int:
     return sum(1 << position for position, name in enumerate(names) if name in flags)
 
 
-def table_files(module: ModuleType, rows, hazards) -> dict[str, str]:
+def table_files(module: ModuleType, rows, hazards, formats: dict[str, int]) -> dict[str, str]:
     """Facts by opcode."""
     generations = module.GENERATIONS
     kinds = module.chip_kinds(rows)
@@ -154,7 +154,7 @@ def table_files(module: ModuleType, rows, hazards) -> dict[str, str]:
     header += [f"  hazard_{name} = {1 << number}," for number, name in enumerate(module.HAZARDS)]
     header += [f"  opcode_mask_class = {MASK_CLASS}, opcode_max_operands = {MAX_OPERANDS},"]
     header += [f"  opcode_max_definitions = {MAX_DEFINITIONS}, generation_count = {len(generations)}", "};"]
-    header += array("uint16_t", "opcode_format", (module.FORMATS[row.format] for row in rows))
+    header += array("uint16_t", "opcode_format", (formats[row.format] for row in rows))
     header += array("uint8_t", "opcode_latency", (latencies.index(row.latency) for row in rows))
     header += array("uint16_t", "opcode_flags", (instruction_flags(module, row) for row in rows))
     header += array("uint16_t", "opcode_image", (flag_bits(module.IMAGE_FLAGS, row.flags) for row in rows))
@@ -176,7 +176,7 @@ def table_files(module: ModuleType, rows, hazards) -> dict[str, str]:
         header += array("int16_t", f"opcode_number_{generation.replace('.', '_')}", numbers)
     header += array("int8_t", "opcode_number_y", (row.second_half for row in rows))
     second = [
-        (number, generations.index(generation), module.FORMATS[form], value)
+        (number, generations.index(generation), formats[form], value)
         for number, row in enumerate(rows)
         for generation, (form, value) in row.second.items()
     ]
@@ -199,7 +199,7 @@ def table_files(module: ModuleType, rows, hazards) -> dict[str, str]:
 
 DECLARATIONS = """\
 # by opcode
-const uint16_t opcode_format[]            # native format, format_* of program.pxd
+const uint16_t opcode_format[]            # native format, format_* of machine.pxd
 const uint8_t opcode_latency[]            # latency_*: class of the latency model
 const uint16_t opcode_flags[]             # opcode_flag_*
 const uint16_t opcode_image[]             # image_flag_*: what an image opcode does and which addresses it takes
@@ -218,7 +218,7 @@ const char *const opcode_name[]
 uint32_t isa_variant(uint32_t gfx_level, uint32_t opcode, uint32_t form)
 # Hazards that the opcode starts or meets on a gfx_level: a bit set of hazard_* (pyaco.isa.table.HAZARDS)
 uint32_t isa_hazards(uint32_t gfx_level, uint32_t opcode)
-# Row of a gfx_level (gfx* of program.pxd) in the opcode numbers.
+# Row of a gfx_level (gfx* of machine.pxd) in the opcode numbers.
 uint32_t isa_generation(uint32_t gfx_level)
 # Opcode number, -1 when the generation lacks the opcode; the native format's number, or that of the format the
 # instruction has where a generation offers both.
@@ -288,7 +288,8 @@ def decode_files(module: ModuleType, rows) -> dict[str, str]:
 
 def generate(source: Path) -> dict[str, str]:
     """Return the generated files."""
-    module = load_reader(source)
+    module = load(source / "pyaco/isa/table.py")
+    formats = load(source / "pyaco/_core/common/vocabulary.py").Format.numbers()
     folder = source / "pyaco/isa/data"
     rows = module.read_table(folder)
-    return {**opcode_files(rows), **table_files(module, rows, module.read_hazards(folder, rows)), **decode_files(module, rows)}
+    return {**opcode_files(rows), **table_files(module, rows, module.read_hazards(folder, rows), formats), **decode_files(module, rows)}

@@ -22,12 +22,12 @@ def main() -> None:
 
     pyaco._core.isa.__path__ = [options.kernels]
     from pyaco.isa.processors import processor, processors
-    from pyaco.isa.text_tables import made_tables, sources
+    from pyaco.isa.text_tables import compute_tables, sources
 
     made_of = sources() if options.working_tree else b""
     options.output.mkdir(parents=True, exist_ok=True)
     for name in processors():
-        (options.output / f"{name}.tables").write_bytes(made_tables(*processor(name)) + made_of)
+        (options.output / f"{name}.tables").write_bytes(compute_tables(*processor(name)) + made_of)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""The names of both IRs for Python: ``write_vocabulary.py [--check]`` writes ``pyaco/_core/ir/vocabulary.py`` from the data sheets.
+"""The names of the machine and of both IRs for Python: ``write_vocabulary.py [--check]`` writes them from the data sheets.
 
-The sheets are ``_core/common/machine.pxd``, ``_core/ir/program.pxd`` and ``_core/ir/shader.pxd``. An enum whose comment begins with a name
-becomes a class of that name; the rest of the comment is its docstring. Members lose what they all begin with. A member's comment that begins
-with a quoted word says how IR text writes it. The file is part of the repository, so that type checkers and readers see it; a test compares it.
+``_core/common/machine.pxd`` becomes ``_core/common/vocabulary.py``, ``_core/ir/program.pxd`` and ``_core/ir/shader.pxd`` become
+``_core/ir/vocabulary.py``. An enum whose comment begins with a name becomes a class of that name; the rest of the comment is its docstring.
+Members lose what they all begin with. A member's comment that begins with a quoted word says how IR text writes it. The files are part of the
+repository, so that type checkers and readers see them; a test compares them.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SHEETS = ("pyaco/_core/common/machine.pxd", "pyaco/_core/ir/program.pxd", "pyaco/_core/ir/shader.pxd")
-OUTPUT = "pyaco/_core/ir/vocabulary.py"
-HEAD = '''"""Names of both IRs' numbers. Written by ``tools/write_vocabulary.py`` from the data sheets; do not edit.
+#: Data sheets by the module that is made of them.
+SHEETS = {
+    "pyaco/_core/common/vocabulary.py": ("pyaco/_core/common/machine.pxd",),
+    "pyaco/_core/ir/vocabulary.py": ("pyaco/_core/ir/program.pxd", "pyaco/_core/ir/shader.pxd"),
+}
+MACHINE_HEAD = '''"""Names of the machine's numbers. Written by ``tools/write_vocabulary.py`` from the data sheet ``machine.pxd``; do not edit.
 
 Members are integers that know their name and what IR text writes for them. (They are no ``enum.IntEnum``: CPython 3.11 gives away references
 to None for each of its members, and loading so many of them would take longer than all else that reading a text does.)
@@ -63,6 +67,13 @@ class Words:
         """Text of each single bit, from the lowest on."""
         return {value: text for value, text in sorted(cls.names().items()) if value and not value & (value - 1)}
 '''
+IR_HEAD = '''"""Names of both IRs' numbers. Written by ``tools/write_vocabulary.py`` from the data sheets; do not edit."""
+
+from __future__ import annotations
+
+from pyaco._core.common.vocabulary import Word, Words
+'''
+HEADS = {"pyaco/_core/common/vocabulary.py": MACHINE_HEAD, "pyaco/_core/ir/vocabulary.py": IR_HEAD}
 
 
 @dataclass
@@ -126,26 +137,30 @@ def _add_member(enumeration: Enumeration, line: str) -> None:
         raise ValueError(f"no member of an enum: {line!r}")
 
 
-def vocabulary(source: Path) -> str:
-    """Return the text of the module."""
-    lines = [HEAD.rstrip("\n")]
-    for sheet in SHEETS:
-        for enumeration in enumerations((source / sheet).read_text()):
-            lines += enumeration.lines()
-    return "\n".join(lines) + "\n"
+def vocabularies(source: Path) -> dict[str, str]:
+    """Return the text of each module."""
+    found = {}
+    for module, sheets in SHEETS.items():
+        lines = [HEADS[module].rstrip("\n")]
+        for sheet in sheets:
+            for enumeration in enumerations((source / sheet).read_text()):
+                lines += enumeration.lines()
+        found[module] = "\n".join(lines) + "\n"
+    return found
 
 
 def main() -> int:
-    """Write the module, or say whether it is current."""
+    """Write the modules, or say whether they are current."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail when the file is not current")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail when a file is not current")
     options = parser.parse_args()
     source = Path(__file__).parent.parent
-    text = vocabulary(source)
-    if not options.check:
-        (source / OUTPUT).write_text(text)
-        return 0
-    return 0 if (source / OUTPUT).read_text() == text else 1
+    current = True
+    for module, text in vocabularies(source).items():
+        current = current and (source / module).exists() and (source / module).read_text() == text
+        if not options.check:
+            (source / module).write_text(text)
+    return 0 if current or not options.check else 1
 
 
 if __name__ == "__main__":

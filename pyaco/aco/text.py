@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyaco import targets
 from pyaco._core.aco import build
-from pyaco._core.ir.vocabulary import BlockKind, DefinitionFlag, Format, HardwareStage, OperandFlag, Progress, Register, SoftwareStage
+from pyaco._core.common.vocabulary import Format, Register
+from pyaco._core.ir.vocabulary import BlockKind, DefinitionFlag, HardwareStage, OperandFlag, Progress, SoftwareStage
 from pyaco.aco.text_suffixes import InstructionText, full_mask, read_suffix, set_defaults, suffix_texts, wait_for_nothing
 from pyaco.aco.text_words import (
     HEADERS,

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from pyaco._core.ir.vocabulary import Format, GfxLevel
+from pyaco._core.common.vocabulary import Format, GfxLevel
 from pyaco.aco.text_words import (
     ATOMIC_HINTS,
     BRANCHES,

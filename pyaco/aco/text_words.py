@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 
-from pyaco._core.ir.vocabulary import BlockKind, Format, MemorySemantic, Progress, Register, StorageClass, SyncScope
+from pyaco._core.common.vocabulary import Format, Register
+from pyaco._core.ir.vocabulary import BlockKind, MemorySemantic, Progress, StorageClass, SyncScope
 from pyaco.errors import InputError
 
 #: Formats of the vector ALU, which combine.

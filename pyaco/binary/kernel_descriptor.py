@@ -24,7 +24,7 @@ _FIXED_SGPRS = 96
 
 @dataclass(frozen=True)
 class _Field:
-    """A field of the descriptor that a directive sets as it is.
+    """A field of the descriptor that a directive sets to its value.
 
     `word` is an attribute of ``KernelDescriptor``; `levels` the first and the last gfx level that have it; `sgprs` how many
     user SGPRs it asks for; `scratch` whether it needs flat scratch to be architected (True) or not (False).
@@ -50,7 +50,7 @@ class _Field:
         return int(getattr(descriptor, self.word)) >> self.shift & ((1 << self.bits) - 1)
 
 
-# By directive without ".amdhsa_", in the order in which user SGPRs stand.
+# By directive without ".amdhsa_", in the order in which user SGPRs are filled.
 _FIELDS = {
     "group_segment_fixed_size": _Field("group_segment_fixed_size", 0, 32),
     "private_segment_fixed_size": _Field("private_segment_fixed_size", 0, 32),
@@ -62,7 +62,7 @@ _FIELDS = {
     "user_sgpr_dispatch_id": _Field("properties", 4, 1, sgprs=2),
     "user_sgpr_flat_scratch_init": _Field("properties", 5, 1, sgprs=2, scratch=False),
     "user_sgpr_private_segment_size": _Field("properties", 6, 1, sgprs=1),
-    # as many SGPRs as its value
+    # its value is the number of SGPRs
     "user_sgpr_kernarg_preload_length": _Field("preload", 0, 7, family=_GFX90A_FAMILY),
     "user_sgpr_kernarg_preload_offset": _Field("preload", 7, 9, family=_GFX90A_FAMILY),
     "wavefront_size32": _Field("properties", 10, 1, (100, _NEWEST)),
@@ -98,7 +98,7 @@ _FIELDS = {
 }
 # GFX12's field of the same name is wider.
 _INST_PREF_SIZE_GFX12 = _Field("rsrc3", 4, 8, (120, _NEWEST))
-# Directives whose value is worked into a field with others.
+# Directives that set a field together with others.
 _COMBINED = {
     "next_free_vgpr", "next_free_sgpr", "user_sgpr_count", "accum_offset", "reserve_vcc", "reserve_flat_scratch",
     "reserve_xnack_mask",
@@ -106,7 +106,7 @@ _COMBINED = {
 
 
 def architected_flat_scratch(level: int) -> bool:
-    """Whether FLAT_SCRATCH is a register that the hardware sets: no SGPRs are handed over for it."""
+    """Whether FLAT_SCRATCH is a register that the hardware sets, so that no SGPRs are passed for it."""
     return level in (94, 95) or level >= 110
 
 
@@ -131,9 +131,9 @@ class KernelDescriptor:
     rsrc1, rsrc2, rsrc3
         ``COMPUTE_PGM_RSRC1`` to ``3``.
     properties
-        16 bits: the user SGPRs asked for, wave size, dynamic stack.
+        16 bits: the user SGPRs that are enabled, wave size, dynamic stack.
     preload
-        16 bits: which dwords of the arguments come in user SGPRs (gfx90a and its descendants).
+        16 bits: which dwords of the arguments are preloaded into user SGPRs (gfx90a and its descendants).
     """
 
     group_segment_fixed_size: int = 0
@@ -148,7 +148,7 @@ class KernelDescriptor:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> KernelDescriptor:
-        """Read the 64 bytes; reserved ones are not looked at."""
+        """Read the 64 bytes; reserved ones are ignored."""
         if len(data) < _LAYOUT.size:
             raise InputError(f"a kernel descriptor of {len(data)} bytes, not {_LAYOUT.size}")
         lds, scratch, arguments, _, entry, rsrc3, rsrc1, rsrc2, properties, preload, _ = _LAYOUT.unpack_from(data)
@@ -173,17 +173,17 @@ class KernelDescriptor:
 
     @property
     def float_mode(self) -> int:
-        """Rounding and denormals, the 8 bits of MODE at the start."""
+        """Rounding and denormals: the 8 bits of MODE at the start of a wave."""
         return self.rsrc1 >> 12 & 0xFF
 
     @property
     def workgroup_ids(self) -> tuple[bool, bool, bool]:
-        """Which of the workgroup's ids come in SGPRs."""
+        """Which of the workgroup's ids are passed in SGPRs."""
         return bool(self.rsrc2 >> 7 & 1), bool(self.rsrc2 >> 8 & 1), bool(self.rsrc2 >> 9 & 1)
 
     @property
     def workitem_id_components(self) -> int:
-        """How many of the lanes' ids come in VGPRs, 1 to 3."""
+        """How many of the lanes' ids are passed in VGPRs, 1 to 3."""
         return min(self.rsrc2 >> 11 & 3, 2) + 1
 
     @property
@@ -204,7 +204,7 @@ class KernelDescriptor:
         return [*asked, ("kernarg_preload", length)] if length else asked
 
     def directives(self, target: str) -> dict[str, int]:
-        """What an ``.amdhsa_kernel`` block says that gives this descriptor.
+        """The directives of an ``.amdhsa_kernel`` block that gives this descriptor.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ class KernelDescriptor:
         Returns
         -------
         dict
-            Values by directive, without ``.amdhsa_``. The numbers of registers are the largest that give the same blocks.
+            Values by directive, without ``.amdhsa_``. The numbers of registers are the largest with the same number of blocks.
         """
         name, level = processor(target)
         values = {directive: field.of(self) for directive, field in _fields(level).items()}
@@ -236,7 +236,7 @@ def vgpr_granule(level: int, wave_size: int) -> int:
 
 
 def extra_sgprs(target: str, level: int, vcc: bool, flat_scratch: bool) -> int:
-    """SGPRs at the end of a wave's for VCC, FLAT_SCRATCH and XNACK_MASK; a later one implies room for those before it."""
+    """SGPRs at the end of a wave's allocation for VCC, FLAT_SCRATCH and XNACK_MASK; each includes room for those before it."""
     if level < 80:
         return 4 if flat_scratch else 2 if vcc else 0
     if flat_scratch or architected_flat_scratch(level):
@@ -245,20 +245,20 @@ def extra_sgprs(target: str, level: int, vcc: bool, flat_scratch: bool) -> int:
 
 
 def sgpr_limit(target: str, level: int, extra: int) -> int:
-    """The largest ``.amdhsa_next_free_sgpr`` up to GFX9, with `extra` SGPRs behind."""
+    """The largest ``.amdhsa_next_free_sgpr`` up to GFX9, with `extra` SGPRs after them."""
     if has_fixed_sgprs(target):
         return _FIXED_SGPRS - extra
     return 102 if level >= 80 else 104 - extra
 
 
 def has_fixed_sgprs(target: str) -> bool:
-    """Whether waves start with a fixed number of SGPRs, since others would have wrong contents."""
+    """Whether waves must have a fixed number of SGPRs, because with others their initial contents are wrong."""
     return target in ("gfx802", "gfx805")
 
 
 @checked
 def kernel_descriptor(directives: Mapping[str, int], target: str, *, wave_size: int | None = None) -> KernelDescriptor:
-    """The descriptor that an ``.amdhsa_kernel`` block means.
+    """The descriptor that an ``.amdhsa_kernel`` block describes.
 
     Parameters
     ----------
@@ -341,7 +341,7 @@ def _user_sgpr_count(values: Mapping[str, int], fields: Mapping[str, _Field]) ->
     implied += values.get("user_sgpr_kernarg_preload_length", 0)
     count = values.get("user_sgpr_count", implied)
     if count < implied:
-        raise InputError(f".amdhsa_user_sgpr_count: {count}, but {implied} user SGPRs are asked for")
+        raise InputError(f".amdhsa_user_sgpr_count: {count}, but {implied} user SGPRs are enabled")
     if count > 31:
         raise InputError(f".amdhsa_user_sgpr_count: {count} user SGPRs, beyond 31")
     return count
@@ -358,7 +358,7 @@ def _accum_offset(values: Mapping[str, int]) -> int:
 
 def _check_shared_vgprs(directives: Mapping[str, int], vgpr_blocks: int) -> None:
     shared = directives.get("shared_vgpr_count", 0)
-    # LLVM looks at the block alone, not at the wave size that holds without it
+    # as LLVM does: the directive alone counts, not the default wave size
     if shared and directives.get("wavefront_size32"):
         raise InputError(".amdhsa_shared_vgpr_count: waves of 32 lanes share no VGPRs")
     if 2 * shared + vgpr_blocks > 63:

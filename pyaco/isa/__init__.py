@@ -22,13 +22,13 @@ _MODULES = {
     "program": ("Instruction", "Label", "Operand", "Program", "instructions"),
     "records": ("decode", "encode"),
 }
-_HOME = {name: module for module, names in _MODULES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    # Each door loads what it needs: text does without NumPy.
-    if name in _HOME:
+    # A module is loaded when one of its names is first used: text does without NumPy.
+    if name in _MODULE_OF:
         import importlib
 
-        return getattr(importlib.import_module(f"pyaco.isa.{_HOME[name]}"), name)
+        return getattr(importlib.import_module(f"pyaco.isa.{_MODULE_OF[name]}"), name)
     raise AttributeError(f"module 'pyaco.isa' has no attribute {name!r}")

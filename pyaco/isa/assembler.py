@@ -54,11 +54,12 @@ def assemble(source: str | Iterable[Instruction | Label], target: str, *, wave_s
         Objects as ``instructions`` gives them, or text: one instruction, label (``name:``, or ``1:`` for ``1b`` and ``1f``) or
         directive per line; ``;``, ``//`` and ``/* */`` are comments. Directives: data (``.long``, ``.byte``, ``.short``, ``.quad``,
         ``.ascii``, ``.asciz``, ``.zero``, ``.fill``, ``.uleb128``), ``.p2align``, ``.set``, sections, ``.amdhsa_kernel`` blocks;
-        those that say nothing about the code (``.globl``, ``.type``, ``.size``, ``.amdgcn_target``, metadata) are read and left
-        out, and so are line numbers (``.file``, ``.loc``), unwinding (``.cfi_...``) and ``.addrsig``, none of which pyaco writes: its objects have no
-        debug information. Other directives are errors. Expressions have C's operators, symbols that are set later, and
-        ``max``, ``or``, ``alignto``, ``extrasgprs``, ``totalnumvgprs`` and ``instprefsize``. Of what linkers fill in, distances to labels of
-        ``.text`` (``label@rel32@lo``) are known here; for the rest there is ``pyaco.binary.assemble_code_object``.
+        those that do not affect the code (``.globl``, ``.type``, ``.size``, ``.amdgcn_target``, metadata) are accepted and
+        ignored, and so are line numbers (``.file``, ``.loc``), unwinding (``.cfi_...``) and ``.addrsig``, none of which pyaco
+        writes: its objects have no debug information. Other directives are errors. Expressions have C's operators, symbols that
+        are defined later, and ``max``, ``or``, ``alignto``, ``extrasgprs``, ``totalnumvgprs`` and ``instprefsize``.
+        Of relocations, those to labels of ``.text`` (``label@rel32@lo``) are resolved here; ``pyaco.binary.assemble_code_object``
+        takes the others.
     target
         A gfx name, chip name or product name.
     wave_size

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyaco.arguments import checked
 from pyaco.errors import InputError
 
-# typing itself would cost a command as much as its work
+# importing typing would take a command as long as its own work
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pyaco._core.isa.disassemble import Listing
@@ -26,9 +26,9 @@ def default_wave_size(level: int, wave_size: int | None) -> int:
 def disassemble(code: bytes, target: str, *, wave_size: int | None = None, exact: bool = False) -> str:
     """Disassemble `code` to text that LLVM's assembler and ``assemble`` turn into the same instructions.
 
-    They are the same bytes as well, but for instructions with bits set that mean nothing, such as the field of a source that the opcode
-    does not have: text has no way to write these, and a remark behind the instruction has its words (``; words 0xe0500000, 0x1e082a80``).
-    Words that are no instruction of the target become ``.long``.
+    They are the same bytes as well, except for instructions with unused bits set, such as the field of a source that the opcode does not have:
+    text cannot express these bits, and a comment after the instruction gives its words (``; words 0xe0500000, 0x1e082a80``). Words that are not
+    an instruction of the target become ``.long``.
 
     On GFX12, 16-bit operands are written v0 where all of them are low halves, as LLVM 22 does, and v0.l and v0.h in code that has high halves
     or opcodes that exist with these names alone (v_mov_b16): this is what LLVM calls ``+real-true16``. On GFX11 they are always v0.l and v0.h.
@@ -42,13 +42,13 @@ def disassemble(code: bytes, target: str, *, wave_size: int | None = None, exact
     wave_size
         32 or 64, which decides how lane masks are written (vcc or vcc_lo); by default 64 up to GFX9 and 32 later.
     exact
-        Whether the text has to assemble to the same bytes: then an instruction with bits that mean nothing is ``.long``, with its text as a
+        Whether the text has to assemble to the same bytes: then an instruction with unused bits set is ``.long``, with its text as a
         comment.
 
     Raises
     ------
     InputError
-        The length is no multiple of four, or the target is unknown.
+        The length is not a multiple of four, or the target is unknown.
     """
     return listing(code, target, wave_size, exact).text()
 
@@ -64,6 +64,6 @@ def listing(code: bytes, target: str, wave_size: int | None, exact: bool = False
 
 
 def check_length(code: bytes) -> None:
-    """Machine code is whole words."""
+    """Raise an error unless machine code is whole words."""
     if len(code) % 4:
         raise InputError(f"machine code of {len(code)} bytes: not a multiple of 4")

@@ -17,7 +17,7 @@ class Line:
     Attributes
     ----------
     text
-        An instruction, ``.long`` with a word that is none, or a label with its colon.
+        An instruction, ``.long`` with a word that is not part of one, or a label with its colon.
     offset
         Byte offset in the code.
     size
@@ -41,7 +41,7 @@ def disassemble_lines(code: bytes, target: str, *, wave_size: int | None = None,
     Returns
     -------
     list of Line
-        In the order of the code: labels stand in front of what they name; every byte is in one line.
+        In the order of the code, labels before what they name; every byte is in one line.
 
     Raises
     ------

@@ -85,8 +85,6 @@ def hardware_registers(level: int) -> dict[int, str]:
 DELAYS = ("NO_DEP", "VALU_DEP_1", "VALU_DEP_2", "VALU_DEP_3", "VALU_DEP_4", "TRANS32_DEP_1", "TRANS32_DEP_2",
           "TRANS32_DEP_3", "FMA_ACCUM_CYCLE_1", "SALU_CYCLE_1", "SALU_CYCLE_2", "SALU_CYCLE_3")  # fmt: skip
 SKIPS = ("SAME", "NEXT", "SKIP_1", "SKIP_2", "SKIP_3", "SKIP_4")
-
-
 INDEX_MODES = ("SRC0", "SRC1", "SRC2", "DST")
 
 
@@ -117,7 +115,7 @@ _SHARED_HINTS = {0: "RT", 1: "NT", 2: "HT", 4: "NT_RT", 5: "RT_NT", 6: "NT_HT"}
 
 @cache
 def cache_policies(kind: str) -> dict[str, int]:
-    """Temporal hints of GFX12 by name; `kind` is LOAD, STORE or ATOMIC. BYPASS is LU or WB at system scope; the default goes by any name."""
+    """Temporal hints of GFX12 by name; `kind` is LOAD, STORE or ATOMIC. BYPASS is LU or WB at system scope; every kind has all default names."""
     if kind == "ATOMIC":
         hints = {"RETURN": 1, "NT": 2, "NT_RETURN": 3, "CASCADE_RT": 4, "CASCADE_NT": 6, "RT_RETURN": 1}
     else:
@@ -127,7 +125,6 @@ def cache_policies(kind: str) -> dict[str, int]:
     return {f"TH_{kind}_{name}": value for name, value in hints.items()} | dict.fromkeys(defaults, 0)
 
 
-# -------------------------------------------------------------------------------------------------------------- exports
 # ------------------------------------------------------------------------------------------------------- buffer formats
 _INTEGERS = ("UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT")
 _ALL = (*_INTEGERS, "FLOAT")
@@ -165,7 +162,7 @@ def join_format(split: int, level: int) -> int | None:
 
 
 def split_format(number: int, level: int) -> int:
-    """The inverse of ``join_format``; unknown numbers have the invalid data format."""
+    """The inverse of ``join_format``; 0, the invalid format, for unknown numbers."""
     if level < 100:
         return number
     for split in range(128):
@@ -214,7 +211,7 @@ FLOATS = ("0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0", "0.1591549
 
 @cache
 def register_texts(level: int) -> dict[int, str]:
-    """Text of one dword by operand code; what has none here has a rule of its own."""
+    """Text of one dword by operand code; the printer has rules for other codes."""
     texts = {number: f"s{number}" for number in range(106 if level >= 100 else 102 if level >= 80 else 104)}
     texts |= {256 + number: f"v{number}" for number in range(256)}
     first, count = (108, 16) if level >= 90 else (112, 12)

@@ -1,6 +1,6 @@
 """Opcodes by name, for text: the kernels' numbers and what the table says about each.
 
-The table is read on first use; nothing here is on a hot path.
+The table is read on first use.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from pyaco.isa.table import FORMATS, GENERATIONS, HAZARDS, IMPLICIT, LEVELS, Row, chip_kinds, read_hazards, read_table
+from pyaco._core.common.vocabulary import Format
+from pyaco.isa.table import GENERATIONS, HAZARDS, IMPLICIT, LEVELS, Row, chip_kinds, read_hazards, read_table
 
 __all__ = ["FORMATS", "GENERATIONS", "HAZARDS", "IMPLICIT", "INVALID", "Row", "chip_kind", "generation_of", "hazard_bits", "hazards",
            "is_encode_only", "names", "numbers", "row", "rows", "spellings"]  # fmt: skip
@@ -17,6 +18,8 @@ __all__ = ["FORMATS", "GENERATIONS", "HAZARDS", "IMPLICIT", "INVALID", "Row", "c
 DATA = Path(__file__).parent / "data"
 #: The opcode that stands for "not an instruction".
 INVALID = 0xFFFF
+#: The bits of each format of an encoding, by name.
+FORMATS = Format.numbers()
 _GENERATION = {level: generation for generation, level in LEVELS.items()}
 
 

@@ -1,4 +1,4 @@
-"""Processors that the text tools serve: the chips of ``pyaco.targets`` and those that have an instruction set alone.
+"""Processors that code can be assembled for: the chips of ``pyaco.targets``, and others of which pyaco knows only the instruction set.
 
 Source: LLVM's "User Guide for AMDGPU Backend", processor table.
 """
@@ -47,5 +47,5 @@ def processor(name: str) -> tuple[str, int]:
     try:
         found = chip(name)
     except InputError as error:
-        raise InputError(f"{error}; for the instruction set also {', '.join(key[0] for key in _OTHERS)}") from None
+        raise InputError(f"{error}; to assemble and disassemble also {', '.join(key[0] for key in _OTHERS)}") from None
     return found.target, found.level

@@ -29,7 +29,7 @@ s, v, a = RegisterFile("s", 0, vcc.address // 4), RegisterFile("v", 256, 256), R
 
 
 def lit(value: int | float) -> Operand:
-    """A constant that takes a literal even where an inline constant would do."""
+    """A constant that is encoded as a literal even where an inline constant exists."""
     return Operand(value=value, literal=True)
 
 
@@ -53,11 +53,11 @@ class Instruction:
     Attributes
     ----------
     mnemonic
-        LLVM's name of it, with a suffix (``_e64``, ``_dpp`` ...) where a form is asked for. ``.long`` stands for words that are no
+        LLVM's name of it, with a suffix (``_e64``, ``_dpp`` ...) where a form is asked for. ``.long`` stands for words that are not an
         instruction; its operands are these words.
     operands
         In the order of text: ``Operand`` (registers, or constants with a sign), int, float, a tuple of registers (the separate
-        addresses of an image), or a string for what text says by name: ``"off"``, ``"vcc"``, ``"loop"`` (a label),
+        addresses of an image), or a string for what has a name in text: ``"off"``, ``"vcc"``, ``"loop"`` (a label),
         ``"attr0.x"``, ``"sendmsg(MSG_INTERRUPT)"``.
     modifiers
         By name: True or False for single words, numbers, tuples for lists (``op_sel``, ``quad_perm``), strings for names
@@ -80,7 +80,7 @@ class Instruction:
 
 
 class Program:
-    """Code that is put together instruction by instruction.
+    """Machine code that is built instruction by instruction.
 
     Each instruction of the target is a method: ``program.v_add_f32(v[0], -v[1], abs(s[2]), clamp=True)``.
 
@@ -152,7 +152,7 @@ class Program:
         return self
 
     def code(self) -> bytes:
-        """The machine code so far, as bytes in memory order; every label that is named has to be defined by now."""
+        """The machine code so far, as bytes in memory order; every label that is used must be defined by now."""
         problem = self._assembler.close()
         if problem is not None:
             owner, message = problem
@@ -168,14 +168,14 @@ class Program:
                 second = (item.second.mnemonic, item.second.operands) if item.second else None
                 message = self._assembler.add(item.mnemonic, item.operands, item.modifiers, second, (self._count, item))
         except (AttributeError, OverflowError, TypeError, ValueError) as error:
-            raise InputError(f"instruction {self._count}: {item!r} has parts that no instruction has: {error}") from error
+            raise InputError(f"instruction {self._count}: {item!r} has parts that an instruction cannot have: {error}") from error
         if message is not None:
             raise InputError(self._explain(item, message))
         self._count += 1
         return self
 
     def _explain(self, item: Instruction, message: str) -> str:
-        """The message with what it speaks of: text of the same instruction shows where the error is."""
+        """The message with the instruction's text, whose own error message, if it has one, is more exact."""
         text = item.text(self.target)
         if "an operand is a register" in message:
             return f"instruction {self._count} ({text}): {message}"
@@ -206,12 +206,12 @@ def instructions(code: bytes, target: str, *, wave_size: int | None = None) -> l
     Returns
     -------
     list
-        Instructions and, where branches go, labels. Words that are no instruction are ``Instruction(".long", (word,))``.
+        Instructions and, where branches lead, labels. Words that are not an instruction are ``Instruction(".long", (word,))``.
 
     Raises
     ------
     InputError
-        The length is no multiple of four, or the target is unknown.
+        The length is not a multiple of four, or the target is unknown.
     """
     reader = _object_assembler(target, wave_size)
     made: list[Instruction | Label] = []

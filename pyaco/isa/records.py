@@ -35,8 +35,8 @@ def decode(code: bytes, target: str) -> npt.NDArray[np.void]:
         A structured array in the order of the code; each field is a column:
 
         - ``offset``: in bytes from the start of `code`; ``dwords``: length in words of 32 bits; ``opcode``: an index of
-          ``pyaco.isa.opcodes.names()``, or 0xffff for a word that is no instruction, which is then ``literal``;
-          ``format``: the bits of ``pyaco.isa.table.FORMATS`` that the words have;
+          ``pyaco.isa.opcodes.names()``, or 0xffff for a word that is not an instruction, which is then ``literal``;
+          ``format``: the bits of ``pyaco.isa.opcodes.FORMATS`` that the words have;
         - ``source_count``, ``sources`` (18), ``source_bytes`` (18), ``destination_count``, ``destinations`` (3),
           ``destination_bytes`` (3): registers as byte addresses (SGPR n at 4n, VGPR n at 4(256 + n), AGPR n at
           4(512 + n), + 2 for the high half, constants as their source code * 4, 255 * 4 the literal, 0xffff unused), with
@@ -47,7 +47,7 @@ def decode(code: bytes, target: str) -> npt.NDArray[np.void]:
     Raises
     ------
     InputError
-        The length is no multiple of four, or the target is unknown.
+        The length is not a multiple of four, or the target is unknown.
     """
     from pyaco._core.isa.records import decode_records
 
@@ -62,7 +62,7 @@ def decode(code: bytes, target: str) -> npt.NDArray[np.void]:
 
 @cache
 def record_layout() -> tuple[np.dtype[np.void], list[int]]:
-    """The type of records, and where the fields stand that the kernels know."""
+    """The type of records, and the offsets of the fields that the kernels access."""
     from pyaco._core.isa.records import RECORD
 
     record = np.dtype(RECORD, align=True)  # type: ignore[call-overload]
@@ -78,14 +78,14 @@ def encode(records: npt.NDArray[np.void], target: str) -> bytes:
     ----------
     records
         A structured array as ``decode`` gives it, with any of them changed, left out or added. ``offset``, ``dwords`` and
-        ``destination_bytes`` are not read. A branch's distance is its ``immediate``: whoever moves instructions changes it.
+        ``destination_bytes`` are not read. A branch's distance is its ``immediate``, to be changed when instructions are moved.
     target
         A gfx name, chip name or product name.
 
     Returns
     -------
     bytes
-        Machine code. Bits that say nothing are zero, whatever they were where the records came from.
+        Machine code. Unused bits are zero, even if they were set in the code that the records came from.
 
     Raises
     ------

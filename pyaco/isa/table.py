@@ -18,7 +18,7 @@ COLUMNS = ("6", "7", "8", "9", "10", "10.3", "11", "11.5", "12")
 #: Generations of CDNA, descendants of GFX9: gfx908, gfx90a, gfx942, gfx950.
 CDNA = ("cdna1", "cdna2", "cdna3", "cdna4")
 
-#: Gfx level (``gfx*`` of ``_core/ir/program.pxd``) by generation.
+#: Gfx level (``gfx*`` of ``_core/common/machine.pxd``) by generation.
 LEVELS = {
     "6": 60, "7": 70, "8": 80, "9": 90, "cdna1": 91, "cdna2": 92, "cdna3": 94, "cdna4": 95, "10": 100, "10.3": 103,
     "11": 110, "11.5": 115, "12": 120,
@@ -27,18 +27,7 @@ LEVELS = {
 #: Every generation, in the order of the levels.
 GENERATIONS = tuple(LEVELS)
 
-#: The bits of an instruction's format (the data sheet ``_core/ir/program.pxd`` has the same values).
-FORMATS = {
-    "pseudo": 0, "pseudo_branch": 1, "pseudo_barrier": 2, "pseudo_reduction": 3, "sop1": 4, "sop2": 5,
-    "sopk": 6, "sopp": 7, "sopc": 8, "smem": 9, "ds": 10, "ldsdir": 11, "mtbuf": 12, "mubuf": 13, "mimg": 14,
-    "exp": 15, "flat": 16, "global": 17, "scratch": 18, "vintrp": 19, "vinterp_inreg": 20, "vopd": 21,
-    "vop1": 0x80, "vop2": 0x100, "vopc": 0x200, "vop3": 0x400, "vop3p": 0x800,
-}  # fmt: skip
-
-#: Formats of one dword that VOP3 has room for too.
-VALU_ONE_DWORD = FORMATS["vop1"] | FORMATS["vop2"] | FORMATS["vopc"]
-
-#: Operands that an instruction names but its encoding does not hold.
+#: Operands that are implied: the encoding has no field for them.
 IMPLICIT = ("scc", "vcc", "exec", "m0")
 
 #: Encodings beside the plain short form of a vector opcode, and the modifiers that they can have (``data/opcodes_variants.txt``).
@@ -49,27 +38,28 @@ IMAGE_FLAGS = ("load", "store", "atomic", "sample", "gather", "bvh", "sampler", 
                "half_gradients", "packed")  # fmt: skip
 
 #: Classes of hazards, in the order of the kernels' bits (``data/hazards.txt`` says which opcodes of a generation are in them). In
-#: brackets the rule's name in LLVM's ``GCNHazardRecognizer``; wait states are those of the ISA documents, from GFX8 on unless told.
+#: brackets the rule's name in LLVM's ``GCNHazardRecognizer``; wait states are those of the ISA documents, from GFX8 on unless stated.
 HAZARDS = {
-    "lane_select": "reads an SGPR as the number of a lane: 4 wait states behind a VALU write of it (RWLane)",
-    "lane_access": "reads or writes one lane: 4 wait states behind a VALU write of exec (VDecCoExec)",
-    "div_fmas": "reads vcc: 4 wait states behind a VALU write of it (DivFMas)",
+    "lane_select": "reads an SGPR as the number of a lane: 4 wait states after a VALU write of it (RWLane)",
+    "lane_access": "reads or writes one lane: 4 wait states after a VALU write of exec (VDecCoExec)",
+    "div_fmas": "reads vcc: 4 wait states after a VALU write of it (DivFMas)",
     "setreg": "writes a hardware register: 2 wait states (GFX6, GFX7: 1) before the next access to it (SetReg)",
-    "getreg": "reads a hardware register: 2 wait states behind a write of it (GetReg)",
-    "trap_return": "1 wait state behind a write of TRAPSTS (RFE)",
-    "m0_read": "reads m0 unasked: 1 wait state behind a SALU write of it (ReadM0)",
+    "getreg": "reads a hardware register: 2 wait states after a write of it (GetReg)",
+    "trap_return": "1 wait state after a write of TRAPSTS (RFE)",
+    "m0_read": "reads m0 implicitly: 1 wait state after a SALU write of it (ReadM0)",
     "wide_store": "may store more than 64 bits a lane, read late: 1 wait state (CDNA 3: 2) before a VALU write of the data (12DWordStore)",
-    "vector_memory": "VMEM and FLAT. GFX8, GFX9: 5 wait states behind a VALU write of an SGPR that it reads (VMEMReadSGPRVALUDef). GFX10: a "
-                     "SALU write of such an SGPR (VMEMtoScalarWrite), LDS beyond a branch (LdsBranchVmemWAR). GFX11 on: LDSDIR (LdsDirectVMEM)",
-    "scalar_memory": "GFX6: 4 wait states behind a VALU write of an SGPR that it reads (SMRDReadVALUDef). GFX8, GFX9: its clause is broken by stores "
+    "vector_memory": "VMEM and FLAT. GFX8, GFX9: 5 wait states after a VALU write of an SGPR that it reads (VMEMReadSGPRVALUDef). GFX10: a "
+                     "SALU write of such an SGPR (VMEMtoScalarWrite), LDS on the other side of a branch (LdsBranchVmemWAR). GFX11 on: LDSDIR "
+                     "(LdsDirectVMEM)",
+    "scalar_memory": "GFX6: 4 wait states after a VALU write of an SGPR that it reads (SMRDReadVALUDef). GFX8, GFX9: its clause is broken by stores "
                      "and, with XNACK, by a write of what the clause reads (SoftClause). GFX10: a VALU write of its SGPRs (SMEMtoVectorWrite)",
-    "lds": "LDS. GFX10: as vector_memory, whose other side it is beyond a branch. GFX11 on: LDSDIR to its VGPRs (LdsDirectVMEM)",
-    "lds_direct": "writes a VGPR past the queues of VALU and memory (LdsDirectVALU, LdsDirectVMEM)",
+    "lds": "LDS. GFX10: likewise, VMEM on the other side of a branch. GFX11 on: LDSDIR to its VGPRs (LdsDirectVMEM)",
+    "lds_direct": "writes a VGPR without going through the queues of VALU and memory (LdsDirectVALU, LdsDirectVMEM)",
     "branch": "lies between LDS and VMEM without a wait for stores (LdsBranchVmemWAR)",
-    "compare_to_exec": "VALU comparison that writes exec: a VALU instruction before a permlane (VcmpxPermlane); GFX10: behind a read of exec that "
+    "compare_to_exec": "VALU comparison that writes exec: a VALU instruction before a permlane (VcmpxPermlane); GFX10: after a read of exec that "
                        "is not the VALU's (VcmpxExecWAR)",
-    "permlane": "reads other lanes: a VALU instruction behind a comparison that writes exec (VcmpxPermlane)",
-    "denorm_mode": "3 wait states behind a floating-point atomic (FPAtomicToDenormMode)",
+    "permlane": "reads other lanes: a VALU instruction after a comparison that writes exec (VcmpxPermlane)",
+    "denorm_mode": "3 wait states after a floating-point atomic (FPAtomicToDenormMode)",
     "float_atomic": "floating-point atomic: 3 wait states before a write of the denormal mode (FPAtomicToDenormMode)",
     "transcendental": "finishes later than other VALU instructions. CDNA 3: 1 wait state before a VALU read of the result (TransForwarding). "
                       "GFX11.0: a wait before a read within 5 VALU instructions (VALUTransUse). GFX11 on: out of order (LdsDirectVALU)",
@@ -121,7 +111,7 @@ class Row:
     name
         ACO's name.
     format
-        Native format, a key of ``FORMATS``.
+        Native format, a name of ``Format`` (``_core/common/vocabulary.py``).
     numbers
         Opcode number by generation; a generation that lacks the opcode has no key.
     definitions, operands
@@ -141,7 +131,7 @@ class Row:
     aliases
         Names that assemblers take as well, by generation.
     chips
-        Chips that have the opcode, by generation; a generation that is no key has it on every chip.
+        Chips that have the opcode, by generation; a generation without a key has it on every chip.
     variants
         Vector opcodes: modifiers by form, from a generation on (``variants_of``).
     second
@@ -206,13 +196,13 @@ def _early_variants(row: Row, later: dict[str, str]) -> dict[str, str]:
         return {}
     if row.variants:
         return {"e64": _without_later_modifiers(row.name, later["e64"])}
-    places = "".join(str(place) for place in range(len(row.operands)))
-    signs = f"n{places}a{places}" if "input_modifiers" in row.flags else ""
+    positions = "".join(str(position) for position in range(len(row.operands)))
+    signs = f"n{positions}a{positions}" if "input_modifiers" in row.flags else ""
     return {"e64": signs + ("cm" if "output_modifiers" in row.flags else "")}
 
 
 def _without_later_modifiers(name: str, letters: str) -> str:
-    """The modifiers that GFX6 and GFX7 have of those of GFX8: no op_sel, and clamp for floating-point results alone."""
+    """The modifiers of GFX8 that GFX6 and GFX7 have: no op_sel, and clamp only for floating-point results."""
     words = re.findall(r"[a-z][0-9]*", letters)
     floating = "m" in words and not re.match(r"v_(cvt(_[a-z]+)?|frexp_exp)_(pk)?[iu](8|16|32)_", name)
     return "".join(word for word in words if word[0] not in "oh" and (word != "c" or floating))
@@ -267,7 +257,7 @@ def _lines(path: Path) -> list[list[str]]:
 
 
 def _derive_cdna(rows: list[Row], by_name: dict[str, Row], changes: list[list[str]]) -> None:
-    """CDNA has what GFX9 (with gfx906) has, but for the changes."""
+    """CDNA has what GFX9 (with gfx906) has, except for the changes."""
     for row in rows:
         if "9" in row.numbers:
             row.numbers |= dict.fromkeys(CDNA, row.numbers["9"])
@@ -283,12 +273,12 @@ def read_table(folder: Path) -> list[Row]:
     if len(by_name) != len(rows):
         raise ValueError("an opcode is named twice")
     _derive_cdna(rows, by_name, _lines(folder / "opcodes_cdna_changes.txt"))
-    for name, form, *places in _lines(folder / "opcodes_second.txt"):
-        for generation, number in _pairs(places).items():
+    for name, form, *numbers in _lines(folder / "opcodes_second.txt"):
+        for generation, number in _pairs(numbers).items():
             by_name[name].second[generation] = (form, int(number, 16))
     _read_aliases(rows, by_name, _lines(folder / "opcodes_aliases.txt"))
-    for name, *places in _lines(folder / "opcodes_chips.txt"):
-        by_name[name].chips = {generation: _tokens(chips) for generation, chips in _pairs(places).items()}
+    for name, *lists in _lines(folder / "opcodes_chips.txt"):
+        by_name[name].chips = {generation: _tokens(chips) for generation, chips in _pairs(lists).items()}
         if "9" in by_name[name].chips:
             by_name[name].flags += ("gfx906",)
     _read_variants(by_name, folder / "opcodes_variants.txt")
@@ -296,7 +286,7 @@ def read_table(folder: Path) -> list[Row]:
 
 
 def _read_aliases(rows: list[Row], by_name: dict[str, Row], lines: list[list[str]]) -> None:
-    """Assemblers of GFX11 and later take the name of GFX9 and GFX10 too, but for those that the file takes away."""
+    """Assemblers of GFX11 and later take the names of GFX9 and GFX10 too, except those that the file removes."""
     for row in rows:
         if not row.name.startswith("p_"):
             row.aliases = dict.fromkeys(("11", "11.5", "12"), (row.name,))
@@ -321,7 +311,7 @@ def _read_variants(by_name: dict[str, Row], path: Path) -> None:
 
 
 def read_hazards(folder: Path, rows: list[Row]) -> list[dict[str, tuple[str, ...]]]:
-    """Classes of hazards (``HAZARDS``) by generation of each opcode; a generation in which it is in none is no key."""
+    """Classes of hazards (``HAZARDS``) by generation of each opcode; a generation in which it has none has no key."""
     by_name = {row.name: row for row in rows}
     groups: dict[str, list[str]] = {}
     for row in rows:
@@ -332,10 +322,10 @@ def read_hazards(folder: Path, rows: list[Row]) -> list[dict[str, tuple[str, ...
         first, _, last = span.partition("-")
         generations = [generation for generation, level in LEVELS.items() if LEVELS[first] <= level <= LEVELS[last or first]]
         chosen = _selected(groups, by_name, selectors)
-        places = [(name, generation) for generation in generations for name in chosen if by_name[name].in_generation(generation)]
-        if hazard not in HAZARDS or not places:
+        members = [(name, generation) for generation in generations for name in chosen if by_name[name].in_generation(generation)]
+        if hazard not in HAZARDS or not members:
             raise ValueError(f"hazard {hazard} {span}: no such class, or no opcode is chosen")
-        for name, generation in places:
+        for name, generation in members:
             classes[name][generation] = (*classes[name].get(generation, ()), hazard)
     for row in rows:
         for generation, passes in row.matrix.passes.items() if row.matrix else ():

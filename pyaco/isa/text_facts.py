@@ -1,4 +1,4 @@
-"""What the text kernels have to know of one chip: names by domain, and facts about opcodes that only text needs."""
+"""What the text kernels need to know about a chip: names by domain, and facts about opcodes that only text needs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from pyaco._core.common.vocabulary import Format
 from pyaco._core.isa.assemble_text import DIRECTIVES, FACTS
 from pyaco._core.isa.statement import FUNCTIONS, MODIFIERS
 from pyaco.isa import names, opcodes, waits
-from pyaco.isa.table import CDNA, VALU_ONE_DWORD
+from pyaco.isa.table import CDNA
 
-__all__ = ["explicit", "field_bits", "text_facts"]
+__all__ = ["explicit", "field_bits", "mnemonics", "text_facts"]
 
 BRANCHES = frozenset(
     ("s_branch", "s_cbranch_scc0", "s_cbranch_scc1", "s_cbranch_vccz", "s_cbranch_vccnz", "s_cbranch_execz", "s_cbranch_execnz",
@@ -46,8 +47,10 @@ HALF_PAIRS = frozenset(["v_pk_fmac_f16", "v_dot2c_f32_f16", "v_dot2_f16_f16", "v
 PLAIN_DOTS = frozenset(["v_dot4_f32_fp8_bf8", "v_dot4_f32_bf8_fp8", "v_dot4_f32_fp8_fp8", "v_dot4_f32_bf8_bf8"])
 #: Names of signed dot products where one opcode does both: its neg_lo says which operands are signed ("RDNA 3 ISA", V_DOT4_I32_IU8).
 SIGNED_DOTS = frozenset(["v_dot4_i32_i8", "v_dot8_i32_i4"])
-#: Beside the opcode of such a name.
+#: Added to the opcode of such a name in the table of mnemonics.
 SIGNED_ALIAS = 1 << 16
+#: Formats of one dword whose instructions VOP3 can encode too.
+VALU_ONE_DWORD = Format.VOP1 | Format.VOP2 | Format.VOPC
 #: SOPP instructions whose immediate may be left out.
 OPTIONAL = frozenset(["s_endpgm", "s_sethalt", "s_setkill", "s_icache_inv", "s_ttracedata"])
 
@@ -62,25 +65,25 @@ def field_bits() -> dict[str, tuple[int, int]]:
 
 @cache
 def explicit(tokens: tuple[str, ...]) -> tuple[str, ...]:
-    """Tokens that text and encoding hold as registers."""
+    """Tokens that are registers in text and encoding."""
     return tuple(token for token in tokens if token not in opcodes.IMPLICIT and token != "imm")
 
 
-def has_floating_operands(row: opcodes.Row) -> bool:
-    """Whether constants of an instruction are floating-point numbers: the last type in its name."""
+def _has_floating_operands(row: opcodes.Row) -> bool:
+    """Whether constants of an instruction are floating-point numbers, as the last type in its name says."""
     if not row.format.startswith("vop"):
         return "f64" in row.name or (row.format == "sop2" and row.name.endswith("_f16"))
     kinds = [word for word in row.name.split("_") if word in ("f16", "f32", "f64") or word[1:] in ("16", "32", "64")]
     return not kinds or kinds[-1].startswith("f")
 
 
-def facts_of(row: opcodes.Row) -> int:
+def _facts_of(row: opcodes.Row) -> int:
     """The facts of an opcode (``text_facts.pxd``)."""
     name, form = row.name, row.format
     answers = {
         "packed": (form == "vop3p" and name.startswith("v_pk_") and not name.endswith("32")) or name in HALF_PAIRS,
         "scalar_half": name.endswith("_f16") and (form in ("sop2", "sopc") or name.startswith("v_s_")),
-        "floating": has_floating_operands(row),
+        "floating": _has_floating_operands(row),
         "multiply_constant": name in MULTIPLY_CONSTANT,
         "swaps": name in SWAPS,
         "mixes": name in MIXES,
@@ -112,25 +115,25 @@ def facts_of(row: opcodes.Row) -> int:
     return sum(FACTS[fact] for fact, answer in answers.items() if answer)
 
 
-def is_absent(row: opcodes.Row, generation: str, chip: str) -> bool:
+def _is_absent(row: opcodes.Row, generation: str, chip: str) -> bool:
     """Whether `chip` lacks an opcode that others of its generation have."""
     return generation in row.chips and not row.on_chip(generation, chip)
 
 
 def mnemonics(level: int, chip: str) -> dict[str, int]:
-    """Opcodes of a gfx level by what text calls them: LLVM's spelling, then its aliases."""
+    """Opcodes of a gfx level by the names that text may use: LLVM's spellings, then aliases."""
     generation = opcodes.generation_of(level)
     found: dict[str, int] = {}
     here = [
         (number, row)
         for number, row in enumerate(opcodes.rows())
-        if (generation in row.numbers and not is_absent(row, generation, chip)) or (row.second_half >= 0 and level >= 110)
+        if (generation in row.numbers and not _is_absent(row, generation, chip)) or (row.second_half >= 0 and level >= 110)
     ]
     for number, row in here:
         if not opcodes.is_encode_only(row, generation):
             found.setdefault(row.spelling(generation, chip), number)
     for number, row in here:
-        # CDNA takes the names of other generations as well
+        # assemblers for CDNA take the names of other generations as well
         others = (row.name, *row.spellings.values()) if generation in CDNA else ()
         for name in (*others, *row.aliases.get(generation, ())):
             found.setdefault(name, number | SIGNED_ALIAS if name in SIGNED_DOTS else number)
@@ -138,13 +141,13 @@ def mnemonics(level: int, chip: str) -> dict[str, int]:
             found.setdefault(row.name.replace("lds_", "ds_"), number)
         if row.format == "exp" and level >= 120:
             found.setdefault("export", number)
-        for name in older_matrix_names(row, generation, chip):
+        for name in _older_matrix_names(row, generation, chip):
             found.setdefault(name, number)
     return found
 
 
-def older_matrix_names(row: opcodes.Row, generation: str, chip: str) -> list[str]:
-    """What assemblers also call a matrix operation: types behind the shape (CDNA 3), accumulation registers without the type."""
+def _older_matrix_names(row: opcodes.Row, generation: str, chip: str) -> list[str]:
+    """Older names of matrix operations: types directly after the shape (CDNA 3), moves of accumulation registers without a type."""
     if row.name in ("v_accvgpr_read_b32", "v_accvgpr_write_b32"):
         return [row.name.removesuffix("_b32")]
     if row.matrix is None or "cdna3" not in row.numbers or generation not in ("cdna3", "cdna4"):
@@ -153,7 +156,7 @@ def older_matrix_names(row: opcodes.Row, generation: str, chip: str) -> list[str
     return [found[1] + found[2].replace("_", "")] if found else []
 
 
-def spellings(level: int, chip: str) -> dict[int, str]:
+def _spellings(level: int, chip: str) -> dict[int, str]:
     """LLVM's name by opcode."""
     listed = dict(enumerate(opcodes.spellings(opcodes.generation_of(level), chip)))
     if level >= 120:
@@ -161,36 +164,36 @@ def spellings(level: int, chip: str) -> dict[int, str]:
     return listed
 
 
-def modifiers(level: int) -> dict[str, int]:
-    """Modifiers, and ``no...`` for those that are single words."""
+def _modifiers(level: int) -> dict[str, int]:
+    """Modifiers by name; those that are single words also with ``no`` before them."""
     last_flag = MODIFIERS["high"]
     only = {"scc": level == 92, "sc0": 94 <= level < 100, "sc1": 94 <= level < 100, "nt": 94 <= level < 100}
     known = {name: number for name, number in MODIFIERS.items() if only.get(name, True)}
     return known | {f"no{name}": number | 0x100 for name, number in known.items() if number <= last_flag}
 
 
-def dependencies(level: int) -> dict[str, int]:
+def _dependencies(level: int) -> dict[str, int]:
     """Counters of s_waitcnt_depctr: first bit, width from bit 8."""
     known = {name: counter.bits[0] for name, counter in waits.counters("depctr", level).items()}
     return {f"{prefix}{name}": first | width << 8 for name, (first, width) in known.items() for prefix in ("depctr_", "")}
 
 
-def hardware_registers(level: int) -> dict[str, int]:
+def _hardware_registers(level: int) -> dict[str, int]:
     """Hardware registers, those of GFX12 by the names of earlier generations as well."""
     known = {text: number for number, text in names.hardware_registers(level).items()}
     return known | {text.replace("HW_REG_WAVE_", "HW_REG_"): number for text, number in known.items()}
 
 
-def domains(level: int, chip: str) -> list[dict[str, int] | dict[int, str]]:
+def _domains(level: int, chip: str) -> list[dict[str, int] | dict[int, str]]:
     """Names by domain, in the order of ``text_tables.pxd``."""
     return [
         mnemonics(level, chip),
         names.registers(level),
-        modifiers(level),
+        _modifiers(level),
         {text: number for number, text in names.messages(level).items()},
         {text: number for number, text in enumerate(names.GS_OPERATIONS)},
         {text: number for number, text in (names.SYSTEM_OPERATIONS if level >= 90 else names.SYSTEM_OPERATIONS_6).items()},
-        hardware_registers(level),
+        _hardware_registers(level),
         {text: number for number, text in enumerate(names.DELAYS)},
         {text: number for number, text in enumerate(names.SKIPS)},
         {text: number for number, text in enumerate(names.INDEX_MODES)},
@@ -206,19 +209,19 @@ def domains(level: int, chip: str) -> list[dict[str, int] | dict[int, str]]:
         names.SELECTIONS,
         {"UNUSED_PAD": 0, "UNUSED_SEXT": 1, "UNUSED_PRESERVE": 2},
         {name: number for number, name in enumerate(waits.counters("waitcnt", level))},
-        dependencies(level),
+        _dependencies(level),
         {"p10": 0, "p20": 1, "p0": 2},
         FUNCTIONS,
         DIRECTIVES,
-        spellings(level, chip),
+        _spellings(level, chip),
         names.lane_controls(level),
         names.register_texts(level),
     ]
 
 
-def chip_facts_of(row: opcodes.Row, level: int, generation: str, chip: str) -> int:
+def _chip_facts_of(row: opcodes.Row, level: int, generation: str, chip: str) -> int:
     """The facts that depend on the chip."""
-    if is_absent(row, generation, chip):
+    if _is_absent(row, generation, chip):
         return FACTS["absent"]
     unpacked = level == 80 and chip != "gfx810" and ("_format_d16_x" in row.name or row.format == "mimg")
     return FACTS["unpacked"] if unpacked else 0
@@ -231,5 +234,5 @@ def text_facts(level: int, chip: str) -> tuple[list[Any], bytes, bytes, bytes]:
     short = [opcodes.FORMATS[row.second.get(generation, (row.format, 0))[0]] & VALU_ONE_DWORD for row in rows]
     joined = [names.join_format(split, level) for split in range(128)] if level >= 100 else list(range(128))
     unified = [-1 if number is None else number for number in joined]
-    facts = [(facts_of(row) | chip_facts_of(row, level, generation, chip)) & 0xFFFFFFFF for row in rows]
-    return domains(level, chip), array("I", facts).tobytes(), array("H", short).tobytes(), array("h", unified).tobytes()
+    facts = [(_facts_of(row) | _chip_facts_of(row, level, generation, chip)) & 0xFFFFFFFF for row in rows]
+    return _domains(level, chip), array("I", facts).tobytes(), array("H", short).tobytes(), array("h", unified).tobytes()

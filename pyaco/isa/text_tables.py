@@ -1,8 +1,8 @@
 """The tables that the text kernels read, of one target: names by domain, and facts about opcodes.
 
-The build works them out of the opcode table (``text_facts``): one file per gfx name, as the kernels read it (``_core/isa/text_tables.pxd``), so
-that a command that assembles or disassembles starts without reading the opcode table. Tables in a working tree end with what they were made
-of; where that is other now, the tables are worked out when they are asked for.
+The build computes them from the opcode table (``text_facts``): one file per gfx name, in the format that the kernels read
+(``_core/isa/text_tables.pxd``), so that commands that assemble or disassemble start without reading the opcode table. Tables in a working tree
+end with a copy of their sources; if these have changed since, the tables are computed when they are asked for.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import sys
 from pyaco._core.isa import text_tables as kernel
 from pyaco._core.isa.text_tables import TextTables, pack_text_tables
 
-__all__ = ["TextTables", "made_tables", "sources", "text_tables"]
+__all__ = ["TextTables", "compute_tables", "sources", "text_tables"]
 
 #: Positions of the domains that are only printed.
-SILENT = {26, 28}
+PRINTED_ONLY = {26, 28}
 _HERE = os.path.dirname(__file__)
 _KEPT = os.path.join(_HERE, "generated")
 _loaded: dict[str, TextTables] = {}
@@ -35,18 +35,18 @@ def text_tables(target: str) -> TextTables:
     return _loaded[target]
 
 
-def made_tables(name: str, level: int) -> bytes:
-    """The tables of a chip (a gfx name), worked out."""
+def compute_tables(name: str, level: int) -> bytes:
+    """Compute the tables of a chip (a gfx name)."""
     from pyaco.isa.text_facts import text_facts
 
     domains, facts, short_formats, unified = text_facts(level, name)
-    return pack_text_tables(name, level, domains, SILENT, facts, short_formats, unified)
+    return pack_text_tables(name, level, domains, PRINTED_ONLY, facts, short_formats, unified)
 
 
 def sources() -> bytes:
-    """What makes tables: the text of Python's modules, which other branches touch without a change, and time and size of the kernels.
+    """The sources of the tables: the text of Python modules (git may change their time alone), and time and size of the kernels.
 
-    The opcode table is not there: the kernels have to be built with it anyway.
+    The opcode table is not part of it: when it changes, the kernels change too.
     """
     folder, _, suffix = kernel.__file__.rpartition("text_tables")
     kernels = [os.stat(f"{folder}{name}{suffix}") for name in ("assemble_text", "statement", "text_tables")]
@@ -58,15 +58,15 @@ def sources() -> bytes:
 
 
 def _tables(target: str) -> bytes:
-    """The same by any name, worked out if need be."""
+    """The tables of a target by any of its names, kept or computed."""
     from pyaco.isa.processors import processor
 
     name, level = processor(target)
-    return _kept_tables(name) or made_tables(name, level)
+    return _kept_tables(name) or compute_tables(name, level)
 
 
 def _kept_tables(name: str) -> bytes:
-    """The tables that the build made of a gfx name, if they are there and still good; else nothing."""
+    """The tables that the build made for a gfx name, empty unless they exist and are current."""
     if not name.isalnum():
         return b""
     try:
@@ -74,5 +74,5 @@ def _kept_tables(name: str) -> bytes:
             kept = file.readall()
     except OSError:
         return b""
-    made_of = kept[int.from_bytes(kept[:4], sys.byteorder):]  # behind the tables, which begin with their size
-    return kept if not made_of or made_of == sources() else b""
+    recorded = kept[int.from_bytes(kept[:4], sys.byteorder):]  # sources, after the tables, which begin with their size
+    return kept if not recorded or recorded == sources() else b""

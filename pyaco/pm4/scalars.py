@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pyaco import isa
 from pyaco.descriptors.decode import KINDS
 from pyaco.isa import opcodes
-from pyaco.isa.table import FORMATS
+from pyaco.isa.opcodes import FORMATS
 from pyaco.pm4.memory import Memory, canonical
 
 __all__ = ["ENDS", "Instruction", "Use", "branch_target", "follow", "instructions"]

@@ -97,6 +97,6 @@ def entry_points(words: bytes) -> list[tuple[str, str]]:
     Raises
     ------
     InputError
-        No SPIR-V.
+        The bytes are not a SPIR-V module.
     """
     return _reader.entry_points(bytes(words))

@@ -7,7 +7,8 @@ import itertools
 import pytest
 
 from pyaco._core.aco import build
-from pyaco._core.ir.vocabulary import HardwareStage, SoftwareStage, Word
+from pyaco._core.common.vocabulary import Word
+from pyaco._core.ir.vocabulary import HardwareStage, SoftwareStage
 from pyaco.aco.text import format_program, parse_program
 from pyaco.errors import InputError
 

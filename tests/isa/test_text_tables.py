@@ -25,12 +25,12 @@ def test_every_processor_has_tables() -> None:
 
 @pytest.mark.parametrize("name", ["gfx810", "gfx950", "gfx1030", "gfx1200"])
 def test_kept_tables_are_those_of_the_sources(name: str) -> None:
-    assert text_tables._kept_tables(name).startswith(text_tables.made_tables(*processor(name)))
+    assert text_tables._kept_tables(name).startswith(text_tables.compute_tables(*processor(name)))
 
 
 def test_tables_of_other_sources_are_not_used(none_loaded: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_tables, "_KEPT", str(tmp_path))
-    other = text_tables.made_tables(*processor("gfx803"))
+    other = text_tables.compute_tables(*processor("gfx803"))
     (tmp_path / "gfx900.tables").write_bytes(other + b"[(1, 2)]")
     assert isa.disassemble(isa.assemble("ds_read_addtid_b32 v0", "gfx900"), "gfx900") == "\tds_read_addtid_b32 v0\n"
     assert text_tables.text_tables("gfx900").target == "gfx900"
@@ -42,7 +42,7 @@ def test_tables_of_other_sources_are_not_used(none_loaded: None, tmp_path: Path,
 def test_tables_of_an_installation_need_no_sources(none_loaded: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_tables, "_KEPT", str(tmp_path))
     monkeypatch.setattr(text_tables, "sources", lambda: pytest.fail("looked at"))
-    (tmp_path / "gfx900.tables").write_bytes(text_tables.made_tables("gfx900", 90))
+    (tmp_path / "gfx900.tables").write_bytes(text_tables.compute_tables("gfx900", 90))
     assert text_tables.text_tables("vega10").target == "gfx900"
 
 

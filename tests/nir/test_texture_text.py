@@ -13,8 +13,9 @@ import pytest
 
 from pyaco import compile
 from pyaco._core.aco import isel
+from pyaco._core.common.vocabulary import Word
 from pyaco._core.ir.shader import Shader
-from pyaco._core.ir.vocabulary import BaseType, ImageDim, Interpolation, Stage, TextureFlag, VariableFlag, VariableMode, Word
+from pyaco._core.ir.vocabulary import BaseType, ImageDim, Interpolation, Stage, TextureFlag, VariableFlag, VariableMode
 from pyaco._core.nir import build, validate
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.nir import interpreter

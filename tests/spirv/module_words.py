@@ -61,8 +61,8 @@ class Module:
 
     def decorate(self, target: int, name: str, *operands: int, member: int | None = None) -> None:
         """Decorate an id, or a member of a struct."""
-        place = (target,) if member is None else (target, member)
-        self.emit(self.annotations, "Decorate" if member is None else "MemberDecorate", *place, enumerant("Decoration", name), *operands)
+        decorated = (target,) if member is None else (target, member)
+        self.emit(self.annotations, "Decorate" if member is None else "MemberDecorate", *decorated, enumerant("Decoration", name), *operands)
 
     def type(self, opcode: str, *operands: int, fresh: bool = False) -> int:
         """Return a type; `fresh` one that is no other's, to be decorated."""
@@ -137,7 +137,7 @@ class Module:
             self.emit(self.head, "ExtInstImport", self.known["glsl",], *text("GLSL.std.450"))
         return self.op("ExtInst", type, self.known["glsl",], number, *operands)
 
-    def place(self, storage: str, pointee: int, base: int, *indices: int) -> int:
+    def access_chain(self, storage: str, pointee: int, base: int, *indices: int) -> int:
         """Append an access chain."""
         return self.op("AccessChain", self.pointer(storage, pointee), base, *indices)
 

@@ -54,21 +54,21 @@ class Case:
             base = m.variable(storage, block)
             outside = m.variable("StorageBuffer", m.struct((m.array(vector, self.stride), self.first)), SOURCE)
             for index in indices:
-                value = m.load(vector, m.place("StorageBuffer", vector, outside, m.constant(0), index))
-                m.store(m.place(storage, vector, base, m.constant(0), index), value)
+                value = m.load(vector, m.access_chain("StorageBuffer", vector, outside, m.constant(0), index))
+                m.store(m.access_chain(storage, vector, base, m.constant(0), index), value)
         else:
             base = m.variable(storage, block, None if self.space in ("push", "shared") else SOURCE)
         if self.space == "shared":
             self.fill_shared(m, indices[1])
-        return [m.load(vector, m.place(storage, vector, base, m.constant(0), index)) for index in indices]
+        return [m.load(vector, m.access_chain(storage, vector, base, m.constant(0), index)) for index in indices]
 
     def pointer(self, m: Module, vector: int, index: int) -> int:
         """A pointer to a vector whose address is computed as a number: nothing but ``Aligned`` says how it is aligned."""
         wide, block = m.uint(64), self.restricted(m, m.struct((vector, self.first)))
-        address = m.load(wide, m.place("PushConstant", wide, self.addresses, m.constant(0)))
+        address = m.load(wide, m.access_chain("PushConstant", wide, self.addresses, m.constant(0)))
         moved = m.op("UConvert", wide, m.op("IMul", m.uint(), index, m.constant(self.stride)))
         base = m.op("ConvertUToPtr", m.pointer("PhysicalStorageBuffer", block), m.op("IAdd", wide, address, moved))
-        return m.place("PhysicalStorageBuffer", vector, base, m.constant(0))
+        return m.access_chain("PhysicalStorageBuffer", vector, base, m.constant(0))
 
     def restricted(self, m: Module, struct: int) -> int:
         """The struct, its member declared as what no other pointer writes where the case says so."""
@@ -84,8 +84,8 @@ class Case:
         inside = m.variable("Workgroup", m.struct((m.array(uint, 4, words), 0)))
         for first in range(0, self.bytes // 4, 16):
             index = m.op("IAdd", uint, lane, m.constant(first))
-            value = m.load(uint, m.place("StorageBuffer", uint, outside, m.constant(0), index))
-            m.store(m.place("Workgroup", uint, inside, m.constant(0), index), value)
+            value = m.load(uint, m.access_chain("StorageBuffer", uint, outside, m.constant(0), index))
+            m.store(m.access_chain("Workgroup", uint, inside, m.constant(0), index), value)
         semantics = m.constant(enumerant("MemorySemantics", "AcquireRelease", "WorkgroupMemory"))
         m.emit(m.body, "ControlBarrier", m.constant(2), m.constant(2), semantics)
 
@@ -101,12 +101,12 @@ class Case:
             for which, (index, value) in enumerate(zip(indices, self.source(m, count, indices), strict=True)):
                 target = m.variable("StorageBuffer", m.struct((m.array(m.uint(self.bits, count), self.stride), self.first)),
                                     TARGET + 2 * (count - 1) + which)
-                m.store(m.place("StorageBuffer", m.uint(self.bits, count), target, m.constant(0), index), value)
+                m.store(m.access_chain("StorageBuffer", m.uint(self.bits, count), target, m.constant(0), index), value)
                 row = m.op("IMul", m.uint(), index, m.constant(20))
                 for k in range(count):
-                    place = m.op("IAdd", m.uint(), row, m.constant(which * 10 + count * (count - 1) // 2 + k))
+                    position = m.op("IAdd", m.uint(), row, m.constant(which * 10 + count * (count - 1) // 2 + k))
                     part = value if count == 1 else m.op("CompositeExtract", scalar, value, k)
-                    m.store(m.place("StorageBuffer", scalar, packed, m.constant(0), place), part)
+                    m.store(m.access_chain("StorageBuffer", scalar, packed, m.constant(0), position), part)
         return m.words()
 
     def expected(self, data: bytes) -> tuple[np.ndarray, dict[int, np.ndarray]]:
@@ -174,7 +174,7 @@ def test_alignment_of_composites_copies_and_decorations() -> None:
     struct = m.struct((uint, 0), (vector, 8))
     physical = m.pointer("PhysicalStorageBuffer", struct)
     addresses = m.variable("PushConstant", m.struct((wide, 0), (wide, 8)))
-    pointers = [m.op("ConvertUToPtr", physical, m.load(wide, m.place("PushConstant", wide, addresses, m.constant(i)))) for i in range(2)]
+    pointers = [m.op("ConvertUToPtr", physical, m.load(wide, m.access_chain("PushConstant", wide, addresses, m.constant(i)))) for i in range(2)]
     aligned = enumerant("MemoryAccess", "Aligned")
     m.store(pointers[1], m.load(struct, pointers[0], 16), 2)
     m.emit(m.body, "CopyMemory", pointers[1], pointers[0], aligned, 4, aligned | enumerant("MemoryAccess", "Nontemporal"), 8)
@@ -189,8 +189,18 @@ def test_alignment_of_composites_copies_and_decorations() -> None:
 def test_alignments_that_are_none(alignment: int) -> None:
     m = Module((1, 1, 1))
     block = m.variable("StorageBuffer", m.struct((m.uint(), 0)), 0)
-    m.load(m.uint(), m.place("StorageBuffer", m.uint(), block, m.constant(0)), alignment)
+    m.load(m.uint(), m.access_chain("StorageBuffer", m.uint(), block, m.constant(0)), alignment)
     with pytest.raises(pyaco.InputError, match="power of two"):
+        spirv.read(m.words())
+
+
+@pytest.mark.parametrize("mask", [2, 8, 16, 2 | 8 | 16 | 32])
+def test_memory_operands_that_are_missing(mask: int) -> None:
+    """The message has the mask as it is in the module, and the instruction whose mask it is."""
+    m = Module((1, 1, 1))
+    block = m.variable("StorageBuffer", m.struct((m.uint(), 0)), 0)
+    m.op("Load", m.uint(), m.access_chain("StorageBuffer", m.uint(), block, m.constant(0)), mask)
+    with pytest.raises(pyaco.InputError, match=f"mask of memory operands, {mask}, asks for more words than the instruction has \\(OpLoad\\)"):
         spirv.read(m.words())
 
 
@@ -199,7 +209,7 @@ def test_constant_offsets_are_known_to_the_byte() -> None:
     m = Module((1, 1, 1))
     block = m.variable("StorageBuffer", m.struct((m.uint(), 0), (m.uint(), 12)), 0)
     for member in range(2):
-        m.store(m.place("StorageBuffer", m.uint(), block, m.constant(member)), m.constant(7))
+        m.store(m.access_chain("StorageBuffer", m.uint(), block, m.constant(member)), m.constant(7))
     shader = spirv.read(m.words())
     lower_explicit_io.run(shader)
     text = print_shader(shader)
@@ -212,8 +222,8 @@ def test_buffers_that_end_within_a_dword() -> None:
     m = Module((1, 1, 1), "Int8", "StorageBuffer8BitAccess")
     vector = m.uint(8, 4)
     source, target = (m.variable("StorageBuffer", m.struct((m.array(vector, 1), 1)), binding) for binding in range(2))
-    m.store(m.place("StorageBuffer", vector, target, m.constant(0), m.constant(0)),
-            m.load(vector, m.place("StorageBuffer", vector, source, m.constant(0), m.constant(0))))
+    m.store(m.access_chain("StorageBuffer", vector, target, m.constant(0), m.constant(0)),
+            m.load(vector, m.access_chain("StorageBuffer", vector, source, m.constant(0), m.constant(0))))
     device = emu.Device("gfx1100")
     buffers = {(0, 0): device.buffer(np.arange(1, 6, dtype=np.uint8)), (0, 1): device.zeros(5)}
     device.dispatch(pyaco.compile(m.words(), "gfx1100"), (1, 1, 1), buffers)

@@ -19,8 +19,8 @@ def test_division_by_a_constant_zero_is_zero(operation: str, bits: int) -> None:
     number = m.uint(bits)
     source, target = (m.variable("StorageBuffer", m.struct((m.array(number, bits // 8), 0)), binding) for binding in range(2))
     index = m.builtin("LocalInvocationId")
-    value = m.load(number, m.place("StorageBuffer", number, source, m.constant(0), index))
-    m.store(m.place("StorageBuffer", number, target, m.constant(0), index), m.op(operation, number, value, m.constant(0, bits)))
+    value = m.load(number, m.access_chain("StorageBuffer", number, source, m.constant(0), index))
+    m.store(m.access_chain("StorageBuffer", number, target, m.constant(0), index), m.op(operation, number, value, m.constant(0, bits)))
     device = emu.Device("gfx1100")
     data = np.array([2, 0, 7, (1 << bits) - 5], f"u{bits // 8}")
     buffers = {(0, 0): device.buffer(data), (0, 1): device.buffer(np.full_like(data, 9))}
@@ -34,9 +34,9 @@ def test_exponents_of_64_bits(exponent: int) -> None:
     m = Module((1, 1, 1), "Int64")
     real, wide = m.type("Float", 32), m.uint(64)
     source, target = m.variable("StorageBuffer", m.struct((wide, 0)), 0), m.variable("StorageBuffer", m.struct((real, 0)), 1)
-    value = m.load(wide, m.place("StorageBuffer", wide, source, m.constant(0)))
+    value = m.load(wide, m.access_chain("StorageBuffer", wide, source, m.constant(0)))
     one = m.op("ConvertUToF", real, m.constant(1))
-    m.store(m.place("StorageBuffer", real, target, m.constant(0)), m.glsl(53, real, one, value))
+    m.store(m.access_chain("StorageBuffer", real, target, m.constant(0)), m.glsl(53, real, one, value))
     device = emu.Device("gfx1100")
     buffers = {(0, 0): device.buffer(np.array([exponent], np.int64)), (0, 1): device.buffer(np.zeros(1, np.float32))}
     device.dispatch(pyaco.compile(m.words(), "gfx1100"), (1, 1, 1), buffers)
@@ -62,14 +62,14 @@ def test_determinants_and_inverses_of_halves(size: int) -> None:
     column = m.type("Vector", half, size)
     matrix = m.type("Matrix", column, size)
     source, target = (m.variable("StorageBuffer", m.struct((m.array(half, 2), 0)), binding) for binding in range(2))
-    elements = [m.load(half, m.place("StorageBuffer", half, source, m.constant(0), m.constant(i))) for i in range(size * size)]
+    elements = [m.load(half, m.access_chain("StorageBuffer", half, source, m.constant(0), m.constant(i))) for i in range(size * size)]
     columns = [m.op("CompositeConstruct", column, *elements[i * size : (i + 1) * size]) for i in range(size)]
     value = m.op("CompositeConstruct", matrix, *columns)
     inverse = m.glsl(34, matrix, value)
     results = [m.glsl(33, half, value)]
     results += [m.op("CompositeExtract", half, inverse, i, k) for i in range(size) for k in range(size)]
     for i, result in enumerate(results):
-        m.store(m.place("StorageBuffer", half, target, m.constant(0), m.constant(i)), result)
+        m.store(m.access_chain("StorageBuffer", half, target, m.constant(0), m.constant(i)), result)
     random = np.random.default_rng(size)
     for _ in range(5):
         data = random.uniform(-2, 2, size * size).astype(np.float16)

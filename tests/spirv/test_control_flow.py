@@ -99,10 +99,10 @@ def glsl(statements: list[tuple], indent: str, returns: str) -> list[str]:
             lines.append(f"{indent}}} while (++c{s[1]} < {s[2]}u && x % {s[3][0]}u != {s[3][1]}u);")
         elif kind == "switch":
             lines.append(f"{indent}switch (int((x >> 5) % {s[1]}u)) {{")
-            for place, (label, body, ends) in enumerate(s[2]):
+            for number, (label, body, ends) in enumerate(s[2]):
                 lines.append(f"{indent}default:" if label == "default" else f"{indent}case {label}:")
                 lines += glsl(body, indent + "  ", returns)
-                if ends or place + 1 == len(s[2]):
+                if ends or number + 1 == len(s[2]):
                     lines.append(f"{indent}  break;")
             lines.append(f"{indent}}}")
         elif kind == "call":

@@ -1,4 +1,4 @@
-"""Malformed modules: an error with a place, or valid NIR; never a crash or a hang."""
+"""Malformed modules: an error that names a word, or valid NIR; never a crash or a hang."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def mutate(data: bytes, random_source: random.Random) -> bytes:
             del words[start : start + length]
         elif kind == 3:
             words = words[:at]
-        elif kind == 4:                        # another id of the module in the place of an operand
+        elif kind == 4:                        # another id of the module as an operand
             if length > 1:
                 words[min(len(words) - 1, start + random_source.randrange(1, length))] = random_source.randrange(1, words[3] + 1)
         elif kind == 5:                        # another opcode of the same length

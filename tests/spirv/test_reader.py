@@ -548,7 +548,7 @@ def test_composites_in_and_out_of_variables(assemble: Assemble) -> None:
         globals="%av = OpTypeArray %v4uint %c2\n%st = OpTypeStruct %av %uint\n%pst = OpTypePointer Function %st",
         locals="%v = OpVariable %pst Function\n%u = OpVariable %pst Function",
     ))
-    # Odd lanes read element 1 (with 7 in place 2) and store it to element 1, component 1.
+    # Odd lanes read element 1 (whose component 2 is 7) and store it to element 1, component 1.
     assert run(words, VALUES) == [14 if x & 1 else 3 for x in VALUES]
 
 
@@ -579,7 +579,7 @@ def test_byte_order_does_not_matter() -> None:
     ("change", "message"),
     [
         (("OpStore %to %r", "OpStore %r %to"), "id \\d+ is not a pointer"),
-        (("%r = OpIAdd %uint %x %c1", "%r = OpIAdd %uint %x %x64"), "an operand of 64 bits does not fit"),
+        (("%r = OpIAdd %uint %x %c1", "%r = OpIAdd %uint %x %x64"), "an operand of 64 bits does not match"),
         (("%r = OpIAdd %uint %x %c1", "%r = OpFAdd %uint %x %main"), "id \\d+ is not a value"),
         (("%r = OpIAdd %uint %x %c1", "%r = OpCompositeExtract %uint %x 0"), "element 0 does not exist"),
         (("%r = OpIAdd %uint %x %c1", "%r = OpFunctionCall %uint %main"), "recursion"),

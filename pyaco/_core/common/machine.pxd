@@ -1,7 +1,7 @@
 """What machine code and ACO IR share: registers, register classes, formats and gfx levels. Kept apart from the IR, so that codecs need not
 cimport it.
 
-The comment of an enum gives its name in Python, where ``tools/write_vocabulary.py`` writes it to ``_core/ir/vocabulary.py``.
+The comment of an enum gives its name in Python, where ``tools/write_vocabulary.py`` writes it to ``vocabulary.py``.
 """
 from libc.stdint cimport uint16_t, uint32_t, uint8_t
 

@@ -49,7 +49,7 @@ cdef inline bint _has_sc1(const Writer *w) noexcept nogil:
 
 
 cdef void _encode_buffer_cache(Writer *w, uint32_t number) noexcept nogil:
-    """Instructions on caches, which name nothing."""
+    """Cache instructions, which have no operands."""
     cdef uint64_t m = w.d.modifiers
     cdef uint32_t word = 0xe0000000U | (number & 0xff if w.level >= gfx11 else number & 0x7f) << 18
     if w.level >= gfx12:
@@ -86,7 +86,7 @@ cdef void _buffer_bits_11(Writer *w, bint typed, uint32_t *number, uint32_t *wor
 
 
 cdef void _buffer_bits(Writer *w, bint typed, uint32_t *word, uint32_t *high) noexcept nogil:
-    """What GFX11 moved."""
+    """The bits whose positions GFX11 changed."""
     cdef uint64_t m = w.d.modifiers
     word[0] |= modifier_offen(m) << 12 | modifier_idxen(m) << 13
     high[0] |= modifier_tfe(m) << 23
@@ -113,7 +113,7 @@ cdef void _buffer_bits(Writer *w, bint typed, uint32_t *word, uint32_t *high) no
 
 
 cdef void _put_buffer(Writer *w, bint typed, uint32_t number, uint32_t word, uint32_t high) noexcept nogil:
-    """With the opcode where the generation has it."""
+    """Add the opcode, where the generation has its field, and write both words."""
     word |= 0xe8000000U if typed else 0xe0000000U
     if typed and plain_layout(w) and w.level < gfx11:
         word |= (number & 7) << 16
@@ -167,12 +167,12 @@ cdef struct FlatAccess:
 
 
 cdef inline bint _has_vaddr_bit(const Writer *w) noexcept nogil:
-    """CDNA 3 and later say apart from the scalar address whether scratch has a vector address."""
+    """From CDNA 3 on a separate bit says whether a scratch access has a vector address."""
     return gfx942 <= w.level < gfx10
 
 
 cdef uint32_t _no_saddr(const Writer *w, uint32_t segment, bint has_vaddr) noexcept nogil:
-    """What stands for no scalar address."""
+    """The code that means no scalar address."""
     if w.level >= gfx10:
         return no_address_code if w.level < gfx11 and segment == 1 and not has_vaddr else exchanged_code(w.level, register_null >> 2)
     return 0 if segment == 0 else <uint32_t>no_address_code
@@ -186,7 +186,7 @@ cdef void _encode_flat_12(Writer *w, const FlatAccess *f, uint32_t number) noexc
 
 
 cdef uint32_t _flat_offset(Writer *w, uint32_t segment) noexcept nogil:
-    """Flat addresses take unsigned offsets of one bit less."""
+    """The offset field; flat accesses have unsigned offsets of one bit less."""
     cdef uint32_t width = 12 if gfx10 <= w.level < gfx11 else 13
     if w.level < gfx9:
         return uimm(w, 0)
@@ -194,7 +194,7 @@ cdef uint32_t _flat_offset(Writer *w, uint32_t segment) noexcept nogil:
 
 
 cdef void _flat_bits(Writer *w, const FlatAccess *f, uint32_t *word, uint32_t *high) noexcept nogil:
-    """What GFX11 moved."""
+    """The bits whose positions GFX11 changed."""
     cdef uint64_t m = w.d.modifiers
     word[0] |= f.segment << 14 | modifier_cache_glc(m) << 16 | modifier_cache_slc(m) << 17 | modifier_lds(m) << 13
     if _has_vaddr_bit(w):
@@ -242,7 +242,7 @@ cdef void encode_flat(Writer *w, uint32_t format, uint32_t number) noexcept nogi
 
 # -------------------------------------------------------------------------------------------------------- images, exports
 cdef uint32_t _image_address(Writer *w, uint32_t position) noexcept nogil:
-    """Address register of GFX12; a last operand of several dwords takes the fields after it too, except for a ray."""
+    """Address field `position` of GFX12; a last operand of several dwords fills the fields after its own too, except in BVH instructions."""
     cdef uint32_t last = w.d.source_count - 1
     if 3 + position <= last:
         return vgpr_code(w, w.d.source[3 + position])

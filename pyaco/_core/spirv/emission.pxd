@@ -7,13 +7,13 @@ from pyaco._core.spirv.module cimport BlockLists, Reader
 cdef int lists_begin(BlockLists *lists, ShaderData *s) except -1 nogil
 # The last instruction of a block, 0: it is empty.
 cdef ValueId last_of_block(const BlockLists *lists, NodeId block) noexcept nogil
-# Inserts a NIR instruction into a block after another one (0: at its start).
-cdef int emit_after(BlockLists *lists, NodeId block, ValueId after, ValueId row) except -1 nogil
-# Refuses a shader that grows beyond all use.
+# Inserts a NIR instruction into a block after another one (0: at the start of the block).
+cdef int emit_after(BlockLists *lists, NodeId block, ValueId after, ValueId instruction) except -1 nogil
+# Raises UnsupportedError for a shader of more than maximum_instructions.
 cdef int check_size(Reader r) except -1 nogil
-# A constant integer; the small ones exist once.
+# A constant integer; small ones of 32 bits are made once.
 cdef ValueId integer(Reader r, uint64_t value, int bit_size) except 0 nogil
-# `value` with another number of bits, unsigned or signed.
+# A value converted to `bit_size` bits, as unsigned or signed.
 cdef ValueId resize_integer(Reader r, ValueId value, int bit_size, bint is_signed) except 0 nogil
 cdef uint32_t components_of(Reader r, ValueId value) noexcept nogil
 cdef uint32_t bits_of(Reader r, ValueId value) noexcept nogil

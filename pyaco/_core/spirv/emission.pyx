@@ -7,18 +7,18 @@ from pyaco._core.ir.shader cimport *
 from pyaco._core.spirv.module cimport *
 
 
-cdef int _append(BlockLists *lists, NodeId block, ValueId row) except -1 nogil:
-    if row >= lists.next_instruction.size():
-        lists.next_instruction.resize(2 * row + 256)
+cdef int _append(BlockLists *lists, NodeId block, ValueId instruction) except -1 nogil:
+    if instruction >= lists.next_instruction.size():
+        lists.next_instruction.resize(2 * instruction + 256)
     if block >= lists.block_head.size():
         lists.block_head.resize(2 * block + 64)
         lists.block_tail.resize(2 * block + 64)
     if lists.block_tail[block]:
-        lists.next_instruction[lists.block_tail[block]] = row
+        lists.next_instruction[lists.block_tail[block]] = instruction
     else:
-        lists.block_head[block] = row
-    lists.block_tail[block] = row
-    lists.next_instruction[row] = 0
+        lists.block_head[block] = instruction
+    lists.block_tail[block] = instruction
+    lists.next_instruction[instruction] = 0
     return 0
 
 
@@ -41,18 +41,18 @@ cdef ValueId last_of_block(const BlockLists *lists, NodeId block) noexcept nogil
     return lists.block_tail[block] if block < lists.block_tail.size() else 0
 
 
-cdef int emit_after(BlockLists *lists, NodeId block, ValueId after, ValueId row) except -1 nogil:
+cdef int emit_after(BlockLists *lists, NodeId block, ValueId after, ValueId instruction) except -1 nogil:
     cdef ValueId last = last_of_block(lists, block)
     if last == after or last == 0:
-        return _append(lists, block, row)
-    if row >= lists.next_instruction.size():
-        lists.next_instruction.resize(2 * row + 256)
+        return _append(lists, block, instruction)
+    if instruction >= lists.next_instruction.size():
+        lists.next_instruction.resize(2 * instruction + 256)
     if after == 0:
-        lists.next_instruction[row] = lists.block_head[block]
-        lists.block_head[block] = row
+        lists.next_instruction[instruction] = lists.block_head[block]
+        lists.block_head[block] = instruction
         return 0
-    lists.next_instruction[row] = lists.next_instruction[after]
-    lists.next_instruction[after] = row
+    lists.next_instruction[instruction] = lists.next_instruction[after]
+    lists.next_instruction[after] = instruction
     return 0
 
 
@@ -66,10 +66,10 @@ cdef ValueId integer(Reader r, uint64_t value, int bit_size) except 0 nogil:
     cdef bint small = bit_size == 32 and value < 64
     if small and r.small_integers[value]:
         return r.small_integers[value]
-    cdef ValueId row = constant(&r.nir, value, bit_size)
+    cdef ValueId made = constant(&r.nir, value, bit_size)
     if small:
-        r.small_integers[value] = row
-    return row
+        r.small_integers[value] = made
+    return made
 
 
 cdef ValueId resize_integer(Reader r, ValueId value, int bit_size, bint is_signed) except 0 nogil:

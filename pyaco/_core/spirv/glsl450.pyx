@@ -1,9 +1,9 @@
 """The extended instruction set GLSL.std.450 (SPIR-V Extended Instructions for GLSL).
 
-What is one NIR instruction comes from the table ``pyaco/spirv/data/glsl450.txt``. Inverse trigonometric functions are the
-single-precision minimax polynomials of the Cephes library (S. Moshier, asinf.c and atanf.c) behind branch-free range
-reductions; they stay far below the 4096 ULP that Vulkan allows (Vulkan specification, "Precision and operation of SPIR-V
-instructions"). 16-bit operands are computed in 32 bits.
+Functions that are one NIR instruction come from the table ``pyaco/spirv/data/glsl450.txt``. Inverse trigonometric functions are the
+single-precision minimax polynomials of the Cephes library (S. Moshier, asinf.c and atanf.c) after branch-free range reductions; their error
+is far below the 4096 ULP that Vulkan allows (Vulkan specification, "Precision and operation of SPIR-V instructions"). For 16-bit operands
+they are computed in 32 bits.
 """
 from libc.stdint cimport int16_t, uint32_t, uint64_t
 from libc.math cimport M_LN2, M_LOG2E, M_PI, M_PI_2, M_PI_4
@@ -13,110 +13,114 @@ from spirv_tables cimport *
 from pyaco._core.ir.emitter cimport *
 from pyaco._core.ir.shader cimport *
 from pyaco._core.nir.lowering cimport constant_float
-from pyaco._core.spirv.alu cimport checked_alu, dot, replicate, set_checked
+from pyaco._core.spirv.alu cimport checked_alu, dot, has_shape, replicate, set_checked, set_pair
 from pyaco._core.spirv.emission cimport *
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.types cimport *
 from pyaco._core.spirv.values cimport *
 
 
-cdef uint32_t _add(Reader r, uint32_t a, uint32_t b) except 0 nogil:
+cdef ValueId _add(Reader r, ValueId a, ValueId b) except 0 nogil:
     return alu2(&r.nir, alu_fadd, a, b)
 
 
-cdef uint32_t _sub(Reader r, uint32_t a, uint32_t b) except 0 nogil:
+cdef ValueId _sub(Reader r, ValueId a, ValueId b) except 0 nogil:
     return alu2(&r.nir, alu_fsub, a, b)
 
 
-cdef uint32_t _mul(Reader r, uint32_t a, uint32_t b) except 0 nogil:
+cdef ValueId _mul(Reader r, ValueId a, ValueId b) except 0 nogil:
     return alu2(&r.nir, alu_fmul, a, b)
 
 
-cdef uint32_t _div(Reader r, uint32_t a, uint32_t b) except 0 nogil:
+cdef ValueId _div(Reader r, ValueId a, ValueId b) except 0 nogil:
     return alu2(&r.nir, alu_fdiv, a, b)
 
 
-cdef uint32_t _scale(Reader r, uint32_t a, double factor) except 0 nogil:
+cdef ValueId _scale(Reader r, ValueId a, double factor) except 0 nogil:
     return alu2(&r.nir, alu_fmul, a, constant_float(&r.nir, factor, bits_of(r, a)))
 
 
-cdef uint32_t _plus(Reader r, uint32_t a, double term) except 0 nogil:
+cdef ValueId _add_constant(Reader r, ValueId a, double term) except 0 nogil:
     return alu2(&r.nir, alu_fadd, a, constant_float(&r.nir, term, bits_of(r, a)))
 
 
-cdef uint32_t _choose(Reader r, uint32_t condition, uint32_t a, uint32_t b) except 0 nogil:
+cdef ValueId _choose(Reader r, ValueId condition, ValueId a, ValueId b) except 0 nogil:
     return alu3(&r.nir, alu_bcsel, condition, a, b)
 
 
-cdef uint32_t _constant_like(Reader r, uint32_t like, double value) except 0 nogil:
-    """A constant with as many components as `like`."""
+cdef ValueId _constant_like(Reader r, ValueId like, double value) except 0 nogil:
+    """A constant of the shape of `like`."""
     return replicate(r, constant_float(&r.nir, value, bits_of(r, like)), components_of(r, like))
 
 
-cdef uint32_t _exp(Reader r, uint32_t x) except 0 nogil:
+cdef ValueId _integer_like(Reader r, ValueId like, uint64_t value) except 0 nogil:
+    return replicate(r, integer(r, value, bits_of(r, like)), components_of(r, like))
+
+
+cdef ValueId _exp(Reader r, ValueId x) except 0 nogil:
     return alu1(&r.nir, alu_fexp2, _scale(r, x, M_LOG2E))
 
 
-cdef uint32_t _log(Reader r, uint32_t x) except 0 nogil:
+cdef ValueId _log(Reader r, ValueId x) except 0 nogil:
     return _scale(r, alu1(&r.nir, alu_flog2, x), M_LN2)
 
 
-cdef uint32_t _sign_bit(Reader r, uint32_t x) except 0 nogil:
+cdef ValueId _sign_bit(Reader r, ValueId x) except 0 nogil:
     cdef uint32_t bits = bits_of(r, x)
     return alu2(&r.nir, alu_iand, x, integer(r, <uint64_t>1 << (bits - 1), bits))
 
 
-cdef uint32_t _with_sign(Reader r, uint32_t magnitude, uint32_t x) except 0 nogil:
-    """A value that is not negative, with the sign of `x`."""
+cdef ValueId _with_sign(Reader r, ValueId magnitude, ValueId x) except 0 nogil:
+    """`magnitude`, which is not negative, with the sign of `x`."""
     return alu2(&r.nir, alu_ior, magnitude, _sign_bit(r, x))
 
 
-cdef uint32_t _polynomial(Reader r, uint32_t x, const double *coefficients, int count) except 0 nogil:
+cdef ValueId _polynomial(Reader r, ValueId x, const double *coefficients, int count) except 0 nogil:
     """Horner's scheme, highest coefficient first."""
-    cdef uint32_t value = _plus(r, _scale(r, x, coefficients[0]), coefficients[1])
+    cdef ValueId value = _add_constant(r, _scale(r, x, coefficients[0]), coefficients[1])
     cdef int i
     for i in range(2, count):
-        value = _plus(r, _mul(r, value, x), coefficients[i])
+        value = _add_constant(r, _mul(r, value, x), coefficients[i])
     return value
 
 
 # -------------------------------------------------------------------------------------------------- inverse trigonometry
-cdef uint32_t _arcsine_core(Reader r, uint32_t x, uint32_t *small) except 0 nogil:
+cdef ValueId _arcsine_core(Reader r, ValueId x, ValueId *small) except 0 nogil:
     """arcsin(|x|) for |x| <= 1/2; above, arcsin(sqrt((1 - |x|) / 2))."""
     cdef double[5] c
-    cdef uint32_t a = alu1(&r.nir, alu_fabs, x)
-    cdef uint32_t square
-    cdef uint32_t t
+    cdef ValueId a = alu1(&r.nir, alu_fabs, x)
+    cdef ValueId square
+    cdef ValueId t
     c[0] = 4.2163199048e-2
     c[1] = 2.4181311049e-2
     c[2] = 4.5470025998e-2
     c[3] = 7.4953002686e-2
     c[4] = 1.6666752422e-1
     small[0] = alu2(&r.nir, alu_fge, constant_float(&r.nir, 0.5, 32), a)
-    square = _choose(r, small[0], _mul(r, a, a), _plus(r, _scale(r, a, -0.5), 0.5))
+    square = _choose(r, small[0], _mul(r, a, a), _add_constant(r, _scale(r, a, -0.5), 0.5))
     t = _choose(r, small[0], a, alu1(&r.nir, alu_fsqrt, square))
     return _add(r, _mul(r, _mul(r, _polynomial(r, square, c, 5), square), t), t)
 
 
-cdef uint32_t _asin(Reader r, uint32_t x) except 0 nogil:
-    cdef uint32_t small
-    cdef uint32_t core = _arcsine_core(r, x, &small)
-    return _with_sign(r, _choose(r, small, core, _plus(r, _scale(r, core, -2.0), M_PI_2)), x)
+cdef ValueId _asin(Reader r, ValueId x) except 0 nogil:
+    cdef ValueId small
+    cdef ValueId core = _arcsine_core(r, x, &small)
+    return _with_sign(r, _choose(r, small, core, _add_constant(r, _scale(r, core, -2.0), M_PI_2)), x)
 
 
-cdef uint32_t _acos(Reader r, uint32_t x) except 0 nogil:
-    cdef uint32_t small
-    cdef uint32_t core = _arcsine_core(r, x, &small)
-    cdef uint32_t twice = _scale(r, core, 2.0)
-    cdef uint32_t negative = alu2(&r.nir, alu_flt, x, constant_float(&r.nir, 0.0, 32))
-    cdef uint32_t large = _choose(r, negative, _plus(r, alu1(&r.nir, alu_fneg, twice), M_PI), twice)
-    return _choose(r, small, _plus(r, alu1(&r.nir, alu_fneg, _with_sign(r, core, x)), M_PI_2), large)
+cdef ValueId _acos(Reader r, ValueId x) except 0 nogil:
+    cdef ValueId small
+    cdef ValueId core = _arcsine_core(r, x, &small)
+    cdef ValueId twice = _scale(r, core, 2.0)
+    cdef ValueId negative = alu2(&r.nir, alu_flt, x, constant_float(&r.nir, 0.0, 32))
+    cdef ValueId large = _choose(r, negative, _add_constant(r, alu1(&r.nir, alu_fneg, twice), M_PI), twice)
+    return _choose(r, small, _add_constant(r, alu1(&r.nir, alu_fneg, _with_sign(r, core, x)), M_PI_2), large)
 
 
-cdef uint32_t _arctangent_core(Reader r, uint32_t t) except 0 nogil:
+cdef ValueId _arctangent_core(Reader r, ValueId t) except 0 nogil:
     """arctan(t) for |t| <= tan(pi / 8)."""
     cdef double[4] c
-    cdef uint32_t square = _mul(r, t, t)
+    cdef ValueId square = _mul(r, t, t)
     c[0] = 8.05374449538e-2
     c[1] = -1.38776856032e-1
     c[2] = 1.99777106478e-1
@@ -124,59 +128,59 @@ cdef uint32_t _arctangent_core(Reader r, uint32_t t) except 0 nogil:
     return _add(r, _mul(r, _mul(r, _polynomial(r, square, c, 4), square), t), t)
 
 
-cdef uint32_t _atan(Reader r, uint32_t x) except 0 nogil:
-    cdef uint32_t a = alu1(&r.nir, alu_fabs, x)
-    cdef uint32_t large = alu2(&r.nir, alu_flt, constant_float(&r.nir, 2.414213562373095, 32), a)
-    cdef uint32_t middle = alu2(&r.nir, alu_flt, constant_float(&r.nir, 0.414213562373095, 32), a)
-    cdef uint32_t one = _constant_like(r, x, 1.0)
-    cdef uint32_t top = _choose(r, large, _constant_like(r, x, -1.0), _choose(r, middle, _plus(r, a, -1.0), a))
-    cdef uint32_t bottom = _choose(r, large, a, _choose(r, middle, _plus(r, a, 1.0), one))
-    cdef uint32_t base = _choose(r, large, _constant_like(r, x, M_PI_2),
-                                 _choose(r, middle, _constant_like(r, x, M_PI_4), _constant_like(r, x, 0.0)))
+cdef ValueId _atan(Reader r, ValueId x) except 0 nogil:
+    cdef ValueId a = alu1(&r.nir, alu_fabs, x)
+    cdef ValueId large = alu2(&r.nir, alu_flt, constant_float(&r.nir, 2.414213562373095, 32), a)
+    cdef ValueId middle = alu2(&r.nir, alu_flt, constant_float(&r.nir, 0.414213562373095, 32), a)
+    cdef ValueId one = _constant_like(r, x, 1.0)
+    cdef ValueId top = _choose(r, large, _constant_like(r, x, -1.0), _choose(r, middle, _add_constant(r, a, -1.0), a))
+    cdef ValueId bottom = _choose(r, large, a, _choose(r, middle, _add_constant(r, a, 1.0), one))
+    cdef ValueId base = _choose(r, large, _constant_like(r, x, M_PI_2),
+                                _choose(r, middle, _constant_like(r, x, M_PI_4), _constant_like(r, x, 0.0)))
     return _with_sign(r, _add(r, base, _arctangent_core(r, _div(r, top, bottom))), x)
 
 
-cdef uint32_t _atan2(Reader r, uint32_t y, uint32_t x) except 0 nogil:
-    cdef uint32_t ax = alu1(&r.nir, alu_fabs, x)
-    cdef uint32_t ay = alu1(&r.nir, alu_fabs, y)
-    cdef uint32_t low = alu2(&r.nir, alu_fmin, ax, ay)
-    cdef uint32_t high = alu2(&r.nir, alu_fmax, ax, ay)
-    cdef uint32_t one = _constant_like(r, x, 1.0)
-    cdef uint32_t zero = _constant_like(r, x, 0.0)
+cdef ValueId _atan2(Reader r, ValueId y, ValueId x) except 0 nogil:
+    cdef ValueId ax = alu1(&r.nir, alu_fabs, x)
+    cdef ValueId ay = alu1(&r.nir, alu_fabs, y)
+    cdef ValueId low = alu2(&r.nir, alu_fmin, ax, ay)
+    cdef ValueId high = alu2(&r.nir, alu_fmax, ax, ay)
+    cdef ValueId one = _constant_like(r, x, 1.0)
+    cdef ValueId zero = _constant_like(r, x, 0.0)
     # The reciprocal of a huge divisor would be subnormal and might be flushed: scale both.
-    cdef uint32_t factor = _choose(r, alu2(&r.nir, alu_fge, high, constant_float(&r.nir, 1.8446744073709552e19, 32)),
-                                   _constant_like(r, x, 2.3283064365386963e-10), one)
-    cdef uint32_t equal = alu2(&r.nir, alu_feq, ax, ay)
-    cdef uint32_t middle
-    cdef uint32_t top
-    cdef uint32_t bottom
-    cdef uint32_t quotient
-    cdef uint32_t angle
+    cdef ValueId factor = _choose(r, alu2(&r.nir, alu_fge, high, constant_float(&r.nir, 1.8446744073709552e19, 32)),
+                                  _constant_like(r, x, 2.3283064365386963e-10), one)
+    cdef ValueId equal = alu2(&r.nir, alu_feq, ax, ay)
+    cdef ValueId middle
+    cdef ValueId top
+    cdef ValueId bottom
+    cdef ValueId quotient
+    cdef ValueId angle
     low = _mul(r, low, factor)
     high = _mul(r, high, factor)
     middle = alu2(&r.nir, alu_flt, _scale(r, high, 0.414213562373095), low)
     top = _choose(r, middle, _sub(r, low, high), low)
     bottom = _choose(r, middle, _add(r, low, high), high)
     quotient = _div(r, top, bottom)
-    # Equal magnitudes are the diagonal, infinities included; at the origin any angle will do.
+    # Equal magnitudes are the diagonal, infinities included; at the origin any angle is right.
     quotient = _choose(r, equal, zero, quotient)
     middle = alu2(&r.nir, alu_ior, middle, equal)
     angle = _add(r, _choose(r, middle, _constant_like(r, x, M_PI_4), zero), _arctangent_core(r, quotient))
-    angle = _choose(r, alu2(&r.nir, alu_flt, ax, ay), _plus(r, alu1(&r.nir, alu_fneg, angle), M_PI_2), angle)
-    angle = _choose(r, alu2(&r.nir, alu_flt, x, constant_float(&r.nir, 0.0, 32)), _plus(r, alu1(&r.nir, alu_fneg, angle), M_PI), angle)
+    angle = _choose(r, alu2(&r.nir, alu_flt, ax, ay), _add_constant(r, alu1(&r.nir, alu_fneg, angle), M_PI_2), angle)
+    angle = _choose(r, alu2(&r.nir, alu_flt, x, constant_float(&r.nir, 0.0, 32)), _add_constant(r, alu1(&r.nir, alu_fneg, angle), M_PI), angle)
     return _with_sign(r, angle, y)
 
 
 # ------------------------------------------------------------------------------------------------ exponential, hyperbolic
-cdef uint32_t _tanh(Reader r, uint32_t x) except 0 nogil:
+cdef ValueId _tanh(Reader r, ValueId x) except 0 nogil:
     """(1 - t) / (1 + t) with t = exp(-2 |x|), which cannot overflow."""
-    cdef uint32_t t = alu1(&r.nir, alu_fexp2, _scale(r, alu1(&r.nir, alu_fabs, x), -2.0 * M_LOG2E))
-    return _with_sign(r, _div(r, _sub(r, _constant_like(r, x, 1.0), t), _plus(r, t, 1.0)), x)
+    cdef ValueId t = alu1(&r.nir, alu_fexp2, _scale(r, alu1(&r.nir, alu_fabs, x), -2.0 * M_LOG2E))
+    return _with_sign(r, _div(r, _sub(r, _constant_like(r, x, 1.0), t), _add_constant(r, t, 1.0)), x)
 
 
-cdef uint32_t _one_float_function(Reader r, uint32_t opcode, uint32_t x) except 0 nogil:
-    """Functions of one operand whose work is done in 32 bits."""
-    cdef uint32_t t
+cdef ValueId _unary_in_32_bits(Reader r, uint32_t opcode, ValueId x) except 0 nogil:
+    """Functions of one operand that are computed in 32 bits."""
+    cdef ValueId t
     if opcode == Glsl_Tan:
         return _div(r, alu1(&r.nir, alu_fsin, x), alu1(&r.nir, alu_fcos, x))
     if opcode == Glsl_Asin:
@@ -193,110 +197,101 @@ cdef uint32_t _one_float_function(Reader r, uint32_t opcode, uint32_t x) except 
         return _tanh(r, x)
     if opcode == Glsl_Asinh:
         t = alu1(&r.nir, alu_fabs, x)
-        t = _add(r, t, alu1(&r.nir, alu_fsqrt, _plus(r, _mul(r, t, t), 1.0)))
+        t = _add(r, t, alu1(&r.nir, alu_fsqrt, _add_constant(r, _mul(r, t, t), 1.0)))
         return _with_sign(r, alu1(&r.nir, alu_fabs, _log(r, t)), x)
     if opcode == Glsl_Acosh:
-        return _log(r, _add(r, x, alu1(&r.nir, alu_fsqrt, _plus(r, _mul(r, x, x), -1.0))))
+        return _log(r, _add(r, x, alu1(&r.nir, alu_fsqrt, _add_constant(r, _mul(r, x, x), -1.0))))
     if opcode == Glsl_Atanh:
-        t = _div(r, _plus(r, x, 1.0), _plus(r, alu1(&r.nir, alu_fneg, x), 1.0))
+        t = _div(r, _add_constant(r, x, 1.0), _add_constant(r, alu1(&r.nir, alu_fneg, x), 1.0))
         return _scale(r, _log(r, t), 0.5)
     if opcode == Glsl_Exp:
         return _exp(r, x)
     return _log(r, x)
 
 
-cdef uint32_t _widened(Reader r, uint32_t value) except 0 nogil:
+cdef ValueId _to_32_bits(Reader r, ValueId value) except 0 nogil:
     if bits_of(r, value) == 64 or bits_of(r, value) < 16:
-        unsupported(r, r.word, "this function of 64-bit floats")
+        unsupported(r, r.word, "this GLSL.std.450 function of 64-bit floats")
     return alu1(&r.nir, alu_f2f32, value) if bits_of(r, value) == 16 else value
 
 
 # ---------------------------------------------------------------------------------------------------------- geometry
-cdef uint32_t _length(Reader r, uint32_t x) except 0 nogil:
+cdef ValueId _length(Reader r, ValueId x) except 0 nogil:
     if components_of(r, x) == 1:
         return alu1(&r.nir, alu_fabs, x)
     return alu1(&r.nir, alu_fsqrt, dot(r, x, x))
 
 
-cdef uint32_t _normalize(Reader r, uint32_t x) except 0 nogil:
+cdef ValueId _normalize(Reader r, ValueId x) except 0 nogil:
     if components_of(r, x) == 1:
         return alu1(&r.nir, alu_fsign, x)
     return _mul(r, x, alu1(&r.nir, alu_frsq, dot(r, x, x)))
 
 
-cdef uint32_t _rotated(Reader r, uint32_t x, uint64_t swizzle) except 0 nogil:
+cdef ValueId _rotated(Reader r, ValueId x, uint64_t swizzle) except 0 nogil:
     return swizzled(&r.nir, x, swizzle, 3)
 
 
-cdef uint32_t _cross(Reader r, uint32_t a, uint32_t b) except 0 nogil:
+cdef ValueId _cross(Reader r, ValueId a, ValueId b) except 0 nogil:
     if components_of(r, a) != 3 or components_of(r, b) != 3:
         fail(r, r.word, "a cross product of vectors that do not have three components")
     return _sub(r, _mul(r, _rotated(r, a, 0x021), _rotated(r, b, 0x102)),
                 _mul(r, _rotated(r, a, 0x102), _rotated(r, b, 0x021)))
 
 
-cdef uint32_t _refract(Reader r, uint32_t incident, uint32_t normal, uint32_t eta) except 0 nogil:
+cdef ValueId _refract(Reader r, ValueId incident, ValueId normal, ValueId eta) except 0 nogil:
     cdef uint32_t bits = bits_of(r, incident)
-    cdef uint32_t cosine = dot(r, normal, incident)
-    cdef uint32_t k
-    cdef uint32_t result
+    cdef ValueId cosine = dot(r, normal, incident)
+    cdef ValueId k
+    cdef ValueId result
     if components_of(r, eta) != 1 or bits_of(r, eta) < 16:
-        fail(r, r.word, "an index of refraction that is no scalar float")
+        fail(r, r.word, "an index of refraction that is not a scalar float")
     if bits_of(r, eta) != bits:
         eta = alu1(&r.nir, alu_f2f64 if bits == 64 else (alu_f2f32 if bits == 32 else alu_f2f16), eta)
-    k = _plus(r, alu1(&r.nir, alu_fneg, _mul(r, cosine, cosine)), 1.0)
-    k = _plus(r, alu1(&r.nir, alu_fneg, _mul(r, _mul(r, eta, eta), k)), 1.0)
+    k = _add_constant(r, alu1(&r.nir, alu_fneg, _mul(r, cosine, cosine)), 1.0)
+    k = _add_constant(r, alu1(&r.nir, alu_fneg, _mul(r, _mul(r, eta, eta), k)), 1.0)
     result = _add(r, _mul(r, eta, cosine), alu1(&r.nir, alu_fsqrt, k))
     result = _sub(r, _mul(r, eta, incident), _mul(r, result, normal))
     return _choose(r, alu2(&r.nir, alu_flt, k, constant_float(&r.nir, 0.0, bits)), _constant_like(r, incident, 0.0), result)
 
 
-cdef uint32_t _smooth_step(Reader r, uint32_t low, uint32_t high, uint32_t x) except 0 nogil:
-    cdef uint32_t t = alu1(&r.nir, alu_fsat, _div(r, _sub(r, x, low), _sub(r, high, low)))
-    return _mul(r, _mul(r, t, t), _plus(r, _scale(r, t, -2.0), 3.0))
+cdef ValueId _smooth_step(Reader r, ValueId low, ValueId high, ValueId x) except 0 nogil:
+    cdef ValueId t = alu1(&r.nir, alu_fsat, _div(r, _sub(r, x, low), _sub(r, high, low)))
+    return _mul(r, _mul(r, t, t), _add_constant(r, _scale(r, t, -2.0), 3.0))
 
 
-cdef int _same_shape_floats(Reader r, const uint32_t *values, uint32_t count) except -1 nogil:
+cdef int _require_same_floats(Reader r, const ValueId *values, uint32_t count) except -1 nogil:
     cdef uint32_t i
     for i in range(count):
         if components_of(r, values[i]) != components_of(r, values[0]) or bits_of(r, values[i]) != bits_of(r, values[0]) \
                 or bits_of(r, values[i]) < 16:
-            fail(r, r.word, "operands that are no floats of one shape")
+            fail(r, r.word, "operands that are not floats of one shape")
     return 0
 
 
-cdef uint32_t _exponent(Reader r, uint32_t value) except 0 nogil:
-    """An exponent of any size in 32 bits: beyond these no float has one."""
+cdef ValueId _exponent_in_32_bits(Reader r, ValueId value) except 0 nogil:
+    """An exponent as a 32-bit integer, which is enough for every float."""
     if bits_of(r, value) == 64:
-        value = alu2(&r.nir, alu_imax, value, _repeated_integer(r, <uint64_t>-0x10000, value))
-        value = alu2(&r.nir, alu_imin, value, _repeated_integer(r, 0x10000, value))
+        value = alu2(&r.nir, alu_imax, value, _integer_like(r, value, <uint64_t>-0x10000))
+        value = alu2(&r.nir, alu_imin, value, _integer_like(r, value, 0x10000))
     return resize_integer(r, value, 32, True)
 
 
-cdef uint32_t _repeated_integer(Reader r, uint64_t number, uint32_t value) except 0 nogil:
-    """A constant of the shape of `value`."""
-    cdef uint32_t[16] values
-    cdef uint32_t i
-    for i in range(components_of(r, value)):
-        values[i] = integer(r, number, bits_of(r, value))
-    return vector_of(&r.nir, values, components_of(r, value))
-
-
 # -------------------------------------------------------------------------------------------------------------- matrices
-cdef uint32_t _element(Reader r, uint32_t tree, uint32_t row, uint32_t column) except 0 nogil:
+cdef ValueId _element(Reader r, TreeId tree, uint32_t row, uint32_t column) except 0 nogil:
     return component(&r.nir, r.trees[tree + column], row)
 
 
-cdef uint32_t _minor(Reader r, uint32_t tree, uint32_t rows, uint32_t columns) except 0 nogil:
-    """Determinant of the submatrix of the rows and columns whose bits are set (as many of either).
+cdef ValueId _minor(Reader r, TreeId tree, uint32_t rows, uint32_t columns) except 0 nogil:
+    """Determinant of the submatrix of the rows and columns whose bits are set (the same number of each).
 
-    By the minors of its first column, whose terms are added in pairs, first - second + (third - fourth): the order of Mesa's
-    ``vtn_glsl450.c``, which decides how far halves are from the exact value.
+    It is expanded along its first column, and the terms are added in pairs, first - second + (third - fourth): the order of Mesa's
+    ``vtn_glsl450.c``, on which the error of 16-bit results depends.
     """
     cdef uint32_t column = 0
     cdef uint32_t count = 0
     cdef uint32_t row
-    cdef uint32_t[4] terms
+    cdef ValueId[4] terms
     while not columns >> column & 1:
         column += 1
     columns &= ~(<uint32_t>1 << column)
@@ -316,23 +311,24 @@ cdef uint32_t _minor(Reader r, uint32_t tree, uint32_t rows, uint32_t columns) e
 
 
 cdef int _matrix_function(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
-    cdef uint32_t id = r.words[word + 5]
-    cdef uint32_t type = value_type(r, id)
+    cdef SpirvId id = r.words[word + 5]
+    cdef TypeId type = value_type(r, id)
     cdef uint32_t size = r.s.types.length[type]
     cdef uint32_t full = (<uint32_t>1 << size) - 1 if size < 5 else 0
-    cdef uint32_t tree
-    cdef uint32_t result
-    cdef uint32_t inverse
-    cdef uint32_t[4] values
+    cdef TreeId tree
+    cdef TreeId result
+    cdef ValueId inverse
+    cdef ValueId[4] values
+    cdef ValueId product
     cdef uint32_t i
     cdef uint32_t j
     if r.s.types.base[type] != type_matrix or r.s.types.components[r.s.types.element[type]] != size:
-        fail(r, word, "an operand that is no square matrix")
+        fail(r, word, "an operand that is not a square matrix")
     tree = value_of(r, id)
     if opcode == Glsl_Determinant:
         return set_checked(r, word, _minor(r, tree, full, full))
-    if not same_shape(r, type, type_row(r, r.words[word + 1])):
-        fail(r, word, "the result has another type than the operand")
+    if not same_shape(r, type, type_of_id(r, r.words[word + 1])):
+        fail(r, word, "the result has a different type from the operand")
     inverse = alu1(&r.nir, alu_frcp, _minor(r, tree, full, full))
     result = tree_new(r, size)
     for j in range(size):                      # column j, row i: the cofactor of element (j, i)
@@ -340,26 +336,25 @@ cdef int _matrix_function(Reader r, uint32_t word, uint32_t opcode) except -1 no
             values[i] = _minor(r, tree, full & ~(<uint32_t>1 << j), full & ~(<uint32_t>1 << i))
             if (i + j) & 1:
                 values[i] = alu1(&r.nir, alu_fneg, values[i])
-        i = _mul(r, vector_of(&r.nir, values, size), inverse)
-        r.trees[result + j] = i
+        product = _mul(r, vector_of(&r.nir, values, size), inverse)
+        r.trees[result + j] = product
     return set_value(r, r.words[word + 2], type, result)
 
 
 # --------------------------------------------------------------------------------------------- functions of two results
-cdef int _two_results(Reader r, uint32_t word, uint32_t opcode, uint32_t x) except -1 nogil:
+cdef int _two_results(Reader r, uint32_t word, uint32_t opcode, ValueId x) except -1 nogil:
     """Modf and Frexp, through a pointer or as a struct."""
-    cdef uint32_t type = type_row(r, r.words[word + 1])
+    cdef TypeId type = type_of_id(r, r.words[word + 1])
     cdef bint is_struct = opcode == Glsl_ModfStruct or opcode == Glsl_FrexpStruct
     cdef bint is_modf = opcode == Glsl_Modf or opcode == Glsl_ModfStruct
-    cdef uint32_t second_type
-    cdef uint32_t first
-    cdef uint32_t second
-    cdef uint32_t tree
+    cdef TypeId second_type
+    cdef ValueId first
+    cdef ValueId second
     if bits_of(r, x) < 16:
-        fail(r, word, "an operand that is no float")
+        fail(r, word, "an operand that is not a float")
     if is_struct:
         if r.s.types.base[type] != type_struct or r.s.types.member_count[type] != 2:
-            fail(r, word, "the result is no struct of two")
+            fail(r, word, "the result is not a struct of two members")
         second_type = element_type(r, type, 1)
     else:
         second_type = pointee_type(r, r.words[word + 6])
@@ -372,20 +367,12 @@ cdef int _two_results(Reader r, uint32_t word, uint32_t opcode, uint32_t x) exce
         second = alu1(&r.nir, alu_frexp_exp, x)
         if r.s.types.base[second_type] == type_int or r.s.types.base[second_type] == type_uint:
             second = resize_integer(r, second, r.s.types.bit_size[second_type], True)
-    if (not is_vector_or_scalar(r, second_type) or r.s.types.components[second_type] != components_of(r, second)
-            or r.s.types.bit_size[second_type] != bits_of(r, second)):
-        fail(r, word, "the second result has another type")
-    if not is_struct:
-        store_value(r, pointer_of(r, r.words[word + 6]), second_type, second, 0)
-        return set_checked(r, word, first)
-    second_type = element_type(r, type, 0)
-    if not is_vector_or_scalar(r, second_type) or r.s.types.components[second_type] != components_of(r, first) or \
-            r.s.types.bit_size[second_type] != bits_of(r, first):
-        fail(r, word, "the first result has another type")
-    tree = tree_new(r, 2)
-    r.trees[tree] = first
-    r.trees[tree + 1] = second
-    return set_value(r, r.words[word + 2], type, tree)
+    if is_struct:
+        return set_pair(r, word, first, second)
+    if not has_shape(r, second, second_type):
+        fail(r, word, "the type of the second result is wrong")
+    store_value(r, pointer_of(r, r.words[word + 6]), second_type, second, 0)
+    return set_checked(r, word, first)
 
 
 # --------------------------------------------------------------------------------------------------------------- dispatch
@@ -399,9 +386,9 @@ cdef uint32_t _operand_count(uint32_t opcode) noexcept nogil:
     return 1
 
 
-cdef uint32_t _built(Reader r, uint32_t opcode, const uint32_t *v) except 0 nogil:
-    """Functions built from several instructions; `v` are operands of one float shape, but for Refract's last."""
-    cdef uint32_t t
+cdef ValueId _multi_instruction_function(Reader r, uint32_t opcode, const ValueId *v) except 0 nogil:
+    """Functions that take several instructions; the operands `v` are floats of the same shape, except Refract's last."""
+    cdef ValueId t
     if opcode == Glsl_Radians:
         return _scale(r, v[0], M_PI / 180.0)
     if opcode == Glsl_Degrees:
@@ -431,8 +418,8 @@ cdef uint32_t _built(Reader r, uint32_t opcode, const uint32_t *v) except 0 nogi
     return 0
 
 
-cdef int _integer_clamp(Reader r, uint32_t word, uint32_t opcode, const uint32_t *v) except -1 nogil:
-    cdef uint32_t[2] values
+cdef int _integer_clamp(Reader r, uint32_t word, uint32_t opcode, const ValueId *v) except -1 nogil:
+    cdef ValueId[2] values
     values[0] = v[0]
     values[1] = v[1]
     values[0] = checked_alu(r, alu_umax if opcode == Glsl_UClamp else alu_imax, values, 2)
@@ -441,15 +428,16 @@ cdef int _integer_clamp(Reader r, uint32_t word, uint32_t opcode, const uint32_t
 
 
 cdef int _function(Reader r, uint32_t word, uint32_t end, uint32_t opcode) except -1 nogil:
-    cdef uint32_t[4] values
+    cdef ValueId[4] values
     cdef int16_t table = glsl_alu[opcode]
     cdef uint32_t count = alu_input_count[table] if table >= 0 else _operand_count(opcode)
     cdef uint32_t bits
+    cdef ValueId result
     cdef uint32_t i
     if opcode == Glsl_Modf or opcode == Glsl_Frexp:
         count = 2
     if end - word - 5 != count:
-        fail(r, word, "%u operands do not fit the function", end - word - 5)
+        fail(r, word, "%u operands do not match the function", end - word - 5)
     if opcode == Glsl_Determinant or opcode == Glsl_MatrixInverse:
         return _matrix_function(r, word, opcode)
     values[0] = ssa(r, r.words[word + 5])
@@ -460,29 +448,29 @@ cdef int _function(Reader r, uint32_t word, uint32_t end, uint32_t opcode) excep
     bits = bits_of(r, values[0])
     if table >= 0:
         if opcode == Glsl_Ldexp and bits_of(r, values[1]) >= 8:
-            values[1] = _exponent(r, values[1])
+            values[1] = _exponent_in_32_bits(r, values[1])
         if opcode == Glsl_NMin or opcode == Glsl_NMax:
             r.nir.exact = True
-        i = checked_alu(r, table, values, count)
-        if alu_output_size[table] == 0 and components_of(r, values[0]) != components_of(r, i):
-            fail(r, word, "operands of different sizes")
-        return set_checked(r, word, i)
+        result = checked_alu(r, table, values, count)
+        if alu_output_size[table] == 0 and components_of(r, values[0]) != components_of(r, result):
+            fail(r, word, "operands with different numbers of components")
+        return set_checked(r, word, result)
     if opcode == Glsl_UClamp or opcode == Glsl_SClamp:
         return _integer_clamp(r, word, opcode, values)
-    _same_shape_floats(r, values, 2 if opcode == Glsl_Refract else count)
+    _require_same_floats(r, values, 2 if opcode == Glsl_Refract else count)
     if opcode == Glsl_Atan2:
-        i = _atan2(r, _widened(r, values[0]), _widened(r, values[1]))
+        result = _atan2(r, _to_32_bits(r, values[0]), _to_32_bits(r, values[1]))
     elif Glsl_Tan <= opcode <= Glsl_Atanh or opcode == Glsl_Exp or opcode == Glsl_Log:
-        i = _one_float_function(r, opcode, _widened(r, values[0]))
+        result = _unary_in_32_bits(r, opcode, _to_32_bits(r, values[0]))
     else:
         if opcode == Glsl_NClamp:
             r.nir.exact = True
-        return set_checked(r, word, _built(r, opcode, values))
-    return set_checked(r, word, alu1(&r.nir, alu_f2f16, i) if bits == 16 else i)
+        return set_checked(r, word, _multi_instruction_function(r, opcode, values))
+    return set_checked(r, word, alu1(&r.nir, alu_f2f16, result) if bits == 16 else result)
 
 
 cdef int glsl_instruction(Reader r, uint32_t word, uint32_t end) except -1 nogil:
-    cdef uint32_t set_id = r.words[word + 3]
+    cdef SpirvId set_id = r.words[word + 3]
     cdef uint32_t opcode = r.words[word + 4]
     if r.kind[set_id] != kind_instruction_set:
         fail(r, word, "id %u is not an instruction set", set_id)

@@ -1,9 +1,9 @@
 """Loads, stores and copies, atomics, barriers, clocks."""
 from libc.stdint cimport uint32_t
 
-from pyaco._core.spirv.module cimport Reader
+from pyaco._core.spirv.module cimport Reader, SpirvId
 
-# Reads one instruction; returns 0 when it is none of this file's.
+# Reads one instruction and returns 1, or returns 0 when the file does not have it.
 cdef int memory_instruction(Reader r, uint32_t word, uint32_t end, uint32_t opcode) except -1 nogil
-# The NIR scope of a scope id.
-cdef int scope_of(Reader r, uint32_t id) except -1 nogil
+# The NIR scope (nir_scope_*) of a scope id.
+cdef int scope_of(Reader r, SpirvId id) except -1 nogil

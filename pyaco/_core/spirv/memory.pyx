@@ -1,6 +1,6 @@
 """Loads, stores and copies, atomics, barriers, clocks (the SPIR-V specification, sections 3.42.8, 3.42.18, 3.42.20, 3.25 and 3.27).
 
-An atomic whose semantics ask for acquire or release gets a barrier behind or before it, as Mesa builds it; atomics
+An atomic whose semantics ask for acquire or release gets a barrier after or before it, as in Mesa; atomics
 themselves are relaxed.
 """
 from libc.stdint cimport uint32_t, uint64_t
@@ -16,18 +16,18 @@ from pyaco._core.spirv.types cimport *
 from pyaco._core.spirv.values cimport *
 
 cdef enum:
-    maximum_alignment = 1 << 30   # that an index of an intrinsic holds
+    maximum_alignment = 1 << 30   # the largest power of two that an index of an intrinsic can hold
 
 
 # --------------------------------------------------------------------------------------------------------- load and store
 cdef uint32_t _power_of_two(Reader r, uint64_t alignment) except 0 nogil:
     if alignment == 0 or alignment & (alignment - 1) or alignment > maximum_alignment:
-        fail(r, r.word, "an alignment that is no power of two up to 2**30")
+        fail(r, r.word, "an alignment that is not a power of two up to 2**30")
     return <uint32_t>alignment
 
 
-cdef uint32_t _decorated_alignment(Reader r, uint32_t pointer) except? 0xffffffffU nogil:
-    """What the decorations of a pointer say that its address is a multiple of; 0: nothing."""
+cdef uint32_t _decorated_alignment(Reader r, SpirvId pointer) except? 0xffffffffU nogil:
+    """The alignment that a pointer's decorations state, 0 without them."""
     cdef uint32_t word = decoration_of(r, pointer, no_member, Decoration_Alignment)
     if word:
         return _power_of_two(r, r.words[word])
@@ -39,13 +39,13 @@ cdef uint32_t _decorated_alignment(Reader r, uint32_t pointer) except? 0xfffffff
     return _power_of_two(r, integer_constant(r, r.words[word]))
 
 
-cdef uint32_t _memory_operands(Reader r, uint32_t pointer, uint32_t word, uint32_t end, MemoryOperands *operands) except 0 nogil:
-    """Memory operands that stand at `word`, if any do, for an access through `pointer`; returns the word after them.
+cdef uint32_t _memory_operands(Reader r, SpirvId pointer, uint32_t word, uint32_t end, MemoryOperands *operands) except 0 nogil:
+    """Read the memory operands at `word`, if there are any, of an access through `pointer`; returns the word after them.
 
-    Availability and visibility are met by coherent access.
+    Coherent access gives all the availability and visibility that operands may ask for.
     """
     cdef uint32_t mask
-    cdef uint32_t stated
+    cdef uint32_t alignment
     operands.access = 0
     operands.align_mul = _decorated_alignment(r, pointer)
     if word >= end:
@@ -59,17 +59,17 @@ cdef uint32_t _memory_operands(Reader r, uint32_t pointer, uint32_t word, uint32
     if mask & (MemoryAccess_MakePointerAvailable | MemoryAccess_MakePointerVisible | MemoryAccess_NonPrivatePointer):
         operands.access |= access_coherent
     if mask & MemoryAccess_Aligned:
-        stated = _power_of_two(r, r.words[word])
-        operands.align_mul = max(operands.align_mul, stated)
+        alignment = _power_of_two(r, r.words[word])
+        operands.align_mul = max(operands.align_mul, alignment)
         word += 1
     return word + ((mask & MemoryAccess_MakePointerAvailable) != 0) + ((mask & MemoryAccess_MakePointerVisible) != 0)
 
 
 cdef int _load(Reader r, uint32_t word, uint32_t end) except -1 nogil:
-    cdef uint32_t type = type_row(r, r.words[word + 1])
-    cdef uint32_t pointer = r.words[word + 3]
-    cdef uint32_t deref
-    cdef uint32_t value
+    cdef TypeId type = type_of_id(r, r.words[word + 1])
+    cdef SpirvId pointer = r.words[word + 3]
+    cdef ValueId deref
+    cdef AnyValue value
     cdef MemoryOperands operands
     if r.kind[pointer] == kind_variable:
         module_variable(r, pointer)
@@ -78,7 +78,7 @@ cdef int _load(Reader r, uint32_t word, uint32_t end) except -1 nogil:
         return set_value(r, r.words[word + 2], type, value)
     check_value_type(r, type)
     if not same_shape(r, pointee_type(r, pointer), type) and r.s.types.base[type] != type_pointer:
-        fail(r, word, "the result has another type than the pointer's element")
+        fail(r, word, "the result has a different type from what the pointer points to")
     deref = pointer_of(r, pointer)
     _memory_operands(r, pointer, word + 4, end, &operands)
     value = load_at(r, deref, r.s.instructions.type[deref], &operands, 0)
@@ -87,80 +87,80 @@ cdef int _load(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     return set_value(r, r.words[word + 2], type, value)
 
 
-cdef int _check_address(Reader r, uint32_t type, uint32_t value) except -1 nogil:
-    """A value that stands for a pointer must have the shape of one."""
+cdef int _check_address(Reader r, TypeId type, ValueId value) except -1 nogil:
+    """Raise an error unless a value has the shape of pointers of type `type`."""
     cdef int components
     cdef int bit_size
     leaf_shape(r, type, &components, &bit_size)
     if components_of(r, value) != <uint32_t>components or bits_of(r, value) != <uint32_t>bit_size:
-        fail(r, r.word, "a pointer of another storage class is expected")
+        fail(r, r.word, "a pointer of a different storage class is expected")
     return 0
 
 
 cdef int _store(Reader r, uint32_t word, uint32_t end) except -1 nogil:
-    cdef uint32_t pointer = r.words[word + 1]
-    cdef uint32_t object_id = r.words[word + 2]
-    cdef uint32_t type = value_type(r, object_id)
-    cdef uint32_t deref
-    cdef uint32_t value
+    cdef SpirvId pointer = r.words[word + 1]
+    cdef SpirvId object_id = r.words[word + 2]
+    cdef TypeId type = value_type(r, object_id)
+    cdef ValueId deref
+    cdef AnyValue value
     cdef MemoryOperands operands
     check_value_type(r, type)
     if not same_shape(r, pointee_type(r, pointer), type):
-        fail(r, word, "the object has another type than the pointer's element")
+        fail(r, word, "the object has a different type from what the pointer points to")
     value = value_of(r, object_id)
     deref = pointer_of(r, pointer)
     if r.s.types.base[type] == type_pointer:
         _check_address(r, type, value)
     if not same_shape(r, r.s.instructions.type[deref], type) and r.s.types.base[type] != type_pointer:
-        fail(r, word, "the object has another type than the pointer's element")
+        fail(r, word, "the object has a different type from what the pointer points to")
     _memory_operands(r, pointer, word + 3, end, &operands)
     return store_at(r, deref, r.s.instructions.type[deref], value, &operands, 0)
 
 
 cdef int _copy_memory(Reader r, uint32_t word, uint32_t end) except -1 nogil:
-    """OpCopyMemory: the first memory operands are the target's, and the source's too where there are no second."""
-    cdef uint32_t type = pointee_type(r, r.words[word + 2])
-    cdef uint32_t source
-    cdef uint32_t target
-    cdef uint32_t value
+    """OpCopyMemory: the first memory operands are the target's; without second ones they are the source's too."""
+    cdef TypeId type = pointee_type(r, r.words[word + 2])
+    cdef ValueId source
+    cdef ValueId target
+    cdef AnyValue value
     cdef uint32_t second
-    cdef MemoryOperands of_target
-    cdef MemoryOperands of_source
+    cdef MemoryOperands target_operands
+    cdef MemoryOperands source_operands
     check_value_type(r, type)
     if not same_shape(r, pointee_type(r, r.words[word + 1]), type):
-        fail(r, word, "the two pointers have different elements")
+        fail(r, word, "the two pointers point to different types")
     source = pointer_of(r, r.words[word + 2])
     target = pointer_of(r, r.words[word + 1])
     if not same_shape(r, r.s.instructions.type[source], r.s.instructions.type[target]):
-        fail(r, word, "the two pointers have different elements")
-    second = _memory_operands(r, r.words[word + 1], word + 3, end, &of_target)
-    _memory_operands(r, r.words[word + 2], second if second < end else word + 3, end, &of_source)
-    value = load_at(r, source, r.s.instructions.type[source], &of_source, 0)
-    return store_at(r, target, r.s.instructions.type[target], value, &of_target, 0)
+        fail(r, word, "the two pointers point to different types")
+    second = _memory_operands(r, r.words[word + 1], word + 3, end, &target_operands)
+    _memory_operands(r, r.words[word + 2], second if second < end else word + 3, end, &source_operands)
+    value = load_at(r, source, r.s.instructions.type[source], &source_operands, 0)
+    return store_at(r, target, r.s.instructions.type[target], value, &target_operands, 0)
 
 
 cdef int _array_length(Reader r, uint32_t word) except -1 nogil:
-    cdef uint32_t deref = pointer_of(r, r.words[word + 3])
-    cdef uint32_t type = r.s.instructions.type[deref]
-    cdef uint32_t result = type_row(r, r.words[word + 1])
-    cdef uint32_t value
+    cdef ValueId deref = pointer_of(r, r.words[word + 3])
+    cdef TypeId type = r.s.instructions.type[deref]
+    cdef TypeId result = type_of_id(r, r.words[word + 1])
+    cdef ValueId value
     if r.s.types.base[type] != type_struct or r.words[word + 4] + 1 != r.s.types.member_count[type]:
-        fail(r, word, "not the last member of a block")
+        fail(r, word, "an array that is not the last member of a block")
     if r.s.instructions.mode[deref] != mode_ssbo:
-        fail(r, word, "the length of an array outside storage buffers")
+        fail(r, word, "the length of an array that is not in a storage buffer")
     deref = deref_element(r, deref, r.words[word + 4])
     type = r.s.instructions.type[deref]
     if r.s.types.base[type] != type_array or r.s.types.length[type] != 0:
-        fail(r, word, "not a runtime array")
+        fail(r, word, "an array that is not a runtime array")
     if r.s.types.base[result] > type_uint or r.s.types.bit_size[result] != 32 or r.s.types.components[result] != 1:
-        fail(r, word, "a length that is no 32-bit integer")
+        fail(r, word, "a length that is not a 32-bit integer")
     value = intrinsic_n(&r.nir, intrinsic_deref_buffer_array_length, 1, 32, &deref)
     intrinsic_set_index(r.s, value, index_access, r.deref_access[deref])
     return set_value(r, r.words[word + 2], result, value)
 
 
 # ------------------------------------------------------------------------------------------------------------- barriers
-cdef int scope_of(Reader r, uint32_t id) except -1 nogil:
+cdef int scope_of(Reader r, SpirvId id) except -1 nogil:
     cdef uint64_t scope = integer_constant(r, id)
     if scope == Scope_CrossDevice or scope == Scope_Device:
         return nir_scope_device
@@ -197,7 +197,7 @@ cdef int _nir_modes(uint64_t semantics) noexcept nogil:
 
 
 cdef int _barrier(Reader r, int execution, int memory, int semantics, int modes) except -1 nogil:
-    cdef uint32_t row = intrinsic0(&r.nir, intrinsic_barrier, 0, 0)
+    cdef ValueId row = intrinsic0(&r.nir, intrinsic_barrier, 0, 0)
     intrinsic_set_index(r.s, row, index_execution_scope, execution)
     intrinsic_set_index(r.s, row, index_memory_scope, memory)
     intrinsic_set_index(r.s, row, index_memory_semantics, semantics)
@@ -207,9 +207,9 @@ cdef int _barrier(Reader r, int execution, int memory, int semantics, int modes)
 
 cdef int _barrier_instruction(Reader r, uint32_t word, bint control) except -1 nogil:
     cdef int execution = scope_of(r, r.words[word + 1]) if control else nir_scope_none
-    cdef uint32_t place = word + 2 if control else word + 1
-    cdef int memory = scope_of(r, r.words[place])
-    cdef uint64_t bits = integer_constant(r, r.words[place + 1])
+    cdef uint32_t cursor = word + 2 if control else word + 1
+    cdef int memory = scope_of(r, r.words[cursor])
+    cdef uint64_t bits = integer_constant(r, r.words[cursor + 1])
     cdef int semantics = _nir_semantics(bits)
     cdef int modes = _nir_modes(bits)
     if semantics == 0 or modes == 0 or memory <= nir_scope_invocation:
@@ -254,107 +254,96 @@ cdef bint _is_float_atomic(int op) noexcept nogil:
     return atomic_fadd <= op <= atomic_fmax
 
 
-cdef int _check_operand(Reader r, uint32_t type, uint32_t value) except -1 nogil:
+cdef int _check_operand(Reader r, TypeId type, ValueId value) except -1 nogil:
     if components_of(r, value) != 1 or bits_of(r, value) != r.s.types.bit_size[type]:
-        fail(r, r.word, "an operand of another type than the memory")
+        fail(r, r.word, "an operand of a different type from the memory")
     return 0
 
 
-cdef uint32_t _place(Reader r, uint32_t pointer) except 0 nogil:
-    """The deref of an atomic's memory: a scalar that has an address."""
-    cdef uint32_t deref = pointer_of(r, pointer)
-    cdef uint32_t type = r.s.instructions.type[deref]
+cdef ValueId _atomic_deref(Reader r, SpirvId pointer) except 0 nogil:
+    """The deref of the memory that an atomic accesses, which must be a scalar that can be written."""
+    cdef ValueId deref = pointer_of(r, pointer)
+    cdef TypeId type = r.s.instructions.type[deref]
     cdef uint32_t mode = r.s.instructions.mode[deref]
     if not is_vector_or_scalar(r, type) or r.s.types.components[type] != 1 or r.s.types.bit_size[type] < 16:
-        fail(r, r.word, "an atomic on something that is no number")
+        fail(r, r.word, "an atomic on memory whose type is not a number")
     if not mode & (mode_ssbo | mode_shared | mode_global):
         if mode & (mode_function_temp | mode_shader_temp):
-            unsupported(r, r.word, "atomics on variables of one invocation")
+            unsupported(r, r.word, "atomics on Function and Private variables")
         fail(r, r.word, "an atomic on read-only memory")
     return deref
 
 
-cdef uint32_t _emit_atomic(Reader r, uint32_t deref, int op, uint32_t data) except 0 nogil:
-    cdef uint32_t[2] sources
-    cdef uint32_t row
+cdef ValueId _emit_atomic(Reader r, ValueId deref, int op, ValueId compare, ValueId data) except 0 nogil:
+    """A NIR atomic; `compare` is what a compare-and-exchange expects in memory, 0 for other operations."""
+    cdef int opcode = intrinsic_deref_atomic_swap if compare else intrinsic_deref_atomic
+    cdef ValueId[3] sources
+    cdef ValueId row
     sources[0] = deref
-    sources[1] = data
-    row = intrinsic_n(&r.nir, intrinsic_deref_atomic, 1, bits_of(r, data), sources)
+    sources[1] = compare if compare else data
+    sources[2] = data
+    row = intrinsic_n(&r.nir, opcode, 1, bits_of(r, data), sources)
     intrinsic_set_index(r.s, row, index_atomic_op, op)
     intrinsic_set_index(r.s, row, index_access, access_coherent | r.deref_access[deref])
     return row
 
 
-cdef uint32_t _emit_swap(Reader r, uint32_t deref, uint32_t compare, uint32_t data) except 0 nogil:
-    cdef uint32_t[3] sources
-    cdef uint32_t row
-    sources[0] = deref
-    sources[1] = compare
-    sources[2] = data
-    row = intrinsic_n(&r.nir, intrinsic_deref_atomic_swap, 1, bits_of(r, data), sources)
-    intrinsic_set_index(r.s, row, index_atomic_op, atomic_cmpxchg)
-    intrinsic_set_index(r.s, row, index_access, access_coherent | r.deref_access[deref])
-    return row
-
-
-cdef uint32_t _access_atomically(Reader r, uint32_t word, uint32_t opcode, uint32_t deref, uint32_t place) except \
+cdef ValueId _atomic_access(Reader r, uint32_t word, uint32_t opcode, ValueId deref, uint32_t cursor) except \
         0 nogil:
-    """The atomic itself; `place` is the word of the pointer operand. Returns the old value (of a store: any value)."""
-    cdef uint32_t type = r.s.instructions.type[deref]
+    """An atomic without its barriers; `cursor` is the word of the pointer operand. Returns the old value (for a store, any value)."""
+    cdef TypeId type = r.s.instructions.type[deref]
     cdef uint32_t bits = r.s.types.bit_size[type]
-    cdef uint32_t data
+    cdef ValueId data
     cdef uint32_t access = access_coherent | r.deref_access[deref]
     cdef int op = _atomic_op(opcode)
     if opcode == OpAtomicLoad:
         return load_value(r, deref, type, access)
     if opcode == OpAtomicStore:
-        data = ssa(r, r.words[place + 3])
+        data = ssa(r, r.words[cursor + 3])
         _check_operand(r, type, data)
         store_value(r, deref, type, data, access)
         return data
     if (r.s.types.base[type] == type_float) != _is_float_atomic(op) and op != atomic_xchg:
-        fail(r, word, "an atomic of another kind of number than the memory's")
+        fail(r, word, "a floating-point atomic on integers, or an integer atomic on floats")
     if opcode == OpAtomicCompareExchange or opcode == OpAtomicCompareExchangeWeak:
-        data = ssa(r, r.words[place + 4])
+        data = ssa(r, r.words[cursor + 4])
         _check_operand(r, type, data)
-        _check_operand(r, type, ssa(r, r.words[place + 5]))
-        return _emit_swap(r, deref, ssa(r, r.words[place + 5]), data)
+        _check_operand(r, type, ssa(r, r.words[cursor + 5]))
+        return _emit_atomic(r, deref, op, ssa(r, r.words[cursor + 5]), data)
     if opcode == OpAtomicIIncrement:
         data = integer(r, 1, bits)
     elif opcode == OpAtomicIDecrement:
         data = integer(r, 0xffffffffffffffffULL, bits)
     else:
-        data = ssa(r, r.words[place + 3])
+        data = ssa(r, r.words[cursor + 3])
         _check_operand(r, type, data)
         if opcode == OpAtomicISub:
             data = alu1(&r.nir, alu_ineg, data)
-    return _emit_atomic(r, deref, op, data)
+    return _emit_atomic(r, deref, op, 0, data)
 
 
 cdef int _atomic(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
-    cdef uint32_t place = word + 1 if opcode == OpAtomicStore or opcode == OpAtomicFlagClear else word + 3
-    cdef uint32_t deref = _place(r, r.words[place])
-    cdef uint64_t bits = integer_constant(r, r.words[place + 2])
-    cdef int scope = scope_of(r, r.words[place + 1])
+    cdef uint32_t cursor = word + 1 if opcode == OpAtomicStore or opcode == OpAtomicFlagClear else word + 3
+    cdef ValueId deref = _atomic_deref(r, r.words[cursor])
+    cdef uint64_t bits = integer_constant(r, r.words[cursor + 2])
+    cdef int scope = scope_of(r, r.words[cursor + 1])
     cdef int semantics = _nir_semantics(bits)
     cdef int modes = _nir_modes(bits)
-    cdef uint32_t value
+    cdef ValueId value
     cdef bint ordered = semantics != 0 and modes != 0 and scope > nir_scope_invocation
     if ordered and semantics & nir_semantic_release:
         _barrier(r, nir_scope_none, scope, nir_semantic_release, modes)
+    if opcode == OpAtomicFlagTestAndSet or opcode == OpAtomicFlagClear:
+        if r.s.types.bit_size[r.s.instructions.type[deref]] != 32:
+            fail(r, word, "a flag that is not a 32-bit integer")
     if opcode == OpAtomicFlagTestAndSet:
-        value = _emit_swap(r, deref, integer(r, 0, 32), integer(r, 1, 32)) if \
-            r.s.types.bit_size[r.s.instructions.type[deref]] == 32 else 0
-        if value == 0:
-            fail(r, word, "a flag that is no 32-bit integer")
+        value = _emit_atomic(r, deref, atomic_cmpxchg, integer(r, 0, 32), integer(r, 1, 32))
         value = alu2(&r.nir, alu_ine, value, integer(r, 0, 32))
     elif opcode == OpAtomicFlagClear:
-        if r.s.types.bit_size[r.s.instructions.type[deref]] != 32:
-            fail(r, word, "a flag that is no 32-bit integer")
         store_value(r, deref, r.s.instructions.type[deref], integer(r, 0, 32), access_coherent)
         value = 0
     else:
-        value = _access_atomically(r, word, opcode, deref, place)
+        value = _atomic_access(r, word, opcode, deref, cursor)
     if ordered and semantics & nir_semantic_acquire:
         _barrier(r, nir_scope_none, scope, nir_semantic_acquire, modes)
     if opcode == OpAtomicStore or opcode == OpAtomicFlagClear:
@@ -363,8 +352,8 @@ cdef int _atomic(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
 
 
 cdef int _clock(Reader r, uint32_t word) except -1 nogil:
-    cdef uint32_t type = type_row(r, r.words[word + 1])
-    cdef uint32_t value = intrinsic0(&r.nir, intrinsic_shader_clock, 2, 32)
+    cdef TypeId type = type_of_id(r, r.words[word + 1])
+    cdef ValueId value = intrinsic0(&r.nir, intrinsic_shader_clock, 2, 32)
     intrinsic_set_index(r.s, value, index_memory_scope, scope_of(r, r.words[word + 3]))
     if r.s.types.components[type] == 1:
         value = bitcast(r, value, 1, 64)

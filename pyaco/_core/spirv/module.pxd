@@ -1,7 +1,10 @@
 """A SPIR-V module while it is being read: the data sheet of the reader.
 
-Everything is addressed by id, block index or row, in columns; nothing is an object per instruction. Columns by id have
+Everything is addressed by id, block or row, in columns; nothing is an object per instruction. Columns by id have
 ``bound`` elements of zeroed memory, so an id bound that is far above what the module uses costs address space only.
+
+Throughout the room, ``word`` is the position of an instruction's first word in the module, ``end`` the position after its last word and
+``cursor`` a position in between. ``r`` is the reader and ``r.s`` the shader being built.
 
 Thread safety: a Reader belongs to one thread.
 """
@@ -9,61 +12,73 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from pyaco._core.ir.emitter cimport Emitter
-from pyaco._core.ir.shader cimport NodeId, Shader, ShaderData, ValueId
+from pyaco._core.ir.shader cimport NodeId, Shader, ShaderData, TypeId, ValueId, VariableId
+
+# ---------------------------------------------------------------------------------------------------------- index spaces
+# Ids of NIR (ValueId, NodeId, TypeId, VariableId) are those of the shader being built; a type that the module declares has both a SpirvId and
+# a TypeId.
+ctypedef uint32_t SpirvId         # an id of the module, below Reader.bound; 0 is none
+ctypedef uint32_t ConstantId      # row in Reader.constants
+ctypedef uint32_t FunctionId      # row in Reader.functions
+ctypedef uint32_t BlockId         # row in Reader.blocks: a block of the module, where a NodeId is a block of NIR
+ctypedef uint32_t LabelId         # row in Reader.labels; 0 is none
+ctypedef uint32_t TreeId          # row in Reader.trees: the first element of a composite
+ctypedef uint32_t AnyValue        # a value of any type: the ValueId of a scalar, vector or pointer, the TreeId of a composite
 
 cdef enum:                        # what an id is (Reader.kind); payload in brackets
     kind_none = 0
-    kind_type = 1                 # [row of the shader's Types]
-    kind_constant = 2             # [row of Reader.constants]
-    kind_ssa = 3                  # [NIR value: scalar, vector or physical pointer]
-    kind_tree = 4                 # [first row of Reader.trees: an array, matrix or struct as values]
-    kind_pointer = 5              # [NIR deref]
-    kind_blocks = 6               # [row of Reader.block_pointers: descriptors not yet chosen]
-    kind_builtin = 7              # [BuiltIn | (component + 1) << 16]
-    kind_function = 8             # [row of Reader.functions]
-    kind_label = 9                # [row of Reader.blocks]
-    kind_instruction_set = 10     # [instruction_set_*]
-    kind_string = 11
-    kind_group = 12               # decoration group
-    kind_variable = 13            # module-scope variable that no function has named yet
-    kind_void = 14                # result of a call of a void function
-    kind_opaque = 15              # variable or value of a type that only an error can name
+    kind_type = 1                 # [TypeId]
+    kind_constant = 2             # [ConstantId]
+    kind_ssa = 3                  # [ValueId: scalar, vector or pointer]
+    kind_tree = 4                 # [TreeId: an array, matrix or struct]
+    kind_buffer = 5               # [row of Reader.buffer_pointers: a descriptor not yet chosen]
+    kind_builtin = 6              # [BuiltIn | (component + 1) << 16]
+    kind_function = 7             # [FunctionId]
+    kind_label = 8                # [BlockId]
+    kind_instruction_set = 9      # [instruction_set_*]
+    kind_string = 10
+    kind_group = 11               # decoration group
+    kind_variable = 12            # module-scope variable that no function has named yet
+    kind_void = 13                # result of a call of a void function
+    kind_opaque = 14              # variable of an opaque type; using it is an error
 
 cdef enum:
     instruction_set_other = 0     # an error where it is used
     instruction_set_glsl = 1
     instruction_set_ignored = 2   # NonSemantic.*
 
+cdef enum:                        # TypeFacts.block_decoration
+    decorated_block = 1           # Block
+    decorated_buffer_block = 2    # BufferBlock: a storage buffer in storage class Uniform, before SPIR-V 1.3
+
 cdef enum:
     no_member = 0xffffffffU
     maximum_bound = 4194304       # universal limit of SPIR-V
     maximum_type_depth = 255
     maximum_leaves = 65536        # of a value that is loaded, stored or copied whole
+    unbounded_leaves = 0x7fffffff  # of a type that has a runtime array in it, or more than can be counted
     maximum_nesting = 400         # structured constructs and calls inside one another
     maximum_instructions = 4000000  # of a shader after inlining
 
 cdef struct Decoration:
     uint32_t word                 # of the decoration number
-    uint32_t operands             # words after the decoration number
     uint32_t member               # no_member: of the id itself
-    uint32_t group                # an id whose decorations apply, else 0
-    uint32_t next                 # row + 1
+    SpirvId group                 # a decoration group whose decorations apply, else 0
+    uint32_t next                 # row + 1 of the id's next decoration
 
 cdef struct TypeFacts:            # parallel to the shader's Types
-    uint32_t id                   # 0: made by the reader
+    SpirvId id                    # 0: made by the reader
     uint32_t storage_class        # pointers
-    uint32_t depth
-    uint32_t is_block             # 1 Block, 2 BufferBlock
-    uint64_t leaves               # vectors and scalars in it, saturating; a runtime array counts as endless
+    uint32_t depth                # of nesting, 1 for scalars and vectors
+    uint32_t block_decoration     # structs: decorated_*, else 0
+    uint64_t leaves               # scalars and vectors in it, at most unbounded_leaves
 
-cdef struct ConstantRow:
-    uint32_t type
+cdef struct Constant:
+    TypeId type
     uint32_t kind                 # constant_*
     uint64_t bits                 # scalar
-    uint32_t first                # composite: rows of Reader.constant_children
-    uint32_t count
-    uint32_t value                # once built: NIR value, or tree + 1
-    uint32_t is_spec
+    uint32_t first                # composite: the row in Reader.constant_children of its first element
+    uint32_t built_value          # AnyValue + 1, 0 until the constant is first used
 
 cdef enum:
     constant_scalar = 0
@@ -71,56 +86,70 @@ cdef enum:
     constant_null = 2
     constant_undef = 3
 
-cdef struct BlockPointer:
-    uint32_t variable             # id of the OpVariable
-    uint32_t type                 # what is left: array of blocks, or a block
-    uint32_t index                # NIR value of the flattened index, 0: zero
-    uint32_t access
+cdef struct BufferPointer:
+    SpirvId variable
+    TypeId type                   # what it points to: an array of blocks, or a block
+    ValueId index                 # of the descriptor, flattened; 0 stands for index zero
+    uint32_t access               # access_*
 
-cdef struct FunctionRow:
-    uint32_t id
+cdef struct Function:
+    SpirvId id
     uint32_t word                 # of OpFunction
-    uint32_t type                 # id of the OpTypeFunction
-    uint32_t first_block
+    BlockId first_block
     uint32_t block_count
     uint32_t first_parameter      # rows of Reader.parameters
     uint32_t parameter_count
     uint32_t return_values        # OpReturnValue instructions in it
     uint32_t active               # being inlined now
 
-cdef struct BlockRow:
-    uint32_t id
+cdef struct Block:
+    SpirvId id
     uint32_t word                 # first instruction after OpLabel
     uint32_t terminator           # word of the terminator
     uint32_t merge                # word of the merge instruction, 0 none
-    uint32_t function
-    uint32_t label                # label of an open construct, 0 none
+    FunctionId function
+    LabelId label                 # of the innermost open construct that has this block as a label, 0 none
     uint32_t visited              # serial of the inlined call that read it
     uint32_t has_phi
 
-cdef struct EntryRow:
+cdef struct EntryPoint:
     uint32_t word
     uint32_t model
-    uint32_t function             # id
+    SpirvId function
     uint32_t name                 # word of its string
 
-cdef struct Exit:                 # a place from which control goes on to a label
-    uint32_t label
-    uint32_t block                # NIR block, last of its list, without a jump
-    uint32_t flagged              # the label's flag is set on the way
+cdef struct Exit:                 # a path on its way to a label
+    LabelId label
+    NodeId block                  # in which the path ends: last of its list, without a jump
+    uint32_t flagged              # the label's flag is set on the path
 
 cdef struct Label:
-    uint32_t block                # SPIR-V block, 0xffffffff: end of the function
-    uint32_t flag                 # variable deref, 0: not needed so far
-    uint32_t init_block           # where the flag starts as false: after this instruction of this NIR block
-    uint32_t init_after
-    uint32_t loop                 # NIR loop that the label is the end (break) of, 0 none
-    uint32_t previous             # label of the same block in an outer construct
+    BlockId block                 # 0xffffffff: end of the function
+    ValueId flag                  # deref of a variable: control is on its way to the label; 0: not needed so far
+    NodeId init_block             # the flag is initialised to false in this block of NIR,
+    ValueId init_after            # after this instruction
+    NodeId loop                   # NIR loop whose breaks lead to the label, 0 none
+    LabelId previous              # label of the same block in an outer construct
 
-# The NIR that is being written. The order of a block is a list until all is read, since what comes late may belong early; ``repair``
-# writes it to the shader.
+cdef struct Call:                 # an inlined call, or the entry point
+    uint32_t serial
+    FunctionId function
+    LabelId end                   # the function's end
+    ValueId return_variable       # deref, 0: the function has no more than one OpReturnValue
+    AnyValue return_value         # of the last OpReturnValue that was read
+
+cdef struct BuiltinValue:         # a built-in that the prologue loads, once
+    uint32_t builtin              # BuiltIn
+    ValueId value
+
+cdef struct NamedVariable:        # a variable of NIR and where its name is found
+    VariableId variable
+    SpirvId id
+
+# The NIR that is being written. A block's order is a linked list until all is read, because instructions may be added before others
+# later on; ``repair`` writes it to the shader.
 cdef cppclass BlockLists(Emitter):
-    NodeId block                      # the current one; 0: the prologue, placed before the first block
+    NodeId block                      # the current one; 0: the prologue, which goes before the first block
     vector[ValueId] next_instruction  # by instruction
     vector[ValueId] block_head        # by node
     vector[ValueId] block_tail
@@ -139,83 +168,72 @@ cdef class Reader:
     cdef uint32_t *payload
     cdef uint32_t *decorations    # row + 1 of Reader.decoration_rows
     cdef uint32_t *name           # word of its name
-    cdef uint32_t *phi_variable   # OpPhi: deref of the variable behind it; buffer variables: deref of the block
+    cdef ValueId *deref_of        # OpPhi: deref of the variable that it became; buffer variables: deref of the block
     # rows
     cdef vector[Decoration] decoration_rows
     cdef vector[TypeFacts] types
-    cdef vector[ConstantRow] constants
-    cdef vector[uint32_t] constant_children
-    cdef vector[uint32_t] trees
-    cdef vector[BlockPointer] block_pointers
-    cdef vector[FunctionRow] functions
-    cdef vector[uint32_t] parameters
-    cdef vector[BlockRow] blocks
-    cdef vector[EntryRow] entries
+    cdef vector[Constant] constants
+    cdef vector[ConstantId] constant_children
+    cdef vector[AnyValue] trees             # elements of composites; those of one composite are neighbours
+    cdef vector[BufferPointer] buffer_pointers
+    cdef vector[Function] functions
+    cdef vector[SpirvId] parameters
+    cdef vector[Block] blocks
+    cdef vector[EntryPoint] entries
     cdef vector[uint32_t] execution_modes   # words
     cdef vector[uint32_t] names             # words of OpName and OpMemberName
-    cdef vector[uint32_t] module_variables  # ids
-    cdef vector[uint32_t] spec_constants    # ids
+    cdef vector[SpirvId] module_variables
+    cdef vector[SpirvId] spec_constants
     cdef vector[Exit] exits
     cdef vector[Label] labels
-    cdef vector[uint32_t] scratch
+    cdef vector[ConstantId] scratch         # of the function that uses it
     # emission
     cdef BlockLists nir
     cdef uint32_t word                      # instruction that is being read
-    cdef uint32_t serial                    # of the inlined call
-    cdef uint32_t function                  # row of the function that is being read
-    cdef uint32_t function_label            # its end
-    cdef uint32_t return_variable           # deref, 0: no variable
-    cdef uint32_t return_value              # of the only OpReturnValue
-    cdef uint32_t nesting
-    cdef uint32_t serials
-    cdef uint32_t current_loop              # innermost NIR loop
+    cdef Call call                          # whose function is being read
+    cdef uint32_t calls                     # inlined so far, with the entry point
+    cdef uint32_t nesting                   # constructs and calls that are open
+    cdef NodeId current_loop                # innermost NIR loop
     cdef uint32_t loop_breaks               # breaks out of it so far
-    cdef uint32_t true_value
-    cdef uint32_t false_value
+    cdef ValueId true_value
+    cdef ValueId false_value
     cdef uint32_t switch_serial             # of the switch being read
     cdef uint32_t switch_serials
-    cdef vector[uint32_t] case_serial       # by block: switch that has seen it
-    cdef vector[uint32_t] case_of_block     # by block: case + 1 of that switch, 0: inside a case
-    cdef uint64_t phi_steps
+    cdef vector[uint32_t] case_serial       # by BlockId: the last switch that saw the block
+    cdef vector[uint32_t] case_of_block     # by BlockId: case + 1 of that switch, 0: inside a case
+    cdef uint64_t phi_steps                 # work spent on phis and switches, which is limited
     cdef uint64_t scan_steps
-    cdef uint32_t entry_function            # row
-    cdef uint32_t glsl_set
-    cdef uint32_t float_controls
-    cdef uint32_t workgroup_constant        # id of the WorkgroupSize constant
-    cdef vector[uint32_t] builtin_values    # BuiltIn, NIR value: loaded once, in the prologue
-    cdef uint32_t[64] small_integers        # NIR constants
-    cdef vector[uint8_t] deref_access       # access flags by NIR deref
-    cdef vector[uint32_t] variable_ids      # variable, SPIR-V id: for names
-    cdef vector[uint32_t] zeroed_workgroup  # ids of Workgroup variables that start as zero
-    cdef uint32_t uint_type                 # rows of types that the reader needs itself
-    cdef uint32_t uint3_type
-    cdef uint32_t bool_type
-    cdef uint32_t vulkan_memory_model
-    cdef object specialization              # SpecId -> bits as int, or None
-    cdef object specialization_used
-    cdef dict bindings                      # (set, binding) -> (type, count)
+    cdef SpirvId workgroup_constant         # decorated WorkgroupSize, 0 none
+    cdef vector[BuiltinValue] builtin_values
+    cdef ValueId[64] small_integers         # 32-bit constants that exist already
+    cdef vector[uint8_t] deref_access       # access_* by ValueId of a deref
+    cdef vector[NamedVariable] named_variables
+    cdef vector[SpirvId] zeroed_workgroup   # Workgroup variables that start as zero
+    cdef TypeId uint_type                   # types that the reader itself needs
+    cdef TypeId uint3_type
+    cdef TypeId bool_type
+    cdef object specialization              # values that the user gives, by SpecId, or None
+    cdef set specialization_used            # SpecIds of the module that it has
+    cdef dict bindings                      # type and count by (set, binding)
 
-# Raises InputError naming the word; `text` may hold one %u for `value`.
+# Raises InputError with the word; `text` may have one %u, for `value`.
 cdef int fail(Reader r, uint32_t word, const char *text, uint32_t value=*) except -1 nogil
 cdef int unsupported(Reader r, uint32_t word, const char *text, const char *detail=*) except -1 nogil
-# Name of an enumerant (spirv_kind_*); NULL where there is none of that value.
-cdef const char *enumerant_name(int kind, uint32_t value) noexcept nogil
-# Refuses a known enumerant by its name, and any other as malformed.
+# Raises UnsupportedError with the name of an enumerant of a kind (spirv_kind_*), or InputError where no enumerant has that value.
 cdef int unsupported_enumerant(Reader r, uint32_t word, const char *text, int kind, uint32_t value) except -1 nogil
-# The instruction at `word`.
 cdef inline uint32_t opcode_at(Reader r, uint32_t word) noexcept nogil:
     return r.words[word] & 0xffff
 
 cdef inline uint32_t length_at(Reader r, uint32_t word) noexcept nogil:
     return r.words[word] >> 16
 
-# The result type id of the instruction that defines `id`; 0 when it has none.
-cdef uint32_t type_id_of(Reader r, uint32_t id) noexcept nogil
-# The row in Types of a type id; an error when it is not a type.
-cdef uint32_t type_row(Reader r, uint32_t id) except 0xffffffffU nogil
-# Word of the first operand of a decoration of `id` (or of its member), 0 when it is not decorated so. A decoration
-# without operands gives the word after it all the same.
-cdef uint32_t decoration_of(Reader r, uint32_t id, uint32_t member, uint32_t decoration) noexcept nogil
+# The result type of the instruction that defines `id`; 0 when it has none.
+cdef SpirvId result_type_of(Reader r, SpirvId id) noexcept nogil
+# The NIR type of an id; an error when the id is not a type.
+cdef TypeId type_of_id(Reader r, SpirvId id) except 0xffffffffU nogil
+# Word of the first operand of a decoration of `id` (or of its member), 0 when `id` does not have the decoration. For a decoration without
+# operands it is the word after it.
+cdef uint32_t decoration_of(Reader r, SpirvId id, uint32_t member, uint32_t decoration) noexcept nogil
 cdef str string_at(Reader r, uint32_t word)
 # Called for every module-scope type, constant and variable, in order.
 ctypedef int (*Declare)(Reader r, uint32_t word, uint32_t end) except -1 nogil

@@ -1,8 +1,8 @@
-"""Words of a SPIR-V module into columns by id.
+"""The words of a SPIR-V module as columns by id.
 
-One pass over the words checks what can be checked without meaning: instruction lengths, operand shapes (from the
-table ``pyaco/spirv/data/opcodes.txt``), id bounds, single definitions, literal strings. Sections 2.3 to 2.4 and 3 of
-the SPIR-V specification 1.6.
+One pass over the words checks what can be checked without knowing what instructions mean: their lengths, the shapes of their operands (from
+the table ``pyaco/spirv/data/opcodes.txt``), id bounds, single definitions, literal strings. Source: the SPIR-V specification 1.6, sections 2.3,
+2.4 and 3.
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t
@@ -11,9 +11,13 @@ from libc.string cimport memchr, memset, strcmp, strncmp
 
 from spirv_tables cimport *
 from pyaco._core.common.bits cimport lowest_bit
-from pyaco._core.ir.shader cimport Shader
+from pyaco._core.ir.shader cimport Shader, TypeId, ValueId
 
 from pyaco.errors import InputError, UnsupportedError
+
+cdef enum:
+    known_memory_operands = (MemoryAccess_Volatile | MemoryAccess_Aligned | MemoryAccess_Nontemporal | MemoryAccess_MakePointerAvailable
+                             | MemoryAccess_MakePointerVisible | MemoryAccess_NonPrivatePointer)
 
 
 cdef int fail(Reader r, uint32_t word, const char *text, uint32_t value=0) except -1 nogil:
@@ -30,7 +34,8 @@ cdef int unsupported(Reader r, uint32_t word, const char *text, const char *deta
         raise UnsupportedError(f"SPIR-V word {word}: {words}{_instruction_suffix(r, word)}")
 
 
-cdef const char *enumerant_name(int kind, uint32_t value) noexcept nogil:
+cdef const char *_enumerant_name(int kind, uint32_t value) noexcept nogil:
+    """The name of an enumerant of a kind (spirv_kind_*); NULL where none has that value."""
     cdef int i
     for i in range(spirv_named_count):
         if spirv_named_kinds[i] == kind and spirv_named_values[i] == value:
@@ -39,9 +44,9 @@ cdef const char *enumerant_name(int kind, uint32_t value) noexcept nogil:
 
 
 cdef int unsupported_enumerant(Reader r, uint32_t word, const char *text, int kind, uint32_t value) except -1 nogil:
-    cdef const char *name = enumerant_name(kind, value)
+    cdef const char *name = _enumerant_name(kind, value)
     if name == NULL:
-        return fail(r, word, "an unknown enumerant: %u", value)
+        return fail(r, word, "unknown enumerant %u", value)
     return unsupported(r, word, text, name)
 
 
@@ -87,9 +92,9 @@ cdef class Reader:
         self.payload = <uint32_t *>calloc(self.bound, 4)
         self.decorations = <uint32_t *>calloc(self.bound, 4)
         self.name = <uint32_t *>calloc(self.bound, 4)
-        self.phi_variable = <uint32_t *>calloc(self.bound, 4)
+        self.deref_of = <ValueId *>calloc(self.bound, 4)
         if (self.offset == NULL or self.kind == NULL or self.payload == NULL or self.decorations == NULL
-                or self.name == NULL or self.phi_variable == NULL):
+                or self.name == NULL or self.deref_of == NULL):
             raise MemoryError(f"columns for {self.bound} SPIR-V ids")
 
     def __dealloc__(self):
@@ -98,23 +103,23 @@ cdef class Reader:
         free(self.payload)
         free(self.decorations)
         free(self.name)
-        free(self.phi_variable)
+        free(self.deref_of)
 
 
-cdef uint32_t type_id_of(Reader r, uint32_t id) noexcept nogil:
+cdef SpirvId result_type_of(Reader r, SpirvId id) noexcept nogil:
     cdef uint32_t word = r.offset[id]
     if word == 0 or spirv_shapes[r.words[word] & 0xffff][0] != c'T':
         return 0
     return r.words[word + 1]
 
 
-cdef uint32_t type_row(Reader r, uint32_t id) except 0xffffffffU nogil:
+cdef TypeId type_of_id(Reader r, SpirvId id) except 0xffffffffU nogil:
     if id >= r.bound or r.kind[id] != kind_type:
         fail(r, r.word, "id %u is not a type", id)
     return r.payload[id]
 
 
-cdef uint32_t decoration_of(Reader r, uint32_t id, uint32_t member, uint32_t decoration) noexcept nogil:
+cdef uint32_t decoration_of(Reader r, SpirvId id, uint32_t member, uint32_t decoration) noexcept nogil:
     cdef uint32_t row = r.decorations[id]
     cdef uint32_t found
     while row:
@@ -140,7 +145,7 @@ cdef str string_at(Reader r, uint32_t word):
 
 # ----------------------------------------------------------------------------------------------------------- shape check
 cdef uint32_t _string_words(Reader r, uint32_t word, uint32_t available) noexcept nogil:
-    """Words of the literal string at `word`; 0 when it does not end within `available` words."""
+    """How many words the literal string at `word` takes; 0 when it does not end within `available` words."""
     cdef uint32_t i
     cdef uint32_t bits
     for i in range(available):
@@ -150,31 +155,32 @@ cdef uint32_t _string_words(Reader r, uint32_t word, uint32_t available) noexcep
     return 0
 
 
-cdef int _memory_operands(Reader r, uint32_t word, uint32_t end) except -1 nogil:
-    """Words of the memory operands at `word` (section 3.26), their ids checked."""
-    cdef uint32_t mask = r.words[word]
-    cdef uint32_t cursor = word + 1
-    if mask & 2:
-        cursor += 1
-    if mask & 8:
-        cursor += 1
-    if mask & 16:
-        cursor += 1
-    if mask & ~<uint32_t>0x3f:
-        unsupported_enumerant(r, word, "the memory operand ", spirv_kind_MemoryAccess, <uint32_t>lowest_bit(mask & ~<uint32_t>0x3f))
-    if cursor > end:
-        fail(r, word, "memory operands 0x%u do not fit the instruction", mask)
-    return cursor - word
+cdef int _memory_operand_words(Reader r, uint32_t word, uint32_t cursor, uint32_t end) except -1 nogil:
+    """How many words the memory operands at `cursor` take (section 3.26)."""
+    cdef uint32_t mask = r.words[cursor]
+    cdef uint32_t length = 1
+    if mask & MemoryAccess_Aligned:
+        length += 1
+    if mask & MemoryAccess_MakePointerAvailable:
+        length += 1
+    if mask & MemoryAccess_MakePointerVisible:
+        length += 1
+    if mask & ~<uint32_t>known_memory_operands:
+        unsupported_enumerant(r, word, "the memory operand ", spirv_kind_MemoryAccess,
+                              <uint32_t>lowest_bit(mask & ~<uint32_t>known_memory_operands))
+    if length > end - cursor:
+        fail(r, word, "the mask of memory operands, %u, asks for more words than the instruction has", mask)
+    return length
 
 
-cdef int _check_id(Reader r, uint32_t word, uint32_t place) except -1 nogil:
-    if r.words[place] == 0 or r.words[place] >= r.bound:
-        fail(r, word, "operand id %u is outside the id bound", r.words[place])
+cdef int _check_id(Reader r, uint32_t word, uint32_t cursor) except -1 nogil:
+    if r.words[cursor] == 0 or r.words[cursor] >= r.bound:
+        fail(r, word, "operand id %u is outside the id bound", r.words[cursor])
     return 0
 
 
 cdef int _check_shape(Reader r, uint32_t word, uint32_t end) except -1 nogil:
-    """Compare the operands of an instruction with its row of the table; define its result id."""
+    """Compare the operands of an instruction with its row of the table, and note where its result id is defined."""
     cdef uint32_t opcode = r.words[word] & 0xffff
     cdef const char *shape = spirv_shapes[opcode]
     cdef uint32_t cursor = word + 1
@@ -205,19 +211,19 @@ cdef int _check_shape(Reader r, uint32_t word, uint32_t end) except -1 nogil:
                 fail(r, word, "a literal string without an end")
             cursor += count
         elif letter == c'M':
-            cursor += _memory_operands(r, cursor, end)
+            cursor += _memory_operand_words(r, word, cursor, end)
         elif letter == c'P' or letter == c'Q' or letter == c'U':
             if letter == c'P' and opcode == OpSwitch:
-                cursor = end              # literal width depends on the selector; read where it is used
+                cursor = end              # the width of its literals depends on the selector: checked where it is read
             else:
                 if cursor + 2 > end:
-                    fail(r, word, "half a pair of operands")
+                    fail(r, word, "an operand without the other of its pair")
                 if letter != c'P':
                     _check_id(r, word, cursor)
                 if letter != c'U':
                     _check_id(r, word, cursor + 1)
                 cursor += 2
-        else:                             # N, D, A: read where they are used
+        else:                             # N, D, A: checked where they are read
             cursor = end
         if mark == c'*':
             continue
@@ -228,11 +234,9 @@ cdef int _check_shape(Reader r, uint32_t word, uint32_t end) except -1 nogil:
 
 
 # ---------------------------------------------------------------------------------------------------------- declarations
-cdef int _decorate(Reader r, uint32_t target, uint32_t member, uint32_t word, uint32_t operands,
-                   uint32_t group) except -1 nogil:
+cdef int _decorate(Reader r, SpirvId target, uint32_t member, uint32_t word, SpirvId group) except -1 nogil:
     cdef Decoration row
     row.word = word
-    row.operands = operands
     row.member = member
     row.group = group
     row.next = r.decorations[target]
@@ -241,15 +245,15 @@ cdef int _decorate(Reader r, uint32_t target, uint32_t member, uint32_t word, ui
     return 0
 
 
-cdef int _decoration_operands(Reader r, uint32_t word, uint32_t place, uint32_t end) except -1 nogil:
-    """Check that a decoration which the reader reads has its operand."""
-    cdef uint32_t decoration = r.words[place]
+cdef int _check_decoration(Reader r, uint32_t word, uint32_t cursor, uint32_t end) except -1 nogil:
+    """Check that the decoration at `cursor` has the operand that the reader relies on."""
+    cdef uint32_t decoration = r.words[cursor]
     if (decoration == Decoration_SpecId or decoration == Decoration_ArrayStride or decoration == Decoration_Offset
             or decoration == Decoration_MatrixStride or decoration == Decoration_BuiltIn
             or decoration == Decoration_Binding or decoration == Decoration_DescriptorSet
             or decoration == Decoration_FPRoundingMode or decoration == Decoration_Alignment
             or decoration == Decoration_AlignmentId):
-        if end - place < 2:
+        if end - cursor < 2:
             fail(r, word, "a decoration without its operand")
     return 0
 
@@ -260,24 +264,24 @@ cdef int _annotation(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     if opcode == OpDecorate or opcode == OpDecorateId or opcode == OpDecorateString:
         if end - word < 3:
             fail(r, word, "too few operands")
-        _decoration_operands(r, word, word + 2, end)
-        _decorate(r, r.words[word + 1], no_member, word + 2, end - word - 3, 0)
+        _check_decoration(r, word, word + 2, end)
+        _decorate(r, r.words[word + 1], no_member, word + 2, 0)
     elif opcode == OpMemberDecorate or opcode == OpMemberDecorateString:
         if end - word < 4:
             fail(r, word, "too few operands")
-        _decoration_operands(r, word, word + 3, end)
-        _decorate(r, r.words[word + 1], r.words[word + 2], word + 3, end - word - 4, 0)
+        _check_decoration(r, word, word + 3, end)
+        _decorate(r, r.words[word + 1], r.words[word + 2], word + 3, 0)
     elif opcode == OpGroupDecorate:
         for i in range(word + 2, end):
-            _decorate(r, r.words[i], no_member, word, 0, r.words[word + 1])
+            _decorate(r, r.words[i], no_member, word, r.words[word + 1])
     elif opcode == OpGroupMemberDecorate:
         for i in range(word + 2, end - 1, 2):
-            _decorate(r, r.words[i], r.words[i + 1], word, 0, r.words[word + 1])
+            _decorate(r, r.words[i], r.words[i + 1], word, r.words[word + 1])
     return 0
 
 
 cdef int _entry_point(Reader r, uint32_t word, uint32_t end) except -1 nogil:
-    cdef EntryRow row
+    cdef EntryPoint row
     row.word = word
     row.model = r.words[word + 1]
     row.function = r.words[word + 2]
@@ -287,7 +291,7 @@ cdef int _entry_point(Reader r, uint32_t word, uint32_t end) except -1 nogil:
 
 
 cdef int _import(Reader r, uint32_t word) except -1 nogil:
-    cdef uint32_t id = r.words[word + 1]
+    cdef SpirvId id = r.words[word + 1]
     cdef const char *name = <const char *>&r.words[word + 2]
     r.kind[id] = kind_instruction_set
     if strcmp(name, "GLSL.std.450") == 0:
@@ -305,19 +309,18 @@ cdef inline bint _is_terminator(uint32_t opcode) noexcept nogil:
             or opcode == OpTerminateRayKHR or opcode == OpEmitMeshTasksEXT)
 
 
-cdef struct Scan:                 # where the scan stands
-    uint32_t function             # row + 1, 0: outside functions
-    uint32_t in_block             # row + 1, 0: between blocks
+cdef struct Scan:                 # what the instruction being scanned is in
+    uint32_t function             # FunctionId + 1, 0: outside functions
+    uint32_t block                # BlockId + 1, 0: between blocks
 
 
 cdef int _begin_function(Reader r, Scan *scan, uint32_t word) except -1 nogil:
-    cdef FunctionRow row
+    cdef Function row
     if scan.function:
         fail(r, word, "a function inside a function")
     memset(&row, 0, sizeof(row))
     row.id = r.words[word + 2]
     row.word = word
-    row.type = r.words[word + 4]
     row.first_block = <uint32_t>r.blocks.size()
     row.first_parameter = <uint32_t>r.parameters.size()
     r.functions.push_back(row)
@@ -328,18 +331,18 @@ cdef int _begin_function(Reader r, Scan *scan, uint32_t word) except -1 nogil:
 
 
 cdef int _begin_block(Reader r, Scan *scan, uint32_t word) except -1 nogil:
-    cdef BlockRow row
-    if scan.in_block:
-        fail(r, word, "the block before has no terminator")
+    cdef Block row
+    if scan.block:
+        fail(r, word, "the previous block has no terminator")
     memset(&row, 0, sizeof(row))
     row.id = r.words[word + 1]
     row.word = word + 2
     row.function = scan.function - 1
     r.blocks.push_back(row)
-    scan.in_block = <uint32_t>r.blocks.size()
+    scan.block = <uint32_t>r.blocks.size()
     r.functions[scan.function - 1].block_count += 1
     r.kind[row.id] = kind_label
-    r.payload[row.id] = scan.in_block - 1
+    r.payload[row.id] = scan.block - 1
     return 0
 
 
@@ -352,31 +355,31 @@ cdef int _function_instruction(Reader r, Scan *scan, uint32_t word) except -1 no
         r.parameters.push_back(r.words[word + 2])
         r.functions[scan.function - 1].parameter_count += 1
     elif opcode == OpFunctionEnd:
-        if scan.in_block:
-            fail(r, word, "the block before has no terminator")
+        if scan.block:
+            fail(r, word, "the previous block has no terminator")
         scan.function = 0
     elif opcode == OpLabel:
         _begin_block(r, scan, word)
     elif opcode == OpLine or opcode == OpNoLine:
         pass
-    elif not scan.in_block:
+    elif not scan.block:
         fail(r, word, "an instruction outside a block")
     elif opcode == OpSelectionMerge or opcode == OpLoopMerge:
-        if r.blocks[scan.in_block - 1].merge:
+        if r.blocks[scan.block - 1].merge:
             fail(r, word, "a second merge instruction in a block")
-        r.blocks[scan.in_block - 1].merge = word
+        r.blocks[scan.block - 1].merge = word
     elif opcode == OpPhi:
-        r.blocks[scan.in_block - 1].has_phi = 1
+        r.blocks[scan.block - 1].has_phi = 1
     elif _is_terminator(opcode):
-        r.blocks[scan.in_block - 1].terminator = word
+        r.blocks[scan.block - 1].terminator = word
         if opcode == OpReturnValue:
             r.functions[scan.function - 1].return_values += 1
-        scan.in_block = 0
+        scan.block = 0
     return 0
 
 
 cdef int _module_instruction(Reader r, uint32_t word, uint32_t end) except -1 nogil:
-    """An instruction outside functions that needs no types; returns 1 when it was one."""
+    """Read an instruction outside functions that declares no type, constant or variable; returns 0 for one that does."""
     cdef uint32_t opcode = r.words[word] & 0xffff
     if OpDecorate <= opcode <= OpGroupMemberDecorate and opcode != OpDecorationGroup:
         _annotation(r, word, end)
@@ -398,12 +401,11 @@ cdef int _module_instruction(Reader r, uint32_t word, uint32_t end) except -1 no
             fail(r, word, "too few operands")
         r.execution_modes.push_back(word)
     elif opcode == OpCapability:
-        if enumerant_name(spirv_kind_Capability, r.words[word + 1]) == NULL:
+        if _enumerant_name(spirv_kind_Capability, r.words[word + 1]) == NULL:
             fail(r, word, "unknown capability %u", r.words[word + 1])
     elif opcode == OpString:
         r.kind[r.words[word + 1]] = kind_string
     elif opcode == OpMemoryModel:
-        r.vulkan_memory_model = r.words[word + 2] == MemoryModel_Vulkan
         if r.words[word + 1] == AddressingModel_Physical32 or r.words[word + 1] == AddressingModel_Physical64:
             unsupported_enumerant(r, word, "the addressing model ", spirv_kind_AddressingModel, r.words[word + 1])
     elif (opcode == OpNop or OpSourceContinued <= opcode <= OpSourceExtension or opcode == OpExtension
@@ -424,7 +426,7 @@ cdef int scan_words(Reader r, Declare declare) except -1 nogil:
         opcode = r.words[word] & 0xffff
         length = r.words[word] >> 16
         if length == 0 or length > r.word_count - word:
-            fail(r, word, "an instruction of %u words does not fit the module", length)
+            fail(r, word, "an instruction of %u words reaches beyond the module", length)
         if opcode >= spirv_opcode_count or spirv_shapes[opcode] == NULL:
             fail(r, word, "unknown opcode %u", opcode)
         r.word = word

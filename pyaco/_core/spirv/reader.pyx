@@ -1,7 +1,6 @@
-"""Reading a SPIR-V module: the order of the steps, entry points, execution modes, specialization, what is reported.
+"""Reading a SPIR-V module: the order of the steps, entry points, execution modes, specialization, reflection.
 
-``read`` needs bytes; it guarantees a Shader that the NIR validator accepts, with derefs and variables still in it
-(``docs/nir.md``).
+The result is a Shader that the NIR validator accepts, with derefs and variables still in it (``docs/nir.md``).
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
@@ -22,7 +21,7 @@ cdef dict _MODEL_NAMES = {0: "vertex", 1: "tess_control", 2: "tess_eval", 3: "ge
 
 
 cdef object _entry(Reader r, object entry, str stage):
-    """The row of the entry point that is asked for: by name and stage, or the only one of the stage."""
+    """The row and name of the entry point of a name and stage, or of the only one of the stage."""
     cdef size_t i
     found = []
     names = []
@@ -38,7 +37,7 @@ cdef object _entry(Reader r, object entry, str stage):
         wanted = f"entry point {entry!r}" if entry is not None else "an entry point"
         others = [name for name in names if entry is None or name.rpartition(" (")[0] == entry]
         if stage == "compute" and others:
-            other_stage = others[0].rpartition(" (")[2][:-1]
+            other_stage = others[0].rpartition(" (")[2].removesuffix(")")
             raise UnsupportedError(f"{other_stage} shaders: the module has no compute entry point, it has: {', '.join(others)}")
         raise InputError(f"the module has no {stage} shader {wanted}; it has: {', '.join(names) or 'none'}")
     if len(found) > 1:
@@ -46,17 +45,18 @@ cdef object _entry(Reader r, object entry, str stage):
     return found[0]
 
 
-cdef uint32_t _id_constant(Reader r, uint32_t word, uint32_t place, uint32_t end) except? 0xffffffffU:
-    if place >= end:
+cdef uint32_t _id_constant(Reader r, uint32_t word, uint32_t cursor, uint32_t end) except? 0xffffffffU:
+    """The value of the integer constant whose id is the operand at `cursor`."""
+    if cursor >= end:
         fail(r, word, "too few operands")
-    if r.words[place] >= r.bound:
-        fail(r, word, "operand id %u is outside the id bound", r.words[place])
+    if r.words[cursor] >= r.bound:
+        fail(r, word, "operand id %u is outside the id bound", r.words[cursor])
     r.word = word
-    return <uint32_t>integer_constant(r, r.words[place])
+    return <uint32_t>integer_constant(r, r.words[cursor])
 
 
 cdef int _float_control(Reader r, uint32_t word, uint32_t end, uint32_t first) except -1:
-    """Set the bit of a float-controls mode for its width; `first` is the bit for 16-bit floats."""
+    """Set the bit of ShaderInfo.float_controls for a mode and the width that it names; `first` is the mode's bit for 16-bit floats."""
     cdef uint32_t width
     if end - word < 4:
         fail(r, word, "too few operands")
@@ -92,10 +92,10 @@ cdef int _execution_mode(Reader r, uint32_t word) except -1:
     return 0
 
 
-cdef int _execution_modes(Reader r, uint32_t function) except -1:
+cdef int _execution_modes(Reader r, SpirvId function) except -1:
     cdef size_t i
     cdef int k
-    cdef uint32_t row
+    cdef ConstantId row
     cdef uint64_t total
     for i in range(3):
         r.s.info.workgroup_size[i] = 0
@@ -105,7 +105,7 @@ cdef int _execution_modes(Reader r, uint32_t function) except -1:
     if r.workgroup_constant:
         row = r.payload[r.workgroup_constant]
         if not is_vector_or_scalar(r, r.constants[row].type) or r.s.types.components[r.constants[row].type] != 3:
-            fail(r, r.offset[r.workgroup_constant], "a workgroup size that is no vector of three integers")
+            fail(r, r.offset[r.workgroup_constant], "a workgroup size that is not a vector of three integers")
         for k in range(3):
             r.s.info.workgroup_size[k] = <uint32_t>constant_component(r, row, k)
     total = 1
@@ -118,7 +118,7 @@ cdef int _execution_modes(Reader r, uint32_t function) except -1:
     return 0
 
 
-cdef object _number(Reader r, uint32_t type, uint64_t bits):
+cdef object _number(Reader r, TypeId type, uint64_t bits):
     """Bits of a scalar type as a Python number."""
     import struct
     cdef uint8_t base = r.s.types.base[type]
@@ -133,7 +133,7 @@ cdef object _number(Reader r, uint32_t type, uint64_t bits):
     return value
 
 
-cdef uint64_t _default(Reader r, uint32_t id) noexcept:
+cdef uint64_t _default(Reader r, SpirvId id) noexcept:
     """The value that a specialization constant has in the module."""
     cdef uint32_t word = r.offset[id]
     cdef uint64_t bits
@@ -147,11 +147,11 @@ cdef uint64_t _default(Reader r, uint32_t id) noexcept:
 
 
 cdef dict _spec_constants(Reader r):
-    """SpecId -> name, type, default and the value in use."""
+    """Name, type, default and value in use of each specialization constant, by SpecId."""
     cdef size_t i
     cdef uint32_t word
-    cdef uint32_t id
-    cdef uint32_t row
+    cdef SpirvId id
+    cdef ConstantId row
     kinds = {type_int: "int", type_uint: "uint", type_float: "float"}
     result = {}
     for i in range(r.spec_constants.size()):
@@ -172,7 +172,7 @@ cdef dict _spec_constants(Reader r):
 cdef int _names(Reader r) except -1:
     cdef size_t i
     cdef uint32_t word
-    cdef uint32_t id
+    cdef SpirvId id
     for i in range(r.names.size()):
         word = r.names[i]
         id = r.words[word + 1]
@@ -180,15 +180,16 @@ cdef int _names(Reader r) except -1:
             r.shader.member_names[(r.payload[id], r.words[word + 2])] = string_at(r, word + 3)
         elif opcode_at(r, word) == OpName and id < r.bound and r.kind[id] == kind_type:
             r.shader.type_names[r.payload[id]] = string_at(r, word + 2)
-    for i in range(0, r.variable_ids.size(), 2):
-        if r.name[r.variable_ids[i + 1]]:
-            r.shader.variable_names[r.variable_ids[i]] = string_at(r, r.name[r.variable_ids[i + 1]])
+    for i in range(r.named_variables.size()):
+        word = r.name[r.named_variables[i].id]
+        if word:
+            r.shader.variable_names[r.named_variables[i].variable] = string_at(r, word)
     return 0
 
 
 cdef int _report(Reader r, str entry, str stage) except -1:
     import hashlib
-    cdef uint32_t row
+    cdef VariableId row
     cdef uint64_t size = 0
     cdef uint64_t end
     sets = {}
@@ -225,7 +226,7 @@ cdef Reader _scan(bytes source, object specialization):
 def read(bytes source not None, entry, specialization, str stage):
     """Read one entry point of a module; the arguments are those of ``pyaco.spirv.read``."""
     cdef Reader r = _scan(source, specialization)
-    cdef uint32_t function
+    cdef SpirvId function
     position, name = _entry(r, entry, stage)
     if stage != "compute":
         raise UnsupportedError(f"{stage} shaders")
@@ -246,7 +247,7 @@ def read(bytes source not None, entry, specialization, str stage):
 
 
 def entry_points(bytes source not None):
-    """Name, stage and id of every entry point of a module."""
+    """Name and stage of every entry point of a module."""
     cdef Reader r = _scan(source, None)
     cdef size_t i
     return [(string_at(r, r.entries[i].name), _MODEL_NAMES.get(r.entries[i].model, f"model {r.entries[i].model}"))

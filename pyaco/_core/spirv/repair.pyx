@@ -1,10 +1,9 @@
-"""The end of reading: values that no longer dominate their uses become variables, and the lists become orders.
+"""The end of reading: values that no longer dominate their uses become variables, and each block's list becomes its order.
 
-Where control flow was rebuilt with flags, NIR has paths that the module does not have, so a definition that dominates its
-use in SPIR-V may not do so in NIR (Mesa repairs that with a phi builder, nir_repair_ssa.c). Here such a value is stored in
-a Function variable behind its definition and loaded before the use; promoting variables to SSA puts the phis in place.
-Derefs are made again at the use instead. The check runs over every module, so that a module which breaks the rule itself
-still gives valid NIR.
+Where control flow was rebuilt with flags, NIR has paths that the module does not have, so a definition that dominates its use in SPIR-V may not
+do so in NIR (Mesa repairs that with a phi builder, nir_repair_ssa.c). Here such a value is stored in a Function variable after its definition and
+loaded before the use; promoting variables to SSA then inserts the phis. Derefs are instead made again at the use. Every module is checked, so
+that one in which a definition does not dominate a use still gives valid NIR.
 """
 from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
@@ -20,20 +19,20 @@ from pyaco._core.spirv.emission cimport check_size, emit_after
 
 cdef class Repair:
     cdef Dominance dominance
-    cdef vector[uint32_t] variable    # by NIR value: deref of the variable it is kept in
-    cdef vector[uint32_t] vector_types  # by bit size and components: type row + 1
+    cdef vector[ValueId] variable    # by ValueId: deref of the variable that holds the value
+    cdef vector[uint32_t] vector_types  # by bit size and components: TypeId + 1
 
 
 cdef int _prepare(Reader r, Dominance d) except -1 nogil:
-    """Note each instruction's block and how each block ends."""
-    cdef uint32_t node = node_first_block(r.s)
-    cdef uint32_t row
-    cdef uint32_t first = node
+    """Record each instruction's block and how each block ends."""
+    cdef NodeId node = node_first_block(r.s)
+    cdef ValueId row
+    cdef NodeId first = node
     d.ending.assign(r.s.nodes.table.count, falls_through)
     if r.nir.block_head.size() < r.s.nodes.table.count:
         r.nir.block_head.resize(r.s.nodes.table.count)
         r.nir.block_tail.resize(r.s.nodes.table.count)
-    # The prologue stands before everything in the first block.
+    # The prologue goes before everything else in the first block.
     if r.nir.block_head[0]:
         r.nir.next_instruction[r.nir.block_tail[0]] = r.nir.block_head[first]
         if r.nir.block_head[first] == 0:
@@ -52,48 +51,49 @@ cdef int _prepare(Reader r, Dominance d) except -1 nogil:
     return 0
 
 
-cdef uint32_t _value_type(Reader r, Repair repair, uint32_t value) except 0xffffffffU nogil:
+cdef TypeId _value_type(Reader r, Repair repair, ValueId value) except 0xffffffffU nogil:
     cdef uint32_t bits = r.s.instructions.bit_size[value]
     cdef uint32_t components = r.s.instructions.components[value]
     cdef uint32_t slot = bits * 17 + components
-    cdef uint32_t row
+    cdef TypeId type
+    cdef TypeId scalar
     if repair.vector_types.size() <= slot:
         repair.vector_types.resize(slot + 1)
     if repair.vector_types[slot] == 0:
-        row = add_type(r, type_bool if bits == 1 else type_uint, bits, components)
+        type = add_type(r, type_bool if bits == 1 else type_uint, bits, components)
         if components > 1:
-            slot = add_type(r, type_bool if bits == 1 else type_uint, bits, 1)
-            r.s.types.element[row] = slot
-            slot = bits * 17 + components
-        repair.vector_types[slot] = row + 1
+            scalar = add_type(r, type_bool if bits == 1 else type_uint, bits, 1)
+            r.s.types.element[type] = scalar
+        repair.vector_types[slot] = type + 1
     return repair.vector_types[slot] - 1
 
 
-cdef uint32_t _variable_of(Reader r, Repair repair, uint32_t value) except 0 nogil:
-    """The variable of a value, with the store behind its definition."""
-    cdef uint32_t type
-    cdef uint32_t row
-    cdef uint32_t[2] sources
-    cdef uint32_t first = node_first_block(r.s)
+cdef ValueId _variable_of(Reader r, Repair repair, ValueId value) except 0 nogil:
+    """The deref of the variable that holds a value, which is stored after its definition."""
+    cdef TypeId type
+    cdef ValueId deref
+    cdef ValueId store
+    cdef ValueId[2] sources
+    cdef NodeId first = node_first_block(r.s)
     if value < repair.variable.size() and repair.variable[value]:
         return repair.variable[value]
     type = _value_type(r, repair, value)
-    row = nir_deref_new(r.s, deref_var, 1, 32, 0, mode_function_temp, type, variable_new(r.s, mode_function_temp, type))
-    emit_after(&r.nir, first, 0, row)
-    r.s.instructions.block[row] = first
+    deref = nir_deref_new(r.s, deref_var, 1, 32, 0, mode_function_temp, type, variable_new(r.s, mode_function_temp, type))
+    emit_after(&r.nir, first, 0, deref)
+    r.s.instructions.block[deref] = first
     if repair.variable.size() <= value:
         repair.variable.resize(2 * value + 64)
-    repair.variable[value] = row
-    sources[0] = row
+    repair.variable[value] = deref
+    sources[0] = deref
     sources[1] = value
-    row = nir_intrinsic_new(r.s, intrinsic_store_deref, 0, 0, sources)
-    intrinsic_set_index(r.s, row, index_write_mask, (1 << r.s.instructions.components[value]) - 1)
-    emit_after(&r.nir, r.s.instructions.block[value], value, row)
-    r.s.instructions.block[row] = r.s.instructions.block[value]
-    return sources[0]
+    store = nir_intrinsic_new(r.s, intrinsic_store_deref, 0, 0, sources)
+    intrinsic_set_index(r.s, store, index_write_mask, (1 << r.s.instructions.components[value]) - 1)
+    emit_after(&r.nir, r.s.instructions.block[value], value, store)
+    r.s.instructions.block[store] = r.s.instructions.block[value]
+    return deref
 
 
-cdef uint32_t _insert(Reader r, uint32_t block, uint32_t *previous, uint32_t row) except 0 nogil:
+cdef ValueId _insert(Reader r, NodeId block, ValueId *previous, ValueId row) except 0 nogil:
     check_size(r)
     emit_after(&r.nir, block, previous[0], row)
     r.s.instructions.block[row] = block
@@ -101,12 +101,12 @@ cdef uint32_t _insert(Reader r, uint32_t block, uint32_t *previous, uint32_t row
     return row
 
 
-cdef uint32_t _remade(Reader r, Repair repair, uint32_t value, uint32_t block, uint32_t *previous) except 0 nogil:
-    """Something equal to `value` that may be used in `block` behind `previous`."""
-    cdef uint32_t row
-    cdef uint32_t source
+cdef ValueId _available_in(Reader r, Repair repair, ValueId value, NodeId block, ValueId *previous) except 0 nogil:
+    """A value equal to `value` that may be used in `block` after the instruction `previous`."""
+    cdef ValueId row
+    cdef ValueId source
     cdef uint32_t i
-    cdef uint32_t deref
+    cdef ValueId deref
     if dominates(repair.dominance, r.s.instructions.block[value], block):
         return value
     if r.s.instructions.kind[value] == nir_deref and r.s.instructions.opcode[value] != deref_var:
@@ -114,7 +114,7 @@ cdef uint32_t _remade(Reader r, Repair repair, uint32_t value, uint32_t block, u
                             r.s.instructions.source_count[value], r.s.instructions.mode[value], r.s.instructions.type[value],
                             r.s.instructions.data[value])
         for i in range(r.s.instructions.source_count[value]):
-            source = _remade(r, repair, source_value(r.s, value, i), block, previous)
+            source = _available_in(r, repair, source_value(r.s, value, i), block, previous)
             source_set(r.s, row, i, source)
         return _insert(r, block, previous, row)
     deref = _variable_of(r, repair, value)
@@ -123,35 +123,35 @@ cdef uint32_t _remade(Reader r, Repair repair, uint32_t value, uint32_t block, u
     return _insert(r, block, previous, row)
 
 
-cdef int _repair_block(Reader r, Repair repair, uint32_t block) except -1 nogil:
-    cdef uint32_t previous = 0
-    cdef uint32_t row = r.nir.block_head[block]
-    cdef uint32_t source
-    cdef uint32_t other
+cdef int _repair_block(Reader r, Repair repair, NodeId block) except -1 nogil:
+    cdef ValueId previous = 0
+    cdef ValueId row = r.nir.block_head[block]
+    cdef ValueId source
+    cdef ValueId other
     cdef uint32_t i
-    cdef uint32_t node = r.s.nodes.next[block]
+    cdef NodeId node = r.s.nodes.next[block]
     while row:
         for i in range(r.s.instructions.source_count[row]):
             source = source_value(r.s, row, i)
             if r.s.instructions.block[source] != block and not dominates(
                     repair.dominance, r.s.instructions.block[source], block):
-                other = _remade(r, repair, source, block, &previous)
+                other = _available_in(r, repair, source, block, &previous)
                 source_set(r.s, row, i, other)
         previous = row
         row = r.nir.next_instruction[row]
     if node and r.s.nodes.kind[node] == node_if:
         source = r.s.nodes.condition[node]
         if not dominates(repair.dominance, r.s.instructions.block[source], block):
-            other = _remade(r, repair, source, block, &previous)
+            other = _available_in(r, repair, source, block, &previous)
             r.s.nodes.condition[node] = other
     return 0
 
 
 cdef int _write_orders(Reader r) except -1 nogil:
-    cdef uint32_t node = node_first_block(r.s)
-    cdef uint32_t row
+    cdef NodeId node = node_first_block(r.s)
+    cdef ValueId row
     cdef uint32_t count
-    cdef uint32_t first
+    cdef OrderRow first
     while node:
         count = 0
         row = r.nir.block_head[node]

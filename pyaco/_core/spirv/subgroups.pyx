@@ -1,6 +1,6 @@
 """Group operations (the SPIR-V specification, sections 3.42.21 and 3.42.24, SPV_KHR_shader_ballot, SPV_KHR_subgroup_vote).
 
-Values of several components are handled a component at a time, so that what follows sees scalars.
+Vectors are taken component by component, so that the passes after the reader see scalars.
 """
 from libc.stdint cimport uint32_t, uint64_t
 
@@ -16,60 +16,60 @@ from pyaco._core.spirv.types cimport *
 from pyaco._core.spirv.values cimport *
 
 
-cdef int _require_subgroup(Reader r, uint32_t id) except -1 nogil:
+cdef int _require_subgroup(Reader r, SpirvId id) except -1 nogil:
     if scope_of(r, id) != nir_scope_subgroup:
         unsupported(r, r.word, "group operations of a scope other than Subgroup")
     return 0
 
 
-cdef uint32_t _number(Reader r, uint32_t id) except 0 nogil:
-    cdef uint32_t value = ssa(r, id)
+cdef ValueId _number_operand(Reader r, SpirvId id) except 0 nogil:
+    cdef ValueId value = ssa(r, id)
     if r.s.instructions.kind[value] == nir_deref:
-        fail(r, r.word, "a pointer in the place of a number")
+        fail(r, r.word, "a pointer where a number is expected")
     return value
 
 
-cdef uint32_t _scalar_bool(Reader r, uint32_t id) except 0 nogil:
-    cdef uint32_t value = ssa(r, id)
+cdef ValueId _scalar_bool(Reader r, SpirvId id) except 0 nogil:
+    cdef ValueId value = ssa(r, id)
     if bits_of(r, value) != 1 or components_of(r, value) != 1:
         fail(r, r.word, "an operand that is not boolean")
     return value
 
 
-cdef uint32_t _index_operand(Reader r, uint32_t id) except 0 nogil:
-    cdef uint32_t value = ssa(r, id)
-    if bits_of(r, value) < 8 or components_of(r, value) != 1:
-        fail(r, r.word, "an index that is no integer")
-    return resize_integer(r, value, 32, False)
+cdef ValueId _index_operand(Reader r, SpirvId id) except 0 nogil:
+    return resize_integer(r, index_value(r, id), 32, False)
 
 
-cdef uint32_t _mask_operand(Reader r, uint32_t id) except 0 nogil:
-    cdef uint32_t value = ssa(r, id)
+cdef ValueId _mask_operand(Reader r, SpirvId id) except 0 nogil:
+    cdef ValueId value = ssa(r, id)
     if bits_of(r, value) != 32 or components_of(r, value) != 4:
-        fail(r, r.word, "a ballot that is no vector of four 32-bit integers")
+        fail(r, r.word, "a ballot that is not a vector of four 32-bit integers")
     return value
 
 
-cdef uint32_t _each_component(Reader r, int opcode, uint32_t value, uint32_t index) except 0 nogil:
-    """The intrinsic on every component; `index` 0: it has one source."""
-    cdef uint32_t[16] parts
-    cdef uint32_t[2] sources
+cdef ValueId _each_component(Reader r, int opcode, ValueId value, ValueId index, int op=0, int cluster=0) except 0 nogil:
+    """An intrinsic on each component of a value; of `index`, `op` and `cluster` it takes those that it has."""
+    cdef ValueId[16] parts
+    cdef ValueId[2] sources
     cdef uint32_t i
     sources[1] = index
     for i in range(components_of(r, value)):
         sources[0] = component(&r.nir, value, i)
         parts[i] = intrinsic_n(&r.nir, opcode, 1, bits_of(r, value), sources)
+        intrinsic_set_index(r.s, parts[i], index_reduction_op, op)
+        intrinsic_set_index(r.s, parts[i], index_execution_scope, nir_scope_subgroup)
+        intrinsic_set_index(r.s, parts[i], index_cluster_size, cluster)
     return vector_of(&r.nir, parts, components_of(r, value))
 
 
-cdef int _vote(Reader r, uint32_t word, uint32_t opcode, uint32_t id) except -1 nogil:
-    cdef uint32_t value
-    cdef uint32_t all_equal = 0
-    cdef uint32_t part
+cdef int _vote(Reader r, uint32_t word, uint32_t opcode, SpirvId id) except -1 nogil:
+    cdef ValueId value
+    cdef ValueId all_equal = 0
+    cdef ValueId part
     cdef uint32_t i
     cdef int vote = intrinsic_vote_ieq
     if opcode == OpGroupNonUniformAllEqual or opcode == OpSubgroupAllEqualKHR:
-        value = _number(r, id)
+        value = _number_operand(r, id)
         if r.s.types.base[value_type(r, id)] == type_float:
             vote = intrinsic_vote_feq
         for i in range(components_of(r, value)):
@@ -84,7 +84,7 @@ cdef int _vote(Reader r, uint32_t word, uint32_t opcode, uint32_t id) except -1 
 
 
 cdef int _ballot(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
-    cdef uint32_t[2] sources
+    cdef ValueId[2] sources
     cdef int kind
     if opcode == OpGroupNonUniformBallot or opcode == OpSubgroupBallotKHR:
         sources[0] = _scalar_bool(r, r.words[word + (4 if opcode == OpGroupNonUniformBallot else 3)])
@@ -98,7 +98,7 @@ cdef int _ballot(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
         elif r.words[word + 4] == GroupOperation_ExclusiveScan:
             kind = intrinsic_ballot_bit_count_exclusive
         else:
-            return unsupported(r, word, "this group operation on a ballot")
+            return unsupported(r, word, "group operations on a ballot other than Reduce, InclusiveScan and ExclusiveScan")
         return set_checked(r, word, intrinsic_n(&r.nir, kind, 1, 32, sources))
     sources[0] = _mask_operand(r, r.words[word + 4])
     if opcode == OpGroupNonUniformInverseBallot:
@@ -112,18 +112,18 @@ cdef int _ballot(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
 
 
 cdef int _exchange(Reader r, uint32_t word, uint32_t end, uint32_t opcode) except -1 nogil:
-    """Values of other lanes."""
-    cdef uint32_t value
-    cdef uint32_t index = 0
+    """Values from other lanes: broadcasts, shuffles, quad operations, rotations."""
+    cdef ValueId value
+    cdef ValueId index = 0
     cdef uint64_t direction
     cdef int kind
     if opcode == OpSubgroupReadInvocationKHR or opcode == OpSubgroupFirstInvocationKHR:
-        value = _number(r, r.words[word + 3])
+        value = _number_operand(r, r.words[word + 3])
         if opcode == OpSubgroupReadInvocationKHR:
             index = _index_operand(r, r.words[word + 4])
             return set_checked(r, word, _each_component(r, intrinsic_read_invocation, value, index))
         return set_checked(r, word, _each_component(r, intrinsic_read_first_invocation, value, 0))
-    value = _number(r, r.words[word + 4])
+    value = _number_operand(r, r.words[word + 4])
     if opcode == OpGroupNonUniformBroadcastFirst:
         return set_checked(r, word, _each_component(r, intrinsic_read_first_invocation, value, 0))
     if opcode == OpGroupNonUniformQuadSwap:
@@ -154,67 +154,26 @@ cdef int _exchange(Reader r, uint32_t word, uint32_t end, uint32_t opcode) excep
     return set_checked(r, word, _each_component(r, kind, value, index))
 
 
-cdef uint32_t _cluster_size(Reader r, uint32_t id) except? 0xffffffffU nogil:
+cdef uint32_t _cluster_size(Reader r, SpirvId id) except? 0xffffffffU nogil:
     cdef uint64_t size = integer_constant(r, id)
     if size == 0 or size > 128 or size & (size - 1):
-        fail(r, r.word, "a cluster size that is no power of two")
+        fail(r, r.word, "a cluster size that is not a power of two")
     return <uint32_t>size
 
 
-cdef int _rotate(Reader r, uint32_t word, uint32_t end, uint32_t value, uint32_t delta) except -1 nogil:
+cdef int _rotate(Reader r, uint32_t word, uint32_t end, ValueId value, ValueId delta) except -1 nogil:
     cdef uint32_t cluster = _cluster_size(r, r.words[word + 6]) if end - word > 6 else 0
-    cdef uint32_t[16] parts
-    cdef uint32_t[2] sources
-    cdef uint32_t i
-    sources[1] = delta
-    for i in range(components_of(r, value)):
-        sources[0] = component(&r.nir, value, i)
-        parts[i] = intrinsic_n(&r.nir, intrinsic_rotate, 1, bits_of(r, value), sources)
-        intrinsic_set_index(r.s, parts[i], index_execution_scope, nir_scope_subgroup)
-        intrinsic_set_index(r.s, parts[i], index_cluster_size, cluster)
-    return set_checked(r, word, vector_of(&r.nir, parts, components_of(r, value)))
-
-
-cdef int _reduction_op(uint32_t opcode) noexcept nogil:
-    if opcode == OpGroupNonUniformIAdd or opcode == OpGroupIAdd or opcode == OpGroupIAddNonUniformAMD:
-        return alu_iadd
-    if opcode == OpGroupNonUniformFAdd or opcode == OpGroupFAdd or opcode == OpGroupFAddNonUniformAMD:
-        return alu_fadd
-    if opcode == OpGroupNonUniformIMul:
-        return alu_imul
-    if opcode == OpGroupNonUniformFMul:
-        return alu_fmul
-    if opcode == OpGroupNonUniformSMin or opcode == OpGroupSMin or opcode == OpGroupSMinNonUniformAMD:
-        return alu_imin
-    if opcode == OpGroupNonUniformUMin or opcode == OpGroupUMin or opcode == OpGroupUMinNonUniformAMD:
-        return alu_umin
-    if opcode == OpGroupNonUniformFMin or opcode == OpGroupFMin or opcode == OpGroupFMinNonUniformAMD:
-        return alu_fmin
-    if opcode == OpGroupNonUniformSMax or opcode == OpGroupSMax or opcode == OpGroupSMaxNonUniformAMD:
-        return alu_imax
-    if opcode == OpGroupNonUniformUMax or opcode == OpGroupUMax or opcode == OpGroupUMaxNonUniformAMD:
-        return alu_umax
-    if opcode == OpGroupNonUniformFMax or opcode == OpGroupFMax or opcode == OpGroupFMaxNonUniformAMD:
-        return alu_fmax
-    if opcode == OpGroupNonUniformBitwiseAnd or opcode == OpGroupNonUniformLogicalAnd:
-        return alu_iand
-    if opcode == OpGroupNonUniformBitwiseOr or opcode == OpGroupNonUniformLogicalOr:
-        return alu_ior
-    if opcode == OpGroupNonUniformBitwiseXor or opcode == OpGroupNonUniformLogicalXor:
-        return alu_ixor
-    return -1
+    return set_checked(r, word, _each_component(r, intrinsic_rotate, value, delta, 0, cluster))
 
 
 cdef int _reduction(Reader r, uint32_t word, uint32_t end, int op) except -1 nogil:
     cdef uint32_t operation = r.words[word + 4]
-    cdef uint32_t value = _number(r, r.words[word + 5])
+    cdef ValueId value = _number_operand(r, r.words[word + 5])
     cdef uint32_t cluster = 0
-    cdef uint32_t[16] parts
-    cdef uint32_t i
     cdef int kind = intrinsic_reduce
     cdef bint is_float = op == alu_fadd or op == alu_fmul or op == alu_fmin or op == alu_fmax
     if (r.s.types.base[require_vector_type(r, r.words[word + 1])] == type_float) != is_float:
-        fail(r, word, "an operation on another kind of number")
+        fail(r, word, "a floating-point operation on integers, or an integer operation on floats")
     if bits_of(r, value) == 1 and op != alu_iand and op != alu_ior and op != alu_ixor:
         fail(r, word, "arithmetic on booleans")
     if operation == GroupOperation_InclusiveScan:
@@ -223,16 +182,11 @@ cdef int _reduction(Reader r, uint32_t word, uint32_t end, int op) except -1 nog
         kind = intrinsic_exclusive_scan
     elif operation == GroupOperation_ClusteredReduce:
         if end - word < 7:
-            fail(r, word, "a clustered reduction without its size")
+            fail(r, word, "a clustered reduction without a cluster size")
         cluster = _cluster_size(r, r.words[word + 6])
     elif operation != GroupOperation_Reduce:
         unsupported(r, word, "partitioned group operations")
-    for i in range(components_of(r, value)):
-        parts[i] = component(&r.nir, value, i)
-        parts[i] = intrinsic_n(&r.nir, kind, 1, bits_of(r, value), &parts[i])
-        intrinsic_set_index(r.s, parts[i], index_reduction_op, op)
-        intrinsic_set_index(r.s, parts[i], index_cluster_size, cluster)
-    return set_checked(r, word, vector_of(&r.nir, parts, components_of(r, value)))
+    return set_checked(r, word, _each_component(r, kind, value, 0, op, cluster))
 
 
 cdef int subgroup_instruction(Reader r, uint32_t word, uint32_t end, uint32_t opcode) except -1 nogil:
@@ -246,7 +200,7 @@ cdef int subgroup_instruction(Reader r, uint32_t word, uint32_t end, uint32_t op
         else:
             _vote(r, word, opcode, r.words[word + 3])
         return 1
-    op = _reduction_op(opcode)
+    op = spirv_group_alu[opcode]
     if op < 0 and not (OpGroupNonUniformElect <= opcode <= OpGroupNonUniformQuadSwap
                        or OpGroupAll <= opcode <= OpGroupBroadcast or opcode == OpGroupNonUniformRotateKHR):
         return 0

@@ -1,8 +1,8 @@
 """Types, constants and specialization of a SPIR-V module (the SPIR-V specification, sections 3.42.6, 3.42.7 and 2.9).
 
-A type id is a row of the shader's Types; matrices take a row of their own for each memory layout that struct members ask
-for. A constant id is a row of ``Reader.constants``; specialization constants are rows like others once their value is
-known, and OpSpecConstantOp is evaluated here.
+Each type of the module is a row of the shader's Types; a matrix type has another row for each memory layout that members of structs give it.
+Each constant is a row of ``Reader.constants``, specialization constants too: their values are known before they are read, and OpSpecConstantOp
+is evaluated here.
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
@@ -17,14 +17,12 @@ from pyaco._core.spirv.module cimport *
 from pyaco.errors import InputError
 
 cdef enum:
-    endless = 0x7fffffff
-    first_extension_opcode = 4096      # of SPIR-V's registry; those below are the core's
-    maximum_components = 16
+    first_extension_opcode = 4096      # SPIR-V's registry gives lower numbers to the core alone
 
 
 # ----------------------------------------------------------------------------------------------------------------- types
-cdef uint32_t add_type(Reader r, int base, int bit_size, int components) except 0xffffffffU nogil:
-    cdef uint32_t row = type_new(r.s, base, bit_size, components)
+cdef TypeId add_type(Reader r, int base, int bit_size, int components) except 0xffffffffU nogil:
+    cdef TypeId row = type_new(r.s, base, bit_size, components)
     cdef TypeFacts facts
     memset(&facts, 0, sizeof(facts))
     facts.leaves = 1
@@ -34,25 +32,25 @@ cdef uint32_t add_type(Reader r, int base, int bit_size, int components) except 
     return row
 
 
-cdef uint32_t add_array_type(Reader r, uint32_t element, uint32_t length) except 0xffffffffU nogil:
-    cdef uint32_t row = add_type(r, type_array, 0, 0)
-    cdef uint64_t leaves = endless if length == 0 else r.types[element].leaves * length
+cdef TypeId _add_array_type(Reader r, TypeId element, uint32_t length) except 0xffffffffU nogil:
+    cdef TypeId row = add_type(r, type_array, 0, 0)
+    cdef uint64_t leaves = unbounded_leaves if length == 0 else r.types[element].leaves * length
     r.s.types.element[row] = element
     r.s.types.length[row] = length
-    r.types[row].leaves = leaves if leaves < endless else endless
+    r.types[row].leaves = leaves if leaves < unbounded_leaves else unbounded_leaves
     r.types[row].depth = r.types[element].depth + 1
     if r.types[row].depth > maximum_type_depth:
         fail(r, r.word, "types nest deeper than %u levels", maximum_type_depth)
     return row
 
 
-cdef uint32_t _opaque(Reader r) except 0xffffffffU nogil:
-    cdef uint32_t row = add_type(r, type_opaque, 0, 0)
-    r.types[row].leaves = endless
+cdef TypeId _opaque(Reader r) except 0xffffffffU nogil:
+    cdef TypeId row = add_type(r, type_opaque, 0, 0)
+    r.types[row].leaves = unbounded_leaves
     return row
 
 
-cdef uint32_t _scalar(Reader r, uint32_t word, uint32_t opcode) except 0xffffffffU nogil:
+cdef TypeId _scalar(Reader r, uint32_t word, uint32_t opcode) except 0xffffffffU nogil:
     cdef uint32_t width = r.words[word + 2] if opcode != OpTypeBool else 1
     if opcode == OpTypeBool:
         return add_type(r, type_bool, 1, 1)
@@ -65,12 +63,12 @@ cdef uint32_t _scalar(Reader r, uint32_t word, uint32_t opcode) except 0xfffffff
     return add_type(r, type_int if r.words[word + 3] else type_uint, width, 1)
 
 
-cdef uint32_t _vector(Reader r, uint32_t word) except 0xffffffffU nogil:
-    cdef uint32_t scalar = type_row(r, r.words[word + 2])
+cdef TypeId _vector(Reader r, uint32_t word) except 0xffffffffU nogil:
+    cdef TypeId scalar = type_of_id(r, r.words[word + 2])
     cdef uint32_t count = r.words[word + 3]
-    cdef uint32_t row
+    cdef TypeId row
     if not is_vector_or_scalar(r, scalar) or r.s.types.components[scalar] != 1:
-        fail(r, word, "a vector of something that is no scalar")
+        fail(r, word, "a vector whose components are not scalars")
     if count != 2 and count != 3 and count != 4 and count != 8 and count != 16:
         fail(r, word, "a vector of %u components", count)
     row = add_type(r, r.s.types.base[scalar], r.s.types.bit_size[scalar], count)
@@ -78,13 +76,13 @@ cdef uint32_t _vector(Reader r, uint32_t word) except 0xffffffffU nogil:
     return row
 
 
-cdef uint32_t _matrix(Reader r, uint32_t word) except 0xffffffffU nogil:
-    cdef uint32_t column = type_row(r, r.words[word + 2])
+cdef TypeId _matrix(Reader r, uint32_t word) except 0xffffffffU nogil:
+    cdef TypeId column = type_of_id(r, r.words[word + 2])
     cdef uint32_t count = r.words[word + 3]
-    cdef uint32_t row
+    cdef TypeId row
     if (r.s.types.base[column] != type_float or r.s.types.components[column] < 2
             or r.s.types.components[column] > 4):
-        fail(r, word, "matrix columns that are no float vectors")
+        fail(r, word, "a matrix whose columns are not vectors of floats")
     if count < 2 or count > 4:
         fail(r, word, "a matrix of %u columns", count)
     row = add_type(r, type_matrix, r.s.types.bit_size[column], 0)
@@ -95,34 +93,34 @@ cdef uint32_t _matrix(Reader r, uint32_t word) except 0xffffffffU nogil:
     return row
 
 
-cdef uint32_t _array(Reader r, uint32_t word, uint32_t opcode) except 0xffffffffU nogil:
-    cdef uint32_t element = type_row(r, r.words[word + 2])
+cdef TypeId _array(Reader r, uint32_t word, uint32_t opcode) except 0xffffffffU nogil:
+    cdef TypeId element = type_of_id(r, r.words[word + 2])
     cdef uint64_t length = 0
-    cdef uint32_t row
+    cdef TypeId row
     cdef uint32_t stride
     if r.s.types.base[element] == type_void:
         fail(r, word, "an array of void")
     if opcode == OpTypeArray:
         length = integer_constant(r, r.words[word + 3])
         if length == 0 or length >= 0x7fffffff:
-            fail(r, word, "an array length that is not in 1 to 2**31 - 2")
-    row = add_array_type(r, element, <uint32_t>length)
+            fail(r, word, "an array length outside 1 to 2**31 - 2")
+    row = _add_array_type(r, element, <uint32_t>length)
     stride = decoration_of(r, r.words[word + 1], no_member, Decoration_ArrayStride)
     if stride:
         r.s.types.stride[row] = r.words[stride]
     return row
 
 
-cdef uint32_t _with_matrix_layout(Reader r, uint32_t type, uint32_t stride, bint row_major) except 0xffffffffU nogil:
-    """A copy of a matrix type, or of an array of matrices, that has the layout of a struct member."""
-    cdef uint32_t row
-    cdef uint32_t inner
+cdef TypeId _with_matrix_layout(Reader r, TypeId type, uint32_t stride, bint row_major) except 0xffffffffU nogil:
+    """A copy of a matrix type, or of a type of arrays of matrices, with the layout that a struct's member has."""
+    cdef TypeId row
+    cdef TypeId inner
     cdef TypeFacts facts
     if r.s.types.base[type] == type_array:
         inner = _with_matrix_layout(r, r.s.types.element[type], stride, row_major)
         if inner == r.s.types.element[type]:
             return type
-        row = add_array_type(r, inner, r.s.types.length[type])
+        row = _add_array_type(r, inner, r.s.types.length[type])
         r.s.types.stride[row] = r.s.types.stride[type]
         return row
     if r.s.types.base[type] != type_matrix:
@@ -131,7 +129,7 @@ cdef uint32_t _with_matrix_layout(Reader r, uint32_t type, uint32_t stride, bint
     if row_major:
         row = add_type(r, type_float, r.s.types.bit_size[inner], r.s.types.components[inner])
         r.s.types.element[row] = r.s.types.element[inner]
-        r.s.types.stride[row] = stride         # components of a column lie a row apart
+        r.s.types.stride[row] = stride         # between the components of a column
         inner = row
     row = add_type(r, type_matrix, r.s.types.bit_size[type], 0)
     r.s.types.element[row] = inner
@@ -143,13 +141,14 @@ cdef uint32_t _with_matrix_layout(Reader r, uint32_t type, uint32_t stride, bint
     return row
 
 
-cdef int _member_decorations(Reader r, uint32_t id, uint32_t first, uint32_t count) except -1 nogil:
-    """Walk the decorations of a struct once: offsets, access, matrix layouts."""
+cdef int _member_decorations(Reader r, SpirvId id, MemberRow first, uint32_t count) except -1 nogil:
+    """Read the offsets, access and matrix layouts of a struct's members in one walk over its decorations."""
     cdef vector[uint32_t] matrix_stride
     cdef vector[uint8_t] row_major
     cdef uint32_t row = r.decorations[id]
     cdef uint32_t member
     cdef uint32_t word
+    cdef TypeId type
     cdef Decoration decoration
     matrix_stride.resize(count)
     row_major.resize(count)
@@ -185,22 +184,22 @@ cdef int _member_decorations(Reader r, uint32_t id, uint32_t first, uint32_t cou
             r.s.members.access[first + member] |= access_restrict
     for member in range(count):
         if matrix_stride[member]:
-            word = _with_matrix_layout(r, r.s.members.type[first + member], matrix_stride[member], row_major[member])
-            r.s.members.type[first + member] = word
+            type = _with_matrix_layout(r, r.s.members.type[first + member], matrix_stride[member], row_major[member])
+            r.s.members.type[first + member] = type
     return 0
 
 
-cdef uint32_t _struct(Reader r, uint32_t word, uint32_t end) except 0xffffffffU nogil:
-    cdef uint32_t id = r.words[word + 1]
+cdef TypeId _struct(Reader r, uint32_t word, uint32_t end) except 0xffffffffU nogil:
+    cdef SpirvId id = r.words[word + 1]
     cdef uint32_t count = end - word - 2
-    cdef uint32_t row = add_type(r, type_struct, 0, 0)
-    cdef uint32_t first = table_append_many(&r.s.members.table, count)
+    cdef TypeId row = add_type(r, type_struct, 0, 0)
+    cdef MemberRow first = table_append_many(&r.s.members.table, count)
     cdef uint64_t leaves = 0
     cdef uint32_t depth = 0
-    cdef uint32_t member
+    cdef TypeId member
     cdef uint32_t i
     for i in range(count):
-        member = type_row(r, r.words[word + 2 + i])
+        member = type_of_id(r, r.words[word + 2 + i])
         if r.s.types.base[member] == type_void:
             fail(r, word, "a member of type void")
         r.s.members.type[first + i] = member
@@ -210,27 +209,27 @@ cdef uint32_t _struct(Reader r, uint32_t word, uint32_t end) except 0xffffffffU 
             depth = r.types[member].depth
     r.s.types.member_first[row] = first
     r.s.types.member_count[row] = count
-    r.types[row].leaves = leaves if leaves < endless else endless
+    r.types[row].leaves = leaves if leaves < unbounded_leaves else unbounded_leaves
     r.types[row].depth = depth + 1
     if depth + 1 > maximum_type_depth:
         fail(r, word, "types nest deeper than %u levels", maximum_type_depth)
     if decoration_of(r, id, no_member, Decoration_Block):
-        r.types[row].is_block = 1
+        r.types[row].block_decoration = decorated_block
     elif decoration_of(r, id, no_member, Decoration_BufferBlock):
-        r.types[row].is_block = 2
+        r.types[row].block_decoration = decorated_buffer_block
     _member_decorations(r, id, first, count)
     return row
 
 
-cdef uint32_t _pointer(Reader r, uint32_t word) except 0xffffffffU nogil:
-    cdef uint32_t id = r.words[word + 1]
+cdef TypeId _pointer(Reader r, uint32_t word) except 0xffffffffU nogil:
+    cdef SpirvId id = r.words[word + 1]
     cdef uint32_t storage = r.words[word + 2]
-    cdef uint32_t pointee = type_row(r, r.words[word + 3])
-    cdef uint32_t row
-    if r.kind[id] == kind_type:                # announced by OpTypeForwardPointer
+    cdef TypeId pointee = type_of_id(r, r.words[word + 3])
+    cdef TypeId row
+    if r.kind[id] == kind_type:                # declared by OpTypeForwardPointer
         row = r.payload[id]
         if r.types[row].storage_class != storage:
-            fail(r, word, "the forward declaration has another storage class")
+            fail(r, word, "the forward declaration has a different storage class")
     else:
         row = add_type(r, type_pointer, 64, 1)
     r.types[row].storage_class = storage
@@ -240,8 +239,8 @@ cdef uint32_t _pointer(Reader r, uint32_t word) except 0xffffffffU nogil:
 
 cdef int _type(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     cdef uint32_t opcode = opcode_at(r, word)
-    cdef uint32_t id = r.words[word + 1]
-    cdef uint32_t row
+    cdef SpirvId id = r.words[word + 1]
+    cdef TypeId row
     if opcode == OpTypeVoid:
         row = add_type(r, type_void, 0, 0)
     elif opcode == OpTypeBool or opcode == OpTypeInt or opcode == OpTypeFloat:
@@ -258,7 +257,7 @@ cdef int _type(Reader r, uint32_t word, uint32_t end) except -1 nogil:
         row = _pointer(r, word)
     elif opcode == OpTypeForwardPointer:
         if r.kind[id] != kind_none:
-            fail(r, word, "id %u is not a forward pointer", id)
+            fail(r, word, "id %u is declared already", id)
         row = add_type(r, type_pointer, 64, 1)
         r.types[row].storage_class = r.words[word + 2]
     else:
@@ -269,22 +268,16 @@ cdef int _type(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     return 0
 
 
-cdef bint is_vector_or_scalar(Reader r, uint32_t type) noexcept nogil:
+cdef bint is_vector_or_scalar(Reader r, TypeId type) noexcept nogil:
     return type_int <= r.s.types.base[type] <= type_bool
 
 
-cdef bint is_composite(Reader r, uint32_t type) noexcept nogil:
+cdef bint is_composite(Reader r, TypeId type) noexcept nogil:
     cdef uint8_t base = r.s.types.base[type]
     return base == type_struct or base == type_array or base == type_matrix
 
 
-cdef uint32_t scalar_type(Reader r, uint32_t vector) except 0xffffffffU nogil:
-    if r.s.types.components[vector] <= 1:
-        return vector
-    return r.s.types.element[vector]
-
-
-cdef uint32_t element_count(Reader r, uint32_t type) noexcept nogil:
+cdef uint32_t element_count(Reader r, TypeId type) noexcept nogil:
     cdef uint8_t base = r.s.types.base[type]
     if base == type_struct:
         return r.s.types.member_count[type]
@@ -293,7 +286,7 @@ cdef uint32_t element_count(Reader r, uint32_t type) noexcept nogil:
     return r.s.types.components[type] if type_int <= base <= type_bool and r.s.types.components[type] > 1 else 0
 
 
-cdef uint32_t element_type(Reader r, uint32_t type, uint32_t index) except 0xffffffffU nogil:
+cdef TypeId element_type(Reader r, TypeId type, uint32_t index) except 0xffffffffU nogil:
     cdef uint8_t base = r.s.types.base[type]
     if base == type_struct:
         if index >= r.s.types.member_count[type]:
@@ -303,15 +296,15 @@ cdef uint32_t element_type(Reader r, uint32_t type, uint32_t index) except 0xfff
         return r.s.types.element[type]
     if type_int <= base <= type_bool and r.s.types.components[type] > 1:
         return r.s.types.element[type]
-    fail(r, r.word, "an index into something that has no elements")
+    fail(r, r.word, "an index into a type that has no elements")
     return 0xffffffffU
 
 
-cdef bint same_shape(Reader r, uint32_t a, uint32_t b) noexcept nogil:
+cdef bint same_shape(Reader r, TypeId a, TypeId b) noexcept nogil:
     cdef uint32_t i
     if a == b:
         return True
-    if r.types[a].leaves > maximum_leaves:      # keeps the comparison near-linear; such values cannot be made anyway
+    if r.types[a].leaves > maximum_leaves:      # keeps the comparison near-linear; no value may be so large
         return False
     if (r.s.types.base[a] != r.s.types.base[b] or r.s.types.bit_size[a] != r.s.types.bit_size[b]
             or r.s.types.components[a] != r.s.types.components[b] or r.types[a].leaves != r.types[b].leaves
@@ -333,8 +326,7 @@ cdef bint same_shape(Reader r, uint32_t a, uint32_t b) noexcept nogil:
     return True
 
 
-cdef uint64_t element_offset(Reader r, uint32_t type, uint32_t index) noexcept nogil:
-    """Bytes from a laid-out composite to one of its elements."""
+cdef uint64_t element_offset(Reader r, TypeId type, uint32_t index) noexcept nogil:
     cdef uint32_t member
     if r.s.types.base[type] == type_struct:
         member = r.s.members.offset[r.s.types.member_first[type] + index]
@@ -344,12 +336,11 @@ cdef uint64_t element_offset(Reader r, uint32_t type, uint32_t index) noexcept n
     return <uint64_t>index * r.s.types.stride[type]
 
 
-cdef uint64_t end_of_type(Reader r, uint32_t type) noexcept nogil:
-    """Bytes up to the end of the last member that a laid-out type has (runtime arrays: 0)."""
+cdef uint64_t end_of_type(Reader r, TypeId type) noexcept nogil:
     cdef uint64_t end = 0
     cdef uint64_t member
     cdef uint32_t i
-    cdef uint32_t first = r.s.types.member_first[type]
+    cdef MemberRow first = r.s.types.member_first[type]
     cdef uint8_t base = r.s.types.base[type]
     if base == type_struct:
         for i in range(r.s.types.member_count[type]):
@@ -374,20 +365,20 @@ cdef uint64_t end_of_type(Reader r, uint32_t type) noexcept nogil:
     return r.s.types.components[type] * r.s.types.bit_size[type] // 8
 
 
-cdef int check_value_type(Reader r, uint32_t type) except -1 nogil:
+cdef int check_value_type(Reader r, TypeId type) except -1 nogil:
     if r.s.types.base[type] == type_void:
         fail(r, r.word, "a value of type void")
-    cdef uint32_t inner = type
+    cdef TypeId inner = type
     while r.s.types.base[inner] == type_array:
         inner = r.s.types.element[inner]
     if r.s.types.base[inner] == type_opaque:
-        _opaque_used(r, inner)
+        _refuse_opaque(r, inner)
     if r.types[type].leaves > maximum_leaves:
-        unsupported(r, r.word, "a runtime array, or more than 65536 elements, as one value")
+        unsupported(r, r.word, "a value that is a runtime array or has more than 65536 elements")
     return 0
 
 
-cdef int _opaque_used(Reader r, uint32_t type) except -1 nogil:
+cdef int _refuse_opaque(Reader r, TypeId type) except -1 nogil:
     cdef uint32_t word = r.offset[r.types[type].id] if r.types[type].id else 0
     if word:
         unsupported(r, r.word, "values of type ", spirv_names[opcode_at(r, word)])
@@ -395,8 +386,8 @@ cdef int _opaque_used(Reader r, uint32_t type) except -1 nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------- constants
-cdef uint32_t _add_constant(Reader r, uint32_t type, int kind, uint64_t bits) except 0xffffffffU nogil:
-    cdef ConstantRow row
+cdef ConstantId add_constant(Reader r, TypeId type, int kind, uint64_t bits) except 0xffffffffU nogil:
+    cdef Constant row
     memset(&row, 0, sizeof(row))
     row.type = type
     row.kind = kind
@@ -405,24 +396,24 @@ cdef uint32_t _add_constant(Reader r, uint32_t type, int kind, uint64_t bits) ex
     return <uint32_t>(r.constants.size() - 1)
 
 
-cdef uint32_t constant_child(Reader r, uint32_t constant, uint32_t index) except 0xffffffffU nogil:
+cdef ConstantId constant_child(Reader r, ConstantId constant, uint32_t index) except 0xffffffffU nogil:
     cdef uint32_t kind = r.constants[constant].kind
-    cdef uint32_t type = element_type(r, r.constants[constant].type, index)
+    cdef TypeId type = element_type(r, r.constants[constant].type, index)
     if index >= element_count(r, r.constants[constant].type):
         fail(r, r.word, "element %u of a constant does not exist", index)
     if kind == constant_composite:
         return r.constant_children[r.constants[constant].first + index]
-    return _add_constant(r, type, kind, 0)
+    return add_constant(r, type, kind, 0)
 
 
-cdef uint64_t constant_component(Reader r, uint32_t constant, uint32_t index) noexcept nogil:
+cdef uint64_t constant_component(Reader r, ConstantId constant, uint32_t index) noexcept nogil:
     if r.constants[constant].kind == constant_composite:
         return r.constants[r.constant_children[r.constants[constant].first + index]].bits
     return r.constants[constant].bits
 
 
-cdef uint64_t integer_constant(Reader r, uint32_t id) except? 0xfffffffffffffffeULL nogil:
-    cdef uint32_t row
+cdef uint64_t integer_constant(Reader r, SpirvId id) except? 0xfffffffffffffffeULL nogil:
+    cdef ConstantId row
     if r.kind[id] != kind_constant:
         fail(r, r.word, "id %u is not a constant", id)
     row = r.payload[id]
@@ -431,8 +422,8 @@ cdef uint64_t integer_constant(Reader r, uint32_t id) except? 0xfffffffffffffffe
     return r.constants[row].bits
 
 
-cdef uint64_t _specialized(Reader r, uint32_t id, uint32_t type, uint64_t bits) except? 0xfffffffffffffffeULL nogil:
-    """The value that the user gave for the specialization constant `id`, or `bits`."""
+cdef uint64_t _specialized(Reader r, SpirvId id, TypeId type, uint64_t bits) except? 0xfffffffffffffffeULL nogil:
+    """The value that the user gives the specialization constant `id`, or `bits`, its default."""
     cdef uint32_t word = decoration_of(r, id, no_member, Decoration_SpecId)
     r.spec_constants.push_back(id)
     if word == 0:
@@ -445,87 +436,86 @@ cdef uint64_t _specialized(Reader r, uint32_t id, uint32_t type, uint64_t bits) 
         return _bits_of(r, number, r.specialization[number], type)
 
 
-cdef uint64_t _bits_of(Reader r, object number, object value, uint32_t type) except? 0xfffffffffffffffeULL:
+cdef uint64_t _bits_of(Reader r, object number, object value, TypeId type) except? 0xfffffffffffffffeULL:
     import struct
-    width = int(r.s.types.bit_size[type])      # a Python number: shifts by it must not wrap
+    width = int(r.s.types.bit_size[type])      # a Python integer, since shifts by it must not wrap
     one = int(1)
     if r.s.types.base[type] == type_float:
         letters = {16: "e", 32: "f", 64: "d"}[width]
         try:
             return int.from_bytes(struct.pack("<" + letters, float(value)), "little")
         except (OverflowError, ValueError, TypeError) as error:
-            raise InputError(f"specialization constant {number}: {value!r} is no {width}-bit float") from error
+            raise InputError(f"specialization constant {number}: {value!r} is not a {width}-bit float") from error
     if r.s.types.base[type] == type_bool:
         return 1 if value else 0
     if isinstance(value, float) and not value.is_integer():
-        raise InputError(f"specialization constant {number}: {value!r} is no integer")
+        raise InputError(f"specialization constant {number}: {value!r} is not an integer")
     integer = int(value)
     if not -(one << (width - 1)) <= integer < one << width:
         raise InputError(f"specialization constant {number}: {value!r} does not fit {width} bits")
     return integer & ((one << width) - 1)
 
 
-cdef uint32_t _literal(Reader r, uint32_t word, uint32_t end, uint32_t type) except 0xffffffffU nogil:
+cdef ConstantId _literal(Reader r, uint32_t word, uint32_t end, TypeId type) except 0xffffffffU nogil:
     cdef uint32_t width = r.s.types.bit_size[type]
     cdef uint64_t bits
     if r.s.types.base[type] > type_float or r.s.types.base[type] == type_void or r.s.types.components[type] != 1:
-        fail(r, word, "a literal of a type that is no number")
+        fail(r, word, "a literal whose type is not a number")
     if end - word != <uint32_t>(5 if width == 64 else 4):
-        fail(r, word, "a literal of another width than its type")
+        fail(r, word, "a literal whose width differs from that of its type")
     bits = r.words[word + 3]
     if width == 64:
         bits |= <uint64_t>r.words[word + 4] << 32
     bits = low_bits(bits, width)
     if opcode_at(r, word) == OpSpecConstant:
         bits = _specialized(r, r.words[word + 2], type, bits)
-    return _add_constant(r, type, constant_scalar, bits)
+    return add_constant(r, type, constant_scalar, bits)
 
 
-cdef uint32_t _composite(Reader r, uint32_t word, uint32_t end, uint32_t type) except 0xffffffffU nogil:
+cdef ConstantId _composite(Reader r, uint32_t word, uint32_t end, TypeId type) except 0xffffffffU nogil:
     cdef uint32_t count = element_count(r, type)
-    cdef uint32_t row
-    cdef uint32_t child
+    cdef ConstantId row
+    cdef ConstantId child
     cdef uint32_t first = <uint32_t>r.constant_children.size()
     cdef uint32_t i
     if (not is_composite(r, type) and count == 0) or count != end - word - 3:
-        fail(r, word, "%u constituents do not fit the type", end - word - 3)
+        fail(r, word, "%u constituents do not match the type", end - word - 3)
     for i in range(count):
         if r.kind[r.words[word + 3 + i]] != kind_constant:
             fail(r, word, "constituent %u is not a constant", r.words[word + 3 + i])
         child = r.payload[r.words[word + 3 + i]]
         if not same_shape(r, r.constants[child].type, element_type(r, type, i)):
-            fail(r, word, "constituent %u has another type", r.words[word + 3 + i])
+            fail(r, word, "constituent %u has the wrong type", r.words[word + 3 + i])
         r.constant_children.push_back(child)
-    row = _add_constant(r, type, constant_composite, 0)
+    row = add_constant(r, type, constant_composite, 0)
     r.constants[row].first = first
-    r.constants[row].count = count
     return row
 
 
 cdef int _constant(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     cdef uint32_t opcode = opcode_at(r, word)
-    cdef uint32_t id = r.words[word + 2]
-    cdef uint32_t type = type_row(r, r.words[word + 1])
+    cdef SpirvId id = r.words[word + 2]
+    cdef TypeId type = type_of_id(r, r.words[word + 1])
     cdef uint32_t builtin
     cdef uint64_t bits
-    cdef uint32_t row
+    cdef ConstantId row
     if r.s.types.base[type] == type_void or r.s.types.base[type] == type_opaque:
-        _opaque_used(r, type)
+        _refuse_opaque(r, type)
     if OpConstantTrue <= opcode <= OpConstantFalse or OpSpecConstantTrue <= opcode <= OpSpecConstantFalse:
         if r.s.types.base[type] != type_bool or r.s.types.components[type] != 1:
-            fail(r, word, "a boolean constant of another type")
+            fail(r, word, "a boolean constant whose type is not boolean")
         bits = opcode == OpConstantTrue or opcode == OpSpecConstantTrue
         if opcode >= OpSpecConstantTrue:
             bits = _specialized(r, id, type, bits)
-        row = _add_constant(r, type, constant_scalar, bits)
+        row = add_constant(r, type, constant_scalar, bits)
     elif opcode == OpConstant or opcode == OpSpecConstant:
         row = _literal(r, word, end, type)
     elif opcode == OpConstantComposite or opcode == OpSpecConstantComposite:
         row = _composite(r, word, end, type)
     elif opcode == OpConstantNull:
-        row = _add_constant(r, type, constant_null, 0)
+        row = add_constant(r, type, constant_null, 0)
     elif opcode == OpUndef:
-        row = _add_constant(r, type, constant_undef, 0)
+        row = add_constant(r, type, constant_undef, 0)
     else:
         row = _spec_constant_op(r, word, end, type)
     r.kind[id] = kind_constant
@@ -541,7 +531,7 @@ cdef uint64_t _divide(uint32_t opcode, uint64_t a, uint64_t b, uint32_t width) n
     """Integer division and remainders; division by zero is undefined and gives zero here."""
     cdef int64_t x = sign_extended(a, width)
     cdef int64_t y = sign_extended(b, width)
-    cdef int64_t rest
+    cdef int64_t remainder
     if b == 0:
         return 0
     if opcode == OpUDiv:
@@ -552,10 +542,10 @@ cdef uint64_t _divide(uint32_t opcode, uint64_t a, uint64_t b, uint32_t width) n
         return <uint64_t>0 - a if opcode == OpSDiv else 0
     if opcode == OpSDiv:
         return <uint64_t>(x / y)
-    rest = x % y
-    if opcode == OpSMod and rest != 0 and (rest < 0) != (y < 0):
-        rest += y
-    return <uint64_t>rest
+    remainder = x % y
+    if opcode == OpSMod and remainder != 0 and (remainder < 0) != (y < 0):
+        remainder += y
+    return <uint64_t>remainder
 
 
 cdef uint64_t _compare(uint32_t opcode, uint64_t a, uint64_t b, uint32_t width) noexcept nogil:
@@ -622,95 +612,94 @@ cdef uint64_t _evaluate(Reader r, uint32_t opcode, uint64_t a, uint64_t b, uint3
     return _compare(opcode, a, b, from_width)
 
 
-cdef uint32_t _operand_constant(Reader r, uint32_t place, uint32_t end) except 0xffffffffU nogil:
-    cdef uint32_t id
-    if place >= end:
+cdef ConstantId _operand_constant(Reader r, uint32_t cursor, uint32_t end) except 0xffffffffU nogil:
+    cdef SpirvId id
+    if cursor >= end:
         fail(r, r.word, "too few operands")
-    id = r.words[place]
+    id = r.words[cursor]
     if id >= r.bound or r.kind[id] != kind_constant:
         fail(r, r.word, "operand %u is not a constant", id)
     return r.payload[id]
 
 
-cdef uint32_t _from_components(Reader r, uint32_t type, const uint64_t *bits) except 0xffffffffU nogil:
+cdef ConstantId _from_components(Reader r, TypeId type, const uint64_t *bits) except 0xffffffffU nogil:
     """A constant scalar or vector of the given components."""
     cdef uint32_t count = r.s.types.components[type]
-    cdef uint32_t[16] children
-    cdef uint32_t row
+    cdef ConstantId[16] children
+    cdef ConstantId row
     cdef uint32_t i
     if count == 1:
-        return _add_constant(r, type, constant_scalar, low_bits(bits[0], r.s.types.bit_size[type]))
+        return add_constant(r, type, constant_scalar, low_bits(bits[0], r.s.types.bit_size[type]))
     for i in range(count):
-        children[i] = _add_constant(r, r.s.types.element[type], constant_scalar,
-                                    low_bits(bits[i], r.s.types.bit_size[type]))
-    row = _add_constant(r, type, constant_composite, 0)
+        children[i] = add_constant(r, r.s.types.element[type], constant_scalar,
+                                   low_bits(bits[i], r.s.types.bit_size[type]))
+    row = add_constant(r, type, constant_composite, 0)
     r.constants[row].first = <uint32_t>r.constant_children.size()
-    r.constants[row].count = count
     for i in range(count):
         r.constant_children.push_back(children[i])
     return row
 
 
-cdef uint32_t _componentwise(Reader r, uint32_t opcode, uint32_t place, uint32_t end, uint32_t type) except \
+cdef ConstantId _componentwise(Reader r, uint32_t opcode, uint32_t cursor, uint32_t end, TypeId type) except \
         0xffffffffU nogil:
-    cdef uint32_t a = _operand_constant(r, place, end)
-    cdef uint32_t b = a
+    cdef ConstantId a = _operand_constant(r, cursor, end)
+    cdef ConstantId b = a
     cdef uint32_t count = r.s.types.components[type]
     cdef uint32_t from_width = r.s.types.bit_size[r.constants[a].type]
     cdef uint64_t[16] bits
     cdef uint32_t i
-    if end - place > 1:
-        b = _operand_constant(r, place + 1, end)
+    if end - cursor > 1:
+        b = _operand_constant(r, cursor + 1, end)
     if (not is_vector_or_scalar(r, type) or not is_vector_or_scalar(r, r.constants[a].type)
             or not is_vector_or_scalar(r, r.constants[b].type)
             or r.s.types.components[r.constants[a].type] != count
             or r.s.types.components[r.constants[b].type] != count):
-        fail(r, r.word, "operands of other shapes than the result")
+        fail(r, r.word, "operands whose shapes differ from the result's")
     if opcode == OpFConvert or opcode == OpQuantizeToF16:
         if r.s.types.base[type] != type_float or r.s.types.base[r.constants[a].type] != type_float:
-            fail(r, r.word, "operands that are no floats")
+            fail(r, r.word, "operands that are not floats")
     elif r.s.types.bit_size[type] != from_width and opcode != OpSConvert and opcode != OpUConvert and \
             r.s.types.base[type] != type_bool:
-        fail(r, r.word, "operands of another width than the result")
+        fail(r, r.word, "operands whose width differs from the result's")
     for i in range(count):
         bits[i] = _evaluate(r, opcode, constant_component(r, a, i), constant_component(r, b, i),
                             r.s.types.bit_size[type], from_width)
     return _from_components(r, type, bits)
 
 
-cdef uint32_t _select(Reader r, uint32_t place, uint32_t end, uint32_t type) except 0xffffffffU nogil:
-    cdef uint32_t condition = _operand_constant(r, place, end)
-    cdef uint32_t a = _operand_constant(r, place + 1, end)
-    cdef uint32_t b = _operand_constant(r, place + 2, end)
-    cdef uint32_t condition_type = r.constants[condition].type
+cdef ConstantId _select(Reader r, uint32_t cursor, uint32_t end, TypeId type) except 0xffffffffU nogil:
+    cdef ConstantId condition = _operand_constant(r, cursor, end)
+    cdef ConstantId a = _operand_constant(r, cursor + 1, end)
+    cdef ConstantId b = _operand_constant(r, cursor + 2, end)
+    cdef TypeId condition_type = r.constants[condition].type
     cdef uint64_t[16] bits
     cdef uint32_t i
     if (r.s.types.base[condition_type] != type_bool or not same_shape(r, r.constants[a].type, type)
             or not same_shape(r, r.constants[b].type, type)):
-        fail(r, r.word, "operands of other types than the result")
+        fail(r, r.word, "operands whose types differ from the result's")
     if r.s.types.components[condition_type] == 1:
         return a if constant_component(r, condition, 0) else b
     if not is_vector_or_scalar(r, type) or r.s.types.components[type] != r.s.types.components[condition_type]:
-        fail(r, r.word, "operands of other shapes than the result")
+        fail(r, r.word, "operands whose shapes differ from the result's")
     for i in range(r.s.types.components[type]):
         bits[i] = constant_component(r, a if constant_component(r, condition, i) else b, i)
     return _from_components(r, type, bits)
 
 
-cdef uint32_t _shuffle(Reader r, uint32_t place, uint32_t end, uint32_t type) except 0xffffffffU nogil:
-    cdef uint32_t a = _operand_constant(r, place, end)
-    cdef uint32_t b = _operand_constant(r, place + 1, end)
+cdef ConstantId _shuffle(Reader r, uint32_t cursor, uint32_t end, TypeId type) except 0xffffffffU nogil:
+    cdef ConstantId a = _operand_constant(r, cursor, end)
+    cdef ConstantId b = _operand_constant(r, cursor + 1, end)
     cdef uint32_t count = r.s.types.components[r.constants[a].type]
     cdef uint64_t[16] bits
     cdef uint32_t i
     cdef uint32_t index
-    if (not is_vector_or_scalar(r, type) or end - place - 2 != r.s.types.components[type]
+    if (not is_vector_or_scalar(r, type) or end - cursor - 2 != r.s.types.components[type]
             or not is_vector_or_scalar(r, r.constants[a].type) or not is_vector_or_scalar(r, r.constants[b].type)
             or r.s.types.bit_size[r.constants[a].type] != r.s.types.bit_size[type]
             or r.s.types.bit_size[r.constants[b].type] != r.s.types.bit_size[type]):
-        fail(r, r.word, "operands of other shapes than the result")
-    for i in range(end - place - 2):
-        index = r.words[place + 2 + i]
+        fail(r, r.word, "operands whose shapes differ from the result's")
+    for i in range(end - cursor - 2):
+        index = r.words[cursor + 2 + i]
         bits[i] = 0
         if index != 0xffffffffU and index >= count + r.s.types.components[r.constants[b].type]:
             fail(r, r.word, "component %u does not exist", index)
@@ -721,38 +710,37 @@ cdef uint32_t _shuffle(Reader r, uint32_t place, uint32_t end, uint32_t type) ex
     return _from_components(r, type, bits)
 
 
-cdef uint32_t _insert(Reader r, uint32_t object_row, uint32_t into, uint32_t place, uint32_t end) except \
+cdef ConstantId _insert(Reader r, ConstantId object_constant, ConstantId into, uint32_t cursor, uint32_t end) except \
         0xffffffffU nogil:
-    """A copy of the constant `into` with the element that the literals from `place` name replaced."""
-    cdef uint32_t type = r.constants[into].type
+    """A copy of the constant `into` whose element at the indices from `cursor` on is `object_constant`."""
+    cdef TypeId type = r.constants[into].type
     cdef uint32_t count
     cdef uint32_t first
-    cdef uint32_t row
-    cdef uint32_t child
+    cdef ConstantId row
+    cdef ConstantId child
     cdef uint32_t i
-    if place == end:
-        if not same_shape(r, r.constants[object_row].type, type):
-            fail(r, r.word, "the object has another type than the element")
-        return object_row
+    if cursor == end:
+        if not same_shape(r, r.constants[object_constant].type, type):
+            fail(r, r.word, "the type of the object differs from the element's")
+        return object_constant
     check_value_type(r, type)
     count = element_count(r, type)
-    if r.words[place] >= count:
-        fail(r, r.word, "element %u does not exist", r.words[place])
-    row = _insert(r, object_row, constant_child(r, into, r.words[place]), place + 1, end)
+    if r.words[cursor] >= count:
+        fail(r, r.word, "element %u does not exist", r.words[cursor])
+    row = _insert(r, object_constant, constant_child(r, into, r.words[cursor]), cursor + 1, end)
     r.scratch.clear()
     for i in range(count):
-        child = row if i == r.words[place] else constant_child(r, into, i)
+        child = row if i == r.words[cursor] else constant_child(r, into, i)
         r.scratch.push_back(child)
     first = <uint32_t>r.constant_children.size()
     r.constant_children.insert(r.constant_children.end(), r.scratch.begin(), r.scratch.end())
-    row = _add_constant(r, type, constant_composite, 0)
+    row = add_constant(r, type, constant_composite, 0)
     r.constants[row].first = first
-    r.constants[row].count = count
     return row
 
 
 cdef bint _is_evaluated(uint32_t opcode) noexcept nogil:
-    """Whether OpSpecConstantOp is evaluated for an opcode that acts on the components of one or two constants."""
+    """Whether OpSpecConstantOp can have this opcode, of those that act on the components of one or two constants."""
     return (opcode in (OpSConvert, OpUConvert, OpBitcast, OpFConvert, OpQuantizeToF16, OpSNegate, OpNot, OpLogicalNot, OpIAdd, OpISub,
                        OpIMul, OpUDiv, OpUMod, OpSDiv, OpSRem, OpSMod, OpShiftRightLogical, OpShiftRightArithmetic,
                        OpShiftLeftLogical, OpBitwiseOr, OpLogicalOr, OpBitwiseXor, OpBitwiseAnd, OpLogicalAnd, OpLogicalEqual,
@@ -760,44 +748,44 @@ cdef bint _is_evaluated(uint32_t opcode) noexcept nogil:
             or OpIEqual <= opcode <= OpSLessThanEqual)
 
 
-cdef uint32_t _spec_constant_op(Reader r, uint32_t word, uint32_t end, uint32_t type) except 0xffffffffU nogil:
+cdef ConstantId _spec_constant_op(Reader r, uint32_t word, uint32_t end, TypeId type) except 0xffffffffU nogil:
     cdef uint32_t opcode = r.words[word + 3]
-    cdef uint32_t place = word + 4
-    cdef uint32_t row
+    cdef uint32_t first = word + 4
     cdef uint32_t cursor
+    cdef ConstantId row
     if opcode >= spirv_opcode_count or spirv_names[opcode] == NULL:
         fail(r, word, "unknown opcode %u", opcode)
     if opcode == OpSelect:
-        row = _select(r, place, end, type)
+        row = _select(r, first, end, type)
     elif opcode == OpVectorShuffle:
-        row = _shuffle(r, place, end, type)
+        row = _shuffle(r, first, end, type)
     elif opcode == OpCompositeExtract:
-        row = _operand_constant(r, place, end)
-        for cursor in range(place + 1, end):
+        row = _operand_constant(r, first, end)
+        for cursor in range(first + 1, end):
             row = constant_child(r, row, r.words[cursor])
     elif opcode == OpCompositeInsert:
-        row = _operand_constant(r, place + 1, end)
-        if end - place - 2 > maximum_type_depth:
-            fail(r, word, "more indices than types nest")
-        row = _insert(r, _operand_constant(r, place, end), row, place + 2, end)
+        row = _operand_constant(r, first + 1, end)
+        if end - first - 2 > maximum_type_depth:
+            fail(r, word, "more indices than the depth to which types may nest")
+        row = _insert(r, _operand_constant(r, first, end), row, first + 2, end)
     elif opcode == OpCopyLogical or opcode == OpCopyObject:
-        row = _operand_constant(r, place, end)
+        row = _operand_constant(r, first, end)
     elif _is_evaluated(opcode):
-        row = _componentwise(r, opcode, place, end, type)
+        row = _componentwise(r, opcode, first, end, type)
     else:
-        unsupported(r, word, "a specialization constant operation: ", spirv_names[opcode])
+        unsupported(r, word, "the specialization constant operation ", spirv_names[opcode])
         return 0
     if not same_shape(r, r.constants[row].type, type):
-        fail(r, word, "the result has another type")
+        fail(r, word, "the operation gives a value of the wrong type")
     return row
 
 
 # ------------------------------------------------------------------------------------------------------------- variables
 cdef int _variable(Reader r, uint32_t word) except -1 nogil:
-    cdef uint32_t id = r.words[word + 2]
-    cdef uint32_t type = type_row(r, r.words[word + 1])
+    cdef SpirvId id = r.words[word + 2]
+    cdef TypeId type = type_of_id(r, r.words[word + 1])
     if r.s.types.base[type] != type_pointer or r.types[type].storage_class != r.words[word + 3]:
-        fail(r, word, "a variable whose type is no pointer into its storage class")
+        fail(r, word, "a variable whose type is not a pointer into its storage class")
     if r.words[word + 3] == StorageClass_Function:
         fail(r, word, "a Function variable outside functions")
     r.kind[id] = kind_variable
@@ -821,5 +809,5 @@ cdef int declare(Reader r, uint32_t word, uint32_t end) except -1 nogil:
             return 0
     if opcode >= first_extension_opcode or opcode == OpConstantPipeStorage:
         return unsupported(r, word, "the instruction ", spirv_names[opcode])
-    fail(r, word, "an instruction that belongs into a function")
+    fail(r, word, "an instruction that is allowed only in functions")
     return 0
