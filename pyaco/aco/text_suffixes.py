@@ -1,4 +1,4 @@
-"""What stands behind the operands in ACO IR's text: immediates, modifiers, memory and synchronisation, in both directions.
+"""What follows the operands in ACO IR's text: immediates, modifiers, memory and synchronisation, in both directions.
 
 ``suffix_texts`` gives the words of an instruction, ``read_suffix`` puts one word into the ``InstructionText`` that is being read.
 """
@@ -265,7 +265,7 @@ def _attribute_text(word: int) -> list[str]:
 
 
 def suffix_texts(name: str, format_: int, word: int, immediate: int, gfx: int, operand_count: int, full: int) -> list[str]:
-    """The words behind the operands of an instruction."""
+    """The words after the operands of an instruction."""
     row = opcodes.row(name)
     if format_ <= Format.PSEUDO_REDUCTION:
         return _pseudo_text(name, format_, word, immediate)

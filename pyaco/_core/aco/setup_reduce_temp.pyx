@@ -2,7 +2,7 @@
 
 They run with all lanes enabled, so their temporaries must not share registers with values of lanes that are switched off by
 divergent control flow: they are linear VGPRs that begin in the nearest enclosing top-level block and end at the start of the
-next one, behind its phis (so that copies for phis find them still live). Operand 1 of a reduction is its temporary, operand
+next one, after its phis (so that copies for phis find them still live). Operand 1 of a reduction is its temporary, operand
 2 a second one for operations and cluster sizes that need it; operand 0 of ``p_bpermute_permlane`` is one. Instruction selection
 left them undefined.
 
@@ -40,7 +40,7 @@ cdef cppclass Context:
     Temporary[2] temporaries
     vector[Insertion] starts         # before an instruction; all three in the order of the program
     vector[Insertion] starts_at_end  # before the branch of a block
-    vector[Insertion] ends           # behind the phis of a block
+    vector[Insertion] ends           # after the phis of a block
 
 
 cdef int _note(vector[Insertion] *insertions, uint32_t block, uint32_t before, uint32_t instruction) except -1 nogil:
@@ -175,7 +175,7 @@ cdef int setup_reduce_temp_run(ProgramData *p) except -1 nogil:
     return _write(&c)
 
 
-def run(Program program, options=None):
+def run(Program program not None, options=None):
     """Give reductions and shuffles their linear VGPRs."""
     with nogil:
         setup_reduce_temp_run(&program.data)

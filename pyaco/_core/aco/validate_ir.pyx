@@ -385,7 +385,7 @@ cdef int _check_uses(Context *c, const vector[uint32_t] *home, const vector[uint
     return 0
 
 
-def check(Program program, bint ssa=False, bint branches=True):
+def check(Program program not None, bint ssa=False, bint branches=True):
     """Return what is wrong as a list of (block, instruction or 0, message).
 
     With `ssa` also that every temp has one definition, which dominates its uses (needs ``dominance``).
