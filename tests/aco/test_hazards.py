@@ -74,6 +74,19 @@ def test_gfx11_leaves_nothing_to_the_part_that_follows(gfx: int) -> None:
     assert added(gfx, "insert_nops", " s2: %0:exec = v_cmpx_eq_u32 0, 0") == [(1, "v_nop")]
 
 
+@pytest.mark.parametrize(("between", "mitigates"), [
+    (" v1: %0:v[1] = v_mov_b32 %0:s[8]", True), (" v1: %0:v[1] = v_mov_b32 %0:vcc_lo", True), (" v1: %0:v[1] = v_mov_b32 0x12345678", True),
+    (" v1: %0:v[1] = v_mov_b32 0", False), (" v1: %0:v[1] = v_mov_b32 %0:v[2]", False), (" v1: %0:v[1] = v_mov_b32 %0:exec_lo", False),
+    (" v1: %0:v[1] = v_mbcnt_lo_u32_b32 %0:exec_lo, 0", False), (" v1: %0:v[1] = v_mbcnt_hi_u32_b32_e64 %0:exec_hi, 0", False),
+])  # fmt: skip
+def test_gfx11_lane_mask_after_another_scalar_source(between: str, mitigates: bool) -> None:
+    """VALUMaskWrite: any SGPR but exec, or a literal, that the VALU reads in between makes the SALU's write safe (LLVM)."""
+    mask, write, read = (" v1: %0:v[0] = v_cndmask_b32 0, 0, %0:s[0-1]", " s1: %0:s[1] = s_mov_b32 0", " s1: %0:s[2] = s_mov_b32 %0:s[1]")
+    wait = [] if mitigates else [(3, "s_waitcnt_depctr sa_sdst(0)")]
+    assert added(110, "insert_nops", mask, between, write, read, "s_endpgm") == wait
+    assert added(110, "insert_nops", mask, write, read, "s_endpgm") == [(2, "s_waitcnt_depctr sa_sdst(0)")]
+
+
 def test_what_was_resolved_before_a_jump_is_not_resolved_again() -> None:
     mask = " v1: %0:v[0] = v_cndmask_b32 0, 0, %0:vcc"
     load = " v1: %0:v[0] = ds_read_b32 %0:v[0]"

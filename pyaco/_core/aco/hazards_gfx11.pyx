@@ -375,8 +375,8 @@ cdef void _note_scalar_sources(const ProgramData *p, State *s, InstructionId i) 
         return
     for k in range(count):
         range_ = operand_range(p, first + k)
-        if operand_is_literal(operand_at(p, first + k)) or (range_.end > range_.first and range_.first < 128):
-            # Reading any SGPR or literal waits for the scalar unit's earlier reads.
+        if operand_is_literal(operand_at(p, first + k)) or (range_.end > range_.first and range_.first < register_exec >> 2):
+            # Reading any SGPR but exec, or a literal, waits for the scalar unit's earlier reads.
             for r in range(128):
                 s.mask[r] &= ~1
             break
