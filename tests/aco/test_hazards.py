@@ -204,6 +204,17 @@ def test_interpolation_waits_by_its_own_field(gfx: int) -> None:
     assert lines(parameter(0), " v1: %0:v[9] = v_mov_b32 %0:v[0]")[1] == wait
 
 
+@pytest.mark.parametrize("gfx", [110, 120])
+def test_messages_are_answered_in_order(gfx: int) -> None:
+    """An answer needs no wait for later messages; scalar loads come in any order."""
+    message, load = " s1: %0:s[{}] = s_sendmsg_rtn_b32 3 sendmsg(rtn_get_realtime)", " s1: %0:s[{}] = s_buffer_load_dword %0:s[0-3], %0:s[0]"
+    issued = [message.format(4), load.format(5), message.format(6), load.format(7)]
+    uses = [f"p_unit_test {register}, %0:s[{register}]" for register in (4, 5, 6, 7)]
+    wait = "s_wait_kmcnt imm:{}" if gfx == 120 else "s_waitcnt lgkmcnt({})"
+    assert added(gfx, "insert_waitcnt", *issued, *uses, "s_endpgm") == [(4, wait.format(1)), (5, wait.format(0))]
+    assert added(gfx, "insert_waitcnt", *issued, uses[2], "s_endpgm") == [(4, wait.format(0))]
+
+
 def test_scalar_loads_see_scalar_stores() -> None:
     store = "s_buffer_store_dword %0:s[4-7], 0, %0:s[0]"
     load = " s1: %0:s[1] = s_buffer_load_dword %0:s[4-7], 0 {}"

@@ -21,10 +21,9 @@ from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport (
-    op_ds_ordered_count, op_p_barrier, op_s_dcache_wb, op_s_sendmsg,
-    op_s_sendmsg_rtn_b32, op_s_sendmsg_rtn_b64, op_s_setpc_b64, op_s_wait_bvhcnt, op_s_wait_dscnt, op_s_wait_event, op_s_wait_expcnt,
-    op_s_wait_kmcnt, op_s_wait_loadcnt, op_s_wait_loadcnt_dscnt, op_s_wait_samplecnt, op_s_wait_storecnt,
-    op_s_wait_storecnt_dscnt, op_s_waitcnt, op_s_waitcnt_vscnt,
+    op_ds_ordered_count, op_p_barrier, op_s_dcache_wb, op_s_sendmsg, op_s_sendmsg_rtn_b32, op_s_sendmsg_rtn_b64, op_s_sendmsghalt,
+    op_s_setpc_b64, op_s_wait_bvhcnt, op_s_wait_dscnt, op_s_wait_event, op_s_wait_expcnt, op_s_wait_kmcnt, op_s_wait_loadcnt,
+    op_s_wait_loadcnt_dscnt, op_s_wait_samplecnt, op_s_wait_storecnt, op_s_wait_storecnt_dscnt, op_s_waitcnt, op_s_waitcnt_vscnt,
 )
 from modifiers cimport (
     modifier_exp_done, modifier_gds, modifier_scope, modifier_semantics, modifier_set_wait_exp, modifier_storage, modifier_wait_exp,
@@ -142,7 +141,7 @@ cdef void _issue(Context *c, State *s, uint32_t counter, uint16_t event) noexcep
     cdef int k
     cdef uint8_t limit = c.limit[counter]
     s.pending[counter] |= event
-    if event & (event_smem | event_flat | event_message):
+    if event & (event_smem | event_flat):
         return
     for k in range(tracked_count):
         if s.events[counter][k] == event and s.age[counter][k] < limit:
@@ -214,7 +213,7 @@ cdef uint16_t _event(const ProgramData *p, InstructionId i) noexcept nogil:
         return event_export
     if format_is_vmem(format) or format_is_flat_like(format):
         return event_store if p.instructions.definition_count[i] == 0 and p.gfx_level >= gfx10 else event_vmem
-    if opcode in (op_s_sendmsg, op_s_sendmsg_rtn_b32, op_s_sendmsg_rtn_b64):
+    if opcode in (op_s_sendmsg, op_s_sendmsghalt, op_s_sendmsg_rtn_b32, op_s_sendmsg_rtn_b64):
         return event_message
     return 0
 
