@@ -15,6 +15,7 @@ from isa_opcodes cimport (
     op_p_bpermute_permlane, op_p_end_linear_vgpr, op_p_start_linear_vgpr,
 )
 from pyaco._core.aco.build cimport make
+from pyaco._core.aco.lower_lane_operations cimport reduction_needs_second
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.ir.program cimport (
     BlockId, Definition, InstructionId, Operand, OrderRow, Program, ProgramData, Rewrite, TempId, block_top_level, class_dwords,
@@ -54,12 +55,6 @@ cdef int _note(vector[Insertion] *insertions, uint32_t block, uint32_t before, u
 
 cdef bint _uses_temporary(const ProgramData *p, InstructionId i) noexcept nogil:
     return p.instructions.format[i] == format_pseudo_reduction or p.instructions.opcode[i] == op_p_bpermute_permlane
-
-
-cdef bint _needs_second(const ProgramData *p, InstructionId i) noexcept nogil:
-    """Instruction selection left an operand for it: scans shift through a second register, clusters of more than a row exchange
-    rows through it, and so do 64-bit operations and multiplications, which have no DPP form."""
-    return p.instructions.operand_count[i] > 2
 
 
 cdef int _provide(Context *c, uint32_t block, InstructionId i, uint32_t which, uint32_t operand) except -1 nogil:
@@ -113,7 +108,7 @@ cdef int _collect(Context *c) except -1 nogil:
                 _provide(c, b, i, 0, 0)
                 continue
             _provide(c, b, i, 0, 1)
-            if _needs_second(p, i):
+            if p.instructions.operand_count[i] > 2 and reduction_needs_second(p, i):
                 _provide(c, b, i, 1, 2)
     return 0
 
