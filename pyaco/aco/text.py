@@ -22,7 +22,7 @@ from pyaco import targets
 from pyaco._core.aco import build
 from pyaco._core.common.vocabulary import Format, Register
 from pyaco._core.ir.vocabulary import BlockKind, DefinitionFlag, HardwareStage, OperandFlag, Progress, SoftwareStage
-from pyaco.aco.text_suffixes import InstructionText, full_mask, read_suffix, set_defaults, suffix_texts, wait_for_nothing
+from pyaco.aco.text_suffixes import InstructionText, full_mask, read_message, read_suffix, set_defaults, suffix_texts, wait_for_nothing
 from pyaco.aco.text_words import (
     HEADERS,
     INLINE_F16,
@@ -456,6 +456,7 @@ def _parse_half(reader: _Reader, line: str) -> tuple[InstructionText, list[Any],
         if item.format <= Format.PSEUDO_REDUCTION and (match := re.fullmatch(r"0x([0-9a-f]+)", bare.strip())):
             size = {2: 1, 4: 2}.get(len(match[1]), size if size == 8 else 4)
         operands.append(reader.operand(bare, size))
+    read_message(item, operands)
     for suffix in suffixes:
         read_suffix(item, suffix, reader.gfx)
     return item, definitions, operands

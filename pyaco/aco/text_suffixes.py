@@ -1,4 +1,4 @@
-"""What stands behind the operands in ACO IR's text: immediates, modifiers, memory and synchronisation, in both directions.
+"""What follows the operands in ACO IR's text: immediates, modifiers, memory and synchronisation, in both directions.
 
 ``suffix_texts`` gives the words of an instruction, ``read_suffix`` puts one word into the ``InstructionText`` that is being read.
 """
@@ -17,12 +17,14 @@ from pyaco.aco.text_words import (
     DATA_FORMATS,
     DELAYS,
     DIMENSIONS,
+    DOUBLE_WAITS,
     DPP_FIXED,
     DPP_RANGES,
     MESSAGES,
     MIX,
     NUMBER_FORMATS,
     REDUCTIONS,
+    RETURNING_MESSAGES,
     SCOPES,
     SEMANTICS,
     STORAGE,
@@ -75,6 +77,8 @@ def set_defaults(item: InstructionText) -> None:
         item.set("exp_enabled_mask", 15)
     if item.format == Format.SOPP and item.name == "s_waitcnt_depctr":
         item.immediate = 0xFFFF
+    if item.name in DOUBLE_WAITS:
+        item.immediate = 0x3F3F
 
 
 def wait_for_nothing(gfx: int) -> int:
@@ -129,6 +133,8 @@ def _sopp_text(name: str, immediate: int, gfx: int) -> list[str]:
         return _counters_text(sorted(waits.counters("waitcnt", gfx).items()), immediate)
     if name == "s_waitcnt_depctr":
         return _counters_text(_dependency_counters().items(), immediate)
+    if name in DOUBLE_WAITS and not immediate & ~0x3F3F:
+        return [f"{counter}({immediate >> shift & 63})" for counter, shift in DOUBLE_WAITS[name].items()]
     if name == "s_delay_alu":
         return _delay_text(immediate)
     if name == "s_sendmsg":
@@ -139,6 +145,14 @@ def _sopp_text(name: str, immediate: int, gfx: int) -> list[str]:
                 return [f"sendmsg({message})"]
     always = name == "s_setprio" or opcodes.row(name).latency == "waitcnt"
     return [f"imm:{immediate}"] if immediate or always else []
+
+
+def _returning_message_text(immediate: int, gfx: int) -> list[str]:
+    """The message of an instruction that returns an answer: an inline constant, and its name."""
+    if not 128 <= immediate <= 192:
+        return [f"imm:{immediate}"]
+    name = isa_names.messages(gfx).get(immediate)
+    return [str(immediate - 128)] + ([f"sendmsg({name.removeprefix('MSG_').lower()})"] if name else [])
 
 
 def _dpp_text(word: int) -> list[str]:
@@ -265,12 +279,14 @@ def _attribute_text(word: int) -> list[str]:
 
 
 def suffix_texts(name: str, format_: int, word: int, immediate: int, gfx: int, operand_count: int, full: int) -> list[str]:
-    """The words behind the operands of an instruction."""
+    """The words after the operands of an instruction."""
     row = opcodes.row(name)
     if format_ <= Format.PSEUDO_REDUCTION:
         return _pseudo_text(name, format_, word, immediate)
     if format_ == Format.SOPP:
         return _sopp_text(name, immediate, gfx)
+    if name in RETURNING_MESSAGES:
+        return _returning_message_text(immediate, gfx)
     if format_ == Format.SOPK:
         if name in BRANCHES:
             return [f"block:BB{immediate}"]
@@ -315,8 +331,18 @@ def _call_suffix(item: InstructionText, name: str, value: str, gfx: int) -> None
             raise InputError(f"no counter: {name!r}")
         item.immediate = counter.put(item.immediate, number(value))
         return
+    if item.name in DOUBLE_WAITS and name in DOUBLE_WAITS[item.name]:
+        shift, count = DOUBLE_WAITS[item.name][name], number(value)
+        if count > 63:
+            raise InputError(f"{name}({count}): the counter has 6 bits")
+        item.immediate = item.immediate & ~(63 << shift) | count << shift
+        return
     if item.name == "s_waitcnt_depctr" and (dependency := _dependency_counters().get(name)):
         item.immediate = dependency.put(item.immediate, number(value))
+        return
+    if name == "sendmsg" and item.name in RETURNING_MESSAGES:
+        if isa_names.messages(gfx).get(item.immediate) != f"MSG_{value.upper()}":
+            raise InputError(f"{item.name}: message {item.immediate - 128} is not {value!r}")
         return
     if name == "sendmsg" and value == "dealloc_vgprs":
         item.immediate = 3
@@ -471,6 +497,16 @@ def _export_suffix(item: InstructionText, name: str, value: str) -> bool:
             return False
         item.set("exp_target", target)
     return True
+
+
+def read_message(item: InstructionText, operands: list[Any]) -> None:
+    """Take the number of a returning message out of the operands, where text has it as an inline constant."""
+    if item.name not in RETURNING_MESSAGES or not operands:
+        return
+    code = operands.pop()[1] >> 2
+    if operands or not 128 <= code <= 192:
+        raise InputError(f"{item.name} takes the number of a message, from 0 to 64")
+    item.immediate = code
 
 
 def read_suffix(item: InstructionText, text: str, gfx: int) -> None:

@@ -53,6 +53,10 @@ DELAYS = ("", "valu_dep_1", "valu_dep_2", "valu_dep_3", "valu_dep_4", "trans32_d
           "fma_accum_cycle_1", "salu_cycle_1", "salu_cycle_2", "salu_cycle_3")  # fmt: skip
 MESSAGES = {"save_wave": 4, "stall_wave_gen": 5, "halt_waves": 6, "ordered_ps_done": 7, "early_prim_dealloc": 8,
             "gs_alloc_req": 9, "get_doorbell": 10, "get_ddid": 11}  # fmt: skip
+#: Waits for two counters of six bits: the lowest bit of each.
+DOUBLE_WAITS = {"s_wait_loadcnt_dscnt": {"dscnt": 0, "loadcnt": 8}, "s_wait_storecnt_dscnt": {"dscnt": 0, "storecnt": 8}}
+#: Opcodes whose source field holds the number of a message; text has the inline constant of the same code, which is the number less 128.
+RETURNING_MESSAGES = ("s_sendmsg_rtn_b32", "s_sendmsg_rtn_b64")
 DPP_FIXED = {0x130: "wave_shl:1", 0x134: "wave_rol:1", 0x138: "wave_shr:1", 0x13C: "wave_ror:1", 0x140: "row_mirror",
              0x141: "row_half_mirror", 0x142: "row_bcast:15", 0x143: "row_bcast:31"}  # fmt: skip
 DPP_RANGES = (("row_shl", 0x100), ("row_shr", 0x110), ("row_ror", 0x120), ("row_share", 0x150), ("row_xmask", 0x160))

@@ -60,7 +60,7 @@ def validate_structure(program: Program, after: str = "reading", ssa: bool = Fal
 
 
 def validate_program(program: Program, after: str) -> None:
-    """Check what must hold behind the pass named `after`."""
+    """Check what must hold after the pass named `after`."""
     validate_structure(program, after, ssa=after in _SSA, branches=after in _BRANCHES)
     if after == "register_allocation":
         from pyaco._core.aco import validate_ra

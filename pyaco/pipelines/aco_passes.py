@@ -48,8 +48,16 @@ jump_threading = _pass("jump_threading", "empty blocks and useless writes to exe
 lower_to_hw_instr = _pass("lower_to_hw_instr", "pseudo instructions become machine instructions", needs=("registers", "no phis"),
                           guarantees=("hardware",))  # fmt: skip
 schedule_vopd = _pass("schedule_vopd", "pairs of vector instructions for dual issue", needs=("hardware",), since=110, required=False)
-insert_waitcnt = _pass("insert_waitcnt", "waits for memory operations", needs=("hardware",), guarantees=("waits",))
-insert_nops = _pass("insert_nops", "resolves hazards of the generation", needs=("hardware", "waits"), guarantees=("hazards",))
+insert_waitcnt = _pass(
+    "insert_waitcnt", "waits for memory operations",
+    options=(Option("force", False, "every instruction waits for all that is outstanding, to find waits that are missing"),),
+    needs=("hardware",), guarantees=("waits",),
+)  # fmt: skip
+insert_nops = _pass(
+    "insert_nops", "resolves hazards of the generation",
+    options=(Option("previous_part", False, "another part of the shader runs before this one: a prolog, say"),),
+    needs=("hardware", "waits"), guarantees=("hazards",),
+)  # fmt: skip
 form_hard_clauses = _pass("form_hard_clauses", "neighbouring memory operations form clauses", needs=("hardware", "hazards"), since=100,
                           required=False)  # fmt: skip
 # Behind everything that inserts instructions: it counts them.

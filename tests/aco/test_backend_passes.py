@@ -132,6 +132,15 @@ def test_validator_wants_sdwa_masks_in_vcc(gfx: int, line: str) -> None:
             f"the {'second definition' if written else 'third operand'} of SDWA must be fixed to vcc"]  # fmt: skip
 
 
+@pytest.mark.parametrize(("gfx", "accepted"), [(80, False), (90, True), (103, True)])
+@pytest.mark.parametrize("sources", ["%3, %2", "%1, %3", "4, %2", "%1, 1.0"])
+def test_validator_wants_vector_sources_of_sdwa_on_gfx8(gfx: int, accepted: bool, sources: str) -> None:
+    """SDWA got the bits that make its sources scalar with GFX9."""
+    line = f" v1: %5 = v_mul_f32 {sources} dst_sel:dword src0_sel:dword src1_sel:dword"
+    findings = validate_ir.check(parse_program(block(" v1: %1,  v1: %2,  s1: %3 = p_startpgm", line, "p_unit_test 0, %5"), gfx))
+    assert [finding[2] for finding in findings] == ([] if accepted else ["SDWA reads SGPRs and constants from GFX9 on"])
+
+
 def test_register_classes_of_four_and_eight_bytes() -> None:
     """v4b and v8b are sub-dword classes, not v1 and v2."""
     text = block(" v4b: %1,  v8b: %2,  v1: %3 = p_startpgm", "p_unit_test 0, %1, %2, %3")

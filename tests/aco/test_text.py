@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyaco._core.aco import assemble
 from pyaco.aco import format_program, parse_program
 from pyaco.errors import InputError
+from pyaco.isa.names import messages
 
 SAMPLE = """After RA:
 ACO shader stage: SW (CS), HW (COMPUTE_SHADER)
@@ -52,6 +54,47 @@ def test_sample_round_trips() -> None:
 def test_errors_name_the_line(change: tuple[str, str], message: str) -> None:
     with pytest.raises(InputError, match=message.replace("(", r"\(")):
         parse_program(SAMPLE.replace(*change, 1), 103)
+
+
+@pytest.mark.parametrize("other", ["load", "store"])
+@pytest.mark.parametrize(("suffix", "immediate"), [
+    (" dscnt(0) {}cnt(0)", 0), (" dscnt(5) {}cnt(63)", 0x3F05), (" dscnt(63) {}cnt(9)", 0x093F), (" imm:64", 64),
+])  # fmt: skip
+def test_waits_for_two_counters_round_trip(other: str, suffix: str, immediate: int) -> None:
+    start = "BB0\n/* logical preds: / linear preds: / kind: uniform, */\n"
+    line = f"\ts_wait_{other}cnt_dscnt{suffix.format(other)}"
+    program = parse_program(f"{start}{line}\n", 120)
+    assert program.instructions.immediate[1] == immediate
+    assert line in format_program(program).splitlines()
+    with pytest.raises(InputError, match="6 bits"):
+        parse_program(f"{start}\ts_wait_{other}cnt_dscnt dscnt(64)\n", 120)
+    assert parse_program(f"{start}\ts_wait_{other}cnt_dscnt dscnt(1)\n", 120).instructions.immediate[1] == 0x3F01
+
+
+@pytest.mark.parametrize("gfx", [110, 115, 120])
+def test_messages_that_return_an_answer_round_trip(gfx: int) -> None:
+    """The source field has the number of the message, 128 or more: text has the inline constant of the same code."""
+    start = "BB0\n/* logical preds: / linear preds: / kind: uniform, */\n"
+    numbers = {number: name for number, name in messages(gfx).items() if number >= 128}
+    assert len(numbers) >= 7
+    for number, name in (numbers | {160: ""}).items():
+        suffix = f" sendmsg({name.removeprefix('MSG_').lower()})" if name else ""
+        for opcode, result, code in (("s_sendmsg_rtn_b32", "s1: %0:s[4]", 0x4C), ("s_sendmsg_rtn_b64", "s2: %0:s[4-5]", 0x4D)):
+            line = f"\t {result} = {opcode} {number - 128}{suffix}"
+            program = parse_program(f"{start}{line}\n\ts_endpgm\n", gfx)
+            assert line in format_program(program).splitlines()
+            assemble.run(program)
+            assert int.from_bytes(program.code[:4], "little") == 0xBE840000 | code << 8 | number
+
+
+@pytest.mark.parametrize(("message", "problem"), [
+    ("0x83", "takes the number of a message"), ("%0:s[0]", "takes the number of a message"), ("1.0", "takes the number of a message"),
+    ("3, 3", "takes the number of a message"), ("-1", "takes the number of a message"), ("3 sendmsg(rtn_get_tma)", "is not 'rtn_get_tma'"),
+    ("3 sendmsg(save_wave)", "is not 'save_wave'"),
+])  # fmt: skip
+def test_what_is_no_message_that_returns_an_answer(message: str, problem: str) -> None:
+    with pytest.raises(InputError, match=f"line 3: .*{problem}"):
+        parse_program(f"BB0\n/* logical preds: / linear preds: / kind: uniform, */\n\t s1: %0:s[4] = s_sendmsg_rtn_b32 {message}\n", 110)
 
 
 _REGISTERS = st.sampled_from(["%0:v[0]", "%0:v[17]", "%0:s[3]", "%0:vcc", "%0:m0", "1.0", "-4.0", "1/(2*PI)", "64", "-16", "0x12345678"])

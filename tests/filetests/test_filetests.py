@@ -159,6 +159,14 @@ def test_every_family_of_patterns_of_the_optimizer_has_a_file() -> None:
     assert found == {name for names in shown for name in names.split(", ")}
 
 
+def test_every_fusion_of_the_optimizer_is_in_a_file() -> None:
+    table = (ROOT / "pyaco/_core/aco/optimize_facts.pyx").read_text().split('_FUSIONS = """')[1].split('"""')[0]
+    fused = {line.split()[3] for line in table.strip().splitlines()}
+    outputs = "".join(output for path in FILES if path.parent.name == "optimize" for output in read(path).expected.values())
+    assert len(fused) > 10
+    assert fused <= set(re.findall(r"= (v_\w+)", outputs))
+
+
 def families(path: Path) -> Iterator[str]:
     """The headings of a table of rules: comments that stand right before a rule."""
     lines = path.read_text().split("[main]")[1].splitlines()

@@ -28,7 +28,7 @@ from pyaco._core.isa.encode cimport encode, encode_error, encode_limit
 
 
 cdef struct Branch:
-    uint32_t position                 # of the branch word; of the word behind s_getpc_b64, the base of the distance, once it is long
+    uint32_t position                 # of the branch word; of the word after s_getpc_b64, the base of the distance, once it is long
     uint32_t target                   # block
     InstructionId instruction
     uint32_t literal                  # position of the distance of a long jump, 0 while it is short
@@ -180,7 +180,7 @@ cdef int emit_blocks(Assembler *a) except -1 nogil:
 
 # ------------------------------------------------------------------------------------------------------------------ branches
 cdef void insert(Assembler *a, uint32_t position, const uint32_t *words, uint32_t count) noexcept nogil:
-    """Puts words at `position`; everything that lies at or behind it moves."""
+    """Puts words at `position`; everything that lies at or after it moves."""
     cdef ProgramData *p = a.p
     cdef size_t k
     cdef BlockId b
@@ -257,7 +257,7 @@ cdef int long_jump(Assembler *a, Branch *branch) except -1 nogil:
     return 0
 
 
-# A nop behind every branch over exactly 63 dwords, until there is none.
+# A nop after every branch over exactly 63 dwords, until there is none.
 cdef void avoid_defect(Assembler *a) noexcept nogil:
     cdef ProgramData *p = a.p
     cdef bint found = True
@@ -337,7 +337,7 @@ cdef int assemble_run(ProgramData *program, bint stray_bits) except -1 nogil:
     return finish(&a)
 
 
-def run(Program program, options=None):
+def run(Program program not None, options=None):
     """Assemble `program`; its ``code`` holds the machine code afterwards.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Building ACO IR from Python, for the text reader and tests. Not a hot path.
+"""Building ACO IR from Python, for the text reader and tests. Not used where speed matters.
 
 Operands are tuples ``(data, reg, register_class, flags)``, definitions ``(temp, reg, register_class, flags)``: the columns of
 the data sheet. Instructions must be added block after block.
@@ -25,42 +25,42 @@ def new_program(uint32_t gfx_level, uint32_t wave_size, uint32_t workgroup_size=
     return program
 
 
-def set_device(Program program, **fields):
+def set_device(Program program not None, **fields):
     """Fill fields of ``DeviceInfo`` by name."""
     cdef dict device = program.data.device
     device.update(fields)
     program.data.device = device
 
 
-def set_config(Program program, **fields):
+def set_config(Program program not None, **fields):
     """Fill fields of ``ProgramConfig`` by name."""
     cdef dict config = program.data.config
     config.update(fields)
     program.data.config = config
 
 
-def set_progress(Program program, uint32_t progress):
+def set_progress(Program program not None, uint32_t progress):
     """Set how far the program is compiled (``progress_*``)."""
     program.data.progress = progress
 
 
-def progress(Program program):
+def progress(Program program not None):
     """Return how far the program is compiled (``progress_*``)."""
     return program.data.progress
 
 
-def set_stage(Program program, uint32_t software, uint32_t hardware):
+def set_stage(Program program not None, uint32_t software, uint32_t hardware):
     """Set the program's stage (``software_stage_*``, ``hardware_stage_*``)."""
     program.data.software_stage = software
     program.data.hardware_stage = hardware
 
 
-def stage(Program program):
+def stage(Program program not None):
     """Return the program's software and hardware stage."""
     return program.data.software_stage, program.data.hardware_stage
 
 
-def summary(Program program):
+def summary(Program program not None):
     """Return the scalars of a program as a dict."""
     return {
         "gfx_level": program.data.gfx_level, "wave_size": program.data.wave_size,
@@ -71,7 +71,7 @@ def summary(Program program):
     }
 
 
-def add_temps(Program program, classes):
+def add_temps(Program program not None, classes):
     """Append temps of the given register classes (zero: an unused id)."""
     cdef uint32_t temp
     for register_class in classes:
@@ -79,7 +79,7 @@ def add_temps(Program program, classes):
         program.data.temps.register_class[temp] = register_class
 
 
-def add_block(Program program, uint32_t kind, uint16_t fp_mode, uint16_t loop_depth=0, uint16_t uniform_if_depth=0,
+def add_block(Program program not None, uint32_t kind, uint16_t fp_mode, uint16_t loop_depth=0, uint16_t uniform_if_depth=0,
               uint16_t divergent_if_depth=0):
     """Append a block and return its index."""
     cdef uint32_t block = block_new(&program.data, kind)
@@ -91,21 +91,21 @@ def add_block(Program program, uint32_t kind, uint16_t fp_mode, uint16_t loop_de
     return block
 
 
-def add_edge(Program program, bint linear, uint32_t predecessor, uint32_t successor):
+def add_edge(Program program not None, bint linear, uint32_t predecessor, uint32_t successor):
     """Append an edge; edges of a successor are the order of its phi operands."""
     edge_add(&program.data, edge_linear if linear else edge_logical, predecessor, successor)
 
 
-def finish_edges(Program program):
+def finish_edges(Program program not None):
     """Make the edge lists."""
     edges_finish(&program.data)
 
 
-def add_instruction(Program program, uint32_t block, uint16_t opcode, uint16_t format, definitions, operands,
+def add_instruction(Program program not None, uint32_t block, uint16_t opcode, uint16_t format, definitions, operands,
                     uint64_t modifiers=0, uint32_t immediate=0):
-    """Append an instruction to the last block and return its row."""
+    """Append an instruction to the last block and return its index."""
     cdef ProgramData *p = &program.data
-    cdef uint32_t row = instruction_new(p, opcode, format, len(operands), len(definitions))
+    cdef uint32_t instruction = instruction_new(p, opcode, format, len(operands), len(definitions))
     cdef uint32_t k
     cdef Operand o
     cdef Definition d
@@ -116,20 +116,20 @@ def add_instruction(Program program, uint32_t block, uint16_t opcode, uint16_t f
         o.reg = reg
         o.register_class = register_class
         o.flags = flags
-        operand_put(p, p.instructions.operand_first[row] + k, o)
+        operand_put(p, p.instructions.operand_first[instruction] + k, o)
     for k, (temp, reg, register_class, flags) in enumerate(definitions):
         d.temp = temp
         d.reg = reg
         d.register_class = register_class
         d.flags = flags
-        definition_put(p, p.instructions.definition_first[row] + k, d)
-    p.instructions.modifiers[row] = modifiers
-    p.instructions.immediate[row] = immediate
+        definition_put(p, p.instructions.definition_first[instruction] + k, d)
+    p.instructions.modifiers[instruction] = modifiers
+    p.instructions.immediate[instruction] = immediate
     table_reserve(&p.order.table, 1)
-    p.order.instruction[p.order.table.count] = row
+    p.order.instruction[p.order.table.count] = instruction
     p.order.table.count += 1
     p.blocks.order_count[block] += 1
-    return row
+    return instruction
 
 
 def constant(uint64_t value, uint32_t size, bint literal=False):
@@ -150,11 +150,11 @@ def constant(uint64_t value, uint32_t size, bint literal=False):
     return o.data, o.reg, o.register_class, o.flags
 
 
-def set_constant_data(Program program, bytes data):
+def set_constant_data(Program program not None, bytes data):
     """Replace the constant data."""
     cdef uint8_t value
-    cdef uint32_t row
+    cdef uint32_t position
     program.data.constant_data.table.count = 0
     for value in data:
-        row = table_append(&program.data.constant_data.table)
-        program.data.constant_data.byte[row] = value
+        position = table_append(&program.data.constant_data.table)
+        program.data.constant_data.byte[position] = value

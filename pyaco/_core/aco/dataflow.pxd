@@ -3,7 +3,7 @@ from libc.stdint cimport uint32_t, uint8_t
 
 from pyaco._core.ir.program cimport BlockId, ProgramData
 
-# The block to visit after `block`: the first successor behind which a loop must be run again, or the next in order. Blocks whose
+# The block to visit after `block`: the first successor that begins a loop to be run again, or the next in order. Blocks whose
 # entry changed are marked in `dirty`; inner loops settle before outer ones.
 cdef inline BlockId next_block(const ProgramData *p, BlockId block, const uint8_t *dirty) noexcept nogil:
     cdef BlockId following = block + 1

@@ -115,7 +115,7 @@ cdef int dominance_run(ProgramData *p) except -1 nogil:
     return _number(p, g.idom, p.blocks.linear_pre, p.blocks.linear_post)
 
 
-def run(Program program, options=None):
+def run(Program program not None, options=None):
     """Compute the dominator trees of both CFGs."""
     with nogil:
         dominance_run(&program.data)

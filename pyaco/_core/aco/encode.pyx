@@ -96,7 +96,7 @@ cdef int memory_from_ir(const ProgramData *p, InstructionId i, uint32_t base, De
         address = p.operands.reg[row]
         if p.operands.flags[row] & operand_undef:
             address = absent if row == kept or base == format_exp else register_none
-        # LDS instructions name m0 only to order them behind its initialization
+        # LDS instructions name m0 only to order them after its initialization
         if not (base == format_ds and address == register_m0):
             add_ir_source(p, row, address, out)
         row += 1

@@ -82,7 +82,7 @@ cdef ClauseType _type(const ProgramData *p, InstructionId i) noexcept nogil:
 
 
 cdef int _emit(Rewrite *rewrite, const vector[uint32_t] *members) except -1 nogil:
-    """Write the collected instructions, behind an ``s_clause`` if they are more than one."""
+    """Write the collected instructions, with an ``s_clause`` in front if there are several."""
     cdef ProgramData *p = rewrite.program
     cdef uint32_t count = <uint32_t>members.size()
     cdef uint32_t start = 0
@@ -131,7 +131,7 @@ cdef int form_hard_clauses_run(ProgramData *p) except -1 nogil:
     return rewrite_end(&rewrite)
 
 
-def run(Program program, options=None):
+def run(Program program not None, options=None):
     """Form clauses of memory operations."""
     if program.data.gfx_level < gfx10:
         return False

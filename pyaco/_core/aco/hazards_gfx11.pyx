@@ -5,7 +5,7 @@ exec lay before that, whether memory operations or lane-mask reads are outstandi
 ``GCNHazardRecognizer`` has them:
 
 ===========================  ===========  ==================================================================================
-VcmpxPermlane                GFX11, 12    v_permlane behind v_cmpx: ``v_nop``
+VcmpxPermlane                GFX11, 12    v_permlane after v_cmpx: ``v_nop``
 LdsDirectVALU                GFX11, 12    LDSDIR writes a VGPR in use by the VALU: its field ``wait_vdst``
 LdsDirectVMEM                GFX11, 12    the same by memory operations: ``vm_vsrc(0)``, on GFX12 the field ``wait_vsrc``
 VALUTransUse                 GFX11.0      result of a transcendental read too early: ``va_vdst(0)``
@@ -16,7 +16,8 @@ WMMA                         GFX11, 12    matrix sources that are the result of 
 ===========================  ===========  ==================================================================================
 
 Where paths meet the state is the union, and distances are the shortest, so that a wait may be inserted that one path alone would
-not need. Sources: AMD "RDNA 3" ISA document ("Manually inserted wait states"), LLVM, ACO (``aco_insert_NOPs``).
+not need. With `previous_part`, another part of the shader has run before, and its VALU instructions may have read any SGPR: no wait at its
+end settles that. Sources: AMD "RDNA 3" ISA document ("Manually inserted wait states"), LLVM, ACO (``aco_insert_NOPs``).
 """
 from libc.stdint cimport int32_t, uint16_t, uint32_t, uint8_t
 from libc.string cimport memset
@@ -83,6 +84,7 @@ cdef struct State:
 cdef cppclass Context:
     ProgramData *p
     uint32_t vgprs
+    bint previous_part
     bint rewriting
     Rewrite rewrite
     vector[State] entry
@@ -99,6 +101,7 @@ cdef void _clear(const Context *c, State *s) noexcept nogil:
         s.touched[k] = s.written[k] = s.trans_written[k] = s.trans_order[k] = long_ago
     for k in range(128):
         s.then_written_by_salu[k] = long_ago
+    memset(s.read_by_valu, c.previous_part, sizeof(s.read_by_valu))
 
 
 cdef inline bint _later(int32_t *into, int32_t time) noexcept nogil:
@@ -372,8 +375,8 @@ cdef void _note_scalar_sources(const ProgramData *p, State *s, InstructionId i) 
         return
     for k in range(count):
         range_ = operand_range(p, first + k)
-        if operand_is_literal(operand_at(p, first + k)) or (range_.end > range_.first and range_.first < 128):
-            # Reading any SGPR or literal waits for the scalar unit's earlier reads.
+        if operand_is_literal(operand_at(p, first + k)) or (range_.end > range_.first and range_.first < register_exec >> 2):
+            # Reading any SGPR but exec, or a literal, waits for the scalar unit's earlier reads.
             for r in range(128):
                 s.mask[r] &= ~1
             break
@@ -623,6 +626,7 @@ cdef int _block(Context *c, BlockId block, State *s) except -1 nogil:
 include "forward_rewrite.pxi"
 
 
-cdef int hazards_gfx11_run(ProgramData *p) except -1 nogil:
+cdef int hazards_gfx11_run(ProgramData *p, bint previous_part) except -1 nogil:
     cdef Context c
+    c.previous_part = previous_part
     return solve_and_rewrite(&c, p)

@@ -129,7 +129,7 @@ cdef void _issue(Context *c, InstructionId i, Unit unit) noexcept nogil:
 
 
 cdef void _settle(Context *c, Delay d) noexcept nogil:
-    """What the hint waits for is ready behind it."""
+    """What the hint waits for is ready after it."""
     cdef uint32_t k
     cdef int32_t ready = c.now
     for k in range(512):
@@ -146,7 +146,7 @@ cdef int _block(Context *c, Rewrite *rewrite, BlockId block) except -1 nogil:
     cdef InstructionId i
     cdef uint32_t value
     cdef InstructionId hint = 0               # the last hint, if it can take a second one
-    cdef uint32_t since = 0              # instructions behind it
+    cdef uint32_t since = 0              # instructions after it
     cdef uint16_t format
     cdef Unit unit
     cdef Delay d
@@ -160,7 +160,7 @@ cdef int _block(Context *c, Rewrite *rewrite, BlockId block) except -1 nogil:
             d = _dependencies(c, i)
             value = _immediate(d)
         if value and hint and value <= 15 and 1 <= since <= 5:
-            # Skip `since - 1` instructions between the one behind the first hint and this one.
+            # Skip `since - 1` instructions between the one after the first hint and this one.
             p.instructions.immediate[hint] |= since << 4 | value << 7
             _settle(c, d)
             hint = 0
@@ -195,7 +195,7 @@ cdef int insert_delay_alu_run(ProgramData *p) except -1 nogil:
     return rewrite_end(&rewrite)
 
 
-def run(Program program, options=None):
+def run(Program program not None, options=None):
     """Insert hints about ALU dependencies."""
     if program.data.gfx_level < gfx11:
         return False

@@ -309,14 +309,14 @@ cdef int _leave(Context *c, BlockId block, InstructionId old, bint is_break) exc
     """A divergent break or continue: lanes leave; the branch asks whether any stay."""
     cdef ProgramData *p = c.p
     cdef TempId scc
-    cdef BlockId behind
+    cdef BlockId following
     _take_out(c, block, is_break, &scc)
     if scc == 0:
         with gil:
             raise ValueError(f"BB{block}: a divergent break or continue outside of a divergent if")
     # An invert or merge block computes exec anew; anything else must not see the lanes that left.
-    behind = _succ(p, _succ(p, block, 1), 0)
-    if not p.blocks.kind[behind] & (block_invert | block_merge):
+    following = _succ(p, _succ(p, block, 1), 0)
+    if not p.blocks.kind[following] & (block_invert | block_merge):
         _copy_to_exec(c, mask_constant(p, False))
     return _branch(c, old, op_p_cbranch_nz, operand_of_fixed(p, scc, register_scc), _succ(p, block, 1), _succ(p, block, 0))
 
@@ -448,7 +448,7 @@ cdef int insert_exec_mask_run(ProgramData *p) except -1 nogil:
     return 0
 
 
-def run(Program program, options=None):
+def run(Program program not None, options=None):
     """Make the execution mask explicit."""
     with nogil:
         insert_exec_mask_run(&program.data)

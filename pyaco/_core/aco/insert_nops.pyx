@@ -1,16 +1,25 @@
 """Resolve hazards: dependencies that the hardware of a generation does not check itself.
 
 One file per group of generations: ``hazards_gfx9`` (wait states) and ``hazards_gfx11`` (GFX11 to GFX12: dependency
-counters). GFX10.3 needs nothing. Needs: the result of ``insert_waitcnt``.
+counters). GFX10.3 needs nothing. GFX11.5 also wants waves that export to have a raised priority: ``export_priority``.
+Needs: the result of ``insert_waitcnt``.
 """
+from pyaco._core.aco.export_priority cimport export_priority_run
 from pyaco._core.aco.hazards_gfx9 cimport hazards_gfx9_run
 from pyaco._core.aco.hazards_gfx11 cimport hazards_gfx11_run
-from pyaco._core.ir.program cimport Program, ProgramData, gfx10_3, gfx11, gfx9
+from pyaco._core.ir.program cimport (
+    Program, ProgramData, gfx10_3, gfx11, gfx11_5, gfx9, hardware_stage_next_gen_geometry, hardware_stage_pixel,
+)
 
 
-cdef int insert_nops_run(ProgramData *p) except -1 nogil:
+cdef bint _needs_export_priority(const ProgramData *p) noexcept nogil:
+    return p.gfx_level == gfx11_5 and (p.hardware_stage == hardware_stage_next_gen_geometry or p.hardware_stage == hardware_stage_pixel)
+
+
+cdef int insert_nops_run(ProgramData *p, bint previous_part) except -1 nogil:
     if p.gfx_level >= gfx11:
-        return hazards_gfx11_run(p)
+        hazards_gfx11_run(p, previous_part)
+        return export_priority_run(p, previous_part) if _needs_export_priority(p) else 0
     if p.gfx_level >= gfx10_3:
         return 0
     if p.gfx_level == gfx9:
@@ -20,8 +29,22 @@ cdef int insert_nops_run(ProgramData *p) except -1 nogil:
         raise UnsupportedError(f"hazards of gfx level {p.gfx_level}: no target of this package has it")
 
 
-def run(Program program, options=None):
-    """Resolve hazards."""
+def run(Program program not None, options=None):
+    """Resolve hazards.
+
+    Parameters
+    ----------
+    program : Program
+        Hardware instructions and waits for memory.
+    options : mapping, optional
+        ``previous_part``: whether another part of the shader runs before this one (False).
+
+    Returns
+    -------
+    bool
+        Whether anything may have changed.
+    """
+    cdef bint previous_part = (options or {}).get("previous_part", False)
     with nogil:
-        insert_nops_run(&program.data)
+        insert_nops_run(&program.data, previous_part)
     return True

@@ -4,12 +4,16 @@ Loads deliver their result later; the hardware counts outstanding operations in 
 result must be preceded by a wait for the counter to fall. This pass tracks, for every register (and for every storage class, as a
 register of its own, for barriers) and every counter, how many operations of the same kind were issued after the one that is
 outstanding there: its age. Operations of one kind finish in order, so waiting until the counter is at most the age is enough;
-scalar loads and FLAT finish in any order and have age zero for ever. A register is entered when a load that writes it is issued
+scalar loads and FLAT finish in any order, so that their age stays zero. A register is entered when a load that writes it is issued
 and leaves when a wait covers it.
 
 Needs: hardware instructions and ``p_barrier``. Guarantees: every use is preceded by a sufficient wait; ``p_barrier`` is gone.
 Blocks are visited until the states at their starts no longer change. Waits of the members of a coming memory clause are
-put before the clause. Sources: counters and ordering, AMD "Vega" and "RDNA" ISA documents, "Data dependency resolution";
+put before the clause. Interpolation from registers (VINTERP) has a field for the wait that it needs.
+
+A pixel shader that leaves its ordered section (POPS: waves of overlapping pixels take turns) lets the next wave in, which must find what it
+wrote: on GFX9 to GFX10.3 with the message ``ordered_ps_done``, from GFX11 on with its last export, if it has waited for its turn
+(``s_wait_event``). Sources: counters and ordering, AMD "Vega" and "RDNA" ISA documents, "Data dependency resolution";
 memory model of barriers as in ACO (``aco_insert_waitcnt``), in workgroup-processor and compute-unit mode.
 """
 from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
@@ -17,12 +21,13 @@ from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport (
-    op_ds_ordered_count, op_p_barrier, op_s_dcache_wb, op_s_sendmsg,
-    op_s_sendmsg_rtn_b32, op_s_sendmsg_rtn_b64, op_s_setpc_b64, op_s_wait_bvhcnt, op_s_wait_dscnt, op_s_wait_expcnt,
-    op_s_wait_kmcnt, op_s_wait_loadcnt, op_s_wait_loadcnt_dscnt, op_s_wait_samplecnt, op_s_wait_storecnt,
-    op_s_wait_storecnt_dscnt, op_s_waitcnt, op_s_waitcnt_vscnt,
+    op_ds_ordered_count, op_p_barrier, op_s_dcache_wb, op_s_sendmsg, op_s_sendmsg_rtn_b32, op_s_sendmsg_rtn_b64, op_s_sendmsghalt,
+    op_s_setpc_b64, op_s_wait_bvhcnt, op_s_wait_dscnt, op_s_wait_event, op_s_wait_expcnt, op_s_wait_kmcnt, op_s_wait_loadcnt,
+    op_s_wait_loadcnt_dscnt, op_s_wait_samplecnt, op_s_wait_storecnt, op_s_wait_storecnt_dscnt, op_s_waitcnt, op_s_waitcnt_vscnt,
 )
-from modifiers cimport modifier_gds, modifier_scope, modifier_semantics, modifier_storage
+from modifiers cimport (
+    modifier_exp_done, modifier_gds, modifier_scope, modifier_semantics, modifier_set_wait_exp, modifier_storage, modifier_wait_exp,
+)
 from wait_tables cimport waitcnt_expcnt, waitcnt_lgkmcnt, waitcnt_vmcnt
 from pyaco._core.aco.build cimport emit_0, emit_any
 from pyaco._core.aco.queries cimport form_clause, format_has_sync, memory_bvh, memory_sampler, memory_type
@@ -32,7 +37,7 @@ from pyaco._core.common.waitcnt cimport waitcnt_get, waitcnt_limit, waitcnt_none
 from pyaco._core.ir.program cimport (
     BlockId, DefinitionRow, InstructionId, Operand, OperandRow, Program, ProgramData, Rewrite, block_end_with_regs, class_s1,
     definitions_of, format_ds, format_exp, format_flat, format_is_flat_like, format_is_vmem, format_ldsdir, format_pseudo_barrier,
-    format_smem, gfx10, gfx11, gfx12, operand_constant, operand_register, operand_undef, operands_of, register_none,
+    format_smem, format_vinterp_inreg, gfx10, gfx11, gfx12, operand_constant, operand_register, operand_undef, operands_of, register_none,
     register_null, rewrite_emit, scope_subgroup, scope_workgroup, semantic_acqrel, semantic_acquire, semantic_can_reorder,
     semantic_private, semantic_release,
 )
@@ -61,6 +66,12 @@ cdef enum:
     storage_register = 512
     gds_register = 513
     none = 0xff
+    message_mask = 0xf               # of the immediate of s_sendmsg, before GFX11
+    message_ordered_ps_done = 7
+    full_wait_exp = 7                # the field of VINTERP: no wait
+    # bits of the immediate of s_wait_event; the first one says not to wait for its event
+    event_export_not_awaited_gfx11 = 1
+    event_export_awaited_gfx12 = 2
 
 cdef struct State:
     uint8_t[7][520] age              # none: nothing outstanding
@@ -77,6 +88,8 @@ cdef cppclass Context:
     ProgramData *p
     uint32_t vgprs
     uint8_t[7] limit                 # highest count that can be waited for
+    bint force                       # every instruction waits for all that is outstanding
+    bint ordered_section             # GFX11 and later: the wave waits for its turn to enter one
     bint rewriting
     Rewrite rewrite
     vector[State] entry              # by block
@@ -128,7 +141,7 @@ cdef void _issue(Context *c, State *s, uint32_t counter, uint16_t event) noexcep
     cdef int k
     cdef uint8_t limit = c.limit[counter]
     s.pending[counter] |= event
-    if event & (event_smem | event_flat | event_message):
+    if event & (event_smem | event_flat):
         return
     for k in range(tracked_count):
         if s.events[counter][k] == event and s.age[counter][k] < limit:
@@ -200,7 +213,7 @@ cdef uint16_t _event(const ProgramData *p, InstructionId i) noexcept nogil:
         return event_export
     if format_is_vmem(format) or format_is_flat_like(format):
         return event_store if p.instructions.definition_count[i] == 0 and p.gfx_level >= gfx10 else event_vmem
-    if opcode in (op_s_sendmsg, op_s_sendmsg_rtn_b32, op_s_sendmsg_rtn_b64):
+    if opcode in (op_s_sendmsg, op_s_sendmsghalt, op_s_sendmsg_rtn_b32, op_s_sendmsg_rtn_b64):
         return event_message
     return 0
 
@@ -239,7 +252,7 @@ cdef void _check_operands(const ProgramData *p, const State *s, InstructionId i,
 
 cdef bint _in_order(const ProgramData *p, uint16_t outstanding, uint8_t outstanding_types, uint16_t event,
                     uint8_t type) noexcept nogil:
-    """A write by `event` behind outstanding writes of the same kind arrives behind them."""
+    """A write by `event` arrives after outstanding writes of the same kind."""
     if event & (event_lds | event_gds):
         return outstanding == event
     # GFX12 counts each type on its own.
@@ -308,12 +321,51 @@ cdef bint _releases_order(const ProgramData *p, InstructionId i) noexcept nogil:
     return (offset >> 16 | offset >> 8) & 1
 
 
-cdef void _check_other(const ProgramData *p, const State *s, InstructionId i, Wait *w) noexcept nogil:
+cdef bint _awaits_export(const ProgramData *p) noexcept nogil:
+    """Whether the wave waits for the last exports of the waves before it: its turn in an ordered section (GFX11 and later)."""
+    cdef InstructionId i
+    cdef uint32_t events
+    for i in range(1, p.instructions.table.count):
+        if p.instructions.opcode[i] != op_s_wait_event:
+            continue
+        events = p.instructions.immediate[i]
+        if p.gfx_level >= gfx12 and events & event_export_awaited_gfx12:
+            return True
+        if p.gfx_level < gfx12 and not events & event_export_not_awaited_gfx11:
+            return True
+    return False
+
+
+cdef bint _leaves_ordered_section(const Context *c, InstructionId i) noexcept nogil:
+    """Whether an instruction lets the next wave enter the ordered section."""
+    cdef const ProgramData *p = c.p
+    if p.gfx_level >= gfx11:
+        return c.ordered_section and p.instructions.format[i] == format_exp and modifier_exp_done(p.instructions.modifiers[i])
+    return p.instructions.opcode[i] == op_s_sendmsg and (p.instructions.immediate[i] & message_mask) == message_ordered_ps_done
+
+
+cdef void _need_memory(const ProgramData *p, const State *s, Wait *w) noexcept nogil:
+    """Wait for vector memory operations, and for scalar ones if any accesses storage: loads of descriptors do not."""
+    cdef uint32_t scalar = _counter(p, event_smem, 0)
+    cdef uint32_t k
+    if s.pending[counter_vm]:
+        _need(w, counter_vm, 0)
+    if s.pending[counter_vs]:
+        _need(w, counter_vs, 0)
+    for k in range(8):
+        if s.events[scalar][storage_register + k] & event_smem:
+            _need(w, scalar, 0)
+
+
+cdef void _check_other(const Context *c, const State *s, InstructionId i, Wait *w) noexcept nogil:
     """Instructions that need what is outstanding to be finished, whatever registers they name."""
+    cdef const ProgramData *p = c.p
     cdef uint16_t opcode = p.instructions.opcode[i]
-    cdef uint32_t scalar = counter_km if p.gfx_level >= gfx12 else counter_lgkm
-    if opcode == op_s_setpc_b64:
+    cdef uint32_t scalar = _counter(p, event_smem, 0)
+    if opcode == op_s_setpc_b64 or c.force:
         _need_all(s, w)
+    elif _leaves_ordered_section(c, i):
+        _need_memory(p, s, w)
     elif opcode == op_s_dcache_wb:
         if s.pending[scalar]:
             _need(w, scalar, 0)
@@ -327,16 +379,17 @@ cdef void _check_other(const ProgramData *p, const State *s, InstructionId i, Wa
         _need(w, scalar, 0)
 
 
-cdef void _check(const ProgramData *p, const State *s, InstructionId i, Wait *w) noexcept nogil:
+cdef void _check(const Context *c, const State *s, InstructionId i, Wait *w) noexcept nogil:
+    cdef const ProgramData *p = c.p
     cdef uint16_t pending = 0
-    cdef int c
-    for c in range(counter_count):
-        pending |= s.pending[c]
+    cdef int counter
+    for counter in range(counter_count):
+        pending |= s.pending[counter]
     if not pending:
         return
     _check_operands(p, s, i, w)
     _check_definitions(p, s, i, w)
-    _check_other(p, s, i, w)
+    _check_other(c, s, i, w)
     if p.instructions.opcode[i] == op_p_barrier:
         _check_memory_order(p, s, p.instructions.modifiers[i], semantic_acqrel, w)
     elif format_has_sync(p.instructions.format[i]):
@@ -528,8 +581,9 @@ cdef void _add_written(const ProgramData *p, InstructionId i, uint64_t *written)
             written[k >> 6] |= <uint64_t>1 << (k & 63)
 
 
-cdef uint32_t _check_clause(const ProgramData *p, const State *s, BlockId block, uint32_t k, Wait *w) noexcept nogil:
-    """Add what the further members of a clause beginning at `k` wait for; returns the position behind the clause."""
+cdef uint32_t _check_clause(const Context *c, const State *s, BlockId block, uint32_t k, Wait *w) noexcept nogil:
+    """Add what the further members of a clause beginning at `k` wait for; returns the position after the clause."""
+    cdef const ProgramData *p = c.p
     cdef const uint32_t *order = p.order.instruction + p.blocks.order_first[block]
     cdef InstructionId head = order[k]
     cdef uint64_t[9] written
@@ -540,7 +594,7 @@ cdef uint32_t _check_clause(const ProgramData *p, const State *s, BlockId block,
         return k
     _add_written(p, head, written)
     while k < p.blocks.order_count[block] and form_clause(p, head, order[k]) and not _reads_any(p, order[k], written):
-        _check(p, s, order[k], w)
+        _check(c, s, order[k], w)
         _add_written(p, order[k], written)
         k += 1
     return k
@@ -557,6 +611,22 @@ cdef int _flush(Context *c, State *s, Wait *queued) except -1 nogil:
     return 0
 
 
+cdef void _wait_in_field(Context *c, State *s, InstructionId i, Wait *queued) noexcept nogil:
+    """Move the wait for exports and LDSDIR into the instruction, which may have one already."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t count = modifier_wait_exp(p.instructions.modifiers[i])
+    cdef Wait wait
+    if queued.count[counter_exp] < count:
+        count = queued.count[counter_exp]
+        if c.rewriting:
+            p.instructions.modifiers[i] = modifier_set_wait_exp(p.instructions.modifiers[i], count)
+    queued.count[counter_exp] = none
+    _no_wait(&wait)
+    if count != full_wait_exp:
+        wait.count[counter_exp] = <uint8_t>count
+        _apply(s, &wait)
+
+
 cdef int _block(Context *c, BlockId block, State *s) except -1 nogil:
     """Process a block; waits are written only when rewriting."""
     cdef ProgramData *p = c.p
@@ -571,13 +641,15 @@ cdef int _block(Context *c, BlockId block, State *s) except -1 nogil:
         i = order[k]
         if _parse_wait(p, i, &queued):
             continue
-        _check(p, s, i, &queued)
+        _check(c, s, i, &queued)
         if k >= clause_end:
-            clause_end = _check_clause(p, s, block, k, &queued)
+            clause_end = _check_clause(c, s, block, k, &queued)
         if p.instructions.format[i] == format_pseudo_barrier:
             _apply(s, &queued)
             # The wait itself is written before the next instruction that exists.
             continue
+        if p.instructions.format[i] == format_vinterp_inreg:
+            _wait_in_field(c, s, i, &queued)
         _flush(c, s, &queued)
         if c.rewriting:
             rewrite_emit(&c.rewrite, i)
@@ -608,15 +680,31 @@ cdef void _limits(Context *c) noexcept nogil:
 include "forward_rewrite.pxi"
 
 
-cdef int insert_waitcnt_run(ProgramData *p) except -1 nogil:
+cdef int insert_waitcnt_run(ProgramData *p, bint force) except -1 nogil:
     cdef Context c
     c.p = p
+    c.force = force
+    c.ordered_section = p.gfx_level >= gfx11 and _awaits_export(p)
     _limits(&c)
     return solve_and_rewrite(&c, p)
 
 
-def run(Program program, options=None):
-    """Insert waits for memory operations."""
+def run(Program program not None, options=None):
+    """Insert waits for memory operations.
+
+    Parameters
+    ----------
+    program : Program
+        Hardware instructions and ``p_barrier``.
+    options : mapping, optional
+        ``force``: every instruction waits for all that is outstanding, to find waits that are missing (False).
+
+    Returns
+    -------
+    bool
+        Whether anything may have changed.
+    """
+    cdef bint force = (options or {}).get("force", False)
     with nogil:
-        insert_waitcnt_run(&program.data)
+        insert_waitcnt_run(&program.data, force)
     return True

@@ -9,8 +9,8 @@ Uniform control flow has one CFG. A divergent if is laid out as
     logical:  if -> then -> endif,  if -> else -> endif
     linear:   if -> then, then' -> invert -> else, else' -> endif     (then', else': empty, taken when no lane is active)
 
-A divergent break or continue goes on in the linear CFG through a helper block. A loop that may run on with no lane active
-ends with a block that continues or breaks.
+In the linear CFG, a divergent break or continue leads to a helper block. A loop that may still run when no lane is active ends with a
+block that either continues or breaks.
 
 The source of these shapes: Mesa's ACO (``README.md`` and ``aco_instruction_selection.cpp``: visit_if, visit_loop). Here, edges
 are made to labels and phis are filled in at the end, when the whole graph is known.
@@ -33,7 +33,7 @@ from pyaco._core.aco.isel_control_flow cimport *
 from pyaco._core.aco.isel_intrinsics cimport select_intrinsic
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.program cimport (
-    BlockId, Blocks, Definition, InstructionId, Operand, Program, ProgramData, TempId, block_loop_exit, block_loop_header,
+    BlockId, Blocks, Definition, InstructionId, Operand, OrderRow, Program, ProgramData, TempId, block_loop_exit, block_loop_header,
     block_loop_preheader, block_merge, block_top_level, block_uniform, class_bytes, class_is_linear, class_s1, class_s2,
     definition_of, definition_of_fixed, edge_add, edges_finish, format_pseudo_branch, gfx10_3, gfx9, operand_put,
     operand_undefined, progress_after_isel, register_scc, register_vgpr0, fp_denorm16_64_shift, fp_denorm32_shift,
@@ -61,23 +61,8 @@ cdef bint _list_ends(Isel *c, NodeId first) noexcept nogil:
     return False
 
 
-cdef bint _breaks(Isel *c, NodeId first) noexcept nogil:
-    """Whether a list has a break of the loop that it belongs to."""
-    cdef ValueId last
-    while first:
-        if c.s.nodes.kind[first] == node_if:
-            if _breaks(c, c.s.nodes.first0[first]) or _breaks(c, c.s.nodes.first1[first]):
-                return True
-        elif c.s.nodes.kind[first] == node_block and c.s.nodes.order_count[first]:
-            last = c.s.order.instruction[c.s.nodes.order_first[first] + c.s.nodes.order_count[first] - 1]
-            if c.s.instructions.kind[last] == nir_jump and c.s.instructions.opcode[last] == jump_break:
-                return True
-        first = c.s.nodes.next[first]
-    return False
-
-
 cdef void _find_ends(Isel *c, NodeId first) noexcept nogil:
-    """Fill node_ends of a list and of the lists within."""
+    """Fill node_ends of a list and of the lists nested in it."""
     cdef ValueId last
     while first:
         if c.s.nodes.kind[first] == node_if:
@@ -116,7 +101,7 @@ cdef int _select_constant(Isel *c, ValueId value) except -1 nogil:
         for i in range(components):
             word = constant_bits(c.s, value, i)
             if components == 1 and bits == 16:
-                word = <uint32_t><short>word      # s_movk_i32 reaches these
+                word = <uint32_t><short>word      # so that s_movk_i32 can hold it
             words[i * bits // 32] |= word << (i * bits % 32)
         dwords = (components * bits + 31) // 32
         for i in range(dwords):
@@ -146,7 +131,7 @@ cdef int _select_phi(Isel *c, ValueId value, uint32_t node) except -1 nogil:
     if c.node_copies[node] or (only and not c.p.blocks.kind[c.block] & (block_loop_header | block_loop_exit)):
         if only == 0:
             with gil:
-                raise InputError("NIR: a phi behind an if that one side leaves has no source from the other side")
+                raise InputError("NIR: a phi after an if of which one side jumps away has no source from the other side")
         return _copy_value(c, dst, value_temp(c, only))
     if logical:
         opcode = op_p_phi
@@ -193,11 +178,11 @@ cdef int _append_front(Isel *c, uint32_t block, uint32_t instruction) except -1 
 
 
 cdef int _select_block(Isel *c, NodeId node) except -1 nogil:
-    cdef uint32_t row
+    cdef uint32_t position
     cdef ValueId i
     cdef uint8_t kind
-    for row in range(c.s.nodes.order_first[node], c.s.nodes.order_first[node] + c.s.nodes.order_count[node]):
-        i = c.s.order.instruction[row]
+    for position in range(c.s.nodes.order_first[node], c.s.nodes.order_first[node] + c.s.nodes.order_count[node]):
+        i = c.s.order.instruction[position]
         kind = c.s.instructions.kind[i]
         if kind == nir_alu:
             select_alu(c, i)
@@ -244,8 +229,8 @@ cdef bint _list_is_empty(Isel *c, NodeId first) noexcept nogil:
 
 
 cdef int _select_if(Isel *c, NodeId node) except -1 nogil:
-    """One if. Where only one side goes on, the code of that side is put behind the if: what it defines must reach the code
-    behind it through the linear CFG too."""
+    """An if. Where one side always jumps away, the code of the other side is put after the if: what it defines must reach the code
+    that follows through the linear CFG too."""
     cdef IfState state
     cdef TempId condition = value_temp(c, c.s.nodes.condition[node])
     cdef bint divergent = value_divergent(c, c.s.nodes.condition[node])
@@ -253,12 +238,12 @@ cdef int _select_if(Isel *c, NodeId node) except -1 nogil:
     cdef NodeId first_else = c.s.nodes.first1[node]
     cdef bint then_ends = _list_ends(c, first_then)
     cdef bint else_ends = _list_ends(c, first_else)
-    cdef NodeId behind = 0
+    cdef NodeId after_if = 0
     if then_ends and not else_ends and not _list_is_empty(c, first_else):
-        behind = first_else
+        after_if = first_else
         first_else = 0
     elif else_ends and not then_ends and not _list_is_empty(c, first_then):
-        behind = first_then
+        after_if = first_then
         first_then = 0
     if divergent:
         divergent_then(c, &state, condition)
@@ -276,9 +261,9 @@ cdef int _select_if(Isel *c, NodeId node) except -1 nogil:
         divergent_end(c, &state)
     else:
         uniform_end(c, &state)
-    if behind:
+    if after_if:
         c.node_copies[c.s.nodes.next[node]] = 1
-        _select_list(c, behind)
+        _select_list(c, after_if)
     return 0
 
 
@@ -305,7 +290,7 @@ cdef int _select_loop(Isel *c, NodeId node) except -1 nogil:
     marker(c, op_p_logical_start)
     _select_list(c, c.s.nodes.first0[node])
     if not has_edge_to(c, c.flow.loop_exit_label, first_edge):
-        # A loop that nothing leaves: the code behind it must be reachable all the same.
+        # A loop without a break: the code after it must be reachable all the same.
         if c.flow.has_branch or c.flow.loop_divergent_branch:
             return unsupported(c, b"a loop", b"without an exit")
         scc = new_temp(c, class_s1)
@@ -335,7 +320,7 @@ cdef InstructionId _copy_to_scc(Isel *c, TempId temp) except 0 nogil:
 
 # ------------------------------------------------------------------------------------------------------------------ phis
 cdef Operand _phi_operand(Isel *c, ValueId value, uint8_t register_class, bint logical) noexcept nogil:
-    """A source of a phi. Undefined values and constant lane masks are named as what they are: lowering uses that."""
+    """A source of a phi. Undefined values and constant lane masks stay recognizable: lowering makes use of that."""
     if c.s.instructions.kind[value] == nir_undef or c.value_temp[value] == 0:
         return operand_undefined(register_class)
     if logical and c.s.instructions.bit_size[value] == 1 and value_is_constant(c.s, value):
@@ -440,7 +425,7 @@ cdef int _value_on_linear_path(Isel *c, PendingPhi *phi, uint32_t last, Operand 
     cdef uint32_t i
     cdef uint32_t first
     cdef TempId temp
-    cdef InstructionId row
+    cdef InstructionId linear_phi
     cdef bint same
     values.resize(last - header + 1)
     values[0] = T(c, c.value_temp[phi.value])
@@ -463,20 +448,20 @@ cdef int _value_on_linear_path(Isel *c, PendingPhi *phi, uint32_t last, Operand 
             continue
         temp = new_temp(c, register_class)
         d = definition_of(c.p, temp)
-        row = make(c.p, op_p_linear_phi, &d, 1, merged.data(), merged.size())
-        _append_front(c, block, row)
+        linear_phi = make(c.p, op_p_linear_phi, &d, 1, merged.data(), merged.size())
+        _append_front(c, block, linear_phi)
         values[block - header] = T(c, temp)
     result[0] = values[last - header]
     return 0
 
 
-# ------------------------------------------------------------------------------------------------------------- beginning
-cdef uint32_t _argument_in(Isel *c, uint32_t row) noexcept nogil:
+# --------------------------------------------------------------------------------------------------------- program start
+cdef uint32_t _argument_in_same_register(Isel *c, uint32_t argument) noexcept nogil:
     """The temp of an earlier argument in the same register: on GFX12 two workgroup ids share one."""
     cdef uint32_t other
-    for other in range(row):
-        if (c.s.arguments.first[other] == c.s.arguments.first[row] and c.s.arguments.count[other] == c.s.arguments.count[row]
-                and c.s.arguments.is_vgpr[other] == c.s.arguments.is_vgpr[row]):
+    for other in range(argument):
+        if (c.s.arguments.first[other] == c.s.arguments.first[argument] and c.s.arguments.count[other] == c.s.arguments.count[argument]
+                and c.s.arguments.is_vgpr[other] == c.s.arguments.is_vgpr[argument]):
             return c.argument_temp[other]
     return 0
 
@@ -488,7 +473,7 @@ cdef int _start(Isel *c) except -1 nogil:
     cdef vector[Operand] operands
     cdef uint32_t count
     cdef uint32_t alignment
-    cdef uint32_t row
+    cdef uint32_t argument
     cdef uint32_t i
     cdef TempId temp
     cdef TempId address = 0
@@ -496,42 +481,42 @@ cdef int _start(Isel *c) except -1 nogil:
     cdef Operand[2] o
     cdef Definition[2] d
     c.argument_temp.assign(c.s.arguments.table.count, 0)
-    for row in range(c.s.arguments.table.count):
-        count = c.s.arguments.count[row]
+    for argument in range(c.s.arguments.table.count):
+        count = c.s.arguments.count[argument]
         alignment = 1 if count == 1 else (2 if count == 2 else 4)
-        temp = _argument_in(c, row)
+        temp = _argument_in_same_register(c, argument)
         if temp:
             pass
-        elif c.s.arguments.is_vgpr[row]:
+        elif c.s.arguments.is_vgpr[argument]:
             temp = new_temp(c, vgpr_class(4 * count))
-            definitions.push_back(definition_of_fixed(c.p, temp, <uint16_t>(register_vgpr0 + 4 * c.s.arguments.first[row])))
-        elif c.s.arguments.first[row] % alignment == 0:
+            definitions.push_back(definition_of_fixed(c.p, temp, <uint16_t>(register_vgpr0 + 4 * c.s.arguments.first[argument])))
+        elif c.s.arguments.first[argument] % alignment == 0:
             temp = new_temp(c, sgpr_class(4 * count))
-            definitions.push_back(definition_of_fixed(c.p, temp, <uint16_t>(4 * c.s.arguments.first[row])))
+            definitions.push_back(definition_of_fixed(c.p, temp, <uint16_t>(4 * c.s.arguments.first[argument])))
         else:
             for i in range(count):
                 temp = new_temp(c, class_s1)
-                definitions.push_back(definition_of_fixed(c.p, temp, <uint16_t>(4 * (c.s.arguments.first[row] + i))))
+                definitions.push_back(definition_of_fixed(c.p, temp, <uint16_t>(4 * (c.s.arguments.first[argument] + i))))
                 pieces.push_back(temp)
             temp = 0
-        c.argument_temp[row] = temp
+        c.argument_temp[argument] = temp
     append_instruction(c, make(c.p, op_p_startpgm, definitions.data(), definitions.size(), NULL, 0))
     marker(c, op_p_logical_start)
     i = 0
-    for row in range(c.s.arguments.table.count):
-        count = c.s.arguments.count[row]
-        if c.argument_temp[row] == 0:
+    for argument in range(c.s.arguments.table.count):
+        count = c.s.arguments.count[argument]
+        if c.argument_temp[argument] == 0:
             operands.clear()
             for _ in range(count):
                 operands.push_back(T(c, pieces[i]))
                 i += 1
-            c.argument_temp[row] = create_vector(c, 0, sgpr_class(4 * count), operands.data(), count)
+            c.argument_temp[argument] = create_vector(c, 0, sgpr_class(4 * count), operands.data(), count)
         elif count > 1:
-            split(c, c.argument_temp[row], 4)
-        if c.s.arguments.kind[row] == argument_scratch_address:
-            address = c.argument_temp[row]
-        elif c.s.arguments.kind[row] == argument_scratch_wave_offset:
-            offset = c.argument_temp[row]
+            split(c, c.argument_temp[argument], 4)
+        if c.s.arguments.kind[argument] == argument_scratch_address:
+            address = c.argument_temp[argument]
+        elif c.s.arguments.kind[argument] == argument_scratch_wave_offset:
+            offset = c.argument_temp[argument]
     if address and offset and c.gfx <= gfx10_3:
         o[0] = T(c, address)
         o[1] = T(c, offset)
@@ -569,7 +554,7 @@ cdef uint16_t _float_mode(const ShaderData *s) noexcept nogil:
     return <uint16_t>mode
 
 
-# ---------------------------------------------------------------------------------------------------------------- ending
+# ---------------------------------------------------------------------------------------- putting the program together
 cdef int _finish_edges(Isel *c) except -1 nogil:
     cdef uint32_t i
     for i in range(c.edges.size()):
@@ -584,7 +569,7 @@ cdef int _finish_order(Isel *c) except -1 nogil:
     cdef vector[uint32_t] next
     cdef BlockId block
     cdef uint32_t total = c.selected.size() + c.selected_front.size()
-    cdef uint32_t row = 0
+    cdef OrderRow row = 0
     cdef size_t i
     next.assign(p.blocks.table.count + 1, 0)
     for i in range(c.selected.size()):
@@ -610,7 +595,7 @@ cdef int _finish_order(Isel *c) except -1 nogil:
 
 
 cdef void _finish_branches(ProgramData *p) noexcept nogil:
-    """Name the targets: a conditional branch goes to the second successor when it is taken."""
+    """Fill in branch targets: a conditional branch goes to the second successor when it is taken."""
     cdef BlockId block
     cdef InstructionId i
     cdef uint32_t *successors
@@ -672,7 +657,7 @@ cdef int _select(Isel *c) except -1 nogil:
     return _finish(c)
 
 
-def run(Shader shader, Program program=None):
+def run(Shader shader not None, Program program=None):
     """Select ACO IR for a shader.
 
     Parameters

@@ -110,27 +110,27 @@ cdef int start_at_dword(Isel *c, Access *a, DwordStart *start) except -1 nogil:
     """Move the address of an access down to a multiple of four bytes."""
     cdef bint scalar = a.access_kind == by_scalar or a.access_kind == by_scalar_buffer
     cdef bint has_address = a.access_kind == by_scalar or a.access_kind == by_global
-    cdef uint32_t odd = a.constant & 3
+    cdef uint32_t folded = a.constant & 3             # what the address takes over of the constant
     cdef TempId address = 0
     start.low = start.address = 0
     start.minimum = a.align_offset & 3 if a.align_mul >= 4 else a.align_offset & (a.align_mul - 1)
     start.maximum = start.minimum if a.align_mul >= 4 else 4 - a.align_mul + start.minimum
     if not has_address and a.offset == 0:
-        start.minimum = start.maximum = odd             # a buffer starts at a dword
-    elif a.align_mul < 4 or odd != start.minimum:
+        start.minimum = start.maximum = folded          # a buffer starts at a dword
+    elif a.align_mul < 4 or folded != start.minimum:
         if scalar and a.offset:
-            odd = a.constant                       # SMEM takes one of the two
+            folded = a.constant                    # SMEM takes one of the two
         if has_address:
-            address = _add_64(c, a.resource, a.offset, odd) if a.offset or odd else a.resource
+            address = _add_64(c, a.resource, a.offset, folded) if a.offset or folded else a.resource
             a.resource = _dword_aligned(c, address)
             a.offset = 0
         else:
-            address = _add_to_offset(c, a.offset, odd) if odd else a.offset
+            address = _add_to_offset(c, a.offset, folded) if folded else a.offset
             a.offset = _without_low_bits(c, address)
         if a.align_mul < 4:
             start.low = part(c, address, 0, 4) if has_address else address
             start.address = address if has_address else 0
-    a.constant -= odd
+    a.constant -= folded
     a.align_offset = a.align_offset & ~3U if a.align_mul >= 4 else 0
     a.align_mul = max(a.align_mul, 4U)
     return 0
@@ -149,7 +149,7 @@ cdef TempId _dword_aligned(Isel *c, TempId address) except 0 nogil:
 cdef uint32_t minimum_dwords(const DwordStart *start, uint32_t bytes) noexcept nogil:
     """How many dwords an access to `bytes` bytes touches wherever it starts.
 
-    More must not be read, as the page behind may be missing; a buffer has bounds, beyond which reads return zero.
+    More must not be read, as the next page may not be mapped; a buffer has bounds, beyond which reads return zero.
     """
     return ((start.minimum if start.address else start.maximum) + bytes + 3) // 4
 

@@ -19,7 +19,7 @@ from pyaco._core.ir.program cimport Operand, TempId, class_bytes, class_is_vgpr,
 from pyaco._core.ir.shader cimport ValueId, nir_exact, nir_no_unsigned_wrap, source_value, source_swizzle, swizzle_component
 
 cdef enum:                        # Method: how an opcode is selected
-    by_hand = 0                   # not in the table
+    no_rule = 0               # not in the table
     integer = 1
     logic = 2                     # bitwise: also lane masks; 64 bits in VGPRs by halves
     shift = 3
@@ -124,10 +124,10 @@ _TABLE = {
     alu_funord: (compare, commutative, _NONE, _NONE, op_v_cmp_u_f16, op_v_cmp_u_f16, op_v_cmp_u_f32, op_v_cmp_u_f64),
 }
 _FIELDS = ("method", "flags", "scalar32", "scalar64", "vector16", "vector16_new", "vector32", "vector64")
-for _opcode, _row in _TABLE.items():
-    _rules[_opcode] = dict(zip(_FIELDS, _row))
+for _opcode, _values in _TABLE.items():
+    _rules[_opcode] = dict(zip(_FIELDS, _values))
 
-# The comparison with exchanged operands.
+# Comparisons, and those that give the same result with their operands exchanged.
 cdef uint16_t[32][2] _mirrored
 _MIRRORED = [
     (op_v_cmp_lt_i16, op_v_cmp_gt_i16), (op_v_cmp_lt_i32, op_v_cmp_gt_i32), (op_v_cmp_lt_i64, op_v_cmp_gt_i64),
@@ -139,9 +139,9 @@ _MIRRORED = [
     (op_v_cmp_nlt_f16, op_v_cmp_ngt_f16), (op_v_cmp_nlt_f32, op_v_cmp_ngt_f32), (op_v_cmp_nlt_f64, op_v_cmp_ngt_f64),
     (op_v_cmp_nge_f16, op_v_cmp_nle_f16), (op_v_cmp_nge_f32, op_v_cmp_nle_f32), (op_v_cmp_nge_f64, op_v_cmp_nle_f64),
 ]
-for _opcode, _row in enumerate(_MIRRORED):
-    _mirrored[_opcode][0] = _row[0]
-    _mirrored[_opcode][1] = _row[1]
+for _opcode, _values in enumerate(_MIRRORED):
+    _mirrored[_opcode][0] = _values[0]
+    _mirrored[_opcode][1] = _values[1]
 cdef int _mirrored_count = len(_MIRRORED)
 
 
@@ -177,8 +177,8 @@ cdef int _valu(Isel *c, ValueId instruction, TempId dst, uint32_t opcode, uint32
     return 0
 
 
-cdef int _floating(Isel *c, ValueId instruction, TempId dst, uint64_t row) except -1 nogil:
-    cdef Rule *rule = &_rules[row]
+cdef int _floating(Isel *c, ValueId instruction, TempId dst, uint64_t nir_opcode) except -1 nogil:
+    cdef Rule *rule = &_rules[nir_opcode]
     return _valu(c, instruction, dst, _vector_opcode(c, rule, c.s.instructions.bit_size[instruction]), rule.flags)
 
 
@@ -190,7 +190,7 @@ cdef TempId _extended(Isel *c, TempId temp, uint32_t bits, uint32_t flags) excep
 
 
 cdef int _wide(Isel *c, ValueId instruction, TempId dst) except -1 nogil:
-    """What no single instruction of the table computes: sums of 64 bits, and uniform products where the SALU has them."""
+    """What no instruction of the table computes: 64-bit sums, and uniform 64-bit products where the SALU has them."""
     cdef uint32_t opcode = c.s.instructions.opcode[instruction]
     if c.s.instructions.bit_size[instruction] == 64:
         if opcode == alu_iadd or opcode == alu_isub:
@@ -201,8 +201,8 @@ cdef int _wide(Isel *c, ValueId instruction, TempId dst) except -1 nogil:
     return unsupported_alu(c, instruction)
 
 
-cdef int _integer(Isel *c, ValueId instruction, TempId dst, uint64_t row) except -1 nogil:
-    cdef Rule *rule = &_rules[row]
+cdef int _integer(Isel *c, ValueId instruction, TempId dst, uint64_t nir_opcode) except -1 nogil:
+    cdef Rule *rule = &_rules[nir_opcode]
     cdef uint32_t bits = source_bits(c, instruction, 0)
     cdef uint32_t opcode
     cdef Operand[2] o
@@ -221,8 +221,8 @@ cdef int _integer(Isel *c, ValueId instruction, TempId dst, uint64_t row) except
     return 0
 
 
-cdef int _shift(Isel *c, ValueId instruction, TempId dst, uint64_t row) except -1 nogil:
-    cdef Rule *rule = &_rules[row]
+cdef int _shift(Isel *c, ValueId instruction, TempId dst, uint64_t nir_opcode) except -1 nogil:
+    cdef Rule *rule = &_rules[nir_opcode]
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef Operand value
     cdef Operand count
@@ -238,8 +238,8 @@ cdef int _shift(Isel *c, ValueId instruction, TempId dst, uint64_t row) except -
     return 0
 
 
-cdef int _logic(Isel *c, ValueId instruction, TempId dst, uint64_t row) except -1 nogil:
-    cdef Rule *rule = &_rules[row]
+cdef int _logic(Isel *c, ValueId instruction, TempId dst, uint64_t nir_opcode) except -1 nogil:
+    cdef Rule *rule = &_rules[nir_opcode]
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef TempId a
     cdef TempId b
@@ -249,7 +249,7 @@ cdef int _logic(Isel *c, ValueId instruction, TempId dst, uint64_t row) except -
         emit2(c, by_wave(c.p, rule.scalar32, rule.scalar64), dst, T(c, source(c, instruction, 0)), T(c, source(c, instruction, 1)))
         return 0
     if not is_vgpr(c, dst) or bits < 64:
-        return _integer(c, instruction, dst, row)
+        return _integer(c, instruction, dst, nir_opcode)
     a = source(c, instruction, 0)
     b = source(c, instruction, 1)
     if not is_vgpr(c, b):
@@ -260,8 +260,8 @@ cdef int _logic(Isel *c, ValueId instruction, TempId dst, uint64_t row) except -
     return 0
 
 
-cdef int _compare(Isel *c, ValueId instruction, TempId dst, uint64_t row) except -1 nogil:
-    cdef Rule *rule = &_rules[row]
+cdef int _compare(Isel *c, ValueId instruction, TempId dst, uint64_t nir_opcode) except -1 nogil:
+    cdef Rule *rule = &_rules[nir_opcode]
     cdef uint32_t bits = source_bits(c, instruction, 0)
     cdef TempId a = source(c, instruction, 0)
     cdef TempId b = source(c, instruction, 1)
@@ -326,7 +326,7 @@ cdef int _mov(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except 
 
 
 cdef int _vector(Isel *c, TempId dst, uint32_t *temps, uint32_t count, uint32_t bits) except -1 nogil:
-    """A vector in `dst` of scalars of `bits` bits."""
+    """Make the vector `dst` of scalars of `bits` bits."""
     cdef Operand[32] o
     cdef uint32_t i
     cdef uint32_t dwords
@@ -505,7 +505,7 @@ cdef AluSelection[alu_count] _selections
 cdef void _fill_rules(AluSelection *table) noexcept nogil:
     cdef AluFunction[6] methods
     cdef int opcode
-    methods[<int>by_hand] = NULL
+    methods[<int>no_rule] = NULL
     methods[<int>integer] = _integer
     methods[<int>logic] = _logic
     methods[<int>shift] = _shift
@@ -559,7 +559,7 @@ cdef int select_alu(Isel *c, ValueId instruction) except -1 nogil:
     cdef uint32_t dst = value_temp(c, instruction)
     cdef uint32_t opcode = c.s.instructions.opcode[instruction]
     cdef AluSelection *selection = &_selections[opcode]
-    if c.s.instructions.components[instruction] > 1 and _rules[opcode].method != by_hand:
+    if c.s.instructions.components[instruction] > 1 and _rules[opcode].method != no_rule:
         return unsupported(c, b"vector ALU opcode", alu_names[opcode])
     if selection.select == NULL:
         return unsupported_alu(c, instruction)

@@ -120,7 +120,7 @@ cdef int _sign(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except
 
 
 # ------------------------------------------------------------------------------------------------------- transcendentals
-# Opcodes that flush 32-bit denormals to zero, and what undoes a factor of 2^24 in their operand.
+# Opcodes that flush 32-bit denormals to zero, and what undoes the effect of a factor of 2^24 in their operand.
 cdef struct Transcendental:
     uint16_t opcode16
     uint16_t opcode32
@@ -136,7 +136,7 @@ _transcendentals[3] = Transcendental(op_v_sqrt_f16, op_v_sqrt_f32, op_v_sqrt_f64
 
 
 cdef int _scaled(Isel *c, TempId dst, TempId a, const Transcendental *t) except -1 nogil:
-    """An opcode of a 32-bit float; where denormals are kept, a denormal input is scaled by 2^24 and the result scaled back."""
+    """An opcode on a 32-bit float; where denormals are kept, a denormal input is scaled by 2^24 and the result scaled back."""
     cdef TempId denormal
     cdef TempId scaled
     cdef TempId plain
@@ -154,8 +154,8 @@ cdef int _scaled(Isel *c, TempId dst, TempId a, const Transcendental *t) except 
     return 0
 
 
-cdef int _transcendental(Isel *c, ValueId instruction, TempId dst, uint64_t row) except -1 nogil:
-    cdef const Transcendental *t = &_transcendentals[row]
+cdef int _transcendental(Isel *c, ValueId instruction, TempId dst, uint64_t index) except -1 nogil:
+    cdef const Transcendental *t = &_transcendentals[index]
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef TempId a = source(c, instruction, 0)
     if bits == 64 and t.opcode64 == op_invalid:
@@ -219,7 +219,7 @@ cdef uint32_t _to_half_nearest(Isel *c, TempId dst, TempId a) except 0 nogil:
     cdef TempId result
     cdef Operand o
     if _round16(c) != 0:
-        # Lowering sets the rounding mode around it.
+        # Lowering changes the rounding mode for this one instruction.
         result = new_temp(c, class_v2b)
         o = T(c, a)
         emit_raw(c, op_p_cvt_f16_f32_rtne, result, &o, 1)
@@ -227,7 +227,7 @@ cdef uint32_t _to_half_nearest(Isel *c, TempId dst, TempId a) except 0 nogil:
     return emit1(c, op_v_cvt_f16_f32, dst, T(c, a))
 
 
-cdef TempId _pack_to_zero(Isel *c, TempId dst, Operand a, Operand b) except 0 nogil:
+cdef TempId _pack_toward_zero(Isel *c, TempId dst, Operand a, Operand b) except 0 nogil:
     return emit2(c, op_v_cvt_pkrtz_f16_f32 if c.gfx >= gfx10 else op_v_cvt_pkrtz_f16_f32_e64, dst, a, b)
 
 
@@ -241,7 +241,7 @@ cdef int _to_half(Isel *c, ValueId instruction, TempId dst, uint64_t rounding) e
     if rounding == nearest_even:
         _to_half_nearest(c, dst, a)
     elif rounding == toward_zero and _round16(c) != 3:
-        a = _pack_to_zero(c, 0, T(c, a), K(0))
+        a = _pack_toward_zero(c, 0, T(c, a), K(0))
         copy(c, dst, 0, T(c, part(c, a, 0, 2) if is_vgpr(c, dst) else as_uniform(c, 0, a)))
     else:
         emit1(c, op_v_cvt_f16_f32, dst, T(c, a))
@@ -357,12 +357,12 @@ cdef int _cube(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except
 
 
 cdef int _pack_halves(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
-    _pack_to_zero(c, dst, T(c, source_component(c, instruction, 0, 0)), T(c, source_component(c, instruction, 0, 1)))
+    _pack_toward_zero(c, dst, T(c, source_component(c, instruction, 0, 0)), T(c, source_component(c, instruction, 0, 1)))
     return 0
 
 
 cdef int _pack_split_halves(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
-    _pack_to_zero(c, dst, T(c, source(c, instruction, 0)), T(c, source(c, instruction, 1)))
+    _pack_toward_zero(c, dst, T(c, source(c, instruction, 0)), T(c, source(c, instruction, 1)))
     return 0
 
 

@@ -1,6 +1,6 @@
 """Integer operations of NIR that need more than one instruction, or a different one in SGPRs and VGPRs.
 
-Sources: AMD ISA documents (Vega, RDNA 2, RDNA 3) for carries, saturation (clamp), bit scans that return -1 for "none", and field
+Sources: AMD ISA documents (Vega, RDNA 2, RDNA 3) for carries, saturation (clamp), bit scans that return -1 where no bit is set, and field
 extraction; NIR's opcode semantics.
 """
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
@@ -19,7 +19,7 @@ from pyaco._core.ir.shader cimport ValueId, constant_bits, source_swizzle, sourc
 
 cdef enum:
     signed_piece = 0x100          # added to the size of a bit field in bits: extend its sign
-    saturated = 0x100             # added to a row number of _dots
+    saturated = 0x100             # added to an index into _dots
 
 # Dot products, in VOP3P. GFX11 has one opcode for all signs of bytes: the negation bits say which operands are signed.
 cdef struct Dot:
@@ -120,7 +120,7 @@ cdef int _unsigned_saturating(Isel *c, ValueId instruction, TempId dst, uint64_t
     cdef TempId mask
     cdef TempId low
     if bits < 32 and not is_vgpr(c, dst):
-        # In 32 bits nothing wraps; the bound is found by comparison.
+        # In 32 bits nothing wraps; the result is clamped by a minimum.
         a = extract_bits(c, 0, a, 0, bits, False)
         b = extract_bits(c, 0, b, 0, bits, False)
         if subtract:
@@ -289,7 +289,7 @@ cdef int _lowest_bit(Isel *c, ValueId instruction, TempId dst, uint64_t unused) 
     if not is_vgpr(c, a):
         emit1(c, op_s_ff1_i32_b64 if wide else op_s_ff1_i32_b32, dst, T(c, a))
     elif wide:
-        # "None" is the largest unsigned number and stays so through the saturating addition.
+        # -1, for no bit, is the largest unsigned number, and the saturating addition keeps it.
         low = emit1(c, op_v_ffbl_b32, 0, T(c, part(c, a, 0, 4)))
         high = emit1(c, op_v_ffbl_b32, 0, T(c, part(c, a, 1, 4)))
         high = _add_saturating(c, K(32), T(c, high))
@@ -346,17 +346,17 @@ cdef int _leading_zeros(Isel *c, ValueId instruction, TempId dst, uint64_t unuse
 cdef int _field(Isel *c, ValueId instruction, TempId dst, uint64_t is_signed) except -1 nogil:
     cdef uint64_t offset = 0
     cdef uint64_t width = 0
-    cdef Operand where
+    cdef Operand range_operand
     if is_vgpr(c, dst):
         emit3(c, op_v_bfe_i32 if is_signed else op_v_bfe_u32, dst, T(c, source(c, instruction, 0)),
               T(c, source(c, instruction, 1)), T(c, source(c, instruction, 2)))
         return 0
     if _constant(c, instruction, 1, &offset) and _constant(c, instruction, 2, &width):
-        where = K(<uint32_t>((offset & 31) | (width & 31) << 16))
+        range_operand = K(<uint32_t>((offset & 31) | (width & 31) << 16))
     else:
-        where = T(c, emit2(c, op_s_and_b32, 0, T(c, source(c, instruction, 2)), K(31)))
-        where = T(c, emit2(c, op_s_pack_ll_b32_b16, 0, T(c, source(c, instruction, 1)), where))
-    emit2(c, op_s_bfe_i32 if is_signed else op_s_bfe_u32, dst, T(c, source(c, instruction, 0)), where)
+        range_operand = T(c, emit2(c, op_s_and_b32, 0, T(c, source(c, instruction, 2)), K(31)))
+        range_operand = T(c, emit2(c, op_s_pack_ll_b32_b16, 0, T(c, source(c, instruction, 1)), range_operand))
+    emit2(c, op_s_bfe_i32 if is_signed else op_s_bfe_u32, dst, T(c, source(c, instruction, 0)), range_operand)
     return 0
 
 

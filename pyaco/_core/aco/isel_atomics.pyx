@@ -21,11 +21,11 @@ from pyaco._core.ir.shader cimport (
 )
 
 cdef enum:
-    compare_and_swap = 0x100      # beside the kind of access of an atomic
+    compare_and_swap = 0x100      # added to the access kind
 
 
 cdef uint64_t _atomic_cache(Isel *c, uint64_t word, bint returns) noexcept nogil:
-    """The bit that asks for the old value."""
+    """Cache policy of an atomic, which says whether the old value is returned."""
     if c.gfx >= gfx12:
         return modifier_set_cache_temporal_hint(modifier_set_cache_scope(word, 2), 1 if returns else 0)
     return modifier_set_cache_glc(word, returns)
@@ -61,9 +61,9 @@ _ATOMICS = {
     atomic_cmpxchg: (op_buffer_atomic_cmpswap, op_buffer_atomic_cmpswap_x2, op_global_atomic_cmpswap,
                      op_global_atomic_cmpswap_x2, op_ds_cmpst_b32, op_ds_cmpst_b64, op_ds_cmpst_rtn_b32, op_ds_cmpst_rtn_b64),
 }
-for _way, _names in _ATOMICS.items():
+for _operation, _names in _ATOMICS.items():
     for _size in range(8):
-        _atomics[_way][_size] = _names[_size]
+        _atomics[_operation][_size] = _names[_size]
 
 
 cdef int _atomic(Isel *c, ValueId i, Access *a, uint32_t first_data, bint swap) except -1 nogil:
@@ -88,7 +88,7 @@ cdef int _atomic(Isel *c, ValueId i, Access *a, uint32_t first_data, bint swap) 
     legalize_address(c, a, bits // 8)
     o[0] = T(c, data)
     if swap and a.access_kind == by_shared:
-        # GFX11 exchanged the two.
+        # From GFX11 on, the new value comes first.
         count = 2
         o[1] = T(c, new_value)
         if c.gfx >= gfx11:

@@ -2,7 +2,7 @@
 
 A bool is a lane mask. A divergent value lives in VGPRs. A uniform value lives in SGPRs unless the instruction that makes it can
 only write VGPRs (floats, dot products) or one of its sources is there already: then staying in VGPRs is cheaper than going back.
-Phis need a fix point, which one or two sweeps over the program reach: a value only ever moves from SGPRs to VGPRs.
+Phis need a fixed point, which one or two sweeps over the program reach: a value only ever moves from SGPRs to VGPRs.
 
 Source of the policy: ACO's ``init_context`` (``aco_instruction_selection_setup.cpp``).
 """
@@ -16,60 +16,60 @@ from pyaco._core.ir.shader cimport (
     source_value,
 )
 
-cdef enum:                        # where a result goes
+cdef enum:                        # ResultFile: the register file that a result goes to
     by_sources = 0                # SGPRs if it is uniform and no source is in VGPRs
     by_divergence = 1
     in_sgpr = 2
     in_vgpr = 3
 
-cdef uint8_t[1024] _alu_place
-cdef uint8_t[1024] _intrinsic_place
+cdef uint8_t[1024] _alu_result_file
+cdef uint8_t[1024] _intrinsic_result_file
 
 for _opcode in range(alu_count):
     if alu_output_type[_opcode] >> 8 == 3:
-        _alu_place[_opcode] = in_vgpr
+        _alu_result_file[_opcode] = in_vgpr
 for _opcode in (alu_pack_half_2x16_rtz_split, alu_pack_half_2x16_split, alu_pack_half_2x16, alu_pack_unorm_2x16,
                 alu_pack_snorm_2x16, alu_pack_uint_2x16, alu_pack_sint_2x16, alu_frexp_exp, alu_sdot_4x8_iadd,
                 alu_sdot_4x8_iadd_sat, alu_sudot_4x8_iadd, alu_sudot_4x8_iadd_sat, alu_udot_4x8_uadd, alu_udot_4x8_uadd_sat,
                 alu_sdot_2x16_iadd, alu_sdot_2x16_iadd_sat, alu_udot_2x16_uadd, alu_udot_2x16_uadd_sat, alu_msad_4x8,
                 alu_mqsad_4x8, alu_umul24, alu_imul24, alu_umad24, alu_umul24_relaxed, alu_imul24_relaxed):
-    _alu_place[_opcode] = in_vgpr
+    _alu_result_file[_opcode] = in_vgpr
 for _opcode in (alu_f2i8, alu_f2i16, alu_f2i32, alu_f2u8, alu_f2u16, alu_f2u32, alu_b2i8, alu_b2i16, alu_b2i32, alu_b2i64,
                 alu_b2b32, alu_b2f16, alu_b2f32, alu_b2f64, alu_mov):
-    _alu_place[_opcode] = by_divergence
+    _alu_result_file[_opcode] = by_divergence
 
 for _opcode in (intrinsic_load_scalar_arg_amd, intrinsic_load_smem_amd, intrinsic_load_workgroup_id,
                 intrinsic_load_num_workgroups, intrinsic_load_subgroup_id, intrinsic_load_num_subgroups, intrinsic_ballot,
                 intrinsic_vote_all, intrinsic_vote_any, intrinsic_first_invocation, intrinsic_last_invocation,
                 intrinsic_read_first_invocation, intrinsic_read_invocation, intrinsic_as_uniform, intrinsic_shader_clock):
-    _intrinsic_place[_opcode] = in_sgpr
+    _intrinsic_result_file[_opcode] = in_sgpr
 for _opcode in (intrinsic_load_vector_arg_amd, intrinsic_load_local_invocation_id, intrinsic_load_local_invocation_index,
                 intrinsic_load_subgroup_invocation, intrinsic_mbcnt_amd, intrinsic_write_invocation_amd,
                 intrinsic_lane_permute_16_amd, intrinsic_ssbo_atomic, intrinsic_ssbo_atomic_swap, intrinsic_global_atomic_amd,
                 intrinsic_global_atomic_swap_amd, intrinsic_shared_atomic, intrinsic_shared_atomic_swap,
                 intrinsic_load_scratch, intrinsic_dpp16_shift_amd):
-    _intrinsic_place[_opcode] = in_vgpr
+    _intrinsic_result_file[_opcode] = in_vgpr
 for _opcode in (intrinsic_load_ubo, intrinsic_load_ssbo, intrinsic_load_global_amd, intrinsic_load_shared,
                 intrinsic_load_shared2_amd, intrinsic_load_constant, intrinsic_shuffle, intrinsic_quad_broadcast,
                 intrinsic_quad_swap_horizontal, intrinsic_quad_swap_vertical, intrinsic_quad_swap_diagonal,
                 intrinsic_quad_swizzle_amd, intrinsic_masked_swizzle_amd, intrinsic_inclusive_scan, intrinsic_exclusive_scan,
                 intrinsic_reduce, intrinsic_rotate):
-    _intrinsic_place[_opcode] = by_divergence
+    _intrinsic_result_file[_opcode] = by_divergence
 
 
 cdef bint _in_vgpr(Isel *c, ValueId i) noexcept nogil:
     cdef ShaderData *s = c.s
     cdef uint8_t kind = s.instructions.kind[i]
-    cdef uint8_t where = by_sources
+    cdef uint8_t file = by_sources
     cdef uint32_t source
     if kind == nir_load_const or kind == nir_undef:
         return False
     if kind == nir_alu:
-        where = _alu_place[s.instructions.opcode[i]]
+        file = _alu_result_file[s.instructions.opcode[i]]
     elif kind == nir_intrinsic:
-        where = _intrinsic_place[s.instructions.opcode[i]]
-    if where != by_sources:
-        return where == in_vgpr or (where == by_divergence and value_divergent(c, i))
+        file = _intrinsic_result_file[s.instructions.opcode[i]]
+    if file != by_sources:
+        return file == in_vgpr or (file == by_divergence and value_divergent(c, i))
     if value_divergent(c, i):
         return True
     for source in range(s.instructions.source_count[i]):
@@ -82,13 +82,13 @@ cdef void _find_used(Isel *c) noexcept nogil:
     cdef ShaderData *s = c.s
     cdef NodeId block = node_first_block(s)
     cdef NodeId node
-    cdef uint32_t row
+    cdef uint32_t position
     cdef ValueId i
     cdef uint32_t source
     c.value_used.assign(s.instructions.table.count, 0)
     while block:
-        for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
-            i = s.order.instruction[row]
+        for position in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
+            i = s.order.instruction[position]
             for source in range(s.instructions.source_count[i]):
                 c.value_used[source_value(s, i, source)] |= 2 if s.instructions.kind[i] == nir_alu else 1
         block = block_walk_next(s, block)
@@ -99,7 +99,7 @@ cdef void _find_used(Isel *c) noexcept nogil:
 cdef int choose_classes(Isel *c) except -1 nogil:
     cdef ShaderData *s = c.s
     cdef NodeId block
-    cdef uint32_t row
+    cdef uint32_t position
     cdef ValueId i
     cdef uint32_t bytes
     cdef uint8_t chosen
@@ -110,8 +110,8 @@ cdef int choose_classes(Isel *c) except -1 nogil:
         changed = False
         block = node_first_block(s)
         while block:
-            for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
-                i = s.order.instruction[row]
+            for position in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
+                i = s.order.instruction[position]
                 if s.instructions.components[i] == 0:
                     continue
                 if s.instructions.bit_size[i] == 1:
@@ -120,7 +120,7 @@ cdef int choose_classes(Isel *c) except -1 nogil:
                     bytes = s.instructions.components[i] * s.instructions.bit_size[i] // 8
                     chosen = vgpr_class(bytes) if _in_vgpr(c, i) else sgpr_class(bytes)
                 if c.value_class[i] != chosen:
-                    # Only a phi can have been looked at too early: its sources from later blocks.
+                    # Only a phi can have been visited too early: before its sources in later blocks.
                     changed = changed or c.value_class[i] != 0 or s.instructions.kind[i] == nir_phi
                     c.value_class[i] = chosen
             block = block_walk_next(s, block)

@@ -1,8 +1,8 @@
-"""What every part of instruction selection shares: the state, values as temps, and the small language that emits ACO IR.
+"""What every part of instruction selection shares: the state, values as temps, and the functions that emit ACO IR.
 
 A NIR value becomes a temp of the class chosen by ``isel_classes``; a bool is a lane mask. ``emit`` takes an opcode and operands in
 ACO's order and fills in the rest from the ISA table: classes of results, the scc definition, the constant-bus limits of VALU
-instructions, and the way back to SGPRs when a uniform value is computed by the VALU.
+instructions, and the copy to SGPRs when a uniform value is computed by the VALU.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
@@ -12,7 +12,7 @@ from pyaco._core.ir.program cimport (
 )
 from pyaco._core.ir.shader cimport ShaderData, ValueId, nir_divergent, source_value
 
-# An instruction and the block it goes to; blocks are put together when all is selected, so that code may go to any block.
+# An instruction and its block; blocks are put together after selection, so that code can be added to any of them at any time.
 cdef struct SelectedInstruction:
     BlockId block
     InstructionId instruction
@@ -58,7 +58,7 @@ cdef cppclass Isel:
     vector[uint8_t] value_class   # by NIR value; 0: no result
     vector[uint8_t] value_used    # by NIR value: bit 1 an ALU instruction, bit 0 anything else reads it
     vector[uint32_t] value_temp   # by NIR value; 0: none yet
-    vector[uint32_t] part_first   # by temp: row in parts, 0: not split
+    vector[uint32_t] part_first   # by temp: index of the first one in parts, 0: not split
     vector[uint8_t] part_count
     vector[uint32_t] parts        # temps
     vector[SelectedInstruction] selected
@@ -72,8 +72,8 @@ cdef cppclass Isel:
     vector[uint32_t] argument_temp
     FlowState flow
 
-# What selects an opcode of NIR, and the argument that tells the opcode from others of the same function. Tables of these are indexed
-# by opcode and filled once, each file its own rows; NULL: not supported.
+# The function that selects an opcode of NIR, and the argument by which it distinguishes the opcodes that it serves. Tables of these are
+# indexed by opcode; each file fills in its own opcodes, once. NULL: not supported.
 ctypedef int (*AluFunction)(Isel *c, ValueId instruction, TempId dst, uint64_t argument) except -1 nogil
 ctypedef int (*IntrinsicFunction)(Isel *c, ValueId i, uint64_t argument) except -1 nogil
 
@@ -112,7 +112,7 @@ cdef TempId value_temp(Isel *c, uint32_t value) except 0 nogil
 # A source of an ALU instruction: the component that its swizzle names, or the whole value if it has one component.
 cdef TempId source(Isel *c, ValueId instruction, uint32_t index) except 0 nogil
 cdef TempId source_component(Isel *c, ValueId instruction, uint32_t index, uint32_t component) except 0 nogil
-# Source `index` of an instruction that is no ALU instruction.
+# Source `index` of an instruction other than ALU ones: the whole value.
 cdef TempId source_whole(Isel *c, ValueId instruction, uint32_t index) except 0 nogil
 # One element of `bytes` bytes out of a vector (of bytes * elements), element sizes below 4 in SGPRs by shifting.
 cdef TempId extract(Isel *c, TempId vector, uint32_t index, uint32_t bytes) except 0 nogil

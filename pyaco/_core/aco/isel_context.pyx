@@ -19,8 +19,8 @@ from nir_opcodes cimport alu_names
 from pyaco._core.aco.build cimport by_wave, exec_operand, make, mask_constant
 from pyaco._core.ir.program cimport (
     Definition, InstructionId, Operand, TempId, class_bytes, class_dwords, class_is_vgpr, class_of_bytes, class_s1, class_v1,
-    definition_nuw, definition_of, definition_of_fixed, definition_precise, format_is_salu, format_vop1, format_vop2, format_vop3,
-    format_vopc, gfx10, instruction_make, operand_constant, operand_fixed, operand_is_literal, operand_temp, register_scc,
+    definition_nuw, definition_of, definition_of_fixed, definition_precise, format_is_salu, format_is_valu, format_vop1, format_vop2, format_vop3,
+    format_vopc, gfx10, instruction_make, operand_constant, operand_fixed, operand_is_literal, operand_temp, operand_undef, register_scc,
     temp_new,
 )
 from pyaco._core.ir.shader cimport ValueId, source_swizzle, source_value, swizzle_component
@@ -77,9 +77,9 @@ cdef InstructionId emit_raw(Isel *c, uint32_t opcode, TempId dst, const Operand 
     cdef Definition d
     if dst:
         d = definition_of(c.p, dst)
-    cdef InstructionId row = make(c.p, opcode, &d, 1 if dst else 0, operands, count)
-    append_instruction(c, row)
-    return row
+    cdef InstructionId instruction = make(c.p, opcode, &d, 1 if dst else 0, operands, count)
+    append_instruction(c, instruction)
+    return instruction
 
 
 cdef TempId copy(Isel *c, TempId dst, uint8_t register_class, Operand a) except 0 nogil:
@@ -124,11 +124,15 @@ cdef int _to_vgpr(Isel *c, Operand *o) except -1 nogil:
     return 0
 
 
+cdef enum:
+    source_kinds = operand_temp | operand_constant | operand_undef
+
+
 cdef inline bint _same_source(Operand *a, Operand *b) noexcept nogil:
-    return a.data == b.data and a.reg == b.reg and (a.flags & 7) == (b.flags & 7)
+    return a.data == b.data and a.reg == b.reg and (a.flags & source_kinds) == (b.flags & source_kinds)
 
 
-cdef uint16_t _legal_valu(Isel *c, uint32_t opcode, Operand *o, uint32_t count, uint16_t format) except 0xffff nogil:
+cdef uint16_t _legalize_valu(Isel *c, uint32_t opcode, Operand *o, uint32_t count, uint16_t format) except 0xffff nogil:
     """Keep within the constant bus: one SGPR or literal before GFX10, two from then on; no literal in VOP3 before GFX10.
     Returns the format, VOP3 where the second source of VOP2 or VOPC is no VGPR."""
     cdef uint32_t limit = 2 if c.gfx >= gfx10 else 1
@@ -164,8 +168,8 @@ cdef uint16_t _legal_valu(Isel *c, uint32_t opcode, Operand *o, uint32_t count, 
     return format
 
 
-cdef int _legal_salu(Isel *c, Operand *o, uint32_t count) except -1 nogil:
-    """One literal per instruction."""
+cdef int _legalize_salu(Isel *c, Operand *o, uint32_t count) except -1 nogil:
+    """Keep to one literal per instruction."""
     cdef TempId temp
     if count > 1 and operand_is_literal(o[0]) and operand_is_literal(o[1]) and o[0].data != o[1].data:
         temp = copy(c, 0, class_s1, o[1])
@@ -184,10 +188,10 @@ cdef TempId emit(Isel *c, uint32_t opcode, TempId dst, const Operand *given, uin
     cdef uint8_t register_class
     for i in range(count):
         o[i] = given[i]
-    if format & 0xf80:
-        format = _legal_valu(c, opcode, o, count, format)
+    if format_is_valu(format):
+        format = _legalize_valu(c, opcode, o, count, format)
     elif format_is_salu(format):
-        _legal_salu(c, o, count)
+        _legalize_salu(c, o, count)
     for i in range(opcode_definition_count[opcode]):
         register_class = opcode_definition_classes[opcode * opcode_max_definitions + i]
         if register_class == opcode_mask_class:

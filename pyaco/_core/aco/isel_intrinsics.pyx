@@ -1,4 +1,4 @@
-"""Instruction selection of NIR's intrinsics: arguments, barriers and the like; memory and subgroups have files of their own.
+"""Instruction selection of NIR's intrinsics: arguments, barriers, clocks, sleeps; memory and subgroups have files of their own.
 
 Sources: NIR's intrinsics (Mesa ``nir_intrinsics.py``); AMD ISA documents for the clocks; ACO for ``p_barrier``.
 """
@@ -25,15 +25,15 @@ from pyaco.errors import InputError
 
 
 cdef int _argument(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
-    cdef uint32_t row = <uint32_t>intrinsic_index(c.s, i, index_base)
+    cdef uint32_t argument = <uint32_t>intrinsic_index(c.s, i, index_base)
     cdef TempId dst = value_temp(c, i)
-    if row >= c.argument_temp.size() or class_bytes(class_of(c, c.argument_temp[row])) != class_bytes(class_of(c, dst)):
+    if argument >= c.argument_temp.size() or class_bytes(class_of(c, c.argument_temp[argument])) != class_bytes(class_of(c, dst)):
         with gil:
-            raise InputError(f"NIR: argument {row} does not exist or has another size")
-    if is_vgpr(c, c.argument_temp[row]) != is_vgpr(c, dst):
+            raise InputError(f"NIR: argument {argument} does not exist or has another size")
+    if is_vgpr(c, c.argument_temp[argument]) != is_vgpr(c, dst):
         with gil:
-            raise InputError(f"NIR: argument {row} is in the other register file")
-    copy(c, dst, 0, T(c, c.argument_temp[row]))
+            raise InputError(f"NIR: argument {argument} is in the other register file")
+    copy(c, dst, 0, T(c, c.argument_temp[argument]))
     if c.s.instructions.components[i] > 1:
         split(c, dst, 4)
     return 0

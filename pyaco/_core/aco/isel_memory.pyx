@@ -58,10 +58,10 @@ cdef uint64_t _store_cache(Isel *c, uint64_t word, uint32_t access) noexcept nog
 
 
 # ------------------------------------------------------------------------------------------------------ sizes and opcodes
-# By kind of access and size: 1, 2, 4, 8, 12, 16 bytes.
+# By access kind and size: 1, 2, 4, 8, 12, 16 bytes.
 cdef uint16_t[4][6] _loads
 cdef uint16_t[4][6] _stores
-for _way, _names in enumerate([
+for _access_kind, _names in enumerate([
     (op_buffer_load_ubyte, op_buffer_load_ushort, op_buffer_load_dword, op_buffer_load_dwordx2, op_buffer_load_dwordx3,
      op_buffer_load_dwordx4),
     (op_global_load_ubyte, op_global_load_ushort, op_global_load_dword, op_global_load_dwordx2, op_global_load_dwordx3,
@@ -71,8 +71,8 @@ for _way, _names in enumerate([
      op_scratch_load_dwordx4),
 ]):
     for _size in range(6):
-        _loads[_way][_size] = _names[_size]
-for _way, _names in enumerate([
+        _loads[_access_kind][_size] = _names[_size]
+for _access_kind, _names in enumerate([
     (op_buffer_store_byte, op_buffer_store_short, op_buffer_store_dword, op_buffer_store_dwordx2, op_buffer_store_dwordx3,
      op_buffer_store_dwordx4),
     (op_global_store_byte, op_global_store_short, op_global_store_dword, op_global_store_dwordx2, op_global_store_dwordx3,
@@ -82,7 +82,7 @@ for _way, _names in enumerate([
      op_scratch_store_dwordx4),
 ]):
     for _size in range(6):
-        _stores[_way][_size] = _names[_size]
+        _stores[_access_kind][_size] = _names[_size]
 
 
 cdef inline uint32_t _size_index(uint32_t bytes) noexcept nogil:
@@ -92,7 +92,7 @@ cdef inline uint32_t _size_index(uint32_t bytes) noexcept nogil:
 
 
 cdef uint32_t _piece_bytes(Access *a, uint32_t position, uint32_t left, bint *two) noexcept nogil:
-    """The size of the next piece; `two`: by an LDS instruction with two addresses."""
+    """The size of the next piece, with `left` bytes to go; `two`: it takes an LDS instruction with two addresses."""
     cdef uint32_t alignment = known_alignment(a, position)
     two[0] = False
     if alignment == 1 or left == 1:
@@ -176,7 +176,7 @@ cdef int _load_pieces(Isel *c, Access *a, vector[uint32_t] &pieces, uint32_t byt
 cdef int _load_vector(Isel *c, Access *a, TempId dst, uint32_t bytes, uint32_t element) except -1 nogil:
     cdef vector[uint32_t] pieces
     cdef uint32_t alignment = known_alignment(a, 0)
-    # One byte or short that is aligned is loaded by itself.
+    # A single aligned byte or 16-bit value has an instruction of its own.
     if (a.access_kind == by_buffer or a.access_kind == by_global) and alignment < 4 and (bytes > 2 or bytes > alignment):
         _load_shifted(c, a, pieces, bytes)
     else:
@@ -234,14 +234,14 @@ cdef int _scalar_offset(Isel *c, Access *a, uint32_t position, Operand *o) excep
     return 0
 
 
-# By address (buffer or not) and logarithm of the dwords.
+# By kind of address (0 a buffer, 1 an address) and base-2 logarithm of the number of dwords.
 cdef uint16_t[2][5] _scalar_loads
-for _way, _names in enumerate([
+for _access_kind, _names in enumerate([
     (op_s_buffer_load_dword, op_s_buffer_load_dwordx2, op_s_buffer_load_dwordx4, op_s_buffer_load_dwordx8, op_s_buffer_load_dwordx16),
     (op_s_load_dword, op_s_load_dwordx2, op_s_load_dwordx4, op_s_load_dwordx8, op_s_load_dwordx16),
 ]):
     for _size in range(5):
-        _scalar_loads[_way][_size] = _names[_size]
+        _scalar_loads[_access_kind][_size] = _names[_size]
 
 
 cdef int _scalar_load(Isel *c, Access *a, TempId dst, uint32_t opcode, uint32_t position) except -1 nogil:
@@ -496,12 +496,13 @@ cdef int _local_store(Isel *c, ValueId i, uint64_t access_kind) except -1 nogil:
 
 
 cdef int _shared_two(Isel *c, ValueId i, uint64_t is_store) except -1 nogil:
-    """load_shared2_amd, store_shared2_amd: two elements at offsets in elements (times 64)."""
+    """load_shared2_amd, store_shared2_amd: two elements, at offsets that count elements or, with `st64`, 64 of them."""
     cdef Access a
     cdef bint stride = intrinsic_index(c.s, i, index_st64) != 0
     cdef ValueId value = source_value(c.s, i, 0) if is_store else i
     cdef bint wide = c.s.instructions.bit_size[value] == 64
     cdef uint32_t immediate = intrinsic_index(c.s, i, index_offset0) | intrinsic_index(c.s, i, index_offset1) << 16
+    cdef uint32_t opcode
     cdef TempId data
     cdef TempId dst
     cdef Operand[2] o
@@ -515,23 +516,24 @@ cdef int _shared_two(Isel *c, ValueId i, uint64_t is_store) except -1 nogil:
         o[0] = T(c, part(c, data, 0, 8 if wide else 4))
         o[1] = T(c, part(c, data, 1, 8 if wide else 4))
         if wide:
-            data = op_ds_write2st64_b64 if stride else op_ds_write2_b64
+            opcode = op_ds_write2st64_b64 if stride else op_ds_write2_b64
         else:
-            data = op_ds_write2st64_b32 if stride else op_ds_write2_b32
-        return memory_instruction(c, &a, data, 0, o, 2, immediate)
+            opcode = op_ds_write2st64_b32 if stride else op_ds_write2_b32
+        return memory_instruction(c, &a, opcode, 0, o, 2, immediate)
     dst = value_temp(c, i)
     data = dst if is_vgpr(c, dst) else new_temp(c, class_v4 if wide else class_v2)
     if wide:
-        memory_instruction(c, &a, op_ds_read2st64_b64 if stride else op_ds_read2_b64, data, NULL, 0, immediate)
+        opcode = op_ds_read2st64_b64 if stride else op_ds_read2_b64
     else:
-        memory_instruction(c, &a, op_ds_read2st64_b32 if stride else op_ds_read2_b32, data, NULL, 0, immediate)
+        opcode = op_ds_read2st64_b32 if stride else op_ds_read2_b32
+    memory_instruction(c, &a, opcode, data, NULL, 0, immediate)
     if data != dst:
         as_uniform(c, dst, data)
     return split(c, dst, 8 if wide else 4)
 
 
 cdef int _constant_load(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
-    """load_constant: from the data behind the code, whose address is known relative to the program counter."""
+    """load_constant: from the data after the code, whose address is known relative to the program counter."""
     cdef Access a
     cdef uint32_t element = c.s.instructions.bit_size[i] // 8
     cdef uint32_t base = intrinsic_index(c.s, i, index_base)

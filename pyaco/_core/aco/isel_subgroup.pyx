@@ -33,15 +33,15 @@ cdef enum:                        # DPP controls
     dpp_row_half_mirror = 0x141
     dpp_row_xmask = 0x160
 
-cdef enum:                        # LaneExchange: what moves a dword across lanes
+cdef enum:                        # what moves a dword across lanes
     exchange_dpp = 0              # argument: control
     exchange_swizzle = 1          # argument: pattern of ds_swizzle_b32
     exchange_permute = 2          # temp: lane index, divergent
     exchange_lane = 3             # temp: lane index, uniform
     exchange_first = 4            # the first active lane
 
-cdef struct Crossing:
-    uint8_t exchange
+cdef struct LaneExchange:
+    uint8_t kind                  # exchange_*
     uint32_t argument
     TempId temp
 
@@ -57,13 +57,13 @@ cdef TempId _dpp(Isel *c, TempId temp, uint32_t control, bint bound) except 0 no
     return result
 
 
-cdef Operand _late(Operand o) noexcept nogil:
+cdef Operand _late_kill(Operand o) noexcept nogil:
     o.flags |= operand_late_kill
     return o
 
 
 cdef TempId _permute(Isel *c, TempId temp, TempId index) except 0 nogil:
-    """The value of the lane that each lane names."""
+    """Each lane gets the value of the lane that its index names."""
     cdef TempId dst = new_temp(c, class_v1)
     cdef Operand[4] o
     cdef Definition[3] d
@@ -76,8 +76,8 @@ cdef TempId _permute(Isel *c, TempId temp, TempId index) except 0 nogil:
         # No instruction reaches the other half of the wave.
         d[1] = definition_of(c.p, new_temp(c, c.mask))
         d[2] = definition_of_fixed(c.p, new_temp(c, c.mask), register_vcc)
-        o[0] = _late(T(c, index))
-        o[1] = _late(T(c, temp))
+        o[0] = _late_kill(T(c, index))
+        o[1] = _late_kill(T(c, temp))
         append_instruction(c, make(c.p, op_p_bpermute_readlane, d, 3, o, 2))
         return dst
     if not (c.gfx >= gfx11 and c.wave64):
@@ -87,35 +87,35 @@ cdef TempId _permute(Isel *c, TempId temp, TempId index) except 0 nogil:
     low_half = emit2(c, op_v_cmp_ge_u32, 0, K(31), T(c, index))
     not_high = emit1(c, op_s_not_b32, 0, T(c, part(c, low_half, 1, 4)))
     o[0] = operand_undefined(class_v1_linear)
-    o[3] = _late(T(c, pair(c, 0, class_s2, T(c, part(c, low_half, 0, 4)), T(c, not_high))))
-    o[1] = _late(T(c, emit2(c, op_v_lshlrev_b32, 0, K(2), T(c, index))))
-    o[2] = _late(T(c, temp))
+    o[3] = _late_kill(T(c, pair(c, 0, class_s2, T(c, part(c, low_half, 0, 4)), T(c, not_high))))
+    o[1] = _late_kill(T(c, emit2(c, op_v_lshlrev_b32, 0, K(2), T(c, index))))
+    o[2] = _late_kill(T(c, temp))
     d[1] = definition_of(c.p, new_temp(c, class_s2))
     d[2] = definition_of_fixed(c.p, new_temp(c, class_s1), register_scc)
     append_instruction(c, make(c.p, op_p_bpermute_permlane, d, 3, o, 4))
     return dst
 
 
-cdef TempId _cross(Isel *c, Crossing *crossing, TempId temp) except 0 nogil:
+cdef TempId _exchange_dword(Isel *c, LaneExchange *exchange, TempId temp) except 0 nogil:
     cdef TempId result
     cdef Operand o
-    if crossing.exchange == exchange_dpp:
-        return _dpp(c, temp, crossing.argument, True)
-    if crossing.exchange == exchange_permute:
-        return _permute(c, temp, crossing.temp)
+    if exchange.kind == exchange_dpp:
+        return _dpp(c, temp, exchange.argument, True)
+    if exchange.kind == exchange_permute:
+        return _permute(c, temp, exchange.temp)
     temp = as_vgpr(c, temp)
     o = T(c, temp)
-    if crossing.exchange == exchange_swizzle:
+    if exchange.kind == exchange_swizzle:
         result = new_temp(c, class_v1)
         emit_raw(c, op_ds_swizzle_b32, result, &o, 1)
-        c.p.instructions.immediate[c.last] = crossing.argument
+        c.p.instructions.immediate[c.last] = exchange.argument
         return result
-    if crossing.exchange == exchange_first:
+    if exchange.kind == exchange_first:
         return emit1(c, op_v_readfirstlane_b32, 0, o)
-    return emit2(c, op_v_readlane_b32_e64, 0, o, T(c, crossing.temp))
+    return emit2(c, op_v_readlane_b32_e64, 0, o, T(c, exchange.temp))
 
 
-cdef int _cross_value(Isel *c, ValueId i, Crossing *crossing) except -1 nogil:
+cdef int _exchange_value(Isel *c, ValueId i, LaneExchange *exchange) except -1 nogil:
     """Move source 0 of the instruction across lanes into its result."""
     cdef ValueId value = source_value(c.s, i, 0)
     cdef uint32_t bits = c.s.instructions.bit_size[value]
@@ -126,7 +126,7 @@ cdef int _cross_value(Isel *c, ValueId i, Crossing *crossing) except -1 nogil:
     cdef uint32_t k
     if bits == 1:
         temp = emit3(c, op_v_cndmask_b32, 0, K(0), K(1), T(c, temp))
-        temp = _cross(c, crossing, temp)
+        temp = _exchange_dword(c, exchange, temp)
         if is_vgpr(c, temp):
             emit2(c, op_v_cmp_lg_u32, dst, K(0), T(c, temp))
         else:
@@ -137,7 +137,7 @@ cdef int _cross_value(Isel *c, ValueId i, Crossing *crossing) except -1 nogil:
             return unsupported(c, b"narrow vector source of", intrinsic_names[c.s.instructions.opcode[i]])
         if is_vgpr(c, temp):
             temp = convert_integer(c, 0, temp, bits, 32, False)
-        temp = _cross(c, crossing, temp)
+        temp = _exchange_dword(c, exchange, temp)
         if is_vgpr(c, dst):
             temp = part(c, as_vgpr(c, temp), 0, bits // 8)
         elif is_vgpr(c, temp):
@@ -149,7 +149,7 @@ cdef int _cross_value(Isel *c, ValueId i, Crossing *crossing) except -1 nogil:
         return unsupported(c, b"wide vector source of", intrinsic_names[c.s.instructions.opcode[i]])
     temp = as_vgpr(c, temp)
     for k in range(count):
-        o[k] = T(c, _cross(c, crossing, part(c, temp, k, 4)))
+        o[k] = T(c, _exchange_dword(c, exchange, part(c, temp, k, 4)))
         if is_vgpr(c, o[k].data) and not is_vgpr(c, dst):
             o[k] = T(c, as_uniform(c, 0, o[k].data))
     if count == 1:
@@ -221,7 +221,7 @@ cdef int _vote(Isel *c, ValueId i, uint64_t all_lanes) except -1 nogil:
     return 0
 
 
-cdef int _end_lane(Isel *c, ValueId i, uint64_t first) except -1 nogil:
+cdef int _first_or_last_lane(Isel *c, ValueId i, uint64_t first) except -1 nogil:
     """Number of the first or the last active lane."""
     cdef TempId dst = value_temp(c, i)
     cdef TempId from_top
@@ -249,26 +249,26 @@ cdef int _bit_of_lane(Isel *c, ValueId i, TempId lane) except -1 nogil:
 
 
 cdef int _read_first(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
-    cdef Crossing crossing
+    cdef LaneExchange exchange
     cdef ValueId value = source_value(c.s, i, 0)
     if not value_divergent(c, value):
         return _copy_source(c, i)
     if source_bits(c, i, 0) == 1:
         return _bit_of_lane(c, i, emit1(c, by_wave(c.p, op_s_ff1_i32_b32, op_s_ff1_i32_b64), 0, exec_operand(c.p)))
-    crossing.exchange = exchange_first
-    return _cross_value(c, i, &crossing)
+    exchange.kind = exchange_first
+    return _exchange_value(c, i, &exchange)
 
 
 cdef int _read_lane(Isel *c, ValueId i, TempId lane) except -1 nogil:
-    cdef Crossing crossing
+    cdef LaneExchange exchange
     lane = as_uniform(c, 0, lane)
     if not value_divergent(c, source_value(c.s, i, 0)):
         return _copy_source(c, i)
     if source_bits(c, i, 0) == 1:
         return _bit_of_lane(c, i, lane)
-    crossing.exchange = exchange_lane
-    crossing.temp = lane
-    return _cross_value(c, i, &crossing)
+    exchange.kind = exchange_lane
+    exchange.temp = lane
+    return _exchange_value(c, i, &exchange)
 
 
 cdef int _read_invocation(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
@@ -276,7 +276,7 @@ cdef int _read_invocation(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
 
 
 cdef int _shuffle_to(Isel *c, ValueId i, TempId index) except -1 nogil:
-    cdef Crossing crossing
+    cdef LaneExchange exchange
     cdef TempId mask
     if not value_divergent(c, source_value(c.s, i, 0)):
         return _copy_source(c, i)
@@ -290,9 +290,9 @@ cdef int _shuffle_to(Isel *c, ValueId i, TempId index) except -1 nogil:
         mask = emit2(c, op_v_and_b32, 0, K(1), T(c, mask))
         emit2(c, op_v_cmp_lg_u32, value_temp(c, i), K(0), T(c, mask))
         return 0
-    crossing.exchange = exchange_permute
-    crossing.temp = index
-    return _cross_value(c, i, &crossing)
+    exchange.kind = exchange_permute
+    exchange.temp = index
+    return _exchange_value(c, i, &exchange)
 
 
 cdef int _shuffle(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
@@ -324,7 +324,7 @@ cdef int _shuffle_relative(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
 
 
 cdef int _rotate(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
-    """Lane (own + delta) modulo the cluster, within the cluster."""
+    """From lane (own + delta) modulo the cluster size, within the cluster."""
     cdef uint32_t cluster = intrinsic_index(c.s, i, index_cluster_size)
     cdef TempId lane = _lane_number(c)
     cdef TempId index = vadd32(c, 0, T(c, source_whole(c, i, 1)), T(c, lane), False, 0)
@@ -337,24 +337,24 @@ cdef int _rotate(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
 cdef int _write_lane(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     """write_invocation_amd: the source, with another value in one lane."""
     cdef TempId dst = value_temp(c, i)
-    cdef TempId into = as_vgpr(c, source_whole(c, i, 0))
+    cdef TempId base = as_vgpr(c, source_whole(c, i, 0))
     cdef TempId value = as_uniform(c, 0, source_whole(c, i, 1))
     cdef TempId lane = as_uniform(c, 0, source_whole(c, i, 2))
     cdef uint32_t bits = source_bits(c, i, 0)
     cdef Definition d
-    cdef Operand where = T(c, lane)
+    cdef Operand lane_operand = T(c, lane)
     cdef Operand[2] o
     cdef uint32_t k
     if bits != 32 and bits != 64:
         return unsupported(c, b"narrow source of", b"write_invocation_amd")
     if c.gfx < gfx10:
-        # Two SGPRs may be read only if one is m0.
+        # It reads two SGPRs, of which one must be m0.
         d = definition_of_fixed(c.p, new_temp(c, class_s1), register_m0)
-        append_instruction(c, make(c.p, op_p_parallelcopy, &d, 1, &where, 1))
-        where = operand_of_fixed(c.p, d.temp, register_m0)
+        append_instruction(c, make(c.p, op_p_parallelcopy, &d, 1, &lane_operand, 1))
+        lane_operand = operand_of_fixed(c.p, d.temp, register_m0)
     for k in range(bits // 32):
-        o[k] = T(c, emit3(c, op_v_writelane_b32_e64, 0 if bits == 64 else dst, T(c, part(c, value, k, 4)), where,
-                          T(c, part(c, into, k, 4))))
+        o[k] = T(c, emit3(c, op_v_writelane_b32_e64, 0 if bits == 64 else dst, T(c, part(c, value, k, 4)), lane_operand,
+                          T(c, part(c, base, k, 4))))
     if bits == 64:
         create_vector(c, dst, 0, o, 2)
     return 0
@@ -362,12 +362,12 @@ cdef int _write_lane(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
 
 # ---------------------------------------------------------------------------------------------------------------- quads
 cdef int _quad(Isel *c, ValueId i, uint64_t pattern) except -1 nogil:
-    cdef Crossing crossing
+    cdef LaneExchange exchange
     if not value_divergent(c, source_value(c.s, i, 0)):
         return _copy_source(c, i)
-    crossing.exchange = exchange_dpp
-    crossing.argument = <uint32_t>pattern
-    return _cross_value(c, i, &crossing)
+    exchange.kind = exchange_dpp
+    exchange.argument = <uint32_t>pattern
+    return _exchange_value(c, i, &exchange)
 
 
 cdef int _quad_swizzle(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
@@ -391,7 +391,7 @@ cdef uint32_t _pattern_lane(uint32_t pattern, uint32_t lane) noexcept nogil:
 cdef int _masked_swizzle(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     """By DPP where there is a control for the pattern, else by the LDS crossbar."""
     cdef uint32_t pattern = intrinsic_index(c.s, i, index_swizzle_mask)
-    cdef Crossing crossing
+    cdef LaneExchange exchange
     cdef uint32_t lane
     cdef uint32_t quad = 0
     cdef uint32_t[3] candidates
@@ -411,32 +411,32 @@ cdef int _masked_swizzle(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
         fits[0] = fits[0] and _pattern_lane(pattern, lane) == lane ^ 15
         fits[1] = fits[1] and _pattern_lane(pattern, lane) == lane ^ 7
         fits[2] = fits[2] and _pattern_lane(pattern, lane) == lane ^ 8
-    crossing.exchange = exchange_dpp
+    exchange.kind = exchange_dpp
     if in_quad:
         for lane in range(4):
             quad |= _pattern_lane(pattern, lane) << 2 * lane
-        crossing.argument = quad
-        return _cross_value(c, i, &crossing)
+        exchange.argument = quad
+        return _exchange_value(c, i, &exchange)
     for k in range(3):
         if fits[k]:
-            crossing.argument = candidates[k]
-            return _cross_value(c, i, &crossing)
+            exchange.argument = candidates[k]
+            return _exchange_value(c, i, &exchange)
     if c.gfx >= gfx11 and pattern & 0x3ff == 0x1f and pattern >> 10 < 16:
-        crossing.argument = dpp_row_xmask + (pattern >> 10)
-        return _cross_value(c, i, &crossing)
-    crossing.exchange = exchange_swizzle
-    crossing.argument = pattern & 0x7fff
-    return _cross_value(c, i, &crossing)
+        exchange.argument = dpp_row_xmask + (pattern >> 10)
+        return _exchange_value(c, i, &exchange)
+    exchange.kind = exchange_swizzle
+    exchange.argument = pattern & 0x7fff
+    return _exchange_value(c, i, &exchange)
 
 
 cdef int _row_shift(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     cdef int delta = intrinsic_index(c.s, i, index_base)
-    cdef Crossing crossing
-    crossing.exchange = exchange_dpp
-    crossing.argument = dpp_row_shr + delta if delta > 0 else dpp_row_shl - delta
+    cdef LaneExchange exchange
+    exchange.kind = exchange_dpp
+    exchange.argument = dpp_row_shr + delta if delta > 0 else dpp_row_shl - delta
     if delta == 0 or delta > 15 or delta < -15:
         return _copy_source(c, i)
-    return _cross_value(c, i, &crossing)
+    return _exchange_value(c, i, &exchange)
 
 
 cdef int _permute_16(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
@@ -481,7 +481,7 @@ cdef uint32_t _size_number(uint32_t bits) noexcept nogil:
     return 0 if bits == 8 else (1 if bits == 16 else (2 if bits == 32 else 3))
 
 
-cdef TempId _across(Isel *c, uint32_t opcode, uint32_t operation, uint32_t cluster, TempId dst, TempId temp) except 0 nogil:
+cdef TempId _emit_reduction(Isel *c, uint32_t opcode, uint32_t operation, uint32_t cluster, TempId dst, TempId temp) except 0 nogil:
     """The pseudo instruction: result, a temp to save exec in, an SGPR where lowering needs one, scc, and vcc for carries."""
     cdef Definition[5] d
     cdef Operand[3] o
@@ -509,14 +509,14 @@ cdef TempId _across(Isel *c, uint32_t opcode, uint32_t operation, uint32_t clust
     return dst
 
 
-cdef int _count_times(Isel *c, ValueId i, uint32_t alu, TempId count) except -1 nogil:
+cdef int _multiply_by_count(Isel *c, ValueId i, uint32_t alu, TempId count) except -1 nogil:
     """A sum of a uniform value: a uniform or divergent number of lanes times the value."""
     cdef TempId dst = value_temp(c, i)
     cdef TempId value = source_whole(c, i, 0)
     cdef uint32_t bits = source_bits(c, i, 0)
     cdef TempId low
     cdef TempId high
-    cdef TempId cross
+    cdef TempId middle
     if alu == alu_fadd:
         low = emit1(c, op_v_cvt_f32_u32, 0, T(c, count))
         emit2(c, op_v_mul_f32, dst, T(c, value), T(c, as_vgpr(c, low)))
@@ -525,14 +525,14 @@ cdef int _count_times(Isel *c, ValueId i, uint32_t alu, TempId count) except -1 
         if is_vgpr(c, dst):
             low = emit2(c, op_v_mul_lo_u32, 0, T(c, part(c, value, 0, 4)), T(c, count))
             high = emit2(c, op_v_mul_hi_u32, 0, T(c, part(c, value, 0, 4)), T(c, count))
-            cross = emit2(c, op_v_mul_lo_u32, 0, T(c, part(c, value, 1, 4)), T(c, count))
-            high = vadd32(c, 0, T(c, high), T(c, cross), False, 0)
+            middle = emit2(c, op_v_mul_lo_u32, 0, T(c, part(c, value, 1, 4)), T(c, count))
+            high = vadd32(c, 0, T(c, high), T(c, middle), False, 0)
         else:
             value = as_uniform(c, 0, value)
             low = emit2(c, op_s_mul_i32, 0, T(c, part(c, value, 0, 4)), T(c, count))
             high = emit2(c, op_s_mul_hi_u32, 0, T(c, part(c, value, 0, 4)), T(c, count))
-            cross = emit2(c, op_s_mul_i32, 0, T(c, part(c, value, 1, 4)), T(c, count))
-            high = emit2(c, op_s_add_u32, 0, T(c, high), T(c, cross))
+            middle = emit2(c, op_s_mul_i32, 0, T(c, part(c, value, 1, 4)), T(c, count))
+            high = emit2(c, op_s_add_u32, 0, T(c, high), T(c, middle))
         pair(c, dst, 0, T(c, low), T(c, high))
     elif is_vgpr(c, dst):
         if bits < 32:
@@ -554,7 +554,7 @@ cdef TempId _exec_mask(Isel *c) except 0 nogil:
     return copy(c, 0, c.mask, o)
 
 
-cdef bint _sums(uint32_t alu, uint32_t bits) noexcept nogil:
+cdef bint _is_sum(uint32_t alu, uint32_t bits) noexcept nogil:
     return alu == alu_iadd or (alu == alu_fadd and bits == 32)
 
 
@@ -654,10 +654,10 @@ cdef int _reduce_or_scan(Isel *c, ValueId i, uint64_t opcode) except -1 nogil:
     operation = &_operations[alu]
     if uniform and opcode != op_p_exclusive_scan and (operation.properties & is_idempotent or cluster == 1):
         return _copy_source(c, i)
-    if uniform and opcode == op_p_reduce and cluster == c.p.wave_size and _sums(alu, bits):
-        return _count_times(c, i, alu, _active_count(c))
-    if uniform and opcode != op_p_reduce and _sums(alu, bits):
-        return _count_times(c, i, alu, emit_mbcnt(c, 0, _exec_mask(c), K(1 if opcode == op_p_inclusive_scan else 0)))
+    if uniform and opcode == op_p_reduce and cluster == c.p.wave_size and _is_sum(alu, bits):
+        return _multiply_by_count(c, i, alu, _active_count(c))
+    if uniform and opcode != op_p_reduce and _is_sum(alu, bits):
+        return _multiply_by_count(c, i, alu, emit_mbcnt(c, 0, _exec_mask(c), K(1 if opcode == op_p_inclusive_scan else 0)))
     if cluster == 1:
         return _copy_source(c, i)
     temp = as_vgpr(c, source_whole(c, i, 0))
@@ -671,9 +671,9 @@ cdef int _reduce_or_scan(Isel *c, ValueId i, uint64_t opcode) except -1 nogil:
         return unsupported(c, b"operation of", intrinsic_names[c.s.instructions.opcode[i]])
     number = operation.first + _size_number(width)
     if bits >= 32:
-        _across(c, <uint32_t>opcode, number, cluster, dst, temp)
+        _emit_reduction(c, <uint32_t>opcode, number, cluster, dst, temp)
         return 0
-    result = _across(c, <uint32_t>opcode, number, cluster, 0 if is_vgpr(c, dst) else dst, temp)
+    result = _emit_reduction(c, <uint32_t>opcode, number, cluster, 0 if is_vgpr(c, dst) else dst, temp)
     if result != dst:
         copy(c, dst, 0, T(c, part(c, result, 0, bits // 8)))
     return 0
@@ -697,8 +697,8 @@ cdef void fill_subgroup(IntrinsicSelection *table) noexcept nogil:
     table[<int>intrinsic_ballot] = IntrinsicSelection(_ballot, 0)
     table[<int>intrinsic_inverse_ballot] = IntrinsicSelection(_inverse_ballot, 0)
     table[<int>intrinsic_elect] = IntrinsicSelection(_elect, 0)
-    table[<int>intrinsic_first_invocation] = IntrinsicSelection(_end_lane, True)
-    table[<int>intrinsic_last_invocation] = IntrinsicSelection(_end_lane, False)
+    table[<int>intrinsic_first_invocation] = IntrinsicSelection(_first_or_last_lane, True)
+    table[<int>intrinsic_last_invocation] = IntrinsicSelection(_first_or_last_lane, False)
     table[<int>intrinsic_vote_any] = IntrinsicSelection(_vote, False)
     table[<int>intrinsic_vote_all] = IntrinsicSelection(_vote, True)
     table[<int>intrinsic_read_first_invocation] = IntrinsicSelection(_read_first, 0)

@@ -2,7 +2,7 @@
 
 The linear CFG has helper blocks (the linear parts of divergent branches, blocks that invert exec between then and else); most of
 them turn out to be empty. An empty block with one predecessor and one successor is skipped; an invert block whose two
-successors have become the same block needs no inversion, since the merge block behind it sets exec anew; a merge block in
+successors have become the same block needs no inversion, since the merge block after it sets exec anew; a merge block in
 front of another merge block need not restore exec.
 
 Then, backwards over the blocks: a write to exec is dropped if nothing before the next write depends on exec and nothing else is written.
@@ -365,7 +365,7 @@ cdef int remove_exec_writes_run(ProgramData *p) except -1 nogil:
     return 0
 
 
-def run(Program program, options=None):
+def run(Program program not None, options=None):
     """Jump past empty blocks, and drop exec writes that nothing reads. Returns True."""
     with nogil:
         jump_threading_run(&program.data)

@@ -389,14 +389,14 @@ cdef int live_variables_run(ProgramData *p) except -1 nogil:
     return _summarize(p)
 
 
-def run(Program program, options=None):
+def run(Program program not None, options=None):
     """Compute live variables, kill flags and register demand."""
     with nogil:
         live_variables_run(&program.data)
     return False
 
 
-def live_in(Program program, uint32_t block):
+def live_in(Program program not None, uint32_t block):
     """Return the ids of the temps that are live at the start of `block` (phi definitions left out)."""
     cdef const ProgramData *p = &program.data
     cdef uint32_t k

@@ -291,6 +291,25 @@ cdef int _write_lane(Reduction *r, uint16_t to, Operand value, uint32_t lane) ex
     return 0
 
 
+cdef inline uint32_t _cluster_size(const ProgramData *p, InstructionId i) noexcept nogil:
+    cdef uint32_t cluster = modifier_cluster_size(p.instructions.modifiers[i])
+    return p.wave_size if cluster == 0 or cluster > p.wave_size else cluster
+
+
+cdef bint reduction_needs_second(const ProgramData *p, InstructionId i) noexcept nogil:
+    """Steps within a row take their source by DPP, unless the operation has no DPP form; steps between rows do so on GFX9 only, where the
+    two halves of 32 lanes take one row_bcast each: a cluster of 32 lanes is put together in a second register there too."""
+    cdef uint32_t cluster = _cluster_size(p, i)
+    cdef int kind = 0
+    cdef uint32_t bits = 0
+    _decode(modifier_reduce_operation(p.instructions.modifiers[i]), &kind, &bits)
+    if (bits == 64 and kind < bit_and) or COMBINATION[kind][bits == 16] == op_invalid:
+        return True
+    if p.instructions.opcode[i] != op_p_reduce:
+        return p.gfx_level >= gfx10
+    return cluster == 32 or (cluster == 64 and p.gfx_level >= gfx10)
+
+
 # ------------------------------------------------------------------------------------------------------------------ phases
 cdef int _enable_all_lanes(Reduction *r, Operand source) except -1 nogil:
     """exec = all; value = source in the lanes that were on, the identity in the others."""
@@ -451,13 +470,11 @@ cdef int lower_reduction(Rewrite *out, InstructionId i) except -1 nogil:
     cdef Reduction r
     cdef ProgramData *p = out.program
     cdef uint16_t opcode = p.instructions.opcode[i]
-    cdef uint32_t cluster = modifier_cluster_size(p.instructions.modifiers[i])
+    cdef uint32_t cluster = _cluster_size(p, i)
     cdef Definition d = definition_at(p, p.instructions.definition_first[i])
     cdef uint16_t result
     cdef uint32_t k
     _setup(&r, out, i)
-    if cluster == 0 or cluster > p.wave_size:
-        cluster = p.wave_size
     result = d.reg
     if class_is_vgpr(d.register_class) and opcode == op_p_reduce and cluster == 64:
         _need_scalar(&r)

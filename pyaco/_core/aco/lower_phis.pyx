@@ -187,7 +187,7 @@ cdef int _at_entry(Context *c, Region *r, BlockId block, Operand *result) except
     b = _linear_pred(p, block, 0)
     first = c.out[b] if b >= r.start else r.begin
     result[0] = first
-    # Within nested loops, and behind them, the variable is what it was before.
+    # Within nested loops, and after them, the variable is what it was before.
     if p.blocks.loop_depth[block] > r.depth or count == 1:
         return 0
     if p.blocks.kind[block] & block_loop_exit and p.blocks.loop_depth[block] == r.depth:
@@ -494,7 +494,7 @@ cdef int lower_phis_run(ProgramData *p) except -1 nogil:
     return _write(&c)
 
 
-def run(Program program, options=None):
+def run(Program program not None, options=None):
     """Lower phis of lane masks and scalars."""
     with nogil:
         lower_phis_run(&program.data)

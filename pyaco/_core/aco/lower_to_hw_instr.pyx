@@ -360,7 +360,7 @@ cdef int _init_scratch(Lowering *c, InstructionId i) except -1 nogil:
     if p.gfx_level >= gfx11 or not (p.config.uses_scratch or p.config.scratch_bytes_per_lane):
         return 0
     if p.gfx_level < gfx10:
-        low = 102 * 4                 # FLAT_SCRATCH lies behind the other SGPRs
+        low = 102 * 4                 # FLAT_SCRATCH lies after the other SGPRs
     emit_2d2(&c.out, op_s_add_u32, sgpr_definition(low), scc_definition(), sgpr_operand(address.reg),
              operand_at(p, row + 1))
     emit_3d2(&c.out, op_s_addc_u32, sgpr_definition(<uint16_t>(low + 4)), scc_definition(),
@@ -430,7 +430,7 @@ cdef bint _deallocate_vgprs(const ProgramData *p) noexcept nogil:
 
 cdef int _end(Lowering *c, InstructionId i) except -1 nogil:
     if _deallocate_vgprs(c.p):
-        emit_0(&c.out, op_s_nop, 0)   # hazard of the message behind a VALU that still reads VGPRs
+        emit_0(&c.out, op_s_nop, 0)   # hazard of the message after a VALU that still reads VGPRs
         emit_0(&c.out, op_s_sendmsg, 3)
     return rewrite_emit(&c.out, i)
 
@@ -620,7 +620,7 @@ cdef int lower_to_hw_instr_run(ProgramData *p) except -1 nogil:
     return 0
 
 
-def run(Program program, options=None):
+def run(Program program not None, options=None):
     """Lower pseudo instructions. Returns True."""
     with nogil:
         lower_to_hw_instr_run(&program.data)

@@ -3,7 +3,7 @@ from libc.stdint cimport uint32_t
 
 from pyaco._core.ir.program cimport ProgramData
 
-# SGPRs that the hardware allocates behind the addressable ones: VCC, XNACK mask and flat_scratch (GFX9 and older).
+# SGPRs that the hardware allocates after the addressable ones: VCC, XNACK mask and flat_scratch (GFX9 and older).
 cdef uint32_t extra_sgprs(const ProgramData *p) noexcept nogil
 # Registers allocated when `addressable` are used.
 cdef uint32_t sgpr_allocation(const ProgramData *p, uint32_t addressable) noexcept nogil

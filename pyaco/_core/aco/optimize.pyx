@@ -1,10 +1,10 @@
 """The optimizer: copies, constants and modifiers move into the instructions that use them, pairs become one instruction.
 
-One forward sweep (every definition of SSA is seen before its uses, but for loops), then dead code goes in a backward sweep:
+One forward sweep (in SSA every definition comes before its uses, except around loops), then a backward sweep that removes dead code:
 
 1. *propagate*: an operand that is a copy, a constant, or a float negated, made absolute or canonicalized is replaced by its source where
    the encoding allows: constant bus, VOP2 or VOP3, one literal, inline constants by operand width.
-2. *combine*: an instruction and the only producer of one of its operands become one: three-operand adds and logic, shifts with
+2. *combine*: an instruction and the producer of one of its operands, which nothing else uses, become one: three-operand adds and logic, shifts with
    adds, multiply-add, min3/max3, clamp and output modifiers, scalar and-not and shift-add.
 
 Float rules: nothing is contracted into a fused operation that is marked precise; a multiplication by one may be left out only if
@@ -30,7 +30,7 @@ from pyaco._core.ir.program cimport *
 
 # ------------------------------------------------------------------------------------------------------------------- sweeps
 cdef void _label(Context *c, InstructionId i) noexcept nogil:
-    """Remember what defines a temp."""
+    """Remember the instruction that defines each of its temps."""
     cdef RowRange definitions
     cdef ProgramData *p = c.p
     cdef DefinitionRow row
@@ -99,7 +99,7 @@ cdef bint _is_dead(const Context *c, InstructionId i) noexcept nogil:
 
 
 cdef int _remove_dead(Context *c) except -1 nogil:
-    """Backward; phis of loops that only feed themselves stay."""
+    """Remove dead code, uses before definitions; phis of loops that only feed themselves stay."""
     cdef RowRange operands
     cdef ProgramData *p = c.p
     cdef Rewrite rewrite
@@ -180,7 +180,7 @@ cdef int optimize_run(ProgramData *p) except -1 nogil:
     return _remove_dead(&c)
 
 
-def run(Program program, options=None):
+def run(Program program not None, options=None):
     """Propagate copies, constants and modifiers, combine instructions, remove dead code."""
     with nogil:
         optimize_run(&program.data)

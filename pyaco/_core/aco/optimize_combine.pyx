@@ -1,4 +1,4 @@
-"""The optimizer's second step: an instruction and the only producer of an operand become one: see ``optimize.pyx``."""
+"""The optimizer's second step: an instruction and the producer of one of its operands become one: see ``optimize.pyx``."""
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
@@ -8,13 +8,13 @@ from modifiers cimport (
     modifier_set_neg, modifier_set_omod, modifier_set_opsel,
 )
 from pyaco._core.aco.optimize_edit cimport *
-from pyaco._core.aco.optimize_facts cimport float_bits, minmax_of_three
+from pyaco._core.aco.optimize_facts cimport Fusion, float_bits, fusion_x, fusion_y, fusion_z, fusions_of
 from pyaco._core.ir.program cimport *
 
 
 # ----------------------------------------------------------------------------------------------------------------- combine
 cdef inline bint _single(const Context *c, Operand o, uint16_t opcode, uint32_t *producer) noexcept nogil:
-    """The operand's only use is here, and it is the first result of this opcode without modifiers."""
+    """Whether an operand is the first result of this opcode, without modifiers, and is used nowhere else."""
     cdef const ProgramData *p = c.p
     cdef InstructionId q = producer_of(c, o)
     if q == 0 or p.instructions.opcode[q] != opcode or c.uses[o.data] != 1 or result_of(p, q) != o.data:
@@ -25,118 +25,82 @@ cdef inline bint _single(const Context *c, Operand o, uint16_t opcode, uint32_t 
     return True
 
 
-cdef bint _three(Context *c, InstructionId i, uint16_t opcode, Operand a, Operand b, Operand d) except -1 nogil:
-    """Become a three-operand VOP3 instruction if the generation has it and the operands fit."""
-    cdef ProgramData *p = c.p
-    cdef Operand[3] operands
-    if isa_opcode_number(p.gfx_level, opcode, opcode_format[opcode]) < 0:
-        return False
-    operands[0] = a
-    operands[1] = b
-    operands[2] = d
-    if not bus_allows(p, opcode, format_vop3, operands, 3):
-        return False
-    become(c, i, opcode, format_vop3, operands, 3)
-    p.instructions.modifiers[i] = 0
-    return True
+cdef inline InstructionId _scalar_shift(const Context *c, Operand o) noexcept nogil:
+    """The scalar left shift that computes an operand; 0: none does."""
+    cdef InstructionId q = producer_of(c, o)
+    return q if q and c.p.instructions.opcode[q] == op_s_lshl_b32 and result_of(c.p, q) == o.data else 0
 
 
 cdef inline bint _unmodified(const ProgramData *p, InstructionId i) noexcept nogil:
     return not p.instructions.format[i] & modified_encodings and p.instructions.modifiers[i] == 0
 
 
-cdef bint _combine_add(Context *c, InstructionId i) except -1 nogil:
-    """v_add_u32 with a sum, shift, xor, product or bit count."""
+cdef bint _fuse(Context *c, InstructionId i, uint16_t opcode, const Operand *operands, uint32_t count) except -1 nogil:
+    """Become an unmodified VOP3 instruction if the generation has it and the operands fit."""
     cdef ProgramData *p = c.p
-    cdef uint32_t k
+    if isa_opcode_number(p.gfx_level, opcode, opcode_format[opcode]) < 0 or not bus_allows(p, opcode, format_vop3, operands, count):
+        return False
+    become(c, i, opcode, format_vop3, operands, count)
+    p.instructions.modifiers[i] = 0
+    return True
+
+
+cdef bint _try_fusion(Context *c, InstructionId i, uint32_t k, const Fusion *fusion) except -1 nogil:
+    """Fuse with the producer of source `k` as a row of the table says."""
+    cdef ProgramData *p = c.p
+    cdef Operand[3] sources
+    cdef Operand[3] operands
+    cdef uint32_t j
     cdef InstructionId q = 0
-    cdef Operand o
-    cdef Operand other
-    cdef Operand[2] two
-    if not _unmodified(p, i):
+    if not fusion.positions >> k & 1 or not _single(c, source_at(p, i, k), fusion.producer, &q):
+        return False
+    sources[<int>fusion_x] = source_at(p, q, 0)
+    sources[<int>fusion_y] = source_at(p, q, 1)
+    sources[<int>fusion_z] = source_at(p, i, 1 - k)
+    if fusion.source_count == 2 and not is_constant(sources[<int>fusion_y], 0):
+        return False
+    for j in range(fusion.source_count):
+        operands[j] = sources[fusion.sources[j]]
+    return _fuse(c, i, fusion.fused, operands, fusion.source_count)
+
+
+cdef bint _combine_fusions(Context *c, InstructionId i) except -1 nogil:
+    """Two integer or logic instructions, or minima or maxima, as one of three operands."""
+    cdef uint32_t count = 0
+    cdef const Fusion *fusions = fusions_of(c.p.instructions.opcode[i], &count)
+    cdef uint32_t j
+    cdef uint32_t k
+    if count == 0 or not _unmodified(c.p, i):
         return False
     for k in range(2):
-        o = source_at(p, i, k)
-        other = source_at(p, i, 1 - k)
-        if _single(c, o, op_v_bcnt_u32_b32, &q) and is_constant(source_at(p, q, 1), 0):
-            two[0] = source_at(p, q, 0)
-            two[1] = other
-            if bus_allows(p, op_v_bcnt_u32_b32, format_vop3, two, 2):
-                become(c, i, op_v_bcnt_u32_b32, format_vop3, two, 2)
+        for j in range(count):
+            if _try_fusion(c, i, k, &fusions[j]):
                 return True
-        if _single(c, o, op_v_mul_u32_u24, &q) and _three(c, i, op_v_mad_u32_u24, source_at(p, q, 0), source_at(p, q, 1), other):
-            return True
-        if _single(c, o, op_v_mul_i32_i24, &q) and _three(c, i, op_v_mad_i32_i24, source_at(p, q, 0), source_at(p, q, 1), other):
-            return True
-        if _single(c, o, op_v_xor_b32, &q) and _three(c, i, op_v_xad_u32, source_at(p, q, 0), source_at(p, q, 1), other):
-            return True
-        if _single(c, o, op_v_add_u32, &q) and _three(c, i, op_v_add3_u32, other, source_at(p, q, 0), source_at(p, q, 1)):
-            return True
-        if _single(c, o, op_v_lshlrev_b32, &q) and _three(c, i, op_v_lshl_add_u32, source_at(p, q, 1), source_at(p, q, 0), other):
-            return True
-    # A scalar shift may have other users: its VALU form costs nothing more.
-    for k in range(2):
-        q = producer_of(c, source_at(p, i, k))
-        if q and p.instructions.opcode[q] == op_s_lshl_b32 and result_of(p, q) == source_at(p, i, k).data \
-                and _three(c, i, op_v_lshl_add_u32, source_at(p, q, 0), source_at(p, q, 1), source_at(p, i, 1 - k)):
-            return True
     return False
 
 
-cdef bint _combine_or(Context *c, InstructionId i) except -1 nogil:
+cdef bint _combine_add_scalar_shift(Context *c, InstructionId i) except -1 nogil:
+    """A VALU sum with a scalar shift, which may have other users: the VALU's form costs nothing more."""
     cdef ProgramData *p = c.p
+    cdef Operand[3] operands
     cdef uint32_t k
-    cdef InstructionId q = 0
-    cdef Operand o
-    cdef Operand other
+    cdef InstructionId q
     if not _unmodified(p, i):
         return False
     for k in range(2):
-        o = source_at(p, i, k)
-        other = source_at(p, i, 1 - k)
-        if _single(c, o, op_v_or_b32, &q) and _three(c, i, op_v_or3_b32, other, source_at(p, q, 0), source_at(p, q, 1)):
-            return True
-        if _single(c, o, op_v_and_b32, &q) and _three(c, i, op_v_and_or_b32, source_at(p, q, 0), source_at(p, q, 1), other):
-            return True
-        if _single(c, o, op_v_lshlrev_b32, &q) and _three(c, i, op_v_lshl_or_b32, source_at(p, q, 1), source_at(p, q, 0), other):
-            return True
-    return False
-
-
-cdef bint _combine_xor(Context *c, InstructionId i) except -1 nogil:
-    cdef ProgramData *p = c.p
-    cdef uint32_t k
-    cdef InstructionId q = 0
-    if not _unmodified(p, i):
-        return False
-    for k in range(2):
-        if _single(c, source_at(p, i, k), op_v_xor_b32, &q) \
-                and _three(c, i, op_v_xor3_b32, source_at(p, i, 1 - k), source_at(p, q, 0), source_at(p, q, 1)):
-            return True
-    return False
-
-
-cdef bint _combine_shift(Context *c, InstructionId i) except -1 nogil:
-    cdef ProgramData *p = c.p
-    cdef InstructionId q = 0
-    return (_unmodified(p, i) and _single(c, source_at(p, i, 1), op_v_add_u32, &q)
-            and _three(c, i, op_v_add_lshl_u32, source_at(p, q, 0), source_at(p, q, 1), source_at(p, i, 0)))
-
-
-cdef bint _combine_minmax(Context *c, InstructionId i, uint16_t same, uint16_t opcode3) except -1 nogil:
-    cdef ProgramData *p = c.p
-    cdef uint32_t k
-    cdef InstructionId q = 0
-    if not _unmodified(p, i):
-        return False
-    for k in range(2):
-        if _single(c, source_at(p, i, k), same, &q) and _three(c, i, opcode3, source_at(p, q, 0), source_at(p, q, 1), source_at(p, i, 1 - k)):
+        q = _scalar_shift(c, source_at(p, i, k))
+        if q == 0:
+            continue
+        operands[0] = source_at(p, q, 0)
+        operands[1] = source_at(p, q, 1)
+        operands[2] = source_at(p, i, 1 - k)
+        if _fuse(c, i, op_v_lshl_add_u32, operands, 3):
             return True
     return False
 
 
 cdef uint16_t _multiply_add(const ProgramData *p, BlockId block, uint32_t bits, bint precise) noexcept nogil:
-    """The opcode for a * b + c; op_invalid when it would change a result that must not change."""
+    """The opcode for a * b + c; op_invalid where fusing would change a result that must stay exact."""
     cdef uint32_t denormals = p.blocks.fp_mode[block] >> (4 if bits == 32 else 6) & 3
     if bits == 32 and p.gfx_level <= gfx9 and denormals == 0:
         return op_v_mad_f32                # rounds twice, as the two instructions do
@@ -207,8 +171,8 @@ cdef bint _combine_multiply_add(Context *c, InstructionId i, uint32_t bits, uint
     return False
 
 
-cdef bint _takes_output(const Context *c, Operand o, uint32_t bits, uint32_t *producer) noexcept nogil:
-    """The operand's producer can apply an output modifier in place of this instruction."""
+cdef bint _producer_can_modify(const Context *c, Operand o, uint32_t bits, uint32_t *producer) noexcept nogil:
+    """Whether the operand's producer can apply an output modifier in place of this instruction."""
     cdef const ProgramData *p = c.p
     cdef InstructionId q = producer_of(c, o)
     if q == 0 or c.uses[o.data] != 1 or not format_is_valu(p.instructions.format[q]) or result_of(p, q) != o.data:
@@ -226,8 +190,8 @@ cdef bint _takes_output(const Context *c, Operand o, uint32_t bits, uint32_t *pr
     return c.home[o.data] == c.block
 
 
-cdef int _take_over(Context *c, InstructionId i, InstructionId q, uint64_t word) except -1 nogil:
-    """Become the producer, with other modifiers; the producer loses its use."""
+cdef int _replace_by_producer(Context *c, InstructionId i, InstructionId q, uint64_t word) except -1 nogil:
+    """Become a copy of the producer with other modifiers; the producer loses this use."""
     cdef ProgramData *p = c.p
     cdef Operand[8] operands
     cdef uint32_t count = load_operands(p, q, operands)
@@ -256,14 +220,14 @@ cdef bint _combine_clamp(Context *c, InstructionId i, uint32_t bits) except -1 n
             ones += 1
         else:
             value = k
-    if zeros != 1 or ones != 1 or value == 3 or not _takes_output(c, source_at(p, i, value), bits, &q):
+    if zeros != 1 or ones != 1 or value == 3 or not _producer_can_modify(c, source_at(p, i, value), bits, &q):
         return False
-    _take_over(c, i, q, modifier_set_clamp(p.instructions.modifiers[q], 1))
+    _replace_by_producer(c, i, q, modifier_set_clamp(p.instructions.modifiers[q], 1))
     return True
 
 
 cdef bint _combine_output_scale(Context *c, InstructionId i, uint32_t bits) except -1 nogil:
-    """A product with 2, 4 or 0.5: the producer scales. The hardware does it with denormals flushed only."""
+    """A product with 2, 4 or 0.5: the producer scales. The hardware can do so only where denormals are flushed."""
     cdef ProgramData *p = c.p
     cdef uint32_t k
     cdef InstructionId q = 0
@@ -285,8 +249,8 @@ cdef bint _combine_output_scale(Context *c, InstructionId i, uint32_t bits) exce
             scale = 3
         else:
             continue
-        if _takes_output(c, source_at(p, i, 1 - k), bits, &q) and modifier_omod(p.instructions.modifiers[q]) == 0:
-            _take_over(c, i, q, modifier_set_omod(p.instructions.modifiers[q], scale))
+        if _producer_can_modify(c, source_at(p, i, 1 - k), bits, &q) and modifier_omod(p.instructions.modifiers[q]) == 0:
+            _replace_by_producer(c, i, q, modifier_set_omod(p.instructions.modifiers[q], scale))
             return True
     return False
 
@@ -318,7 +282,7 @@ cdef bint _combine_scalar_not(Context *c, InstructionId i, uint16_t inverter, ui
 
 
 cdef bint _combine_and_exec(Context *c, InstructionId i) except -1 nogil:
-    """A compare in the same block has cleared the inactive lanes already."""
+    """mask & exec: a compare in the same block has already cleared the bits of inactive lanes."""
     cdef ProgramData *p = c.p
     cdef uint32_t k
     cdef InstructionId q
@@ -350,9 +314,8 @@ cdef bint _combine_scalar_shift_add(Context *c, InstructionId i) except -1 nogil
     if p.gfx_level < gfx9 or not _scc_unused(c, i):
         return False
     for k in range(2):
-        q = producer_of(c, source_at(p, i, k))
-        if q == 0 or p.instructions.opcode[q] != op_s_lshl_b32 or result_of(p, q) != source_at(p, i, k).data \
-                or not source_at(p, q, 1).flags & operand_constant:
+        q = _scalar_shift(c, source_at(p, i, k))
+        if q == 0 or not source_at(p, q, 1).flags & operand_constant:
             continue
         shift = source_at(p, q, 1).data & 31
         if not 1 <= shift <= 4:
@@ -369,38 +332,20 @@ cdef bint _combine_scalar_shift_add(Context *c, InstructionId i) except -1 nogil
 
 
 cdef bint _combine_valu(Context *c, InstructionId i, uint16_t opcode) except -1 nogil:
+    if _combine_fusions(c, i):
+        return True
     if opcode == op_v_add_u32:
-        return _combine_add(c, i)
-    if opcode == op_v_or_b32:
-        return _combine_or(c, i)
-    if opcode == op_v_xor_b32:
-        return _combine_xor(c, i)
-    if opcode == op_v_lshlrev_b32:
-        return _combine_shift(c, i)
-    if opcode == op_v_add_f32:
-        return _combine_multiply_add(c, i, 32, False, False)
-    if opcode == op_v_sub_f32:
-        return _combine_multiply_add(c, i, 32, False, True)
-    if opcode == op_v_subrev_f32:
-        return _combine_multiply_add(c, i, 32, True, False)
-    if opcode == op_v_add_f16:
-        return _combine_multiply_add(c, i, 16, False, False)
-    if opcode == op_v_sub_f16:
-        return _combine_multiply_add(c, i, 16, False, True)
-    if opcode == op_v_subrev_f16:
-        return _combine_multiply_add(c, i, 16, True, False)
-    if opcode == op_v_add_f64:
-        return _combine_multiply_add(c, i, 64, False, False)
-    if opcode == op_v_med3_f32:
-        return _combine_clamp(c, i, 32)
-    if opcode == op_v_med3_f16:
-        return _combine_clamp(c, i, 16)
-    if opcode == op_v_mul_f32:
-        return _combine_output_scale(c, i, 32)
-    if opcode == op_v_mul_f16:
-        return _combine_output_scale(c, i, 16)
-    if minmax_of_three(opcode) != op_invalid:
-        return _combine_minmax(c, i, opcode, minmax_of_three(opcode))
+        return _combine_add_scalar_shift(c, i)
+    if opcode in (op_v_add_f32, op_v_add_f16, op_v_add_f64):
+        return _combine_multiply_add(c, i, float_bits(opcode), False, False)
+    if opcode in (op_v_sub_f32, op_v_sub_f16):
+        return _combine_multiply_add(c, i, float_bits(opcode), False, True)
+    if opcode in (op_v_subrev_f32, op_v_subrev_f16):
+        return _combine_multiply_add(c, i, float_bits(opcode), True, False)
+    if opcode in (op_v_med3_f32, op_v_med3_f16):
+        return _combine_clamp(c, i, float_bits(opcode))
+    if opcode in (op_v_mul_f32, op_v_mul_f16):
+        return _combine_output_scale(c, i, float_bits(opcode))
     return False
 
 
@@ -411,9 +356,8 @@ cdef bint combine(Context *c, InstructionId i) except -1 nogil:
         return False
     if format_is_valu(p.instructions.format[i]):
         return _combine_valu(c, i, opcode)
-    if opcode == op_s_and_b32 or opcode == op_s_and_b64:
-        if _combine_and_exec(c, i):
-            return True
+    if opcode in (op_s_and_b32, op_s_and_b64) and _combine_and_exec(c, i):
+        return True
     if opcode == op_s_and_b32:
         return _combine_scalar_not(c, i, op_s_not_b32, op_s_andn2_b32)
     if opcode == op_s_and_b64:

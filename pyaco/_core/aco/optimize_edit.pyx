@@ -138,5 +138,5 @@ cdef int load_operands(const ProgramData *p, InstructionId i, Operand *operands)
     cdef uint32_t count = min(<uint32_t>p.instructions.operand_count[i], 8)
     for k in range(count):
         operands[k] = source_at(p, i, k)
-        operands[k].flags &= ~<uint16_t>0x70     # liveness is computed later
+        operands[k].flags &= ~<uint16_t>(operand_kill | operand_first_kill | operand_late_kill)     # liveness is computed later
     return <int>count

@@ -1,5 +1,18 @@
 """Facts about opcodes for the optimizer: see ``optimize_facts.pyx``."""
-from libc.stdint cimport uint16_t, uint32_t
+from libc.stdint cimport uint16_t, uint32_t, uint8_t
+
+# An instruction and the producer of one of its sources, and the instruction that does both.
+cdef struct Fusion:
+    uint16_t producer                # opcode
+    uint16_t fused                   # opcode
+    uint8_t positions                # bits: the sources of the instruction that the producer may define
+    uint8_t[3] sources               # of the fused instruction: fusion_*
+    uint8_t source_count
+
+cdef enum:
+    fusion_x = 0                     # first source of the producer
+    fusion_y = 1                     # its second one; where it is left out it must be the constant zero
+    fusion_z = 2                     # the instruction's source that the producer does not define
 
 # The opcode with the first two sources exchanged, 0xffff none.
 cdef uint16_t commuted_opcode(uint16_t opcode) noexcept nogil
@@ -7,7 +20,7 @@ cdef uint16_t commuted_opcode(uint16_t opcode) noexcept nogil
 cdef uint16_t inverse_compare(uint16_t opcode) noexcept nogil
 # 16, 32 or 64 for float arithmetic that flushes denormal sources and results as the mode says, else 0.
 cdef uint32_t float_bits(uint16_t opcode) noexcept nogil
-# The minimum or maximum of three that a minimum or maximum of two becomes, 0xffff none.
-cdef uint16_t minmax_of_three(uint16_t opcode) noexcept nogil
+# What an instruction may be fused with, in the order to try.
+cdef const Fusion *fusions_of(uint16_t opcode, uint32_t *count) noexcept nogil
 # 64-bit shifts read one scalar register at most on every generation.
 cdef bint has_one_scalar_source(uint16_t opcode) noexcept nogil

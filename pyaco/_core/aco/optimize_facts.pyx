@@ -1,4 +1,4 @@
-"""Facts about opcodes that the optimizer needs beside the ISA table: commuted and inverted forms, canonical results.
+"""Facts about opcodes that the optimizer needs beside the ISA table: commuted and inverted forms, fused pairs, canonical results.
 
 Filled once, by name, when the module is loaded.
 """
@@ -11,7 +11,9 @@ from pyaco.isa import opcodes
 
 cdef uint16_t[4096] _commuted
 cdef uint16_t[4096] _inverse
-cdef uint16_t[4096] _minmax_of_three
+cdef Fusion[32] _fusions
+cdef uint8_t[4096] _first_fusion
+cdef uint8_t[4096] _fusion_count
 cdef uint8_t[4096] _float_bits
 cdef uint8_t[4096] _is_shift64
 
@@ -31,8 +33,9 @@ cdef uint32_t float_bits(uint16_t opcode) noexcept nogil:
     return _float_bits[opcode]
 
 
-cdef uint16_t minmax_of_three(uint16_t opcode) noexcept nogil:
-    return _minmax_of_three[opcode]
+cdef const Fusion *fusions_of(uint16_t opcode, uint32_t *count) noexcept nogil:
+    count[0] = _fusion_count[opcode]
+    return &_fusions[_first_fusion[opcode]]
 
 
 cdef bint has_one_scalar_source(uint16_t opcode) noexcept nogil:
@@ -52,10 +55,49 @@ _INVERSES_INTEGER = {"lt": "ge", "gt": "le", "eq": "lg"}
 # Results that the hardware flushes (or keeps) by the mode's denormal bits; GFX8 min and max pass denormals through.
 _CANONICAL = """add sub subrev mul mul_legacy fma fmac mad mac rcp rsq sqrt exp log sin cos min max min3 max3 med3 floor ceil trunc
 rndne fract ldexp cvt frexp_mant fmaak fmamk madak madmk div_fixup div_fmas""".split()
+# Instruction, producer of its source 0 or 1, fused instruction, and the sources of that: x and y are the producer's, z the instruction's other
+# one. Rows of one instruction stand together and are tried from the top.
+_FUSIONS = """
+v_add_u32       01  v_bcnt_u32_b32  v_bcnt_u32_b32    x z
+v_add_u32       01  v_mul_u32_u24   v_mad_u32_u24     x y z
+v_add_u32       01  v_mul_i32_i24   v_mad_i32_i24     x y z
+v_add_u32       01  v_xor_b32       v_xad_u32         x y z
+v_add_u32       01  v_add_u32       v_add3_u32        z x y
+v_add_u32       01  v_lshlrev_b32   v_lshl_add_u32    y x z
+v_or_b32        01  v_or_b32        v_or3_b32         z x y
+v_or_b32        01  v_and_b32       v_and_or_b32      x y z
+v_or_b32        01  v_lshlrev_b32   v_lshl_or_b32     y x z
+v_xor_b32       01  v_xor_b32       v_xor3_b32        z x y
+v_lshlrev_b32   1   v_add_u32       v_add_lshl_u32    x y z
+v_min_f32       01  v_min_f32       v_min3_f32        x y z
+v_max_f32       01  v_max_f32       v_max3_f32        x y z
+v_min_f16       01  v_min_f16       v_min3_f16        x y z
+v_max_f16       01  v_max_f16       v_max3_f16        x y z
+v_min_u32       01  v_min_u32       v_min3_u32        x y z
+v_max_u32       01  v_max_u32       v_max3_u32        x y z
+v_min_i32       01  v_min_i32       v_min3_i32        x y z
+v_max_i32       01  v_max_i32       v_max3_i32        x y z
+"""
+
+
+def _fill_fusions(numbers):
+    rows = [line.split() for line in _FUSIONS.strip().splitlines()]
+    for index, (user, positions, producer, fused, *sources) in enumerate(rows):
+        number = numbers[user]
+        if _fusion_count[number] == 0:
+            _first_fusion[number] = index
+        _fusion_count[number] += 1
+        _fusions[index].producer = numbers[producer]
+        _fusions[index].fused = numbers[fused]
+        _fusions[index].positions = sum(1 << int(position) for position in positions)
+        _fusions[index].source_count = len(sources)
+        for k, source in enumerate(sources):
+            _fusions[index].sources[k] = "xyz".index(source)
 
 
 def _fill():
     numbers = opcodes.numbers()
+    _fill_fusions(numbers)
 
     def link(table, a, b):
         if a in numbers and b in numbers:
@@ -78,9 +120,6 @@ def _fill():
             for a, b in inverses.items():
                 for x, y in ((a, b), (b, a)):
                     link(1, f"v_cmp_{x}_{kind}{size}", f"v_cmp_{y}_{kind}{size}")
-    for name in ("min", "max"):
-        for kind in ("f32", "f16", "u32", "i32"):
-            _minmax_of_three[numbers[f"v_{name}_{kind}"]] = numbers[f"v_{name}3_{kind}"]
     for name, number in numbers.items():
         if name.startswith("v_") and "_" in name:
             for size in (16, 32, 64):
@@ -93,5 +132,4 @@ def _fill():
 
 memset(_commuted, 0xff, sizeof(_commuted))
 memset(_inverse, 0xff, sizeof(_inverse))
-memset(_minmax_of_three, 0xff, sizeof(_minmax_of_three))
 _fill()

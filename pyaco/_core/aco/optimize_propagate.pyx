@@ -16,7 +16,7 @@ from pyaco._core.ir.program cimport *
 
 # --------------------------------------------------------------------------------------------------------------- propagate
 cdef bint _copied(Context *c, Operand o, Operand *source) noexcept nogil:
-    """The source of a plain copy of a temp or a constant."""
+    """Whether an operand is a plain copy of a temp or a constant, and of which."""
     cdef ProgramData *p = c.p
     cdef InstructionId q = producer_of(c, o)
     cdef uint16_t opcode
@@ -36,7 +36,7 @@ cdef bint _copied(Context *c, Operand o, Operand *source) noexcept nogil:
 
 
 cdef bint _constant_for(const ProgramData *p, uint16_t opcode, Operand source, uint32_t bytes_, Operand *result) noexcept nogil:
-    """The constant as an operand of an instruction reads it."""
+    """The constant in the width that the instruction reads; False: it cannot be an operand there."""
     cdef uint64_t value = operand_constant_value(source)
     cdef uint32_t bits = opcode_constant_bits[opcode]
     if bits == 16 and bytes_ <= 4:
@@ -69,7 +69,7 @@ cdef int _propagate_valu(Context *c, InstructionId i, uint32_t k, Operand source
             return 0
         if p.instructions.format[i] & format_vop3p or not _constant_for(p, opcode, source, operand_bytes(o), &source):
             return 0
-        # A literal in many places costs more than a register that holds it.
+        # A literal in many instructions costs more than a register that holds it.
         if operand_is_literal(source) and c.uses[o.data] > 3:
             return 0
         if modifier_opsel(p.instructions.modifiers[i]) >> k & 1:
@@ -77,7 +77,7 @@ cdef int _propagate_valu(Context *c, InstructionId i, uint32_t k, Operand source
     elif class_dwords(source.register_class) != class_dwords(o.register_class) or class_is_subdword(o.register_class):
         return 0
     else:
-        source.flags |= o.flags & <uint16_t>0x180
+        source.flags |= o.flags & <uint16_t>(operand_16bit | operand_24bit)
     operands[k] = source
     encode_operands(c, i, operands, count)
     return 0
@@ -284,8 +284,8 @@ cdef int propagate(Context *c, InstructionId i) except -1 nogil:
             if not _copied(c, o, &source):
                 break
             if source.flags & operand_temp and source.register_class == o.register_class:
-                source.flags |= o.flags & <uint16_t>0x180
-                # Loop exits keep their phis' operands as they are; a copy of the same class is the same value anywhere.
+                source.flags |= o.flags & <uint16_t>(operand_16bit | operand_24bit)
+                # Phis take part too: a copy within one register class is the same value everywhere.
                 set_operand(c, i, k, source)
             elif format_is_valu(format):
                 _propagate_valu(c, i, k, source)

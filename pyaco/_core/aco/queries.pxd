@@ -46,7 +46,7 @@ cdef inline bint operand_equal(Operand a, Operand b) noexcept nogil:
         return False
     return not a.flags & operand_fixed or a.reg == b.reg
 
-# Whether a block is the last one of a part that is run before another one: code goes on behind it, nobody knows which.
+# Whether a block ends a part of a shader that another part follows, of which nothing is known.
 cdef inline bint ends_without_leaving(const ProgramData *p, BlockId block) noexcept nogil:
     cdef OrderRow first = p.blocks.order_first[block]
     cdef uint32_t k

@@ -826,7 +826,7 @@ cdef int register_allocation_run(ProgramData *p) except -1 nogil:
     return 0
 
 
-def run(Program program, options=None):
+def run(Program program not None, options=None):
     """Assign registers; liveness must be current. Returns True."""
     with nogil:
         register_allocation_run(&program.data)

@@ -383,7 +383,7 @@ cdef int schedule_vopd_run(ProgramData *p) except -1 nogil:
     return _schedule(p, &order, &taken)
 
 
-def run(Program program, options=None):
+def run(Program program not None, options=None):
     """Pair instructions for dual issue. Returns True."""
     with nogil:
         schedule_vopd_run(&program.data)

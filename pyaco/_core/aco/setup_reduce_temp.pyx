@@ -2,7 +2,7 @@
 
 They run with all lanes enabled, so their temporaries must not share registers with values of lanes that are switched off by
 divergent control flow: they are linear VGPRs that begin in the nearest enclosing top-level block and end at the start of the
-next one, behind its phis (so that copies for phis find them still live). Operand 1 of a reduction is its temporary, operand
+next one, after its phis (so that copies for phis find them still live). Operand 1 of a reduction is its temporary, operand
 2 a second one for operations and cluster sizes that need it; operand 0 of ``p_bpermute_permlane`` is one. Instruction selection
 left them undefined.
 
@@ -15,6 +15,7 @@ from isa_opcodes cimport (
     op_p_bpermute_permlane, op_p_end_linear_vgpr, op_p_start_linear_vgpr,
 )
 from pyaco._core.aco.build cimport make
+from pyaco._core.aco.lower_lane_operations cimport reduction_needs_second
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.ir.program cimport (
     BlockId, Definition, InstructionId, Operand, OrderRow, Program, ProgramData, Rewrite, TempId, block_top_level, class_dwords,
@@ -40,7 +41,7 @@ cdef cppclass Context:
     Temporary[2] temporaries
     vector[Insertion] starts         # before an instruction; all three in the order of the program
     vector[Insertion] starts_at_end  # before the branch of a block
-    vector[Insertion] ends           # behind the phis of a block
+    vector[Insertion] ends           # after the phis of a block
 
 
 cdef int _note(vector[Insertion] *insertions, uint32_t block, uint32_t before, uint32_t instruction) except -1 nogil:
@@ -54,12 +55,6 @@ cdef int _note(vector[Insertion] *insertions, uint32_t block, uint32_t before, u
 
 cdef bint _uses_temporary(const ProgramData *p, InstructionId i) noexcept nogil:
     return p.instructions.format[i] == format_pseudo_reduction or p.instructions.opcode[i] == op_p_bpermute_permlane
-
-
-cdef bint _needs_second(const ProgramData *p, InstructionId i) noexcept nogil:
-    """Instruction selection left an operand for it: scans shift through a second register, clusters of more than a row exchange
-    rows through it, and so do 64-bit operations and multiplications, which have no DPP form."""
-    return p.instructions.operand_count[i] > 2
 
 
 cdef int _provide(Context *c, uint32_t block, InstructionId i, uint32_t which, uint32_t operand) except -1 nogil:
@@ -113,7 +108,7 @@ cdef int _collect(Context *c) except -1 nogil:
                 _provide(c, b, i, 0, 0)
                 continue
             _provide(c, b, i, 0, 1)
-            if _needs_second(p, i):
+            if p.instructions.operand_count[i] > 2 and reduction_needs_second(p, i):
                 _provide(c, b, i, 1, 2)
     return 0
 
@@ -175,7 +170,7 @@ cdef int setup_reduce_temp_run(ProgramData *p) except -1 nogil:
     return _write(&c)
 
 
-def run(Program program, options=None):
+def run(Program program not None, options=None):
     """Give reductions and shuffles their linear VGPRs."""
     with nogil:
         setup_reduce_temp_run(&program.data)

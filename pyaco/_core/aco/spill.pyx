@@ -4,7 +4,7 @@ SGPRs go to lanes of linear VGPRs (``p_spill``, ``p_reload``), VGPRs to scratch 
 
 Needs: liveness. Guarantees: the demand fits; liveness is current again.
 
-A spilled value is stored once, behind its definition, and reloaded in front of uses; within a block a reload (or the definition
+A spilled value is stored once, after its definition, and reloaded in front of uses; within a block a reload (or the definition
 itself) serves later uses as long as registers are free. A phi may be spilled as a whole: then its predecessors write its slot, and
 nothing has to be done for an operand that has the same slot. Constants are not stored but made again.
 
@@ -211,8 +211,8 @@ cdef int _prepare_block(Spiller *s, BlockId block) except -1 nogil:
     s.cached.clear()
     s.base[0].assign(count + 1, 0)
     s.base[1].assign(count + 1, 0)
-    s.behind[0].assign(count + 1, 0)
-    s.behind[1].assign(count + 1, 0)
+    s.after_instruction[0].assign(count + 1, 0)
+    s.after_instruction[1].assign(count + 1, 0)
     # temps made while rewriting are in no live set
     load_live_out(s, block)
     count_live(s, after)
@@ -226,8 +226,8 @@ cdef int _prepare_block(Spiller *s, BlockId block) except -1 nogil:
         step_back(s, i, after, during)
         s.base[0][k] = during[0]
         s.base[1][k] = during[1]
-        s.behind[0][k] = s.after_definitions[0]
-        s.behind[1][k] = s.after_definitions[1]
+        s.after_instruction[0][k] = s.after_definitions[0]
+        s.after_instruction[1][k] = s.after_definitions[1]
         for j in range(p.instructions.operand_count[i]):
             row = p.instructions.operand_first[i] + j
             if p.operands.flags[row] & operand_temp:
@@ -274,7 +274,7 @@ cdef int _ordinary(Spiller *s, InstructionId i, uint32_t position) except -1 nog
             k += 1
     # operands may stay for later uses where there is room beside the definitions
     s.stamp += 1
-    _keep_cache_within(s, s.behind, position)
+    _keep_cache_within(s, s.after_instruction, position)
     rewrite_emit(&s.out, i)
     for k in range(p.instructions.definition_count[i]):
         row = p.instructions.definition_first[i] + k
@@ -464,7 +464,7 @@ cdef int _rewrite_block(Spiller *s, BlockId block) except -1 nogil:
         if lanes:
             lanes = False
             if opcode == op_p_startpgm:
-                # spills of arguments need the linear VGPRs, which begin behind them
+                # spills of arguments need the linear VGPRs, which begin after them
                 rewrite_emit(&s.out, i)
                 _start_lanes(s)
                 _stores_of(s, i)
@@ -618,7 +618,7 @@ cdef int spill_run(ProgramData *p) except -1 nogil:
     return 0
 
 
-def run(Program program, options=None):
+def run(Program program not None, options=None):
     """Spill where the register demand exceeds the limit. Liveness must be current, and is afterwards. Returns True."""
     with nogil:
         spill_run(&program.data)

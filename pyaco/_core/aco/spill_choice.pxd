@@ -14,6 +14,6 @@ cdef void load_live_out(Spiller *s, BlockId block) noexcept nogil
 # Registers of the live values that are not spilled.
 cdef void count_live(Spiller *s, int32_t *demand) noexcept nogil
 cdef uint32_t edge_of(const ProgramData *p, BlockId block, uint32_t predecessor, bint logical) noexcept nogil
-# From the live set behind an instruction to the one in front of it: `after` becomes the demand there, `during` what the instruction needs;
+# From the live set after an instruction to the one in front of it: `after` becomes the demand there, `during` what the instruction needs;
 # all of values that are not spilled, and of spilled ones that it names.
 cdef int step_back(Spiller *s, InstructionId i, int32_t *after, int32_t *during) except -1 nogil

@@ -248,7 +248,7 @@ cdef void _count_operands(Spiller *s, InstructionId i, int32_t *before, int32_t 
 
 
 cdef int step_back(Spiller *s, InstructionId i, int32_t *after, int32_t *during) except -1 nogil:
-    """From the live set behind an instruction to the one in front of it: `after` becomes the demand there, `during` what the
+    """From the live set after an instruction to the one in front of it: `after` becomes the demand there, `during` what the
     instruction needs; all of values that are not spilled, and of spilled ones that it names."""
     cdef RowRange operands
     cdef ProgramData *p = s.p

@@ -53,7 +53,7 @@ cdef cppclass Spiller:
     vector[uint32_t] slot_position    # by slot: lane (SGPR) or byte offset (VGPR)
     vector[uint32_t] lanes            # temps of the linear VGPRs
     vector[int32_t] base[2]           # demand by position in the block
-    vector[int32_t] behind[2]         # the part of it behind the instruction
+    vector[int32_t] after_instruction[2]   # the part of it after the instruction
     int32_t after_definitions[2]
     vector[Cached] cached
     vector[uint32_t] remaining        # by temp: uses left in the block

@@ -168,7 +168,7 @@ cdef int ssa_elimination_run(ProgramData *p) except -1 nogil:
     return remove_exec_writes_run(p)
 
 
-def run(Program program, options=None):
+def run(Program program not None, options=None):
     """Replace phis by parallel copies. Returns True."""
     with nogil:
         ssa_elimination_run(&program.data)

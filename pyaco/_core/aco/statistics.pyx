@@ -68,7 +68,7 @@ cdef struct Limits:
 
 
 cdef Limits _limits(const ProgramData *p, InstructionId i) noexcept nogil:
-    """How far the counters must have fallen before an instruction goes on."""
+    """How far the counters must have fallen before an instruction is issued."""
     cdef Limits l
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint32_t value = p.instructions.immediate[i]
@@ -324,7 +324,7 @@ cdef int _estimate(const ProgramData *p, Counts *c) except -1 nogil:
     return 0
 
 
-def collect(Program program):
+def collect(Program program not None):
     """Return counts and estimates of a program that is ready for the assembler."""
     cdef Counts c
     memset(&c, 0, sizeof(c))

@@ -106,10 +106,14 @@ cdef int _check_sdwa(Context *c, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef DefinitionRow d = p.instructions.definition_first[i]
-    cdef OperandRow mask = p.instructions.operand_first[i] + 2
+    cdef OperandRow first = p.instructions.operand_first[i]
+    cdef OperandRow mask = first + 2
+    cdef OperandRow source
     cdef bint vcc
     _expect(c, gfx8 <= p.gfx_level < gfx11, b"SDWA is GFX8 to GFX10.3 only")
     _expect(c, modifier_omod(p.instructions.modifiers[i]) == 0 or p.gfx_level >= gfx9, b"SDWA omod needs GFX9")
+    for source in range(first, first + min(2, <uint32_t>p.instructions.operand_count[i])):
+        _expect(c, _is_vgpr(p, source) or p.gfx_level >= gfx9, b"SDWA reads SGPRs and constants from GFX9 on")
     if p.instructions.format[i] & format_vopc:
         vcc = (p.definitions.flags[d] & definition_fixed) != 0 and p.definitions.reg[d] == register_vcc
         _expect(c, vcc or p.gfx_level >= gfx9, b"SDWA+VOPC definition must be fixed to vcc on GFX8")
@@ -385,7 +389,7 @@ cdef int _check_uses(Context *c, const vector[uint32_t] *home, const vector[uint
     return 0
 
 
-def check(Program program, bint ssa=False, bint branches=True):
+def check(Program program not None, bint ssa=False, bint branches=True):
     """Return what is wrong as a list of (block, instruction or 0, message).
 
     With `ssa` also that every temp has one definition, which dominates its uses (needs ``dominance``).

@@ -241,7 +241,7 @@ cdef int _run_block(Context *c, bint *changed) except -1 nogil:
     return 0
 
 
-def check(Program program):
+def check(Program program not None):
     """Return what is wrong as a list of (block, instruction, message)."""
     cdef Context c
     cdef ProgramData *p = &program.data

@@ -363,7 +363,7 @@ cdef int value_numbering_run(ProgramData *p) except -1 nogil:
     return 0
 
 
-def run(Program program, options=None):
+def run(Program program not None, options=None):
     """Merge equal computations."""
     with nogil:
         value_numbering_run(&program.data)
