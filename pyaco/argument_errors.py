@@ -1,7 +1,7 @@
 """Whether arguments are at fault for a Python error, by the annotations of the function that was called.
 
-An argument that is not what its annotation says is (a part of a sequence, a mapping or a dataclass too), and so is a number that is too
-large for the machine. Everything else is a bug of ours.
+An argument that is not what its annotation says is (a part of a sequence, a mapping, a dataclass or a named tuple too), and so is a number that is
+too large for the machine. Everything else is a bug of ours.
 """
 
 from __future__ import annotations
@@ -54,11 +54,20 @@ def _misfit(value: Any, annotation: str, names: Mapping[str, Any], place: str) -
     """Where a value, or a field of it, is not what an annotation says, and what stands there instead."""
     if not _fits(value, ast.parse(annotation, mode="eval").body, names):
         return f"{place} takes {annotation}, not {_short(value)}"
-    if is_dataclass(value) and not isinstance(value, type):
-        scope = vars(_module(type(value)))
-        found = (_misfit(getattr(value, field.name), str(field.type), scope, f"{place}.{field.name}") for field in fields(value))
-        return next(filter(None, found), "")
+    for name, kind in _field_types(value).items():
+        if words := _misfit(getattr(value, name), kind, vars(_module(type(value))), f"{place}.{name}"):
+            return words
     return ""
+
+
+def _field_types(value: Any) -> dict[str, str]:
+    """Annotations of the fields of a dataclass or a named tuple; nothing for other values."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: str(field.type) for field in fields(value)}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        # typing.NamedTuple wraps annotations that are strings
+        return {name: getattr(kind, "__forward_arg__", kind) for name, kind in type(value).__annotations__.items()}
+    return {}
 
 
 _known_kinds: dict[str, Callable[[Any], bool]] = {}

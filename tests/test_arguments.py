@@ -154,7 +154,7 @@ def emulator_calls(t: Things) -> Iterator[Call]:
     yield call(device.submit, t.words[:2], 1 << 20, time_budget=None)
     entry = device.space.map(np.frombuffer(t.code, np.uint8).copy())
     whole = {"entry": entry, "code_bytes": len(t.code), "groups": (1, 1, 1), "size": (32, 1, 1), "wave_size": 32}
-    launch = {field.name: field.default for field in dataclasses.fields(emu.Launch) if field.default is not dataclasses.MISSING} | whole
+    launch = emu.Launch._field_defaults | whole
     yield call(device.launch, emu.Launch(**whole), budget=1 << 20, time_budget=None)
     yield call(lambda **fields: device.launch(emu.Launch(**fields), budget=1 << 20), **launch)
     yield call(device.run, t.code, (1, 1, 1), (32, 1, 1), user_sgprs=(), wave_size=32, workgroup_ids=(False,) * 3, workgroup_info=False,

@@ -57,7 +57,7 @@ class LowMemory:
     def allocate(self, data: bytes, alignment: int) -> int:
         """Copy `data` into memory and return its address."""
         # in blocks of 64 bytes, because compilers load a few dwords more than they use
-        padded = numpy.frombuffer(data.ljust(-(-max(len(data), 1) // 64) * 64, b"\0"), numpy.uint8).copy()
+        padded = bytearray(data.ljust(-(-max(len(data), 1) // 64) * 64, b"\0"))
         address: int = self._space.map(padded, low=True, alignment=alignment)
         self._addresses.append(address)
         return address

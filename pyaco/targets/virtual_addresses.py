@@ -38,6 +38,14 @@ class NoRoomError(InputError):
     """No hole of the address space is large enough."""
 
 
+def _range_start(address: int) -> int | None:
+    """Return where the range that holds `address` begins."""
+    for start, stop in RANGES.values():
+        if start <= address < stop:
+            return start
+    return None
+
+
 @checked
 class VirtualAddresses:
     """The free and the used ranges of one address space.
@@ -116,7 +124,7 @@ class VirtualAddresses:
         end = self._used.pop(first, None)
         if end is None:
             raise InputError(f"no range of the address space begins at {address:#x}")
-        if not any(start <= first < stop for start, stop in RANGES.values()):
+        if _range_start(first) is None:
             return
         index = bisect_left(self._holes, (first, 0))
         if index < len(self._holes) and self._holes[index][0] == end and self._same_range(first, end):
@@ -139,7 +147,8 @@ class VirtualAddresses:
 
     @staticmethod
     def _same_range(first: int, second: int) -> bool:
-        return any(start <= first < stop and start <= second < stop for start, stop in RANGES.values())
+        start = _range_start(first)
+        return start is not None and start == _range_start(second)
 
     def _take(self, index: int, first: int, end: int) -> None:
         start, stop = self._holes.pop(index)

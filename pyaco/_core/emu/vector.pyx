@@ -333,6 +333,16 @@ cdef inline uint32_t _scaled_half(uint32_t bits, const Wave *wave, double scale,
     return bits
 
 
+cdef inline uint64_t _scaled_double(uint64_t bits, const Wave *wave, double scale, bint clamp) noexcept nogil:
+    if scale != 1 and (wave.mode & mode_flush_out64) == 0:
+        bits = double_bits(bits_double(bits) * scale)
+        if (bits & 0x7ff0000000000000ULL) == 0:
+            bits &= <uint64_t>1 << 63
+    if clamp:
+        bits = double_bits(_clamped(bits_double(bits), (wave.mode & mode_dx10_clamp) == 0))
+    return bits
+
+
 cdef void _finish_single(const LaneOperation *operation, const Lanes *lanes, uint32_t *values, const Wave *wave,
                          uint32_t omod, bint clamp) noexcept nogil:
     cdef uint32_t lane
@@ -361,15 +371,17 @@ cdef void _finish_half(const LaneOperation *operation, const Lanes *lanes, uint3
     cdef double scale = _output_scale(omod)
     cdef bint flush = (wave.mode & mode_flush_out64) == 0
     cdef bint signals = operation.prefers_number_over_nan and wave.mode & mode_ieee
-    for lane in range(lanes.count):
-        if not operation.final_bits:
+    if not operation.final_bits:
+        for lane in range(lanes.count):
             if is_nan(type_f16, values[lane]):
                 values[lane] = <uint32_t>_nan_of(operation, lanes, lane, type_f16, values[lane])
             if signals:
                 values[lane] = <uint32_t>_selected_nan(operation, lanes, lane, values[lane])
             if flush and (values[lane] & 0x7c00) == 0:
                 values[lane] &= 0x8000
-        values[lane] = _scaled_half(values[lane], wave, scale, clamp, lanes.rounding)
+    if (flush and omod) or clamp:
+        for lane in range(lanes.count):
+            values[lane] = _scaled_half(values[lane], wave, scale, clamp, lanes.rounding)
 
 
 cdef void _finish_double(const LaneOperation *operation, const Lanes *lanes, uint64_t *values, const Wave *wave,
@@ -377,22 +389,18 @@ cdef void _finish_double(const LaneOperation *operation, const Lanes *lanes, uin
     cdef uint32_t lane
     cdef double scale = _output_scale(omod)
     cdef bint flush = (wave.mode & mode_flush_out64) == 0
-    cdef bint keeps_nan = (wave.mode & mode_dx10_clamp) == 0
     cdef bint signals = operation.prefers_number_over_nan and wave.mode & mode_ieee
-    for lane in range(lanes.count):
-        if not operation.final_bits:
+    if not operation.final_bits:
+        for lane in range(lanes.count):
             if is_nan(type_f64, values[lane]):
                 values[lane] = _nan_of(operation, lanes, lane, type_f64, values[lane])
             if signals:
                 values[lane] = _selected_nan(operation, lanes, lane, values[lane])
             if flush and (values[lane] & 0x7ff0000000000000ULL) == 0:
                 values[lane] &= <uint64_t>1 << 63
-        if omod and flush:
-            values[lane] = double_bits(bits_double(values[lane]) * scale)
-            if (values[lane] & 0x7ff0000000000000ULL) == 0:
-                values[lane] &= <uint64_t>1 << 63
-        if clamp:
-            values[lane] = double_bits(_clamped(bits_double(values[lane]), keeps_nan))
+    if (flush and omod) or clamp:
+        for lane in range(lanes.count):
+            values[lane] = _scaled_double(values[lane], wave, scale, clamp)
 
 
 cdef void _scale_pairs(const Lanes *lanes, uint8_t kind, uint32_t *values, uint64_t *wide_values, const Wave *wave, uint32_t omod,

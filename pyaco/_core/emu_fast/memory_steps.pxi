@@ -443,33 +443,47 @@ cdef inline uint64_t _data_of(const Step *step, const uint32_t *row, uint32_t la
     return row[lane] | (<uint64_t>row[lane + row_bytes // 4] << 32) if step.memory.bytes == 8 else row[lane]
 
 
-cdef void _modify_lds(Core *core, const Step *step, const Span *span) noexcept nogil:
+cdef void _modify_lds_dwords(const Core *core, const Step *step, const Span *span, uint8_t *host) noexcept nogil:
     """Lane after lane: each one reads what those before it wrote."""
-    cdef const MemoryOperation *operation = step.memory
     cdef const uint32_t *first = source_row(core, step, 1, 0)
     cdef const uint32_t *second = source_row(core, step, 3, 0)
-    cdef uint32_t *returned = _destination_row(core, step) if operation.returns else NULL
-    cdef uint8_t *host = core.machine.lds + _lds_offset(step, 0)
+    cdef uint8_t operation = step.memory.atomic
+    cdef uint32_t unused[max_lanes]
+    cdef uint32_t *returned = _destination_row(core, step) if step.memory.returns else unused
+    cdef uint32_t lane, old, fresh
+    cdef uint32_t lanes = row_lanes * core.halves
+    if operation == atomic_add:                             # by far the most frequent
+        for lane in range(lanes):
+            if core.lane_mask[lane]:
+                memcpy(&old, host + span.offset[lane], 4)
+                fresh = old + first[lane]
+                memcpy(host + span.offset[lane], &fresh, 4)
+                returned[lane] = old
+        return
+    for lane in range(lanes):
+        if core.lane_mask[lane]:
+            memcpy(&old, host + span.offset[lane], 4)
+            fresh = atomic32(operation, old, first[lane], second[lane])
+            memcpy(host + span.offset[lane], &fresh, 4)
+            returned[lane] = old
+
+
+cdef void _modify_lds_pairs(const Core *core, const Step *step, const Span *span, uint8_t *host) noexcept nogil:
+    """The same for pairs of dwords."""
+    cdef const uint32_t *first = source_row(core, step, 1, 0)
+    cdef const uint32_t *second = source_row(core, step, 3, 0)
+    cdef uint32_t *returned = _destination_row(core, step) if step.memory.returns else NULL
     cdef uint32_t lane
-    cdef uint32_t old = 0
-    cdef uint32_t fresh
-    cdef uint64_t old_wide, fresh_wide
+    cdef uint64_t old, fresh
     for lane in range(row_lanes * core.halves):
         if not core.lane_mask[lane]:
             continue
-        if operation.bytes == 4:
-            memcpy(&old, host + span.offset[lane], 4)
-            fresh = atomic32(operation.atomic, old, first[lane], second[lane])
-            memcpy(host + span.offset[lane], &fresh, 4)
-            if returned != NULL:
-                returned[lane] = old
-            continue
-        memcpy(&old_wide, host + span.offset[lane], 8)
-        fresh_wide = atomic64(operation.atomic, old_wide, _data_of(step, first, lane), _data_of(step, second, lane))
-        memcpy(host + span.offset[lane], &fresh_wide, 8)
+        memcpy(&old, host + span.offset[lane], 8)
+        fresh = atomic64(step.memory.atomic, old, _data_of(step, first, lane), _data_of(step, second, lane))
+        memcpy(host + span.offset[lane], &fresh, 8)
         if returned != NULL:
-            returned[lane] = <uint32_t>old_wide
-            returned[lane + row_bytes // 4] = <uint32_t>(old_wide >> 32)
+            returned[lane] = <uint32_t>old
+            returned[lane + row_bytes // 4] = <uint32_t>(old >> 32)
 
 
 cdef int _step_lds_atomic(Core *core, const Step *step) noexcept nogil:
@@ -479,7 +493,10 @@ cdef int _step_lds_atomic(Core *core, const Step *step) noexcept nogil:
             return step_reference(core, step)
         if core.control != control_default:
             set_host_control(control_default)
-        _modify_lds(core, step, &span)
+        if step.memory.bytes == 4:
+            _modify_lds_dwords(core, step, &span, core.machine.lds + _lds_offset(step, 0))
+        else:
+            _modify_lds_pairs(core, step, &span, core.machine.lds + _lds_offset(step, 0))
         if core.control != control_default:
             set_host_control(core.control)
     return next_step(core, step)

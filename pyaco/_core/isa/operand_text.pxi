@@ -325,7 +325,10 @@ cdef void _parse_value(Cursor *c, Operand *o, bint operators) noexcept nogil:
 cdef const char *_end_of_text(const Cursor *c, const char *begin) noexcept nogil:
     """The end of what stands from `begin` to the cursor, without the blanks and comments behind it, which expressions take too."""
     cdef Cursor probe
-    cdef const char *end = begin
+    cdef const char *end = symbol_end(begin)
+    if end == c.p:
+        return end
+    end = begin
     probe.p = begin
     while probe.p < c.p:
         end = probe.p + 1

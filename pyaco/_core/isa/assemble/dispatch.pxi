@@ -18,26 +18,27 @@ cdef int32_t find_opcode(Job *j) noexcept nogil:
     cdef uint32_t length = j.s.mnemonic_length
     cdef uint32_t cut = 0
     cdef int32_t found = -1
+    cdef bint suffixed = length > 5 and begin[length - 4] == c'_'
     j.suffix = 0
     j.signed_alias = False
-    if length <= 5 or memcmp(begin + length - 4, b"_e32", 4):
+    if not (suffixed and memcmp(begin + length - 3, b"e32", 3) == 0):
         # names of some opcodes end in _e64
         found = find_name(c.names, domain_mnemonic, begin, length)
         if found >= 0:
             j.signed_alias = found >> 16 != 0
-            if length > 5 and memcmp(begin + length - 4, b"_e64", 4) == 0:
+            if suffixed and memcmp(begin + length - 3, b"e64", 3) == 0:
                 j.suffix = suffix_e64
             return found
-    if length > 5 and begin[length - 4] == c'_' and memcmp(begin + length - 3, b"dpp", 3) == 0:
+    if suffixed and memcmp(begin + length - 3, b"dpp", 3) == 0:
         cut = 4
         j.suffix = suffix_dpp
         if length > 9 and memcmp(begin + length - 8, b"_e64", 4) == 0:
             cut = 8
             j.suffix = suffix_e64_dpp
-    elif length > 5 and memcmp(begin + length - 4, b"_e32", 4) == 0:
+    elif suffixed and memcmp(begin + length - 3, b"e32", 3) == 0:
         cut = 4
         j.suffix = suffix_e32
-    elif length > 5 and memcmp(begin + length - 4, b"_e64", 4) == 0:
+    elif suffixed and memcmp(begin + length - 3, b"e64", 3) == 0:
         cut = 4
         j.suffix = suffix_e64
     elif length > 6 and memcmp(begin + length - 5, b"_sdwa", 5) == 0:
