@@ -115,7 +115,8 @@ def test_a_shader_whose_abi_is_a_mapping() -> None:
     compiled = pyaco.compile(CASES["saxpy"].spirv, "gfx1100")
     assert compiled.abi is not None
     inputs, results = CASES["saxpy"].inputs(), []
-    for abi in (compiled.abi, compiled.abi.as_dict(), json.loads(json.dumps(compiled.abi.as_dict()))):
+    kinds: tuple[Any, ...] = (compiled.abi, compiled.abi.as_dict(), json.loads(json.dumps(compiled.abi.as_dict())))
+    for abi in kinds:
         compiled.abi = abi
         device = Device("gfx1100")
         buffers: dict[Any, Any] = {key: device.buffer(np.array(buffer.data)) for key, buffer in inputs.buffers.items()}

@@ -64,7 +64,12 @@ def directed(values: np.ndarray, towards: float | None) -> np.ndarray:
 
 def folded(name: str, values: np.ndarray, bits: int, result_bits: int) -> np.ndarray:
     """What constant folding makes of each number."""
-    return np.array([evaluate.alu(NUMBERS[name], bits, result_bits, 1, [[int(value)]])[0] for value in values])
+    found = []
+    for value in values:
+        result = evaluate.alu(NUMBERS[name], bits, result_bits, 1, [[int(value)]])
+        assert result is not None
+        found.append(result[0])
+    return np.array(found)
 
 
 def test_folding_of_doubles_to_halves() -> None:

@@ -100,7 +100,7 @@ def covered(target: str) -> set[str]:
 
 
 @pytest.mark.parametrize("target", LEAST)
-def test_coverage(target):
+def test_coverage(target: str) -> None:
     tested = covered(target)
     others = aliases(target)
     listed = set()

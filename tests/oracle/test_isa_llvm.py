@@ -103,7 +103,7 @@ def test_text_of_every_form_assembles_to_the_same_bytes(level: int) -> None:
 def test_our_assembler_reads_what_the_disassembler_writes(level: int) -> None:
     target = TARGETS[level]
     cases = [case for case in printed_forms(level, 3) if not case[2].startswith(".long")]
-    wrong = []
+    wrong: list[tuple[str, ...]] = []
     for _, _, text, code in cases:
         try:
             ours = isa.assemble(text, target)
