@@ -6,20 +6,17 @@ go wrong by a bit. NumPy converts doubles to halves with one rounding to nearest
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from module_words import OPCODES, Module
 
 from pyaco import InputError, isa, spirv
 from pyaco._core.nir import evaluate
 from pyaco.emu import Device
 from pyaco.nir import interpreter
-
-sys.path.insert(0, str(Path(__file__).parent / "spirv"))
-from module_words import OPCODES, Module
 
 ROWS = [line.split("#")[0].split() for line in (Path(isa.__file__).parents[1] / "nir/data/alu.txt").read_text().splitlines()]
 NUMBERS = {row[0]: number for number, row in enumerate(row for row in ROWS if row)}

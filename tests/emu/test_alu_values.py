@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 from typing import Any
 
+import alu_models
 import numpy as np
 import pytest
-from exact_floats import Number
-
-sys.path.insert(0, str(Path(__file__).parent))
-import alu_models
 from alu_models import MODELS, Model, signed
-from exact_floats import FORMATS, SIZES, decode, encode, is_nan
+from exact_floats import FORMATS, SIZES, Number, decode, encode, is_nan
 from machine_code import assemble_each
 from modifiers import PLAIN, Variant, after_operands, bits_of, decorated, encoded_slots, mnemonic_of, narrow_slots, source_bits, source_lane
 

@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import re
 import struct
-import sys
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from alu_models import bytes_of
 from machine_code import assemble_each, assemble_object
 from test_alu_values import GFX9, TARGETS

@@ -6,14 +6,10 @@ NaNs and the IEEE mode: AMD, "RDNA3" and "RDNA4" Instruction Set Architecture, p
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from alu_models import Model
 from exact_floats import FORMATS, SIZES, decode, encode, is_nan
 from test_alu_values import GFX9, LANES, TARGETS, failures, inputs, rows_of, run

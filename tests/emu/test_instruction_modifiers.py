@@ -9,18 +9,14 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import zlib
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
+import alu_models
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-import alu_models
 from alu_models import Model
 from exact_floats import SIZES, encode, is_nan
 from machine_code import assemble_each

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 import struct
-import sys
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from alu_models import least, most, signed
 from exact_floats import decode, encode, total
 from machine_code import assemble_each

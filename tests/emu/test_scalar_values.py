@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
+import alu_models
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-import alu_models
 from alu_models import M32, MODELS, Model, signed
 from exact_floats import FORMATS, encode, is_nan
 from machine_code import assemble_each

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-from pyaco._core.ir.shader import Shader
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "shaders"))
-
 from cases import CASES, Case
 
 import pyaco
+from pyaco._core.ir.shader import Shader
 from pyaco.descriptors.buffer import raw_buffer
 from pyaco.descriptors.layout import Binding, PipelineLayout, SetLayout
 from pyaco.descriptors.sets import DescriptorSet

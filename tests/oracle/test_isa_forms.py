@@ -12,16 +12,12 @@ import os
 import re
 import shutil
 import struct
-import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import numpy as np
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "isa"))
 import llvm_forms
 import measure_variants
+import numpy as np
+import pytest
 import word_forms
 
 from pyaco import isa

@@ -7,14 +7,10 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
-from pathlib import Path
 
+import forms
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "isa"))
-import forms
 
 from pyaco import isa
 from pyaco._core.isa.records import encode_fields

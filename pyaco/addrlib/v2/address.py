@@ -24,8 +24,9 @@ from pyaco.addrlib.v2.layout import layout
 from pyaco.errors import InputError
 
 __all__ = [
-    "ADDRESS_QUERY", "COORDINATES", "Coordinates", "address", "addresses", "coordinates", "linear_coordinates", "pipe_bank_xor", "pipe_bank_xors",
-    "place_level", "slice_pipe_bank_xor", "slice_pipe_bank_xors", "subresource_offset", "subresource_offsets", "texel_coordinates",
+    "ADDRESS_QUERY", "COORDINATES", "Coordinates", "address", "addresses", "coordinates", "linear_coordinates", "only_address", "only_texel",
+    "pipe_bank_xor", "pipe_bank_xors", "place_level", "slice_pipe_bank_xor", "slice_pipe_bank_xors", "subresource_offset", "subresource_offsets",
+    "texel_coordinates",
 ]
 
 OK, INVALID, NOT_SUPPORTED = int(Status.OK), int(Status.INVALID_PARAMETERS), int(Status.NOT_SUPPORTED)
@@ -408,7 +409,12 @@ def address(config: GpuConfig, **fields: int) -> int:
     InputError
         If there is no such surface or texel.
     """
-    status, result = addresses(config, 1, **fields)
+    return only_address(config, addresses(config, 1, **fields))
+
+
+def only_address(config: GpuConfig, found: tuple[NDArray[np.int64], NDArray[np.int64]]) -> int:
+    """Return the address of a batch of one, or raise for its status."""
+    status, result = found
     if status[0] != OK:
         raise_status(int(status[0]), f"address, {config.name}")
     return int(result[0])
@@ -422,7 +428,11 @@ def texel_coordinates(config: GpuConfig, **fields: int) -> Coordinates:
     InputError
         If there is no such surface, or no texel at the address.
     """
-    found = coordinates(config, 1, **fields)
+    return only_texel(config, coordinates(config, 1, **fields))
+
+
+def only_texel(config: GpuConfig, found: NDArray[Any]) -> Coordinates:
+    """Return the texel of a batch of one, or raise for its status."""
     status, *rest = found[0].item()
     if status != OK:
         raise_status(status, f"coordinates, {config.name}")

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from pyaco.addrlib.arithmetic import log2
 from pyaco.addrlib.chips import GpuConfig
-from pyaco.addrlib.enums import Status, SurfaceFlags3, SwizzleMode3, raise_status
+from pyaco.addrlib.enums import Status, SurfaceFlags3, SwizzleMode3
 from pyaco.addrlib.formats import EXPAND_X, EXPAND_Y, PACKING, Packing
 from pyaco.addrlib.kernels import kernel
 from pyaco.addrlib.mips import clear_layout
 from pyaco.addrlib.placement import PLACE, address_of, coordinates_of, equation_offset
 from pyaco.addrlib.records import MAX_MIPS, Record, Table, columns, record, zeroed
-from pyaco.addrlib.v2.address import COORDINATES, Coordinates
+from pyaco.addrlib.v2.address import COORDINATES, Coordinates, only_address, only_texel
 from pyaco.addrlib.v2.settings import VIEW, VIEW_QUERY, view_extent, view_query
 from pyaco.addrlib.v3.queries import INFO3, QUERY3, layout3, normalize3, tables3
 
@@ -276,15 +276,9 @@ def address3(config: GpuConfig, **fields: int) -> int:
     InputError
         If there is no such surface or texel.
     """
-    status, result = addresses3(config, 1, **fields)
-    if status[0] != OK:
-        raise_status(int(status[0]), f"address, {config.name}")
-    return int(result[0])
+    return only_address(config, addresses3(config, 1, **fields))
 
 
 def texel_coordinates3(config: GpuConfig, **fields: int) -> Coordinates:
     """Return the texel at one byte address; `address` and the surface's fields of `ADDRESS_QUERY3` by name."""
-    status, *rest = coordinates3(config, 1, **fields)[0].item()
-    if status != OK:
-        raise_status(status, f"coordinates, {config.name}")
-    return Coordinates(*rest)
+    return only_texel(config, coordinates3(config, 1, **fields))
